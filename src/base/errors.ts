@@ -1,0 +1,73 @@
+/**
+ * The one error type, and the one table of what the gateway itself answers.
+ *
+ * A code is stable: clients, runbooks and dashboards read it. Status, whether a client may usefully repeat the
+ * request, and whether the official SDKs must be told not to, follow from the code and from nothing else.
+ * Source: design decisions, section 2.
+ */
+
+interface RefusalRule {
+  /** HTTP status of the answer. */
+  readonly status: number;
+  /** False: the answer carries `x-should-retry: false`, since both official SDKs repeat 409, 429 and 5xx otherwise. */
+  readonly mayRetry: boolean;
+  /** When it is answered, in one line; the documentation's table is made from these. */
+  readonly when: string;
+}
+
+export const REFUSALS = {
+  invalid_request: { status: 400, mayRetry: true, when: "the body is not JSON, or names no model where one is needed" },
+  fidelity_loss: { status: 400, mayRetry: false, when: "no channel can carry a capability that the request uses" },
+  unauthenticated: { status: 401, mayRetry: true, when: "no credential, or one that is not recognised" },
+  policy_denied: { status: 403, mayRetry: false, when: "an access rule denied the request" },
+  policy_error: { status: 403, mayRetry: false, when: "an access rule could not be evaluated and fails closed" },
+  model_not_allowed: { status: 403, mayRetry: false, when: "the caller's profile does not list the model" },
+  guardrail_denied: { status: 403, mayRetry: false, when: "a guardrail rule denied the request" },
+  not_found: { status: 404, mayRetry: true, when: "no such route, server or agent" },
+  model_not_found: { status: 404, mayRetry: true, when: "no provider serves the model and there is no default" },
+  request_timeout: { status: 408, mayRetry: true, when: "the request did not arrive in time" },
+  body_too_large: { status: 413, mayRetry: true, when: "the body is over the bound; the upstream was not called" },
+  budget_exhausted: { status: 429, mayRetry: false, when: "the budget of the current window is spent" },
+  headers_too_large: { status: 431, mayRetry: true, when: "the request's headers are over the bound" },
+  internal: { status: 500, mayRetry: true, when: "a fault of the gateway; its cause is in the log" },
+  upstream_unreachable: { status: 502, mayRetry: true, when: "the last attempt could not connect or was cut off" },
+  guardrail_error: { status: 503, mayRetry: true, when: "a detector that fails closed failed" },
+  suspended: { status: 503, mayRetry: true, when: "an operator suspended what the request needs" },
+  budget_unavailable: { status: 503, mayRetry: true, when: "the allowance is spent and the leader out of reach" },
+  audit_unavailable: { status: 503, mayRetry: true, when: "the audit queue is full" },
+  overloaded: { status: 503, mayRetry: true, when: "more requests or bytes are in flight than the gateway admits" },
+  upstream_timeout: { status: 504, mayRetry: true, when: "no first byte in time on the last attempt" },
+  upstream_incomplete: { status: 502, mayRetry: true, when: "the upstream broke off within the answer" },
+} as const satisfies Record<string, RefusalRule>;
+
+export type RefusalCode = keyof typeof REFUSALS;
+
+export interface RefusalOptions extends ErrorOptions {
+  /** The request field or capability the refusal is about; `param` in compat bodies. */
+  readonly param?: string;
+  /** Seconds, for a `retry-after` header. */
+  readonly retryAfterSeconds?: number;
+}
+
+/** `message` is shown to the client: never put a credential, a prompt or an upstream's text in it. `cause` is logged. */
+export class GatewayError extends Error {
+  readonly code: RefusalCode;
+  readonly status: number;
+  readonly param: string | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: RefusalCode, message: string, options: RefusalOptions = {}) {
+    super(message, options);
+    this.name = "GatewayError";
+    this.code = code;
+    this.status = REFUSALS[code].status;
+    this.param = options.param;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+/** Any thrown value as a refusal; what is not ours becomes `internal`, whose text says nothing of the cause. */
+export function asRefusal(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  return new GatewayError("internal", "The gateway failed to handle this request.", { cause: error });
+}

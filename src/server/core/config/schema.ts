@@ -1,0 +1,135 @@
+/**
+ * The vocabulary in which the node file and the deployment document are described, once.
+ *
+ * A description is a JSON Schema (2020-12) that carries its TypeScript type along: validation runs the schema,
+ * `-config-schema` prints it, `TypeOf` reads the type. A key that is valid but whose function this version lacks is
+ * wrapped in `notYet`, which refuses it wherever it is present; building the function means taking the wrapper off.
+ */
+
+declare const type: unique symbol;
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+export interface Schema<T> {
+  readonly [type]?: T;
+  readonly json: JsonSchema;
+}
+
+/** Marks how a key may be absent: it may not (`required`), it is filled in (`default`), or it stays away. */
+type Presence = "required" | "default" | "optional";
+
+export interface Key<T, P extends Presence = Presence> extends Schema<T> {
+  readonly presence: P;
+}
+
+export type TypeOf<S> = S extends Schema<infer T> ? T : never;
+
+type Keys = Readonly<Record<string, Schema<unknown>>>;
+type Present<K extends Keys> = {
+  [N in keyof K]: K[N] extends Key<unknown, "required"> | Key<unknown, "default"> ? N : never;
+}[keyof K];
+type ObjectOf<K extends Keys> = {
+  readonly [N in Present<K>]: TypeOf<K[N]>;
+} & {
+  readonly [N in Exclude<keyof K, Present<K>>]?: TypeOf<K[N]>;
+};
+
+export interface TextLimits {
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  /** `duration` (Go style), `address` (`host:port` or `:port`), `url` (absolute http or https), `regex`, `date`. */
+  readonly format?: "duration" | "address" | "url" | "date";
+  readonly examples?: readonly string[];
+}
+
+export interface NumberLimits {
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+}
+
+export const text = (description: string, limits: TextLimits = {}): Schema<string> => ({
+  json: { type: "string", description, ...limits },
+});
+
+/** A Go-style duration such as `250ms`, `1h30m`; kept as text here and parsed where it is compiled. */
+export const duration = (description: string): Schema<string> => text(description, { format: "duration" });
+
+export const choice = <const V extends readonly string[]>(description: string, values: V): Schema<V[number]> => ({
+  json: { type: "string", description, enum: values },
+});
+
+export const integer = (description: string, limits: NumberLimits = {}): Schema<number> => ({
+  json: { type: "integer", description, ...limits },
+});
+
+export const number = (description: string, limits: NumberLimits = {}): Schema<number> => ({
+  json: { type: "number", description, ...limits },
+});
+
+export const flag = (description: string): Schema<boolean> => ({ json: { type: "boolean", description } });
+
+/** Any JSON value, kept as it is. */
+export const anything = (description: string): Schema<unknown> => ({ json: { description } });
+
+export interface ListLimits {
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly uniqueItems?: boolean;
+}
+
+export const list = <T>(description: string, items: Schema<T>, limits: ListLimits = {}): Schema<readonly T[]> => ({
+  json: { type: "array", description, items: items.json, ...limits },
+});
+
+export const map = <T>(description: string, values: Schema<T>): Schema<Readonly<Record<string, T>>> => ({
+  json: { type: "object", description, additionalProperties: values.json },
+});
+
+export interface ObjectRules {
+  /** Groups of keys of which at most one may be present. */
+  readonly exclusive?: readonly (readonly string[])[];
+  /** Groups of keys of which exactly one must be present. */
+  readonly oneOf?: readonly (readonly string[])[];
+  /** Groups of keys that are present together or not at all. */
+  readonly together?: readonly (readonly string[])[];
+}
+
+/**
+ * An object with these keys and no others. The rules are written as annotations (`x-exclusive`, `x-one-of`,
+ * `x-together`) which our validator reads, so that a breach is told in a sentence, and as plain JSON Schema when printed.
+ */
+export const object = <const K extends Keys>(description: string, keys: K, rules: ObjectRules = {}): Schema<ObjectOf<K>> => {
+  const required = Object.keys(keys).filter((name) => presenceOf(keys[name]) === "required");
+  return {
+    json: {
+      type: "object",
+      description,
+      properties: Object.fromEntries(Object.entries(keys).map(([name, key]) => [name, key.json])),
+      additionalProperties: false,
+      ...(required.length > 0 && { required }),
+      ...(rules.exclusive && { "x-exclusive": rules.exclusive }),
+      ...(rules.oneOf && { "x-one-of": rules.oneOf }),
+      ...(rules.together && { "x-together": rules.together }),
+    },
+  };
+};
+
+export const required = <T>(schema: Schema<T>): Key<T, "required"> => ({ ...schema, presence: "required" });
+
+/** Present in the result whether written or not. */
+export const withDefault = <T>(schema: Schema<T>, value: T): Key<T, "default"> => ({
+  json: { ...schema.json, default: value },
+  presence: "default",
+});
+
+/** A key of the contract that this version cannot honour: present, it is refused as `not supported by this version`. */
+export const notYet = <S extends Schema<unknown>>(schema: S): S => ({
+  ...schema,
+  json: { ...schema.json, "x-not-yet": true },
+});
+
+function presenceOf(schema: Schema<unknown> | undefined): Presence {
+  return schema !== undefined && "presence" in schema ? (schema as Key<unknown>).presence : "optional";
+}
