@@ -100,7 +100,11 @@ export interface ObjectRules {
  * An object with these keys and no others. The rules are written as annotations (`x-exclusive`, `x-one-of`,
  * `x-together`) which our validator reads, so that a breach is told in a sentence, and as plain JSON Schema when printed.
  */
-export const object = <const K extends Keys>(description: string, keys: K, rules: ObjectRules = {}): Schema<ObjectOf<K>> => {
+export const object = <const K extends Keys>(
+  description: string,
+  keys: K,
+  rules: ObjectRules = {},
+): Schema<ObjectOf<K>> => {
   const required = Object.keys(keys).filter((name) => presenceOf(keys[name]) === "required");
   return {
     json: {

@@ -1,0 +1,166 @@
+/**
+ * Counters, gauges and histograms that cost an addition to record and know nothing of who exports them.
+ *
+ * An instrument hands out one child a label set; hot code keeps the child. The number of label sets an instrument may
+ * hold is bounded: past it, every further set shares one child whose label values are all `other`, so that no caller
+ * can create series.
+ */
+
+/** Label sets per instrument. 2,000 series scrape in under 5 ms; a gateway with 100 providers needs a few hundred. */
+const MAX_SERIES = 2_000;
+
+export interface Counter {
+  inc(by?: number): void;
+}
+
+export interface Gauge {
+  add(by: number): void;
+  set(to: number): void;
+}
+
+export interface Histogram {
+  observe(value: number): void;
+}
+
+interface Described {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+}
+
+export interface Family<Child> extends Described {
+  /** The child for these label values, in the order of `labelNames`; the same one each time. */
+  with(...labelValues: string[]): Child;
+}
+
+export interface NumberSeries {
+  readonly labelValues: readonly string[];
+  readonly value: number;
+}
+
+export interface HistogramSeries {
+  readonly labelValues: readonly string[];
+  /** Observations at or under each bound, cumulative; one more than the bounds, the last is all of them. */
+  readonly cumulative: readonly number[];
+  readonly sum: number;
+}
+
+export type Reading =
+  | (Described & { readonly kind: "counter" | "gauge"; readonly series: readonly NumberSeries[] })
+  | (Described & {
+      readonly kind: "histogram";
+      readonly bounds: readonly number[];
+      readonly series: readonly HistogramSeries[];
+    });
+
+export interface Instruments {
+  counter(name: string, help: string, labelNames?: readonly string[]): Family<Counter>;
+  gauge(name: string, help: string, labelNames?: readonly string[]): Family<Gauge>;
+  /** A gauge that is read, not written: `read` runs at each scrape and must be cheap. */
+  observedGauge(name: string, help: string, read: () => number): void;
+  /** `bounds`: upper bounds in the unit of the name's suffix, rising. */
+  histogram(name: string, help: string, bounds: readonly number[], labelNames?: readonly string[]): Family<Histogram>;
+  /** Everything as it stands now, in order of creation. */
+  read(): readonly Reading[];
+}
+
+/** Seconds; from a tenth of a millisecond to half a minute. */
+export const LATENCY_BOUNDS_SECONDS: readonly number[] = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+];
+
+class NumberChild implements Counter, Gauge {
+  value = 0;
+  inc(by = 1): void {
+    this.value += by;
+  }
+  add(by: number): void {
+    this.value += by;
+  }
+  set(to: number): void {
+    this.value = to;
+  }
+}
+
+class HistogramChild implements Histogram {
+  readonly #bounds: readonly number[];
+  readonly #counts: Float64Array;
+  #sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#counts = new Float64Array(bounds.length + 1);
+  }
+
+  observe(value: number): void {
+    let at = 0;
+    while (at < this.#bounds.length && value > (this.#bounds[at] as number)) at++;
+    this.#counts[at] = (this.#counts[at] as number) + 1;
+    this.#sum += value;
+  }
+
+  read(labelValues: readonly string[]): HistogramSeries {
+    let total = 0;
+    return { labelValues, cumulative: Array.from(this.#counts, (count) => (total += count)), sum: this.#sum };
+  }
+}
+
+class Series<Child> {
+  readonly children = new Map<string, { readonly labelValues: readonly string[]; readonly child: Child }>();
+  readonly #labelCount: number;
+  readonly #create: () => Child;
+
+  constructor(labelCount: number, create: () => Child) {
+    this.#labelCount = labelCount;
+    this.#create = create;
+  }
+
+  with(labelValues: readonly string[]): Child {
+    const key = labelValues.join("\u0000");
+    const known = this.children.get(key);
+    if (known !== undefined) return known.child;
+    if (this.children.size >= MAX_SERIES && labelValues.some((value) => value !== "other")) {
+      return this.with(Array.from({ length: this.#labelCount }, () => "other"));
+    }
+    const child = this.#create();
+    this.children.set(key, { labelValues: [...labelValues], child });
+    return child;
+  }
+}
+
+export function createInstruments(): Instruments {
+  const readers: (() => Reading)[] = [];
+
+  function numbers(kind: "counter" | "gauge", name: string, help: string, labelNames: readonly string[]) {
+    const series = new Series(labelNames.length, () => new NumberChild());
+    readers.push(() => ({
+      kind,
+      name,
+      help,
+      labelNames,
+      series: [...series.children.values()].map(({ labelValues, child }) => ({ labelValues, value: child.value })),
+    }));
+    return { name, help, labelNames, with: (...labelValues: string[]) => series.with(labelValues) };
+  }
+
+  return {
+    counter: (name, help, labelNames = []) => numbers("counter", name, help, labelNames),
+    gauge: (name, help, labelNames = []) => numbers("gauge", name, help, labelNames),
+    observedGauge(name, help, read) {
+      readers.push(() => ({ kind: "gauge", name, help, labelNames: [], series: [{ labelValues: [], value: read() }] }));
+    },
+    histogram(name, help, bounds, labelNames = []) {
+      const series = new Series(labelNames.length, () => new HistogramChild(bounds));
+      readers.push(() => ({
+        kind: "histogram",
+        name,
+        help,
+        labelNames,
+        bounds,
+        series: [...series.children.values()].map(({ labelValues, child }) => child.read(labelValues)),
+      }));
+      return { name, help, labelNames, with: (...labelValues) => series.with(labelValues) };
+    },
+    read: () => readers.map((read) => read()),
+  };
+}
