@@ -25,7 +25,7 @@ export interface Channel {
   readonly caps: ReadonlySet<string> | undefined;
   readonly keyHeader: KeyHeader;
   readonly docs: string;
-  /** `YYYY-MM-DD` or `YYYY-MM`: the date of the source, not of our commit. */
+  /** `YYYY-MM-DD` or `YYYY-MM`: the date of the source, not of our commit. Empty where an own surface's source has none. */
   readonly verifiedAt: string;
   readonly verifiedBy: string;
 }

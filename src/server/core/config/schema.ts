@@ -34,12 +34,28 @@ type ObjectOf<K extends Keys> = {
   readonly [N in Exclude<keyof K, Present<K>>]?: TypeOf<K[N]>;
 };
 
+/**
+ * `duration` (Go style, zero or more; `signed-duration` may be negative), `address` (`host:port` or `:port`), `url`
+ * (absolute http or https, without a user), `date` (`YYYY-MM-DD`). `-or-empty` allows the empty text, which then means
+ * the same as leaving the key out; `address-or-none` allows the word `none`.
+ */
+export type Format =
+  | "duration"
+  | "signed-duration"
+  | "duration-or-empty"
+  | "address"
+  | "address-or-empty"
+  | "address-or-none"
+  | "url"
+  | "url-or-empty"
+  | "date";
+
 export interface TextLimits {
   readonly pattern?: string;
   readonly minLength?: number;
   readonly maxLength?: number;
-  /** `duration` (Go style), `address` (`host:port` or `:port`), `url` (absolute http or https), `regex`, `date`. */
-  readonly format?: "duration" | "address" | "url" | "date";
+  /** What the text must be; the formats and their readings stand in `formats.ts`. */
+  readonly format?: Format;
   readonly examples?: readonly string[];
 }
 
@@ -55,6 +71,17 @@ export const text = (description: string, limits: TextLimits = {}): Schema<strin
 
 /** A Go-style duration such as `250ms`, `1h30m`; kept as text here and parsed where it is compiled. */
 export const duration = (description: string): Schema<string> => text(description, { format: "duration" });
+
+/** As `duration`, for a key whose negative values have a meaning. */
+export const signedDuration = (description: string): Schema<string> => text(description, { format: "signed-duration" });
+
+/** A credential or key material: its value is in no problem, and written literally where it travels it is warned of. */
+export const secret = (schema: Schema<string>): Schema<string> => ({ json: { ...schema.json, "x-secret": true } });
+
+/** A credential that must be a reference: a literal one is refused. */
+export const referenceOnly = (schema: Schema<string>): Schema<string> => ({
+  json: { ...schema.json, "x-secret": "reference" },
+});
 
 export const choice = <const V extends readonly string[]>(description: string, values: V): Schema<V[number]> => ({
   json: { type: "string", description, enum: values },
@@ -132,6 +159,11 @@ export const withDefault = <T>(schema: Schema<T>, value: T): Key<T, "default"> =
 export const notYet = <S extends Schema<unknown>>(schema: S): S => ({
   ...schema,
   json: { ...schema.json, "x-not-yet": true },
+});
+
+/** A list of which this version can honour only the first `count` items; each further one is refused as `notYet` is. */
+export const notYetBeyond = <T>(count: number, schema: Schema<readonly T[]>): Schema<readonly T[]> => ({
+  json: { ...schema.json, "x-not-yet-beyond": count },
 });
 
 function presenceOf(schema: Schema<unknown> | undefined): Presence {

@@ -1,0 +1,78 @@
+/**
+ * `npm run build`: src/ to dist/ with esbuild. Dependencies stay outside; every verb, being loaded by `import()`, becomes
+ * a file of its own. What only the build knows (commit, date) is written into the bundle for `gateway version`.
+ */
+
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build, version as esbuildVersion } from "esbuild";
+import stamp from "./stamp.cjs";
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+
+/** One entry a process or thread that is started by path. */
+const ENTRIES = ["src/cli/main.ts"];
+
+/** One line of git's, or undefined where there is no git or no repository. */
+function git(...args) {
+  try {
+    // Without optional locks, so that building never gets in the way of another git command.
+    const env = { ...process.env, GIT_OPTIONAL_LOCKS: "0", TZ: "UTC" };
+    return execFileSync("git", args, { cwd: root, env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Also `unknown` when the tree lies unpacked inside another project's repository. */
+function revision() {
+  const prefix = git("rev-parse", "--show-prefix");
+  const head =
+    prefix === ""
+      ? git("log", "-1", "--format=%h %cd", "--abbrev=12", "--date=format-local:%Y-%m-%dT%H:%M:%SZ")
+      : undefined;
+  if (head === undefined) return { commit: "unknown", date: "unknown" };
+  const [commit, date] = head.split(" ");
+  return { commit: git("status", "--porcelain") === "" ? commit : `${commit}-dirty`, date };
+}
+
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const fingerprint = stamp.fingerprint(root);
+
+/** A chunk that nothing refers to any longer must not stay behind. */
+function removeAllBut(kept) {
+  for (const entry of readdirSync(join(root, "dist"), { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile() && !kept.has(path)) rmSync(path);
+  }
+}
+
+try {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ENTRIES,
+    outbase: "src",
+    outdir: "dist",
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    packages: "external",
+    sourcemap: "linked",
+    sourcesContent: false,
+    define: {
+      GATEWAY_BUILD: JSON.stringify({ version, ...revision(), bundler: `esbuild ${esbuildVersion}` }),
+    },
+    metafile: true,
+    logLevel: "warning",
+  });
+  removeAllBut(new Set(Object.keys(metafile.outputs).map((path) => join(root, path))));
+  stamp.write(root, fingerprint);
+} catch (error) {
+  // Errors in the source have been printed by esbuild, with their place.
+  if (!Array.isArray(error?.errors)) console.error(error);
+  process.exitCode = 1;
+}

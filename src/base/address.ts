@@ -1,0 +1,46 @@
+/**
+ * Addresses to listen on or dial, as Go writes them: `:8484`, `127.0.0.1:80`, `gateway.internal:443`, `[::1]:80`.
+ *
+ * The host is absent where the text begins with the colon: listen on every interface. Port 0 asks for a free one.
+ * An IPv6 address stands in brackets, since its colons could not be told from the port's.
+ */
+
+export interface Address {
+  /** Without brackets. */
+  readonly host?: string;
+  readonly port: number;
+}
+
+/** A DNS name has 253 characters at most (RFC 1035 section 2.3.4). */
+const NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9_.])?$/;
+
+/** Groups and an optional zone, as in `fe80::1%eth0`; whether the groups are an address is asked of the URL parser. */
+const IPV6 = /^([0-9A-Fa-f:.]{2,45})(%[A-Za-z0-9._-]{1,32})?$/;
+
+/** Undefined when `text` is not `host:port` or `:port`. */
+export function parseAddress(text: string): Address | undefined {
+  const match = /^(?:\[([^\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text);
+  if (match === null) return undefined;
+  const [, bracketed, name = "", digits] = match;
+  const port = Number(digits);
+  if (port > 65_535) return undefined;
+  if (bracketed !== undefined) return isIpv6(bracketed) ? { host: bracketed, port } : undefined;
+  if (name === "") return { port };
+  return NAME.test(name) && isNotMistyped(name) ? { host: name, port } : undefined;
+}
+
+/** The text of an address, with brackets where they are needed. */
+export function formatAddress({ host = "", port }: Address): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function isIpv6(text: string): boolean {
+  const groups = IPV6.exec(text)?.[1];
+  return groups !== undefined && URL.canParse(`http://[${groups}]/`);
+}
+
+/** A name whose last label is a number can only be an IPv4 address, so `127.0.0.300` is a mistake and not a name. */
+function isNotMistyped(name: string): boolean {
+  if (!/(^|\.)\d+$/.test(name)) return true;
+  return /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/.test(name);
+}

@@ -1,0 +1,9 @@
+/** What every folder may build on: errors, time, ownership, logging and instruments. Imports nothing of ours. */
+
+export * from "./address.ts";
+export * from "./clock.ts";
+export * from "./duration.ts";
+export * from "./errors.ts";
+export * from "./instruments.ts";
+export * from "./lifetime.ts";
+export * from "./log.ts";

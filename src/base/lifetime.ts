@@ -1,0 +1,111 @@
+/**
+ * Owns what has been opened and closes it in reverse, once, each closer within a limit.
+ *
+ * `await using node = new Lifetime()` closes at the end of the block, also when something between throws; a long-lived
+ * owner keeps the object and calls `close()`. Node 20 has `Symbol.asyncDispose` and lacks `AsyncDisposableStack`, hence
+ * this. A closer that fails or exceeds its limit is reported and never keeps the ones below it from running.
+ */
+
+/** Long enough for a flush to a slow disk, short enough that a stop with several stuck closers ends. */
+const DEFAULT_CLOSER_LIMIT_MS = 10_000;
+
+/** What closes a thing; `signal` aborts at the limit, when nobody waits for the closer any longer. */
+export type Closer<Thing> = (thing: Thing, signal: AbortSignal) => unknown;
+
+export interface LifetimeOptions {
+  /** Limit of a closer that names none of its own. */
+  readonly limitMs?: number;
+  /** Told of each closer that failed or took too long. Without it `close()` rejects with all of them at the end. */
+  readonly onFailure?: (name: string, error: unknown) => void;
+}
+
+export interface OwnOptions {
+  /** For a closer that may take longer than the rest, such as one that drains requests. */
+  readonly limitMs?: number;
+}
+
+interface Owned {
+  readonly name: string;
+  readonly limitMs: number;
+  readonly close: (signal: AbortSignal) => unknown;
+}
+
+export class Lifetime implements AsyncDisposable {
+  readonly #limitMs: number;
+  readonly #onFailure: (name: string, error: unknown) => void;
+  readonly #owned: Owned[] = [];
+  /** What the failure callback threw, or the failures themselves when there is no callback. */
+  readonly #unreported: unknown[] = [];
+  #closing: Promise<void> | undefined;
+
+  constructor(options: LifetimeOptions = {}) {
+    this.#limitMs = options.limitMs ?? DEFAULT_CLOSER_LIMIT_MS;
+    this.#onFailure =
+      options.onFailure ??
+      ((_name, error) => {
+        throw error;
+      });
+  }
+
+  /**
+   * Takes `thing` over and returns it. Throws once closing has begun; the thing was opened by then and nobody else will
+   * close it, so it is closed in the background first.
+   */
+  own<Thing>(name: string, thing: Thing, closer: Closer<Thing>, options: OwnOptions = {}): Thing {
+    const owned = {
+      name,
+      limitMs: options.limitMs ?? this.#limitMs,
+      close: (signal: AbortSignal) => closer(thing, signal),
+    };
+    if (this.#closing !== undefined) {
+      void this.#closeOne(owned);
+      throw new Error(`cannot own ${name}: its owner is closing or closed`);
+    }
+    this.#owned.push(owned);
+    return thing;
+  }
+
+  /** Closes everything, last owned first. Repeated calls wait for the same end. */
+  close(): Promise<void> {
+    this.#closing ??= this.#closeAll();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #closeAll(): Promise<void> {
+    for (let owned = this.#owned.pop(); owned !== undefined; owned = this.#owned.pop()) await this.#closeOne(owned);
+    if (this.#unreported.length > 0) {
+      throw new AggregateError(this.#unreported, `${this.#unreported.length} of the things owned failed to close`);
+    }
+  }
+
+  /** Never rejects. */
+  async #closeOne({ name, limitMs, close }: Owned): Promise<void> {
+    const limit = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      await Promise.race([
+        // A started promise, so that a closer that throws at once is caught like one that rejects.
+        Promise.resolve().then(() => close(limit.signal)),
+        new Promise<never>((_resolve, reject) => {
+          timer = setTimeout(() => {
+            const error = new Error(`closing ${name} took longer than ${limitMs} ms`);
+            limit.abort(error);
+            reject(error);
+          }, limitMs);
+        }),
+      ]);
+    } catch (error) {
+      try {
+        this.#onFailure(name, error);
+      } catch (unreported) {
+        this.#unreported.push(unreported);
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * The log: JSON objects, one a line, for a collector; lines for a person when stderr is a terminal.
+ *
+ * Source: design decisions, section 5. Every line carries `time` (RFC 3339, UTC), `level` and `message`, then the
+ * fields. What comes from outside may hold anything, so control characters are escaped (a value cannot begin a second
+ * line or drive a terminal) and every text, list and chain of causes is bounded. Logging never throws: a line that
+ * cannot be rendered is replaced by one that says so, and a stream that fails is given up on for that line.
+ *
+ * Never pass a credential, a prompt or a body as a field; nothing here can recognise one.
+ */
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+export type LogFields = Readonly<Record<string, unknown>>;
+
+export interface Log {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+}
+
+export interface LogOptions {
+  /** Its `error` events are the owner's to handle: a closed stderr is an event, not an exception. */
+  readonly stream: { write(text: string): unknown };
+  readonly isTerminal: boolean;
+  /** Least level written. At `debug` errors carry their stack; at no other. */
+  readonly level: LogLevel;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
+
+/** A text is cut here; an upstream's error page is not a log line. In UTF-16 code units. */
+const MAX_TEXT_LENGTH = 2_000;
+const MAX_STACK_LENGTH = 8_000;
+/** A chain of causes is rarely three deep; more is a loop or a wrapper gone wrong. */
+const MAX_CAUSES = 8;
+/** Members of one object or list, and levels of nesting. */
+const MAX_MEMBERS = 64;
+const MAX_DEPTH = 5;
+/** Values in one line, whatever their nesting. */
+const MAX_VALUES = 500;
+/** A collector commonly splits lines over 64 KiB. In UTF-16 code units. */
+const MAX_LINE_LENGTH = 32_000;
+
+const RESERVED = new Set(["time", "level", "message"]);
+
+/** The level that `GATEWAY_LOG` names; undefined when the text names none. */
+export function parseLogLevel(text: string): LogLevel | undefined {
+  return LEVELS.find((level) => level === text);
+}
+
+export const nullLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
+
+export function createLogger({ stream, isTerminal, level: least, now }: LogOptions): Log {
+  const format = isTerminal ? humanLine : jsonLine;
+
+  function at(level: LogLevel): (message: string, fields?: LogFields) => void {
+    if (LEVELS.indexOf(level) < LEVELS.indexOf(least)) return () => {};
+    return (message, fields = {}) => {
+      try {
+        stream.write(`${renderLine(format, level, message, fields)}\n`);
+      } catch {
+        // There is nowhere left to say it, and what was being logged matters less than what the caller does next.
+      }
+    };
+  }
+
+  function renderLine(line: typeof jsonLine, level: LogLevel, message: string, fields: LogFields): string {
+    const head = { time: timeOf(now), level, message: cut(String(message), MAX_TEXT_LENGTH) };
+    try {
+      const budget = { values: MAX_VALUES, withStack: least === "debug" };
+      const rendered: Record<string, unknown> = {};
+      for (const [name, value] of Object.entries(fields).slice(0, MAX_MEMBERS)) {
+        if (value === undefined) continue;
+        rendered[cut(RESERVED.has(name) ? `_${name}` : name, 100)] = renderValue(value, budget, 0);
+      }
+      const text = line(head, rendered);
+      return text.length <= MAX_LINE_LENGTH ? text : line(head, { log_fault: "the fields exceed a line's bound" });
+    } catch {
+      return line(head, { log_fault: "the fields could not be rendered" });
+    }
+  }
+
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+interface Head {
+  readonly time: string;
+  readonly level: LogLevel;
+  readonly message: string;
+}
+
+function jsonLine(head: Head, fields: Readonly<Record<string, unknown>>): string {
+  // JSON escapes C0 by itself; DEL, C1 and the directional marks matter when somebody reads the file in a terminal.
+  return escapeControls(JSON.stringify({ ...head, ...fields }));
+}
+
+function humanLine({ time, level, message }: Head, fields: Readonly<Record<string, unknown>>): string {
+  const pairs = Object.entries(fields).map(([name, value]) => {
+    const text = typeof value === "string" && /^[^\s"={}[\]]+$/.test(value) ? value : JSON.stringify(value);
+    return ` ${name}=${text}`;
+  });
+  return escapeControls(`${time} ${level.toUpperCase().padEnd(5)} ${message}${pairs.join("")}`);
+}
+
+/** Controls (C0, DEL, C1), line and paragraph separators, and marks that reorder what a terminal shows. */
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+function escapeControls(text: string): string {
+  return text.replace(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+interface Budget {
+  values: number;
+  readonly withStack: boolean;
+}
+
+/** `value` as something that JSON can write, bounded on every side. */
+function renderValue(value: unknown, budget: Budget, depth: number): unknown {
+  if (budget.values-- <= 0) return "…";
+  if (typeof value === "string") return cut(value, MAX_TEXT_LENGTH);
+  if (typeof value === "number") return Number.isFinite(value) ? value : String(value);
+  if (typeof value === "boolean" || value === null) return value;
+  if (typeof value !== "object") return cut(String(value), 100);
+  if (value instanceof Error) return renderError(value, budget, 0);
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "invalid date" : value.toISOString();
+  if (ArrayBuffer.isView(value)) return `${value.byteLength} bytes`;
+  if (depth >= MAX_DEPTH) return "…";
+  if (Array.isArray(value)) return value.slice(0, MAX_MEMBERS).map((item) => renderValue(item, budget, depth + 1));
+  const members: Record<string, unknown> = {};
+  for (const name of Object.keys(value).slice(0, MAX_MEMBERS)) {
+    members[cut(name, 100)] = renderValue((value as Record<string, unknown>)[name], budget, depth + 1);
+  }
+  return members;
+}
+
+function renderError(error: Error, budget: Budget, causes: number): unknown {
+  const { code } = error as { readonly code?: unknown };
+  const { cause } = error;
+  const rendered: Record<string, unknown> = { name: cut(String(error.name), 100) };
+  if (typeof code === "string" || typeof code === "number") rendered["code"] = cut(String(code), 100);
+  rendered["message"] = cut(String(error.message), MAX_TEXT_LENGTH);
+  if (budget.withStack && typeof error.stack === "string") rendered["stack"] = cut(error.stack, MAX_STACK_LENGTH);
+  if (cause === undefined || cause === null) return rendered;
+  if (causes >= MAX_CAUSES) rendered["cause"] = "…";
+  else if (cause instanceof Error) rendered["cause"] = renderError(cause, budget, causes + 1);
+  else rendered["cause"] = renderValue(cause, budget, 1);
+  return rendered;
+}
+
+function timeOf(now: () => number): string {
+  try {
+    return new Date(now()).toISOString();
+  } catch {
+    return "unknown";
+  }
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length)}…`;
+}

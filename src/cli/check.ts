@@ -1,0 +1,113 @@
+/**
+ * `gateway check`: the configuration compiled as the gateway compiles it, then each provider asked to answer. It starts
+ * no listener and writes nothing. One line an answer; status 1 when any of them is a failure.
+ */
+import { request as undiciRequest } from "undici";
+import { type LoadedNode, loadNode } from "../server/node/index.ts";
+import type { FlagsOf } from "./flags.ts";
+import { type ExitStatus, type Io, resolvePath } from "./io.ts";
+import type { checkFlags } from "./specs.ts";
+
+type Provider = LoadedNode["compiled"]["snapshot"]["providers"][number];
+type Channel = Provider["channels"][number];
+
+interface Answer {
+  readonly verdict: "ok" | "fail" | "note";
+  readonly subject: string;
+  readonly words: string;
+}
+
+/** Probes under way at once. */
+const CONCURRENT_PROBES = 8;
+
+export async function run(options: FlagsOf<typeof checkFlags>, _: readonly string[], io: Io): Promise<ExitStatus> {
+  const path = resolvePath(io, options.config);
+  const loaded = await loadNode(path, io.env);
+  if (loaded.kind === "refused") {
+    for (const problem of loaded.problems) print(io, { verdict: "fail", subject: "configuration", words: problem });
+    return 1;
+  }
+  const { node } = loaded;
+  const { providers } = node.compiled.snapshot;
+  print(io, { verdict: "ok", subject: "configuration", words: `${path}: ${count(providers.length, "provider")}` });
+  for (const warning of node.warnings) print(io, { verdict: "note", subject: "configuration", words: warning });
+  for (const answer of nodeAnswers(node)) print(io, answer);
+  if (options.offline) return 0;
+
+  let failures = 0;
+  const probes = providers.flatMap((provider) => provider.channels.map((channel) => ({ provider, channel })));
+  for (let at = 0; at < probes.length; at += CONCURRENT_PROBES) {
+    const batch = probes.slice(at, at + CONCURRENT_PROBES);
+    for (const answer of await Promise.all(
+      batch.map((probe) => ask(probe.provider, probe.channel, options.timeout, io)),
+    )) {
+      if (answer.verdict === "fail") failures++;
+      print(io, answer);
+    }
+    if (io.signal.aborted) return 130;
+  }
+  return failures === 0 ? 0 : 1;
+}
+
+/** What the node half leaves out, as what the gateway will do. */
+function nodeAnswers({ nodeFile, deployment, compiled }: LoadedNode): readonly Answer[] {
+  const { defaultProvider } = compiled.snapshot;
+  const note = (words: string): Answer => ({ verdict: "note", subject: "node", words });
+  return [
+    note(`serves plain HTTP on ${nodeFile.listen}: no \`tls\``),
+    note(nodeFile.metrics_listen === "none" ? "serves no metrics" : `serves metrics on ${nodeFile.metrics_listen}`),
+    note("opens no admin door: no `admin`"),
+    note("hands out no address of its own: no `public_url`"),
+    note(
+      deployment.document?.auth === undefined
+        ? "admits every request without a credential: no `auth`"
+        : "asks every request for a credential",
+    ),
+    note(
+      defaultProvider === undefined
+        ? "refuses models that no provider claims, and requests without a model: no default provider"
+        : `sends what no provider claims to ${defaultProvider.name}`,
+    ),
+  ];
+}
+
+/** The models list: cheap, side-effect free, and present on nearly every server of either dialect. */
+async function ask(provider: Provider, channel: Channel, timeoutMs: number, io: Io): Promise<Answer> {
+  const subject = `provider ${provider.name}${provider.channels.length > 1 ? ` (${channel.id})` : ""}`;
+  const url = channel.origin + channel.pathOf("/v1/models");
+  const headers = [...channel.credential, ...provider.addedHeaders];
+  if (channel.dialect === "messages") headers.push("anthropic-version", "2023-06-01");
+  const startedAt = performance.now();
+  try {
+    const answer = await undiciRequest(url, {
+      headers,
+      signal: AbortSignal.any([io.signal, AbortSignal.timeout(timeoutMs)]),
+    });
+    await answer.body.dump({ limit: 1 << 20 });
+    const words = `${url} answered ${answer.statusCode} in ${Math.round(performance.now() - startedAt)} ms`;
+    return judge(subject, words, answer.statusCode, channel.credential.length > 0);
+  } catch (error) {
+    const { code, name, message } = error as NodeJS.ErrnoException;
+    const why = name === "TimeoutError" ? `no answer within ${timeoutMs} ms` : (code ?? message);
+    return { verdict: "fail", subject, words: `${url}: ${why}` };
+  }
+}
+
+function judge(subject: string, words: string, status: number, hasCredential: boolean): Answer {
+  if (status === 401 || status === 403) {
+    return hasCredential
+      ? { verdict: "fail", subject, words: `${words}: it refuses the credential` }
+      : { verdict: "ok", subject, words: `${words}: it wants a credential, which clients bring themselves` };
+  }
+  if (status >= 500) return { verdict: "fail", subject, words };
+  if (status === 404 || status === 405) return { verdict: "ok", subject, words: `${words}: it lists no models` };
+  return { verdict: status >= 400 && status !== 429 ? "fail" : "ok", subject, words };
+}
+
+function print(io: Io, { verdict, subject, words }: Answer): void {
+  io.stdout.write(`${verdict.padEnd(4)}  ${subject}: ${words}\n`);
+}
+
+function count(n: number, noun: string): string {
+  return n === 1 ? `1 ${noun}` : `${n} ${noun}s`;
+}

@@ -1,0 +1,47 @@
+/** What `gateway dev` says once it is ready: where everything is, and three ways to use it that work as printed. */
+
+export interface DevAddresses {
+  readonly gateway: string;
+  readonly simulator: string;
+  readonly metrics: string | undefined;
+  readonly directory: string;
+}
+
+export function welcome({ gateway, simulator, metrics, directory }: DevAddresses, isColoured: boolean): string {
+  const bold = (text: string): string => (isColoured ? `\u001b[1m${text}\u001b[22m` : text);
+  const dim = (text: string): string => (isColoured ? `\u001b[2m${text}\u001b[22m` : text);
+  return `
+${bold("gateway dev")}  a gateway in front of a simulated provider, for trying things
+
+  gateway    ${gateway}  ${dim("both dialects; no key is asked for")}
+  simulator  ${simulator}  ${dim("answers with text made up on the spot")}
+  metrics    ${metrics ?? "none"}
+  files      ${directory}  ${dim("node.yaml and deployment.yaml it runs from; gone when it stops")}
+
+${bold("curl")}
+
+curl ${gateway}/v1/chat/completions -H 'content-type: application/json' -d '{"model":"sim-chat","messages":[{"role":"user","content":"Hello"}]}'
+
+${bold("OpenAI SDK")}  ${dim("npm install openai")}
+
+import OpenAI from "openai";
+const openai = new OpenAI({ baseURL: "${gateway}/v1", apiKey: "any" });
+const chat = await openai.chat.completions.create({ model: "sim-chat", messages: [{ role: "user", content: "Hello" }] });
+console.log(chat.choices[0].message.content);
+
+${bold("Anthropic SDK")}  ${dim("npm install @anthropic-ai/sdk")}
+
+import Anthropic from "@anthropic-ai/sdk";
+const anthropic = new Anthropic({ baseURL: "${gateway}", apiKey: "any" });
+const message = await anthropic.messages.create({ model: "sim-chat", max_tokens: 100, messages: [{ role: "user", content: "Hello" }] });
+console.log(message.content[0].text);
+
+${bold("Next")}
+
+  "model":"fast"           an alias that the gateway translates
+  "model":"sim-429"        a provider in trouble; gateway help simulate lists more: sim-500, sim-slow-2s, sim-drop-mid-stream …
+  curl ${metrics ?? "(start with -metrics-listen)"}
+
+${bold("ready")}  Ctrl-C stops it and leaves nothing behind
+`;
+}

@@ -1,0 +1,212 @@
+/**
+ * The flag parser: Go's syntax, read against a table, giving options whose types follow from the table.
+ *
+ * One dash or two; `-x=v` or `-x v`, where `v` is the next argument whatever it begins with; a boolean takes a value
+ * only after `=`; parsing stops at the first argument that is no flag (`-` alone is none) or after `--`. A flag given
+ * twice keeps its last value, a repeatable one all of them. Source: Go's package `flag`, design decisions section 9.
+ *
+ * Options are named in camel case (`-max-body` is `maxBody`); durations are in milliseconds.
+ */
+
+import { parseDuration } from "../base/index.ts";
+
+interface FlagCommon {
+  /** What it does, in a line for the help text; no full stop. */
+  readonly meaning: string;
+  /** What stands for the value in the usage: `PATH`, `ADDR`. `PATH` and `FILE` are completed with file names. */
+  readonly value?: string;
+  /** The default in words, where it is not a constant. */
+  readonly defaultText?: string;
+  /** Refused when absent or empty. */
+  readonly required?: true;
+}
+
+export type Flag =
+  | (FlagCommon & { readonly kind: "string"; readonly default?: string; readonly choices?: readonly string[] })
+  | (FlagCommon & { readonly kind: "strings" })
+  | (FlagCommon & { readonly kind: "boolean" })
+  | (FlagCommon & { readonly kind: "integer"; readonly default?: number; readonly min?: number; readonly max?: number })
+  /** Never negative; `default` is in milliseconds. */
+  | (FlagCommon & { readonly kind: "duration"; readonly default?: number });
+
+/** Flags by their names as typed, without the dash. */
+export type FlagTable = Readonly<Record<string, Flag>>;
+
+type CamelCase<Name extends string> = Name extends `${infer Head}-${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name;
+
+type ValueOf<F extends Flag> = F extends { readonly kind: "boolean" }
+  ? boolean
+  : F extends { readonly kind: "strings" }
+    ? readonly string[]
+    : F extends { readonly kind: "integer" | "duration" }
+      ? number
+      : F extends { readonly choices: readonly (infer Choice)[] }
+        ? Choice
+        : string;
+
+type Presence<F extends Flag> = F extends
+  | { readonly kind: "boolean" | "strings" }
+  | { readonly default: string | number }
+  | { readonly required: true }
+  ? never
+  : undefined;
+
+/** What a verb is given: a value for each flag, undefined where the flag is absent and has no default. */
+export type FlagsOf<Table extends FlagTable> = {
+  readonly [Name in keyof Table & string as CamelCase<Name>]: ValueOf<Table[Name]> | Presence<Table[Name]>;
+};
+
+export type Parsed<Table extends FlagTable> =
+  | { readonly kind: "help" }
+  | { readonly kind: "options"; readonly options: FlagsOf<Table>; readonly positionals: readonly string[] };
+
+/** The command line cannot be understood: the message and a pointer to the help go to stderr, the status is 2. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+type FlagValue = string | number | boolean | readonly string[];
+
+/** `unsupported` names flags of the interface that this version refuses. Throws `UsageError`. */
+export function parseFlags<const Table extends FlagTable>(
+  table: Table,
+  args: readonly string[],
+  unsupported: readonly string[] = [],
+): Parsed<Table> {
+  const given = new Map<string, FlagValue>();
+  let at = 0;
+  for (; at < args.length; at += 1) {
+    const arg = args[at] ?? "";
+    if (!arg.startsWith("-") || arg === "-") break;
+    if (arg === "--") {
+      at += 1;
+      break;
+    }
+    const { name, inline } = splitFlag(arg);
+    const flag = Object.hasOwn(table, name) ? table[name] : undefined;
+    if (flag === undefined) {
+      if (name === "h" || name === "help") return { kind: "help" };
+      if (unsupported.includes(name)) throw new UsageError(`'-${name}' is not supported by this version`);
+      throw new UsageError(`unknown flag '-${clip(name)}'${didYouMean(name, Object.keys(table), "-")}`);
+    }
+    if (flag.kind === "boolean") {
+      given.set(name, readBoolean(name, inline ?? "true"));
+      continue;
+    }
+    if (inline === undefined) at += 1;
+    const text = inline ?? args[at];
+    if (text === undefined) throw new UsageError(`flag '-${name}' needs a value`);
+    const before = given.get(name);
+    given.set(name, readValue(name, flag, text, Array.isArray(before) ? before : []));
+  }
+  return { kind: "options", options: complete(table, given), positionals: args.slice(at) };
+}
+
+function splitFlag(arg: string): { readonly name: string; readonly inline: string | undefined } {
+  const bare = arg.replace(/^--?/, "");
+  const equals = bare.indexOf("=");
+  return equals < 0
+    ? { name: bare, inline: undefined }
+    : { name: bare.slice(0, equals), inline: bare.slice(equals + 1) };
+}
+
+function readBoolean(name: string, text: string): boolean {
+  if (text === "true" || text === "1") return true;
+  if (text === "false" || text === "0") return false;
+  throw new UsageError(`flag '-${name}' is true or false, not '${clip(text)}'`);
+}
+
+function readValue(
+  name: string,
+  flag: Exclude<Flag, { kind: "boolean" }>,
+  text: string,
+  before: readonly string[],
+): FlagValue {
+  switch (flag.kind) {
+    case "strings":
+      return [...before, text];
+    case "integer":
+      return readInteger(name, flag, text);
+    case "duration": {
+      const ms = parseDuration(text);
+      if (ms === undefined || ms < 0) {
+        throw new UsageError(`flag '-${name}' takes a duration such as 250ms or 1m30s, not '${clip(text)}'`);
+      }
+      return ms;
+    }
+    case "string":
+      if (flag.choices !== undefined && !flag.choices.includes(text)) {
+        throw new UsageError(`flag '-${name}' is ${flag.choices.join(" or ")}, not '${clip(text)}'`);
+      }
+      return text;
+    default:
+      return flag satisfies never;
+  }
+}
+
+function readInteger(name: string, flag: { readonly min?: number; readonly max?: number }, text: string): number {
+  const { min = 0, max = Number.MAX_SAFE_INTEGER } = flag;
+  const number = /^[-+]?\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= min && number <= max) return number === 0 ? 0 : number;
+  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+  throw new UsageError(`flag '-${name}' takes an integer ${range}, not '${clip(text)}'`);
+}
+
+/** The parser of this file: here texts become the options' types, so here alone a type is asserted. */
+function complete<Table extends FlagTable>(table: Table, given: ReadonlyMap<string, FlagValue>): FlagsOf<Table> {
+  const options: Record<string, FlagValue | undefined> = {};
+  for (const [name, flag] of Object.entries(table)) {
+    const value = given.get(name) ?? absent(flag);
+    if (flag.required && (value === undefined || value === "")) throw new UsageError(`flag '-${name}' is required`);
+    options[camelCase(name)] = value;
+  }
+  return options as FlagsOf<Table>;
+}
+
+function absent(flag: Flag): FlagValue | undefined {
+  if (flag.kind === "boolean") return false;
+  if (flag.kind === "strings") return [];
+  return flag.default;
+}
+
+function camelCase(name: string): string {
+  return name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** An argument as a message repeats it. The value of an unknown flag is never repeated: it may be a secret. */
+export function clip(text: string): string {
+  const printable = text.replace(/[^\x20-\x7e\u00a0-\u{10ffff}]/gu, "?");
+  return printable.length > 40 ? `${printable.slice(0, 40)}...` : printable;
+}
+
+/** ` (did you mean 'x'?)` with the candidate nearest to `text`, or nothing when none is near. */
+export function didYouMean(text: string, candidates: readonly string[], prefix = ""): string {
+  let best: string | undefined;
+  // A third of the letters may differ: 'chekc' is 'check', 'dev' is not 'pin'.
+  let bestDistance = Math.max(1, Math.floor(Math.min(text.length, 40) / 3)) + 1;
+  for (const candidate of candidates) {
+    const distance = editDistance(text.slice(0, 40), candidate);
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+  }
+  return best === undefined ? "" : ` (did you mean '${prefix}${best}'?)`;
+}
+
+/** Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment). */
+function editDistance(a: string, b: string): number {
+  let previous: number[] = [];
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      let cost = Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, substitution);
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      if (isSwap) cost = Math.min(cost, (previous[j - 2] ?? 0) + 1);
+      next.push(cost);
+    }
+    [previous, row] = [row, next];
+  }
+  return row[b.length] ?? 0;
+}

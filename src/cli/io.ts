@@ -1,0 +1,120 @@
+/**
+ * What a verb may touch of the process: streams, environment, time and the wish to be stopped. A verb is given an `Io`
+ * and never reads `process`, so a test runs it with buffers.
+ *
+ * Data goes to stdout, words to stderr. Exit statuses: design decisions, section 5.
+ */
+
+import { resolve } from "node:path";
+import type { Readable, Writable } from "node:stream";
+
+/**
+ * 0 done; 1 the thing asked about is not so, or failed; 2 usage; 3 the gateway could not be reached; of the daemon:
+ * 10 configuration, 11 storage fault, 12 cannot listen; 130 interrupted.
+ */
+export type ExitStatus = 0 | 1 | 2 | 3 | 10 | 11 | 12 | 130;
+
+export interface Io {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Absolute; relative paths of the command line are taken from here. */
+  readonly cwd: string;
+  isTerminal(stream: "stdin" | "stdout" | "stderr"): boolean;
+  /** Milliseconds since 1970-01-01T00:00:00Z. */
+  now(): number;
+  /** Aborts at the first SIGINT or SIGTERM (reason: `Interrupted`), or when the reader of stdout has gone. */
+  readonly signal: AbortSignal;
+}
+
+/** Why `Io.signal` aborted. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+  readonly by: "SIGINT" | "SIGTERM" | "closed stdout";
+
+  constructor(by: Interrupted["by"]) {
+    super(`interrupted by ${by}`);
+    this.by = by;
+  }
+}
+
+/** A path of the command line, absolute. */
+export function resolvePath(io: Io, path: string): string {
+  return resolve(io.cwd, path);
+}
+
+export interface ProcessIo extends Io {
+  /** Resolves once what has been written has left the process. */
+  flush(): Promise<void>;
+}
+
+/**
+ * The process itself as an `Io`. Streams are opened when first used: a terminal or pipe costs a millisecond each.
+ * `onSecondSignal` is called when the user insists.
+ */
+export function processIo(onSecondSignal: () => void): ProcessIo {
+  const stop = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) {
+    process.on(name, () => {
+      if (stop.signal.aborted) onSecondSignal();
+      else stop.abort(new Interrupted(name));
+    });
+  }
+
+  const stdout = once(() => {
+    // The reader of a pipe may leave first (`gateway … | head`). That is no fault: whoever still produces is told to
+    // stop, and nothing is printed about it.
+    process.stdout.on("error", () => stop.abort(new Interrupted("closed stdout")));
+    return process.stdout;
+  });
+  const stderr = once(() => {
+    // A daemon outlives whoever read its log.
+    process.stderr.on("error", () => undefined);
+    return process.stderr;
+  });
+
+  return {
+    get stdin() {
+      return process.stdin;
+    },
+    get stdout() {
+      return stdout.get();
+    },
+    get stderr() {
+      return stderr.get();
+    },
+    env: process.env,
+    cwd: process.cwd(),
+    isTerminal: (stream) => process[stream].isTTY === true,
+    now: () => Date.now(),
+    signal: stop.signal,
+    async flush() {
+      for (const stream of [stdout.opened, stderr.opened]) {
+        if (stream !== undefined) await written(stream);
+      }
+    },
+  };
+}
+
+function once<Thing>(open: () => Thing): { readonly opened: Thing | undefined; get(): Thing } {
+  let opened: Thing | undefined;
+  return {
+    get opened() {
+      return opened;
+    },
+    get() {
+      opened ??= open();
+      return opened;
+    },
+  };
+}
+
+/** A destroyed stream has nothing left to write and might not call back. */
+function written(stream: Writable): Promise<void> {
+  if (stream.destroyed || stream.writableLength === 0) return Promise.resolve();
+  return new Promise((done) => {
+    stream.once("error", () => done());
+    stream.write("", () => done());
+  });
+}

@@ -1,0 +1,52 @@
+/**
+ * Where the command line becomes a verb, and the only place where the process is ended.
+ *
+ * Loaded at every start, so it imports the flag parser and the table of verbs and nothing else; `gateway version` must
+ * cost no more than twice an empty Node process.
+ */
+
+import { UsageError } from "./flags.ts";
+import { type ExitStatus, Interrupted, type Io, processIo } from "./io.ts";
+import { findVerb } from "./verbs.ts";
+
+/** Runs the process from its arguments to its end. */
+export async function main(args: readonly string[]): Promise<void> {
+  const leave = (status: ExitStatus) => process.exit(status);
+  const io = processIo(() => leave(130));
+  const status = await execute(args, io);
+  await io.flush();
+  leave(status);
+}
+
+/** Never rejects: what a verb throws is printed on stderr and becomes a status. */
+export async function execute(args: readonly string[], io: Io): Promise<ExitStatus> {
+  let named = "";
+  try {
+    const { verb, rest } = findVerb(args);
+    named = verb.name;
+    const outcome = await verb.invoke(rest, io);
+    if (outcome.kind === "done") return outcome.status;
+    const { printHelp } = await import("./help.ts");
+    return printHelp(verb, io);
+  } catch (error) {
+    return report(named, error, io);
+  }
+}
+
+function report(verb: string, error: unknown, io: Io): ExitStatus {
+  const name = verb === "" ? "gateway" : `gateway ${verb}`;
+  if (error instanceof UsageError) {
+    const help = verb === "" ? "gateway help" : `gateway help ${verb}`;
+    io.stderr.write(`${name}: ${error.message}\nRun '${help}' for usage.\n`);
+    return 2;
+  }
+  // A wait that the signal cut short rejects, with the reason or with an error of its own; either says nothing new.
+  if (io.signal.aborted) {
+    const { reason } = io.signal;
+    return reason instanceof Interrupted && reason.by === "closed stdout" ? 1 : 130;
+  }
+  const text = error instanceof Error ? error.message : String(error);
+  const stack = io.env["GATEWAY_LOG"] === "debug" && error instanceof Error ? `${error.stack}\n` : "";
+  io.stderr.write(`${name}: ${text}\n${stack}`);
+  return 1;
+}

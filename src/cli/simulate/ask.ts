@@ -1,0 +1,74 @@
+/**
+ * A generation request in the words all dialects share, and the prompt as it is counted.
+ *
+ * Readers of each dialect (`chat.ts`, `messages.ts`, `responses.ts`) make an `Ask`; `reply.ts` answers it.
+ */
+
+import { createHash } from "node:crypto";
+import type { Json } from "./json.ts";
+import { countWords } from "./text.ts";
+
+/** What an image, document or audio part counts for; the real numbers depend on its size. */
+const MEDIA_TOKENS = 85;
+
+export interface Ask {
+  readonly model: string;
+  /** The text of the last user turn. */
+  readonly question: string;
+  /** What the client's tool said, when the last turn is its result. */
+  readonly toolAnswer: string | undefined;
+  /** The tool to call; undefined when none is offered, or the choice is `none`. */
+  readonly tool: OfferedTool | undefined;
+  /** The schema that a structured answer must fit. */
+  readonly answerSchema: Json | undefined;
+  readonly isThinking: boolean;
+  readonly prompt: Prompt;
+  readonly maxTokens: number | undefined;
+  readonly stops: readonly string[];
+}
+
+export interface OfferedTool {
+  readonly name: string;
+  readonly parameters: Json | undefined;
+}
+
+export interface Prompt {
+  readonly tokens: number;
+  /** The tokens up to the last cache mark, and what identifies them; undefined without a mark. */
+  readonly marked: { readonly tokens: number; readonly digest: string } | undefined;
+}
+
+export interface PromptCounter {
+  text(text: string): void;
+  media(): void;
+  /** Everything counted so far is marked to be cached. */
+  mark(): void;
+  done(): Prompt;
+}
+
+export function countPrompt(): PromptCounter {
+  const texts: string[] = [];
+  let tokens = 0;
+  let markedTokens = 0;
+  let markedTexts = 0;
+  return {
+    text(text) {
+      texts.push(text);
+      tokens += countWords(text);
+    },
+    media() {
+      texts.push("\u0000");
+      tokens += MEDIA_TOKENS;
+    },
+    mark() {
+      markedTokens = tokens;
+      markedTexts = texts.length;
+    },
+    done() {
+      if (markedTexts === 0) return { tokens, marked: undefined };
+      const hash = createHash("sha256");
+      for (const text of texts.slice(0, markedTexts)) hash.update(`${text.length}:${text}`);
+      return { tokens, marked: { tokens: markedTokens, digest: hash.digest("base64") } };
+    },
+  };
+}

@@ -1,0 +1,96 @@
+/**
+ * What the simulated provider has seen. Of the requests, each is in the end answered (an error status is an answer),
+ * aborted (the client left before the whole answer was written) or dropped (a fault closed the connection).
+ *
+ * Bytes are those of bodies and WebSocket messages. Tokens are those of the answers that were written whole.
+ */
+
+export interface Counts {
+  readonly requests: number;
+  readonly answered: number;
+  readonly aborted: number;
+  readonly dropped: number;
+  readonly byRoute: Readonly<Record<string, number>>;
+  readonly byModel: Readonly<Record<string, number>>;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly openSockets: number;
+  readonly tokens: { readonly input: number; readonly output: number };
+}
+
+/** Model names are outside input; past these, further ones are counted as `other`. */
+const MAX_MODELS = 1_000;
+
+/** A name in `byModel` is cut here. */
+const MAX_NAME = 128;
+
+export interface Tally {
+  requests: number;
+  answered: number;
+  aborted: number;
+  dropped: number;
+  bytesIn: number;
+  bytesOut: number;
+  openSockets: number;
+  inputTokens: number;
+  outputTokens: number;
+  readonly byRoute: Map<string, number>;
+  readonly byModel: Map<string, number>;
+}
+
+export function createTally(): Tally {
+  return {
+    requests: 0,
+    answered: 0,
+    aborted: 0,
+    dropped: 0,
+    bytesIn: 0,
+    bytesOut: 0,
+    openSockets: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    byRoute: new Map(),
+    byModel: new Map(),
+  };
+}
+
+export function countRoute(tally: Tally, route: string): void {
+  tally.byRoute.set(route, (tally.byRoute.get(route) ?? 0) + 1);
+}
+
+export function countModel(tally: Tally, model: string): void {
+  if (model === "") return;
+  const cut = model.slice(0, MAX_NAME);
+  const name = tally.byModel.has(cut) || tally.byModel.size < MAX_MODELS ? cut : "other";
+  tally.byModel.set(name, (tally.byModel.get(name) ?? 0) + 1);
+}
+
+export function countTokens(tally: Tally, tokens: { readonly input: number; readonly output: number }): void {
+  tally.inputTokens += tokens.input;
+  tally.outputTokens += tokens.output;
+}
+
+/** Zeroes everything but the number of open sockets, which is a state and not a count. */
+export function resetTally(tally: Tally): void {
+  const { openSockets } = tally;
+  tally.byRoute.clear();
+  tally.byModel.clear();
+  const { byRoute: _, byModel: __, ...zeroes } = createTally();
+  Object.assign(tally, zeroes, { openSockets });
+}
+
+export function readTally(tally: Tally): Counts {
+  const { requests, answered, aborted, dropped, bytesIn, bytesOut, openSockets } = tally;
+  return {
+    requests,
+    answered,
+    aborted,
+    dropped,
+    byRoute: Object.fromEntries(tally.byRoute),
+    byModel: Object.fromEntries(tally.byModel),
+    bytesIn,
+    bytesOut,
+    openSockets,
+    tokens: { input: tally.inputTokens, output: tally.outputTokens },
+  };
+}

@@ -1,0 +1,223 @@
+/**
+ * Writes an answer, with the fault the model name asks for.
+ *
+ * Every wait ends when the client leaves. A fault that cuts a stream leaves at least its last event unwritten, so that
+ * no client can take the rest for the whole.
+ */
+
+import { constants, createGzip, gzipSync } from "node:zlib";
+import { countTokens } from "./counts.ts";
+import { type Exchange, pause, writeError, writeHead, writeWhole } from "./exchange.ts";
+import { type Fault, MAX_WAIT_MS } from "./faults.ts";
+import type { Answer } from "./route.ts";
+
+type Body = Extract<Answer, { kind: "body" }>;
+type Events = Extract<Answer, { kind: "events" }>;
+
+/** Events written before a stream is cut: in both dialects the start and a few words. */
+const EVENTS_BEFORE_CUT = 5;
+
+/** Pieces of a body that is written slowly. */
+const SLOW_PIECES = 4;
+
+const EVENT_STREAM = "text/event-stream; charset=utf-8";
+
+const PAGE = "<!doctype html>\n<html><head><title>502</title></head><body><h1>Not an answer</h1></body></html>\n";
+
+/** `produce` is called only when an answer is wanted; what it throws is the caller's to answer. */
+export async function deliver(exchange: Exchange, fault: Fault, produce: () => Answer): Promise<void> {
+  const { response } = exchange;
+  switch (fault.kind) {
+    case "status":
+      return writeError(exchange, {
+        status: fault.status,
+        message: `The model name asked for a ${fault.status}.`,
+        retryAfterSeconds: fault.retryAfterSeconds,
+      });
+    case "unreadable":
+      return writeError(exchange, { status: 400, message: `The model name is not of the form ${fault.name}.` });
+    case "drop-before-headers":
+      return drop(exchange);
+    case "bad-http":
+      exchange.isDropped = true;
+      response.socket?.end("THIS IS NOT HTTP\r\n\r\n");
+      return;
+    case "never":
+      if (await pause(response, MAX_WAIT_MS)) drop(exchange);
+      return;
+    case "garbage":
+      return writeWhole(exchange, { status: 200, contentType: "text/html; charset=utf-8" }, PAGE);
+    case "empty":
+      return writeWhole(exchange, { status: 200, contentType: "application/json" }, "");
+    case "slow":
+      if (!(await pause(response, fault.ms))) return;
+      break;
+    default:
+  }
+  const answer = produce();
+  return answer.kind === "body" ? deliverBody(exchange, fault, answer) : deliverEvents(exchange, fault, answer);
+}
+
+function drop(exchange: Exchange): void {
+  exchange.isDropped = true;
+  exchange.request.socket.destroy();
+}
+
+/** Writes, and closes the connection once the bytes have left. */
+function writeAndDrop(exchange: Exchange, chunk: string | Buffer): void {
+  exchange.isDropped = true;
+  exchange.tally.bytesOut += Buffer.byteLength(chunk);
+  exchange.response.write(chunk, () => exchange.request.socket.destroy());
+}
+
+function deliverBody(exchange: Exchange, fault: Fault, answer: Body): Promise<void> | undefined {
+  const { contentType, body } = answer;
+  const head = { status: 200, contentType };
+  switch (fault.kind) {
+    case "error-first-event":
+      writeError(exchange, { status: 529, message: "The model name asked for an error." });
+      return undefined;
+    case "error-mid-stream":
+      writeError(exchange, { status: 500, message: "The model name asked for an error." });
+      return undefined;
+    case "drop-mid-stream":
+    case "drop-mid-body": {
+      const bytes = Buffer.from(body);
+      writeHead(exchange, { ...head, length: bytes.length });
+      writeAndDrop(exchange, bytes.subarray(0, Math.ceil(bytes.length / 2)));
+      return undefined;
+    }
+    case "slow-stream":
+      return writeSlowly(exchange, fault.ms, answer);
+    case "gzip":
+      exchange.tokens = answer.tokens;
+      if (acceptsGzip(exchange)) writeWhole(exchange, { ...head, encoding: "gzip" }, gzipSync(body));
+      else writeWhole(exchange, head, body);
+      return undefined;
+    default:
+      exchange.tokens = answer.tokens;
+      writeWhole(exchange, head, body);
+      return undefined;
+  }
+}
+
+async function writeSlowly(exchange: Exchange, ms: number, { body, contentType, tokens }: Body): Promise<void> {
+  const bytes = Buffer.from(body);
+  const size = Math.max(1, Math.ceil(bytes.length / SLOW_PIECES));
+  writeHead(exchange, { status: 200, contentType, length: bytes.length });
+  for (let at = 0; at < bytes.length; at += size) {
+    if (at > 0 && !(await pause(exchange.response, ms))) return;
+    const piece = bytes.subarray(at, at + size);
+    exchange.tally.bytesOut += piece.length;
+    exchange.response.write(piece);
+  }
+  exchange.tokens = tokens;
+  exchange.response.end();
+}
+
+async function deliverEvents(exchange: Exchange, fault: Fault, answer: Events): Promise<void> {
+  const isGzip = fault.kind === "gzip" && acceptsGzip(exchange);
+  const head = { status: 200, contentType: EVENT_STREAM, length: undefined };
+  writeHead(exchange, isGzip ? { ...head, encoding: "gzip" } : head);
+  if (isGzip) return writeGzip(exchange, answer);
+  switch (fault.kind) {
+    case "error-first-event":
+      return endWith(exchange, answer.failure);
+    case "error-mid-stream":
+      return endWith(exchange, startOf(answer).sent + answer.failure);
+    case "drop-mid-stream":
+      return writeAndDrop(exchange, startOf(answer).sent);
+    case "drop-mid-body": {
+      const { sent, next } = startOf(answer);
+      return writeAndDrop(exchange, sent + next.slice(0, Math.ceil(next.length / 2)));
+    }
+    default:
+      return writeEvents(exchange, answer, fault.kind === "slow-stream" ? fault.ms : 0);
+  }
+}
+
+function endWith(exchange: Exchange, text: string): void {
+  exchange.tally.bytesOut += Buffer.byteLength(text);
+  exchange.response.end(text);
+}
+
+/** The events before a cut, and the one it falls into. */
+function startOf({ frames }: Events): { readonly sent: string; readonly next: string } {
+  const first: string[] = [];
+  for (const frame of frames) {
+    first.push(frame);
+    if (first.length > EVENTS_BEFORE_CUT) break;
+  }
+  const next = first.pop() ?? "";
+  return { sent: first.join(""), next };
+}
+
+/** Node gathers what is written in one turn, so a fast stream is few packets; a slow one is a packet an event. */
+async function writeEvents(exchange: Exchange, { frames, tokens }: Events, ms: number): Promise<void> {
+  const { response, tally } = exchange;
+  let isFirst = true;
+  for (const frame of frames) {
+    if (ms > 0 && !isFirst && !(await pause(response, ms))) return;
+    isFirst = false;
+    tally.bytesOut += Buffer.byteLength(frame);
+    if (!response.write(frame) && !(await drained(exchange))) return;
+  }
+  exchange.tokens = tokens;
+  response.end();
+}
+
+/** False when the client left instead of reading on. */
+function drained({ response }: Exchange): Promise<boolean> {
+  return new Promise((done) => {
+    if (response.destroyed || response.closed) return done(false);
+    const onDrain = () => {
+      response.off("close", onClose);
+      done(true);
+    };
+    const onClose = () => {
+      response.off("drain", onDrain);
+      done(false);
+    };
+    response.once("drain", onDrain);
+    response.once("close", onClose);
+  });
+}
+
+/** One gzip stream, flushed after each event, so that a client can read each as it comes. */
+async function writeGzip(exchange: Exchange, { frames, tokens }: Events): Promise<void> {
+  const { response, tally } = exchange;
+  const gzip = createGzip();
+  response.once("close", () => gzip.destroy());
+  gzip.on("data", (chunk: Buffer) => {
+    tally.bytesOut += chunk.length;
+  });
+  gzip.pipe(response);
+  for (const frame of frames) {
+    if (response.closed) return;
+    gzip.write(frame);
+    await new Promise<void>((done) => {
+      response.once("close", done);
+      gzip.flush(constants.Z_SYNC_FLUSH, () => {
+        response.off("close", done);
+        done();
+      });
+    });
+  }
+  exchange.tokens = tokens;
+  gzip.end();
+}
+
+function acceptsGzip({ request }: Exchange): boolean {
+  return /\bgzip\b/.test(String(request.headers["accept-encoding"] ?? ""));
+}
+
+/** To be called when the response has closed: the request is answered, aborted or dropped. */
+export function settle(exchange: Exchange): void {
+  const { tally, response } = exchange;
+  if (exchange.isDropped) tally.dropped += 1;
+  else if (!response.writableFinished) tally.aborted += 1;
+  else {
+    tally.answered += 1;
+    if (exchange.tokens !== undefined) countTokens(tally, exchange.tokens);
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * Refusals in the shape of each dialect.
+ *
+ * compat: `{"error":{message,type,param,code}}`, all four keys; messages: `{"type":"error","error":{type,message},
+ * "request_id"}`. The type follows from the status, as both providers document.
+ */
+
+export type Dialect = "compat" | "messages";
+
+/** Thrown by routes; answered in one place. The message is shown to the client and echoes no prompt. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+  readonly status: number;
+  readonly param: string | null;
+
+  constructor(status: number, message: string, param: string | null = null) {
+    super(message);
+    this.status = status;
+    this.param = param;
+  }
+}
+
+interface ErrorWords {
+  readonly compatType: string;
+  readonly compatCode: string | null;
+  readonly messagesType: string;
+}
+
+const INVALID: ErrorWords = {
+  compatType: "invalid_request_error",
+  compatCode: null,
+  messagesType: "invalid_request_error",
+};
+
+const SERVER: ErrorWords = { compatType: "server_error", compatCode: "internal_error", messagesType: "api_error" };
+
+const OVERLOADED: ErrorWords = {
+  compatType: "service_unavailable_error",
+  compatCode: "server_is_overloaded",
+  messagesType: "overloaded_error",
+};
+
+const WORDS: Readonly<Record<number, ErrorWords>> = {
+  401: { ...INVALID, compatCode: "invalid_api_key", messagesType: "authentication_error" },
+  402: { compatType: "insufficient_quota", compatCode: "insufficient_quota", messagesType: "billing_error" },
+  403: { ...INVALID, compatCode: "permission_denied", messagesType: "permission_error" },
+  404: { ...INVALID, compatCode: "model_not_found", messagesType: "not_found_error" },
+  408: { ...INVALID, compatCode: "timeout", messagesType: "timeout_error" },
+  409: { ...INVALID, compatCode: "conflict", messagesType: "conflict_error" },
+  413: { ...INVALID, messagesType: "request_too_large" },
+  429: { compatType: "rate_limit_error", compatCode: "rate_limit_exceeded", messagesType: "rate_limit_error" },
+  503: { ...OVERLOADED, messagesType: "api_error" },
+  504: { ...SERVER, compatCode: "timeout", messagesType: "timeout_error" },
+  529: OVERLOADED,
+};
+
+export function errorWords(status: number): ErrorWords {
+  return WORDS[status] ?? (status >= 500 ? SERVER : INVALID);
+}
+
+export interface ErrorFacts {
+  readonly status: number;
+  readonly message: string;
+  readonly param: string | null;
+  readonly requestId: string;
+}
+
+export function errorBody(dialect: Dialect, { status, message, param, requestId }: ErrorFacts): string {
+  const { compatType, compatCode, messagesType } = errorWords(status);
+  if (dialect === "messages") {
+    return JSON.stringify({ type: "error", error: { type: messagesType, message }, request_id: requestId });
+  }
+  return JSON.stringify({ error: { message, type: compatType, param, code: compatCode } });
+}

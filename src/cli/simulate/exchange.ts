@@ -1,0 +1,118 @@
+/** One HTTP request while it is answered, and the writing of whole answers. */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Tally } from "./counts.ts";
+import { type Dialect, errorBody } from "./errors.ts";
+import type { Tokens } from "./route.ts";
+
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly tally: Tally;
+  readonly serial: number;
+  readonly requestId: string;
+  dialect: Dialect;
+  /** For the log; empty when there is none. */
+  model: string;
+  /** A fault closed the connection, and not the client. */
+  isDropped: boolean;
+  /** Counted once the answer is written whole. */
+  tokens: Tokens | undefined;
+}
+
+export interface Head {
+  readonly status: number;
+  readonly contentType: string;
+  /** Bytes; undefined for a stream. */
+  readonly length: number | undefined;
+  readonly encoding?: "gzip";
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+/** Limits are shown as a provider shows them, but are constants: answers must not depend on the load. */
+const COMPAT_LIMITS: readonly string[] = [
+  ["openai-version", "2020-10-01"],
+  ["openai-organization", "simulated"],
+  ["openai-processing-ms", "1"],
+  ["x-ratelimit-limit-requests", "10000"],
+  ["x-ratelimit-limit-tokens", "2000000"],
+].flat();
+
+const MESSAGES_LIMITS: readonly string[] = [
+  ["anthropic-organization-id", "simulated"],
+  ["anthropic-ratelimit-requests-limit", "10000"],
+  ["anthropic-ratelimit-tokens-limit", "2000000"],
+].flat();
+
+/** Flat name and value pairs, which `writeHead` takes as they are and which cost least. */
+function headersOf(exchange: Exchange, head: Head): string[] {
+  const isRefused = head.status === 429;
+  const left = isRefused ? "0" : "9999";
+  const tokensLeft = isRefused ? "0" : "1999000";
+  const headers = ["content-type", head.contentType];
+  if (head.length !== undefined) headers.push("content-length", String(head.length));
+  else headers.push("cache-control", "no-cache");
+  if (head.encoding !== undefined) headers.push("content-encoding", head.encoding, "vary", "accept-encoding");
+  if (head.retryAfterSeconds !== undefined) headers.push("retry-after", String(head.retryAfterSeconds));
+  if (exchange.dialect === "messages") {
+    const reset = resetTime(head.retryAfterSeconds ?? 1);
+    headers.push("request-id", exchange.requestId, ...MESSAGES_LIMITS);
+    headers.push("anthropic-ratelimit-requests-remaining", left, "anthropic-ratelimit-requests-reset", reset);
+    headers.push("anthropic-ratelimit-tokens-remaining", tokensLeft, "anthropic-ratelimit-tokens-reset", reset);
+  } else {
+    const reset = head.retryAfterSeconds === undefined ? "6ms" : `${head.retryAfterSeconds}s`;
+    headers.push("x-request-id", exchange.requestId, ...COMPAT_LIMITS);
+    headers.push("x-ratelimit-remaining-requests", left, "x-ratelimit-reset-requests", reset);
+    headers.push("x-ratelimit-remaining-tokens", tokensLeft, "x-ratelimit-reset-tokens", reset);
+  }
+  return headers;
+}
+
+/** RFC 3339, to the second. */
+function resetTime(inSeconds: number): string {
+  const second = Math.ceil(Date.now() / 1_000) + inSeconds;
+  return `${new Date(second * 1_000).toISOString().slice(0, 19)}Z`;
+}
+
+export function writeHead(exchange: Exchange, head: Head): void {
+  exchange.response.writeHead(head.status, headersOf(exchange, head));
+}
+
+/** Writes a whole answer. */
+export function writeWhole(exchange: Exchange, head: Omit<Head, "length">, body: string | Buffer): void {
+  const length = Buffer.byteLength(body);
+  exchange.tally.bytesOut += length;
+  writeHead(exchange, { ...head, length });
+  exchange.response.end(body);
+}
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly message: string;
+  readonly param?: string | null;
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+export function writeError(
+  exchange: Exchange,
+  { status, message, param = null, retryAfterSeconds }: ErrorAnswer,
+): void {
+  const body = errorBody(exchange.dialect, { status, message, param, requestId: exchange.requestId });
+  writeWhole(exchange, { status, contentType: "application/json", retryAfterSeconds }, body);
+}
+
+/** Waits; false when the connection closed first. */
+export function pause(response: ServerResponse, ms: number): Promise<boolean> {
+  return new Promise((done) => {
+    if (response.destroyed || response.closed) return done(false);
+    const onClose = () => {
+      clearTimeout(timer);
+      done(false);
+    };
+    const timer = setTimeout(() => {
+      response.off("close", onClose);
+      done(true);
+    }, ms);
+    response.once("close", onClose);
+  });
+}

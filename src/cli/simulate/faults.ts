@@ -1,0 +1,187 @@
+/**
+ * The faults a model name asks for, as data: the parser, the help text and the documentation read this one table.
+ *
+ * A name is matched up to its first colon, so `sim-429:blue` and `sim-429:green` are two models with one fault. A name
+ * that begins like a row with a parameter but whose parameter cannot be read is refused with 400 rather than answered
+ * as if it were an ordinary model: a mistyped fault must not look like a healthy provider.
+ */
+
+import { parseDuration } from "../../base/index.ts";
+
+/** Faults without a parameter; the model name is `sim-` and the kind. */
+type PlainKind =
+  | "drop-before-headers"
+  | "drop-mid-stream"
+  | "drop-mid-body"
+  | "error-first-event"
+  | "error-mid-stream"
+  | "garbage"
+  | "bad-http"
+  | "never"
+  | "empty"
+  | "no-text"
+  | "gzip";
+
+export type Fault =
+  | { readonly kind: "none" }
+  | { readonly kind: PlainKind }
+  | { readonly kind: "status"; readonly status: number; readonly retryAfterSeconds: number | undefined }
+  /** Waits before the first byte. */
+  | { readonly kind: "slow"; readonly ms: number }
+  /** Waits between the chunks. */
+  | { readonly kind: "slow-stream"; readonly ms: number }
+  | { readonly kind: "long"; readonly words: number }
+  | { readonly kind: "big"; readonly kib: number }
+  | { readonly kind: "flaky"; readonly failures: number }
+  /** WebSockets only. */
+  | { readonly kind: "close"; readonly code: number }
+  /** The parameter of the row `name` could not be read. */
+  | { readonly kind: "unreadable"; readonly name: string };
+
+export interface FaultRow {
+  /** The model name; a parameter stands in angle brackets. */
+  readonly name: string;
+  readonly example: string;
+  /** What the provider does, in a line; no full stop. */
+  readonly does: string;
+  /** Undefined when the parameter cannot be read. */
+  readonly make: (parameter: string) => Fault | undefined;
+}
+
+/** A wait is not longer than this, since a forgotten request must end some time. */
+export const MAX_WAIT_MS = 3_600_000;
+
+/** A word is a chunk; a million are 6 MB of text. */
+const MAX_WORDS = 1_000_000;
+
+/** 64 MiB, the bound on request bodies too. */
+const MAX_KIB = 65_536;
+
+const STATUSES: readonly (readonly [number, string])[] = [
+  [400, "the request is invalid"],
+  [401, "the credential is not recognised"],
+  [402, "the account is out of funds"],
+  [403, "the credential may not do this"],
+  [404, "there is no such model"],
+  [408, "the request took too long"],
+  [409, "the request conflicts with another"],
+  [413, "the request is too large"],
+  [422, "the request cannot be processed"],
+  [500, "an internal error"],
+  [502, "a bad answer from behind the provider"],
+  [503, "the service is unavailable"],
+  [504, "the provider timed out"],
+  [529, "the provider is overloaded"],
+];
+
+const NONE: Fault = { kind: "none" };
+
+export const FAULTS: readonly FaultRow[] = [
+  {
+    name: "sim-429",
+    example: "sim-429",
+    does: "answers 429 with `retry-after: 1`",
+    make: () => ({ kind: "status", status: 429, retryAfterSeconds: 1 }),
+  },
+  {
+    name: "sim-429-after-<n>s",
+    example: "sim-429-after-30s",
+    does: "answers 429 with `retry-after: <n>`",
+    make: (text) => number(text, 86_400, (n) => ({ kind: "status", status: 429, retryAfterSeconds: n })),
+  },
+  ...STATUSES.map(
+    ([status, meaning]): FaultRow => ({
+      name: `sim-${status}`,
+      example: `sim-${status}`,
+      does: `answers ${status}: ${meaning}`,
+      make: () => ({ kind: "status", status, retryAfterSeconds: undefined }),
+    }),
+  ),
+  {
+    name: "sim-slow-stream-<duration>",
+    example: "sim-slow-stream-200ms",
+    does: "waits before every chunk but the first",
+    make: (text) => duration(text, (ms) => ({ kind: "slow-stream", ms })),
+  },
+  {
+    name: "sim-slow-<duration>",
+    example: "sim-slow-2s",
+    does: "waits before the first byte",
+    make: (text) => duration(text, (ms) => ({ kind: "slow", ms })),
+  },
+  plain("drop-before-headers", "closes the connection instead of answering"),
+  plain("drop-mid-stream", "closes the connection after the first events of a stream, or within a body"),
+  plain("drop-mid-body", "closes the connection half-way through the bytes: of an event, or of the declared length"),
+  plain("error-first-event", "answers 200 with a stream whose first event is an error; 529 when not streaming"),
+  plain("error-mid-stream", "ends the stream with an error event after its first events; 500 when not streaming"),
+  plain("garbage", "answers 200 with a page of HTML"),
+  plain("bad-http", "answers with bytes that are not HTTP"),
+  plain("never", "accepts the request and never answers"),
+  plain("empty", "answers 200 with no body"),
+  plain("no-text", "answers well-formed, with no text and no output tokens"),
+  {
+    name: "sim-long-<n>",
+    example: "sim-long-500",
+    does: "answers with a text of <n> words, each a chunk when streaming",
+    make: (text) => number(text, MAX_WORDS, (words) => ({ kind: "long", words })),
+  },
+  {
+    name: "sim-big-<n>k",
+    example: "sim-big-256k",
+    does: "answers with a text of <n> KiB, in chunks of one KiB when streaming",
+    make: (text) => number(text, MAX_KIB, (kib) => ({ kind: "big", kib })),
+  },
+  {
+    name: "sim-flaky-<n>",
+    example: "sim-flaky-2",
+    does: "answers 503 <n> times to each user (else each credential), then well",
+    make: (text) => number(text, 1_000, (failures) => ({ kind: "flaky", failures })),
+  },
+  plain("gzip", "compresses the answer with gzip when the client accepts it"),
+  {
+    name: "sim-close-<code>",
+    example: "sim-close-1011",
+    does: "closes a WebSocket with the code after the first event; HTTP is answered well",
+    make: (text) => number(text, 4_999, (code) => (isCloseCode(code) ? { kind: "close", code } : undefined)),
+  },
+];
+
+/** `model` is outside input of any length. */
+export function parseFault(model: string): Fault {
+  if (!model.startsWith("sim-")) return NONE;
+  const colon = model.indexOf(":");
+  const name = colon < 0 ? model : model.slice(0, colon);
+  for (const { row, prefix, suffix } of MATCHERS) {
+    if (suffix === undefined) {
+      if (name === prefix) return row.make("") ?? NONE;
+    } else if (name.startsWith(prefix)) {
+      const parameter = name.endsWith(suffix) ? name.slice(prefix.length, name.length - suffix.length) : "";
+      return row.make(parameter) ?? { kind: "unreadable", name: row.name };
+    }
+  }
+  return NONE;
+}
+
+/** Suffix undefined: the name has no parameter and is matched whole. */
+const MATCHERS = FAULTS.map((row) => {
+  const [, prefix = row.name, suffix] = /^([^<]*)<[^>]*>(.*)$/.exec(row.name) ?? [];
+  return { row, prefix, suffix };
+});
+
+function plain(kind: PlainKind, does: string): FaultRow {
+  return { name: `sim-${kind}`, example: `sim-${kind}`, does, make: () => ({ kind }) };
+}
+
+/** Close codes that an endpoint may send (RFC 6455 section 7.4 and the registry it opens). */
+function isCloseCode(code: number): boolean {
+  return (code >= 1000 && code <= 1014 && ![1004, 1005, 1006].includes(code)) || (code >= 3000 && code <= 4999);
+}
+
+function number(text: string, max: number, make: (n: number) => Fault | undefined): Fault | undefined {
+  return /^\d{1,7}$/.test(text) && Number(text) <= max ? make(Number(text)) : undefined;
+}
+
+function duration(text: string, make: (ms: number) => Fault): Fault | undefined {
+  const ms = parseDuration(text);
+  return ms !== undefined && ms >= 0 && ms <= MAX_WAIT_MS ? make(ms) : undefined;
+}

@@ -1,0 +1,6 @@
+/** The simulated provider: start it, and the table of faults its model names ask for. */
+
+export type { Counts } from "./counts.ts";
+export { FAULTS, type FaultRow } from "./faults.ts";
+export { HEALTHY_MODELS } from "./models.ts";
+export { type Simulator, type SimulatorOptions, startSimulator } from "./server.ts";

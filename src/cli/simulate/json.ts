@@ -1,0 +1,39 @@
+/**
+ * Reading JSON bodies leniently: a field that is absent or of another type reads as undefined, and the route decides
+ * whether that is a refusal. The simulated provider is judged by clients' parsers, not by its strictness about fields
+ * it does not use.
+ */
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+
+export interface JsonObject {
+  readonly [key: string]: Json | undefined;
+}
+
+export const EMPTY_OBJECT: JsonObject = {};
+
+/** Throws `SyntaxError` when `text` is not JSON. */
+export function parseJson(text: string): Json {
+  return JSON.parse(text) as Json;
+}
+
+export function objectOf(value: Json | undefined): JsonObject | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+}
+
+export function arrayOf(value: Json | undefined): readonly Json[] | undefined {
+  return Array.isArray(value) ? (value as readonly Json[]) : undefined;
+}
+
+/** The objects among the entries of an array; none when it is no array. */
+export function objectsOf(value: Json | undefined): readonly JsonObject[] {
+  return (arrayOf(value) ?? []).map(objectOf).filter((entry) => entry !== undefined);
+}
+
+export function stringOf(value: Json | undefined): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+export function integerOf(value: Json | undefined): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) ? value : undefined;
+}

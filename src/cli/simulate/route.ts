@@ -1,0 +1,60 @@
+/** What a route is given and what it gives back; `deliver.ts` writes it, with the faults the model name asks for. */
+
+import type { IncomingHttpHeaders } from "node:http";
+import type { Dialect } from "./errors.ts";
+import type { Fault } from "./faults.ts";
+import type { JsonObject } from "./json.ts";
+import type { Memory } from "./memory.ts";
+import type { FormPart } from "./multipart.ts";
+
+export interface Call {
+  readonly dialect: Dialect;
+  /** Empty when the route needs none and none was given. */
+  readonly model: string;
+  readonly fault: Fault;
+  /** Empty when the body is no JSON object. */
+  readonly body: JsonObject;
+  /** The parts of a multipart body. */
+  readonly form: readonly FormPart[];
+  /** Of the body as received. */
+  readonly byteCount: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Rises by one a request; ids are made from it. */
+  readonly serial: number;
+  readonly requestId: string;
+  /** Seconds since 1970. */
+  readonly now: number;
+  readonly memory: Memory;
+}
+
+export interface Tokens {
+  readonly input: number;
+  readonly output: number;
+}
+
+export type Answer =
+  | {
+      readonly kind: "body";
+      readonly contentType: string;
+      readonly body: string | Buffer;
+      readonly tokens: Tokens;
+    }
+  | {
+      readonly kind: "events";
+      /** Each a whole event of the stream; made as they are written. */
+      readonly frames: Iterable<string>;
+      /** An event that says the stream failed. */
+      readonly failure: string;
+      readonly tokens: Tokens;
+    };
+
+export const NO_TOKENS: Tokens = { input: 0, output: 0 };
+
+export function json(body: string, tokens: Tokens = NO_TOKENS): Answer {
+  return { kind: "body", contentType: "application/json", body, tokens };
+}
+
+/** Ids are deterministic: the n-th request since the start always has the same. */
+export function idOf(prefix: string, serial: number): string {
+  return `${prefix}sim${serial.toString().padStart(8, "0")}`;
+}

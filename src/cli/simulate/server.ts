@@ -1,0 +1,304 @@
+/**
+ * The simulated provider: both dialects on one origin, over `node:http`.
+ *
+ * Answers follow from model and question alone, ids from the number of the request, and faults from the model name
+ * (`faults.ts`). Everything that comes in is bounded, every wait ends with its connection, and `close` ends every
+ * connection.
+ */
+
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
+import { formatAddress } from "../../base/index.ts";
+import { type Counts, countModel, countRoute, createTally, readTally, resetTally, type Tally } from "./counts.ts";
+import { deliver, settle } from "./deliver.ts";
+import { Refused } from "./errors.ts";
+import { type Exchange, writeError, writeWhole } from "./exchange.ts";
+import { type Fault, parseFault } from "./faults.ts";
+import { helpText } from "./help.ts";
+import { EMPTY_OBJECT, type JsonObject, objectOf, parseJson, stringOf } from "./json.ts";
+import { createMemory, type Memory } from "./memory.ts";
+import { fieldOf, parseForm } from "./multipart.ts";
+import { idOf } from "./route.ts";
+import { findRoute, MODEL_PATH, type Route } from "./routes.ts";
+import { createSockets } from "./websocket.ts";
+
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+
+/** Gateways add headers of their own; the usual bound of 16 KiB would be met by accident. */
+const MAX_HEADER_BYTES = 64 * 1024;
+
+const HEADERS_TIMEOUT_MS = 15_000;
+
+/** For the whole request, of which a body of 64 MiB may come slowly. */
+const REQUEST_TIMEOUT_MS = 300_000;
+
+/** Longer than a gateway keeps an idle connection, so that it is the gateway that closes it. */
+const KEEP_ALIVE_MS = 75_000;
+
+/** One cannot dial these; the URL shows the loopback. */
+const WILDCARDS: ReadonlySet<string> = new Set(["", "0.0.0.0", "::"]);
+
+export interface SimulatorOptions {
+  /** Empty: every interface. */
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** The only credential that is accepted; without it any, or none, is. */
+  readonly requireKey?: string;
+  /** One line a request; it names no credential and no text of a prompt. */
+  readonly log?: (line: string) => void;
+  /** Closes the simulator. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Simulator {
+  /** `http://127.0.0.1:8485`, the base URL of the messages dialect; compat adds `/v1`. */
+  readonly url: string;
+  readonly port: number;
+  counts(): Counts;
+  /** Ends every connection and every wait; resolves when the port is free. */
+  close(): Promise<void>;
+}
+
+interface Simulation {
+  readonly tally: Tally;
+  readonly memory: Memory;
+  readonly requireKey: string | undefined;
+  readonly log: ((line: string) => void) | undefined;
+  serial: number;
+  url: string;
+}
+
+/** Rejects when the address cannot be listened on, or `signal` has aborted before. */
+export async function startSimulator({ host, port, requireKey, log, signal }: SimulatorOptions): Promise<Simulator> {
+  signal?.throwIfAborted();
+  const simulation: Simulation = { tally: createTally(), memory: createMemory(), requireKey, log, serial: 0, url: "" };
+  const { tally } = simulation;
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      noDelay: true,
+    },
+    (request, response) => receive(simulation, request, response),
+  );
+  const sockets = createSockets({
+    tally,
+    memory: simulation.memory,
+    nextSerial: () => nextSerial(simulation),
+    requestIdOf,
+    requireKey,
+    keyOf,
+  });
+  const connections = new Set<Socket>();
+  server.on("connection", (socket) => {
+    connections.add(socket);
+    tally.openSockets += 1;
+    socket.once("close", () => {
+      connections.delete(socket);
+      tally.openSockets -= 1;
+    });
+  });
+  server.on("upgrade", sockets.upgrade);
+
+  await new Promise<void>((done, fail) => {
+    server.once("error", fail);
+    server.listen(host === "" ? { port } : { port, host }, () => {
+      server.off("error", fail);
+      done();
+    });
+  });
+
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closing ??= new Promise((done) => {
+      signal?.removeEventListener("abort", close);
+      server.close(() => done());
+      sockets.close();
+      for (const socket of connections) socket.destroy();
+    });
+    return closing;
+  };
+  signal?.addEventListener("abort", close, { once: true });
+  if (signal?.aborted) void close();
+
+  const { port: bound } = server.address() as AddressInfo;
+  simulation.url = `http://${formatAddress({ host: WILDCARDS.has(host) ? "127.0.0.1" : host, port: bound })}`;
+  return { url: simulation.url, port: bound, counts: () => readTally(tally), close };
+}
+
+function nextSerial(simulation: Simulation): number {
+  simulation.serial += 1;
+  return simulation.serial;
+}
+
+function requestIdOf(serial: number): string {
+  return idOf("req_", serial);
+}
+
+function receive(simulation: Simulation, request: IncomingMessage, response: ServerResponse): void {
+  const url = request.url ?? "/";
+  const question = url.indexOf("?");
+  const path = question < 0 ? url : url.slice(0, question);
+  const isControl = path === "/" || path.startsWith("/sim/");
+  const { tally } = simulation;
+  const serial = isControl ? 0 : nextSerial(simulation);
+  const exchange: Exchange = {
+    request,
+    response,
+    // Reading the counts does not change them.
+    tally: isControl ? createTally() : tally,
+    serial,
+    requestId: requestIdOf(serial),
+    dialect: request.headers["anthropic-version"] === undefined ? "compat" : "messages",
+    model: "",
+    isDropped: false,
+    tokens: undefined,
+  };
+  const startedMs = simulation.log === undefined ? 0 : performance.now();
+  exchange.tally.requests += 1;
+  response.once("close", () => {
+    settle(exchange);
+    simulation.log?.(logLine(exchange, path, performance.now() - startedMs));
+  });
+
+  const chunks: Buffer[] = [];
+  let size = 0;
+  request.on("data", (chunk: Buffer) => {
+    size += chunk.length;
+    exchange.tally.bytesIn += chunk.length;
+    if (size <= MAX_BODY_BYTES) chunks.push(chunk);
+    else if (!response.headersSent) {
+      chunks.length = 0;
+      response.shouldKeepAlive = false;
+      writeError(exchange, { status: 413, message: `The body is over ${MAX_BODY_BYTES} bytes.` });
+      // What is still on its way is read and forgotten: a client that only writes would not see the answer otherwise.
+    }
+  });
+  request.on("error", () => undefined); // the response closes too, which is where it is counted
+  request.on("end", () => {
+    if (size > MAX_BODY_BYTES) return;
+    const body = chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
+    answer(simulation, exchange, path, body).catch((error: unknown) => fail(simulation, exchange, error));
+  });
+}
+
+async function answer(simulation: Simulation, exchange: Exchange, path: string, bytes: Buffer): Promise<void> {
+  const { request, tally } = exchange;
+  const method = request.method ?? "";
+  if (path === "/" || path.startsWith("/sim/")) return answerControl(simulation, exchange, `${method} ${path}`);
+  const route = findRoute(method, path);
+  if (path === "/v1/messages" || path.startsWith("/v1/messages/")) exchange.dialect = "messages";
+  else exchange.dialect = route?.dialect ?? exchange.dialect;
+  countRoute(tally, route?.name ?? "unknown");
+  if (simulation.requireKey !== undefined && keyOf(request) !== simulation.requireKey) {
+    throw new Refused(401, "The credential is missing or not the one expected.");
+  }
+  if (route === undefined) throw new Refused(404, "The simulated provider has no such route.");
+
+  const form = parseForm(request.headers["content-type"], bytes);
+  const body = method === "GET" || form.length > 0 || route.model === "none" ? EMPTY_OBJECT : bodyOf(request, bytes);
+  const model = modelOf(route, path, fieldOf(form, "model") ?? body["model"]);
+  exchange.model = model;
+  countModel(tally, model);
+  const asked = parseFault(model);
+  const isFailing =
+    asked.kind === "flaky" && simulation.memory.mustFail(`${model}\u0000${userOf(request, body)}`, asked.failures);
+  const fault: Fault = isFailing ? { kind: "status", status: 503, retryAfterSeconds: undefined } : asked;
+  await deliver(exchange, fault, () =>
+    route.answer({
+      dialect: exchange.dialect,
+      model,
+      fault,
+      body,
+      form,
+      byteCount: bytes.length,
+      headers: request.headers,
+      serial: exchange.serial,
+      requestId: exchange.requestId,
+      now: Math.floor(Date.now() / 1_000),
+      memory: simulation.memory,
+    }),
+  );
+}
+
+/** The one place where what was thrown becomes an answer. */
+function fail({ log }: Simulation, exchange: Exchange, error: unknown): void {
+  const { response } = exchange;
+  if (response.headersSent) {
+    response.destroy();
+  } else if (error instanceof Refused) {
+    writeError(exchange, error);
+  } else {
+    log?.(`internal error: ${error instanceof Error ? error.stack : String(error)}`);
+    writeError(exchange, { status: 500, message: "The simulated provider has a fault of its own." });
+  }
+}
+
+function answerControl(simulation: Simulation, exchange: Exchange, at: string): void {
+  const json = "application/json";
+  if (at === "GET /sim/counts") {
+    writeWhole(exchange, { status: 200, contentType: json }, JSON.stringify(readTally(simulation.tally)));
+  } else if (at === "POST /sim/reset") {
+    resetTally(simulation.tally);
+    simulation.memory.forget();
+    writeWhole(exchange, { status: 200, contentType: json }, "{}");
+  } else if (at === "GET /") {
+    writeWhole(exchange, { status: 200, contentType: "text/plain; charset=utf-8" }, helpText(simulation.url));
+  } else writeError(exchange, { status: 404, message: "There is GET /sim/counts and POST /sim/reset." });
+}
+
+function bodyOf(request: IncomingMessage, bytes: Buffer): JsonObject {
+  const encoding = request.headers["content-encoding"] ?? "identity";
+  try {
+    const object = objectOf(parseJson(decode(encoding, bytes).toString("utf8")));
+    if (object !== undefined) return object;
+  } catch (error) {
+    if (error instanceof Refused) throw error;
+  }
+  throw new Refused(400, "The body is not a JSON object.");
+}
+
+function decode(encoding: string, bytes: Buffer): Buffer {
+  const bound = { maxOutputLength: MAX_BODY_BYTES };
+  if (encoding === "identity") return bytes;
+  if (encoding === "gzip") return gunzipSync(bytes, bound);
+  if (encoding === "deflate") return inflateSync(bytes, bound);
+  if (encoding === "br") return brotliDecompressSync(bytes, bound);
+  throw new Refused(415, "The body's content-encoding is not supported.");
+}
+
+function modelOf({ model: where }: Route, path: string, given: unknown): string {
+  if (where === "none") return "";
+  if (where === "path") {
+    try {
+      return decodeURIComponent(path.slice(MODEL_PATH.length));
+    } catch {
+      throw new Refused(404, "The model's name is not well encoded.");
+    }
+  }
+  if (typeof given === "string" && given !== "") return given;
+  if (given === undefined && typeof where === "object") return where.default;
+  throw new Refused(400, "model must be a string that is not empty.", "model");
+}
+
+/** A credential in any header that either dialect's SDKs use. */
+function keyOf({ headers }: IncomingMessage): string | undefined {
+  const bearer = /^bearer\s+(.+)$/i.exec(headers.authorization ?? "")?.[1];
+  return stringOf(headers["x-api-key"]?.toString()) ?? bearer ?? headers["api-key"]?.toString();
+}
+
+function userOf(request: IncomingMessage, body: JsonObject): string {
+  const user = body["safety_identifier"] ?? body["user"] ?? objectOf(body["metadata"])?.["user_id"];
+  return stringOf(user) ?? keyOf(request) ?? "";
+}
+
+/** JSON quoting keeps a model name on the line it belongs to. */
+function logLine({ request, response, model, isDropped }: Exchange, path: string, ms: number): string {
+  const outcome = isDropped ? "dropped" : response.writableFinished ? response.statusCode : "aborted";
+  const named = model === "" ? "" : ` ${JSON.stringify(model.slice(0, 128))}`;
+  return `${request.method} ${JSON.stringify(path.slice(0, 256)).slice(1, -1)}${named} ${outcome} ${ms.toFixed(1)}ms`;
+}

@@ -1,0 +1,312 @@
+/**
+ * The WebSocket routes: `/v1/realtime?model=` and `/v1/responses`.
+ *
+ * Handshake faults (statuses, slow, never, garbage, dropped, not HTTP) take the model of the query; the others act on
+ * each `response.create`. Events of a client are answered one after the other; a client that sends faster than it is
+ * answered is closed with 1008 when its queue is full.
+ */
+
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import { countModel, countRoute, countTokens, type Tally } from "./counts.ts";
+import { errorBody, errorWords, Refused } from "./errors.ts";
+import { type Fault, MAX_WAIT_MS, parseFault } from "./faults.ts";
+import { type JsonObject, objectOf, parseJson, stringOf } from "./json.ts";
+import type { Memory } from "./memory.ts";
+import { answerClientEvent, openSession, realtimeError, respond, sessionEvent } from "./realtime.ts";
+import { streamResponses } from "./responses.ts";
+import type { Call, Tokens } from "./route.ts";
+
+/** An event may carry audio or an image. */
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+
+/** Events of one client waiting to be answered. */
+const MAX_QUEUE = 256;
+
+/** A session without a message from its client ends. */
+const IDLE_MS = 600_000;
+
+/** Above this the next event waits until the socket has taken what is buffered. */
+const MAX_BUFFERED_BYTES = 256 * 1024;
+
+const EVENTS_BEFORE_CUT = 4;
+
+/** Browsers cannot set headers and send their key as a subprotocol. */
+const KEY_PROTOCOL = "openai-insecure-api-key.";
+
+export interface SocketPorts {
+  readonly tally: Tally;
+  readonly memory: Memory;
+  /** Rises by one a request. */
+  readonly nextSerial: () => number;
+  readonly requestIdOf: (serial: number) => string;
+  /** Undefined accepts anything. */
+  readonly requireKey: string | undefined;
+  readonly keyOf: (request: IncomingMessage) => string | undefined;
+}
+
+export interface Sockets {
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  close(): void;
+}
+
+type Upgrade = { readonly request: IncomingMessage; readonly socket: Duplex; readonly head: Buffer };
+
+export function createSockets(ports: SocketPorts): Sockets {
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_MESSAGE_BYTES,
+    handleProtocols: (offered) => (offered.has("realtime") ? "realtime" : false),
+  });
+  return {
+    upgrade(request, socket, head) {
+      socket.on("error", () => socket.destroy()); // a reset during the handshake is no event of ours
+      void open(server, ports, { request, socket, head });
+    },
+    close() {
+      for (const client of server.clients) client.terminate();
+      server.close();
+    },
+  };
+}
+
+async function open(server: WebSocketServer, ports: SocketPorts, upgrade: Upgrade): Promise<void> {
+  const { request, socket, head } = upgrade;
+  const { tally } = ports;
+  const serial = ports.nextSerial();
+  const url = new URL(request.url ?? "/", "http://simulated");
+  const isRealtime = url.pathname === "/v1/realtime";
+  const model = (url.searchParams.get("model") ?? "sim-realtime").slice(0, 1_000);
+  tally.requests += 1;
+  const refuse = (status: number, message: string) => {
+    tally.answered += 1;
+    refuseUpgrade(socket, { status, message, requestId: ports.requestIdOf(serial) });
+  };
+  countRoute(tally, isRealtime ? "realtime" : url.pathname === "/v1/responses" ? "responses_ws" : "unknown");
+  if (!isRealtime && url.pathname !== "/v1/responses") return refuse(404, "There is no such WebSocket.");
+  if (ports.requireKey !== undefined && keyOfUpgrade(ports, request) !== ports.requireKey) {
+    return refuse(401, "The credential is missing or not the one expected.");
+  }
+  const fault: Fault = isRealtime ? parseFault(model) : { kind: "none" };
+  if (isRealtime) countModel(tally, model);
+  switch (fault.kind) {
+    case "status":
+      return refuse(fault.status, `The model name asked for a ${fault.status}.`);
+    case "unreadable":
+      return refuse(400, `The model name is not of the form ${fault.name}.`);
+    case "drop-before-headers":
+    case "bad-http":
+      tally.dropped += 1;
+      socket.end(fault.kind === "bad-http" ? "THIS IS NOT HTTP\r\n\r\n" : undefined);
+      return;
+    case "garbage":
+      return refuse(200, "The model name asked for an answer that is no WebSocket.");
+    case "slow":
+    case "never":
+      if (!(await pauseSocket(socket, fault.kind === "slow" ? fault.ms : MAX_WAIT_MS)) || fault.kind === "never") {
+        tally.aborted += 1;
+        socket.destroy();
+        return;
+      }
+      break;
+    default:
+  }
+  server.handleUpgrade(request, socket, head, (client) => {
+    serveClient(
+      client,
+      socket,
+      isRealtime ? realtimeSpeaker(ports, model, serial, fault) : responsesSpeaker(ports, serial),
+      ports,
+    );
+  });
+}
+
+function keyOfUpgrade(ports: SocketPorts, request: IncomingMessage): string | undefined {
+  const offered = String(request.headers["sec-websocket-protocol"] ?? "").split(",");
+  const protocol = offered.map((each) => each.trim()).find((each) => each.startsWith(KEY_PROTOCOL));
+  return ports.keyOf(request) ?? protocol?.slice(KEY_PROTOCOL.length);
+}
+
+function refuseUpgrade(socket: Duplex, facts: { status: number; message: string; requestId: string }): void {
+  const body = errorBody("compat", { ...facts, param: null });
+  const retry = facts.status === 429 ? "retry-after: 1\r\n" : "";
+  socket.end(
+    `HTTP/1.1 ${facts.status} Refused\r\nconnection: close\r\ncontent-type: application/json\r\n${retry}` +
+      `x-request-id: ${facts.requestId}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
+
+function pauseSocket(socket: Duplex, ms: number): Promise<boolean> {
+  return new Promise((done) => {
+    if (socket.destroyed) return done(false);
+    const onClose = () => {
+      clearTimeout(timer);
+      done(false);
+    };
+    const timer = setTimeout(() => {
+      socket.off("close", onClose);
+      done(true);
+    }, ms);
+    socket.once("close", onClose);
+  });
+}
+
+/** What is said in answer to one event of the client. */
+interface Speech {
+  readonly events: Iterable<string>;
+  readonly failure: string;
+  readonly fault: Fault;
+  readonly tokens: Tokens;
+}
+
+interface Speaker {
+  /** Sent when the socket opens. */
+  readonly greeting: string | undefined;
+  answer(event: JsonObject): Speech;
+  errorText(status: number, message: string): string;
+}
+
+function realtimeSpeaker({ memory }: SocketPorts, model: string, serial: number, fault: Fault): Speaker {
+  const session = openSession(model, serial);
+  const errorText = (status: number, message: string) => JSON.stringify(realtimeError(status, message, undefined));
+  const failure = errorText(500, "The simulated provider failed within the answer.");
+  return {
+    greeting: JSON.stringify(sessionEvent("session.created", session, {})),
+    answer(event) {
+      if (event["type"] !== "response.create") {
+        const events = answerClientEvent(session, event).map((each) => JSON.stringify(each));
+        return { events, failure, fault: { kind: "none" }, tokens: { input: 0, output: 0 } };
+      }
+      const { events, tokens } = respond(session, event, fault, memory);
+      return { events: texts(events), failure, fault, tokens };
+    },
+    errorText,
+  };
+}
+
+function* texts(events: Iterable<JsonObject>): Generator<string> {
+  for (const event of events) yield JSON.stringify(event);
+}
+
+function responsesSpeaker(ports: SocketPorts, serial: number): Speaker {
+  const errorText = (status: number, message: string) => {
+    const { compatType, compatCode } = errorWords(status);
+    const what = { code: compatCode, message, param: null };
+    const error = { type: compatType, ...what };
+    return JSON.stringify({ type: "error", status, error, ...what, sequence_number: 0 });
+  };
+  const refusal = (status: number, message: string): Speech => ({
+    events: [errorText(status, message)],
+    failure: "",
+    fault: { kind: "none" },
+    tokens: { input: 0, output: 0 },
+  });
+  let made = 0;
+  return {
+    greeting: undefined,
+    answer(event) {
+      if (event["type"] !== "response.create") return refusal(400, "Only response.create is understood.");
+      const model = stringOf(event["model"]) ?? "sim-large";
+      const fault = parseFault(model);
+      countModel(ports.tally, model);
+      if (fault.kind === "status") return refusal(fault.status, `The model name asked for a ${fault.status}.`);
+      if (fault.kind === "unreadable") return refusal(400, `The model name is not of the form ${fault.name}.`);
+      made += 1;
+      const call: Call = {
+        dialect: "compat",
+        model,
+        fault,
+        body: event,
+        form: [],
+        byteCount: 0,
+        headers: {},
+        serial: made === 1 ? serial : ports.nextSerial(),
+        requestId: ports.requestIdOf(serial),
+        now: Math.floor(Date.now() / 1_000),
+        memory: ports.memory,
+      };
+      const { events, failure, tokens } = streamResponses(call);
+      return { events: Array.from(events, (each) => each.json), failure: failure.json, fault, tokens };
+    },
+    errorText,
+  };
+}
+
+function serveClient(client: WebSocket, socket: Duplex, speaker: Speaker, { tally }: SocketPorts): void {
+  let isOurs = false;
+  let waiting = 0;
+  let turn: Promise<void> = Promise.resolve();
+  const end = (code: number, reason = "") => {
+    isOurs = true;
+    client.close(code, reason);
+  };
+  const idle = setTimeout(() => end(1001, "idle"), IDLE_MS);
+  const send = async (text: string): Promise<void> => {
+    tally.bytesOut += Buffer.byteLength(text);
+    if (client.bufferedAmount < MAX_BUFFERED_BYTES) client.send(text);
+    else await new Promise<void>((done) => client.send(text, () => done()));
+  };
+
+  client.on("message", (bytes: Buffer, isBinary) => {
+    idle.refresh();
+    tally.bytesIn += bytes.length;
+    if (isBinary) return end(1003, "events are text");
+    if (waiting >= MAX_QUEUE) return end(1008, "too many events are waiting");
+    waiting += 1;
+    turn = turn
+      .then(() => speak(bytes.toString("utf8")))
+      .finally(() => {
+        waiting -= 1;
+      });
+  });
+  client.on("error", () => client.terminate()); // broken frames, or a message over the bound
+  client.on("close", (code) => {
+    clearTimeout(idle);
+    if (code === 1006 && !isOurs) tally.aborted += 1;
+    else if (code === 1006) tally.dropped += 1;
+    else tally.answered += 1;
+  });
+  if (speaker.greeting !== undefined) void send(speaker.greeting);
+
+  async function speak(text: string): Promise<void> {
+    try {
+      await say(speaker.answer(eventOf(text)));
+    } catch (error) {
+      const isKnown = error instanceof Refused;
+      await send(speaker.errorText(isKnown ? error.status : 500, isKnown ? error.message : "Something went wrong."));
+    }
+  }
+
+  async function say({ events, failure, fault, tokens }: Speech): Promise<void> {
+    if (fault.kind === "slow" && !(await pauseSocket(socket, fault.ms))) return;
+    if (fault.kind === "never" || fault.kind === "empty") return;
+    if (fault.kind === "garbage") return send("<html>");
+    if (fault.kind === "error-first-event") return send(failure);
+    let sent = 0;
+    for (const event of events) {
+      if (client.readyState !== client.OPEN) return;
+      if (fault.kind === "close" && sent === 1) return end(fault.code, "asked for by the model name");
+      if (sent === EVENTS_BEFORE_CUT && fault.kind === "error-mid-stream") return send(failure);
+      if (sent === EVENTS_BEFORE_CUT && fault.kind.startsWith("drop-")) {
+        isOurs = true;
+        client.terminate();
+        return;
+      }
+      if (fault.kind === "slow-stream" && sent > 0 && !(await pauseSocket(socket, fault.ms))) return;
+      await send(event);
+      sent += 1;
+    }
+    countTokens(tally, tokens);
+  }
+}
+
+function eventOf(text: string): JsonObject {
+  try {
+    const event = objectOf(parseJson(text));
+    if (event !== undefined) return event;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new Refused(400, "An event must be a JSON object.");
+}

@@ -1,0 +1,97 @@
+/**
+ * The flags of every verb, as data: what the parser reads, the help prints and the shells complete. A verb's module
+ * takes its options' type from here (`FlagsOf<typeof checkFlags>`).
+ *
+ * Source: specification document 1, "Command line"; design decisions, section 9.
+ */
+
+import type { FlagTable } from "./flags.ts";
+
+/** A probe that has not answered by then is as good as down, and a check of ten providers still ends soon. */
+const DEFAULT_PROBE_TIMEOUT_MS = 10_000;
+
+const DEFAULT_MAX_BODY_BYTES = 32 << 20;
+
+/** The daemon. With `-config` all other flags are ignored. */
+export const runFlags = {
+  config: {
+    kind: "string",
+    value: "PATH",
+    meaning: "node file; when set, the flags that describe a provider are ignored",
+  },
+  listen: { kind: "string", value: "ADDR", default: ":8484", meaning: "address to serve on" },
+  "metrics-listen": {
+    kind: "string",
+    value: "ADDR",
+    default: ":9464",
+    meaning: "address of /metrics; 'none' serves no metrics",
+  },
+  preset: {
+    kind: "string",
+    value: "NAME",
+    meaning: "provider of the built-in catalog; overrides -upstream and -dialect",
+  },
+  upstream: {
+    kind: "string",
+    value: "URL",
+    defaultText: "the catalog's default provider",
+    meaning: "base URL of the provider",
+  },
+  dialect: {
+    kind: "string",
+    value: "DIALECT",
+    choices: ["compat", "messages"],
+    default: "compat",
+    meaning: "dialect of the provider: compat or messages",
+  },
+  "max-body": {
+    kind: "integer",
+    value: "BYTES",
+    min: 1,
+    default: DEFAULT_MAX_BODY_BYTES,
+    meaning: "largest request body",
+  },
+  alias: { kind: "strings", value: "CLIENT=UPSTREAM", meaning: "model alias; may be repeated" },
+  "config-schema": {
+    kind: "boolean",
+    meaning: "print the JSON Schema of a configuration source document and exit",
+  },
+} as const satisfies FlagTable;
+
+export const checkFlags = {
+  config: { kind: "string", value: "PATH", required: true, meaning: "node file" },
+  timeout: {
+    kind: "duration",
+    value: "DURATION",
+    default: DEFAULT_PROBE_TIMEOUT_MS,
+    meaning: "how long each network probe may take",
+  },
+  offline: { kind: "boolean", meaning: "compile only; touch no provider, issuer, server, agent or library" },
+} as const satisfies FlagTable;
+
+export const devFlags = {
+  listen: {
+    kind: "string",
+    value: "ADDR",
+    default: "127.0.0.1:8484",
+    meaning: "address of the data plane; port 0 takes a free one",
+  },
+  "metrics-listen": {
+    kind: "string",
+    value: "ADDR",
+    default: "127.0.0.1:9464",
+    meaning: "address of /metrics; 'none' serves no metrics",
+  },
+} as const satisfies FlagTable;
+
+export const simulateFlags = {
+  listen: {
+    kind: "string",
+    value: "ADDR",
+    default: "127.0.0.1:8485",
+    meaning: "address to serve on; port 0 takes a free one",
+  },
+} as const satisfies FlagTable;
+
+/** Of verbs that have none. */
+export const noFlags = {} as const satisfies FlagTable;

@@ -1,0 +1,182 @@
+/**
+ * The verbs, as data. Dispatch, help and shell completion read this one table, so a verb is added by one entry here,
+ * its flags in `specs.ts`, and one file that exports `run`.
+ *
+ * Nothing of a verb is loaded before it runs: `load` is a dynamic import, and the build makes it a file of its own.
+ */
+
+import { clip, didYouMean, type FlagsOf, type FlagTable, parseFlags, UsageError } from "./flags.ts";
+import type { ExitStatus, Io } from "./io.ts";
+import { checkFlags, devFlags, noFlags, runFlags, simulateFlags } from "./specs.ts";
+
+/** The positional arguments a verb takes. */
+export interface Positionals {
+  /** As in the usage line: `bash|zsh|fish`, `[VERB]`, `FILE...`. */
+  readonly usage: string;
+  readonly min: number;
+  readonly max: number;
+  /** The words a shell offers for the first of them. */
+  readonly words?: () => readonly string[];
+}
+
+/** The face of a verb's module. Status: see `ExitStatus`; a thrown error is printed and is status 1. */
+export interface VerbModule<Table extends FlagTable> {
+  run(options: FlagsOf<Table>, positionals: readonly string[], io: Io): Promise<ExitStatus>;
+}
+
+export type Outcome = { readonly kind: "help" } | { readonly kind: "done"; readonly status: ExitStatus };
+
+export interface Verb {
+  /** One word or two; empty for the daemon, which is the bare command. */
+  readonly name: string;
+  /** One line, for the list of verbs. */
+  readonly summary: string;
+  /** What the help of the verb says beneath its usage. */
+  readonly description: string;
+  readonly flags: FlagTable;
+  readonly positionals: Positionals;
+  /** Reads the arguments, loads the module and runs it. Throws `UsageError` before anything is loaded. */
+  invoke(args: readonly string[], io: Io): Promise<Outcome>;
+}
+
+interface VerbSpec<Table extends FlagTable> {
+  readonly name: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly flags: Table;
+  readonly positionals?: Positionals;
+  /** Flags of the interface that this version refuses. */
+  readonly unsupportedFlags?: readonly string[];
+  readonly load: () => Promise<VerbModule<Table>>;
+}
+
+const NONE: Positionals = { usage: "", min: 0, max: 0 };
+
+/** Binds a verb's flags to its module's options, so that the table may hold verbs of different flags. */
+function verb<const Table extends FlagTable>(spec: VerbSpec<Table>): Verb {
+  const { name, summary, description, flags, positionals = NONE, unsupportedFlags, load } = spec;
+  return {
+    name,
+    summary,
+    description,
+    flags,
+    positionals,
+    async invoke(args, io) {
+      const parsed = parseFlags(flags, args, unsupportedFlags);
+      if (parsed.kind === "help") return parsed;
+      checkCount(positionals, parsed.positionals);
+      const module = await load();
+      return { kind: "done", status: await module.run(parsed.options, parsed.positionals, io) };
+    },
+  };
+}
+
+function checkCount({ usage, min, max }: Positionals, given: readonly string[]): void {
+  if (given.length >= min && given.length <= max) return;
+  const extra = given[max];
+  if (extra === undefined) throw new UsageError(`missing argument: ${usage}`);
+  const isFlag = given.some((text) => text.startsWith("-") && text !== "-");
+  const hint = isFlag ? "; flags come before arguments" : "";
+  throw new UsageError(`${max === 0 ? "takes no arguments" : `too many arguments, takes ${usage}`}${hint}`);
+}
+
+export const SHELLS = ["bash", "zsh", "fish"] as const;
+
+/** What the bare command does; its name is empty. */
+export const DAEMON: Verb = verb({
+  name: "",
+  summary: "run the gateway",
+  description:
+    "Runs the gateway until SIGTERM or SIGINT. With -config it serves what the node file and its deployment document " +
+    "say; without, it forwards to the one provider the flags describe.",
+  flags: runFlags,
+  unsupportedFlags: ["openapi", "test-rules"],
+  load: () => import("./run.ts"),
+});
+
+export const VERBS: readonly Verb[] = [
+  verb({
+    name: "check",
+    summary: "check a configuration, and whether what it names answers",
+    description:
+      "Loads the node file and its deployment document as the gateway would, then asks everything they name to answer. " +
+      "Prints one line per answer; the status is 1 when any is a failure. Opens no listener and writes nothing.",
+    flags: checkFlags,
+    load: () => import("./check.ts"),
+  }),
+  verb({
+    name: "dev",
+    summary: "run a self-contained gateway to try things on",
+    description:
+      "Runs one node on this machine in front of a simulated provider, with a temporary data directory that is removed " +
+      "at the end, and prints what to call it with.",
+    flags: devFlags,
+    load: () => import("./dev.ts"),
+  }),
+  verb({
+    name: "simulate",
+    summary: "run the simulated provider alone",
+    description:
+      "Serves both dialects with deterministic answers. Model names ask for faults: sim-429, sim-500, sim-slow-2s, " +
+      "sim-drop-mid-stream.",
+    flags: simulateFlags,
+    load: () => import("./simulate.ts"),
+  }),
+  verb({
+    name: "version",
+    summary: "print build, commit, date, toolchain and platform",
+    description: "Prints one line. The commit ends in -dirty when the tree it was built from had been modified.",
+    flags: noFlags,
+    load: () => import("./version.ts"),
+  }),
+  verb({
+    name: "completion",
+    summary: "print a shell's completion script",
+    description: "Prints the script; for bash, put `source <(gateway completion bash)` into ~/.bashrc.",
+    flags: noFlags,
+    positionals: { usage: SHELLS.join("|"), min: 1, max: 1, words: () => SHELLS },
+    load: () => import("./completion.ts"),
+  }),
+  verb({
+    name: "help",
+    summary: "print the help of a verb",
+    description: "Prints the list of verbs, or the help of one.",
+    flags: noFlags,
+    positionals: { usage: "[VERB]", min: 0, max: 2, words: () => VERBS.map(({ name }) => name) },
+    load: () => import("./help.ts"),
+  }),
+];
+
+/** Verbs of the interface that this version does not have; asking for one is refused by name, with status 2. */
+export const NOT_YET: readonly string[] = [
+  "admin",
+  "audit verify",
+  "cluster prune",
+  "cluster recover",
+  "console",
+  "guardrails eval",
+  "login",
+  "logout",
+  "models pin",
+  "pack",
+  "query",
+  "snapshot restore",
+  "snapshot save",
+];
+
+/** The verb that the first words of a command line name, and what follows them. Throws `UsageError` for none. */
+export function findVerb(args: readonly string[]): { readonly verb: Verb; readonly rest: readonly string[] } {
+  const [first, second] = args;
+  if (first === undefined || first.startsWith("-")) return { verb: DAEMON, rest: args };
+  const two = `${first} ${second}`;
+  for (const verb of VERBS) {
+    if (verb.name === two) return { verb, rest: args.slice(2) };
+    if (verb.name === first) return { verb, rest: args.slice(1) };
+  }
+  if (NOT_YET.includes(two)) throw new UsageError(`'${two}' is not supported by this version`);
+  if (NOT_YET.some((name) => name.split(" ")[0] === first)) {
+    throw new UsageError(`'${first}' is not supported by this version`);
+  }
+  const names = VERBS.map(({ name }) => name);
+  throw new UsageError(`unknown verb '${clip(first)}'${didYouMean(first, names)}`);
+}

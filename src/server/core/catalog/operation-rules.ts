@@ -1,0 +1,82 @@
+/**
+ * What can be wrong with an overlay operation by itself: the configuration's rules for operations, then those that need
+ * the catalog's vocabulary. Spec: document 3, `catalog_overlays[]`.
+ */
+
+import { type ChannelOperation, operationChecks, type ProviderOperation } from "../config/index.ts";
+import { CAPABILITY_NAMES, isCapability, lostWithout } from "./capabilities.ts";
+import { nearest } from "./nearest.ts";
+import { rootProblem } from "./surface.ts";
+
+/**
+ * Headers that belong to one connection and are never passed on (RFC 9110 section 7.6.1). The configuration's rules
+ * refuse credentials, destination and framing; these are the rest.
+ */
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+export function operationProblems(operation: ProviderOperation): readonly string[] {
+  const rules = operationChecks(operation, (path, message) => ({
+    severity: "error",
+    file: "",
+    line: 0,
+    column: 0,
+    path: path.join("."),
+    message,
+  }));
+  if (rules.length > 0) return rules.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
+  return [...rootProblems(operation), ...headerProblems(operation), ...claimProblems(operation)];
+}
+
+function rootProblems({ base_url, channels = [] }: ProviderOperation): readonly string[] {
+  const roots = [
+    ["base_url", base_url],
+    ...channels.map(({ id, base_url }) => [`channel \`${id}\`: base_url`, base_url]),
+  ];
+  return roots.flatMap(([what, root]) => {
+    const problem = root === undefined ? undefined : rootProblem(root);
+    return problem === undefined ? [] : [`${what} ${problem}`];
+  });
+}
+
+function headerProblems({ set_request_headers = {} }: ProviderOperation): readonly string[] {
+  return Object.keys(set_request_headers)
+    .filter((name) => HOP_BY_HOP.has(name.toLowerCase()))
+    .map((name) => `set_request_headers.${name}: this header belongs to a connection and is never passed on`);
+}
+
+/** A claim outside the vocabulary would have no effect. */
+function claimProblems({ channels = [], remove_request_fields = [] }: ProviderOperation): readonly string[] {
+  return channels.flatMap((channel) => [
+    ...(channel.caps ?? [])
+      .filter((name) => !isCapability(name))
+      .map((name) => `channel \`${channel.id}\`: ${unknownCapability(name)}`),
+    ...untrueClaims(channel, remove_request_fields),
+  ]);
+}
+
+/** A claim of what the gateway takes out of the request would let the fidelity guard pass what is then lost. */
+export function untrueClaims({ id, caps = [] }: ChannelOperation, removedFields: readonly string[]): readonly string[] {
+  const lost: ReadonlyMap<string, string> = lostWithout(removedFields);
+  return caps.flatMap((name) => {
+    const field = lost.get(name);
+    return field === undefined
+      ? []
+      : [`channel \`${id}\` claims \`${name}\`, but \`${field}\` is taken out of its requests`];
+  });
+}
+
+function unknownCapability(name: string): string {
+  const meant = nearest(name, CAPABILITY_NAMES);
+  const hint = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
+  return `${JSON.stringify(name)} is no capability${hint}`;
+}

@@ -1,0 +1,173 @@
+/**
+ * How an overlay operation that obeys its rules becomes a provider. Spec: document 3, `catalog_overlays[]`.
+ *
+ * Claims are explicit sets: a list replaces what was claimed, nothing is merged into it. Facts that an operation has no
+ * key for (the header of the key, renamed fields, the signing service) stay as they were when a provider or a channel is
+ * replaced, since an operator could not give them back.
+ */
+
+import type { ChannelOperation, ProviderOperation } from "../config/index.ts";
+import { claimableIn, lostWithout } from "./capabilities.ts";
+import { trimmed } from "./join-url.ts";
+import { untrueClaims } from "./operation-rules.ts";
+import type { Applied } from "./overlays.ts";
+import { defaultKeyHeader, withRoot } from "./surface.ts";
+import type { CatalogProvider, Channel } from "./types.ts";
+
+/** What a channel takes from its provider where it says nothing itself. */
+interface Inherited {
+  readonly dialect: Channel["dialect"] | undefined;
+  readonly baseUrl: string | undefined;
+  readonly stripPathPrefix: string;
+  readonly docs: string;
+  readonly removeRequestFields: readonly string[];
+}
+
+/** `add` and `replace`: the whole provider out of the operation. `present` is the one that it replaces. */
+export function definedProvider(
+  operation: ProviderOperation,
+  present: CatalogProvider | undefined,
+  source: string,
+): Applied {
+  const inherited: Inherited = {
+    dialect: operation.schema?.name,
+    baseUrl: operation.base_url,
+    stripPathPrefix: operation.strip_path_prefix ?? "",
+    docs: operation.docs ?? "",
+    removeRequestFields: operation.remove_request_fields ?? [],
+  };
+  const given: readonly ChannelOperation[] =
+    operation.channels !== undefined && operation.channels.length > 0
+      ? operation.channels
+      : [{ id: operation.schema?.name ?? "" }];
+  const channels: Channel[] = [];
+  for (const change of given) {
+    const before = present?.channels.find(({ id }) => id === change.id);
+    const channel = definedChannel(change, inherited, before);
+    if (channel === undefined) return refusal(incomplete(change));
+    channels.push(channel);
+  }
+  return {
+    kind: "applied",
+    provider: {
+      name: operation.name,
+      keyEnv: operation.key_env ?? "",
+      docs: inherited.docs,
+      removeRequestFields: inherited.removeRequestFields,
+      setRequestFields: new Map(
+        Object.entries(operation.set_request_fields ?? {}).map(([field, value]) => [field, JSON.stringify(value)]),
+      ),
+      renameRequestFields: present?.renameRequestFields ?? new Map(),
+      setRequestHeaders: new Map(
+        Object.entries(operation.set_request_headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+      ),
+      removeRequestHeaders: (operation.remove_request_headers ?? []).map((name) => name.toLowerCase()),
+      acceptsStreamUsage: present?.acceptsStreamUsage ?? true,
+      keyOptional: present?.keyOptional ?? false,
+      signingService: present?.signingService ?? "",
+      channels: ownSurfaceFirst(channels),
+      provenance: [...(present?.provenance ?? []), source],
+    },
+  };
+}
+
+/** `patch`: root, key variable, documentation, and channels one by one, in this order. */
+export function patchedProvider(operation: ProviderOperation, present: CatalogProvider, source: string): Applied {
+  const root = operation.base_url;
+  const oldRoot = present.channels[0]?.baseUrl;
+  let channels: readonly Channel[] = present.channels;
+  // Channels at another root have one of their own, which an operation on the channel changes.
+  if (root !== undefined) {
+    channels = channels.map((channel) => (channel.baseUrl === oldRoot ? withRoot(channel, root) : channel));
+  }
+  for (const change of operation.channels ?? []) {
+    const changed = patchedChannels(channels, change, present, operation.docs ?? present.docs);
+    if (typeof changed === "string") return refusal(changed);
+    channels = changed;
+  }
+  if (channels.length === 0) return refusal("no channel would be left; use `remove` to take the provider out");
+  return {
+    kind: "applied",
+    provider: {
+      ...present,
+      keyEnv: operation.key_env ?? present.keyEnv,
+      docs: operation.docs ?? present.docs,
+      channels: ownSurfaceFirst(channels),
+      provenance: [...present.provenance, source],
+    },
+  };
+}
+
+/** The channels after one change, or what is wrong with it. */
+function patchedChannels(
+  channels: readonly Channel[],
+  change: ChannelOperation,
+  provider: CatalogProvider,
+  docs: string,
+): readonly Channel[] | string {
+  const before = channels.find(({ id }) => id === change.id);
+  if (change.op === "add" && before !== undefined) return `channel \`${change.id}\` exists already; use \`replace\``;
+  if (change.op !== "add" && before === undefined) return `there is no channel \`${change.id}\``;
+  if (change.op === "remove") return channels.filter((channel) => channel !== before);
+  const own = channels[0];
+  const dialect = change.dialect ?? before?.dialect ?? own?.dialect;
+  const channel = definedChannel(
+    change,
+    {
+      dialect,
+      baseUrl: before?.baseUrl ?? own?.baseUrl,
+      stripPathPrefix: (before ?? channels.find((other) => other.dialect === dialect))?.stripPathPrefix ?? "",
+      docs,
+      removeRequestFields: provider.removeRequestFields,
+    },
+    before,
+  );
+  if (channel === undefined) return incomplete(change);
+  const untrue = untrueClaims(change, provider.removeRequestFields);
+  if (untrue[0] !== undefined) return untrue[0];
+  return before === undefined ? [...channels, channel] : channels.map((other) => (other === before ? channel : other));
+}
+
+function definedChannel(
+  change: ChannelOperation,
+  inherited: Inherited,
+  before: Channel | undefined,
+): Channel | undefined {
+  const dialect = change.dialect ?? inherited.dialect;
+  const root = change.base_url ?? inherited.baseUrl;
+  if (dialect === undefined || root === undefined) return undefined;
+  return {
+    id: change.id,
+    dialect,
+    tier: change.tier ?? "provider",
+    baseUrl: trimmed(root),
+    pathPrefix: trimmed(change.path_prefix ?? ""),
+    stripPathPrefix: trimmed(inherited.stripPathPrefix),
+    models: change.models ?? [],
+    caps: claims(change, dialect, inherited.removeRequestFields),
+    keyHeader: before?.dialect === dialect ? before.keyHeader : defaultKeyHeader(dialect, root),
+    docs: change.docs ?? inherited.docs,
+    verifiedAt: change.verified_at ?? "",
+    verifiedBy: change.verified_by ?? "",
+  };
+}
+
+/** Undefined claims all of the dialect; where fields are removed that is said exactly, less what they carry. */
+function claims(change: ChannelOperation, dialect: Channel["dialect"], removed: readonly string[]): Channel["caps"] {
+  if (change.caps !== undefined) return new Set(change.caps);
+  const lost = lostWithout(removed);
+  return lost.size === 0 ? undefined : new Set([...claimableIn(dialect)].filter((name) => !lost.has(name)));
+}
+
+function ownSurfaceFirst(channels: readonly Channel[]): readonly Channel[] {
+  const isOwn = ({ tier }: Channel): boolean => tier === "provider";
+  return [...channels.filter(isOwn), ...channels.filter((channel) => !isOwn(channel))];
+}
+
+function incomplete({ id }: ChannelOperation): string {
+  return `channel \`${id}\` needs a dialect and a base_url, its own or the provider's`;
+}
+
+function refusal(message: string): Applied {
+  return { kind: "refused", messages: [message] };
+}

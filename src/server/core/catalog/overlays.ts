@@ -1,0 +1,93 @@
+/**
+ * Overlays: operations that change the catalog before presets are resolved. Spec: document 3, `catalog_overlays[]`;
+ * document 2, `catalog_overlay_paths`.
+ *
+ * All or nothing: with one problem anywhere the catalog stays as it was and every problem is told. The catalog that is
+ * given is never changed. What can be said of an operation alone is checked by the configuration's own rules; what is
+ * checked here besides needs the catalog, or its vocabulary.
+ */
+
+import type { CatalogOverlay, ProviderOperation } from "../config/index.ts";
+import { operationProblems } from "./operation-rules.ts";
+import { definedProvider, patchedProvider } from "./operations.ts";
+import type { Catalog, CatalogProvider } from "./types.ts";
+
+export interface NamedOverlay {
+  /** Stands in provenance and in problems: the overlay's name, or the file it came from. */
+  readonly source: string;
+  readonly overlay: CatalogOverlay;
+}
+
+export interface OverlayProblem {
+  readonly overlay: string;
+  /** Place in the overlay's `providers`, counted from 0. */
+  readonly operation: number;
+  readonly message: string;
+}
+
+export type OverlayOutcome =
+  | { readonly kind: "catalog"; readonly catalog: Catalog }
+  | { readonly kind: "refused"; readonly problems: readonly OverlayProblem[] };
+
+/** What one operation makes of a provider: `undefined` is a provider that is no longer there. */
+export type Applied =
+  | { readonly kind: "applied"; readonly provider: CatalogProvider | undefined }
+  | { readonly kind: "refused"; readonly messages: readonly string[] };
+
+export function applyOverlays(catalog: Catalog, overlays: readonly NamedOverlay[]): OverlayOutcome {
+  const next = new Map(catalog);
+  const problems: OverlayProblem[] = [];
+  // What follows a refused operation on the same provider would only repeat its problem in other words.
+  const refused = new Set<string>();
+  for (const { source, overlay } of overlays) {
+    for (const [at, operation] of overlay.providers.entries()) {
+      const { name } = operation;
+      if (refused.has(name)) continue;
+      const applied = applyOperation(next.get(name), operation, source);
+      if (applied.kind === "refused") {
+        refused.add(name);
+        problems.push(
+          ...applied.messages.map((message) => ({
+            overlay: source,
+            operation: at,
+            message: `${operation.op} \`${name}\`: ${message}`,
+          })),
+        );
+      } else if (applied.provider === undefined) {
+        next.delete(name);
+      } else {
+        next.set(name, applied.provider);
+      }
+    }
+  }
+  return problems.length > 0 ? { kind: "refused", problems } : { kind: "catalog", catalog: next };
+}
+
+function applyOperation(present: CatalogProvider | undefined, operation: ProviderOperation, source: string): Applied {
+  const messages = operationProblems(operation);
+  if (messages.length > 0) return { kind: "refused", messages };
+  const refuse = (message: string): Applied => ({ kind: "refused", messages: [message] });
+  if (operation.op === "add") {
+    return present === undefined
+      ? definedProvider(operation, undefined, source)
+      : refuse("the catalog has this provider already; use `replace` or `patch`");
+  }
+  if (present === undefined) return refuse("the catalog has no such provider");
+  switch (operation.op) {
+    case "replace":
+      return definedProvider(operation, present, source);
+    case "patch":
+      return patchedProvider(operation, present, source);
+    case "remove":
+      return { kind: "applied", provider: undefined };
+    default:
+      return operation.op satisfies never;
+  }
+}
+
+/** An overlay file holds one operation, and is named after the provider that it changes; undefined when it is. */
+export function overlayFileProblem(fileName: string, operation: Pick<ProviderOperation, "name">): string | undefined {
+  const base = (fileName.split(/[/\\]/).at(-1) ?? "").replace(/\.(ya?ml|json)$/i, "");
+  if (base === operation.name) return undefined;
+  return `the file is named ${JSON.stringify(base)} and changes the provider ${JSON.stringify(operation.name)}: the two must be equal`;
+}

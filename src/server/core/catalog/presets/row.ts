@@ -1,0 +1,120 @@
+/**
+ * The forms in which the tables of this folder are written: a preset with its own surface, and a second surface of a
+ * preset. What a row leaves out has the default that `providerOf` shows.
+ */
+
+import type { Claims } from "../claims.ts";
+import { COMPAT_STRIP, defaultKeyHeader } from "../surface.ts";
+import type { CatalogProvider, Channel, Dialect, KeyHeader } from "../types.ts";
+import { newestDate, type SourceId } from "./sources.ts";
+
+interface Quirks {
+  readonly docs?: string;
+  readonly keyHeader?: KeyHeader;
+  readonly keyOptional?: true;
+  readonly remove?: readonly string[];
+  readonly rename?: Readonly<Record<string, string>>;
+  /** The server refuses `stream_options`. */
+  readonly noStreamUsage?: true;
+  readonly signing?: string;
+  /** Where the newest source of the row does not speak of this surface. */
+  readonly date?: string;
+}
+
+interface SurfaceRow {
+  /** What a client's SDK calls its base URL, without a trailing slash. */
+  readonly base: string;
+  readonly claims: Claims;
+  readonly from: readonly SourceId[];
+}
+
+export interface PresetRow extends SurfaceRow {
+  readonly name: string;
+  readonly dialect: Dialect;
+  readonly keyEnv: string;
+  readonly quirks: Quirks;
+}
+
+export interface SecondSurface extends SurfaceRow {
+  readonly preset: string;
+  readonly dialect: Dialect;
+  readonly keyHeader: KeyHeader;
+  readonly date: string;
+  readonly models: readonly string[];
+}
+
+type PresetArguments = readonly [
+  name: string,
+  base: string,
+  keyEnv: string,
+  from: readonly SourceId[],
+  claims: Claims,
+  quirks?: Quirks,
+];
+
+const preset = (dialect: Dialect, [name, base, keyEnv, from, claims, quirks = {}]: PresetArguments): PresetRow => ({
+  name,
+  dialect,
+  base,
+  keyEnv,
+  from,
+  claims,
+  quirks,
+});
+
+export const compat = (...row: PresetArguments): PresetRow => preset("compat", row);
+
+export const messages = (...row: PresetArguments): PresetRow => preset("messages", row);
+
+/** `max_completion_tokens` under the name that older servers know. */
+export const OLD_MAX_TOKENS: Quirks = { rename: { max_completion_tokens: "max_tokens" } };
+
+export function providerOf(row: PresetRow, seconds: readonly SecondSurface[]): CatalogProvider {
+  const { name, keyEnv, quirks } = row;
+  const docs = quirks.docs ?? "";
+  const own = channelOf(row, "provider", docs, quirks.keyHeader, quirks.date ?? newestDate(row.from));
+  return {
+    name,
+    keyEnv,
+    docs,
+    removeRequestFields: quirks.remove ?? [],
+    setRequestFields: new Map(),
+    renameRequestFields: new Map(Object.entries(quirks.rename ?? {})),
+    setRequestHeaders: new Map(),
+    removeRequestHeaders: [],
+    acceptsStreamUsage: quirks.noStreamUsage !== true,
+    keyOptional: quirks.keyOptional === true,
+    signingService: quirks.signing ?? "",
+    channels: [
+      own,
+      ...seconds.map((second) => ({
+        ...channelOf(second, "provider_compat", docs, second.keyHeader, second.date),
+        models: second.models,
+      })),
+    ],
+    provenance: ["compiled"],
+  };
+}
+
+function channelOf(
+  { base, dialect, claims, from }: SurfaceRow & { readonly dialect: Dialect },
+  tier: Channel["tier"],
+  docs: string,
+  keyHeader: KeyHeader | undefined,
+  verifiedAt: string,
+): Channel {
+  return {
+    id: dialect,
+    dialect,
+    tier,
+    baseUrl: base,
+    pathPrefix: "",
+    stripPathPrefix: dialect === "compat" ? COMPAT_STRIP : "",
+    models: [],
+    caps: claims,
+    keyHeader: keyHeader ?? defaultKeyHeader(dialect, base),
+    docs,
+    verifiedAt,
+    verifiedBy: from.join(", "),
+  };
+}

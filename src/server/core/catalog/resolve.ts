@@ -1,0 +1,138 @@
+/**
+ * A provider of the deployment document, looked up and made complete: preset, region and base URL in, channels with
+ * final addresses out. Spec: document 3, `providers[]` (`preset`, `dialect`, `base_url`, `region`); provider catalog
+ * reference, 1.1, 1.2 and section 5.
+ *
+ * A resolved channel has no placeholder left, and its root is a well-formed http or https URL.
+ */
+
+import { trimmed } from "./join-url.ts";
+import { nearest } from "./nearest.ts";
+import { defaultKeyHeader, placeholders, rootProblem, withRoot } from "./surface.ts";
+import type { Catalog, CatalogProvider, Channel, Dialect } from "./types.ts";
+
+export interface ProviderQuestion {
+  /** The provider's name in the deployment document; used where it has no preset, and in messages. */
+  readonly name: string;
+  readonly preset?: string | undefined;
+  readonly dialect?: Dialect | undefined;
+  /** `base_url`, or the `service` of a pool. */
+  readonly baseUrl?: string | undefined;
+  readonly region?: string | undefined;
+}
+
+export type ResolveOutcome =
+  | { readonly kind: "resolved"; readonly provider: CatalogProvider }
+  | { readonly kind: "refused"; readonly key: "preset" | "region" | "base_url" | "dialect"; readonly message: string };
+
+/** So that a region cannot change the host that it is put into. */
+const REGION = /^[a-z0-9-]+$/;
+
+/** A DNS label holds no more, and a region is mostly put into one. */
+const LONGEST_REGION = 63;
+
+/** Enough to see what presets are called. */
+const NAMES_IN_HINT = 6;
+
+export function resolveProvider(catalog: Catalog, question: ProviderQuestion): ResolveOutcome {
+  const { preset, baseUrl, region } = question;
+  if (baseUrl !== undefined) {
+    const problem = placeholders(baseUrl).length > 0 ? "may hold no placeholder" : rootProblem(baseUrl);
+    if (problem !== undefined) return refuse("base_url", `base_url ${problem}`);
+  }
+  if (region !== undefined && (region.length > LONGEST_REGION || !REGION.test(region))) {
+    return refuse("region", "a region consists of lower-case letters, digits and hyphens, such as `eu-west-1`");
+  }
+  return preset === undefined ? declared(question) : fromPreset(catalog, preset, question);
+}
+
+function fromPreset(catalog: Catalog, preset: string, { dialect, baseUrl, region }: ProviderQuestion): ResolveOutcome {
+  if (dialect !== undefined) return refuse("dialect", "a preset brings its dialect: leave `dialect` out");
+  const found = catalog.get(preset);
+  if (found === undefined) return refuse("preset", unknownPreset(catalog, preset));
+  const channels = baseUrl === undefined ? found.channels : ownSurfaceAt(found.channels, baseUrl);
+  const named = new Set(channels.flatMap((channel) => placeholders(channel.baseUrl)));
+  const unfilled = [...named].find((name) => name !== "region");
+  if (unfilled !== undefined) {
+    return refuse(
+      "base_url",
+      `preset \`${preset}\` needs a \`base_url\`: its own has a place for your \`{${unfilled}}\` (${templateOf(channels, unfilled)})`,
+    );
+  }
+  if (region === undefined) {
+    return named.has("region")
+      ? refuse("region", `preset \`${preset}\` needs a \`region\`, or a \`base_url\``)
+      : { kind: "resolved", provider: { ...found, channels } };
+  }
+  // Ignored, it would leave the operator believing that data stays in a region. With a `base_url` that one decides.
+  if (!named.has("region") && baseUrl === undefined) {
+    return refuse("region", `preset \`${preset}\` has no place for a region: set \`base_url\` to the address of yours`);
+  }
+  const filled = channels.map((channel) => ({ ...channel, baseUrl: channel.baseUrl.replaceAll("{region}", region) }));
+  return { kind: "resolved", provider: { ...found, channels: filled } };
+}
+
+/**
+ * The own surface at another root, with the channels that shared its root. Channels that live elsewhere are left out:
+ * the operator said where one surface is, and a request must not go to the preset's public host instead of it.
+ */
+function ownSurfaceAt(channels: readonly Channel[], baseUrl: string): readonly Channel[] {
+  const root = channels[0]?.baseUrl;
+  return channels.filter((channel) => channel.baseUrl === root).map((channel) => withRoot(channel, baseUrl));
+}
+
+/** A provider without a preset: one channel, of which nothing is known, so it claims all of its dialect. */
+function declared({ name, dialect, baseUrl, region }: ProviderQuestion): ResolveOutcome {
+  if (dialect === undefined) return refuse("dialect", "a provider without a preset needs a `dialect`");
+  if (baseUrl === undefined) return refuse("base_url", "a provider without a preset needs a `base_url` or a `pool`");
+  if (region !== undefined) return refuse("region", "a `region` is for presets: write it into the `base_url`");
+  const channel: Channel = {
+    id: dialect,
+    dialect,
+    tier: "provider",
+    baseUrl: trimmed(baseUrl),
+    pathPrefix: "",
+    stripPathPrefix: "",
+    models: [],
+    caps: undefined,
+    keyHeader: defaultKeyHeader(dialect, baseUrl),
+    docs: "",
+    verifiedAt: "",
+    verifiedBy: "",
+  };
+  return {
+    kind: "resolved",
+    provider: {
+      name,
+      keyEnv: "",
+      docs: "",
+      removeRequestFields: [],
+      setRequestFields: new Map(),
+      renameRequestFields: new Map(),
+      setRequestHeaders: new Map(),
+      removeRequestHeaders: [],
+      acceptsStreamUsage: true,
+      keyOptional: false,
+      signingService: "",
+      channels: [channel],
+      provenance: [],
+    },
+  };
+}
+
+function unknownPreset(catalog: Catalog, preset: string): string {
+  const meant = nearest(preset, catalog.keys());
+  const hint =
+    meant === undefined
+      ? `the catalog has ${catalog.size}, among them ${[...catalog.keys()].slice(0, NAMES_IN_HINT).join(", ")}`
+      : `did you mean \`${meant}\`?`;
+  return `there is no preset ${JSON.stringify(preset.slice(0, 64))}; ${hint}`;
+}
+
+function templateOf(channels: readonly Channel[], placeholder: string): string {
+  return channels.find(({ baseUrl }) => placeholders(baseUrl).includes(placeholder))?.baseUrl ?? "";
+}
+
+function refuse(key: "preset" | "region" | "base_url" | "dialect", message: string): ResolveOutcome {
+  return { kind: "refused", key, message };
+}

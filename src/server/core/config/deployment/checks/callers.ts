@@ -1,0 +1,85 @@
+/** `auth`, `budgets[]` and `profiles[]`: the names they refer to, and what a cost needs. Spec: document 3. */
+
+import { parseDuration } from "../../../../../base/index.ts";
+import { type Path, type Problem, shown } from "../../problem.ts";
+import { type Check, unknownName, unknownNames } from "./check.ts";
+
+export const checkAuth: Check = ({ auth, profiles }, problem) => {
+  if (auth === undefined) return [];
+  const known = new Set((profiles ?? []).map(({ name }) => name));
+  const check = (name: string | undefined, path: Path): readonly Problem[] =>
+    name === undefined || known.has(name) ? [] : [problem(path, unknownName("profile", name, known))];
+  return [
+    ...(!auth.virtual_keys && auth.issuers.length === 0
+      ? [problem(["auth"], "nobody can call: `auth` accepts no `virtual_keys` and names no `issuers`", "warning")]
+      : []),
+    ...auth.issuers.flatMap((issuer, at) => {
+      const path = ["auth", "issuers", at];
+      return [
+        ...check(issuer.profile, [...path, "profile"]),
+        ...(issuer.profiles?.select ?? []).flatMap(({ profile }, position) =>
+          check(profile, [...path, "profiles", "select", position, "profile"]),
+        ),
+      ];
+    }),
+  ];
+};
+
+export const checkBudgets: Check = ({ budgets }, problem) =>
+  (budgets ?? []).flatMap(({ cost, window }, at) => {
+    const found: Problem[] = [];
+    const isExpression = cost?.type === "CEL";
+    if (isExpression && cost.cel === undefined) {
+      found.push(problem(["budgets", at, "cost"], "cost of type `CEL` needs `cel`, the expression"));
+    }
+    if (!isExpression && cost?.cel !== undefined) {
+      found.push(problem(["budgets", at, "cost", "cel"], "`cel` is read only with `type: CEL`"));
+    }
+    if (parseDuration(window) === 0) {
+      found.push(problem(["budgets", at, "window"], "expected a window longer than zero"));
+    }
+    return found;
+  });
+
+export const checkProfiles: Check = ({ profiles, budgets, providers, guardrails }, problem) => {
+  const budgetNames = new Set((budgets ?? []).map(({ name }) => name));
+  const subsets = new Set(providers.flatMap(({ pool }) => (pool?.subsets ?? []).map(({ name }) => name)));
+  const detectors = new Set((guardrails?.detectors ?? []).map(({ name, type }) => name ?? type));
+  return (profiles ?? []).flatMap(({ budget, pool_subset, guardrails: selection }, at) => {
+    const path = ["profiles", at];
+    const found: Problem[] = [];
+    if (budget !== undefined && !budgetNames.has(budget)) {
+      found.push(problem([...path, "budget"], unknownName("budget", budget, budgetNames)));
+    }
+    if (pool_subset !== undefined && !subsets.has(pool_subset)) {
+      found.push(problem([...path, "pool_subset"], unknownName("subset of a pool", pool_subset, subsets)));
+    }
+    const selected = selection?.detectors ?? [];
+    found.push(...unknownNames("detector", selected, detectors, [...path, "guardrails", "detectors"], problem));
+    return found;
+  });
+};
+
+/**
+ * A profile may leave a detector out only when no rule reads it. An empty selection is no omission: it exempts the
+ * profile from guardrails as a whole.
+ */
+export const checkOmittedDetectors: Check = ({ profiles, guardrails }, problem) => {
+  const detectors = (guardrails?.detectors ?? []).map(({ name, type }) => name ?? type);
+  return (profiles ?? []).flatMap((profile, at) => {
+    const selected = new Set(profile.guardrails?.detectors ?? []);
+    if (selected.size === 0) return [];
+    const path = ["profiles", at, "guardrails", "detectors"];
+    return (guardrails?.rules ?? []).flatMap((rule) => {
+      const missing = (rule.requires ?? detectors).filter((name) => detectors.includes(name) && !selected.has(name));
+      if (missing.length === 0) return [];
+      const why = rule.requires === undefined ? "has no `requires` and so reads every detector" : "requires it";
+      return [
+        problem(
+          path,
+          `detector ${shown(missing[0] ?? "")} cannot be left out: guardrail rule ${shown(rule.name)} ${why}`,
+        ),
+      ];
+    });
+  });
+};

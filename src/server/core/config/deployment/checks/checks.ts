@@ -1,0 +1,58 @@
+/**
+ * The table of cross-checks of the deployment document, in the order of its sections.
+ * What needs the catalog (unknown preset, `{region}`) or the node file (issuers) is checked where those are known.
+ */
+
+import type { Problem, ProblemAt } from "../../problem.ts";
+import type { Deployment } from "../deployment.ts";
+import { checkFailover, checkFirstByteTimeout } from "./attempts.ts";
+import { checkAuth, checkBudgets, checkOmittedDetectors, checkProfiles } from "./callers.ts";
+import type { Check } from "./check.ts";
+import { checkCredentials } from "./credentials.ts";
+import { checkDetectors, checkGuardrailRules, checkModels, checkRecognizers } from "./guardrails.ts";
+import { checkHops, checkPools } from "./hops.ts";
+import { checkNames } from "./names.ts";
+import { checkCatalogOverlays } from "./overlays.ts";
+import {
+  checkAliases,
+  checkBaseUrl,
+  checkCredential,
+  checkFidelityPolicy,
+  checkIdentity,
+  checkWaits,
+} from "./providers.ts";
+import { checkReconcile } from "./reconcile.ts";
+import { checkDefaultProvider, checkReachable, checkShadowedModels } from "./routing.ts";
+
+const CHECKS: readonly Check[] = [
+  checkNames,
+  checkAuth,
+  checkCredentials,
+  checkCatalogOverlays,
+  checkIdentity,
+  checkBaseUrl,
+  checkCredential,
+  checkAliases,
+  checkWaits,
+  checkFailover,
+  checkFirstByteTimeout,
+  checkFidelityPolicy,
+  checkDefaultProvider,
+  checkReachable,
+  checkShadowedModels,
+  checkPools,
+  checkBudgets,
+  checkProfiles,
+  checkHops,
+  checkReconcile,
+  checkDetectors,
+  checkRecognizers,
+  checkGuardrailRules,
+  checkOmittedDetectors,
+  checkModels,
+];
+
+/** `document` has passed the schema and its references are resolved. */
+export function deploymentChecks(document: Deployment, problem: ProblemAt): readonly Problem[] {
+  return CHECKS.flatMap((check) => check(document, problem));
+}

@@ -1,0 +1,138 @@
+/** `guardrails` and `models`: detectors, their configuration, rules and artifacts. Spec: document 3. */
+
+import type { Path, Problem, ProblemAt } from "../../problem.ts";
+import { DETECTOR_TYPES, type Detector } from "../guardrails/index.ts";
+import { providerName } from "../providers.ts";
+import { type Check, unknownName, unknownNames } from "./check.ts";
+
+export const checkDetectors: Check = ({ guardrails, models, providers }, problem) => {
+  const known = {
+    models: new Set((models?.models ?? []).map(({ name }) => name)),
+    providers: new Set(providers.flatMap((provider) => providerName(provider) ?? [])),
+  };
+  return (guardrails?.detectors ?? []).flatMap((detector, at) => {
+    const path = ["guardrails", "detectors", at];
+    return [
+      ...configurationProblems(detector, problem, path),
+      ...roleProblems(detector, problem, path),
+      ...modelProblems(detector, known.models, problem, path),
+      ...judgeProblems(detector, known.providers, problem, path),
+    ];
+  });
+};
+
+/** `type` says which of the objects of that name is read; the others would be silently ignored. */
+function configurationProblems(detector: Detector, problem: ProblemAt, path: Path): readonly Problem[] {
+  const { type } = detector;
+  const found: Problem[] = [];
+  if (type !== "pii" && detector[type] === undefined) {
+    found.push(problem(path, `a detector of type \`${type}\` needs the object \`${type}\``));
+  }
+  for (const other of DETECTOR_TYPES) {
+    if (other === "pii" || other === type || detector[other] === undefined) continue;
+    found.push(problem([...path, other], `\`${other}\` is not read by a detector of type \`${type}\``));
+  }
+  for (const key of ["custom_recognizers", "recognizers", "phone_regions"] as const) {
+    if (type === "pii" || detector[key] === undefined) continue;
+    found.push(problem([...path, key], `\`${key}\` is read only by a detector of type \`pii\``));
+  }
+  return found;
+}
+
+function roleProblems(detector: Detector, problem: ProblemAt, path: Path): readonly Problem[] {
+  if (detector.role === "confirm") return [];
+  return (["confirm_window", "narrow_spans"] as const)
+    .filter((key) => detector[key] !== undefined && detector[key] !== false)
+    .map((key) => problem([...path, key], `\`${key}\` is read only with \`role: confirm\``));
+}
+
+function modelProblems(
+  detector: Detector,
+  models: ReadonlySet<string>,
+  problem: ProblemAt,
+  path: Path,
+): readonly Problem[] {
+  return (["nlp", "classify", "embed"] as const).flatMap((type) => {
+    const config = detector[type];
+    if (config === undefined) return [];
+    const at = [...path, type];
+    const { ref, remote, model, tokenizer } = config;
+    const found: Problem[] = [];
+    if (ref !== undefined && !models.has(ref)) {
+      found.push(problem([...at, "ref"], unknownName("declared model", ref, models)));
+    }
+    if (remote !== undefined && model !== undefined) {
+      found.push(problem([...at, "model"], "with `remote` the graph runs on the server, so `model` is left out"));
+    }
+    if (ref === undefined && tokenizer === undefined) found.push(problem(at, "`tokenizer` or `ref` is needed"));
+    if (ref === undefined && remote === undefined && model === undefined) {
+      found.push(problem(at, "`model`, `ref` or `remote` is needed"));
+    }
+    if ((config.stride ?? 0) >= config.max_tokens) {
+      found.push(problem([...at, "stride"], "windows would not move on: `stride` must be less than `max_tokens`"));
+    }
+    return found;
+  });
+}
+
+function judgeProblems(
+  { llm }: Detector,
+  providers: ReadonlySet<string>,
+  problem: ProblemAt,
+  path: Path,
+): readonly Problem[] {
+  if (llm === undefined) return [];
+  const found: Problem[] = [];
+  if (!providers.has(llm.provider)) {
+    found.push(problem([...path, "llm", "provider"], unknownName("provider", llm.provider, providers)));
+  }
+  if (llm.format === "guard_codes" && (llm.context ?? []).length > 0) {
+    found.push(problem([...path, "llm", "context"], "a judge of `format: guard_codes` takes no `context`"));
+  }
+  return found;
+}
+
+export const checkRecognizers: Check = ({ guardrails }, problem) =>
+  (guardrails?.detectors ?? []).flatMap((detector, at) =>
+    (detector.custom_recognizers ?? []).flatMap(({ patterns, deny_list, validator }, position) => {
+      const path = ["guardrails", "detectors", at, "custom_recognizers", position];
+      const found: Problem[] = [];
+      if ((patterns ?? []).length === 0 && (deny_list ?? []).length === 0) {
+        found.push(problem(path, "a recognizer needs `patterns` or a `deny_list`"));
+      }
+      if (validator?.kind === "weighted" && (validator.weights === undefined || validator.modulus === undefined)) {
+        found.push(problem([...path, "validator"], "a validator of kind `weighted` needs `weights` and `modulus`"));
+      }
+      if (validator?.kind === "crc32_base62" && validator.sum_len === undefined) {
+        found.push(problem([...path, "validator"], "a validator of kind `crc32_base62` needs `sum_len`"));
+      }
+      return found;
+    }),
+  );
+
+export const checkGuardrailRules: Check = ({ guardrails }, problem) => {
+  if (guardrails === undefined) return [];
+  const detectors = new Set(guardrails.detectors.map(({ name, type }) => name ?? type));
+  return guardrails.rules.flatMap(({ requires, action, operator }, at) => {
+    const path = ["guardrails", "rules", at];
+    const found: Problem[] = [...unknownNames("detector", requires ?? [], detectors, [...path, "requires"], problem)];
+    if (action !== "redact") return found;
+    const key = operator === "pseudonym" ? "pseudonym_key" : operator === "fpe" ? "fpe_key" : undefined;
+    if (key !== undefined && guardrails[key] === undefined) {
+      found.push(problem([...path, "operator"], `the operator \`${operator}\` needs \`guardrails.${key}\``));
+    }
+    return found;
+  });
+};
+
+export const checkModels: Check = ({ models }, problem) =>
+  (models?.models ?? []).flatMap(({ hub, files }, at) => {
+    const listed = (files ?? []).length > 0;
+    if (listed !== (hub !== undefined)) return [];
+    return [
+      problem(
+        ["models", "models", at],
+        listed ? "with `hub` the files are resolved from it, so `files` is left out" : "a model needs `hub` or `files`",
+      ),
+    ];
+  });

@@ -1,0 +1,42 @@
+/** Pools, MCP servers and agents: what they refer to. Spec: document 3, `pool`, `mcp[]`, `a2a[]`. */
+
+import type { Problem } from "../../problem.ts";
+import { type Check, unknownName } from "./check.ts";
+
+export const checkPools: Check = ({ providers }, problem) =>
+  providers.flatMap(({ pool }, at) =>
+    pool?.picker?.insecure_skip_verify && !pool.picker.service.startsWith("https://")
+      ? [
+          problem(
+            ["providers", at, "pool", "picker", "insecure_skip_verify"],
+            "there is no certificate to skip: the `service` of this picker is `http://`",
+          ),
+        ]
+      : [],
+  );
+
+export const checkHops: Check = ({ mcp, a2a, credentials, guardrails }, problem) => {
+  const known = new Map(credentials.map((credential) => [credential.name, credential]));
+  const hops = [
+    ...(mcp ?? []).map((hop, at) => ({ ...hop, path: ["mcp", at] })),
+    ...(a2a ?? []).map((hop, at) => ({ ...hop, path: ["a2a", at] })),
+  ];
+  return hops.flatMap(({ credential, restore, path }) => {
+    const found: Problem[] = [];
+    const named = credential === undefined ? undefined : known.get(credential);
+    if (credential !== undefined && named === undefined) {
+      found.push(problem([...path, "credential"], unknownName("entry of `credentials`", credential, known.keys())));
+    }
+    if (named?.cloudsig !== undefined) {
+      found.push(
+        problem([...path, "credential"], "this names a credential of kind `cloudsig`, which only a provider can take"),
+      );
+    }
+    if ((restore ?? []).length > 0 && guardrails?.fpe_key === undefined) {
+      found.push(
+        problem([...path, "restore"], "`restore` needs `guardrails.fpe_key`, by which the values are turned back"),
+      );
+    }
+    return found;
+  });
+};

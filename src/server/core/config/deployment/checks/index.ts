@@ -1,0 +1,2 @@
+export { deploymentChecks } from "./checks.ts";
+export { operationChecks } from "./overlays.ts";

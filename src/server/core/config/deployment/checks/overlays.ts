@@ -1,0 +1,134 @@
+/** Operations on the catalog, inline or from an overlay file. Spec: document 3, `catalog_overlays[]`. */
+
+import { enumerated, type Path, type Problem, type ProblemAt, shown } from "../../problem.ts";
+import type { ChannelOperation, ProviderOperation } from "../overlays.ts";
+import type { Check } from "./check.ts";
+import { repeatedNames } from "./names.ts";
+
+const ALLOWED_KEYS: Readonly<Record<ProviderOperation["op"], readonly string[] | "all">> = {
+  add: "all",
+  replace: "all",
+  patch: ["base_url", "key_env", "docs", "channels"],
+  remove: [],
+};
+
+/** RFC 9110 section 5.1: a field name is a token. */
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/** Set by the gateway itself: the credential, and what frames the message or names its destination. */
+const RESERVED_HEADERS = new Set([
+  "authorization",
+  "x-api-key",
+  "api-key",
+  "host",
+  "content-length",
+  "transfer-encoding",
+  "connection",
+]);
+
+export const checkCatalogOverlays: Check = ({ catalog_overlays }, problem) =>
+  catalog_overlays.flatMap(({ providers }, overlay) =>
+    providers.flatMap((operation, at) =>
+      operationChecks(operation, problem, ["catalog_overlays", overlay, "providers", at]),
+    ),
+  );
+
+/** Everything that can be said of one operation without the catalog that it is applied to. */
+export function operationChecks(operation: ProviderOperation, problem: ProblemAt, path: Path = []): readonly Problem[] {
+  const channels = operation.channels ?? [];
+  return [
+    ...disallowedKeys(operation, problem, path),
+    ...definitionProblems(operation, problem, path),
+    ...rootProblems(operation.base_url, problem, path),
+    ...headerProblems(operation, problem, path),
+    ...repeatedNames(
+      { path: [...path, "channels"], what: "channels of this provider", names: channels.map(({ id }) => id) },
+      problem,
+    ),
+    ...channels.flatMap((channel, at) => channelProblems(operation, channel, problem, [...path, "channels", at])),
+  ];
+}
+
+function disallowedKeys(operation: ProviderOperation, problem: ProblemAt, path: Path): readonly Problem[] {
+  const allowed = ALLOWED_KEYS[operation.op];
+  if (allowed === "all") return [];
+  const may = allowed.length === 0 ? "has no key but `name`" : `may change only ${enumerated(allowed, "and")}`;
+  const given = Object.keys(operation).filter((key) => key !== "op" && key !== "name");
+  return given
+    .filter((key) => !allowed.includes(key))
+    .map((key) => problem([...path, key], `\`op: ${operation.op}\` ${may}; \`${key}\` is not one of them`));
+}
+
+/** A full definition says where requests go and in which dialect, for the provider or for each channel. */
+function definitionProblems(operation: ProviderOperation, problem: ProblemAt, path: Path): readonly Problem[] {
+  if (operation.op !== "add" && operation.op !== "replace") return [];
+  const channels = operation.channels ?? [];
+  const each = (has: (channel: ChannelOperation) => boolean): boolean => channels.length > 0 && channels.every(has);
+  const found: Problem[] = [];
+  if (operation.schema === undefined && !each(({ dialect }) => dialect !== undefined)) {
+    found.push(
+      problem(path, `\`op: ${operation.op}\` needs \`schema.name\`, or a \`dialect\` on each of its channels`),
+    );
+  }
+  if (operation.base_url === undefined && !each(({ base_url }) => base_url !== undefined)) {
+    found.push(
+      problem(path, `\`op: ${operation.op}\` needs a \`base_url\`, for the provider or on each of its channels`),
+    );
+  }
+  return found;
+}
+
+/** By shape, since placeholders such as `{region}` make these roots no URLs yet. */
+function rootProblems(root: string | undefined, problem: ProblemAt, path: Path): readonly Problem[] {
+  if (root === undefined) return [];
+  if (/^https?:\/\/[^/?#]*@/.test(root)) {
+    return [problem([...path, "base_url"], "a root for requests can carry no user and no password")];
+  }
+  if (/[?#]/.test(root)) {
+    return [problem([...path, "base_url"], "the root for requests can have no query and no fragment (`?`, `#`)")];
+  }
+  return [];
+}
+
+function headerProblems(operation: ProviderOperation, problem: ProblemAt, path: Path): readonly Problem[] {
+  return Object.entries(operation.set_request_headers ?? {}).flatMap(([name, value]) => {
+    const at = [...path, "set_request_headers", name];
+    if (!HEADER_NAME.test(name)) return [problem(at, "this is no name of a header (RFC 9110 section 5.1)")];
+    if (RESERVED_HEADERS.has(name.toLowerCase())) {
+      return [problem(at, `the header ${shown(name)} is set by the gateway and by nothing else`)];
+    }
+    if (/[^\t -~\u0080-\u00ff]/.test(value)) return [problem(at, "the value holds a character no header may carry")];
+    return [];
+  });
+}
+
+function channelProblems(
+  operation: ProviderOperation,
+  channel: ChannelOperation,
+  problem: ProblemAt,
+  path: Path,
+): readonly Problem[] {
+  const found: Problem[] = [...rootProblems(channel.base_url, problem, path)];
+  if (operation.op === "patch" && channel.op === undefined) {
+    found.push(problem(path, "a channel under `op: patch` needs its own `op`: `add`, `replace` or `remove`"));
+  }
+  if (operation.op !== "patch" && channel.op !== undefined) {
+    found.push(
+      problem([...path, "op"], `a channel has an \`op\` only under \`op: patch\`, not under \`op: ${operation.op}\``),
+    );
+  }
+  if (channel.op === "remove") {
+    const extra = Object.keys(channel).filter((key) => key !== "op" && key !== "id");
+    found.push(
+      ...extra.map((key) =>
+        problem([...path, key], `a channel that is removed is told by \`id\` alone, without \`${key}\``),
+      ),
+    );
+  } else if (channel.tier === "provider_compat") {
+    const missing = (["verified_at", "verified_by"] as const).filter((key) => channel[key] === undefined);
+    if (missing.length > 0) {
+      found.push(problem(path, `a channel of tier \`provider_compat\` needs ${enumerated(missing, "and")}`));
+    }
+  }
+  return found;
+}

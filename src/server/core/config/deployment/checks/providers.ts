@@ -1,0 +1,97 @@
+/** What must hold within one provider, and between a provider and its credential. Spec: document 3, `providers[]`. */
+
+import { parseDuration } from "../../../../../base/index.ts";
+import type { Problem } from "../../problem.ts";
+import type { Check } from "./check.ts";
+import { unknownName } from "./check.ts";
+
+export const checkIdentity: Check = ({ providers }, problem) =>
+  providers.flatMap((provider, at) => {
+    const found: Problem[] = [];
+    const path = ["providers", at];
+    if (provider.preset === undefined && provider.name === undefined) {
+      found.push(problem(path, "a provider without a `preset` needs a `name`"));
+    }
+    if (provider.dialect !== undefined && provider.base_url === undefined && provider.pool === undefined) {
+      found.push(problem(path, "a provider without a `preset` needs a `base_url` or a `pool`"));
+    }
+    return found;
+  });
+
+/** Requests are sent to `base_url` + path + the caller's query: a query or fragment of its own would be lost or moved. */
+export const checkBaseUrl: Check = ({ providers }, problem) =>
+  providers.flatMap(({ base_url }, at) =>
+    base_url === undefined || !/[?#]/.test(base_url)
+      ? []
+      : [problem(["providers", at, "base_url"], "the root for requests can have no query and no fragment (`?`, `#`)")],
+  );
+
+export const checkCredential: Check = ({ providers, credentials, auth }, problem) => {
+  const kinds = new Map(credentials.map((credential) => [credential.name, credential]));
+  return providers.flatMap(({ credential, api_key }, at) => {
+    if (credential === undefined) {
+      if (auth === undefined || api_key !== undefined) return [];
+      return [
+        problem(
+          ["providers", at],
+          "with `auth` a provider needs an `api_key` or a `credential`, since the caller's own is not forwarded",
+        ),
+      ];
+    }
+    const path = ["providers", at, "credential"];
+    const named = kinds.get(credential);
+    if (named === undefined) return [problem(path, unknownName("entry of `credentials`", credential, kinds.keys()))];
+    if (named.oauth !== undefined || named.token_exchange !== undefined) {
+      const kind = named.oauth === undefined ? "token_exchange" : "oauth";
+      return [
+        problem(
+          path,
+          `this names a credential of kind \`${kind}\`; a provider takes one with \`api_key\` or \`cloudsig\``,
+        ),
+      ];
+    }
+    return [];
+  });
+};
+
+export const checkAliases: Check = ({ providers }, problem) =>
+  providers.flatMap(({ model_aliases = {} }, at) =>
+    Object.keys(model_aliases).flatMap((alias) => {
+      const path = ["providers", at, "model_aliases", alias];
+      if (alias === "") return [problem(path, "an alias cannot be empty: it is the model name that clients ask for")];
+      if (alias.includes("*")) {
+        return [problem(path, "an alias is one model name; `*` stands for several and is allowed in `models` only")];
+      }
+      return [];
+    }),
+  );
+
+/** A wait of no length would fail every attempt, or none: neither is what it says. */
+export const checkWaits: Check = ({ providers }, problem) =>
+  providers.flatMap(({ first_byte_timeout, retry }, at) => {
+    const found: Problem[] = [];
+    if (first_byte_timeout !== undefined && parseDuration(first_byte_timeout) === 0) {
+      found.push(problem(["providers", at, "first_byte_timeout"], "expected a duration longer than zero"));
+    }
+    if (retry !== undefined && (parseDuration(retry.backoff) ?? 0) > (parseDuration(retry.max_backoff) ?? 0)) {
+      found.push(
+        problem(
+          ["providers", at, "retry"],
+          `\`backoff\` (${retry.backoff}) is longer than \`max_backoff\` (${retry.max_backoff}), so every wait is the latter`,
+          "warning",
+        ),
+      );
+    }
+    return found;
+  });
+
+/** Guards of this version: what the schema allows and the data plane cannot do yet. */
+export const checkFidelityPolicy: Check = ({ on_fidelity_loss, providers }, problem) => {
+  const message = "not supported by this version: on_fidelity_loss: allow";
+  return [
+    ...(on_fidelity_loss === "allow" ? [problem(["on_fidelity_loss"], message)] : []),
+    ...providers.flatMap((provider, at) =>
+      provider.on_fidelity_loss === "allow" ? [problem(["providers", at, "on_fidelity_loss"], message)] : [],
+    ),
+  ];
+};

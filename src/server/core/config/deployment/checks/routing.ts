@@ -1,0 +1,94 @@
+/** Which provider a request goes to: the default provider, and models that two providers claim. */
+
+import { type Path, type Problem, shown } from "../../problem.ts";
+import { type ProviderConfig, providerName } from "../providers.ts";
+import { type Check, unknownName } from "./check.ts";
+
+export const checkDefaultProvider: Check = ({ default_provider, providers }, problem) => {
+  const names = providers.flatMap((provider) => providerName(provider) ?? []);
+  if (default_provider !== undefined) {
+    return names.includes(default_provider)
+      ? []
+      : [problem(["default_provider"], unknownName("provider", default_provider, names))];
+  }
+  if (providers.length < 2 || providers.some((provider) => claimsOf(provider).length > 0)) return [];
+  return [
+    problem(
+      ["providers"],
+      "no request can be routed: no provider has `models` or `model_aliases`, and of several providers none is the `default_provider`",
+      "warning",
+    ),
+  ];
+};
+
+/** Told only where routing works at all; a provider that serves nobody is most likely one whose `models` were forgotten. */
+export const checkReachable: Check = ({ default_provider, providers, guardrails }, problem) => {
+  if (providers.length < 2 || providers.every((provider) => claimsOf(provider).length === 0)) return [];
+  const reached = new Set([
+    default_provider,
+    ...providers.flatMap((provider) => provider.failover?.to ?? []),
+    ...(guardrails?.detectors ?? []).map((detector) => detector.llm?.provider),
+  ]);
+  return providers.flatMap((provider, at) => {
+    if (claimsOf(provider).length > 0 || reached.has(providerName(provider))) return [];
+    return [
+      problem(
+        ["providers", at],
+        "no request reaches this provider: it has no `models` or `model_aliases`, is not the `default_provider` and stands in no `failover.to`",
+        "warning",
+      ),
+    ];
+  });
+};
+
+interface Claim {
+  /** A model name, or a prefix that ends in `*`. */
+  readonly model: string;
+  readonly path: Path;
+}
+
+function claimsOf(provider: ProviderConfig): readonly Claim[] {
+  return [
+    ...(provider.models ?? []).map((model, at) => ({ model, path: ["models", at] })),
+    ...Object.keys(provider.model_aliases ?? {}).map((model) => ({ model, path: ["model_aliases", model] })),
+  ];
+}
+
+/**
+ * Providers are asked in order, so a claim never counts when an earlier provider claims as much or more.
+ * Claims are looked up by each of their prefixes, so that the work grows with the text and not with its square.
+ */
+export const checkShadowedModels: Check = ({ providers }, problem) => {
+  const owners = new Map<string, string>();
+  const found: Problem[] = [];
+  for (const [at, provider] of providers.entries()) {
+    const claims = claimsOf(provider);
+    for (const { model, path } of claims) {
+      const earlier = coveringClaim(model, owners);
+      if (earlier === undefined) continue;
+      const owner = owners.get(earlier) ?? "";
+      const what = path[0] === "model_aliases" ? "this alias" : "this model";
+      found.push(
+        problem(
+          ["providers", at, ...path],
+          `${what} is never served here: provider ${shown(owner)} comes first and claims ${shown(earlier)}`,
+          "warning",
+        ),
+      );
+    }
+    for (const { model } of claims) {
+      if (!owners.has(model)) owners.set(model, providerName(provider) ?? "");
+    }
+  }
+  return found;
+};
+
+function coveringClaim(model: string, owners: ReadonlyMap<string, string>): string | undefined {
+  if (owners.has(model)) return model;
+  const literal = model.endsWith("*") ? model.slice(0, -1) : model;
+  for (let length = 0; length <= literal.length; length++) {
+    const prefix = `${literal.slice(0, length)}*`;
+    if (owners.has(prefix)) return prefix;
+  }
+  return undefined;
+}

@@ -1,0 +1,60 @@
+/**
+ * The deployment document: what the deployment is and what every node must agree on. Spec: document 3.
+ * Each section is described in the file of its name; a section wrapped in `notYet` is valid but refused by this version.
+ */
+
+import { integer, notYet, object, type TypeOf, text, withDefault } from "../schema.ts";
+import { auth } from "./auth.ts";
+import { budgets } from "./budgets.ts";
+import { credentials } from "./credentials.ts";
+import { guardrails } from "./guardrails/index.ts";
+import { a2a, a2aCards, mcp } from "./hops.ts";
+import { models } from "./models.ts";
+import { catalogOverlays } from "./overlays.ts";
+import { profiles } from "./profiles.ts";
+import { providers } from "./providers.ts";
+import { reconcile } from "./reconcile.ts";
+import { accessRules } from "./rules.ts";
+import { fidelityPolicy, filled } from "./terms.ts";
+
+export const deploymentSchema = object("What the deployment is; every node agrees on it.", {
+  version: integer("Edition of the document, raised with every edit; a node applies only what is newer.", {
+    minimum: 1,
+  }),
+  auth: notYet(auth),
+  max_body_bytes: withDefault(
+    integer("Longest request body in bytes; 0 takes the proxy's default of 32 MiB.", { minimum: 0 }),
+    0,
+  ),
+  credentials: withDefault(credentials, []),
+  catalog_overlays: withDefault(catalogOverlays, []),
+  providers: withDefault(providers, []),
+  budgets: notYet(budgets),
+  profiles: notYet(profiles),
+  mcp: notYet(mcp),
+  a2a: notYet(a2a),
+  a2a_cards: notYet(a2aCards),
+  reconcile: notYet(reconcile),
+  default_provider: filled(
+    "Name of the provider for requests without a model, or with one that no provider claims; left out, the only provider.",
+  ),
+  on_fidelity_loss: withDefault(
+    fidelityPolicy(
+      "What happens to a request that would lose a capability wherever it could be sent: `reject` refuses it and names the capability, `allow` forwards and counts it.",
+    ),
+    "reject",
+  ),
+  public_url: notYet(
+    text(
+      "Absolute URL at which clients reach the data plane; used wherever addresses are given out, never for routing.",
+      {
+        format: "url",
+      },
+    ),
+  ),
+  access_rules: notYet(accessRules("Rules that hold for everybody; a deny here is final.")),
+  guardrails: notYet(guardrails),
+  models: notYet(models),
+});
+
+export type Deployment = TypeOf<typeof deploymentSchema>;

@@ -1,0 +1,24 @@
+/** Segment kinds, entity types and namespaces: the words that detectors and guardrail rules share. */
+
+import { choice, list, type Schema, text } from "../../schema.ts";
+import { filled } from "../terms.ts";
+
+const WRITABLE_KINDS = ["system", "user", "assistant", "tool_args", "tool_result", "output"] as const;
+
+/** `header` and `query` can be read and denied on, never rewritten. */
+const SEGMENT_KINDS = [...WRITABLE_KINDS, "header", "query"] as const;
+
+export const segmentKinds = (description: string): Schema<readonly (typeof SEGMENT_KINDS)[number][]> =>
+  list(description, choice("A kind of segment.", SEGMENT_KINDS), { minItems: 1, uniqueItems: true });
+
+/** Where `header` and `query` are refused: a rewriting rule, and what a judge is shown beside the text. */
+export const writableKinds = (description: string): Schema<readonly (typeof WRITABLE_KINDS)[number][]> =>
+  list(description, choice("A kind of segment other than `header` and `query`.", WRITABLE_KINDS), {
+    uniqueItems: true,
+  });
+
+export const category = (description: string): Schema<string> =>
+  text(description, { pattern: "^[a-z0-9_.-]*$", examples: ["pii"] });
+
+export const entityTypes = (description: string): Schema<readonly string[]> =>
+  list(description, filled("An entity type."), { uniqueItems: true });

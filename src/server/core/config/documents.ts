@@ -1,0 +1,96 @@
+/**
+ * The documents of the gateway, each read by its own schema, rules and checks. Spec: documents 2 and 3.
+ *
+ * A key of one document found in the other is told so, since the two files lie side by side.
+ */
+
+import {
+  type Deployment,
+  deploymentChecks,
+  deploymentSchema,
+  operationChecks,
+  overlaySchema,
+  type ProviderOperation,
+} from "./deployment/index.ts";
+import { printableSchema } from "./json-schema.ts";
+import { type NodeFile, nodeFileSchema } from "./node-file.ts";
+import { nodeFileChecks } from "./node-file-checks.ts";
+import { shown } from "./problem.ts";
+import { type Read, readDocument } from "./read.ts";
+import { expand, type Lookup, type References } from "./references.ts";
+import type { JsonSchema, Schema } from "./schema.ts";
+import { parseTree, type Source } from "./tree.ts";
+
+/** `references.secret` looks in `secrets_dir`, which `secretsDirectoryOf` gives beforehand. */
+export function readNodeFile(source: Source, references: References): Read<NodeFile> {
+  return readDocument(nodeFileSchema, source, references, {
+    schemes: ["env", "secret"],
+    environmentOnly: ["secrets_dir"],
+    whenEmpty: "the node file is empty; it needs at least `cluster`",
+    unknownKey: (path, key) =>
+      path.length === 0 && hasKey(deploymentSchema, key)
+        ? `\`${key}\` is a deployment key and does not belong in the node file; it belongs in the deployment document, which \`deployment\` names`
+        : undefined,
+    checks: nodeFileChecks,
+  });
+}
+
+/** The deployment document, or one source of it; it travels, so a credential written out is warned of. */
+export function readDeployment(source: Source, references: References): Read<Deployment> {
+  return readDocument(deploymentSchema, source, references, {
+    schemes: ["env", "secret", "file"],
+    warnOfLiterals: true,
+    whenEmpty: "the deployment document is empty; write `{}` for a deployment that holds nothing",
+    unknownKey: (path, key) =>
+      path.length === 0 && hasKey(nodeFileSchema, key)
+        ? `\`${key}\` is a node-file key and does not belong in the deployment document`
+        : undefined,
+    checks: deploymentChecks,
+  });
+}
+
+/** One overlay file of the node: one provider operation, of the file's own name. It holds facts only, no references. */
+export function readOverlay(source: Source): Read<ProviderOperation> {
+  return readDocument(overlaySchema, source, NO_REFERENCES, {
+    schemes: [],
+    whenEmpty: "the overlay file is empty; it holds one provider operation",
+    checks: (operation, problem) => [
+      ...operationChecks(operation, problem),
+      ...(operation.name === baseName(source.name)
+        ? []
+        : [problem(["name"], `must equal the file's base name, which is ${shown(baseName(source.name))}`)]),
+    ],
+  });
+}
+
+/** What `-config-schema` prints: the schema of a configuration source document, which is a deployment document. */
+export const deploymentJsonSchema = (): JsonSchema =>
+  printableSchema(deploymentSchema, { id: "urn:gateway:deployment-document", title: "Deployment document" });
+
+export const nodeFileJsonSchema = (): JsonSchema =>
+  printableSchema(nodeFileSchema, { id: "urn:gateway:node-file", title: "Node file" });
+
+/**
+ * The node file's `secrets_dir`, read ahead of the rest, which may name secrets in it. Undefined when it is not set or
+ * cannot be read; reading the whole file tells why.
+ */
+export function secretsDirectoryOf(source: Source, env: References["env"]): string | undefined {
+  const { tree } = parseTree(source);
+  const written = tree?.kind === "map" ? tree.entries.get("secrets_dir")?.value : undefined;
+  if (written?.kind !== "scalar" || typeof written.value !== "string" || written.value === "") return undefined;
+  let isWhole = true;
+  const { value } = expand(written, { ...NO_REFERENCES, env }, { schemes: ["env"] }, () => {
+    isWhole = false;
+  });
+  return isWhole ? String(value) : undefined;
+}
+
+const NONE: Lookup = { kind: "problem", message: "references are not supported here" };
+
+const NO_REFERENCES: References = { env: () => undefined, secret: () => NONE, file: () => NONE };
+
+/** Of a path in either notation, without the extension. */
+const baseName = (path: string): string => (path.split(/[/\\]/).at(-1) ?? "").replace(/\.[^.]+$/, "");
+
+const hasKey = (schema: Schema<unknown>, key: string): boolean =>
+  Object.hasOwn((schema.json["properties"] ?? {}) as object, key);

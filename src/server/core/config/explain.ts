@@ -1,0 +1,199 @@
+/**
+ * The validator's errors in sentences, each once and none that merely follows from another.
+ *
+ * What a value is, is only said where that is safe: never for a key that holds a credential, never for what came
+ * through a reference (its text as written is said instead), never for whole objects and lists.
+ */
+
+import { FORMATS } from "./formats.ts";
+import { enumerated, nearest, type Path, shown } from "./problem.ts";
+import { pathKey, type Written } from "./references.ts";
+import { type Breach, breaches, type RuleName } from "./rules.ts";
+import type { Format, JsonSchema } from "./schema.ts";
+import type { ErrorObject } from "./validate.ts";
+
+export interface Finding {
+  readonly path: Path;
+  /** Whether the key itself is at fault, or what stands at it. */
+  readonly at: "key" | "value";
+  readonly message: string;
+  /** The shape is right; only this version lacks the function. */
+  readonly isNotYet?: boolean;
+}
+
+export interface Explaining {
+  readonly written: ReadonlyMap<string, Written>;
+  /** Says more of an unknown key than that it is unknown. */
+  readonly unknownKey?: (path: Path, key: string) => string | undefined;
+}
+
+/** An error of the validator at a path of ours. */
+export interface Located {
+  readonly path: Path;
+  readonly error: ErrorObject;
+}
+
+export function explain(errors: readonly Located[], explaining: Explaining): readonly Finding[] {
+  const guesses = guessedKeys(errors);
+  return errors.flatMap((located) => {
+    const { error, path } = located;
+    const written = explaining.written.get(pathKey(path));
+    switch (error.keyword) {
+      case "additionalProperties":
+        return [unknownKey(located, explaining)];
+      case "required": {
+        const key = String(error.params["missingProperty"]);
+        return guesses.has(pathKey([...path, key]))
+          ? []
+          : [{ path, at: "value" as const, message: `the required key \`${key}\` is missing` }];
+      }
+      case "x-exclusive":
+      case "x-one-of":
+      case "x-together":
+        return breaches(error.keyword, error.schema as readonly (readonly string[])[], error.data as object)
+          .filter(
+            ({ absent, present }) => present.length > 0 || !absent.some((key) => guesses.has(pathKey([...path, key]))),
+          )
+          .map((breach) => ruleFinding(error.keyword as RuleName, path, breach, error.data as object));
+      case "x-not-yet":
+        return [{ path, at: "key" as const, message: "", isNotYet: true }];
+      case "x-not-yet-beyond":
+        return [{ path: [...path, Number(error.schema)], at: "key" as const, message: "", isNotYet: true }];
+      case "uniqueItems": {
+        const { i, j } = error.params as { readonly i: number; readonly j: number };
+        const [first, second] = [Math.min(i, j), Math.max(i, j)];
+        return [{ path: [...path, second], at: "value" as const, message: `is the same as item ${first}` }];
+      }
+      default:
+        return [{ path, at: "value" as const, message: valueMessage(error, written) }];
+    }
+  });
+}
+
+/** Keys that an unknown key probably was meant to be; that they are missing is then no news. */
+function guessedKeys(errors: readonly Located[]): ReadonlySet<string> {
+  const guesses = new Set<string>();
+  for (const { path, error } of errors) {
+    if (error.keyword !== "additionalProperties") continue;
+    const guess = nearest(String(error.params["additionalProperty"]), keysOf(error));
+    if (guess !== undefined) guesses.add(pathKey([...path, guess]));
+  }
+  return guesses;
+}
+
+const keysOf = (error: ErrorObject): readonly string[] =>
+  Object.keys((error.parentSchema?.["properties"] as object | undefined) ?? {});
+
+function unknownKey({ path, error }: Located, { unknownKey: more }: Explaining): Finding {
+  const key = String(error.params["additionalProperty"]);
+  const keys = keysOf(error);
+  const written = Object.keys(error.data as object);
+  const guess = nearest(
+    key,
+    keys.filter((name) => !written.includes(name)),
+  );
+  const hint = guess === undefined ? "" : `, did you mean \`${guess}\`?`;
+  const allowed = keys.length === 0 ? "no key is allowed here" : `allowed: ${keys.join(", ")}`;
+  const message = more?.(path, key) ?? `unknown key ${shown(key)}${hint === "" ? "; " : `${hint} `}${allowed}`;
+  return { path: [...path, key], at: "key", message };
+}
+
+/** At the key written last for keys too many, at the object for a key too few. */
+function ruleFinding(rule: RuleName, path: Path, { present, message }: Breach, object: object): Finding {
+  const last = Object.keys(object).findLast((key) => present.includes(key));
+  return last === undefined || rule === "x-together"
+    ? { path, at: "value", message }
+    : { path: [...path, last], at: "key", message };
+}
+
+function valueMessage(error: ErrorObject, written: Written | undefined): string {
+  const schema: JsonSchema = error.parentSchema ?? {};
+  const found = foundText(error, written);
+  switch (error.keyword) {
+    case "type":
+      return typeMessage(error, written, found);
+    case "enum": {
+      const values = (error.schema as readonly unknown[]).map(String);
+      const guess = typeof error.data === "string" && mayShow(error, written) ? nearest(error.data, values) : undefined;
+      const hint = guess === undefined ? "" : `; did you mean \`${guess}\`?`;
+      return `expected ${enumerated(
+        values.map((value) => value || '""'),
+        "or",
+      )}, found ${found}${hint}`;
+    }
+    case "format":
+      return `expected ${FORMATS[error.schema as Format].expected}, found ${found}`;
+    case "pattern": {
+      const example = (schema["examples"] as readonly string[] | undefined)?.[0];
+      const such = example === undefined ? "" : ` such as ${shown(example)}`;
+      return `expected a text${such} that matches \`${String(error.schema)}\`, found ${found}`;
+    }
+    case "minLength":
+      return error.data === "" ? "must not be empty" : `must have at least ${String(error.schema)} characters`;
+    case "maxLength":
+      return `must have at most ${String(error.schema)} characters`;
+    case "minItems":
+    case "maxItems": {
+      const limit = Number(error.schema);
+      const bound = error.keyword === "minItems" ? "at least" : "at most";
+      return `expected ${bound} ${limit} ${limit === 1 ? "item" : "items"}, found ${(error.data as unknown[]).length}`;
+    }
+    case "minimum":
+    case "maximum":
+    case "exclusiveMinimum":
+      return `expected ${rangeText(schema)}, found ${found}`;
+    default:
+      return error.message ?? `breaks the rule \`${error.keyword}\``;
+  }
+}
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  string: "a text",
+  integer: "an integer",
+  number: "a number",
+  boolean: "`true` or `false`",
+  array: "a list",
+  object: "an object",
+  null: "nothing",
+};
+
+function typeMessage(error: ErrorObject, written: Written | undefined, found: string): string {
+  const types = [error.schema].flat().map(String);
+  const expected = types.map((type) => TYPE_NAMES[type] ?? type).join(" or ");
+  if (written !== undefined) {
+    const isScalar = types.some((type) => ["integer", "number", "boolean"].includes(type));
+    return `expected ${expected}, found ${found}${isScalar ? "; a reference stands for a text and cannot be used here" : ""}`;
+  }
+  if (types.includes("string")) {
+    const isPlain = typeof error.data === "number" || typeof error.data === "boolean";
+    return `expected ${expected}, found ${kindOf(error.data)}${isPlain ? "; write it in quotes" : ""}`;
+  }
+  const isContainer = types.every((type) => type === "array" || type === "object");
+  return `expected ${expected}, found ${isContainer ? kindOf(error.data) : found}`;
+}
+
+function rangeText(schema: JsonSchema): string {
+  const { minimum, maximum, exclusiveMinimum } = schema as Readonly<Record<string, number | undefined>>;
+  const lower = minimum !== undefined ? `at least ${minimum}` : undefined;
+  const above = exclusiveMinimum !== undefined ? `more than ${exclusiveMinimum}` : undefined;
+  const upper = maximum !== undefined ? `at most ${maximum}` : undefined;
+  return [lower, above, upper].filter((part) => part !== undefined).join(" and ");
+}
+
+const mayShow = (error: ErrorObject, written: Written | undefined): boolean =>
+  written === undefined && error.parentSchema?.["x-secret"] === undefined;
+
+function foundText(error: ErrorObject, written: Written | undefined): string {
+  if (written !== undefined) {
+    return written.references.length === 0 ? "a reference" : `the value of ${enumerated(written.references, "and")}`;
+  }
+  if (!mayShow(error, written)) return "a value that is not shown";
+  if (typeof error.data === "string") return shown(error.data);
+  return typeof error.data === "number" || typeof error.data === "boolean" ? String(error.data) : kindOf(error.data);
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  return { string: "a text", number: "a number", boolean: "a boolean" }[typeof value as string] ?? "an object";
+}

@@ -1,0 +1,19 @@
+/** Configuration: text to checked documents, and what is wrong with them, where. Pure. */
+
+export * from "./deployment/index.ts";
+export {
+  deploymentJsonSchema,
+  nodeFileJsonSchema,
+  readDeployment,
+  readNodeFile,
+  readOverlay,
+  secretsDirectoryOf,
+} from "./documents.ts";
+export { type Naming, printableSchema } from "./json-schema.ts";
+export { type NodeFile, nodeFileSchema } from "./node-file.ts";
+export { formatPath, formatProblem, type Path, type Problem, type ProblemAt, type Severity } from "./problem.ts";
+export { type Read, type ReadOptions, readDocument } from "./read.ts";
+export type { Lookup, ReferenceRules, References, Used } from "./references.ts";
+export type { JsonSchema, Schema, TypeOf } from "./schema.ts";
+export { MAX_DEPTH, MAX_DOCUMENT_BYTES, type Source } from "./tree.ts";
+export { type ApplyDecision, type ApplyQuestion, decideApply, type Edition } from "./versions.ts";

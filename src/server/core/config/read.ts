@@ -1,0 +1,114 @@
+/**
+ * Text to a typed document, or to everything that is wrong with it: parsed, references put in, validated, defaults
+ * filled in, cross-checked. All problems come at once, in the order of the document, without those that only follow
+ * from another. A document with an error is never handed out. Total: no text makes it throw.
+ */
+
+import { fillDefaults } from "./defaults.ts";
+import { explain, type Finding } from "./explain.ts";
+import { literalSecrets } from "./literals.ts";
+import { formatPath, formatProblem, type Path, type Problem, type ProblemAt } from "./problem.ts";
+import { reduce } from "./reduce.ts";
+import { expand, type ReferenceRules, type References, type Used, withoutValues } from "./references.ts";
+import type { Schema } from "./schema.ts";
+import { find, parseTree, type Source } from "./tree.ts";
+import { validate } from "./validate.ts";
+
+export interface ReadOptions<T> extends ReferenceRules {
+  /** Said of a text that holds no document. */
+  readonly whenEmpty: string;
+  /** Whether a credential that is written out is warned of; it is where the document travels. */
+  readonly warnOfLiterals?: boolean;
+  /** Says more of an unknown key than that it is unknown. */
+  readonly unknownKey?: (path: Path, key: string) => string | undefined;
+  /** What a schema cannot say; run once the document's shape is right. */
+  readonly checks?: (document: T, problem: ProblemAt) => readonly Problem[];
+}
+
+export interface Read<T> {
+  /** Undefined when there is an error among the problems. */
+  readonly document: T | undefined;
+  readonly problems: readonly Problem[];
+  readonly used: Used;
+  /** Where the value at the path stands, or the innermost value around it that is written. Counted from 1. */
+  readonly locate: (path: Path) => { readonly line: number; readonly column: number };
+  /** A problem of this document, for what is found out about it later. */
+  readonly problem: ProblemAt;
+}
+
+const MAX_PROBLEMS = 100;
+
+const NOTHING_USED: Used = { environment: [], secrets: [], files: [] };
+
+export function readDocument<T>(
+  schema: Schema<T>,
+  source: Source,
+  references: References,
+  options: ReadOptions<T>,
+): Read<T> {
+  const { tree, isEmpty, problems: refused, positionOf } = parseTree(source);
+  const locate = (path: Path, at: Finding["at"] = "value") => {
+    if (tree === undefined) return { line: 1, column: 1 };
+    const { entry, isExact } = find(tree, path);
+    return positionOf(isExact && at === "key" ? entry.keyAt : entry.value.at);
+  };
+  let resolved: ReadonlyMap<string, string> = new Map();
+  const problem: ProblemAt = (path, message, severity = "error") =>
+    problemAt(path, "value", withoutValues(message, resolved), severity);
+  const problemAt = (path: Path, at: Finding["at"], message: string, severity: Problem["severity"] = "error") => ({
+    severity,
+    file: source.name,
+    ...locate(path, at),
+    path: formatPath(path),
+    message,
+  });
+  const outcome = (document: T | undefined, problems: readonly Problem[], used: Used): Read<T> => ({
+    document: problems.some(({ severity }) => severity === "error") ? undefined : document,
+    problems: inOrder(problems),
+    used,
+    locate: (path) => locate(path),
+    problem,
+  });
+
+  if (tree === undefined) {
+    return outcome(undefined, isEmpty ? [...refused, problem([], options.whenEmpty)] : refused, NOTHING_USED);
+  }
+
+  const problems: Problem[] = [...refused];
+  const expanded = expand(tree, references, options, (path, message) => problems.push(problem(path, message)));
+  const { value, written, used } = expanded;
+  resolved = expanded.resolved;
+  const isWhole = problems.length === 0;
+  const findings = explain(reduce(validate(schema.json, value), tree, written), { written, ...unknownKeyOf(options) });
+  problems.push(...findings.map((finding) => problemAt(finding.path, finding.at, messageOf(finding))));
+  for (const { path, isRefused } of literalSecrets(schema.json, tree, written)) {
+    if (isRefused)
+      problems.push(problem(path, "must be a reference such as `${secret:NAME}`, not the credential itself"));
+    else if (options.warnOfLiterals === true) problems.push(problem(path, LITERAL, "warning"));
+  }
+  if (!isWhole || findings.some(({ isNotYet }) => isNotYet !== true)) return outcome(undefined, problems, used);
+
+  // The walk above showed that the value has the shape of the schema, whose type is T.
+  fillDefaults(schema.json, value);
+  const document = value as T;
+  problems.push(...(options.checks?.(document, problem) ?? []));
+  return outcome(document, problems, used);
+}
+
+const LITERAL =
+  "a credential is written out in a document that travels through the cluster; use `${VAR}` or `${secret:NAME}`";
+
+const messageOf = ({ isNotYet, path, message }: Finding): string =>
+  isNotYet === true ? `not supported by this version: ${formatPath(path)}` : message;
+
+const unknownKeyOf = <T>({ unknownKey }: ReadOptions<T>) => (unknownKey === undefined ? {} : { unknownKey });
+
+/** By place, each once; a document that is wrong all over is told of as far as anybody would read. */
+function inOrder(problems: readonly Problem[]): readonly Problem[] {
+  const sorted = problems.toSorted((a, b) => a.line - b.line || a.column - b.column);
+  const unique = [...new Map(sorted.map((problem) => [formatProblem(problem), problem])).values()];
+  const last = unique[MAX_PROBLEMS];
+  if (last === undefined) return unique;
+  const more = `${unique.length - MAX_PROBLEMS} more problems follow from here on`;
+  return [...unique.slice(0, MAX_PROBLEMS), { ...last, severity: "error", path: "", message: more }];
+}

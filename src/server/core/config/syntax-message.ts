@@ -1,0 +1,54 @@
+/**
+ * The YAML library's errors in sentences of ours.
+ *
+ * The library's own messages may quote the document, and with it a credential, so only a fixed sentence a code is used,
+ * and the library's where it is one of those known to quote nothing.
+ */
+
+import type { ErrorCode, YAMLParseError } from "yaml";
+
+const SENTENCES: Readonly<Record<ErrorCode, string>> = {
+  ALIAS_PROPS: "YAML aliases (`*name`) are not supported; write the value out",
+  BAD_ALIAS: "YAML aliases and anchors are not supported; write the value out",
+  BAD_COLLECTION_TYPE: "YAML tags are not supported",
+  BAD_DIRECTIVE: "YAML directives are not supported",
+  BAD_DQ_ESCAPE: "a double-quoted text holds an escape that YAML does not know; write `\\\\` for a backslash",
+  BAD_INDENT: "wrong indentation",
+  BAD_PROP_ORDER: "YAML anchors and tags are not supported",
+  BAD_SCALAR_START: "a text that begins with this character must stand in quotes",
+  BLOCK_AS_IMPLICIT_KEY: "a list or an object begins on the line of a key that has a value already",
+  BLOCK_IN_FLOW: "an indented list or object cannot stand within `[ ]` or `{ }`",
+  DUPLICATE_KEY: "the key stands here a second time",
+  IMPOSSIBLE: "not YAML",
+  KEY_OVER_1024_CHARS: "a key may be 1024 characters long at most",
+  MISSING_CHAR: "a character is missing",
+  MULTILINE_IMPLICIT_KEY: "a key must stand on one line; is a `:` missing, or a quote?",
+  MULTIPLE_ANCHORS: "YAML anchors (`&name`) are not supported",
+  MULTIPLE_DOCS: "a second YAML document begins here; a file holds one",
+  MULTIPLE_TAGS: "YAML tags are not supported",
+  NON_STRING_KEY: "a key must be a plain text",
+  RESOURCE_EXHAUSTION: "the document is nested too deeply",
+  TAB_AS_INDENT: "a tab cannot indent; use spaces",
+  TAG_RESOLVE_FAILED: "YAML tags are not supported",
+  UNEXPECTED_TOKEN: "something stands here that cannot stand here",
+};
+
+/** Library messages that quote nothing and say more than our sentence of the code. */
+const PLAIN: readonly (readonly [RegExp, string])[] = [
+  [/^Missing closing "quote$/, 'a closing `"` is missing'],
+  [/^Missing closing 'quote$/, "a closing `'` is missing"],
+  [/^Implicit map keys? needs? to be followed by map values?$/, "a `:` and a value must follow the key"],
+  [/^Missing , or : between flow map items$/, "a `,` or `:` is missing within `{ }`"],
+  [/^Missing , between flow (map|sequence) items$/, "a `,` is missing within `[ ]` or `{ }`"],
+  [/^Flow (map|sequence) must end with a [\]}]$/, "a closing `]` or `}` is missing"],
+  [
+    /^Flow (map|sequence) in block collection must be sufficiently indented/,
+    "a closing `]` or `}` is missing, or what stands before it is not indented",
+  ],
+  [/^Comments must be separated/, "a space is missing before `#`"],
+];
+
+export function syntaxMessage(error: YAMLParseError): string {
+  const plain = PLAIN.find(([pattern]) => pattern.test(error.message));
+  return `not valid YAML: ${plain?.[1] ?? SENTENCES[error.code]}`;
+}

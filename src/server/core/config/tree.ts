@@ -1,0 +1,186 @@
+/**
+ * YAML text to a tree of located values, refusing what a configuration does not need and an attacker would use.
+ *
+ * YAML 1.2, core schema (`yes` and `on` are texts). Refused: aliases and anchors (no document can grow when read), merge
+ * keys, tags beyond the core ones, directives, a second document, duplicate keys, keys that are not texts. JSON is YAML.
+ * Bounds: 4 MiB of text, 64 levels, 200,000 values. The nesting bound is met while the tokens are read, before anything
+ * recursive sees them, and duplicate keys are found by hash, since the library compares each key with every other.
+ * A message never holds the library's own text of the document, which may be a credential.
+ */
+
+import { Composer, type CST, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, type ParsedNode, Parser } from "yaml";
+import { formatPath, type Path, type Problem, shown } from "./problem.ts";
+import { syntaxMessage } from "./syntax-message.ts";
+
+export const MAX_DOCUMENT_BYTES = 4 * 1024 * 1024;
+export const MAX_DEPTH = 64;
+const MAX_VALUES = 200_000;
+/** A level of nesting takes up to three tokens of the reader's stack. */
+const MAX_STACK = 3 * MAX_DEPTH + 8;
+
+/** Offsets are of UTF-16 units in the text. */
+export type Tree =
+  | { readonly kind: "map"; readonly at: number; readonly entries: ReadonlyMap<string, Entry> }
+  | { readonly kind: "list"; readonly at: number; readonly items: readonly Tree[] }
+  | { readonly kind: "scalar"; readonly at: number; readonly value: string | number | boolean | null }
+  /** What stands here was refused already, so nothing more is said about it. */
+  | { readonly kind: "refused"; readonly at: number };
+
+export interface Entry {
+  readonly keyAt: number;
+  readonly value: Tree;
+}
+
+export interface Source {
+  /** As it shall stand in problems, normally the path as the operator wrote it. */
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface Parsed {
+  /** Undefined when the text is no YAML, or holds no document. */
+  readonly tree: Tree | undefined;
+  readonly isEmpty: boolean;
+  readonly problems: readonly Problem[];
+  readonly positionOf: (offset: number) => { readonly line: number; readonly column: number };
+}
+
+const CORE_TAG = /^tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)$/;
+
+export function parseTree(source: Source): Parsed {
+  const lines = new LineCounter();
+  const positionOf = (offset: number) => {
+    const { line, col } = lines.linePos(offset);
+    return { line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  const problems: Problem[] = [];
+  const refuse = (offset: number, message: string, path: Path = []) => {
+    const where = positionOf(offset);
+    problems.push({ severity: "error", file: source.name, ...where, path: formatPath(path), message });
+  };
+  const parsed = (tree?: Tree, isEmpty = false): Parsed => ({ tree, isEmpty, problems, positionOf });
+
+  if (source.text.length > MAX_DOCUMENT_BYTES || Buffer.byteLength(source.text) > MAX_DOCUMENT_BYTES) {
+    refuse(0, "the document is longer than 4 MiB");
+    return parsed();
+  }
+
+  const tokens: CST.Token[] = [];
+  const parser = new Parser(lines.addNewLine);
+  lines.addNewLine(0);
+  for (const lexeme of new Lexer().lex(source.text)) {
+    for (const token of parser.next(lexeme)) tokens.push(token);
+    if (parser.stack.length > MAX_STACK) {
+      refuse(parser.offset, `nested deeper than ${MAX_DEPTH} levels`);
+      return parsed();
+    }
+  }
+  for (const token of parser.end()) tokens.push(token);
+
+  const [document, second] = new Composer({ uniqueKeys: false, prettyErrors: false }).compose(tokens);
+  if (document === undefined) return parsed(undefined, true);
+  if (document.directives.yaml.explicit || Object.keys(document.directives.tags).length > 1) {
+    refuse(0, "YAML directives are not supported");
+  }
+  for (const error of readable(document.errors)) refuse(error.pos[0], syntaxMessage(error));
+  if (second !== undefined) refuse(second.range[0], "a second YAML document begins here; a file holds one");
+  if (document.errors.length > 0) return parsed();
+  if (document.contents === null) return parsed(undefined, true);
+
+  const counter = { values: 0 };
+  const tree = toTree(document.contents, [], { refuse, counter });
+  if (counter.values > MAX_VALUES) {
+    refuse(0, `the document holds more than ${MAX_VALUES} values`);
+    return parsed();
+  }
+  const isEmpty = tree.kind === "scalar" && tree.value === null;
+  return parsed(isEmpty ? undefined : tree, isEmpty);
+}
+
+interface Building {
+  readonly refuse: (offset: number, message: string, path: Path) => void;
+  readonly counter: { values: number };
+}
+
+function toTree(node: ParsedNode | null, path: Path, building: Building): Tree {
+  const at = node?.range[0] ?? 0;
+  const refused = (message: string): Tree => {
+    building.refuse(at, message, path);
+    return { kind: "refused", at };
+  };
+  if (++building.counter.values > MAX_VALUES) return { kind: "refused", at };
+  if (path.length > MAX_DEPTH) return refused(`nested deeper than ${MAX_DEPTH} levels`);
+  if (node === null) return { kind: "scalar", at, value: null };
+  if (isAlias(node)) return refused("YAML aliases (`*name`) are not supported; write the value out");
+  if (node.anchor !== undefined) building.refuse(at, "YAML anchors (`&name`) are not supported", path);
+  if (node.tag !== undefined && !CORE_TAG.test(node.tag)) return refused("YAML tags are not supported");
+
+  if (isSeq(node)) {
+    const items = node.items.map((item, index) => toTree(item, [...path, index], building));
+    return { kind: "list", at, items };
+  }
+  if (isMap(node)) return { kind: "map", at, entries: toEntries(node.items, path, building) };
+  return isScalar(node) ? toScalar(node.value, node.source, at, refused) : refused("not a configuration value");
+}
+
+function toEntries(
+  pairs: readonly { readonly key: ParsedNode; readonly value: ParsedNode | null }[],
+  path: Path,
+  building: Building,
+): ReadonlyMap<string, Entry> {
+  const entries = new Map<string, Entry>();
+  for (const { key, value } of pairs) {
+    const keyAt = key.range[0];
+    const name = keyText(key);
+    const here = name === undefined ? path : [...path, name];
+    if (name === undefined) building.refuse(keyAt, "a key must be a plain text", path);
+    else if (name === "<<") building.refuse(keyAt, "YAML merge keys (`<<`) are not supported", path);
+    else if (name === "__proto__") building.refuse(keyAt, "`__proto__` cannot be a key", path);
+    else if (/(?<!\$)\$\{/.test(name)) building.refuse(keyAt, "a reference cannot stand in a key", path);
+    else if (entries.has(name)) building.refuse(keyAt, `the key ${shown(name)} stands here a second time`, here);
+    else entries.set(name, { keyAt, value: toTree(value, here, building) });
+  }
+  return entries;
+}
+
+/** As written, so that `200: ok` and `true: yes` have the keys "200" and "true". */
+function keyText(key: ParsedNode | null): string | undefined {
+  if (!isScalar(key) || key.anchor !== undefined || key.tag !== undefined) return undefined;
+  return typeof key.value === "string" ? key.value : key.source || undefined;
+}
+
+function toScalar(value: unknown, written: string | undefined, at: number, refused: (message: string) => Tree): Tree {
+  if (typeof value === "number") {
+    if (!Number.isFinite(value)) return refused("a number must be finite");
+    const isExact = !Number.isInteger(value) || Number.isSafeInteger(value) || /[.eE]/.test(written ?? "");
+    return isExact ? { kind: "scalar", at, value } : refused("an integer beyond 2^53 cannot be kept exactly");
+  }
+  if (value === null || typeof value === "string" || typeof value === "boolean") return { kind: "scalar", at, value };
+  return refused("not a configuration value");
+}
+
+/** The first error, and those others that stand for themselves; what follows a broken line is mostly its echo. */
+function readable<E extends { readonly code: string }>(errors: readonly E[]): readonly E[] {
+  const first = errors.findIndex(({ code }) => !INDEPENDENT.has(code));
+  return errors.filter(({ code }, index) => index === first || INDEPENDENT.has(code)).slice(0, 20);
+}
+
+const INDEPENDENT: ReadonlySet<string> = new Set(["TAB_AS_INDENT", "BAD_DQ_ESCAPE"]);
+
+/** The deepest part of `path` that is written; `isExact` when that is all of it. */
+export function find(tree: Tree, path: Path): { readonly entry: Entry; readonly isExact: boolean } {
+  let entry: Entry = { keyAt: tree.at, value: tree };
+  for (const step of path) {
+    const { value }: Entry = entry;
+    const next: Entry | undefined =
+      value.kind === "map" ? value.entries.get(String(step)) : value.kind === "list" ? itemOf(value, step) : undefined;
+    if (next === undefined) return { entry, isExact: false };
+    entry = next;
+  }
+  return { entry, isExact: true };
+}
+
+function itemOf(list: Tree & { readonly kind: "list" }, step: string | number): Entry | undefined {
+  const item = list.items[Number(step)];
+  return item && { keyAt: item.at, value: item };
+}

@@ -1,0 +1,64 @@
+/**
+ * The smallest changes an answer may need: the model's name as the client asked for it, and the usage report that only
+ * the gateway asked for taken out again. Everything else keeps its bytes.
+ */
+import { editObject, replaceValue } from "./json-edit.ts";
+import { type Member, scanObject } from "./json-scan.ts";
+import type { SseEvent } from "./sse.ts";
+
+export interface AnswerEdits {
+  /** Where the answer names the model it was sent (JSON text), it names this one (JSON text). */
+  readonly model: { readonly upstream: string; readonly shown: string } | undefined;
+  /** True when the gateway added `stream_options.include_usage`. */
+  readonly hidesUsage: boolean;
+}
+
+const DROP_USAGE = { set: new Map<string, string>(), remove: new Set(["usage"]), rename: new Map<string, string>() };
+
+/** The event's new bytes: the same buffer when nothing changes, undefined when the event is not for the client. */
+export function editEvent(event: SseEvent, edits: AnswerEdits): Buffer | undefined {
+  if (event.data === undefined || event.data === "[DONE]") return event.bytes;
+  const data = Buffer.from(event.data);
+  const edited = editChunk(data, edits);
+  if (edited === undefined || edited === data) return edited === undefined ? undefined : event.bytes;
+  const at = event.bytes.indexOf(data);
+  // The data stood on several lines: written on one, which means the same.
+  if (at < 0) return Buffer.from(`${event.event === "" ? "" : `event: ${event.event}\n`}data: ${edited}\n\n`);
+  return Buffer.concat([event.bytes.subarray(0, at), edited, event.bytes.subarray(at + data.length)]);
+}
+
+/** A whole JSON answer; the same buffer when nothing changes. Only the model's name: usage was asked for by the client. */
+export function editJson(body: Buffer, edits: AnswerEdits): Buffer {
+  const scan = scanObject(body, ["model", "id"]);
+  return scan.kind === "object" ? withModel(body, scan.members[0], edits) : body;
+}
+
+function editChunk(data: Buffer, edits: AnswerEdits): Buffer | undefined {
+  const scan = scanObject(data, ["model", "usage", "choices", "message", "response"]);
+  if (scan.kind !== "object") return data;
+  const [model, usage, choices, message, response] = scan.members;
+  let edited = data;
+  if (model !== undefined) edited = withModel(data, model, edits);
+  // `message_start` and the events of the responses route carry the model one level down.
+  else edited = withNested(edited, message ?? response, edits);
+  if (!edits.hidesUsage || usage === undefined) return edited;
+  if (textAt(data, usage) === "null") return editObject(edited, DROP_USAGE);
+  const hasChoices = choices !== undefined && /^\[\s*\]$/.test(textAt(data, choices)) === false;
+  return hasChoices ? edited : undefined;
+}
+
+function withNested(data: Buffer, member: Member | undefined, edits: AnswerEdits): Buffer {
+  if (member === undefined || edits.model === undefined || data[member.valueStart] !== 0x7b) return data;
+  const value = data.subarray(member.valueStart, member.valueEnd);
+  const edited = editJson(value, edits);
+  return edited === value ? data : replaceValue(data, member, edited.toString("utf8"));
+}
+
+function withModel(body: Buffer, member: Member | undefined, edits: AnswerEdits): Buffer {
+  if (member === undefined || edits.model === undefined) return body;
+  return textAt(body, member) === edits.model.upstream ? replaceValue(body, member, edits.model.shown) : body;
+}
+
+function textAt(bytes: Buffer, member: Member): string {
+  return bytes.toString("utf8", member.valueStart, member.valueEnd);
+}

@@ -1,0 +1,250 @@
+/**
+ * Finds top-level members of a JSON object in its bytes, without building values (RFC 8259).
+ *
+ * A proxied body is forwarded as it came; all that routing needs of it is one or two members, and whether the text
+ * is JSON at all. Parsing a megabyte for that would cost more than forwarding it. The scan checks the grammar (nesting,
+ * commas, numbers, literals) at the speed of a byte search, since strings are skipped natively. It does not look for
+ * raw control characters or bad escapes inside strings: they cannot change which member is named what, and the upstream
+ * answers them. A name that stands twice among the wanted ones is reported, for two readers may keep different ones.
+ *
+ * Offsets are bytes into the buffer that was scanned.
+ */
+import { isUtf8 } from "node:buffer";
+
+/** Deeper nesting is refused: no request of either dialect comes near it, and parsers behind us recurse. */
+export const MAX_DEPTH = 512;
+
+export interface Member {
+  /** Offset of the name's opening quote. */
+  readonly nameStart: number;
+  readonly valueStart: number;
+  /** One past the value's last byte. */
+  readonly valueEnd: number;
+}
+
+export type JsonScan =
+  | { readonly kind: "object"; readonly members: readonly (Member | undefined)[] }
+  | { readonly kind: "problem"; readonly message: string };
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+
+/** Bytes of a string looked at one by one before the native search takes over; a call costs about as much as 40 bytes. */
+const NEAR_BYTES = 48;
+
+const LITERALS: ReadonlyMap<number, Buffer> = new Map([
+  [0x74, Buffer.from("true")],
+  [0x66, Buffer.from("false")],
+  [0x6e, Buffer.from("null")],
+]);
+
+class Malformed extends Error {}
+
+/** Scans one JSON object; the result lists, for each wanted name in order, where it stands, or undefined. */
+export function scanObject(bytes: Buffer, wanted: readonly string[]): JsonScan {
+  try {
+    if (!isUtf8(bytes)) throw new Malformed("the body is not valid UTF-8");
+    const members: (Member | undefined)[] = wanted.map(() => undefined);
+    eachMember(bytes, (member) => {
+      const at = wantedAt(bytes, member, wanted);
+      if (at < 0) return;
+      if (members[at] !== undefined) throw new Malformed(`the body names "${wanted[at]}" twice`);
+      members[at] = member;
+    });
+    return { kind: "object", members };
+  } catch (error) {
+    if (error instanceof Malformed) return { kind: "problem", message: error.message };
+    throw error;
+  }
+}
+
+/** Visits every top-level member, in order. Only for bytes that `scanObject` found sound. */
+export function membersOf(bytes: Buffer): readonly Member[] {
+  const members: Member[] = [];
+  eachMember(bytes, (member) => members.push(member));
+  return members;
+}
+
+/** The member's name, decoded. */
+export function memberName(bytes: Buffer, member: Member): string {
+  return JSON.parse(bytes.toString("utf8", member.nameStart, endOfString(bytes, member.nameStart))) as string;
+}
+
+/** The member's value, parsed. */
+export function memberValue(bytes: Buffer, member: Member): unknown {
+  return JSON.parse(bytes.toString("utf8", member.valueStart, member.valueEnd));
+}
+
+function eachMember(bytes: Buffer, visit: (member: Member) => void): void {
+  let at = skipSpace(bytes, 0);
+  if (bytes[at] !== OPEN_OBJECT) throw new Malformed("the body is not a JSON object");
+  at = skipSpace(bytes, at + 1);
+  if (bytes[at] === CLOSE_OBJECT) {
+    expectEnd(bytes, at + 1);
+    return;
+  }
+  for (;;) {
+    const nameStart = at;
+    if (bytes[at] !== QUOTE) throw broken(bytes, at);
+    const valueStart = skipColon(bytes, endOfString(bytes, at));
+    const valueEnd = endOfValue(bytes, valueStart);
+    visit({ nameStart, valueStart, valueEnd });
+    at = skipSpace(bytes, valueEnd);
+    if (bytes[at] === CLOSE_OBJECT) {
+      expectEnd(bytes, at + 1);
+      return;
+    }
+    if (bytes[at] !== COMMA) throw broken(bytes, at);
+    at = skipSpace(bytes, at + 1);
+  }
+}
+
+function wantedAt(bytes: Buffer, member: Member, wanted: readonly string[]): number {
+  const end = endOfString(bytes, member.nameStart);
+  const length = end - member.nameStart - 2;
+  const hasEscape = bytes.subarray(member.nameStart, end).includes(BACKSLASH);
+  if (hasEscape) {
+    try {
+      return wanted.indexOf(memberName(bytes, member));
+    } catch {
+      throw broken(bytes, member.nameStart);
+    }
+  }
+  for (let i = 0; i < wanted.length; i++) {
+    const name = wanted[i] as string;
+    if (name.length === length && bytes.toString("latin1", member.nameStart + 1, end - 1) === name) return i;
+  }
+  return -1;
+}
+
+/** Containers are walked with a stack of one byte a level, so that hostile nesting cannot exhaust ours. */
+function endOfValue(bytes: Buffer, start: number): number {
+  const first = bytes[start];
+  if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) return endOfScalar(bytes, start);
+  const closers = new Uint8Array(MAX_DEPTH);
+  let depth = 0;
+  let at = start;
+  for (;;) {
+    const byte = bytes[at];
+    if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      if (depth === MAX_DEPTH) throw new Malformed(`the body is nested deeper than ${MAX_DEPTH} levels`);
+      const closer = byte === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;
+      closers[depth++] = closer;
+      at = skipSpace(bytes, at + 1);
+      if (bytes[at] !== closer) {
+        if (closer === CLOSE_OBJECT) at = skipName(bytes, at);
+        continue;
+      }
+      at++;
+      depth--;
+    } else {
+      at = endOfScalar(bytes, at);
+    }
+    // After a value: close what ends here, until a comma brings the next value.
+    for (;;) {
+      if (depth === 0) return at;
+      at = skipSpace(bytes, at);
+      const closer = closers[depth - 1];
+      if (bytes[at] === closer) {
+        at++;
+        depth--;
+        continue;
+      }
+      if (bytes[at] !== COMMA) throw broken(bytes, at);
+      at = skipSpace(bytes, at + 1);
+      if (closer === CLOSE_OBJECT) at = skipName(bytes, at);
+      break;
+    }
+  }
+}
+
+function endOfScalar(bytes: Buffer, start: number): number {
+  const first = bytes[start];
+  if (first === QUOTE) return endOfString(bytes, start);
+  if (first === undefined) throw broken(bytes, start);
+  const literal = LITERALS.get(first);
+  if (literal === undefined) return endOfNumber(bytes, start);
+  for (let i = 1; i < literal.length; i++) if (bytes[start + i] !== literal[i]) throw broken(bytes, start + i);
+  return start + literal.length;
+}
+
+function endOfString(bytes: Buffer, start: number): number {
+  let at = start + 1;
+  for (;;) {
+    const near = Math.min(at + NEAR_BYTES, bytes.length);
+    while (at < near) {
+      const byte = bytes[at];
+      if (byte === QUOTE) return at + 1;
+      at += byte === BACKSLASH ? 2 : 1;
+    }
+    const quote = bytes.indexOf(QUOTE, at);
+    if (quote < 0) throw new Malformed("the body ends inside a string");
+    let backslashes = 0;
+    while (quote - 1 - backslashes >= at && bytes[quote - 1 - backslashes] === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return quote + 1;
+    at = quote + 1;
+  }
+}
+
+/** int frac? exp? of RFC 8259 section 6. */
+function endOfNumber(bytes: Buffer, start: number): number {
+  let at = bytes[start] === 0x2d ? start + 1 : start;
+  if (bytes[at] === 0x30) at++;
+  else at = digits(bytes, at);
+  if (bytes[at] === 0x2e) at = digits(bytes, at + 1);
+  if (bytes[at] === 0x65 || bytes[at] === 0x45) {
+    at++;
+    if (bytes[at] === 0x2b || bytes[at] === 0x2d) at++;
+    at = digits(bytes, at);
+  }
+  return at;
+}
+
+function digits(bytes: Buffer, start: number): number {
+  let at = start;
+  while (isDigit(bytes[at])) at++;
+  if (at === start) throw broken(bytes, at);
+  return at;
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
+}
+
+function skipName(bytes: Buffer, at: number): number {
+  if (bytes[at] !== QUOTE) throw broken(bytes, at);
+  return skipColon(bytes, endOfString(bytes, at));
+}
+
+function skipColon(bytes: Buffer, start: number): number {
+  const at = skipSpace(bytes, start);
+  if (bytes[at] !== COLON) throw broken(bytes, at);
+  return skipSpace(bytes, at + 1);
+}
+
+function skipSpace(bytes: Buffer, start: number): number {
+  let at = start;
+  for (;;) {
+    const byte = bytes[at];
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return at;
+    at++;
+  }
+}
+
+function expectEnd(bytes: Buffer, start: number): void {
+  const at = skipSpace(bytes, start);
+  if (at !== bytes.length) throw broken(bytes, at);
+}
+
+/** Says where, never what: the bytes are a prompt. */
+function broken(bytes: Buffer, at: number): Malformed {
+  return new Malformed(
+    at >= bytes.length ? "the body ends before its JSON does" : `the body is not JSON at byte ${at}`,
+  );
+}

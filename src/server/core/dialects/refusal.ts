@@ -1,0 +1,46 @@
+/** The gateway's own refusals in the shape of either dialect, so that official SDKs raise their own typed errors. */
+import type { GatewayError } from "../../../base/index.ts";
+import { REFUSALS } from "../../../base/index.ts";
+import type { RouteDialect } from "./routes.ts";
+
+const MESSAGES_TYPES: ReadonlyMap<number, string> = new Map([
+  [401, "authentication_error"],
+  [403, "permission_error"],
+  [404, "not_found_error"],
+  [413, "request_too_large"],
+  [429, "rate_limit_error"],
+  [503, "overloaded_error"],
+  [504, "timeout_error"],
+]);
+
+const COMPAT_TYPES: ReadonlyMap<number, string> = new Map([
+  [401, "authentication_error"],
+  [429, "rate_limit_error"],
+  [503, "service_unavailable_error"],
+]);
+
+/** JSON text of the answer's body. */
+export function refusalBody(dialect: RouteDialect, error: GatewayError, requestId: string): string {
+  if (dialect === "messages") {
+    const details = { error_code: error.code, ...(error.param !== undefined && { param: error.param }) };
+    const type = MESSAGES_TYPES.get(error.status) ?? (error.status >= 500 ? "api_error" : "invalid_request_error");
+    const shown = { type, message: error.message, code: error.code, details };
+    return JSON.stringify({ type: "error", error: shown, request_id: requestId });
+  }
+  const type = COMPAT_TYPES.get(error.status) ?? (error.status >= 500 ? "server_error" : "invalid_request_error");
+  return JSON.stringify({ error: { message: error.message, type, param: error.param ?? null, code: error.code } });
+}
+
+/** The same as the last event of a stream that has begun: no `[DONE]`, no invented stop reason. */
+export function refusalEvent(dialect: RouteDialect, error: GatewayError, requestId: string): string {
+  const name = dialect === "messages" ? "event: error\n" : "";
+  return `${name}data: ${refusalBody(dialect, error, requestId)}\n\n`;
+}
+
+/** Header pairs that belong to a refusal whatever its dialect. */
+export function refusalHeaders(error: GatewayError, requestId: string): string[] {
+  const headers = ["x-gateway-request-id", requestId, "x-request-id", requestId, "request-id", requestId];
+  if (!REFUSALS[error.code].mayRetry) headers.push("x-should-retry", "false");
+  if (error.retryAfterSeconds !== undefined) headers.push("retry-after", String(error.retryAfterSeconds));
+  return headers;
+}

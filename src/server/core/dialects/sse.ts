@@ -1,0 +1,90 @@
+/**
+ * Server-sent events cut out of a byte stream, each with the bytes it came as (WHATWG HTML, section 9.2.6).
+ *
+ * Line ends may be LF, CR LF or CR, and a chunk may end anywhere, inside a character too. An event's bytes include the
+ * blank line that ends it, so that writing every event's bytes gives the stream back exactly.
+ */
+
+/** An event larger than this is not looked into: its bytes pass as they come. Images in one event reach a few MiB. */
+export const MAX_EVENT_BYTES = 8 << 20;
+
+export interface SseEvent {
+  readonly bytes: Buffer;
+  /** The `event` field, or empty. */
+  readonly event: string;
+  /** The `data` lines joined with line feeds; undefined where the block has none (a comment, say). */
+  readonly data: string | undefined;
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** Splits a stream into events; `rest` hands out what came after the last complete one. */
+export class SseSplitter {
+  #pending: Buffer = Buffer.alloc(0);
+  /** Where in `#pending` the search for a blank line goes on, so that a long event is not searched anew each time. */
+  #searched = 0;
+
+  push(chunk: Buffer): readonly SseEvent[] {
+    this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
+    const events: SseEvent[] = [];
+    let start = 0;
+    for (;;) {
+      const end = endOfBlock(this.#pending, Math.max(start, this.#searched));
+      if (end < 0) break;
+      events.push(parseEvent(this.#pending.subarray(start, end)));
+      start = end;
+      this.#searched = end;
+    }
+    this.#pending = this.#pending.subarray(start);
+    this.#searched = Math.max(0, this.#pending.length - 3);
+    if (this.#pending.length > MAX_EVENT_BYTES) events.push({ bytes: this.rest(), event: "", data: undefined });
+    return events;
+  }
+
+  rest(): Buffer {
+    const rest = this.#pending;
+    this.#pending = Buffer.alloc(0);
+    this.#searched = 0;
+    return rest;
+  }
+}
+
+/**
+ * One past the blank line that ends the first block at or after `from`, or -1. A CR at the very end waits for its LF.
+ */
+function endOfBlock(bytes: Buffer, from: number): number {
+  for (let at = from; at < bytes.length; at++) {
+    if (bytes[at] !== LF && bytes[at] !== CR) continue;
+    const next = lineEnd(bytes, at);
+    if (next === undefined) return -1;
+    if (bytes[next] === LF || bytes[next] === CR) return lineEnd(bytes, next) ?? -1;
+    at = next - 1;
+  }
+  return -1;
+}
+
+/** One past the line end that starts at `at`; undefined when a CR stands last and an LF may follow. */
+function lineEnd(bytes: Buffer, at: number): number | undefined {
+  if (bytes[at] === LF) return at + 1;
+  if (at + 1 >= bytes.length) return undefined;
+  return bytes[at + 1] === LF ? at + 2 : at + 1;
+}
+
+function parseEvent(bytes: Buffer): SseEvent {
+  let event = "";
+  let data: string | undefined;
+  for (const line of bytes
+    .toString("utf8")
+    .replace(/^\uFEFF/, "")
+    .split(/\r\n|\n|\r/)) {
+    const colon = line.indexOf(":");
+    if (colon === 0 || line === "") continue;
+    const field = colon < 0 ? line : line.slice(0, colon);
+    let value = colon < 0 ? "" : line.slice(colon + 1);
+    if (value.startsWith(" ")) value = value.slice(1);
+    if (field === "event") event = value;
+    if (field === "data") data = data === undefined ? value : `${data}\n${value}`;
+  }
+  return { bytes, event, data };
+}

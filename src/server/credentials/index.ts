@@ -1,0 +1,2 @@
+export type { KeyHeader } from "./key-header.ts";
+export { CREDENTIAL_HEADERS, keyHeaders } from "./static.ts";

@@ -1,0 +1,21 @@
+/** A static key in the header form that a channel reads it from. */
+import type { KeyHeader } from "./key-header.ts";
+
+/** Raw header pairs that present `key`. */
+export function keyHeaders(form: KeyHeader, key: string): readonly string[] {
+  switch (form) {
+    case "bearer":
+      return ["authorization", `Bearer ${key}`];
+    case "x-api-key":
+      return ["x-api-key", key];
+    case "api-key":
+      return ["api-key", key];
+    case "both":
+      return ["x-api-key", key, "authorization", `Bearer ${key}`];
+    default:
+      return form satisfies never;
+  }
+}
+
+/** Header names that carry a client's credential; none of them goes upstream when we present our own. */
+export const CREDENTIAL_HEADERS: readonly string[] = ["authorization", "x-api-key", "api-key", "cookie"];

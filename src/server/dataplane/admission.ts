@@ -1,0 +1,45 @@
+/** Bounds on what may be under way at once. Past either the answer is 503 `overloaded`, at once and unread. */
+import { GatewayError } from "../../base/index.ts";
+
+export interface AdmissionLimits {
+  readonly maxInFlight: number;
+  readonly maxBufferedBytes: number;
+}
+
+export const DEFAULT_ADMISSION: AdmissionLimits = { maxInFlight: 4_096, maxBufferedBytes: 512 << 20 };
+
+export interface Admission {
+  /** Counts a request in; throws `overloaded`. */
+  enter(): void;
+  leave(): void;
+  /** Counts bytes held for a request; throws `overloaded`. */
+  hold(bytes: number): void;
+  release(bytes: number): void;
+  inFlight(): number;
+  bufferedBytes(): number;
+}
+
+export function createAdmission({ maxInFlight, maxBufferedBytes }: AdmissionLimits): Admission {
+  let inFlight = 0;
+  let buffered = 0;
+  return {
+    enter() {
+      if (inFlight >= maxInFlight) throw new GatewayError("overloaded", "The gateway has too many requests in flight.");
+      inFlight++;
+    },
+    leave() {
+      inFlight--;
+    },
+    hold(bytes) {
+      if (buffered + bytes > maxBufferedBytes) {
+        throw new GatewayError("overloaded", "The gateway holds too many bytes of other requests.");
+      }
+      buffered += bytes;
+    },
+    release(bytes) {
+      buffered -= bytes;
+    },
+    inFlight: () => inFlight,
+    bufferedBytes: () => buffered,
+  };
+}

@@ -1,0 +1,86 @@
+/** An answer that must change a little on its way: event by event in a stream, once in a JSON body, not at all otherwise. */
+import { type AnswerEdits, editEvent, editJson, SseSplitter } from "../core/dialects/index.ts";
+import { type Downstream, headerValue } from "../upstream/index.ts";
+
+/** A larger JSON answer passes as it comes; models lists and completions are far below. */
+const MAX_REWRITTEN_BYTES = 32 << 20;
+
+type Mode = "pass" | "events" | "whole";
+
+export interface Rewrites {
+  readonly edits: AnswerEdits | undefined;
+  /** Applied to a whole JSON body after the edits. */
+  readonly extend: ((body: Buffer) => Buffer) | undefined;
+}
+
+export function rewriting(to: Downstream, { edits, extend }: Rewrites): Downstream {
+  let mode: Mode = "pass";
+  const splitter = new SseSplitter();
+  let held: Buffer[] = [];
+  let heldBytes = 0;
+
+  function writeEvents(chunk: Buffer): boolean {
+    let hasRoom = true;
+    for (const event of splitter.push(chunk)) {
+      const bytes = edits === undefined ? event.bytes : editEvent(event, edits);
+      if (bytes !== undefined && bytes.length > 0) hasRoom = to.write(bytes);
+    }
+    return hasRoom;
+  }
+
+  function hold(chunk: Buffer): boolean {
+    held.push(chunk);
+    heldBytes += chunk.length;
+    if (heldBytes <= MAX_REWRITTEN_BYTES) return true;
+    mode = "pass";
+    const all = Buffer.concat(held);
+    held = [];
+    return to.write(all);
+  }
+
+  return {
+    get gone() {
+      return to.gone;
+    },
+    onGone: (listener) => to.onGone(listener),
+    onDrain: (listener) => to.onDrain(listener),
+    start(status, statusText, headers) {
+      mode = modeOf(status, headers);
+      to.start(status, statusText, mode === "pass" ? headers : withoutLength(headers));
+    },
+    write(chunk) {
+      if (mode === "events") return writeEvents(chunk);
+      return mode === "whole" ? hold(chunk) : to.write(chunk);
+    },
+    end() {
+      if (mode === "events") {
+        const rest = splitter.rest();
+        if (rest.length > 0) to.write(rest);
+      }
+      if (mode === "whole" && heldBytes > 0) {
+        const body = Buffer.concat(held);
+        const edited = edits === undefined ? body : editJson(body, edits);
+        to.write(extend === undefined ? edited : extend(edited));
+      }
+      to.end();
+    },
+    breakOff: (cause) => to.breakOff(cause),
+  };
+}
+
+function modeOf(status: number, headers: readonly Buffer[]): Mode {
+  const encoding = headerValue(headers, "content-encoding");
+  if (status !== 200 || (encoding !== undefined && encoding !== "identity")) return "pass";
+  const type = headerValue(headers, "content-type")?.toLowerCase() ?? "";
+  if (type.startsWith("text/event-stream")) return "events";
+  return type.startsWith("application/json") ? "whole" : "pass";
+}
+
+function withoutLength(headers: readonly Buffer[]): Buffer[] {
+  const kept: Buffer[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as Buffer;
+    if (name.toString("latin1").toLowerCase() !== "content-length") kept.push(name, headers[i + 1] as Buffer);
+  }
+  return kept;
+}

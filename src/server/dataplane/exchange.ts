@@ -1,0 +1,180 @@
+/**
+ * One request and its answer, seen from the client's side. It is answered exactly once, by an upstream or by a refusal,
+ * and counted exactly once, when its socket is done with it.
+ */
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { performance } from "node:perf_hooks";
+import { asRefusal, GatewayError } from "../../base/index.ts";
+import { type RouteDialect, refusalBody, refusalEvent, refusalHeaders } from "../core/dialects/index.ts";
+import { type Downstream, headerValue } from "../upstream/index.ts";
+import { isHopByHop } from "./headers.ts";
+import type { Labels } from "./metrics.ts";
+import type { Ports } from "./ports.ts";
+
+/** What nginx and its kin write for a client that left; no such status is ever sent. */
+const CLIENT_GONE = 499;
+
+/** After a refusal of a body that is still arriving, how long the rest is read away so that the client sees the answer. */
+const LINGER_MS = 5_000;
+
+const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
+
+export class Exchange implements Downstream {
+  readonly request: IncomingMessage;
+  readonly requestId: string;
+  readonly startedAt: number;
+  /** Which dialect's shape a refusal takes. */
+  dialect: RouteDialect = "compat";
+  labels: Labels = { route: "none", provider: "none", model: "none" };
+  attempts = 0;
+  /** Milliseconds spent waiting for the client's body, for upstreams, and between attempts. */
+  #waitedMs = 0;
+  #bodyEndedAt: number;
+  #gone = false;
+  #onGone: (() => void) | undefined;
+  #drain: (() => void) | undefined;
+  #isEventStream = false;
+  #code = "";
+  readonly #response: ServerResponse;
+  readonly #ports: Ports;
+
+  constructor(request: IncomingMessage, response: ServerResponse, ports: Ports) {
+    this.request = request;
+    this.#response = response;
+    this.#ports = ports;
+    this.startedAt = performance.now();
+    this.#bodyEndedAt = this.startedAt;
+    this.requestId = requestIdOf(request);
+    response.once("close", () => this.#closed());
+    response.on("error", () => undefined); // a write to a socket that is gone; `close` follows and tells
+  }
+
+  get gone(): boolean {
+    return this.#gone;
+  }
+
+  onGone(listener: (() => void) | undefined): void {
+    this.#onGone = listener;
+  }
+
+  bodyRead(): void {
+    this.#bodyEndedAt = performance.now();
+    this.#waitedMs += this.#bodyEndedAt - this.startedAt;
+  }
+
+  waited(ms: number): void {
+    this.#waitedMs += ms;
+  }
+
+  start(status: number, statusText: string, headers: readonly Buffer[]): void {
+    const now = performance.now();
+    const overheadMs = Math.max(0, now - this.startedAt - this.#waitedMs);
+    this.#isEventStream = isPlainEventStream(headers);
+    const pairs = proxiedHeaders(headers);
+    pairs.push("x-gateway-request-id", this.requestId, "x-gateway-provider", this.labels.provider);
+    pairs.push("x-gateway-attempts", String(this.attempts), "x-gateway-overhead", overheadMs.toFixed(3));
+    this.#response.writeHead(status, statusText, pairs);
+    this.#ports.metrics.overhead(this.labels.route, overheadMs / 1_000);
+    this.#ports.metrics.firstByte(this.labels, (now - this.#bodyEndedAt) / 1_000);
+    // Headers go out with the first chunk where it came in the same read, which runs before this; alone otherwise.
+    queueMicrotask(() => {
+      if (!this.#response.writableEnded && !this.#response.destroyed) this.#response.flushHeaders();
+    });
+  }
+
+  write(chunk: Buffer): boolean {
+    return this.#response.write(chunk);
+  }
+
+  onDrain(listener: () => void): void {
+    if (this.#drain === undefined) this.#response.on("drain", () => this.#drain?.());
+    this.#drain = listener;
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  breakOff(cause: Error): void {
+    if (!this.#response.headersSent) {
+      this.refuse(new GatewayError("upstream_unreachable", "The provider's answer could not be read.", { cause }));
+      return;
+    }
+    const error = new GatewayError("upstream_incomplete", "The provider broke off within its answer.", { cause });
+    this.#code = error.code;
+    if (this.#isEventStream) this.#response.end(`\n\n${refusalEvent(this.dialect, error, this.requestId)}`);
+    else this.#response.destroy(); // no terminating chunk: the client must not take this for the whole
+  }
+
+  /** The only place where an error becomes an answer. */
+  refuse(thrown: unknown): void {
+    const error = asRefusal(thrown);
+    this.#code = error.code;
+    if (error.code === "internal" && !this.#gone) {
+      this.#ports.log.error("request failed", {
+        request: this.requestId,
+        route: this.labels.route,
+        error: error.cause,
+      });
+    }
+    if (this.#response.headersSent) {
+      this.#response.destroy();
+      return;
+    }
+    if (this.#gone) return;
+    const body = refusalBody(this.dialect, error, this.requestId);
+    const headers = refusalHeaders(error, this.requestId);
+    headers.push("content-type", "application/json", "content-length", String(Buffer.byteLength(body)));
+    if (!this.request.complete) {
+      headers.push("connection", "close");
+      linger(this.request);
+    }
+    this.#response.writeHead(error.status, headers);
+    this.#response.end(this.request.method === "HEAD" ? undefined : body);
+  }
+
+  #closed(): void {
+    const finished = this.#response.writableFinished;
+    this.#gone = !finished;
+    const status = finished || this.#code !== "" ? this.#response.statusCode : CLIENT_GONE;
+    this.#ports.metrics.finished(this.labels, status, this.#code);
+    if (!finished) this.#onGone?.();
+    this.#onGone = undefined;
+  }
+}
+
+export function requestIdOf(request: IncomingMessage): string {
+  const given = request.headers["x-request-id"];
+  return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
+}
+
+/** Reads away what still arrives, for a while, since closing on unread bytes resets the connection under the answer. */
+function linger(request: IncomingMessage): void {
+  const timer = setTimeout(() => request.destroy(), LINGER_MS);
+  request.once("close", () => clearTimeout(timer));
+  request.resume();
+}
+
+/** Names, values and order as the upstream sent them, less what belongs to its connection or only we may say. */
+function proxiedHeaders(headers: readonly Buffer[]): string[] {
+  const connection = headerValue(headers, "connection");
+  const named = connection === undefined ? undefined : connection.toLowerCase().split(/\s*,\s*/);
+  const pairs: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = (headers[i] as Buffer).toString("latin1");
+    const lower = name.toLowerCase();
+    if (isHopByHop(lower) || lower.startsWith("x-gateway-") || named?.includes(lower) === true) continue;
+    pairs.push(name, (headers[i + 1] as Buffer).toString("latin1"));
+  }
+  return pairs;
+}
+
+/** An event stream whose bytes we could add to. */
+function isPlainEventStream(headers: readonly Buffer[]): boolean {
+  const type = headerValue(headers, "content-type");
+  return (
+    type?.toLowerCase().startsWith("text/event-stream") === true &&
+    headerValue(headers, "content-encoding") === undefined
+  );
+}

@@ -1,0 +1,40 @@
+/** Which headers cross the gateway. */
+
+/** RFC 9110 section 7.6.1, and `proxy-connection`, which is sent though no standard names it. */
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+export function isHopByHop(lowerCaseName: string): boolean {
+  return HOP_BY_HOP.has(lowerCaseName);
+}
+
+/**
+ * The client's headers for the upstream: same names, values and order, less those in `dropped` (which holds the
+ * hop-by-hop ones) and those that `connection` names. `also`: more lower-case names to drop.
+ */
+export function upstreamHeaders(
+  rawHeaders: readonly string[],
+  connection: string | undefined,
+  dropped: ReadonlySet<string>,
+  also: readonly string[],
+): string[] {
+  const named =
+    connection === undefined || connection === "keep-alive" ? undefined : connection.toLowerCase().split(/\s*,\s*/);
+  const pairs: string[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    const lower = name.toLowerCase();
+    if (dropped.has(lower) || named?.includes(lower) === true || also.includes(lower)) continue;
+    pairs.push(name, rawHeaders[i + 1] as string);
+  }
+  return pairs;
+}

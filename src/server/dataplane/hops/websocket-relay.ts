@@ -1,0 +1,238 @@
+/**
+ * Two open WebSockets joined: messages, pings, pongs and closes of each side are passed to the other.
+ *
+ * Source: RFC 6455 sections 5.4, 5.5 and 7. Kind (text or binary) and boundaries of messages are kept; the fragments a
+ * message came in are not, `ws` delivers it whole. What is sent to a side is held in memory up to a bound and one
+ * message, then the other side is not read. Nothing is copied here but what masking needs.
+ *
+ * Closing, by what happened:
+ * - A close frame, with its code and reason: passed on as it is; one without a code (1005) goes on without one.
+ * - The client's connection lost (1006): the upstream's is cut off too, at once, and so also sees 1006.
+ * - The upstream's connection lost (1006): the client first gets all that had arrived, then 1011.
+ * - A side broke the protocol, or sent too long a message: both get the code that tells (1002, 1007, 1008, 1009).
+ * - The gateway ends the session (`signal`, idle, stalled, a fault of `observe`): both get the same code.
+ * Each of these destroys a connection whose peer does not answer the close within `closeMs`.
+ */
+import type { Duplex } from "node:stream";
+import { type RawData, WebSocket } from "ws";
+
+export type SideName = "client" | "upstream";
+
+export interface TunnelObserver {
+  /** Before the message is passed on. `data` belongs to the tunnel: read it here, keep or change nothing of it. */
+  message(direction: SideName, data: Buffer, isBinary: boolean): void;
+}
+
+/** Why the gateway ends a session, as the reason of the abort of its signal. */
+export interface TunnelClosing {
+  readonly kind: "tunnel_closing";
+  /** 1000 to 1014 but 1004 to 1006, or 3000 to 4999. */
+  readonly code: number;
+  /** At most 123 bytes of UTF-8. */
+  readonly reason: string;
+}
+
+export interface RelayLimits {
+  readonly highWaterBytes: number;
+  readonly idleMs: number;
+  readonly stallMs: number;
+}
+
+export interface RelayOptions {
+  readonly client: Joined;
+  readonly upstream: Joined;
+  readonly limits: RelayLimits;
+  readonly observe: TunnelObserver | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** A paused WebSocket and the connection it runs on. */
+export interface Joined {
+  readonly websocket: WebSocket;
+  readonly transport: Duplex;
+}
+
+export interface RelayOutcome {
+  /** As it was seen first: 1005 for a close frame without a code, 1006 for a lost connection. */
+  readonly code: number;
+  readonly by: SideName | "gateway";
+  /** Payload of messages. */
+  readonly bytesFromClient: number;
+  readonly bytesFromUpstream: number;
+}
+
+/** The reading is resumed well before the other side runs dry, and not at every drained frame. */
+const LOW_WATER_SHARE = 4;
+
+/** A session's one timer looks this often at most: limits are kept to within it. */
+const LOOK_EVERY_MS = 15_000;
+
+const SHUTDOWN: TunnelClosing = { kind: "tunnel_closing", code: 1001, reason: "the gateway is shutting down" };
+
+interface Side extends Joined {
+  readonly name: SideName;
+  receivedBytes: number;
+  /** Since when it is not read because the other side does not keep up; `performance.now()`. */
+  heldSince: number | undefined;
+  isClosed: boolean;
+}
+
+interface Relay {
+  readonly client: Side;
+  readonly upstream: Side;
+  readonly limits: RelayLimits;
+  readonly observe: TunnelObserver | undefined;
+  /** Frames of either side; a silent session is one where it stands still, so that no frame reads a clock. */
+  frames: number;
+  ended: { readonly code: number; readonly by: SideName | "gateway" } | undefined;
+}
+
+/** Resolves when both connections are closed; never rejects. */
+export function relay(options: RelayOptions): Promise<RelayOutcome> {
+  const { limits, observe, signal } = options;
+  const client: Side = { name: "client", ...options.client, receivedBytes: 0, heldSince: undefined, isClosed: false };
+  const upstream: Side = { ...client, name: "upstream", ...options.upstream };
+  const joined: Relay = { client, upstream, limits, observe, frames: 0, ended: undefined };
+
+  return new Promise((resolve) => {
+    const onAbort = (): void => endByGateway(joined, isTunnelClosing(signal.reason) ? signal.reason : SHUTDOWN);
+    const timer = watchSilence(joined);
+    const onClosed = (): void => {
+      if (!client.isClosed || !upstream.isClosed) return;
+      clearInterval(timer);
+      signal.removeEventListener("abort", onAbort);
+      const { code, by } = joined.ended ?? { code: 1006, by: "gateway" };
+      resolve({ code, by, bytesFromClient: client.receivedBytes, bytesFromUpstream: upstream.receivedBytes });
+    };
+    forward(joined, client, upstream, onClosed);
+    forward(joined, upstream, client, onClosed);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort);
+    client.websocket.resume();
+    upstream.websocket.resume();
+  });
+}
+
+function forward(joined: Relay, from: Side, to: Side, onClosed: () => void): void {
+  const source = from.websocket;
+  const sink = to.websocket;
+  const lowWaterBytes = joined.limits.highWaterBytes / LOW_WATER_SHARE;
+
+  const written = (): void => {
+    if (from.heldSince !== undefined && sink.bufferedAmount <= lowWaterBytes) readOn(from);
+  };
+  const passed = (): void => {
+    joined.frames++;
+    if (from.heldSince !== undefined || sink.bufferedAmount <= joined.limits.highWaterBytes) return;
+    from.heldSince = performance.now();
+    source.pause();
+  };
+
+  source.on("message", (raw: RawData, isBinary: boolean) => {
+    const message = wholeMessage(raw);
+    from.receivedBytes += message.length;
+    try {
+      joined.observe?.message(from.name, message, isBinary);
+    } catch {
+      endByGateway(joined, { kind: "tunnel_closing", code: 1011, reason: "the gateway failed" });
+    }
+    if (sink.readyState !== WebSocket.OPEN) return;
+    sink.send(message, { binary: isBinary }, written);
+    passed();
+  });
+  source.on("ping", (payload: Buffer) => {
+    if (sink.readyState !== WebSocket.OPEN) return;
+    sink.ping(payload, undefined, written);
+    passed();
+  });
+  source.on("pong", (payload: Buffer) => {
+    if (sink.readyState !== WebSocket.OPEN) return;
+    sink.pong(payload, undefined, written);
+    passed();
+  });
+  source.on("error", (error: Error) => {
+    const broken = brokenRule(error);
+    if (broken !== undefined) endByGateway(joined, broken);
+  });
+  // Without a close frame before it, the end of the stream is a lost connection. `ws` would wait with telling so until
+  // all is written that the peer may never read.
+  from.transport.prependListener("end", () => {
+    if (source.readyState === WebSocket.OPEN) source.terminate();
+  });
+  source.on("close", (code: number, reason: Buffer) => {
+    from.isClosed = true;
+    joined.ended ??= { code, by: from.name };
+    passClose(from, to, code, reason);
+    onClosed();
+  });
+}
+
+function passClose(from: Side, to: Side, code: number, reason: Buffer): void {
+  if (to.isClosed) return;
+  if (code !== 1006) close(to, code, reason);
+  else if (from.name === "client") to.websocket.terminate();
+  else close(to, 1011, "the connection to the upstream was lost");
+}
+
+function endByGateway(joined: Relay, closing: TunnelClosing): void {
+  joined.ended ??= { code: closing.code, by: "gateway" };
+  close(joined.client, closing.code, closing.reason);
+  close(joined.upstream, closing.code, closing.reason);
+}
+
+/** Sends a close frame behind what is already queued; a side that is closing or closed is left as it is. */
+function close(side: Side, code: number, reason: Buffer | string): void {
+  if (code === 1005) side.websocket.close();
+  else side.websocket.close(code, reason);
+  // The answer to the close must be read, also where reading was held.
+  readOn(side);
+}
+
+function readOn(side: Side): void {
+  side.heldSince = undefined;
+  side.websocket.resume();
+}
+
+/** What `ws` found wrong with a peer's frames, as a close; undefined for a failed connection, which `close` tells. */
+function brokenRule(error: Error): TunnelClosing | undefined {
+  const code = "code" in error ? String(error.code) : "";
+  if (!code.startsWith("WS_ERR_")) return undefined;
+  const kind = "tunnel_closing";
+  if (code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH") return { kind, code: 1009, reason: "message too long" };
+  if (code === "WS_ERR_INVALID_UTF8") return { kind, code: 1007, reason: "text that is not UTF-8" };
+  if (code === "WS_ERR_TOO_MANY_BUFFERED_PARTS") return { kind, code: 1008, reason: "too many fragments" };
+  return { kind, code: 1002, reason: "WebSocket protocol error" };
+}
+
+/** Ends a session that is silent in both directions, and one whose slow side reads nothing for too long. */
+function watchSilence(joined: Relay): NodeJS.Timeout {
+  const { idleMs, stallMs } = joined.limits;
+  const kind = "tunnel_closing";
+  let frames = joined.frames;
+  let silentSince = performance.now();
+  const look = (): void => {
+    const now = performance.now();
+    const isStalled = [joined.client, joined.upstream].some(
+      (it) => it.heldSince !== undefined && now - it.heldSince >= stallMs,
+    );
+    if (isStalled) {
+      endByGateway(joined, { kind, code: 1011, reason: "the other side does not read" });
+    } else if (frames !== joined.frames) {
+      frames = joined.frames;
+      silentSince = now;
+    } else if (now - silentSince >= idleMs) {
+      endByGateway(joined, { kind, code: 1001, reason: "idle for too long" });
+    }
+  };
+  return setInterval(look, Math.min(LOOK_EVERY_MS, idleMs / 4, stallMs / 4));
+}
+
+function isTunnelClosing(reason: unknown): reason is TunnelClosing {
+  return typeof reason === "object" && reason !== null && "kind" in reason && reason.kind === "tunnel_closing";
+}
+
+/** `ws` delivers one Buffer unless told otherwise; its declared type has the other forms too. */
+function wholeMessage(raw: RawData): Buffer {
+  if (Buffer.isBuffer(raw)) return raw;
+  return Array.isArray(raw) ? Buffer.concat(raw) : Buffer.from(raw);
+}

@@ -1,0 +1,4 @@
+export { type Admission, type AdmissionLimits, createAdmission, DEFAULT_ADMISSION } from "./admission.ts";
+export { type Listener, listen } from "./listen.ts";
+export { createMetrics, type DataplaneMetrics } from "./metrics.ts";
+export type { Ports } from "./ports.ts";

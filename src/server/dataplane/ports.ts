@@ -1,0 +1,18 @@
+/**
+ * All that the data plane needs of the rest of the node. Values could cross a process boundary: a snapshot is frozen,
+ * counters only grow, nothing here waits for a disk or another node.
+ */
+import type { Log } from "../../base/index.ts";
+import type { Snapshot } from "../snapshot/index.ts";
+import type { Origins } from "../upstream/index.ts";
+import type { Admission } from "./admission.ts";
+import type { DataplaneMetrics } from "./metrics.ts";
+
+export interface Ports {
+  /** The compiled configuration now in force. Listeners open only after the first one exists. */
+  snapshot(): Snapshot;
+  readonly origins: Origins;
+  readonly admission: Admission;
+  readonly metrics: DataplaneMetrics;
+  readonly log: Log;
+}

@@ -1,0 +1,101 @@
+/**
+ * The request as one channel is sent it, and what must be done to its answer. Where nothing has to change, the client's
+ * own bytes go out; otherwise the smallest change is made.
+ */
+import { type AnswerEdits, editObject, memberValue, type ObjectEdits, replaceValue } from "../core/dialects/index.ts";
+import type { UpstreamRequest } from "../upstream/index.ts";
+import type { Target } from "./address.ts";
+import type { Admitted } from "./admit.ts";
+import { upstreamHeaders } from "./headers.ts";
+
+export interface Prepared {
+  readonly request: UpstreamRequest;
+  /** Undefined when the answer passes as it comes. */
+  readonly answerEdits: AnswerEdits | undefined;
+}
+
+export interface ClientRequest {
+  readonly method: string;
+  readonly rawHeaders: readonly string[];
+  readonly connection: string | undefined;
+}
+
+/** `rewritesAnswer`: the answer must be readable for another reason too (the models list). */
+export function prepare(client: ClientRequest, target: Target, admitted: Admitted, rewritesAnswer: boolean): Prepared {
+  const { provider, channel, model } = admitted;
+  const isAliased = model !== target.model;
+  const asksUsage = needsUsage(target, admitted);
+  const body = editBody(target, admitted, isAliased, asksUsage);
+  const reads = isAliased || asksUsage || rewritesAnswer;
+
+  const alsoDropped: string[] = [];
+  if (reads) alsoDropped.push("accept-encoding");
+  if (body !== target.original) alsoDropped.push("content-encoding");
+  const headers = upstreamHeaders(client.rawHeaders, client.connection, provider.droppedHeaders, alsoDropped);
+  if (reads) headers.push("accept-encoding", "identity");
+  headers.push(...channel.credential, ...provider.addedHeaders);
+
+  return {
+    request: {
+      method: client.method,
+      path: pathFor(target, admitted, isAliased),
+      headers,
+      body: body.length === 0 ? null : body,
+    },
+    answerEdits:
+      isAliased || asksUsage
+        ? {
+            model: isAliased ? { upstream: JSON.stringify(model), shown: JSON.stringify(target.model) } : undefined,
+            hidesUsage: asksUsage,
+          }
+        : undefined,
+  };
+}
+
+const NO_EDITS: ObjectEdits = { set: new Map(), remove: new Set(), rename: new Map() };
+
+function editBody(target: Target, { provider, model }: Admitted, isAliased: boolean, asksUsage: boolean): Buffer {
+  const { spot, plain, original } = target;
+  if (target.isJson && (provider.bodyEdits !== undefined || asksUsage)) {
+    const edits = provider.bodyEdits ?? NO_EDITS;
+    const set = new Map(edits.set);
+    if (isAliased) set.set("model", JSON.stringify(model));
+    if (asksUsage) set.set("stream_options", withUsage(target));
+    const edited = editObject(plain, { ...edits, set });
+    return edited === plain ? original : edited;
+  }
+  if (!isAliased) return original;
+  if (spot.kind === "json") return replaceValue(plain, spot.member, JSON.stringify(model));
+  if (spot.kind === "form") {
+    return Buffer.concat([plain.subarray(0, spot.start), Buffer.from(model ?? ""), plain.subarray(spot.end)]);
+  }
+  return original;
+}
+
+/** True when the operator wants usage in streamed compat answers and the client did not ask for it itself. */
+function needsUsage(target: Target, { provider }: Admitted): boolean {
+  if (!provider.asksStreamUsage || !target.streams || !target.isJson) return false;
+  if (target.route.name !== "chat_completions" && target.route.name !== "completions") return false;
+  return streamOptions(target)["include_usage"] !== true;
+}
+
+function withUsage(target: Target): string {
+  return JSON.stringify({ ...streamOptions(target), include_usage: true });
+}
+
+function streamOptions({ plain, streamOptions: member }: Target): Readonly<Record<string, unknown>> {
+  const value = member === undefined ? undefined : memberValue(plain, member);
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}
+
+function pathFor({ path, query, spot }: Target, { channel, model }: Admitted, isAliased: boolean): string {
+  if (!isAliased || model === undefined) return channel.pathOf(path) + query;
+  if (spot.kind === "path") {
+    const encoded = model.split("/").map(encodeURIComponent).join("/");
+    return channel.pathOf(spot.prefix + encoded) + query;
+  }
+  if (spot.kind !== "query") return channel.pathOf(path) + query;
+  const parameters = query.slice(1).split("&");
+  const renamed = parameters.map((pair) => (pair.startsWith("model=") ? `model=${encodeURIComponent(model)}` : pair));
+  return `${channel.pathOf(path)}?${renamed.join("&")}`;
+}

@@ -1,0 +1,109 @@
+/**
+ * The life of a request, top to bottom: read, address, admit, forward. Every route passes here; there is no second way
+ * in. A stage throws a refusal; the one catch turns it into an answer.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { GatewayError } from "../../base/index.ts";
+import { findRoute, type Route, type RouteDialect } from "../core/dialects/index.ts";
+import type { Snapshot } from "../snapshot/index.ts";
+import { type Candidate, forward } from "../upstream/index.ts";
+import { address, type Target } from "./address.ts";
+import { type Admitted, admit } from "./admit.ts";
+import { rewriting } from "./answer.ts";
+import { type HeldBody, readBody } from "./body.ts";
+import { Exchange } from "./exchange.ts";
+import { advertise } from "./models-list.ts";
+import type { Ports } from "./ports.ts";
+import { prepare } from "./prepare.ts";
+
+export async function serve(request: IncomingMessage, response: ServerResponse, ports: Ports): Promise<void> {
+  const exchange = new Exchange(request, response, ports);
+  let isAdmitted = false;
+  let body: HeldBody | undefined;
+  try {
+    const snapshot = ports.snapshot(); // one configuration for the whole request
+    const place = locate(request.method ?? "GET", request); // 404, before a byte of the body is read
+    exchange.dialect = place.dialect;
+    exchange.labels = { route: place.route.name, provider: "none", model: "none" };
+    ports.admission.enter(); // 503
+    isAdmitted = true;
+    body = await readBody(request, snapshot.maxBodyBytes, ports.admission); // 413, 503
+    exchange.bodyRead();
+    const target = await address(snapshot, { ...place, headers: request.headers, body: body.bytes }); // 400, 404
+    exchange.labels = { route: place.route.name, provider: target.provider.name, model: target.label };
+    const admitted = admit(snapshot, target); // 400 fidelity
+    await forward({
+      candidates: admitted.map((candidate) => candidateFor(candidate, exchange, target, snapshot)),
+      deadlineMs: deadlineOf(request),
+      origins: ports.origins,
+      downstream: exchange,
+      attempting: (provider, isRetry) => {
+        const { labels } = exchange;
+        if (isRetry) ports.metrics.retried(provider.name);
+        else if (labels.provider !== provider.name) {
+          ports.metrics.failedOver(labels.provider, provider.name);
+          exchange.labels = { ...labels, provider: provider.name };
+        }
+        exchange.attempts++;
+      },
+      attempted: (provider, result) => ports.metrics.attempted(provider.name, result),
+      waited: (ms) => exchange.waited(ms),
+    }); // 502, 504
+  } catch (error) {
+    exchange.refuse(error);
+  } finally {
+    body?.release();
+    if (isAdmitted) ports.admission.leave();
+  }
+}
+
+export interface Place {
+  readonly route: Route;
+  readonly dialect: RouteDialect;
+  readonly path: string;
+  readonly query: string;
+}
+
+/** The route of a request; throws `invalid_request` or `not_found`. `method` is `UPGRADE` for a WebSocket handshake. */
+export function locate(method: string, request: IncomingMessage): Place {
+  const url = request.url ?? "/";
+  const mark = url.indexOf("?");
+  const path = mark < 0 ? url : url.slice(0, mark);
+  // An absolute-form target names a host, and dot segments or a backslash may name another path: neither is the client's to choose.
+  if (!path.startsWith("/") || path.includes("\\") || /(^|\/)(\.|%2e){1,2}(\/|$)/i.test(path)) {
+    throw new GatewayError("invalid_request", "The request target must be a plain absolute path.");
+  }
+  const route = findRoute(method, path);
+  if (route === undefined) {
+    throw new GatewayError("not_found", `No route for ${request.method} of this path. Model routes begin with /v1/.`);
+  }
+  const either: RouteDialect = request.headers["anthropic-version"] === undefined ? "compat" : "messages";
+  return {
+    route,
+    dialect: route.dialect === "either" ? either : route.dialect,
+    path,
+    query: mark < 0 ? "" : url.slice(mark),
+  };
+}
+
+function candidateFor(admitted: Admitted, exchange: Exchange, target: Target, snapshot: Snapshot): Candidate {
+  return {
+    provider: admitted.provider,
+    channel: admitted.channel,
+    prepare() {
+      const { method = "GET", rawHeaders, headers } = exchange.request;
+      const isList = target.route.name === "models" && snapshot.aliases.length > 0;
+      const prepared = prepare({ method, rawHeaders, connection: headers.connection }, target, admitted, isList);
+      const edits = prepared.answerEdits;
+      const extend = isList ? (body: Buffer) => advertise(body, target.dialect, snapshot.aliases) : undefined;
+      const rewrites = edits !== undefined || extend !== undefined;
+      return { request: prepared.request, downstream: rewrites ? rewriting(exchange, { edits, extend }) : exchange };
+    },
+  };
+}
+
+/** The official SDKs send how long they will wait, in seconds. */
+function deadlineOf(request: IncomingMessage): number {
+  const seconds = Number(request.headers["x-stainless-timeout"]);
+  return seconds > 0 ? seconds * 1_000 : Number.POSITIVE_INFINITY;
+}

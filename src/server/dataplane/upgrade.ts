@@ -1,0 +1,75 @@
+/** A WebSocket handshake: located, addressed and admitted like any request, then tunnelled. It cannot move. */
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { asRefusal } from "../../base/index.ts";
+import { refusalBody, refusalHeaders } from "../core/dialects/index.ts";
+import { address } from "./address.ts";
+import { admit } from "./admit.ts";
+import { requestIdOf } from "./exchange.ts";
+import {
+  offeredProtocols,
+  prepareUpgradeHeaders,
+  refuseUpgrade,
+  tunnel,
+  withoutProtocolCredential,
+} from "./hops/websocket.ts";
+import type { Labels } from "./metrics.ts";
+import type { Ports } from "./ports.ts";
+import { prepare } from "./prepare.ts";
+import { locate } from "./serve.ts";
+
+const NO_BODY = Buffer.alloc(0);
+
+/** `shutdown`: ends the session with 1001. */
+export async function serveUpgrade(
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  ports: Ports,
+  shutdown: AbortSignal,
+): Promise<void> {
+  const requestId = requestIdOf(request);
+  let labels: Labels = { route: "none", provider: "none", model: "none" };
+  let isAdmitted = false;
+  let closeSession: (() => void) | undefined;
+  try {
+    socket.on("error", () => undefined); // node:http gives the socket up with the upgrade; its `close` follows
+    const snapshot = ports.snapshot();
+    const place = locate("UPGRADE", request);
+    labels = { ...labels, route: place.route.name };
+    ports.admission.enter();
+    isAdmitted = true;
+    const target = await address(snapshot, { ...place, headers: request.headers, body: NO_BODY });
+    const [admitted] = admit(snapshot, target);
+    if (admitted === undefined) return;
+    const { provider, channel } = admitted;
+    labels = { ...labels, provider: provider.name, model: target.label };
+    const client = { method: "GET", rawHeaders: request.rawHeaders, connection: undefined };
+    const { request: prepared } = prepare(client, target, admitted, false);
+    const offered = offeredProtocols(request);
+    closeSession = ports.metrics.sessionOpened(provider.name);
+    const result = await tunnel({
+      request,
+      socket,
+      head,
+      upstream: {
+        url: channel.origin.replace(/^http/, "ws") + prepared.path,
+        headers: prepareUpgradeHeaders(prepared.headers),
+        protocols: channel.credential.length > 0 ? withoutProtocolCredential(offered) : offered,
+      },
+      responseHeaders: ["x-gateway-request-id", requestId, "x-gateway-provider", provider.name],
+      signal: shutdown,
+    });
+    ports.metrics.attempted(provider.name, "answered");
+    ports.metrics.finished(labels, result.kind === "refused" ? result.status : 101, "");
+  } catch (error) {
+    const refusal = asRefusal(error);
+    if (refusal.code === "internal") ports.log.error("session failed", { request: requestId, error: refusal.cause });
+    ports.metrics.finished(labels, refusal.status, refusal.code);
+    const headers = [...refusalHeaders(refusal, requestId), "content-type", "application/json"];
+    refuseUpgrade(socket, refusal.status, headers, refusalBody("compat", refusal, requestId));
+  } finally {
+    closeSession?.();
+    if (isAdmitted) ports.admission.leave();
+  }
+}

@@ -1,0 +1,75 @@
+/** Reads what a configuration is made of from disk: the node file, the deployment document, catalog overlay files. */
+import { readdir, readFile, stat } from "node:fs/promises";
+import { dirname, isAbsolute, join, resolve, sep } from "node:path";
+
+/** A document larger than this is not one; the reader itself refuses less. */
+const MAX_FILE_BYTES = 16 << 20;
+/** Files that overlay patterns may name together. */
+const MAX_OVERLAY_FILES = 1_000;
+
+export type FileText =
+  | { readonly kind: "text"; readonly name: string; readonly text: string }
+  | { readonly kind: "problem"; readonly message: string };
+
+/** `name` is how errors call the file. */
+export async function readText(path: string, name: string): Promise<FileText> {
+  try {
+    const { size } = await stat(path);
+    if (size > MAX_FILE_BYTES) return { kind: "problem", message: `${name}: larger than ${MAX_FILE_BYTES} bytes` };
+    const bytes = await readFile(path);
+    return { kind: "text", name, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
+  } catch (error) {
+    return { kind: "problem", message: `${name}: ${reason(error)}` };
+  }
+}
+
+export function beside(file: string, path: string): string {
+  return isAbsolute(path) ? path : resolve(dirname(file), path);
+}
+
+export type Expansion =
+  | { readonly kind: "files"; readonly paths: readonly string[] }
+  | { readonly kind: "problem"; readonly message: string };
+
+/** A path, or a pattern whose segments may hold `*` and `?`; sorted, so that overlays apply in one order everywhere. */
+export async function expandPattern(pattern: string): Promise<Expansion> {
+  if (!/[*?]/.test(pattern)) return { kind: "files", paths: [pattern] };
+  let found: string[] = [pattern.startsWith(sep) ? sep : ""];
+  try {
+    for (const segment of pattern.split(sep).filter((part) => part !== "")) {
+      found = /[*?]/.test(segment) ? await matching(found, segment) : found.map((path) => join(path, segment));
+      if (found.length > MAX_OVERLAY_FILES) {
+        return { kind: "problem", message: `${pattern}: matches more than ${MAX_OVERLAY_FILES} files` };
+      }
+    }
+  } catch (error) {
+    return { kind: "problem", message: `${pattern}: ${reason(error)}` };
+  }
+  return { kind: "files", paths: found.sort() };
+}
+
+async function matching(parents: readonly string[], segment: string): Promise<string[]> {
+  const pattern = new RegExp(
+    `^${segment
+      .replace(/[.+^${}()|[\]\\]/g, "\\$&")
+      .replaceAll("*", ".*")
+      .replaceAll("?", ".")}$`,
+  );
+  const paths: string[] = [];
+  for (const parent of parents) {
+    const names = await readdir(parent === "" ? "." : parent);
+    paths.push(
+      ...names.filter((name) => !name.startsWith(".") && pattern.test(name)).map((name) => join(parent, name)),
+    );
+  }
+  return paths;
+}
+
+function reason(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === "ENOENT") return "no such file";
+  if (code === "EACCES") return "permission denied";
+  if (code === "EISDIR") return "is a directory";
+  if (error instanceof TypeError) return "not valid UTF-8";
+  return code ?? "cannot be read";
+}

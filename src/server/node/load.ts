@@ -1,0 +1,127 @@
+/** Loads a node's whole configuration from its files, as the daemon and `check` both do. */
+import { createHash } from "node:crypto";
+import { basename } from "node:path";
+import { overlayFileProblem } from "../core/catalog/index.ts";
+import {
+  type Deployment,
+  formatProblem,
+  type NodeFile,
+  type Problem,
+  type Read,
+  type References,
+  readDeployment,
+  readNodeFile,
+  readOverlay,
+  type Used,
+} from "../core/config/index.ts";
+import { openSecrets } from "../secrets/index.ts";
+import { type Compiled, compileDeployment, type NamedOverlay } from "../snapshot/index.ts";
+import { beside, expandPattern, readText } from "./files.ts";
+
+export interface LoadedNode {
+  readonly nodeFile: NodeFile;
+  readonly deployment: Read<Deployment>;
+  /** Hex SHA-256 of the deployment document's text: tells whether an edit forgot to raise `version`. */
+  readonly digest: string;
+  readonly compiled: Extract<Compiled, { kind: "compiled" }>;
+  /** Lines for a person. */
+  readonly warnings: readonly string[];
+  readonly used: Used;
+}
+
+export type Loaded =
+  | { readonly kind: "loaded"; readonly node: LoadedNode }
+  /** One line each, in the order of the documents. */
+  | { readonly kind: "refused"; readonly problems: readonly string[] };
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `path`: the node file. Reads files and the environment, opens nothing, writes nothing. */
+export async function loadNode(path: string, env: Environment): Promise<Loaded> {
+  const text = await readText(path, path);
+  if (text.kind === "problem") return refused([text.message]);
+  const node = readNodeFile(text, references(env, secretsDirOf(text.text, path)));
+  const nodeFile = node.document;
+  const problems = node.problems.map(formatProblem);
+  if (nodeFile?.deployment === undefined) {
+    const missing = "not supported by this version: a node file without `deployment`";
+    return refused(
+      nodeFile !== undefined && !hasErrors(node.problems) ? [...problems, `${path}: ${missing}`] : problems,
+    );
+  }
+  const resolved = references(env, nodeFile.secrets_dir === undefined ? undefined : beside(path, nodeFile.secrets_dir));
+  const overlays = await readOverlays(path, nodeFile.catalog_overlay_paths ?? []);
+  problems.push(...overlays.problems);
+
+  const deploymentPath = beside(path, nodeFile.deployment);
+  const deploymentText = await readText(deploymentPath, deploymentPath);
+  if (deploymentText.kind === "problem") return refused([...problems, deploymentText.message]);
+  const deployment = readDeployment(deploymentText, resolved);
+  const compiled = compileDeployment({ deployment, fileOverlays: overlays.overlays });
+  problems.push(...compiled.problems.map(formatProblem));
+
+  if (compiled.kind === "refused" || hasErrors(node.problems) || overlays.problems.length > 0) return refused(problems);
+  return {
+    kind: "loaded",
+    node: {
+      nodeFile,
+      deployment,
+      digest: createHash("sha256").update(deploymentText.text).digest("hex"),
+      compiled,
+      warnings: problems,
+      used: {
+        environment: [...node.used.environment, ...deployment.used.environment],
+        secrets: [...node.used.secrets, ...deployment.used.secrets],
+        files: deployment.used.files,
+      },
+    },
+  };
+}
+
+/** The secret lookups of a node file need its own `secrets_dir`, read first and by itself. */
+function secretsDirOf(text: string, path: string): string | undefined {
+  const first = readNodeFile({ name: path, text }, references({}, undefined)).document?.secrets_dir;
+  return first === undefined ? undefined : beside(path, first);
+}
+
+export function references(env: Environment, secretsDir: string | undefined): References {
+  const secrets = openSecrets({ dir: secretsDir });
+  return { env: (name) => env[name], secret: (name) => secrets.secret(name), file: (name) => secrets.file(name) };
+}
+
+async function readOverlays(
+  nodeFile: string,
+  patterns: readonly string[],
+): Promise<{ readonly overlays: readonly NamedOverlay[]; readonly problems: readonly string[] }> {
+  const overlays: NamedOverlay[] = [];
+  const problems: string[] = [];
+  for (const pattern of patterns) {
+    const expansion = await expandPattern(beside(nodeFile, pattern));
+    if (expansion.kind === "problem") {
+      problems.push(expansion.message);
+      continue;
+    }
+    for (const path of expansion.paths) {
+      const text = await readText(path, path);
+      if (text.kind === "problem") {
+        problems.push(text.message);
+        continue;
+      }
+      const read = readOverlay(text);
+      problems.push(...read.problems.map(formatProblem));
+      if (read.document === undefined) continue;
+      const misnamed = overlayFileProblem(basename(path), read.document);
+      if (misnamed === undefined) overlays.push({ source: path, overlay: { name: path, providers: [read.document] } });
+      else problems.push(`${path}: ${misnamed}`);
+    }
+  }
+  return { overlays, problems };
+}
+
+function refused(problems: readonly string[]): Loaded {
+  return { kind: "refused", problems };
+}
+
+function hasErrors(problems: readonly Problem[]): boolean {
+  return problems.some(({ severity }) => severity === "error");
+}

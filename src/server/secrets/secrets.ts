@@ -1,0 +1,141 @@
+/**
+ * The values that `${secret:NAME}` and `${file:NAME}` stand for, and the watch that notices when one changed.
+ *
+ * Source: specification document 2, loading rules 3 and 4. One object serves one compiled configuration: it remembers
+ * a digest of each value it gave out, so that a file which changes between the compile and the start of the watch is
+ * noticed. Content is compared, not times: mounted secrets change by a link that is swapped, and copies keep times.
+ */
+
+import { readSecretFile, type SecretFile } from "./secret-file.ts";
+
+/** A credential, a key or a certificate chain; the longest of them are a few KiB. */
+const MAX_SECRET_BYTES = 64 * 1024;
+
+/** A text that a deployment document takes in whole, such as a system prompt or a word list. */
+const MAX_FILE_BYTES = 1024 * 1024;
+
+const WATCH_EVERY_MS = 10_000;
+
+export type Lookup =
+  | { readonly kind: "value"; readonly value: string }
+  | { readonly kind: "problem"; readonly message: string; readonly missing: boolean };
+
+/** Calls `run` every `everyMs` until the function it returns is called. */
+export type Schedule = (run: () => void, everyMs: number) => () => void;
+
+export interface WatchOptions {
+  /** The names that the configuration in force refers to. */
+  readonly used: { readonly secrets: readonly string[]; readonly files: readonly string[] };
+  readonly everyMs?: number;
+  /** Called once for all that changed since the last look, as `secret:NAME` and `file:NAME`. */
+  readonly onChange: (changed: readonly string[]) => void;
+  /** Called once when a file becomes unreadable (the last value stays in force), and when `onChange` throws. */
+  readonly onProblem?: (message: string, error?: unknown) => void;
+  readonly signal?: AbortSignal;
+  readonly schedule?: Schedule;
+}
+
+export interface Secrets {
+  secret(name: string): Lookup;
+  file(name: string): Lookup;
+  /** Looks at the files until it is closed or `signal` aborts. Does not keep the process alive. */
+  watch(options: WatchOptions): { close(): void };
+}
+
+interface Reference {
+  readonly scheme: "secret" | "file";
+  readonly name: string;
+}
+
+/** `dir`: the absolute path of `secrets_dir`, undefined when the node file sets none. Opens nothing. */
+export function openSecrets({ dir }: { readonly dir: string | undefined }): Secrets {
+  const digests = new Map<string, string>();
+
+  function read({ scheme, name }: Reference): SecretFile {
+    if (dir === undefined) {
+      const message = `\${${scheme}:…} needs secrets_dir, which the node file does not set`;
+      return { kind: "problem", message, missing: false };
+    }
+    return readSecretFile({ dir, name, maxBytes: scheme === "secret" ? MAX_SECRET_BYTES : MAX_FILE_BYTES });
+  }
+
+  function lookUp(reference: Reference): Lookup {
+    const found = read(reference);
+    if (found.kind === "problem") return found;
+    digests.set(keyOf(reference), found.digest);
+    return { kind: "value", value: found.value };
+  }
+
+  return {
+    secret: (name) => lookUp({ scheme: "secret", name }),
+    file: (name) => lookUp({ scheme: "file", name }),
+    watch: (options) => watch(options, read, new Map(digests)),
+  };
+}
+
+/** `known`: digest of each value in force; a reference without one takes what its file holds at the first look. */
+function watch(
+  options: WatchOptions,
+  read: (reference: Reference) => SecretFile,
+  known: Map<string, string>,
+): { close(): void } {
+  const { used, everyMs = WATCH_EVERY_MS, onChange, onProblem = () => {}, signal, schedule = every } = options;
+  const references = [
+    ...used.secrets.map((name) => ({ scheme: "secret", name }) as const),
+    ...used.files.map((name) => ({ scheme: "file", name }) as const),
+  ];
+  const unreadable = new Set<string>();
+
+  function look(): readonly string[] {
+    const changed = new Set<string>();
+    for (const reference of references) {
+      const key = keyOf(reference);
+      const found = read(reference);
+      if (found.kind === "problem") {
+        if (!unreadable.has(key)) onProblem(`${key}: ${found.message}; its last value stays in force`);
+        unreadable.add(key);
+        continue;
+      }
+      unreadable.delete(key);
+      const before = known.get(key);
+      if (before !== undefined && before !== found.digest) changed.add(key);
+      known.set(key, found.digest);
+    }
+    return [...changed];
+  }
+
+  function lookAndTell(): void {
+    const changed = look();
+    if (changed.length === 0) return;
+    try {
+      onChange(changed);
+    } catch (error) {
+      // Thrown out of a timer it would end the process.
+      onProblem(`the change of ${changed.join(", ")} could not be taken up`, error);
+    }
+  }
+
+  if (signal?.aborted || references.length === 0) return { close() {} };
+  for (const reference of references) {
+    const key = keyOf(reference);
+    if (known.has(key)) continue;
+    const found = read(reference);
+    if (found.kind === "value") known.set(key, found.digest);
+  }
+  const stop = schedule(lookAndTell, everyMs);
+  function close(): void {
+    stop();
+    signal?.removeEventListener("abort", close);
+  }
+  signal?.addEventListener("abort", close, { once: true });
+  return { close };
+}
+
+function keyOf({ scheme, name }: Reference): string {
+  return `${scheme}:${name}`;
+}
+
+function every(run: () => void, everyMs: number): () => void {
+  const timer = setInterval(run, everyMs).unref();
+  return () => clearInterval(timer);
+}

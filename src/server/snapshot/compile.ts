@@ -1,0 +1,113 @@
+/**
+ * The deployment document, as read, to the one frozen configuration that requests run on: whole, or not at all.
+ *
+ * Every verb compiles through here, so that `check` and the gateway cannot disagree.
+ */
+import {
+  applyOverlays,
+  type Catalog,
+  compiledCatalog,
+  type ResolveRequest,
+  resolveProvider,
+} from "../core/catalog/index.ts";
+import type { CatalogOverlay, Deployment, Problem, ProviderConfig, Read } from "../core/config/index.ts";
+import { compileProvider, type Provider } from "../upstream/index.ts";
+import { type ClaimingProvider, compileRouter } from "./router.ts";
+import { DEFAULT_MAX_BODY_BYTES, type Snapshot } from "./types.ts";
+
+export interface CompileInput {
+  readonly deployment: Read<Deployment>;
+  /** Overlays of files on this node, applied before the inline ones, so that inline ones win. */
+  readonly fileOverlays: readonly NamedOverlay[];
+}
+
+export interface NamedOverlay {
+  /** For provenance and errors: the file's path, or the overlay's name. */
+  readonly source: string;
+  readonly overlay: CatalogOverlay;
+}
+
+export type Compiled =
+  | { readonly kind: "compiled"; readonly snapshot: Snapshot; readonly problems: readonly Problem[] }
+  | { readonly kind: "refused"; readonly problems: readonly Problem[] };
+
+/** `problems` of a compiled snapshot are warnings. */
+export function compileDeployment({ deployment: read, fileOverlays }: CompileInput): Compiled {
+  const { document } = read;
+  if (document === undefined || read.problems.some(({ severity }) => severity === "error")) {
+    return { kind: "refused", problems: read.problems };
+  }
+  const problems: Problem[] = [...read.problems];
+  const catalog = overlaid(read, document, fileOverlays, problems);
+  const claiming = (document.providers ?? []).map((config, at) => {
+    return catalog && compileOne(read, document, catalog, config, at, problems);
+  });
+  if (problems.some(({ severity }) => severity === "error")) return { kind: "refused", problems };
+  const sound = claiming.filter((one): one is ClaimingProvider => one !== undefined);
+  return { kind: "compiled", snapshot: freeze(document, sound), problems };
+}
+
+function overlaid(
+  read: Read<Deployment>,
+  document: Deployment,
+  fileOverlays: readonly NamedOverlay[],
+  problems: Problem[],
+): Catalog | undefined {
+  const inline = (document.catalog_overlays ?? []).map((overlay) => ({ source: overlay.name, overlay }));
+  const applied = applyOverlays(compiledCatalog(), [...fileOverlays, ...inline]);
+  if (applied.kind === "catalog") return applied.catalog;
+  for (const { overlay, operation, message } of applied.problems) {
+    const at = inline.findIndex(({ source }) => source === overlay);
+    const path = at < 0 ? [] : ["catalog_overlays", at, "providers", operation];
+    problems.push(read.problem(path, at < 0 ? `catalog overlay ${overlay}: ${message}` : message));
+  }
+  return undefined;
+}
+
+function compileOne(
+  read: Read<Deployment>,
+  document: Deployment,
+  catalog: Catalog,
+  config: ProviderConfig,
+  at: number,
+  problems: Problem[],
+): ClaimingProvider | undefined {
+  const request: ResolveRequest = {
+    name: config.name ?? config.preset ?? "",
+    ...(config.preset !== undefined && { preset: config.preset }),
+    ...(config.dialect !== undefined && { dialect: config.dialect }),
+    ...(config.base_url !== undefined && { baseUrl: config.base_url }),
+    ...(config.region !== undefined && { region: config.region }),
+  };
+  const resolved = resolveProvider(catalog, request);
+  if (resolved.kind === "refused") {
+    const isWritten = config[resolved.key] !== undefined;
+    problems.push(read.problem(["providers", at, ...(isWritten ? [resolved.key] : [])], resolved.message));
+    return undefined;
+  }
+  const named = document.credentials?.find(({ name }) => name === config.credential);
+  const provider = compileProvider(
+    resolved.provider,
+    { ...config, name: request.name },
+    config.api_key ?? named?.api_key,
+  );
+  return { provider, models: config.models ?? [] };
+}
+
+function freeze(document: Deployment, claiming: readonly ClaimingProvider[]): Snapshot {
+  const providers = claiming.map(({ provider }) => provider);
+  const byName = new Map<string, Provider>(providers.map((provider) => [provider.name, provider]));
+  const implied = providers.length === 1 ? providers[0] : undefined;
+  const defaultProvider = document.default_provider === undefined ? implied : byName.get(document.default_provider);
+  const maxBodyBytes = document.max_body_bytes || DEFAULT_MAX_BODY_BYTES;
+  return Object.freeze({
+    providers: Object.freeze(providers),
+    byName,
+    defaultProvider,
+    maxBodyBytes,
+    route: compileRouter(claiming, defaultProvider),
+    aliases: Object.freeze(
+      providers.flatMap(({ name, aliases }) => [...aliases.keys()].map((alias) => ({ alias, provider: name }))),
+    ),
+  });
+}

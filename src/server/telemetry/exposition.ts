@@ -1,0 +1,108 @@
+/**
+ * Puts our instruments into a prom-client registry, so that the text format and its escaping are the library's.
+ *
+ * Each instrument becomes a metric of the registry under its own name and labels. The registry asks every metric for
+ * its values one by one; the instruments are read once for all of them. Instruments that are created later appear with
+ * the next `sync`.
+ */
+
+import type { Metric, Registry } from "prom-client";
+import type { Instruments, Reading } from "../../base/index.ts";
+
+export interface Exposition {
+  /** Registers what has been created since; call it before each rendering of the registry. */
+  sync(): void;
+}
+
+/** The names that the exposition format allows; a wrong one would spoil the whole scrape. */
+const METRIC_NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
+const LABEL_NAME = /^(?!__)[a-zA-Z_][a-zA-Z0-9_]*$/;
+
+type Labels = Readonly<Record<string, string>>;
+
+/** A line of the scrape, in the form that prom-client's registry reads. */
+interface Value {
+  readonly value: number;
+  readonly metricName?: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Written before `labels`; the library keeps the text made from one object, so the object is reused. */
+  readonly sharedLabels?: Labels;
+}
+
+/** Throws when a name or label is malformed or taken: those are mistakes in our source. */
+export function exposeInstruments(registry: Registry, instruments: Instruments): Exposition {
+  const registered = new Set<string>();
+  /** Keyed by the instrument's own array of label values, which lives as long as its child. */
+  const labelsOf = new WeakMap<readonly string[], Labels>();
+  let current: ReadonlyMap<string, Reading> | undefined;
+
+  function readings(): ReadonlyMap<string, Reading> {
+    if (current !== undefined) return current;
+    const byName = new Map<string, Reading>();
+    for (const reading of instruments.read()) {
+      if (byName.has(reading.name)) throw new Error(`the instrument ${reading.name} was created twice`);
+      byName.set(reading.name, reading);
+    }
+    current = byName;
+    // The registry asks all its metrics within one turn; the next turn reads anew.
+    queueMicrotask(() => {
+      current = undefined;
+    });
+    return byName;
+  }
+
+  function labels(reading: Reading, labelValues: readonly string[]): Labels {
+    const known = labelsOf.get(labelValues);
+    if (known !== undefined) return known;
+    const made = Object.fromEntries(reading.labelNames.map((name, at) => [name, labelValues[at] ?? ""]));
+    labelsOf.set(labelValues, made);
+    return made;
+  }
+
+  function register(reading: Reading): void {
+    const { name, help, kind } = reading;
+    const wrong = METRIC_NAME.test(name) ? reading.labelNames.find((label) => !LABEL_NAME.test(label)) : name;
+    if (wrong !== undefined) throw new Error(`the instrument ${name} has a malformed name or label: ${wrong}`);
+    const object = {
+      name,
+      help,
+      type: kind,
+      aggregator: "sum",
+      get: async () => ({ name, help, type: kind, aggregator: "sum", values: valuesOf(readings().get(name), labels) }),
+    };
+    // The registry needs `name` and `get` alone; its type lists the library's own classes.
+    registry.registerMetric(object as unknown as Metric);
+    registered.add(name);
+  }
+
+  function sync(): void {
+    for (const reading of readings().values()) if (!registered.has(reading.name)) register(reading);
+  }
+
+  sync();
+  return { sync };
+}
+
+function valuesOf(
+  reading: Reading | undefined,
+  labels: (reading: Reading, labelValues: readonly string[]) => Labels,
+): Value[] {
+  if (reading === undefined) return [];
+  if (reading.kind !== "histogram") {
+    return reading.series.map(({ labelValues, value }) => ({
+      value,
+      labels: {},
+      sharedLabels: labels(reading, labelValues),
+    }));
+  }
+  const bucketName = `${reading.name}_bucket`;
+  const bounds = [...reading.bounds.map((bound) => ({ le: String(bound) })), { le: "+Inf" }];
+  return reading.series.flatMap(({ labelValues, cumulative, sum }) => {
+    const sharedLabels = labels(reading, labelValues);
+    return [
+      ...cumulative.map((value, at) => ({ metricName: bucketName, labels: bounds[at] ?? {}, sharedLabels, value })),
+      { metricName: `${reading.name}_sum`, labels: {}, sharedLabels, value: sum },
+      { metricName: `${reading.name}_count`, labels: {}, sharedLabels, value: cumulative.at(-1) ?? 0 },
+    ];
+  });
+}

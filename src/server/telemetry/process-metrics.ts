@@ -1,0 +1,160 @@
+/**
+ * What the process itself shows: build, event-loop lag, garbage collection, memory, CPU, file descriptors.
+ *
+ * The names without our prefix are those that Prometheus client libraries share, so that common dashboards work. All of
+ * it is recorded with our instruments and not by prom-client's default collectors, since those keep observers that
+ * cannot be stopped and are unknown to any other exporter.
+ */
+
+import { readdirSync } from "node:fs";
+import { constants, monitorEventLoopDelay, type PerformanceEntry, PerformanceObserver } from "node:perf_hooks";
+import type { Instruments } from "../../base/index.ts";
+
+export interface BuildInfo {
+  readonly version: string;
+  readonly commit: string;
+  /** Version of the Node.js that runs it. */
+  readonly node: string;
+}
+
+export interface ProcessMetrics {
+  /** Brings what is read from the system up to date; call it before the instruments are read. */
+  sample(): void;
+  close(): void;
+}
+
+/** Period of the timer by which lag is measured; the measure includes it, so it is taken off. */
+const LAG_RESOLUTION_MS = 20;
+
+/** Lag is that of the last full window, whoever reads it and however often. */
+const LAG_WINDOW_MS = 10_000;
+
+const GC_BOUNDS_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1];
+
+const GC_KINDS: ReadonlyMap<number, string> = new Map([
+  [constants.NODE_PERFORMANCE_GC_MINOR, "minor"],
+  [constants.NODE_PERFORMANCE_GC_MAJOR, "major"],
+  [constants.NODE_PERFORMANCE_GC_INCREMENTAL, "incremental"],
+  [constants.NODE_PERFORMANCE_GC_WEAKCB, "weakcb"],
+]);
+
+export function observeProcess(instruments: Instruments, build: BuildInfo): ProcessMetrics {
+  instruments
+    .gauge("gateway_build_info", "1, labelled with the build that runs.", ["version", "commit", "node"])
+    .with(build.version, build.commit, build.node)
+    .set(1);
+  const startedAt = Date.now() / 1000 - process.uptime();
+  instruments.observedGauge("process_start_time_seconds", "Start, in seconds since the epoch.", () => startedAt);
+  const lag = observeLag(instruments);
+  const collections = observeCollections(instruments);
+  const sampleCpu = observeCpu(instruments);
+  const sampleMemory = observeMemory(instruments);
+  observeFileDescriptors(instruments);
+  return {
+    sample() {
+      lag.sample();
+      sampleCpu();
+      sampleMemory();
+    },
+    close() {
+      lag.close();
+      collections.close();
+    },
+  };
+}
+
+function observeLag(instruments: Instruments): ProcessMetrics {
+  const seconds = instruments.gauge(
+    "gateway_event_loop_lag_seconds",
+    "Delay of the event loop over the last ten seconds.",
+    ["quantile"],
+  );
+  const quantiles = { p50: seconds.with("p50"), p99: seconds.with("p99"), max: seconds.with("max") };
+  const delays = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
+  let isWindowFull = false;
+
+  function publish(): void {
+    quantiles.p50.set(lagSeconds(delays.percentile(50)));
+    quantiles.p99.set(lagSeconds(delays.percentile(99)));
+    quantiles.max.set(lagSeconds(delays.count === 0 ? 0 : delays.max));
+  }
+
+  delays.enable();
+  const window = setInterval(() => {
+    publish();
+    isWindowFull = true;
+    delays.reset();
+  }, LAG_WINDOW_MS).unref();
+  return {
+    sample() {
+      if (!isWindowFull) publish();
+    },
+    close() {
+      clearInterval(window);
+      delays.disable();
+    },
+  };
+}
+
+function lagSeconds(delayNanoseconds: number): number {
+  return Math.max(0, delayNanoseconds / 1e9 - LAG_RESOLUTION_MS / 1e3);
+}
+
+function observeCollections(instruments: Instruments): { close(): void } {
+  const seconds = instruments.histogram(
+    "nodejs_gc_duration_seconds",
+    "Pauses of the garbage collector.",
+    GC_BOUNDS_SECONDS,
+    ["kind"],
+  );
+  const observer = new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) {
+      const { detail } = entry as PerformanceEntry & { readonly detail?: { readonly kind?: number } };
+      seconds.with(GC_KINDS.get(detail?.kind ?? -1) ?? "other").observe(entry.duration / 1000);
+    }
+  });
+  observer.observe({ entryTypes: ["gc"] });
+  return { close: () => observer.disconnect() };
+}
+
+function observeCpu(instruments: Instruments): () => void {
+  const user = instruments.counter("process_cpu_user_seconds_total", "CPU time in user mode.").with();
+  const system = instruments.counter("process_cpu_system_seconds_total", "CPU time in the kernel.").with();
+  const total = instruments.counter("process_cpu_seconds_total", "CPU time, user and kernel.").with();
+  let last = { user: 0, system: 0 };
+  return () => {
+    const usage = process.cpuUsage(); // microseconds since the start
+    user.inc((usage.user - last.user) / 1e6);
+    system.inc((usage.system - last.system) / 1e6);
+    total.inc((usage.user - last.user + usage.system - last.system) / 1e6);
+    last = usage;
+  };
+}
+
+function observeMemory(instruments: Instruments): () => void {
+  const resident = instruments.gauge("process_resident_memory_bytes", "Resident memory.").with();
+  const heapTotal = instruments.gauge("nodejs_heap_size_total_bytes", "Heap reserved by the engine.").with();
+  const heapUsed = instruments.gauge("nodejs_heap_size_used_bytes", "Heap in use.").with();
+  const external = instruments
+    .gauge("nodejs_external_memory_bytes", "Memory outside the heap, buffers included.")
+    .with();
+  return () => {
+    const usage = process.memoryUsage();
+    resident.set(usage.rss);
+    heapTotal.set(usage.heapTotal);
+    heapUsed.set(usage.heapUsed);
+    external.set(usage.external);
+  };
+}
+
+/** Linux only; 10,000 descriptors are listed in a few milliseconds. */
+function observeFileDescriptors(instruments: Instruments): void {
+  if (process.platform !== "linux") return;
+  instruments.observedGauge("process_open_fds", "Open file descriptors.", () => {
+    try {
+      return readdirSync("/proc/self/fd").length - 1; // less the one that lists them
+    } catch {
+      return Number.NaN; // without /proc, or with no descriptor left
+    }
+  });
+}

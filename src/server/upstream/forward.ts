@@ -1,0 +1,173 @@
+/**
+ * Carries a request to the first candidate that answers: retries at one provider, then failover to the next.
+ *
+ * Source: specification document 3, `providers[]`. Nothing moves once a byte has reached the client; the last
+ * provider's own answer is returned, never an invented one; a 4xx other than 429 never moves.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { GatewayError } from "../../base/index.ts";
+import { type AttemptOutcome, attempt, headerValue, type UpstreamRequest } from "./attempt.ts";
+import { type Failure, type Move, nextMove, retryAfterMs, timeoutTrigger } from "./moves.ts";
+import type { Origins } from "./origins.ts";
+import type { Downstream } from "./ports.ts";
+import type { Provider, Trigger, UpstreamChannel } from "./provider.ts";
+
+export interface Candidate {
+  readonly provider: Provider;
+  readonly channel: UpstreamChannel;
+  /** Made when the candidate's turn comes, since most requests never reach the second. */
+  readonly prepare: () => { readonly request: UpstreamRequest; readonly downstream: Downstream };
+}
+
+export type AttemptResult = "answered" | Trigger | "abandoned";
+
+export interface ForwardOptions {
+  /** In order; the first is the provider that the request was addressed to, whose failover policy rules them all. */
+  readonly candidates: readonly Candidate[];
+  /** Milliseconds from now that the client said it would wait; infinite where it said nothing. */
+  readonly deadlineMs: number;
+  readonly origins: Origins;
+  readonly downstream: Downstream;
+  /** Told of each attempt as it begins, so that the answer's headers can say how many there were and where. */
+  readonly attempting: (provider: Provider, isRetry: boolean) => void;
+  readonly attempted: (provider: Provider, result: AttemptResult) => void;
+  /** Milliseconds spent waiting for upstreams or between attempts: none of it is ours. */
+  readonly waited: (ms: number) => void;
+}
+
+/** Resolves when the answer was delivered or the client left; throws the refusal when no candidate answered. */
+export async function forward(options: ForwardOptions): Promise<void> {
+  const { candidates, downstream } = options;
+  const failoverWhen = candidates[0]?.provider.failover?.when;
+  const startedAt = Date.now();
+  let failed: GatewayError | undefined;
+  for (let at = 0; at < candidates.length; at++) {
+    const candidate = candidates[at] as Candidate;
+    const { provider } = candidate;
+    const prepared = candidate.prepare();
+    const pool = options.origins.pool(candidate.channel.origin);
+    for (let repeated = 0; ; repeated++) {
+      let move: Move = { kind: "answer" };
+      let result: AttemptResult = "answered";
+      const decide = (failure: Failure): Move => {
+        result = failure.trigger;
+        move = nextMove(failure, {
+          retry: provider.retry,
+          repeated,
+          failoverWhen,
+          hasNext: at + 1 < candidates.length,
+          remainingMs: options.deadlineMs - (Date.now() - startedAt),
+          random: Math.random(),
+        });
+        return move;
+      };
+      const mayMove = provider.retry !== undefined || at + 1 < candidates.length;
+      options.attempting(provider, repeated > 0);
+      const outcome = await attempt(pool, prepared.request, prepared.downstream, {
+        firstByteTimeoutMs: provider.firstByteTimeoutMs,
+        accepts: (status, headers) => {
+          const trigger = statusTrigger(status);
+          if (trigger === undefined) return true;
+          if (!mayMove) {
+            result = trigger;
+            return true;
+          }
+          return decide({ trigger, retryAfterMs: namedWait(status, headers) }).kind === "answer";
+        },
+        acceptsFirstEvent: mayMove
+          ? (data) => {
+              const trigger = eventTrigger(data);
+              return trigger === undefined || decide({ trigger, retryAfterMs: undefined }).kind === "answer";
+            }
+          : undefined,
+        waited: options.waited,
+      });
+      failed = failureOf(outcome, provider, failoverWhen, decide);
+      options.attempted(provider, outcome.kind === "abandoned" ? "abandoned" : result);
+      if (outcome.kind === "delivered" || outcome.kind === "abandoned") return;
+      // The closures above have written to `move`, which the compiler cannot see.
+      const decided = move as Move;
+      if (decided.kind === "retry" && !(await waitOut(decided.waitMs, downstream, options.waited))) return;
+      if (decided.kind === "retry") continue;
+      if (decided.kind === "answer" && failed !== undefined) throw failed;
+      break;
+    }
+  }
+  throw failed ?? new GatewayError("upstream_unreachable", "No provider answered.");
+}
+
+/** The refusal for an attempt that brought no answer; asks `decide` what comes next. */
+function failureOf(
+  outcome: AttemptOutcome,
+  provider: Provider,
+  failoverWhen: ReadonlySet<Trigger> | undefined,
+  decide: (failure: Failure) => Move,
+): GatewayError | undefined {
+  if (outcome.kind === "unreachable") {
+    decide({ trigger: "connect", retryAfterMs: undefined });
+    return new GatewayError("upstream_unreachable", `Provider ${provider.name} could not be reached.`, {
+      cause: outcome.cause,
+    });
+  }
+  if (outcome.kind !== "timeout") return undefined;
+  const trigger = timeoutTrigger(provider.retry, failoverWhen);
+  decide({ trigger, retryAfterMs: undefined });
+  return trigger === "timeout"
+    ? new GatewayError("upstream_timeout", `Provider ${provider.name} sent no answer in time.`)
+    : new GatewayError("upstream_unreachable", `Provider ${provider.name} sent no answer in time.`);
+}
+
+function statusTrigger(status: number): Trigger | undefined {
+  if (status === 429) return "429";
+  return status >= 500 ? "5xx" : undefined;
+}
+
+function namedWait(status: number, headers: readonly Buffer[]): number | undefined {
+  if (status !== 429) return undefined;
+  const named = new Map<string, string>();
+  for (const name of ["retry-after-ms", "retry-after"]) {
+    const value = headerValue(headers, name);
+    if (value !== undefined) named.set(name, value);
+  }
+  return retryAfterMs(named, Date.now());
+}
+
+/** Error types of both dialects, in a first event, that another attempt may not meet (dialects reference, 10.1). */
+const MOVING_ERRORS: ReadonlyMap<string, Trigger> = new Map([
+  ["rate_limit_error", "429"],
+  ["rate_limit_exceeded", "429"],
+  ["overloaded_error", "5xx"],
+  ["api_error", "5xx"],
+  ["timeout_error", "5xx"],
+  ["server_error", "5xx"],
+  ["internal_error", "5xx"],
+  ["service_unavailable_error", "5xx"],
+  ["server_is_overloaded", "5xx"],
+]);
+
+function eventTrigger(data: string): Trigger | undefined {
+  if (!data.includes('"error"')) return undefined;
+  try {
+    const { error } = JSON.parse(data) as { error?: { type?: unknown; code?: unknown } | null };
+    if (typeof error !== "object" || error === null) return undefined;
+    const byStatus = statusTrigger(Number(error.code));
+    return byStatus ?? MOVING_ERRORS.get(String(error.type)) ?? MOVING_ERRORS.get(String(error.code));
+  } catch {
+    return undefined; // not JSON: none of our business
+  }
+}
+
+/** False when the client left meanwhile. */
+async function waitOut(waitMs: number, downstream: Downstream, waited: (ms: number) => void): Promise<boolean> {
+  const leaving = new AbortController();
+  downstream.onGone(() => leaving.abort());
+  try {
+    await sleep(waitMs, undefined, { signal: leaving.signal });
+    waited(waitMs);
+  } catch {
+    return false; // aborted, which is all that a timer can fail with
+  } finally {
+    downstream.onGone(undefined);
+  }
+  return !downstream.gone;
+}

@@ -1,0 +1,68 @@
+/**
+ * What happens after a failed attempt: the same provider again after a wait, the next one, or the failure is the answer.
+ *
+ * Source: specification document 3, `retry` and `failover`. Retries run out before failover; a 429's `retry-after` is
+ * waited exactly or, beyond the cap, not at all; a wait that the request's own deadline cannot hold is not taken.
+ */
+import type { RetryPolicy, Trigger } from "./provider.ts";
+
+export interface Failure {
+  readonly trigger: Trigger;
+  /** The wait that a 429 named. */
+  readonly retryAfterMs: number | undefined;
+}
+
+export type Move =
+  | { readonly kind: "retry"; readonly waitMs: number }
+  | { readonly kind: "next" }
+  | { readonly kind: "answer" };
+
+export interface Standing {
+  readonly retry: RetryPolicy | undefined;
+  /** Repetitions already made at this provider. */
+  readonly repeated: number;
+  /** The failover triggers of the provider that the request was addressed to. */
+  readonly failoverWhen: ReadonlySet<Trigger> | undefined;
+  readonly hasNext: boolean;
+  /** Milliseconds the request may still take; infinite where it named no deadline. */
+  readonly remainingMs: number;
+  /** Uniform in [0, 1). */
+  readonly random: number;
+}
+
+export function nextMove(failure: Failure, standing: Standing): Move {
+  const { retry } = standing;
+  if (retry !== undefined && standing.repeated < retry.attempts && retry.when.has(failure.trigger)) {
+    const waitMs = waitBefore(failure, retry, standing);
+    if (waitMs !== undefined && waitMs < standing.remainingMs) return { kind: "retry", waitMs };
+  }
+  if (standing.hasNext && standing.failoverWhen?.has(failure.trigger) === true) return { kind: "next" };
+  return { kind: "answer" };
+}
+
+function waitBefore(failure: Failure, retry: RetryPolicy, standing: Standing): number | undefined {
+  if (failure.retryAfterMs !== undefined) {
+    return failure.retryAfterMs <= retry.retryAfterCapMs ? failure.retryAfterMs : undefined;
+  }
+  const doubled = Math.min(retry.backoffMs * 2 ** standing.repeated, retry.maxBackoffMs);
+  return doubled * (0.5 + standing.random / 2); // the lower half is kept, so that a retry is never at once
+}
+
+/** A first-byte timeout counts as unreachable where neither policy has a `timeout` trigger (document 1, errors). */
+export function timeoutTrigger(
+  retry: RetryPolicy | undefined,
+  failoverWhen: ReadonlySet<Trigger> | undefined,
+): Trigger {
+  return retry?.when.has("timeout") === true || failoverWhen?.has("timeout") === true ? "timeout" : "connect";
+}
+
+/** `retry-after-ms`, else `retry-after` in seconds or as a date (RFC 9110 section 10.2.3). `nowMs`: epoch. */
+export function retryAfterMs(headers: ReadonlyMap<string, string>, nowMs: number): number | undefined {
+  const exact = headers.get("retry-after-ms");
+  if (exact !== undefined && /^\d+(\.\d+)?$/.test(exact)) return Number(exact);
+  const value = headers.get("retry-after");
+  if (value === undefined) return undefined;
+  if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1_000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+}

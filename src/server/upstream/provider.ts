@@ -1,0 +1,131 @@
+/** A provider compiled for the request path: everything a lookup can answer is answered here, once a configuration. */
+import { parseDuration } from "../../base/index.ts";
+import { type CatalogProvider, type Channel, compileJoin, type Dialect } from "../core/catalog/index.ts";
+import type { ProviderConfig } from "../core/config/index.ts";
+import type { ObjectEdits } from "../core/dialects/index.ts";
+import { CREDENTIAL_HEADERS, keyHeaders } from "../credentials/index.ts";
+
+export type Trigger = "connect" | "5xx" | "429" | "timeout";
+
+export interface RetryPolicy {
+  /** Repetitions after the first try, 1 to 5. */
+  readonly attempts: number;
+  readonly when: ReadonlySet<Trigger>;
+  readonly backoffMs: number;
+  readonly maxBackoffMs: number;
+  /** A 429 that asks for a longer wait is not waited for. */
+  readonly retryAfterCapMs: number;
+}
+
+export interface UpstreamChannel {
+  readonly id: string;
+  readonly dialect: Dialect;
+  /** `scheme://host[:port]`. */
+  readonly origin: string;
+  /** Incoming path, without its query, to the path at the origin. */
+  readonly pathOf: (incomingPath: string) => string;
+  readonly caps: ReadonlySet<string> | undefined;
+  /** Undefined: serves every model. */
+  readonly servesModel: ((model: string) => boolean) | undefined;
+  /** Header pairs that present our credential; empty when the client's own is forwarded. */
+  readonly credential: readonly string[];
+}
+
+export interface Provider {
+  readonly name: string;
+  readonly channels: readonly UpstreamChannel[];
+  /** What clients ask for, to what the provider is sent. */
+  readonly aliases: ReadonlyMap<string, string>;
+  /** Undefined when the catalog changes nothing of the body. */
+  readonly bodyEdits: ObjectEdits | undefined;
+  /** Lower-case names of request headers that do not go upstream. */
+  readonly droppedHeaders: ReadonlySet<string>;
+  /** Header pairs added to each request. */
+  readonly addedHeaders: readonly string[];
+  /** Ask a streamed compat answer to report usage, and take the extra chunk out again. */
+  readonly asksStreamUsage: boolean;
+  readonly firstByteTimeoutMs: number | undefined;
+  readonly retry: RetryPolicy | undefined;
+  readonly failover: { readonly to: readonly string[]; readonly when: ReadonlySet<Trigger> } | undefined;
+}
+
+const DEFAULT_WHEN: readonly Trigger[] = ["connect", "5xx", "429"];
+
+/**
+ * Connection-level headers (RFC 9110 section 7.6.1) and those that the dialling side writes itself. `expect` was
+ * answered by our own server already.
+ */
+const NEVER_FORWARDED: readonly string[] = [
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "host",
+  "content-length",
+  "expect",
+];
+
+/** `key`: the resolved credential, undefined when the client's own is forwarded. */
+export function compileProvider(facts: CatalogProvider, config: ProviderConfig, key: string | undefined): Provider {
+  const added = [...facts.setRequestHeaders];
+  const hasBodyEdits =
+    facts.setRequestFields.size + facts.removeRequestFields.length + facts.renameRequestFields.size > 0;
+  return {
+    name: config.name ?? facts.name,
+    channels: facts.channels.map((channel) => compileChannel(channel, key)),
+    aliases: new Map(Object.entries(config.model_aliases ?? {})),
+    bodyEdits: hasBodyEdits
+      ? {
+          set: facts.setRequestFields,
+          remove: new Set(facts.removeRequestFields),
+          rename: facts.renameRequestFields,
+        }
+      : undefined,
+    droppedHeaders: new Set([
+      ...NEVER_FORWARDED,
+      ...(key === undefined ? [] : CREDENTIAL_HEADERS),
+      ...facts.removeRequestHeaders.map((name) => name.toLowerCase()),
+      ...added.map(([name]) => name.toLowerCase()),
+    ]),
+    addedHeaders: added.flat(),
+    asksStreamUsage: config.stream_usage ?? false,
+    firstByteTimeoutMs: config.first_byte_timeout === undefined ? undefined : parseDuration(config.first_byte_timeout),
+    retry: compileRetry(config.retry),
+    failover: config.failover && { to: config.failover.to, when: new Set(config.failover.when ?? DEFAULT_WHEN) },
+  };
+}
+
+function compileChannel(channel: Channel, key: string | undefined): UpstreamChannel {
+  return {
+    id: channel.id,
+    dialect: channel.dialect,
+    origin: new URL(channel.baseUrl).origin,
+    pathOf: compileJoin(channel),
+    caps: channel.caps,
+    servesModel: channel.models.length === 0 ? undefined : matcher(channel.models),
+    credential: key === undefined ? [] : keyHeaders(channel.keyHeader, key),
+  };
+}
+
+function compileRetry(retry: ProviderConfig["retry"]): RetryPolicy | undefined {
+  if (retry === undefined) return undefined;
+  return {
+    attempts: retry.attempts,
+    when: new Set(retry.when ?? DEFAULT_WHEN),
+    backoffMs: parseDuration(retry.backoff ?? "200ms") ?? 200,
+    maxBackoffMs: parseDuration(retry.max_backoff ?? "2s") ?? 2_000,
+    retryAfterCapMs: parseDuration(retry.retry_after_cap ?? "5s") ?? 5_000,
+  };
+}
+
+/** Exact names and trailing-`*` prefixes. */
+export function matcher(patterns: readonly string[]): (model: string) => boolean {
+  const exact = new Set(patterns.filter((pattern) => !pattern.endsWith("*")));
+  const prefixes = patterns.filter((pattern) => pattern.endsWith("*")).map((pattern) => pattern.slice(0, -1));
+  return (model) => exact.has(model) || prefixes.some((prefix) => model.startsWith(prefix));
+}

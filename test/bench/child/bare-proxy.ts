@@ -1,0 +1,57 @@
+/**
+ * The yardstick: the least that a proxy on Node can do. node:http in front, undici `dispatch` behind, the body collected
+ * and sent on, the answer piped back; no parsing, no routing, no metrics, no limits. Every ratio of the bench is to this.
+ *
+ * Usage: bare-proxy UPSTREAM_PORT
+ */
+
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import { Agent, type Dispatcher } from "undici";
+import { listenAndReport } from "./channel.ts";
+
+/** Fields that speak of one connection (RFC 9110 section 7.6.1), and the two that the client of undici writes itself. */
+const NOT_FORWARDED = new Set(["connection", "keep-alive", "transfer-encoding", "host", "content-length"]);
+
+const origin = `http://127.0.0.1:${process.argv[2]}`;
+const agent = new Agent();
+
+const server = createServer((request, response) => {
+  const pieces: Buffer[] = [];
+  request.on("data", (piece: Buffer) => pieces.push(piece));
+  request.on("end", () => forward(request, response, pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)));
+});
+
+listenAndReport(server);
+
+function forward(request: IncomingMessage, response: ServerResponse, body: Buffer | undefined): void {
+  const sent: IncomingHttpHeaders = {};
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (!NOT_FORWARDED.has(name)) sent[name] = value;
+  }
+  let controller: Dispatcher.DispatchController | undefined;
+  response.on("close", () => {
+    if (!response.writableFinished) controller?.abort(new Error("the client left"));
+  });
+  response.on("drain", () => controller?.resume());
+  agent.dispatch(
+    { origin, path: request.url ?? "/", method: "POST", headers: sent, body: body ?? null },
+    {
+      onRequestStart(started) {
+        controller = started;
+      },
+      onResponseStart(_controller, status, headers) {
+        for (const name of ["connection", "keep-alive", "transfer-encoding"]) delete headers[name];
+        response.writeHead(status, headers);
+      },
+      onResponseData(started, piece) {
+        if (!response.write(piece)) started.pause();
+      },
+      onResponseEnd() {
+        response.end();
+      },
+      onResponseError() {
+        response.destroy();
+      },
+    },
+  );
+}

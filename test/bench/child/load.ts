@@ -1,0 +1,111 @@
+/**
+ * The load generator, a process of its own: a closed loop over raw keep-alive sockets. Each connection sends prebuilt
+ * bytes, waits for the whole answer, and sends again until the count is used up. It does one job at a time, asked for
+ * over the channel, and answers with rates and latencies (microseconds, whole answers). Any answer but 200 is a failure.
+ */
+
+import { connect, type Socket } from "node:net";
+import { percentile } from "../statistics.ts";
+import { endWithParent } from "./channel.ts";
+import { buildRequest, type RequestShape } from "./requests.ts";
+import { createResponseReader } from "./response-reader.ts";
+
+export interface LoadJob {
+  readonly port: number;
+  readonly shape: RequestShape;
+  readonly connections: number;
+  readonly requests: number;
+}
+
+export type LoadResult =
+  | {
+      readonly kind: "done";
+      readonly seconds: number;
+      readonly failures: number;
+      readonly perSecond: number;
+      readonly p50Us: number;
+      readonly p99Us: number;
+    }
+  | { readonly kind: "broken"; readonly reason: string };
+
+/** A job that takes longer is stuck: the largest of the bench needs a tenth of it. */
+const JOB_TIMEOUT_MS = 180_000;
+
+endWithParent();
+process.on("message", (job: LoadJob) => {
+  void run(job).then((result) => process.send?.(result));
+});
+
+async function run(job: LoadJob): Promise<LoadResult> {
+  const sockets = new Set<Socket>();
+  const timer = setTimeout(() => closeAll(new Error("the load did not finish in time")), JOB_TIMEOUT_MS);
+  const closeAll = (reason?: Error): void => {
+    for (const socket of sockets) socket.destroy(reason);
+  };
+  try {
+    return await drive(job, sockets);
+  } catch (error) {
+    return { kind: "broken", reason: error instanceof Error ? error.message : String(error) };
+  } finally {
+    clearTimeout(timer);
+    closeAll();
+  }
+}
+
+async function drive(job: LoadJob, sockets: Set<Socket>): Promise<LoadResult> {
+  const bytes = buildRequest(job.shape, job.port);
+  const latenciesUs = new Float64Array(job.requests);
+  let sent = 0;
+  let done = 0;
+  let failures = 0;
+  await Promise.all(Array.from({ length: job.connections }, () => openSocket(job.port, sockets)));
+  const startedAt = performance.now();
+
+  await Promise.all(
+    [...sockets].map(
+      (socket) =>
+        new Promise<void>((resolve, reject) => {
+          let sentAt = 0;
+          const send = (): void => {
+            if (sent >= job.requests) {
+              resolve();
+              return;
+            }
+            sent += 1;
+            sentAt = performance.now();
+            socket.write(bytes);
+          };
+          const reader = createResponseReader((status) => {
+            latenciesUs[done] = (performance.now() - sentAt) * 1e3;
+            done += 1;
+            if (status !== 200) failures += 1;
+            send();
+          });
+          socket.on("data", (piece: Buffer) => {
+            try {
+              reader.push(piece);
+            } catch (error) {
+              reject(error);
+            }
+          });
+          socket.on("error", reject);
+          socket.on("close", () => reject(new Error("the server closed a connection that was in use")));
+          send();
+        }),
+    ),
+  );
+
+  const seconds = (performance.now() - startedAt) / 1e3;
+  const perSecond = job.requests / seconds;
+  const p50Us = percentile(latenciesUs, 0.5);
+  return { kind: "done", seconds, failures, perSecond, p50Us, p99Us: percentile(latenciesUs, 0.99) };
+}
+
+function openSocket(port: number, sockets: Set<Socket>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+    sockets.add(socket);
+    socket.once("connect", resolve);
+    socket.once("error", reject);
+  });
+}

@@ -1,0 +1,49 @@
+/** The command line of the bench. */
+
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+export interface BenchOptions {
+  /** A tenth of the load: for trying the bench, not for judging the gateway. */
+  readonly isQuick: boolean;
+  readonly only: readonly string[];
+  readonly hasProfile: boolean;
+  readonly isStrict: boolean;
+  readonly rounds: number;
+  /** The launcher of the gateway that is measured. */
+  readonly gateway: string;
+}
+
+export const USAGE = `npm run bench -- [--quick] [--only NAME]... [--rounds N] [--profile] [--strict] [--gateway FILE]
+
+  --quick         a tenth of the load and three rounds
+  --only NAME     this scenario alone; may be given more than once
+  --rounds N      rounds per scenario (default 5)
+  --profile       profiles the gateway under each scenario and prints where its time goes
+  --strict        exit status 1 when a target is missed
+  --gateway FILE  the launcher to measure (default bin/gateway)
+`;
+
+export function parseBenchOptions(argv: readonly string[]): BenchOptions {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      quick: { type: "boolean", default: false },
+      only: { type: "string", multiple: true, default: [] },
+      rounds: { type: "string" },
+      profile: { type: "boolean", default: false },
+      strict: { type: "boolean", default: false },
+      gateway: { type: "string", default: fileURLToPath(new URL("../../bin/gateway", import.meta.url)) },
+    },
+  });
+  const rounds = Number(values.rounds ?? (values.quick ? 3 : 5));
+  if (!Number.isInteger(rounds) || rounds < 1 || rounds > 100) throw new Error("--rounds takes a number from 1 to 100");
+  return {
+    isQuick: values.quick,
+    only: values.only,
+    hasProfile: values.profile,
+    isStrict: values.strict,
+    rounds,
+    gateway: values.gateway,
+  };
+}

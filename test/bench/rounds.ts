@@ -1,0 +1,100 @@
+/**
+ * One load scenario, measured in rounds: bare proxy, nginx, gateway, and then the other way round. Neighbours on the machine then disturb
+ * all of them alike; a ratio is taken within a round, and the median of the rounds is what is reported.
+ *
+ * CPU time is read around a closed loop on many connections. Added latency is taken on one connection, where no request
+ * waits for another: the answer time through the contender less the answer time of the upstream asked directly.
+ */
+
+import type { LoadJob, LoadResult } from "./child/load.ts";
+import type { Piece } from "./parts/children.ts";
+import { cpuMicros, residentBytes } from "./parts/process-usage.ts";
+import type { LoadScenario } from "./scenarios.ts";
+import { type Summary, summarize } from "./statistics.ts";
+
+export type Ask = (job: LoadJob) => Promise<LoadResult>;
+
+export interface Contender {
+  readonly name: "bare" | "nginx" | "gateway";
+  readonly server: Piece;
+}
+
+export interface Measured {
+  /** Requests a round at full load. */
+  readonly requests: number;
+  readonly name: Contender["name"];
+  readonly cpuUs: Summary;
+  /** CPU time per request over that of the bare proxy in the same round. */
+  readonly ratio: Summary;
+  readonly perSecond: Summary;
+  readonly addedP50Us: Summary;
+  readonly addedP99Us: Summary;
+  readonly rssMib: number;
+}
+
+interface Sample {
+  readonly cpuUs: number;
+  readonly perSecond: number;
+  readonly addedP50Us: number;
+  readonly addedP99Us: number;
+}
+
+export interface RoundsOptions {
+  readonly scenario: LoadScenario;
+  readonly upstreamPort: number;
+  readonly contenders: readonly Contender[];
+  readonly rounds: number;
+  /** Share of the scenario's load: 1, or 0.1 for a quick look. */
+  readonly scale: number;
+}
+
+export async function runRounds(options: RoundsOptions, ask: Ask): Promise<readonly Measured[]> {
+  const { scenario, contenders } = options;
+  const scaled = (requests: number): number => Math.max(scenario.connections, Math.round(requests * options.scale));
+  const full = { shape: scenario.shape, connections: scenario.connections, requests: scaled(scenario.requests) };
+  const alone = { shape: scenario.shape, connections: 1, requests: scaled(scenario.latencyRequests) };
+  const samples = contenders.map((): Sample[] => []);
+
+  for (const { server } of contenders) await load(ask, { ...full, port: server.port });
+  for (let round = 0; round < options.rounds; round += 1) {
+    const direct = await load(ask, { ...alone, port: options.upstreamPort });
+    // The other way round every second time, so that no contender always follows the same one.
+    const order = [...contenders.entries()];
+    for (const [index, { server }] of round % 2 === 0 ? order : order.reverse()) {
+      const before = cpuMicros(server.pid);
+      const loaded = await load(ask, { ...full, port: server.port });
+      const cpuUs = (cpuMicros(server.pid) - before) / full.requests;
+      const through = await load(ask, { ...alone, port: server.port });
+      const addedP50Us = through.p50Us - direct.p50Us;
+      samples[index]?.push({
+        cpuUs,
+        perSecond: loaded.perSecond,
+        addedP50Us,
+        addedP99Us: through.p99Us - direct.p99Us,
+      });
+    }
+  }
+
+  const bare = samples[contenders.findIndex(({ name }) => name === "bare")] ?? [];
+  return contenders.map(({ name, server }, index) => {
+    const own = samples[index] ?? [];
+    return {
+      requests: full.requests,
+      name,
+      cpuUs: summarize(own.map((sample) => sample.cpuUs)),
+      ratio: summarize(own.map((sample, round) => sample.cpuUs / (bare[round]?.cpuUs ?? Number.NaN))),
+      perSecond: summarize(own.map((sample) => sample.perSecond)),
+      addedP50Us: summarize(own.map((sample) => sample.addedP50Us)),
+      addedP99Us: summarize(own.map((sample) => sample.addedP99Us)),
+      rssMib: residentBytes(server.pid) / 2 ** 20,
+    };
+  });
+}
+
+/** A job whose every answer was 200; a figure over failures would be worth nothing. */
+export async function load(ask: Ask, job: LoadJob): Promise<Extract<LoadResult, { kind: "done" }>> {
+  const result = await ask(job);
+  if (result.kind === "broken") throw new Error(`load: ${result.reason}`);
+  if (result.failures > 0) throw new Error(`load: ${result.failures} of ${job.requests} answers were not 200`);
+  return result;
+}

@@ -1,0 +1,87 @@
+/**
+ * What is measured, as data. A load scenario puts the same load on the bare proxy, on nginx and on the gateway in turn;
+ * its target is the ratio of CPU time per request, gateway to bare proxy.
+ */
+
+import type { RequestShape } from "./child/requests.ts";
+import { CONFIG_ALIAS, CONFIG_MODEL, type GatewayMode } from "./parts/gateway.ts";
+
+export interface LoadScenario {
+  readonly name: string;
+  readonly about: string;
+  readonly mode: GatewayMode;
+  readonly shape: RequestShape;
+  readonly connections: number;
+  /** Requests a round and contender, chosen so that each takes one to two seconds. */
+  readonly requests: number;
+  /** Requests on one connection alone, from which added latency is read. */
+  readonly latencyRequests: number;
+  /** Most that gateway over bare proxy may be; undefined is reported and not judged. */
+  readonly maxRatio: number | undefined;
+}
+
+const unary = { connections: 32, requests: 25_000, latencyRequests: 4_000 };
+const large = { connections: 8, requests: 800, latencyRequests: 200 };
+
+export const LOAD_SCENARIOS: readonly LoadScenario[] = [
+  {
+    ...unary,
+    name: "unary",
+    about: "1 KB chat, flag mode",
+    mode: "flag",
+    shape: { kind: "unary", model: "bench-model" },
+    maxRatio: 1.25,
+  },
+  {
+    ...unary,
+    name: "config",
+    about: "1 KB chat, config mode, 20 providers, 50 aliases, metrics",
+    mode: "config",
+    shape: { kind: "unary", model: CONFIG_MODEL },
+    maxRatio: 1.35,
+  },
+  {
+    ...unary,
+    name: "alias",
+    about: "the same with an aliased model (body rewritten)",
+    mode: "config",
+    shape: { kind: "unary", model: CONFIG_ALIAS },
+    maxRatio: undefined,
+  },
+  {
+    name: "stream",
+    about: "100 chunks, flag mode",
+    mode: "flag",
+    shape: { kind: "stream", model: "bench-model" },
+    connections: 16,
+    requests: 800,
+    latencyRequests: 100,
+    maxRatio: 1.3,
+  },
+  {
+    ...large,
+    name: "large-request",
+    about: "1 MiB request body, flag mode",
+    mode: "flag",
+    shape: { kind: "large-request", model: "bench-model" },
+    maxRatio: 1.2,
+  },
+  {
+    ...large,
+    name: "large-answer",
+    about: "1 MiB answer, flag mode",
+    mode: "flag",
+    shape: { kind: "large-answer", model: "bench-model" },
+    maxRatio: 1.2,
+  },
+];
+
+export const MAX_VERSION_RATIO = 2.0;
+export const MAX_READY_MS = 1_000;
+export const RSS_REQUESTS = 300_000;
+export const RSS_SAMPLE_EVERY = 50_000;
+export const MAX_RSS_MIB = 130;
+/** Flat: over the last 200,000 requests memory may grow this much, 52 bytes a request; a heap that breathes does. */
+export const MAX_RSS_GROWTH_MIB = 10;
+
+export const OTHER_SCENARIOS = ["version", "ready", "rss"] as const;

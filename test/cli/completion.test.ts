@@ -1,0 +1,70 @@
+/** Completion as a shell answers it; shells that are not installed are skipped. */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import { execute } from "../../src/cli/main.ts";
+import { SHELLS, VERBS } from "../../src/cli/verbs.ts";
+import { bufferIo } from "./buffers.ts";
+
+async function script(shell: string): Promise<string> {
+  const io = bufferIo();
+  assert.equal(await execute(["completion", shell], io), 0);
+  return io.out();
+}
+
+function isMissing(shell: string): string | false {
+  return spawnSync(shell, ["-c", ":"]).status === 0 ? false : `${shell} is not installed`;
+}
+
+/** What bash offers for the last word of `line`, which may be empty. */
+async function bashOffers(line: string): Promise<readonly string[]> {
+  const words = line.split(" ");
+  const program = `${await script("bash")}
+COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")})
+COMP_CWORD=${words.length - 1}
+_gateway
+printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const { status, stdout, stderr } = spawnSync("bash", ["--norc", "-c", program], { cwd: "test", encoding: "utf8" });
+  assert.equal(stderr, "");
+  assert.equal(status, 0);
+  return stdout.split("\n").filter((word) => word !== "");
+}
+
+const BASH: readonly (readonly [line: string, offered: readonly string[]])[] = [
+  ["gateway ", VERBS.map(({ name }) => name)],
+  ["gateway ch", ["check"]],
+  ["gateway -dia", ["-dialect"]],
+  ["gateway -dialect ", ["compat", "messages"]],
+  ["gateway --dialect m", ["messages"]],
+  ["gateway -listen ", []],
+  ["gateway -listen :1 -conf", ["-config", "-config-schema"]],
+  ["gateway check ", ["-config", "-timeout", "-offline", "-help"]],
+  ["gateway check -t", ["-timeout"]],
+  ["gateway check -config run.m", ["run.mjs"]],
+  ["gateway check -config data/cli/help-ch", ["data/cli/help-check.txt"]],
+  ["gateway completion ", ["bash", "zsh", "fish"]],
+  ["gateway completion z", ["zsh"]],
+  ["gateway help si", ["simulate"]],
+];
+
+for (const [line, offered] of BASH) {
+  test(`bash completes '${line}'`, { skip: isMissing("bash") }, async () => {
+    assert.deepEqual(await bashOffers(line), offered);
+  });
+}
+
+for (const shell of SHELLS) {
+  test(`${shell} accepts its script`, { skip: isMissing(shell) }, async () => {
+    const { status, stderr } = spawnSync(shell, ["-n"], { input: await script(shell), encoding: "utf8" });
+    assert.equal(stderr, "");
+    assert.equal(status, 0);
+  });
+
+  test(`the script of ${shell} knows every verb and its flags`, async () => {
+    const text = await script(shell);
+    for (const { name, flags } of VERBS) {
+      for (const word of [name, ...Object.keys(flags)]) assert.ok(text.includes(word), `${word} of ${name}`);
+    }
+  });
+}

@@ -1,0 +1,38 @@
+/** Help texts against golden files; `GATEWAY_REWRITE=1` rewrites them. Read the difference before keeping it. */
+
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { test } from "node:test";
+import { helpOf, overview, usage } from "../../src/cli/help.ts";
+import { DAEMON, NOT_YET, VERBS } from "../../src/cli/verbs.ts";
+
+function assertGolden(name: string, text: string): void {
+  const file = new URL(`../data/cli/${name}.txt`, import.meta.url);
+  if (process.env["GATEWAY_REWRITE"] === "1") writeFileSync(file, text);
+  assert.equal(text, readFileSync(file, "utf8"));
+}
+
+test("the overview lists verbs, what is missing, and the flags of the bare command", () => {
+  assertGolden("help", overview());
+  for (const { name, summary } of VERBS) assert.ok(overview().includes(`  ${name.padEnd(12)}${summary}\n`), name);
+  const oneLine = overview().replace(/\s+/g, " ");
+  assert.ok(oneLine.includes(`Not supported by this version: ${NOT_YET.join(", ")}.`));
+});
+
+for (const verb of VERBS) {
+  test(`the help of ${verb.name} is as recorded`, () => {
+    assertGolden(`help-${verb.name.replace(" ", "-")}`, helpOf(verb));
+  });
+}
+
+test("no line of help is wider than a terminal", () => {
+  const lines = [overview(), ...VERBS.map(helpOf)].join("").split("\n");
+  assert.deepEqual(
+    lines.filter((line) => line.length > 80 && !line.startsWith("Usage:")),
+    [],
+  );
+});
+
+test("a usage line shows what may be left out and what may be repeated", () => {
+  assert.match(usage(DAEMON), /^gateway \[-config PATH\] .*\[-alias CLIENT=UPSTREAM\]\.\.\. \[-config-schema\]$/);
+});

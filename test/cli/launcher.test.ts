@@ -1,0 +1,107 @@
+/** The launcher and the process around the verbs, as a shell sees them. Needs a build, which `npm test` makes. */
+
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { type TestContext, test } from "node:test";
+
+const bin = resolve("bin/gateway");
+const skip = existsSync("dist/cli/main.js") ? false : "not built";
+
+function gateway(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  return spawnSync(process.execPath, [bin, ...args], { encoding: "utf8", env: { ...process.env, ...env } });
+}
+
+/** A folder with the launcher in it and, as its program, `code`; gone after the test. Its name holds a space. */
+function launcherWith(t: TestContext, code: string | undefined): string {
+  const dir = mkdtempSync(join(tmpdir(), "gateway launcher "));
+  t.after(() => rmSync(dir, { recursive: true }));
+  mkdirSync(join(dir, "bin"));
+  cpSync(bin, join(dir, "bin", "gateway"));
+  writeFileSync(join(dir, "bin", "package.json"), '{ "type": "commonjs" }');
+  writeFileSync(join(dir, "package.json"), '{ "type": "module" }');
+  if (code !== undefined) {
+    mkdirSync(join(dir, "dist", "cli"), { recursive: true });
+    writeFileSync(join(dir, "dist", "cli", "main.js"), code);
+  }
+  return join(dir, "bin", "gateway");
+}
+
+test("the version line of a build names its commit and date, or that there is none", { skip }, () => {
+  const { status, stdout, stderr } = gateway(["version"]);
+  assert.equal(stderr, "");
+  assert.match(
+    stdout,
+    /^gateway \d+\.\d+\.\d+, commit (?:[0-9a-f]{12}(?:-dirty)?, \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|unknown, unknown), esbuild [\d.]+ on node [\d.]+, \w+\/\w+\n$/,
+  );
+  assert.equal(status, 0);
+});
+
+test("a usage error is status 2 of the process", { skip }, () => {
+  const { status, stdout } = gateway(["chekc"]);
+  assert.equal(stdout, "");
+  assert.equal(status, 2);
+});
+
+test("a reader that leaves early is no fault to speak of", { skip }, async () => {
+  const child = spawn(process.execPath, [bin, "help"], { stdio: ["ignore", "pipe", "pipe"] });
+  child.stdout.destroy();
+  let words = "";
+  child.stderr.on("data", (bytes) => {
+    words += String(bytes);
+  });
+  const status = await new Promise((done) => child.on("close", done));
+  assert.equal(words, "");
+  assert.equal(status, 0);
+});
+
+const PRINT_THREADS = "export const main = async () => { process.stdout.write(process.env.UV_THREADPOOL_SIZE); };";
+
+test("the thread pool has at least 16 threads, and more when more are asked for", (t) => {
+  const launcher = launcherWith(t, PRINT_THREADS);
+  const threads = (asked: string | undefined) => {
+    const env = { ...process.env, UV_THREADPOOL_SIZE: asked };
+    return spawnSync(process.execPath, [launcher], { encoding: "utf8", env }).stdout;
+  };
+  assert.equal(threads(undefined), "16");
+  assert.equal(threads("4"), "16");
+  assert.equal(threads("many"), "16");
+  assert.equal(threads("64"), "64");
+});
+
+test("the launcher works through a link and is given the arguments as they are", (t) => {
+  const launcher = launcherWith(
+    t,
+    "export const main = async (args) => { process.stdout.write(JSON.stringify(args)); };",
+  );
+  const link = `${launcher}-link`;
+  symlinkSync(launcher, link);
+  const { stdout } = spawnSync(process.execPath, [link, "-x", "a b", ""], { encoding: "utf8" });
+  assert.equal(stdout, '["-x","a b",""]');
+});
+
+test("without a build the launcher says how to get one", (t) => {
+  const { status, stderr } = spawnSync(process.execPath, [launcherWith(t, undefined)], { encoding: "utf8" });
+  assert.match(stderr, /^gateway: is not built: run `npm run build` in .+\n$/);
+  assert.equal(status, 1);
+});
+
+test("a program that cannot be loaded is a failure with its cause", (t) => {
+  const launcher = launcherWith(t, 'import "./absent.js";');
+  const { status, stderr } = spawnSync(process.execPath, [launcher], { encoding: "utf8" });
+  assert.match(stderr, /^gateway: did not start: .*absent\.js/);
+  assert.equal(status, 1);
+});
+
+test("an old Node is refused by name, at the version that package.json asks for", (t) => {
+  const launcher = launcherWith(t, PRINT_THREADS);
+  const old = join(launcher, "..", "old.cjs");
+  writeFileSync(old, 'Object.defineProperty(process, "versions", { value: { node: "20.18.3" } });');
+  const { status, stderr } = spawnSync(process.execPath, ["-r", old, launcher], { encoding: "utf8" });
+  const { engines } = JSON.parse(readFileSync("package.json", "utf8"));
+  const [, needed = ""] = /^gateway: needs Node\.js ([\d.]+) or later, and this is v[\d.]+\n$/.exec(stderr) ?? [];
+  assert.equal(engines.node, `>=${needed}.0`);
+  assert.equal(status, 1);
+});

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Interrupted } from "../../src/cli/io.ts";
+import { execute } from "../../src/cli/main.ts";
+import { DAEMON, findVerb, NOT_YET, VERBS } from "../../src/cli/verbs.ts";
+import { bufferIo } from "./buffers.ts";
+
+/** A command line that is refused, and the first line on stderr. */
+const USAGE: readonly (readonly [args: readonly string[], message: string])[] = [
+  [["chekc"], "gateway: unknown verb 'chekc' (did you mean 'check'?)"],
+  [["zzz"], "gateway: unknown verb 'zzz'"],
+  [["admin", "/keys"], "gateway: 'admin' is not supported by this version"],
+  [["cluster", "prune", "-keep", "a"], "gateway: 'cluster prune' is not supported by this version"],
+  [["cluster"], "gateway: 'cluster' is not supported by this version"],
+  [["pack", "list"], "gateway: 'pack' is not supported by this version"],
+  [["-openapi"], "gateway: '-openapi' is not supported by this version"],
+  [["-test-rules", "x"], "gateway: '-test-rules' is not supported by this version"],
+  [["-lisen", ":1"], "gateway: unknown flag '-lisen' (did you mean '-listen'?)"],
+  [["-listen", ":1", "check"], "gateway: takes no arguments"],
+  [["check"], "gateway check: flag '-config' is required"],
+  [["check", "-config", "a", "b"], "gateway check: takes no arguments"],
+  [["version", "x", "-offline"], "gateway version: takes no arguments; flags come before arguments"],
+  [["completion"], "gateway completion: missing argument: bash|zsh|fish"],
+  [["completion", "bash", "zsh"], "gateway completion: too many arguments, takes bash|zsh|fish"],
+  [["completion", "tcsh"], "gateway completion: no completion for 'tcsh', only for bash, zsh, fish"],
+  [["help", "chekc"], "gateway help: unknown verb 'chekc' (did you mean 'check'?)"],
+  [["help", "login"], "gateway help: 'login' is not supported by this version"],
+  [["help", "check", "dev"], "gateway help: unknown verb 'check dev'"],
+];
+
+for (const [args, message] of USAGE) {
+  test(`'gateway ${args.join(" ")}' is a usage error`, async () => {
+    const io = bufferIo();
+    assert.equal(await execute(args, io), 2);
+    assert.equal(io.err().split("\n")[0], message);
+    assert.match(io.err(), /\nRun 'gateway help[a-z ]*' for usage\.\n$/);
+    assert.equal(io.out(), "");
+  });
+}
+
+test("help goes to stdout and is no failure, however it is asked for", async () => {
+  const asked = [["help"], ["-h"], ["-help"], ["--help"]];
+  const answers = await Promise.all(
+    asked.map(async (args) => {
+      const io = bufferIo();
+      assert.equal(await execute(args, io), 0);
+      assert.equal(io.err(), "");
+      return io.out();
+    }),
+  );
+  assert.match(answers[0] ?? "", /^Usage: gateway \[FLAGS\]$/m);
+  assert.equal(new Set(answers).size, 1);
+});
+
+test("every verb explains itself by -help and by the help verb alike", async () => {
+  for (const { name } of VERBS) {
+    const byFlag = bufferIo();
+    const byVerb = bufferIo();
+    assert.equal(await execute([...name.split(" "), "-help"], byFlag), 0);
+    assert.equal(await execute(["help", ...name.split(" ")], byVerb), 0);
+    assert.match(byFlag.out(), new RegExp(`^Usage: gateway ${name}`, "m"));
+    assert.equal(byFlag.out(), byVerb.out());
+  }
+});
+
+test("a verb's words are taken off before its flags, and flags alone are the daemon's", () => {
+  assert.equal(findVerb(["check", "-offline"]).verb.name, "check");
+  assert.deepEqual(findVerb(["check", "-offline"]).rest, ["-offline"]);
+  assert.equal(findVerb([]).verb, DAEMON);
+  assert.equal(findVerb(["-config", "check"]).verb, DAEMON);
+});
+
+test("no verb is both there and not supported", () => {
+  assert.deepEqual(
+    VERBS.filter(({ name }) => NOT_YET.includes(name)),
+    [],
+  );
+});
+
+test("what a verb throws becomes a status and a line, and a stack only when debugging", async () => {
+  const broken = { write: () => assert.fail("the disk is on fire") };
+  const silent = bufferIo();
+  const loud = bufferIo({ env: { GATEWAY_LOG: "debug" } });
+  for (const io of [silent, loud]) {
+    io.stdout.write = broken.write;
+    assert.equal(await execute(["version"], io), 1);
+  }
+  assert.equal(silent.err(), "gateway version: the disk is on fire\n");
+  assert.match(loud.err(), /^gateway version: the disk is on fire\nAssertionError.*\n {4}at /);
+});
+
+test("a verb that was interrupted says nothing and is status 130; one whose reader left, 1", async () => {
+  for (const [by, status] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 130],
+    ["closed stdout", 1],
+  ] as const) {
+    const io = bufferIo({ signal: AbortSignal.abort(new Interrupted(by)) });
+    io.stdout.write = () => assert.fail("cut short");
+    assert.equal(await execute(["version"], io), status);
+    assert.equal(io.err(), "");
+  }
+});

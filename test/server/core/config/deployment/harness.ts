@@ -1,0 +1,34 @@
+/** What the tests of this folder share: a document with its defaults, and the checks' problems as plain lines. */
+
+import type { Deployment, ProviderConfig } from "../../../../../src/server/core/config/deployment/index.ts";
+import { deploymentChecks } from "../../../../../src/server/core/config/deployment/index.ts";
+import { formatPath, type ProblemAt } from "../../../../../src/server/core/config/problem.ts";
+
+export const problemAt: ProblemAt = (path, message, severity = "error") => ({
+  severity,
+  file: "deployment.yaml",
+  line: 1,
+  column: 1,
+  path: formatPath(path),
+  message,
+});
+
+export function documentOf(sections: Partial<Deployment>): Deployment {
+  return {
+    max_body_bytes: 0,
+    credentials: [],
+    catalog_overlays: [],
+    providers: [],
+    on_fidelity_loss: "reject",
+    ...sections,
+  };
+}
+
+export const providersOf = (...providers: readonly ProviderConfig[]): Deployment => documentOf({ providers });
+
+/** `path: message`, with `warning` before it where it is one. */
+export function problemsOf(document: Deployment): readonly string[] {
+  return deploymentChecks(document, problemAt).map(
+    ({ severity, path, message }) => `${severity === "warning" ? "warning " : ""}${path}: ${message}`,
+  );
+}

@@ -1,0 +1,93 @@
+/** Rules that a file keeps by itself: its name, its length, and what must not stand in it. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { filesUnder, read, sourceFile } from "./source.ts";
+
+const MAX_LINES = 400;
+
+const files = filesUnder("");
+const code = files.filter((path) => /^(?:src|test|bin)\/.*\.(?:tsx?|mjs|cjs)$/.test(path));
+const typed = code.filter((path) => /\.tsx?$/.test(path)).map((path) => sourceFile(path));
+/** What people read; recorded data, pictures and the lock file are not. */
+const prose = files.filter(
+  (path) =>
+    code.includes(path) ||
+    (/\.(?:md|json|ya?ml|proto|txt)$|^\.ci\/|^bin\/|^\.npmrc$/.test(path) && !path.startsWith("test/data/")),
+);
+
+/** Lines of `paths` that match, as `path:line`. */
+function linesWith(pattern: RegExp, paths: readonly string[]): readonly string[] {
+  return paths.flatMap((path) =>
+    read(path)
+      .split("\n")
+      .flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}`] : [])),
+  );
+}
+
+test("there are files to look at", () => {
+  assert.ok(typed.length >= 20, `${typed.length} modules`);
+  assert.ok(prose.includes("package.json"));
+});
+
+test("no module is longer than the limit", () => {
+  const long = code
+    .map((path) => ({ path, lines: read(path).trimEnd().split("\n").length }))
+    .filter(({ lines }) => lines > MAX_LINES)
+    .map(({ path, lines }) => `${path} has ${lines} lines`);
+  assert.deepEqual(long, []);
+});
+
+test("files and folders of code are named in kebab case", () => {
+  const kebab = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z0-9]+)*$/;
+  assert.deepEqual(
+    code.filter((path) => !path.split("/").every((part) => kebab.test(part))),
+    [],
+  );
+});
+
+test("the type checker and the linter are nowhere told to look away", () => {
+  // In parts, so that this file does not contain what it looks for.
+  const pragma = new RegExp(
+    ["@ts-" + "(?:ignore|expect-error|nocheck)", "biome" + "-ignore", "eslint" + "-disable"].join("|"),
+  );
+  assert.deepEqual(linesWith(pragma, code), []);
+});
+
+test("nothing is of the type that switches checking off", () => {
+  const any = /[:<|&,(]\s*any\s*(?=[[\]>;,)=|&{\n])|\bas\s+any\b/;
+  assert.deepEqual(
+    typed.filter(({ code: text }) => any.test(text)).map(({ path }) => path),
+    [],
+  );
+});
+
+test("nothing is left to be done later", () => {
+  const later = new RegExp(`\\b(?:${["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"].join("|")})\\b`);
+  assert.deepEqual(linesWith(later, prose), []);
+});
+
+test("no file names a path of somebody's machine", () => {
+  const path = new RegExp(
+    `(?<![\\w.~-])/(?:${["wo" + "rk/(?:main|shared)", "ho" + "me/\\w", "Us" + "ers/\\w", "ro" + "ot/"].join("|")})`,
+  );
+  assert.deepEqual(linesWith(path, prose), []);
+});
+
+test("the lock file names no host to fetch from but the public registry", () => {
+  const hosts = [...read("package-lock.json").matchAll(/"resolved":\s*"([^"]+)"/g)].map(([, url = ""]) => url);
+  const registry = "https://registry." + "npmjs.org/";
+  assert.deepEqual(
+    hosts.filter((url) => !url.startsWith(registry)),
+    [],
+  );
+});
+
+test("the process is ended in one place", () => {
+  const exit = /(?<![\w$.])process\.(?:exit|abort|kill|reallyExit)\b/;
+  const places = typed.filter(({ path, code: text }) => path.startsWith("src/") && exit.test(text));
+  assert.deepEqual(
+    places.map(({ path }) => path),
+    ["src/cli/main.ts"],
+  );
+});

@@ -1,0 +1,182 @@
+/** The architecture's import table, held by every file under src/. */
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { test } from "node:test";
+import { filesUnder, type Import, type SourceFile, sourceFile, unitOf } from "./source.ts";
+import { LAZY_ONLY, MAY_IMPORT, TYPES_ONLY } from "./table.ts";
+
+const sources = filesUnder("src")
+  .filter((path) => /\.tsx?$/.test(path))
+  .map((path) => sourceFile(path));
+
+interface Edge {
+  readonly from: SourceFile;
+  readonly to: string;
+  readonly via: Import;
+}
+
+const edges: readonly Edge[] = sources.flatMap((from) =>
+  from.imports.flatMap((via) => (via.target === undefined ? [] : [{ from, to: via.target, via }])),
+);
+
+/** Imports that leave their unit. */
+const crossings = edges.flatMap((edge) => {
+  const from = unitOf(edge.from.path);
+  const to = unitOf(edge.to);
+  return from === undefined || to === undefined || from === to ? [] : [{ ...edge, units: { from, to } }];
+});
+
+test("there are modules and imports to look at", () => {
+  assert.ok(sources.length >= 10, `${sources.length} modules`);
+  assert.ok(edges.length >= 10, `${edges.length} imports`);
+});
+
+test("the reader of imports knows every form of them", () => {
+  const text = `
+import { a, type B } from "./one.ts";
+import type { C } from "../two/index.ts";
+export * from "./three.ts";
+import {
+  type D,
+  type E as F,
+} from "./four.ts";
+import "./five.ts";
+// import { no } from "./comment.ts";
+const lazy = () => import("./six.ts");
+let typed: import("./seven.ts").Seven;
+import fs from "node:fs";
+`;
+  assert.deepEqual(
+    sourceFile("src/base/x.ts", text).imports.map(({ target, kind, names }) => [target, kind, ...names]),
+    [
+      ["src/base/one.ts", "value", "a", "B"],
+      ["src/two/index.ts", "type", "C"],
+      ["src/base/three.ts", "value"],
+      ["src/base/four.ts", "type", "D", "E"],
+      ["src/base/five.ts", "value"],
+      [undefined, "value"],
+      ["src/base/six.ts", "lazy"],
+      ["src/base/seven.ts", "type"],
+    ],
+  );
+});
+
+test("every module lies in a folder of the table", () => {
+  const strays = sources.filter(({ path }) => unitOf(path) === undefined).map(({ path }) => path);
+  assert.deepEqual(strays, []);
+});
+
+test("every relative import names a file, with its extension", () => {
+  const missing = edges.filter(({ to }) => !existsSync(to)).map(({ from, to }) => `${from.path} imports ${to}`);
+  assert.deepEqual(missing, []);
+});
+
+test("a folder imports only what the table gives it", () => {
+  const breaches = crossings
+    .filter(({ units }) => units.to !== "base" && !MAY_IMPORT[units.from]?.includes(units.to))
+    .map(({ from, to }) => `${from.path} imports ${to}`);
+  assert.deepEqual(breaches, []);
+});
+
+test("a folder gives another only the types the table names, where it names some", () => {
+  const breaches = crossings
+    .filter(({ units, via }) =>
+      TYPES_ONLY.some(
+        ({ from, to, types }) =>
+          units.from === from &&
+          units.to === to &&
+          (via.kind !== "type" || via.names.length === 0 || !via.names.every((name) => types.includes(name))),
+      ),
+    )
+    .map(({ from, to }) => `${from.path} imports more than types of ${to}`);
+  assert.deepEqual(breaches, []);
+});
+
+test("what is costly to load is loaded lazily", () => {
+  const breaches = crossings
+    .filter(({ units, via }) =>
+      LAZY_ONLY.some(({ from, to }) => units.from === from && units.to === to && via.kind === "value"),
+    )
+    .map(({ from, to }) => `${from.path} imports ${to}`);
+  assert.deepEqual(breaches, []);
+});
+
+test("outsiders import a folder's index only", () => {
+  const breaches = crossings
+    .filter(({ to, units }) => to !== `src/${units.to}/index.ts`)
+    .map(({ from, to }) => `${from.path} imports ${to}`);
+  assert.deepEqual(breaches, []);
+});
+
+test("siblings do not import their own index", () => {
+  const breaches = edges
+    .filter(({ from, to }) => to === `src/${unitOf(from.path)}/index.ts`)
+    .map(({ from, to }) => `${from.path} imports ${to}`);
+  assert.deepEqual(breaches, []);
+});
+
+test("an index only re-exports", () => {
+  const reExport = /export\s+(?:type\s+)?(?:\*(?:\s+as\s+\w+)?|\{[^}]*\})\s+from\s+""\s*;/g;
+  const breaches = sources
+    .filter(({ path }) => path === `src/${unitOf(path)}/index.ts`)
+    .filter(({ code }) => code.replace(reExport, "").trim() !== "")
+    .map(({ path }) => path);
+  assert.deepEqual(breaches, []);
+});
+
+/**
+ * A circle within `graph`, as the walk around it; undefined when there is none.
+ */
+function circle(graph: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined {
+  const done = new Set<string>();
+  const walk = (node: string, path: readonly string[]): readonly string[] | undefined => {
+    if (path.includes(node)) return [...path.slice(path.indexOf(node)), node];
+    if (done.has(node)) return undefined;
+    for (const next of graph.get(node) ?? []) {
+      const found = walk(next, [...path, node]);
+      if (found !== undefined) return found;
+    }
+    done.add(node);
+    return undefined;
+  };
+  for (const node of graph.keys()) {
+    const found = walk(node, []);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+test("a circle is found where there is one", () => {
+  assert.deepEqual(
+    circle(
+      new Map([
+        ["a", ["b"]],
+        ["b", ["c"]],
+        ["c", ["b"]],
+      ]),
+    ),
+    ["b", "c", "b"],
+  );
+  assert.equal(
+    circle(
+      new Map([
+        ["a", ["b", "c"]],
+        ["b", ["c"]],
+        ["c", []],
+      ]),
+    ),
+    undefined,
+  );
+});
+
+test("no modules import each other in a circle", () => {
+  const graph = new Map(sources.map(({ path }) => [path, [] as string[]]));
+  // An `import()` runs later and takes part in no circle of loading: a verb's module may read the table that names it.
+  for (const { from, to, via } of edges) if (via.kind !== "lazy") graph.get(from.path)?.push(to);
+  assert.equal(circle(graph), undefined);
+});
+
+test("the table has no circle", () => {
+  assert.equal(circle(new Map(Object.entries(MAY_IMPORT))), undefined);
+});

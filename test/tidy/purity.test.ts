@@ -1,0 +1,54 @@
+/** What is under src/server/core is a function of its arguments: no clock, randomness, I/O, environment or logger. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { filesUnder, sourceFile } from "./source.ts";
+import { PURE_NODE_MODULES } from "./table.ts";
+
+/** What must not stand in pure code, by what it would bring in. */
+const IMPURE: readonly (readonly [what: string, pattern: RegExp])[] = [
+  ["the clock", /\bDate\.now\b|\bnew Date\(\s*\)|(?<![\w$.])performance\b/],
+  ["randomness", /\bMath\.random\b|\brandom(?:Bytes|UUID|Int|Fill)\b|\bgetRandomValues\b/],
+  ["a timer", /(?<![\w$.])(?:setTimeout|setInterval|setImmediate|queueMicrotask)\b/],
+  ["the process", /(?<![\w$.])process\s*[.[]/],
+  ["the log", /(?<![\w$.])console\s*\./],
+  ["the network", /(?<![\w$.])fetch\s*\(/],
+  ["a global", /(?<![\w$.])globalThis\b/],
+];
+
+const sources = filesUnder("src/server/core")
+  .filter((path) => /\.tsx?$/.test(path))
+  .map((path) => sourceFile(path));
+
+function impurities(code: string): readonly string[] {
+  return IMPURE.filter(([, pattern]) => pattern.test(code)).map(([what]) => what);
+}
+
+test("there are pure modules to look at", () => {
+  assert.ok(sources.length >= 2, `${sources.length} modules`);
+});
+
+test("each impurity is recognised, and prose about it is not", () => {
+  const text = (code: string) => impurities(sourceFile("src/server/core/x.ts", code).code);
+  assert.deepEqual(text("const at = Date.now();"), ["the clock"]);
+  assert.deepEqual(text("const at = new Date();"), ["the clock"]);
+  assert.deepEqual(text("const x = Math.random();"), ["randomness"]);
+  assert.deepEqual(text("setTimeout(run, 1);"), ["a timer"]);
+  assert.deepEqual(text("process.env.HOME; console.log(1);"), ["the process", "the log"]);
+  assert.deepEqual(text("// Date.now()\nconst s = 'process.env'; const d = new Date(ms); a.process.x();"), []);
+});
+
+test("core reads no clock, randomness, environment or network, and logs nothing", () => {
+  const breaches = sources.flatMap(({ path, code }) => impurities(code).map((what) => `${path} uses ${what}`));
+  assert.deepEqual(breaches, []);
+});
+
+test("core imports no module of Node's that does I/O", () => {
+  const breaches = sources.flatMap(({ path, imports }) =>
+    imports
+      .filter(({ specifier }) => specifier.startsWith("node:"))
+      .filter(({ specifier }) => !PURE_NODE_MODULES.includes(specifier.slice("node:".length)))
+      .map(({ specifier }) => `${path} imports ${specifier}`),
+  );
+  assert.deepEqual(breaches, []);
+});

@@ -1,0 +1,100 @@
+/**
+ * Who may import whom: the table of the architecture, as data. A change of the architecture is a change of this table.
+ *
+ * A unit is a folder of src/ with one face, its `index.ts`; folders within a unit belong to it. Every unit may import
+ * `base`, and no unit's files but its index.
+ */
+
+/** The units under src/server/core, which are pure. */
+const CORE = {
+  "server/core/cel": [],
+  "server/core/raft": [],
+  "server/core/config": [],
+  "server/core/catalog": ["server/core/config"],
+  "server/core/dialects": ["server/core/config"],
+  "server/core/policy": ["server/core/config", "server/core/cel"],
+  "server/core/budgets": ["server/core/cel", "server/core/config", "server/core/dialects"],
+  "server/core/guardrails": ["server/core/cel", "server/core/config", "server/core/dialects"],
+  "server/core/state": ["server/core/config", "server/core/budgets"],
+} as const;
+
+const PARTS = {
+  "server/audit": [],
+  "server/telemetry": [],
+  "server/models": ["server/core/config"],
+  "server/tls": ["server/core/config"],
+  "server/auth": ["server/core/config"],
+  "server/secrets": ["server/core/config", "server/core/state"],
+  "server/credentials": ["server/core/config", "server/auth"],
+  "server/detectors": ["server/core/config", "server/core/guardrails", "server/core/dialects", "server/models"],
+  "server/upstream": ["server/core/config", "server/core/catalog", "server/core/dialects", "server/credentials"],
+  "server/cluster": ["server/core/config", "server/core/raft", "server/core/state"],
+  "server/snapshot": [
+    "server/core/cel",
+    "server/core/config",
+    "server/core/catalog",
+    "server/core/dialects",
+    "server/core/policy",
+    "server/core/budgets",
+    "server/core/guardrails",
+    "server/models",
+    "server/secrets",
+    "server/auth",
+    "server/credentials",
+    "server/detectors",
+    "server/upstream",
+  ],
+  "server/dataplane": [
+    "server/core/policy",
+    "server/core/budgets",
+    "server/core/guardrails",
+    "server/core/dialects",
+    "server/core/catalog",
+    "server/snapshot",
+    "server/auth",
+    "server/upstream",
+  ],
+  "server/inspector": ["server/core/guardrails", "server/core/dialects", "server/snapshot"],
+  "server/reconcile": ["server/snapshot", "server/core/budgets", "server/credentials"],
+  "server/admin": [
+    "admin-api",
+    "server/core/config",
+    "server/core/guardrails",
+    "server/core/budgets",
+    "server/core/state",
+    "server/snapshot",
+    "server/auth",
+    "server/secrets",
+    "server/cluster",
+  ],
+} as const;
+
+const SERVER: readonly string[] = [...Object.keys(CORE), ...Object.keys(PARTS)];
+
+export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  "admin-api": [],
+  console: ["admin-api"],
+  cli: ["admin-api", "console", ...SERVER, "server/node"],
+  ...CORE,
+  ...PARTS,
+  // The composition root.
+  "server/node": SERVER,
+};
+
+/** Units of which another may take some types and nothing else: the inspector has nothing to route with. */
+export const TYPES_ONLY: readonly { readonly from: string; readonly to: string; readonly types: readonly string[] }[] =
+  [{ from: "server/inspector", to: "server/snapshot", types: ["GuardrailSnapshot"] }];
+
+/** Imports that must be `import()`: react and ink cost a quarter of a second, which only the console pays. */
+export const LAZY_ONLY: readonly { readonly from: string; readonly to: string }[] = [{ from: "cli", to: "console" }];
+
+/** Modules of Node's that a pure file may import: functions of their arguments. */
+export const PURE_NODE_MODULES: readonly string[] = [
+  "assert",
+  "assert/strict",
+  "buffer",
+  "crypto",
+  "string_decoder",
+  "util",
+];
