@@ -1,7 +1,7 @@
 /** Loads a node's whole configuration from its files, as the daemon and `check` both do. */
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import { overlayFileProblem } from "../core/catalog/index.ts";
+import { type NamedOverlay, overlayFileProblem } from "../core/catalog/index.ts";
 import {
   type Deployment,
   formatProblem,
@@ -15,7 +15,7 @@ import {
   type Used,
 } from "../core/config/index.ts";
 import { openSecrets } from "../secrets/index.ts";
-import { type Compiled, compileDeployment, type NamedOverlay } from "../snapshot/index.ts";
+import { type Compiled, compileDeployment } from "../snapshot/index.ts";
 import { beside, expandPattern, readText } from "./files.ts";
 
 export interface LoadedNode {

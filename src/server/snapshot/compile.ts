@@ -7,7 +7,7 @@ import {
   applyOverlays,
   type Catalog,
   compiledCatalog,
-  type ResolveRequest,
+  type NamedOverlay,
   resolveProvider,
 } from "../core/catalog/index.ts";
 import type { CatalogOverlay, Deployment, Problem, ProviderConfig, Read } from "../core/config/index.ts";
@@ -19,12 +19,6 @@ export interface CompileInput {
   readonly deployment: Read<Deployment>;
   /** Overlays of files on this node, applied before the inline ones, so that inline ones win. */
   readonly fileOverlays: readonly NamedOverlay[];
-}
-
-export interface NamedOverlay {
-  /** For provenance and errors: the file's path, or the overlay's name. */
-  readonly source: string;
-  readonly overlay: CatalogOverlay;
 }
 
 export type Compiled =
@@ -72,25 +66,16 @@ function compileOne(
   at: number,
   problems: Problem[],
 ): ClaimingProvider | undefined {
-  const request: ResolveRequest = {
-    name: config.name ?? config.preset ?? "",
-    ...(config.preset !== undefined && { preset: config.preset }),
-    ...(config.dialect !== undefined && { dialect: config.dialect }),
-    ...(config.base_url !== undefined && { baseUrl: config.base_url }),
-    ...(config.region !== undefined && { region: config.region }),
-  };
-  const resolved = resolveProvider(catalog, request);
+  const name = config.name ?? config.preset ?? "";
+  const { preset, dialect, base_url: baseUrl, region } = config;
+  const resolved = resolveProvider(catalog, { name, preset, dialect, baseUrl, region });
   if (resolved.kind === "refused") {
     const isWritten = config[resolved.key] !== undefined;
     problems.push(read.problem(["providers", at, ...(isWritten ? [resolved.key] : [])], resolved.message));
     return undefined;
   }
   const named = document.credentials?.find(({ name }) => name === config.credential);
-  const provider = compileProvider(
-    resolved.provider,
-    { ...config, name: request.name },
-    config.api_key ?? named?.api_key,
-  );
+  const provider = compileProvider(resolved.provider, { ...config, name }, config.api_key ?? named?.api_key);
   return { provider, models: config.models ?? [] };
 }
 

@@ -42,13 +42,20 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 
 /** Pairs without those that belong to one connection: hop-by-hop, `host`, lengths, and all `sec-websocket-*`. */
 export function prepareUpgradeHeaders(rawHeaders: readonly string[]): string[] {
+  return pairs(endToEndHeaders(rawHeaders))
+    .filter(([name]) => !name.toLowerCase().startsWith("sec-websocket-"))
+    .flat();
+}
+
+/** A refusal keeps its `sec-websocket-version`, with which a server tells what it does speak. */
+function endToEndHeaders(rawHeaders: readonly string[]): string[] {
   const dropped = new Set(HOP_BY_HOP);
   for (const [name, value] of pairs(rawHeaders)) {
     if (name.toLowerCase() !== "connection") continue;
     for (const option of value.split(",")) dropped.add(option.trim().toLowerCase());
   }
   return pairs(rawHeaders)
-    .filter(([name]) => !dropped.has(name.toLowerCase()) && !name.toLowerCase().startsWith("sec-websocket-"))
+    .filter(([name]) => !dropped.has(name.toLowerCase()))
     .flat();
 }
 
@@ -113,7 +120,7 @@ export function refuseUpgrade(socket: Duplex, status: number, headers: readonly 
   }
   const isBodyless = status === 204 || status === 304;
   const length = isBodyless ? [] : [`content-length: ${Buffer.byteLength(body)}`];
-  const lines = [...headerLines(prepareUpgradeHeaders(headers)), ...length, "connection: close"];
+  const lines = [...headerLines(endToEndHeaders(headers)), ...length, "connection: close"];
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n`, "latin1");
   socket.end(isBodyless ? "" : body);
   // Closing with unread bytes in the kernel resets the connection, and a reset may overtake the answer: read on.
@@ -235,7 +242,7 @@ export function dial(upstream: UpstreamAddress, options: DialOptions): Promise<D
     });
     websocket.once("unexpected-response", (_request: ClientRequest, response: IncomingMessage) => {
       readRefusal(response, (body) => {
-        const headers = prepareUpgradeHeaders(response.rawHeaders);
+        const headers = endToEndHeaders(response.rawHeaders);
         giveUp(() => resolve({ kind: "refused", status: response.statusCode ?? 502, headers, body }));
       });
       response.once("error", (cause) => {

@@ -4,11 +4,9 @@ import type {
   Deployment,
   Failover,
   ProviderConfig,
-  ProviderOperation,
   Retry,
 } from "../../../../../src/server/core/config/deployment/index.ts";
-import { operationChecks } from "../../../../../src/server/core/config/deployment/index.ts";
-import { documentOf, problemAt, problemsOf, providersOf } from "./harness.ts";
+import { documentOf, problemsOf, providersOf } from "./harness.ts";
 
 const OPENAI: ProviderConfig = { preset: "openai", api_key: "k", models: ["gpt-*"] };
 const LOCAL: ProviderConfig = {
@@ -174,9 +172,7 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
     {
       name: "a first wait above the longest wait is told",
       document: providersOf({ ...OPENAI, retry: retry({ backoff: "3s" }) }),
-      expected: [
-        "warning providers[0].retry: `backoff` (3s) is longer than `max_backoff` (2s), so every wait is the latter",
-      ],
+      expected: ["warning providers[0].retry: `backoff` is longer than `max_backoff`, so every wait is the latter"],
     },
     {
       name: "failover to a provider that does not exist is refused, and the nearest name given",
@@ -299,138 +295,7 @@ for (const { name, document, expected } of CASES) {
   test(name, () => assert.deepEqual(problemsOf(document), expected));
 }
 
-test("a fault in an inline overlay is told at its place", () => {
-  const document = documentOf({
-    catalog_overlays: [{ name: "house", providers: [{ op: "remove", name: "xai", docs: "https://x.example" }] }],
-  });
-  assert.deepEqual(problemsOf(document), [
-    "catalog_overlays[0].providers[0].docs: `op: remove` has no key but `name`; `docs` is not one of them",
-  ]);
-});
-
-const OPERATIONS: readonly {
-  readonly name: string;
-  readonly operation: ProviderOperation;
-  readonly expected: readonly string[];
-}[] = [
-  {
-    name: "a full definition by the provider's own keys is accepted",
-    operation: { op: "add", name: "house", schema: { name: "compat" }, base_url: "https://{region}.example.com/v1" },
-    expected: [],
-  },
-  {
-    name: "a full definition by its channels is accepted",
-    operation: {
-      op: "replace",
-      name: "house",
-      channels: [
-        { id: "own", dialect: "messages", base_url: "https://a.example.com" },
-        {
-          id: "compat",
-          dialect: "compat",
-          base_url: "https://a.example.com/v1",
-          tier: "provider_compat",
-          verified_at: "2026-05-01",
-          verified_by: "platform team",
-        },
-      ],
-    },
-    expected: [],
-  },
-  {
-    name: "a definition that says neither dialect nor address is refused",
-    operation: { op: "add", name: "house" },
-    expected: [
-      ": `op: add` needs `schema.name`, or a `dialect` on each of its channels",
-      ": `op: add` needs a `base_url`, for the provider or on each of its channels",
-    ],
-  },
-  {
-    name: "a patch of anything but the four keys is refused",
-    operation: { op: "patch", name: "openai", schema: { name: "messages" }, set_request_fields: { store: false } },
-    expected: [
-      "schema: `op: patch` may change only `base_url`, `key_env`, `docs` and `channels`; `schema` is not one of them",
-      "set_request_fields: `op: patch` may change only `base_url`, `key_env`, `docs` and `channels`; `set_request_fields` is not one of them",
-    ],
-  },
-  {
-    name: "a compatibility surface needs its verification",
-    operation: {
-      op: "patch",
-      name: "xai",
-      channels: [{ id: "m", op: "add", dialect: "messages", tier: "provider_compat", verified_at: "2026-05-01" }],
-    },
-    expected: ["channels[0]: a channel of tier `provider_compat` needs `verified_by`"],
-  },
-  {
-    name: "a channel has an operation under patch, and only there",
-    operation: { op: "patch", name: "xai", channels: [{ id: "m" }, { id: "n", op: "remove", caps: [] }] },
-    expected: [
-      "channels[0]: a channel under `op: patch` needs its own `op`: `add`, `replace` or `remove`",
-      "channels[1].caps: a channel that is removed is told by `id` alone, without `caps`",
-    ],
-  },
-  {
-    name: "a channel's operation under add is refused",
-    operation: {
-      op: "add",
-      name: "house",
-      schema: { name: "compat" },
-      base_url: "https://a.example.com",
-      channels: [{ id: "m", op: "add" }],
-    },
-    expected: ["channels[0].op: a channel has an `op` only under `op: patch`, not under `op: add`"],
-  },
-  {
-    name: "two channels of one id are refused",
-    operation: {
-      op: "patch",
-      name: "xai",
-      channels: [
-        { id: "m", op: "remove" },
-        { id: "m", op: "add" },
-      ],
-    },
-    expected: ['channels[1]: two channels of this provider have the name "m", the first is entry 1 of this list'],
-  },
-  {
-    name: "a root with a user or a query is refused, and the user is not repeated",
-    operation: {
-      op: "patch",
-      name: "xai",
-      base_url: "https://user:secret@a.example.com",
-      channels: [{ id: "m", op: "add", base_url: "https://a.example.com/?q" }],
-    },
-    expected: [
-      "base_url: a root for requests can carry no user and no password",
-      "channels[0].base_url: the root for requests can have no query and no fragment (`?`, `#`)",
-    ],
-  },
-  {
-    name: "headers that the gateway sets, that are none, or that end a line are refused",
-    operation: {
-      op: "add",
-      name: "house",
-      schema: { name: "compat" },
-      base_url: "https://a.example.com",
-      set_request_headers: { Authorization: "x", "a b": "x", "x-team": "a\r\nhost: b", "x-ok": "fine" },
-    },
-    expected: [
-      'set_request_headers.Authorization: the header "Authorization" is set by the gateway and by nothing else',
-      'set_request_headers["a b"]: this is no name of a header (RFC 9110 section 5.1)',
-      "set_request_headers.x-team: the value holds a character no header may carry",
-    ],
-  },
-];
-
-for (const { name, operation, expected } of OPERATIONS) {
-  test(`overlay: ${name}`, () => {
-    const found = operationChecks(operation, problemAt).map(({ path, message }) => `${path}: ${message}`);
-    assert.deepEqual(found, expected);
-  });
-}
-
-test("ten thousand claims are checked in well under a second's work: each is looked up by its own prefixes", () => {
+test("every one of ten thousand claims behind an earlier one is told", () => {
   const models = Array.from({ length: 10_000 }, (_, at) => `model-${at}`);
   const document = providersOf({ ...LOCAL, models }, { ...LOCAL, name: "second", models });
   assert.equal(problemsOf(document).length, 10_000);

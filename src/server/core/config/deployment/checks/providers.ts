@@ -77,7 +77,7 @@ export const checkWaits: Check = ({ providers }, problem) =>
       found.push(
         problem(
           ["providers", at, "retry"],
-          `\`backoff\` (${retry.backoff}) is longer than \`max_backoff\` (${retry.max_backoff}), so every wait is the latter`,
+          "`backoff` is longer than `max_backoff`, so every wait is the latter",
           "warning",
         ),
       );

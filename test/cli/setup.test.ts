@@ -1,0 +1,128 @@
+/** The set-up before `npm start` and `npm test`, in a folder of its own, with an npm and a build that only leave marks. */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+
+const LOCKED = {
+  "": { version: "0.1.0" },
+  "node_modules/needed": { version: "1.0.0" },
+  "node_modules/other-platform": { version: "1.0.0", optional: true },
+};
+
+/** Installs `needed` as npm would; its arguments are left in `npm-args`. */
+const NPM = `
+const { mkdirSync, writeFileSync } = require("node:fs");
+writeFileSync("npm-args", process.argv.slice(2).join(" "));
+mkdirSync("node_modules/needed", { recursive: true });
+const packages = { "node_modules/needed": { version: "1.0.0" } };
+writeFileSync("node_modules/.package-lock.json", JSON.stringify({ packages }));
+`;
+
+const BUILD = `
+import stamp from "./stamp.cjs";
+stamp.write(process.cwd(), stamp.fingerprint(process.cwd()));
+`;
+
+interface Clone {
+  readonly dir: string;
+  write(path: string, text: string): void;
+  setup(): { readonly status: number | null; readonly said: string };
+}
+
+function clone(t: TestContext): Clone {
+  const dir = mkdtempSync(join(tmpdir(), "gateway setup "));
+  t.after(() => rmSync(dir, { recursive: true }));
+  const write = (path: string, text: string) => writeFileSync(join(dir, path), text);
+  for (const folder of ["bin", "src"]) mkdirSync(join(dir, folder));
+  for (const file of ["setup.cjs", "stamp.cjs", "package.json"]) cpSync(join("bin", file), join(dir, "bin", file));
+  write("bin/build.mjs", BUILD);
+  write("src/main.ts", "");
+  write("package.json", "{}");
+  write("package-lock.json", JSON.stringify({ packages: LOCKED }));
+  write("npm-cli.js", NPM);
+  return {
+    dir,
+    write,
+    setup() {
+      const env = { ...process.env, npm_execpath: join(dir, "npm-cli.js"), NODE_ENV: "production" };
+      // From elsewhere, since npm need not have been called in the root.
+      const ran = spawnSync(process.execPath, [join(dir, "bin", "setup.cjs")], {
+        cwd: tmpdir(),
+        env,
+        encoding: "utf8",
+      });
+      assert.equal(ran.stdout, "");
+      return { status: ran.status, said: ran.stderr.replace(/\d+\.\d s/g, "0.0 s") };
+    },
+  };
+}
+
+const INSTALLED = "setup: installing dependencies (npm ci) ... 0.0 s\n";
+const BUILT = "setup: building ... 0.0 s\n";
+
+test("a fresh clone is installed, development dependencies included, and built", (t) => {
+  const it = clone(t);
+  assert.deepEqual(it.setup(), { status: 0, said: INSTALLED + BUILT });
+  assert.match(readFileSync(join(it.dir, "npm-args"), "utf8"), /^ci --include=dev /);
+});
+
+test("what is ready is left alone, without a word", (t) => {
+  const it = clone(t);
+  it.setup();
+  it.write("npm-cli.js", "process.exit(9)");
+  assert.deepEqual(it.setup(), { status: 0, said: "" });
+});
+
+test("a change of source builds again, be it newer, older, added or removed", (t) => {
+  const it = clone(t);
+  it.setup();
+  const changes = [
+    () => it.write("src/main.ts", "1;"),
+    () => utimesSync(join(it.dir, "src/main.ts"), new Date(0), new Date(0)),
+    () => it.write("src/added.ts", ""),
+    () => rmSync(join(it.dir, "src/added.ts")),
+    () => rmSync(join(it.dir, "dist"), { recursive: true }),
+  ];
+  for (const change of changes) {
+    change();
+    assert.deepEqual(it.setup(), { status: 0, said: BUILT });
+  }
+});
+
+test("a lock file that asks for another version installs again", (t) => {
+  const it = clone(t);
+  it.setup();
+  it.write("node_modules/.package-lock.json", '{ "packages": { "node_modules/needed": { "version": "0.9.0" } } }');
+  assert.deepEqual(it.setup(), { status: 0, said: INSTALLED });
+});
+
+test("a package that went missing installs again, an optional one does not", (t) => {
+  const it = clone(t);
+  it.setup();
+  rmSync(join(it.dir, "node_modules/needed"), { recursive: true });
+  assert.deepEqual(it.setup(), { status: 0, said: INSTALLED });
+});
+
+test("an install that fails shows npm's words and says what to do", (t) => {
+  const it = clone(t);
+  it.write("npm-cli.js", 'console.error("npm error network"); process.exit(7)');
+  assert.deepEqual(it.setup(), {
+    status: 1,
+    said:
+      "setup: installing dependencies (npm ci) ... failed (status 7)\nnpm error network\n" +
+      "setup: Is the package registry reachable? Try `npm ci` by hand.\n",
+  });
+});
+
+test("a build that fails shows its errors and is tried again", (t) => {
+  const it = clone(t);
+  it.write("bin/build.mjs", 'console.error("src/main.ts: no such name"); process.exit(1)');
+  const said =
+    "setup: building ... failed (status 1)\nsrc/main.ts: no such name\nsetup: The errors above are in the source.\n";
+  assert.deepEqual(it.setup(), { status: 1, said: INSTALLED + said });
+  assert.deepEqual(it.setup(), { status: 1, said });
+});

@@ -1,0 +1,13 @@
+/** Run by data-dir.test.ts as a second process: opens a data directory, says how that went, and holds it. */
+
+import { openDataDir, StorageError } from "../../../src/server/cluster/index.ts";
+
+const [dir = "", nodeId = ""] = process.argv.slice(2);
+try {
+  const { path } = await openDataDir({ dir, nodeId });
+  process.send?.({ kind: "opened", path });
+  process.on("message", () => {}); // the channel keeps the process, and with it the lock
+} catch (error) {
+  const code = error instanceof StorageError ? error.code : "unexpected";
+  process.send?.({ kind: "refused", code, message: String(error) }, () => process.disconnect());
+}

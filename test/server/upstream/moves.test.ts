@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { nextMove, retryAfterMs, type Standing, timeoutTrigger } from "../../../src/server/upstream/moves.ts";
+import type { RetryPolicy, Trigger } from "../../../src/server/upstream/index.ts";
+
+const retry: RetryPolicy = {
+  attempts: 2,
+  when: new Set<Trigger>(["connect", "5xx", "429"]),
+  backoffMs: 200,
+  maxBackoffMs: 2_000,
+  retryAfterCapMs: 5_000,
+};
+const standing: Standing = {
+  retry,
+  repeated: 0,
+  failoverWhen: new Set<Trigger>(["5xx", "429"]),
+  hasNext: true,
+  remainingMs: Number.POSITIVE_INFINITY,
+  random: 1,
+};
+const failure = (trigger: Trigger, retryAfter?: number) => ({ trigger, retryAfterMs: retryAfter });
+
+test("retries run out before failover", () => {
+  assert.deepEqual(nextMove(failure("5xx"), standing), { kind: "retry", waitMs: 200 });
+  assert.deepEqual(nextMove(failure("5xx"), { ...standing, repeated: 1 }), { kind: "retry", waitMs: 400 });
+  assert.deepEqual(nextMove(failure("5xx"), { ...standing, repeated: 2 }), { kind: "next" });
+  assert.deepEqual(nextMove(failure("5xx"), { ...standing, repeated: 2, hasNext: false }), { kind: "answer" });
+});
+
+test("the wait doubles to its cap, and jitter keeps at least its half", () => {
+  const far = { ...standing, retry: { ...retry, attempts: 5 } };
+  assert.deepEqual(nextMove(failure("5xx"), { ...far, repeated: 4 }), { kind: "retry", waitMs: 2_000 });
+  assert.deepEqual(nextMove(failure("5xx"), { ...far, repeated: 4, random: 0 }), { kind: "retry", waitMs: 1_000 });
+});
+
+test("a 429 that names a wait is retried after exactly that wait, or beyond the cap not at all", () => {
+  assert.deepEqual(nextMove(failure("429", 5_000), standing), { kind: "retry", waitMs: 5_000 });
+  assert.deepEqual(nextMove(failure("429", 0), standing), { kind: "retry", waitMs: 0 });
+  assert.deepEqual(nextMove(failure("429", 5_001), standing), { kind: "next" });
+  assert.deepEqual(nextMove(failure("429", 5_001), { ...standing, hasNext: false }), { kind: "answer" });
+});
+
+test("a wait that the request's own deadline cannot hold is not taken", () => {
+  assert.deepEqual(nextMove(failure("5xx"), { ...standing, remainingMs: 200 }), { kind: "next" });
+});
+
+test("a trigger that a policy does not name moves nothing", () => {
+  assert.deepEqual(nextMove(failure("timeout"), standing), { kind: "answer" });
+  assert.deepEqual(nextMove(failure("connect"), { ...standing, retry: undefined }), { kind: "answer" });
+});
+
+test("a first-byte timeout counts as unreachable unless a policy has a timeout trigger", () => {
+  assert.equal(timeoutTrigger(retry, undefined), "connect");
+  assert.equal(timeoutTrigger(retry, new Set<Trigger>(["timeout"])), "timeout");
+  assert.equal(timeoutTrigger({ ...retry, when: new Set<Trigger>(["timeout"]) }, undefined), "timeout");
+});
+
+test("retry-after is read in milliseconds, seconds and dates", () => {
+  const now = Date.parse("2026-01-01T00:00:00Z");
+  const read = (pairs: Record<string, string>) => retryAfterMs(new Map(Object.entries(pairs)), now);
+  assert.equal(read({ "retry-after-ms": "250", "retry-after": "9" }), 250);
+  assert.equal(read({ "retry-after": "2" }), 2_000);
+  assert.equal(read({ "retry-after": "Thu, 01 Jan 2026 00:00:03 GMT" }), 3_000);
+  assert.equal(read({ "retry-after": "Wed, 31 Dec 2025 00:00:00 GMT" }), 0);
+  assert.equal(read({ "retry-after": "soon" }), undefined);
+  assert.equal(read({}), undefined);
+});
