@@ -98,7 +98,7 @@ async function followChanges(
   };
   const watcher = owner.own(
     "secrets watcher",
-    watchSecrets(path, running, () => enqueue("rebuild"), log),
+    watchSecrets(running, () => enqueue("rebuild"), log),
     (it) => it.close(),
   );
   const onHangup = (): void => enqueue("reload");

@@ -15,10 +15,10 @@ const MAX_ECHO_CHARACTERS = 200;
 export function answerText(model: string, question: string, toolAnswer: string | undefined): string {
   const end = `The model name was ${excerpt(model)}; the same question always gets this same answer.`;
   if (toolAnswer !== undefined) {
-    return `This is a simulated answer: no model was called. Your tool said: "${excerpt(toolAnswer)}". ${end}`;
+    return `This is a simulated answer: no model was called. Your tool said: "${excerpt(toolAnswer)}" ${end}`;
   }
   if (question === "") return `This is a simulated answer: no model was called. You asked nothing in words. ${end}`;
-  return `This is a simulated answer: no model was called. You asked: "${excerpt(question)}". ${end}`;
+  return `This is a simulated answer: no model was called. You asked: "${excerpt(question)}" ${end}`;
 }
 
 /** The text a fault asks for, or `usual()`. */

@@ -135,8 +135,12 @@ async function createDatabase({ path, location, nodeId }: NewDatabase): Promise<
 
 /** What processes left that were ended while creating. Called with the lock held, when no creation can succeed. */
 async function removeUnfinished(path: string): Promise<void> {
-  for (const name of await readdir(path)) {
-    if (name.startsWith(`raft${UNFINISHED}`)) await rm(join(path, name), { recursive: true, force: true });
+  try {
+    for (const name of await readdir(path)) {
+      if (name.startsWith(`raft${UNFINISHED}`)) await rm(join(path, name), { recursive: true, force: true });
+    }
+  } catch (cause) {
+    throw unwritable(path, cause);
   }
 }
 

@@ -14,9 +14,10 @@ import {
   readOverlay,
   type Used,
 } from "../core/config/index.ts";
-import { openSecrets } from "../secrets/index.ts";
+import { openSecrets, type Secrets } from "../secrets/index.ts";
 import { type Compiled, compileDeployment } from "../snapshot/index.ts";
 import { beside, expandPattern, readText } from "./files.ts";
+import { glance } from "./glance.ts";
 
 export interface LoadedNode {
   readonly nodeFile: NodeFile;
@@ -27,6 +28,8 @@ export interface LoadedNode {
   /** Lines for a person. */
   readonly warnings: readonly string[];
   readonly used: Used;
+  /** What the deployment document's secrets were read from: it knows what it handed out, so it can tell a change. */
+  readonly secrets: Secrets;
 }
 
 export type Loaded =
@@ -40,27 +43,28 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export async function loadNode(path: string, env: Environment): Promise<Loaded> {
   const text = await readText(path, path);
   if (text.kind === "problem") return refused([text.message]);
-  const node = readNodeFile(text, references(env, secretsDirOf(text.text, path)));
+  const seen = glance(text.text, env);
+  const secrets = openSecrets({ dir: seen.secretsDir && beside(path, seen.secretsDir) });
+  const resolved = references(env, secrets);
+  const node = readNodeFile(text, resolved);
   const nodeFile = node.document;
   const problems = node.problems.map(formatProblem);
-  if (nodeFile?.deployment === undefined) {
-    const missing = "not supported by this version: a node file without `deployment`";
-    return refused(
-      nodeFile !== undefined && !hasErrors(node.problems) ? [...problems, `${path}: ${missing}`] : problems,
-    );
+  if (seen.deployment === undefined) {
+    const missing = `${path}: not supported by this version: a node file without \`deployment\``;
+    return refused(hasErrors(node.problems) ? problems : [...problems, missing]);
   }
-  const resolved = references(env, nodeFile.secrets_dir === undefined ? undefined : beside(path, nodeFile.secrets_dir));
-  const overlays = await readOverlays(path, nodeFile.catalog_overlay_paths ?? []);
+  const overlays = await readOverlays(path, nodeFile?.catalog_overlay_paths ?? []);
   problems.push(...overlays.problems);
 
-  const deploymentPath = beside(path, nodeFile.deployment);
+  const deploymentPath = beside(path, seen.deployment);
   const deploymentText = await readText(deploymentPath, deploymentPath);
   if (deploymentText.kind === "problem") return refused([...problems, deploymentText.message]);
   const deployment = readDeployment(deploymentText, resolved);
   const compiled = compileDeployment({ deployment, fileOverlays: overlays.overlays });
   problems.push(...compiled.problems.map(formatProblem));
 
-  if (compiled.kind === "refused" || hasErrors(node.problems) || overlays.problems.length > 0) return refused(problems);
+  const isSound = !hasErrors(node.problems) && overlays.problems.length === 0;
+  if (nodeFile === undefined || compiled.kind === "refused" || !isSound) return refused(problems);
   return {
     kind: "loaded",
     node: {
@@ -74,18 +78,12 @@ export async function loadNode(path: string, env: Environment): Promise<Loaded> 
         secrets: [...node.used.secrets, ...deployment.used.secrets],
         files: deployment.used.files,
       },
+      secrets,
     },
   };
 }
 
-/** The secret lookups of a node file need its own `secrets_dir`, read first and by itself. */
-function secretsDirOf(text: string, path: string): string | undefined {
-  const first = readNodeFile({ name: path, text }, references({}, undefined)).document?.secrets_dir;
-  return first === undefined ? undefined : beside(path, first);
-}
-
-export function references(env: Environment, secretsDir: string | undefined): References {
-  const secrets = openSecrets({ dir: secretsDir });
+function references(env: Environment, secrets: Secrets): References {
   return { env: (name) => env[name], secret: (name) => secrets.secret(name), file: (name) => secrets.file(name) };
 }
 

@@ -1,7 +1,5 @@
 /** Watches the secret files that the running configuration names, and says when one has changed. */
 import type { Log } from "../../base/index.ts";
-import { openSecrets } from "../secrets/index.ts";
-import { beside } from "./files.ts";
 import type { LoadedNode } from "./load.ts";
 
 export interface SecretsWatcher {
@@ -10,13 +8,13 @@ export interface SecretsWatcher {
   close(): void;
 }
 
-export function watchSecrets(path: string, first: LoadedNode, onChange: () => void, log: Log): SecretsWatcher {
+export function watchSecrets(first: LoadedNode, onChange: () => void, log: Log): SecretsWatcher {
   let stop = start(first);
 
-  function start({ nodeFile, used }: LoadedNode): AbortController {
+  function start({ secrets, used }: LoadedNode): AbortController {
     const stopping = new AbortController();
-    if (nodeFile.secrets_dir === undefined || used.secrets.length + used.files.length === 0) return stopping;
-    openSecrets({ dir: beside(path, nodeFile.secrets_dir) }).watch({
+    if (used.secrets.length + used.files.length === 0) return stopping;
+    secrets.watch({
       used,
       onChange,
       onProblem: (message) => log.warn("a secret file cannot be read; its last value is kept", { problem: message }),

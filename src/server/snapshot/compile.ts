@@ -10,7 +10,7 @@ import {
   type NamedOverlay,
   resolveProvider,
 } from "../core/catalog/index.ts";
-import type { CatalogOverlay, Deployment, Problem, ProviderConfig, Read } from "../core/config/index.ts";
+import type { Deployment, Problem, ProviderConfig, Read } from "../core/config/index.ts";
 import { compileProvider, type Provider } from "../upstream/index.ts";
 import { type ClaimingProvider, compileRouter } from "./router.ts";
 import { DEFAULT_MAX_BODY_BYTES, type Snapshot } from "./types.ts";

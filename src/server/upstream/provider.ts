@@ -49,7 +49,8 @@ export interface Provider {
   readonly failover: { readonly to: readonly string[]; readonly when: ReadonlySet<Trigger> } | undefined;
 }
 
-const DEFAULT_WHEN: readonly Trigger[] = ["connect", "5xx", "429"];
+/** 24.8 days. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Connection-level headers (RFC 9110 section 7.6.1) and those that the dialling side writes itself. `expect` was
@@ -94,9 +95,9 @@ export function compileProvider(facts: CatalogProvider, config: ProviderConfig, 
     ]),
     addedHeaders: added.flat(),
     asksStreamUsage: config.stream_usage ?? false,
-    firstByteTimeoutMs: config.first_byte_timeout === undefined ? undefined : parseDuration(config.first_byte_timeout),
+    firstByteTimeoutMs: config.first_byte_timeout === undefined ? undefined : timerMs(config.first_byte_timeout),
     retry: compileRetry(config.retry),
-    failover: config.failover && { to: config.failover.to, when: new Set(config.failover.when ?? DEFAULT_WHEN) },
+    failover: config.failover && { to: config.failover.to, when: new Set(config.failover.when) },
   };
 }
 
@@ -116,11 +117,16 @@ function compileRetry(retry: ProviderConfig["retry"]): RetryPolicy | undefined {
   if (retry === undefined) return undefined;
   return {
     attempts: retry.attempts,
-    when: new Set(retry.when ?? DEFAULT_WHEN),
-    backoffMs: parseDuration(retry.backoff ?? "200ms") ?? 200,
-    maxBackoffMs: parseDuration(retry.max_backoff ?? "2s") ?? 2_000,
-    retryAfterCapMs: parseDuration(retry.retry_after_cap ?? "5s") ?? 5_000,
+    when: new Set(retry.when),
+    backoffMs: timerMs(retry.backoff),
+    maxBackoffMs: timerMs(retry.max_backoff),
+    retryAfterCapMs: timerMs(retry.retry_after_cap),
   };
+}
+
+/** The schema admits nothing that does not parse; a timer longer than its 31 bits would fire at once. */
+function timerMs(text: string): number {
+  return Math.min(parseDuration(text) ?? 0, MAX_TIMER_MS);
 }
 
 /** Exact names and trailing-`*` prefixes. */

@@ -91,7 +91,6 @@ async function writeConfiguration(
     listen: `127.0.0.1:${port}`,
     metrics_listen: metricsPort === undefined ? "none" : `127.0.0.1:${metricsPort}`,
     deployment: "deployment.yaml",
-    cache_dir: join(home, "cache"),
     cluster: {
       node_id: "bench",
       data_dir: join(home, "state"),

@@ -20,11 +20,13 @@ export interface ClientKind {
   readonly leaves: "at-end" | "before-headers" | "mid-stream" | "by-reset" | "mid-request" | "when-cut";
   /** Pause after each piece read, milliseconds; 0 reads as fast as it can. */
   readonly readPauseMs: number;
+  /** Between two requests, so that the machine is busy and not saturated; large answers cost the simulator most. */
+  readonly thinkMs: number;
   /** The status a whole answer has; undefined where none is waited for. */
   readonly expects: number | undefined;
 }
 
-const normal = { isStreamed: false, endsAs: "answered", readPauseMs: 0, expects: undefined } as const;
+const normal = { isStreamed: false, endsAs: "answered", readPauseMs: 0, thinkMs: 5, expects: undefined } as const;
 const leaving = { ...normal, isStreamed: true, endsAs: "aborted" } as const;
 
 /** 4 MiB flow through a slow reader's connection at some MiB a second; 16 MiB are more than the sockets' buffers hold. */
@@ -34,7 +36,7 @@ export const CLIENT_KINDS: readonly ClientKind[] = [
   { ...normal, name: "upstream error", model: "sim-500", count: 1, leaves: "at-end", expects: 500 },
   {
     ...{ ...normal, name: "slow reader", model: "sim-big-4096k", isStreamed: true, count: 3 },
-    ...{ leaves: "at-end", readPauseMs: 4, expects: 200 },
+    ...{ leaves: "at-end", readPauseMs: 4, thinkMs: 1_000, expects: 200 },
   },
   {
     ...leaving,
@@ -46,7 +48,15 @@ export const CLIENT_KINDS: readonly ClientKind[] = [
   },
   { ...leaving, name: "abort mid-stream", model: "sim-slow-stream-20ms", count: 6, leaves: "mid-stream" },
   { ...leaving, name: "reset mid-stream", model: "sim-slow-stream-20ms", count: 6, leaves: "by-reset" },
-  { ...leaving, name: "reset of slow reader", model: "sim-big-16384k", count: 2, leaves: "by-reset", readPauseMs: 20 },
+  {
+    ...leaving,
+    name: "reset of slow reader",
+    model: "sim-big-16384k",
+    count: 2,
+    leaves: "by-reset",
+    readPauseMs: 20,
+    thinkMs: 2_000,
+  },
   { ...normal, name: "leaves mid-request", model: "sim-long-20", count: 2, endsAs: "unseen", leaves: "mid-request" },
   {
     ...{ ...normal, name: "upstream drops mid-stream", model: "sim-drop-mid-stream", isStreamed: true, count: 2 },
@@ -66,8 +76,6 @@ export function modelOf(kind: ClientKind): string {
 const BEFORE_HEADERS_MS = 500;
 /** Longest a request may take; the slow readers need a tenth of it. */
 const ACTION_TIMEOUT_MS = 60_000;
-/** Between two requests of a client, so that the machine is busy and not saturated. */
-const THINK_MS = 5;
 /** What a client that leaves mid-stream has read by then. */
 const MID_STREAM_PIECES = 3;
 
@@ -92,7 +100,7 @@ export async function runClient(kind: ClientKind, port: number, tally: Tally, en
       tally.surprised += 1;
       if (tally.surprises.length < 3) tally.surprises.push(surprise);
     }
-    await sleep(THINK_MS);
+    await sleep(kind.thinkMs);
   }
 }
 

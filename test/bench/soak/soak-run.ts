@@ -23,8 +23,8 @@ import { get, parseMetrics, type Series, sumOf } from "./metrics.ts";
 import type { SoakOptions } from "./options.ts";
 import { type Courses, countTimers, type Watched, watch } from "./watch.ts";
 
-/** Idle connections to the upstream are closed after seconds; a socket that is open after this is leaked. */
-const DRAIN_TIMEOUT_MS = 60_000;
+/** The simulator allows idle connections 75 s, which the gateway may use; a socket that is open after this is leaked. */
+const DRAIN_TIMEOUT_MS = 100_000;
 /** Fitted rise over two thirds of the run. What is alive is the floor of the heap, so little is allowed; RSS breathes. */
 const MOST_ALIVE_RISE_MIB = 2;
 const MOST_RSS_RISE_MIB = 12;

@@ -18,5 +18,5 @@ export {
   type OverlayProblem,
   overlayFileProblem,
 } from "./overlays.ts";
-export { type ProviderQuestion, type ResolveOutcome, resolveProvider } from "./resolve.ts";
+export { type ResolveOutcome, type ResolveRequest, resolveProvider } from "./resolve.ts";
 export type { Catalog, CatalogProvider, Channel, Dialect, KeyHeader, Tier } from "./types.ts";

@@ -10,9 +10,13 @@ import type { ChannelOperation, ProviderOperation } from "../config/index.ts";
 import { claimableIn, lostWithout } from "./capabilities.ts";
 import { trimmed } from "./join-url.ts";
 import { untrueClaims } from "./operation-rules.ts";
-import type { Applied } from "./overlays.ts";
 import { defaultKeyHeader, withRoot } from "./surface.ts";
 import type { CatalogProvider, Channel } from "./types.ts";
+
+/** What one operation makes of a provider: `undefined` is a provider that is no longer there. */
+export type Applied =
+  | { readonly kind: "applied"; readonly provider: CatalogProvider | undefined }
+  | { readonly kind: "refused"; readonly messages: readonly string[] };
 
 /** What a channel takes from its provider where it says nothing itself. */
 interface Inherited {

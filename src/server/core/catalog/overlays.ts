@@ -9,7 +9,7 @@
 
 import type { CatalogOverlay, ProviderOperation } from "../config/index.ts";
 import { operationProblems } from "./operation-rules.ts";
-import { definedProvider, patchedProvider } from "./operations.ts";
+import { type Applied, definedProvider, patchedProvider } from "./operations.ts";
 import type { Catalog, CatalogProvider } from "./types.ts";
 
 export interface NamedOverlay {
@@ -28,11 +28,6 @@ export interface OverlayProblem {
 export type OverlayOutcome =
   | { readonly kind: "catalog"; readonly catalog: Catalog }
   | { readonly kind: "refused"; readonly problems: readonly OverlayProblem[] };
-
-/** What one operation makes of a provider: `undefined` is a provider that is no longer there. */
-export type Applied =
-  | { readonly kind: "applied"; readonly provider: CatalogProvider | undefined }
-  | { readonly kind: "refused"; readonly messages: readonly string[] };
 
 export function applyOverlays(catalog: Catalog, overlays: readonly NamedOverlay[]): OverlayOutcome {
   const next = new Map(catalog);

@@ -11,7 +11,7 @@ import { nearest } from "./nearest.ts";
 import { defaultKeyHeader, placeholders, rootProblem, withRoot } from "./surface.ts";
 import type { Catalog, CatalogProvider, Channel, Dialect } from "./types.ts";
 
-export interface ProviderQuestion {
+export interface ResolveRequest {
   /** The provider's name in the deployment document; used where it has no preset, and in messages. */
   readonly name: string;
   readonly preset?: string | undefined;
@@ -34,8 +34,8 @@ const LONGEST_REGION = 63;
 /** Enough to see what presets are called. */
 const NAMES_IN_HINT = 6;
 
-export function resolveProvider(catalog: Catalog, question: ProviderQuestion): ResolveOutcome {
-  const { preset, baseUrl, region } = question;
+export function resolveProvider(catalog: Catalog, request: ResolveRequest): ResolveOutcome {
+  const { preset, baseUrl, region } = request;
   if (baseUrl !== undefined) {
     const problem = placeholders(baseUrl).length > 0 ? "may hold no placeholder" : rootProblem(baseUrl);
     if (problem !== undefined) return refuse("base_url", `base_url ${problem}`);
@@ -43,10 +43,10 @@ export function resolveProvider(catalog: Catalog, question: ProviderQuestion): R
   if (region !== undefined && (region.length > LONGEST_REGION || !REGION.test(region))) {
     return refuse("region", "a region consists of lower-case letters, digits and hyphens, such as `eu-west-1`");
   }
-  return preset === undefined ? declared(question) : fromPreset(catalog, preset, question);
+  return preset === undefined ? declared(request) : fromPreset(catalog, preset, request);
 }
 
-function fromPreset(catalog: Catalog, preset: string, { dialect, baseUrl, region }: ProviderQuestion): ResolveOutcome {
+function fromPreset(catalog: Catalog, preset: string, { dialect, baseUrl, region }: ResolveRequest): ResolveOutcome {
   if (dialect !== undefined) return refuse("dialect", "a preset brings its dialect: leave `dialect` out");
   const found = catalog.get(preset);
   if (found === undefined) return refuse("preset", unknownPreset(catalog, preset));
@@ -82,7 +82,7 @@ function ownSurfaceAt(channels: readonly Channel[], baseUrl: string): readonly C
 }
 
 /** A provider without a preset: one channel, of which nothing is known, so it claims all of its dialect. */
-function declared({ name, dialect, baseUrl, region }: ProviderQuestion): ResolveOutcome {
+function declared({ name, dialect, baseUrl, region }: ResolveRequest): ResolveOutcome {
   if (dialect === undefined) return refuse("dialect", "a provider without a preset needs a `dialect`");
   if (baseUrl === undefined) return refuse("base_url", "a provider without a preset needs a `base_url` or a `pool`");
   if (region !== undefined) return refuse("region", "a `region` is for presets: write it into the `base_url`");

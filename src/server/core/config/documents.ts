@@ -24,7 +24,7 @@ import { parseTree, type Source } from "./tree.ts";
 /** `references.secret` looks in `secrets_dir`, which `secretsDirectoryOf` gives beforehand. */
 export function readNodeFile(source: Source, references: References): Read<NodeFile> {
   return readDocument(nodeFileSchema, source, references, {
-    schemes: ["env", "secret"],
+    fileAllowed: false,
     environmentOnly: ["secrets_dir"],
     whenEmpty: "the node file is empty; it needs at least `cluster`",
     unknownKey: (path, key) =>
@@ -38,7 +38,7 @@ export function readNodeFile(source: Source, references: References): Read<NodeF
 /** The deployment document, or one source of it; it travels, so a credential written out is warned of. */
 export function readDeployment(source: Source, references: References): Read<Deployment> {
   return readDocument(deploymentSchema, source, references, {
-    schemes: ["env", "secret", "file"],
+    fileAllowed: true,
     warnOfLiterals: true,
     whenEmpty: "the deployment document is empty; write `{}` for a deployment that holds nothing",
     unknownKey: (path, key) =>
@@ -52,7 +52,8 @@ export function readDeployment(source: Source, references: References): Read<Dep
 /** One overlay file of the node: one provider operation, of the file's own name. It holds facts only, no references. */
 export function readOverlay(source: Source): Read<ProviderOperation> {
   return readDocument(overlaySchema, source, NO_REFERENCES, {
-    schemes: [],
+    fileAllowed: false,
+    noneAllowed: true,
     whenEmpty: "the overlay file is empty; it holds one provider operation",
     checks: (operation, problem) => [
       ...operationChecks(operation, problem),
@@ -79,7 +80,7 @@ export function secretsDirectoryOf(source: Source, env: References["env"]): stri
   const written = tree?.kind === "map" ? tree.entries.get("secrets_dir")?.value : undefined;
   if (written?.kind !== "scalar" || typeof written.value !== "string" || written.value === "") return undefined;
   let isWhole = true;
-  const { value } = expand(written, { ...NO_REFERENCES, env }, { schemes: ["env"] }, () => {
+  const { value } = expand(written, { ...NO_REFERENCES, env }, { fileAllowed: false }, () => {
     isWhole = false;
   });
   return isWhole ? String(value) : undefined;

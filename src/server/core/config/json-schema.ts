@@ -98,8 +98,8 @@ function keyRules(schema: JsonSchema): JsonSchema {
   const rules = [
     ...groups("x-exclusive")
       .flatMap(pairs)
-      .map((pair) => ({ not: { required: pair } })),
-    ...groups("x-one-of").map((group) => ({ oneOf: group.map((key) => ({ required: [key] })) })),
+      .map((pair) => ({ not: requiring(pair) })),
+    ...groups("x-one-of").map((group) => ({ oneOf: group.map((key) => requiring([key])) })),
   ];
   const together = groups("x-together");
   const dependent = new Map<string, Set<string>>();
@@ -116,6 +116,12 @@ function keyRules(schema: JsonSchema): JsonSchema {
     }),
   };
 }
+
+/** Names the keys as properties too, since ajv's strict mode wants each required key to be one where it is required. */
+const requiring = (keys: readonly string[]): JsonSchema => ({
+  required: keys,
+  properties: Object.fromEntries(keys.map((key) => [key, {}])),
+});
 
 const pairs = (group: readonly string[]): readonly (readonly string[])[] =>
   group.flatMap((first, index) => group.slice(index + 1).map((second) => [first, second]));

@@ -23,7 +23,7 @@ const checkListeners: Check = ({ listen, metrics_listen: metrics }, problem) => 
 
 const checkStart: Check = ({ cluster: { bootstrap, peers, join } }, problem) => [
   bootstrap !== true && peers === undefined && join === undefined
-    ? problem(["cluster"], "says not how the node starts: set `bootstrap: true`, `peers` or `join`")
+    ? problem(["cluster"], "does not say how the node starts; set `bootstrap: true`, `peers` or `join`")
     : undefined,
 ];
 

@@ -15,8 +15,8 @@ import { find, parseTree, type Source } from "./tree.ts";
 import { validate } from "./validate.ts";
 
 export interface ReadOptions<T> extends ReferenceRules {
-  /** Said of a text that holds no document. */
-  readonly whenEmpty: string;
+  /** Said of a text that holds no document, which is an error. */
+  readonly whenEmpty?: string;
   /** Whether a credential that is written out is warned of; it is where the document travels. */
   readonly warnOfLiterals?: boolean;
   /** Says more of an unknown key than that it is unknown. */
@@ -71,7 +71,11 @@ export function readDocument<T>(
   });
 
   if (tree === undefined) {
-    return outcome(undefined, isEmpty ? [...refused, problem([], options.whenEmpty)] : refused, NOTHING_USED);
+    return outcome(
+      undefined,
+      isEmpty ? [...refused, problem([], options.whenEmpty ?? "the document is empty")] : refused,
+      NOTHING_USED,
+    );
   }
 
   const problems: Problem[] = [...refused];
@@ -83,7 +87,7 @@ export function readDocument<T>(
   problems.push(...findings.map((finding) => problemAt(finding.path, finding.at, messageOf(finding))));
   for (const { path, isRefused } of literalSecrets(schema.json, tree, written)) {
     if (isRefused)
-      problems.push(problem(path, "must be a reference such as `${secret:NAME}`, not the credential itself"));
+      problems.push(problem(path, `must be a reference such as \`\${secret:NAME}\`, not the credential itself`));
     else if (options.warnOfLiterals === true) problems.push(problem(path, LITERAL, "warning"));
   }
   if (!isWhole || findings.some(({ isNotYet }) => isNotYet !== true)) return outcome(undefined, problems, used);
@@ -95,8 +99,7 @@ export function readDocument<T>(
   return outcome(document, problems, used);
 }
 
-const LITERAL =
-  "a credential is written out in a document that travels through the cluster; use `${VAR}` or `${secret:NAME}`";
+const LITERAL = `a credential is written out in a document that travels through the cluster; use \`\${VAR}\` or \`\${secret:NAME}\``;
 
 const messageOf = ({ isNotYet, path, message }: Finding): string =>
   isNotYet === true ? `not supported by this version: ${formatPath(path)}` : message;

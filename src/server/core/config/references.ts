@@ -28,14 +28,16 @@ export interface Used {
   readonly files: readonly string[];
 }
 
-export type Scheme = "env" | "secret" | "file";
-
 export interface ReferenceRules {
-  /** Those that the document may use: `file` is for the deployment document only. */
-  readonly schemes: readonly Scheme[];
+  /** `${file:NAME}` is for the deployment document only. */
+  readonly fileAllowed: boolean;
+  /** A document that holds facts only has no references at all. */
+  readonly noneAllowed?: boolean;
   /** Top-level keys in which only the environment may be named, since secrets cannot be read before they are known. */
   readonly environmentOnly?: readonly string[];
 }
+
+type Scheme = "env" | "secret" | "file";
 
 export interface Expanded {
   /** A fresh value, which the caller may change; what was refused is `null`. */
@@ -67,6 +69,8 @@ export const pathKey = (path: Path): string => path.map(String).join("\u0000");
 export function expand(tree: Tree, references: References, rules: ReferenceRules, report: Report): Expanded {
   const written = new Map<string, Written>();
   const resolved = new Map<string, string>();
+  const schemes: readonly Scheme[] =
+    rules.noneAllowed === true ? [] : rules.fileAllowed ? ["env", "secret", "file"] : ["env", "secret"];
   const used = { environment: new Set<string>(), secrets: new Set<string>(), files: new Set<string>() };
   let length = 0;
 
@@ -79,8 +83,8 @@ export function expand(tree: Tree, references: References, rules: ReferenceRules
       return refuse(`the name in \`\${${scheme}:NAME}\` is one file name, never a path`);
     }
     const reference = `\`\${${inner}}\``;
-    if (!rules.schemes.includes(scheme)) {
-      return refuse(`${reference} cannot be used in this document, ${allowedForms(rules.schemes)}`);
+    if (!schemes.includes(scheme)) {
+      return refuse(`${reference} cannot be used in this document, ${allowedForms(schemes)}`);
     }
     if (scheme !== "env" && rules.environmentOnly?.includes(String(path[0])) === true) {
       return refuse(`${reference} cannot be used here, ${allowedForms(["env"])}`);
@@ -95,11 +99,11 @@ export function expand(tree: Tree, references: References, rules: ReferenceRules
   };
 
   const expandText = (text: string, path: Path): string => {
-    if (!text.includes("${")) return text;
+    if (!text.includes(`\${`)) return text;
     const found: string[] = [];
     let isResolved = true;
     const result = text.replace(TOKEN, (token: string, inner: string | undefined) => {
-      if (token === "$${") return "${";
+      if (token === `$\${`) return `\${`;
       if (inner === undefined) report(path, NOT_A_REFERENCE);
       const value = inner === undefined || length > MAX_EXPANDED_LENGTH ? undefined : resolve(inner, path);
       if (value === undefined) isResolved = false;
@@ -135,7 +139,7 @@ export function expand(tree: Tree, references: References, rules: ReferenceRules
   };
 }
 
-const FORMS: Readonly<Record<Scheme, string>> = { env: "${VAR}", secret: "${secret:NAME}", file: "${file:NAME}" };
+const FORMS: Readonly<Record<Scheme, string>> = { env: `\${VAR}`, secret: `\${secret:NAME}`, file: `\${file:NAME}` };
 
 const allowedForms = (schemes: readonly Scheme[]): string =>
   schemes.length === 0
@@ -164,5 +168,4 @@ export function withoutValues(message: string, resolved: ReadonlyMap<string, str
 /** Shorter values are words and numbers such as `on` or `8080`, which would be found in the sentence itself. */
 const SHORTEST_HIDDEN = 6;
 
-const NOT_A_REFERENCE =
-  "`${` begins no reference here; a reference is `${VAR}`, `${secret:NAME}` or `${file:NAME}`, and `$${` is a literal `${`";
+const NOT_A_REFERENCE = `\`\${\` begins no reference here; a reference is \`\${VAR}\`, \`\${secret:NAME}\` or \`\${file:NAME}\`, and \`$\${\` is a literal \`\${\``;

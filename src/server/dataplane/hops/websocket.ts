@@ -8,6 +8,7 @@
  * Source: RFC 6455; specification 1, "WebSocket sessions"; reference, dialects, section 4.1; decisions, section 2.
  * Bytes are payload of messages; times are milliseconds.
  */
+import { setMaxListeners } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
@@ -126,6 +127,8 @@ export async function tunnel(session: TunnelSession): Promise<TunnelResult> {
   const { request, socket } = session;
   // node:http takes its own listener off with the upgrade; without one, a reset would end the process.
   socket.on("error", ignore);
+  // One signal serves all sessions, and Node warns of a leak from the eleventh listener on.
+  setMaxListeners(0, session.signal);
   const limits = { ...TUNNEL_LIMITS, ...session.limits };
   if (!speaksVersion13(request)) {
     refuseUpgrade(socket, 426, [...session.responseHeaders, "sec-websocket-version", "13"], "");

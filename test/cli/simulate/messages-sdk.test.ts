@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type Anthropic from "@anthropic-ai/sdk";
+import { anthropic, anthropicClassic, post, simulator } from "./clients.ts";
+
+const ASK = {
+  model: "sim-small",
+  max_tokens: 1_000,
+  messages: [{ role: "user" as const, content: "What is the capital of France?" }],
+};
+
+const WEATHER = {
+  name: "get_weather",
+  input_schema: { type: "object" as const, properties: { city: { type: "string" } }, required: ["city"] },
+};
+
+function textOf(message: { readonly content: readonly { readonly type: string }[] }): string {
+  return message.content.map((block) => ("text" in block ? String(block.text) : "")).join("");
+}
+
+for (const [name, connect] of [
+  ["the newest SDK", anthropic],
+  ["the older SDK", anthropicClassic],
+] as const) {
+  test(`${name} reads the same message whole and streamed`, async (t) => {
+    const client = connect(await simulator(t));
+    const whole = await client.messages.create(ASK);
+    const streamed = await client.messages.stream(ASK).finalMessage();
+    assert.match(textOf(whole), /simulated answer.*What is the capital of France\?/);
+    assert.equal(textOf(streamed), textOf(whole));
+    assert.equal(streamed.stop_reason, "end_turn");
+    assert.equal(streamed.usage.input_tokens, 6);
+    assert.equal(streamed.usage.output_tokens, textOf(whole).split(" ").length);
+    assert.deepEqual(streamed.usage, whole.usage);
+    assert.equal(whole._request_id, "req_sim00000001");
+  });
+}
+
+test("a stream has every event, in the order of the grammar", async (t) => {
+  const types: string[] = [];
+  const response = await post(`${(await simulator(t)).url}/v1/messages`, { ...ASK, stream: true });
+  for (const line of (await response.text()).split("\n")) {
+    if (line.startsWith("event: ")) types.push(line.slice(7));
+  }
+  const runs = types.filter((type, at) => type !== types[at - 1]);
+  assert.deepEqual(runs, [
+    "message_start",
+    "ping",
+    "content_block_start",
+    "content_block_delta",
+    "content_block_stop",
+    "message_delta",
+    "message_stop",
+  ]);
+});
+
+for (const isStreamed of [false, true]) {
+  test(`thinking comes first with its signature, then a tool call, and a replay of both is answered (stream: ${isStreamed})`, async (t) => {
+    const client = anthropic(await simulator(t));
+    const ask = (body: Anthropic.MessageCreateParamsNonStreaming) =>
+      isStreamed ? client.messages.stream(body).finalMessage() : client.messages.create(body);
+    const body = { ...ASK, max_tokens: 4_000, tools: [WEATHER], thinking: { type: "adaptive" as const } };
+    const asked = await ask(body);
+    const [thinking, call] = asked.content;
+    assert.equal(asked.stop_reason, "tool_use");
+    assert.ok(thinking?.type === "thinking" && thinking.signature.length > 20 && thinking.thinking !== "");
+    assert.ok(call?.type === "tool_use");
+    assert.deepEqual(call.input, { city: "simulated city" });
+    const details = asked.usage.output_tokens_details;
+    assert.equal(details?.thinking_tokens, thinking.thinking.split(" ").length);
+    const answered = await ask({
+      ...body,
+      messages: [
+        ...ASK.messages,
+        { role: "assistant", content: asked.content },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: call.id, content: "Sunny" }] },
+      ],
+    });
+    assert.equal(answered.stop_reason, "end_turn");
+    assert.match(textOf(answered), /Your tool said: "Sunny"/);
+  });
+}
+
+test("usage excludes the cached prefix, which is written once and read afterwards", async (t) => {
+  const client = anthropic(await simulator(t));
+  const system = [{ type: "text" as const, text: "one two three", cache_control: { type: "ephemeral" as const } }];
+  const counts = async () => {
+    const { usage } = await client.messages.stream({ ...ASK, system }).finalMessage();
+    return [usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens];
+  };
+  assert.deepEqual(await counts(), [6, 3, 0]);
+  assert.deepEqual(await counts(), [6, 0, 3]);
+});
+
+test("limits and stop sequences end the text and say why", async (t) => {
+  const client = anthropic(await simulator(t));
+  const cut = await client.messages.create({ ...ASK, max_tokens: 2 });
+  assert.deepEqual([textOf(cut), cut.stop_reason, cut.usage.output_tokens], ["This is ", "max_tokens", 2]);
+  const warmed = await client.messages.create({ ...ASK, max_tokens: 0 });
+  assert.deepEqual([warmed.content, warmed.stop_reason, warmed.usage.output_tokens], [[], "max_tokens", 0]);
+  const stopped = await client.messages.stream({ ...ASK, stop_sequences: ["simulated"] }).finalMessage();
+  assert.deepEqual([stopped.stop_reason, stopped.stop_sequence], ["stop_sequence", "simulated"]);
+});
+
+test("tokens are counted without an answer, as the answer would count them", async (t) => {
+  const client = anthropic(await simulator(t));
+  const { model, messages } = ASK;
+  assert.equal((await client.messages.countTokens({ model, messages })).input_tokens, 6);
+});
+
+test("models and files have the shape of the dialect when its version header is there", async (t) => {
+  const client = anthropic(await simulator(t));
+  const page = await client.models.list();
+  assert.deepEqual([page.data[0]?.type, page.data[0]?.id, page.has_more], ["model", "sim-small", false]);
+  assert.equal((await client.models.retrieve("a/b")).display_name, "Simulated a/b");
+});
+
+test("what the dialect refuses is refused: each rule by a request that breaks it alone", async (t) => {
+  const { url } = await simulator(t);
+  const user = { role: "user", content: "x" };
+  const use = (id: string) => ({ role: "assistant", content: [{ type: "tool_use", id, name: "f", input: {} }] });
+  const result = { type: "tool_result", tool_use_id: "a", content: "y" };
+  const text = { type: "text", text: "t" };
+  const wrong: [unknown, RegExp][] = [
+    [{ ...ASK, max_tokens: undefined }, /max_tokens/],
+    [{ ...ASK, messages: [] }, /at least one message/],
+    [{ ...ASK, messages: [{ role: "tool", content: "x" }] }, /role/],
+    [{ ...ASK, messages: [{ role: "user", content: [{ type: "text", text: "" }] }] }, /must be non-empty/],
+    [{ ...ASK, messages: [user, use("functions.f:0")] }, /tool_use\.id: must match/],
+    [{ ...ASK, messages: [user, use("a"), { role: "user", content: [text, result] }] }, /immediately after/],
+    [{ ...ASK, messages: [user, { role: "user", content: [result] }] }, /unexpected tool_use_id/],
+    [
+      { ...ASK, messages: [{ role: "assistant", content: [{ type: "thinking", thinking: "t", signature: "" }] }] },
+      /signature/,
+    ],
+    [{ ...ASK, tools: [{ name: "a b", input_schema: {} }] }, /tools\.0\.name/],
+  ];
+  for (const [body, message] of wrong) {
+    const response = await post(`${url}/v1/messages`, body);
+    const answer = (await response.json()) as Anthropic.ErrorResponse;
+    assert.equal(response.status, 400);
+    assert.equal(answer.error.type, "invalid_request_error");
+    assert.match(answer.error.message, message);
+  }
+  const sampling = { ...ASK, temperature: 1 };
+  assert.equal((await post(`${url}/v1/messages`, sampling, { "anthropic-version": "2026-10-21" })).status, 400);
+  assert.equal((await post(`${url}/v1/messages`, sampling, { "anthropic-version": "2023-06-01" })).status, 200);
+});

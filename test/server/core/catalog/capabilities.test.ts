@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  CAPABILITIES,
+  CAPABILITY_NAMES,
+  claimableIn,
+  isCapability,
+  lostWithout,
+  usableIn,
+} from "../../../../src/server/core/catalog/index.ts";
+
+test("the vocabulary's soft capabilities are exactly those whose loss never refuses", () => {
+  assert.deepEqual(
+    CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].class === "soft").sort(),
+    [
+      "cache_prewarm",
+      "cache_ttl",
+      "citation_replay",
+      "effort",
+      "metadata",
+      "mid_system",
+      "prediction",
+      "prompt_caching",
+      "service_tier",
+      "store",
+      "stream_usage",
+      "thinking_budget",
+      "thinking_forced_tool",
+      "tool_errors",
+      "top_p_pair",
+      "user_id",
+      "verbosity",
+    ],
+  );
+});
+
+test("losses are named in the order of the table, tools first and routes last", () => {
+  assert.deepEqual(CAPABILITY_NAMES.slice(0, 3), ["tools", "tool_choice", "allowed_tools"]);
+  const firstRoute = CAPABILITY_NAMES.findIndex((name) => CAPABILITIES[name].route);
+  assert.ok(CAPABILITY_NAMES.slice(firstRoute).every((name) => CAPABILITIES[name].route));
+});
+
+test("a dialect can use what it can express and no route", () => {
+  assert.ok(usableIn("compat").has("logprobs") && !usableIn("messages").has("logprobs"));
+  assert.ok(usableIn("messages").has("citations") && !usableIn("compat").has("citations"));
+  assert.ok(!usableIn("compat").has("chat_completions"));
+});
+
+test("a channel without a list claims the routes of its own dialect only", () => {
+  assert.ok(claimableIn("compat").has("chat_completions") && !claimableIn("compat").has("messages"));
+  assert.ok(claimableIn("messages").has("count_tokens") && !claimableIn("messages").has("rerank"));
+  assert.ok(claimableIn("compat").has("models") && claimableIn("messages").has("models"));
+});
+
+test("a removed field takes its capabilities with it, and an unknown one none", () => {
+  assert.deepEqual([...lostWithout(["temperature"]).keys()], ["sampling", "temperature_above_one", "top_p_pair"]);
+  assert.deepEqual([...lostWithout(["toString", "x_own"])], []);
+});
+
+test("names of the object prototype are no capabilities", () => {
+  assert.equal(isCapability("toString"), false);
+  assert.equal(isCapability("tools"), true);
+});
