@@ -11,10 +11,17 @@ import { align } from "./report.ts";
 import { type Ask, load } from "./rounds.ts";
 import type { LoadScenario } from "./scenarios.ts";
 
+interface CallFrame {
+  readonly functionName: string;
+  readonly url: string;
+  /** From 0. */
+  readonly lineNumber: number;
+}
+
 export interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number;
-    readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
+    readonly callFrame: CallFrame;
   }[];
   /** Node ids, one a sample. */
   readonly samples: readonly number[];
@@ -24,6 +31,8 @@ export interface CpuProfile {
 
 export interface SelfTime {
   readonly where: string;
+  /** Whose code it is. */
+  readonly area: string;
   readonly selfUs: number;
 }
 
@@ -51,29 +60,44 @@ export async function profileScenario(
   const busiest = profiles.map(sumSelfTimes).sort((a, b) => total(b) - total(a))[0];
   if (busiest === undefined) return `${scenario.name}: the gateway left no profile; it did not end by itself`;
   const busyUs = total(busiest);
-  const rows = busiest
-    .slice(0, LISTED)
-    .map(({ where, selfUs }) => [`${((100 * selfUs) / busyUs).toFixed(1)}%`, (selfUs / requests).toFixed(2), where]);
-  return `profile of ${scenario.name}: own time of functions, share of busy time and us a request (start included)\n${align([["share", "us/req", "function"], ...rows])}`;
+  const row = (us: number, where: string): string[] => [
+    `${((100 * us) / busyUs).toFixed(1)}%`,
+    (us / requests).toFixed(2),
+    where,
+  ];
+  const areas = new Map<string, number>();
+  for (const { area, selfUs } of busiest) areas.set(area, (areas.get(area) ?? 0) + selfUs);
+  const byArea = [...areas].sort(([, a], [, b]) => b - a).map(([area, us]) => row(us, area));
+  const byFunction = busiest.slice(0, LISTED).map(({ where, selfUs }) => row(selfUs, where));
+  const title = `profile of ${scenario.name}: own time, share of the busy time and us a request (the start included)`;
+  return [
+    title,
+    align([["share", "us/req", "whose code"], ...byArea]),
+    align([["share", "us/req", "function"], ...byFunction]),
+  ].join("\n");
 }
 
 /** Time of its own of each function, most first; time in which nothing ran is left out. */
 export function sumSelfTimes(profile: CpuProfile): readonly SelfTime[] {
-  const names = new Map(profile.nodes.map(({ id, callFrame }) => [id, describe(callFrame)]));
-  const sums = new Map<string, number>();
+  const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, describe(callFrame)]));
+  const sums = new Map<string, SelfTime>();
   for (const [index, id] of profile.samples.entries()) {
-    const where = names.get(id) ?? "(unknown)";
-    sums.set(where, (sums.get(where) ?? 0) + (profile.timeDeltas[index] ?? 0));
+    const { where, area } = frames.get(id) ?? { where: "(unknown)", area: "engine" };
+    const selfUs = (sums.get(where)?.selfUs ?? 0) + (profile.timeDeltas[index] ?? 0);
+    sums.set(where, { where, area, selfUs });
   }
   sums.delete("(idle)");
-  return [...sums].map(([where, selfUs]) => ({ where, selfUs })).sort((a, b) => b.selfUs - a.selfUs);
+  return [...sums.values()].sort((a, b) => b.selfUs - a.selfUs);
 }
 
-function describe(frame: CpuProfile["nodes"][number]["callFrame"]): string {
-  const name = frame.functionName === "" ? "(anonymous)" : frame.functionName;
-  if (frame.url === "") return name;
-  const file = frame.url.startsWith("node:") ? frame.url : basename(frame.url);
-  return `${name} ${file}:${frame.lineNumber + 1}`;
+/** Engine and system calls have no file; a package is named; what remains is the gateway's own. */
+function describe({ functionName, url, lineNumber }: CallFrame): { readonly where: string; readonly area: string } {
+  const name = functionName === "" ? "(anonymous)" : functionName;
+  if (url === "") return { where: name, area: name.startsWith("(") ? name : "engine and system calls" };
+  if (url.startsWith("node:")) return { where: `${name} ${url}:${lineNumber + 1}`, area: "node" };
+  if (url.startsWith("wasm:")) return { where: name, area: "undici" };
+  const area = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1] ?? "gateway";
+  return { where: `${name} ${basename(url)}:${lineNumber + 1}`, area };
 }
 
 function total(times: readonly SelfTime[]): number {

@@ -26,7 +26,7 @@ const PAGE = "<!doctype html>\n<html><head><title>502</title></head><body><h1>No
 
 /** `produce` is called only when an answer is wanted; what it throws is the caller's to answer. */
 export async function deliver(exchange: Exchange, fault: Fault, produce: () => Answer): Promise<void> {
-  const { response } = exchange;
+  const { request, response } = exchange;
   switch (fault.kind) {
     case "status":
       return writeError(exchange, {
@@ -40,7 +40,7 @@ export async function deliver(exchange: Exchange, fault: Fault, produce: () => A
       return drop(exchange);
     case "bad-http":
       exchange.isDropped = true;
-      response.socket?.end("THIS IS NOT HTTP\r\n\r\n");
+      request.socket.end("THIS IS NOT HTTP\r\n\r\n", () => request.socket.destroy());
       return;
     case "never":
       if (await pause(response, MAX_WAIT_MS)) drop(exchange);

@@ -98,7 +98,8 @@ async function open(server: WebSocketServer, ports: SocketPorts, upgrade: Upgrad
     case "drop-before-headers":
     case "bad-http":
       tally.dropped += 1;
-      socket.end(fault.kind === "bad-http" ? "THIS IS NOT HTTP\r\n\r\n" : undefined);
+      if (fault.kind === "bad-http") socket.end("THIS IS NOT HTTP\r\n\r\n", () => socket.destroy());
+      else socket.destroy();
       return;
     case "garbage":
       return refuse(200, "The model name asked for an answer that is no WebSocket.");
@@ -134,6 +135,7 @@ function refuseUpgrade(socket: Duplex, facts: { status: number; message: string;
   socket.end(
     `HTTP/1.1 ${facts.status} Refused\r\nconnection: close\r\ncontent-type: application/json\r\n${retry}` +
       `x-request-id: ${facts.requestId}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    () => socket.destroy(),
   );
 }
 

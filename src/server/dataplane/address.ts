@@ -1,6 +1,4 @@
 /** Finds out what a request is addressed to: its route, its model, and the provider that serves it. */
-import { promisify } from "node:util";
-import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { GatewayError } from "../../base/index.ts";
 import {
   boundaryOf,
@@ -45,8 +43,10 @@ export interface Addressed {
   readonly dialect: RouteDialect;
   readonly path: string;
   readonly query: string;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly contentType: string;
   readonly body: Buffer;
+  /** The body with its content encoding taken off. */
+  readonly plain: Buffer;
 }
 
 type Body = Pick<Target, "original" | "plain" | "isJson" | "streams" | "streamOptions" | "model" | "spot">;
@@ -54,9 +54,9 @@ type Body = Pick<Target, "original" | "plain" | "isJson" | "streams" | "streamOp
 const WANTED = ["model", "stream", "stream_options"] as const;
 
 /** Throws `invalid_request` or `model_not_found`. */
-export async function address(snapshot: Snapshot, request: Addressed): Promise<Target> {
+export function address(snapshot: Snapshot, request: Addressed): Target {
   const { route, dialect, path, query } = request;
-  const body = await readModel(snapshot, request);
+  const body = readModel(snapshot, request);
   if (body.model === undefined && route.modelRequired) {
     throw new GatewayError("invalid_request", "The request names no model.", { param: "model" });
   }
@@ -73,18 +73,17 @@ export async function address(snapshot: Snapshot, request: Addressed): Promise<T
   return { ...body, route, dialect, path, query, provider: routed.provider, label: routed.label };
 }
 
-async function readModel(snapshot: Snapshot, request: Addressed): Promise<Body> {
+function readModel(snapshot: Snapshot, request: Addressed): Body {
   const { route } = request;
   const raw: Body = {
     original: request.body,
-    plain: request.body,
+    plain: request.plain,
     isJson: false,
     streams: false,
     streamOptions: undefined,
     model: undefined,
     spot: { kind: "none" },
   };
-  const contentType = String(request.headers["content-type"] ?? "");
   switch (route.model) {
     case "none":
       return raw;
@@ -99,11 +98,12 @@ async function readModel(snapshot: Snapshot, request: Addressed): Promise<Body> 
       return { ...raw, model: model[0], spot: { kind: "query" } };
     }
     case "batch":
-      return { ...(await readJson(snapshot, request, raw)), ...(await readBatch(snapshot, request)) };
+      return { ...readJson(raw), ...readBatch(snapshot, raw) };
     case "json":
-      return request.body.length === 0 && !route.modelRequired ? raw : readJson(snapshot, request, raw);
+      return request.body.length === 0 && !route.modelRequired ? raw : readJson(raw);
     case "form": {
-      if (/^application\/([a-z.+-]+\+)?json/i.test(contentType)) return readJson(snapshot, request, raw);
+      const { contentType } = request;
+      if (/^application\/([a-z.+-]+\+)?json/i.test(contentType)) return readJson(raw);
       const boundary = /^multipart\/form-data/i.test(contentType) ? boundaryOf(contentType) : undefined;
       return boundary === undefined ? raw : readForm(raw, boundary);
     }
@@ -112,8 +112,8 @@ async function readModel(snapshot: Snapshot, request: Addressed): Promise<Body> 
   }
 }
 
-async function readJson(snapshot: Snapshot, request: Addressed, raw: Body): Promise<Body> {
-  const plain = await decode(request, snapshot.maxBodyBytes);
+function readJson(raw: Body): Body {
+  const { plain } = raw;
   const scan = scanObject(plain, WANTED);
   if (scan.kind === "problem") throw new GatewayError("invalid_request", `Cannot read the request: ${scan.message}.`);
   const [model, stream, streamOptions] = scan.members;
@@ -124,7 +124,6 @@ async function readJson(snapshot: Snapshot, request: Addressed, raw: Body): Prom
   }
   return {
     ...raw,
-    plain,
     isJson: true,
     streams: stream !== undefined && plain[stream.valueStart] === 0x74,
     streamOptions,
@@ -149,8 +148,7 @@ function readForm(raw: Body, boundary: string): Body {
 }
 
 /** A batch names a model in each entry; one request goes to one provider, so they must agree on it. */
-async function readBatch(snapshot: Snapshot, request: Addressed): Promise<Pick<Body, "model" | "spot">> {
-  const plain = await decode(request, snapshot.maxBodyBytes);
+function readBatch(snapshot: Snapshot, { plain }: Body): Pick<Body, "model" | "spot"> {
   const models = new Set<string>();
   try {
     const { requests } = JSON.parse(plain.toString("utf8")) as { requests: { params: { model: unknown } }[] };
@@ -170,33 +168,6 @@ async function readBatch(snapshot: Snapshot, request: Addressed): Promise<Pick<B
     });
   }
   return { model: [...models][0], spot: { kind: "none" } };
-}
-
-const DECODERS: ReadonlyMap<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>> = new Map(
-  [
-    ["gzip", promisify(gunzip)],
-    ["x-gzip", promisify(gunzip)],
-    ["deflate", promisify(inflate)],
-    ["br", promisify(brotliDecompress)],
-  ],
-);
-
-/** Bounded like the body itself, so that a small body cannot grow into a large one. */
-async function decode({ headers, body }: Addressed, maxBytes: number): Promise<Buffer> {
-  const encoding = String(headers["content-encoding"] ?? "identity").toLowerCase();
-  if (encoding === "identity") return body;
-  const decoder = DECODERS.get(encoding);
-  if (decoder === undefined) {
-    throw new GatewayError("invalid_request", "The content encoding is not one of gzip, deflate and br.");
-  }
-  try {
-    return await decoder(body, { maxOutputLength: maxBytes });
-  } catch (cause) {
-    const isTooLarge = (cause as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
-    throw isTooLarge
-      ? new GatewayError("body_too_large", `The decoded request body is larger than ${maxBytes} bytes.`)
-      : new GatewayError("invalid_request", "The body does not decode as its content encoding says.", { cause });
-  }
 }
 
 function decodePath(text: string): string {

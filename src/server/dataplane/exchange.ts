@@ -7,8 +7,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
 import { asRefusal, GatewayError } from "../../base/index.ts";
 import { type RouteDialect, refusalBody, refusalEvent, refusalHeaders } from "../core/dialects/index.ts";
-import { type Downstream, headerValue } from "../upstream/index.ts";
-import { isHopByHop } from "./headers.ts";
+import type { Downstream } from "../upstream/index.ts";
+import { isHopByHop, namedByConnection } from "./headers.ts";
 import type { Labels } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
 
@@ -70,8 +70,8 @@ export class Exchange implements Downstream {
   start(status: number, statusText: string, headers: readonly Buffer[]): void {
     const now = performance.now();
     const overheadMs = Math.max(0, now - this.startedAt - this.#waitedMs);
-    this.#isEventStream = isPlainEventStream(headers);
-    const pairs = proxiedHeaders(headers);
+    const { pairs, isEventStream } = proxiedHeaders(headers);
+    this.#isEventStream = isEventStream;
     pairs.push("x-gateway-request-id", this.requestId, "x-gateway-provider", this.labels.provider);
     pairs.push("x-gateway-attempts", String(this.attempts), "x-gateway-overhead", overheadMs.toFixed(3));
     this.#response.writeHead(status, statusText, pairs);
@@ -156,25 +156,27 @@ function linger(request: IncomingMessage): void {
   request.resume();
 }
 
-/** Names, values and order as the upstream sent them, less what belongs to its connection or only we may say. */
-function proxiedHeaders(headers: readonly Buffer[]): string[] {
-  const connection = headerValue(headers, "connection");
-  const named = connection === undefined ? undefined : connection.toLowerCase().split(/\s*,\s*/);
+/** An upstream's headers for the client: names, values and order, less what belongs to its connection or only we say. */
+function proxiedHeaders(headers: readonly Buffer[]): { readonly pairs: string[]; readonly isEventStream: boolean } {
   const pairs: string[] = [];
+  let isEventStream = false;
+  let isEncoded = false;
+  let connection: string | undefined;
   for (let i = 0; i < headers.length; i += 2) {
     const name = (headers[i] as Buffer).toString("latin1");
+    const value = (headers[i + 1] as Buffer).toString("latin1");
     const lower = name.toLowerCase();
-    if (isHopByHop(lower) || lower.startsWith("x-gateway-") || named?.includes(lower) === true) continue;
-    pairs.push(name, (headers[i + 1] as Buffer).toString("latin1"));
+    if (lower === "connection") connection = value;
+    if (isHopByHop(lower) || lower.startsWith("x-gateway-")) continue;
+    if (lower === "content-type") isEventStream = value.toLowerCase().startsWith("text/event-stream");
+    if (lower === "content-encoding") isEncoded = true;
+    pairs.push(name, value);
   }
-  return pairs;
+  const named = connection === undefined ? [] : namedByConnection(connection);
+  // Only an event stream as it is can be added to.
+  return { pairs: named.length === 0 ? pairs : without(pairs, named), isEventStream: isEventStream && !isEncoded };
 }
 
-/** An event stream whose bytes we could add to. */
-function isPlainEventStream(headers: readonly Buffer[]): boolean {
-  const type = headerValue(headers, "content-type");
-  return (
-    type?.toLowerCase().startsWith("text/event-stream") === true &&
-    headerValue(headers, "content-encoding") === undefined
-  );
+function without(pairs: readonly string[], lowerCaseNames: readonly string[]): string[] {
+  return pairs.filter((_, i) => !lowerCaseNames.includes((pairs[i - (i % 2)] as string).toLowerCase()));
 }

@@ -17,6 +17,12 @@ export function isHopByHop(lowerCaseName: string): boolean {
   return HOP_BY_HOP.has(lowerCaseName);
 }
 
+/** Lower-case names of the headers that a `connection` header makes hop-by-hop, besides the usual two. */
+export function namedByConnection(connection: string): readonly string[] {
+  if (connection === "keep-alive" || connection === "close") return [];
+  return connection.toLowerCase().split(/\s*,\s*/);
+}
+
 /**
  * The client's headers for the upstream: same names, values and order, less those in `dropped` (which holds the
  * hop-by-hop ones) and those that `connection` names. `also`: more lower-case names to drop.
@@ -27,13 +33,12 @@ export function upstreamHeaders(
   dropped: ReadonlySet<string>,
   also: readonly string[],
 ): string[] {
-  const named =
-    connection === undefined || connection === "keep-alive" ? undefined : connection.toLowerCase().split(/\s*,\s*/);
+  const named = connection === undefined ? [] : namedByConnection(connection);
   const pairs: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;
     const lower = name.toLowerCase();
-    if (dropped.has(lower) || named?.includes(lower) === true || also.includes(lower)) continue;
+    if (dropped.has(lower) || named.includes(lower) || also.includes(lower)) continue;
     pairs.push(name, rawHeaders[i + 1] as string);
   }
   return pairs;

@@ -11,6 +11,7 @@ import { address, type Target } from "./address.ts";
 import { type Admitted, admit } from "./admit.ts";
 import { rewriting } from "./answer.ts";
 import { type HeldBody, readBody } from "./body.ts";
+import { decode } from "./decode.ts";
 import { Exchange } from "./exchange.ts";
 import { advertise } from "./models-list.ts";
 import type { Ports } from "./ports.ts";
@@ -29,7 +30,10 @@ export async function serve(request: IncomingMessage, response: ServerResponse, 
     isAdmitted = true;
     body = await readBody(request, snapshot.maxBodyBytes, ports.admission); // 413, 503
     exchange.bodyRead();
-    const target = await address(snapshot, { ...place, headers: request.headers, body: body.bytes }); // 400, 404
+    const { "content-encoding": encoding, "content-type": contentType = "" } = request.headers;
+    const isPlain = encoding === undefined || encoding === "identity" || place.route.model === "none";
+    const plain = isPlain ? body.bytes : await decode(body.bytes, encoding, snapshot.maxBodyBytes); // 400, 413
+    const target = address(snapshot, { ...place, contentType, body: body.bytes, plain }); // 400, 404
     exchange.labels = { route: place.route.name, provider: target.provider.name, model: target.label };
     const admitted = admit(snapshot, target); // 400 fidelity
     await forward({

@@ -39,7 +39,7 @@ export async function serveUpgrade(
     labels = { ...labels, route: place.route.name };
     ports.admission.enter();
     isAdmitted = true;
-    const target = await address(snapshot, { ...place, headers: request.headers, body: NO_BODY });
+    const target = address(snapshot, { ...place, contentType: "", body: NO_BODY, plain: NO_BODY });
     const [admitted] = admit(snapshot, target);
     if (admitted === undefined) return;
     const { provider, channel } = admitted;

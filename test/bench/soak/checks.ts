@@ -30,13 +30,13 @@ export interface KindCount {
   readonly surprises: readonly string[];
 }
 
-/** At the start of the run, caches fill and code is compiled; growth is judged from here on. */
-const WARM_UP_SHARE = 1 / 3;
+/** After a rest pools fill anew, and the heap follows; growth is judged from here on. */
+const SETTLING_SHARE = 1 / 4;
 
 export interface GrowthBounds {
   readonly name: string;
   readonly unit: string;
-  /** Most that the fitted line may rise from the end of the warm-up to the last sample, in `unit`. */
+  /** Most that the fitted line may rise from where it has settled to the last sample, in `unit`. */
   readonly mostRise: number;
 }
 
@@ -44,7 +44,7 @@ export interface GrowthBounds {
 export function checkGrowth(points: readonly Point[], bounds: GrowthBounds): Check {
   const last = points.at(-1)?.x ?? 0;
   const first = points[0]?.x ?? 0;
-  const judged = points.filter(({ x }) => x >= first + (last - first) * WARM_UP_SHARE);
+  const judged = points.filter(({ x }) => x >= first + (last - first) * SETTLING_SHARE);
   const rise = slope(judged) * (last - (judged[0]?.x ?? last));
   const level = median(judged.map(({ y }) => y));
   return {

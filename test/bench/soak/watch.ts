@@ -7,7 +7,6 @@ import type { Point } from "../statistics.ts";
 
 export interface Courses {
   readonly rssMib: Point[];
-  readonly heapMib: Point[];
   readonly descriptors: Point[];
   readonly timers: Point[];
 }
@@ -23,7 +22,7 @@ const ALIVE_EVERY = 10;
 
 /** Samples until the signal. `note` gets a line now and then for the person who waits. */
 export async function watch(gateway: Watched, ended: AbortSignal, note: (line: string) => void): Promise<Courses> {
-  const courses: Courses = { rssMib: [], heapMib: [], descriptors: [], timers: [] };
+  const courses: Courses = { rssMib: [], descriptors: [], timers: [] };
   const startedAt = performance.now();
   for (let sample = 1; !ended.aborted; sample += 1) {
     await sleep(SAMPLE_MS);
@@ -34,12 +33,10 @@ export async function watch(gateway: Watched, ended: AbortSignal, note: (line: s
     courses.descriptors.push({ x, y: open });
     if (sample % ALIVE_EVERY !== 0) continue;
     const alive = await gateway.ask({});
-    const heapMib = (alive.heapBytes + alive.externalBytes) / 2 ** 20;
     const timers = countTimers(alive);
-    courses.heapMib.push({ x, y: heapMib });
     courses.timers.push({ x, y: timers });
     note(
-      `${x.toFixed(0).padStart(4)} s  rss ${rssMib.toFixed(0)} MiB  alive ${heapMib.toFixed(1)} MiB  sockets ${sockets}  timers ${timers}`,
+      `${x.toFixed(0).padStart(4)} s  rss ${rssMib.toFixed(0)} MiB  alive ${aliveMib(alive).toFixed(1)} MiB  sockets ${sockets}  timers ${timers}`,
     );
   }
   return courses;
@@ -47,4 +44,9 @@ export async function watch(gateway: Watched, ended: AbortSignal, note: (line: s
 
 export function countTimers({ resources }: Alive): number {
   return (resources["Timeout"] ?? 0) + (resources["Immediate"] ?? 0);
+}
+
+/** Heap and buffers. */
+export function aliveMib({ heapBytes, externalBytes }: Alive): number {
+  return (heapBytes + externalBytes) / 2 ** 20;
 }

@@ -61,3 +61,11 @@ export function rawPost(path: string, body: unknown): string {
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((done) => setImmediate(done));
 }
+
+/** Waits until every request has come to its end: the client may have its answer before the server has counted it. */
+export function settled(of: Simulator): Promise<void> {
+  return until(() => {
+    const { answered, aborted, dropped, requests } = of.counts();
+    return answered + aborted + dropped === requests;
+  });
+}

@@ -18,22 +18,31 @@ function textOf(message: { readonly content: readonly { readonly type: string }[
   return message.content.map((block) => ("text" in block ? String(block.text) : "")).join("");
 }
 
-for (const [name, connect] of [
-  ["the newest SDK", anthropic],
-  ["the older SDK", anthropicClassic],
-] as const) {
-  test(`${name} reads the same message whole and streamed`, async (t) => {
-    const client = connect(await simulator(t));
-    const whole = await client.messages.create(ASK);
-    const streamed = await client.messages.stream(ASK).finalMessage();
-    assert.match(textOf(whole), /simulated answer.*What is the capital of France\?/);
-    assert.equal(textOf(streamed), textOf(whole));
-    assert.equal(streamed.stop_reason, "end_turn");
-    assert.equal(streamed.usage.input_tokens, 6);
-    assert.equal(streamed.usage.output_tokens, textOf(whole).split(" ").length);
-    assert.deepEqual(streamed.usage, whole.usage);
-    assert.equal(whole._request_id, "req_sim00000001");
-  });
+test("the newest SDK reads the same message whole and streamed", async (t) => {
+  const { messages } = anthropic(await simulator(t));
+  assertSame(await messages.create(ASK), await messages.stream(ASK).finalMessage());
+});
+
+test("the older SDK, with its other credential header and version, reads the same", async (t) => {
+  const { messages } = anthropicClassic(await simulator(t, { requireKey: "test-key" }));
+  assertSame(await messages.create(ASK), await messages.stream(ASK).finalMessage());
+});
+
+interface Read {
+  readonly content: readonly { readonly type: string }[];
+  readonly stop_reason: string | null;
+  readonly usage: { readonly input_tokens: number; readonly output_tokens: number };
+  readonly _request_id?: string | null | undefined;
+}
+
+function assertSame(whole: Read, streamed: Read): void {
+  assert.match(textOf(whole), /simulated answer.*What is the capital of France\?/);
+  assert.equal(textOf(streamed), textOf(whole));
+  assert.equal(streamed.stop_reason, "end_turn");
+  assert.equal(streamed.usage.input_tokens, 6);
+  assert.equal(streamed.usage.output_tokens, textOf(whole).split(" ").length);
+  assert.deepEqual(streamed.usage, whole.usage);
+  assert.equal(whole._request_id, "req_sim00000001");
 }
 
 test("a stream has every event, in the order of the grammar", async (t) => {

@@ -102,22 +102,25 @@ export const CAPABILITIES = {
 
 export type Capability = keyof typeof CAPABILITIES;
 
-const entries = Object.entries(CAPABILITIES) as readonly (readonly [Capability, CapabilityRule])[];
-
-export const CAPABILITY_NAMES: readonly Capability[] = entries.map(([name]) => name);
-
 export function isCapability(name: string): name is Capability {
   return Object.hasOwn(CAPABILITIES, name);
 }
 
+/** In the order of the table. */
+export const CAPABILITY_NAMES: readonly Capability[] = Object.keys(CAPABILITIES).filter(isCapability);
+
+function ruleOf(name: Capability): CapabilityRule {
+  return CAPABILITIES[name];
+}
+
 /** All that a request of the dialect can use, routes left out: the sets O (compat) and M (messages). */
 export function usableIn(dialect: Dialect): ReadonlySet<Capability> {
-  return new Set(entries.filter(([, rule]) => !rule.route && rule.dialects.includes(dialect)).map(([name]) => name));
+  return new Set(CAPABILITY_NAMES.filter((name) => !ruleOf(name).route && ruleOf(name).dialects.includes(dialect)));
 }
 
 /** What a channel without a list of claims is taken to claim: all of its dialect, routes included. */
 export function claimableIn(dialect: Dialect): ReadonlySet<Capability> {
-  return new Set(entries.filter(([, rule]) => rule.dialects.includes(dialect)).map(([name]) => name));
+  return new Set(CAPABILITY_NAMES.filter((name) => ruleOf(name).dialects.includes(dialect)));
 }
 
 /**

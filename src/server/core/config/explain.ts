@@ -185,7 +185,9 @@ const mayShow = (error: ErrorObject, written: Written | undefined): boolean =>
 
 function foundText(error: ErrorObject, written: Written | undefined): string {
   if (written !== undefined) {
-    return written.references.length === 0 ? "a reference" : `the value of ${enumerated(written.references, "and")}`;
+    return written.references.length === 0
+      ? "a reference"
+      : `the value of ${enumerated(written.references.slice(0, 4), "and")}`;
   }
   if (!mayShow(error, written)) return "a value that is not shown";
   if (typeof error.data === "string") return shown(error.data);

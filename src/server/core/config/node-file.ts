@@ -134,7 +134,7 @@ export const nodeFileSchema = object("What configures one process of the gateway
   cache_dir: notYet(
     path("Where model artifacts and manifests are kept, all of which can be fetched again; `/gateway` if left out."),
   ),
-  secrets_dir: path(`Directory of the files that \`\${secret:NAME}\` and \`\${file:NAME}\` name.`),
+  secrets_dir: path("Directory of the files that `${secret:NAME}` and `${file:NAME}` name."),
   audit: notYet(audit),
 });
 

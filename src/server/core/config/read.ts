@@ -37,6 +37,8 @@ export interface Read<T> {
 }
 
 const MAX_PROBLEMS = 100;
+/** Explaining an error costs more than finding it, and a document with more errors than this is of another kind. */
+const MAX_ERRORS = 5_000;
 
 const NOTHING_USED: Used = { environment: [], secrets: [], files: [] };
 
@@ -82,12 +84,14 @@ export function readDocument<T>(
   const expanded = expand(tree, references, options, (path, message) => problems.push(problem(path, message)));
   const { value, written, used } = expanded;
   resolved = expanded.resolved;
-  const isWhole = problems.length === 0;
-  const findings = explain(reduce(validate(schema.json, value), tree, written), { written, ...unknownKeyOf(options) });
+  const errors = validate(schema.json, value);
+  const isWhole = problems.length === 0 && errors.length <= MAX_ERRORS;
+  const reduced = reduce(errors.slice(0, MAX_ERRORS), tree, written);
+  const findings = explain(reduced, { written, ...unknownKeyOf(options) });
   problems.push(...findings.map((finding) => problemAt(finding.path, finding.at, messageOf(finding))));
   for (const { path, isRefused } of literalSecrets(schema.json, tree, written)) {
     if (isRefused)
-      problems.push(problem(path, `must be a reference such as \`\${secret:NAME}\`, not the credential itself`));
+      problems.push(problem(path, "must be a reference such as `${secret:NAME}`, not the credential itself"));
     else if (options.warnOfLiterals === true) problems.push(problem(path, LITERAL, "warning"));
   }
   if (!isWhole || findings.some(({ isNotYet }) => isNotYet !== true)) return outcome(undefined, problems, used);
@@ -99,7 +103,8 @@ export function readDocument<T>(
   return outcome(document, problems, used);
 }
 
-const LITERAL = `a credential is written out in a document that travels through the cluster; use \`\${VAR}\` or \`\${secret:NAME}\``;
+const LITERAL =
+  "a credential is written out in a document that travels through the cluster; use `${VAR}` or `${secret:NAME}`";
 
 const messageOf = ({ isNotYet, path, message }: Finding): string =>
   isNotYet === true ? `not supported by this version: ${formatPath(path)}` : message;
@@ -110,8 +115,9 @@ const unknownKeyOf = <T>({ unknownKey }: ReadOptions<T>) => (unknownKey === unde
 function inOrder(problems: readonly Problem[]): readonly Problem[] {
   const sorted = problems.toSorted((a, b) => a.line - b.line || a.column - b.column);
   const unique = [...new Map(sorted.map((problem) => [formatProblem(problem), problem])).values()];
-  const last = unique[MAX_PROBLEMS];
-  if (last === undefined) return unique;
-  const more = `${unique.length - MAX_PROBLEMS} more problems follow from here on`;
-  return [...unique.slice(0, MAX_PROBLEMS), { ...last, severity: "error", path: "", message: more }];
+  const [next, ...others] = unique.slice(MAX_PROBLEMS);
+  if (next === undefined) return unique;
+  const severity = [next, ...others].some((it) => it.severity === "error") ? "error" : "warning";
+  const more: Problem = { ...next, severity, path: "", message: "more problems follow from here on" };
+  return [...unique.slice(0, MAX_PROBLEMS), more];
 }

@@ -74,8 +74,7 @@ export function expand(tree: Tree, references: References, rules: ReferenceRules
   const used = { environment: new Set<string>(), secrets: new Set<string>(), files: new Set<string>() };
   let length = 0;
 
-  const resolve = (inner: string, path: Path): string | undefined => {
-    const refuse = (message: string): undefined => report(path, message) as undefined;
+  const resolve = (inner: string, path: Path, refuse: (message: string) => undefined): string | undefined => {
     const [, prefix, name = ""] = /^(?:(secret|file):)?(.*)$/s.exec(inner) ?? [];
     const scheme: Scheme = prefix === "secret" || prefix === "file" ? prefix : "env";
     if (scheme === "env" && !VARIABLE.test(name)) return refuse(NOT_A_REFERENCE);
@@ -99,13 +98,18 @@ export function expand(tree: Tree, references: References, rules: ReferenceRules
   };
 
   const expandText = (text: string, path: Path): string => {
-    if (!text.includes(`\${`)) return text;
+    if (!text.includes("${")) return text;
     const found: string[] = [];
+    const said = new Set<string>();
+    const refuse = (message: string): undefined => {
+      if (!said.has(message)) report(path, message);
+      said.add(message);
+    };
     let isResolved = true;
     const result = text.replace(TOKEN, (token: string, inner: string | undefined) => {
-      if (token === `$\${`) return `\${`;
-      if (inner === undefined) report(path, NOT_A_REFERENCE);
-      const value = inner === undefined || length > MAX_EXPANDED_LENGTH ? undefined : resolve(inner, path);
+      if (token === "$${") return "${";
+      if (inner === undefined) refuse(NOT_A_REFERENCE);
+      const value = inner === undefined || length > MAX_EXPANDED_LENGTH ? undefined : resolve(inner, path, refuse);
       if (value === undefined) isResolved = false;
       else {
         found.push(token);
@@ -118,7 +122,7 @@ export function expand(tree: Tree, references: References, rules: ReferenceRules
       isResolved = false;
       return "";
     });
-    if (found.length > 0 || !isResolved) written.set(pathKey(path), { references: found, isResolved });
+    if (found.length > 0 || !isResolved) written.set(pathKey(path), { references: [...new Set(found)], isResolved });
     return result;
   };
 
@@ -139,7 +143,7 @@ export function expand(tree: Tree, references: References, rules: ReferenceRules
   };
 }
 
-const FORMS: Readonly<Record<Scheme, string>> = { env: `\${VAR}`, secret: `\${secret:NAME}`, file: `\${file:NAME}` };
+const FORMS: Readonly<Record<Scheme, string>> = { env: "${VAR}", secret: "${secret:NAME}", file: "${file:NAME}" };
 
 const allowedForms = (schemes: readonly Scheme[]): string =>
   schemes.length === 0
@@ -168,4 +172,5 @@ export function withoutValues(message: string, resolved: ReadonlyMap<string, str
 /** Shorter values are words and numbers such as `on` or `8080`, which would be found in the sentence itself. */
 const SHORTEST_HIDDEN = 6;
 
-const NOT_A_REFERENCE = `\`\${\` begins no reference here; a reference is \`\${VAR}\`, \`\${secret:NAME}\` or \`\${file:NAME}\`, and \`$\${\` is a literal \`\${\``;
+const NOT_A_REFERENCE =
+  "`${` begins no reference here; a reference is `${VAR}`, `${secret:NAME}` or `${file:NAME}`, and `$${` is a literal `${`";

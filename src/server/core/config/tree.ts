@@ -3,7 +3,7 @@
  *
  * YAML 1.2, core schema (`yes` and `on` are texts). Refused: aliases and anchors (no document can grow when read), merge
  * keys, tags beyond the core ones, directives, a second document, duplicate keys, keys that are not texts. JSON is YAML.
- * Bounds: 4 MiB of text, 64 levels, 200,000 values. The nesting bound is met while the tokens are read, before anything
+ * Bounds: 4 MiB of text, 64 levels, 100,000 values, 500,000 tokens. The nesting bound is met while the tokens are read, before anything
  * recursive sees them, and duplicate keys are found by hash, since the library compares each key with every other.
  * A message never holds the library's own text of the document, which may be a credential.
  */
@@ -14,7 +14,9 @@ import { syntaxMessage } from "./syntax-message.ts";
 
 export const MAX_DOCUMENT_BYTES = 4 * 1024 * 1024;
 export const MAX_DEPTH = 64;
-const MAX_VALUES = 200_000;
+const MAX_VALUES = 100_000;
+/** The library takes about ten microseconds a token, so that reading ends within seconds whatever is read. */
+const MAX_TOKENS = 500_000;
 /** A level of nesting takes up to three tokens of the reader's stack. */
 const MAX_STACK = 3 * MAX_DEPTH + 8;
 
@@ -68,7 +70,12 @@ export function parseTree(source: Source): Parsed {
   const tokens: CST.Token[] = [];
   const parser = new Parser(lines.addNewLine);
   lines.addNewLine(0);
+  let count = 0;
   for (const lexeme of new Lexer().lex(source.text)) {
+    if (++count > MAX_TOKENS) {
+      refuse(parser.offset, `the document is too large: it has more than ${MAX_TOKENS} tokens`);
+      return parsed();
+    }
     for (const token of parser.next(lexeme)) tokens.push(token);
     if (parser.stack.length > MAX_STACK) {
       refuse(parser.offset, `nested deeper than ${MAX_DEPTH} levels`);

@@ -10,28 +10,25 @@ import {
 } from "../../../../src/server/core/catalog/index.ts";
 
 test("the vocabulary's soft capabilities are exactly those whose loss never refuses", () => {
-  assert.deepEqual(
-    CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].class === "soft").sort(),
-    [
-      "cache_prewarm",
-      "cache_ttl",
-      "citation_replay",
-      "effort",
-      "metadata",
-      "mid_system",
-      "prediction",
-      "prompt_caching",
-      "service_tier",
-      "store",
-      "stream_usage",
-      "thinking_budget",
-      "thinking_forced_tool",
-      "tool_errors",
-      "top_p_pair",
-      "user_id",
-      "verbosity",
-    ],
-  );
+  assert.deepEqual(CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].class === "soft").sort(), [
+    "cache_prewarm",
+    "cache_ttl",
+    "citation_replay",
+    "effort",
+    "metadata",
+    "mid_system",
+    "prediction",
+    "prompt_caching",
+    "service_tier",
+    "store",
+    "stream_usage",
+    "thinking_budget",
+    "thinking_forced_tool",
+    "tool_errors",
+    "top_p_pair",
+    "user_id",
+    "verbosity",
+  ]);
 });
 
 test("losses are named in the order of the table, tools first and routes last", () => {

@@ -7,33 +7,44 @@ const channel = (baseUrl: string, stripPathPrefix = "", pathPrefix = "") => ({ b
 
 const CHAT = "/v1/chat/completions";
 
-const TABLE: readonly (readonly [what: string, channel: ReturnType<typeof channel>, incoming: string, path: string])[] = [
-  ["a preset's root that ends in /v1", channel("https://h/v1", "/v1"), CHAT, "/v1/chat/completions"],
-  ["a preset's root that ends in /v4", channel("https://h/api/paas/v4", "/v1"), CHAT, "/api/paas/v4/chat/completions"],
-  ["a preset's root that ends in /openai", channel("https://h/v1/openai", "/v1"), CHAT, "/v1/openai/chat/completions"],
-  ["a preset's root without a path", channel("https://h", "/v1"), CHAT, "/chat/completions"],
-  ["a messages root without a path", channel("https://h"), "/v1/messages", "/v1/messages"],
-  ["a messages root with a path", channel("https://h/anthropic"), "/v1/messages", "/anthropic/v1/messages"],
-  ["a root with trailing slashes", channel("https://h/v1//", "/v1"), CHAT, "/v1/chat/completions"],
-  ["an undeclared root that ends in /v1", channel("https://h/v1"), CHAT, "/v1/chat/completions"],
-  ["an undeclared root that ends in /v1/", channel("https://h/v1/"), CHAT, "/v1/chat/completions"],
-  ["an undeclared root that ends in /v1beta", channel("https://h/v1beta"), CHAT, "/v1beta/chat/completions"],
-  ["an undeclared root without a version", channel("https://h/llm"), CHAT, "/llm/v1/chat/completions"],
-  ["an undeclared root with a version inside", channel("https://h/v1/x"), CHAT, "/v1/x/v1/chat/completions"],
-  ["a prefix between root and path", channel("https://h/a", "/v1", "/b"), CHAT, "/a/b/chat/completions"],
-  ["a prefix that ends in a version", channel("https://h/a", "", "/v2/"), CHAT, "/a/v2/chat/completions"],
-  ["a strip that is no /v1", channel("https://h/v3", "/api"), "/api/v1/rerank", "/v3/rerank"],
-  ["a strip that ends within a segment", channel("https://h/x", "/v1"), "/v1beta/models", "/x/v1beta/models"],
-  ["a path that is all stripped", channel("https://h/v1", "/v1"), "/v1", "/v1"],
-  ["a path that is all stripped, at a bare host", channel("https://h", "/v1"), "/v1", "/"],
-  ["a path without its slash", channel("https://h/x"), "models", "/x/models"],
-  ["a path that looks like an authority", channel("https://h"), "//evil.example/v1", "/evil.example/v1"],
-  ["a path that a URL parser takes for an authority", channel("https://h"), "/\\evil.example", "/evil.example"],
-  ["an authority behind the strip", channel("https://h", "/v1"), "/v1//evil.example", "/evil.example"],
-  ["an encoded slash", channel("https://h/v1", "/v1"), "/v1/models/a%2Fb", "/v1/models/a%2Fb"],
-  ["a dot segment", channel("https://h/v1", "/v1"), "/v1/./models", "/v1/./models"],
-  ["a doubled slash inside", channel("https://h/v1", "/v1"), "/v1/models/a//b", "/v1/models/a//b"],
-];
+const TABLE: readonly (readonly [what: string, channel: ReturnType<typeof channel>, incoming: string, path: string])[] =
+  [
+    ["a preset's root that ends in /v1", channel("https://h/v1", "/v1"), CHAT, "/v1/chat/completions"],
+    [
+      "a preset's root that ends in /v4",
+      channel("https://h/api/paas/v4", "/v1"),
+      CHAT,
+      "/api/paas/v4/chat/completions",
+    ],
+    [
+      "a preset's root that ends in /openai",
+      channel("https://h/v1/openai", "/v1"),
+      CHAT,
+      "/v1/openai/chat/completions",
+    ],
+    ["a preset's root without a path", channel("https://h", "/v1"), CHAT, "/chat/completions"],
+    ["a messages root without a path", channel("https://h"), "/v1/messages", "/v1/messages"],
+    ["a messages root with a path", channel("https://h/anthropic"), "/v1/messages", "/anthropic/v1/messages"],
+    ["a root with trailing slashes", channel("https://h/v1//", "/v1"), CHAT, "/v1/chat/completions"],
+    ["an undeclared root that ends in /v1", channel("https://h/v1"), CHAT, "/v1/chat/completions"],
+    ["an undeclared root that ends in /v1/", channel("https://h/v1/"), CHAT, "/v1/chat/completions"],
+    ["an undeclared root that ends in /v1beta", channel("https://h/v1beta"), CHAT, "/v1beta/chat/completions"],
+    ["an undeclared root without a version", channel("https://h/llm"), CHAT, "/llm/v1/chat/completions"],
+    ["an undeclared root with a version inside", channel("https://h/v1/x"), CHAT, "/v1/x/v1/chat/completions"],
+    ["a prefix between root and path", channel("https://h/a", "/v1", "/b"), CHAT, "/a/b/chat/completions"],
+    ["a prefix that ends in a version", channel("https://h/a", "", "/v2/"), CHAT, "/a/v2/chat/completions"],
+    ["a strip that is no /v1", channel("https://h/v3", "/api"), "/api/v1/rerank", "/v3/rerank"],
+    ["a strip that ends within a segment", channel("https://h/x", "/v1"), "/v1beta/models", "/x/v1beta/models"],
+    ["a path that is all stripped", channel("https://h/v1", "/v1"), "/v1", "/v1"],
+    ["a path that is all stripped, at a bare host", channel("https://h", "/v1"), "/v1", "/"],
+    ["a path without its slash", channel("https://h/x"), "models", "/x/models"],
+    ["a path that looks like an authority", channel("https://h"), "//evil.example/v1", "/evil.example/v1"],
+    ["a path that a URL parser takes for an authority", channel("https://h"), "/\\evil.example", "/evil.example"],
+    ["an authority behind the strip", channel("https://h", "/v1"), "/v1//evil.example", "/evil.example"],
+    ["an encoded slash", channel("https://h/v1", "/v1"), "/v1/models/a%2Fb", "/v1/models/a%2Fb"],
+    ["a dot segment", channel("https://h/v1", "/v1"), "/v1/./models", "/v1/./models"],
+    ["a doubled slash inside", channel("https://h/v1", "/v1"), "/v1/models/a//b", "/v1/models/a//b"],
+  ];
 
 for (const [what, facts, incoming, path] of TABLE) {
   test(`${what}: ${facts.baseUrl} and ${incoming} join to ${path}`, () => {

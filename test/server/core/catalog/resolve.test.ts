@@ -118,7 +118,12 @@ const REFUSALS: readonly (readonly [what: string, Partial<ResolveRequest>, key: 
   ["a base_url with a placeholder", { dialect: "compat", baseUrl: "https://{x}.example" }, "base_url", /placeholder/],
   ["a base_url with a lone brace", { dialect: "compat", baseUrl: "https://h.example/{" }, "base_url", /brace/],
   ["a base_url that climbs", { dialect: "compat", baseUrl: "https://h.example/a/../b" }, "base_url", /dot segment/],
-  ["an endless base_url", { dialect: "compat", baseUrl: `https://h.example/${"a".repeat(3000)}` }, "base_url", /longer/],
+  [
+    "an endless base_url",
+    { dialect: "compat", baseUrl: `https://h.example/${"a".repeat(3000)}` },
+    "base_url",
+    /longer/,
+  ],
 ];
 
 for (const [what, request, key, message] of REFUSALS) {

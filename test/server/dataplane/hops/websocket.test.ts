@@ -39,7 +39,10 @@ for (const by of ["client", "upstream"] as const) {
     });
     const sendNext = (): void => {
       clearTimeout(timer);
-      if (written === count) return;
+      if (written === count) {
+        stopped?.();
+        return;
+      }
       timer = setTimeout(() => stopped?.(), 300);
       from.send(message, () => {
         written++;

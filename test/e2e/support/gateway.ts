@@ -1,0 +1,146 @@
+/**
+ * The gateway as its users run it: `node bin/gateway …` in a process of its own, found by the address in its log.
+ *
+ * A process ends with its owner, by SIGTERM, and must then end well; one that does not is killed and fails the test. One
+ * that the test itself brings to an end is left alone. dist/ is built first when it is not of the source beside it.
+ */
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { atEnd, eventually, type Owner, within } from "./wait.ts";
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
+const STOP_LIMIT_MS = 8_000;
+
+let isBuilt = false;
+const children = new Set<() => void>();
+process.once("exit", () => {
+  for (const kill of children) kill();
+});
+
+export interface LogLine {
+  readonly level: string;
+  readonly message: string;
+  readonly [field: string]: unknown;
+}
+
+export interface End {
+  readonly status: number | null;
+  readonly signal: string | null;
+}
+
+export interface Program {
+  readonly pid: number;
+  stdout(): string;
+  stderr(): string;
+  /** The lines of stderr that are JSON. */
+  log(): readonly LogLine[];
+  /** Resolves with the first line of this message, from `from` on in `log()`. */
+  logged(message: string, from?: number): Promise<LogLine>;
+  signal(name: NodeJS.Signals): void;
+  /** Resolves when the process has ended and its output is read. */
+  readonly ended: Promise<End>;
+}
+
+export interface Gateway extends Program {
+  readonly host: string;
+  readonly port: number;
+  /** `http://host:port` */
+  readonly url: string;
+  /** Undefined when no metrics are served. */
+  readonly metricsUrl: string | undefined;
+}
+
+export interface StartOptions {
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Runs the program to wherever it gets; for verbs, and for starts that are meant to fail. */
+export function runProgram(owner: Owner, { args, env = {} }: StartOptions): Program {
+  isBuilt ||= build();
+  const child = spawn(process.execPath, [join(root, "bin/gateway"), ...args], {
+    env: { PATH: process.env["PATH"], ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const kill = (): void => void child.kill("SIGKILL");
+  children.add(kill);
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  let end: End | undefined;
+  const ended = new Promise<End>((done) => {
+    child.once("close", (status, signal) => {
+      children.delete(kill);
+      end = { status, signal };
+      done(end);
+    });
+  });
+  atEnd(owner, async () => {
+    if (end !== undefined) return;
+    child.kill("SIGTERM");
+    const stopped = await within("the end of the gateway", ended, STOP_LIMIT_MS).finally(kill);
+    assert.deepEqual(stopped, { status: 0, signal: null }, `the gateway did not end well:\n${stderr}`);
+  });
+  const log = (): readonly LogLine[] => stderr.split("\n").slice(0, -1).flatMap(readLine);
+  return {
+    pid: child.pid ?? -1,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    log,
+    ended,
+    logged: (message, from = 0) =>
+      eventually(`the log line "${message}"`, () => {
+        const line = log()
+          .slice(from)
+          .find((candidate) => candidate.message === message);
+        if (line === undefined && end !== undefined) throw new Error(`the gateway ended (${end.status}):\n${stderr}`);
+        return line;
+      }),
+    signal: (name) => void child.kill(name),
+  };
+}
+
+/** A gateway that serves; its listeners are on free ports of the loopback unless `args` say otherwise. */
+export async function startGateway(owner: Owner, options: StartOptions): Promise<Gateway> {
+  const program = runProgram(owner, options);
+  const { listen, metrics } = await program.logged("ready");
+  const { hostname, port } = new URL(`http://${listen}`);
+  return {
+    ...program,
+    host: hostname,
+    port: Number(port),
+    url: `http://${listen}`,
+    metricsUrl: metrics === "none" ? undefined : `http://${metrics}/metrics`,
+  };
+}
+
+export interface Flags {
+  readonly upstream: string;
+  readonly dialect?: "compat" | "messages";
+  readonly more?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A gateway in flag mode. */
+export function startWithFlags(owner: Owner, { upstream, dialect = "compat", more = [], env = {} }: Flags) {
+  const listeners = ["-listen", "127.0.0.1:0", "-metrics-listen", "127.0.0.1:0"];
+  return startGateway(owner, { args: [...listeners, "-upstream", upstream, "-dialect", dialect, ...more], env });
+}
+
+function readLine(line: string): readonly LogLine[] {
+  if (!line.startsWith("{")) return [];
+  return [JSON.parse(line) as LogLine];
+}
+
+/** Does nothing when dist/ is of this source, as it is after `npm test` has begun. */
+function build(): true {
+  execFileSync(process.execPath, [join(root, "bin/setup.cjs")], { stdio: "inherit" });
+  return true;
+}

@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { nodeFileSchema, readNodeFile, secretsDirectoryOf } from "../../../../src/server/core/config/index.ts";
+import { lines, references } from "./samples.ts";
+
+const read = (text: string) => readNodeFile({ name: "n", text }, references);
+
+const START = "cluster: {node_id: a, data_dir: /d, bootstrap: true}\n";
+
+const allowedAt = (key: string): string => {
+  const { properties } = key === "" ? nodeFileSchema.json : (nodeFileSchema.json["properties"] as never)[key];
+  return Object.keys(properties as object).join(", ");
+};
+
+test("a cluster of one is read, started by `bootstrap` or by its one peer", () => {
+  const defaults = { listen: ":8484", metrics_listen: ":9464", catalog_overlay_paths: [] };
+  assert.deepEqual(read(START).document, { cluster: { node_id: "a", data_dir: "/d", bootstrap: true }, ...defaults });
+
+  const { document, problems } = read(`
+listen: 127.0.0.1:80
+metrics_listen: none
+deployment: deployment.yaml
+catalog_overlay_paths: [overlays/*.yaml]
+secrets_dir: /run/secrets
+cluster:
+  node_id: a
+  data_dir: /d
+  secret: \${secret:KEY}
+  raft_addr: :7000
+  forward_addr: ""
+  advertise: a.internal:7000
+  peers: [{id: a, raft_addr: a.internal:7000}]
+`);
+  assert.deepEqual(problems, []);
+  assert.equal(document?.cluster.peers?.[0]?.id, "a");
+  assert.equal(document?.metrics_listen, "none");
+});
+
+const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
+  "an empty file": ["", ["n:1:1: the node file is empty; it needs at least `cluster`"]],
+  "no cluster": ["listen: :1\n", ["n:1:1: the required key `cluster` is missing"]],
+  "a cluster without name and directory": [
+    "cluster: {bootstrap: true}\n",
+    [
+      "n:1:10: cluster: the required key `node_id` is missing",
+      "n:1:10: cluster: the required key `data_dir` is missing",
+    ],
+  ],
+  "a node that cannot start": [
+    "cluster: {node_id: a, data_dir: /d, bootstrap: false}\n",
+    ["n:1:10: cluster: does not say how the node starts; set `bootstrap: true`, `peers` or `join`"],
+  ],
+  "peers beside bootstrap": [
+    "cluster:\n  node_id: a\n  data_dir: /d\n  bootstrap: true\n  peers: [{id: a, raft_addr: 'a:1'}]\n",
+    ["n:5:3: cluster.peers: `peers` and `bootstrap` exclude each other; keep one"],
+  ],
+  "a node that is none of its peers": [
+    "cluster: {node_id: a, data_dir: /d, peers: [{id: b, raft_addr: 'a:1'}]}\n",
+    ["n:1:20: cluster.node_id: is the `id` of none of the `peers`"],
+  ],
+  "several peers, and what they lack": [
+    "cluster:\n  node_id: a\n  data_dir: /d\n  peers:\n    - {id: a, raft_addr: 'a:1', forward_addr: 'a:2'}\n    - {id: a, raft_addr: 'a:1'}\n",
+    [
+      "n:2:3: cluster: needs a `secret`, by which members know each other",
+      "n:6:7: cluster.peers[1]: not supported by this version: cluster.peers[1]",
+      "n:6:7: cluster.peers[1]: needs a `forward_addr`, since there is more than one peer",
+      "n:6:12: cluster.peers[1].id: is that of item 0 already",
+      "n:6:26: cluster.peers[1].raft_addr: is that of item 0 already",
+    ],
+  ],
+  "a joining node, and what it lacks": [
+    "cluster:\n  node_id: a\n  data_dir: /d\n  join: [b:1]\n  rejoin_after: 1m\n",
+    [
+      "n:2:3: cluster: a joining node needs `raft_addr`",
+      "n:2:3: cluster: a joining node needs `forward_addr`",
+      "n:2:3: cluster: needs a `secret`, by which members know each other",
+      "n:4:3: cluster.join: not supported by this version: cluster.join",
+      "n:5:3: cluster.rejoin_after: not supported by this version: cluster.rejoin_after",
+    ],
+  ],
+  "a short cluster secret, which is not shown": [
+    "cluster: {node_id: a, data_dir: /d, bootstrap: true, secret: hunter2}\n",
+    ["n:1:62: cluster.secret: must have at least 16 characters"],
+  ],
+  "deployment keys": [
+    `${START}providers: []\nauth: {}\n`,
+    [
+      "n:2:1: providers: `providers` is a deployment key and does not belong in the node file; it belongs in the deployment document, which `deployment` names",
+      "n:3:1: auth: `auth` is a deployment key and does not belong in the node file; it belongs in the deployment document, which `deployment` names",
+    ],
+  ],
+  "a typo": [
+    `${START}metrics-listen: none\n`,
+    [`n:2:1: metrics-listen: unknown key "metrics-listen", did you mean \`metrics_listen\`? allowed: ${allowedAt("")}`],
+  ],
+  "one address for two listeners": [
+    `${START}listen: :1\nmetrics_listen: :1\n`,
+    ["n:3:17: metrics_listen: is the address of `listen` already"],
+  ],
+  "a directory that would be found in itself, and a file": [
+    `${START}secrets_dir: \${secret:KEY}\ndeployment: \${file:pem}\n`,
+    [
+      "n:2:14: secrets_dir: `${secret:KEY}` cannot be used here, only `${VAR}`",
+      "n:3:13: deployment: `${file:pem}` cannot be used in this document, only `${VAR}` and `${secret:NAME}`",
+    ],
+  ],
+  "what this version lacks, each with its own faults": [
+    `${START}cache_dir: /c\naudit: {dir: /a}\nextproc: {inspect_responses: duplex}\nadmin:\n  listen: :1\n  issuers: [{issuer: x, audience: y, roles: {claim: email}}]\nissuers:\n  - {name: i, url: 'https://i', subject_claim: upn}\n  - {name: i, url: 'https://j'}\n`,
+    [
+      "n:2:1: cache_dir: not supported by this version: cache_dir",
+      "n:3:1: audit: not supported by this version: audit",
+      "n:4:1: extproc: not supported by this version: extproc",
+      "n:4:30: extproc.inspect_responses: needs `inspect_listen` beside it",
+      "n:5:1: admin: not supported by this version: admin",
+      "n:6:3: admin: needs a `policy_file`, since an issuer is set",
+      "n:7:22: admin.issuers[0].issuer: names no entry of the top-level `issuers`",
+      "n:7:45: admin.issuers[0].roles: callers can usually set `email` themselves; `trust_claim: true` says that here they cannot",
+      "n:8:1: issuers: not supported by this version: issuers",
+      "n:9:48: issuers[0].subject_claim: callers can usually set `upn` themselves; `trust_subject_claim: true` says that here they cannot",
+      "n:10:12: issuers[1].name: is that of item 0 already",
+    ],
+  ],
+  "an open admin listener": [
+    `${START}admin: {listen: '0.0.0.0:1'}\n`,
+    [
+      "n:2:1: admin: not supported by this version: admin",
+      "n:2:17: admin.listen: without an issuer the admin API must listen on a loopback address",
+    ],
+  ],
+  "a certificate of both kinds": [
+    `${START}tls:\n  domains: [a.example]\n  email: me@a.example\n  cert_file: c.pem\n`,
+    [
+      "n:2:1: tls: not supported by this version: tls",
+      "n:3:3: tls: `cert_file` needs `key_file` beside it",
+      "n:5:3: tls.cert_file: `email` and `cert_file` exclude each other; keep one",
+      "n:5:3: tls.cert_file: exactly one of `domains` and `cert_file` is allowed, found `domains` and `cert_file`",
+    ],
+  ],
+  "a wildcard, and a DNS provider with another's keys": [
+    `${START}tls: {domains: ['*.a.example']}\n`,
+    [
+      "n:2:1: tls: not supported by this version: tls",
+      "n:2:17: tls.domains[0]: a wildcard needs `tls.dns`, since HTTP-01 cannot prove it",
+    ],
+  ],
+  "keys of another DNS provider": [
+    `${START}tls: {domains: [a], dns: {provider: hosted_api, key: c2VjcmV0}}\n`,
+    [
+      "n:2:1: tls: not supported by this version: tls",
+      "n:2:26: tls.dns: provider `hosted_api` needs `api_token`",
+      "n:2:54: tls.dns.key: is not a key of provider `hosted_api`",
+    ],
+  ],
+};
+
+for (const [what, [text, expected]] of Object.entries(BAD)) {
+  test(`${what} is refused as it is`, () => {
+    const result = read(text);
+    assert.deepEqual(lines(result), expected);
+    assert.equal(result.document, undefined);
+  });
+}
+
+test("loopback addresses need no issuer", () => {
+  for (const address of ["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "localhost:1", ""]) {
+    assert.deepEqual(lines(read(`${START}admin: {listen: '${address}'}\n`)), [
+      "n:2:1: admin: not supported by this version: admin",
+    ]);
+  }
+});
+
+test("the directory of secrets is known before anything that names a secret is read", () => {
+  const directory = (text: string) => secretsDirectoryOf({ name: "n", text }, references.env);
+  assert.equal(directory("secrets_dir: /run/${NAME}\ncluster: {secret: '${secret:KEY}'}\n"), "/run/west");
+  for (const text of [
+    "",
+    "a: 1",
+    "secrets_dir: 1",
+    "secrets_dir: ${NONE}",
+    "secrets_dir: ${secret:KEY}",
+    "secrets_dir: [",
+  ]) {
+    assert.equal(directory(text), undefined, text);
+  }
+});

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type ApplyDecision, decideApply, type Edition } from "../../../../src/server/core/config/index.ts";
+
+const edition = (version: number | undefined, digest: string): Edition =>
+  version === undefined ? { digest } : { version, digest };
+
+/** Stored and document as version and digest; then what a start decides, and what a reload does. */
+const TABLE: readonly (readonly [Edition | undefined, Edition, ApplyDecision["kind"], ApplyDecision["kind"]])[] = [
+  [undefined, edition(3, "a"), "apply", "apply"],
+  [undefined, edition(undefined, "a"), "apply", "apply"],
+  [edition(1, "a"), edition(2, "b"), "apply", "apply"],
+  [edition(1, "a"), edition(1, "a"), "keep", "keep"],
+  [edition(1, "a"), edition(1, "b"), "refuse", "refuse"],
+  [edition(2, "a"), edition(1, "b"), "refuse", "refuse"],
+  [edition(2, "a"), edition(1, "a"), "refuse", "refuse"],
+  [edition(undefined, "a"), edition(1, "b"), "apply", "apply"],
+  [edition(1, "a"), edition(undefined, "b"), "wait", "apply"],
+  [edition(undefined, "a"), edition(undefined, "b"), "wait", "apply"],
+  [edition(undefined, "a"), edition(undefined, "a"), "keep", "keep"],
+];
+
+test("a document is applied, kept, refused or waits by the table of configuration apply", () => {
+  for (const [stored, document, start, reload] of TABLE) {
+    const decided = (["start", "reload"] as const).map((trigger) => decideApply({ trigger, stored, document }).kind);
+    assert.deepEqual(decided, [start, reload], JSON.stringify({ stored, document }));
+  }
+});
+
+test("a refusal names both versions and what to do", () => {
+  const refusal = (version: number) =>
+    decideApply({ trigger: "reload", stored: edition(4, "a"), document: edition(version, "b") }).reason;
+  assert.equal(refusal(4), "version 4 is stored with different content; raise the version with every edit");
+  assert.equal(refusal(3), "version 3 is behind the stored version 4");
+});
