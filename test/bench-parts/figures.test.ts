@@ -55,7 +55,7 @@ describe("reading the gateway", () => {
     assert.equal(sumOf(series, "absent"), Number.NaN);
   });
 
-  it("sums the own time of functions of one place and leaves idle time out", () => {
+  it("sums the own time of functions of one place and leaves out idle time and the start", () => {
     const frame = (functionName: string, url = "") => ({ functionName, url, lineNumber: 6 });
     const profile = {
       nodes: [
@@ -64,10 +64,11 @@ describe("reading the gateway", () => {
         { id: 3, callFrame: frame("serve", "file:///srv/main.js") },
         { id: 4, callFrame: frame("writev") },
       ],
-      samples: [1, 2, 4, 3],
-      timeDeltas: [1_000, 10, 50, 20],
+      samples: [4, 1, 2, 4, 3],
+      timeDeltas: [900, 1_000, 10, 50, 20],
+      startTime: 4_000,
     };
-    assert.deepEqual(sumSelfTimes(profile), [
+    assert.deepEqual(sumSelfTimes(profile, 5_000), [
       { where: "writev", area: "engine and system calls", selfUs: 50 },
       { where: "serve main.js:7", area: "gateway", selfUs: 30 },
     ]);

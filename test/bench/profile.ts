@@ -1,7 +1,7 @@
 /**
  * Where the gateway's time goes: the gateway runs under node's CPU profiler (`--cpu-prof`) while a scenario's load is on
  * it, and the functions with the most time of their own are listed. Shares are of the time the process was busy.
- * Each thread writes a profile of its own; the busiest one is the main thread's.
+ * The start and a warm-up are left out. Each thread writes a profile of its own; the busiest one is the main thread's.
  */
 
 import { mkdtemp, readdir, readFile } from "node:fs/promises";
@@ -27,6 +27,8 @@ export interface CpuProfile {
   readonly samples: readonly number[];
   /** Microseconds before each sample. */
   readonly timeDeltas: readonly number[];
+  /** Microseconds of the monotonic clock, which `process.hrtime` reads too. */
+  readonly startTime: number;
 }
 
 export interface SelfTime {
@@ -37,6 +39,8 @@ export interface SelfTime {
 }
 
 const LISTED = 25;
+/** Of the busy time; whose code takes less is not listed. */
+const LEAST_SHARE = 0.005;
 /** Sampling every 200 us: about 20 samples in each millisecond of a hundred requests, and a few percent of overhead. */
 const INTERVAL_US = 200;
 
@@ -50,14 +54,17 @@ export async function profileScenario(
   const nodeFlags = ["--cpu-prof", "--cpu-prof-dir", folder, "--cpu-prof-interval", String(INTERVAL_US)];
   const gateway = await startGateway({ ...options, mode: scenario.mode, nodeFlags });
   const requests = Math.max(scenario.connections, Math.round(scenario.requests * scale * 3));
-  await load(ask, { port: gateway.port, shape: scenario.shape, connections: scenario.connections, requests });
+  const job = { port: gateway.port, shape: scenario.shape, connections: scenario.connections };
+  await load(ask, { ...job, requests: Math.max(scenario.connections, Math.round(requests / 5)) });
+  const fromUs = Number(process.hrtime.bigint() / 1_000n);
+  await load(ask, { ...job, requests });
   await gateway.stop();
 
   const profiles: CpuProfile[] = [];
   for (const name of await readdir(folder)) {
     profiles.push(JSON.parse(await readFile(join(folder, name), "utf8")) as CpuProfile);
   }
-  const busiest = profiles.map(sumSelfTimes).sort((a, b) => total(b) - total(a))[0];
+  const busiest = profiles.map((profile) => sumSelfTimes(profile, fromUs)).sort((a, b) => total(b) - total(a))[0];
   if (busiest === undefined) return `${scenario.name}: the gateway left no profile; it did not end by itself`;
   const busyUs = total(busiest);
   const row = (us: number, where: string): string[] => [
@@ -67,9 +74,12 @@ export async function profileScenario(
   ];
   const areas = new Map<string, number>();
   for (const { area, selfUs } of busiest) areas.set(area, (areas.get(area) ?? 0) + selfUs);
-  const byArea = [...areas].sort(([, a], [, b]) => b - a).map(([area, us]) => row(us, area));
+  const byArea = [...areas]
+    .filter(([, us]) => us >= LEAST_SHARE * busyUs)
+    .sort(([, a], [, b]) => b - a)
+    .map(([area, us]) => row(us, area));
   const byFunction = busiest.slice(0, LISTED).map(({ where, selfUs }) => row(selfUs, where));
-  const title = `profile of ${scenario.name}: own time, share of the busy time and us a request (the start included)`;
+  const title = `profile of ${scenario.name}: own time, share of the busy time and us a request`;
   return [
     title,
     align([["share", "us/req", "whose code"], ...byArea]),
@@ -77,11 +87,14 @@ export async function profileScenario(
   ].join("\n");
 }
 
-/** Time of its own of each function, most first; time in which nothing ran is left out. */
-export function sumSelfTimes(profile: CpuProfile): readonly SelfTime[] {
+/** Time of its own of each function since `fromUs`, most first; time in which nothing ran is left out. */
+export function sumSelfTimes(profile: CpuProfile, fromUs: number): readonly SelfTime[] {
   const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, describe(callFrame)]));
   const sums = new Map<string, SelfTime>();
+  let atUs = profile.startTime;
   for (const [index, id] of profile.samples.entries()) {
+    atUs += profile.timeDeltas[index] ?? 0;
+    if (atUs < fromUs) continue;
     const { where, area } = frames.get(id) ?? { where: "(unknown)", area: "engine" };
     const selfUs = (sums.get(where)?.selfUs ?? 0) + (profile.timeDeltas[index] ?? 0);
     sums.set(where, { where, area, selfUs });

@@ -38,82 +38,93 @@ export interface Target extends Routed {
   readonly streamOptions: Member | undefined;
 }
 
-export interface Addressed {
+/** A request's line, read. */
+export interface Place {
   readonly route: Route;
   readonly dialect: RouteDialect;
   readonly path: string;
   readonly query: string;
+}
+
+export interface Payload {
   readonly contentType: string;
-  readonly body: Buffer;
-  /** The body with its content encoding taken off. */
+  /** As the client sent it. */
+  readonly original: Buffer;
+  /** With its content encoding taken off. */
   readonly plain: Buffer;
 }
 
-type Body = Pick<Target, "original" | "plain" | "isJson" | "streams" | "streamOptions" | "model" | "spot">;
+type Found = Pick<Target, "isJson" | "streams" | "streamOptions" | "model" | "spot">;
+
+const NOTHING: Found = {
+  isJson: false,
+  streams: false,
+  streamOptions: undefined,
+  model: undefined,
+  spot: { kind: "none" },
+};
 
 const WANTED = ["model", "stream", "stream_options"] as const;
 
 /** Throws `invalid_request` or `model_not_found`. */
-export function address(snapshot: Snapshot, request: Addressed): Target {
-  const { route, dialect, path, query } = request;
-  const body = readModel(snapshot, request);
-  if (body.model === undefined && route.modelRequired) {
+export function address(snapshot: Snapshot, place: Place, payload: Payload): Target {
+  const found = readModel(snapshot, place, payload);
+  const { model } = found;
+  if (model === undefined && place.route.modelRequired) {
     throw new GatewayError("invalid_request", "The request names no model.", { param: "model" });
   }
-  const routed =
-    body.model === undefined
-      ? snapshot.defaultProvider && { provider: snapshot.defaultProvider, label: "none" }
-      : snapshot.route(body.model);
+  const routed = model === undefined ? snapshot.modelless : snapshot.route(model);
   if (routed === undefined) {
-    const what = body.model === undefined ? "requests without a model" : "this model";
+    const what = model === undefined ? "requests without a model" : "this model";
     throw new GatewayError("model_not_found", `No provider serves ${what}, and there is no default provider.`, {
       param: "model",
     });
   }
-  return { ...body, route, dialect, path, query, provider: routed.provider, label: routed.label };
+  return {
+    provider: routed.provider,
+    label: routed.label,
+    route: place.route,
+    dialect: place.dialect,
+    path: place.path,
+    query: place.query,
+    model,
+    spot: found.spot,
+    original: payload.original,
+    plain: payload.plain,
+    isJson: found.isJson,
+    streams: found.streams,
+    streamOptions: found.streamOptions,
+  };
 }
 
-function readModel(snapshot: Snapshot, request: Addressed): Body {
-  const { route } = request;
-  const raw: Body = {
-    original: request.body,
-    plain: request.plain,
-    isJson: false,
-    streams: false,
-    streamOptions: undefined,
-    model: undefined,
-    spot: { kind: "none" },
-  };
+function readModel(snapshot: Snapshot, { route, path, query }: Place, { contentType, plain }: Payload): Found {
   switch (route.model) {
     case "none":
-      return raw;
+      return NOTHING;
     case "path": {
       const prefix = "/v1/models/";
-      return { ...raw, model: decodePath(request.path.slice(prefix.length)), spot: { kind: "path", prefix } };
+      return { ...NOTHING, model: decodePath(path.slice(prefix.length)), spot: { kind: "path", prefix } };
     }
     case "query": {
-      const model = new URLSearchParams(request.query).getAll("model");
-      if (model.length > 1)
-        throw new GatewayError("invalid_request", "The query names the model twice.", { param: "model" });
-      return { ...raw, model: model[0], spot: { kind: "query" } };
+      const model = new URLSearchParams(query).getAll("model");
+      if (model.length <= 1) return { ...NOTHING, model: model[0], spot: { kind: "query" } };
+      throw new GatewayError("invalid_request", "The query names the model twice.", { param: "model" });
     }
     case "batch":
-      return { ...readJson(raw), ...readBatch(snapshot, raw) };
+      return { ...readJson(plain), ...readBatch(snapshot, plain) };
     case "json":
-      return request.body.length === 0 && !route.modelRequired ? raw : readJson(raw);
+      return plain.length === 0 && !route.modelRequired ? NOTHING : readJson(plain);
     case "form": {
-      const { contentType } = request;
-      if (/^application\/([a-z.+-]+\+)?json/i.test(contentType)) return readJson(raw);
+      if (/^application\/([a-z.+-]+\+)?json/i.test(contentType)) return readJson(plain);
       const boundary = /^multipart\/form-data/i.test(contentType) ? boundaryOf(contentType) : undefined;
-      return boundary === undefined ? raw : readForm(raw, boundary);
+      return boundary === undefined ? NOTHING : readForm(plain, boundary);
     }
     default:
       return route.model satisfies never;
   }
 }
 
-function readJson(raw: Body): Body {
-  const { plain } = raw;
+function readJson(plain: Buffer): Found {
   const scan = scanObject(plain, WANTED);
   if (scan.kind === "problem") throw new GatewayError("invalid_request", `Cannot read the request: ${scan.message}.`);
   const [model, stream, streamOptions] = scan.members;
@@ -123,12 +134,11 @@ function readJson(raw: Body): Body {
     throw new GatewayError("invalid_request", "The model must be a string.", { param: "model" });
   }
   return {
-    ...raw,
     isJson: true,
     streams: stream !== undefined && plain[stream.valueStart] === 0x74,
     streamOptions,
     model: value ?? undefined,
-    spot: model === undefined ? { kind: "none" } : { kind: "json", member: model },
+    spot: model === undefined ? NOTHING.spot : { kind: "json", member: model },
   };
 }
 
@@ -140,15 +150,15 @@ function valueOrRefuse(plain: Buffer, member: Member): unknown {
   }
 }
 
-function readForm(raw: Body, boundary: string): Body {
-  const field = findField(raw.plain, boundary, "model");
+function readForm(plain: Buffer, boundary: string): Found {
+  const field = findField(plain, boundary, "model");
   if (field.kind === "problem") throw new GatewayError("invalid_request", `Cannot read the request: ${field.message}.`);
-  if (field.kind === "absent") return raw;
-  return { ...raw, model: field.value, spot: { kind: "form", start: field.start, end: field.end } };
+  if (field.kind === "absent") return NOTHING;
+  return { ...NOTHING, model: field.value, spot: { kind: "form", start: field.start, end: field.end } };
 }
 
 /** A batch names a model in each entry; one request goes to one provider, so they must agree on it. */
-function readBatch(snapshot: Snapshot, { plain }: Body): Pick<Body, "model" | "spot"> {
+function readBatch(snapshot: Snapshot, plain: Buffer): Pick<Found, "model" | "spot"> {
   const models = new Set<string>();
   try {
     const { requests } = JSON.parse(plain.toString("utf8")) as { requests: { params: { model: unknown } }[] };

@@ -8,7 +8,7 @@ import { performance } from "node:perf_hooks";
 import { asRefusal, GatewayError } from "../../base/index.ts";
 import { type RouteDialect, refusalBody, refusalEvent, refusalHeaders } from "../core/dialects/index.ts";
 import type { Downstream } from "../upstream/index.ts";
-import { isHopByHop, namedByConnection } from "./headers.ts";
+import { isHopByHop, lowerCase, namedByConnection } from "./headers.ts";
 import type { Labels } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
 
@@ -26,7 +26,7 @@ export class Exchange implements Downstream {
   readonly startedAt: number;
   /** Which dialect's shape a refusal takes. */
   dialect: RouteDialect = "compat";
-  labels: Labels = { route: "none", provider: "none", model: "none" };
+  labels: Labels;
   attempts = 0;
   /** Milliseconds spent waiting for the client's body, for upstreams, and between attempts. */
   #waitedMs = 0;
@@ -43,11 +43,12 @@ export class Exchange implements Downstream {
     this.request = request;
     this.#response = response;
     this.#ports = ports;
+    this.labels = ports.metrics.labels("none");
     this.startedAt = performance.now();
     this.#bodyEndedAt = this.startedAt;
     this.requestId = requestIdOf(request);
     response.once("close", () => this.#closed());
-    response.on("error", () => undefined); // a write to a socket that is gone; `close` follows and tells
+    response.on("error", ignore); // a write to a socket that is gone; `close` follows and tells
   }
 
   get gone(): boolean {
@@ -144,6 +145,8 @@ export class Exchange implements Downstream {
   }
 }
 
+function ignore(): void {}
+
 export function requestIdOf(request: IncomingMessage): string {
   const given = request.headers["x-request-id"];
   return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
@@ -165,7 +168,7 @@ function proxiedHeaders(headers: readonly Buffer[]): { readonly pairs: string[];
   for (let i = 0; i < headers.length; i += 2) {
     const name = (headers[i] as Buffer).toString("latin1");
     const value = (headers[i + 1] as Buffer).toString("latin1");
-    const lower = name.toLowerCase();
+    const lower = lowerCase(name);
     if (lower === "connection") connection = value;
     if (isHopByHop(lower) || lower.startsWith("x-gateway-")) continue;
     if (lower === "content-type") isEventStream = value.toLowerCase().startsWith("text/event-stream");

@@ -13,6 +13,18 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
+/** Header names come in few spellings; a bounded memory of them saves a lower-cased copy of each, each time. */
+const MAX_SPELLINGS = 1_000;
+const spellings = new Map<string, string>();
+
+export function lowerCase(name: string): string {
+  const known = spellings.get(name);
+  if (known !== undefined) return known;
+  const lower = name.toLowerCase();
+  if (spellings.size < MAX_SPELLINGS) spellings.set(name, lower);
+  return lower;
+}
+
 export function isHopByHop(lowerCaseName: string): boolean {
   return HOP_BY_HOP.has(lowerCaseName);
 }
@@ -37,7 +49,7 @@ export function upstreamHeaders(
   const pairs: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;
-    const lower = name.toLowerCase();
+    const lower = lowerCase(name);
     if (dropped.has(lower) || named.includes(lower) || also.includes(lower)) continue;
     pairs.push(name, rawHeaders[i + 1] as string);
   }

@@ -34,6 +34,7 @@ export async function listen(address: string, ports: Ports): Promise<Listener> {
     logger: false,
     exposeHeadRoutes: false,
     forceCloseConnections: false,
+    return503OnClosing: false, // what still comes on a connection that is kept is served like the rest
     requestTimeout: REQUEST_LIMIT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     http: {
@@ -51,11 +52,25 @@ export async function listen(address: string, ports: Ports): Promise<Listener> {
   });
   app.all("/*", () => undefined);
   app.setNotFoundHandler(() => undefined);
+  /** Open connections, with the number of requests under way on each; sessions that were upgraded are not among them. */
+  const connections = new Map<Duplex, number>();
+  let isDraining = false;
+  app.server.on("connection", (socket: Socket) => {
+    connections.set(socket, 0);
+    socket.once("close", () => connections.delete(socket));
+  });
   const handle = (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (stopping.signal.aborted) response.setHeader("connection", "close");
+    const { socket } = request;
+    connections.set(socket, (connections.get(socket) ?? 0) + 1);
+    response.once("close", () => {
+      const left = (connections.get(socket) ?? 1) - 1;
+      if (connections.has(socket)) connections.set(socket, left);
+      if (isDraining && left === 0) socket.destroySoon();
+    });
     return serve(request, response, ports);
   };
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    connections.delete(socket);
     void serveUpgrade(request, socket, head, ports, stopping.signal);
   });
 
@@ -67,8 +82,10 @@ export async function listen(address: string, ports: Ports): Promise<Listener> {
     address: formatAddress({ host: bound.address, port: bound.port }),
     port: bound.port,
     async drain(limitMs) {
+      isDraining = true;
       const closed = app.close();
-      app.server.closeIdleConnections();
+      // Node counts a connection on which nothing has come yet as busy, and stops timing it once the server closes.
+      for (const [socket, underWay] of connections) if (underWay === 0) socket.destroy();
       const cut = setTimeout(() => {
         stopping.abort();
         app.server.closeAllConnections();

@@ -1,6 +1,7 @@
 /** The series of the data plane. Label values come from the configuration and the route table, never from a caller. */
-import { type Counter, type Histogram, type Instruments, LATENCY_BOUNDS_SECONDS } from "../../base/index.ts";
+import { type Instruments, LATENCY_BOUNDS_SECONDS } from "../../base/index.ts";
 
+/** Made by `labels` alone, one object a set, so that a set can be looked up by identity. */
 export interface Labels {
   readonly route: string;
   readonly provider: string;
@@ -8,6 +9,7 @@ export interface Labels {
 }
 
 export interface DataplaneMetrics {
+  labels(route: string, provider?: string, model?: string): Labels;
   /** `code`: the refusal's, or empty when the answer is an upstream's. */
   finished(labels: Labels, status: number, code: string): void;
   /** Seconds the gateway added, waiting for client and upstream excluded. */
@@ -53,46 +55,26 @@ export function createMetrics(instruments: Instruments): DataplaneMetrics {
   ]);
   const sessions = instruments.gauge("gateway_websocket_sessions", "WebSocket sessions that are open.", ["provider"]);
 
-  // Joining label values costs more than counting: the children of the last label sets are kept at hand.
-  const counters = new Map<string, Map<string, Counter>>();
-  const firstBytes = new Map<string, Histogram>();
-  const overheads = new Map<string, Histogram>();
-  const labelKey = ({ route, provider, model }: Labels): string => `${route}\u0000${provider}\u0000${model}`;
+  // Joining label values costs more than counting, so the children of label sets once seen are kept at hand.
+  const counters = remembered(({ route, provider, model }: Labels) =>
+    remembered((status: number) =>
+      remembered((code: string) => requests.with(route, provider, model, String(status), code)),
+    ),
+  );
+  const firstBytes = remembered(({ route, provider, model }: Labels) => firstByte.with(route, provider, model));
+  const overheads = remembered((route: string) => overhead.with(route));
+  const outcomes = remembered((provider: string) => remembered((outcome: string) => attempts.with(provider, outcome)));
+
+  const labels = remembered((route: string) =>
+    remembered((provider: string) => remembered((model: string): Labels => ({ route, provider, model }))),
+  );
 
   return {
-    finished(labels, status, code) {
-      const key = labelKey(labels);
-      let byOutcome = counters.get(key);
-      if (byOutcome === undefined) {
-        byOutcome = new Map();
-        counters.set(key, byOutcome);
-      }
-      const outcome = code === "" ? String(status) : `${status} ${code}`;
-      let counter = byOutcome.get(outcome);
-      if (counter === undefined) {
-        counter = requests.with(labels.route, labels.provider, labels.model, String(status), code);
-        byOutcome.set(outcome, counter);
-      }
-      counter.inc();
-    },
-    overhead(route, seconds) {
-      let histogram = overheads.get(route);
-      if (histogram === undefined) {
-        histogram = overhead.with(route);
-        overheads.set(route, histogram);
-      }
-      histogram.observe(seconds);
-    },
-    firstByte(labels, seconds) {
-      const key = labelKey(labels);
-      let histogram = firstBytes.get(key);
-      if (histogram === undefined) {
-        histogram = firstByte.with(labels.route, labels.provider, labels.model);
-        firstBytes.set(key, histogram);
-      }
-      histogram.observe(seconds);
-    },
-    attempted: (provider, outcome) => attempts.with(provider, outcome).inc(),
+    labels: (route, provider = "none", model = "none") => labels(route)(provider)(model),
+    finished: (labels, status, code) => counters(labels)(status)(code).inc(),
+    overhead: (route, seconds) => overheads(route).observe(seconds),
+    firstByte: (labels, seconds) => firstBytes(labels).observe(seconds),
+    attempted: (provider, outcome) => outcomes(provider)(outcome).inc(),
     retried: (provider) => retries.with(provider).inc(),
     failedOver: (from, to) => failovers.with(from, to).inc(),
     sessionOpened(provider) {
@@ -100,5 +82,18 @@ export function createMetrics(instruments: Instruments): DataplaneMetrics {
       gauge.add(1);
       return () => gauge.add(-1);
     },
+  };
+}
+
+/** Keys come from the configuration and the route table, so that what is remembered is bounded by them. */
+function remembered<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
+  const made = new Map<Key, Value>();
+  return (key) => {
+    let value = made.get(key);
+    if (value === undefined) {
+      value = make(key);
+      made.set(key, value);
+    }
+    return value;
   };
 }

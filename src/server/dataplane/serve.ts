@@ -4,10 +4,10 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { GatewayError } from "../../base/index.ts";
-import { findRoute, type Route, type RouteDialect } from "../core/dialects/index.ts";
+import { findRoute, type RouteDialect } from "../core/dialects/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import { type Candidate, forward } from "../upstream/index.ts";
-import { address, type Target } from "./address.ts";
+import { address, type Place, type Target } from "./address.ts";
 import { type Admitted, admit } from "./admit.ts";
 import { rewriting } from "./answer.ts";
 import { type HeldBody, readBody } from "./body.ts";
@@ -25,7 +25,7 @@ export async function serve(request: IncomingMessage, response: ServerResponse, 
     const snapshot = ports.snapshot(); // one configuration for the whole request
     const place = locate(request.method ?? "GET", request); // 404, before a byte of the body is read
     exchange.dialect = place.dialect;
-    exchange.labels = { route: place.route.name, provider: "none", model: "none" };
+    exchange.labels = ports.metrics.labels(place.route.name);
     ports.admission.enter(); // 503
     isAdmitted = true;
     body = await readBody(request, snapshot.maxBodyBytes, ports.admission); // 413, 503
@@ -33,8 +33,8 @@ export async function serve(request: IncomingMessage, response: ServerResponse, 
     const { "content-encoding": encoding, "content-type": contentType = "" } = request.headers;
     const isPlain = encoding === undefined || encoding === "identity" || place.route.model === "none";
     const plain = isPlain ? body.bytes : await decode(body.bytes, encoding, snapshot.maxBodyBytes); // 400, 413
-    const target = address(snapshot, { ...place, contentType, body: body.bytes, plain }); // 400, 404
-    exchange.labels = { route: place.route.name, provider: target.provider.name, model: target.label };
+    const target = address(snapshot, place, { contentType, original: body.bytes, plain }); // 400, 404
+    exchange.labels = ports.metrics.labels(place.route.name, target.provider.name, target.label);
     const admitted = admit(snapshot, target); // 400 fidelity
     await forward({
       candidates: admitted.map((candidate) => candidateFor(candidate, exchange, target, snapshot)),
@@ -46,7 +46,7 @@ export async function serve(request: IncomingMessage, response: ServerResponse, 
         if (isRetry) ports.metrics.retried(provider.name);
         else if (labels.provider !== provider.name) {
           ports.metrics.failedOver(labels.provider, provider.name);
-          exchange.labels = { ...labels, provider: provider.name };
+          exchange.labels = ports.metrics.labels(labels.route, provider.name, labels.model);
         }
         exchange.attempts++;
       },
@@ -59,13 +59,6 @@ export async function serve(request: IncomingMessage, response: ServerResponse, 
     body?.release();
     if (isAdmitted) ports.admission.leave();
   }
-}
-
-export interface Place {
-  readonly route: Route;
-  readonly dialect: RouteDialect;
-  readonly path: string;
-  readonly query: string;
 }
 
 /** The route of a request; throws `invalid_request` or `not_found`. `method` is `UPGRADE` for a WebSocket handshake. */

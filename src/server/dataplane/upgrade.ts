@@ -13,7 +13,6 @@ import {
   tunnel,
   withoutProtocolCredential,
 } from "./hops/websocket.ts";
-import type { Labels } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
 import { prepare } from "./prepare.ts";
 import { locate } from "./serve.ts";
@@ -29,21 +28,21 @@ export async function serveUpgrade(
   shutdown: AbortSignal,
 ): Promise<void> {
   const requestId = requestIdOf(request);
-  let labels: Labels = { route: "none", provider: "none", model: "none" };
+  let labels = ports.metrics.labels("none");
   let isAdmitted = false;
   let closeSession: (() => void) | undefined;
   try {
     socket.on("error", () => undefined); // node:http gives the socket up with the upgrade; its `close` follows
     const snapshot = ports.snapshot();
     const place = locate("UPGRADE", request);
-    labels = { ...labels, route: place.route.name };
+    labels = ports.metrics.labels(place.route.name);
     ports.admission.enter();
     isAdmitted = true;
-    const target = address(snapshot, { ...place, contentType: "", body: NO_BODY, plain: NO_BODY });
+    const target = address(snapshot, place, { contentType: "", original: NO_BODY, plain: NO_BODY });
     const [admitted] = admit(snapshot, target);
     if (admitted === undefined) return;
     const { provider, channel } = admitted;
-    labels = { ...labels, provider: provider.name, model: target.label };
+    labels = ports.metrics.labels(place.route.name, provider.name, target.label);
     const client = { method: "GET", rawHeaders: request.rawHeaders, connection: undefined };
     const { request: prepared } = prepare(client, target, admitted, false);
     const offered = offeredProtocols(request);

@@ -91,6 +91,7 @@ function freeze(document: Deployment, claiming: readonly ClaimingProvider[]): Sn
     defaultProvider,
     maxBodyBytes,
     route: compileRouter(claiming, defaultProvider),
+    modelless: defaultProvider && { provider: defaultProvider, label: "none" },
     aliases: Object.freeze(
       providers.flatMap(({ name, aliases }) => [...aliases.keys()].map((alias) => ({ alias, provider: name }))),
     ),

@@ -16,6 +16,8 @@ export interface Snapshot {
   readonly maxBodyBytes: number;
   /** The first provider that claims the model by name, pattern or alias, else the default. */
   readonly route: (model: string) => Routed | undefined;
+  /** Where requests without a model go. */
+  readonly modelless: Routed | undefined;
   /** Aliases of all providers, with the provider's name, as `GET /v1/models` advertises them. */
   readonly aliases: readonly { readonly alias: string; readonly provider: string }[];
 }

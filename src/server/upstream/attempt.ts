@@ -2,7 +2,8 @@
  * One attempt: a request to one channel, its answer flowing to the client as it arrives, or judged and given up.
  *
  * The dispatcher calls in with headers and chunks as they are read from the socket; nothing is copied and no promise is
- * made per chunk. Back-pressure goes through: a client that does not read pauses the upstream's socket.
+ * made per chunk. Back-pressure goes through: a client that does not read pauses the upstream's socket. A class, and not
+ * closures, since one object a request is what the hot path can afford.
  */
 import { performance } from "node:perf_hooks";
 import type { Dispatcher } from "undici";
@@ -29,26 +30,36 @@ export type AttemptOutcome =
   /** The client left; the upstream request is aborted. */
   | { readonly kind: "abandoned" };
 
-export interface AttemptOptions {
-  readonly firstByteTimeoutMs: number | undefined;
-  /** Whether the answer with these headers goes to the client; decided at once, since its body waits. */
-  readonly accepts: (status: number, headers: readonly Buffer[]) => boolean;
+/** Decides, at once since the body waits, whether an answer goes to the client. */
+export interface Judge {
+  accepts(status: number, headers: readonly Buffer[]): boolean;
   /**
-   * Set while the request may still move: looks at the first event of an event stream before anything is sent, for a
-   * provider may answer 200 and fail in the first event.
+   * Undefined once the request may no longer move. Looks at the first event of an event stream before anything is sent,
+   * for a provider may answer 200 and fail in the first event.
    */
   readonly acceptsFirstEvent: ((data: string) => boolean) | undefined;
+}
+
+export interface AttemptOptions {
+  readonly firstByteTimeoutMs: number | undefined;
+  readonly judge: Judge;
   /** Milliseconds from dispatch to headers, or to failure. */
   readonly waited: (ms: number) => void;
 }
 
-/** What is read of an answer that nobody wants, so that its connection can be used again. */
+/** What is read of an answer that nobody wants, and for how long, so that its connection can be used again. */
 const MAX_DISCARDED_BYTES = 64 << 10;
+const MAX_DISCARDING_MS = 2_000;
 
 /** A first event larger than this is no error message. */
 const MAX_HELD_BYTES = 64 << 10;
 
-type Phase = "waiting" | "holding" | "flowing" | "discarding" | "settled";
+const DELIVERED: AttemptOutcome = { kind: "delivered" };
+const JUDGED: AttemptOutcome = { kind: "judged" };
+const TIMEOUT: AttemptOutcome = { kind: "timeout" };
+const ABANDONED: AttemptOutcome = { kind: "abandoned" };
+
+type Phase = "waiting" | "holding" | "flowing" | "settled";
 
 export function attempt(
   dispatcher: Dispatcher,
@@ -56,114 +67,130 @@ export function attempt(
   downstream: Downstream,
   options: AttemptOptions,
 ): Promise<AttemptOutcome> {
-  return new Promise((resolve) => {
-    const startedAt = performance.now();
-    let phase: Phase = "waiting";
-    let abort: ((cause?: Error) => void) | undefined;
-    let timer: NodeJS.Timeout | undefined;
-    let discarded = 0;
-    let held: HeldAnswer | undefined;
-
-    const settle = (outcome: AttemptOutcome): void => {
-      if (phase === "settled") return;
-      if (phase === "waiting") options.waited(performance.now() - startedAt);
-      phase = "settled";
-      clearTimeout(timer);
-      downstream.onGone(undefined);
-      resolve(outcome);
-    };
-    /** Ends the upstream request; before it has a connection, as soon as it gets one. */
-    const giveUp = (outcome: AttemptOutcome): void => {
-      settle(outcome);
-      abort?.();
-    };
-
-    const handler: Dispatcher.DispatchHandler = {
-      onConnect(abortRequest: (cause?: Error) => void): void {
-        abort = abortRequest;
-        if (phase === "settled") abortRequest();
-      },
-      onHeaders(status: number, headers: Buffer[], resume: () => void, statusText: string): boolean {
-        if (status < 200 || phase === "settled") return true; // informational; a final answer follows
-        clearTimeout(timer);
-        options.waited(performance.now() - startedAt);
-        if (!options.accepts(status, headers)) {
-          phase = "discarding";
-          return true;
-        }
-        downstream.onDrain(resume);
-        if (options.acceptsFirstEvent !== undefined && status === 200 && isEventStream(headers)) {
-          phase = "holding";
-          held = { status, statusText, headers, splitter: new SseSplitter(), chunks: [], bytes: 0 };
-          return true;
-        }
-        phase = "flowing";
-        downstream.start(status, statusText, headers);
-        return true;
-      },
-      onData(chunk: Buffer): boolean {
-        if (phase === "flowing") return downstream.write(chunk);
-        if (phase === "holding" && held !== undefined) return hold(held, chunk);
-        discarded += chunk.length;
-        if (phase === "discarding" && discarded > MAX_DISCARDED_BYTES) giveUp({ kind: "judged" });
-        return true;
-      },
-      onComplete(): void {
-        if (phase === "holding" && held !== undefined) release(held);
-        if (phase === "flowing") downstream.end();
-        settle(phase === "discarding" ? { kind: "judged" } : { kind: "delivered" });
-      },
-      onError(cause: Error): void {
-        if (phase === "flowing") downstream.breakOff(cause);
-        settle(ended(phase, cause));
-      },
-    };
-
-    function hold(answer: HeldAnswer, chunk: Buffer): boolean {
-      answer.chunks.push(chunk);
-      answer.bytes += chunk.length;
-      const first = answer.splitter.push(chunk).find((event) => event.data !== undefined);
-      if (first === undefined && answer.bytes <= MAX_HELD_BYTES) return true;
-      if (first?.data !== undefined && options.acceptsFirstEvent?.(first.data) === false) {
-        giveUp({ kind: "judged" });
-        return true;
-      }
-      return release(answer);
-    }
-
-    function release(answer: HeldAnswer): boolean {
-      held = undefined;
-      phase = "flowing";
-      downstream.start(answer.status, answer.statusText, answer.headers);
-      let hasRoom = true;
-      for (const chunk of answer.chunks) hasRoom = downstream.write(chunk);
-      return hasRoom;
-    }
-
-    if (downstream.gone) return settle({ kind: "abandoned" });
-    downstream.onGone(() => giveUp({ kind: "abandoned" }));
-    if (options.firstByteTimeoutMs !== undefined) {
-      timer = setTimeout(() => giveUp({ kind: "timeout" }), options.firstByteTimeoutMs);
-    }
-    try {
-      dispatcher.dispatch(
-        {
-          method: request.method as Dispatcher.HttpMethod,
-          path: request.path,
-          headers: request.headers as string[],
-          body: request.body,
-        },
-        handler,
-      );
-    } catch (cause) {
-      settle({ kind: "unreachable", cause: cause instanceof Error ? cause : new Error(String(cause)) });
-    }
-  });
+  return new Promise((resolve) => new Attempt(downstream, options, resolve).begin(dispatcher, request));
 }
 
-function ended(phase: Phase, cause: Error): AttemptOutcome {
-  if (phase === "flowing") return { kind: "delivered" };
-  return phase === "discarding" ? { kind: "judged" } : { kind: "unreachable", cause };
+class Attempt implements Dispatcher.DispatchHandler {
+  readonly #downstream: Downstream;
+  readonly #options: AttemptOptions;
+  readonly #resolve: (outcome: AttemptOutcome) => void;
+  readonly #startedAt = performance.now();
+  #phase: Phase = "waiting";
+  #abort: ((cause?: Error) => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #hasHeaders = false;
+  #discardedBytes = 0;
+  #held: HeldAnswer | undefined;
+
+  constructor(downstream: Downstream, options: AttemptOptions, resolve: (outcome: AttemptOutcome) => void) {
+    this.#downstream = downstream;
+    this.#options = options;
+    this.#resolve = resolve;
+  }
+
+  begin(dispatcher: Dispatcher, { method, path, headers, body }: UpstreamRequest): void {
+    const { firstByteTimeoutMs } = this.#options;
+    if (this.#downstream.gone) {
+      this.#settle(ABANDONED);
+      return;
+    }
+    this.#downstream.onGone(() => this.#giveUp(ABANDONED));
+    if (firstByteTimeoutMs !== undefined) this.#timer = setTimeout(() => this.#giveUp(TIMEOUT), firstByteTimeoutMs);
+    try {
+      const options = { method: method as Dispatcher.HttpMethod, path, headers: headers as string[], body };
+      dispatcher.dispatch(options, this);
+    } catch (cause) {
+      this.#settle({ kind: "unreachable", cause: cause instanceof Error ? cause : new Error(String(cause)) });
+    }
+  }
+
+  onConnect(abort: (cause?: Error) => void): void {
+    this.#abort = abort;
+    if (this.#phase === "settled") abort();
+  }
+
+  onHeaders(status: number, headers: Buffer[], resume: () => void, statusText: string): boolean {
+    if (status < 200 || this.#phase === "settled") return true; // informational; a final answer follows
+    clearTimeout(this.#timer);
+    this.#hasHeaders = true;
+    this.#options.waited(performance.now() - this.#startedAt);
+    const { judge } = this.#options;
+    if (!judge.accepts(status, headers)) {
+      this.#settle(JUDGED); // nobody waits for the rest
+      this.#timer = setTimeout(() => this.#abort?.(), MAX_DISCARDING_MS);
+      return true;
+    }
+    this.#downstream.onDrain(resume);
+    if (judge.acceptsFirstEvent !== undefined && status === 200 && isEventStream(headers)) {
+      this.#phase = "holding";
+      this.#held = { status, statusText, headers, splitter: new SseSplitter(), chunks: [], bytes: 0 };
+      return true;
+    }
+    this.#phase = "flowing";
+    this.#downstream.start(status, statusText, headers);
+    return true;
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.#phase === "flowing") return this.#downstream.write(chunk);
+    if (this.#held !== undefined && this.#phase === "holding") return this.#hold(this.#held, chunk);
+    this.#discardedBytes += chunk.length;
+    if (this.#discardedBytes > MAX_DISCARDED_BYTES) this.#abort?.();
+    return true;
+  }
+
+  onComplete(): void {
+    if (this.#held !== undefined && this.#phase === "holding") this.#release(this.#held);
+    if (this.#phase === "flowing") this.#downstream.end();
+    clearTimeout(this.#timer);
+    this.#settle(DELIVERED);
+  }
+
+  onError(cause: Error): void {
+    clearTimeout(this.#timer);
+    if (this.#phase === "flowing") {
+      this.#downstream.breakOff(cause);
+      this.#settle(DELIVERED);
+    } else {
+      this.#settle({ kind: "unreachable", cause });
+    }
+  }
+
+  #settle(outcome: AttemptOutcome): void {
+    if (this.#phase === "settled") return;
+    if (this.#phase === "waiting" && !this.#hasHeaders) this.#options.waited(performance.now() - this.#startedAt);
+    this.#phase = "settled";
+    clearTimeout(this.#timer);
+    this.#downstream.onGone(undefined);
+    this.#resolve(outcome);
+  }
+
+  /** Ends the upstream request; before it has a connection, as soon as it gets one. */
+  #giveUp(outcome: AttemptOutcome): void {
+    this.#settle(outcome);
+    this.#abort?.();
+  }
+
+  #hold(answer: HeldAnswer, chunk: Buffer): boolean {
+    answer.chunks.push(chunk);
+    answer.bytes += chunk.length;
+    const first = answer.splitter.push(chunk).find((event) => event.data !== undefined);
+    if (first === undefined && answer.bytes <= MAX_HELD_BYTES) return true;
+    if (first?.data !== undefined && this.#options.judge.acceptsFirstEvent?.(first.data) === false) {
+      this.#giveUp(JUDGED);
+      return true;
+    }
+    return this.#release(answer);
+  }
+
+  #release(answer: HeldAnswer): boolean {
+    this.#held = undefined;
+    this.#phase = "flowing";
+    this.#downstream.start(answer.status, answer.statusText, answer.headers);
+    let hasRoom = true;
+    for (const chunk of answer.chunks) hasRoom = this.#downstream.write(chunk);
+    return hasRoom;
+  }
 }
 
 interface HeldAnswer {

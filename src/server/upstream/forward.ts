@@ -6,8 +6,8 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { GatewayError } from "../../base/index.ts";
-import { type AttemptOutcome, attempt, headerValue, type UpstreamRequest } from "./attempt.ts";
-import { type Failure, type Move, nextMove, retryAfterMs, timeoutTrigger } from "./moves.ts";
+import { type AttemptOutcome, attempt, headerValue, type Judge, type UpstreamRequest } from "./attempt.ts";
+import { type Move, nextMove, retryAfterMs, timeoutTrigger } from "./moves.ts";
 import type { Origins } from "./origins.ts";
 import type { Downstream } from "./ports.ts";
 import type { Provider, Trigger, UpstreamChannel } from "./provider.ts";
@@ -18,6 +18,8 @@ export interface Candidate {
   /** Made when the candidate's turn comes, since most requests never reach the second. */
   readonly prepare: () => { readonly request: UpstreamRequest; readonly downstream: Downstream };
 }
+
+const ANSWER: Move = { kind: "answer" };
 
 export type AttemptResult = "answered" | Trigger | "abandoned";
 
@@ -47,71 +49,89 @@ export async function forward(options: ForwardOptions): Promise<void> {
     const prepared = candidate.prepare();
     const pool = options.origins.pool(candidate.channel.origin);
     for (let repeated = 0; ; repeated++) {
-      let move: Move = { kind: "answer" };
-      let result: AttemptResult = "answered";
-      const decide = (failure: Failure): Move => {
-        result = failure.trigger;
-        move = nextMove(failure, {
-          retry: provider.retry,
-          repeated,
-          failoverWhen,
-          hasNext: at + 1 < candidates.length,
-          remainingMs: options.deadlineMs - (Date.now() - startedAt),
-          random: Math.random(),
-        });
-        return move;
-      };
-      const mayMove = provider.retry !== undefined || at + 1 < candidates.length;
+      const ruling = new Ruling(options, at, repeated, startedAt);
       options.attempting(provider, repeated > 0);
       const outcome = await attempt(pool, prepared.request, prepared.downstream, {
         firstByteTimeoutMs: provider.firstByteTimeoutMs,
-        accepts: (status, headers) => {
-          const trigger = statusTrigger(status);
-          if (trigger === undefined) return true;
-          if (!mayMove) {
-            result = trigger;
-            return true;
-          }
-          return decide({ trigger, retryAfterMs: namedWait(status, headers) }).kind === "answer";
-        },
-        acceptsFirstEvent: mayMove
-          ? (data) => {
-              const trigger = eventTrigger(data);
-              return trigger === undefined || decide({ trigger, retryAfterMs: undefined }).kind === "answer";
-            }
-          : undefined,
+        judge: ruling,
         waited: options.waited,
       });
-      failed = failureOf(outcome, provider, failoverWhen, decide);
-      options.attempted(provider, outcome.kind === "abandoned" ? "abandoned" : result);
+      failed = failureOf(outcome, provider, failoverWhen, ruling);
+      options.attempted(provider, outcome.kind === "abandoned" ? "abandoned" : ruling.result);
       if (outcome.kind === "delivered" || outcome.kind === "abandoned") return;
-      // The closures above have written to `move`, which the compiler cannot see.
-      const decided = move as Move;
-      if (decided.kind === "retry" && !(await waitOut(decided.waitMs, downstream, options.waited))) return;
-      if (decided.kind === "retry") continue;
-      if (decided.kind === "answer" && failed !== undefined) throw failed;
+      const { move } = ruling;
+      if (move.kind === "retry" && !(await waitOut(move.waitMs, downstream, options.waited))) return;
+      if (move.kind === "retry") continue;
+      if (move.kind === "answer" && failed !== undefined) throw failed;
       break;
     }
   }
   throw failed ?? new GatewayError("upstream_unreachable", "No provider answered.");
 }
 
-/** The refusal for an attempt that brought no answer; asks `decide` what comes next. */
+/** What one attempt came to, and what follows from it. */
+class Ruling implements Judge {
+  result: AttemptResult = "answered";
+  move: Move = ANSWER;
+  readonly acceptsFirstEvent: ((data: string) => boolean) | undefined;
+  readonly #options: ForwardOptions;
+  readonly #at: number;
+  readonly #repeated: number;
+  readonly #startedAt: number;
+
+  constructor(options: ForwardOptions, at: number, repeated: number, startedAt: number) {
+    this.#options = options;
+    this.#at = at;
+    this.#repeated = repeated;
+    this.#startedAt = startedAt;
+    const mayMove = options.candidates[at]?.provider.retry !== undefined || at + 1 < options.candidates.length;
+    this.acceptsFirstEvent = mayMove ? (data) => this.#isAnswer(eventTrigger(data), undefined) : undefined;
+  }
+
+  accepts(status: number, headers: readonly Buffer[]): boolean {
+    const trigger = statusTrigger(status);
+    return trigger === undefined || this.#isAnswer(trigger, namedWait(status, headers));
+  }
+
+  failed(trigger: Trigger): void {
+    this.#isAnswer(trigger, undefined);
+  }
+
+  #isAnswer(trigger: Trigger | undefined, retryAfterMs: number | undefined): boolean {
+    if (trigger === undefined) return true;
+    const { candidates, deadlineMs } = this.#options;
+    this.result = trigger;
+    this.move = nextMove(
+      { trigger, retryAfterMs },
+      {
+        retry: candidates[this.#at]?.provider.retry,
+        repeated: this.#repeated,
+        failoverWhen: candidates[0]?.provider.failover?.when,
+        hasNext: this.#at + 1 < candidates.length,
+        remainingMs: deadlineMs - (Date.now() - this.#startedAt),
+        random: Math.random(),
+      },
+    );
+    return this.move.kind === "answer";
+  }
+}
+
+/** The refusal for an attempt that brought no answer; has `ruling` decide what comes next. */
 function failureOf(
   outcome: AttemptOutcome,
   provider: Provider,
   failoverWhen: ReadonlySet<Trigger> | undefined,
-  decide: (failure: Failure) => Move,
+  ruling: Ruling,
 ): GatewayError | undefined {
   if (outcome.kind === "unreachable") {
-    decide({ trigger: "connect", retryAfterMs: undefined });
+    ruling.failed("connect");
     return new GatewayError("upstream_unreachable", `Provider ${provider.name} could not be reached.`, {
       cause: outcome.cause,
     });
   }
   if (outcome.kind !== "timeout") return undefined;
   const trigger = timeoutTrigger(provider.retry, failoverWhen);
-  decide({ trigger, retryAfterMs: undefined });
+  ruling.failed(trigger);
   return trigger === "timeout"
     ? new GatewayError("upstream_timeout", `Provider ${provider.name} sent no answer in time.`)
     : new GatewayError("upstream_unreachable", `Provider ${provider.name} sent no answer in time.`);

@@ -13,7 +13,6 @@ import { atEnd, eventually, type Owner, within } from "./wait.ts";
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 const STOP_LIMIT_MS = 8_000;
 
-let isBuilt = false;
 const children = new Set<() => void>();
 process.once("exit", () => {
   for (const kill of children) kill();
@@ -59,7 +58,7 @@ export interface StartOptions {
 
 /** Runs the program to wherever it gets; for verbs, and for starts that are meant to fail. */
 export function runProgram(owner: Owner, { args, env = {} }: StartOptions): Program {
-  isBuilt ||= build();
+  build();
   const child = spawn(process.execPath, [join(root, "bin/gateway"), ...args], {
     env: { PATH: process.env["PATH"], ...env },
     stdio: ["ignore", "pipe", "pipe"],
@@ -139,8 +138,11 @@ function readLine(line: string): readonly LogLine[] {
   return [JSON.parse(line) as LogLine];
 }
 
-/** Does nothing when dist/ is of this source, as it is after `npm test` has begun. */
-function build(): true {
+let isBuilt = false;
+
+/** Once a process; it does nothing when dist/ is of this source, as it is after `npm test` has begun. */
+function build(): void {
+  if (isBuilt) return;
   execFileSync(process.execPath, [join(root, "bin/setup.cjs")], { stdio: "inherit" });
-  return true;
+  isBuilt = true;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { nextMove, retryAfterMs, type Standing, timeoutTrigger } from "../../../src/server/upstream/moves.ts";
 import type { RetryPolicy, Trigger } from "../../../src/server/upstream/index.ts";
+import { nextMove, retryAfterMs, type Standing, timeoutTrigger } from "../../../src/server/upstream/moves.ts";
 
 const retry: RetryPolicy = {
   attempts: 2,

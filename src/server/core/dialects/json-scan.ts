@@ -106,21 +106,31 @@ function eachMember(bytes: Buffer, visit: (member: Member) => void): void {
 }
 
 function wantedAt(bytes: Buffer, member: Member, wanted: readonly string[]): number {
-  const end = endOfString(bytes, member.nameStart);
-  const length = end - member.nameStart - 2;
-  const hasEscape = bytes.subarray(member.nameStart, end).includes(BACKSLASH);
-  if (hasEscape) {
-    try {
-      return wanted.indexOf(memberName(bytes, member));
-    } catch {
-      throw broken(bytes, member.nameStart);
-    }
+  const start = member.nameStart + 1;
+  let end = start;
+  while (bytes[end] !== QUOTE) {
+    if (bytes[end] === BACKSLASH) return wanted.indexOf(escapedName(bytes, member));
+    end++;
   }
   for (let i = 0; i < wanted.length; i++) {
     const name = wanted[i] as string;
-    if (name.length === length && bytes.toString("latin1", member.nameStart + 1, end - 1) === name) return i;
+    if (name.length === end - start && isAt(bytes, start, name)) return i;
   }
   return -1;
+}
+
+/** `name` is ASCII. */
+function isAt(bytes: Buffer, start: number, name: string): boolean {
+  for (let i = 0; i < name.length; i++) if (bytes[start + i] !== name.charCodeAt(i)) return false;
+  return true;
+}
+
+function escapedName(bytes: Buffer, member: Member): string {
+  try {
+    return memberName(bytes, member);
+  } catch {
+    throw broken(bytes, member.nameStart);
+  }
 }
 
 /** Containers are walked with a stack of one byte a level, so that hostile nesting cannot exhaust ours. */

@@ -21,7 +21,25 @@ test("finds wanted members of any JSON object that JSON.parse accepts, wherever 
 });
 
 test("agrees with JSON.parse on what is an object, but for the inside of strings", () => {
-  const pieces = ["{", "}", "[", "]", ",", ":", '"a"', '"model"', "1", "-0.5e+3", "01", "1.", "true", "nul", "null", " ", "\n"];
+  const pieces = [
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    '"a"',
+    '"model"',
+    "1",
+    "-0.5e+3",
+    "01",
+    "1.",
+    "true",
+    "nul",
+    "null",
+    " ",
+    "\n",
+  ];
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 14 }), (parts) => {
       const text = parts.join("");

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { type AnswerEdits, editEvent, editJson, findField, SseSplitter } from "../../../../src/server/core/dialects/index.ts";
+import {
+  type AnswerEdits,
+  editEvent,
+  editJson,
+  findField,
+  SseSplitter,
+} from "../../../../src/server/core/dialects/index.ts";
 
 const STREAM =
   ': keep-alive\r\n\r\nevent: a\ndata: {"x":"é"}\n\ndata:one\ndata: two\r\rid: 7\r\nevent: ping\r\ndata: {}\r\n\r\ndata: [DONE]\n\n';
@@ -26,7 +32,10 @@ test("a stream cut at any two bytes gives the same events and its bytes back", (
     fc.property(fc.nat(bytes.length), fc.nat(bytes.length), (one, two) => {
       const [from, to] = one < two ? [one, two] : [two, one];
       const { events, rest } = split([bytes.subarray(0, from), bytes.subarray(from, to), bytes.subarray(to)]);
-      assert.deepEqual(events.map(({ event, data }) => ({ event, data })), whole);
+      assert.deepEqual(
+        events.map(({ event, data }) => ({ event, data })),
+        whole,
+      );
       assert.equal(Buffer.concat([...events.map((event) => event.bytes), rest]).toString(), STREAM);
     }),
   );
