@@ -25,13 +25,22 @@ const proxied = clientsOf(gateway.url);
 /** A call made directly and through the gateway has one outcome; `expected` says something that it must hold. */
 function same(name: string, expected: RegExp, run: (clients: Clients) => Promise<unknown>): void {
   test(`${name}: the same through the gateway as asked directly`, async () => {
-    await fetch(`${provider.url}/sim/reset`, { method: "POST" });
+    await forget();
     const asked = await outcomeOf(direct, run);
-    await fetch(`${provider.url}/sim/reset`, { method: "POST" });
+    await forget();
     const through = await outcomeOf(proxied, run);
     assert.match(JSON.stringify(asked), expected);
     assert.deepEqual(through, asked);
   });
+}
+
+/** Zeroes what the provider has counted, once it is done with every request so far. */
+async function forget(): Promise<void> {
+  await eventually("the end of what went before", () => {
+    const { requests, answered, aborted, dropped } = provider.counts();
+    return requests === answered + aborted + dropped;
+  });
+  await fetch(`${provider.url}/sim/reset`, { method: "POST" });
 }
 
 const QUESTION = "What is the capital of France?";
@@ -159,12 +168,10 @@ same("an answer that is a web page", /Not an answer/, ({ openai }) =>
   openai.chat.completions.create(chat("sim-garbage")),
 );
 
-same("the SDK's own repetitions, until the provider has recovered", /"status":503.*"status":200/, async (clients) =>
-  Promise.all([
-    clients.openai.chat.completions.create({ ...chat("sim-flaky-1"), user: "a" }, { maxRetries: 1 }),
-    clients.anthropic.messages.create({ ...ask("sim-flaky-1"), metadata: { user_id: "b" } }, { maxRetries: 1 }),
-  ]).then((answers) => answers.map((answer) => answer.model)),
-);
+same("the SDK's own repetitions, until the provider has recovered", /"status":503.*"status":200/, async (clients) => [
+  await clients.openai.chat.completions.create({ ...chat("sim-flaky-1"), user: "a" }, { maxRetries: 1 }),
+  await clients.anthropic.messages.create({ ...ask("sim-flaky-1"), metadata: { user_id: "b" } }, { maxRetries: 1 }),
+]);
 same("the SDK's own timeout", /APIConnectionTimeoutError/, async ({ openai, anthropic }) =>
   Promise.all([
     raisedBy(openai.chat.completions.create(chat("sim-never"), { timeout: 300 })),

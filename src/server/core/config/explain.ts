@@ -165,8 +165,9 @@ function typeMessage(error: ErrorObject, written: Written | undefined, found: st
     return `expected ${expected}, found ${found}${isScalar ? "; a reference stands for a text and cannot be used here" : ""}`;
   }
   if (types.includes("string")) {
-    const isPlain = typeof error.data === "number" || typeof error.data === "boolean";
-    return `expected ${expected}, found ${kindOf(error.data)}${isPlain ? "; write it in quotes" : ""}`;
+    // A number stood in for its text already.
+    const hint = typeof error.data === "boolean" ? "; write it in quotes" : "";
+    return `expected ${expected}, found ${kindOf(error.data)}${hint}`;
   }
   const isContainer = types.every((type) => type === "array" || type === "object");
   return `expected ${expected}, found ${isContainer ? kindOf(error.data) : found}`;

@@ -11,6 +11,7 @@ import { formatPath, formatProblem, type Path, type Problem, type ProblemAt } fr
 import { reduce } from "./reduce.ts";
 import { expand, type ReferenceRules, type References, type Used, withoutValues } from "./references.ts";
 import type { Schema } from "./schema.ts";
+import { numbersAsTexts } from "./texts.ts";
 import { find, parseTree, type Source } from "./tree.ts";
 import { validate } from "./validate.ts";
 
@@ -48,7 +49,8 @@ export function readDocument<T>(
   references: References,
   options: ReadOptions<T>,
 ): Read<T> {
-  const { tree, isEmpty, problems: refused, positionOf } = parseTree(source);
+  const { tree: parsed, isEmpty, problems: refused, positionOf } = parseTree(source);
+  const tree = parsed && numbersAsTexts(schema.json, parsed);
   const locate = (path: Path, at: Finding["at"] = "value") => {
     if (tree === undefined) return { line: 1, column: 1 };
     const { entry, isExact } = find(tree, path);

@@ -24,7 +24,13 @@ const MAX_STACK = 3 * MAX_DEPTH + 8;
 export type Tree =
   | { readonly kind: "map"; readonly at: number; readonly entries: ReadonlyMap<string, Entry> }
   | { readonly kind: "list"; readonly at: number; readonly items: readonly Tree[] }
-  | { readonly kind: "scalar"; readonly at: number; readonly value: string | number | boolean | null }
+  | {
+      readonly kind: "scalar";
+      readonly at: number;
+      readonly value: string | number | boolean | null;
+      /** A number as it stands in the text. */
+      readonly written?: string;
+    }
   /** What stands here was refused already, so nothing more is said about it. */
   | { readonly kind: "refused"; readonly at: number };
 
@@ -160,7 +166,9 @@ function toScalar(value: unknown, written: string | undefined, at: number, refus
   if (typeof value === "number") {
     if (!Number.isFinite(value)) return refused("a number must be finite");
     const isExact = !Number.isInteger(value) || Number.isSafeInteger(value) || /[.eE]/.test(written ?? "");
-    return isExact ? { kind: "scalar", at, value } : refused("an integer beyond 2^53 cannot be kept exactly");
+    return isExact
+      ? { kind: "scalar", at, value, ...(written && { written }) }
+      : refused("an integer beyond 2^53 cannot be kept exactly");
   }
   if (value === null || typeof value === "string" || typeof value === "boolean") return { kind: "scalar", at, value };
   return refused("not a configuration value");

@@ -23,9 +23,9 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
     ['f:2:9: rules["a b"]: unknown key "a b"; allowed: a, b, c, d, e, f'],
   ],
   "values of other types": [
-    'name: 1\nport: "5"\non: yes\ntags: a\nrules: []\nratio:\n',
+    'name: true\nport: "5"\non: yes\ntags: a\nrules: []\nratio:\n',
     [
-      "f:1:7: name: expected a text, found a number; write it in quotes",
+      "f:1:7: name: expected a text, found a boolean; write it in quotes",
       'f:2:7: port: expected an integer, found "5"',
       'f:3:5: on: expected `true` or `false`, found "yes"',
       "f:4:7: tags: expected a list, found a text",
