@@ -7,6 +7,7 @@
 import { mkdtemp, readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type GatewayOptions, startGateway } from "./parts/gateway.ts";
+import { type ThreadUsage, threadMicros } from "./parts/process-usage.ts";
 import { align } from "./report.ts";
 import { type Ask, load } from "./rounds.ts";
 import type { LoadScenario } from "./scenarios.ts";
@@ -57,7 +58,12 @@ export async function profileScenario(
   const job = { port: gateway.port, shape: scenario.shape, connections: scenario.connections };
   await load(ask, { ...job, requests: Math.max(scenario.connections, Math.round(requests / 5)) });
   const fromUs = Number(process.hrtime.bigint() / 1_000n);
+  const threadsBefore = threadMicros(gateway.pid);
   await load(ask, { ...job, requests });
+  const byThread = sumThreads(gateway.pid, threadsBefore).map(({ name, micros }) => [
+    name,
+    (micros / requests).toFixed(2),
+  ]);
   await gateway.stop();
 
   const profiles: CpuProfile[] = [];
@@ -82,9 +88,21 @@ export async function profileScenario(
   const title = `profile of ${scenario.name}: own time, share of the busy time and us a request`;
   return [
     title,
+    align([["thread", "us/req, by the kernel's account"], ...byThread]),
     align([["share", "us/req", "whose code"], ...byArea]),
     align([["share", "us/req", "function"], ...byFunction]),
   ].join("\n");
+}
+
+/** What the threads used since `before`. The engine's own collect garbage and compile; the profiler's is its cost. */
+function sumThreads(pid: number, before: readonly ThreadUsage[]): readonly { name: string; micros: number }[] {
+  const sums = new Map<string, number>();
+  for (const { id, name, micros } of threadMicros(pid)) {
+    const used = micros - (before.find((thread) => thread.id === id)?.micros ?? 0);
+    const called = id === pid ? "main" : `other: ${name}`;
+    sums.set(called, (sums.get(called) ?? 0) + used);
+  }
+  return [...sums].map(([name, micros]) => ({ name, micros })).sort((a, b) => b.micros - a.micros);
 }
 
 /** Time of its own of each function since `fromUs`, most first; time in which nothing ran is left out. */

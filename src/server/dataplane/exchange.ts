@@ -35,6 +35,9 @@ export class Exchange implements Downstream {
   #onGone: (() => void) | undefined;
   #drain: (() => void) | undefined;
   #isEventStream = false;
+  #hasWritten = false;
+  /** Of a declared content length; not a number where there is none. */
+  #remainingBytes = Number.NaN;
   #code = "";
   readonly #response: ServerResponse;
   readonly #ports: Ports;
@@ -71,8 +74,9 @@ export class Exchange implements Downstream {
   start(status: number, statusText: string, headers: readonly Buffer[]): void {
     const now = performance.now();
     const overheadMs = Math.max(0, now - this.startedAt - this.#waitedMs);
-    const { pairs, isEventStream } = proxiedHeaders(headers);
+    const { pairs, isEventStream, contentLength } = proxiedHeaders(headers);
     this.#isEventStream = isEventStream;
+    this.#remainingBytes = contentLength;
     pairs.push("x-gateway-request-id", this.requestId, "x-gateway-provider", this.labels.provider);
     pairs.push("x-gateway-attempts", String(this.attempts), "x-gateway-overhead", overheadMs.toFixed(3));
     this.#response.writeHead(status, statusText, pairs);
@@ -80,11 +84,19 @@ export class Exchange implements Downstream {
     this.#ports.metrics.firstByte(this.labels, (now - this.#bodyEndedAt) / 1_000);
     // Headers go out with the first chunk where it came in the same read, which runs before this; alone otherwise.
     queueMicrotask(() => {
-      if (!this.#response.writableEnded && !this.#response.destroyed) this.#response.flushHeaders();
+      if (!this.#hasWritten && !this.#response.writableEnded && !this.#response.destroyed)
+        this.#response.flushHeaders();
     });
   }
 
   write(chunk: Buffer): boolean {
+    this.#hasWritten = true;
+    // The last bytes of a declared length go out with the headers and the end, in one write.
+    if (chunk.length === this.#remainingBytes) {
+      this.#response.end(chunk);
+      return true;
+    }
+    this.#remainingBytes -= chunk.length;
     return this.#response.write(chunk);
   }
 
@@ -94,7 +106,7 @@ export class Exchange implements Downstream {
   }
 
   end(): void {
-    this.#response.end();
+    if (!this.#response.writableEnded) this.#response.end();
   }
 
   breakOff(cause: Error): void {
@@ -159,11 +171,19 @@ function linger(request: IncomingMessage): void {
   request.resume();
 }
 
+interface ProxiedHeaders {
+  readonly pairs: string[];
+  readonly isEventStream: boolean;
+  /** Not a number where none is declared. */
+  readonly contentLength: number;
+}
+
 /** An upstream's headers for the client: names, values and order, less what belongs to its connection or only we say. */
-function proxiedHeaders(headers: readonly Buffer[]): { readonly pairs: string[]; readonly isEventStream: boolean } {
+function proxiedHeaders(headers: readonly Buffer[]): ProxiedHeaders {
   const pairs: string[] = [];
   let isEventStream = false;
   let isEncoded = false;
+  let contentLength = Number.NaN;
   let connection: string | undefined;
   for (let i = 0; i < headers.length; i += 2) {
     const name = (headers[i] as Buffer).toString("latin1");
@@ -173,11 +193,13 @@ function proxiedHeaders(headers: readonly Buffer[]): { readonly pairs: string[];
     if (isHopByHop(lower) || lower.startsWith("x-gateway-")) continue;
     if (lower === "content-type") isEventStream = value.toLowerCase().startsWith("text/event-stream");
     if (lower === "content-encoding") isEncoded = true;
+    if (lower === "content-length") contentLength = Number(value);
     pairs.push(name, value);
   }
   const named = connection === undefined ? [] : namedByConnection(connection);
   // Only an event stream as it is can be added to.
-  return { pairs: named.length === 0 ? pairs : without(pairs, named), isEventStream: isEventStream && !isEncoded };
+  const kept = named.length === 0 ? pairs : without(pairs, named);
+  return { pairs: kept, isEventStream: isEventStream && !isEncoded, contentLength };
 }
 
 function without(pairs: readonly string[], lowerCaseNames: readonly string[]): string[] {

@@ -49,15 +49,27 @@ function isSocket(pid: number, descriptor: string): boolean {
 }
 
 function schedstatMicros(pid: number): number {
-  let nanos = 0;
-  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+  return threadMicros(pid).reduce((sum, { micros }) => sum + micros, 0);
+}
+
+export interface ThreadUsage {
+  readonly id: number;
+  readonly name: string;
+  readonly micros: number;
+}
+
+/** CPU time of each thread; the one whose id is the process's is the main thread. Empty without schedstat. */
+export function threadMicros(pid: number): readonly ThreadUsage[] {
+  if (!hasSchedstat) return [];
+  return readdirSync(`/proc/${pid}/task`).flatMap((thread): readonly ThreadUsage[] => {
     try {
-      nanos += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ", 1)[0]);
+      const nanos = Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ", 1)[0]);
+      const name = readFileSync(`/proc/${pid}/task/${thread}/comm`, "utf8").trim();
+      return [{ id: Number(thread), name, micros: nanos / 1e3 }];
     } catch {
-      // The thread ended between the listing and the reading; its time is gone with it.
+      return []; // it ended between the listing and the reading; its time is gone with it
     }
-  }
-  return nanos / 1e3;
+  });
 }
 
 /** utime + stime of a `/proc/<pid>/stat` line. The command may hold spaces and brackets, so fields count from its end. */
