@@ -41,8 +41,14 @@ export async function listen(address: string, ports: Ports): Promise<Listener> {
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: HEADERS_LIMIT_MS,
       connectionsCheckingInterval: LIMIT_CHECK_MS,
+      requireHostHeader: false, // refused with the rest that is not well-formed, in our words
     },
     clientErrorHandler: refuseUnreadable,
+    // The framework decodes paths; one that does not decode is ours to judge like any other.
+    frameworkErrors: (_error, request, reply) => {
+      reply.hijack();
+      void handle(request.raw, reply.raw);
+    },
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
   });
   // Hijacked before the framework looks at the body: the bytes are the client's, not ours to parse.

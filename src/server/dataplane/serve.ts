@@ -61,15 +61,19 @@ export async function serve(request: IncomingMessage, response: ServerResponse, 
   }
 }
 
+/** `.` or `..` between slashes, however they are written; some servers take the encoded ones for their plain selves. */
+const DOT_SEGMENT = /(^|\/|%2f|%5c)(\.|%2e){1,2}(\/|%2f|%5c|;|$)/i;
+
 /** The route of a request; throws `invalid_request` or `not_found`. `method` is `UPGRADE` for a WebSocket handshake. */
 export function locate(method: string, request: IncomingMessage): Place {
   const url = request.url ?? "/";
   const mark = url.indexOf("?");
   const path = mark < 0 ? url : url.slice(0, mark);
   // An absolute-form target names a host, and dot segments or a backslash may name another path: neither is the client's to choose.
-  if (!path.startsWith("/") || path.includes("\\") || /(^|\/)(\.|%2e){1,2}(\/|$)/i.test(path)) {
+  if (!path.startsWith("/") || path.includes("\\") || DOT_SEGMENT.test(path)) {
     throw new GatewayError("invalid_request", "The request target must be a plain absolute path.");
   }
+  if (!namesOneHost(request)) throw new GatewayError("invalid_request", "The request must have one Host header.");
   const route = findRoute(method, path);
   if (route === undefined) {
     throw new GatewayError("not_found", `No route for ${request.method} of this path. Model routes begin with /v1/.`);
@@ -81,6 +85,16 @@ export function locate(method: string, request: IncomingMessage): Place {
     path,
     query: mark < 0 ? "" : url.slice(mark),
   };
+}
+
+/** RFC 9112 section 3.2: none is an error from HTTP/1.1 on, and two always are. */
+function namesOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
+  }
+  return hosts === 1 || (hosts === 0 && httpVersion === "1.0");
 }
 
 function candidateFor(admitted: Admitted, exchange: Exchange, target: Target, snapshot: Snapshot): Candidate {
