@@ -4,6 +4,8 @@ export * from "./address.ts";
 export * from "./clock.ts";
 export * from "./duration.ts";
 export * from "./errors.ts";
+export * from "./hop-by-hop.ts";
 export * from "./instruments.ts";
 export * from "./lifetime.ts";
 export * from "./log.ts";
+export * from "./nearest.ts";

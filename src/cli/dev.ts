@@ -10,7 +10,7 @@ import { createLogger, formatAddress, Lifetime, parseAddress } from "../base/ind
 import { loadNode, startNode } from "../server/node/index.ts";
 import { type DevAddresses, welcome } from "./dev-welcome.ts";
 import type { FlagsOf } from "./flags.ts";
-import type { ExitStatus, Io } from "./io.ts";
+import { type ExitStatus, type Io, untilAborted } from "./io.ts";
 import { startFailure } from "./run.ts";
 import { startSimulator } from "./simulate/index.ts";
 import { devFlags } from "./specs.ts";
@@ -54,9 +54,7 @@ export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[
       directory: dir,
     };
     io.stdout.write(welcome(addresses, io.isTerminal("stdout") && !io.env["NO_COLOR"]));
-    if (!io.signal.aborted) {
-      await new Promise<void>((resolve) => io.signal.addEventListener("abort", () => resolve(), { once: true }));
-    }
+    await untilAborted(io.signal);
     io.stdout.write("\nstopping\n");
     return 0;
   } catch (error) {

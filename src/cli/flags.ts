@@ -8,7 +8,7 @@
  * Options are named in camel case (`-max-body` is `maxBody`); durations are in milliseconds.
  */
 
-import { parseDuration } from "../base/index.ts";
+import { nearest, parseDuration } from "../base/index.ts";
 
 interface FlagCommon {
   /** What it does, in a line for the help text; no full stop. */
@@ -183,30 +183,6 @@ export function clip(text: string): string {
 
 /** ` (did you mean 'x'?)` with the candidate nearest to `text`, or nothing when none is near. */
 export function didYouMean(text: string, candidates: readonly string[], prefix = ""): string {
-  let best: string | undefined;
-  // A third of the letters may differ: 'chekc' is 'check', 'dev' is not 'pin'.
-  let bestDistance = Math.max(1, Math.floor(Math.min(text.length, 40) / 3)) + 1;
-  for (const candidate of candidates) {
-    const distance = editDistance(text.slice(0, 40), candidate);
-    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
-  }
+  const best = nearest(text, candidates);
   return best === undefined ? "" : ` (did you mean '${prefix}${best}'?)`;
-}
-
-/** Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment). */
-function editDistance(a: string, b: string): number {
-  let previous: number[] = [];
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      let cost = Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, substitution);
-      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      if (isSwap) cost = Math.min(cost, (previous[j - 2] ?? 0) + 1);
-      next.push(cost);
-    }
-    [previous, row] = [row, next];
-  }
-  return row[b.length] ?? 0;
 }

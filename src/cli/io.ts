@@ -44,6 +44,12 @@ export function resolvePath(io: Io, path: string): string {
   return resolve(io.cwd, path);
 }
 
+/** Resolves when the signal has aborted. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
 export interface ProcessIo extends Io {
   /** Resolves once what has been written has left the process. */
   flush(): Promise<void>;

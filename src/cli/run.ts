@@ -12,7 +12,7 @@ import {
   watchSecrets,
 } from "../server/node/index.ts";
 import type { FlagsOf } from "./flags.ts";
-import { type ExitStatus, type Io, resolvePath } from "./io.ts";
+import { type ExitStatus, type Io, resolvePath, untilAborted } from "./io.ts";
 import type { runFlags } from "./specs.ts";
 import { buildOf } from "./version.ts";
 
@@ -131,7 +131,7 @@ async function serveUntilStopped(
       providers: settings.snapshot.providers.map(({ name }) => name),
       version,
     });
-    await aborted(io.signal);
+    await untilAborted(io.signal);
     log.info("stopping; running requests may finish, a second signal ends at once");
     return 0;
   } catch (error) {
@@ -179,9 +179,4 @@ function refuse(problems: readonly string[], io: Io): ExitStatus {
   const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
   io.stderr.write(`gateway: the configuration was refused: ${count}\n`);
   return CONFIGURATION;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }

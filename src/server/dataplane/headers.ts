@@ -1,17 +1,8 @@
 /** Which headers cross the gateway. */
 
-/** RFC 9110 section 7.6.1, and `proxy-connection`, which is sent though no standard names it. */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+import { HOP_BY_HOP_HEADERS } from "../../base/index.ts";
+
+const HOP_BY_HOP: ReadonlySet<string> = new Set(HOP_BY_HOP_HEADERS);
 
 /** Header names come in few spellings; a bounded memory of them saves a lower-cased copy of each, each time. */
 const MAX_SPELLINGS = 1_000;

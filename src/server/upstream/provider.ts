@@ -1,5 +1,5 @@
 /** A provider compiled for the request path: everything a lookup can answer is answered here, once a configuration. */
-import { parseDuration } from "../../base/index.ts";
+import { HOP_BY_HOP_HEADERS, parseDuration } from "../../base/index.ts";
 import { type CatalogProvider, type Channel, compileJoin, type Dialect } from "../core/catalog/index.ts";
 import type { ProviderConfig } from "../core/config/index.ts";
 import type { ObjectEdits } from "../core/dialects/index.ts";
@@ -52,24 +52,8 @@ export interface Provider {
 /** 24.8 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/**
- * Connection-level headers (RFC 9110 section 7.6.1) and those that the dialling side writes itself. `expect` was
- * answered by our own server already.
- */
-const NEVER_FORWARDED: readonly string[] = [
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-  "host",
-  "content-length",
-  "expect",
-];
+/** Besides the connection's own: what the dialling side writes itself, and `expect`, which our server has answered. */
+const NEVER_FORWARDED: readonly string[] = [...HOP_BY_HOP_HEADERS, "host", "content-length", "expect"];
 
 /** `key`: the resolved credential, undefined when the client's own is forwarded. */
 export function compileProvider(facts: CatalogProvider, config: ProviderConfig, key: string | undefined): Provider {

@@ -3,26 +3,13 @@
  * the catalog's vocabulary. Spec: document 3, `catalog_overlays[]`.
  */
 
+import { HOP_BY_HOP_HEADERS, nearest } from "../../../base/index.ts";
 import { type ChannelOperation, operationChecks, type ProviderOperation } from "../config/index.ts";
 import { CAPABILITY_NAMES, isCapability, lostWithout } from "./capabilities.ts";
-import { nearest } from "./nearest.ts";
 import { rootProblem } from "./surface.ts";
 
-/**
- * Headers that belong to one connection and are never passed on (RFC 9110 section 7.6.1). The configuration's rules
- * refuse credentials, destination and framing; these are the rest.
- */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+/** The configuration's rules refuse credentials, destination and framing; these are the rest. */
+const HOP_BY_HOP: ReadonlySet<string> = new Set(HOP_BY_HOP_HEADERS);
 
 export function operationProblems(operation: ProviderOperation): readonly string[] {
   const rules = operationChecks(operation, (path, message) => ({

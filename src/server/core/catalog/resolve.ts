@@ -6,8 +6,8 @@
  * A resolved channel has no placeholder left, and its root is a well-formed http or https URL.
  */
 
+import { nearest } from "../../../base/index.ts";
 import { trimmed } from "./join-url.ts";
-import { nearest } from "./nearest.ts";
 import { defaultKeyHeader, placeholders, rootProblem, withRoot } from "./surface.ts";
 import type { Catalog, CatalogProvider, Channel, Dialect } from "./types.ts";
 

@@ -5,8 +5,9 @@
  * through a reference (its text as written is said instead), never for whole objects and lists.
  */
 
+import { nearest } from "../../../base/index.ts";
 import { FORMATS } from "./formats.ts";
-import { enumerated, nearest, type Path, shown } from "./problem.ts";
+import { enumerated, type Path, shown } from "./problem.ts";
 import { pathKey, type Written } from "./references.ts";
 import { type Breach, breaches, type RuleName } from "./rules.ts";
 import type { Format, JsonSchema } from "./schema.ts";

@@ -16,7 +16,7 @@ import {
 import type { Duplex } from "node:stream";
 import type { ConnectionOptions } from "node:tls";
 import { WebSocket } from "ws";
-import { GatewayError } from "../../../base/index.ts";
+import { GatewayError, HOP_BY_HOP_HEADERS } from "../../../base/index.ts";
 
 /** Clients that cannot set headers (browsers) put their credential behind this, in the list of subprotocols. */
 const CREDENTIAL_PROTOCOL = "openai-insecure-api-key.";
@@ -36,8 +36,8 @@ const HANDSHAKE_KEY = /^[+/0-9A-Za-z]{22}==$/;
 
 /** `host` and the lengths are no hop-by-hop headers, but each side of a tunnel has its own. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  ...["connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer"],
-  ...["transfer-encoding", "upgrade", "host", "content-length", "expect", "http2-settings"],
+  ...HOP_BY_HOP_HEADERS,
+  ...["host", "content-length", "expect", "http2-settings"],
 ]);
 
 /** Pairs without those that belong to one connection: hop-by-hop, `host`, lengths, and all `sec-websocket-*`. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatPath, formatProblem, nearest, shown } from "../../../../src/server/core/config/problem.ts";
+import { formatPath, formatProblem, shown } from "../../../../src/server/core/config/problem.ts";
 
 test("a problem is one line: file, line, column, path, message", () => {
   const problem = {
@@ -24,21 +24,4 @@ test("a text is shown on one line, cut, and never with the user of a URL", () =>
   assert.equal(shown('a"\n\u0007'), '"a\\"\\n\\u0007"');
   assert.equal(shown("x".repeat(100)), `"${"x".repeat(80)}…"`);
   assert.equal(shown("https://me:pw@host"), "a URL with a user in it");
-});
-
-test("the nearest key is a plausible typo or none", () => {
-  const keys = ["listen", "metrics_listen", "deployment", "on"];
-  for (const [typo, meant] of [
-    ["lisen", "listen"],
-    ["lsiten", "listen"],
-    ["Listen", "listen"],
-    ["metrics-listen", "metrics_listen"],
-    ["deploymnet", "deployment"],
-    ["no", "on"],
-    ["cluster", undefined],
-    ["", undefined],
-    ["x".repeat(100), undefined],
-  ] as const) {
-    assert.equal(nearest(typo, keys), meant, typo);
-  }
 });

@@ -1,6 +1,7 @@
 /** What a cross-check is, and the sentences that several of them say. */
 
-import { nearest, type Path, type Problem, type ProblemAt, shown } from "../../problem.ts";
+import { nearest } from "../../../../../base/index.ts";
+import { type Path, type Problem, type ProblemAt, shown } from "../../problem.ts";
 import type { Deployment } from "../deployment.ts";
 
 /**

@@ -1,0 +1,40 @@
+/** The name that was most likely meant, for the message about one that does not exist. */
+
+/** Beyond this a text is no typing error, and comparing it would only cost time. */
+const LONGEST_TYPO = 64;
+
+/** The nearest of `names` within a third of its length in edits, one at least. Case counts for nothing, `-` is `_`. */
+export function nearest(text: string, names: Iterable<string>): string | undefined {
+  if (text.length > LONGEST_TYPO) return undefined;
+  const written = folded(text);
+  let best: string | undefined;
+  let bestEdits = Number.POSITIVE_INFINITY;
+  for (const name of names) {
+    const edits = editDistance(written, folded(name));
+    if (edits <= Math.max(1, Math.floor(name.length / 3)) && edits < bestEdits) [best, bestEdits] = [name, edits];
+  }
+  return best;
+}
+
+function folded(text: string): string {
+  return text.toLowerCase().replaceAll("-", "_");
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const replaced = (last[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
+      let edits = Math.min((last[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1, replaced);
+      const isSwap = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      if (isSwap) edits = Math.min(edits, (beforeLast[column - 2] ?? 0) + 1);
+      current.push(edits);
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return last[b.length] ?? 0;
+}

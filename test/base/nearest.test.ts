@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { nearest } from "../../src/base/index.ts";
+
+test("the nearest key is a plausible typo or none", () => {
+  const keys = ["listen", "metrics_listen", "deployment", "on"];
+  for (const [typo, meant] of [
+    ["lisen", "listen"],
+    ["lsiten", "listen"],
+    ["Listen", "listen"],
+    ["metrics-listen", "metrics_listen"],
+    ["deploymnet", "deployment"],
+    ["no", "on"],
+    ["cluster", undefined],
+    ["", undefined],
+    ["x".repeat(100), undefined],
+  ] as const) {
+    assert.equal(nearest(typo, keys), meant, typo);
+  }
+});

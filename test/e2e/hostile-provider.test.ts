@@ -1,0 +1,260 @@
+/**
+ * Providers that break the rules, over raw sockets. The client is told in its own dialect or passed what came; it never
+ * takes a part for the whole, and the process answers the next request.
+ */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { after, afterEach, test } from "node:test";
+import { startWithFiles } from "./support/config.ts";
+import { startWithFlags } from "./support/gateway.ts";
+import { idle, readMetrics, sumOf } from "./support/metrics.ts";
+import { type Answer, exchange, headerOf, post, rawClient } from "./support/raw.ts";
+import { endChunks, reply, type Script, scriptedUpstream, startEvents, writeChunk } from "./support/upstream.ts";
+import { atEnd, eventually, within } from "./support/wait.ts";
+
+const CHAT = "/v1/chat/completions";
+const MESSAGES = "/v1/messages";
+const SOUND = '{"model":"x"}';
+
+const file = { after };
+const upstream = await scriptedUpstream(file);
+const gateway = await startWithFlags(file, { upstream: upstream.url });
+const messagesGateway = await startWithFlags(file, { upstream: upstream.url, dialect: "messages" });
+
+afterEach(async () => {
+  upstream.script = (socket) => reply(socket, { body: '"sound"' });
+  const answer = await ask();
+  assert.deepEqual([answer.status, answer.body.toString()], [200, '"sound"']);
+  await idle(gateway);
+});
+
+const ask = (): Promise<Answer> => exchange(file, gateway.port, post(CHAT, SOUND));
+
+function codeOf({ body }: Answer): unknown {
+  return (JSON.parse(body.toString()) as { error: { code: unknown } }).error.code;
+}
+
+const HEAD = "HTTP/1.1 200 OK\r\n";
+const UNREADABLE: Readonly<Record<string, string>> = {
+  "bytes that are not HTTP": "THIS IS NOT HTTP\r\n\r\n",
+  "another protocol": "HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n",
+  "two lengths": `${HEAD}Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc`,
+  "a length and chunks": `${HEAD}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+  "a length that is no number": `${HEAD}Content-Length: two\r\n\r\n{}`,
+  "a NUL in a header": `${HEAD}X-A: a\0b\r\nContent-Length: 2\r\n\r\n{}`,
+  "headers over the bound": `${HEAD}X-A: ${"a".repeat(100_000)}\r\nContent-Length: 2\r\n\r\n{}`,
+  "a switch of protocols that nobody asked for":
+    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+  "half a head": "HTTP/1.1 200 OK\r\nContent-Le",
+  "nothing at all": "",
+};
+for (const [what, bytes] of Object.entries(UNREADABLE)) {
+  test(`a provider that answers with ${what} is unreachable, in the dialect of the caller`, async () => {
+    upstream.script = (socket) => socket.end(Buffer.from(bytes, "latin1"));
+    const compat = await ask();
+    assert.deepEqual([compat.status, codeOf(compat)], [502, "upstream_unreachable"]);
+    const messages = await exchange(file, messagesGateway.port, post(MESSAGES, SOUND));
+    assert.deepEqual([messages.status, codeOf(messages)], [502, "upstream_unreachable"]);
+    assert.equal((JSON.parse(messages.body.toString()) as { type: unknown }).type, "error");
+  });
+}
+
+test("a provider that resets the connection before the headers is unreachable", async () => {
+  upstream.script = (socket) => socket.resetAndDestroy();
+  const answer = await ask();
+  assert.deepEqual([answer.status, codeOf(answer)], [502, "upstream_unreachable"]);
+});
+
+test("a provider at which nothing listens is unreachable, and its address is not told", async (t) => {
+  const closed = await scriptedUpstream({ after: (close) => void close() });
+  await eventually("a port that is free again", () => closed.open() === 0);
+  const lonely = await startWithFlags(t, { upstream: closed.url });
+  const answer = await exchange(t, lonely.port, post(CHAT, SOUND));
+  assert.deepEqual([answer.status, codeOf(answer)], [502, "upstream_unreachable"]);
+  assert.doesNotMatch(answer.body.toString(), new RegExp(`127\\.0\\.0\\.1|${closed.port}|ECONN`));
+});
+
+const CUTS: Readonly<Record<string, Script>> = {
+  "a declared length by closing": (socket) => socket.end(`${HEAD}Content-Length: 100\r\n\r\n{"half`),
+  "a declared length by a reset": (socket) => {
+    socket.write(`${HEAD}Content-Length: 100\r\n\r\n{"half`, () => setImmediate(() => socket.resetAndDestroy()));
+  },
+  "chunks by closing": (socket) => socket.end(`${HEAD}Transfer-Encoding: chunked\r\n\r\n6\r\n{"half\r\n`),
+  "chunks by a bad size": (socket) => {
+    socket.write(`${HEAD}Transfer-Encoding: chunked\r\n\r\n6\r\n{"half\r\nzz\r\n`);
+  },
+};
+for (const [what, script] of Object.entries(CUTS)) {
+  test(`an answer cut off within ${what} ends without its end`, async () => {
+    upstream.script = script;
+    const client = await rawClient(file, gateway.port);
+    client.send(post(CHAT, SOUND));
+    await within("the end of the connection", client.closed);
+    await assert.rejects(client.answer(), /closed after/);
+  });
+}
+
+test("an event stream that breaks off ends with an error event of the caller's dialect, and no end of its own", async () => {
+  const first = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n';
+  upstream.script = (socket) => {
+    startEvents(socket);
+    writeChunk(socket, first);
+    socket.end();
+  };
+  const compat = (await ask()).body.toString();
+  assert.ok(compat.startsWith(first));
+  assert.match(compat, /\n\ndata: \{"error":\{.*"code":"upstream_incomplete"\}\}\n\n$/);
+  assert.doesNotMatch(compat, /DONE|finish_reason/);
+  const messages = (await exchange(file, messagesGateway.port, post(MESSAGES, SOUND))).body.toString();
+  assert.match(messages, /\n\nevent: error\ndata: \{"type":"error","error":\{.*upstream_incomplete.*\n\n$/);
+  const series = await idle(gateway);
+  assert.equal(sumOf(series, "gateway_requests_total", { code: "upstream_incomplete", status: "200" }), 1);
+});
+
+test("what is an answer passes as it is: a web page, a redirect, an odd status, no content", async () => {
+  const page = { status: 200, headers: ["Content-Type: text/html"], body: "<html>not an answer</html>" };
+  const redirect = { status: 307, headers: ["Location: http://evil.test/v1/chat/completions"], body: "" };
+  const odd = { status: 799, headers: ["X-Odd: \u00e9"], body: "odd" };
+  for (const answered of [page, redirect, odd]) {
+    upstream.script = (socket) => reply(socket, answered);
+    const before = upstream.requests.length;
+    const answer = await ask();
+    assert.equal(answer.status, answered.status);
+    assert.equal(answer.body.toString(), answered.body);
+    const [name = "", value] = answered.headers[0]?.split(": ") ?? [];
+    assert.equal(headerOf(answer, name.toLowerCase()), value);
+    assert.equal(upstream.requests.length, before + 1, "not followed");
+  }
+  upstream.script = (socket) => socket.write("HTTP/1.1 204 No Content\r\n\r\n");
+  assert.equal((await ask()).status, 204);
+});
+
+test("a reason phrase or header that could not be written again does no harm", async () => {
+  for (const head of ["HTTP/1.1 200 \x01\x7f", "HTTP/1.1 200 ", "HTTP/1.1 200", "HTTP/1.1 200 \xe9t\xe9"]) {
+    upstream.script = (socket) => socket.end(Buffer.from(`${head}\r\nContent-Length: 2\r\n\r\n{}`, "latin1"));
+    const answer = await ask();
+    assert.ok(answer.status === 200 || codeOf(answer) === "upstream_unreachable", `${head}: ${answer.status}`);
+  }
+  upstream.script = (socket) => socket.end(Buffer.from(`${HEAD}X-A: a\x01b\r\nContent-Length: 2\r\n\r\n{}`, "latin1"));
+  const answer = await ask();
+  assert.ok(answer.status === 200 || codeOf(answer) === "upstream_unreachable", `header: ${answer.status}`);
+});
+
+test("informational answers are passed over and the final one is the answer", async () => {
+  upstream.script = (socket) => {
+    socket.write("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n");
+    reply(socket, { body: "final" });
+  };
+  const answer = await ask();
+  assert.deepEqual([answer.status, answer.body.toString()], [200, "final"]);
+});
+
+test("a second answer that nobody asked for reaches no one", async () => {
+  upstream.script = (socket) => {
+    reply(socket, { body: "first" });
+    reply(socket, { body: "forged" });
+  };
+  const client = await rawClient(file, gateway.port);
+  client.send(post(CHAT, SOUND));
+  assert.equal((await client.answer()).body.toString(), "first");
+  upstream.script = (socket) => reply(socket, { body: "second" });
+  client.send(post(CHAT, SOUND));
+  assert.equal((await client.answer()).body.toString(), "second");
+  client.socket.destroy();
+});
+
+test("a provider that closes the connection after each answer is dialled anew", async () => {
+  upstream.script = (socket) => {
+    reply(socket, { body: "closing" });
+    socket.end();
+  };
+  for (let turn = 0; turn < 3; turn++) {
+    assert.equal((await ask()).body.toString(), "closing");
+    await eventually("the end of the upstream connection", () => upstream.open() === 0);
+  }
+});
+
+test("headers that belong to a connection, or that only the gateway may say, do not come from a provider", async () => {
+  upstream.script = (socket) =>
+    reply(socket, {
+      headers: [
+        "Connection: keep-alive, X-Secret",
+        "X-Secret: hop",
+        "Keep-Alive: timeout=1",
+        "Proxy-Authenticate: Basic",
+        "X-Gateway-Provider: forged",
+        "X-Gateway-Request-Id: forged",
+        "X-Request-Id: theirs",
+        "Set-Cookie: a=1",
+        "Set-Cookie: b=2",
+      ],
+    });
+  const { headers } = await ask();
+  const names = headers.map(([name]) => name.toLowerCase());
+  assert.ok(!names.includes("x-secret") && !names.includes("proxy-authenticate"));
+  assert.ok(!headers.some(([, value]) => value === "forged"));
+  assert.equal(headerOf({ headers }, "x-request-id"), "theirs");
+  assert.deepEqual(
+    headers.filter(([name]) => name === "Set-Cookie").map(([, value]) => value),
+    ["a=1", "b=2"],
+  );
+});
+
+test("an answer that comes before the body was read reaches the client", async (t) => {
+  const early = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => {
+      socket.pause();
+      reply(socket, { status: 413, headers: ["Connection: close"], body: "too much" });
+    });
+    atEnd(t, () => socket.destroy());
+  });
+  early.listen(0, "127.0.0.1");
+  await once(early, "listening");
+  atEnd(t, () => early.close());
+  const { port } = early.address() as AddressInfo;
+  const eager = await startWithFlags(t, { upstream: `http://127.0.0.1:${port}` });
+  const body = `{"model":"x","a":"${"a".repeat(20 << 20)}"}`;
+  const answer = await exchange(t, eager.port, post(CHAT, body));
+  assert.deepEqual([answer.status, answer.body.toString()], [413, "too much"]);
+  await idle(eager);
+});
+
+test("events that never end do not grow the gateway's memory without bound", async () => {
+  upstream.script = (socket) => {
+    startEvents(socket);
+    writeChunk(socket, "data: ");
+    for (let i = 0; i < 16; i++) writeChunk(socket, Buffer.alloc(1 << 20, 0x61));
+    writeChunk(socket, "\n\n");
+    endChunks(socket);
+  };
+  const answer = await ask();
+  assert.equal(answer.body.length, (16 << 20) + 8);
+});
+
+test("a provider that never answers is given up at its timeout, as often as it may be asked again", async (t) => {
+  const slow = await scriptedUpstream(t, () => undefined);
+  const node = await startWithFiles(t, {
+    providers: [
+      {
+        name: "slow",
+        dialect: "compat",
+        base_url: slow.url,
+        first_byte_timeout: "150ms",
+        retry: { attempts: 1, when: ["timeout"], backoff: "10ms" },
+      },
+      { name: "plain", dialect: "compat", base_url: slow.url, first_byte_timeout: "150ms", models: ["plain"] },
+    ],
+    default_provider: "slow",
+  });
+  const timedOut = await exchange(t, node.port, post(CHAT, SOUND));
+  assert.deepEqual([timedOut.status, codeOf(timedOut)], [504, "upstream_timeout"]);
+  assert.equal(slow.requests.length, 2);
+  const unreachable = await exchange(t, node.port, post(CHAT, '{"model":"plain"}'));
+  assert.deepEqual([unreachable.status, codeOf(unreachable)], [502, "upstream_unreachable"]);
+  await eventually("the end of the upstream connections", () => slow.open() === 0);
+  const series = await readMetrics(node);
+  assert.equal(sumOf(series, "gateway_upstream_attempts_total", { provider: "slow", outcome: "timeout" }), 2);
+  assert.equal(sumOf(series, "gateway_retries_total", { provider: "slow" }), 1);
+});
