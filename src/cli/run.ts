@@ -167,8 +167,9 @@ const CANNOT_BIND: ReadonlyMap<string, string> = new Map([
 /** A start that failed, as exit status and the sentence that says what to do. */
 export function startFailure(error: unknown): { readonly status: ExitStatus; readonly message: string } {
   if (error instanceof GatewayError) return { status: 1, message: error.message };
-  const { code, message } = error as NodeJS.ErrnoException;
-  const why = CANNOT_BIND.get(code ?? "");
+  const { code, message, cause } = error as NodeJS.ErrnoException;
+  // Whoever says which listener it was has the system's error as the cause.
+  const why = CANNOT_BIND.get(code ?? (cause as NodeJS.ErrnoException | undefined)?.code ?? "");
   if (why !== undefined) return { status: CANNOT_LISTEN, message: `cannot listen: ${why} (${message})` };
   if ((error as Error).name === "StorageError") return { status: STORAGE, message };
   return { status: 1, message: `cannot start: ${message}` };

@@ -4,15 +4,16 @@
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { createSecureServer } from "node:http2";
 import { createServer, type Socket } from "node:net";
 import { after, afterEach, test } from "node:test";
 import { createServer as createTlsServer } from "node:tls";
 import { TEST_CERTIFICATE, TEST_KEY } from "../server/dataplane/hops/websocket-certificate.ts";
 import { startWithFiles, twoDialects } from "./support/config.ts";
 import { startWithFlags } from "./support/gateway.ts";
+import { memoryOf, trusting } from "./support/machine.ts";
 import { idle, sumOf } from "./support/metrics.ts";
-import { memoryOf } from "./support/process-memory.ts";
-import { exchange, post, type RawClient, rawClient } from "./support/raw.ts";
+import { exchange, headerOf, post, type RawClient, rawClient } from "./support/raw.ts";
 import { endChunks, reply, scriptedUpstream, startEvents, writeChunk } from "./support/upstream.ts";
 import { atEnd, eventually, type Owner, within } from "./support/wait.ts";
 
@@ -54,7 +55,7 @@ async function begin(
 }
 
 async function closing(provider: Socket, leave: () => void): Promise<number> {
-  const closed = once(provider, "close");
+  const closed = new Promise<void>((done) => provider.once("close", done)); // also after a reset
   const startedAt = performance.now();
   leave();
   await within("the end of the upstream's connection", closed);
@@ -151,11 +152,7 @@ test("a client that leaves while the connection is being made is let go at once,
   });
   const at = listener.address();
   assert.ok(typeof at === "object" && at !== null);
-  const { dir } = await certificateFile(t);
-  const slow = await startWithFlags(t, {
-    upstream: `https://127.0.0.1:${at.port}`,
-    env: { NODE_EXTRA_CA_CERTS: dir },
-  });
+  const slow = await startWithFlags(t, { upstream: `https://127.0.0.1:${at.port}`, env: await trusting(t) });
   const client = await rawClient(t, slow.port);
   client.send(post(CHAT, '{"model":"waits"}'));
   await eventually("the connection", () => held.length === 1);
@@ -165,10 +162,184 @@ test("a client that leaves while the connection is being made is let go at once,
 
   const next = await rawClient(t, slow.port);
   next.send(post(CHAT, '{"model":"next"}'));
-  for (const socket of held) door.emit("connection", socket);
   await eventually("the next request", () => {
     for (const socket of held.splice(0)) door.emit("connection", socket);
     return requests.some((text) => text.includes('"next"'));
   });
   assert.ok(!requests.some((text) => text.includes('"waits"')));
+});
+
+test("a client that leaves between two attempts is not tried for again", async (t) => {
+  const provider = await scriptedUpstream(t, (socket) => reply(socket, { status: 503 }));
+  const retry = { attempts: 5, backoff: "2s" };
+  const patient = await startWithFiles(t, {
+    catalog_overlays: [twoDialects("p", provider.url)],
+    providers: [{ preset: "p", retry }],
+  });
+  const client = await rawClient(t, patient.port);
+  client.send(post(CHAT, '{"model":"m"}'));
+  await eventually("the first attempt", () => provider.requests.length === 1);
+  client.socket.destroy();
+  assert.equal(sumOf(await idle(patient), "gateway_requests_total", { status: "499" }), 1);
+  patient.signal("SIGTERM");
+  assert.deepEqual(await patient.ended, { status: 0, signal: null });
+  assert.equal(provider.requests.length, 1);
+});
+
+test("a reader that stops stops the provider, costs no memory, and has every byte once it reads on", async (t) => {
+  const total = 200 * MIB;
+  const chunk = Buffer.alloc(MIB, "x");
+  let blockedAt = 0;
+  let accepted = 0;
+  const { client } = await begin(t, '{"model":"m"}', (socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${total}\r\n\r\n`);
+    const pour = (): void => {
+      blockedAt = 0;
+      while (accepted < total) {
+        accepted += MIB;
+        if (!socket.write(chunk)) break;
+      }
+      blockedAt = performance.now();
+    };
+    socket.on("drain", pour);
+    pour();
+  });
+  client.socket.pause();
+  const before = memoryOf(gateway.pid, "VmRSS") ?? 0;
+  await eventually("a provider that is stopped", () => blockedAt > 0 && performance.now() - blockedAt > 500);
+  const grown = (memoryOf(gateway.pid, "VmRSS") ?? 0) - before;
+  assert.ok(accepted < 64 * MIB, `${accepted} bytes were taken from the provider`);
+  assert.ok(grown < 48 * MIB, `the gateway grew by ${grown} bytes`);
+  const peakBefore = memoryOf(gateway.pid, "VmHWM") ?? 0;
+  let read = client.received().length;
+  client.socket.removeAllListeners("data").on("data", (bytes: Buffer) => {
+    read += bytes.length;
+  });
+  client.socket.resume();
+  await eventually("all bytes", () => read >= total);
+  const peak = (memoryOf(gateway.pid, "VmHWM") ?? 0) - peakBefore;
+  assert.ok(peak < 96 * MIB, `the gateway grew by ${peak} bytes`);
+});
+
+test("a reader that stops and then leaves ends the upstream request", async (t) => {
+  let isBlocked = false;
+  const { client, provider } = await begin(t, '{"model":"m"}', (socket) => {
+    startEvents(socket);
+    const pour = (): void => {
+      while (writeChunk(socket, Buffer.alloc(MIB)));
+      isBlocked = true;
+    };
+    socket.on("drain", pour);
+    pour();
+  });
+  client.socket.pause();
+  await eventually("a provider that is stopped", () => isBlocked);
+  const tookMs = await closing(provider, () => client.socket.destroy());
+  assert.ok(tookMs < 1_000, `it took ${tookMs} ms`);
+});
+
+for (const [bound, env, bodies] of [
+  ["requests in flight", { GATEWAY_MAX_IN_FLIGHT: "2" }, ["{}", "{}", "{}"]],
+  ["bytes", { GATEWAY_MAX_BUFFERED_BYTES: "150" }, ["x".repeat(20), "x".repeat(20), "x".repeat(80)]],
+] as const) {
+  test(`beyond the bound on ${bound} the answer is 503 overloaded, until there is room again`, async (t) => {
+    const held: Socket[] = [];
+    const provider = await scriptedUpstream(t, (socket) => held.push(socket));
+    const small = await startWithFlags(t, { upstream: provider.url, env });
+    const [first, second, third] = bodies.map((pad) => post(CHAT, JSON.stringify({ model: "m", pad })));
+    const clients = await Promise.all([rawClient(t, small.port), rawClient(t, small.port)]);
+    clients[0]?.send(String(first));
+    clients[1]?.send(String(second));
+    await eventually("two requests upstream", () => held.length === 2);
+    const refused = await exchange(t, small.port, String(third));
+    assert.equal(refused.status, 503);
+    assert.equal(JSON.parse(refused.body.toString()).error.code, "overloaded");
+    assert.equal(headerOf(refused, "x-should-retry"), undefined);
+    assert.equal(provider.requests.length, 2);
+    for (const socket of held) reply(socket);
+    for (const client of clients) assert.equal((await client.answer()).status, 200);
+    await idle(small);
+    provider.script = (socket) => reply(socket);
+    assert.equal((await exchange(t, small.port, String(third))).status, 200);
+  });
+}
+
+test("SIGTERM lets a stream finish whole, refuses new connections, and waits for no idle one", async (t) => {
+  const provider = await scriptedUpstream(t);
+  const stopping = await startWithFlags(t, { upstream: provider.url });
+  const [idler, silent, client] = [
+    await rawClient(t, stopping.port),
+    await rawClient(t, stopping.port),
+    await rawClient(t, stopping.port),
+  ];
+  idler.send(post(CHAT, '{"model":"m"}'));
+  await idler.answer();
+  let stream: Socket | undefined;
+  provider.script = (socket) => {
+    stream = socket;
+    startEvents(socket);
+    writeChunk(socket, "data: 1\n\n");
+  };
+  client.send(post(CHAT, '{"model":"m","stream":true}'));
+  await eventually("the beginning", () => client.received().includes("data: 1"));
+  stopping.signal("SIGTERM");
+  await within("the end of idle connections", Promise.all([idler.closed, silent.closed]));
+  await assert.rejects(fetch(stopping.url));
+  assert.ok(stream !== undefined);
+  writeChunk(stream, "data: 2\n\n");
+  endChunks(stream);
+  assert.equal((await client.answer()).body.toString(), "data: 1\n\ndata: 2\n\n");
+  assert.deepEqual(await within("the exit", stopping.ended, 3_000), { status: 0, signal: null });
+});
+
+test("a second SIGTERM ends at once what is still running", async (t) => {
+  const provider = await scriptedUpstream(t, () => undefined);
+  const stopping = await startWithFlags(t, { upstream: provider.url });
+  const client = await rawClient(t, stopping.port);
+  client.send(post(CHAT, '{"model":"m"}'));
+  await eventually("the request upstream", () => provider.requests.length === 1);
+  stopping.signal("SIGTERM");
+  await stopping.logged("stopping; running requests may finish, a second signal ends at once");
+  stopping.signal("SIGTERM");
+  const { status, signal } = await within("the exit", stopping.ended, 2_000);
+  assert.ok(status !== 0 || signal !== null, "cut off requests are no clean end");
+  await within("the end of the client's connection", client.closed);
+});
+
+test("a provider that offers HTTP/2 is spoken to in HTTP/2, whole and streamed, and sees who leaves", async (t) => {
+  const seen: string[] = [];
+  const gone: string[] = [];
+  const server = createSecureServer(
+    { cert: TEST_CERTIFICATE, key: TEST_KEY, allowHTTP1: true },
+    (request, response) => {
+      seen.push(request.httpVersion);
+      let body = "";
+      request.setEncoding("utf8").on("data", (text: string) => {
+        body += text;
+      });
+      request.on("end", () => {
+        const { model } = JSON.parse(body);
+        response.once("close", () => gone.push(model));
+        if (model === "stays") response.writeHead(200, { "content-type": "application/json" }).end('{"whole":true}');
+        else response.writeHead(200, { "content-type": "text/event-stream" }).write("data: 1\n\n");
+        if (model === "ends") response.end("data: 2\n\n");
+      });
+    },
+  ).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  atEnd(t, () => void server.close());
+  const at = server.address();
+  assert.ok(typeof at === "object" && at !== null);
+  const secure = await startWithFlags(t, { upstream: `https://127.0.0.1:${at.port}`, env: await trusting(t) });
+  const whole = await exchange(t, secure.port, post(CHAT, '{"model":"stays"}'));
+  assert.deepEqual([whole.status, whole.body.toString()], [200, '{"whole":true}']);
+  const streamed = await exchange(t, secure.port, post(CHAT, '{"model":"ends","stream":true}'));
+  assert.deepEqual([streamed.status, streamed.body.toString()], [200, "data: 1\n\ndata: 2\n\n"]);
+  const client = await rawClient(t, secure.port);
+  client.send(post(CHAT, '{"model":"leaves","stream":true}'));
+  await eventually("the beginning", () => client.received().includes("data: 1"));
+  client.socket.destroy();
+  await eventually("the reset of its stream", () => gone.includes("leaves"), 1_000);
+  assert.deepEqual(seen, ["2.0", "2.0", "2.0"]);
+  assert.equal(sumOf(await idle(secure), "gateway_requests_total", { status: "499" }), 1);
 });

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { type Document, type Files, startWithFiles, twoDialects, writeFiles } from "./support/config.ts";
 import { type Gateway, type Program, runProgram, startGateway } from "./support/gateway.ts";
 import { type Answer, exchange, post, rawClient } from "./support/raw.ts";
@@ -68,278 +68,285 @@ const start = (t: TestContext, files: Files) => resultOf(runProgram(t, { args: [
 const check = (t: TestContext, files: Files, ...flags: string[]) =>
   resultOf(runProgram(t, { args: ["check", "-config", files.nodePath, ...flags] }));
 
-test("SIGHUP serves from the new document while a stream in flight ends under the old one", async (t) => {
-  const old = await scriptedUpstream(t, (socket) => {
-    startEvents(socket);
-    writeChunk(socket, 'data: {"model":"real","n":1}\n\n');
-    finish = () => {
-      writeChunk(socket, 'data: {"model":"real","n":2}\n\n');
-      endChunks(socket);
-    };
-  });
-  let finish = (): void => assert.fail("the old provider was not asked");
-  const next = await named(t, "next");
-  const gateway = await startWithFiles(t, {
-    providers: [provider("old", old.url, { model_aliases: { fast: "real" } })],
-  });
-
-  const client = await rawClient(t, gateway.port);
-  const body = JSON.stringify({ model: "fast", stream: true, messages: [] });
-  client.send(post(PATH, body, ["Content-Type: application/json"]));
-  await eventually("the first event", () => client.received().includes('"n":1'));
-
-  await gateway.files.writeDeployment({ providers: [provider("next", next.url)] });
-  const { cause, providers } = await reload(gateway, APPLIED);
-  assert.deepEqual({ cause, providers }, { cause: "reload", providers: 1 });
-  assert.equal(await served(t, gateway), "next");
-  assert.equal(old.requests.length, 1);
-
-  finish();
-  const answer = await client.answer();
-  assert.equal(answer.status, 200);
-  assert.equal(answer.body.toString(), 'data: {"model":"fast","n":1}\n\ndata: {"model":"fast","n":2}\n\n');
-  await eventually("the end of the old provider's connections", () => old.open() === 0);
-});
-
-test("a bad document at SIGHUP is logged with each of its problems, and what ran serves on", async (t) => {
-  const [first, second] = await Promise.all([named(t, "first"), named(t, "second")]);
-  const gateway = await startWithFiles(t, { providers: [provider("first", first.url)] });
-  const { files } = gateway;
-
-  await files.writeDeployment({ colour: "red", providers: [provider("second", second.url), { preset: "none-such" }] });
-  assert.equal((await reload(gateway, KEPT))["problems"], 2);
-  const problems = gateway.log().filter(({ message }) => message === "configuration refused");
-  assert.deepEqual(
-    problems.map(({ problem }) => /colour|none-such/.exec(String(problem))?.[0]),
-    ["colour", "none-such"],
-  );
-  assert.equal(await served(t, gateway), "first");
-
-  await files.writeDeployment("providers: [");
-  await reload(gateway, KEPT);
-  assert.equal(await served(t, gateway), "first");
-
-  await files.writeDeployment({ providers: [provider("second", second.url)] });
-  await reload(gateway, APPLIED);
-  assert.equal(await served(t, gateway), "second");
-});
-
-test("at SIGHUP a version decides: equal with other content and lower are refused, higher is applied", async (t) => {
-  const [first, second] = await Promise.all([named(t, "first"), named(t, "second")]);
-  const edition = (version: number, name: string, { url }: { readonly url: string }): Document => ({
-    version,
-    providers: [provider(name, url)],
-  });
-  const gateway = await startWithFiles(t, edition(5, "first", first));
-  const { writeDeployment } = gateway.files;
-
-  await writeDeployment(edition(5, "second", second));
-  assert.match(String((await reload(gateway, REFUSED))["reason"]), /version 5 is stored with different content/);
-  assert.equal(await served(t, gateway), "first");
-
-  await writeDeployment(edition(4, "second", second));
-  assert.match(String((await reload(gateway, REFUSED))["reason"]), /version 4 is behind the stored version 5/);
-  assert.equal(await served(t, gateway), "first");
-
-  await writeDeployment(edition(6, "second", second));
-  await reload(gateway, APPLIED);
-  assert.equal(await served(t, gateway), "second");
-
-  await writeDeployment(edition(5, "first", first));
-  assert.match(String((await reload(gateway, REFUSED))["reason"]), /version 5 is behind the stored version 6/);
-  assert.equal(await served(t, gateway), "second");
-});
-
-test("a changed secret file is used without a reload, and what else has changed on disk waits for one", async (t) => {
-  const [upstream, other] = await Promise.all([named(t, "upstream"), named(t, "other")]);
-  const document = (url: string): Document => ({
-    version: 1,
-    providers: [provider("one", url, { api_key: "${secret:key}" })],
-  });
-  const files = await writeFiles(t, document(upstream.url), { secrets_dir: "secrets" });
-  const secret = join(files.dir, "secrets", "key");
-  await mkdir(join(files.dir, "secrets"));
-  await writeFile(secret, "sk-old\n");
-  const gateway = await startGateway(t, { args: ["-config", files.nodePath] });
-
-  assert.equal(await served(t, gateway), "upstream");
-  assert.equal(header(upstream.requests.at(-1), "authorization"), "Bearer sk-old");
-
-  await files.writeDeployment(document(other.url));
-  await writeFile(secret, "sk-new\n");
-  const { cause } = await eventually(
-    "a rebuild",
-    () => gateway.log().find(({ message }) => message === APPLIED),
-    14_000,
-  );
-  assert.equal(cause, "rebuild");
-  assert.equal(await served(t, gateway), "upstream");
-  assert.equal(header(upstream.requests.at(-1), "authorization"), "Bearer sk-new");
-  assert.doesNotMatch(gateway.stderr() + gateway.stdout(), /sk-(old|new)/);
-
-  assert.match(String((await reload(gateway, REFUSED))["reason"]), /raise the version/);
-});
-
-test("a change of the node file that a running process cannot make is named in the log", async (t) => {
-  const upstream = await named(t, "upstream");
-  const gateway = await startWithFiles(t, { providers: [provider("one", upstream.url)] });
-  await gateway.files.writeNode({ listen: "127.0.0.1:9", metrics_listen: "none", catalog_overlay_paths: ["x-*.yaml"] });
-  await reload(gateway, APPLIED);
-  const lines = gateway.log().filter(({ message }) => message === "a change of the node file needs a restart");
-  assert.deepEqual(lines.map(({ key }) => key).sort(), ["listen", "metrics_listen"]);
-  assert.equal(await served(t, gateway), "upstream");
-});
-
-test("a data directory in use by another process ends the start with status 11 and a message", async (t) => {
-  const gateway = await startWithFiles(t, { providers: [provider("one", NOBODY)] });
-  const { status, stderr } = await start(t, gateway.files);
-  assert.equal(status, 11);
-  assert.ok(stderr.includes(join(gateway.files.dir, "data")), stderr);
-  assert.match(stderr, /another process|in use|locked/);
-  assert.doesNotMatch(stderr, /\bat .*\.js:\d/, "no stack");
-});
-
-test("a bad configuration ends the start with status 10 and all problems of both documents", async (t) => {
-  const document = { hue: 1, providers: [provider("one", NOBODY), { preset: "none-such" }] };
-  const files = await writeFiles(t, document, { colour: "red", metrics_listen: 7 });
-  const { status, stdout, stderr } = await start(t, files);
-  assert.equal(status, 10);
-  assert.equal(stdout, "");
-  const lines = stderr.trimEnd().split("\n");
-  const told = lines.slice(0, -1).map((line) => /colour|metrics_listen|hue|none-such/.exec(line)?.[0]);
-  assert.deepEqual(told.sort(), ["colour", "hue", "metrics_listen", "none-such"], stderr);
-  assert.equal(lines.at(-1), "gateway: the configuration was refused: 4 problems");
-  assert.ok(!existsSync(join(files.dir, "data")));
-});
-
-test("a bad node file does not make the document's use of its overlays look wrong", async (t) => {
-  const changes = { colour: "red", catalog_overlay_paths: ["local.yaml"] };
-  const files = await writeFiles(t, { providers: [{ preset: "local" }] }, changes);
-  await writeFile(join(files.dir, "local.yaml"), JSON.stringify(overlay("local", NOBODY)));
-  const { status, stderr } = await start(t, files);
-  assert.equal(status, 10);
-  assert.match(stderr, /colour/);
-  assert.doesNotMatch(stderr, /preset/);
-});
-
-test("a missing node file and a missing deployment document end the start with status 10", async (t) => {
-  const files = await writeFiles(t, {}, { deployment: "absent.yaml" });
-  const absent = await start(t, files);
-  assert.equal(absent.status, 10);
-  assert.match(absent.stderr, /absent\.yaml: no such file/);
-  const none = await start(t, { ...files, nodePath: join(files.dir, "none.yaml") });
-  assert.equal(none.status, 10);
-  assert.match(none.stderr, /none\.yaml: no such file/);
-});
-
-for (const key of ["listen", "metrics_listen"]) {
-  test(`a taken port as ${key} ends the start with status 12 and names the address`, async (t) => {
-    const { port } = await scriptedUpstream(t);
-    const files = await writeFiles(t, { providers: [provider("one", NOBODY)] }, { [key]: `127.0.0.1:${port}` });
-    const { status, stderr } = await start(t, files);
-    assert.equal(status, 12);
-    assert.match(stderr, new RegExp(`cannot listen: another process uses the address.*127\\.0\\.0\\.1:${port}`));
-  });
-}
-
-test("check offline compiles, notes what the gateway will do, asks nobody and creates nothing", async (t) => {
-  const upstream = await named(t, "upstream");
-  const files = await writeFiles(t, { providers: [provider("one", upstream.url), provider("dead", NOBODY)] });
-  const { status, stdout } = await check(t, files, "-offline");
-  assert.equal(status, 0, stdout);
-  assert.match(stdout, /^ok {4}configuration: .*node\.yaml: 2 providers$/m);
-  assert.match(stdout, /^note {2}node: opens no admin door/m);
-  assert.doesNotMatch(stdout, /^fail/m);
-  assert.equal(upstream.requests.length, 0);
-  assert.ok(!existsSync(join(files.dir, "data")));
-});
-
-test("check asks each provider, has a line for each answer, and disturbs no gateway of the same files", async (t) => {
-  const simulator = await simulated(t);
-  const gateway = await startWithFiles(t, {
-    catalog_overlays: [twoDialects("simulator", simulator.url)],
-    providers: [{ preset: "simulator", api_key: "sk-check" }],
-  });
-  const { status, stdout, stderr } = await check(t, gateway.files);
-  assert.equal(status, 0, stdout + stderr);
-  assert.match(stdout, /^ok {4}provider simulator \(compat\): http:\S+\/v1\/models answered 200 in \d+ ms$/m);
-  assert.match(stdout, /^ok {4}provider simulator \(messages\): http:\S+\/v1\/models answered 200 in \d+ ms$/m);
-  assert.doesNotMatch(stdout + stderr, /sk-check/);
-});
-
-test("check fails with status 1 for a refused connection and for a refused credential", async (t) => {
-  const [simulator, upstream] = await Promise.all([
-    simulated(t),
-    scriptedUpstream(t, (socket) => reply(socket, { status: 401 })),
-  ]);
-  const files = await writeFiles(t, {
-    providers: [
-      provider("sound", simulator.url),
-      provider("dead", NOBODY),
-      provider("locked", upstream.url, { api_key: "sk-wrong" }),
-    ],
-  });
-  const { status, stdout, stderr } = await check(t, files, "-timeout", "5s");
-  assert.equal(status, 1);
-  assert.match(stdout, /^ok {4}provider sound: /m);
-  assert.match(stdout, /^fail {2}provider dead: http:\S+: ECONNREFUSED$/m);
-  assert.match(stdout, /^fail {2}provider locked: http:\S+ answered 401 .*refuses the credential$/m);
-  assert.equal(header(upstream.requests[0], "authorization"), "Bearer sk-wrong");
-  assert.doesNotMatch(stdout + stderr, /sk-wrong/);
-  assert.ok(!existsSync(join(files.dir, "data")));
-});
-
-test("check gives each probe its timeout and no more", async (t) => {
-  const silent = await scriptedUpstream(t, () => undefined);
-  const files = await writeFiles(t, { providers: [provider("silent", silent.url)] });
-  const { status, stdout } = await check(t, files, "-timeout", "200ms");
-  assert.equal(status, 1);
-  assert.match(stdout, /^fail {2}provider silent: http:\S+: no answer within 200 ms$/m);
-});
-
-test("check fails with each problem of a bad configuration as a line", async (t) => {
-  const files = await writeFiles(t, { hue: 1, providers: [] }, { colour: "red" });
-  const { status, stdout } = await check(t, files);
-  assert.equal(status, 1);
-  assert.match(stdout, /^fail {2}configuration: .*colour/m);
-  assert.match(stdout, /^fail {2}configuration: .*hue/m);
-});
-
-test("overlay files come by a pattern, one that appears later with the next SIGHUP, and inline ones win", async (t) => {
-  const [first, second, inline] = await Promise.all([named(t, "first"), named(t, "second"), named(t, "inline")]);
-  const files = await writeFiles(
-    t,
-    { providers: [{ preset: "local-a" }] },
-    { catalog_overlay_paths: ["overlays/*.yaml"] },
-  );
-  const write = (file: string, content: Document) =>
-    writeFile(join(files.dir, "overlays", file), JSON.stringify(content));
-  await mkdir(join(files.dir, "overlays"));
-  await write("local-a.yaml", overlay("local-a", first.url));
-  await write("local-b.txt", { nonsense: true });
-  const gateway = await startGateway(t, { args: ["-config", files.nodePath] });
-  assert.equal(await served(t, gateway), "first");
-
-  await write("local-b.yaml", overlay("local-b", second.url));
-  await files.writeDeployment({ providers: [{ preset: "local-b" }] });
-  await reload(gateway, APPLIED);
-  assert.equal(await served(t, gateway), "second");
-
-  const over = { ...overlay("local-b", inline.url), op: "replace" };
-  await files.writeDeployment({
-    catalog_overlays: [{ name: "ours", providers: [over] }],
-    providers: [{ preset: "local-b" }],
-  });
-  await reload(gateway, APPLIED);
-  assert.equal(await served(t, gateway), "inline");
-
-  await write("other-name.yaml", overlay("local-c", first.url));
-  await reload(gateway, KEPT);
-  const [problem] = gateway.log().filter(({ message }) => message === "configuration refused");
-  assert.match(String(problem?.["problem"]), /other-name\.yaml: the file is named "other-name" .* "local-c"/);
-  assert.equal(await served(t, gateway), "inline");
-});
-
 function overlay(name: string, url: string): Document {
   return { op: "add", name, schema: { name: "compat" }, base_url: url, strip_path_prefix: "/v1" };
 }
+
+// Side by side, since one of them waits for the ten-second look at the secret files.
+describe("configuration", { concurrency: 2 }, () => {
+  test("SIGHUP serves from the new document while a stream in flight ends under the old one", async (t) => {
+    const old = await scriptedUpstream(t, (socket) => {
+      startEvents(socket);
+      writeChunk(socket, 'data: {"model":"real","n":1}\n\n');
+      finish = () => {
+        writeChunk(socket, 'data: {"model":"real","n":2}\n\n');
+        endChunks(socket);
+      };
+    });
+    let finish = (): void => assert.fail("the old provider was not asked");
+    const next = await named(t, "next");
+    const gateway = await startWithFiles(t, {
+      providers: [provider("old", old.url, { model_aliases: { fast: "real" } })],
+    });
+
+    const client = await rawClient(t, gateway.port);
+    const body = JSON.stringify({ model: "fast", stream: true, messages: [] });
+    client.send(post(PATH, body, ["Content-Type: application/json"]));
+    await eventually("the first event", () => client.received().includes('"n":1'));
+
+    await gateway.files.writeDeployment({ providers: [provider("next", next.url)] });
+    const { cause, providers } = await reload(gateway, APPLIED);
+    assert.deepEqual({ cause, providers }, { cause: "reload", providers: 1 });
+    assert.equal(await served(t, gateway), "next");
+    assert.equal(old.requests.length, 1);
+
+    finish();
+    const answer = await client.answer();
+    assert.equal(answer.status, 200);
+    assert.equal(answer.body.toString(), 'data: {"model":"fast","n":1}\n\ndata: {"model":"fast","n":2}\n\n');
+    await eventually("the end of the old provider's connections", () => old.open() === 0);
+  });
+
+  test("a bad document at SIGHUP is logged with each of its problems, and what ran serves on", async (t) => {
+    const [first, second] = await Promise.all([named(t, "first"), named(t, "second")]);
+    const gateway = await startWithFiles(t, { providers: [provider("first", first.url)] });
+    const { files } = gateway;
+
+    await files.writeDeployment({ colour: "red", size: 7, providers: [provider("second", second.url)] });
+    assert.equal((await reload(gateway, KEPT))["problems"], 2);
+    const problems = gateway.log().filter(({ message }) => message === "configuration refused");
+    assert.deepEqual(
+      problems.map(({ problem }) => /colour|size/.exec(String(problem))?.[0]),
+      ["colour", "size"],
+    );
+    assert.equal(await served(t, gateway), "first");
+
+    await files.writeDeployment("providers: [");
+    await reload(gateway, KEPT);
+    assert.equal(await served(t, gateway), "first");
+
+    await files.writeDeployment({ providers: [provider("second", second.url)] });
+    await reload(gateway, APPLIED);
+    assert.equal(await served(t, gateway), "second");
+  });
+
+  test("at SIGHUP a version decides: equal with other content and lower are refused, higher is applied", async (t) => {
+    const [first, second] = await Promise.all([named(t, "first"), named(t, "second")]);
+    const edition = (version: number, name: string, { url }: { readonly url: string }): Document => ({
+      version,
+      providers: [provider(name, url)],
+    });
+    const gateway = await startWithFiles(t, edition(5, "first", first));
+    const { writeDeployment } = gateway.files;
+
+    await writeDeployment(edition(5, "second", second));
+    assert.match(String((await reload(gateway, REFUSED))["reason"]), /version 5 is stored with different content/);
+    assert.equal(await served(t, gateway), "first");
+
+    await writeDeployment(edition(4, "second", second));
+    assert.match(String((await reload(gateway, REFUSED))["reason"]), /version 4 is behind the stored version 5/);
+    assert.equal(await served(t, gateway), "first");
+
+    await writeDeployment(edition(6, "second", second));
+    await reload(gateway, APPLIED);
+    assert.equal(await served(t, gateway), "second");
+
+    await writeDeployment(edition(5, "first", first));
+    assert.match(String((await reload(gateway, REFUSED))["reason"]), /version 5 is behind the stored version 6/);
+    assert.equal(await served(t, gateway), "second");
+  });
+
+  test("a changed secret file is used without a reload, and what else has changed on disk waits for one", async (t) => {
+    const [upstream, other] = await Promise.all([named(t, "upstream"), named(t, "other")]);
+    const document = (url: string): Document => ({
+      version: 1,
+      providers: [provider("one", url, { api_key: "${secret:key}" })],
+    });
+    const files = await writeFiles(t, document(upstream.url), { secrets_dir: "secrets" });
+    const secret = join(files.dir, "secrets", "key");
+    await mkdir(join(files.dir, "secrets"));
+    await writeFile(secret, "sk-old\n");
+    const gateway = await startGateway(t, { args: ["-config", files.nodePath] });
+
+    assert.equal(await served(t, gateway), "upstream");
+    assert.equal(header(upstream.requests.at(-1), "authorization"), "Bearer sk-old");
+
+    await files.writeDeployment(document(other.url));
+    await writeFile(secret, "sk-new\n");
+    const { cause } = await eventually(
+      "a rebuild",
+      () => gateway.log().find(({ message }) => message === APPLIED),
+      14_000,
+    );
+    assert.equal(cause, "rebuild");
+    assert.equal(await served(t, gateway), "upstream");
+    assert.equal(header(upstream.requests.at(-1), "authorization"), "Bearer sk-new");
+    assert.doesNotMatch(gateway.stderr() + gateway.stdout(), /sk-(old|new)/);
+
+    assert.match(String((await reload(gateway, REFUSED))["reason"]), /raise the version/);
+  });
+
+  test("a change of the node file that a running process cannot make is named in the log", async (t) => {
+    const upstream = await named(t, "upstream");
+    const gateway = await startWithFiles(t, { providers: [provider("one", upstream.url)] });
+    await gateway.files.writeNode({
+      listen: "127.0.0.1:9",
+      metrics_listen: "none",
+      catalog_overlay_paths: ["x-*.yaml"],
+    });
+    await reload(gateway, APPLIED);
+    const lines = gateway.log().filter(({ message }) => message === "a change of the node file needs a restart");
+    assert.deepEqual(lines.map(({ key }) => key).sort(), ["listen", "metrics_listen"]);
+    assert.equal(await served(t, gateway), "upstream");
+  });
+
+  test("a data directory in use by another process ends the start with status 11 and a message", async (t) => {
+    const gateway = await startWithFiles(t, { providers: [provider("one", NOBODY)] });
+    const { status, stderr } = await start(t, gateway.files);
+    assert.equal(status, 11);
+    assert.ok(stderr.includes(join(gateway.files.dir, "data")), stderr);
+    assert.match(stderr, /another process|in use|locked/);
+    assert.doesNotMatch(stderr, /\bat .*\.js:\d/, "no stack");
+  });
+
+  test("a bad configuration ends the start with status 10 and all problems of both documents", async (t) => {
+    const document = { hue: 1, max_body_bytes: -1, providers: [provider("one", NOBODY)] };
+    const files = await writeFiles(t, document, { colour: "red", metrics_listen: 7 });
+    const { status, stdout, stderr } = await start(t, files);
+    assert.equal(status, 10);
+    assert.equal(stdout, "");
+    const lines = stderr.trimEnd().split("\n");
+    const told = lines.slice(0, -1).map((line) => /colour: |metrics_listen: |hue: |max_body_bytes: /.exec(line)?.[0]);
+    assert.deepEqual(told.sort(), ["colour: ", "hue: ", "max_body_bytes: ", "metrics_listen: "], stderr);
+    assert.equal(lines.at(-1), "gateway: the configuration was refused: 4 problems");
+    assert.ok(!existsSync(join(files.dir, "data")));
+  });
+
+  test("a bad node file does not make the document's use of its overlays look wrong", async (t) => {
+    const changes = { colour: "red", catalog_overlay_paths: ["local.yaml"] };
+    const files = await writeFiles(t, { providers: [{ preset: "local" }] }, changes);
+    await writeFile(join(files.dir, "local.yaml"), JSON.stringify(overlay("local", NOBODY)));
+    const { status, stderr } = await start(t, files);
+    assert.equal(status, 10);
+    assert.match(stderr, /colour/);
+    assert.doesNotMatch(stderr, /preset/);
+  });
+
+  test("a missing node file and a missing deployment document end the start with status 10", async (t) => {
+    const files = await writeFiles(t, {}, { deployment: "absent.yaml" });
+    const absent = await start(t, files);
+    assert.equal(absent.status, 10);
+    assert.match(absent.stderr, /absent\.yaml: no such file/);
+    const none = await start(t, { ...files, nodePath: join(files.dir, "none.yaml") });
+    assert.equal(none.status, 10);
+    assert.match(none.stderr, /none\.yaml: no such file/);
+  });
+
+  for (const key of ["listen", "metrics_listen"]) {
+    test(`a taken port as ${key} ends the start with status 12 and names the address`, async (t) => {
+      const { port } = await scriptedUpstream(t);
+      const files = await writeFiles(t, { providers: [provider("one", NOBODY)] }, { [key]: `127.0.0.1:${port}` });
+      const { status, stderr } = await start(t, files);
+      assert.equal(status, 12);
+      assert.match(stderr, new RegExp(`cannot listen: another process uses the address.*127\\.0\\.0\\.1:${port}`));
+    });
+  }
+
+  test("check offline compiles, notes what the gateway will do, asks nobody and creates nothing", async (t) => {
+    const upstream = await named(t, "upstream");
+    const files = await writeFiles(t, { providers: [provider("one", upstream.url), provider("dead", NOBODY)] });
+    const { status, stdout } = await check(t, files, "-offline");
+    assert.equal(status, 0, stdout);
+    assert.match(stdout, /^ok {4}configuration: .*node\.yaml: 2 providers$/m);
+    assert.match(stdout, /^note {2}node: opens no admin door/m);
+    assert.doesNotMatch(stdout, /^fail/m);
+    assert.equal(upstream.requests.length, 0);
+    assert.ok(!existsSync(join(files.dir, "data")));
+  });
+
+  test("check asks each provider, has a line for each answer, and disturbs no gateway of the same files", async (t) => {
+    const simulator = await simulated(t);
+    const gateway = await startWithFiles(t, {
+      catalog_overlays: [twoDialects("simulator", simulator.url)],
+      providers: [{ preset: "simulator", api_key: "sk-check" }],
+    });
+    const { status, stdout, stderr } = await check(t, gateway.files);
+    assert.equal(status, 0, stdout + stderr);
+    assert.match(stdout, /^ok {4}provider simulator \(compat\): http:\S+\/v1\/models answered 200 in \d+ ms$/m);
+    assert.match(stdout, /^ok {4}provider simulator \(messages\): http:\S+\/v1\/models answered 200 in \d+ ms$/m);
+    assert.doesNotMatch(stdout + stderr, /sk-check/);
+  });
+
+  test("check fails with status 1 for a refused connection and for a refused credential", async (t) => {
+    const [simulator, upstream] = await Promise.all([
+      simulated(t),
+      scriptedUpstream(t, (socket) => reply(socket, { status: 401 })),
+    ]);
+    const files = await writeFiles(t, {
+      providers: [
+        provider("sound", simulator.url),
+        provider("dead", NOBODY),
+        provider("locked", upstream.url, { api_key: "sk-wrong" }),
+      ],
+    });
+    const { status, stdout, stderr } = await check(t, files, "-timeout", "5s");
+    assert.equal(status, 1);
+    assert.match(stdout, /^ok {4}provider sound: /m);
+    assert.match(stdout, /^fail {2}provider dead: http:\S+: ECONNREFUSED$/m);
+    assert.match(stdout, /^fail {2}provider locked: http:\S+ answered 401 .*refuses the credential$/m);
+    assert.equal(header(upstream.requests[0], "authorization"), "Bearer sk-wrong");
+    assert.doesNotMatch(stdout + stderr, /sk-wrong/);
+    assert.ok(!existsSync(join(files.dir, "data")));
+  });
+
+  test("check gives each probe its timeout and no more", async (t) => {
+    const silent = await scriptedUpstream(t, () => undefined);
+    const files = await writeFiles(t, { providers: [provider("silent", silent.url)] });
+    const { status, stdout } = await check(t, files, "-timeout", "200ms");
+    assert.equal(status, 1);
+    assert.match(stdout, /^fail {2}provider silent: http:\S+: no answer within 200 ms$/m);
+  });
+
+  test("check fails with each problem of a bad configuration as a line", async (t) => {
+    const files = await writeFiles(t, { hue: 1, providers: [] }, { colour: "red" });
+    const { status, stdout } = await check(t, files);
+    assert.equal(status, 1);
+    assert.match(stdout, /^fail {2}configuration: .*colour/m);
+    assert.match(stdout, /^fail {2}configuration: .*hue/m);
+  });
+
+  test("overlay files come by a pattern, one that appears later with the next SIGHUP, and inline ones win", async (t) => {
+    const [first, second, inline] = await Promise.all([named(t, "first"), named(t, "second"), named(t, "inline")]);
+    const files = await writeFiles(
+      t,
+      { providers: [{ preset: "local-a" }] },
+      { catalog_overlay_paths: ["overlays/*.yaml"] },
+    );
+    const write = (file: string, content: Document) =>
+      writeFile(join(files.dir, "overlays", file), JSON.stringify(content));
+    await mkdir(join(files.dir, "overlays"));
+    await write("local-a.yaml", overlay("local-a", first.url));
+    await write("local-b.txt", { nonsense: true });
+    const gateway = await startGateway(t, { args: ["-config", files.nodePath] });
+    assert.equal(await served(t, gateway), "first");
+
+    await write("local-b.yaml", overlay("local-b", second.url));
+    await files.writeDeployment({ providers: [{ preset: "local-b" }] });
+    await reload(gateway, APPLIED);
+    assert.equal(await served(t, gateway), "second");
+
+    const over = { ...overlay("local-b", inline.url), op: "replace" };
+    await files.writeDeployment({
+      catalog_overlays: [{ name: "ours", providers: [over] }],
+      providers: [{ preset: "local-b" }],
+    });
+    await reload(gateway, APPLIED);
+    assert.equal(await served(t, gateway), "inline");
+
+    await write("other-name.yaml", overlay("local-c", first.url));
+    await reload(gateway, KEPT);
+    const [problem] = gateway.log().filter(({ message }) => message === "configuration refused");
+    assert.match(String(problem?.["problem"]), /other-name\.yaml:1:\d+: name: must equal the file's base name/);
+    assert.equal(await served(t, gateway), "inline");
+  });
+});

@@ -79,7 +79,7 @@ export class Exchange implements Downstream {
     this.#remainingBytes = contentLength;
     pairs.push("x-gateway-request-id", this.requestId, "x-gateway-provider", this.labels.provider);
     pairs.push("x-gateway-attempts", String(this.attempts), "x-gateway-overhead", overheadMs.toFixed(3));
-    this.#response.writeHead(status, statusText, pairs);
+    this.#response.writeHead(status, isWritable(statusText) ? statusText : "", pairs);
     this.#ports.metrics.overhead(this.labels.route, overheadMs / 1_000);
     this.#ports.metrics.firstByte(this.labels, (now - this.#bodyEndedAt) / 1_000);
     // Headers go out with the first chunk where it came in the same read, which runs before this; alone otherwise.
@@ -204,4 +204,9 @@ function proxiedHeaders(headers: readonly Buffer[]): ProxiedHeaders {
 
 function without(pairs: readonly string[], lowerCaseNames: readonly string[]): string[] {
   return pairs.filter((_, i) => !lowerCaseNames.includes((pairs[i - (i % 2)] as string).toLowerCase()));
+}
+
+/** What Node agrees to write in a status line; a phrase in UTF-8 or with controls says nothing that the status does not. */
+function isWritable(statusText: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(statusText);
 }

@@ -12,7 +12,7 @@ export type FileText =
   | { readonly kind: "problem"; readonly message: string };
 
 /** `name` is how errors call the file. */
-export async function readText(path: string, name: string): Promise<FileText> {
+async function readText(path: string, name: string): Promise<FileText> {
   try {
     const { size } = await stat(path);
     if (size > MAX_FILE_BYTES) return { kind: "problem", message: `${name}: larger than ${MAX_FILE_BYTES} bytes` };
@@ -21,6 +21,25 @@ export async function readText(path: string, name: string): Promise<FileText> {
   } catch (error) {
     return { kind: "problem", message: `${name}: ${reason(error)}` };
   }
+}
+
+/** The files of one configuration: each is read once, so that a compile that follows sees the same documents. */
+export interface Disk {
+  readText(path: string): Promise<FileText>;
+  expandPattern(pattern: string): Promise<Expansion>;
+}
+
+export function openDisk(): Disk {
+  return { readText: remembering((path) => readText(path, path)), expandPattern: remembering(expandPattern) };
+}
+
+function remembering<Result>(look: (key: string) => Promise<Result>): (key: string) => Promise<Result> {
+  const known = new Map<string, Promise<Result>>();
+  return (key) => {
+    const found = known.get(key) ?? look(key);
+    known.set(key, found);
+    return found;
+  };
 }
 
 export function beside(file: string, path: string): string {
@@ -32,7 +51,7 @@ export type Expansion =
   | { readonly kind: "problem"; readonly message: string };
 
 /** A path, or a pattern whose segments may hold `*` and `?`; sorted, so that overlays apply in one order everywhere. */
-export async function expandPattern(pattern: string): Promise<Expansion> {
+async function expandPattern(pattern: string): Promise<Expansion> {
   if (!/[*?]/.test(pattern)) return { kind: "files", paths: [pattern] };
   let found: string[] = [pattern.startsWith(sep) ? sep : ""];
   try {

@@ -1,12 +1,13 @@
 /**
- * Two paths of a node file, read without judging the rest of it: where its secrets are, which its own references need,
- * and which deployment document it names, so that the errors of both documents are told at once.
+ * Paths of a node file, read without judging the rest of it: where its secrets are, which its own references need, and
+ * which deployment document and overlays it names, so that the errors of all documents are told at once.
  */
 import { parseDocument } from "yaml";
 
 export interface Glance {
   readonly secretsDir: string | undefined;
   readonly deployment: string | undefined;
+  readonly overlayPaths: readonly string[];
 }
 
 export function glance(text: string, env: Readonly<Record<string, string | undefined>>): Glance {
@@ -15,9 +16,14 @@ export function glance(text: string, env: Readonly<Record<string, string | undef
       ? value.replace(/\$\{([A-Za-z_]\w*)\}/g, (_, name: string) => env[name] ?? "")
       : undefined;
   try {
-    const { secrets_dir: secretsDir, deployment } = parseDocument(text).toJS({ maxAliasCount: 0 }) ?? {};
-    return { secretsDir: read(secretsDir), deployment: read(deployment) };
+    const file = parseDocument(text).toJS({ maxAliasCount: 0 }) ?? {};
+    const { secrets_dir: secretsDir, deployment, catalog_overlay_paths: overlays } = file;
+    return {
+      secretsDir: read(secretsDir),
+      deployment: read(deployment),
+      overlayPaths: (Array.isArray(overlays) ? overlays : []).flatMap((path) => read(path) ?? []),
+    };
   } catch {
-    return { secretsDir: undefined, deployment: undefined }; // the reader says what is wrong with it
+    return { secretsDir: undefined, deployment: undefined, overlayPaths: [] }; // the reader says what is wrong with it
   }
 }

@@ -16,7 +16,7 @@ import {
 } from "../core/config/index.ts";
 import { openSecrets, type Secrets } from "../secrets/index.ts";
 import { type Compiled, compileDeployment } from "../snapshot/index.ts";
-import { beside, expandPattern, readText } from "./files.ts";
+import { beside, type Disk, openDisk } from "./files.ts";
 import { glance } from "./glance.ts";
 
 export interface LoadedNode {
@@ -30,6 +30,8 @@ export interface LoadedNode {
   readonly used: Used;
   /** What the deployment document's secrets were read from: it knows what it handed out, so it can tell a change. */
   readonly secrets: Secrets;
+  /** What the documents were read from. */
+  readonly disk: Disk;
 }
 
 export type Loaded =
@@ -39,9 +41,12 @@ export type Loaded =
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `path`: the node file. Reads files and the environment, opens nothing, writes nothing. */
-export async function loadNode(path: string, env: Environment): Promise<Loaded> {
-  const text = await readText(path, path);
+/**
+ * `path`: the node file. `disk`: that of a configuration whose documents are to be compiled again with the secrets of
+ * today. Reads files and the environment, opens nothing, writes nothing.
+ */
+export async function loadNode(path: string, env: Environment, disk: Disk = openDisk()): Promise<Loaded> {
+  const text = await disk.readText(path);
   if (text.kind === "problem") return refused([text.message]);
   const seen = glance(text.text, env);
   const secrets = openSecrets({ dir: seen.secretsDir && beside(path, seen.secretsDir) });
@@ -53,11 +58,11 @@ export async function loadNode(path: string, env: Environment): Promise<Loaded> 
     const missing = `${path}: not supported by this version: a node file without \`deployment\``;
     return refused(hasErrors(node.problems) ? problems : [...problems, missing]);
   }
-  const overlays = await readOverlays(path, nodeFile?.catalog_overlay_paths ?? []);
+  const overlays = await readOverlays(disk, path, nodeFile?.catalog_overlay_paths ?? seen.overlayPaths);
   problems.push(...overlays.problems);
 
   const deploymentPath = beside(path, seen.deployment);
-  const deploymentText = await readText(deploymentPath, deploymentPath);
+  const deploymentText = await disk.readText(deploymentPath);
   if (deploymentText.kind === "problem") return refused([...problems, deploymentText.message]);
   const deployment = readDeployment(deploymentText, resolved);
   const compiled = compileDeployment({ deployment, fileOverlays: overlays.overlays });
@@ -79,6 +84,7 @@ export async function loadNode(path: string, env: Environment): Promise<Loaded> 
         files: deployment.used.files,
       },
       secrets,
+      disk,
     },
   };
 }
@@ -88,19 +94,20 @@ function references(env: Environment, secrets: Secrets): References {
 }
 
 async function readOverlays(
+  disk: Disk,
   nodeFile: string,
   patterns: readonly string[],
 ): Promise<{ readonly overlays: readonly NamedOverlay[]; readonly problems: readonly string[] }> {
   const overlays: NamedOverlay[] = [];
   const problems: string[] = [];
   for (const pattern of patterns) {
-    const expansion = await expandPattern(beside(nodeFile, pattern));
+    const expansion = await disk.expandPattern(beside(nodeFile, pattern));
     if (expansion.kind === "problem") {
       problems.push(expansion.message);
       continue;
     }
     for (const path of expansion.paths) {
-      const text = await readText(path, path);
+      const text = await disk.readText(path);
       if (text.kind === "problem") {
         problems.push(text.message);
         continue;

@@ -15,15 +15,15 @@ export interface ReloadOptions {
 }
 
 /**
- * Why the files are read again. `reload`: an operator asked; the document's version decides. `rebuild`: a secret file
- * changed; the documents are those that run already.
+ * Why the configuration is made again. `reload`: an operator asked; the documents are read again, and the version
+ * decides. `rebuild`: a secret file changed; the documents are those that run already.
  */
 export type ReloadCause = "reload" | "rebuild";
 
 /** The node that now runs: the new one, or `running` when the new one was refused, which is logged. */
 export async function reload(running: LoadedNode, cause: ReloadCause, options: ReloadOptions): Promise<LoadedNode> {
   const { log } = options;
-  const loaded = await loadNode(options.path, options.env);
+  const loaded = await loadNode(options.path, options.env, cause === "rebuild" ? running.disk : undefined);
   if (loaded.kind === "refused") {
     for (const problem of loaded.problems) log.error("configuration refused", { problem });
     log.error("the previous configuration keeps serving", { problems: loaded.problems.length });

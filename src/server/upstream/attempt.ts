@@ -126,8 +126,7 @@ class Attempt implements Dispatcher.DispatchHandler {
       this.#held = { status, statusText, headers, splitter: new SseSplitter(), chunks: [], bytes: 0 };
       return true;
     }
-    this.#phase = "flowing";
-    this.#downstream.start(status, statusText, headers);
+    this.#start(status, statusText, headers);
     return true;
   }
 
@@ -183,10 +182,20 @@ class Attempt implements Dispatcher.DispatchHandler {
     return this.#release(answer);
   }
 
+  /** An answer that cannot be passed on is none; thrown into the dispatcher, it would set answers off by one. */
+  #start(status: number, statusText: string, headers: readonly Buffer[]): void {
+    try {
+      this.#downstream.start(status, statusText, headers);
+      this.#phase = "flowing";
+    } catch (cause) {
+      this.#giveUp({ kind: "unreachable", cause: cause instanceof Error ? cause : new Error(String(cause)) });
+    }
+  }
+
   #release(answer: HeldAnswer): boolean {
     this.#held = undefined;
-    this.#phase = "flowing";
-    this.#downstream.start(answer.status, answer.statusText, answer.headers);
+    this.#start(answer.status, answer.statusText, answer.headers);
+    if (this.#phase !== "flowing") return true;
     let hasRoom = true;
     for (const chunk of answer.chunks) hasRoom = this.#downstream.write(chunk);
     return hasRoom;

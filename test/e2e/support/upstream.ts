@@ -2,8 +2,8 @@
  * A provider that a test scripts byte by byte, over plain sockets: it records each request exactly as it came and hands
  * the socket to a script, so that it can misbehave in ways no HTTP library lets one.
  */
-import { once } from "node:events";
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
+import { listenLocally } from "./ports.ts";
 import { atEnd, type Owner } from "./wait.ts";
 
 export interface Recorded {
@@ -31,7 +31,8 @@ export interface Upstream {
 export async function scriptedUpstream(owner: Owner, script: Script = (socket) => reply(socket)): Promise<Upstream> {
   const requests: Recorded[] = [];
   const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
+  // Without delay, so that what is written is on its way and not held back until the peer speaks again.
+  const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);
     socket.on("error", () => undefined);
     socket.once("close", () => sockets.delete(socket));
@@ -45,14 +46,12 @@ export async function scriptedUpstream(owner: Owner, script: Script = (socket) =
       }
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const port = await listenLocally(server);
   atEnd(owner, async () => {
     const closed = new Promise((done) => server.close(done));
     for (const socket of sockets) socket.destroy();
     await closed;
   });
-  const { port } = server.address() as AddressInfo;
   const upstream: Upstream = {
     url: `http://127.0.0.1:${port}`,
     port,
