@@ -1,0 +1,104 @@
+/**
+ * What a node keeps on disk, as the replica uses it. Layout, checks and rules: cluster reference, section 3.
+ *
+ * Every promise that rejects does so with a `StorageError` and is the end of the process: after a failed write LevelDB
+ * acknowledges writes that it loses, and after a failed fsync the kernel forgets the pages. Nothing is retried on an
+ * open handle. Of each store one write may be in flight; a second call before the first has ended throws.
+ */
+
+import type { Configuration, Entry, HardState, LogReader, SnapshotMeta } from "../../core/raft/index.ts";
+import type { Applied, Mutation } from "../../core/state/index.ts";
+
+/** Who a data directory belongs to. */
+export interface StorageIdentity {
+  readonly nodeId: string;
+  /** 32 hex digits, drawn when the directory was created. */
+  readonly storageId: string;
+  /** Raised by each `cluster recover`; a peer with a lower one is refused. */
+  readonly recoveryEpoch: number;
+  /** 16 hex digits derived from the cluster secret; undefined for a node without one. */
+  readonly clusterId: string | undefined;
+}
+
+/** A snapshot file on this disk: `snap-<term>-<index>.bin`, in the format of `state.bin`. */
+export interface SnapshotRecord extends SnapshotMeta {
+  /** Log time of the state; see `Applied`. */
+  readonly now: number;
+  readonly rows: number;
+  readonly digest: string;
+  readonly size: number;
+  /** Of the file, hex. */
+  readonly sha256: string;
+}
+
+export interface LogWrite {
+  /** Replace everything at the first one's index and above. */
+  readonly entries: readonly Entry[];
+  readonly hardState: HardState | undefined;
+  /** False when only `commit` changed. */
+  readonly sync: boolean;
+}
+
+export interface LogStore extends LogReader {
+  readonly identity: StorageIdentity;
+  /** No entry, no snapshot and no vote: this directory has never been part of a cluster. */
+  readonly isBlank: boolean;
+  /** Bytes of the entries kept. */
+  readonly byteLength: number;
+  /** The newest snapshot; undefined before the first. A bootstrap's has no file and `size` 0. */
+  readonly snapshotRecord: SnapshotRecord | undefined;
+  /** Durable once resolved: log, hard state and guard file. */
+  append(write: LogWrite): Promise<void>;
+  /** The first configuration of a cluster: snapshot metadata at index 1, term 1. Throws unless blank. */
+  bootstrap(configuration: Configuration): Promise<void>;
+  /** After the file is complete and renamed: records it, then drops entries up to `compactTo`, at most its index. */
+  recordSnapshot(record: SnapshotRecord, compactTo: number): Promise<void>;
+  /**
+   * Together with the flip of the state's generation in one synced batch: the log is emptied and begins behind
+   * `record`; the hard state's commit is at least its index.
+   */
+  install(record: SnapshotRecord, hardState: HardState, generation: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface StateStore {
+  readonly generation: number;
+  /** Rows verified by checksum, in the order of their keys, in slices; to be read once, at the start. */
+  load(): AsyncIterable<readonly (readonly [key: string, value: string])[]>;
+  /** Where the stored rows stand; index 0 for an empty store. `digest` is what the rows must come to. */
+  readonly applied: Applied & { readonly digest: string };
+  /** Not synced: after a power failure older, never torn. `mutations` and the marker are one batch. */
+  write(mutations: readonly Mutation[], applied: Applied, digest: string): Promise<void>;
+  /** Writes the rows as of the last finished `write` to a snapshot file, in small steps. Durable once resolved. */
+  writeSnapshot(meta: SnapshotMeta, signal: AbortSignal): Promise<SnapshotRecord>;
+  close(): Promise<void>;
+}
+
+/** A generation being built beside the one in use, from a snapshot or a restore. */
+export interface StateBuild {
+  readonly generation: number;
+  add(rows: readonly (readonly [key: string, value: string])[]): Promise<void>;
+  /** Synced and closed; `LogStore.install` or `Storage.adopt` makes it the one in use. */
+  finish(applied: Applied, digest: string): Promise<void>;
+  abandon(): Promise<void>;
+}
+
+/** The opened data directory. */
+export interface Storage {
+  readonly path: string;
+  readonly warnings: readonly string[];
+  readonly log: LogStore;
+  state(): StateStore;
+  build(): Promise<StateBuild>;
+  /** Makes a finished build the one in use without touching the log: a restore at an applied entry. */
+  adopt(generation: number): Promise<void>;
+  /** After `install` or `adopt`: closes the old generation, opens the new, removes what is no longer used. */
+  reopenState(): Promise<StateStore>;
+  /** Absolute path of a snapshot's file, present or to be received into. */
+  snapshotPath(meta: Pick<SnapshotMeta, "index" | "term">): string;
+  /** Removes snapshot files that no record names and that are not being received. */
+  removeOldSnapshots(): Promise<void>;
+  /** Bytes free on the file system of the data directory. */
+  freeBytes(): Promise<number>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,3 @@
+/** Consensus: input in, obligations out. */
+
+export type * from "./types.ts";

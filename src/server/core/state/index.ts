@@ -1,0 +1,3 @@
+/** The replicated state machine: commands in, rows and results out. */
+
+export type * from "./types.ts";
