@@ -1,0 +1,140 @@
+/**
+ * The cluster as the main thread uses it. Consensus, its disk and its network live in a worker thread; what it applies
+ * arrives here in order, so that reads are local and a write answers after its effect can be read here.
+ */
+
+import type { Actor, CommandResult, Mutation } from "../core/state/index.ts";
+
+/** Of `cluster` in the node file, with its defaults applied. Durations in milliseconds. */
+export interface ClusterOptions {
+  readonly nodeId: string;
+  /** Absolute. */
+  readonly dataDir: string;
+  /** Undefined only for a cluster of one that opens no listener. */
+  readonly secret: string | undefined;
+  /** `GATEWAY_CLUSTER_SECRET_PREVIOUS`, while the secret is being changed. */
+  readonly previousSecret: string | undefined;
+  /** How a directory without state begins. */
+  readonly start:
+    | { readonly kind: "bootstrap" }
+    | { readonly kind: "peers"; readonly peers: readonly PeerAddress[] }
+    | { readonly kind: "join"; readonly addresses: readonly string[]; readonly bootstrapAfterMs: number | undefined };
+  /** The join list asked for re-admission after this long without a known leader; undefined without a list. */
+  readonly rejoin: { readonly addresses: readonly string[]; readonly afterMs: number } | undefined;
+  /** Undefined: members are never removed for their silence. */
+  readonly deadAfterMs: number | undefined;
+  /** Where to listen; empty in a cluster of one that nobody can join. */
+  readonly raftAddr: string;
+  readonly forwardAddr: string;
+  /** What peers are told. */
+  readonly advertise: string;
+  readonly forwardAdvertise: string;
+  readonly version: string;
+  /** Writes are refused while less is free on the disk. */
+  readonly minFreeBytes: number;
+}
+
+export interface PeerAddress {
+  readonly id: string;
+  readonly raftAddr: string;
+  readonly forwardAddr: string;
+}
+
+/**
+ * The rows of the state on this thread. Values are without their schema character's meaning: read them with the row
+ * parsers of core/state.
+ */
+export interface StateView {
+  /** Log index up to which rows are applied here. */
+  readonly appliedIndex: number;
+  get(key: string): string | undefined;
+  /** In the order of their keys. */
+  scan(prefix: string): Iterable<readonly [key: string, value: string]>;
+  /** A growing number that changes whenever a row under the prefix (a whole table, such as `key/`) changes. */
+  version(prefix: string): number;
+  /**
+   * Called after rows under `prefix` have changed, once an applied batch; returns the way to end it. `undefined`
+   * mutations: everything may have changed (a restore, or an installed snapshot).
+   */
+  watch(prefix: string, onChange: (mutations: readonly Mutation[] | undefined) => void): () => void;
+}
+
+export interface WriteOptions {
+  readonly by: Actor;
+  /** Given up after this long; at most 60,000. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+  /** `<principal>/<key>` and the digest of the request: the same again answers the first one's result. */
+  readonly idempotency?: { readonly key: string; readonly digest: string };
+}
+
+export interface MemberStatus {
+  readonly id: string;
+  readonly role: "leader" | "follower" | "learner" | "unknown";
+  readonly voter: boolean;
+  readonly raftAddr: string;
+  readonly forwardAddr: string;
+  /** `silent`: not heard of for an election timeout; of others only a leader knows more than `unknown`. */
+  readonly state: "reachable" | "silent" | "snapshot" | "unknown";
+  readonly lastContactMs: number | undefined;
+  /** Last index known to be on its disk; undefined where this node cannot know. */
+  readonly applied: number | undefined;
+  /** Entries behind the leader's commit. */
+  readonly lag: number | undefined;
+  readonly version: string;
+}
+
+export interface ClusterStatus {
+  readonly nodeId: string;
+  readonly storageId: string;
+  readonly clusterId: string | undefined;
+  readonly role: "leader" | "follower" | "candidate" | "learner" | "removed";
+  readonly leaderId: string | undefined;
+  readonly term: number;
+  readonly commit: number;
+  readonly applied: number;
+  readonly firstIndex: number;
+  readonly lastIndex: number;
+  readonly snapshotIndex: number;
+  readonly logBytes: number;
+  readonly isJoint: boolean;
+  readonly members: readonly MemberStatus[];
+}
+
+export interface SnapshotArchiveInfo {
+  readonly index: number;
+  readonly term: number;
+  readonly size: number;
+}
+
+/**
+ * Rejections are `GatewayError`s: `no_leader` (503; with `outcome: "unknown"` in `details` where the command may yet be
+ * applied), `busy` (503), `disk_low` (507), `entry_too_large` (413), `conflict` (409), `invalid` (400),
+ * `refused` (422), or the stable code of a refused command.
+ */
+export interface Cluster {
+  readonly view: StateView;
+  status(): ClusterStatus;
+  /** Changes at most once a second, and at once on a change of leader or members. */
+  onStatus(listener: (status: ClusterStatus) => void): () => void;
+  /** Resolves once the command is committed and `view` holds its effect. A refused command resolves too. */
+  write(command: { readonly t: string; readonly p: unknown }, options: WriteOptions): Promise<CommandResult>;
+  /** Resolves once `view` holds everything that was acknowledged anywhere before the call. */
+  readBarrier(options: { readonly timeoutMs: number; readonly signal?: AbortSignal }): Promise<void>;
+  prune(keep: readonly string[], options: WriteOptions): Promise<void>;
+  remove(id: string, options: WriteOptions): Promise<void>;
+  /** To the most advanced voter when `to` is undefined; resolves with who leads then. */
+  transferLeader(to: string | undefined, options: WriteOptions): Promise<string>;
+  /** Forces a snapshot and gives the archive (gzipped tar) as it is made. `stale`: also when this node does not lead. */
+  saveSnapshot(options: { readonly stale: boolean; readonly signal: AbortSignal }): Promise<{
+    readonly info: SnapshotArchiveInfo;
+    readonly archive: AsyncIterable<Uint8Array>;
+  }>;
+  /** Checks the archive whole before anything changes. Resolves once `view` holds the restored state. */
+  restore(archive: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<SnapshotArchiveInfo>;
+  /** Hands leadership over where this node leads and another can take it. */
+  handOver(signal: AbortSignal): Promise<void>;
+  /** Resolves with what ended the worker: a storage fault, or undefined after `close`. */
+  readonly ended: Promise<Error | undefined>;
+  close(): Promise<void>;
+}
