@@ -93,5 +93,36 @@ export const simulateFlags = {
   },
 } as const satisfies FlagTable;
 
+export const clusterPruneFlags = {
+  addr: {
+    kind: "string",
+    value: "HOST:PORT[,...]",
+    required: true,
+    meaning: "forward addresses of nodes, asked in this order",
+  },
+  keep: { kind: "string", value: "IDS", required: true, meaning: "ids of the nodes that remain, with commas between" },
+  attempts: {
+    kind: "integer",
+    value: "N",
+    min: 1,
+    max: 1_000,
+    default: 1,
+    meaning: "passes over the addresses, five seconds apart",
+  },
+} as const satisfies FlagTable;
+
+export const clusterRecoverFlags = {
+  config: { kind: "string", value: "PATH", meaning: "node file that names cluster.node_id and cluster.data_dir" },
+  "data-dir": { kind: "string", value: "PATH", meaning: "the node's data directory; overrides -config" },
+  "node-id": { kind: "string", value: "ID", meaning: "this node's id; overrides -config" },
+  keep: {
+    kind: "string",
+    value: "IDS",
+    defaultText: "this node alone",
+    meaning: "ids of the members to keep, with commas between",
+  },
+  confirm: { kind: "boolean", meaning: "write the smaller membership; without, only what was found is printed" },
+} as const satisfies FlagTable;
+
 /** Of verbs that have none. */
 export const noFlags = {} as const satisfies FlagTable;

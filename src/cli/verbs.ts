@@ -7,7 +7,15 @@
 
 import { clip, didYouMean, type FlagsOf, type FlagTable, parseFlags, UsageError } from "./flags.ts";
 import type { ExitStatus, Io } from "./io.ts";
-import { checkFlags, devFlags, noFlags, runFlags, simulateFlags } from "./specs.ts";
+import {
+  checkFlags,
+  clusterPruneFlags,
+  clusterRecoverFlags,
+  devFlags,
+  noFlags,
+  runFlags,
+  simulateFlags,
+} from "./specs.ts";
 
 /** The positional arguments a verb takes. */
 export interface Positionals {
@@ -123,6 +131,25 @@ export const VERBS: readonly Verb[] = [
     load: () => import("./simulate.ts"),
   }),
   verb({
+    name: "cluster prune",
+    summary: "name the members that a running cluster keeps",
+    description:
+      "Makes the members of a running cluster exactly those of -keep; the others are removed. The first address that " +
+      "answers relays it to the leader. The cluster secret is read from GATEWAY_CLUSTER_SECRET.",
+    flags: clusterPruneFlags,
+    load: () => import("./cluster-prune.ts"),
+  }),
+  verb({
+    name: "cluster recover",
+    summary: "let a stopped node go on when its majority is lost",
+    description:
+      "Offline, on a stopped node, once, on the survivor with the highest last term, then the highest last index. Makes " +
+      "its cluster one of fewer members; what the disk holds is kept. Without -confirm it prints what it found and writes " +
+      "nothing.",
+    flags: clusterRecoverFlags,
+    load: () => import("./cluster-recover.ts"),
+  }),
+  verb({
     name: "version",
     summary: "print build, commit, date, toolchain and platform",
     description: "Prints one line. The commit ends in -dirty when the tree it was built from had been modified.",
@@ -151,8 +178,6 @@ export const VERBS: readonly Verb[] = [
 export const NOT_YET: readonly string[] = [
   "admin",
   "audit verify",
-  "cluster prune",
-  "cluster recover",
   "console",
   "guardrails eval",
   "login",

@@ -73,6 +73,8 @@ export interface Driver {
   campaign(): void;
   reportUnreachable(id: string): void;
   reportSnapshot(id: string, isInstalled: boolean): void;
+  /** Several inputs at once: what they ask for is done once, at the end. */
+  batch(run: () => void): void;
   /** A compaction or a snapshot happened, or `mayApply` became true. */
   resume(): void;
   status(): RaftStatus;

@@ -1,4 +1,17 @@
-/** What a node keeps on disk: its data directory, opened and locked. */
+/** Replicated state: consensus with its disk, network and time, and what the main thread sees of it. */
 
-export { type DataDir, type DataDirOptions, openDataDir } from "./data-dir.ts";
+export { ClusterError, type ClusterErrorCode } from "./failure.ts";
+export { type ClusterKeys, deriveKeys } from "./identity/index.ts";
+export { JoinError } from "./joining.ts";
+export { type OpenClusterOptions, openCluster, putBlob } from "./open-cluster.ts";
+export {
+  inspectStorage,
+  planRecovery,
+  type RecoveredMembership,
+  RecoveryRefused,
+  recoverMembership,
+  type StorageFacts,
+} from "./recovery/index.ts";
+export { type DataDir, type DataDirOptions, openDataDir } from "./storage/index.ts";
 export { StorageError, type StorageErrorCode } from "./storage-error.ts";
+export type * from "./types.ts";

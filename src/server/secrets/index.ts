@@ -1,3 +1,23 @@
-/** Secret files: looked up for references, watched for changes. */
+/** Secrets: files looked up for references and watched for changes; values sealed in the replicated state. */
 
-export { type Lookup, openSecrets, type Schedule, type Secrets, type WatchOptions } from "./secrets.ts";
+export { deriveKeks, type Kek, type KekFile, type KekSources, type Keks, readKekFile, requestDigestOf } from "./kek.ts";
+export type { Sealing } from "./keyring.ts";
+export {
+  type Plan,
+  planDeleteSecret,
+  planDropUnused,
+  planPutSecret,
+  planReseal,
+  planRewrap,
+  planRotate,
+} from "./plan.ts";
+export type { SealedView } from "./rows.ts";
+export { createSealedSecrets, type Opened, type SealedSecrets, type SealedStatus } from "./sealed.ts";
+export {
+  type Lookup,
+  openSecrets,
+  type Schedule,
+  type Secrets,
+  type SecretsOptions,
+  type WatchOptions,
+} from "./secrets.ts";

@@ -7,7 +7,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
 import { join } from "node:path";
 
 export type SecretFile =
@@ -48,12 +48,19 @@ export function readSecretFile({ dir, name, maxBytes }: SecretFileOptions): Secr
   }
 }
 
-/** The content, or in words why it is refused. Throws what the file system says. */
-function readRegularFile(path: string, maxBytes: number): Buffer | string {
+/** The content, or in words why it is refused; `refuse` may say more against it. Throws what the file system says. */
+export function readRegularFile(
+  path: string,
+  maxBytes: number,
+  refuse: (stats: Stats) => string | undefined = () => undefined,
+): Buffer | string {
   // Without O_NONBLOCK, opening a named pipe would wait for a writer, and the whole process with it.
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
-    if (!fstatSync(file).isFile()) return "is not a regular file";
+    const stats = fstatSync(file);
+    if (!stats.isFile()) return "is not a regular file";
+    const refusal = refuse(stats);
+    if (refusal !== undefined) return refusal;
     // One byte more than allowed tells a file at the bound from one beyond it, whatever its size was a moment ago.
     const buffer = Buffer.alloc(maxBytes + 1);
     let length = 0;

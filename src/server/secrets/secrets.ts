@@ -4,8 +4,13 @@
  * Source: specification document 2, loading rules 3 and 4. One object serves one compiled configuration: it remembers
  * a digest of each value it gave out, so that a file which changes between the compile and the start of the watch is
  * noticed. Content is compared, not times: mounted secrets change by a link that is swapped, and copies keep times.
+ *
+ * A secret is looked for in `secrets_dir` first, then among the sealed ones (design decisions, section 6); a file that
+ * is there and cannot be used is an answer, so that no secret of the same name takes its place unnoticed.
  */
 
+import { createHash } from "node:crypto";
+import type { SealedSecrets } from "./sealed.ts";
 import { readSecretFile, type SecretFile } from "./secret-file.ts";
 
 /** A credential, a key or a certificate chain; the longest of them are a few KiB. */
@@ -47,11 +52,31 @@ interface Reference {
   readonly name: string;
 }
 
-/** `dir`: the absolute path of `secrets_dir`, undefined when the node file sets none. Opens nothing. */
-export function openSecrets({ dir }: { readonly dir: string | undefined }): Secrets {
+export interface SecretsOptions {
+  /** The absolute path of `secrets_dir`, undefined when the node file sets none. */
+  readonly dir: string | undefined;
+  /** Left out for the node file, which is read before there is a cluster to hold them. */
+  readonly sealed?: Pick<SealedSecrets, "secret"> | undefined;
+}
+
+/** Opens nothing. */
+export function openSecrets({ dir, sealed }: SecretsOptions): Secrets {
   const digests = new Map<string, string>();
 
-  function read({ scheme, name }: Reference): SecretFile {
+  function read(reference: Reference): SecretFile {
+    const file = readFile(reference);
+    if (reference.scheme === "file" || sealed === undefined || file.kind === "value") return file;
+    if (dir !== undefined && !file.missing) return file;
+    const found = sealed.secret(reference.name);
+    if (found.kind === "value") {
+      return { ...found, digest: `sealed:${createHash("sha256").update(found.value).digest("hex")}` };
+    }
+    return found.missing && dir !== undefined
+      ? { ...found, message: `${file.message}, and ${found.message}` }
+      : { ...found };
+  }
+
+  function readFile({ scheme, name }: Reference): SecretFile {
     if (dir === undefined) {
       const message = `\${${scheme}:…} needs secrets_dir, which the node file does not set`;
       return { kind: "problem", message, missing: false };

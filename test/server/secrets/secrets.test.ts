@@ -1,4 +1,4 @@
-/** Secret files on a real disk: what is read, what is refused, what the watch notices. Time is a function here. */
+/** Secret files on a real disk, and sealed secrets behind them: what is read, what is refused, what the watch notices. Time is a function here. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -6,7 +6,16 @@ import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, uti
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { openSecrets, type Schedule } from "../../../src/server/secrets/index.ts";
+import {
+  createSealedSecrets,
+  openSecrets,
+  planDeleteSecret,
+  planPutSecret,
+  planReseal,
+  planRotate,
+  type Schedule,
+} from "../../../src/server/secrets/index.ts";
+import { NOW, openState } from "./cluster.ts";
 
 function makeDir(t: TestContext): string {
   const dir = mkdtempSync(join(tmpdir(), "gateway-secrets-"));
@@ -279,4 +288,62 @@ test("closing, or the signal, ends the watch; nothing to watch starts none", (t)
   secrets.watch({ ...base, signal: stop.signal });
   secrets.watch({ ...base, used: { secrets: [], files: [] } });
   assert.equal(time.running, 0);
+});
+
+test("a secret is looked for in secrets_dir first, then among the sealed ones; files are never sealed", (t) => {
+  const dir = makeDir(t);
+  const { run, node } = openState();
+  for (const name of ["both", "sealed-only"]) run(planPutSecret(name, "from the cluster", node(), NOW));
+  writeFileSync(join(dir, "both"), "from the file");
+  mkdirSync(join(dir, "folder"));
+  run(planPutSecret("folder", "from the cluster", node(), NOW));
+  const secrets = openSecrets({ dir, sealed: createSealedSecrets(node()) });
+  assert.deepEqual(secrets.secret("both"), { kind: "value", value: "from the file" });
+  assert.deepEqual(secrets.secret("sealed-only"), { kind: "value", value: "from the cluster" });
+  assert.match(problemOf(secrets.secret("folder")), /is not a regular file/);
+  assert.match(
+    problemOf(secrets.secret("none")),
+    /there is no file "none" in secrets_dir .*, and there is no sealed secret/,
+  );
+  assert.match(problemOf(secrets.file("sealed-only")), /there is no file "sealed-only"/);
+
+  const clusterOnly = openSecrets({ dir: undefined, sealed: createSealedSecrets(node()) });
+  assert.deepEqual(clusterOnly.secret("both"), { kind: "value", value: "from the cluster" });
+  assert.equal(problemOf(clusterOnly.secret("none")), 'there is no sealed secret "none"');
+  assert.match(problemOf(clusterOnly.file("both")), /needs secrets_dir/);
+});
+
+test("a sealed secret that changes is noticed as a file's change is; a rewrap or reseal is none", (t) => {
+  const dir = makeDir(t);
+  const { run, node } = openState();
+  run(planPutSecret("token", "1", node(), NOW));
+  const secrets = openSecrets({ dir, sealed: createSealedSecrets(node()) });
+  secrets.secret("token");
+  const time = manual();
+  const changes: (readonly string[])[] = [];
+  const problems: string[] = [];
+  secrets.watch({
+    used: { secrets: ["token"], files: [] },
+    onChange: (changed) => changes.push(changed),
+    onProblem: (message) => problems.push(message),
+    schedule: time.schedule,
+  });
+  run(planRotate(node(), NOW));
+  run(planReseal(node(), 10));
+  time.tick();
+  assert.deepEqual(changes, []);
+  run(planPutSecret("token", "2", node(), NOW));
+  time.tick();
+  time.tick();
+  assert.deepEqual(changes, [["secret:token"]]);
+  writeFileSync(join(dir, "token"), "3");
+  time.tick();
+  assert.equal(changes.length, 2);
+  rmSync(join(dir, "token"));
+  run(planDeleteSecret("token", node()));
+  time.tick();
+  assert.match(
+    problems.join(),
+    /^secret:token: there is no file .* and there is no sealed secret "token"; its last value stays/,
+  );
 });

@@ -3,7 +3,8 @@
  *
  * Every promise that rejects does so with a `StorageError` and is the end of the process: after a failed write LevelDB
  * acknowledges writes that it loses, and after a failed fsync the kernel forgets the pages. Nothing is retried on an
- * open handle. Of each store one write may be in flight; a second call before the first has ended throws.
+ * open handle. Of each store one `append` or `write` may be in flight; a second before the first has ended throws a
+ * plain `Error`, as all misuse does. Reading an entry that is not in memory can throw a `StorageError`, too.
  */
 
 import type { Configuration, Entry, HardState, LogReader, SnapshotMeta } from "../../core/raft/index.ts";
@@ -47,11 +48,22 @@ export interface LogStore extends LogReader {
   readonly byteLength: number;
   /** The newest snapshot; undefined before the first. A bootstrap's has no file and `size` 0. */
   readonly snapshotRecord: SnapshotRecord | undefined;
-  /** Durable once resolved: log, hard state and guard file. */
-  append(write: LogWrite): Promise<void>;
-  /** The first configuration of a cluster: snapshot metadata at index 1, term 1. Throws unless blank. */
+  /**
+   * The first configuration of a cluster: a snapshot at index 1 of term 1 that stands for the rows which the state holds
+   * then, written before at that position. Until this has ended a restart finds both blank. Throws unless blank.
+   */
   bootstrap(configuration: Configuration): Promise<void>;
-  /** After the file is complete and renamed: records it, then drops entries up to `compactTo`, at most its index. */
+  /** Of a cluster that was recovered before this node joined it. Throws unless blank. */
+  adoptEpoch(epoch: number): Promise<void>;
+  /**
+   * Durable once resolved. The guard file is, too, where a term or a vote was written; behind entries alone it follows
+   * at once, see `guard.ts`. Throws while another append is under way; other writes wait for each other.
+   */
+  append(write: LogWrite): Promise<void>;
+  /**
+   * After the file is complete and renamed: records it, then drops entries up to `compactTo`, at most its index, in
+   * steps between which appends go on. Does nothing when a newer one was installed meanwhile.
+   */
   recordSnapshot(record: SnapshotRecord, compactTo: number): Promise<void>;
   /**
    * Together with the flip of the state's generation in one synced batch: the log is emptied and begins behind
@@ -69,7 +81,11 @@ export interface StateStore {
   readonly applied: Applied & { readonly digest: string };
   /** Not synced: after a power failure older, never torn. `mutations` and the marker are one batch. */
   write(mutations: readonly Mutation[], applied: Applied, digest: string): Promise<void>;
-  /** Writes the rows as of the last finished `write` to a snapshot file, in small steps. Durable once resolved. */
+  /**
+   * Writes the rows as of the last finished `write`, which stands at `meta`, to a snapshot file, in small steps between
+   * which writes go on. The rows are those of the call; none may be in flight then. Durable once resolved; when the
+   * signal aborts, nothing is left and the promise rejects with its reason.
+   */
   writeSnapshot(meta: SnapshotMeta, signal: AbortSignal): Promise<SnapshotRecord>;
   close(): Promise<void>;
 }

@@ -16,7 +16,7 @@ import { printableSchema } from "./json-schema.ts";
 import { type NodeFile, nodeFileSchema } from "./node-file.ts";
 import { nodeFileChecks } from "./node-file-checks.ts";
 import { shown } from "./problem.ts";
-import { type Read, readDocument } from "./read.ts";
+import { type Read, type ReadOptions, readDocument } from "./read.ts";
 import { expand, type Lookup, type References } from "./references.ts";
 import type { JsonSchema, Schema } from "./schema.ts";
 import { parseTree, type Source } from "./tree.ts";
@@ -35,19 +35,21 @@ export function readNodeFile(source: Source, references: References): Read<NodeF
   });
 }
 
-/** The deployment document, or one source of it; it travels, so a credential written out is warned of. */
-export function readDeployment(source: Source, references: References): Read<Deployment> {
-  return readDocument(deploymentSchema, source, references, {
-    fileAllowed: true,
-    warnOfLiterals: true,
-    whenEmpty: "the deployment document is empty; write `{}` for a deployment that holds nothing",
-    unknownKey: (path, key) =>
-      path.length === 0 && hasKey(nodeFileSchema, key)
-        ? `\`${key}\` is a node-file key and does not belong in the deployment document`
-        : undefined,
-    checks: deploymentChecks,
-  });
-}
+/** It travels, so a credential written out is warned of. */
+export const DEPLOYMENT_RULES: ReadOptions<Deployment> = {
+  fileAllowed: true,
+  warnOfLiterals: true,
+  whenEmpty: "the deployment document is empty; write `{}` for a deployment that holds nothing",
+  unknownKey: (path, key) =>
+    path.length === 0 && hasKey(nodeFileSchema, key)
+      ? `\`${key}\` is a node-file key and does not belong in the deployment document`
+      : undefined,
+  checks: deploymentChecks,
+};
+
+/** The deployment document of a deployment that has only this one. */
+export const readDeployment = (source: Source, references: References): Read<Deployment> =>
+  readDocument(deploymentSchema, source, references, DEPLOYMENT_RULES);
 
 /** One overlay file of the node: one provider operation, of the file's own name. It holds facts only, no references. */
 export function readOverlay(source: Source): Read<ProviderOperation> {

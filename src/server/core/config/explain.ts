@@ -58,8 +58,6 @@ export function explain(errors: readonly Located[], explaining: Explaining): rea
           .map((breach) => ruleFinding(error.keyword as RuleName, path, breach, error.data as object));
       case "x-not-yet":
         return [{ path, at: "key" as const, message: "", isNotYet: true }];
-      case "x-not-yet-beyond":
-        return [{ path: [...path, Number(error.schema)], at: "key" as const, message: "", isNotYet: true }];
       case "uniqueItems": {
         const { i, j } = error.params as { readonly i: number; readonly j: number };
         const [first, second] = [Math.min(i, j), Math.max(i, j)];

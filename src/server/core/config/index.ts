@@ -1,6 +1,8 @@
 /** Configuration: text to checked documents, and what is wrong with them, where. Pure. */
 
+export { type ComposedDeployment, composeDeployment, MAX_SOURCES } from "./compose.ts";
 export * from "./deployment/index.ts";
+export { type Difference, differencesOf } from "./differences.ts";
 export {
   deploymentJsonSchema,
   nodeFileJsonSchema,
@@ -15,5 +17,5 @@ export { formatPath, formatProblem, type Path, type Problem, type ProblemAt, typ
 export { type Read, type ReadOptions, readDocument } from "./read.ts";
 export type { Lookup, ReferenceRules, References, Used } from "./references.ts";
 export type { JsonSchema, Schema, TypeOf } from "./schema.ts";
-export { MAX_DEPTH, MAX_DOCUMENT_BYTES, type Source } from "./tree.ts";
+export { MAX_DEPTH, MAX_DOCUMENT_BYTES, type Place, type Source } from "./tree.ts";
 export { type ApplyDecision, type ApplyQuestion, decideApply, type Edition } from "./versions.ts";

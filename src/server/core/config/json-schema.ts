@@ -45,14 +45,7 @@ const TEXT_LIMITS: ReadonlySet<string> = new Set(["enum", "const", "pattern", "f
 
 const ALTERNATIVES = ["anyOf", "oneOf", "allOf"] as const;
 
-const REWRITTEN: ReadonlySet<string> = new Set([
-  "x-not-yet",
-  "x-not-yet-beyond",
-  "x-secret",
-  "x-exclusive",
-  "x-one-of",
-  "x-together",
-]);
+const REWRITTEN: ReadonlySet<string> = new Set(["x-not-yet", "x-secret", "x-exclusive", "x-one-of", "x-together"]);
 
 const each = (schemas: JsonSchema): JsonSchema =>
   Object.fromEntries(
@@ -60,12 +53,10 @@ const each = (schemas: JsonSchema): JsonSchema =>
   );
 
 function described(schema: JsonSchema): JsonSchema {
-  const { description, "x-not-yet": notYet, "x-not-yet-beyond": beyond } = schema;
-  const parts = [
-    description,
-    notYet === true ? "Not supported by this version." : undefined,
-    typeof beyond === "number" ? `More than ${beyond} not supported by this version.` : undefined,
-  ].filter((part) => part !== undefined);
+  const { description, "x-not-yet": notYet } = schema;
+  const parts = [description, notYet === true ? "Not supported by this version." : undefined].filter(
+    (part) => part !== undefined,
+  );
   return parts.length === 0 ? {} : { description: parts.join(" ") };
 }
 

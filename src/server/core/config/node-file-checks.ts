@@ -1,65 +1,43 @@
 /**
- * What the node file's schema cannot say: how the cluster starts, who may reach the admin API, keys that depend on the
- * value of another. Spec: document 2. Sections that this version refuses are checked all the same, so that a
- * file which is written for a later version is told everything that is wrong with it.
+ * What the node file's schema cannot say: listeners, who may reach the admin API, keys that depend on the value of
+ * another; of `cluster` in `node-file-cluster-checks.ts`. Spec: document 2. Sections that this version refuses are
+ * checked all the same, so that a file which is written for a later version is told everything that is wrong with it.
  */
 
 import { parseAddress } from "../../../base/index.ts";
 import type { NodeFile } from "./node-file.ts";
-import type { Path, Problem, ProblemAt } from "./problem.ts";
-
-type Check = (file: NodeFile, problem: ProblemAt) => readonly (Problem | undefined)[];
+import { clusterChecks } from "./node-file-cluster-checks.ts";
+import { type Check, repeated } from "./node-file-rule.ts";
+import { formatPath, type Path, type Problem, type ProblemAt } from "./problem.ts";
 
 export const nodeFileChecks = (file: NodeFile, problem: ProblemAt): readonly Problem[] =>
-  [checkListeners, checkStart, checkPeers, checkJoin, checkIssuers, checkAdmin, checkExtproc, checkTls].flatMap(
-    (check) => check(file, problem).filter((it) => it !== undefined),
+  [checkListeners, clusterChecks, checkIssuers, checkAdmin, checkExtproc, checkTls].flatMap((check) =>
+    check(file, problem).filter((it) => it !== undefined),
   );
 
-const checkListeners: Check = ({ listen, metrics_listen: metrics }, problem) => [
-  listen === metrics && !listen.endsWith(":0")
-    ? problem(["metrics_listen"], "is the address of `listen` already")
-    : undefined,
+/** Each listener of the process with its key; what is empty or `none` does not listen. */
+const listenersOf = ({
+  listen,
+  metrics_listen: metrics,
+  cluster,
+  admin,
+}: NodeFile): readonly (readonly [Path, string])[] => [
+  [["listen"], listen],
+  [["metrics_listen"], metrics],
+  [["cluster", "raft_addr"], cluster.raft_addr ?? ""],
+  [["cluster", "forward_addr"], cluster.forward_addr ?? ""],
+  [["admin", "listen"], admin?.listen ?? ""],
 ];
 
-const checkStart: Check = ({ cluster: { bootstrap, peers, join } }, problem) => [
-  bootstrap !== true && peers === undefined && join === undefined
-    ? problem(["cluster"], "does not say how the node starts; set `bootstrap: true`, `peers` or `join`")
-    : undefined,
-];
-
-const checkPeers: Check = ({ cluster }, problem) => {
-  const { node_id: own, peers, secret } = cluster;
-  if (peers === undefined) return [];
-  const ids = peers.map(({ id }) => id);
-  return [
-    ids.includes(own) ? undefined : problem(["cluster", "node_id"], "is the `id` of none of the `peers`"),
-    ...repeated(["cluster", "peers"], "id", ids, problem),
-    ...repeated(
-      ["cluster", "peers"],
-      "raft_addr",
-      peers.map((peer) => peer.raft_addr),
-      problem,
-    ),
-    ...peers.map(({ forward_addr: address }, at) =>
-      peers.length > 1 && (address ?? "") === ""
-        ? problem(["cluster", "peers", at], "needs a `forward_addr`, since there is more than one peer")
-        : undefined,
-    ),
-    peers.length > 1 && secret === undefined ? problem(["cluster"], MEMBERS_NEED_SECRET) : undefined,
-  ];
+const checkListeners: Check = (file, problem) => {
+  const listeners = listenersOf(file).filter(([, address]) => address !== "" && address !== "none");
+  return listeners.map(([path, address], at) => {
+    const first = listeners.slice(0, at).find((earlier) => earlier[1] === address);
+    return first === undefined || address.endsWith(":0")
+      ? undefined
+      : problem(path, `is the address of \`${formatPath(first[0])}\` already`);
+  });
 };
-
-const checkJoin: Check = ({ cluster }, problem) =>
-  cluster.join === undefined
-    ? []
-    : [
-        ...(["raft_addr", "forward_addr"] as const).map((key) =>
-          (cluster[key] ?? "") === "" ? problem(["cluster"], `a joining node needs \`${key}\``) : undefined,
-        ),
-        cluster.secret === undefined ? problem(["cluster"], MEMBERS_NEED_SECRET) : undefined,
-      ];
-
-const MEMBERS_NEED_SECRET = "needs a `secret`, by which members know each other";
 
 /** Claims that most issuers let a caller set (spec document 1, Authentication). */
 const SELF_SET_CLAIMS: ReadonlySet<string> = new Set(["email", "preferred_username", "upn"]);
@@ -141,11 +119,4 @@ const checkTls: Check = ({ tls }, problem) => {
 function isLoopback(address: string): boolean {
   const host = parseAddress(address)?.host;
   return host === "localhost" || host === "::1" || (host !== undefined && /^127(\.\d+){3}$/.test(host));
-}
-
-function repeated(list: Path, key: string, values: readonly string[], problem: ProblemAt): readonly Problem[] {
-  return values.flatMap((value, at) => {
-    const first = values.indexOf(value);
-    return first < at ? [problem([...list, at, key], `is that of item ${first} already`)] : [];
-  });
 }

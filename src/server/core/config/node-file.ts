@@ -7,10 +7,10 @@ import { admin, issuers } from "./node-file-access.ts";
 import { tls } from "./node-file-tls.ts";
 import {
   choice,
+  duration,
   flag,
   list,
   notYet,
-  notYetBeyond,
   object,
   required,
   secret,
@@ -44,39 +44,33 @@ const cluster = object(
         { minLength: MIN_SECRET_LENGTH, maxLength: 4096 },
       ),
     ),
-    kek_file: notYet(path("File of at least 32 bytes of key material, a second key-encryption key beside `secret`.")),
+    kek_file: path("File of at least 32 bytes of key material, a second key-encryption key beside `secret`."),
     advertise: text("Raft address told to peers, `host:port`; left out, `raft_addr`.", { format: "address-or-empty" }),
     forward_advertise: text("Forward address told to peers, `host:port`; left out, `forward_addr`.", {
       format: "address-or-empty",
     }),
-    peers: notYetBeyond(
-      1,
-      list(
-        "Members of the first configuration, this node among them; the same on every node. One entry is a cluster of one.",
-        peer,
-        { minItems: 1, maxItems: 15 },
-      ),
+    peers: list(
+      "Members of the first configuration, this node among them; the same on every node. One entry is a cluster of one.",
+      peer,
+      { minItems: 1, maxItems: 15 },
     ),
     bootstrap: flag("Starts a cluster of one; with `join`, only after every join address stayed silent."),
-    join: notYet(
-      list(
-        "Forward addresses of existing members, tried in order; read only while the node has no state.",
-        text("A forward address, `host:port`.", { format: "address" }),
-        { minItems: 1, maxItems: 64 },
-      ),
+    join: list(
+      "Forward addresses of existing members, tried in order; read while the node has no state, and for re-admission.",
+      text("A forward address, `host:port`.", { format: "address" }),
+      { minItems: 1, maxItems: 64, uniqueItems: true },
     ),
-    bootstrap_wait: notYet(
-      text("Silence required of every join address before a cluster is started; `5s` if left out.", {
-        format: "duration",
-      }),
+    bootstrap_wait: withDefault(
+      duration("Silence required of every join address before a cluster is started; read beside `join` only."),
+      "5s",
     ),
-    rejoin_after: notYet(
-      text("Time without a known leader before the join list is asked for re-admission; `30s` if left out.", {
-        format: "duration",
-      }),
+    rejoin_after: withDefault(
+      duration("Time without a known leader before the join list is asked for re-admission; read beside `join` only."),
+      "30s",
     ),
-    dead_after: notYet(
-      text("Silence after which the leader removes a member; empty is never.", { format: "duration-or-empty" }),
+    dead_after: text(
+      "Silence after which the leader removes a member, at least `10s`; longer than the longest restart a member may take. Empty is never.",
+      { format: "duration-or-empty" },
     ),
     raft_addr: text("Where this node's raft transport listens, `host:port`; left out, that of its `peers` entry.", {
       format: "address-or-empty",
@@ -118,7 +112,7 @@ export const nodeFileSchema = object("What configures one process of the gateway
   deployment: path("Path of the deployment document, relative to this file; left out where it arrives by the API."),
   cluster: required(cluster),
   issuers: notYet(issuers),
-  admin: notYet(admin),
+  admin,
   extproc: notYet(extproc),
   tls: notYet(tls),
   catalog_overlay_paths: withDefault(

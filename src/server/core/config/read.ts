@@ -12,7 +12,7 @@ import { reduce } from "./reduce.ts";
 import { expand, type ReferenceRules, type References, type Used, withoutValues } from "./references.ts";
 import type { Schema } from "./schema.ts";
 import { numbersAsTexts } from "./texts.ts";
-import { find, parseTree, type Source } from "./tree.ts";
+import { find, type Parsed, type Place, parseTree, type Source } from "./tree.ts";
 import { validate } from "./validate.ts";
 
 export interface ReadOptions<T> extends ReferenceRules {
@@ -32,7 +32,7 @@ export interface Read<T> {
   readonly problems: readonly Problem[];
   readonly used: Used;
   /** Where the value at the path stands, or the innermost value around it that is written. Counted from 1. */
-  readonly locate: (path: Path) => { readonly line: number; readonly column: number };
+  readonly locate: (path: Path) => Place;
   /** A problem of this document, for what is found out about it later. */
   readonly problem: ProblemAt;
 }
@@ -43,32 +43,39 @@ const MAX_ERRORS = 5_000;
 
 const NOTHING_USED: Used = { environment: [], secrets: [], files: [] };
 
-export function readDocument<T>(
+export const readDocument = <T>(
   schema: Schema<T>,
   source: Source,
   references: References,
   options: ReadOptions<T>,
+): Read<T> => readParsed(schema, parseTree(source), references, options);
+
+/** As `readDocument`, of a text that was parsed, or of several that were composed. */
+export function readParsed<T>(
+  schema: Schema<T>,
+  parsed: Parsed,
+  references: References,
+  options: ReadOptions<T>,
 ): Read<T> {
-  const { tree: parsed, isEmpty, problems: refused, positionOf } = parseTree(source);
-  const tree = parsed && numbersAsTexts(schema.json, parsed);
+  const { isEmpty, problems: refused, placeOf, writtenPath = (path) => path } = parsed;
+  const tree = parsed.tree && numbersAsTexts(schema.json, parsed.tree);
   const locate = (path: Path, at: Finding["at"] = "value") => {
-    if (tree === undefined) return { line: 1, column: 1 };
+    if (tree === undefined) return placeOf(0);
     const { entry, isExact } = find(tree, path);
-    return positionOf(isExact && at === "key" ? entry.keyAt : entry.value.at);
+    return placeOf(isExact && at === "key" ? entry.keyAt : entry.value.at);
   };
   let resolved: ReadonlyMap<string, string> = new Map();
   const problem: ProblemAt = (path, message, severity = "error") =>
     problemAt(path, "value", withoutValues(message, resolved), severity);
   const problemAt = (path: Path, at: Finding["at"], message: string, severity: Problem["severity"] = "error") => ({
     severity,
-    file: source.name,
     ...locate(path, at),
-    path: formatPath(path),
+    path: formatPath(writtenPath(path)),
     message,
   });
   const outcome = (document: T | undefined, problems: readonly Problem[], used: Used): Read<T> => ({
     document: problems.some(({ severity }) => severity === "error") ? undefined : document,
-    problems: inOrder(problems),
+    problems: inOrder(problems, parsed.files),
     used,
     locate: (path) => locate(path),
     problem,
@@ -90,7 +97,9 @@ export function readDocument<T>(
   const isWhole = problems.length === 0 && errors.length <= MAX_ERRORS;
   const reduced = reduce(errors.slice(0, MAX_ERRORS), tree, written);
   const findings = explain(reduced, { written, ...unknownKeyOf(options) });
-  problems.push(...findings.map((finding) => problemAt(finding.path, finding.at, messageOf(finding))));
+  problems.push(
+    ...findings.map((finding) => problemAt(finding.path, finding.at, messageOf(finding, writtenPath(finding.path)))),
+  );
   for (const { path, isRefused } of literalSecrets(schema.json, tree, written)) {
     if (isRefused)
       problems.push(problem(path, "must be a reference such as `${secret:NAME}`, not the credential itself"));
@@ -108,14 +117,19 @@ export function readDocument<T>(
 const LITERAL =
   "a credential is written out in a document that travels through the cluster; use `${VAR}` or `${secret:NAME}`";
 
-const messageOf = ({ isNotYet, path, message }: Finding): string =>
+const messageOf = ({ isNotYet, message }: Finding, path: Path): string =>
   isNotYet === true ? `not supported by this version: ${formatPath(path)}` : message;
 
 const unknownKeyOf = <T>({ unknownKey }: ReadOptions<T>) => (unknownKey === undefined ? {} : { unknownKey });
 
-/** By place, each once; a document that is wrong all over is told of as far as anybody would read. */
-function inOrder(problems: readonly Problem[]): readonly Problem[] {
-  const sorted = problems.toSorted((a, b) => a.line - b.line || a.column - b.column);
+/**
+ * By place, those of one text together, each once; a document that is wrong all over is told of as far as anybody would
+ * read.
+ */
+function inOrder(problems: readonly Problem[], files: readonly string[] = []): readonly Problem[] {
+  const sorted = problems.toSorted(
+    (a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line || a.column - b.column,
+  );
   const unique = [...new Map(sorted.map((problem) => [formatProblem(problem), problem])).values()];
   const [next, ...others] = unique.slice(MAX_PROBLEMS);
   if (next === undefined) return unique;

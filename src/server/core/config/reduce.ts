@@ -34,7 +34,7 @@ export function reduce(
   });
 }
 
-const isNotYet = ({ keyword }: ErrorObject): boolean => keyword === "x-not-yet" || keyword === "x-not-yet-beyond";
+const isNotYet = ({ keyword }: ErrorObject): boolean => keyword === "x-not-yet";
 
 /** Faults of an object's or a list's inside, of which one place may have several. */
 const RULES: ReadonlySet<string> = new Set([

@@ -161,11 +161,6 @@ export const notYet = <S extends Schema<unknown>>(schema: S): S => ({
   json: { ...schema.json, "x-not-yet": true },
 });
 
-/** A list of which this version can honour only the first `count` items; each further one is refused as `notYet` is. */
-export const notYetBeyond = <T>(count: number, schema: Schema<readonly T[]>): Schema<readonly T[]> => ({
-  json: { ...schema.json, "x-not-yet-beyond": count },
-});
-
 function presenceOf(schema: Schema<unknown> | undefined): Presence {
   return schema !== undefined && "presence" in schema ? (schema as Key<unknown>).presence : "optional";
 }

@@ -14,7 +14,7 @@ import { syntaxMessage } from "./syntax-message.ts";
 
 export const MAX_DOCUMENT_BYTES = 4 * 1024 * 1024;
 export const MAX_DEPTH = 64;
-const MAX_VALUES = 100_000;
+export const MAX_VALUES = 100_000;
 /** The library takes about ten microseconds a token, so that reading ends within seconds whatever is read. */
 const MAX_TOKENS = 500_000;
 /** A level of nesting takes up to three tokens of the reader's stack. */
@@ -45,28 +45,47 @@ export interface Source {
   readonly text: string;
 }
 
+/** Counted from 1, columns in UTF-16 units. */
+export interface Place {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
 export interface Parsed {
   /** Undefined when the text is no YAML, or holds no document. */
   readonly tree: Tree | undefined;
   readonly isEmpty: boolean;
+  /** How many values the tree holds. */
+  readonly values: number;
   readonly problems: readonly Problem[];
-  readonly positionOf: (offset: number) => { readonly line: number; readonly column: number };
+  readonly placeOf: (offset: number) => Place;
+  /** Where several texts were composed to one tree: their names in order, by which problems are ordered. */
+  readonly files?: readonly string[];
+  /** Where several texts were composed to one tree: a path of that tree as the path in the text it came from. */
+  readonly writtenPath?: (path: Path) => Path;
 }
 
 const CORE_TAG = /^tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)$/;
 
 export function parseTree(source: Source): Parsed {
   const lines = new LineCounter();
-  const positionOf = (offset: number) => {
+  const placeOf = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
-    return { line: Math.max(1, line), column: Math.max(1, col) };
+    return { file: source.name, line: Math.max(1, line), column: Math.max(1, col) };
   };
   const problems: Problem[] = [];
   const refuse = (offset: number, message: string, path: Path = []) => {
-    const where = positionOf(offset);
-    problems.push({ severity: "error", file: source.name, ...where, path: formatPath(path), message });
+    problems.push({ severity: "error", ...placeOf(offset), path: formatPath(path), message });
   };
-  const parsed = (tree?: Tree, isEmpty = false): Parsed => ({ tree, isEmpty, problems, positionOf });
+  const counter = { values: 0 };
+  const parsed = (tree?: Tree, isEmpty = false): Parsed => ({
+    tree,
+    isEmpty,
+    values: counter.values,
+    problems,
+    placeOf,
+  });
 
   if (source.text.length > MAX_DOCUMENT_BYTES || Buffer.byteLength(source.text) > MAX_DOCUMENT_BYTES) {
     refuse(0, "the document is longer than 4 MiB");
@@ -100,7 +119,6 @@ export function parseTree(source: Source): Parsed {
   if (document.errors.length > 0) return parsed();
   if (document.contents === null) return parsed(undefined, true);
 
-  const counter = { values: 0 };
   const tree = toTree(document.contents, [], { refuse, counter });
   if (counter.values > MAX_VALUES) {
     refuse(0, `the document holds more than ${MAX_VALUES} values`);

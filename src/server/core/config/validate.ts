@@ -34,12 +34,6 @@ function validator(): Ajv2020 {
   });
   ajv.addVocabulary(["x-secret"]);
   ajv.addKeyword({ keyword: "x-not-yet", schemaType: "boolean", validate: () => false });
-  ajv.addKeyword({
-    keyword: "x-not-yet-beyond",
-    type: "array",
-    schemaType: "number",
-    validate: (count: number, items: readonly unknown[]) => items.length <= count,
-  });
   for (const rule of RULE_NAMES) {
     ajv.addKeyword({
       keyword: rule,

@@ -1,3 +1,6 @@
 /** Consensus: input in, obligations out. */
 
+export { decodeConfChange, encodeConfChange } from "./conf-change.ts";
+export { createMemoryLog, type MemoryLog, type MemoryLogOptions } from "./memory-log.ts";
+export { createRaft } from "./raft.ts";
 export type * from "./types.ts";

@@ -110,12 +110,15 @@ export interface ReadState {
   readonly context: Uint8Array;
 }
 
-/** Names the append it belongs to: what became durable, and under which term it was handed out. */
+/** Names what becomes durable with an append, together with all earlier ones, and under which term it was handed out. */
 export interface AppendAck {
-  /** Of the last entry of the append; 0 when it had none. */
+  /** Of the last entry handed out so far; 0 when none waits to become durable. */
   readonly index: number;
+  /** Of the entry at `index`. */
+  readonly logTerm: number;
+  /** The node's own when the append was handed out; entries of an earlier term may have been replaced since. */
   readonly term: number;
-  /** Of the snapshot of the append; 0 when it had none. */
+  /** Of the snapshot handed out and not installed yet; 0 when there is none. */
   readonly snapshotIndex: number;
 }
 
@@ -165,7 +168,7 @@ export interface LogReader {
 export interface RaftOptions {
   readonly id: NodeId;
   readonly log: LogReader;
-  /** Applied by the state machine before this start. */
+  /** Applied by the state machine before this start; not before the log begins. */
   readonly applied: number;
   readonly electionTicks: number;
   readonly heartbeatTicks: number;

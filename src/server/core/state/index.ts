@@ -1,3 +1,86 @@
 /** The replicated state machine: commands in, rows and results out. */
 
+export type { CommandRule, NamedCommand } from "./command.ts";
+export {
+  type HeadConflictRow,
+  type HeadRow,
+  headConflictKey,
+  headRowKey,
+  headsOf,
+} from "./commands/audit.ts";
+export { type BlobReference, MAX_PART_BYTES, MAX_PARTS } from "./commands/blobs.ts";
+export { FEATURE_RANGE, featureRowKey } from "./commands/feature.ts";
+export { type KeyRow, keyIdRowKey, keyRowKey } from "./commands/keys.ts";
+export { memberRowKey, unknownMember } from "./commands/member-rows.ts";
+export { type LedgerRow, ledgerRowKey } from "./commands/reconcile.ts";
+export {
+  type AcmeRow,
+  acmeRowKey,
+  type CertificateRow,
+  certificateRowKey,
+  type RingRow,
+  ringRowKey,
+  type Sealed,
+  type SecretRow,
+  secretRowKey,
+} from "./commands/sealed.ts";
+export {
+  deployModeKey,
+  FILE_SOURCE,
+  type RevisionRow,
+  revisionRowKey,
+  revisionsOf,
+  type SourceRow,
+  sourceRowKey,
+} from "./commands/source-rows.ts";
+export { type SuspensionKind, type SuspensionRow, suspensionRowKey } from "./commands/suspensions.ts";
+export { commands, mayPropose } from "./commands/table.ts";
+export type { UsageAnswer } from "./commands/usage.ts";
+export {
+  type HoldingRow,
+  holdingRowKey,
+  holdingsOf,
+  type UsageRow,
+  usageRowKey,
+  type WindowOf,
+} from "./commands/usage-rows.ts";
+export { createState, digestOf, type LoadOptions, loadState, type StateOptions } from "./machine.ts";
+export {
+  type DecodedProposal,
+  decodeProposal,
+  encodeCommand,
+  encodeProposal,
+  MAX_COMMAND_BYTES,
+  UpgradeRequired,
+} from "./proposal.ts";
+export {
+  readAcme,
+  readCertificate,
+  readFeatureLevel,
+  readHead,
+  readHeadConflict,
+  readHolding,
+  readKey,
+  readKeyName,
+  readLedger,
+  readMember,
+  readRevision,
+  readRing,
+  readSecret,
+  readSource,
+  readSuspension,
+  readUsage,
+} from "./readers.ts";
+export { COMMAND_REFUSALS, type CommandRefusal } from "./refusals.ts";
+export { createRows, type Rows } from "./rows.ts";
+export {
+  createStateDecoder,
+  createStateEncoder,
+  MAX_KEY_BYTES,
+  MAX_VALUE_BYTES,
+  type StateDecoder,
+  type StateEncoder,
+  StateFormatError,
+  type StateSummary,
+} from "./state-file.ts";
 export type * from "./types.ts";

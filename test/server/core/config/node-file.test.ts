@@ -14,7 +14,11 @@ const allowedAt = (key: string): string => {
 
 test("a cluster of one is read, started by `bootstrap` or by its one peer", () => {
   const defaults = { listen: ":8484", metrics_listen: ":9464", catalog_overlay_paths: [] };
-  assert.deepEqual(read(START).document, { cluster: { node_id: "a", data_dir: "/d", bootstrap: true }, ...defaults });
+  const waits = { bootstrap_wait: "5s", rejoin_after: "30s" };
+  assert.deepEqual(read(START).document, {
+    cluster: { node_id: "a", data_dir: "/d", bootstrap: true, ...waits },
+    ...defaults,
+  });
 
   const { document, problems } = read(`
 listen: 127.0.0.1:80
@@ -59,23 +63,55 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
     ["n:1:20: cluster.node_id: is the `id` of none of the `peers`"],
   ],
   "several peers, and what they lack": [
-    "cluster:\n  node_id: a\n  data_dir: /d\n  peers:\n    - {id: a, raft_addr: 'a:1', forward_addr: 'a:2'}\n    - {id: a, raft_addr: 'a:1'}\n",
+    "cluster:\n  node_id: a\n  data_dir: /d\n  peers:\n    - {id: a, raft_addr: 'a:1', forward_addr: 'a:2'}\n    - {id: a, raft_addr: 'a:1'}\n    - {id: b, raft_addr: 'a:2', forward_addr: ':9'}\n",
     [
       "n:2:3: cluster: needs a `secret`, by which members know each other",
-      "n:6:7: cluster.peers[1]: not supported by this version: cluster.peers[1]",
       "n:6:7: cluster.peers[1]: needs a `forward_addr`, since there is more than one peer",
       "n:6:12: cluster.peers[1].id: is that of item 0 already",
-      "n:6:26: cluster.peers[1].raft_addr: is that of item 0 already",
+      "n:6:26: cluster.peers[1].raft_addr: is the `raft_addr` of item 0 already",
+      "n:7:26: cluster.peers[2].raft_addr: is the `forward_addr` of item 0 already",
+      "n:7:47: cluster.peers[2].forward_addr: names no host that others could dial",
     ],
   ],
+  "more than fifteen peers": [
+    `cluster: {node_id: a, data_dir: /d, secret: "\${secret:KEY}", peers: [${"{id: a, raft_addr: 'a:1'},".repeat(16)}]}\n`,
+    ["n:1:69: cluster.peers: expected at most 15 items, found 16"],
+  ],
   "a joining node, and what it lacks": [
-    "cluster:\n  node_id: a\n  data_dir: /d\n  join: [b:1]\n  rejoin_after: 1m\n",
+    "cluster:\n  node_id: a\n  data_dir: /d\n  join: [':1', 'b:1', 'b:1']\n",
+    ["n:4:23: cluster.join[2]: is the same as item 1"],
+  ],
+  "a joining node without addresses and a secret": [
+    "cluster:\n  node_id: a\n  data_dir: /d\n  join: [':1', 'b:1']\n",
     [
       "n:2:3: cluster: a joining node needs `raft_addr`",
       "n:2:3: cluster: a joining node needs `forward_addr`",
       "n:2:3: cluster: needs a `secret`, by which members know each other",
-      "n:4:3: cluster.join: not supported by this version: cluster.join",
-      "n:5:3: cluster.rejoin_after: not supported by this version: cluster.rejoin_after",
+      "n:4:10: cluster.join[0]: names no host that could be dialled",
+    ],
+  ],
+  "a list to join beside peers": [
+    "cluster:\n  node_id: a\n  data_dir: /d\n  peers: [{id: a, raft_addr: 'a:1'}]\n  join: [b:1]\n",
+    ["n:5:3: cluster.join: `peers` and `join` exclude each other; keep one"],
+  ],
+  "listeners for members that could not tell each other apart": [
+    "cluster: {node_id: a, data_dir: /d, bootstrap: true, raft_addr: 'a:1', kek_file: k}\n",
+    [
+      "n:1:65: cluster.raft_addr: needs a `secret` beside it, by which members know each other",
+      "n:1:82: cluster.kek_file: needs a `secret` beside it, since it is the second of two keys",
+    ],
+  ],
+  "addresses that nobody could dial": [
+    'cluster:\n  node_id: a\n  data_dir: /d\n  bootstrap: true\n  secret: "${secret:KEY}"\n  raft_addr: 0.0.0.0:1\n  forward_addr: a:0\n  forward_advertise: "[::]:2"\n',
+    [
+      "n:6:14: cluster.raft_addr: names no host that others could dial; set `advertise` to the address they shall use",
+      "n:8:22: cluster.forward_advertise: names no host that others could dial",
+    ],
+  ],
+  "a silence that every restart exceeds": [
+    "cluster: {node_id: a, data_dir: /d, bootstrap: true, dead_after: 9.9s}\n",
+    [
+      "n:1:66: cluster.dead_after: must be at least `10s`: after less, a restart or a slow election gets a member that is well removed",
     ],
   ],
   "a short cluster secret, which is not shown": [
@@ -111,8 +147,9 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
       "n:3:1: audit: not supported by this version: audit",
       "n:4:1: extproc: not supported by this version: extproc",
       "n:4:30: extproc.inspect_responses: needs `inspect_listen` beside it",
-      "n:5:1: admin: not supported by this version: admin",
+      "n:6:3: admin.listen: not supported by this version: admin.listen",
       "n:6:3: admin: needs a `policy_file`, since an issuer is set",
+      "n:7:3: admin.issuers: not supported by this version: admin.issuers",
       "n:7:22: admin.issuers[0].issuer: names no entry of the top-level `issuers`",
       "n:7:45: admin.issuers[0].roles: callers can usually set `email` themselves; `trust_claim: true` says that here they cannot",
       "n:8:1: issuers: not supported by this version: issuers",
@@ -123,7 +160,7 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   "an open admin listener": [
     `${START}admin: {listen: '0.0.0.0:1'}\n`,
     [
-      "n:2:1: admin: not supported by this version: admin",
+      "n:2:9: admin.listen: not supported by this version: admin.listen",
       "n:2:17: admin.listen: without an issuer the admin API must listen on a loopback address",
     ],
   ],
@@ -161,10 +198,38 @@ for (const [what, [text, expected]] of Object.entries(BAD)) {
   });
 }
 
+test("a member of three, a joiner with a fallback and a socket for operators are read; times have their defaults", () => {
+  const secret = 'secret: "${secret:KEY}"';
+  const peers = ["a", "b", "c"].map((id) => `{id: ${id}, raft_addr: '${id}:1', forward_addr: '${id}:2'}`);
+  const member = read(
+    `cluster: {node_id: b, data_dir: /d, ${secret}, kek_file: k, dead_after: 10m, raft_addr: ':1', peers: [${peers}]}\nadmin: {local_socket: gateway.sock}\n`,
+  );
+  assert.deepEqual(
+    lines(member).filter((line) => !line.includes("warning: has fewer than 32")),
+    [],
+  );
+  assert.equal(member.document?.cluster.peers?.length, 3);
+  assert.equal(member.document?.admin?.local_socket, "gateway.sock");
+  const joiner = read(
+    `cluster: {node_id: d, data_dir: /d, ${secret}, bootstrap: true, join: ['a:2'], raft_addr: ':1', advertise: 'd:1', forward_addr: 'd:2', dead_after: ''}\n`,
+  );
+  assert.equal(joiner.document?.cluster.bootstrap_wait, "5s");
+  assert.equal(joiner.document?.cluster.rejoin_after, "30s");
+});
+
+test("a secret of 16 characters is warned of, one of 32 is not", () => {
+  const cluster = (secret: string) => read(`cluster: {node_id: a, data_dir: /d, bootstrap: true, secret: ${secret}}\n`);
+  assert.deepEqual(lines(cluster("a".repeat(31))), [
+    "n:1:62: cluster.secret: warning: has fewer than 32 characters; all trust between members is derived from it, so make it random and long",
+  ]);
+  assert.notEqual(cluster("a".repeat(16)).document, undefined);
+  assert.deepEqual(lines(cluster("a".repeat(32))), []);
+});
+
 test("loopback addresses need no issuer", () => {
   for (const address of ["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "localhost:1", ""]) {
     assert.deepEqual(lines(read(`${START}admin: {listen: '${address}'}\n`)), [
-      "n:2:1: admin: not supported by this version: admin",
+      "n:2:9: admin.listen: not supported by this version: admin.listen",
     ]);
   }
 });

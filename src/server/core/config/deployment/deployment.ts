@@ -17,10 +17,15 @@ import { reconcile } from "./reconcile.ts";
 import { accessRules } from "./rules.ts";
 import { fidelityPolicy, filled } from "./terms.ts";
 
+const version = integer("Edition of the document, raised with every edit; a node applies only what is newer.", {
+  minimum: 1,
+});
+
+/** The edition alone, which each document has for itself. */
+export const editionSchema = object("Edition of a document.", { version });
+
 export const deploymentSchema = object("What the deployment is; every node agrees on it.", {
-  version: integer("Edition of the document, raised with every edit; a node applies only what is newer.", {
-    minimum: 1,
-  }),
+  version,
   auth: notYet(auth),
   max_body_bytes: withDefault(
     integer("Longest request body in bytes; 0 takes the proxy's default of 32 MiB.", { minimum: 0 }),

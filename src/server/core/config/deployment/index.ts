@@ -1,6 +1,7 @@
 export { deploymentChecks, operationChecks } from "./checks/index.ts";
 export type { Credential } from "./credentials.ts";
-export { type Deployment, deploymentSchema } from "./deployment.ts";
+export { type Deployment, deploymentSchema, editionSchema } from "./deployment.ts";
+export { NAMED_LISTS, type NamedList } from "./named-lists.ts";
 export { type CatalogOverlay, type ChannelOperation, overlaySchema, type ProviderOperation } from "./overlays.ts";
 export { type Failover, type ProviderConfig, providerName, type Retry } from "./providers.ts";
 export type { Trigger } from "./terms.ts";

@@ -3,29 +3,13 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { ClassicLevel } from "classic-level";
-import { openDataDir, StorageError, type StorageErrorCode } from "../../../src/server/cluster/index.ts";
-
-function makeDir(t: TestContext): string {
-  const dir = mkdtempSync(join(tmpdir(), "gateway-data-"));
-  t.after(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
-}
+import { openDataDir } from "../../../../src/server/cluster/storage/index.ts";
+import { makeDir, refusal } from "./fixtures.ts";
 
 async function initialise(dir: string, nodeId = "a"): Promise<void> {
   await (await openDataDir({ dir, nodeId })).close();
@@ -39,22 +23,13 @@ async function tamper(dir: string, change: (database: ClassicLevel) => Promise<v
   await database.close();
 }
 
-function refusal(code: StorageErrorCode, message: RegExp): (error: unknown) => boolean {
-  return (error) => {
-    assert.ok(error instanceof StorageError, String(error));
-    assert.equal(error.code, code);
-    assert.match(error.message, message);
-    return true;
-  };
-}
-
 interface Holder {
   readonly child: ChildProcess;
   readonly said: { readonly kind: string; readonly code?: string; readonly message?: string };
 }
 
 async function holdInSecondProcess(t: TestContext, dir: string): Promise<Holder> {
-  const child = fork(fileURLToPath(new URL("hold-data-dir.ts", import.meta.url)), [dir, "a"], {
+  const child = fork(fileURLToPath(new URL("hold-storage.ts", import.meta.url)), [dir, "a"], {
     execArgv: ["--import", "tsx"],
   });
   t.after(() => child.kill("SIGKILL"));
@@ -70,7 +45,7 @@ test("a directory is created with its parents, for the owner alone, and can be o
   await first.close();
   await first.close();
   for (const each of [dir, join(dir, ".."), join(dir, "..", "..")]) assert.equal(statSync(each).mode & 0o777, 0o700);
-  assert.deepEqual(readdirSync(dir), ["raft"]);
+  assert.deepEqual(readdirSync(dir), ["raft", "raft-guard", "state-1"]);
   await initialise(dir);
 });
 
@@ -78,7 +53,7 @@ test("the format version and the node's id stand where the cluster's layout says
   const dir = makeDir(t);
   await initialise(dir, "node-1");
   await tamper(dir, async (database) => {
-    assert.deepEqual(await database.getMany(["m/format", "m/node"]), ["1", "node-1"]);
+    assert.deepEqual(await database.getMany(["m/format", "m/node"]), ["2", "node-1"]);
   });
 });
 
@@ -136,7 +111,7 @@ test("of several that create the same directory at once, one gets it and the oth
   for (const each of refused) refusal("locked", /in use/)(each);
   assert.equal(opened.length, 1);
   await initialise(dir);
-  assert.deepEqual(readdirSync(dir), ["raft"]);
+  assert.deepEqual(readdirSync(dir), ["raft", "raft-guard", "state-1"]);
 });
 
 test("a directory written by a newer version is refused with both versions", async (t) => {
@@ -145,7 +120,7 @@ test("a directory written by a newer version is refused with both versions", asy
   await tamper(dir, (database) => database.put("m/format", "7"));
   await assert.rejects(
     openDataDir({ dir, nodeId: "a" }),
-    refusal("newer_format", /written by a newer version \(format 7, this one reads 1\): upgrade/),
+    refusal("newer_format", /written by a newer version \(format 7, this one reads 2\): upgrade/),
   );
 });
 
@@ -153,8 +128,8 @@ test("a directory of another node is refused with both names, and a newer format
   const dir = makeDir(t);
   await initialise(dir, "a");
   await assert.rejects(openDataDir({ dir, nodeId: "b" }), refusal("wrong_node", /belongs to node "a", this is "b"/));
-  await tamper(dir, (database) => database.put("m/format", "2"));
-  await assert.rejects(openDataDir({ dir, nodeId: "b" }), refusal("newer_format", /format 2/));
+  await tamper(dir, (database) => database.put("m/format", "3"));
+  await assert.rejects(openDataDir({ dir, nodeId: "b" }), refusal("newer_format", /format 3/));
 });
 
 test("a refused directory is not left locked", async (t) => {
@@ -193,7 +168,10 @@ test("a database whose CURRENT file is lost is damaged, and is not created anew 
   await initialise(dir);
   rmSync(join(dir, "raft", "CURRENT"));
   for (let attempt = 0; attempt < 2; attempt++) {
-    await assert.rejects(openDataDir({ dir, nodeId: "a" }), refusal("damaged", /restore it from a backup/));
+    await assert.rejects(
+      openDataDir({ dir, nodeId: "a" }),
+      refusal("damaged", /Do not use it again: move it away and start this node with an empty one that joins/),
+    );
   }
   assert.equal(existsSync(join(dir, "raft", "CURRENT")), false);
 });
@@ -203,14 +181,20 @@ test("a database whose directory was emptied is damaged", async (t) => {
   await initialise(dir);
   rmSync(join(dir, "raft"), { recursive: true });
   mkdirSync(join(dir, "raft"));
-  await assert.rejects(openDataDir({ dir, nodeId: "a" }), refusal("damaged", /restore it from a backup/));
+  await assert.rejects(
+    openDataDir({ dir, nodeId: "a" }),
+    refusal("damaged", /Do not use it again: move it away and start this node with an empty one that joins/),
+  );
 });
 
 test("a corrupted manifest is damage", async (t) => {
   const dir = makeDir(t);
   await initialise(dir);
   writeFileSync(join(dir, "raft", "CURRENT"), "");
-  await assert.rejects(openDataDir({ dir, nodeId: "a" }), refusal("damaged", /restore it from a backup/));
+  await assert.rejects(
+    openDataDir({ dir, nodeId: "a" }),
+    refusal("damaged", /Do not use it again: move it away and start this node with an empty one that joins/),
+  );
 });
 
 test("records that LevelDB drops in silence are damage", async (t) => {
@@ -231,7 +215,7 @@ test("what a process left that ended while creating does not stand in the way, a
   mkdirSync(join(dir, "raft.new-aBc123"));
   writeFileSync(join(dir, "raft.new-aBc123", "CURRENT"), "MANIFEST-000009\n");
   await initialise(dir);
-  assert.deepEqual(readdirSync(dir), ["raft"]);
+  assert.deepEqual(readdirSync(dir), ["raft", "raft-guard", "state-1"]);
 });
 
 test("an aborted signal opens nothing", async (t) => {

@@ -1,6 +1,6 @@
 /** Run by data-dir.test.ts as a second process: opens a data directory, says how that went, and holds it. */
 
-import { openDataDir, StorageError } from "../../../src/server/cluster/index.ts";
+import { openDataDir, StorageError } from "../../../../src/server/cluster/storage/index.ts";
 
 const [dir = "", nodeId = ""] = process.argv.slice(2);
 try {

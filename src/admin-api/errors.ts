@@ -1,0 +1,24 @@
+/** What a call of the admin API rejects with. */
+
+export interface AdminErrorOptions extends ErrorOptions {
+  /** As the API answered them; their form follows from the code. */
+  readonly details?: unknown;
+}
+
+/**
+ * `status` and `code` are those of the answer. Where there was none, `status` is 0 and `code` is `unreachable` (no
+ * connection, or one that broke), `timeout`, `aborted` or `unintelligible` (not an answer of the admin API).
+ */
+export class AdminError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly details: unknown;
+
+  constructor(status: number, code: string, message: string, options: AdminErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "AdminError";
+    this.status = status;
+    this.code = code;
+    this.details = options.details;
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * What one operation of the admin API is described by. Routes, validation, policy actions, the OpenAPI document and the
+ * typed client all read the same descriptions. Source: design decisions, section 3.
+ */
+
+import type { TableName } from "./columns.ts";
+import { flag, integer, type ObjectSchema, object, optional, type Schema, type TypeOf, text } from "./schema.ts";
+
+/** Codes an operation may answer beside those any of them may: `COMMON_CODES`. */
+export type AdminCode =
+  | "not_found"
+  | "conflict"
+  | "stale"
+  | "refused"
+  | "no_leader"
+  | "busy"
+  | "disk_low"
+  | "entry_too_large"
+  | "body_too_large";
+
+/** Codes that any operation may answer. */
+export const COMMON_CODES = ["invalid", "unauthenticated", "forbidden", "internal"] as const;
+
+/** Of an operation that goes through the log. */
+export const WRITE_CODES = ["conflict", "no_leader", "busy", "disk_low", "entry_too_large"] as const;
+
+/** `dangerous`: restore, prune and member removal, which can lose state or quorum. */
+export type ActionGroup = "read" | "write" | "dangerous";
+
+export type ResourceKind =
+  | "Table"
+  | "Key"
+  | "Suspension"
+  | "Secret"
+  | "Source"
+  | "Member"
+  | "Cluster"
+  | "Config"
+  | "Node";
+
+export type BodyShape =
+  | { readonly kind: "none" }
+  | { readonly kind: "json"; readonly schema: Schema<unknown> }
+  /** A configuration document, YAML or JSON, kept as written. */
+  | { readonly kind: "document" }
+  /** Taken as it comes, never held whole. */
+  | { readonly kind: "stream"; readonly contentType: string };
+
+export type AnswerShape =
+  | { readonly kind: "json"; readonly status: 200 | 201; readonly schema: Schema<unknown> }
+  /** Rows of a table, with its index. */
+  | { readonly kind: "list"; readonly table: TableName }
+  /** 204 without a body. */
+  | { readonly kind: "empty" }
+  | { readonly kind: "stream"; readonly contentType: string };
+
+export interface Operation {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Below `/admin/v1`; `{name}` stands for one segment, or a part of one, and is described in `params`. */
+  readonly path: string;
+  readonly group: ActionGroup;
+  /** What the policy decides about: `Kind::"<name>"`; `param` or `name` gives the name. */
+  readonly resource:
+    | { readonly kind: ResourceKind; readonly param: string | readonly [kind: string, name: string] }
+    | { readonly kind: ResourceKind; readonly name: string };
+  /** One sentence. */
+  readonly help: string;
+  readonly params: ObjectSchema;
+  readonly query: ObjectSchema;
+  readonly body: BodyShape;
+  readonly answer: AnswerShape;
+  /** Takes `If-Match` with a revision. */
+  readonly takesIfMatch?: boolean;
+  readonly codes: readonly AdminCode[];
+}
+
+export const NOTHING = object("None.", {});
+
+export const NO_BODY = { kind: "none" } as const;
+export const EMPTY = { kind: "empty" } as const;
+
+export const jsonBody = <S extends Schema<unknown>>(schema: S) => ({ kind: "json", schema }) as const;
+export const answers = <S extends Schema<unknown>>(schema: S) => ({ kind: "json", status: 200, schema }) as const;
+export const creates = <S extends Schema<unknown>>(schema: S) => ({ kind: "json", status: 201, schema }) as const;
+
+export const LIST_QUERY = object("How a list is read.", {
+  index: optional(
+    integer("Answer once the list has changed past this index, as an earlier answer gave it.", {
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+    }),
+  ),
+  wait: optional(
+    text("With `index`: answer after this long at the latest, with what there is; 30s when left out.", {
+      format: "duration",
+      "x-max-duration": "5m",
+    }),
+  ),
+  consistent: optional(flag("Read what was acknowledged anywhere before the call; needs a leader.")),
+});
+
+export const lists = <const T extends TableName>(table: T, help: string) =>
+  ({
+    method: "GET",
+    path: `/${table}`,
+    group: "read",
+    resource: { kind: "Table", name: table },
+    help,
+    params: NOTHING,
+    query: LIST_QUERY,
+    body: NO_BODY,
+    answer: { kind: "list", table },
+    codes: ["no_leader"],
+  }) as const satisfies Operation;
+
+export type ParamsOf<O extends Operation> = TypeOf<O["params"]>;
+export type QueryOf<O extends Operation> = TypeOf<O["query"]>;

@@ -1,0 +1,61 @@
+/**
+ * The operations of the admin API, in one table. The name of an operation is its action in the policy. Source: design
+ * decisions, section 3; specification document 1 (Admin API).
+ */
+
+import type { RowOf, TableName } from "./columns.ts";
+import type { Operation, ParamsOf, QueryOf } from "./operation.ts";
+import { clusterOperations } from "./operations/cluster.ts";
+import { keyOperations } from "./operations/keys.ts";
+import { nodeOperations } from "./operations/node.ts";
+import { secretOperations } from "./operations/secrets.ts";
+import { sourceOperations } from "./operations/sources.ts";
+import { suspensionOperations } from "./operations/suspensions.ts";
+import type { Schema } from "./schema.ts";
+
+/** What every path of the table stands below. */
+export const BASE_PATH = "/admin/v1";
+
+/** Served at the root of each admin door, open to whoever reaches it. */
+export const PROBE_PATHS = { alive: "/healthz", ready: "/readyz" } as const;
+
+export const OPERATIONS = {
+  ...keyOperations,
+  ...suspensionOperations,
+  ...secretOperations,
+  ...sourceOperations,
+  ...clusterOperations,
+  ...nodeOperations,
+} as const satisfies Record<string, Operation>;
+
+export type OperationId = keyof typeof OPERATIONS;
+type OperationOf<Id extends OperationId> = (typeof OPERATIONS)[Id];
+
+/** A list as it is answered. */
+export interface Listing<Row> {
+  readonly items: readonly Row[];
+  /** To be handed back as `index` of the next read. */
+  readonly index: number;
+}
+
+export type OperationParams<Id extends OperationId> = ParamsOf<OperationOf<Id>>;
+export type OperationQuery<Id extends OperationId> = QueryOf<OperationOf<Id>>;
+
+/** Undefined for an operation without a body; text of a document; bytes as they come. */
+export type OperationBody<Id extends OperationId> = BodyOf<OperationOf<Id>["body"]>;
+type BodyOf<B> = B extends { readonly kind: "json"; readonly schema: Schema<infer T> }
+  ? T
+  : B extends { readonly kind: "document" }
+    ? string
+    : B extends { readonly kind: "stream" }
+      ? AsyncIterable<Uint8Array>
+      : undefined;
+
+export type OperationAnswer<Id extends OperationId> = Id extends `list_${infer T extends TableName}`
+  ? Listing<RowOf<T>>
+  : AnswerOf<OperationOf<Id>["answer"]>;
+type AnswerOf<A> = A extends { readonly kind: "json"; readonly schema: Schema<infer T> }
+  ? T
+  : A extends { readonly kind: "stream" }
+    ? AsyncIterable<Uint8Array>
+    : undefined;

@@ -1,0 +1,86 @@
+/** Members of the cluster, its leader, and the archive of its state. */
+
+import { answers, EMPTY, jsonBody, lists, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
+import { flag, integer, list, object, optional, text } from "../schema.ts";
+
+const nodeId = text("Node id.", { pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$" });
+
+/** Of an archive as it leaves and arrives. */
+export const ARCHIVE_TYPE = "application/gzip";
+
+export const clusterOperations = {
+  list_cluster_members: lists("cluster_members", "Lists the members as the node asked sees them."),
+  delete_cluster_member: {
+    method: "DELETE",
+    path: "/cluster_members/{id}",
+    group: "dangerous",
+    resource: { kind: "Member", param: "id" },
+    help: "Removes a member, which does not come back until its process restarts.",
+    params: object("Which member.", { id: nodeId }),
+    query: NOTHING,
+    body: NO_BODY,
+    answer: EMPTY,
+    codes: ["not_found", ...WRITE_CODES],
+  },
+  prune_cluster: {
+    method: "POST",
+    path: "/cluster/prune",
+    group: "dangerous",
+    resource: { kind: "Cluster", name: "cluster" },
+    help: "Makes the members exactly those listed; the others are removed.",
+    params: NOTHING,
+    query: NOTHING,
+    body: jsonBody(
+      object("Who remains.", {
+        keep: list("Node ids.", nodeId, { minItems: 1, maxItems: 64, uniqueItems: true }),
+      }),
+    ),
+    answer: answers(object("Who remains.", { members: list("Node ids.", text("Node id.")) })),
+    codes: WRITE_CODES,
+  },
+  transfer_leader: {
+    method: "POST",
+    path: "/cluster/leader",
+    group: "write",
+    resource: { kind: "Cluster", name: "cluster" },
+    help: "Hands leadership over, to the most advanced voter unless one is named.",
+    params: NOTHING,
+    query: NOTHING,
+    body: jsonBody(object("To whom.", { to: optional(nodeId) })),
+    answer: answers(object("Who leads.", { leader: text("Node id.") })),
+    codes: WRITE_CODES,
+  },
+  /** In `write`: it makes the leader take a snapshot, and what it answers holds every key and sealed secret. */
+  save_snapshot: {
+    method: "GET",
+    path: "/snapshot",
+    group: "write",
+    resource: { kind: "Cluster", name: "snapshot" },
+    help: "Answers an archive of the whole state, its secrets sealed.",
+    params: NOTHING,
+    query: object("From whom.", {
+      stale: optional(flag("Also from a node that does not lead, which may lack the newest writes.")),
+    }),
+    body: NO_BODY,
+    answer: { kind: "stream", contentType: ARCHIVE_TYPE },
+    codes: ["no_leader", "busy"],
+  },
+  restore_snapshot: {
+    method: "POST",
+    path: "/snapshot",
+    group: "dangerous",
+    resource: { kind: "Cluster", name: "snapshot" },
+    help: "Replaces the whole state by that of an archive, on every node.",
+    params: NOTHING,
+    query: NOTHING,
+    body: { kind: "stream", contentType: ARCHIVE_TYPE },
+    answer: answers(
+      object("What was restored.", {
+        index: integer("Log index the archive was taken at."),
+        term: integer("Its term."),
+        size: integer("Bytes of state."),
+      }),
+    ),
+    codes: ["refused", ...WRITE_CODES],
+  },
+} as const satisfies Record<string, Operation>;

@@ -1,0 +1,67 @@
+/** The node that is asked, and who asks it. */
+
+import { answers, NO_BODY, NOTHING, type Operation } from "../operation.ts";
+import { choice, flag, integer, list, nullable, object, type TypeOf, text, time } from "../schema.ts";
+
+const resource = { kind: "Node", name: "node" } as const;
+
+export const nodeStatus = object("The node that is asked.", {
+  node: text("Its id."),
+  version: text("Version of its build."),
+  started_at: time("When its process started."),
+  uptime_seconds: integer("Since then."),
+  role: choice("Its part in the cluster.", ["leader", "follower", "candidate", "learner", "removed"]),
+  leader: nullable(text("Id of the leader it knows.")),
+  term: integer("Term of the cluster."),
+  commit_index: integer("Last log index known to be committed."),
+  applied_index: integer("Log index up to which reads here reflect the state."),
+  cluster_id: nullable(text("Id of the cluster.")),
+  ready: flag("Whether it can serve."),
+  reasons: list("Why it cannot.", text("Reason.")),
+  listeners: list(
+    "Where it listens.",
+    object("A listener.", { name: text("What it is for."), address: text("Address or path, as bound.") }),
+  ),
+  configuration: object("How its configuration stands.", {
+    state: choice("`refused`: it cannot compile an accepted source and serves what it served before.", [
+      "running",
+      "refused",
+    ]),
+    message: nullable(text("Why it cannot.")),
+  }),
+});
+
+export const nodeOperations = {
+  get_status: {
+    method: "GET",
+    path: "/status",
+    group: "read",
+    resource,
+    help: "Shows the node, its leader, version, listeners and applied index.",
+    params: NOTHING,
+    query: NOTHING,
+    body: NO_BODY,
+    answer: answers(nodeStatus),
+    codes: [],
+  },
+  get_whoami: {
+    method: "GET",
+    path: "/whoami",
+    group: "read",
+    resource,
+    help: "Shows who the caller is to this door.",
+    params: NOTHING,
+    query: NOTHING,
+    body: NO_BODY,
+    answer: answers(
+      object("The caller.", {
+        issuer: text("`local`, or the issuer of the token."),
+        subject: text("Who, to that issuer."),
+        roles: list("Its roles.", text("Role.")),
+      }),
+    ),
+    codes: [],
+  },
+} as const satisfies Record<string, Operation>;
+
+export type NodeStatus = TypeOf<typeof nodeStatus>;

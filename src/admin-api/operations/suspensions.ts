@@ -1,0 +1,49 @@
+/** Suspensions: what an operator switches off at once, without a change of the configuration. */
+
+import { SUSPENSION_KINDS, TABLES } from "../columns.ts";
+import { answers, EMPTY, jsonBody, lists, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
+import { choice, object, optional, text } from "../schema.ts";
+
+const SUBJECT = object("What is suspended.", {
+  kind: choice("Its kind.", SUSPENSION_KINDS),
+  name: text("Its name; printable ASCII.", { pattern: "^[!-~]{1,256}$" }),
+});
+const resource = { kind: "Suspension", param: ["kind", "name"] } as const;
+
+export const suspensionOperations = {
+  list_suspensions: lists("suspensions", "Lists what is suspended."),
+  put_suspension: {
+    method: "PUT",
+    path: "/suspensions/{kind}:{name}",
+    group: "write",
+    resource,
+    help: "Suspends something, or replaces its suspension.",
+    params: SUBJECT,
+    query: NOTHING,
+    body: jsonBody(
+      object("Why and how long.", {
+        reason: text("Shown to callers.", { pattern: "^[^\\u0000-\\u001f\\u007f]{1,500}$" }),
+        duration: optional(
+          text("Go-style duration from now; empty: until lifted.", {
+            format: "duration-or-empty",
+            "x-max-duration": "876000h",
+          }),
+        ),
+      }),
+    ),
+    answer: answers(TABLES.suspensions),
+    codes: WRITE_CODES,
+  },
+  delete_suspension: {
+    method: "DELETE",
+    path: "/suspensions/{kind}:{name}",
+    group: "write",
+    resource,
+    help: "Lifts a suspension.",
+    params: SUBJECT,
+    query: NOTHING,
+    body: NO_BODY,
+    answer: EMPTY,
+    codes: ["not_found", ...WRITE_CODES],
+  },
+} as const satisfies Record<string, Operation>;

@@ -1,0 +1,81 @@
+/**
+ * Bodies of requests: bounded each, bounded together, and text that is really UTF-8.
+ *
+ * A body over its bound is refused as soon as that is known, by its declared length or while it comes; what is left of
+ * it is not read.
+ */
+
+import type { IncomingMessage } from "node:http";
+import type { Operation } from "../../admin-api/index.ts";
+import { refusal } from "./refusal.ts";
+
+/** Of JSON bodies. A log entry holds no more, so a larger one could not be written. */
+export const MAX_JSON_BYTES = 1 << 20;
+/** Of configuration documents. */
+export const MAX_DOCUMENT_BYTES = 8 << 20;
+/** Of all bodies held at once: eight documents, and small bodies beside them. */
+export const MAX_HELD_BYTES = 72 << 20;
+
+export interface BodyReader {
+  /** The bytes; empty for an operation without a body. The caller calls `release` once it no longer holds them. */
+  read(request: IncomingMessage, operation: Operation, signal: AbortSignal): Promise<HeldBody>;
+}
+
+export interface HeldBody {
+  readonly bytes: Buffer;
+  release(): void;
+}
+
+export function createBodyReader(maxHeldBytes: number = MAX_HELD_BYTES): BodyReader {
+  let held = 0;
+  return {
+    async read(request, operation, signal) {
+      const limit = operation.body.kind === "document" ? MAX_DOCUMENT_BYTES : MAX_JSON_BYTES;
+      const declared = Number(request.headers["content-length"] ?? 0);
+      if (declared > limit) throw tooLarge(limit);
+      let own = 0;
+      const release = (): void => {
+        held -= own;
+        own = 0;
+      };
+      const chunks: Buffer[] = [];
+      try {
+        for await (const chunk of request as AsyncIterable<Buffer>) {
+          signal.throwIfAborted();
+          own += chunk.length;
+          held += chunk.length;
+          if (own > limit) throw tooLarge(limit);
+          if (held > maxHeldBytes) throw refusal("busy", "Too many large requests are under way; try again.");
+          chunks.push(chunk);
+        }
+      } catch (error) {
+        release();
+        throw error;
+      }
+      return { bytes: Buffer.concat(chunks), release };
+    },
+  };
+}
+
+function tooLarge(limit: number): Error {
+  return refusal("body_too_large", `The body is over ${limit} bytes.`, { limit });
+}
+
+/** Throws `invalid`, without the parser's text: it would repeat part of the body. */
+export function parseJson(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) return {};
+  const text = decodeText(bytes);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw refusal("invalid", "The body is not JSON.");
+  }
+}
+
+export function decodeText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw refusal("invalid", "The body is not UTF-8.");
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * What a caller sent, checked by the schemas of the operations table. Every fault is named by its field, an unknown field
+ * with the known one that was probably meant; a value is never repeated. A field that is not known is refused, so that
+ * nothing is accepted and silently not done.
+ */
+
+import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import type { JsonSchema, ObjectSchema, Schema, TypeOf } from "../../admin-api/index.ts";
+import { nearest, parseDuration } from "../../base/index.ts";
+import { refusal } from "./refusal.ts";
+
+export interface Fault {
+  /** As `metadata.team`, `keep[2]`; empty for the whole. */
+  readonly field: string;
+  readonly message: string;
+}
+
+/** A caller needs the first few; a body of 1 MiB can hold tens of thousands. */
+const MAX_FAULTS = 20;
+/** Of a field's name that the caller made up. */
+const MAX_SHOWN = 64;
+
+const compiled = new WeakMap<JsonSchema, ValidateFunction>();
+const ajv = validator();
+
+/** `where`: `body`, `query` or `path`. Throws `invalid` with every fault in its details. */
+export function check<S extends Schema<unknown>>(
+  schema: S,
+  value: unknown,
+  where: "body" | "query" | "path",
+): TypeOf<S> {
+  const faults = faultsOf(schema, value);
+  if (faults.length === 0) return value as TypeOf<S>;
+  const [first, ...more] = faults;
+  const rest = more.length === 0 ? "" : ` (and ${more.length} more)`;
+  const at = first?.field ? `${NAMES[where]} ${shown(first.field)}` : `The ${where}`;
+  throw refusal("invalid", `${at} ${first?.message ?? ""}${rest}.`, { in: where, faults });
+}
+
+const NAMES = { body: "The field", query: "The query parameter", path: "The path parameter" } as const;
+
+/** Empty when the value is as described. */
+export function faultsOf(schema: Schema<unknown>, value: unknown): readonly Fault[] {
+  let validate = compiled.get(schema.json);
+  if (validate === undefined) {
+    validate = ajv.compile(schema.json);
+    compiled.set(schema.json, validate);
+  }
+  if (validate(value)) return [];
+  // A name that may not be is told once, as a name; an unknown field first, since what is missing may be what it was meant for.
+  const errors = (validate.errors ?? []).filter(
+    (it) => it.keyword === "propertyNames" || it.propertyName === undefined,
+  );
+  const isUnknown = (it: ErrorObject): boolean => it.keyword === "additionalProperties";
+  const faults = [...errors.filter(isUnknown), ...errors.filter((it) => !isUnknown(it))].slice(0, MAX_FAULTS);
+  return faults.map(fault);
+}
+
+/** Texts of a query or a path as the values their schema speaks of; a text that is none stays, and is then refused. */
+export function fromTexts(schema: ObjectSchema, texts: Readonly<Record<string, string>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => {
+      const kind = Object.hasOwn(schema.keys, name) ? schema.keys[name]?.json["type"] : undefined;
+      if (kind === "integer" && /^\d{1,16}$/.test(text)) return [name, Number(text)];
+      if (kind === "boolean" && (text === "true" || text === "false")) return [name, text === "true"];
+      return [name, text];
+    }),
+  );
+}
+
+/** Throws `invalid` on a parameter that is given twice: which of the two holds must not be a matter of taste. */
+export function queryTexts(query: string): Readonly<Record<string, string>> {
+  const texts = new Map<string, string>();
+  for (const [name, text] of new URLSearchParams(query)) {
+    if (texts.has(name)) {
+      const message = "is given more than once";
+      throw refusal("invalid", `The query parameter ${shown(name)} ${message}.`, {
+        in: "query",
+        faults: [{ field: shown(name, ""), message }],
+      });
+    }
+    texts.set(name, text);
+  }
+  return Object.fromEntries(texts);
+}
+
+function fault({ keyword, params, instancePath, parentSchema }: ErrorObject): Fault {
+  const at = fieldOf(instancePath);
+  const of = (name: unknown): string => shown(at === "" ? String(name) : `${at}.${name}`, "");
+  switch (keyword) {
+    case "additionalProperties": {
+      const name = String(params["additionalProperty"]);
+      const near = nearest(name, Object.keys(parentSchema?.["properties"] ?? {}));
+      return {
+        field: of(name),
+        message: near === undefined ? "is not known" : `is not known; did you mean \`${near}\`?`,
+      };
+    }
+    case "required":
+      return { field: of(params["missingProperty"]), message: "is missing" };
+    case "propertyNames":
+      return { field: of(params["propertyName"]), message: "has a name that is not allowed here" };
+    default:
+      return { field: shown(at, ""), message: expectation(keyword, params) };
+  }
+}
+
+function expectation(keyword: string, params: ErrorObject["params"]): string {
+  switch (keyword) {
+    case "type":
+      return `must be ${[params["type"]].flat().join(" or ")}`;
+    case "enum":
+      return `must be one of ${(params["allowedValues"] as readonly unknown[]).map((it) => JSON.stringify(it)).join(", ")}`;
+    case "minLength":
+      return `must have at least ${params["limit"]} characters`;
+    case "maxLength":
+      return `must have at most ${params["limit"]} characters`;
+    case "minItems":
+      return `must have at least ${params["limit"]} items`;
+    case "maxItems":
+      return `must have at most ${params["limit"]} items`;
+    case "maxProperties":
+      return `must have at most ${params["limit"]} fields`;
+    case "uniqueItems":
+      return "must not name one twice";
+    case "minimum":
+      return `must be at least ${params["limit"]}`;
+    case "maximum":
+      return `must be at most ${params["limit"]}`;
+    case "pattern":
+      return `must match ${params["pattern"]}`;
+    case "format":
+      return `must be a ${params["format"] === "positive-duration" ? "positive " : ""}duration such as 250ms, 30s or 1h30m`;
+    case "x-max-duration":
+      return "is too long a duration";
+    default:
+      return "is not allowed here";
+  }
+}
+
+function fieldOf(pointer: string): string {
+  let field = "";
+  for (const part of pointer.split("/").slice(1)) {
+    const step = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    field += /^\d+$/.test(step) && field !== "" ? `[${step}]` : field === "" ? step : `.${step}`;
+  }
+  return field;
+}
+
+function shown(name: string, quote: "`" | "" = "`"): string {
+  const text = name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN)}…` : name;
+  return quote + text.replace(/[\p{Cc}\p{Cf}]/gu, "?") + quote;
+}
+
+function validator(): Ajv2020 {
+  const isDuration = (text: string): boolean => (parseDuration(text) ?? -1) >= 0;
+  const made = new Ajv2020({
+    strict: true,
+    allErrors: true,
+    allowUnionTypes: true,
+    verbose: true,
+    formats: {
+      duration: isDuration,
+      "positive-duration": (text: string) => (parseDuration(text) ?? 0) >= 1,
+      "duration-or-empty": (text: string) => text === "" || isDuration(text),
+      "date-time": (text: string) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text),
+    },
+  });
+  made.addKeyword({
+    keyword: "x-max-duration",
+    type: "string",
+    schemaType: "string",
+    validate: (limit: string, text: string) => (parseDuration(text) ?? 0) <= (parseDuration(limit) ?? 0),
+  });
+  return made;
+}

@@ -1,0 +1,54 @@
+/** What a handler is given and gives: the request, checked, and the answer's value. One handler an operation. */
+
+import type {
+  OperationAnswer,
+  OperationBody,
+  OperationId,
+  OperationParams,
+  OperationQuery,
+  RowOf,
+  TableName,
+} from "../../admin-api/index.ts";
+import type { WriteOptions } from "../cluster/index.ts";
+import type { ListSource } from "./lists.ts";
+import type { Ports } from "./ports.ts";
+import type { Principal } from "./principal.ts";
+
+export interface Call<Id extends OperationId> {
+  readonly principal: Principal;
+  readonly params: OperationParams<Id>;
+  readonly query: OperationQuery<Id>;
+  readonly body: OperationBody<Id>;
+  /** Revision of `If-Match`, of an operation that takes it. */
+  readonly ifMatch: number | undefined;
+  /** For a write of this request: who, how long, and its idempotency key. */
+  readonly write: WriteOptions;
+  /** Aborts when the caller goes. */
+  readonly signal: AbortSignal;
+}
+
+export interface Reply<Id extends OperationId> {
+  readonly value: OperationAnswer<Id>;
+  /** Revision, for the ETag. */
+  readonly revision?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export type Handler<Id extends OperationId> = (call: Call<Id>, ports: Ports) => Reply<Id> | Promise<Reply<Id>>;
+
+/** Lists are read by one function for all, so they have sources in place of handlers. */
+export type ListId = `list_${TableName}`;
+export type Handlers = { readonly [Id in Exclude<OperationId, ListId>]: Handler<Id> };
+export type ListSources = { readonly [T in TableName]: (ports: Ports) => ListSource<RowOf<T>> };
+
+export const DONE = { value: undefined } as const;
+
+/** RFC 3339 in UTC. `ms`: since 1970. */
+export function rfc3339(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** Rows of a table of the state as they stand now, made one by one as they are taken. */
+export function* mapped<T, Row>(rows: Iterable<T>, map: (row: T) => Row): Generator<Row> {
+  for (const row of rows) yield map(row);
+}

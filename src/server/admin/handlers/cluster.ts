@@ -1,0 +1,81 @@
+/** Members, leadership, and the archive of the state. */
+
+import { ARCHIVE_TYPE, type ClusterMemberRecord } from "../../../admin-api/index.ts";
+import type { MemberStatus } from "../../cluster/index.ts";
+import { DONE, type Handlers } from "../handler.ts";
+import type { ListSource } from "../lists.ts";
+import type { Ports } from "../ports.ts";
+import { refusal } from "../refusal.ts";
+
+/** Measurements of the node: they change at most once a second. */
+export function memberList({ cluster }: Ports): ListSource<ClusterMemberRecord> {
+  let version = 0;
+  return {
+    version: () => version,
+    watch: (onChange) =>
+      cluster.onStatus(() => {
+        version += 1;
+        onChange();
+      }),
+    rows: () => cluster.status().members.map(memberRecord),
+  };
+}
+
+function memberRecord(member: MemberStatus): ClusterMemberRecord {
+  const { id, role, voter, state, version } = member;
+  return {
+    id,
+    role,
+    voter,
+    raft_addr: member.raftAddr,
+    forward_addr: member.forwardAddr,
+    state,
+    last_contact_ms: member.lastContactMs ?? null,
+    applied: member.applied ?? null,
+    lag: member.lag ?? null,
+    version,
+  };
+}
+
+/** Throws `not_found`, or `invalid` in a body, naming those who are not members. */
+function mustBeMembers({ cluster }: Ports, ids: readonly string[], code: "not_found" | "invalid"): void {
+  const known = new Set(cluster.status().members.map(({ id }) => id));
+  const unknown = ids.filter((id) => !known.has(id));
+  if (unknown.length > 0) throw refusal(code, `Not a member of the cluster: ${unknown.join(", ")}.`, { unknown });
+}
+
+export const clusterHandlers: Pick<
+  Handlers,
+  "delete_cluster_member" | "prune_cluster" | "transfer_leader" | "save_snapshot" | "restore_snapshot"
+> = {
+  async delete_cluster_member({ params, write }, ports) {
+    mustBeMembers(ports, [params.id], "not_found");
+    await ports.cluster.remove(params.id, write);
+    return DONE;
+  },
+  async prune_cluster({ body, write }, ports) {
+    mustBeMembers(ports, body.keep, "invalid");
+    await ports.cluster.prune(body.keep, write);
+    return { value: { members: ports.cluster.status().members.map(({ id }) => id) } };
+  },
+  async transfer_leader({ body, write }, ports) {
+    if (body.to !== undefined) mustBeMembers(ports, [body.to], "invalid");
+    return { value: { leader: await ports.cluster.transferLeader(body.to, write) } };
+  },
+  async save_snapshot({ query, signal }, { cluster }) {
+    const { info, archive } = await cluster.saveSnapshot({ stale: query.stale ?? false, signal });
+    return {
+      value: archive,
+      headers: {
+        "content-type": ARCHIVE_TYPE,
+        "content-disposition": `attachment; filename="snapshot-${info.term}-${info.index}.tar.gz"`,
+        "x-gateway-index": String(info.index),
+        "x-gateway-term": String(info.term),
+      },
+    };
+  },
+  async restore_snapshot({ body, write }, { cluster }) {
+    const { index, term, size } = await cluster.restore(body, write);
+    return { value: { index, term, size } };
+  },
+};

@@ -1,0 +1,104 @@
+/** Virtual keys. A key's text exists in the answer of the request that minted it; the state holds its hash. */
+
+import type { KeyRecord, OperationAnswer } from "../../../admin-api/index.ts";
+import { parseDuration } from "../../../base/index.ts";
+import { mintKey } from "../../auth/index.ts";
+import { commands, type KeyRow, keyRowKey, readKey } from "../../core/state/index.ts";
+import { DONE, type Handlers, mapped, rfc3339 } from "../handler.ts";
+import { type ListSource, tables } from "../lists.ts";
+import type { Ports } from "../ports.ts";
+import { refusal } from "../refusal.ts";
+import { TABLE_PREFIX } from "../tables.ts";
+import { command } from "../write.ts";
+import { isSuspended } from "./suspensions.ts";
+
+/** Changes with the suspensions too, which decide a key's status. That a key expires is no change of the state. */
+export function keyList(ports: Ports): ListSource<KeyRecord> {
+  const { view } = ports.cluster;
+  return {
+    ...tables(view, TABLE_PREFIX.keys, TABLE_PREFIX.suspensions),
+    // Taken whole, as references to texts that exist: the state may change before the last row is written out.
+    rows: (now) => mapped([...view.scan(TABLE_PREFIX.keys)], ([, value]) => keyRecord(ports, readKey(value), now)),
+  };
+}
+
+function keyRecord({ cluster, facts }: Ports, row: KeyRow, now: number): KeyRecord {
+  const { id, name, profile, metadata } = row;
+  const lastUsedAt = facts.keyLastUsedAt(id);
+  const isExpired = row.expires_at !== null && row.expires_at <= now;
+  return {
+    id,
+    name,
+    profile,
+    metadata,
+    created_at: rfc3339(row.created_at),
+    expires_at: row.expires_at === null ? null : rfc3339(row.expires_at),
+    last_used_at: lastUsedAt === undefined ? null : rfc3339(lastUsedAt),
+    status: isExpired ? "expired" : isSuspended(cluster.view, "key", name, now) ? "suspended" : "active",
+  };
+}
+
+function find(ports: Ports, name: string): KeyRecord {
+  const value = ports.cluster.view.get(keyRowKey(name));
+  if (value === undefined) throw refusal("not_found", `There is no key named ${name}.`);
+  return keyRecord(ports, readKey(value), ports.clock.now());
+}
+
+/** Whole milliseconds; a schema has checked the text. */
+const lifetime = (text: string): number => Math.floor(parseDuration(text) ?? 0);
+
+/**
+ * The answer that shows a new text. A repeated request gets the result of the first one: the id tells, and the text that
+ * was minted for the repetition opens nothing and is not shown.
+ */
+function minted(record: KeyRecord, result: unknown, { id, text }: { readonly id: string; readonly text: string }) {
+  const made = result as { readonly id: string };
+  const value: OperationAnswer<"create_key"> = made.id === id ? { ...record, key: text } : record;
+  return { value };
+}
+
+export const keyHandlers: Pick<Handlers, "create_key" | "get_key" | "update_key" | "delete_key" | "rotate_key"> = {
+  async create_key({ body, write }, ports) {
+    const key = mintKey(ports.randomBytes);
+    const { name, profile = null, metadata = {}, expires_in } = body;
+    const result = await command(
+      ports,
+      commands.keyCreate({
+        id: key.id,
+        name,
+        profile,
+        metadata,
+        digest: key.digest,
+        expires_in_ms: expires_in === undefined ? null : lifetime(expires_in),
+      }),
+      write,
+    );
+    return minted(find(ports, name), result, key);
+  },
+  get_key({ params }, ports) {
+    return { value: find(ports, params.name) };
+  },
+  async update_key({ params: { name }, body, write }, ports) {
+    const { profile, metadata, expires_in } = body;
+    await command(
+      ports,
+      commands.keyPatch({
+        name,
+        ...(profile !== undefined && { profile }),
+        ...(metadata !== undefined && { metadata }),
+        ...(expires_in !== undefined && { expires_in_ms: expires_in === null ? null : lifetime(expires_in) }),
+      }),
+      write,
+    );
+    return { value: find(ports, name) };
+  },
+  async delete_key({ params: { name }, write }, ports) {
+    await command(ports, commands.keyDelete({ name }), write);
+    return DONE;
+  },
+  async rotate_key({ params: { name }, write }, ports) {
+    const key = mintKey(ports.randomBytes);
+    const result = await command(ports, commands.keyRotate({ name, id: key.id, digest: key.digest }), write);
+    return minted(find(ports, name), result, key);
+  },
+};

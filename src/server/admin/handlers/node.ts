@@ -1,0 +1,31 @@
+/** The node that is asked, and who asks. */
+
+import { type Handlers, rfc3339 } from "../handler.ts";
+
+export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
+  get_status(_call, { cluster, facts, clock }) {
+    const status = cluster.status();
+    const { ready, reasons } = facts.readiness();
+    return {
+      value: {
+        node: status.nodeId,
+        version: facts.version,
+        started_at: rfc3339(facts.startedAt),
+        uptime_seconds: Math.max(0, Math.floor((clock.now() - facts.startedAt) / 1_000)),
+        role: status.role,
+        leader: status.leaderId ?? null,
+        term: status.term,
+        commit_index: status.commit,
+        applied_index: cluster.view.appliedIndex,
+        cluster_id: status.clusterId ?? null,
+        ready,
+        reasons,
+        listeners: facts.listeners(),
+        configuration: facts.configuration(),
+      },
+    };
+  },
+  get_whoami({ principal: { issuer, subject, roles } }) {
+    return { value: { issuer, subject, roles } };
+  },
+};

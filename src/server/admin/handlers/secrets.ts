@@ -1,0 +1,26 @@
+/** Sealed secrets: names, versions and keys are told, values never. */
+
+import type { SecretRecord } from "../../../admin-api/index.ts";
+import { DONE, type Handlers } from "../handler.ts";
+import { type ListSource, tables } from "../lists.ts";
+import type { Ports } from "../ports.ts";
+import { refusal } from "../refusal.ts";
+import { TABLE_PREFIX } from "../tables.ts";
+
+/** Changes with the keyring too: a data key that is wrapped anew has another `kek`. */
+export function secretList({ cluster: { view }, secrets }: Ports): ListSource<SecretRecord> {
+  return { ...tables(view, TABLE_PREFIX.secrets, TABLE_PREFIX.ring), rows: () => secrets.list() };
+}
+
+export const secretHandlers: Pick<Handlers, "put_secret" | "delete_secret" | "rewrap_secrets"> = {
+  async put_secret({ params: { name }, body, write }, { secrets }) {
+    return { value: await secrets.put(name, body.value, write) };
+  },
+  async delete_secret({ params: { name }, write }, { secrets }) {
+    if (!(await secrets.delete(name, write))) throw refusal("not_found", `There is no secret named ${name}.`);
+    return DONE;
+  },
+  async rewrap_secrets({ write }, { secrets }) {
+    return { value: await secrets.rewrap(write) };
+  },
+};

@@ -1,0 +1,116 @@
+/** Configuration sources, their history, and the configuration composed of them. */
+
+import type { SourceProblem, SourceRecord } from "../../../admin-api/index.ts";
+import { DONE, type Handlers } from "../handler.ts";
+import { type ListSource, tables } from "../lists.ts";
+import type { Ports, SourceOutcome } from "../ports.ts";
+import { refusal } from "../refusal.ts";
+import { TABLE_PREFIX } from "../tables.ts";
+
+/** Changes with the state, and when this node comes to serve a revision or fails to. */
+export function sourceList({ cluster: { view }, sources }: Ports): ListSource<SourceRecord> {
+  const stored = tables(view, TABLE_PREFIX.sources);
+  let standings = 0;
+  return {
+    version: () => stored.version() + standings,
+    watch(onChange) {
+      const unwatch = [
+        stored.watch(onChange),
+        sources.onStanding(() => {
+          standings += 1;
+          onChange();
+        }),
+      ];
+      return () => {
+        for (const end of unwatch) end();
+      };
+    },
+    rows: () => sources.list(),
+  };
+}
+
+const missing = (name: string): Error => refusal("not_found", `There is no source named ${name}.`);
+
+function find({ sources }: Ports, name: string): SourceRecord {
+  const record = sources.list().find((it) => it.name === name);
+  if (record === undefined) throw missing(name);
+  return record;
+}
+
+/** Throws `refused`, with every problem and where it stands. */
+function done<T>(outcome: SourceOutcome<T>): T {
+  if (outcome.kind === "done") return outcome.value;
+  const [first, ...more] = outcome.problems;
+  throw refusal(
+    "refused",
+    `The document is refused: ${told(first)}${more.length > 0 ? ` (and ${more.length} more)` : ""}.`,
+    [...outcome.problems],
+  );
+}
+
+const told = (problem: SourceProblem | undefined): string =>
+  problem === undefined ? "it does not compile" : `${problem.path === "" ? "" : `${problem.path}: `}${problem.message}`;
+
+async function documentOf(ports: Ports, name: string, revision: number, signal: AbortSignal): Promise<string> {
+  const document = await ports.sources.document(name, revision, signal);
+  if (document === undefined) throw refusal("not_found", `Revision ${revision} of ${name} is not kept.`);
+  return document;
+}
+
+export const sourceHandlers: Pick<
+  Handlers,
+  | "get_source"
+  | "put_source"
+  | "delete_source"
+  | "list_source_revisions"
+  | "get_source_revision"
+  | "rollback_source"
+  | "get_config"
+  | "reload_config"
+> = {
+  async get_source({ params: { name }, signal }, ports) {
+    const record = find(ports, name);
+    const document = await documentOf(ports, name, record.revision, signal);
+    return { value: { ...record, document }, revision: record.revision };
+  },
+  async put_source({ params: { name }, query, body, ifMatch, write, signal }, { sources }) {
+    const change = { name, document: body, ifRevision: ifMatch };
+    const value = done(
+      query.dry_run === true ? await sources.dryRun(change, signal) : await sources.put(change, write),
+    );
+    return { value, revision: value.revision };
+  },
+  async delete_source({ params: { name }, ifMatch, write }, { sources }) {
+    if (!done(await sources.delete(name, ifMatch, write))) throw missing(name);
+    return DONE;
+  },
+  list_source_revisions({ params: { name } }, { sources }) {
+    const items = sources.revisions(name);
+    if (items === undefined) throw missing(name);
+    return { value: { items } };
+  },
+  async get_source_revision({ params: { name, revision }, signal }, ports) {
+    const found = ports.sources.revisions(name)?.find((it) => it.revision === revision);
+    if (found === undefined) throw refusal("not_found", `Revision ${revision} of ${name} is not kept.`);
+    return { value: { ...found, document: await documentOf(ports, name, revision, signal) }, revision };
+  },
+  /** Unless another is named, it replaces the revision that is the newest here. */
+  async rollback_source({ params: { name }, query, body: { revision }, ifMatch, write, signal }, ports) {
+    const record = find(ports, name);
+    const ifRevision = ifMatch ?? record.revision;
+    const document = await documentOf(ports, name, revision, signal);
+    const { sources } = ports;
+    const value = done(
+      query.dry_run === true
+        ? await sources.dryRun({ name, document, ifRevision }, signal)
+        : await sources.rollback({ name, to: revision, ifRevision }, write),
+    );
+    return { value, revision: value.revision };
+  },
+  get_config(_call, { sources }) {
+    return { value: sources.config() };
+  },
+  async reload_config({ write }, { sources }) {
+    return { value: done(await sources.reload(write)) };
+  },
+};

@@ -1,0 +1,101 @@
+/**
+ * What the admin plane needs beyond the cluster's face. `node/` joins these; each has a twin in memory for tests, and one
+ * contract suite over both.
+ */
+
+import type {
+  Configuration,
+  FileStatus,
+  NodeStatus,
+  SecretRecord,
+  SourceChange,
+  SourceProblem,
+  SourceRecord,
+  SourceRevision,
+} from "../../admin-api/index.ts";
+import type { Clock, Log } from "../../base/index.ts";
+import type { Cluster, WriteOptions } from "../cluster/index.ts";
+
+export interface Ports {
+  readonly cluster: Cluster;
+  readonly sources: Sources;
+  readonly secrets: Secrets;
+  readonly facts: NodeFacts;
+  readonly clock: Clock;
+  /** Unpredictable bytes: that of `node:crypto` but for tests. */
+  readonly randomBytes: (length: number) => Uint8Array;
+  readonly log: Log;
+}
+
+/** A document as it was written, YAML or JSON. */
+export interface DocumentWrite {
+  readonly name: string;
+  readonly document: string;
+  /** The revision that is to be replaced, 0 for none; undefined replaces whatever there is. */
+  readonly ifRevision: number | undefined;
+}
+
+/** `refused`: the whole would not compile with it; nothing was changed. */
+export type SourceOutcome<T> =
+  | { readonly kind: "done"; readonly value: T }
+  | { readonly kind: "refused"; readonly problems: readonly SourceProblem[] };
+
+/**
+ * The configuration sources. Writes reject as `Cluster.write` does, with `stale` for a revision that is not the newest,
+ * and with `conflict` naming the key `deployment` of the node file where a file is their single writer.
+ */
+export interface Sources {
+  /** As they stand here, in the order of their names; `state` says whether this node serves the newest revision. */
+  list(): readonly SourceRecord[];
+  /** Called after the standing of a source has changed; returns the way to end it. */
+  onStanding(listener: () => void): () => void;
+  /** The document of a revision, the newest when it is undefined; undefined where there is none. */
+  document(name: string, revision: number | undefined, signal: AbortSignal): Promise<string | undefined>;
+  /** Newest first; undefined where there is no such source. */
+  revisions(name: string): readonly SourceRevision[] | undefined;
+  put(change: DocumentWrite, write: WriteOptions): Promise<SourceOutcome<SourceChange>>;
+  /** Writes an earlier revision as the newest; rejects with `not_found` where it is not kept. */
+  rollback(
+    change: { readonly name: string; readonly to: number; readonly ifRevision: number | undefined },
+    write: WriteOptions,
+  ): Promise<SourceOutcome<SourceChange>>;
+  /** Compiles and compares; writes nothing. */
+  dryRun(change: DocumentWrite, signal: AbortSignal): Promise<SourceOutcome<SourceChange>>;
+  /** False where there is no such source. */
+  delete(name: string, ifRevision: number | undefined, write: WriteOptions): Promise<SourceOutcome<boolean>>;
+  config(): Configuration;
+  reload(write: WriteOptions): Promise<
+    SourceOutcome<{
+      readonly applied: boolean;
+      readonly revision: number | null;
+      readonly file_status: FileStatus;
+    }>
+  >;
+}
+
+/** Sealing happens on this node, before a value goes anywhere. */
+export interface Secrets {
+  /** In the order of their names. */
+  list(): readonly SecretRecord[];
+  put(name: string, value: string, write: WriteOptions): Promise<SecretRecord>;
+  /** False where there is no such secret. */
+  delete(name: string, write: WriteOptions): Promise<boolean>;
+  rewrap(write: WriteOptions): Promise<{ readonly kek: string; readonly data_keys: number }>;
+  /**
+   * Hex digest of a request that carries a value, under a key only the cluster knows: it stands in the log beside an
+   * idempotency key, and a plain hash of a short value could be guessed.
+   */
+  requestDigest(request: Uint8Array): string;
+}
+
+export interface NodeFacts {
+  readonly version: string;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  listeners(): NodeStatus["listeners"];
+  /** Whether it can serve; not whether it can write. */
+  readiness(): { readonly ready: boolean; readonly reasons: readonly string[] };
+  configuration(): NodeStatus["configuration"];
+  /** When this node last saw a key used, milliseconds since 1970, to the minute; undefined when it has not. */
+  keyLastUsedAt(id: string): number | undefined;
+}

@@ -1,0 +1,58 @@
+/** Refusals of the admin plane, and any failure as the one answer it becomes. Source: design decisions, section 3. */
+
+import { asRefusal, GatewayError, type RefusalCode } from "../../base/index.ts";
+import { ClusterError } from "../cluster/index.ts";
+
+/** `details`: what a program may want to know beyond the code; never a credential, a value or a body. */
+export function refusal(code: RefusalCode, message: string, details?: unknown): GatewayError {
+  const error = new GatewayError(code, message);
+  return details === undefined ? error : Object.assign(error, { details });
+}
+
+/** How a command that every replica refused alike is answered; what is not named here contradicts what is stored. */
+const OF_COMMAND: Readonly<Record<string, RefusalCode>> = {
+  invalid: "invalid",
+  not_found: "not_found",
+  stale: "stale",
+  too_large: "entry_too_large",
+  version_behind: "refused",
+  version_reused: "refused",
+  malformed_state: "refused",
+  digest_mismatch: "refused",
+  blob_limit: "busy",
+};
+
+/** The state's own code goes along in `details.reason`. */
+export function refusedCommand({ code, message }: { readonly code: string; readonly message: string }): GatewayError {
+  const own = Object.hasOwn(OF_COMMAND, code) ? OF_COMMAND[code] : undefined;
+  const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+  return refusal(own ?? "conflict", sentence, own === code ? undefined : { reason: code });
+}
+
+/** A node that was removed from the cluster has no leader either. */
+function ofCluster(error: unknown): GatewayError | undefined {
+  if (!(error instanceof ClusterError)) return undefined;
+  const { code, message, details } = error;
+  return code === "removed" ? refusal("no_leader", message, { reason: code }) : refusal(code, message, details);
+}
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** What is to be logged: a fault of ours, which is answered without its text. */
+  readonly fault: unknown;
+}
+
+export function errorAnswer(error: unknown): ErrorAnswer {
+  const refused = ofCluster(error) ?? asRefusal(error);
+  const { code, status, message } = refused;
+  const details = "details" in refused ? refused.details : undefined;
+  return {
+    status,
+    // Seconds: a full queue and an election are over by then, or nearly.
+    headers: code === "busy" || code === "no_leader" ? { "retry-after": "1" } : {},
+    body: `${JSON.stringify({ error: { code, message, ...(details !== undefined && { details }) } })}\n`,
+    fault: code === "internal" ? (refused.cause ?? refused) : undefined,
+  };
+}

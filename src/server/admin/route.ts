@@ -1,0 +1,87 @@
+/**
+ * From method and path to an operation of the table, and the texts of its path parameters.
+ *
+ * A literal segment goes before a parameter in the same place, so `/secrets/rewrap` is no secret. Segments are split
+ * before they are decoded: a name may hold an encoded slash.
+ */
+
+import { BASE_PATH, OPERATIONS, type Operation, type OperationId } from "../../admin-api/index.ts";
+
+export type Route =
+  | {
+      readonly kind: "operation";
+      readonly id: OperationId;
+      readonly operation: Operation;
+      readonly params: Readonly<Record<string, string>>;
+    }
+  | { readonly kind: "unknown" }
+  | { readonly kind: "undecodable" }
+  | { readonly kind: "method"; readonly allowed: readonly string[] };
+
+interface Pattern {
+  readonly id: OperationId;
+  readonly operation: Operation;
+  /** One a segment; a group a parameter. */
+  readonly segments: readonly { readonly form: RegExp; readonly names: readonly string[] }[];
+  /** Higher goes first. */
+  readonly literals: number;
+}
+
+const PATTERNS: readonly Pattern[] = (Object.entries(OPERATIONS) as [OperationId, Operation][])
+  .map(([id, operation]) => pattern(id, operation))
+  .sort((a, b) => b.literals - a.literals);
+
+export function route(method: string, path: string): Route {
+  if (!path.startsWith(`${BASE_PATH}/`)) return { kind: "unknown" };
+  const given = path.slice(BASE_PATH.length + 1).split("/");
+  const allowed: string[] = [];
+  let literals = 0;
+  for (const { id, operation, segments, literals: own } of PATTERNS) {
+    // A path that a more literal pattern claimed is not offered to a looser one under another method.
+    if (segments.length !== given.length || own < literals) continue;
+    const texts = matched(segments, given);
+    if (texts === undefined) continue;
+    literals = own;
+    if (operation.method !== method) {
+      allowed.push(operation.method);
+      continue;
+    }
+    try {
+      const params = Object.fromEntries(texts.map(([name, text]) => [name, decodeURIComponent(text)]));
+      return { kind: "operation", id, operation, params };
+    } catch {
+      return { kind: "undecodable" };
+    }
+  }
+  return allowed.length === 0 ? { kind: "unknown" } : { kind: "method", allowed };
+}
+
+function matched(segments: Pattern["segments"], given: readonly string[]): [string, string][] | undefined {
+  const texts: [string, string][] = [];
+  for (const [at, { form, names }] of segments.entries()) {
+    const match = form.exec(given[at] ?? "");
+    if (match === null) return undefined;
+    for (const [group, name] of names.entries()) texts.push([name, match[group + 1] ?? ""]);
+  }
+  return texts;
+}
+
+function pattern(id: OperationId, operation: Operation): Pattern {
+  const segments = operation.path
+    .slice(1)
+    .split("/")
+    .map((segment) => {
+      const names = [...segment.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+      // The first of two parameters in a segment ends at the first separator, which may come encoded: `model:a:b` is
+      // the model `a:b`.
+      const parts = segment.split(/(\{\w+\})/).filter((part) => part !== "");
+      const source = parts
+        .map((part, at) => {
+          if (part.startsWith("{")) return at === parts.length - 1 ? "(.+)" : "([^:%]+)";
+          return part === ":" ? "(?::|%3[Aa])" : part;
+        })
+        .join("");
+      return { form: new RegExp(`^${source}$`), names };
+    });
+  return { id, operation, segments, literals: segments.filter(({ names }) => names.length === 0).length };
+}

@@ -1,0 +1,90 @@
+/**
+ * A Unix socket that only its owner can open, from the first moment it exists, and that replaces what a crash left.
+ *
+ * The socket is bound in a fresh directory of mode 0700 beside its place, made 0600, and renamed: at no time can another
+ * user connect, and the process's umask, which other threads create files under, is left alone. Two processes that start
+ * at the same moment are kept apart by the lock of their data directory, not here. Source: specification document 1,
+ * Authentication.
+ */
+
+import { chmod, lstat, mkdtemp, rename, rm, unlink } from "node:fs/promises";
+import { connect } from "node:net";
+import { dirname, join, sep } from "node:path";
+
+/** Bytes of `sun_path` without its NUL: 108 on Linux, 104 on macOS and the BSDs. */
+const MAX_PATH_BYTES = process.platform === "linux" ? 107 : 103;
+const PROBE_LIMIT_MS = 2_000;
+
+export interface PlacedSocket {
+  /** Removes the socket if it is still the one that was placed. */
+  remove(): Promise<void>;
+}
+
+/** `bind` makes a server listen on the path it is given. Rejects with a sentence for the operator. */
+export async function placeSocket(path: string, bind: (path: string) => Promise<unknown>): Promise<PlacedSocket> {
+  // `.XXXXXX/s` beside it is as long as a name of nine characters, and so may be longer than the place itself.
+  const longest = Math.max(Buffer.byteLength(path), Buffer.byteLength(join(dirname(path), ".XXXXXX", "s")));
+  if (longest > MAX_PATH_BYTES) {
+    throw new Error(
+      `admin.local_socket: ${path} is too long: the system takes ${MAX_PATH_BYTES} bytes and this needs ${longest}`,
+    );
+  }
+  await refuseLive(path);
+  const directory = await mkdtemp(`${dirname(path)}${sep}.`).catch((cause: NodeJS.ErrnoException) => {
+    throw new Error(`admin.local_socket: cannot create ${path}: ${reason(cause)}`, { cause });
+  });
+  try {
+    const bound = join(directory, "s");
+    await bind(bound);
+    await chmod(bound, 0o600);
+    await rename(bound, path);
+  } catch (cause) {
+    throw new Error(`admin.local_socket: cannot listen on ${path}: ${reason(cause)}`, { cause });
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+  const { ino, dev } = await lstat(path);
+  return {
+    async remove() {
+      const there = await lstat(path).catch(() => undefined);
+      if (there?.ino === ino && there.dev === dev) await unlink(path);
+    },
+  };
+}
+
+/** Whatever is there and is no socket that nobody listens on stays where it is. */
+async function refuseLive(path: string): Promise<void> {
+  const there = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw new Error(`admin.local_socket: cannot look at ${path}: ${reason(error)}`, { cause: error });
+  });
+  if (there === undefined) return;
+  if (!there.isSocket())
+    throw new Error(`admin.local_socket: ${path} exists and is no socket; remove it, or name another`);
+  if (await isLive(path)) {
+    throw new Error(`admin.local_socket: another process listens on ${path}; stop it, or name another socket`);
+  }
+}
+
+function isLive(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    const settle = (live: boolean) => () => {
+      socket.destroy();
+      resolve(live);
+    };
+    socket.once("connect", settle(true));
+    // Only a refused connection says that nobody listens; a full queue, or no permission, says that somebody does.
+    socket.once("error", (error: NodeJS.ErrnoException) =>
+      settle(error.code !== "ECONNREFUSED" && error.code !== "ENOENT")(),
+    );
+    socket.setTimeout(PROBE_LIMIT_MS, settle(true));
+  });
+}
+
+function reason(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "ENOENT") return "its directory does not exist";
+  if (code === "EACCES" || code === "EPERM" || code === "EROFS") return "its directory may not be written";
+  return error instanceof Error ? error.message : String(error);
+}

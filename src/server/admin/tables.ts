@@ -1,0 +1,8 @@
+/** Prefixes of the state's tables that lists are made of: what versions, watches and scans go by. */
+export const TABLE_PREFIX = {
+  keys: "key/",
+  suspensions: "susp/",
+  secrets: "secret/",
+  ring: "ring/",
+  sources: "source/",
+} as const;

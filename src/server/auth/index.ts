@@ -1,0 +1,3 @@
+/** Who calls: virtual keys. */
+
+export { digestOf, isSameDigest, type MintedKey, mintKey, parseKey, type VirtualKey } from "./virtual-key.ts";

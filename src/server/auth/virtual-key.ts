@@ -1,0 +1,81 @@
+/**
+ * The text of a virtual key, and what is stored of it. Source: design decisions, section 1.
+ *
+ * `gwk_` + public id (8 characters) + `_` + secret (32 random bytes, base64url) + checksum (CRC-32 of all that precedes,
+ * base 62, most significant digit first, 6 characters). The checksum lets a scanner recognise a leaked key and a typing
+ * error be refused without a look-up; it protects nothing. Stored are the id and the SHA-256 of the secret's 43
+ * characters. 32 random bytes cannot be guessed, so a fast hash without salt is enough.
+ */
+
+import { createHash, timingSafeEqual } from "node:crypto";
+import { crc32 } from "node:zlib";
+
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const ID_LENGTH = 8;
+const SECRET_BYTES = 32;
+const CHECKSUM_LENGTH = 6;
+
+const FORM = /^gwk_([0-9A-Za-z]{8})_([A-Za-z0-9_-]{43})([0-9A-Za-z]{6})$/;
+
+export interface VirtualKey {
+  /** Public: may stand in logs and lists. */
+  readonly id: string;
+  /** Never stored, logged or repeated. */
+  readonly secret: string;
+}
+
+export interface MintedKey {
+  readonly id: string;
+  /** Shown once. */
+  readonly text: string;
+  /** Hex; what is stored. */
+  readonly digest: string;
+}
+
+/** `randomBytes(n)` gives `n` unpredictable bytes: that of `node:crypto` but for tests. `id`: of a key that is rotated. */
+export function mintKey(randomBytes: (length: number) => Uint8Array, id: string = newId(randomBytes)): MintedKey {
+  const secret = Buffer.from(randomBytes(SECRET_BYTES)).toString("base64url");
+  const head = `gwk_${id}_${secret}`;
+  return { id, text: head + checksum(head), digest: digestOf(secret) };
+}
+
+/** Undefined for any text that no `mintKey` made; says nothing of why. */
+export function parseKey(text: string): VirtualKey | undefined {
+  const match = FORM.exec(text);
+  if (match === null) return undefined;
+  const [, id = "", secret = "", sum = ""] = match;
+  return checksum(text.slice(0, -CHECKSUM_LENGTH)) === sum ? { id, secret } : undefined;
+}
+
+/** Hex SHA-256 of a key's secret. */
+export function digestOf(secret: string): string {
+  return createHash("sha256").update(secret, "ascii").digest("hex");
+}
+
+/** In a time that does not depend on where they differ. */
+export function isSameDigest(given: string, stored: string): boolean {
+  const [a, b] = [Buffer.from(given, "hex"), Buffer.from(stored, "hex")];
+  return a.length === b.length && a.length > 0 && timingSafeEqual(a, b);
+}
+
+/** 62^8 are some 2 * 10^14: two alike among a million keys have a chance of 1 in 400, and the state refuses the second. */
+function newId(randomBytes: (length: number) => Uint8Array): string {
+  let id = "";
+  while (id.length < ID_LENGTH) {
+    for (const byte of randomBytes(ID_LENGTH * 2)) {
+      // 248 is the highest multiple of 62 in a byte: what lies above would favour the first digits.
+      if (byte < 248 && id.length < ID_LENGTH) id += BASE62[byte % 62];
+    }
+  }
+  return id;
+}
+
+function checksum(head: string): string {
+  let rest = crc32(head);
+  let digits = "";
+  for (let count = 0; count < CHECKSUM_LENGTH; count++) {
+    digits = BASE62[rest % 62] + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}

@@ -1,0 +1,238 @@
+/**
+ * The snapshot archive: a gzipped tar of `meta.json`, `state.bin` and `SHA256SUMS`, in that order. Source: specification
+ * document 1 (snapshot archive), cluster reference, section 6.4.
+ *
+ * Reading trusts nothing: another member, another order, a missing or wrong sum, a size over its bound or a state that
+ * does not decode to its own digest is refused, and nothing of the archive is used before all of it was checked.
+ */
+
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createReadStream } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGunzip, createGzip } from "node:zlib";
+import { extract, pack } from "tar-stream";
+import { createStateDecoder, StateFormatError } from "../core/state/index.ts";
+import { ClusterError } from "./failure.ts";
+
+export interface ArchiveMeta {
+  /** Of this layout. */
+  readonly format: 1;
+  readonly id: string;
+  readonly index: number;
+  readonly term: number;
+  readonly configuration: unknown;
+  readonly feature_level: number;
+  readonly cluster_id: string | null;
+  readonly created_at: string;
+  readonly gateway_version: string;
+  readonly node: string;
+  readonly leader: boolean;
+  readonly size: number;
+  readonly digest: string;
+  readonly rows: number;
+}
+
+const FORMAT = 1;
+const MAX_META_BYTES = 1024 * 1024;
+const MAX_SUMS_BYTES = 4096;
+const MAX_STATE_BYTES = 4 * 1024 ** 3;
+const MEMBERS = ["meta.json", "state.bin", "SHA256SUMS"] as const;
+
+/** Streams the archive of a state file; `sha256` is the file's, hex. */
+export function writeArchive(meta: ArchiveMeta, statePath: string, sha256: string): AsyncIterable<Uint8Array> {
+  const tar = pack();
+  const gzip = createGzip();
+  // A failure anywhere ends `gzip` with the error, which is what the reader sees.
+  tar.pipe(gzip);
+  void fill(tar, meta, statePath, sha256).catch((error: Error) => {
+    tar.destroy(error);
+    gzip.destroy(error);
+  });
+  return gzip;
+}
+
+async function fill(tar: ReturnType<typeof pack>, meta: ArchiveMeta, path: string, sha256: string): Promise<void> {
+  // Fixed times: the same state gives the same members.
+  const header = { mode: 0o600, mtime: new Date(0) };
+  const metaText = `${JSON.stringify(meta, null, 2)}\n`;
+  tar.entry({ ...header, name: "meta.json" }, metaText);
+  const entry = tar.entry({ ...header, name: "state.bin", size: meta.size });
+  for await (const chunk of createReadStream(path)) {
+    if (!entry.write(chunk)) await once(entry, "drain");
+  }
+  entry.end(undefined);
+  const metaSum = createHash("sha256").update(metaText).digest("hex");
+  tar.entry({ ...header, name: "SHA256SUMS" }, `${metaSum}  meta.json\n${sha256}  state.bin\n`);
+  tar.finalize();
+}
+
+export interface ReadArchive {
+  readonly meta: ArchiveMeta;
+  /** Of the state file, hex. */
+  readonly sha256: string;
+}
+
+export type RowVisitor = (key: string, value: string) => void;
+
+/**
+ * Reads and checks an archive; the state goes to `statePath`, fsynced is it not. `visit` sees each row before the
+ * archive is known to be whole. Rejects with a `ClusterError` that says what is wrong.
+ */
+export async function readArchive(
+  source: AsyncIterable<Uint8Array>,
+  statePath: string,
+  visit: RowVisitor,
+  signal: AbortSignal,
+): Promise<ReadArchive> {
+  const tar = extract();
+  const gunzip = createGunzip();
+  const fed = feed(source, gunzip, tar, signal);
+  // A failure of the bytes matters more than what it makes of the members.
+  const failed = fed.then(() => new Promise<never>(() => undefined));
+  failed.catch(() => undefined);
+  try {
+    return await Promise.race([readMembers(tar, statePath, visit), failed]);
+  } catch (error: unknown) {
+    tar.destroy();
+    if (error instanceof ClusterError) throw error;
+    if (signal.aborted) throw signal.reason;
+    if (error instanceof StateFormatError) throw refused(error.message, error);
+    const { code } = error as NodeJS.ErrnoException;
+    if (code?.startsWith("Z_") === true) throw refused("it is not gzip, or is cut off", error);
+    if (/header|tar|unexpected end/i.test(String(error))) throw refused("it is not a whole tar archive", error);
+    throw error;
+  }
+}
+
+async function feed(
+  source: AsyncIterable<Uint8Array>,
+  gunzip: ReturnType<typeof createGunzip>,
+  tar: ReturnType<typeof extract>,
+  signal: AbortSignal,
+): Promise<void> {
+  const unpacked = pipeline(Readable.from(source), gunzip, { signal });
+  unpacked.catch(() => undefined);
+  for await (const chunk of gunzip) {
+    if (!tar.write(chunk)) await once(tar, "drain", { signal });
+  }
+  await unpacked;
+  tar.end(undefined);
+}
+
+async function readMembers(
+  tar: ReturnType<typeof extract>,
+  statePath: string,
+  visit: RowVisitor,
+): Promise<ReadArchive> {
+  const sums = new Map<string, string>();
+  let meta: ArchiveMeta | undefined;
+  let stated: string | undefined;
+  let position = 0;
+  for await (const member of tar) {
+    const { name, size, type } = member.header;
+    const entry = bytesOf(member);
+    if (name !== MEMBERS[position] || type !== "file") {
+      throw refused(
+        `member ${position + 1} is ${JSON.stringify(name).slice(0, 80)}, expected ${MEMBERS[position] ?? "none"}`,
+      );
+    }
+    position += 1;
+    if (name === "meta.json") {
+      const text = await collect(entry, MAX_META_BYTES, name);
+      sums.set(name, createHash("sha256").update(text).digest("hex"));
+      meta = parseMeta(text.toString("utf8"));
+    } else if (name === "state.bin") {
+      if (meta === undefined || size !== meta.size || size > MAX_STATE_BYTES) {
+        throw refused("the size of state.bin is not the one that meta.json names");
+      }
+      sums.set(name, await readState(entry, statePath, meta, visit));
+    } else {
+      stated = (await collect(entry, MAX_SUMS_BYTES, name)).toString("utf8");
+    }
+  }
+  if (meta === undefined || stated === undefined) throw refused(`${MEMBERS[position] ?? "a member"} is missing`);
+  checkSums(stated, sums);
+  return { meta, sha256: sums.get("state.bin") ?? "" };
+}
+
+async function* bytesOf(member: AsyncIterable<unknown>): AsyncIterable<Uint8Array> {
+  for await (const chunk of member) {
+    if (chunk instanceof Uint8Array) yield chunk;
+  }
+}
+
+async function collect(entry: AsyncIterable<Uint8Array>, limit: number, name: string): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of entry) {
+    size += chunk.length;
+    if (size > limit) throw refused(`${name} is over ${limit} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+async function readState(
+  entry: AsyncIterable<Uint8Array>,
+  path: string,
+  meta: ArchiveMeta,
+  visit: RowVisitor,
+): Promise<string> {
+  const hash = createHash("sha256");
+  const decoder = createStateDecoder();
+  let file: FileHandle | undefined;
+  try {
+    file = await open(path, "w", 0o600);
+    for await (const chunk of entry) {
+      hash.update(chunk);
+      for (const [key, value] of decoder.push(chunk)) visit(key, value);
+      await file.write(chunk);
+    }
+  } finally {
+    await file?.close();
+  }
+  const { rows, digest } = decoder.end();
+  if (rows !== meta.rows || digest !== meta.digest) throw refused("the state is not the one that meta.json describes");
+  return hash.digest("hex");
+}
+
+function parseMeta(text: string): ArchiveMeta {
+  let meta: Partial<ArchiveMeta>;
+  try {
+    meta = JSON.parse(text) as Partial<ArchiveMeta>;
+  } catch (cause) {
+    throw refused("meta.json is not JSON", cause);
+  }
+  if (typeof meta !== "object" || meta === null || typeof meta.format !== "number")
+    throw refused("meta.json has no format");
+  if (meta.format > FORMAT) {
+    throw refused(`it has format ${meta.format}, this gateway reads ${FORMAT}: restore it with a newer version`);
+  }
+  const numbers = [meta.index, meta.term, meta.size, meta.rows, meta.feature_level];
+  if (numbers.some((each) => !Number.isSafeInteger(each) || (each ?? -1) < 0)) {
+    throw refused("meta.json lacks a number that it must name");
+  }
+  if (typeof meta.digest !== "string" || !/^[0-9a-f]{32}$/.test(meta.digest)) throw refused("meta.json has no digest");
+  return meta as ArchiveMeta;
+}
+
+function checkSums(text: string, sums: ReadonlyMap<string, string>): void {
+  const seen = new Set<string>();
+  for (const line of text.split("\n")) {
+    if (line === "") continue;
+    const match = /^([0-9a-f]{64}) {2}(\S+)$/.exec(line);
+    const [, sum, name] = match ?? [];
+    if (name === undefined || !sums.has(name)) throw refused("SHA256SUMS has a line that names no member");
+    if (sums.get(name) !== sum) throw refused(`the sum of ${name} is wrong: the archive is damaged or was changed`);
+    seen.add(name);
+  }
+  const missing = [...sums.keys()].find((name) => !seen.has(name));
+  if (missing !== undefined) throw refused(`SHA256SUMS has no sum of ${missing}`);
+}
+
+function refused(what: string, cause?: unknown): ClusterError {
+  return new ClusterError("refused", `the archive is refused, and nothing was changed: ${what}`, { cause });
+}

@@ -1,0 +1,51 @@
+/**
+ * What a leader proposes by itself, now and then: the comparison of all replicas' rows, and the feature level that all
+ * members allow. Source: cluster reference, 6.2 and 6.3.
+ */
+
+import type { Member } from "../core/state/index.ts";
+
+/** Ticks of 50 ms. */
+const CHECK_EVERY_TICKS = 1_200;
+const LEVEL_EVERY_TICKS = 200;
+const CHECK_EVERY_ENTRIES = 1_000;
+
+export interface DutyPorts {
+  leads(): boolean;
+  applied(): number;
+  digest(): string;
+  members(): readonly Member[];
+  featureLevel(): number;
+  /** Best effort; never rejects. */
+  propose(t: string, p: unknown): Promise<void>;
+}
+
+/** To be called at every tick. */
+export function createDuties(ports: DutyPorts): () => void {
+  let ticks = 0;
+  let checkedAt = 0;
+  let isProposing = false;
+
+  const propose = (t: string, p: unknown): void => {
+    isProposing = true;
+    void ports.propose(t, p).finally(() => {
+      isProposing = false;
+    });
+  };
+
+  return () => {
+    ticks += 1;
+    if (isProposing || !ports.leads()) return;
+    const applied = ports.applied();
+    const since = applied - checkedAt;
+    if (since >= CHECK_EVERY_ENTRIES || (since > 1 && ticks % CHECK_EVERY_TICKS === 0)) {
+      checkedAt = applied;
+      propose("state.check", { index: applied, digest: ports.digest() });
+      return;
+    }
+    if (ticks % LEVEL_EVERY_TICKS !== 0) return;
+    const members = ports.members();
+    const allowed = Math.min(...members.map(({ feature }) => feature[1]));
+    if (members.length > 0 && allowed > ports.featureLevel()) propose("feat.set", { level: allowed });
+  };
+}

@@ -1,0 +1,228 @@
+/**
+ * Asks nodes over their forward listeners: one link an address, kept while it is used, with many exchanges at once.
+ * Source: cluster reference, section 4.
+ *
+ * What matters most is what a failure means. Until a request is handed to an open link nothing of it has left, so it
+ * ends as `unreachable` or `busy` and may be asked of another node; from then on it ends as `unknown`.
+ */
+
+import type { Identity } from "../identity/index.ts";
+import {
+  DialError,
+  dial,
+  encodeFrame,
+  type Frame,
+  isRecord,
+  KIND,
+  type Link,
+  type LinkHandlers,
+  type Self,
+  systemTiming,
+  type Timing,
+  WireError,
+} from "../wire/index.ts";
+import { type OutboundBody, sendBody } from "./outbound-body.ts";
+import { decodePayload, decodeRead, encodePayload, kindNumber, MAX_OUTSTANDING } from "./payload.ts";
+import type { ForwardClient, ForwardReply } from "./types.ts";
+
+export interface ForwardClientOptions {
+  readonly identity: Identity;
+  readonly self: Self;
+  readonly timing?: Timing;
+}
+
+interface Exchange {
+  readonly kind: number;
+  readonly payload: readonly Uint8Array[];
+  /** What follows the request. */
+  readonly stream: AsyncIterable<Uint8Array> | undefined;
+  isSent: boolean;
+  id: number;
+  body: OutboundBody | undefined;
+  /** Ends it; does nothing once it has ended. */
+  settle(reply: ForwardReply): void;
+  reject(reason: unknown): void;
+}
+
+interface Pooled {
+  readonly exchanges: Set<Exchange>;
+  readonly byId: Map<number, Exchange>;
+  link: Link | undefined;
+  nextId: number;
+  stopIdling: () => void;
+}
+
+/** A link that nobody uses is closed; a new one costs a few milliseconds. */
+const IDLE_MS = 60_000;
+const MAX_ID = 0xffff_ffff;
+
+export function createForwardClient({ identity, self, timing = systemTiming }: ForwardClientOptions): ForwardClient {
+  const pool = new Map<string, Pooled>();
+  const stop = new AbortController();
+
+  function pooled(address: string): Pooled {
+    const known = pool.get(address);
+    if (known !== undefined) return known;
+    const made: Pooled = {
+      exchanges: new Set(),
+      byId: new Map(),
+      link: undefined,
+      nextId: 1,
+      stopIdling: () => undefined,
+    };
+    pool.set(address, made);
+    dial({
+      address,
+      identity,
+      self,
+      purpose: "forward",
+      signal: stop.signal,
+      timing,
+      onLink(link) {
+        made.link = link;
+        for (const exchange of made.exchanges) start(made, link, exchange);
+        return handlersOf(address, made);
+      },
+    }).catch((error: unknown) => {
+      forget(address, made);
+      for (const exchange of [...made.exchanges]) exchange.settle(unreachable(error));
+    });
+    return made;
+  }
+
+  function forget(address: string, given: Pooled): void {
+    given.stopIdling();
+    given.link = undefined;
+    if (pool.get(address) === given) pool.delete(address);
+  }
+
+  function handlersOf(address: string, of: Pooled): LinkHandlers {
+    return {
+      onFrame: (frame) => receive(of, frame),
+      onEnd(error) {
+        forget(address, of);
+        const message = error?.message ?? "the connection was closed";
+        for (const exchange of [...of.exchanges]) exchange.settle({ kind: "unknown", message });
+      },
+    };
+  }
+
+  function idle(address: string, of: Pooled): void {
+    of.stopIdling();
+    if (of.exchanges.size > 0 || of.link === undefined) return;
+    of.stopIdling = timing.after(IDLE_MS, () => {
+      const { link } = of;
+      forget(address, of);
+      link?.end();
+    });
+  }
+
+  return {
+    request(address, outgoing, { timeoutMs, signal }) {
+      const { kind, header, body } = outgoing;
+      const stream = body === undefined || body instanceof Uint8Array ? undefined : body;
+      return new Promise((resolve, reject) => {
+        const payload = encodePayload(header, body instanceof Uint8Array ? body : undefined);
+        signal?.throwIfAborted();
+        if (stop.signal.aborted) return resolve(unreachable(stop.signal.reason));
+        const of = pooled(address);
+        if (of.exchanges.size >= MAX_OUTSTANDING) return resolve({ kind: "busy" });
+
+        let isFinished = false;
+        const finish = (): boolean => {
+          if (isFinished) return false;
+          isFinished = true;
+          stopTimer();
+          signal?.removeEventListener("abort", onAbort);
+          exchange.body?.stop();
+          of.exchanges.delete(exchange);
+          of.byId.delete(exchange.id);
+          idle(address, of);
+          return true;
+        };
+        const exchange: Exchange = {
+          kind: kindNumber(kind),
+          payload,
+          stream,
+          isSent: false,
+          id: 0,
+          body: undefined,
+          settle(reply) {
+            if (finish()) resolve(reply);
+          },
+          reject(reason) {
+            giveUp(of, exchange);
+            if (finish()) reject(reason);
+          },
+        };
+        const stopTimer = timing.after(timeoutMs, () => {
+          const message = `no answer from ${address} within ${timeoutMs} ms`;
+          giveUp(of, exchange);
+          exchange.settle(
+            exchange.isSent
+              ? { kind: "unknown", message }
+              : { kind: "unreachable", failure: "unreachable", code: "timeout", message },
+          );
+        });
+        const onAbort = (): void => exchange.reject(signal?.reason);
+        signal?.addEventListener("abort", onAbort, { once: true });
+        of.stopIdling();
+        of.exchanges.add(exchange);
+        if (of.link !== undefined) start(of, of.link, exchange);
+      });
+    },
+    close() {
+      stop.abort(new Error("the client is closing"));
+      for (const { link } of [...pool.values()]) link?.close();
+    },
+  };
+}
+
+function start(of: Pooled, link: Link, exchange: Exchange): void {
+  do {
+    exchange.id = of.nextId;
+    of.nextId = of.nextId === MAX_ID ? 1 : of.nextId + 1;
+  } while (of.byId.has(exchange.id));
+  of.byId.set(exchange.id, exchange);
+  exchange.isSent = true;
+  const { kind, id, payload, stream } = exchange;
+  link.send(encodeFrame({ kind, id, isLast: stream === undefined }, ...payload));
+  if (stream === undefined) return;
+  exchange.body = sendBody(link, id, stream);
+  exchange.body.sent.catch((error: unknown) => exchange.reject(error));
+}
+
+/** Tells the peer that nobody waits for the answer, where it has the request. */
+function giveUp(of: Pooled, exchange: Exchange): void {
+  if (!exchange.isSent || of.byId.get(exchange.id) !== exchange) return;
+  const header = { code: "cancelled", message: "nobody waits for the answer" };
+  of.link?.send(encodeFrame({ kind: KIND.error, id: exchange.id, isLast: true }, ...encodePayload(header)));
+}
+
+function receive(of: Pooled, { kind, id, payload }: Frame): void {
+  // An answer that comes after its request was given up has nobody to go to.
+  const exchange = of.byId.get(id);
+  if (kind === KIND.restoreChunk) {
+    exchange?.body?.onRead(decodeRead(payload));
+    return;
+  }
+  const { header, body } = decodePayload(payload);
+  if (kind === KIND.result) exchange?.settle({ kind: "result", header, body });
+  else if (kind === KIND.redirect) exchange?.settle({ kind: "redirect", header });
+  else if (kind === KIND.error) exchange?.settle(errorOf(header));
+  else throw new WireError(`a frame of kind ${kind} where none is expected`);
+}
+
+function errorOf(header: unknown): ForwardReply {
+  const { code, message, details } = isRecord(header) ? header : {};
+  if (typeof code !== "string" || typeof message !== "string") throw new WireError("an error without code and message");
+  return { kind: "error", code, message, details };
+}
+
+function unreachable(error: unknown): ForwardReply {
+  if (error instanceof DialError) {
+    return { kind: "unreachable", failure: error.kind, code: error.code, message: error.message };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return { kind: "unreachable", failure: "broken", code: "closed", message };
+}

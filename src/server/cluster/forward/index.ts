@@ -1,0 +1,14 @@
+/** Requests between nodes, and from a command line to a node. */
+
+export { createForwardClient, type ForwardClientOptions } from "./client.ts";
+export { startForward } from "./server.ts";
+export type {
+  ForwardAnswer,
+  ForwardClient,
+  ForwardOptions,
+  ForwardReply,
+  ForwardRequest,
+  ForwardServer,
+  Outgoing,
+  RequestKind,
+} from "./types.ts";

@@ -1,0 +1,96 @@
+/** Requests between nodes, and from a command line to a node, over the forward listener. */
+
+import type { Log } from "../../../base/index.ts";
+import type { Identity, Peer } from "../identity/index.ts";
+import type { DialFailure, Hello, ListenerStats, Self, Timing } from "../wire/index.ts";
+
+/** `read_index` has its number and no use: a read is confirmed over the raft connections. */
+export type RequestKind =
+  | "propose"
+  | "read_index"
+  | "join"
+  | "rejoin"
+  | "prune"
+  | "status"
+  /** With a stream of chunks as its body. */
+  | "restore_begin";
+
+export interface ForwardRequest {
+  readonly kind: RequestKind;
+  /** Any JSON value, as parsed. */
+  readonly header: unknown;
+  /** A stream when it came in several frames; reading it lets the peer send more. It throws when the peer gives up. */
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+  /** Whom the certificate names. */
+  readonly peer: Peer;
+  /** What the peer says of itself. */
+  readonly remote: Self;
+}
+
+export type ForwardAnswer =
+  | { readonly kind: "result"; readonly header: unknown; readonly body?: Uint8Array }
+  /** Ask another node; the header says which. */
+  | { readonly kind: "redirect"; readonly header: unknown }
+  | { readonly kind: "error"; readonly code: string; readonly message: string; readonly details?: unknown };
+
+export interface ForwardOptions {
+  /** Where to listen. */
+  readonly listen: string;
+  readonly identity: Identity;
+  /** Read at each hello, so an object with getters may change. */
+  readonly self: Self;
+  judge(hello: Hello, peer: Peer): string | undefined;
+  /**
+   * `signal` aborts when nobody waits for the answer any longer. A rejection is logged and answered as `internal`,
+   * without its text.
+   */
+  onRequest(request: ForwardRequest, signal: AbortSignal): Promise<ForwardAnswer>;
+  readonly log: Log;
+  readonly timing?: Timing;
+}
+
+export interface ForwardServer {
+  /** `host:port` as bound. */
+  readonly address: string;
+  stats(): ListenerStats;
+  /** Aborts what is under way. */
+  close(): Promise<void>;
+}
+
+export type ForwardReply =
+  | { readonly kind: "result"; readonly header: unknown; readonly body: Uint8Array }
+  | { readonly kind: "redirect"; readonly header: unknown }
+  | { readonly kind: "error"; readonly code: string; readonly message: string; readonly details: unknown }
+  /** Certainly not sent: there is no link, for the reason that `failure` and `code` give. */
+  | {
+      readonly kind: "unreachable";
+      readonly failure: DialFailure;
+      readonly code: string;
+      readonly message: string;
+    }
+  /** Certainly not sent: too much is outstanding on the link. */
+  | { readonly kind: "busy" }
+  /** Sent, and not answered: it may have been done. */
+  | { readonly kind: "unknown"; readonly message: string };
+
+export interface Outgoing {
+  readonly kind: RequestKind;
+  /** Any JSON value, at most 64 KiB as text. */
+  readonly header: unknown;
+  /** At most 2 MiB in one piece; a stream may be of any length. */
+  readonly body?: Uint8Array | AsyncIterable<Uint8Array>;
+}
+
+export interface ForwardClient {
+  /**
+   * Rejects with the signal's reason, with what the body's stream threw, and with a `RangeError` for what is too large;
+   * everything else is a reply.
+   */
+  request(
+    address: string,
+    outgoing: Outgoing,
+    limits: { readonly timeoutMs: number; readonly signal?: AbortSignal },
+  ): Promise<ForwardReply>;
+  /** What is outstanding ends as `unknown` or `unreachable`. */
+  close(): void;
+}

@@ -1,0 +1,167 @@
+/**
+ * Who this process is among its peers, and whom it takes for one: TLS 1.3 with certificates of an authority that only
+ * holders of the cluster secret can derive. Source: cluster reference, section 5.
+ *
+ * No session is ever resumed: a resumed one skips the check of the chain, and a changed secret must cut old peers off.
+ *
+ * While the secret is being changed a process holds two authorities and trusts both. A process that knows one of them
+ * only cannot say which, so whoever dials has two faces to try: the present secret's certificate under the usual server
+ * name, then the previous one's (where it has none, its only one) under a name that asks the server for the same.
+ */
+
+import { constants, type X509Certificate } from "node:crypto";
+import {
+  type ConnectionOptions,
+  checkServerIdentity,
+  createSecureContext,
+  type SecureContext,
+  type TLSSocket,
+  type TlsOptions,
+} from "node:tls";
+import { type Authority, issueLeaf, type Leaf, makeAuthority } from "./certificates.ts";
+import type { ClusterKeys } from "./keys.ts";
+import { PEER_NAME, type Peer, PREVIOUS_PEER_NAME, parseUri, type Subject } from "./subject.ts";
+
+export interface IdentityOptions {
+  readonly keys: ClusterKeys;
+  /** Of the previous secret, while it is being changed. */
+  readonly previousKeys?: ClusterKeys;
+  readonly subject: Subject;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+}
+
+/** One way to present oneself when dialling. */
+export interface Face {
+  readonly clusterId: string;
+  readonly options: ConnectionOptions;
+}
+
+/** The certificate passed the chain's check and is not one of a peer. Never carries text of the certificate. */
+export interface PeerRefusal {
+  readonly kind: "refused";
+  readonly reason: string;
+}
+
+export interface Identity {
+  readonly subject: Subject;
+  /** Of the present secret, then of the previous one. */
+  readonly clusterIds: readonly string[];
+  /** PEM; the same bytes wherever the secret is the same. */
+  readonly caCertificate: string;
+  /** When the present certificates were made, in milliseconds since the epoch. */
+  readonly issuedAt: number;
+  /** In the order in which they are to be tried. */
+  faces(): readonly Face[];
+  serverOptions(): TlsOptions;
+  /** After the handshake. */
+  checkPeer(socket: TLSSocket): Peer | PeerRefusal;
+  /** Fresh keys and certificates for connections made from now on. */
+  refresh(): Promise<void>;
+  /** Called after each `refresh`; returns the way to end it. */
+  onRefresh(listener: () => void): () => void;
+}
+
+/** A certificate, its key and what it takes to use them. */
+interface Credential {
+  readonly clusterId: string;
+  readonly leaf: Leaf;
+  readonly context: SecureContext;
+}
+
+export async function createIdentity(options: IdentityOptions): Promise<Identity> {
+  const { keys, previousKeys, subject, now = Date.now } = options;
+  const present = await makeAuthority(keys);
+  const previous = previousKeys === undefined ? undefined : await makeAuthority(previousKeys);
+  const authorities = previous === undefined ? [present] : [present, previous];
+  const trusted = authorities.map(({ pem }) => pem);
+  const listeners = new Set<() => void>();
+
+  const issue = async (authority: Authority, at: number): Promise<Credential> => {
+    const leaf = await issueLeaf(authority, subject, at);
+    const { certificatePem: cert, keyPem: key } = leaf;
+    return {
+      clusterId: authority.clusterId,
+      leaf,
+      context: createSecureContext({ ...PROTOCOL, ca: trusted, cert, key }),
+    };
+  };
+  const issueAll = async () => {
+    const at = now();
+    const first = await issue(present, at);
+    const second = previous === undefined ? first : await issue(previous, at);
+    return { at, first, second };
+  };
+  let held = await issueAll();
+
+  return {
+    subject,
+    clusterIds: authorities.map(({ clusterId }) => clusterId),
+    caCertificate: present.pem,
+    get issuedAt() {
+      return held.at;
+    },
+    faces: () => [faceOf(held.first, PEER_NAME), faceOf(held.second, PREVIOUS_PEER_NAME)],
+    serverOptions: () => ({
+      ...PROTOCOL,
+      ca: trusted,
+      cert: held.first.leaf.certificatePem,
+      key: held.first.leaf.keyPem,
+      requestCert: true,
+      rejectUnauthorized: true,
+      SNICallback: (name, done) => done(null, (name === PREVIOUS_PEER_NAME ? held.second : held.first).context),
+    }),
+    checkPeer: (socket) => checkPeer(socket, authorities),
+    async refresh() {
+      held = await issueAll();
+      for (const listener of listeners) listener();
+    },
+    onRefresh(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+const PROTOCOL = { minVersion: "TLSv1.3", secureOptions: constants.SSL_OP_NO_TICKET } as const;
+
+function faceOf({ clusterId, context }: Credential, servername: string): Face {
+  return {
+    clusterId,
+    options: {
+      secureContext: context,
+      minVersion: "TLSv1.3",
+      servername,
+      rejectUnauthorized: true,
+      // Every certificate carries the one name, whichever name was asked for.
+      checkServerIdentity: (_, certificate) => checkServerIdentity(PEER_NAME, certificate),
+    },
+  };
+}
+
+function checkPeer(socket: TLSSocket, authorities: readonly Authority[]): Peer | PeerRefusal {
+  const refuse = (reason: string): PeerRefusal => ({ kind: "refused", reason });
+  if (!socket.authorized) return refuse("the certificate is not trusted");
+  const certificate = socket.getPeerX509Certificate();
+  if (certificate === undefined) return refuse("no certificate");
+  if (certificate.ca) return refuse("the certificate is an authority's");
+  const issuer = authorities.find(({ certificate: authority }) => isIssuedBy(certificate, authority));
+  if (issuer === undefined) return refuse("the certificate was issued by another authority");
+  const peer = namedBy(certificate);
+  if (peer === undefined) return refuse("the certificate names no peer");
+  return peer.clusterId === issuer.clusterId ? peer : refuse("the certificate names another cluster");
+}
+
+function isIssuedBy(certificate: X509Certificate, authority: X509Certificate): boolean {
+  return certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
+}
+
+/**
+ * Node writes names that hold a comma or a quote as a JSON text, so that a split cannot be deceived; such a name is not
+ * one of ours.
+ */
+function namedBy({ subjectAltName }: X509Certificate): Peer | undefined {
+  const uris = (subjectAltName ?? "").split(", ").filter((name) => name.startsWith("URI:"));
+  const [uri] = uris;
+  return uri === undefined || uris.length !== 1 ? undefined : parseUri(uri.slice("URI:".length));
+}

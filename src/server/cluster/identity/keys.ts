@@ -1,0 +1,65 @@
+/**
+ * What a cluster derives from its secret: scrypt once, then HKDF-SHA256 a key. Source: cluster reference, sections 5
+ * and 8.
+ *
+ * scrypt comes first because a TLS 1.3 server shows its certificate to any client before the client has proved itself,
+ * so a weak secret could be guessed offline against the authority's signature. It takes about 70 ms of a pool thread
+ * and 32 MiB. Labels are versioned: another derivation is another label.
+ */
+
+import { createHash, createPrivateKey, hkdfSync, type KeyObject, scrypt } from "node:crypto";
+
+export interface ClusterKeys {
+  /** 16 hex digits. */
+  readonly clusterId: string;
+  /** Ed25519, private: signs the certificates of this cluster. */
+  readonly caKey: KeyObject;
+  /** 32 bytes: wraps the data keys of sealed values. */
+  readonly kek: Uint8Array;
+  /** `s:` and 8 hex digits; says which key a wrap was made with and nothing about the key. */
+  readonly kekId: string;
+  /** 32 bytes. */
+  readonly pruneAuth: Uint8Array;
+  /** 32 bytes: authenticates snapshot archives. */
+  readonly snapshotMac: Uint8Array;
+}
+
+/** In UTF-16 code units; the node file's schema holds the same bound. */
+export const MIN_SECRET_LENGTH = 16;
+/** Below this a secret is accepted and warned about. */
+export const ADVISED_SECRET_LENGTH = 32;
+
+const SALT = "gateway/cluster/v1";
+/** N = 2^15, r = 8: 32 MiB, which is also Node's default limit and would be refused at exactly that. */
+const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
+
+/** Before the 32 bytes of an Ed25519 seed in PKCS#8 (RFC 8410 section 7). */
+const PKCS8_ED25519 = Buffer.from("302e020100300506032b657004220420", "hex");
+
+/** Rejects with a `RangeError` when the secret is too short. */
+export async function deriveKeys(secret: string): Promise<ClusterKeys> {
+  if (secret.length < MIN_SECRET_LENGTH) {
+    throw new RangeError(`the cluster secret has fewer than ${MIN_SECRET_LENGTH} characters`);
+  }
+  const root = await stretch(secret);
+  const expand = (label: string, length: number): Buffer => Buffer.from(hkdfSync("sha256", root, "", label, length));
+  const kekName = createHash("sha256").update(expand("kek-id/v1", 32)).digest("hex").slice(0, 8);
+  return {
+    clusterId: expand("cluster-id/v1", 8).toString("hex"),
+    caKey: createPrivateKey({
+      key: Buffer.concat([PKCS8_ED25519, expand("ca-ed25519/v1", 32)]),
+      format: "der",
+      type: "pkcs8",
+    }),
+    kek: expand("kek/v1", 32),
+    kekId: `s:${kekName}`,
+    pruneAuth: expand("prune-auth/v1", 32),
+    snapshotMac: expand("snapshot-mac/v1", 32),
+  };
+}
+
+function stretch(secret: string): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    scrypt(secret, SALT, 32, COST, (error, root) => (error === null ? resolve(root) : reject(error)));
+  });
+}

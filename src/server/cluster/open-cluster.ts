@@ -1,0 +1,365 @@
+/**
+ * The cluster on the main thread: starts the raft worker, follows what it applies, and carries requests to it.
+ *
+ * Face: `types.ts`. The worker's messages come in order, so a write's answer finds its effect in the view.
+ */
+
+import { createHash, randomBytes } from "node:crypto";
+import { open, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import type { Log } from "../../base/index.ts";
+import { type CommandResult, encodeCommand, MAX_COMMAND_BYTES } from "../core/state/index.ts";
+import { type ArchiveMeta, readArchive, writeArchive } from "./archive.ts";
+import { ClusterError, clusterErrorOf } from "./failure.ts";
+import { StorageError, type StorageErrorCode } from "./storage-error.ts";
+import type { Cluster, ClusterOptions, ClusterStatus, WriteOptions } from "./types.ts";
+import { createView } from "./view.ts";
+import type { Ask, FromWorker, SavedSnapshot, ToWorker } from "./worker-protocol.ts";
+
+/** Below the window of results that the state machine keeps for a client, so that every retry finds its result. */
+const MAX_WRITES_UNDER_WAY = 1_000;
+
+const MAX_TIMEOUT_MS = 60_000;
+
+/** Of a restored state in one command; base64 makes it a third larger. */
+const BLOB_PART_BYTES = 512 * 1024;
+
+/** Parts of a document under way at once. */
+const BLOB_PARALLEL = 4;
+
+/** A worker that does not end by itself is terminated. */
+const CLOSE_LIMIT_MS = 15_000;
+
+export interface OpenClusterOptions extends ClusterOptions {
+  readonly log: Log;
+  /** Seconds of fsynced writes and of their waits, for metrics. */
+  readonly onTiming?: (fsyncSeconds: readonly number[], queueSeconds: readonly number[]) => void;
+  /** Whether this node can open a data key of the keyring row; a restore of an archive that it cannot is refused. */
+  readonly canOpenRing?: (row: string) => boolean;
+}
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * Resolves once the node has opened its storage and its listeners and `view` holds the state of its disk; a node that
+ * joins, once it was admitted. Rejects with a `StorageError`, a `ClusterError` or the error of a listener.
+ */
+export async function openCluster(options: OpenClusterOptions, signal?: AbortSignal): Promise<Cluster> {
+  const { log, onTiming, canOpenRing, ...plain } = options;
+  signal?.throwIfAborted();
+  const worker = startWorker();
+  const followed = createView((error) => log.error("a watcher of the state failed", { error }));
+  const waiting = new Map<number, Waiting>();
+  const statusListeners = new Set<(status: ClusterStatus) => void>();
+  const clientId = randomBytes(16).toString("hex");
+  let status: ClusterStatus | undefined;
+  let lastAsk = 0;
+  let lastSequence = 0;
+  let isClosing = false;
+  let fault: Error | undefined;
+  let writesUnderWay = 0;
+
+  const failAll = (error: Error): void => {
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+  };
+
+  const started = withResolvers();
+  const ended = new Promise<Error | undefined>((resolve) => {
+    worker.on("error", (error) => {
+      fault ??= error instanceof Error ? error : new Error(String(error));
+    });
+    worker.on("exit", () => {
+      if (fault === undefined && !isClosing) fault = new Error("the raft worker ended unexpectedly");
+      const end = fault ?? new ClusterError("no_leader", "the cluster is closed");
+      failAll(end);
+      started.reject(end);
+      resolve(fault);
+    });
+  });
+
+  const receive = (message: FromWorker): void => {
+    switch (message.kind) {
+      case "started":
+        for (const warning of message.warnings) log.warn(warning);
+        started.resolve(undefined);
+        return;
+      case "applied":
+        followed.follow(message.mutations, message.index);
+        return;
+      case "replace-begin":
+        followed.beginReplace();
+        return;
+      case "replace-rows":
+        followed.add(message.rows);
+        return;
+      case "replace-end":
+        followed.endReplace(message.index);
+        return;
+      case "status":
+        status = message.status;
+        for (const listener of [...statusListeners]) listener(message.status);
+        return;
+      case "answer":
+        waiting.get(message.id)?.resolve(message.value);
+        waiting.delete(message.id);
+        return;
+      case "failure":
+        waiting.get(message.id)?.reject(clusterErrorOf(message.failure));
+        waiting.delete(message.id);
+        return;
+      case "log":
+        log[message.level](message.message, message.fields);
+        return;
+      case "timing":
+        onTiming?.(message.fsyncSeconds, message.queueSeconds);
+        return;
+      case "fault":
+        fault = faultOf(message);
+        void worker.terminate();
+        return;
+      default:
+        message satisfies never;
+    }
+  };
+  worker.on("message", receive);
+
+  const tell = (message: ToWorker): void => worker.postMessage(message);
+
+  const ask = (what: Ask, aborted?: AbortSignal): Promise<unknown> => {
+    if (fault !== undefined) return Promise.reject(fault);
+    if (isClosing && what.kind !== "close") {
+      return Promise.reject(new ClusterError("no_leader", "the gateway is stopping"));
+    }
+    aborted?.throwIfAborted();
+    lastAsk += 1;
+    const id = lastAsk;
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        waiting.delete(id);
+        tell({ kind: "forget", id });
+        reject(aborted?.reason);
+      };
+      aborted?.addEventListener("abort", onAbort, { once: true });
+      const release = (): void => aborted?.removeEventListener("abort", onAbort);
+      waiting.set(id, {
+        resolve: (value) => {
+          release();
+          resolve(value);
+        },
+        reject: (error) => {
+          release();
+          reject(error);
+        },
+      });
+      tell({ kind: "ask", id, ask: what });
+    });
+  };
+
+  const write: Cluster["write"] = async (command, { by, timeoutMs, signal: aborted, idempotency }) => {
+    if (writesUnderWay >= MAX_WRITES_UNDER_WAY)
+      throw new ClusterError("busy", "too many writes are under way: ask again");
+    lastSequence += 1;
+    const encoded = encodeCommand({
+      v: 1,
+      t: command.t,
+      id: `${clientId.slice(0, 8)}-${lastSequence}`,
+      c: clientId,
+      s: lastSequence,
+      by,
+      ...(idempotency !== undefined && { k: idempotency.key, kd: idempotency.digest }),
+      p: command.p,
+    });
+    if (encoded.length > MAX_COMMAND_BYTES) {
+      throw new ClusterError(
+        "entry_too_large",
+        `a write holds at most ${MAX_COMMAND_BYTES} bytes, this one ${encoded.length}`,
+      );
+    }
+    writesUnderWay += 1;
+    try {
+      const asked: Ask = { kind: "write", command: encoded, timeoutMs: limited(timeoutMs) };
+      return (await ask(asked, aborted)) as CommandResult;
+    } finally {
+      writesUnderWay -= 1;
+    }
+  };
+
+  const restore: Cluster["restore"] = async (archive, writeOptions) => {
+    const path = join(plain.dataDir, `restore-${randomBytes(6).toString("hex")}.tmp`);
+    const aborted = writeOptions.signal ?? new AbortController().signal;
+    const ring: string[] = [];
+    try {
+      const { meta, sha256 } = await readArchive(
+        archive,
+        path,
+        (key, value) => {
+          if (key.startsWith("ring/")) ring.push(value);
+        },
+        aborted,
+      );
+      if (canOpenRing !== undefined && ring.length > 0 && !ring.some(canOpenRing)) {
+        throw new ClusterError(
+          "refused",
+          "the archive is refused, and nothing was changed: its secrets were sealed under another cluster secret or kek_file; restore it where they are set",
+        );
+      }
+      const parts = await writeParts(path, sha256, write, writeOptions);
+      const p = { sha256, parts, rows: meta.rows, digest: meta.digest };
+      const result = await write({ t: "state.restore", p }, writeOptions);
+      if (result.kind === "refused") throw new ClusterError("refused", result.message);
+      return { index: meta.index, term: meta.term, size: meta.size };
+    } finally {
+      await rm(path, { force: true });
+    }
+  };
+
+  const cluster: Cluster = {
+    view: followed.view,
+    status() {
+      if (status === undefined) throw new Error("the cluster has not started");
+      return status;
+    },
+    onStatus(listener) {
+      statusListeners.add(listener);
+      return () => statusListeners.delete(listener);
+    },
+    write,
+    async readBarrier({ timeoutMs, signal: aborted }) {
+      await ask({ kind: "read-barrier", timeoutMs: limited(timeoutMs) }, aborted);
+    },
+    async prune(keep, { timeoutMs, signal: aborted }) {
+      await ask({ kind: "prune", keep, timeoutMs: limited(timeoutMs) }, aborted);
+    },
+    async remove(id, { timeoutMs, signal: aborted }) {
+      await ask({ kind: "remove", id, timeoutMs: limited(timeoutMs) }, aborted);
+    },
+    async transferLeader(to, { timeoutMs, signal: aborted }) {
+      return (await ask({ kind: "transfer", to, timeoutMs: limited(timeoutMs) }, aborted)) as string;
+    },
+    async saveSnapshot({ stale, signal: aborted }) {
+      const saved = (await ask({ kind: "save-snapshot", isStaleAllowed: stale }, aborted)) as SavedSnapshot;
+      const meta = { ...saved.meta, created_at: new Date().toISOString() } as unknown as ArchiveMeta;
+      return { info: saved.info, archive: writeArchive(meta, saved.path, saved.sha256) };
+    },
+    restore,
+    async handOver(aborted) {
+      await ask({ kind: "hand-over" }, aborted);
+    },
+    ended,
+    async close() {
+      if (isClosing) {
+        await ended;
+        return;
+      }
+      isClosing = true;
+      const limit = setTimeout(() => void worker.terminate(), CLOSE_LIMIT_MS);
+      try {
+        await Promise.race([ask({ kind: "close" }).catch(() => undefined), ended]);
+        await worker.terminate();
+        await ended;
+      } finally {
+        clearTimeout(limit);
+      }
+    },
+  };
+
+  const onAbort = (): void => void worker.terminate();
+  signal?.addEventListener("abort", onAbort, { once: true });
+  try {
+    tell({ kind: "start", options: plain });
+    await started.promise;
+  } catch (error) {
+    await worker.terminate();
+    await ended;
+    signal?.throwIfAborted();
+    throw fault ?? error;
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+  }
+  return cluster;
+}
+
+/** Puts a file into the log in parts, a few at a time. Resolves with their number. */
+async function writeParts(
+  path: string,
+  sha256: string,
+  write: Cluster["write"],
+  options: WriteOptions,
+): Promise<number> {
+  const file = await open(path, "r");
+  try {
+    const { size } = await file.stat();
+    const of = Math.max(1, Math.ceil(size / BLOB_PART_BYTES));
+    let next = 0;
+    const putSome = async (): Promise<void> => {
+      while (next < of) {
+        const part = next;
+        next += 1;
+        const length = Math.min(BLOB_PART_BYTES, size - part * BLOB_PART_BYTES);
+        const { buffer } = await file.read(Buffer.alloc(length), 0, length, part * BLOB_PART_BYTES);
+        await putPart({ sha256, part, of, data: buffer.toString("base64") }, write, options);
+      }
+    };
+    await Promise.all(Array.from({ length: BLOB_PARALLEL }, putSome));
+    return of;
+  } finally {
+    await file.close();
+  }
+}
+
+/** A document too large for one command, as parts of at most 512 KiB that a later command names by the digest. */
+export async function putBlob(
+  cluster: Pick<Cluster, "write">,
+  bytes: Uint8Array,
+  options: WriteOptions,
+): Promise<{ readonly sha256: string; readonly parts: number }> {
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  const of = Math.max(1, Math.ceil(bytes.length / BLOB_PART_BYTES));
+  for (let part = 0; part < of; part += 1) {
+    const data = Buffer.from(bytes.subarray(part * BLOB_PART_BYTES, (part + 1) * BLOB_PART_BYTES)).toString("base64");
+    await putPart({ sha256, part, of, data }, cluster.write, options);
+  }
+  return { sha256, parts: of };
+}
+
+async function putPart(p: unknown, write: Cluster["write"], { by, timeoutMs, signal }: WriteOptions): Promise<void> {
+  const result = await write({ t: "blob.put", p }, { by, timeoutMs, ...(signal && { signal }) });
+  if (result.kind === "refused") throw new ClusterError("refused", result.message);
+}
+
+function limited(timeoutMs: number): number {
+  return Math.min(Math.max(1, timeoutMs), MAX_TIMEOUT_MS);
+}
+
+function faultOf({ name, failure }: Extract<FromWorker, { kind: "fault" }>): Error {
+  if (name === "StorageError") return new StorageError(failure.code as StorageErrorCode, failure.message);
+  if (name === "ClusterError") return clusterErrorOf(failure);
+  return Object.assign(new Error(failure.message), { name, code: failure.code });
+}
+
+/** In the build the worker is a file of its own below the directory of the chunks; from the sources it needs their loader. */
+function startWorker(): Worker {
+  if (!import.meta.url.endsWith(".ts")) return new Worker(new URL("./server/cluster/worker.js", import.meta.url));
+  const file = JSON.stringify(new URL("./worker.ts", import.meta.url).href);
+  return new Worker(`import("tsx/esm/api").then((it) => (it.register(), import(${file})));`, { eval: true });
+}
+
+function withResolvers(): {
+  promise: Promise<unknown>;
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+} {
+  let resolve: (value: unknown) => void = () => undefined;
+  let reject: (error: unknown) => void = () => undefined;
+  const promise = new Promise<unknown>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
+  promise.catch(() => undefined);
+  return { promise, resolve, reject };
+}

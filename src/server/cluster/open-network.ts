@@ -1,0 +1,210 @@
+/**
+ * Joins the raft transport and the forward listener into the network of a replica. A node without a cluster secret or
+ * without addresses is a cluster of one that nobody can reach: it opens no listener.
+ */
+
+import type { Log } from "../../base/index.ts";
+import type { Message } from "../core/raft/index.ts";
+import type { Member } from "../core/state/index.ts";
+import { ClusterError } from "./failure.ts";
+import { createForwardClient, type ForwardAnswer, type ForwardReply, startForward } from "./forward/index.ts";
+import { type ClusterKeys, createIdentity, keepFresh } from "./identity/index.ts";
+import type { Asked, AskKind, Network, NetworkReply } from "./network.ts";
+import type { Header } from "./requests.ts";
+import type { SnapshotRecord, Storage } from "./storage/index.ts";
+import { startTransport } from "./transport/index.ts";
+import type { ClusterOptions } from "./types.ts";
+import type { Hello } from "./wire/index.ts";
+
+export interface NetworkOptions {
+  readonly options: ClusterOptions;
+  readonly keys: ClusterKeys | undefined;
+  readonly previousKeys: ClusterKeys | undefined;
+  readonly storage: Storage;
+  readonly log: Log;
+  /** A code to refuse a peer's raft connection with. */
+  judge(peer: { readonly nodeId: string; readonly storageId: string }): string | undefined;
+  onPeer(peer: Pick<Member, "id" | "raft_addr">): void;
+  onMessage(message: Message): void;
+  onSnapshot(message: Message, record: SnapshotRecord): void;
+  onUnreachable(id: string): void;
+  onRemoved(index: number): void;
+  onRequest(asked: Asked, timeoutMs: number): Promise<Header>;
+}
+
+const PROTOCOL = [1, 1] as const;
+
+/** What a request that names no time of its own gets. */
+const REQUEST_MS = 10_000;
+
+/** Left free beside a received snapshot and the state that is built from it. */
+const RECEIVE_FACTOR = 3;
+
+const ALONE: Network = {
+  send() {},
+  sendSnapshot: () => Promise.reject(new ClusterError("conflict", "this node has no peers")),
+  setPeers() {},
+  sendRemoved() {},
+  ask: () => Promise.resolve({ kind: "unreachable", why: "this node has no cluster.secret", isSilent: false }),
+  close: () => Promise.resolve(),
+};
+
+/** Rejects with the error of a listener, which names its address. */
+export async function openNetwork(given: NetworkOptions): Promise<Network> {
+  const { options, keys, previousKeys, storage, log } = given;
+  const canListen = options.raftAddr !== "" && options.forwardAddr !== "";
+  if (keys === undefined || (!canListen && options.start.kind !== "join" && options.rejoin === undefined)) return ALONE;
+
+  const { nodeId } = options;
+  const { storageId } = storage.log.identity;
+  const self = {
+    nodeId,
+    storageId,
+    clusterId: keys.clusterId,
+    proto: PROTOCOL,
+    feat: 0,
+    raftAddr: options.advertise,
+    /** A directory that was never part of a cluster is of no epoch. */
+    get epoch() {
+      return storage.log.isBlank ? undefined : storage.log.identity.recoveryEpoch;
+    },
+  };
+  const identity = await createIdentity({
+    keys,
+    ...(previousKeys !== undefined && { previousKeys }),
+    subject: { kind: "node", id: nodeId },
+  });
+  const stopRenewal = keepFresh(identity, {
+    now: Date.now,
+    onFailure: (error) => log.error("the node certificate was not renewed", { error }),
+  });
+  const judge = (hello: Hello): string | undefined => {
+    const code = given.judge(hello);
+    if (code === undefined) given.onPeer({ id: hello.nodeId, raft_addr: hello.raftAddr ?? "" });
+    return code;
+  };
+
+  const transport = await startTransport({
+    listen: options.raftAddr,
+    identity,
+    self,
+    judge,
+    onMessage: given.onMessage,
+    onUnreachable: given.onUnreachable,
+    onRemoved: given.onRemoved,
+    snapshotPath: (meta) => storage.snapshotPath(meta),
+    mayReceive: async (size) => (await storage.freeBytes()) >= RECEIVE_FACTOR * size,
+    onSnapshotReceived: given.onSnapshot,
+    log,
+  });
+  const client = createForwardClient({ identity, self });
+  let forward: Awaited<ReturnType<typeof startForward>>;
+  try {
+    forward = await startForward({
+      listen: options.forwardAddr,
+      identity,
+      self,
+      judge: () => undefined,
+      onRequest: async ({ kind, header, body }) => answer(kind, header, body, given),
+      log,
+    });
+  } catch (error) {
+    client.close();
+    await transport.close();
+    stopRenewal();
+    throw error;
+  }
+
+  return {
+    send: (message) => transport.send(message),
+    sendSnapshot: (message, record, path, signal) =>
+      transport.sendSnapshot(String(message.to), message, record, path, signal),
+    setPeers: (peers) => transport.setPeers(new Map([...peers].map(([id, raftAddr]) => [id, { raftAddr }]))),
+    sendRemoved: (to, index) => transport.sendRemoved(to, index),
+    async ask(address, { kind, header, body }, timeoutMs) {
+      const outgoing = { kind: frameKind(kind), header: { ...header, op: kind, timeout_ms: timeoutMs }, body };
+      try {
+        return readReply(await client.request(address, outgoing, { timeoutMs }));
+      } catch (error) {
+        return { kind: "unreachable", why: error instanceof Error ? error.message : String(error), isSilent: false };
+      }
+    },
+    async close() {
+      client.close();
+      await forward.close();
+      await transport.close();
+      stopRenewal();
+    },
+  };
+}
+
+const OPERATIONS: ReadonlySet<string> = new Set<AskKind>([
+  "propose",
+  "join",
+  "rejoin",
+  "prune",
+  "remove",
+  "transfer",
+  "status",
+]);
+
+function frameKind(kind: AskKind): Exclude<AskKind, "remove" | "transfer"> {
+  return kind === "remove" || kind === "transfer" ? "prune" : kind;
+}
+
+async function answer(
+  frame: string,
+  header: unknown,
+  body: Uint8Array | AsyncIterable<Uint8Array>,
+  given: NetworkOptions,
+): Promise<ForwardAnswer> {
+  const fields = typeof header === "object" && header !== null ? (header as Header) : {};
+  const op = fields["op"] ?? frame;
+  const isAllowed = typeof op === "string" && OPERATIONS.has(op) && frameKind(op as AskKind) === frame;
+  if (!isAllowed || !(body instanceof Uint8Array)) {
+    return { kind: "error", code: "invalid", message: "this node does not know the request: it runs another version" };
+  }
+  const stated = fields["timeout_ms"];
+  const timeoutMs = typeof stated === "number" && stated > 0 ? Math.min(stated, 60_000) : REQUEST_MS;
+  const reply = await given.onRequest({ kind: op as AskKind, header: fields, body }, timeoutMs);
+  const { code, message, details, outcome } = reply;
+  if (outcome === undefined && typeof code === "string" && typeof message === "string") {
+    return { kind: "error", code, message, details };
+  }
+  return { kind: "result", header: reply };
+}
+
+function readReply(reply: ForwardReply): NetworkReply {
+  switch (reply.kind) {
+    case "result":
+    case "redirect":
+      return { kind: "reply", header: (reply.header ?? {}) as Header };
+    case "error":
+      return { kind: "reply", header: { code: reply.code, message: reply.message, details: reply.details } };
+    case "unreachable":
+      return {
+        kind: "unreachable",
+        why: explain(reply.code, reply.message),
+        isSilent: reply.failure === "unreachable",
+      };
+    case "busy":
+      return { kind: "unreachable", why: "too much is under way", isSilent: false };
+    case "unknown":
+      return { kind: "unknown", why: reply.message };
+    default:
+      return reply satisfies never;
+  }
+}
+
+/** What an operator is to do about a refusal at the handshake. */
+function explain(code: string, message: string): string {
+  const remedy = REMEDIES.get(code);
+  return remedy === undefined ? message : `${message}: ${remedy}`;
+}
+
+const REMEDIES: ReadonlyMap<string, string> = new Map([
+  ["stale_recovery_epoch", "the cluster was recovered without this node; move its data directory away and let it join"],
+  ["storage_changed", "the member of this id has another data directory; move this one away and let it join"],
+  ["wrong_cluster", "cluster.secret is another one there"],
+  ["protocol", "it runs a version that does not speak with this one"],
+]);

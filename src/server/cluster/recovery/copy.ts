@@ -1,0 +1,91 @@
+/**
+ * A copy of a data directory to look at, since opening a LevelDB database rewrites it. The databases are copied while
+ * their lock is held: LevelDB locks the file LOCK by its inode, so a throwaway database whose LOCK is a symbolic link
+ * to the real one holds the same lock and changes nothing there.
+ *
+ * The copy stands in the system's directory for temporary files, for its owner alone; it needs as much room as the
+ * databases. Snapshot files are large and only looked at, so they are linked.
+ */
+
+import { constants } from "node:fs";
+import { copyFile, mkdir, mkdtemp, readdir, rm, stat, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { GUARD, openDatabase, RAFT, StorageError } from "../storage/index.ts";
+import { codeOf, unwritable } from "../storage-error.ts";
+
+export interface DirectoryCopy {
+  /** Absolute. */
+  readonly path: string;
+  remove(): Promise<void>;
+}
+
+/** LevelDB's own log of what it did, and the lock. */
+const NOT_COPIED: ReadonlySet<string> = new Set(["LOCK", "LOG", "LOG.old"]);
+
+/** Rejects with a `StorageError`: `missing`, `locked`, or that of the disk the copy goes to. */
+export async function copyDirectory(path: string): Promise<DirectoryCopy> {
+  if (!(await isDirectory(join(path, RAFT)))) {
+    throw new StorageError("missing", `there is no data directory of a node at ${path}: check data_dir`);
+  }
+  const temporary = await mkdtemp(join(tmpdir(), "gateway-recover-"));
+  const remove = () => rm(temporary, { recursive: true, force: true });
+  try {
+    const unlock = await lock(path, join(temporary, "lock"));
+    try {
+      const copy = join(temporary, "data");
+      await mkdir(copy, { mode: 0o700 });
+      await copyAll(path, copy);
+      return { path: copy, remove };
+    } finally {
+      await unlock();
+    }
+  } catch (error) {
+    await remove();
+    throw error instanceof StorageError ? error : unwritable(temporary, error);
+  }
+}
+
+async function lock(path: string, location: string): Promise<() => Promise<void>> {
+  const file = join(path, RAFT, "LOCK");
+  // Without the file nobody holds a lock on it, and a link to nothing would create it.
+  if (!(await isThere(file))) return () => Promise.resolve();
+  await mkdir(location, { mode: 0o700 });
+  await symlink(file, join(location, "LOCK"));
+  const database = await openDatabase({ path, location, create: true });
+  return () => database.close();
+}
+
+async function copyAll(from: string, to: string): Promise<void> {
+  for (const name of await readdir(from)) {
+    const source = join(from, name);
+    if (name === RAFT || /^state-\d+$/.test(name)) await copyDatabase(source, join(to, name));
+    else if (name === GUARD) await copyFile(source, join(to, name));
+    else if (/^snap-\d+-\d+\.bin$/.test(name)) await symlink(source, join(to, name));
+  }
+}
+
+async function copyDatabase(from: string, to: string): Promise<void> {
+  await mkdir(to, { mode: 0o700 });
+  for (const name of await readdir(from)) {
+    if (!NOT_COPIED.has(name)) await copyFile(join(from, name), join(to, name), constants.COPYFILE_FICLONE);
+  }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return false;
+    throw error;
+  }
+}

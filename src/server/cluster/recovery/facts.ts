@@ -1,0 +1,67 @@
+/** What a stopped node's disk says, for one who has to choose the survivor of a cluster that lost its majority. */
+
+import type { Configuration } from "../../core/raft/index.ts";
+import { digestOf } from "../../core/state/index.ts";
+import { configurationOf, type Storage } from "../storage/index.ts";
+import { damaged } from "../storage-error.ts";
+
+export interface StorageFacts {
+  /** Absolute. */
+  readonly path: string;
+  readonly nodeId: string;
+  readonly storageId: string;
+  readonly recoveryEpoch: number;
+  readonly clusterId: string | undefined;
+  readonly term: number;
+  readonly vote: string | undefined;
+  readonly commit: number;
+  readonly applied: number;
+  readonly firstIndex: number;
+  readonly lastIndex: number;
+  /** Of the last entry: before the index, it decides which survivor knows most. */
+  readonly lastTerm: number;
+  readonly snapshotIndex: number;
+  /** Entries that no majority is known to hold. A recovery counts them as committed. */
+  readonly uncommitted: number;
+  /** At the commit index. */
+  readonly configuration: Configuration;
+  /** At the end of the log. */
+  readonly lastConfiguration: Configuration;
+  readonly isBlank: boolean;
+}
+
+export type Row = readonly [key: string, value: string];
+
+export function factsOf(path: string, { log, state }: Storage): StorageFacts {
+  const { nodeId, storageId, recoveryEpoch, clusterId } = log.identity;
+  const { hardState } = log.initialState();
+  const lastIndex = log.lastIndex();
+  return {
+    path,
+    nodeId,
+    storageId,
+    recoveryEpoch,
+    clusterId,
+    term: hardState.term,
+    vote: hardState.vote === undefined ? undefined : String(hardState.vote),
+    commit: hardState.commit,
+    applied: state().applied.index,
+    firstIndex: log.firstIndex(),
+    lastIndex,
+    lastTerm: log.term(lastIndex) ?? 0,
+    snapshotIndex: log.snapshot().index,
+    uncommitted: lastIndex - hardState.commit,
+    configuration: configurationOf(log, hardState.commit),
+    lastConfiguration: configurationOf(log, lastIndex),
+    isBlank: log.isBlank,
+  };
+}
+
+/** All rows of the state. Rejects unless they come to their digest. */
+export async function readState(path: string, storage: Storage): Promise<readonly Row[]> {
+  const store = storage.state();
+  const rows: Row[] = [];
+  for await (const slice of store.load()) rows.push(...slice);
+  if (digestOf(rows) !== store.applied.digest) throw damaged(path, "the rows of its state do not come to their digest");
+  return rows;
+}

@@ -1,0 +1,93 @@
+/**
+ * When a snapshot is made, and what of the log goes with it. Source: cluster reference, section 2.9.
+ */
+
+import { ClusterError } from "./failure.ts";
+import type { StateWriter } from "./state-writer.ts";
+import type { SnapshotRecord, Storage } from "./storage/types.ts";
+
+/** Applied entries since the last one. */
+const EVERY_ENTRIES = 8_192;
+const EVERY_BYTES = 64 * 1024 * 1024;
+
+/** Entries kept behind a snapshot, so that a member that was away shortly needs none. */
+const TRAILING_ENTRIES = 10_240;
+
+/** A member further behind than this gets a snapshot instead. */
+const MAX_KEPT_FOR_MEMBER = 100_000;
+
+export interface SnapshotPorts {
+  readonly storage: Storage;
+  readonly writer: StateWriter;
+  /** Lowest index that a member which is heard of has; the highest number where there is none. */
+  lowestMatch(): number;
+  /** The log begins later than before. */
+  onCompacted(): void;
+  onFault(error: unknown): void;
+  readonly signal: AbortSignal;
+}
+
+export interface Snapshots {
+  /** Begins one when it is due; cheap. */
+  consider(): void;
+  /** One of everything applied until now; `isWhole`: nothing of the log before it is kept. */
+  make(options?: { readonly isWhole: boolean }): Promise<SnapshotRecord>;
+}
+
+export function createSnapshots(ports: SnapshotPorts): Snapshots {
+  const { storage, writer, signal } = ports;
+  let running: Promise<SnapshotRecord> | undefined;
+
+  const produce = async (isWhole: boolean): Promise<SnapshotRecord> => {
+    await writer.flush();
+    let writing: Promise<SnapshotRecord> | undefined;
+    await writer.between(async (store) => {
+      const { applied, configuration } = writer.standing();
+      const last = storage.log.snapshotRecord;
+      if (last !== undefined && last.size > 0 && last.index === applied.index) {
+        writing = Promise.resolve(last);
+        return;
+      }
+      if (applied.index === 0) throw new ClusterError("no_leader", "this node has no state yet");
+      // The rows are those of this moment: they are taken before the call returns.
+      writing = store.writeSnapshot({ index: applied.index, term: applied.term, configuration }, signal);
+      writing.catch(() => undefined);
+    });
+    if (writing === undefined) throw new Error("no snapshot was begun");
+    const record = await writing;
+    const { log } = storage;
+    const isLarge = isWhole || log.byteLength >= EVERY_BYTES;
+    const kept = isLarge ? record.index : record.index - TRAILING_ENTRIES;
+    const behind = Math.max(ports.lowestMatch(), record.index - MAX_KEPT_FOR_MEMBER);
+    const compactTo = isWhole ? record.index : Math.max(0, Math.min(kept, behind));
+    await log.recordSnapshot(record, compactTo);
+    ports.onCompacted();
+    await storage.removeOldSnapshots();
+    return record;
+  };
+
+  const begin = (isWhole: boolean): Promise<SnapshotRecord> => {
+    const begun = produce(isWhole).finally(() => {
+      running = undefined;
+    });
+    running = begun;
+    return begun;
+  };
+
+  return {
+    consider() {
+      if (running !== undefined || signal.aborted) return;
+      const { log } = storage;
+      const since = writer.standing().applied.index - (log.snapshotRecord?.index ?? 0);
+      if (since < EVERY_ENTRIES && !(log.byteLength >= EVERY_BYTES && since > 0)) return;
+      begin(false).catch((error: unknown) => {
+        if (!signal.aborted) ports.onFault(error);
+      });
+    },
+    async make({ isWhole } = { isWhole: false }) {
+      // One that runs already may have begun before what the caller means.
+      while (running !== undefined) await running.catch(() => undefined);
+      return await begin(isWhole);
+    },
+  };
+}

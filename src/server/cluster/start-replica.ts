@@ -1,0 +1,137 @@
+/**
+ * Opens a replica: keys, storage, network, and where the directory is blank a place in a cluster; then runs it. What was
+ * opened is closed in reverse.
+ */
+
+import { performance } from "node:perf_hooks";
+import { Lifetime } from "../../base/index.ts";
+import { createState, FEATURE_RANGE, loadState, type Member, type State } from "../core/state/index.ts";
+import { type AskIn, firstMembers, found, joinCluster } from "./founding.ts";
+import { type ClusterKeys, deriveKeys } from "./identity/index.ts";
+import type { Row } from "./machine.ts";
+import { openNetwork } from "./open-network.ts";
+import { type Replica, type ReplicaEvents, runReplica } from "./replica.ts";
+import { openStorage, type Storage, StorageError } from "./storage/index.ts";
+import type { ClusterOptions } from "./types.ts";
+
+export interface StartedReplica {
+  readonly replica: Replica;
+  readonly clusterId: string | undefined;
+  readonly warnings: readonly string[];
+  close(): Promise<void>;
+}
+
+const PROTOCOL = [1, 1] as const;
+
+/** Rejects with a `StorageError`, a `JoinError`, a listener's error or the signal's reason. */
+export async function startReplica(
+  options: ClusterOptions,
+  events: ReplicaEvents,
+  signal: AbortSignal,
+): Promise<StartedReplica> {
+  const { log } = events;
+  const owner = new Lifetime({ onFailure: (name, error) => log.error("could not close", { name, error }) });
+  try {
+    const keys = await keysOf(options.secret);
+    const previousKeys = await keysOf(options.previousSecret);
+    const opened = await openStorage({
+      dir: options.dataDir,
+      nodeId: options.nodeId,
+      ...(keys !== undefined && { clusterId: keys.clusterId }),
+      ...(previousKeys !== undefined && { previousClusterId: previousKeys.clusterId }),
+      signal,
+    });
+    const storage = owner.own("storage", opened, (it) => it.close());
+    const self = describeSelf(options, storage);
+    const learned = new Map<string, Member>();
+    let replica: Replica | undefined;
+    const network = owner.own(
+      "network",
+      await openNetwork({
+        options,
+        keys,
+        previousKeys,
+        storage,
+        log,
+        judge: (peer) => replica?.judge(peer),
+        onPeer: (peer) => replica?.onPeer(peer),
+        onMessage: (message) => replica?.onMessage(message),
+        onSnapshot: (message, record) => replica?.onSnapshot(message, record),
+        onUnreachable: (id) => replica?.reportUnreachable(id),
+        onRemoved: (index) => replica?.onRemoved(index),
+        onRequest: async (asked, timeoutMs) =>
+          replica === undefined
+            ? { code: "no_cluster", message: "this node holds no cluster yet" }
+            : await replica.requests.answer(asked, timeoutMs),
+      }),
+      (it) => it.close(),
+    );
+    const asking: AskIn = { network, request: self, log, signal, now: () => performance.now() };
+    const state = storage.log.isBlank ? await begin(options, storage, self, learned, asking) : await load(storage);
+    signal.throwIfAborted();
+    const clusterId = keys?.clusterId;
+    replica = owner.own(
+      "replica",
+      runReplica({ options, clusterId, storage, network, state, self, learned, events }),
+      (it) => it.stop(),
+    );
+    return { replica, clusterId, warnings: storage.warnings, close: () => owner.close() };
+  } catch (error) {
+    await owner.close();
+    throw error;
+  }
+}
+
+async function keysOf(secret: string | undefined): Promise<ClusterKeys | undefined> {
+  return secret === undefined ? undefined : await deriveKeys(secret);
+}
+
+function describeSelf(options: ClusterOptions, storage: Storage): Member {
+  return {
+    id: options.nodeId,
+    storage: storage.log.identity.storageId,
+    raft_addr: options.advertise,
+    forward_addr: options.forwardAdvertise,
+    version: options.version,
+    proto: PROTOCOL,
+    feature: [FEATURE_RANGE.min, FEATURE_RANGE.max],
+    incarnation: 0,
+  };
+}
+
+/** Of a directory that has never been part of a cluster. */
+async function begin(
+  options: ClusterOptions,
+  storage: Storage,
+  self: Member,
+  learned: Map<string, Member>,
+  asking: AskIn,
+): Promise<State> {
+  const { start } = options;
+  if (start.kind === "join") {
+    const outcome = await joinCluster(start.addresses, start.bootstrapAfterMs, asking);
+    if (outcome.kind === "admitted") {
+      for (const member of outcome.members) learned.set(member.id, member);
+      await storage.log.adoptEpoch(outcome.recoveryEpoch);
+      return createState();
+    }
+    asking.log.warn("every join address stayed silent, so this node starts a cluster of its own", {
+      addresses: start.addresses,
+    });
+  }
+  return await found(storage, firstMembers(self, start));
+}
+
+async function load(storage: Storage): Promise<State> {
+  const store = storage.state();
+  const rows: Row[] = [];
+  for await (const slice of store.load()) rows.push(...slice);
+  const { digest, ...applied } = store.applied;
+  const state = loadState({ applied, rows });
+  if (state.digest === digest) return state;
+  throw new StorageError(
+    "damaged",
+    `the data directory ${storage.path} is damaged (the rows of the state are not those that were written): ` +
+      "move it away and let this node join its cluster again, or restore a snapshot where it is the only one",
+  );
+}

@@ -1,0 +1,128 @@
+/**
+ * Carries applied mutations to the state's disk, one batch at a time, behind the state machine in memory.
+ *
+ * The rows on disk may lag: after a crash the log is replayed from where they stand. What may not happen is a batch of
+ * which a part is missing, hence the marker in the same batch.
+ */
+
+import type { Configuration } from "../core/raft/index.ts";
+import type { Applied, Mutation } from "../core/state/index.ts";
+import type { StateStore } from "./storage/types.ts";
+
+/** Bytes of mutations that may wait before applying pauses (cluster reference, 2.5). */
+const MAX_PENDING_BYTES = 16 * 1024 * 1024;
+
+/** Where a batch ends. */
+export interface Standing {
+  readonly applied: Applied;
+  readonly digest: string;
+  readonly configuration: Configuration;
+}
+
+export interface StateWriter {
+  /** False: wait until `onDrained` is called before applying more. */
+  mayApply(): boolean;
+  add(mutations: readonly Mutation[], standing: Standing): void;
+  /** Of what is on the disk. */
+  standing(): Standing;
+  /** Runs `work` with the store while no write is in flight and none begins; what is applied meanwhile waits. */
+  between(work: (store: StateStore) => Promise<void>): Promise<void>;
+  /**
+   * All rows were replaced in memory: what waits is dropped at once, and `work` gives the store of the new rows and
+   * where it stands. What is applied meanwhile waits for it.
+   */
+  replace(work: () => Promise<{ readonly store: StateStore; readonly standing: Standing }>): Promise<void>;
+  /** Waits for what is pending. */
+  flush(): Promise<void>;
+}
+
+export interface StateWriterOptions {
+  readonly store: StateStore;
+  readonly standing: Standing;
+  readonly onDrained: () => void;
+  /** A write failed; nothing is written any more. */
+  readonly onFault: (error: unknown) => void;
+}
+
+export function createStateWriter(options: StateWriterOptions): StateWriter {
+  let { store, standing } = options;
+  let pending = new Map<string, Mutation>();
+  let pendingBytes = 0;
+  let pendingStanding: Standing | undefined;
+  let running: Promise<void> | undefined;
+  let holders = 0;
+  let hasFailed = false;
+  let turn: Promise<void> = Promise.resolve();
+
+  const writeAll = async (): Promise<void> => {
+    while (pendingStanding !== undefined && holders === 0) {
+      const batch = [...pending.values()];
+      const wasFull = pendingBytes >= MAX_PENDING_BYTES;
+      const next = pendingStanding;
+      pending = new Map();
+      pendingBytes = 0;
+      pendingStanding = undefined;
+      await store.write(batch, next.applied, next.digest);
+      standing = next;
+      if (wasFull) options.onDrained();
+    }
+  };
+
+  const start = (): void => {
+    if (running !== undefined || holders > 0 || hasFailed || pendingStanding === undefined) return;
+    running = writeAll()
+      .catch((error: unknown) => {
+        hasFailed = true;
+        options.onFault(error);
+      })
+      .finally(() => {
+        running = undefined;
+        start();
+      });
+  };
+
+  const drop = (): void => {
+    pending = new Map();
+    pendingBytes = 0;
+    pendingStanding = undefined;
+  };
+
+  /** One holder after the other; the writes of before have ended when it runs. */
+  const hold = (work: () => Promise<void>): Promise<void> => {
+    holders += 1;
+    const held = turn.then(async () => {
+      try {
+        await running;
+        await work();
+      } finally {
+        holders -= 1;
+        start();
+      }
+    });
+    turn = held.catch(() => undefined);
+    return held;
+  };
+
+  return {
+    mayApply: () => pendingBytes < MAX_PENDING_BYTES,
+    add(mutations, next) {
+      for (const mutation of mutations) {
+        pending.set(mutation.key, mutation);
+        pendingBytes += mutation.key.length + (mutation.value?.length ?? 0);
+      }
+      pendingStanding = next;
+      start();
+    },
+    standing: () => standing,
+    between: (work) => hold(() => work(store)),
+    replace(work) {
+      drop();
+      return hold(async () => {
+        ({ store, standing } = await work());
+      });
+    },
+    async flush() {
+      while (running !== undefined) await running;
+    },
+  };
+}

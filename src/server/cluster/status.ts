@@ -1,0 +1,79 @@
+/** What a replica says of itself and of the other members. Only a leader knows how far and how near they are. */
+
+import type { ProgressStatus, RaftStatus } from "../core/raft/index.ts";
+import type { Member } from "../core/state/index.ts";
+import { idsOf } from "./membership.ts";
+import type { LogStore } from "./storage/types.ts";
+import { ELECTION_TICKS, TICK_MS } from "./ticker.ts";
+import type { ClusterStatus, MemberStatus } from "./types.ts";
+
+export interface StatusSources {
+  readonly raft: RaftStatus;
+  readonly log: LogStore;
+  readonly clusterId: string | undefined;
+  readonly members: readonly Member[];
+  readonly isRemoved: boolean;
+  /** Of a leader: ticks since it heard of the member. */
+  silentTicks(id: string): number;
+  /** A blank node that joins knows itself before the cluster's rows reach it. */
+  readonly self: Member;
+}
+
+export function describeCluster(sources: StatusSources): ClusterStatus {
+  const { raft, log, members, self } = sources;
+  const { nodeId, storageId } = log.identity;
+  const isLearner = raft.configuration.learners.includes(nodeId);
+  const known = new Map(members.map((member) => [member.id, member]));
+  return {
+    nodeId,
+    storageId,
+    clusterId: sources.clusterId,
+    role: sources.isRemoved ? "removed" : roleOf(raft.role, isLearner),
+    leaderId: raft.lead === undefined || sources.isRemoved ? undefined : String(raft.lead),
+    term: raft.term,
+    commit: raft.commit,
+    applied: raft.applied,
+    firstIndex: log.firstIndex(),
+    lastIndex: raft.lastIndex,
+    snapshotIndex: log.snapshotRecord?.index ?? 0,
+    logBytes: log.byteLength,
+    isJoint: raft.configuration.votersOutgoing.length > 0,
+    members: idsOf(raft.configuration).map((id) =>
+      describeMember(id, known.get(id) ?? (id === self.id ? self : undefined), sources),
+    ),
+  };
+}
+
+function roleOf(role: RaftStatus["role"], isLearner: boolean): ClusterStatus["role"] {
+  if (role === "leader") return "leader";
+  if (isLearner) return "learner";
+  return role === "follower" ? "follower" : "candidate";
+}
+
+function describeMember(id: string, member: Member | undefined, sources: StatusSources): MemberStatus {
+  const { raft } = sources;
+  const { configuration } = raft;
+  const voter = configuration.voters.includes(id) || configuration.votersOutgoing.includes(id);
+  const isSelf = id === raft.id;
+  const leads = raft.role === "leader";
+  const progress = raft.progress.get(id);
+  const applied = isSelf ? raft.applied : progress?.match;
+  const silentMs = leads && !isSelf ? sources.silentTicks(id) * TICK_MS : undefined;
+  return {
+    id,
+    role: id === raft.lead ? "leader" : voter ? "follower" : "learner",
+    voter,
+    raftAddr: member?.raft_addr ?? "",
+    forwardAddr: member?.forward_addr ?? "",
+    state: isSelf ? "reachable" : leads ? reach(progress, sources.silentTicks(id)) : "unknown",
+    lastContactMs: isSelf ? 0 : silentMs,
+    applied,
+    lag: applied === undefined || !leads ? undefined : Math.max(0, raft.commit - applied),
+    version: member?.version ?? "",
+  };
+}
+
+function reach(progress: ProgressStatus | undefined, silentTicks: number): MemberStatus["state"] {
+  if (progress?.state === "StateSnapshot") return "snapshot";
+  return silentTicks < ELECTION_TICKS ? "reachable" : "silent";
+}

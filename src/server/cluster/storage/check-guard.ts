@@ -1,0 +1,57 @@
+/**
+ * Compares the log database with the guard file at the start. The batch number decides: a log behind the guard has
+ * forgotten, whatever it holds; one ahead of it was not told to the guard before a crash, and may have replaced entries
+ * that the guard names. Rules: cluster reference, section 3.3.
+ */
+
+import type { HardState } from "../../core/raft/index.ts";
+import { damaged, forgot } from "../storage-error.ts";
+import { type GuardIdentity, type GuardReading, type GuardSlot, guardDigest } from "./guard.ts";
+import { equal } from "./load-log.ts";
+import type { Tail } from "./records.ts";
+import { voteText } from "./records.ts";
+
+export interface Guarded {
+  /** The data directory, as messages name it. */
+  readonly path: string;
+  readonly identity: GuardIdentity & { readonly recoveryEpoch: number };
+  readonly tail: Tail;
+  readonly hardState: HardState;
+}
+
+/** The serial of the slot that counts, 0 when the file is to be begun. Throws a `StorageError`. */
+export function checkGuard(reading: GuardReading, guarded: Guarded): number {
+  const { path, identity, tail } = guarded;
+  if (reading.kind !== "read") {
+    // It is begun before the first batch, so only a directory without one may lack it.
+    if (tail.sequence === 0) return 0;
+    throw damaged(path, `its file raft-guard ${reading.kind === "missing" ? "is missing" : "cannot be read"}`);
+  }
+  const { slot } = reading;
+  if (slot.storageId !== identity.storageId || slot.node !== guardDigest(identity.nodeId)) {
+    throw damaged(path, "its file raft-guard belongs to another directory");
+  }
+  const lost = forgotten(slot, guarded);
+  if (lost !== undefined) throw forgot(path, lost);
+  return slot.serial;
+}
+
+function forgotten(slot: GuardSlot, { identity, tail, hardState }: Guarded): string | undefined {
+  const { term, vote } = hardState;
+  const { last } = tail;
+  if (identity.recoveryEpoch < slot.epoch) return "a recovery of the membership is missing";
+  if (term < slot.term) return `it knows term ${term}, and term ${slot.term} had been reached`;
+  const voteDigest = guardDigest(vote === undefined ? undefined : voteText(vote));
+  if (term === slot.term && slot.vote !== guardDigest(undefined) && slot.vote !== voteDigest) {
+    return `the vote of term ${term} is missing or another`;
+  }
+  if (tail.sequence > slot.sequence) return undefined;
+  if (last.index < slot.lastIndex) {
+    return `it ends with entry ${last.index}, and entry ${slot.lastIndex} of term ${slot.lastTerm} had been stored`;
+  }
+  if (tail.sequence < slot.sequence) return "its last writes are missing";
+  const isSame = last.index === slot.lastIndex && last.term === slot.lastTerm && equal(last.chain, slot.lastChain);
+  return isSame && term === slot.term && voteDigest === slot.vote
+    ? undefined
+    : "it ends with other entries than were stored";
+}

@@ -1,0 +1,170 @@
+/**
+ * A LevelDB database with what LevelDB leaves out. It creates a new database over one whose CURRENT file is lost, so an
+ * existing one is opened without leave to create. It drops what it cannot read with no more than a line in its file
+ * LOG, so LOG is read after each opening. Two writes in flight have no order, so writes go one after another. It
+ * acknowledges writes behind a failed one and loses them, and a second fsync succeeds without the data of a failed one,
+ * so the first error is the last thing a handle does. `repair` is never called: it drops what it cannot read.
+ *
+ * Opening is a write: tables and manifest are rewritten. Source: cluster reference, sections 3.1, 3.3 and 3.4.
+ */
+
+import { type FileHandle, open } from "node:fs/promises";
+import { join } from "node:path";
+import { ClassicLevel } from "classic-level";
+import { codeOf, damaged, StorageError, textOf, unwritable, writeFailed } from "../storage-error.ts";
+
+export type Level = ClassicLevel<Uint8Array, Uint8Array>;
+
+export type Operation =
+  | { readonly type: "put"; readonly key: Uint8Array; readonly value: Uint8Array }
+  | { readonly type: "del"; readonly key: Uint8Array };
+
+export interface Database {
+  /** For reading. */
+  readonly level: Level;
+  /** What ended this handle. */
+  readonly fault: StorageError | undefined;
+  /** Runs tasks one at a time, in the order of the calls. Rejects once the handle is at its end. */
+  exclusive<Result>(task: () => Promise<Result>): Promise<Result>;
+  /** To be called within `exclusive`. */
+  write(operations: readonly Operation[], sync: boolean): Promise<void>;
+  /** Makes this the end of the handle. */
+  fail(cause: unknown): StorageError;
+  /** Moves what is in memory to tables, which are synced: a synced write alone makes only its own log file durable. */
+  flush(): Promise<void>;
+  /** After the task under way. Rejects when LevelDB cannot close. */
+  close(): Promise<void>;
+}
+
+/** LevelDB begins LOG anew at each opening; what one opening writes is a few lines for each file it recovers. */
+const MAX_LOG_BYTES = 1024 * 1024;
+
+/** The wordings with which LevelDB passes over what it could not read (db_impl.cc, log_reader.cc). */
+const LOSS = /dropping \d|ignoring error|corruption/i;
+
+export interface OpenDatabase {
+  /** The data directory, as messages name it. */
+  readonly path: string;
+  readonly location: string;
+  readonly create: boolean;
+  /** Bytes held in memory before a table is written. */
+  readonly writeBufferSize?: number;
+}
+
+export async function openDatabase(options: OpenDatabase): Promise<Database> {
+  const { path, location, create, writeBufferSize = 4 << 20 } = options;
+  const level: Level = new ClassicLevel(location, {
+    keyEncoding: "view",
+    valueEncoding: "view",
+    createIfMissing: create,
+    errorIfExists: create,
+    writeBufferSize,
+  });
+  try {
+    await level.open();
+  } catch (error) {
+    throw openFailed(path, error);
+  }
+  try {
+    await refuseLoss(path, location);
+  } catch (error) {
+    await level.close();
+    throw error;
+  }
+  return guarded(level, path);
+}
+
+function guarded(level: Level, path: string): Database {
+  let fault: StorageError | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  let closing: Promise<void> | undefined;
+
+  function fail(cause: unknown): StorageError {
+    fault ??= writeFailed(path, cause);
+    return fault;
+  }
+
+  function exclusive<Result>(task: () => Promise<Result>): Promise<Result> {
+    if (closing !== undefined) return Promise.reject(new Error("the database is closed"));
+    const run = last.then(() => {
+      if (fault !== undefined) throw fault;
+      return task();
+    });
+    last = run.catch(() => undefined);
+    return run;
+  }
+
+  async function close(): Promise<void> {
+    await last;
+    try {
+      await level.close();
+    } catch (cause) {
+      throw fail(cause);
+    }
+  }
+
+  return {
+    level,
+    get fault() {
+      return fault;
+    },
+    exclusive,
+    async write(operations, sync) {
+      try {
+        await level.batch([...operations], { sync });
+      } catch (cause) {
+        throw fail(cause);
+      }
+    },
+    fail,
+    async flush() {
+      try {
+        // A range without keys: nothing is compacted, but the table in memory is written first.
+        await level.compactRange(Uint8Array.of(0), Uint8Array.of(0));
+      } catch (cause) {
+        throw fail(cause);
+      }
+    },
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+function openFailed(path: string, error: unknown): StorageError {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const code = codeOf(cause);
+  if (code === "LEVEL_LOCKED") {
+    return new StorageError(
+      "locked",
+      `the data directory ${path} is in use by another process: stop that one, or give this one its own data_dir`,
+      { cause: error },
+    );
+  }
+  const text = textOf(error);
+  // An existing database without its CURRENT file looks to LevelDB like none at all.
+  if (code === "LEVEL_CORRUPTION" || /does not exist|no such file/i.test(text)) {
+    return damaged(path, text === "" ? "the database does not open" : text, error);
+  }
+  return unwritable(path, cause ?? error);
+}
+
+/** Reads what LevelDB wrote to LOG while it opened. */
+async function refuseLoss(path: string, location: string): Promise<void> {
+  let file: FileHandle | undefined;
+  try {
+    file = await open(join(location, "LOG"), "r");
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_LOG_BYTES), 0, MAX_LOG_BYTES, 0);
+    const line = buffer
+      .toString("utf8", 0, bytesRead)
+      .split("\n")
+      .find((each) => LOSS.test(each));
+    if (line !== undefined) throw damaged(path, `the database lost records: ${line.slice(0, 200)}`);
+  } catch (error) {
+    // Where LevelDB could not open LOG it opens the database without one.
+    if (codeOf(error) !== "ENOENT") throw error instanceof StorageError ? error : unwritable(path, error);
+  } finally {
+    await file?.close();
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * The data directory as files: created for its owner alone, made durable, cleared of what was not finished.
+ *
+ * Ours are `raft/`, `state-<generation>/`, `raft-guard` and `snap-<term>-<index>.bin`, and these names with the ending
+ * of something unfinished. Others (the audit key) are left alone.
+ */
+
+import { mkdir, open, readdir, rm, stat, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { codeOf, unwritable } from "../storage-error.ts";
+
+export const RAFT = "raft";
+export const GUARD = "raft-guard";
+
+/** After the final name, and before six characters that make the name of one attempt unique. */
+export const UNFINISHED = ".new-";
+
+export function stateName(generation: number): string {
+  return `state-${generation}`;
+}
+
+export function snapshotName({ index, term }: { readonly index: number; readonly term: number }): string {
+  return `snap-${term}-${index}.bin`;
+}
+
+/** Creates what is missing of the path, for the owner alone; what exists is left as it is, and warned about. */
+export async function prepareDirectory(path: string): Promise<readonly string[]> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    const { mode } = await stat(path);
+    const permissions = (mode & 0o777).toString(8).padStart(4, "0");
+    if ((mode & 0o002) !== 0) {
+      return [
+        `every user of this machine can write to the data directory ${path} (mode ${permissions}): set it to 0700`,
+      ];
+    }
+    if ((mode & 0o004) !== 0) {
+      return [`every user of this machine can read the data directory ${path} (mode ${permissions}): set it to 0700`];
+    }
+    return [];
+  } catch (cause) {
+    throw unwritable(path, cause);
+  }
+}
+
+export async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (cause) {
+    if (codeOf(cause) === "ENOENT") return false;
+    throw unwritable(path, cause);
+  }
+}
+
+/** A created or renamed file is durable once the directory that holds its name is. */
+export async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, "r");
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+export interface Kept {
+  readonly generation: number;
+  /** File name of the newest snapshot, if it has a file. */
+  readonly snapshot: string | undefined;
+}
+
+/**
+ * Removes what processes left that were ended in the middle: databases being created, generations that were not made
+ * the one in use, files being written or received, snapshots that were not recorded. Called with the lock held.
+ */
+export async function removeLeftovers(path: string, { generation, snapshot }: Kept): Promise<void> {
+  try {
+    for (const name of await readdir(path)) {
+      const isLeftover =
+        name.startsWith(`${RAFT}${UNFINISHED}`) ||
+        (/^state-\d+$/.test(name) && name !== stateName(generation)) ||
+        (/^snap-\d+-\d+\./.test(name) && name !== snapshot);
+      if (isLeftover) await rm(join(path, name), { recursive: true, force: true });
+    }
+  } catch (cause) {
+    throw unwritable(path, cause);
+  }
+}
+
+/** Removes snapshot files that are not newer than the recorded one: newer ones may be being received. */
+export async function removeOldSnapshotFiles(
+  path: string,
+  recorded: { readonly index: number; readonly term: number },
+) {
+  const keep = snapshotName(recorded);
+  try {
+    for (const name of await readdir(path)) {
+      const index = /^snap-\d+-(\d+)\.bin$/.exec(name)?.[1];
+      if (index !== undefined && name !== keep && Number(index) <= recorded.index) await rm(join(path, name));
+    }
+  } catch (cause) {
+    throw unwritable(path, cause);
+  }
+}
+
+/** To others than the superuser. */
+export async function freeBytes(path: string): Promise<number> {
+  try {
+    const { bavail, bsize } = await statfs(path);
+    return bavail * bsize;
+  } catch (cause) {
+    throw unwritable(path, cause);
+  }
+}
+
+/** Generations but the one in use, and older than it: a newer one is being built. */
+export async function removeOldStates(path: string, generation: number): Promise<void> {
+  try {
+    for (const name of await readdir(path)) {
+      const each = /^state-(\d+)$/.exec(name)?.[1];
+      if (each !== undefined && Number(each) < generation) await rm(join(path, name), { recursive: true, force: true });
+    }
+  } catch (cause) {
+    throw unwritable(path, cause);
+  }
+}
+
+/** What only a directory with a log database has. */
+export async function hasRemains(path: string): Promise<boolean> {
+  try {
+    return (await readdir(path)).some((name) => name === GUARD || /^state-\d+$|^snap-\d+-\d+\.bin$/.test(name));
+  } catch (cause) {
+    throw unwritable(path, cause);
+  }
+}
+
+/** Undefined for a file that is missing. */
+export async function sizeOf(file: string): Promise<number | undefined> {
+  try {
+    return (await stat(file)).size;
+  } catch (cause) {
+    if (codeOf(cause) === "ENOENT") return undefined;
+    throw cause;
+  }
+}

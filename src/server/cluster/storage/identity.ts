@@ -1,0 +1,136 @@
+/**
+ * Whose directory this is: the text records `m/...` of the log database. Format 1 had the first two alone and is raised
+ * in place; format 2 is this one.
+ *
+ *     m/format   the version of the layout
+ *     m/node     the node's id
+ *     m/storage  32 hex digits drawn at creation: a node that comes back with a blank directory is another one
+ *     m/epoch    raised by each `cluster recover`
+ *     m/cluster  derived from the cluster secret; absent without one
+ */
+
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { damaged, StorageError, unwritable } from "../storage-error.ts";
+import { type Level, type Operation, openDatabase } from "./database.ts";
+import { exists, RAFT, syncDirectory, UNFINISHED } from "./directory.ts";
+import type { StorageIdentity } from "./types.ts";
+
+export const FORMAT = 2;
+
+export interface StoredIdentity extends StorageIdentity {
+  /** 1 or 2. */
+  readonly format: number;
+}
+
+export function text(key: string, value: string): Operation {
+  return { type: "put", key: Buffer.from(key), value: Buffer.from(value) };
+}
+
+export interface ExpectedIdentity {
+  /** The data directory, as messages name it. */
+  readonly path: string;
+  /** Undefined: any, for one who only looks. */
+  readonly nodeId: string | undefined;
+}
+
+/** Refuses a newer format, another node and what is missing. Of format 1 what it lacks is drawn. */
+export async function readIdentity(level: Level, { path, nodeId }: ExpectedIdentity): Promise<StoredIdentity> {
+  const keys = ["m/format", "m/node", "m/storage", "m/epoch", "m/cluster"].map((key) => Buffer.from(key));
+  let values: readonly (string | undefined)[];
+  try {
+    values = (await level.getMany(keys)).map((value) =>
+      value === undefined ? undefined : Buffer.from(value).toString("utf8"),
+    );
+  } catch (cause) {
+    throw damaged(path, "its format version cannot be read", cause);
+  }
+  const [format, owner, storageId, epoch, clusterId] = values;
+  if (format === undefined || !/^[1-9]\d{0,8}$/.test(format)) throw damaged(path, "its format version is missing");
+  if (Number(format) > FORMAT) {
+    throw new StorageError(
+      "newer_format",
+      `the data directory ${path} was written by a newer version (format ${format}, this one reads ${FORMAT}): upgrade this gateway`,
+    );
+  }
+  if (owner === undefined) throw damaged(path, "its node id is missing");
+  if (nodeId !== undefined && owner !== nodeId) {
+    throw new StorageError(
+      "wrong_node",
+      `the data directory ${path} belongs to node ${JSON.stringify(owner)}, this is ${JSON.stringify(nodeId)}: ` +
+        "set cluster.node_id back, or give this node its own cluster.data_dir",
+    );
+  }
+  const identity = { format: Number(format), nodeId: owner, clusterId };
+  if (identity.format === 1) return { ...identity, storageId: newStorageId(), recoveryEpoch: 0 };
+  if (storageId === undefined || !/^[0-9a-f]{32}$/.test(storageId)) throw damaged(path, "its storage id is missing");
+  if (epoch === undefined || !/^\d{1,9}$/.test(epoch)) throw damaged(path, "its recovery epoch is missing");
+  return { ...identity, storageId, recoveryEpoch: Number(epoch) };
+}
+
+export interface ExpectedCluster {
+  readonly path: string;
+  /** Undefined: not looked at. */
+  readonly clusterId: string | undefined;
+  /** Of the secret before the present one, while it is being changed. */
+  readonly previousClusterId: string | undefined;
+}
+
+/** What is to be written so that the directory is of this cluster; nothing when it is. */
+export function clusterChange(
+  { clusterId: stored }: StorageIdentity,
+  { path, clusterId, previousClusterId }: ExpectedCluster,
+): readonly Operation[] {
+  if (clusterId === undefined || stored === clusterId) return [];
+  if (stored !== undefined && stored !== previousClusterId) {
+    throw new StorageError(
+      "wrong_cluster",
+      `the data directory ${path} belongs to a cluster of another secret (${stored}, this one is ${clusterId}): set ` +
+        "cluster.secret back; to change it, also set GATEWAY_CLUSTER_SECRET_PREVIOUS to the former one; to leave that " +
+        "cluster, give this node its own cluster.data_dir",
+    );
+  }
+  return [text("m/cluster", clusterId)];
+}
+
+export interface NewDatabase {
+  readonly path: string;
+  readonly nodeId: string;
+}
+
+/**
+ * Each process builds a database of its own beside the final name; the rename decides between several, since it fails
+ * when the name leads to a directory that is not empty. Who comes second finds the first one's database locked.
+ */
+export async function createDatabase({ path, nodeId }: NewDatabase): Promise<void> {
+  const location = join(path, RAFT);
+  let unfinished: string | undefined;
+  try {
+    unfinished = await mkdtemp(`${location}${UNFINISHED}`);
+    const database = await openDatabase({ path, location: unfinished, create: true });
+    try {
+      await database.write(
+        [
+          text("m/format", String(FORMAT)),
+          text("m/node", nodeId),
+          text("m/storage", newStorageId()),
+          text("m/epoch", "0"),
+        ],
+        true,
+      );
+    } finally {
+      await database.close();
+    }
+    await rename(unfinished, location);
+    await syncDirectory(path);
+  } catch (error) {
+    if (unfinished !== undefined) await rm(unfinished, { recursive: true, force: true });
+    if (await exists(location)) return;
+    throw error instanceof StorageError ? error : unwritable(path, error);
+  }
+}
+
+function newStorageId(): string {
+  return randomBytes(16).toString("hex");
+}

@@ -1,0 +1,115 @@
+/**
+ * What of the log is held in memory: the term of every entry kept, as runs; the size of each record; the newest entries
+ * themselves, up to a number of bytes. Terms never decrease along the log, and a leader's term is long, so runs are few.
+ */
+
+import type { Entry } from "../../core/raft/index.ts";
+
+export interface LogIndex {
+  /** The last index that is not kept. */
+  readonly baseIndex: number;
+  readonly lastIndex: number;
+  /** Of the records kept. */
+  readonly byteLength: number;
+  /** Of an entry kept; undefined outside. */
+  term(index: number): number | undefined;
+  /** Length of the data of an entry kept. */
+  dataLength(index: number): number;
+  cached(index: number): Entry | undefined;
+  /** Forgets what is at `entry.index` and above, then adds it; at most one beyond the last. */
+  append(entry: Entry, recordBytes: number): void;
+  /** Forgets entries up to and with `index`. */
+  compact(index: number): void;
+  /** Forgets everything; the log begins behind `index`. */
+  reset(index: number): void;
+}
+
+interface Run {
+  readonly from: number;
+  readonly term: number;
+}
+
+/** `overheadBytes`: of a record beyond its data. */
+export function createLogIndex(options: {
+  readonly baseIndex: number;
+  readonly overheadBytes: number;
+  readonly maxCachedBytes: number;
+}): LogIndex {
+  let baseIndex = options.baseIndex;
+  let byteLength = 0;
+  let runs: Run[] = [];
+  /** Of the record at `baseIndex + 1 + position`. */
+  let sizes: number[] = [];
+  const cache = new Map<number, Entry>();
+  let cachedBytes = 0;
+  /** The lowest index that may be cached. */
+  let cachedFrom = baseIndex + 1;
+
+  const lastIndex = () => baseIndex + sizes.length;
+  const sizeOf = (index: number) => sizes[index - baseIndex - 1] ?? 0;
+
+  function uncache(index: number): void {
+    if (cache.delete(index)) cachedBytes -= sizeOf(index);
+  }
+
+  function truncate(from: number): void {
+    for (let index = lastIndex(); index >= from; index--) {
+      uncache(index);
+      byteLength -= sizes.pop() ?? 0;
+    }
+    while (runs.length > 0 && (runs.at(-1)?.from ?? 0) >= from) runs.pop();
+    cachedFrom = Math.min(cachedFrom, from);
+  }
+
+  return {
+    get baseIndex() {
+      return baseIndex;
+    },
+    get lastIndex() {
+      return lastIndex();
+    },
+    get byteLength() {
+      return byteLength;
+    },
+    term(index) {
+      if (index <= baseIndex || index > lastIndex()) return undefined;
+      let low = 0;
+      let high = runs.length - 1;
+      while (low < high) {
+        const middle = (low + high + 1) >> 1;
+        if ((runs[middle]?.from ?? 0) <= index) low = middle;
+        else high = middle - 1;
+      }
+      return runs[low]?.term;
+    },
+    dataLength: (index) => sizeOf(index) - options.overheadBytes,
+    cached: (index) => cache.get(index),
+    append(entry, recordBytes) {
+      truncate(entry.index);
+      sizes.push(recordBytes);
+      byteLength += recordBytes;
+      if (runs.at(-1)?.term !== entry.term) runs.push({ from: entry.index, term: entry.term });
+      cache.set(entry.index, entry);
+      cachedBytes += recordBytes;
+      while (cachedBytes > options.maxCachedBytes && cachedFrom < entry.index) uncache(cachedFrom++);
+    },
+    compact(index) {
+      for (let each = Math.max(baseIndex + 1, cachedFrom); each <= index; each++) uncache(each);
+      for (const bytes of sizes.splice(0, index - baseIndex)) byteLength -= bytes;
+      baseIndex = index;
+      cachedFrom = Math.max(cachedFrom, index + 1);
+      const first = runs.findLastIndex(({ from }) => from <= index + 1);
+      if (first > 0) runs = runs.slice(first);
+      if (sizes.length === 0) runs = [];
+    },
+    reset(index) {
+      baseIndex = index;
+      byteLength = 0;
+      runs = [];
+      sizes = [];
+      cache.clear();
+      cachedBytes = 0;
+      cachedFrom = index + 1;
+    },
+  };
+}

@@ -1,0 +1,125 @@
+/**
+ * The one way in which the log database is changed: a synced batch that carries the new bounds of the log under the next
+ * sequence number, and the guard file behind it (see `guard.ts` for the order of the two). What is held in memory
+ * changes only after the batch is durable.
+ */
+
+import type { HardState } from "../../core/raft/index.ts";
+import type { Database, Operation } from "./database.ts";
+import type { GuardFile } from "./guard.ts";
+import { GENERATION_KEY, HARD_STATE_KEY, SNAPSHOT_KEY, TAIL_KEY } from "./load-log.ts";
+import {
+  encodeGeneration,
+  encodeHardState,
+  encodeSnapshotRecord,
+  encodeTail,
+  type Position,
+  type Tail,
+  voteText,
+} from "./records.ts";
+import type { SnapshotRecord } from "./types.ts";
+
+/** Everything of the log database but the entries. */
+export interface LogFacts {
+  readonly tail: Tail;
+  readonly hardState: HardState;
+  readonly snapshot: SnapshotRecord | undefined;
+  readonly generation: number;
+  readonly epoch: number;
+}
+
+/** What changes; absent fields stay. */
+export interface LogChange {
+  readonly base?: Position;
+  readonly last?: Position;
+  readonly hardState?: HardState;
+  readonly snapshot?: SnapshotRecord;
+  readonly generation?: number;
+  /** Raised by recovery alone, with its record in `operations`. */
+  readonly epoch?: number;
+  /** Entries put and deleted, and other records. */
+  readonly operations: readonly Operation[];
+  /** Called when the batch is durable, in one step with the change of `facts`. */
+  readonly onWritten?: () => void;
+}
+
+export interface LogWriter {
+  readonly facts: LogFacts;
+  /** Within `database.exclusive`. Entries alone are acknowledged before the guard is durable. */
+  commit(change: LogChange, isEntriesAlone: boolean): Promise<void>;
+  /** The commit index alone: not synced, and nothing that the guard knows of. */
+  note(hardState: HardState): Promise<void>;
+  /**
+   * Entries dropped from the front. Nothing that the guard knows of, and synced all the same: LevelDB's log files can
+   * become durable out of order, and then the new bounds would be there without the deletions.
+   */
+  drop(base: Position, operations: readonly Operation[], onWritten: () => void): Promise<void>;
+  /** The guard file has caught up. */
+  settle(): Promise<void>;
+}
+
+export function createLogWriter(database: Database, guard: GuardFile, initial: LogFacts): LogWriter {
+  let facts = initial;
+  /** Of the last batch's facts. Its failure is the end of the database's handle, too. */
+  let guarded: Promise<void> = Promise.resolve();
+
+  function writeGuard(): void {
+    const { tail, hardState, snapshot, epoch } = facts;
+    guarded = guard
+      .write({
+        sequence: tail.sequence,
+        epoch,
+        term: hardState.term,
+        vote: hardState.vote === undefined ? undefined : voteText(hardState.vote),
+        lastIndex: tail.last.index,
+        lastTerm: tail.last.term,
+        lastChain: tail.last.chain,
+        snapshotIndex: snapshot?.index ?? 0,
+      })
+      .catch((cause) => {
+        throw database.fail(cause);
+      });
+    guarded.catch(() => undefined);
+  }
+
+  return {
+    get facts() {
+      return facts;
+    },
+    async commit(change, isEntriesAlone) {
+      const { base = facts.tail.base, last = facts.tail.last, operations } = change;
+      const tail = { sequence: facts.tail.sequence + 1, base, last };
+      const batch: Operation[] = [...operations, { type: "put", key: TAIL_KEY, value: encodeTail(tail) }];
+      if (change.hardState !== undefined) batch.push(put(HARD_STATE_KEY, encodeHardState(change.hardState)));
+      if (change.snapshot !== undefined) batch.push(put(SNAPSHOT_KEY, encodeSnapshotRecord(change.snapshot)));
+      if (change.generation !== undefined) batch.push(put(GENERATION_KEY, encodeGeneration(change.generation)));
+      const outcomes = await Promise.allSettled([database.write(batch, true), guarded]);
+      for (const outcome of outcomes) if (outcome.status === "rejected") throw database.fail(outcome.reason);
+      facts = {
+        tail,
+        hardState: change.hardState ?? facts.hardState,
+        snapshot: change.snapshot ?? facts.snapshot,
+        generation: change.generation ?? facts.generation,
+        epoch: change.epoch ?? facts.epoch,
+      };
+      change.onWritten?.();
+      writeGuard();
+      if (!isEntriesAlone) await guarded;
+    },
+    async note(hardState) {
+      await database.write([put(HARD_STATE_KEY, encodeHardState(hardState))], false);
+      facts = { ...facts, hardState };
+    },
+    async drop(base, operations, onWritten) {
+      const tail = { ...facts.tail, base };
+      await database.write([...operations, put(TAIL_KEY, encodeTail(tail))], true);
+      facts = { ...facts, tail };
+      onWritten();
+    },
+    settle: () => guarded,
+  };
+}
+
+function put(key: Uint8Array, value: Uint8Array): Operation {
+  return { type: "put", key, value };
+}

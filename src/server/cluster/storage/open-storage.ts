@@ -1,0 +1,299 @@
+/**
+ * Opens the data directory of a node: created for its owner alone, locked against a second process, checked whole,
+ * cleared of what was not finished. Whatever is not exactly what was written is refused, and nothing is repaired.
+ *
+ * Order of creation: the log database under another name, renamed when complete; then the first generation of the
+ * state; then the record that names it; then the guard file. Each step is finished by the next start.
+ */
+
+import { join, resolve } from "node:path";
+import { damaged, StorageError, unwritable } from "../storage-error.ts";
+import { checkGuard } from "./check-guard.ts";
+import { type Database, openDatabase } from "./database.ts";
+import {
+  exists,
+  freeBytes,
+  GUARD,
+  hasRemains,
+  prepareDirectory,
+  RAFT,
+  removeLeftovers,
+  removeOldSnapshotFiles,
+  removeOldStates,
+  sizeOf,
+  snapshotName,
+  syncDirectory,
+} from "./directory.ts";
+import { type GuardFile, openGuard, readGuard } from "./guard.ts";
+import { clusterChange, createDatabase, FORMAT, readIdentity, type StoredIdentity, text } from "./identity.ts";
+import { GENERATION_KEY, type LoadedLog, loadLog } from "./load-log.ts";
+import { createLogStore, type OpenLogStore } from "./log-store.ts";
+import type { LogFacts } from "./log-writer.ts";
+import { BadRecord, encodeGeneration } from "./records.ts";
+import { buildState, type OpenStateStore, openState } from "./state-store.ts";
+import type { StateBuild, StateStore, Storage, StorageIdentity } from "./types.ts";
+
+export interface StorageOptions {
+  readonly dir: string;
+  readonly nodeId: string;
+  /** 16 hex digits derived from the cluster secret. Undefined: not looked at. */
+  readonly clusterId?: string | undefined;
+  /** That of the former secret: a directory of it is taken over. */
+  readonly previousClusterId?: string | undefined;
+  /** Looked at between steps; a step of a database cannot be interrupted. */
+  readonly signal?: AbortSignal;
+  /** Less is warned about. */
+  readonly minFreeBytes?: number;
+}
+
+/** What recovery needs beyond the face. */
+export interface OpenedStorage extends Storage {
+  readonly log: OpenLogStore;
+}
+
+/** Rejects with a `StorageError`, or with the signal's reason. */
+export async function openStorage(options: StorageOptions): Promise<Storage> {
+  const { dir, nodeId, signal, minFreeBytes = 0 } = options;
+  signal?.throwIfAborted();
+  const path = resolve(dir);
+  const warnings = [...(await prepareDirectory(path))];
+  const isOld = await hasRemains(path);
+  if (!(await exists(join(path, RAFT)))) {
+    if (isOld) throw damaged(path, "its log is missing");
+    signal?.throwIfAborted();
+    await createDatabase({ path, nodeId });
+  }
+  signal?.throwIfAborted();
+  const free = await freeBytes(path);
+  if (free < minFreeBytes) {
+    warnings.push(
+      `${mebibytes(free)} are free for the data directory ${path}, and writes need ${mebibytes(minFreeBytes)}`,
+    );
+  }
+  return openExisting({ ...options, path, shown: path, nodeId, warnings });
+}
+
+export interface ExistingStorage extends Pick<StorageOptions, "clusterId" | "previousClusterId" | "signal"> {
+  /** Absolute. */
+  readonly path: string;
+  /** What messages call it. */
+  readonly shown: string;
+  /** Undefined: any, for one who only looks. */
+  readonly nodeId: string | undefined;
+  readonly warnings: readonly string[];
+}
+
+/** `openStorage` for a directory that has its log database; that one's lock is taken first. */
+export async function openExisting(options: ExistingStorage): Promise<OpenedStorage> {
+  const { path, shown, signal } = options;
+  const database = await openDatabase({ path: shown, location: join(path, RAFT), create: false });
+  const opened: { close(): Promise<void> }[] = [database];
+  try {
+    const { identity, loaded } = await readDatabase(database, options);
+    signal?.throwIfAborted();
+    const guard = await takeUpGuard(path, shown, identity, loaded);
+    opened.push(guard);
+    const { generation, snapshot } = loaded;
+    let state = await openState({ path, shown, generation });
+    opened.push(state);
+    let reopened: Promise<OpenStateStore> = Promise.resolve(state);
+    if (snapshot === undefined && loaded.tail.last.index === 0 && state.applied.index === 1) await state.clear();
+    refuseContradictions(shown, loaded, state);
+    await refuseMissingSnapshot(path, shown, loaded);
+    await removeLeftovers(path, { generation, snapshot: snapshot === undefined ? undefined : snapshotName(snapshot) });
+    signal?.throwIfAborted();
+    const log = createLogStore({
+      path: shown,
+      identity,
+      database,
+      guard,
+      facts: factsOf(loaded, identity, state.applied.index),
+      index: loaded.index,
+      applied: () => state.applied,
+      // A generation that is made the one in use is durable already; its closed predecessor cannot be flushed.
+      flushState: async () => (await reopened).flush(),
+    });
+    return createStorage(options, log, {
+      current: () => state,
+      async reopen(next) {
+        const opening = state.close().then(() => openState({ path, shown, generation: next }));
+        reopened = opening;
+        state = await opening;
+        return state;
+      },
+    });
+  } catch (error) {
+    await Promise.allSettled(opened.reverse().map((each) => each.close()));
+    throw error instanceof StorageError || signal?.aborted ? error : unwritable(shown, error);
+  }
+}
+
+type CompleteLog = LoadedLog & { readonly generation: number };
+
+async function readDatabase(
+  database: Database,
+  { path, shown, nodeId, clusterId, previousClusterId }: ExistingStorage,
+): Promise<{ readonly identity: StorageIdentity; readonly loaded: CompleteLog }> {
+  const identity = await readIdentity(database.level, { path: shown, nodeId });
+  const change = clusterChange(identity, { path: shown, clusterId, previousClusterId });
+  const loaded = await load(database, shown);
+  const generation = loaded.generation ?? (await complete(database, identity, loaded, { path, shown }));
+  if (change.length > 0) await database.write(change, true);
+  const { nodeId: owner, storageId, recoveryEpoch } = identity;
+  return {
+    identity: { nodeId: owner, storageId, recoveryEpoch, clusterId: clusterId ?? identity.clusterId },
+    loaded: { ...loaded, generation },
+  };
+}
+
+async function load({ level }: Database, shown: string): Promise<LoadedLog> {
+  try {
+    return await loadLog(level);
+  } catch (cause) {
+    throw damaged(shown, cause instanceof BadRecord ? cause.message : "its log cannot be read", cause);
+  }
+}
+
+/** A new directory, or one of format 1: a state to begin with, and the records that were missing. */
+async function complete(
+  database: Database,
+  { storageId }: StoredIdentity,
+  { tail, snapshot }: LoadedLog,
+  { path, shown }: { readonly path: string; readonly shown: string },
+): Promise<number> {
+  if (tail.sequence > 0 || snapshot !== undefined) throw damaged(shown, "its state is not named");
+  const generation = 1;
+  const build = await buildState({ path, shown, generation });
+  await build.finish({ index: 0, term: 0, now: 0 }, "");
+  await database.write(
+    [
+      text("m/format", String(FORMAT)),
+      text("m/storage", storageId),
+      text("m/epoch", "0"),
+      { type: "put", key: GENERATION_KEY, value: encodeGeneration(generation) },
+    ],
+    true,
+  );
+  return generation;
+}
+
+async function takeUpGuard(
+  path: string,
+  shown: string,
+  identity: StorageIdentity,
+  loaded: LoadedLog,
+): Promise<GuardFile> {
+  const file = join(path, GUARD);
+  const { tail, hardState } = loaded;
+  const serial = checkGuard(await readGuard(file), { path: shown, identity, tail, hardState });
+  const guard = await openGuard(file, identity, serial);
+  if (serial > 0) return guard;
+  try {
+    const { index: lastIndex, term: lastTerm, chain: lastChain } = tail.last;
+    const nothing = { sequence: 0, epoch: identity.recoveryEpoch, term: 0, vote: undefined, snapshotIndex: 0 };
+    await guard.write({ ...nothing, lastIndex, lastTerm, lastChain });
+    await syncDirectory(path);
+    return guard;
+  } catch (error) {
+    await guard.close();
+    throw error;
+  }
+}
+
+function factsOf(
+  { tail, hardState, snapshot, generation }: CompleteLog,
+  identity: StorageIdentity,
+  applied: number,
+): LogFacts {
+  return {
+    tail,
+    // The commit index is not synced, and what is applied was committed.
+    hardState: { ...hardState, commit: Math.max(hardState.commit, applied) },
+    snapshot,
+    generation,
+    epoch: identity.recoveryEpoch,
+  };
+}
+
+/** State that lags is normal: it is not synced, and what it lacks is in the log. */
+function refuseContradictions(shown: string, { tail, index }: LoadedLog, { applied }: OpenStateStore): void {
+  const { base, last } = tail;
+  if (applied.index > last.index) {
+    throw damaged(shown, `its state is of entry ${applied.index}, and its log ends with entry ${last.index}`);
+  }
+  if (applied.index < base.index) {
+    throw damaged(shown, `its state is of entry ${applied.index}, and its log begins behind entry ${base.index}`);
+  }
+  const term = applied.index === base.index ? base.term : index.term(applied.index);
+  if (term !== applied.term) {
+    throw damaged(
+      shown,
+      `its state is of an entry ${applied.index} of term ${applied.term}, its log has one of term ${term}`,
+    );
+  }
+}
+
+async function refuseMissingSnapshot(path: string, shown: string, { snapshot }: LoadedLog): Promise<void> {
+  if (snapshot === undefined || snapshot.size === 0) return;
+  const name = snapshotName(snapshot);
+  const size = await sizeOf(join(path, name));
+  if (size !== snapshot.size)
+    throw damaged(shown, `its snapshot ${name} is ${size === undefined ? "missing" : "not whole"}`);
+}
+
+interface StateHolder {
+  current(): OpenStateStore;
+  reopen(generation: number): Promise<OpenStateStore>;
+}
+
+function createStorage(
+  { path, shown, warnings }: ExistingStorage,
+  log: OpenLogStore,
+  states: StateHolder,
+): OpenedStorage {
+  let lastGeneration = log.generation;
+  let closing: Promise<void> | undefined;
+
+  function build(): Promise<StateBuild> {
+    lastGeneration += 1;
+    return buildState({ path, shown, generation: lastGeneration });
+  }
+
+  async function reopenState(): Promise<StateStore> {
+    const { generation } = log;
+    const state = await states.reopen(generation);
+    await removeOldStates(path, generation);
+    return state;
+  }
+
+  return {
+    path,
+    warnings,
+    log,
+    state: () => states.current(),
+    build,
+    adopt: (generation) => log.adopt(generation),
+    reopenState,
+    snapshotPath: (meta) => join(path, snapshotName(meta)),
+    async removeOldSnapshots() {
+      const record = log.snapshotRecord;
+      if (record !== undefined) await removeOldSnapshotFiles(path, record);
+    },
+    freeBytes: () => freeBytes(path),
+    close() {
+      closing ??= closeAll(states.current(), log);
+      return closing;
+    },
+  };
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.floor(bytes / (1 << 20))} MiB`;
+}
+
+/** Both are closed whatever happens; the lock goes last, with the log. */
+async function closeAll(state: OpenStateStore, log: OpenLogStore): Promise<void> {
+  const [closed] = await Promise.allSettled([state.close()]);
+  await log.close();
+  if (closed.status === "rejected") throw closed.reason;
+}

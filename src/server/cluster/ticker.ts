@@ -1,0 +1,26 @@
+/**
+ * The ticks of consensus. Source: cluster reference, section 2.4.
+ *
+ * A process that was stopped (SIGSTOP, a long pause of the collector, a sleeping machine) must first read what its
+ * peers sent meanwhile before it may decide that its leader is silent. So ticks that were missed are not made up for.
+ */
+
+export const TICK_MS = 50;
+export const HEARTBEAT_TICKS = 2;
+export const ELECTION_TICKS = 20;
+
+/** At most half an election timeout at once. */
+const MAX_TICKS_AT_ONCE = ELECTION_TICKS / 2;
+
+/** `now`: monotonic milliseconds. Returns the way to stop. */
+export function startTicker(onTick: () => void, now: () => number): () => void {
+  let last = now();
+  const timer = setInterval(() => {
+    const late = Math.floor((now() - last) / TICK_MS);
+    if (late <= 0) return;
+    last += late * TICK_MS;
+    const isAsleep = late >= ELECTION_TICKS;
+    for (let count = isAsleep ? 1 : Math.min(late, MAX_TICKS_AT_ONCE); count > 0; count -= 1) onTick();
+  }, TICK_MS);
+  return () => clearInterval(timer);
+}

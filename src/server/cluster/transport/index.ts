@@ -1,0 +1,5 @@
+/** The network between replicas. */
+
+export { SnapshotRefused } from "./snapshot-send.ts";
+export { startTransport } from "./transport.ts";
+export type { PeerConnection, Transport, TransportOptions } from "./types.ts";

@@ -1,0 +1,201 @@
+/**
+ * Sending to one peer: a queue, a connection that is made again whenever it breaks, and what is known of it. Source:
+ * cluster reference, section 4.1.
+ *
+ * Consensus tolerates loss, so nothing is kept for long: what does not fit and what a broken connection held is dropped
+ * and the core is told. What is queued in one turn leaves in one write.
+ */
+
+import type { Log } from "../../../base/index.ts";
+import type { Message } from "../../core/raft/index.ts";
+import type { Identity } from "../identity/index.ts";
+import {
+  DialError,
+  dial,
+  encodeBatch,
+  encodeFrame,
+  encodeJson,
+  encodeMessage,
+  KIND,
+  type Link,
+  type Self,
+  type Timing,
+  WireError,
+} from "../wire/index.ts";
+import type { PeerConnection } from "./types.ts";
+
+export interface OutboundOptions {
+  readonly id: string;
+  readonly raftAddr: string;
+  readonly identity: Identity;
+  readonly self: Self;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly timing: Timing;
+  onUnreachable(peerId: string): void;
+}
+
+export interface Outbound {
+  readonly raftAddr: string;
+  send(message: Message): void;
+  sendRemoved(index: number): void;
+  connection(): PeerConnection;
+  /** After what is queued, where the connection is up. */
+  close(): void;
+}
+
+const MAX_QUEUE_BYTES = 4 * 1024 * 1024;
+/** Of a frame that carries several messages; one that is longer travels alone. */
+const MAX_BATCH_BYTES = 1024 * 1024;
+const MIN_DELAY_MS = 100;
+const MAX_DELAY_MS = 3_000;
+
+export function createOutbound(options: OutboundOptions): Outbound {
+  const { id, raftAddr, identity, self, log, now, timing, onUnreachable } = options;
+  const stop = new AbortController();
+  let link: Link | undefined;
+  let messages: Buffer[] = [];
+  let messageBytes = 0;
+  let removedAt: number | undefined;
+  let isFlushing = false;
+  let isOverflowing = false;
+  let isDialling = false;
+  let failures = 0;
+  let state: PeerConnection["state"] = "connecting";
+  let since = now();
+  let lastError: PeerConnection["error"];
+  let stopTimer = () => {};
+
+  function enter(next: PeerConnection["state"]): void {
+    if (next !== state) since = now();
+    state = next;
+  }
+
+  function connect(): void {
+    // While it is tried again it stays "down" for whoever looks; only the queue opens.
+    if (lastError === undefined) enter("connecting");
+    isDialling = true;
+    dial({
+      address: raftAddr,
+      identity,
+      self,
+      purpose: "raft",
+      to: id,
+      signal: stop.signal,
+      timing,
+      onLink: (opened) => {
+        isDialling = false;
+        link = opened;
+        enter("up");
+        log.info("connected to a peer", { peer: id, address: raftAddr });
+        lastError = undefined;
+        const stopProof = timing.after(MAX_DELAY_MS, () => {
+          failures = 0;
+        });
+        flush();
+        return {
+          onFrame: ({ kind }) => {
+            throw new WireError(`a frame of kind ${kind} where none is expected`);
+          },
+          onEnd: (error) => {
+            stopProof();
+            link = undefined;
+            fail(error ?? new Error("the connection was closed"));
+          },
+        };
+      },
+    }).catch(fail);
+  }
+
+  function fail(reason: unknown): void {
+    isDialling = false;
+    if (stop.signal.aborted) return;
+    const error = reason instanceof Error ? reason : new Error(String(reason));
+    const code = error instanceof DialError ? error.code : "broken";
+    if (lastError?.code !== code) log.warn("no connection to a peer", { peer: id, address: raftAddr, code, error });
+    lastError = { code, message: error.message };
+    enter("down");
+    messages = [];
+    messageBytes = 0;
+    onUnreachable(id);
+    const limit = Math.min(MAX_DELAY_MS, MIN_DELAY_MS * 2 ** failures);
+    failures = Math.min(failures + 1, 10);
+    stopTimer = timing.after(limit * (0.5 + timing.random() / 2), connect);
+  }
+
+  function drop(): void {
+    if (!isOverflowing) onUnreachable(id);
+    isOverflowing = true;
+  }
+
+  function scheduleFlush(): void {
+    if (isFlushing) return;
+    isFlushing = true;
+    queueMicrotask(() => {
+      isFlushing = false;
+      flush();
+    });
+  }
+
+  function flush(): void {
+    if (link === undefined) return;
+    const frames = batches(messages);
+    if (removedAt !== undefined) frames.push(encodeFrame({ kind: KIND.removed }, encodeJson({ index: removedAt })));
+    messages = [];
+    messageBytes = 0;
+    removedAt = undefined;
+    if (frames.length > 0) link.send(...frames);
+  }
+
+  connect();
+  return {
+    raftAddr,
+    send(message) {
+      const encoded = encodeMessage(message);
+      if (link === undefined && !isDialling) return drop();
+      const queued = messageBytes + encoded.length + (link?.queuedBytes() ?? 0);
+      if (queued > MAX_QUEUE_BYTES) return drop();
+      isOverflowing = false;
+      messages.push(encoded);
+      messageBytes += encoded.length;
+      scheduleFlush();
+    },
+    sendRemoved(index) {
+      removedAt = index;
+      scheduleFlush();
+    },
+    connection: () => ({ id, raftAddr, state, since, error: lastError }),
+    close() {
+      if (stop.signal.aborted) return;
+      flush();
+      stop.abort(new Error("the peer was let go"));
+      stopTimer();
+      link?.end();
+    },
+  };
+}
+
+/** In order; consecutive messages share a frame as far as its bound goes. */
+function batches(messages: readonly Buffer[]): Buffer[] {
+  const frames: Buffer[] = [];
+  let batch: Buffer[] = [];
+  let bytes = 0;
+  const seal = (): void => {
+    const [only] = batch;
+    if (only === undefined) return;
+    frames.push(
+      batch.length === 1
+        ? encodeFrame({ kind: KIND.raft }, only)
+        : encodeFrame({ kind: KIND.raftBatch }, encodeBatch(batch)),
+    );
+    batch = [];
+    bytes = 0;
+  };
+  for (const message of messages) {
+    if (bytes + message.length > MAX_BATCH_BYTES) seal();
+    batch.push(message);
+    bytes += message.length;
+  }
+  seal();
+  return frames;
+}

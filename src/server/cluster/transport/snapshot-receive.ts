@@ -1,0 +1,168 @@
+/**
+ * Receives snapshots, one at a time: a newer one, or the same from another leader, takes the place of the one under way.
+ * Source: cluster reference, section 2.9.
+ *
+ * Everything happens in one chain of turns, whichever link it came by, so a file is never written by two at once.
+ */
+
+import type { Message } from "../../core/raft/index.ts";
+import type { SnapshotRecord } from "../storage/types.ts";
+import { type Frame, KIND, type Link, type LinkHandlers, WireError } from "../wire/index.ts";
+import { createPartialFile, type PartialFile } from "./partial-file.ts";
+import {
+  decodeSnapshotFrame,
+  encodeAck,
+  MAX_SNAPSHOT_BYTES,
+  type SnapshotFrame,
+  WINDOW_CHUNKS,
+} from "./snapshot-frames.ts";
+import type { TransportOptions } from "./types.ts";
+
+export interface SnapshotReceiver {
+  handlers(link: Link): LinkHandlers;
+  /** Ends the transfer under way and removes what it received. */
+  close(): Promise<void>;
+}
+
+export type SnapshotReceiverOptions = Pick<
+  TransportOptions,
+  "snapshotPath" | "mayReceive" | "onSnapshotReceived" | "log"
+> & { readonly nodeId: string };
+
+interface Transfer {
+  readonly link: Link;
+  readonly message: Message;
+  readonly record: SnapshotRecord;
+  readonly file: PartialFile;
+}
+
+export function createSnapshotReceiver(options: SnapshotReceiverOptions): SnapshotReceiver {
+  const { snapshotPath, mayReceive, onSnapshotReceived, log, nodeId } = options;
+  let turn: Promise<void> = Promise.resolve();
+  let current: Transfer | undefined;
+  /** Also after its transfer was cut. */
+  let partial: PartialFile | undefined;
+  let isClosed = false;
+
+  /** A fault of the disk ends the transfer, not the node: whether the disk can still be used is its owner's to find. */
+  function inTurn(link: Link, action: () => Promise<void>): void {
+    turn = turn.then(action).catch(async (error: unknown) => {
+      if (error instanceof WireError) {
+        link.close(error);
+        return;
+      }
+      log.warn("a snapshot could not be received", { from: link.peer.id, error });
+      await discard().catch(() => undefined);
+      refuse(link, "failed");
+    });
+  }
+
+  function refuse(link: Link, code: string): void {
+    link.send(encodeAck({ kind: "refused", code }));
+    link.end();
+    if (current?.link === link) current = undefined;
+  }
+
+  async function discard(): Promise<void> {
+    const discarded = partial;
+    partial = undefined;
+    current = undefined;
+    await discarded?.discard();
+  }
+
+  async function begin(link: Link, { message, record }: SnapshotFrame & { readonly kind: "announce" }): Promise<void> {
+    if (isClosed) return;
+    if (message.from !== link.peer.id || message.to !== nodeId) throw new WireError("a snapshot of another peer");
+    if (record.size === 0 || record.size > MAX_SNAPSHOT_BYTES) return refuse(link, "size");
+    if (current !== undefined && current.link !== link) {
+      if (isOlder(message, current.message)) return refuse(link, "older");
+      const given = current;
+      await given.file.close();
+      refuse(given.link, "superseded");
+    } else if (current !== undefined) {
+      throw new WireError("a second snapshot on one link");
+    }
+    if (partial !== undefined && !partial.isOf(record)) await discard();
+    if (!(await mayReceive(record.size - (partial?.received() ?? 0), record, link.peer.id))) {
+      return refuse(link, "unwanted");
+    }
+    if (!link.isOpen()) return;
+    partial ??= createPartialFile(record, snapshotPath(record));
+    current = { link, message, record, file: partial };
+    await partial.open();
+    link.send(encodeAck({ kind: "continue", offset: partial.received() }));
+    if (partial.received() === record.size) await finish(current);
+  }
+
+  async function add(link: Link, chunk: SnapshotFrame & { readonly kind: "chunk" }): Promise<void> {
+    if (current?.link !== link) return;
+    const transfer = current;
+    const { file, record } = transfer;
+    if (!chunk.isIntact) return abandon(transfer, "corrupt_chunk");
+    if (chunk.offset !== file.received() || chunk.offset + chunk.bytes.length > record.size) {
+      return abandon(transfer, "wrong_offset");
+    }
+    await file.append(chunk.bytes);
+    link.send(encodeAck({ kind: "continue", offset: file.received() }));
+    if (file.received() === record.size) await finish(transfer);
+  }
+
+  /** What was received stays, for the next attempt. */
+  async function abandon({ link, file }: Transfer, code: string): Promise<void> {
+    await file.close();
+    refuse(link, code);
+  }
+
+  async function finish({ link, message, record, file }: Transfer): Promise<void> {
+    if (!(await file.finish())) {
+      await discard();
+      return refuse(link, "wrong_digest");
+    }
+    partial = undefined;
+    current = undefined;
+    log.info("received a snapshot", { from: link.peer.id, index: record.index, term: record.term, bytes: record.size });
+    onSnapshotReceived(message, record);
+    link.send(encodeAck({ kind: "done" }));
+  }
+
+  return {
+    handlers(link) {
+      let waiting = 0;
+      return {
+        onFrame({ kind, payload }: Frame) {
+          if (kind !== KIND.snapChunk) throw new WireError("a frame that belongs to no snapshot");
+          const frame = decodeSnapshotFrame(payload);
+          if (waiting > WINDOW_CHUNKS) throw new WireError("more chunks than were asked for");
+          waiting += 1;
+          inTurn(link, async () => {
+            waiting -= 1;
+            await (frame.kind === "announce" ? begin(link, frame) : add(link, frame));
+          });
+        },
+        onEnd() {
+          inTurn(link, async () => {
+            if (current?.link !== link) return;
+            const { file } = current;
+            current = undefined;
+            await file.close();
+          });
+        },
+      };
+    },
+    async close() {
+      isClosed = true;
+      turn = turn
+        .then(discard)
+        .catch((error: unknown) => log.warn("a partial snapshot could not be removed", { error }));
+      await turn;
+    },
+  };
+}
+
+/** A later leader's snapshot counts, whatever its index. */
+function isOlder(message: Message, than: Message): boolean {
+  if (message.term !== than.term) return message.term < than.term;
+  const [a, b] = [message.snapshot, than.snapshot];
+  if (a === undefined || b === undefined) return false;
+  return a.term !== b.term ? a.term < b.term : a.index < b.index;
+}

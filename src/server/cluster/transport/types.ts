@@ -1,0 +1,63 @@
+/** The network between replicas, as the driver of consensus uses it. */
+
+import type { Log } from "../../../base/index.ts";
+import type { Message } from "../../core/raft/index.ts";
+import type { Identity, Peer } from "../identity/index.ts";
+import type { SnapshotRecord } from "../storage/types.ts";
+import type { Hello, ListenerStats, Self, Timing } from "../wire/index.ts";
+
+export interface TransportOptions {
+  /** Where to listen. */
+  readonly listen: string;
+  readonly identity: Identity;
+  /** Read at each hello, so an object with getters may change. */
+  readonly self: Self;
+  /** What only the members and their storages tell: a code to refuse with (`not_a_member`, `storage_changed`). */
+  judge(hello: Hello, peer: Peer): string | undefined;
+  /** From the peer that the message names, to this node. Never a MsgSnap. */
+  onMessage(message: Message): void;
+  /** Messages to the peer were dropped: its queue was full, or its connection broke or could not be made. */
+  onUnreachable(peerId: string): void;
+  /** A leader says that this node was removed by the entry at `index`. */
+  onRemoved(index: number, from: string): void;
+  /** Where the file of a snapshot belongs; it is received beside it as `snap-<term>-<index>.recv`. */
+  snapshotPath(meta: { readonly index: number; readonly term: number }): string;
+  /** Whether there is room for so many bytes and any use for the snapshot. */
+  mayReceive(size: number, record: SnapshotRecord, from: string): boolean | Promise<boolean>;
+  /** The file is complete, checked, durable and under its final name. `message` is the MsgSnap to be stepped. */
+  onSnapshotReceived(message: Message, record: SnapshotRecord): void;
+  readonly log: Log;
+  /** Milliseconds since the epoch; for `since` alone. */
+  readonly now?: () => number;
+  readonly timing?: Timing;
+}
+
+/** The connection on which this node sends to a peer. */
+export interface PeerConnection {
+  readonly id: string;
+  readonly raftAddr: string;
+  readonly state: "connecting" | "up" | "down";
+  /** Of the present state, in milliseconds since the epoch. */
+  readonly since: number;
+  /** Why it is or was last down; undefined once it is up. */
+  readonly error: { readonly code: string; readonly message: string } | undefined;
+}
+
+export interface Transport {
+  /** `host:port` as bound. */
+  readonly address: string;
+  /** May drop: for an unknown peer silently, else with `onUnreachable`. Throws for a MsgSnap. */
+  send(message: Message): void;
+  /** Peers without this node. Who is not in it any more is let go after what was sent to it has left. */
+  setPeers(peers: ReadonlyMap<string, { readonly raftAddr: string }>): void;
+  /**
+   * Resolves when the peer has the file durably. Rejects with a `SnapshotRefused`, a `DialError`, what broke the link,
+   * or the signal's reason; the same call again goes on where the peer stopped.
+   */
+  sendSnapshot(to: string, message: Message, record: SnapshotRecord, path: string, signal: AbortSignal): Promise<void>;
+  /** Tells a peer that it is no member from `index` on. One way; before `setPeers` without it. */
+  sendRemoved(to: string, index: number): void;
+  connections(): readonly PeerConnection[];
+  stats(): ListenerStats;
+  close(): Promise<void>;
+}

@@ -1,0 +1,78 @@
+/**
+ * The rows of the state on the main thread: a copy that the worker's stream of mutations keeps, and its watchers.
+ *
+ * Rows that only the state machine reads (parts of documents, sessions of writers, idempotency records) are not copied.
+ */
+
+import { createRows, type Mutation } from "../core/state/index.ts";
+import type { StateView } from "./types.ts";
+
+/** Tables that stay in the worker. */
+const PRIVATE_TABLES = ["blob/", "sess/", "idem/"] as const;
+
+export const isPublicRow = (key: string): boolean => !PRIVATE_TABLES.some((table) => key.startsWith(table));
+
+interface Watcher {
+  readonly prefix: string;
+  readonly onChange: (mutations: readonly Mutation[] | undefined) => void;
+}
+
+export interface FollowedView {
+  readonly view: StateView;
+  /** One applied batch, in order. */
+  follow(mutations: readonly Mutation[], index: number): void;
+  /** Everything begins anew: rows follow by `add`, then `endReplace`. */
+  beginReplace(): void;
+  add(rows: readonly (readonly [key: string, value: string])[]): void;
+  endReplace(index: number): void;
+}
+
+/** `onFailure`: a watcher threw; the others are still told. */
+export function createView(onFailure: (error: unknown) => void): FollowedView {
+  const rows = createRows();
+  const watchers = new Set<Watcher>();
+  let appliedIndex = 0;
+
+  const tell = (watcher: Watcher, mutations: readonly Mutation[] | undefined): void => {
+    try {
+      watcher.onChange(mutations);
+    } catch (error) {
+      onFailure(error);
+    }
+  };
+
+  return {
+    view: {
+      get appliedIndex() {
+        return appliedIndex;
+      },
+      get: (key) => rows.get(key),
+      scan: (prefix) => rows.scan(prefix),
+      version: (prefix) => rows.version(prefix),
+      watch(prefix, onChange) {
+        const watcher = { prefix, onChange };
+        watchers.add(watcher);
+        return () => watchers.delete(watcher);
+      },
+    },
+    follow(mutations, index) {
+      rows.apply(mutations);
+      appliedIndex = index;
+      if (mutations.length === 0) return;
+      for (const watcher of [...watchers]) {
+        const own = mutations.filter(({ key }) => key.startsWith(watcher.prefix));
+        if (own.length > 0) tell(watcher, own);
+      }
+    },
+    beginReplace() {
+      rows.clear();
+    },
+    add(more) {
+      rows.apply(more.map(([key, value]) => ({ key, value })));
+    },
+    endReplace(index) {
+      appliedIndex = index;
+      for (const watcher of [...watchers]) tell(watcher, undefined);
+    },
+  };
+}

@@ -1,0 +1,177 @@
+/**
+ * Opens a link to an address: connect, TLS with one face of the identity or the other, hello. Nothing the caller wants
+ * to say has been sent when it fails.
+ *
+ * Under TLS 1.3 the dialling side's handshake ends before the other side has judged its certificate, so a link is up
+ * only after `hello_ok`, and a peer that hangs up instead of answering hello most likely holds another secret.
+ */
+
+import { type ConnectionOptions, connect } from "node:tls";
+import { parseAddress } from "../../../base/index.ts";
+import type { Face, Identity, Peer } from "../identity/index.ts";
+import { encodeFrame, encodeJson, KIND } from "./frame.ts";
+import { HELLO_MS, helloOf, judgeHello, type Purpose, parseHelloOk, parseRefusal, type Self } from "./hello.ts";
+import { type Link, type LinkHandlers, openWire } from "./link.ts";
+import { systemTiming, type Timing } from "./timing.ts";
+import { WireError } from "./wire-error.ts";
+
+export type DialFailure =
+  /** No connection: refused, no such name, no route, no answer in time. */
+  | "unreachable"
+  /** One side does not trust the other's certificate: most likely another cluster secret. */
+  | "untrusted"
+  /** The peer, or this side on reading its answer, gave a code. */
+  | "refused"
+  /** Connected, and then not what was expected: not TLS, garbage, silence. */
+  | "broken";
+
+export class DialError extends Error {
+  override readonly name = "DialError";
+  readonly kind: DialFailure;
+  /** A refusal's, a certificate's or the system's. */
+  readonly code: string;
+
+  constructor(kind: DialFailure, code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.kind = kind;
+    this.code = code;
+  }
+}
+
+export interface DialOptions {
+  /** `host:port`; names are resolved at each call. */
+  readonly address: string;
+  readonly identity: Identity;
+  readonly self: Self;
+  readonly purpose: Purpose;
+  /** The node that is meant; undefined when any will do. */
+  readonly to?: string;
+  /** For connect, TLS and hello together. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  readonly timing?: Timing;
+  /** Called when the link is up, before its first frame. */
+  onLink(link: Link): LinkHandlers;
+}
+
+/** Rejects with a `DialError`, or with the signal's reason. */
+export async function dial(options: DialOptions): Promise<Link> {
+  const limit = options.timeoutMs ?? HELLO_MS;
+  const [first, second] = options.identity.faces();
+  if (first === undefined) throw new TypeError("an identity without a face");
+  try {
+    return await dialAs(first, limit, options);
+  } catch (error) {
+    if (!(error instanceof DialError) || error.kind !== "untrusted" || second === undefined) throw error;
+    try {
+      return await dialAs(second, limit, options);
+    } catch (again) {
+      // What the present certificate was told matters, unless the previous one got further.
+      throw again instanceof DialError && again.kind !== "refused" ? error : again;
+    }
+  }
+}
+
+function dialAs(face: Face, limitMs: number, options: DialOptions): Promise<Link> {
+  const { address, identity, self, purpose, to, signal, timing = systemTiming } = options;
+  signal?.throwIfAborted();
+  const { host, port } = parseAddress(address) ?? {};
+  if (host === undefined || port === undefined) {
+    const message = `${JSON.stringify(address)} is not an address to dial`;
+    return Promise.reject(new DialError("unreachable", "not_an_address", message));
+  }
+  return new Promise((resolve, reject) => {
+    const socket = connect({ ...(face.options satisfies ConnectionOptions), host, port });
+    let stage: "connecting" | "handshake" | "hello" = "connecting";
+    let peer: Peer | undefined;
+    let link: Link | undefined;
+
+    const stopTimer = timing.after(limitMs, () => {
+      const kind = stage === "connecting" ? "unreachable" : "broken";
+      give(new DialError(kind, "timeout", `${address} did not answer within ${limitMs} ms`));
+    });
+    const onAbort = (): void => give(signal?.reason);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    const settle = (): void => {
+      stopTimer();
+      signal?.removeEventListener("abort", onAbort);
+    };
+    const give = (reason: unknown): void => {
+      if (link !== undefined) return;
+      settle();
+      socket.destroy();
+      reject(reason);
+    };
+
+    socket.once("connect", () => {
+      stage = "handshake";
+    });
+    socket.once("secureConnect", () => {
+      stage = "hello";
+      const judged = identity.checkPeer(socket);
+      if (judged.kind !== "node") {
+        const why = judged.kind === "refused" ? judged.reason : "the certificate is not a node's";
+        give(new DialError("untrusted", "certificate", `${address}: ${why}`));
+        return;
+      }
+      if (to !== undefined && judged.id !== to) {
+        give(new DialError("refused", "wrong_node", `${address} is ${judged.id}, not ${to}`));
+        return;
+      }
+      peer = judged;
+      wire.send(encodeFrame({ kind: KIND.hello }, encodeJson(helloOf(self, purpose, to, face.clusterId))));
+    });
+    const wire = openWire({
+      socket,
+      isDialler: true,
+      timing,
+      onFirst(frame) {
+        if (peer === undefined) throw new WireError("a frame before hello");
+        if (frame.kind === KIND.helloRefused) {
+          const code = parseRefusal(frame.payload);
+          give(new DialError("refused", code, `${address} refused: ${code}`));
+          return undefined;
+        }
+        if (frame.kind !== KIND.helloOk) throw new WireError("hello was not answered");
+        const remote = parseHelloOk(frame.payload);
+        const code = judgeHello(remote, peer, self, identity.clusterIds);
+        if (code !== undefined) {
+          give(new DialError("refused", code, `the answer of ${address} was refused: ${code}`));
+          return undefined;
+        }
+        settle();
+        link = { ...wire, peer, remote };
+        const handlers = options.onLink(link);
+        resolve(link);
+        return handlers;
+      },
+      onEarlyEnd: (error) => give(explain(error, stage, address)),
+    });
+  });
+}
+
+/** TLS alerts by which the other side says that it does not take this side's certificate. */
+const REJECTED = /ALERT_(?:UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_|ACCESS_DENIED|UNSUPPORTED_CERTIFICATE)/;
+/** What OpenSSL's check of a chain says, as Node's codes. */
+const UNVERIFIED = /CERT|UNABLE_TO_|ALTNAME/;
+
+function explain(error: Error | undefined, stage: "connecting" | "handshake" | "hello", address: string): DialError {
+  const cause = error ?? new Error("the connection was closed");
+  const code = codeOf(cause);
+  const options = { cause };
+  if (stage === "connecting") return new DialError("unreachable", code, `${address}: ${cause.message}`, options);
+  if (cause instanceof WireError) return new DialError("broken", "garbage", `${address}: ${cause.message}`, options);
+  if (REJECTED.test(code)) {
+    return new DialError("untrusted", code, `${address} does not trust this side's certificate`, options);
+  }
+  if (stage === "handshake") {
+    return UNVERIFIED.test(code)
+      ? new DialError("untrusted", code, `the certificate of ${address} is not trusted: ${code}`, options)
+      : new DialError("broken", code, `${address}: TLS failed: ${cause.message}`, options);
+  }
+  return new DialError("untrusted", code, `${address} hung up on this side's certificate`, options);
+}
+
+function codeOf(error: Error & { readonly code?: unknown }): string {
+  return typeof error.code === "string" ? error.code : "closed";
+}

@@ -1,0 +1,180 @@
+/**
+ * Frames, the same on the raft and the forward listener. Source: cluster reference, section 4.1. Big-endian:
+ *
+ *     u32 length   bytes after this field, 12 .. 8,388,608
+ *     u8  version  1
+ *     u8  kind
+ *     u16 flags    bit 0: last frame of the exchange; bit 1: reserved, never set
+ *     u32 id       exchange, chosen by whoever began it; 0 for what is one-way
+ *     u32 crc32    of the payload
+ *     payload
+ */
+
+import { crc32 } from "node:zlib";
+import { WireError } from "./wire-error.ts";
+
+export const KIND = {
+  hello: 0x01,
+  helloOk: 0x02,
+  helloRefused: 0x03,
+  /** Beyond the reference: tells a peer that is silent from one that is gone, which TCP alone takes minutes for. */
+  ping: 0x04,
+  pong: 0x05,
+  raft: 0x10,
+  raftBatch: 0x11,
+  snapChunk: 0x12,
+  snapAck: 0x13,
+  propose: 0x20,
+  result: 0x21,
+  redirect: 0x22,
+  readIndex: 0x23,
+  join: 0x24,
+  rejoin: 0x25,
+  prune: 0x26,
+  status: 0x27,
+  restoreBegin: 0x28,
+  restoreChunk: 0x29,
+  restoreEnd: 0x2a,
+  removed: 0x2b,
+  error: 0x3f,
+} as const;
+
+export interface Frame {
+  readonly kind: number;
+  readonly isLast: boolean;
+  readonly id: number;
+  /** A view of what was received: never overwritten, and keeping it keeps all that came with it. */
+  readonly payload: Buffer;
+}
+
+const VERSION = 1;
+const LAST = 0x0001;
+/** Of the fields after the length. */
+const FIELDS = 12;
+const HEAD = 4 + FIELDS;
+const MAX_LENGTH = 8_388_608;
+
+/** Bytes of the largest payload. */
+export const MAX_PAYLOAD = MAX_LENGTH - FIELDS;
+/** Bytes that a frame adds to its payload. */
+export const FRAME_OVERHEAD = HEAD;
+
+export interface FrameHead {
+  readonly kind: number;
+  readonly id?: number;
+  readonly isLast?: boolean;
+}
+
+/** Throws `RangeError` when the parts together exceed `MAX_PAYLOAD`. */
+export function encodeFrame({ kind, id = 0, isLast = false }: FrameHead, ...parts: readonly Uint8Array[]): Buffer {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  if (length > MAX_PAYLOAD) throw new RangeError(`a frame of ${length} bytes is over the limit`);
+  const frame = Buffer.allocUnsafe(HEAD + length);
+  let at = HEAD;
+  for (const part of parts) {
+    frame.set(part, at);
+    at += part.length;
+  }
+  frame.writeUInt32BE(FIELDS + length, 0);
+  frame.writeUInt8(VERSION, 4);
+  frame.writeUInt8(kind, 5);
+  frame.writeUInt16BE(isLast ? LAST : 0, 6);
+  frame.writeUInt32BE(id, 8);
+  frame.writeUInt32BE(crc32(frame.subarray(HEAD)), 12);
+  return frame;
+}
+
+export function encodeJson(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value), "utf8");
+}
+
+export interface FrameDecoder {
+  /**
+   * The frames that `chunk` completes. Throws `WireError`, after which the stream has no frames any more. Frames are
+   * read lazily: raising the limit on one holds for the next.
+   */
+  push(chunk: Buffer): Generator<Frame, void, void>;
+  /** Bytes a frame may have, its head included. */
+  setLimit(bytes: number): void;
+}
+
+/** Before a frame is whole its bytes are kept in a buffer that doubles, so nothing is allocated on a length's word. */
+const FIRST_CAPACITY = 4 * 1024;
+
+export function createFrameDecoder(limitBytes = 4 + MAX_LENGTH): FrameDecoder {
+  let limit = limitBytes;
+  let kept: Buffer = Buffer.alloc(0);
+  let keptBytes = 0;
+  let failure: WireError | undefined;
+
+  /** Checked as soon as it is there: what cannot be a frame is not waited for. */
+  const frameBytes = (head: Buffer): number => {
+    const length = head.readUInt32BE(0);
+    if (length < FIELDS || length > MAX_LENGTH) throw new WireError(`a frame of length ${length}`);
+    if (4 + length > limit) throw new WireError(`a frame of ${4 + length} bytes where ${limit} are the limit`);
+    return 4 + length;
+  };
+
+  /** Takes from `chunk` what is missing of the first `target` bytes; returns what is left. */
+  const keep = (chunk: Buffer, target: number): Buffer => {
+    const taken = Math.min(target - keptBytes, chunk.length);
+    if (keptBytes + taken > kept.length) {
+      const capacity = Math.min(target, Math.max(FIRST_CAPACITY, 2 * (keptBytes + taken)));
+      const grown = Buffer.allocUnsafeSlow(Math.max(capacity, keptBytes + taken));
+      kept.copy(grown, 0, 0, keptBytes);
+      kept = grown;
+    }
+    chunk.copy(kept, keptBytes, 0, taken);
+    keptBytes += taken;
+    return chunk.subarray(taken);
+  };
+
+  function* frames(chunk: Buffer): Generator<Frame, void, void> {
+    let rest = chunk;
+    while (rest.length > 0) {
+      if (keptBytes === 0 && rest.length >= 4) {
+        const whole = frameBytes(rest);
+        if (rest.length >= whole) {
+          const frame = rest.subarray(0, whole);
+          rest = rest.subarray(whole);
+          yield parseFrame(frame);
+          continue;
+        }
+      }
+      if (keptBytes < 4) rest = keep(rest, 4);
+      if (keptBytes < 4) return;
+      const whole = frameBytes(kept);
+      rest = keep(rest, whole);
+      if (keptBytes < whole) return;
+      const frame = kept.subarray(0, whole);
+      kept = Buffer.alloc(0);
+      keptBytes = 0;
+      yield parseFrame(frame);
+    }
+  }
+
+  return {
+    *push(chunk) {
+      if (failure !== undefined) throw failure;
+      try {
+        yield* frames(chunk);
+      } catch (error) {
+        if (error instanceof WireError) failure = error;
+        throw error;
+      }
+    },
+    setLimit(bytes) {
+      limit = bytes;
+    },
+  };
+}
+
+function parseFrame(frame: Buffer): Frame {
+  const version = frame.readUInt8(4);
+  if (version !== VERSION) throw new WireError(`a frame of version ${version}`);
+  const flags = frame.readUInt16BE(6);
+  if ((flags & ~LAST) !== 0) throw new WireError(`a frame with unknown flags ${flags}`);
+  const payload = frame.subarray(HEAD);
+  if (crc32(payload) !== frame.readUInt32BE(12)) throw new WireError("a frame whose checksum does not match");
+  return { kind: frame.readUInt8(5), isLast: flags === LAST, id: frame.readUInt32BE(8), payload };
+}

@@ -1,0 +1,140 @@
+/**
+ * The first words on a connection: the dialling side says who it is and what for, the other judges. Source: cluster
+ * reference, section 4.2. JSON, so that a later version can add members; unknown ones are ignored.
+ */
+
+import type { Peer } from "../identity/index.ts";
+import { isRecord, readBytes } from "./bytes.ts";
+import { WireError } from "./wire-error.ts";
+
+export type Purpose = "raft" | "snapshot" | "forward";
+
+/** What a process says of itself. Read at each hello, so an object with getters may change. */
+export interface Self {
+  readonly nodeId: string;
+  /** Empty for a command line. */
+  readonly storageId: string;
+  /** Raised by each offline recovery; undefined for who has no past yet: a blank directory, a command line. */
+  readonly epoch: number | undefined;
+  readonly clusterId: string;
+  /** Least and greatest version of the protocol. */
+  readonly proto: readonly [least: number, greatest: number];
+  /** Bit set of features. */
+  readonly feat: number;
+  /** Where it is reached for consensus, so that a member that was away can answer one that it does not know yet. */
+  readonly raftAddr?: string;
+}
+
+export interface Hello extends Self {
+  readonly purpose: Purpose;
+  /** Whom the dialling side means to reach; undefined when any node will do. */
+  readonly to: string | undefined;
+}
+
+/** The codes that this side gives; a peer of another version may give others. */
+export type HelloRefusalCode =
+  | "identity_mismatch"
+  | "wrong_cluster"
+  | "stale_recovery_epoch"
+  /** The listener itself is from before a recovery, and must not follow a leader from after it with its old log. */
+  | "newer_recovery_epoch"
+  | "protocol"
+  /** The listener does not serve this purpose, or not to a command line. */
+  | "wrong_purpose"
+  | "not_a_member"
+  | "storage_changed"
+  | "wrong_node"
+  /** More connections than one peer may have. */
+  | "busy";
+
+/** Frames before and with the answer to hello have at most this many bytes, and this long to arrive. */
+export const HELLO_BYTES = 4 * 1024;
+export const HELLO_MS = 5_000;
+
+const CODE = /^[a-z][a-z_]{0,63}$/;
+
+export function helloOf(self: Self, purpose: Purpose, to: string | undefined, clusterId: string): unknown {
+  return { v: 1, ...describe(self, clusterId), purpose, to };
+}
+
+export function helloOkOf(self: Self, clusterId: string): unknown {
+  return { v: 1, ...describe(self, clusterId) };
+}
+
+function describe({ nodeId, storageId, epoch, proto, feat, raftAddr }: Self, clusterId: string) {
+  return { cluster: clusterId, epoch, node: nodeId, storage: storageId, proto, feat, raft: raftAddr };
+}
+
+/** Throws `WireError`. */
+export function parseHello(payload: Uint8Array): Hello {
+  const value = parseObject(payload);
+  const { purpose, to } = value;
+  if (purpose !== "raft" && purpose !== "snapshot" && purpose !== "forward") {
+    throw new WireError("a hello without its purpose");
+  }
+  return { ...parseSelf(value), purpose, to: to === undefined ? undefined : text(to, 128) };
+}
+
+/** Throws `WireError`. */
+export function parseHelloOk(payload: Uint8Array): Self {
+  return parseSelf(parseObject(payload));
+}
+
+/** Throws `WireError`. */
+export function parseRefusal(payload: Uint8Array): string {
+  const { code } = parseObject(payload);
+  if (typeof code !== "string" || !CODE.test(code)) throw new WireError("a refusal without its code");
+  return code;
+}
+
+/**
+ * The checks that need no knowledge of members, in the order of the reference; undefined to go on. `peer` is whom the
+ * certificate names, `self` who reads the hello, `clusterIds` those it holds the secrets of.
+ */
+export function judgeHello(
+  hello: Self,
+  peer: Peer,
+  self: Self,
+  clusterIds: readonly string[],
+): HelloRefusalCode | undefined {
+  if (peer.id !== hello.nodeId) return "identity_mismatch";
+  if (hello.clusterId !== peer.clusterId || !clusterIds.includes(hello.clusterId)) return "wrong_cluster";
+  if (hello.epoch !== undefined && self.epoch !== undefined && hello.epoch !== self.epoch) {
+    return hello.epoch < self.epoch ? "stale_recovery_epoch" : "newer_recovery_epoch";
+  }
+  if (hello.proto[0] > self.proto[1] || hello.proto[1] < self.proto[0]) return "protocol";
+  return undefined;
+}
+
+function parseSelf(value: Readonly<Record<string, unknown>>): Self {
+  const { v, cluster, epoch, node, storage, proto, feat, raft } = value;
+  if (v !== 1) throw new WireError("a hello of another version");
+  if (!Array.isArray(proto) || proto.length !== 2) throw new WireError("a hello without its range of protocols");
+  return {
+    nodeId: text(node, 128),
+    storageId: text(storage, 64),
+    epoch: epoch === undefined ? undefined : natural(epoch),
+    clusterId: text(cluster, 64),
+    proto: [natural(proto[0]), natural(proto[1])],
+    feat: natural(feat),
+    ...(raft !== undefined && { raftAddr: text(raft, 300) }),
+  };
+}
+
+function parseObject(payload: Uint8Array): Readonly<Record<string, unknown>> {
+  const value = readBytes(payload).json(payload.length);
+  if (!isRecord(value)) throw new WireError("a hello that is not an object");
+  return value;
+}
+
+function text(value: unknown, maxLength: number): string {
+  if (typeof value !== "string" || value.length > maxLength) throw new WireError("a hello's text is not one");
+  return value;
+}
+
+function natural(value: unknown): number {
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) {
+    throw new WireError("a hello's number is not a natural one");
+  }
+  return value;
+}

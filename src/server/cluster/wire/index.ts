@@ -1,0 +1,27 @@
+/** Frames, hello, consensus messages and links between peers. */
+
+export { type ByteReader, type ByteWriter, isRecord, readBytes, writeBytes } from "./bytes.ts";
+export { DialError, type DialFailure, type DialOptions, dial } from "./dial.ts";
+export {
+  createFrameDecoder,
+  encodeFrame,
+  encodeJson,
+  FRAME_OVERHEAD,
+  type Frame,
+  type FrameDecoder,
+  type FrameHead,
+  KIND,
+  MAX_PAYLOAD,
+} from "./frame.ts";
+export type { Hello, HelloRefusalCode, Purpose, Self } from "./hello.ts";
+export type { Link, LinkHandlers, Wire } from "./link.ts";
+export {
+  type InboundLink,
+  type LinkListener,
+  type ListenerStats,
+  type ListenOptions,
+  listenLinks,
+} from "./listen.ts";
+export { decodeBatch, decodeMessage, encodeBatch, encodeMessage, parseConfiguration } from "./message.ts";
+export { systemTiming, type Timing } from "./timing.ts";
+export { WireError } from "./wire-error.ts";

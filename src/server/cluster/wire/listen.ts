@@ -1,0 +1,243 @@
+/**
+ * A listener for links: TLS, the peer's certificate, hello, judgement. Whoever is not one of the cluster costs a bounded
+ * number of sockets, bytes and seconds. Source: cluster reference, sections 4.1, 4.2 and 5.
+ */
+
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { createServer, type TLSSocket } from "node:tls";
+import { formatAddress, type Log, parseAddress } from "../../../base/index.ts";
+import type { Identity, Peer } from "../identity/index.ts";
+import { encodeFrame, encodeJson, type Frame, KIND } from "./frame.ts";
+import {
+  HELLO_MS,
+  type Hello,
+  type HelloRefusalCode,
+  helloOkOf,
+  judgeHello,
+  type Purpose,
+  parseHello,
+  type Self,
+} from "./hello.ts";
+import { type Link, type LinkHandlers, openWire, type Wire } from "./link.ts";
+import { systemTiming, type Timing } from "./timing.ts";
+import { WireError } from "./wire-error.ts";
+
+export interface InboundLink extends Link {
+  readonly hello: Hello;
+}
+
+export interface ListenOptions {
+  /** For messages: `raft`, `forward`. */
+  readonly name: string;
+  /** `host:port` or `:port`. */
+  readonly listen: string;
+  readonly identity: Identity;
+  readonly self: Self;
+  /** Links that one peer may have, by purpose; a purpose without a number is refused. */
+  readonly links: Readonly<Partial<Record<Purpose, number>>>;
+  /** At the limit the oldest link gives way: its peer has most likely forgotten it. Otherwise the new one is refused. */
+  readonly replaces: boolean;
+  readonly admitsCli: boolean;
+  /** What the caller knows of members and storages: a code to refuse with. */
+  judge(hello: Hello, peer: Peer): string | undefined;
+  /** Called when the link is up, before its first frame. */
+  onLink(link: InboundLink): LinkHandlers;
+  readonly log: Log;
+  readonly timing?: Timing;
+}
+
+export interface ListenerStats {
+  /** Connections past hello, now. */
+  readonly links: number;
+  readonly accepted: number;
+  /** By code of `hello_refused`. */
+  readonly refused: Readonly<Record<string, number>>;
+  /** Connections without a certificate of this cluster, or without TLS. */
+  readonly untrusted: number;
+  /** Connections that sent what is no frame, no hello, or nothing in time. */
+  readonly malformed: number;
+  /** Connections beyond the bound of those that have not said hello. */
+  readonly overflowed: number;
+}
+
+export interface LinkListener {
+  /** `host:port` as bound. */
+  readonly address: string;
+  links(): Iterable<InboundLink>;
+  stats(): ListenerStats;
+  /** Closes every connection; resolves when the port is free. */
+  close(): Promise<void>;
+}
+
+/** Connections that have not said hello. */
+const MAX_STRANGERS = 256;
+/** Peers whose last refusal is remembered, so that it is logged once. */
+const MAX_REMEMBERED = 1_000;
+
+/** Rejects with an error that names the address and has the system's as its cause. */
+export async function listenLinks(options: ListenOptions): Promise<LinkListener> {
+  const { name, listen, identity, self, log, timing = systemTiming } = options;
+  const links = new Set<InboundLink>();
+  const strangers = new Map<string, { readonly socket: Socket; readonly stopTimer: () => void }>();
+  const lastRefusals = new Map<string, string>();
+  const counts = { accepted: 0, untrusted: 0, malformed: 0, overflowed: 0 };
+  const refused = new Map<string, number>();
+
+  const server = createServer(identity.serverOptions());
+  const stopFollowing = identity.onRefresh(() => server.setSecureContext(identity.serverOptions()));
+  // Below TLS, so that a connection counts from its first moment. The address tells the two sockets of one connection.
+  server.on("connection", (socket: Socket) => {
+    if (strangers.size >= MAX_STRANGERS) {
+      counts.overflowed += 1;
+      socket.destroy();
+      return;
+    }
+    const key = keyOf(socket);
+    const stopTimer = timing.after(HELLO_MS, () => {
+      counts.malformed += 1;
+      socket.destroy();
+    });
+    strangers.set(key, { socket, stopTimer });
+    socket.once("close", () => greeted(key));
+    socket.on("error", () => undefined);
+  });
+  server.on("tlsClientError", (error: Error & { readonly code?: string }, socket) => {
+    counts.untrusted += 1;
+    logOnce(hostOf(socket), error.code ?? "closed", (reason) =>
+      log.warn(`refused a connection to the ${name} listener`, { from: hostOf(socket), reason }),
+    );
+    socket.destroy();
+  });
+  server.on("secureConnection", (socket) => {
+    const peer = identity.checkPeer(socket);
+    if (peer.kind === "refused") {
+      counts.untrusted += 1;
+      logOnce(hostOf(socket), peer.reason, (reason) =>
+        log.warn(`refused a connection to the ${name} listener`, { from: hostOf(socket), reason }),
+      );
+      socket.destroy();
+      return;
+    }
+    meet(socket, peer);
+  });
+
+  function greeted(key: string): void {
+    strangers.get(key)?.stopTimer();
+    strangers.delete(key);
+  }
+
+  function logOnce(who: string, reason: string, tell: (reason: string) => void): void {
+    if (lastRefusals.get(who) === reason) return;
+    if (lastRefusals.size >= MAX_REMEMBERED) lastRefusals.clear();
+    lastRefusals.set(who, reason);
+    tell(reason);
+  }
+
+  function meet(socket: TLSSocket, peer: Peer): void {
+    const key = keyOf(socket);
+    openWire({
+      socket,
+      isDialler: false,
+      timing,
+      onFirst: (frame, wire) => answerHello(frame, wire, peer, () => greeted(key)),
+      onEarlyEnd: (error) => {
+        if (error instanceof WireError) counts.malformed += 1;
+      },
+    });
+  }
+
+  function answerHello(frame: Frame, wire: Wire, peer: Peer, isGreeted: () => void): LinkHandlers | undefined {
+    if (frame.kind !== KIND.hello) throw new WireError("the first frame is no hello");
+    const hello = parseHello(frame.payload);
+    const code = judge(hello, peer);
+    const who = `${peer.kind} ${peer.id} ${hello.purpose}`;
+    if (code !== undefined) {
+      refused.set(code, (refused.get(code) ?? 0) + 1);
+      logOnce(who, code, (reason) =>
+        log.warn(`refused a peer on the ${name} listener`, { peer: peer.id, purpose: hello.purpose, reason }),
+      );
+      wire.send(encodeFrame({ kind: KIND.helloRefused }, encodeJson({ code })));
+      wire.end();
+      return undefined;
+    }
+    lastRefusals.delete(who);
+    isGreeted();
+    counts.accepted += 1;
+    const link: InboundLink = { ...wire, peer, remote: hello, hello };
+    links.add(link);
+    wire.send(encodeFrame({ kind: KIND.helloOk }, encodeJson(helloOkOf(self, peer.clusterId))));
+    const handlers = options.onLink(link);
+    return {
+      onFrame: handlers.onFrame,
+      onEnd(error) {
+        links.delete(link);
+        if (error instanceof WireError) {
+          counts.malformed += 1;
+          log.warn(`closed a link on the ${name} listener`, { peer: peer.id, purpose: hello.purpose, error });
+        }
+        handlers.onEnd(error);
+      },
+    };
+  }
+
+  function judge(hello: Hello, peer: Peer): string | undefined {
+    const code: HelloRefusalCode | undefined = judgeHello(hello, peer, self, identity.clusterIds);
+    if (code !== undefined) return code;
+    const allowed = options.links[hello.purpose];
+    if (allowed === undefined || (peer.kind === "cli" && !options.admitsCli)) return "wrong_purpose";
+    const judged = options.judge(hello, peer);
+    if (judged !== undefined) return judged;
+    if (hello.to !== undefined && hello.to !== self.nodeId) return "wrong_node";
+    const same = [...links].filter((link) => link.hello.purpose === hello.purpose && isSame(link.peer, peer));
+    if (same.length < allowed) return undefined;
+    if (!options.replaces) return "busy";
+    same[0]?.close(new Error("the peer opened another link"));
+    return undefined;
+  }
+
+  await bind(server, name, listen);
+  const bound = server.address();
+  if (bound === null || typeof bound === "string") throw new Error(`the ${name} listener has no address`);
+
+  return {
+    address: formatAddress({ host: bound.address, port: bound.port }),
+    links: () => links,
+    stats: () => ({ ...counts, links: links.size, refused: Object.fromEntries(refused) }),
+    async close() {
+      stopFollowing();
+      const closed = server.listening ? once(server, "close") : undefined;
+      server.close();
+      for (const { socket } of strangers.values()) socket.destroy();
+      for (const link of [...links]) link.close();
+      await closed;
+    },
+  };
+}
+
+async function bind(server: ReturnType<typeof createServer>, name: string, listen: string): Promise<void> {
+  const address = parseAddress(listen);
+  if (address === undefined) throw new Error(`the ${name} address ${JSON.stringify(listen)} is not an address`);
+  try {
+    const listening = once(server, "listening");
+    server.listen({ port: address.port, ...(address.host === undefined ? {} : { host: address.host }) });
+    await listening;
+  } catch (cause) {
+    throw new Error(`cannot listen on the ${name} address ${listen}`, { cause });
+  }
+  // Such as too many open files: the listener stays, and who could not be accepted comes again.
+  server.on("error", () => undefined);
+}
+
+/** Every command line is one peer: each has a random id. */
+function isSame(a: Peer, b: Peer): boolean {
+  return a.kind === b.kind && (a.kind === "cli" || a.id === b.id);
+}
+
+function keyOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+function hostOf({ remoteAddress }: Socket): string {
+  return remoteAddress ?? "unknown";
+}

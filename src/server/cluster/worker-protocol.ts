@@ -1,0 +1,63 @@
+/**
+ * What the main thread and the raft worker say to each other. One port, in order: the rows that a write changed arrive
+ * before its answer.
+ */
+
+import type { Mutation } from "../core/state/index.ts";
+import type { ClusterOptions, ClusterStatus, SnapshotArchiveInfo } from "./types.ts";
+
+/** A failure as it crosses the threads. */
+export interface Failure {
+  readonly code: string;
+  readonly message: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+export type Ask =
+  /** An encoded command, client and sequence included. */
+  | { readonly kind: "write"; readonly command: Uint8Array; readonly timeoutMs: number }
+  | { readonly kind: "read-barrier"; readonly timeoutMs: number }
+  | { readonly kind: "prune"; readonly keep: readonly string[]; readonly timeoutMs: number }
+  | { readonly kind: "remove"; readonly id: string; readonly timeoutMs: number }
+  | { readonly kind: "transfer"; readonly to: string | undefined; readonly timeoutMs: number }
+  | { readonly kind: "save-snapshot"; readonly isStaleAllowed: boolean }
+  | { readonly kind: "hand-over" }
+  | { readonly kind: "close" };
+
+/** `worker` answers each ask once, under its id. */
+export type ToWorker =
+  | { readonly kind: "start"; readonly options: ClusterOptions }
+  | { readonly kind: "ask"; readonly id: number; readonly ask: Ask }
+  /** Nobody waits for the answer any longer. */
+  | { readonly kind: "forget"; readonly id: number };
+
+export type FromWorker =
+  /** The node has its storage and its listeners, and knows its state as far as it is on its disk. */
+  | { readonly kind: "started"; readonly clusterId: string | undefined; readonly warnings: readonly string[] }
+  | { readonly kind: "applied"; readonly index: number; readonly mutations: readonly Mutation[] }
+  /** The whole state anew, in slices. */
+  | { readonly kind: "replace-begin" }
+  | { readonly kind: "replace-rows"; readonly rows: readonly (readonly [key: string, value: string])[] }
+  | { readonly kind: "replace-end"; readonly index: number }
+  | { readonly kind: "status"; readonly status: ClusterStatus }
+  | { readonly kind: "answer"; readonly id: number; readonly value: unknown }
+  | { readonly kind: "failure"; readonly id: number; readonly failure: Failure }
+  | {
+      readonly kind: "log";
+      readonly level: "debug" | "info" | "warn" | "error";
+      readonly message: string;
+      readonly fields: Readonly<Record<string, unknown>>;
+    }
+  /** Seconds of one fsynced write, and of its wait for its turn. */
+  | { readonly kind: "timing"; readonly fsyncSeconds: readonly number[]; readonly queueSeconds: readonly number[] }
+  /** The end: nothing may be served from this disk any more. */
+  | { readonly kind: "fault"; readonly name: string; readonly failure: Failure };
+
+/** What `save-snapshot` answers: a file that is not removed before the next snapshot is made. */
+export interface SavedSnapshot {
+  readonly info: SnapshotArchiveInfo;
+  readonly path: string;
+  /** Hex, of the file. */
+  readonly sha256: string;
+  readonly meta: Readonly<Record<string, unknown>>;
+}

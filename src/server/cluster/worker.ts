@@ -1,0 +1,128 @@
+/**
+ * The raft worker: a thread of its own, so that a busy data plane does not depose a leader. It says what
+ * `worker-protocol.ts` lists, and nothing on stdout or stderr.
+ */
+
+import { parentPort } from "node:worker_threads";
+import type { Log, LogLevel } from "../../base/index.ts";
+import { ClusterError } from "./failure.ts";
+import { type StartedReplica, startReplica } from "./start-replica.ts";
+import type { Ask, Failure, FromWorker, ToWorker } from "./worker-protocol.ts";
+
+const port = parentPort;
+if (port === null) throw new Error("this file is the main of a worker thread");
+
+const tell = (message: FromWorker): void => port.postMessage(message);
+const stop = new AbortController();
+const forgotten = new Set<number>();
+let started: StartedReplica | undefined;
+
+const logAt =
+  (level: LogLevel) =>
+  (message: string, fields: Readonly<Record<string, unknown>> = {}): void =>
+    tell({ kind: "log", level, message, fields: plain(fields) });
+const log: Log = { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error") };
+
+port.on("message", (message: ToWorker) => {
+  switch (message.kind) {
+    case "start":
+      void start(message);
+      return;
+    case "ask":
+      void answer(message.id, message.ask);
+      return;
+    case "forget":
+      forgotten.add(message.id);
+      return;
+    default:
+      message satisfies never;
+  }
+});
+
+async function start({ options }: Extract<ToWorker, { kind: "start" }>): Promise<void> {
+  try {
+    started = await startReplica(
+      options,
+      {
+        log,
+        onApplied: (mutations, index) => tell({ kind: "applied", index, mutations }),
+        onReplaced(slices, index) {
+          tell({ kind: "replace-begin" });
+          for (const rows of slices) tell({ kind: "replace-rows", rows });
+          tell({ kind: "replace-end", index });
+        },
+        onStatus: (status) => tell({ kind: "status", status }),
+        onTiming: (fsyncSeconds, queueSeconds) => tell({ kind: "timing", fsyncSeconds, queueSeconds }),
+        onFault: fail,
+      },
+      stop.signal,
+    );
+    tell({ kind: "started", clusterId: started.clusterId, warnings: started.warnings });
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/** The main thread ends this one when it has read why. */
+function fail(error: unknown): void {
+  const name = error instanceof Error ? error.name : "Error";
+  tell({ kind: "fault", name, failure: failureOf(error) });
+  port?.close();
+}
+
+async function answer(id: number, ask: Ask): Promise<void> {
+  try {
+    const value = await perform(ask);
+    // The rows of a write are told before its answer.
+    started?.replica.flush();
+    if (!forgotten.delete(id)) tell({ kind: "answer", id, value });
+    if (ask.kind === "close") port?.close();
+  } catch (error) {
+    if (!forgotten.delete(id)) tell({ kind: "failure", id, failure: failureOf(error) });
+  }
+}
+
+async function perform(ask: Ask): Promise<unknown> {
+  if (ask.kind === "close") {
+    stop.abort();
+    await started?.close();
+    return undefined;
+  }
+  const replica = started?.replica;
+  if (replica === undefined) throw new ClusterError("no_leader", "the node is still starting");
+  switch (ask.kind) {
+    case "write":
+      return await replica.write(ask.command, ask.timeoutMs);
+    case "read-barrier":
+      return await replica.readBarrier(ask.timeoutMs);
+    case "prune":
+      return await replica.prune(ask.keep, ask.timeoutMs);
+    case "remove":
+      return await replica.remove(ask.id, ask.timeoutMs);
+    case "transfer":
+      return await replica.transfer(ask.to, ask.timeoutMs);
+    case "save-snapshot":
+      return await replica.saveSnapshot(ask.isStaleAllowed);
+    case "hand-over":
+      return await replica.handOver();
+    default:
+      return ask satisfies never;
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  if (!(error instanceof Error)) return { code: "internal", message: String(error) };
+  const { code, details } = error as Error & { code?: unknown; details?: Readonly<Record<string, unknown>> };
+  return {
+    code: typeof code === "string" ? code : "internal",
+    message: error.message,
+    ...(details !== undefined && { details }),
+  };
+}
+
+/** Errors lose their fields when they cross threads. */
+function plain(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [key, value instanceof Error ? value.message : value]),
+  );
+}

@@ -1,0 +1,224 @@
+/**
+ * The deployment composed of several sources, each a deployment document. Spec: document 1, Configuration documents and
+ * sources: sources must not overlap; what two of them name is refused, not merged.
+ *
+ * Lists of named objects are laid one behind the other, in the order of the sources' names, so that every node composes
+ * the same whatever order it holds them in. Every other section belongs to one source. What is composed is read once, as
+ * one document, so that a profile of one source may name a budget of another; each problem names the source and the path
+ * in it. `version` is each source's own and no part of the deployment.
+ */
+
+import { type Deployment, deploymentSchema, editionSchema, NAMED_LISTS, type NamedList } from "./deployment/index.ts";
+import { DEPLOYMENT_RULES } from "./documents.ts";
+import { formatPath, type Path, type Problem, shown } from "./problem.ts";
+import { type Read, readParsed } from "./read.ts";
+import type { References } from "./references.ts";
+import { numbersAsTexts } from "./texts.ts";
+import { type Entry, MAX_DOCUMENT_BYTES, MAX_VALUES, type Parsed, parseTree, type Source, type Tree } from "./tree.ts";
+
+export interface ComposedDeployment extends Read<Deployment> {
+  /** `version` of each source that has one, by the source's name. */
+  readonly versions: ReadonlyMap<string, number>;
+}
+
+/** More than anybody keeps apart by hand; all of them together are bounded as one document is. */
+export const MAX_SOURCES = 64;
+
+type MapTree = Extract<Tree, { kind: "map" }>;
+
+/** A source and its document, or the part of it at the path that is being composed. Offsets are moved by `base`. */
+interface Part {
+  readonly source: Source;
+  readonly parsed: Parsed;
+  readonly base: number;
+  readonly tree: MapTree;
+}
+
+/** A list that was composed: which entries came from which source, by the index of the first. */
+interface Composed {
+  readonly path: Path;
+  readonly starts: readonly number[];
+}
+
+interface Composing {
+  readonly problems: Problem[];
+  readonly lists: Composed[];
+}
+
+export function composeDeployment(sources: readonly Source[], references: References): ComposedDeployment {
+  const ordered = sources.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  const composing: Composing = { problems: [], lists: [] };
+  const versions = new Map<string, number>();
+  const parts: Part[] = [];
+  let base = 0;
+  let values = 0;
+  for (const [at, source] of ordered.entries()) {
+    const refusal = refusalOf(ordered, at, base);
+    const parsed = refusal === undefined ? parseTree(source) : undefined;
+    values += parsed?.values ?? 0;
+    const overflow = values > MAX_VALUES ? `the sources together hold more than ${MAX_VALUES} values` : undefined;
+    const message = refusal ?? overflow;
+    if (message !== undefined || parsed === undefined) {
+      composing.problems.push(problemOf({ file: source.name, line: 1, column: 1 }, [], message ?? ""));
+      break;
+    }
+    if (parsed.tree?.kind === "map") {
+      const version = versionOf(parsed, parsed.tree, references, composing);
+      if (version !== undefined) versions.set(source.name, version);
+      parts.push({ source, parsed, base, tree: documentOf(parsed.tree, base) });
+    } else {
+      composing.problems.push(...readParsed(deploymentSchema, parsed, references, DEPLOYMENT_RULES).problems);
+    }
+    base += source.text.length + 1;
+  }
+
+  const tree = merge(parts, [], composing);
+  const whole: Parsed = {
+    tree,
+    isEmpty: false,
+    values,
+    problems: composing.problems,
+    files: ordered.map(({ name }) => name),
+    placeOf: (offset) => {
+      const part = parts.findLast((it) => it.base <= offset);
+      return part?.parsed.placeOf(offset - part.base) ?? { file: "deployment", line: 1, column: 1 };
+    },
+    writtenPath: (path) => writtenPath(path, composing.lists),
+  };
+  return { ...readParsed(deploymentSchema, whole, references, DEPLOYMENT_RULES), versions };
+}
+
+function refusalOf(ordered: readonly Source[], at: number, lengthBefore: number): string | undefined {
+  const { name, text } = ordered[at] as Source;
+  if (at >= MAX_SOURCES) return `a deployment is composed of at most ${MAX_SOURCES} sources`;
+  if (ordered[at - 1]?.name === name) return "two sources have this name";
+  return lengthBefore + text.length > MAX_DOCUMENT_BYTES ? "the sources together are longer than 4 MiB" : undefined;
+}
+
+const problemOf = (
+  place: { readonly file: string; readonly line: number; readonly column: number },
+  path: Path,
+  message: string,
+): Problem => ({ severity: "error", ...place, path: formatPath(path), message });
+
+function versionOf(parsed: Parsed, tree: MapTree, references: References, { problems }: Composing): number | undefined {
+  const version = tree.entries.get("version");
+  if (version === undefined) return undefined;
+  const alone: Parsed = { ...parsed, problems: [], tree: { ...tree, entries: new Map([["version", version]]) } };
+  const read = readParsed(editionSchema, alone, references, { fileAllowed: true });
+  problems.push(...read.problems);
+  return read.document?.version;
+}
+
+/** What of the source is part of the deployment. */
+function documentOf(tree: MapTree, base: number): MapTree {
+  const read = moved(numbersAsTexts(deploymentSchema.json, tree), base) as MapTree;
+  return { ...read, entries: new Map([...read.entries].filter(([key]) => key !== "version")) };
+}
+
+function moved(tree: Tree, by: number): Tree {
+  const at = tree.at + by;
+  if (tree.kind === "list") return { ...tree, at, items: tree.items.map((item) => moved(item, by)) };
+  if (tree.kind !== "map") return { ...tree, at };
+  const entries = [...tree.entries].map(
+    ([key, entry]) => [key, { keyAt: entry.keyAt + by, value: moved(entry.value, by) }] as const,
+  );
+  return { ...tree, at, entries: new Map(entries) };
+}
+
+function merge(parts: readonly Part[], path: Path, composing: Composing): MapTree {
+  const entries = new Map<string, Entry>();
+  for (const key of new Set(parts.flatMap(({ tree }) => [...tree.entries.keys()]))) {
+    const here = [...path, key];
+    const holders = parts.flatMap((part) => {
+      const entry = part.tree.entries.get(key);
+      return entry === undefined ? [] : [{ part, entry }];
+    });
+    const [first, ...others] = holders;
+    if (first === undefined) continue;
+    entries.set(key, others.length === 0 ? first.entry : mergeEntry(holders, first.entry, here, composing));
+  }
+  return { kind: "map", at: parts[0]?.tree.at ?? 0, entries };
+}
+
+interface Holder {
+  readonly part: Part;
+  readonly entry: Entry;
+}
+
+function mergeEntry(holders: readonly Holder[], first: Entry, path: Path, composing: Composing): Entry {
+  const list = LISTS.find((it) => isSame(it.path, path));
+  if (list !== undefined) return { ...first, value: concatenate(holders, list, composing) };
+  const inner = holders.flatMap(({ part, entry: { value } }) =>
+    value.kind === "map" ? [{ ...part, tree: value }] : [],
+  );
+  const leadsToList = LISTS.some((it) => it.path.length > path.length && isSame(it.path.slice(0, path.length), path));
+  if (leadsToList && inner.length === holders.length) return { ...first, value: merge(inner, path, composing) };
+  const owner = holders[0]?.part.source.name ?? "";
+  for (const { part, entry } of holders.slice(1)) {
+    const message = `\`${formatPath(path)}\` stands in the source ${shown(owner)} too; it belongs to one source, since sources must not overlap`;
+    composing.problems.push(problemOf(part.parsed.placeOf(entry.keyAt - part.base), path, message));
+  }
+  return first;
+}
+
+const LISTS: readonly NamedList[] = NAMED_LISTS.filter(({ composes }) => composes);
+
+const isSame = (one: Path, other: Path): boolean =>
+  one.length === other.length && one.every((step, at) => step === other[at]);
+
+/** An entry that overlaps stays as a refused one, so that those behind it keep their places. */
+function concatenate(holders: readonly Holder[], list: NamedList, composing: Composing): Tree {
+  const held = new Map<string, { readonly part: Part; readonly at: number }>();
+  const items: Tree[] = [];
+  const starts: number[] = [];
+  for (const { part, entry } of holders) {
+    const { value } = entry;
+    const placeOf = (offset: number) => part.parsed.placeOf(offset - part.base);
+    starts.push(items.length);
+    if (value.kind !== "list") {
+      if (value.kind !== "refused") composing.problems.push(problemOf(placeOf(value.at), list.path, "expected a list"));
+      continue;
+    }
+    for (const [index, item] of value.items.entries()) {
+      const names = namesOf(item, list);
+      const overlap = names.find(({ key }) => held.has(key));
+      const holder = overlap && held.get(overlap.key);
+      for (const { key } of names) if (!held.has(key)) held.set(key, { part, at: item.at });
+      items.push(holder === undefined ? item : { kind: "refused", at: item.at });
+      if (overlap === undefined || holder === undefined) continue;
+      const { line } = holder.part.parsed.placeOf(holder.at - holder.part.base);
+      const where =
+        holder.part.source === part.source
+          ? `stands here a second time, first at line ${line}`
+          : `stands in the source ${shown(holder.part.source.name)} too, at line ${line}; sources must not overlap`;
+      composing.problems.push(
+        problemOf(placeOf(item.at), [...list.path, index], `the ${list.what} ${shown(overlap.name)} ${where}`),
+      );
+    }
+  }
+  composing.lists.push({ path: list.path, starts });
+  return { kind: "list", at: holders[0]?.entry.value.at ?? 0, items };
+}
+
+/** As written: a name that is a reference is compared once it is resolved, when the whole is read. */
+function namesOf(item: Tree, { names }: NamedList): readonly { readonly name: string; readonly key: string }[] {
+  return names.flatMap((keys, group) => {
+    const name = keys.map((key) => textAt(item, key)).find((text) => text !== undefined);
+    return name === undefined || name.includes("${") ? [] : [{ name, key: `${group}:${name}` }];
+  });
+}
+
+function textAt(item: Tree, dotted: string): string | undefined {
+  let tree: Tree | undefined = item;
+  for (const step of dotted.split(".")) tree = tree?.kind === "map" ? tree.entries.get(step)?.value : undefined;
+  return tree?.kind === "scalar" && typeof tree.value === "string" ? tree.value : undefined;
+}
+
+function writtenPath(path: Path, lists: readonly Composed[]): Path {
+  const list = lists.find((it) => isSame(it.path, path.slice(0, it.path.length)));
+  const index = path[list?.path.length ?? path.length];
+  if (list === undefined || typeof index !== "number") return path;
+  const start = list.starts.findLast((it) => it <= index) ?? 0;
+  return [...list.path, index - start, ...path.slice(list.path.length + 1)];
+}

@@ -1,0 +1,43 @@
+/**
+ * The lists of the deployment document whose entries have names, by which they are told apart wherever two documents
+ * are laid beside each other: sources that must not overlap, editions of which the difference is asked for.
+ */
+
+import type { Path } from "../problem.ts";
+
+export interface NamedList {
+  readonly path: Path;
+  /** One entry, in a message. */
+  readonly what: string;
+  /** Keys that name the entry; of each group the first that is written. */
+  readonly names: readonly (readonly string[])[];
+  /** Whether several sources may each hold entries; the section around a list that may not belongs to one source. */
+  readonly composes: boolean;
+  /** Whether the order of the entries has a meaning. */
+  readonly isOrdered: boolean;
+}
+
+const list = (path: string, what: string, differing: Partial<NamedList> = {}): NamedList => ({
+  path: path.split("."),
+  what,
+  names: [["name"]],
+  composes: true,
+  isOrdered: false,
+  ...differing,
+});
+
+export const NAMED_LISTS: readonly NamedList[] = [
+  list("credentials", "credential"),
+  list("catalog_overlays", "catalog overlay", { isOrdered: true }),
+  list("providers", "provider", { names: [["name", "preset"]], isOrdered: true }),
+  list("budgets", "budget"),
+  list("profiles", "profile"),
+  list("mcp", "MCP server", { names: [["name"], ["registry.name"]] }),
+  list("a2a", "agent"),
+  list("access_rules", "access rule", { isOrdered: true }),
+  list("models.models", "model"),
+  list("auth.issuers", "issuer", { names: [["issuer"]], composes: false }),
+  list("reconcile.providers", "audited provider", { names: [["provider"]], composes: false }),
+  list("guardrails.detectors", "detector", { names: [["name", "type"]], composes: false, isOrdered: true }),
+  list("guardrails.rules", "guardrail rule", { composes: false, isOrdered: true }),
+];

@@ -1,0 +1,138 @@
+/**
+ * What changed between two deployments, object by object: which provider, budget, rule or section was added, removed or
+ * changed, and in which fields. By meaning: the order of keys, quoting, comments and defaults written out make no
+ * difference, nor does `1h` for `60m`. The order of a list does where the first match in it counts.
+ *
+ * Paths only: no value of a document is in the result, so no credential can be.
+ */
+
+import { parseDuration } from "../../../base/index.ts";
+import { isSchema } from "./defaults.ts";
+import { type Deployment, deploymentSchema, NAMED_LISTS, type NamedList } from "./deployment/index.ts";
+import { formatPath, type Path } from "./problem.ts";
+import type { JsonSchema } from "./schema.ts";
+
+export interface Difference {
+  readonly kind: "added" | "removed" | "changed";
+  /** Of the object, its name for its place: `providers.main`, `guardrails.rules.no-keys`, `max_body_bytes`. */
+  readonly path: string;
+  /** Of a changed object: what changed in it, such as `pool.subsets`; `order` where a list holds the same otherwise. */
+  readonly fields?: readonly string[];
+}
+
+/** Undefined: there is no deployment yet, or no more. */
+export function differencesOf(before: Deployment | undefined, after: Deployment | undefined): readonly Difference[] {
+  return sections([], deploymentSchema.json, before ?? {}, after ?? {});
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** The keys of an object that holds named lists, each of which is an object of its own. `version` is no object. */
+function sections(path: Path, schema: JsonSchema, before: Values, after: Values): readonly Difference[] {
+  const keys = keysOf(before, after).filter((key) => path.length > 0 || key !== "version");
+  const fields: string[] = [];
+  const found = keys.flatMap((key): readonly Difference[] => {
+    const here = [...path, key];
+    const [one, other, inner] = [before[key], after[key], below(schema, key)];
+    const list = NAMED_LISTS.find((it) => formatPath(it.path) === formatPath(here));
+    if (list !== undefined) return listed(list, inner, one, other);
+    if (isSame(inner, one, other)) return [];
+    if (path.length > 0) {
+      fields.push(...fieldsOf(inner, one, other, [key]));
+      return [];
+    }
+    if (one === undefined || other === undefined) {
+      return [
+        { kind: one === undefined ? "added" : "removed", path: formatPath(here) },
+        ...within(here, inner, one, other),
+      ];
+    }
+    return isObject(one) && isObject(other) && holdsLists(here)
+      ? sections(here, inner, one, other)
+      : [changed(here, fieldsOf(inner, one, other))];
+  });
+  return fields.length === 0 ? found : [changed(path, fields), ...found];
+}
+
+/** The named objects of a section that came or went with it. */
+const within = (path: Path, schema: JsonSchema, before: unknown, after: unknown): readonly Difference[] =>
+  NAMED_LISTS.filter((list) => list.path.length > path.length && list.path[0] === path[0]).flatMap((list) => {
+    const key = String(list.path[path.length]);
+    return listed(list, below(schema, key), isObject(before) ? before[key] : [], isObject(after) ? after[key] : []);
+  });
+
+const holdsLists = (path: Path): boolean =>
+  NAMED_LISTS.some((list) => list.path.length > 1 && list.path[0] === path[0]);
+
+function changed(path: Path, fields: readonly string[]): Difference {
+  return { kind: "changed", path: formatPath(path), ...(fields.length > 0 && { fields }) };
+}
+
+function listed(list: NamedList, schema: JsonSchema, before: unknown, after: unknown): readonly Difference[] {
+  const [one, other] = [byName(list, before), byName(list, after)];
+  const item = isSchema(schema["items"]) ? schema["items"] : {};
+  const found = [...new Set([...one.keys(), ...other.keys()])].flatMap((name): readonly Difference[] => {
+    const path = [...list.path, name];
+    const [old, fresh] = [one.get(name), other.get(name)];
+    if (old === undefined || fresh === undefined) {
+      return [{ kind: old === undefined ? "added" : "removed", path: formatPath(path) }];
+    }
+    return isSame(item, old, fresh) ? [] : [changed(path, fieldsOf(item, old, fresh))];
+  });
+  const kept = [...one.keys()].filter((name) => other.has(name));
+  const order = [...other.keys()].filter((name) => one.has(name));
+  return !list.isOrdered || kept.every((name, at) => name === order[at])
+    ? found
+    : [changed(list.path, ["order"]), ...found];
+}
+
+/** An entry without a name of its own, or with that of another, is told by a number behind it. */
+function byName({ names: [keys = []] }: NamedList, list: unknown): ReadonlyMap<string, unknown> {
+  const entries = new Map<string, unknown>();
+  for (const entry of Array.isArray(list) ? list : []) {
+    const name = keys.map((key) => (isObject(entry) ? entry[key] : undefined)).find((it) => typeof it === "string");
+    let free = String(name ?? "");
+    for (let count = 2; entries.has(free); count++) free = `${String(name ?? "")}#${count}`;
+    entries.set(free, entry);
+  }
+  return entries;
+}
+
+/** Paths of what differs, down to the deepest object; a list differs as a whole. */
+function fieldsOf(schema: JsonSchema, before: unknown, after: unknown, path: Path = []): readonly string[] {
+  if (isSame(schema, before, after)) return [];
+  if (!isObject(before) || !isObject(after)) return path.length === 0 ? [] : [formatPath(path)];
+  return keysOf(before, after).flatMap((key) => fieldsOf(below(schema, key), before[key], after[key], [...path, key]));
+}
+
+function isSame(schema: JsonSchema, before: unknown, after: unknown): boolean {
+  if (Object.is(before, after)) return true;
+  if (typeof before === "string" && typeof after === "string") {
+    const isDuration = DURATIONS.has(String(schema["format"])) && parseDuration(before) !== undefined;
+    return isDuration && parseDuration(before) === parseDuration(after);
+  }
+  if (Array.isArray(before) && Array.isArray(after)) {
+    const items = isSchema(schema["items"]) ? schema["items"] : {};
+    return before.length === after.length && before.every((item, at) => isSame(items, item, after[at]));
+  }
+  return (
+    isObject(before) &&
+    isObject(after) &&
+    keysOf(before, after).every((key) => isSame(below(schema, key), before[key], after[key]))
+  );
+}
+
+const DURATIONS: ReadonlySet<string> = new Set(["duration", "signed-duration", "duration-or-empty"]);
+
+function below(schema: JsonSchema, key: string): JsonSchema {
+  const properties = isSchema(schema["properties"]) ? schema["properties"] : {};
+  const found = Object.hasOwn(properties, key) ? properties[key] : schema["additionalProperties"];
+  return isSchema(found) ? found : {};
+}
+
+const keysOf = (one: Values, other: Values): readonly string[] => [
+  ...new Set([...Object.keys(one), ...Object.keys(other)]),
+];
+
+const isObject = (value: unknown): value is Values =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,0 +1,65 @@
+/**
+ * A configuration change as the bytes of an entry: JSON, with the context in base64.
+ *
+ * Bounds: MAX_CHANGES changes in one entry. Decoding is strict, since a change that nodes understood differently would
+ * give them different quorums.
+ */
+
+import { Buffer } from "node:buffer";
+import type { ConfChange, NodeId } from "./types.ts";
+
+/** Far above any cluster that votes well. */
+export const MAX_CHANGES = 256;
+
+type SingleChange = ConfChange["changes"][number];
+
+/** What the leader proposes to leave a joint configuration. */
+export const LEAVE_JOINT: ConfChange = { transition: "auto", changes: [], context: new Uint8Array(0) };
+
+export function encodeConfChange({ transition, changes, context }: ConfChange): Uint8Array {
+  const text = JSON.stringify({
+    transition,
+    changes: changes.map(({ type, nodeId }) => ({ type, nodeId })),
+    context: Buffer.from(context).toString("base64"),
+  });
+  return new TextEncoder().encode(text);
+}
+
+/** Throws a TypeError or a SyntaxError on anything but what `encodeConfChange` writes. */
+export function decodeConfChange(data: Uint8Array): ConfChange {
+  const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(data));
+  const { transition, changes, context } = fieldsOf(value, ["changes", "context", "transition"]);
+  if (transition !== "auto" && transition !== "joint-implicit" && transition !== "joint-explicit") {
+    throw new TypeError("configuration change: unknown transition");
+  }
+  if (!Array.isArray(changes) || changes.length > MAX_CHANGES) {
+    throw new TypeError("configuration change: changes is not a list, or too long");
+  }
+  if (typeof context !== "string") throw new TypeError("configuration change: context is no text");
+  const bytes = Buffer.from(context, "base64");
+  if (bytes.toString("base64") !== context) throw new TypeError("configuration change: context is not base64");
+  return { transition, changes: changes.map(decodeChange), context: new Uint8Array(bytes) };
+}
+
+function decodeChange(value: unknown): SingleChange {
+  const { type, nodeId } = fieldsOf(value, ["nodeId", "type"]);
+  if (type !== "add-node" && type !== "add-learner" && type !== "remove-node") {
+    throw new TypeError("configuration change: unknown type of change");
+  }
+  if (!isNodeId(nodeId)) throw new TypeError("configuration change: not a node id");
+  return { type, nodeId };
+}
+
+export function isNodeId(value: unknown): value is NodeId {
+  return typeof value === "string" ? value !== "" : Number.isSafeInteger(value);
+}
+
+function fieldsOf(value: unknown, names: readonly string[]): Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new TypeError("configuration change: not an object");
+  }
+  if (Object.keys(value).sort().join() !== names.join()) {
+    throw new TypeError("configuration change: other fields than those known");
+  }
+  return { ...value };
+}

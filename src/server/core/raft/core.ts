@@ -1,0 +1,197 @@
+/**
+ * The state of one node and the steps every role takes: sending, changing term, becoming follower.
+ *
+ * Source: dissertation, chapter 3; cluster reference, section 2. The state is one mutable object that only this folder
+ * sees. Invariant: `term` never falls.
+ */
+
+import { type Applying, createApplying } from "./applying.ts";
+import { isVoter, membersOf } from "./configuration.ts";
+import { createLog, durableIndex, lastIndex, type RaftLog } from "./log.ts";
+import { type MessageFields, makeMessage, waitsForAppend } from "./messages.ts";
+import { createProgress, type Progress, resetProgress } from "./progress.ts";
+import { clearReads, createReadOnly, type ReadOnly } from "./read-only.ts";
+import type {
+  Configuration,
+  HardState,
+  Message,
+  NodeId,
+  RaftOptions,
+  ReadState,
+  Role,
+  SnapshotMeta,
+  SoftState,
+} from "./types.ts";
+
+export interface Core {
+  readonly options: RaftOptions;
+  readonly id: NodeId;
+  readonly log: RaftLog;
+  readonly applying: Applying;
+  readonly reads: ReadOnly;
+
+  term: number;
+  vote: NodeId | undefined;
+  role: Role;
+  lead: NodeId | undefined;
+  configuration: Configuration;
+  /** Taken and not applied yet: like an entry's, its configuration is in force when it is applied. */
+  restoring: SnapshotMeta | undefined;
+  /** Of every member, this node included. Kept in all roles, meaningful while leading. */
+  readonly progress: Map<NodeId, Progress>;
+  /** Made once, since it is asked for at every acknowledgement. */
+  readonly matchOf: (id: NodeId) => number;
+  /** Of the campaign under way. */
+  readonly votes: Map<NodeId, boolean>;
+
+  /** In ticks. A leader counts the checks of its quorum with `electionElapsed`. */
+  electionElapsed: number;
+  heartbeatElapsed: number;
+  randomizedElectionTimeout: number;
+
+  leadTransferee: NodeId | undefined;
+  /** No change may be proposed until this much is applied. */
+  pendingConfIndex: number;
+  /** Of entries this leader appended and nobody was given to apply yet. */
+  uncommittedBytes: number;
+  /** Entries or a commit index wait to be sent; gathered, so that many proposals leave in one message. */
+  isBroadcastDue: boolean;
+
+  /** The term that is known to be on disk. */
+  durableTerm: number;
+  messages: Message[];
+  messagesAfterAppend: Message[];
+  readStates: ReadState[];
+  /** As last handed out. */
+  softState: SoftState;
+  hardState: HardState;
+}
+
+export function createCore(options: RaftOptions): Core {
+  checkOptions(options);
+  const { hardState, configuration } = options.log.initialState();
+  const { applied } = options;
+  if (applied < options.log.firstIndex() - 1) {
+    throw new RangeError(`raft: applied is ${applied}, but the log begins at ${options.log.firstIndex()}`);
+  }
+  // The commit index is written without fsync: what was applied, or stands in a snapshot, was committed all the same.
+  const commit = Math.max(hardState.commit, applied);
+  if (commit > options.log.lastIndex()) {
+    throw new RangeError(`raft: commit index ${commit} is beyond the last index ${options.log.lastIndex()}`);
+  }
+  const progress = new Map<NodeId, Progress>();
+  const core: Core = {
+    options,
+    id: options.id,
+    log: createLog(options.log, commit),
+    applying: createApplying(applied, options.maxApplyingBytes),
+    reads: createReadOnly(),
+    term: hardState.term,
+    vote: hardState.vote,
+    role: "follower",
+    lead: undefined,
+    configuration,
+    restoring: undefined,
+    progress,
+    matchOf: (id) => progress.get(id)?.match ?? 0,
+    votes: new Map(),
+    electionElapsed: 0,
+    heartbeatElapsed: 0,
+    randomizedElectionTimeout: options.electionTicks,
+    leadTransferee: undefined,
+    pendingConfIndex: 0,
+    uncommittedBytes: 0,
+    isBroadcastDue: false,
+    durableTerm: hardState.term,
+    messages: [],
+    messagesAfterAppend: [],
+    readStates: [],
+    softState: { lead: undefined, role: "follower" },
+    hardState,
+  };
+  adoptConfiguration(core, configuration);
+  becomeFollower(core, core.term, undefined);
+  return core;
+}
+
+function checkOptions(options: RaftOptions): void {
+  const { electionTicks, heartbeatTicks } = options;
+  if (!(heartbeatTicks >= 1 && electionTicks > heartbeatTicks)) {
+    throw new RangeError("raft: an election timeout is longer than a heartbeat, which takes at least one tick");
+  }
+  const bounds = [
+    options.maxMessageBytes,
+    options.maxInflightMessages,
+    options.maxInflightBytes,
+    options.maxUncommittedBytes,
+    options.maxUncommittedEntries,
+    options.maxApplyingBytes,
+  ];
+  if (!bounds.every((bound) => bound >= 1)) throw new RangeError("raft: every bound is at least 1");
+}
+
+/** Of this node and this term, unless the fields say otherwise. */
+export function send(core: Core, fields: MessageFields & { readonly term?: number }): void {
+  const message = makeMessage({ from: core.id, term: core.term, ...fields });
+  const rests = message.type === "MsgHeartbeatResp" ? core.durableTerm < core.term : waitsForAppend(message.type);
+  if (rests) core.messagesAfterAppend.push(message);
+  else core.messages.push(message);
+}
+
+export function becomeFollower(core: Core, term: number, lead: NodeId | undefined): void {
+  reset(core, term);
+  core.role = "follower";
+  core.lead = lead;
+}
+
+/** Of every change of role but that to pre-candidate, which changes nothing that others could rely on. */
+export function reset(core: Core, term: number): void {
+  if (term !== core.term) {
+    core.term = term;
+    core.vote = undefined;
+  }
+  core.lead = undefined;
+  core.electionElapsed = 0;
+  core.heartbeatElapsed = 0;
+  redrawElectionTimeout(core);
+  core.leadTransferee = undefined;
+  core.votes.clear();
+  core.pendingConfIndex = 0;
+  core.uncommittedBytes = 0;
+  core.isBroadcastDue = false;
+  clearReads(core.reads);
+  for (const [id, progress] of core.progress) {
+    resetProgress(progress, id === core.id ? durableIndex(core.log) : 0, lastIndex(core.log) + 1);
+  }
+}
+
+/** Uniform in [electionTicks, 2 * electionTicks), so that two nodes seldom campaign at once, and not again together. */
+export function redrawElectionTimeout(core: Core): void {
+  const { electionTicks, random } = core.options;
+  core.randomizedElectionTimeout = electionTicks + Math.floor(random() * electionTicks);
+}
+
+/** Makes the progress of every member, and only of members. */
+export function adoptConfiguration(core: Core, configuration: Configuration): void {
+  core.configuration = configuration;
+  const members = new Set(membersOf(configuration));
+  for (const id of core.progress.keys()) if (!members.has(id)) core.progress.delete(id);
+  const learners = new Set(configuration.learners);
+  for (const id of members) {
+    const known = core.progress.get(id);
+    if (known !== undefined) {
+      known.isLearner = learners.has(id);
+      continue;
+    }
+    // The last entry is probed, not the next: there is always something to send, so the probe leaves at once.
+    const progress = createProgress(Math.max(lastIndex(core.log), 1), learners.has(id), core.options);
+    // A check of the quorum must not depose the leader before the new member had the time to answer.
+    progress.recentActive = true;
+    core.progress.set(id, progress);
+  }
+}
+
+/** Whether this node may campaign: it votes, and its log is whole. */
+export function isPromotable(core: Core): boolean {
+  return isVoter(core.configuration, core.id) && core.restoring === undefined;
+}

@@ -1,0 +1,107 @@
+/**
+ * Campaigns and votes.
+ *
+ * Source: dissertation, 3.4, 3.6.1, 9.6 (pre-vote) and 6.2 (leases against disturbance); cluster reference, 2.3. A
+ * candidate's vote for itself is a message to itself: like every vote it counts once it is durable.
+ */
+
+import { isVoter, membersOf } from "./configuration.ts";
+import { becomeFollower, type Core, isPromotable, reset, send } from "./core.ts";
+import { entriesBetween, isUpToDate, lastIndex, lastTerm } from "./log.ts";
+import { becomeReplicate } from "./progress.ts";
+import { quorumVote } from "./quorum.ts";
+import { appendEntry } from "./replication.ts";
+import type { Message } from "./types.ts";
+
+type Campaign = "pre-election" | "election" | "transfer";
+
+/** Starts an election, if this node may. */
+export function campaignIfAllowed(core: Core, campaign: "pre-election" | "transfer"): void {
+  if (core.role === "leader" || !isPromotable(core) || hasUnappliedChange(core)) return;
+  startCampaign(core, campaign);
+}
+
+/** A node that has not applied a committed change does not know whose votes it needs. */
+function hasUnappliedChange({ applying, log, options }: Core): boolean {
+  let low = applying.applied + 1;
+  while (low <= log.committed) {
+    const entries = entriesBetween(log, low, log.committed + 1, options.maxMessageBytes);
+    if (entries.some(({ kind }) => kind === "conf-change")) return true;
+    low += entries.length;
+  }
+  return false;
+}
+
+function startCampaign(core: Core, campaign: Campaign): void {
+  const isPreVote = campaign === "pre-election";
+  if (isPreVote) {
+    // Neither term nor vote changes: the others are only asked whether they would vote.
+    core.role = "pre-candidate";
+    core.lead = undefined;
+    core.votes.clear();
+  } else {
+    reset(core, core.term + 1);
+    core.role = "candidate";
+    core.vote = core.id;
+  }
+  const term = isPreVote ? core.term + 1 : core.term;
+  const ballot = { term, index: lastIndex(core.log), logTerm: lastTerm(core.log), transfer: campaign === "transfer" };
+  for (const to of membersOf(core.configuration)) {
+    if (!isVoter(core.configuration, to)) continue;
+    if (to === core.id) send(core, { type: isPreVote ? "MsgPreVoteResp" : "MsgVoteResp", to, term });
+    else send(core, { type: isPreVote ? "MsgPreVote" : "MsgVote", to, ...ballot });
+  }
+}
+
+/** Takes a MsgVote or MsgPreVote of this term or, for a pre-vote, of a later one. */
+export function answerVote(core: Core, message: Message): void {
+  const { from, term, index, logTerm } = message;
+  const isPreVote = message.type === "MsgPreVote";
+  const mayVote =
+    core.vote === from || (core.vote === undefined && core.lead === undefined) || (isPreVote && term > core.term);
+  const type = isPreVote ? "MsgPreVoteResp" : "MsgVoteResp";
+  if (!mayVote || !isUpToDate(core.log, index, logTerm)) {
+    send(core, { type, to: from, reject: true });
+    return;
+  }
+  // A pre-vote is granted in the term asked for, which this node has not reached.
+  send(core, { type, to: from, term });
+  if (isPreVote) return;
+  core.vote = from;
+  core.electionElapsed = 0;
+}
+
+/** Counts an answer to the campaign under way. */
+export function countVote(core: Core, { type, from, term, reject }: Message): void {
+  const isPreVote = core.role === "pre-candidate";
+  if (type !== (isPreVote ? "MsgPreVoteResp" : "MsgVoteResp")) return;
+  // A late grant of an earlier pre-vote is of this term, not the next.
+  if (isPreVote && !reject && term !== core.term + 1) return;
+  // The first answer of a voter stands.
+  if (!core.votes.has(from)) core.votes.set(from, !reject);
+  switch (quorumVote(core.configuration, (id) => core.votes.get(id))) {
+    case "pending":
+      return;
+    case "lost":
+      becomeFollower(core, core.term, undefined);
+      return;
+    case "won":
+      if (isPreVote) startCampaign(core, "election");
+      else becomeLeader(core);
+  }
+}
+
+function becomeLeader(core: Core): void {
+  reset(core, core.term);
+  core.role = "leader";
+  core.lead = core.id;
+  const own = core.progress.get(core.id);
+  if (own !== undefined) {
+    becomeReplicate(own);
+    own.next = lastIndex(core.log) + 1;
+    own.recentActive = true;
+  }
+  // Any change in the log may still commit; none is proposed before all of it is applied.
+  core.pendingConfIndex = lastIndex(core.log);
+  appendEntry(core, "normal", new Uint8Array(0));
+}

@@ -1,0 +1,91 @@
+/**
+ * What a follower does with its leader's messages; candidates become followers first.
+ *
+ * Source: dissertation, 3.5 and 5.1; cluster reference, 2.3.
+ */
+
+import { skipToSnapshot } from "./applying.ts";
+import { type Core, send } from "./core.ts";
+import { campaignIfAllowed } from "./election.ts";
+import { appendAfter, commitTo, findConflictByTerm, hasEntry, lastIndex, restore } from "./log.ts";
+import type { Message, SnapshotMeta } from "./types.ts";
+
+export function stepFollower(core: Core, message: Message): void {
+  switch (message.type) {
+    case "MsgApp":
+      hearLeader(core, message);
+      receiveAppend(core, message);
+      return;
+    case "MsgHeartbeat":
+      hearLeader(core, message);
+      commitTo(core.log, message.commit);
+      send(core, { type: "MsgHeartbeatResp", to: message.from, context: message.context });
+      return;
+    case "MsgSnap":
+      hearLeader(core, message);
+      if (message.snapshot !== undefined) receiveSnapshot(core, message, message.snapshot);
+      return;
+    case "MsgTimeoutNow":
+      // The leader asks for it: nobody is disturbed, so there is no pre-vote.
+      campaignIfAllowed(core, "transfer");
+      return;
+    case "MsgReadIndexResp":
+      if (message.context !== undefined) core.readStates.push({ index: message.index, context: message.context });
+      return;
+    default:
+  }
+}
+
+function hearLeader(core: Core, { from }: Message): void {
+  core.electionElapsed = 0;
+  core.lead = from;
+}
+
+function receiveAppend(core: Core, { from, index, logTerm, commit, entries }: Message): void {
+  const { log } = core;
+  if (index < log.committed) {
+    // Out of date, or the leader does not know how far this node is.
+    send(core, { type: "MsgAppResp", to: from, index: log.committed });
+    return;
+  }
+  const outcome = appendAfter(log, index, logTerm, entries);
+  switch (outcome.kind) {
+    case "appended":
+      // Only up to what this message vouches for: what follows in this log may be another leader's.
+      commitTo(log, Math.min(commit, outcome.lastIndex));
+      send(core, { type: "MsgAppResp", to: from, index: outcome.lastIndex });
+      return;
+    case "mismatch": {
+      const hint = findConflictByTerm(log, Math.min(index, lastIndex(log)), logTerm);
+      send(core, { type: "MsgAppResp", to: from, index, reject: true, hintIndex: hint.index, hintTerm: hint.term });
+      return;
+    }
+    case "contradiction":
+      return;
+    default:
+      outcome satisfies never;
+  }
+}
+
+function receiveSnapshot(core: Core, { from }: Message, snapshot: SnapshotMeta): void {
+  const isTaken = takeSnapshot(core, snapshot);
+  send(core, { type: "MsgAppResp", to: from, index: isTaken ? lastIndex(core.log) : core.log.committed });
+}
+
+/**
+ * True when the snapshot is to be installed. A node that is not in the snapshot's configuration takes it all the same:
+ * a new learner's first snapshot may be older than the change that made it a member.
+ */
+function takeSnapshot(core: Core, snapshot: SnapshotMeta): boolean {
+  const { log } = core;
+  if (snapshot.index <= log.committed) return false;
+  if (hasEntry(log, snapshot.index, snapshot.term)) {
+    // The log holds it all; it only was not known to be committed.
+    commitTo(log, snapshot.index);
+    return false;
+  }
+  restore(log, snapshot);
+  skipToSnapshot(core.applying, snapshot.index);
+  core.restoring = snapshot;
+  return true;
+}

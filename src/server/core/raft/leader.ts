@@ -1,0 +1,156 @@
+/**
+ * What a leader does with acknowledgements, reports and requests.
+ *
+ * Source: dissertation, 3.5, 3.10 (transfer), 4.2.2 and 6.4; cluster reference, 2.3, 2.5 and 2.6.
+ */
+
+import { encodeConfChange, isNodeId, MAX_CHANGES } from "./conf-change.ts";
+import { applyChange, isJoint } from "./configuration.ts";
+import { type Core, send } from "./core.ts";
+import { findConflictByTerm, firstIndex, lastIndex } from "./log.ts";
+import {
+  acknowledge,
+  becomeProbe,
+  becomeReplicate,
+  canBumpCommit,
+  freeInflights,
+  type Progress,
+  stepBack,
+} from "./progress.ts";
+import { acknowledgeRound } from "./read-only.ts";
+import {
+  abortTransfer,
+  advanceCommit,
+  appendEntry,
+  isEstablished,
+  receiveRead,
+  releaseReads,
+  sendAllAppends,
+  sendAppend,
+} from "./replication.ts";
+import type { ConfChange, EntryKind, Message, NodeId, ProposeOutcome } from "./types.ts";
+
+export function stepLeader(core: Core, message: Message): void {
+  const progress = core.progress.get(message.from);
+  if (progress === undefined) return;
+  switch (message.type) {
+    case "MsgAppResp":
+      progress.recentActive = true;
+      if (message.reject) receiveRefusal(core, progress, message);
+      else receiveAcknowledgement(core, progress, message);
+      return;
+    case "MsgHeartbeatResp":
+      receiveHeartbeatResponse(core, progress, message);
+      return;
+    case "MsgReadIndex":
+      if (message.context !== undefined) receiveRead(core, { from: message.from, context: message.context });
+      return;
+    default:
+  }
+}
+
+function receiveRefusal(core: Core, progress: Progress, { from, index, hintIndex, hintTerm }: Message): void {
+  // The follower named the last entry of its log that may agree; this log may rule out more, a whole term at once.
+  const hint = hintTerm > 0 ? findConflictByTerm(core.log, hintIndex, hintTerm).index : hintIndex;
+  if (stepBack(progress, index, hint)) sendAppend(core, from, progress, true);
+}
+
+function receiveAcknowledgement(core: Core, progress: Progress, { from, index }: Message): void {
+  if (index > lastIndex(core.log)) return;
+  const isNews = acknowledge(progress, index);
+  // A probe that is answered with what is known already still tells that the logs agree there.
+  if (!isNews && !(index === progress.match && progress.state === "StateProbe")) return;
+  switch (progress.state) {
+    case "StateProbe":
+      becomeReplicate(progress);
+      break;
+    case "StateSnapshot":
+      // Whatever lets replication go on from the log will do, even an index below the snapshot's.
+      if (progress.match + 1 >= firstIndex(core.log)) becomeReplicate(progress);
+      break;
+    case "StateReplicate":
+      freeInflights(progress, index);
+      break;
+    default:
+      progress.state satisfies never;
+  }
+  const isCommitted = advanceCommit(core);
+  if (from === core.id) return;
+  if (!isCommitted && canBumpCommit(progress, core.log.committed)) sendAppend(core, from, progress, true);
+  // The window has room again, for more than one message perhaps.
+  sendAllAppends(core, from, progress);
+  handOverIfCaughtUp(core, from, progress);
+}
+
+function receiveHeartbeatResponse(core: Core, progress: Progress, { from, context }: Message): void {
+  progress.recentActive = true;
+  progress.isPaused = false;
+  if (progress.match < lastIndex(core.log) || progress.state === "StateProbe") sendAppend(core, from, progress, true);
+  if (context !== undefined && acknowledgeRound(core.reads, from, context)) releaseReads(core);
+}
+
+function handOverIfCaughtUp(core: Core, to: NodeId, progress: Progress): void {
+  if (to === core.leadTransferee && progress.match === lastIndex(core.log)) send(core, { type: "MsgTimeoutNow", to });
+}
+
+/** Runs for one election timeout at most. Another target takes the place of one that is not done. */
+export function startTransfer(core: Core, to: NodeId): void {
+  const progress = core.progress.get(to);
+  if (core.role !== "leader" || progress === undefined || progress.isLearner || to === core.leadTransferee) return;
+  if (core.leadTransferee !== undefined) abortTransfer(core);
+  if (to === core.id) return;
+  core.electionElapsed = 0;
+  core.leadTransferee = to;
+  if (progress.match === lastIndex(core.log)) handOverIfCaughtUp(core, to, progress);
+  else sendAppend(core, to, progress, true);
+}
+
+export function propose(core: Core, kind: EntryKind, data: Uint8Array): ProposeOutcome {
+  if (core.role !== "leader") return { kind: "not-leader", lead: core.lead };
+  if (core.leadTransferee !== undefined) return { kind: "refused", reason: "transferring" };
+  if (isBusy(core, data.byteLength)) return { kind: "refused", reason: "busy" };
+  const { index, term } = appendEntry(core, kind, data);
+  return { kind: "appended", index, term };
+}
+
+/** One entry is always let in when nothing else is uncommitted, whatever its size. */
+function isBusy(core: Core, bytes: number): boolean {
+  const { maxUncommittedBytes, maxUncommittedEntries } = core.options;
+  if (lastIndex(core.log) - core.log.committed >= maxUncommittedEntries) return true;
+  return core.uncommittedBytes > 0 && core.uncommittedBytes + bytes > maxUncommittedBytes;
+}
+
+/**
+ * A change is appended only when no other is pending and an entry of this term is committed: otherwise two leaders
+ * could each change one server on top of the same base and end with quorums that do not meet.
+ */
+export function proposeChange(core: Core, change: ConfChange): ProposeOutcome {
+  if (core.role !== "leader") return { kind: "not-leader", lead: core.lead };
+  const isLeave = change.changes.length === 0;
+  if (change.changes.length > MAX_CHANGES || !change.changes.every(({ nodeId }) => isNodeId(nodeId))) {
+    return { kind: "refused", reason: "invalid" };
+  }
+  if (!isEstablished(core)) return { kind: "refused", reason: "not-established" };
+  if (core.pendingConfIndex > core.applying.applied) return { kind: "refused", reason: "change-pending" };
+  if (isLeave && !isJoint(core.configuration)) return { kind: "refused", reason: "not-joint" };
+  if (!isLeave && isJoint(core.configuration)) return { kind: "refused", reason: "change-pending" };
+  if (applyChange(core.configuration, change).kind === "refused") return { kind: "refused", reason: "invalid" };
+  const outcome = propose(core, "conf-change", encodeConfChange(change));
+  if (outcome.kind === "appended") core.pendingConfIndex = outcome.index;
+  return outcome;
+}
+
+export function reportUnreachable(core: Core, id: NodeId): void {
+  const progress = core.progress.get(id);
+  // What was sent ahead is likely lost.
+  if (core.role === "leader" && progress?.state === "StateReplicate" && id !== core.id) becomeProbe(progress);
+}
+
+/** The next append waits for an acknowledgement or a heartbeat's response: the follower may need a while. */
+export function reportSnapshot(core: Core, id: NodeId, isInstalled: boolean): void {
+  const progress = core.progress.get(id);
+  if (core.role !== "leader" || progress?.state !== "StateSnapshot") return;
+  if (!isInstalled) progress.pendingSnapshot = 0;
+  becomeProbe(progress);
+  progress.isPaused = true;
+}

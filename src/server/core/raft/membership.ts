@@ -1,0 +1,29 @@
+/**
+ * Putting a configuration into force, when the entry that makes it is applied.
+ *
+ * Source: dissertation, 4.2.2 and 4.3; cluster reference, 2.6.
+ */
+
+import { applyChange, isVoter } from "./configuration.ts";
+import { adoptConfiguration, becomeFollower, type Core } from "./core.ts";
+import { abortTransfer, advanceCommit, releaseReads } from "./replication.ts";
+import type { ConfChange } from "./types.ts";
+
+/** Throws when the change cannot be made: every leader checks before it proposes, so the log is damaged. */
+export function putIntoForce(core: Core, change: ConfChange): void {
+  const outcome = applyChange(core.configuration, change);
+  if (outcome.kind === "refused")
+    throw new Error(`raft: a committed configuration change is refused: ${outcome.reason}`);
+  adoptConfiguration(core, outcome.configuration);
+  if (core.role !== "leader") return;
+  if (!isVoter(core.configuration, core.id)) {
+    // Removed, or a learner from now on: it must not lead those whose quorum it is no part of.
+    becomeFollower(core, core.term, undefined);
+    return;
+  }
+  // New members are probed at once, and a smaller quorum may commit more, or confirm more reads.
+  core.isBroadcastDue = true;
+  advanceCommit(core);
+  releaseReads(core);
+  if (core.leadTransferee !== undefined && !isVoter(core.configuration, core.leadTransferee)) abortTransfer(core);
+}

@@ -1,0 +1,69 @@
+/**
+ * Messages between cores, and which of them wait for the disk.
+ *
+ * Source: cluster reference, section 2.2. What a node says about its own log, term or vote must survive a crash of
+ * it: such messages leave after the appends that were handed out with or before them. MsgVote waits too (its index
+ * counts entries that may not be durable yet), unlike in etcd's raft. What a leader sends may leave at once.
+ */
+
+import type { Message, MessageType } from "./types.ts";
+
+/** The fields that a sender gives; the others are empty. */
+export type MessageFields = Pick<Message, "type" | "to"> & Partial<Message>;
+
+export function makeMessage(fields: MessageFields & Pick<Message, "from" | "term">): Message {
+  return {
+    logTerm: 0,
+    index: 0,
+    commit: 0,
+    reject: false,
+    transfer: false,
+    hintIndex: 0,
+    hintTerm: 0,
+    context: undefined,
+    entries: [],
+    snapshot: undefined,
+    ...fields,
+  };
+}
+
+/** Whether the message rests on the sender's own log or vote. MsgHeartbeatResp rests on the term only. */
+export function waitsForAppend(type: MessageType): boolean {
+  switch (type) {
+    case "MsgAppResp":
+    case "MsgVote":
+    case "MsgVoteResp":
+    case "MsgPreVote":
+    case "MsgPreVoteResp":
+      return true;
+    case "MsgApp":
+    case "MsgHeartbeat":
+    case "MsgHeartbeatResp":
+    case "MsgSnap":
+    case "MsgTimeoutNow":
+    case "MsgReadIndex":
+    case "MsgReadIndexResp":
+      return false;
+    default:
+      return type satisfies never;
+  }
+}
+
+/**
+ * Whether a peer's message can be taken as it stands: the entries of a MsgApp follow `index` without a gap, their terms
+ * do not fall and none is of a term after the message's.
+ */
+export function isWellFormed(message: Message): boolean {
+  const { type, term, index, logTerm, entries } = message;
+  const isOfNoTerm = type === "MsgReadIndex" || type === "MsgReadIndexResp";
+  if (isOfNoTerm ? term !== 0 || message.context === undefined : term < 1) return false;
+  if (type === "MsgSnap") return message.snapshot !== undefined;
+  if (type !== "MsgApp") return true;
+  let previousTerm = logTerm;
+  for (let i = 0; i < entries.length; i += 1) {
+    const entry = entries[i]!;
+    if (entry.index !== index + 1 + i || entry.term < previousTerm) return false;
+    previousTerm = entry.term;
+  }
+  return previousTerm <= term;
+}

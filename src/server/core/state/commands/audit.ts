@@ -1,0 +1,81 @@
+/**
+ * Witnessed heads of the nodes' audit chains: rows `head/<node>/<kid>`, the highest record of each chain that was shown
+ * to the cluster, and `head/<node>/conflict`, evidence that a chain was forked. Source: cluster reference, 9.3.
+ */
+
+import { define, type Site } from "../command.ts";
+import { integer, label, nullable, object, optional, text } from "../fields.ts";
+import { ok } from "../refusals.ts";
+import { keyPart, rowFormat } from "../row-format.ts";
+
+/** Chains kept of a node: a key that lives in memory only begins a new one at each start. */
+const KEPT_CHAINS = 64;
+
+const record = {
+  /** RFC 7638 thumbprint of the chain's key. */
+  kid: text(/^[A-Za-z0-9_-]{16,128}$/, 128),
+  seq: integer(),
+  /** SHA-256 of the record, base64url. */
+  hash: text(/^[A-Za-z0-9_-]{43}$/, 43),
+};
+const seen = object({ node: label(), ...record, at: integer() });
+export type HeadRow = ReturnType<typeof seen>;
+export const headRows = rowFormat(seen);
+export const headsOf = (node: string): string => `head/${keyPart(node)}/`;
+export const headRowKey = (node: string, kid: string): string => `${headsOf(node)}${kid}`;
+
+const conflict = object({
+  node: label(),
+  /** How often; the first is kept, since it is the nearest to the fork. */
+  count: integer(1),
+  witnessed: seen,
+  shown: seen,
+});
+export type HeadConflictRow = ReturnType<typeof conflict>;
+export const headConflictRows = rowFormat(conflict);
+/** Shorter than any key id, so that it is none. */
+export const headConflictKey = (node: string): string => `${headsOf(node)}conflict`;
+
+/**
+ * `succeeds`: the head that a new chain names as its predecessor in its first record. A new chain that names the
+ * newest witnessed head goes on from it; one that does not, and begins lower, hides something.
+ */
+export const auditWitness = define(
+  "audit.witness",
+  object({ node: label(), ...record, succeeds: optional(nullable(object(record))) }),
+  ({ succeeds, ...shown }, site) => {
+    const row: HeadRow = { ...shown, at: site.now };
+    const chains = Array.from(site.draft.scan(headsOf(shown.node)))
+      .filter(([key]) => key !== headConflictKey(shown.node))
+      .map(([, value]) => headRows.read(value));
+    const own = chains.find(({ kid }) => kid === shown.kid);
+    if (own !== undefined) {
+      if (shown.seq < own.seq) return ok({ outcome: "older" });
+      if (shown.seq === own.seq) {
+        return shown.hash === own.hash ? ok({ outcome: "known" }) : recordConflict(site, own, row);
+      }
+      site.draft.put(headRowKey(row.node, row.kid), headRows.write(row));
+      return ok({ outcome: "witnessed" });
+    }
+
+    const newest = chains.reduce<HeadRow | undefined>((a, b) => (a === undefined || b.at > a.at ? b : a), undefined);
+    const goesOn =
+      newest === undefined ||
+      shown.seq > newest.seq ||
+      (succeeds?.kid === newest.kid && succeeds.seq === newest.seq && succeeds.hash === newest.hash);
+    site.draft.put(headRowKey(row.node, row.kid), headRows.write(row));
+    const oldest = chains.toSorted((a, b) => a.at - b.at || (a.kid < b.kid ? -1 : 1));
+    for (const { kid } of oldest.slice(0, Math.max(0, chains.length + 1 - KEPT_CHAINS))) {
+      site.draft.delete(headRowKey(row.node, kid));
+    }
+    return goesOn ? ok({ outcome: "witnessed" }) : recordConflict(site, newest, row);
+  },
+);
+
+function recordConflict({ draft }: Site, witnessed: HeadRow, shown: HeadRow) {
+  const key = headConflictKey(shown.node);
+  const value = draft.get(key);
+  const before = value === undefined ? { node: shown.node, count: 0, witnessed, shown } : headConflictRows.read(value);
+  draft.put(key, headConflictRows.write({ ...before, count: before.count + 1 }));
+  return ok({ outcome: "conflict" });
+}

@@ -1,0 +1,72 @@
+/**
+ * Content too large for one command, uploaded in parts and named by its digest in a later command: rows `blob/<sha256>`
+ * and `blob/<sha256>/<part>`. Content that no command takes within an hour of log time goes by itself (expiry.ts).
+ */
+
+import { Buffer } from "node:buffer";
+import { hash } from "node:crypto";
+import { define } from "../command.ts";
+import type { Draft } from "../draft.ts";
+import { base64, integer, object, sha256Hex } from "../fields.ts";
+import { ok, refused } from "../refusals.ts";
+import { digits, rowFormat } from "../row-format.ts";
+
+/** Of content, before base64: with it a command stays under its limit of 1 MiB. */
+export const MAX_PART_BYTES = 524_288;
+/** 128 MiB of content: twice the largest archive that is restored this way. */
+export const MAX_PARTS = 256;
+
+const head = object({ of: integer(1, MAX_PARTS), used: integer() });
+export const blobHeads = rowFormat(head);
+const base64Part = base64((MAX_PART_BYTES / 3) * 4 + 8);
+export const blobParts = rowFormat(base64Part);
+
+export const blobRowKey = (sha256: string): string => `blob/${sha256}`;
+export const blobPartKey = (sha256: string, part: number): string => `blob/${sha256}/${digits(part, 5)}`;
+
+export const blobReference = object({ sha256: sha256Hex, parts: integer(1, MAX_PARTS) });
+export type BlobReference = ReturnType<typeof blobReference>;
+
+export const blobPut = define(
+  "blob.put",
+  object({ sha256: sha256Hex, part: integer(0, MAX_PARTS - 1), of: integer(1, MAX_PARTS), data: base64Part }),
+  ({ sha256, part, of, data }, { draft, now }) => {
+    const bytes = Buffer.from(data, "base64").length;
+    if (part >= of || bytes === 0 || bytes > MAX_PART_BYTES) return refused("invalid");
+    const before = draft.get(blobRowKey(sha256));
+    if (before !== undefined && blobHeads.read(before).of !== of) return refused("conflict");
+    if (before === undefined && announcedParts(draft) + of > MAX_PARTS) return refused("blob_limit");
+    draft.put(blobRowKey(sha256), blobHeads.write({ of, used: now }));
+    draft.put(blobPartKey(sha256, part), blobParts.write(data));
+    return ok();
+  },
+);
+
+/** Of all content that waits to be used. */
+function announcedParts(draft: Draft): number {
+  let parts = 0;
+  for (const [key, value] of draft.scan("blob/")) {
+    if (key.indexOf("/", "blob/".length) < 0) parts += blobHeads.read(value).of;
+  }
+  return parts;
+}
+
+/** The parts in order, each checked to be there. */
+export function blobBytes(
+  draft: Draft,
+  { sha256, parts }: BlobReference,
+): Buffer | "blob_incomplete" | "digest_mismatch" {
+  const pieces: Buffer[] = [];
+  for (let part = 0; part < parts; part += 1) {
+    const value = draft.get(blobPartKey(sha256, part));
+    if (value === undefined) return "blob_incomplete";
+    pieces.push(Buffer.from(blobParts.read(value), "base64"));
+  }
+  const bytes = Buffer.concat(pieces);
+  return hash("sha256", bytes, "hex") === sha256 ? bytes : "digest_mismatch";
+}
+
+export function dropBlob(draft: Draft, sha256: string): void {
+  for (const [key] of draft.scan(`${blobRowKey(sha256)}/`)) draft.delete(key);
+  draft.delete(blobRowKey(sha256));
+}

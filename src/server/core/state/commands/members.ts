@@ -1,0 +1,92 @@
+/** Members: rows `member/<id>`, made by changes of the configuration, kept up to date by each node's start. */
+
+import { define, type Site } from "../command.ts";
+import type { Draft } from "../draft.ts";
+import { listOf, Malformed, object } from "../fields.ts";
+import { ok, refused } from "../refusals.ts";
+import type { Member } from "../types.ts";
+import { featureRowKey, levelOf } from "./feature.ts";
+import {
+  address,
+  buildVersion,
+  member,
+  memberRowKey,
+  memberRows,
+  nodeId,
+  range,
+  storageId,
+  unknownMember,
+} from "./member-rows.ts";
+import { closeHoldings } from "./usage.ts";
+
+const change = object({ added: listOf(member, 1_000) });
+
+/** Greater than any of this node before, also when it was removed in between: log indexes only grow. */
+const nextIncarnation = (before: number, index: number): number => Math.max(before + 1, index);
+
+/**
+ * A process reports what it is. Its number of start goes up, so that what an earlier process of the node was granted
+ * is closed and what it still sends is refused.
+ */
+export const nodeStart = define(
+  "node.start",
+  object({
+    id: nodeId,
+    storage: storageId,
+    raft_addr: address,
+    forward_addr: address,
+    version: buildVersion,
+    proto: range,
+    feature: range,
+  }),
+  (given, { draft, index }) => {
+    const value = draft.get(memberRowKey(given.id));
+    if (value === undefined) return refused("not_a_member");
+    const before = memberRows.read(value);
+    if (before.storage !== "" && before.storage !== given.storage) return refused("storage_changed");
+    if (given.feature[1] < levelOf(draft.get(featureRowKey))) return refused("feature_unsupported");
+    const incarnation = nextIncarnation(before.incarnation, index);
+    draft.put(memberRowKey(given.id), memberRows.write({ ...given, incarnation }));
+    closeHoldings(draft, given.id);
+    return ok({ incarnation });
+  },
+);
+
+/** The rows after a change of the configuration. A context that is no `MembersChange` adds nothing. */
+export function changeMembers(draft: Draft, context: unknown, memberIds: readonly string[]): void {
+  for (const added of readChange(context)) {
+    if (!memberIds.includes(added.id)) continue;
+    const value = draft.get(memberRowKey(added.id));
+    const before = value === undefined ? undefined : memberRows.read(value);
+    // Re-added with its log: its process goes on, and so does what it was granted.
+    const incarnation = Math.max(added.incarnation, before?.incarnation ?? 0);
+    const storage = added.storage === "" ? (before?.storage ?? "") : added.storage;
+    draft.put(memberRowKey(added.id), memberRows.write({ ...added, storage, incarnation }));
+  }
+  const kept = new Set(memberIds.map(memberRowKey));
+  for (const [key, value] of draft.scan("member/")) {
+    if (kept.has(key)) continue;
+    draft.delete(key);
+    closeHoldings(draft, memberRows.read(value).id);
+  }
+  for (const id of memberIds) {
+    if (draft.get(memberRowKey(id)) === undefined) draft.put(memberRowKey(id), memberRows.write(unknownMember(id)));
+  }
+}
+
+function readChange(context: unknown): readonly Member[] {
+  try {
+    return change(context).added;
+  } catch (error) {
+    if (error instanceof Malformed) return [];
+    throw error;
+  }
+}
+
+/** After the whole state was replaced: reports of grants of before must be refused. */
+export function restartedMembers(site: Site): readonly (readonly [key: string, value: string])[] {
+  return Array.from(site.draft.scan("member/"), ([key, value]) => {
+    const row = memberRows.read(value);
+    return [key, memberRows.write({ ...row, incarnation: nextIncarnation(row.incarnation, site.index) })];
+  });
+}

@@ -1,0 +1,80 @@
+/**
+ * The whole state at once: comparing it, and replacing it by that of an archive.
+ *
+ * A restore keeps who the members are and what nobody may undo: the feature level. It forgets what belongs to processes
+ * that run: sessions, idempotency keys, uploads, allowances. What was granted in the archive counts as used, and every
+ * member's number of start goes up, so that reports of before are refused. Source: cluster reference, 6.2 and 6.5.
+ */
+
+import { define, type Site } from "../command.ts";
+import { createDraft, type Draft } from "../draft.ts";
+import { integer, object, sha256Hex, text } from "../fields.ts";
+import { ok, refused } from "../refusals.ts";
+import { createRows } from "../rows.ts";
+import { createStateDecoder, StateFormatError } from "../state-file.ts";
+import { isWellFormedRow, keyIdRowOf, outlivesRestore } from "../tables.ts";
+import { blobBytes, MAX_PARTS } from "./blobs.ts";
+import { featureRowKey, levelOf, levelRows } from "./feature.ts";
+import { memberRows } from "./member-rows.ts";
+import { restartedMembers } from "./members.ts";
+import { closeHoldings } from "./usage.ts";
+import { holdingRows } from "./usage-rows.ts";
+
+const digest = text(/^[0-9a-f]{32}$/, 32);
+type Row = readonly [key: string, value: string];
+
+/** `equal`: null where other entries came in between, so that nothing can be said. */
+export const stateCheck = define("state.check", object({ index: integer(), digest }), (given, site) => {
+  const equal = given.index === site.index - 1 ? given.digest === site.digest : null;
+  return ok({ equal, digest: site.digest });
+});
+
+export const stateRestore = define(
+  "state.restore",
+  object({ sha256: sha256Hex, parts: integer(1, MAX_PARTS), rows: integer(), digest }),
+  (given, site) => {
+    const bytes = blobBytes(site.draft, given);
+    if (typeof bytes === "string") return refused(bytes);
+    const archived = readArchive(bytes, given);
+    if (archived === undefined) return refused("malformed_state");
+
+    const level = Math.max(levelOf(site.draft.get(featureRowKey)), levelOf(archived.get(featureRowKey)));
+    for (const [, value] of site.draft.scan("member/")) {
+      if (memberRows.read(value).feature[1] < level) return refused("feature_unsupported");
+    }
+    site.replace(replacement(site, archived, level));
+    return ok({ rows: given.rows });
+  },
+);
+
+/** The archive's rows, ready to be changed; undefined unless they are whole, well formed and as announced. */
+function readArchive(
+  bytes: Uint8Array,
+  announced: { readonly rows: number; readonly digest: string },
+): Draft | undefined {
+  const decoder = createStateDecoder();
+  let rows: readonly Row[];
+  try {
+    rows = decoder.push(bytes);
+    const { rows: count, digest: found } = decoder.end();
+    if (count !== announced.rows || found !== announced.digest) return undefined;
+  } catch (error) {
+    if (error instanceof StateFormatError) return undefined;
+    throw error;
+  }
+  const kept = createRows();
+  for (const [key, value] of rows) {
+    if (!isWellFormedRow(key, value)) return undefined;
+    if (outlivesRestore(key)) kept.apply([{ key, value }]);
+  }
+  return createDraft(kept);
+}
+
+function replacement(site: Site, archived: Draft, level: number): readonly Row[] {
+  const holders = new Set(Array.from(archived.scan("alloc/"), ([, value]) => holdingRows.read(value).node));
+  for (const node of [...holders].sort()) closeHoldings(archived, node);
+  for (const [key, value] of restartedMembers(site)) archived.put(key, value);
+  for (const [, row] of archived.scan("key/")) archived.put(...keyIdRowOf(row));
+  if (level > 1) archived.put(featureRowKey, levelRows.write({ level }));
+  return Array.from(archived.scan(""));
+}

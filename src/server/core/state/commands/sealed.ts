@@ -1,0 +1,81 @@
+/**
+ * What is sealed, and what seals it: rows `ring/<data key>`, `secret/<name>`, `cert/<id>` and `acme/<id>`. The machine
+ * holds ciphertext only; sealing, opening and wrapping are done by the nodes before and after. Cluster reference, 8.
+ */
+
+import type { Draft } from "../draft.ts";
+import { actor } from "../envelope.ts";
+import { base64, choice, identifier, integer, label, listOf, nullable, object, text } from "../fields.ts";
+import type { CommandRefusal } from "../refusals.ts";
+import { keyPart, rowFormat } from "../row-format.ts";
+
+export const dataKeyId = text(/^dk-[1-9][0-9]{0,8}$/, 12);
+
+/** AES-256-GCM: 96-bit nonce, ciphertext with its tag. */
+const nonce = text(/^[A-Za-z0-9+/]{16}$/, 16);
+export const sealed = object({ dk: dataKeyId, n: nonce, ct: base64(262_144) });
+export type Sealed = ReturnType<typeof sealed>;
+
+export const wrap = object({ kek: text(/^[a-z]+:[0-9a-f]{8,64}$/, 80), n: nonce, ct: base64(1_024) });
+export const wraps = listOf(wrap, 16, 1);
+
+const ring = object({
+  id: dataKeyId,
+  alg: choice(["A256GCM"]),
+  created: integer(),
+  /** One is active and seals; the others open what they have sealed. */
+  state: choice(["active", "retired"]),
+  wraps,
+});
+export type RingRow = ReturnType<typeof ring>;
+export const ringRows = rowFormat(ring);
+export const ringRowKey = (id: string): string => `ring/${id}`;
+
+const secret = object({
+  name: identifier,
+  ver: integer(1),
+  dk: dataKeyId,
+  n: nonce,
+  ct: base64(262_144),
+  by: actor,
+  at: integer(),
+});
+export type SecretRow = ReturnType<typeof secret>;
+export const secretRows = rowFormat(secret);
+export const secretRowKey = (name: string): string => `secret/${name}`;
+
+const domainNames = listOf(label(253), 100);
+
+const certificate = object({
+  id: label(256),
+  names: domainNames,
+  /** Milliseconds since 1970. */
+  not_after: integer(),
+  sealed,
+  at: integer(),
+});
+export type CertificateRow = ReturnType<typeof certificate>;
+export const certificateRows = rowFormat(certificate);
+export const certificateRowKey = (id: string): string => `cert/${keyPart(id)}`;
+export const certificateFields = { id: label(256), names: domainNames, not_after: integer(), sealed };
+
+/** An account, by directory and contact, or what a challenge in progress must answer on every node. */
+const acme = object({ id: label(512), names: domainNames, not_after: nullable(integer()), sealed, at: integer() });
+export type AcmeRow = ReturnType<typeof acme>;
+export const acmeRows = rowFormat(acme);
+export const acmeRowKey = (id: string): string => `acme/${keyPart(id)}`;
+export const acmeFields = { id: label(512), names: domainNames, not_after: nullable(integer()), sealed };
+
+/** Only the active data key seals: a proposer that sealed with another one seals again. */
+export function sealObstacle(draft: Draft, dk: string): CommandRefusal | undefined {
+  const value = draft.get(ringRowKey(dk));
+  if (value === undefined) return "unknown_data_key";
+  return ringRows.read(value).state === "active" ? undefined : "retired_data_key";
+}
+
+export function isDataKeyUsed(draft: Draft, dk: string): boolean {
+  for (const [, value] of draft.scan("secret/")) if (secretRows.read(value).dk === dk) return true;
+  for (const [, value] of draft.scan("cert/")) if (certificateRows.read(value).sealed.dk === dk) return true;
+  for (const [, value] of draft.scan("acme/")) if (acmeRows.read(value).sealed.dk === dk) return true;
+  return false;
+}

@@ -1,0 +1,98 @@
+/** Sealed secrets and the ring of data keys. A value's version and data key are part of what seals it. */
+
+import { define, type Site } from "../command.ts";
+import { choice, identifier, integer, nullable, object } from "../fields.ts";
+import { ok, refused } from "../refusals.ts";
+import {
+  dataKeyId,
+  isDataKeyUsed,
+  type RingRow,
+  ringRowKey,
+  ringRows,
+  sealed,
+  sealObstacle,
+  secretRowKey,
+  secretRows,
+  wraps,
+} from "./sealed.ts";
+
+/** `expect`: the version that is replaced, null where there is none. The value is sealed for the version after it. */
+export const secretPut = define(
+  "secret.put",
+  object({ name: identifier, expect: nullable(integer(1)), sealed }),
+  ({ name, expect, sealed: { dk, n, ct } }, { draft, now, by }) => {
+    const value = draft.get(secretRowKey(name));
+    const before = value === undefined ? null : secretRows.read(value).ver;
+    if (before !== expect) return refused("stale");
+    const obstacle = sealObstacle(draft, dk);
+    if (obstacle !== undefined) return refused(obstacle);
+    const ver = (before ?? 0) + 1;
+    draft.put(secretRowKey(name), secretRows.write({ name, ver, dk, n, ct, by, at: now }));
+    return ok({ version: ver });
+  },
+);
+
+export const secretDelete = define("secret.delete", object({ name: identifier }), ({ name }, { draft }) => {
+  if (draft.get(secretRowKey(name)) === undefined) return refused("not_found");
+  draft.delete(secretRowKey(name));
+  return ok();
+});
+
+/** The same value of the same version under another data key. */
+export const secretReseal = define(
+  "secret.reseal",
+  object({ name: identifier, ver: integer(1), sealed }),
+  ({ name, ver, sealed: { dk, n, ct } }, { draft }) => {
+    const value = draft.get(secretRowKey(name));
+    if (value === undefined) return refused("not_found");
+    const before = secretRows.read(value);
+    if (before.ver !== ver) return refused("stale");
+    const obstacle = sealObstacle(draft, dk);
+    if (obstacle !== undefined) return refused(obstacle);
+    draft.put(secretRowKey(name), secretRows.write({ ...before, dk, n, ct }));
+    return ok({ version: ver });
+  },
+);
+
+const ringRow = ({ draft }: Site, id: string): RingRow | undefined => {
+  const value = draft.get(ringRowKey(id));
+  return value === undefined ? undefined : ringRows.read(value);
+};
+
+/** The first data key is active at once, a later one when `ring.activate` says so. */
+export const ringAdd = define(
+  "ring.add",
+  object({ id: dataKeyId, alg: choice(["A256GCM"]), wraps, created: integer() }),
+  (given, { draft }) => {
+    if (draft.get(ringRowKey(given.id)) !== undefined) return refused("exists");
+    const isFirst = Array.from(draft.scan("ring/")).length === 0;
+    const state = isFirst ? "active" : "retired";
+    draft.put(ringRowKey(given.id), ringRows.write({ ...given, state }));
+    return ok({ state });
+  },
+);
+
+export const ringActivate = define("ring.activate", object({ id: dataKeyId }), ({ id }, site) => {
+  if (ringRow(site, id) === undefined) return refused("not_found");
+  for (const [key, value] of site.draft.scan("ring/")) {
+    const row = ringRows.read(value);
+    site.draft.put(key, ringRows.write({ ...row, state: row.id === id ? "active" : "retired" }));
+  }
+  return ok();
+});
+
+/** The same data key wrapped by other keys. */
+export const ringRewrap = define("ring.rewrap", object({ id: dataKeyId, wraps }), (given, site) => {
+  const row = ringRow(site, given.id);
+  if (row === undefined) return refused("not_found");
+  site.draft.put(ringRowKey(row.id), ringRows.write({ ...row, wraps: given.wraps }));
+  return ok();
+});
+
+export const ringDrop = define("ring.drop", object({ id: dataKeyId }), ({ id }, site) => {
+  const row = ringRow(site, id);
+  if (row === undefined) return refused("not_found");
+  if (row.state === "active" || isDataKeyUsed(site.draft, id)) return refused("in_use");
+  site.draft.delete(ringRowKey(id));
+  return ok();
+});

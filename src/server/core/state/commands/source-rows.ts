@@ -1,0 +1,57 @@
+/**
+ * Rows of configuration sources: `source/<name>` says what is in force, `hist/<name>/<revision>` holds the text of each
+ * revision kept. Revisions of a name count up from 1 and go on after the source was deleted: a deletion is a revision
+ * without text. `deploy/mode` stands while the file is the single writer of the source `default`.
+ */
+
+import { actor } from "../envelope.ts";
+import { choice, identifier, integer, Malformed, nullable, object, type Parser, sha256Hex } from "../fields.ts";
+import { digits, rowFormat } from "../row-format.ts";
+
+/** The source of a file-configured deployment, and the only one it has. */
+export const FILE_SOURCE = "default";
+export const KEPT_REVISIONS = 50;
+
+export const writer = choice(["file", "api"]);
+/** As the author numbers the document. */
+export const documentVersion = integer(1);
+
+const facts = {
+  name: identifier,
+  revision: integer(1),
+  writer,
+  version: nullable(documentVersion),
+  sha256: sha256Hex,
+  /** Of the text, in UTF-8. */
+  bytes: integer(),
+  at: integer(),
+  by: actor,
+};
+
+const source = object(facts);
+export type SourceRow = ReturnType<typeof source>;
+export const sourceRows = rowFormat(source);
+
+/** Any text that has UTF-8, NUL included: what it says is judged by those who compile it. */
+const content: Parser<string> = (value) => {
+  if (typeof value !== "string" || !value.isWellFormed()) throw new Malformed("a text is malformed");
+  return value;
+};
+const revision = object({
+  ...facts,
+  kind: choice(["put", "rollback", "delete"]),
+  /** Null: the source was deleted by this revision. */
+  text: nullable(content),
+});
+export type RevisionRow = ReturnType<typeof revision>;
+export const revisionRows = rowFormat(revision);
+
+const mode = object({ mode: choice(["file"]) });
+export const deployModeRows = rowFormat(mode);
+export const deployModeKey = "deploy/mode";
+
+export const sourceRowKey = (name: string): string => `source/${name}`;
+export const revisionsOf = (name: string): string => `hist/${name}/`;
+export const revisionRowKey = (name: string, number: number): string => `${revisionsOf(name)}${digits(number, 10)}`;
+/** The number at the end of a `hist/` key. */
+export const revisionOfKey = (key: string): number => Number(key.slice(key.lastIndexOf("/") + 1));

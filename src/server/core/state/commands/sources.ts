@@ -1,0 +1,178 @@
+/**
+ * Configuration sources. The machine keeps their text and never reads it: every node compiles it by itself.
+ *
+ * A source has one writer. A file is written by the transition table of spec document 1 (`decideApply`), and only to
+ * the source `default`, beside which there is no other. Sources of the admin API are compared by revision.
+ */
+
+import { Buffer } from "node:buffer";
+import { hash } from "node:crypto";
+import { type ApplyDecision, decideApply } from "../../config/index.ts";
+import { define, type Site } from "../command.ts";
+import { choice, identifier, integer, nullable, object, optional, prose, sha256Hex } from "../fields.ts";
+import { MAX_COMMAND_BYTES } from "../proposal.ts";
+import { type CommandRefusal, ok, type Refused, refused } from "../refusals.ts";
+import { MAX_VALUE_BYTES } from "../state-file.ts";
+import type { CommandResult } from "../types.ts";
+import { blobBytes, blobReference, dropBlob } from "./blobs.ts";
+import {
+  deployModeKey,
+  deployModeRows,
+  documentVersion,
+  FILE_SOURCE,
+  KEPT_REVISIONS,
+  type RevisionRow,
+  revisionOfKey,
+  revisionRowKey,
+  revisionRows,
+  revisionsOf,
+  type SourceRow,
+  sourceRowKey,
+  sourceRows,
+  writer,
+} from "./source-rows.ts";
+
+const put = object({
+  name: identifier,
+  /** Exactly one of these two. */
+  text: optional(prose(MAX_COMMAND_BYTES)),
+  blob: optional(blobReference),
+  /** Of the text in UTF-8. */
+  sha256: sha256Hex,
+  version: nullable(documentVersion),
+  writer,
+  /** What the caller has seen: 0 for none. Null: whatever there is. */
+  expect_revision: nullable(integer()),
+  trigger: choice(["seed", "start", "reload", "api"]),
+});
+type Put = ReturnType<typeof put>;
+
+const current = (site: Site, name: string): SourceRow | undefined => {
+  const value = site.draft.get(sourceRowKey(name));
+  return value === undefined ? undefined : sourceRows.read(value);
+};
+
+export const sourcePut = define("source.put", put, (given, site) => {
+  if ((given.text === undefined) === (given.blob === undefined)) return refused("invalid");
+  if ((given.writer === "api") !== (given.trigger === "api")) return refused("invalid");
+  if (given.writer === "file" && given.name !== FILE_SOURCE) return refused("invalid");
+  const stored = current(site, given.name);
+  const obstacle = writerObstacle(site, given.writer) ?? revisionObstacle(stored, given.expect_revision);
+  if (obstacle !== undefined) return refused(obstacle);
+
+  const isSame = stored !== undefined && stored.sha256 === given.sha256 && stored.version === given.version;
+  const decision = given.writer === "file" ? decideFile(given, stored) : isSame ? "keep" : "apply";
+  if (decision !== "apply") {
+    if (decision !== "keep") return refused(decision);
+    if (given.blob !== undefined) dropBlob(site.draft, given.blob.sha256);
+    return ok({ revision: stored?.revision ?? 0, applied: false });
+  }
+
+  const text = contentOf(given, site);
+  if (text.kind === "refused") return text;
+  if (given.writer === "file") site.draft.put(deployModeKey, deployModeRows.write({ mode: "file" }));
+  const { name, version, sha256 } = given;
+  return store(site, { name, writer: given.writer, version, sha256, kind: "put", text: text.value });
+});
+
+/** The words of the transition table as results. Both start triggers are a start: a seed is one that finds nothing. */
+function decideFile(given: Put, stored: SourceRow | undefined): "apply" | "keep" | CommandRefusal {
+  const { kind }: ApplyDecision = decideApply({
+    trigger: given.trigger === "reload" ? "reload" : "start",
+    stored: stored === undefined ? undefined : edition(stored),
+    document: edition(given),
+  });
+  switch (kind) {
+    case "apply":
+    case "keep":
+      return kind;
+    case "wait":
+      return "waits";
+    case "refuse":
+      return stored?.version === given.version ? "version_reused" : "version_behind";
+    default:
+      return kind satisfies never;
+  }
+}
+
+const edition = ({ version, sha256 }: { readonly version: number | null; readonly sha256: string }) =>
+  version === null ? { digest: sha256 } : { version, digest: sha256 };
+
+function writerObstacle({ draft }: Site, by: "file" | "api"): CommandRefusal | undefined {
+  if (by === "api") return draft.get(deployModeKey) === undefined ? undefined : "file_owned";
+  for (const [, value] of draft.scan("source/")) if (sourceRows.read(value).writer === "api") return "api_owned";
+  return undefined;
+}
+
+function revisionObstacle(stored: SourceRow | undefined, expected: number | null): CommandRefusal | undefined {
+  return expected === null || expected === (stored?.revision ?? 0) ? undefined : "stale";
+}
+
+type Content = { readonly kind: "text"; readonly value: string } | Refused;
+
+function contentOf({ text, blob, sha256 }: Put, { draft }: Site): Content {
+  if (blob === undefined) {
+    const value = text ?? "";
+    return hash("sha256", value, "hex") === sha256 ? { kind: "text", value } : refused("digest_mismatch");
+  }
+  if (blob.sha256 !== sha256) return refused("digest_mismatch");
+  const bytes = blobBytes(draft, blob);
+  if (typeof bytes === "string") return refused(bytes);
+  try {
+    const value = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    dropBlob(draft, blob.sha256);
+    return { kind: "text", value };
+  } catch {
+    return refused("invalid");
+  }
+}
+
+type NewRevision = Pick<RevisionRow, "name" | "writer" | "version" | "sha256" | "kind" | "text">;
+
+/** Makes the next revision the one in force, and drops those that are too old to be kept. */
+function store({ draft, now, by }: Site, next: NewRevision): CommandResult {
+  const kept = Array.from(draft.scan(revisionsOf(next.name)), ([key]) => key);
+  const last = kept.at(-1);
+  const revision = last === undefined ? 1 : revisionOfKey(last) + 1;
+  const { name, writer: of, version, sha256, kind, text } = next;
+  const facts = { name, revision, writer: of, version, sha256, bytes: Buffer.byteLength(text ?? ""), at: now, by };
+  const value = revisionRows.write({ ...facts, kind, text });
+  if (Buffer.byteLength(value) > MAX_VALUE_BYTES) return refused("too_large");
+  draft.put(revisionRowKey(name, revision), value);
+  if (text === null) draft.delete(sourceRowKey(name));
+  else draft.put(sourceRowKey(name), sourceRows.write(facts));
+  for (const key of kept.slice(0, Math.max(0, kept.length + 1 - KEPT_REVISIONS))) draft.delete(key);
+  return ok({ revision, applied: true });
+}
+
+/** By `file`: the deployment gives its file up, and the admin API may write sources from here on. */
+export const sourceDelete = define(
+  "source.delete",
+  object({ name: identifier, writer, expect_revision: nullable(integer()) }),
+  (given, site) => {
+    const stored = current(site, given.name);
+    if (stored === undefined) return refused("not_found");
+    const isFile = site.draft.get(deployModeKey) !== undefined;
+    if (isFile !== (given.writer === "file")) return refused(isFile ? "file_owned" : "api_owned");
+    const obstacle = revisionObstacle(stored, given.expect_revision);
+    if (obstacle !== undefined) return refused(obstacle);
+    site.draft.delete(deployModeKey);
+    const { name, version, sha256 } = stored;
+    return store(site, { name, writer: given.writer, version, sha256, kind: "delete", text: null });
+  },
+);
+
+/** Puts the text of an earlier revision in force again, as a new one; a deleted source comes back by it too. */
+export const sourceRollback = define(
+  "source.rollback",
+  object({ name: identifier, to: integer(1, 9_999_999_999), expect_revision: nullable(integer()) }),
+  (given, site) => {
+    const obstacle = writerObstacle(site, "api") ?? revisionObstacle(current(site, given.name), given.expect_revision);
+    if (obstacle !== undefined) return refused(obstacle);
+    const value = site.draft.get(revisionRowKey(given.name, given.to));
+    if (value === undefined) return refused("not_found");
+    const { name, version, sha256, text } = revisionRows.read(value);
+    if (text === null) return refused("not_found");
+    return store(site, { name, writer: "api", version, sha256, kind: "rollback", text });
+  },
+);

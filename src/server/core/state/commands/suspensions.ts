@@ -1,0 +1,44 @@
+/** Suspensions: rows `susp/<kind>:<name>`. One that has ended stays for a day, then goes by itself (expiry.ts). */
+
+import { define } from "../command.ts";
+import { actor } from "../envelope.ts";
+import { choice, integer, label, nullable, object, prose } from "../fields.ts";
+import { ok, refused } from "../refusals.ts";
+import { keyPart, rowFormat } from "../row-format.ts";
+
+const kind = choice(["provider", "key", "profile", "model", "mcp", "a2a", "issuer"]);
+export type SuspensionKind = ReturnType<typeof kind>;
+
+const suspension = object({
+  kind,
+  name: label(512),
+  reason: prose(1_024),
+  at: integer(),
+  /** First millisecond at which it does not hold any more; null: until lifted. */
+  until: nullable(integer()),
+  by: actor,
+});
+
+export type SuspensionRow = ReturnType<typeof suspension>;
+export const suspensionRows = rowFormat(suspension);
+export const suspensionRowKey = (of: SuspensionKind, name: string): string => `susp/${of}:${keyPart(name)}`;
+
+/** A century at most, as for keys. */
+const durationMs = integer(1, 3_155_760_000_000);
+
+export const suspensionPut = define(
+  "suspension.put",
+  object({ kind, name: label(512), reason: prose(1_024), duration_ms: nullable(durationMs) }),
+  ({ duration_ms, ...given }, { draft, now, by }) => {
+    const until = duration_ms === null ? null : now + duration_ms;
+    draft.put(suspensionRowKey(given.kind, given.name), suspensionRows.write({ ...given, at: now, until, by }));
+    return ok({ at: now, until });
+  },
+);
+
+export const suspensionDelete = define("suspension.delete", object({ kind, name: label(512) }), (given, { draft }) => {
+  const key = suspensionRowKey(given.kind, given.name);
+  if (draft.get(key) === undefined) return refused("not_found");
+  draft.delete(key);
+  return ok();
+});

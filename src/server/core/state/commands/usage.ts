@@ -1,0 +1,141 @@
+/**
+ * Budgets without a round trip a request: nodes spend from allowances granted here, and report what they spent.
+ *
+ * `spent` and `ret` of a report are cumulative for (node, incarnation, bucket, window), so that a report lost, doubled
+ * or late does no harm; the answer's `granted` is cumulative too. A grant is only ever made out of what is left of the
+ * limit after all grants and all that was spent above them. Source: cluster reference, 7.2.
+ */
+
+import { define, type Site } from "../command.ts";
+import type { Draft } from "../draft.ts";
+import { integer, label, listOf, object } from "../fields.ts";
+import { ok, refused } from "../refusals.ts";
+import { memberRowKey, memberRows } from "./member-rows.ts";
+import {
+  bucketName,
+  chargeOf,
+  type HoldingRow,
+  holdingRowKey,
+  holdingRows,
+  holdingsOf,
+  type UsageRow,
+  unit,
+  usageRowKey,
+  usageRows,
+  windowMs,
+} from "./usage-rows.ts";
+
+/** A grant is at least this part of the limit while that much is left: else the last units cost a report each. */
+const MIN_GRANT_DIVISOR = 64;
+
+const report = object({
+  b: bucketName,
+  w: integer(),
+  window_ms: windowMs,
+  limit: unit,
+  limit_rev: integer(),
+  spent: unit,
+  /** Wished for, above what is granted. */
+  want: unit,
+  ret: unit,
+});
+type ReportRow = ReturnType<typeof report>;
+
+export interface UsageAnswer {
+  readonly b: string;
+  readonly w: number;
+  readonly window_ms: number;
+  /** All that this incarnation was ever granted in the window. */
+  readonly granted: number;
+  /** Left of the limit for whoever asks. */
+  readonly remaining: number;
+}
+
+export const usageReport = define(
+  "usage.report",
+  object({ node: label(), inc: integer(1), rows: listOf(report, 500) }),
+  ({ node, inc, rows }, site) => {
+    const member = site.draft.get(memberRowKey(node));
+    if (member === undefined) return refused("not_a_member");
+    if (memberRows.read(member).incarnation !== inc) return refused("stale_incarnation");
+    const liveNodes = Array.from(site.draft.scan("member/")).length;
+    return ok({ rows: rows.map((row) => settle(site, node, inc, row, liveNodes)) });
+  },
+);
+
+function settle({ draft, now }: Site, node: string, inc: number, row: ReportRow, liveNodes: number): UsageAnswer {
+  const of = { bucket: row.b, window_ms: row.window_ms, window: row.w };
+  const answer = { b: row.b, w: row.w, window_ms: row.window_ms };
+  const current = Math.floor(now / row.window_ms);
+  // Too far ahead: the node's clock is fast. Too far behind: the rows are gone.
+  if (row.w > current + 1 || row.w < current - 2) return { ...answer, granted: 0, remaining: 0 };
+
+  const held = draft.get(holdingRowKey(node, of));
+  const before: HoldingRow =
+    held === undefined ? { ...of, node, inc, granted: 0, returned: 0, spent: 0 } : holdingRows.read(held);
+  const known = draft.get(usageRowKey(of));
+  const usage: UsageRow =
+    known === undefined
+      ? { ...of, limit: row.limit, limit_rev: row.limit_rev, used: 0, open: 0, granted: 0, spent: 0 }
+      : usageRows.read(known);
+  const isNewer = row.limit_rev > usage.limit_rev;
+  const limit = isNewer ? row.limit : usage.limit;
+
+  const spent = Math.max(before.spent, row.spent);
+  const returned = Math.max(before.returned, Math.min(row.ret, before.granted - spent));
+  const settled: HoldingRow = { ...before, spent, returned };
+  const charged = usage.used + usage.open - chargeOf(before) + chargeOf(settled);
+  const left = Math.max(0, limit - charged);
+  const mayGrant = row.w >= current && charged <= limit;
+  const grant = mayGrant ? grantOf(settled, row.want, left, limit, liveNodes) : 0;
+  const after: HoldingRow = { ...settled, granted: settled.granted + grant };
+
+  draft.put(holdingRowKey(node, of), holdingRows.write(after));
+  draft.put(
+    usageRowKey(of),
+    usageRows.write({
+      ...usage,
+      limit,
+      limit_rev: isNewer ? row.limit_rev : usage.limit_rev,
+      open: usage.open - chargeOf(before) + chargeOf(after),
+      granted: usage.granted - (before.granted - before.returned) + (after.granted - after.returned),
+      spent: usage.spent - before.spent + after.spent,
+    }),
+  );
+  return { ...answer, granted: after.granted, remaining: left - (chargeOf(after) - chargeOf(settled)) };
+}
+
+/** At most half of what is left, shared among the nodes, so that others find something too. */
+function grantOf(holding: HoldingRow, want: number, left: number, limit: number, liveNodes: number): number {
+  const least = Math.max(1, Math.floor(limit / MIN_GRANT_DIVISOR));
+  const share = Math.max(least, Math.floor(left / (2 * liveNodes)));
+  // A holder that spent above its grant is charged for it already: catching up takes nothing more of the limit.
+  const room = left + (chargeOf(holding) - (holding.granted - holding.returned));
+  return Math.min(want, room, share);
+}
+
+/**
+ * Ends what a node held: its charge stays, as used, since nobody can tell any more what it spent of it. Called when
+ * its process starts anew and when it is removed.
+ */
+export function closeHoldings(draft: Draft, node: string): void {
+  for (const [key, value] of draft.scan(holdingsOf(node))) {
+    const holding = holdingRows.read(value);
+    const usageKey = usageRowKey(holding);
+    const known = draft.get(usageKey);
+    draft.delete(key);
+    if (known === undefined) continue;
+    const usage = usageRows.read(known);
+    const charge = chargeOf(holding);
+    draft.put(
+      usageKey,
+      usageRows.write({
+        ...usage,
+        used: usage.used + charge,
+        open: usage.open - charge,
+        granted: usage.granted - (holding.granted - holding.returned),
+        spent: usage.spent - holding.spent,
+      }),
+    );
+  }
+}

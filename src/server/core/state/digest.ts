@@ -1,0 +1,35 @@
+/**
+ * The digest of a set of rows: XOR over them of the first 16 bytes of SHA-256(key 0x00 value). It does not depend on
+ * order, and a change of one row changes it without looking at the others. Source: cluster reference, 6.2.
+ */
+
+import { hash } from "node:crypto";
+
+export interface RowDigest {
+  /** Adds the row, or takes it away again: XOR is its own inverse. */
+  toggle(key: string, value: string): void;
+  /** 32 hex digits. */
+  hex(): string;
+  reset(): void;
+}
+
+export function createRowDigest(): RowDigest {
+  // Four words of 32 bits, big endian.
+  let a = 0;
+  let b = 0;
+  let c = 0;
+  let d = 0;
+  return {
+    toggle(key, value) {
+      const bytes = hash("sha256", `${key}\0${value}`, "buffer");
+      a ^= bytes.readInt32BE(0);
+      b ^= bytes.readInt32BE(4);
+      c ^= bytes.readInt32BE(8);
+      d ^= bytes.readInt32BE(12);
+    },
+    hex: () => [a, b, c, d].map((word) => (word >>> 0).toString(16).padStart(8, "0")).join(""),
+    reset() {
+      a = b = c = d = 0;
+    },
+  };
+}

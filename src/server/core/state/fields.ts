@@ -1,0 +1,132 @@
+/**
+ * Small parsers for what commands and rows hold. Each takes any JSON value and gives a value that cannot be wrong, or
+ * throws `Malformed`; texts, lists and maps are bounded, numbers are safe integers, unknown fields are refused.
+ *
+ * An object comes out with its fields in the declared order, and a map with its names sorted, so that equal content
+ * has equal JSON whatever order it was written in.
+ */
+
+export class Malformed extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "Malformed";
+  }
+}
+
+export type Parser<T> = (value: unknown) => T;
+
+type Fields = Readonly<Record<string, Parser<unknown>>>;
+type OptionalName<F extends Fields> = { [K in keyof F]: undefined extends ReturnType<F[K]> ? K : never }[keyof F];
+export type Parsed<F extends Fields> = {
+  readonly [K in Exclude<keyof F, OptionalName<F>>]: ReturnType<F[K]>;
+} & {
+  readonly [K in OptionalName<F>]?: Exclude<ReturnType<F[K]>, undefined>;
+};
+
+/** No control characters, not empty: names that people give. */
+const LABEL = /^[^\u0000-\u001f\u007f]+$/;
+
+/** A text that matches `pattern`, of at most `max` UTF-16 units. Lone surrogates have no UTF-8 and are refused. */
+export function text(pattern: RegExp, max: number): Parser<string> {
+  return (value) => {
+    if (typeof value !== "string" || value.length > max || !value.isWellFormed() || !pattern.test(value)) {
+      throw new Malformed("a text is malformed");
+    }
+    return value;
+  };
+}
+
+export const label = (max = 128): Parser<string> => text(LABEL, max);
+/** Anything but NUL, empty too. */
+export const prose = (max: number): Parser<string> => text(/^[^\u0000]*$/, max);
+/** Names that stand in paths and keys of rows. */
+export const identifier = text(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 128);
+export const sha256Hex = text(/^[0-9a-f]{64}$/, 64);
+export const base64 = (max: number): Parser<string> =>
+  text(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/, max);
+
+export function integer(min = 0, max = Number.MAX_SAFE_INTEGER): Parser<number> {
+  return (value) => {
+    if (
+      typeof value !== "number" ||
+      !Number.isSafeInteger(value) ||
+      Object.is(value, -0) ||
+      value < min ||
+      value > max
+    ) {
+      throw new Malformed("a number is malformed or out of range");
+    }
+    return value;
+  };
+}
+
+export const flag: Parser<boolean> = (value) => {
+  if (typeof value !== "boolean") throw new Malformed("not a boolean");
+  return value;
+};
+
+export function choice<const T extends string>(options: readonly T[]): Parser<T> {
+  return (value) => {
+    const found = options.find((option) => option === value);
+    if (found === undefined) throw new Malformed("not one of the known words");
+    return found;
+  };
+}
+
+export function nullable<T>(parser: Parser<T>): Parser<T | null> {
+  return (value) => (value === null ? null : parser(value));
+}
+
+export function optional<T>(parser: Parser<T>): Parser<T | undefined> {
+  return (value) => (value === undefined ? undefined : parser(value));
+}
+
+export function listOf<T>(parser: Parser<T>, max: number, min = 0): Parser<readonly T[]> {
+  return (value) => {
+    if (!Array.isArray(value) || value.length > max || value.length < min) {
+      throw new Malformed("a list is malformed, too short or too long");
+    }
+    return value.map((item: unknown) => parser(item));
+  };
+}
+
+export function mapOf<T>(name: Parser<string>, parser: Parser<T>, max: number): Parser<{ readonly [name: string]: T }> {
+  return (value) => {
+    const names = Object.keys(recordOf(value)).sort();
+    if (names.length > max) throw new Malformed("a map has too many names");
+    const source = recordOf(value);
+    // `fromEntries` defines its properties: a name such as `__proto__` stays a name.
+    return Object.fromEntries(names.map((each) => [name(each), parser(source[each])]));
+  };
+}
+
+export function object<const F extends Fields>(fields: F): Parser<Parsed<F>> {
+  const declared = Object.entries(fields);
+  return (value) => {
+    const source = recordOf(value);
+    for (const name of Object.keys(source)) if (!Object.hasOwn(fields, name)) throw new Malformed("an unknown field");
+    const parsed: [string, unknown][] = [];
+    for (const [name, parser] of declared) {
+      const field = parser(Object.hasOwn(source, name) ? source[name] : undefined);
+      if (field !== undefined) parsed.push([name, field]);
+    }
+    return Object.fromEntries(parsed) as Parsed<F>;
+  };
+}
+
+/** The first of two shapes that takes the value. */
+export function either<A, B>(first: Parser<A>, second: Parser<B>): Parser<A | B> {
+  return (value) => {
+    try {
+      return first(value);
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error;
+      return second(value);
+    }
+  };
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Malformed("not an object");
+  return value as Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,91 @@
+/**
+ * A set of texts in the order of their code units, kept as a list of short sorted lists: adding or removing one moves
+ * at most `MAX_CHUNK` neighbours, however many there are. Must not be changed while it is being iterated.
+ */
+
+const MAX_CHUNK = 512;
+/** Neighbours are joined when one falls below this, so that removals do not leave a long list of short ones. */
+const MIN_CHUNK = 96;
+
+export interface OrderedKeys {
+  /** The text must not be there yet. */
+  add(key: string): void;
+  delete(key: string): void;
+  /** From the first text not below `start`, in order. */
+  from(start: string): Iterable<string>;
+  clear(): void;
+}
+
+export function createOrderedKeys(): OrderedKeys {
+  let chunks: string[][] = [];
+
+  /** The chunk in which `key` is or belongs: the last one that does not begin behind it. */
+  function chunkOf(key: string): number {
+    let low = 0;
+    let high = chunks.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (chunks[middle]![0]! <= key) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  /** Joins the chunk at `at` with the one behind it where both are short. */
+  function join(at: number): void {
+    const [left, right] = [chunks[at], chunks[at + 1]];
+    if (left === undefined || right === undefined || left.length + right.length > MAX_CHUNK / 2) return;
+    chunks.splice(at, 2, [...left, ...right]);
+  }
+
+  return {
+    add(key) {
+      const at = chunkOf(key);
+      const chunk = chunks[at];
+      if (chunk === undefined) {
+        chunks.push([key]);
+        return;
+      }
+      chunk.splice(lowerBound(chunk, key), 0, key);
+      // Keys often come in order, so the left part is left nearly full.
+      if (chunk.length > MAX_CHUNK) chunks.splice(at + 1, 0, chunk.splice(MAX_CHUNK - MIN_CHUNK));
+    },
+    delete(key) {
+      const at = chunkOf(key);
+      const chunk = chunks[at];
+      if (chunk === undefined) return;
+      const position = lowerBound(chunk, key);
+      if (chunk[position] !== key) return;
+      chunk.splice(position, 1);
+      if (chunk.length === 0) {
+        chunks.splice(at, 1);
+      } else if (chunk.length < MIN_CHUNK) {
+        join(at);
+        if (at > 0) join(at - 1);
+      }
+    },
+    *from(start) {
+      let at = chunkOf(start);
+      let position = lowerBound(chunks[at] ?? [], start);
+      for (; at < chunks.length; at += 1, position = 0) {
+        const chunk = chunks[at]!;
+        for (; position < chunk.length; position += 1) yield chunk[position]!;
+      }
+    },
+    clear() {
+      chunks = [];
+    },
+  };
+}
+
+/** The first position in a sorted list whose text is not below `key`. */
+function lowerBound(sorted: readonly string[], key: string): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle]! < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

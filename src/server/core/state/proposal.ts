@@ -1,0 +1,65 @@
+/**
+ * What an entry of the log carries: `u8 1 | u64 now | UTF-8 JSON of a Command`, big endian, `now` in milliseconds since
+ * 1970. The proposer encodes the command once; the leader stamps the time in front of it when it appends. An entry
+ * without data is the first of a leader and only moves the applied index. Source: cluster reference, 6.1.
+ */
+
+import type { Command } from "./types.ts";
+
+/** A command above this is not proposed: what is larger travels in blobs. */
+export const MAX_COMMAND_BYTES = 1_048_576;
+
+const FORMAT = 1;
+const HEADER_BYTES = 9;
+
+const encoder = new TextEncoder();
+/** A byte order mark is no JSON: it is kept, so that decoding is one to one. */
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** A committed entry that this build does not know how to apply. Going on without it would fork the state. */
+export class UpgradeRequired extends Error {
+  constructor(what: string) {
+    super(`the log holds ${what}, which this build does not know; a newer build is required`);
+    this.name = "UpgradeRequired";
+  }
+}
+
+/** `malformed`: refused alike on every replica. `unknown-format`: written by a newer build. */
+export type DecodedProposal =
+  | { readonly kind: "empty" }
+  | { readonly kind: "proposal"; readonly nowMs: number; readonly command: unknown }
+  | { readonly kind: "malformed"; readonly nowMs: number | undefined }
+  | { readonly kind: "unknown-format"; readonly format: number };
+
+/** Whether the result is within `MAX_COMMAND_BYTES` is for the caller to look at. */
+export function encodeCommand(command: Command): Uint8Array {
+  return encoder.encode(JSON.stringify(command));
+}
+
+export function encodeProposal(nowMs: number, command: Uint8Array): Uint8Array {
+  if (!Number.isSafeInteger(nowMs) || nowMs < 0) throw new RangeError(`not a time in whole milliseconds: ${nowMs}`);
+  const data = new Uint8Array(HEADER_BYTES + command.length);
+  const view = new DataView(data.buffer);
+  view.setUint8(0, FORMAT);
+  view.setBigUint64(1, BigInt(nowMs));
+  data.set(command, HEADER_BYTES);
+  return data;
+}
+
+/** Total: any bytes give one of the kinds. The command is parsed JSON and not looked at further. */
+export function decodeProposal(data: Uint8Array): DecodedProposal {
+  if (data.length === 0) return { kind: "empty" };
+  const format = data[0] ?? 0;
+  if (format > FORMAT) return { kind: "unknown-format", format };
+  if (format !== FORMAT || data.length < HEADER_BYTES) return { kind: "malformed", nowMs: undefined };
+
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  const nowMs = Number(view.getBigUint64(1));
+  if (!Number.isSafeInteger(nowMs)) return { kind: "malformed", nowMs: undefined };
+  if (data.length - HEADER_BYTES > MAX_COMMAND_BYTES) return { kind: "malformed", nowMs };
+  try {
+    return { kind: "proposal", nowMs, command: JSON.parse(decoder.decode(data.subarray(HEADER_BYTES))) };
+  } catch {
+    return { kind: "malformed", nowMs };
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * `cluster` of the node file as the cluster takes it: durations in milliseconds, defaults filled in, what is left out
+ * taken from this node's entry of `peers`. Spec: document 2, `cluster`. The file has passed its checks.
+ */
+import { parseDuration } from "../../base/index.ts";
+import type { ClusterOptions } from "../cluster/index.ts";
+import type { NodeFile } from "../core/config/index.ts";
+
+export interface ClusterSurroundings {
+  /** `cluster.data_dir`, made absolute. */
+  readonly dataDir: string;
+  /** `GATEWAY_CLUSTER_SECRET_PREVIOUS`; empty is the same as not set. */
+  readonly previousSecret: string | undefined;
+  /** Of the executable. */
+  readonly version: string;
+  /** 256 MiB if left out (cluster reference, section 3.4). */
+  readonly minFreeBytes?: number;
+}
+
+const MIN_FREE_BYTES = 256 * 1024 * 1024;
+
+export function clusterOptionsOf({ cluster }: NodeFile, surroundings: ClusterSurroundings): ClusterOptions {
+  const { node_id: nodeId, secret, join, peers = [] } = cluster;
+  const own = peers.find(({ id }) => id === nodeId);
+  // Without a secret members could not be told from strangers, so nothing is opened for them.
+  const listens = secret !== undefined;
+  const raftAddr = listens ? cluster.raft_addr || own?.raft_addr || "" : "";
+  const forwardAddr = listens ? cluster.forward_addr || own?.forward_addr || "" : "";
+  return {
+    nodeId,
+    dataDir: surroundings.dataDir,
+    secret,
+    previousSecret: surroundings.previousSecret || undefined,
+    start: startOf(cluster),
+    rejoin: join && { addresses: join, afterMs: milliseconds(cluster.rejoin_after) },
+    deadAfterMs: cluster.dead_after ? milliseconds(cluster.dead_after) : undefined,
+    raftAddr,
+    forwardAddr,
+    // The others took a peer's address from the list that all of them carry, wherever the peer itself listens.
+    advertise: listens ? cluster.advertise || own?.raft_addr || raftAddr : "",
+    forwardAdvertise: listens ? cluster.forward_advertise || own?.forward_addr || forwardAddr : "",
+    version: surroundings.version,
+    minFreeBytes: surroundings.minFreeBytes ?? MIN_FREE_BYTES,
+  };
+}
+
+function startOf({ bootstrap, bootstrap_wait: wait, join, peers }: NodeFile["cluster"]): ClusterOptions["start"] {
+  if (join !== undefined) {
+    return {
+      kind: "join",
+      addresses: join,
+      bootstrapAfterMs: bootstrap === true ? milliseconds(wait) : undefined,
+    };
+  }
+  if (peers === undefined) return { kind: "bootstrap" };
+  return {
+    kind: "peers",
+    peers: peers.map(({ id, raft_addr: raftAddr, forward_addr: forwardAddr = "" }) => ({ id, raftAddr, forwardAddr })),
+  };
+}
+
+/** The schema lets nothing through that is no duration. */
+const milliseconds = (duration: string): number => parseDuration(duration) ?? 0;

@@ -1,0 +1,141 @@
+/**
+ * The configuration as sources: composed and compiled, for the daemon, a dry run and `check` alike; and how the
+ * deployment document on disk stands to what the cluster stores. Source: specification document 1, States and
+ * transitions; design decisions, section 3.
+ */
+import { createHash } from "node:crypto";
+import type { NamedOverlay } from "../core/catalog/index.ts";
+import {
+  type ComposedDeployment,
+  composeDeployment,
+  type Difference,
+  decideApply,
+  differencesOf,
+  type Edition,
+  formatProblem,
+  type Problem,
+  type Source,
+} from "../core/config/index.ts";
+import type { Secrets } from "../secrets/index.ts";
+import { type Compiled, compileDeployment } from "../snapshot/index.ts";
+
+export interface SourcesInput {
+  /** In any order. A name stands in problems: that of the stored source, or the path of a file. */
+  readonly sources: readonly Source[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Files of `secrets_dir`, then the sealed ones. */
+  readonly secrets: Pick<Secrets, "secret" | "file">;
+  /** Overlays of files on this node. */
+  readonly fileOverlays: readonly NamedOverlay[];
+}
+
+export interface CompiledSources {
+  readonly compiled: Compiled;
+  /** What was composed; `used` names the secrets to watch, `versions` the edition of each source. */
+  readonly deployment: ComposedDeployment;
+}
+
+export function compileSources({ sources, env, secrets, fileOverlays }: SourcesInput): CompiledSources {
+  const deployment = composeDeployment(sources, {
+    env: (name) => env[name],
+    secret: (name) => secrets.secret(name),
+    file: (name) => secrets.file(name),
+  });
+  return { compiled: compileDeployment({ deployment, fileOverlays }), deployment };
+}
+
+export type SourcesChange =
+  | { readonly kind: "compiles"; readonly differences: readonly Difference[]; readonly warnings: readonly Problem[] }
+  | { readonly kind: "refused"; readonly problems: readonly Problem[] };
+
+/** What would come of `next` in place of `running`: what a dry run answers, and what a write is judged by. */
+export function changeOf(running: CompiledSources | undefined, next: CompiledSources): SourcesChange {
+  const { compiled, deployment } = next;
+  if (compiled.kind === "refused") return compiled;
+  return {
+    kind: "compiles",
+    differences: differencesOf(running?.deployment.document, deployment.document),
+    warnings: compiled.problems,
+  };
+}
+
+/** `digest`: hex SHA-256 of the text in UTF-8, as the stored source carries it. */
+export const editionOf = (text: string, version: number | undefined): Edition => ({
+  digest: createHash("sha256").update(text).digest("hex"),
+  ...(version !== undefined && { version }),
+});
+
+export interface FileStatus {
+  readonly state: "in_sync" | "diverged" | "behind" | "no_version" | "no_file" | "refused";
+  readonly message: string;
+  /** What to do; empty when nothing needs doing. */
+  readonly remedy: string;
+}
+
+export interface FileQuestion {
+  /** The stored source `default`; undefined while nothing is stored. */
+  readonly stored: Edition | undefined;
+  /** `problem`: it cannot be read, or does not compile. Undefined: the node file names none. */
+  readonly file:
+    | { readonly kind: "document"; readonly edition: Edition }
+    | { readonly kind: "problem"; readonly message: string }
+    | undefined;
+  /** The stored sources, compiled on this node; undefined while nothing is stored. */
+  readonly compiled: Compiled | undefined;
+}
+
+const RELOAD = "send `POST /admin/v1/reload`, or SIGHUP to the process";
+
+export function fileStatus({ stored, file, compiled }: FileQuestion): FileStatus {
+  if (compiled?.kind === "refused") {
+    const first = compiled.problems.find(({ severity }) => severity === "error");
+    return {
+      state: "refused",
+      message: `this node cannot compile the stored configuration and keeps the one before${first === undefined ? "" : `: ${formatProblem(first)}`}`,
+      remedy:
+        file === undefined
+          ? "correct what this node lacks, or put a source that it can compile"
+          : `correct what this node lacks; or correct the file, raise its \`version\` and ${RELOAD}`,
+    };
+  }
+  if (file === undefined) {
+    return { state: "no_file", message: "no file: the deployment arrives through the admin API", remedy: "" };
+  }
+  if (file.kind === "problem") {
+    return {
+      state: "refused",
+      message: `the file would be refused: ${file.message}`,
+      remedy: `correct the file and ${RELOAD}`,
+    };
+  }
+  return decided(stored, file.edition);
+}
+
+function decided(stored: Edition | undefined, document: Edition): FileStatus {
+  if (stored === undefined) {
+    return {
+      state: "diverged",
+      message: "nothing is stored yet; the file becomes the source `default` once the cluster has a leader",
+      remedy: "",
+    };
+  }
+  const { kind, reason } = decideApply({ trigger: "start", stored, document });
+  switch (kind) {
+    case "keep":
+      return { state: "in_sync", message: reason, remedy: "" };
+    case "apply":
+      return { state: "diverged", message: `${reason}, and is not applied yet`, remedy: RELOAD };
+    case "wait":
+      return { state: "no_version", message: reason, remedy: `${RELOAD}, or give the document a \`version\`` };
+    case "refuse":
+      return document.version === stored.version
+        ? { state: "diverged", message: reason, remedy: `raise \`version\` in the file and ${RELOAD}` }
+        : {
+            state: "behind",
+            message: reason,
+            remedy: `bring the file up to what is stored, or raise its \`version\` beyond ${stored.version} and ${RELOAD}`,
+          };
+    default:
+      return kind satisfies never;
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * Key-encryption keys: what wraps the data keys of sealed secrets, and is itself in no log, snapshot or row.
+ *
+ * Source: cluster reference, section 8; design decisions, section 8. One key is derived from the cluster secret; with a
+ * `kek_file`, new data keys are wrapped by a key derived from both, so that neither alone opens anything. Wraps of
+ * before stay readable until they are made anew.
+ */
+
+import { createHash, createHmac, hkdfSync } from "node:crypto";
+import { readRegularFile } from "./secret-file.ts";
+
+export interface Kek {
+  /** Stands beside every wrap: `s:` (from the secret) or `b:` (from both), and 8 hex digits that tell nothing of the key. */
+  readonly id: string;
+  /** 32 bytes. */
+  readonly key: Uint8Array;
+}
+
+export interface Keks {
+  /** Wraps new data keys. */
+  readonly current: Kek;
+  /** Opens wraps: `current`, and those it took the place of. */
+  readonly all: readonly Kek[];
+}
+
+export interface KekSources {
+  /** Derived from `cluster.secret`. */
+  readonly secret: Kek;
+  /** Derived from the secret of before, while it is being changed. */
+  readonly previous?: Kek | undefined;
+  /** Content of `kek_file`. */
+  readonly file?: Uint8Array | undefined;
+}
+
+export function deriveKeks({ secret, previous, file }: KekSources): Keks {
+  const secrets = previous === undefined ? [secret] : [secret, previous];
+  const both = file === undefined ? [] : secrets.map((kek) => kekOfBoth(kek, file));
+  return { current: both[0] ?? secret, all: [...both, ...secrets] };
+}
+
+/**
+ * Hex digest of a request that carries a value, for the log: a plain hash of a short value could be guessed, this one
+ * only by who has the key.
+ */
+export function requestDigestOf(secret: Kek, request: Uint8Array): string {
+  const key = Buffer.from(hkdfSync("sha256", secret.key, "", "request-digest/v1", KEY_BYTES));
+  return createHmac("sha256", key).update(request).digest("hex");
+}
+
+const KEY_BYTES = 32;
+
+/** No salt: the key from the secret, which is the material's beginning, is another in every cluster. */
+function kekOfBoth(secret: Kek, file: Uint8Array): Kek {
+  const material = Buffer.concat([secret.key, file]);
+  const derive = (info: string): Buffer => Buffer.from(hkdfSync("sha256", material, "", info, KEY_BYTES));
+  const key = derive("kek-both/v1");
+  const name = createHash("sha256").update(derive("kek-both-id/v1")).digest("hex").slice(0, 8);
+  material.fill(0);
+  return { id: `b:${name}`, key };
+}
+
+const MIN_FILE_BYTES = 32;
+const MAX_FILE_BYTES = 64 * 1024;
+
+/** Of `st_mode`: read or write for everybody. */
+const OTHERS_MAY_READ_OR_WRITE = 0o006;
+
+export type KekFile =
+  | { readonly kind: "key"; readonly bytes: Uint8Array }
+  /** `message` names the file and holds none of its content. */
+  | { readonly kind: "problem"; readonly message: string };
+
+/** `path`: absolute. The bytes are taken as they lie on disk: of random bytes a newline at the end is one. */
+export function readKekFile(path: string): KekFile {
+  const problem = (what: string): KekFile => ({ kind: "problem", message: `kek_file ${path} ${what}` });
+  try {
+    const content = readRegularFile(path, MAX_FILE_BYTES, ({ mode }) =>
+      (mode & OTHERS_MAY_READ_OR_WRITE) === 0
+        ? undefined
+        : "may be read or written by everybody on this machine; take the permission away (chmod o-rw)",
+    );
+    if (typeof content === "string") return problem(content);
+    return content.length < MIN_FILE_BYTES
+      ? problem(`holds ${content.length} bytes; it must hold at least ${MIN_FILE_BYTES}`)
+      : { kind: "key", bytes: content };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return problem(code === "ENOENT" ? "does not exist" : `cannot be read (${code ?? "unknown error"})`);
+  }
+}

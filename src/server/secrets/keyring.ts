@@ -1,0 +1,82 @@
+/**
+ * The data keys of sealed secrets: made by the node that proposes, replicated only wrapped, opened by whoever has a
+ * key-encryption key of one of their wraps. Source: cluster reference, section 8.
+ */
+
+import { randomBytes } from "node:crypto";
+import type { Kek, Keks } from "./kek.ts";
+import { type RingRow, ringRows, type SealedView, secretRows, type Wrap } from "./rows.ts";
+import { open, seal } from "./seal.ts";
+
+/** What a node opens and seals with. */
+export interface Sealing {
+  readonly view: SealedView;
+  readonly keks: Keks;
+  /** Ids of the cluster that rows may be bound to: that of today, and those of before a change of its secret. */
+  readonly clusters: readonly [string, ...string[]];
+}
+
+export type DataKey =
+  /** `kek`: the key whose wrap was opened; `cluster`: the id that the wrap is bound to. */
+  | { readonly kind: "key"; readonly key: Uint8Array; readonly kek: string; readonly cluster: string }
+  /** None of the keys that wrap it, named in `wrappedBy`, is on this node. */
+  | { readonly kind: "locked"; readonly wrappedBy: readonly string[] }
+  /** A key of this node should open it and does not: the row was changed, or is of another cluster. */
+  | { readonly kind: "damaged" };
+
+const KEY_BYTES = 32;
+
+export function unwrap({ id, wraps }: RingRow, { keks, clusters }: Pick<Sealing, "keks" | "clusters">): DataKey {
+  let isKnown = false;
+  for (const kek of keks.all) {
+    for (const wrap of wraps.filter((it) => it.kek === kek.id)) {
+      isKnown = true;
+      for (const cluster of clusters) {
+        const key = open(kek.key, wrap, { k: "ring", cluster, dk: id, kek: kek.id });
+        if (key?.length === KEY_BYTES) return { kind: "key", key, kek: kek.id, cluster };
+      }
+    }
+  }
+  return isKnown ? { kind: "damaged" } : { kind: "locked", wrappedBy: wraps.map(({ kek }) => kek) };
+}
+
+export function wrap(id: string, key: Uint8Array, kek: Kek, cluster: string): Wrap {
+  return { kek: kek.id, ...seal(kek.key, key, { k: "ring", cluster, dk: id, kek: kek.id }) };
+}
+
+/** Fields of the command `ring.add`, and the key that only this process knows unwrapped. */
+export interface NewDataKey {
+  readonly key: Uint8Array;
+  readonly added: {
+    readonly id: string;
+    readonly alg: "A256GCM";
+    readonly created: number;
+    readonly wraps: readonly Wrap[];
+  };
+}
+
+/** `now`: milliseconds since 1970. */
+export function newDataKey({ view, keks, clusters }: Sealing, now: number): NewDataKey {
+  const numbers = ringRows(view).map(({ id }) => Number(/^dk-(\d{1,15})$/.exec(id)?.[1] ?? 0));
+  const id = `dk-${Math.max(0, ...numbers) + 1}`;
+  const key = randomBytes(KEY_BYTES);
+  return { key, added: { id, alg: "A256GCM", created: now, wraps: [wrap(id, key, keks.current, clusters[0])] } };
+}
+
+const MAX_SEALS = 2 ** 20;
+const MAX_AGE_MS = 90 * 24 * 60 * 60 * 1000;
+
+/** The one data key that seals; the state machine keeps it one. */
+export const activeRing = (view: SealedView): RingRow | undefined =>
+  ringRows(view).find(({ state }) => state === "active");
+
+/**
+ * As `activeRing`, undefined where a new one is due. Seals are counted by the versions of the secrets under the key, so
+ * that those of deleted ones are forgotten; random nonces are good for 4,096 times the bound.
+ */
+export function freshRing(view: SealedView, now: number): RingRow | undefined {
+  const active = activeRing(view);
+  if (active === undefined || now - active.created >= MAX_AGE_MS) return undefined;
+  const seals = secretRows(view).reduce((sum, { dk, ver }) => sum + (dk === active.id ? ver : 0), 0);
+  return seals >= MAX_SEALS ? undefined : active;
+}

@@ -1,0 +1,110 @@
+/**
+ * Opens sealed secrets from the replicated rows. Unwrapped data keys are kept in memory, bounded; values are not.
+ *
+ * A node that lacks a key-encryption key starts and serves what needs no secret; it says which keys it lacks. No
+ * message holds a value or a key.
+ */
+
+import { ringRowKey } from "../core/state/index.ts";
+import { type DataKey, type Sealing, unwrap } from "./keyring.ts";
+import { parsedRing, ringRow, ringRows, type SecretRow, secretRow } from "./rows.ts";
+import { open } from "./seal.ts";
+
+export type Opened =
+  | { readonly kind: "value"; readonly value: string }
+  /** `missing`: there is no such secret; every other problem is one of a secret that is there. */
+  | { readonly kind: "problem"; readonly message: string; readonly missing: boolean };
+
+export interface SealedStatus {
+  /** Whether a data key cannot be opened here. */
+  readonly sealed: boolean;
+  /** Ids of the key-encryption keys that this node would need, one of which is enough for each data key. */
+  readonly missing: readonly string[];
+  /** Ids of data keys whose wraps were changed, or are of another cluster. */
+  readonly damaged: readonly string[];
+}
+
+export interface SealedSecrets {
+  secret(name: string): Opened;
+  status(): SealedStatus;
+  /** Id of the key whose wrap of the data key this node opens; empty where it can open none. */
+  wrappedBy(dataKey: string): string;
+  /** Whether this node could open the data key of a row `ring/…` that is not in the view, such as an archive's. */
+  canOpenRing(row: string): boolean;
+}
+
+/** A ring grows by a key in 90 days; beyond this many the oldest is unwrapped anew. */
+const MAX_CACHED_KEYS = 64;
+
+export function createSealedSecrets(sealing: Sealing): SealedSecrets {
+  const { view, clusters } = sealing;
+  const cache = new Map<string, { readonly row: string; readonly key: DataKey }>();
+
+  /** A row that was changed by a rewrap is another entry. */
+  function dataKey(id: string): DataKey | undefined {
+    const row = view.get(ringRowKey(id));
+    const cached = cache.get(id);
+    if (cached !== undefined && cached.row === row) return cached.key;
+    const ring = ringRow(view, id);
+    if (row === undefined || ring === undefined) return undefined;
+    const key = unwrap(ring, sealing);
+    cache.delete(id);
+    cache.set(id, { row, key });
+    const oldest = cache.keys().next();
+    if (cache.size > MAX_CACHED_KEYS && oldest.done !== true) cache.delete(oldest.value);
+    return key;
+  }
+
+  return {
+    secret(name) {
+      const row = secretRow(view, name);
+      if (row === undefined) return problem(`there is no sealed secret ${JSON.stringify(name)}`, true);
+      const what = `the sealed secret ${JSON.stringify(name)} cannot be opened on this node`;
+      const found = dataKey(row.dk);
+      if (found === undefined) return problem(`${what}: its data key ${row.dk} is not there`);
+      if (found.kind === "damaged")
+        return problem(`${what}: its data key ${row.dk} was changed or is of another cluster`);
+      if (found.kind === "locked") {
+        return problem(
+          `${what}: its data key ${row.dk} is wrapped by ${found.wrappedBy.join(" and ")}, which this node does not have; see cluster.secret and cluster.kek_file`,
+        );
+      }
+      const opened = openValue(row, found.key, clusters);
+      if (opened === undefined) {
+        return problem(`${what}: it was changed, or sealed under another name, version or cluster`);
+      }
+      return { kind: "value", value: opened.value };
+    },
+    status() {
+      const keys = ringRows(view).map(({ id }) => ({ id, key: dataKey(id) }));
+      const missing = keys.flatMap(({ key }) => (key?.kind === "locked" ? key.wrappedBy : []));
+      const damaged = keys.flatMap(({ id, key }) => (key?.kind === "damaged" ? [id] : []));
+      return { sealed: keys.some(({ key }) => key?.kind !== "key"), missing: [...new Set(missing)].sort(), damaged };
+    },
+    wrappedBy(id) {
+      const key = dataKey(id);
+      return key?.kind === "key" ? key.kek : "";
+    },
+    canOpenRing(text) {
+      const ring = parsedRing(text);
+      return ring !== undefined && unwrap(ring, sealing).kind === "key";
+    },
+  };
+}
+
+/** The value, and the cluster id it is bound to. */
+export function openValue(
+  { name, ver, dk, n, ct }: SecretRow,
+  key: Uint8Array,
+  clusters: readonly string[],
+): { readonly value: string; readonly cluster: string } | undefined {
+  for (const cluster of clusters) {
+    const plain = open(key, { n, ct }, { k: "secret", cluster, name, ver, dk });
+    if (plain !== undefined) return { value: plain.toString("utf8"), cluster };
+  }
+  return undefined;
+}
+
+function problem(message: string, missing = false): Opened {
+  return { kind: "problem", message, missing };
+}

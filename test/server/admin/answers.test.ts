@@ -1,0 +1,68 @@
+/** What is answered is as the operations table describes it: the description is what clients are made from. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  type CallInput,
+  OPERATIONS,
+  type Operation,
+  type OperationAnswer,
+  type OperationId,
+  TABLES,
+} from "../../../src/admin-api/index.ts";
+import { faultsOf } from "../../../src/server/admin/check.ts";
+import { openDoor } from "./support/open-door.ts";
+
+/** In an order in which each finds what it needs. */
+const CALLS: { readonly [Id in OperationId]: CallInput<Id> } = {
+  create_key: { body: { name: "a", metadata: { x: "y" }, expires_in: "1h" } },
+  get_key: { params: { name: "a" } },
+  update_key: { params: { name: "a" }, body: { profile: "p" } },
+  rotate_key: { params: { name: "a" } },
+  list_keys: {},
+  put_suspension: { params: { kind: "key", name: "a" }, body: { reason: "r", duration: "1m" } },
+  list_suspensions: {},
+  delete_suspension: { params: { kind: "key", name: "a" } },
+  delete_key: { params: { name: "a" } },
+  put_secret: { params: { name: "s" }, body: { value: "v" } },
+  list_secrets: {},
+  rewrap_secrets: {},
+  delete_secret: { params: { name: "s" } },
+  put_source: { params: { name: "c" }, body: "a: 1" },
+  list_sources: {},
+  get_source: { params: { name: "c" } },
+  list_source_revisions: { params: { name: "c" } },
+  get_source_revision: { params: { name: "c", revision: 1 } },
+  rollback_source: { params: { name: "c" }, body: { revision: 1 } },
+  get_config: {},
+  delete_source: { params: { name: "c" } },
+  reload_config: {},
+  list_cluster_members: {},
+  delete_cluster_member: { params: { id: "n3" } },
+  prune_cluster: { body: { keep: ["n1"] } },
+  transfer_leader: { body: {} },
+  save_snapshot: {},
+  restore_snapshot: { body: (async function* () {})() },
+  get_status: {},
+  get_whoami: {},
+};
+
+test("every operation answers what its description says", async (t) => {
+  const { client, sources } = await openDoor(t);
+  const call = client.call as (id: OperationId, input: object) => Promise<OperationAnswer<OperationId>>;
+  let rows = 0;
+  for (const id of Object.keys(CALLS) as OperationId[]) {
+    if (id === "reload_config") sources.ownByFile();
+    const { answer }: Operation = OPERATIONS[id];
+    const given = await call(id, CALLS[id]);
+    if (answer.kind === "json") assert.deepEqual(faultsOf(answer.schema, given), [], id);
+    if (answer.kind === "empty") assert.equal(given, undefined, id);
+    if (answer.kind === "stream")
+      for await (const part of given as AsyncIterable<Uint8Array>) rows += part.length > 0 ? 0 : 1;
+    if (answer.kind !== "list") continue;
+    const { items } = given as { readonly items: readonly unknown[] };
+    assert.ok(items.length > 0, id);
+    for (const row of items) assert.deepEqual(faultsOf(TABLES[answer.table], row), [], id);
+  }
+  assert.equal(rows, 0, "an archive has no empty pieces");
+});

@@ -1,0 +1,237 @@
+/** Lists: blocking reads that cost nothing while they wait, indexes, consistent reads, and lists of any length. */
+
+import assert from "node:assert/strict";
+import { request as httpRequest } from "node:http";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import type { Listing } from "../../../src/admin-api/index.ts";
+import { watchList } from "../../../src/server/admin/lists.ts";
+import { member } from "./support/memory-cluster.ts";
+import { openDoor, send } from "./support/open-door.ts";
+
+test("a list answers its rows with an index, which is its ETag", async (t) => {
+  const { client, send: sendHere } = await openDoor(t);
+  await client.call("create_key", { body: { name: "a" } });
+  const answer = await sendHere("GET", "/admin/v1/keys");
+  const { items, index } = answer.json<Listing<{ name: string }>>();
+  assert.deepEqual(
+    items.map(({ name }) => name),
+    ["a"],
+  );
+  assert.equal(answer.headers["etag"], `"${index}"`);
+});
+
+test("an index grows with each change of the list, and with no change of another", async (t) => {
+  const { client } = await openDoor(t);
+  const first = await client.call("list_keys");
+  await client.call("put_secret", { params: { name: "s" }, body: { value: "v" } });
+  assert.equal((await client.call("list_keys")).index, first.index);
+  await client.call("create_key", { body: { name: "a" } });
+  assert.ok((await client.call("list_keys")).index > first.index);
+});
+
+test("a blocking read answers once the list has changed, and not when another has", async (t) => {
+  const { client } = await openDoor(t);
+  const { index } = await client.call("list_suspensions");
+  let answered = false;
+  const reading = client.call("list_suspensions", { query: { index, wait: "5m" } }).finally(() => {
+    answered = true;
+  });
+  await client.call("create_key", { body: { name: "a" } });
+  await client.call("get_whoami");
+  assert.equal(answered, false);
+  await client.call("put_suspension", { params: { kind: "model", name: "m" }, body: { reason: "x" } });
+  const { items, index: next } = await reading;
+  assert.deepEqual(
+    items.map(({ name }) => name),
+    ["m"],
+  );
+  assert.ok(next > index);
+});
+
+test("a read that names an older index answers at once", async (t) => {
+  const { client } = await openDoor(t);
+  const { index } = await client.call("list_keys");
+  await client.call("create_key", { body: { name: "a" } });
+  assert.equal((await client.call("list_keys", { query: { index, wait: "5m" } })).items.length, 1);
+  assert.equal((await client.call("list_keys", { query: { index: 0, wait: "5m" } })).items.length, 1);
+});
+
+test("a read that names an index of another process answers at once", async (t) => {
+  const { client } = await openDoor(t);
+  const { index } = await client.call("list_keys");
+  assert.equal((await client.call("list_keys", { query: { index: index + 1_000, wait: "5m" } })).index, index);
+});
+
+test("a read whose wait is over answers with what there is", async (t) => {
+  const { client } = await openDoor(t);
+  const { index } = await client.call("list_keys");
+  assert.deepEqual(await client.call("list_keys", { query: { index, wait: "10ms" } }), { items: [], index });
+  assert.deepEqual(await client.call("list_keys", { query: { index, wait: "0s" } }), { items: [], index });
+});
+
+test("a consistent read goes through the leader, and fails without one", async (t) => {
+  const { client, memory } = await openDoor(t);
+  await client.call("list_keys", { query: { consistent: true } });
+  memory.failNext("no_leader", "Nobody leads.");
+  await client.call("list_keys");
+  await assert.rejects(client.call("list_keys", { query: { consistent: true } }), { status: 503, code: "no_leader" });
+});
+
+test("the members change when the cluster tells so", async (t) => {
+  const { client, memory } = await openDoor(t);
+  const { index, items } = await client.call("list_cluster_members");
+  assert.deepEqual(
+    items.map(({ id, role }) => [id, role]),
+    [
+      ["n1", "leader"],
+      ["n2", "follower"],
+      ["n3", "follower"],
+    ],
+  );
+  const reading = client.call("list_cluster_members", { query: { index, wait: "5m" } });
+  await client.call("get_whoami");
+  memory.setMembers([member("n2", "leader")]);
+  assert.deepEqual(
+    (await reading).items.map(({ id }) => id),
+    ["n2"],
+  );
+});
+
+/** A list by hand: rows are whatever the version is. */
+function countingList() {
+  const listeners = new Set<() => void>();
+  let version = 0;
+  let reads = 0;
+  const list = watchList<number>({
+    version: () => version,
+    watch(onChange) {
+      listeners.add(onChange);
+      return () => listeners.delete(onChange);
+    },
+    rows() {
+      reads += 1;
+      return [version];
+    },
+  });
+  return {
+    list,
+    listeners,
+    reads: () => reads,
+    change(by = 1) {
+      version += by;
+      for (const listener of [...listeners]) listener();
+    },
+  };
+}
+
+const never = new AbortController().signal;
+
+test("a list has one listener however many wait, and reads nothing for them meanwhile", async () => {
+  const { list, listeners, reads, change } = countingList();
+  const waiting = Array.from({ length: 1_000 }, () => list.read({ index: 1, waitMs: 60_000, signal: never }, () => 0));
+  await turn();
+  assert.equal(list.waiting, 1_000);
+  assert.equal(listeners.size, 1);
+  change(0); // told of a change that was none
+  await turn();
+  assert.equal(list.waiting, 1_000);
+  assert.equal(reads(), 0);
+  change();
+  const answers = await Promise.all(waiting);
+  assert.ok(answers.every(({ index }) => index === 2));
+  assert.equal(list.waiting, 0);
+  list.close();
+  assert.equal(listeners.size, 0);
+});
+
+test("a reader that leaves is forgotten", async () => {
+  const { list } = countingList();
+  const leaving = new AbortController();
+  const reading = list.read({ index: 1, waitMs: 60_000, signal: leaving.signal }, () => 0);
+  assert.equal(list.waiting, 1);
+  leaving.abort(new Error("gone"));
+  await assert.rejects(reading, /gone/);
+  assert.equal(list.waiting, 0);
+});
+
+test("a closed list answers at once", async () => {
+  const { list } = countingList();
+  const reading = list.read({ index: 1, waitMs: 60_000, signal: never }, () => 0);
+  list.close();
+  assert.equal((await reading).index, 1);
+  assert.equal((await list.read({ index: 1, waitMs: 60_000, signal: never }, () => 0)).index, 1);
+});
+
+test("a thousand wait through the socket at no cost, and all are answered by one change", async (t) => {
+  const { client, path, memory } = await openDoor(t);
+  const { index } = await client.call("list_keys");
+  const watchers = memory.watchers;
+  let open = 0;
+  const readings = Array.from(
+    { length: 1_000 },
+    () =>
+      new Promise<Listing<unknown>>((resolve, reject) => {
+        const request = httpRequest({ socketPath: path, path: `/admin/v1/keys?index=${index}&wait=5m`, agent: false });
+        request.on("error", reject);
+        request.on("finish", () => {
+          open += 1;
+        });
+        request.on("response", (response) => {
+          let text = "";
+          response.setEncoding("utf8").on("data", (part) => {
+            text += part;
+          });
+          response.on("end", () => resolve(JSON.parse(text)));
+        });
+        request.end();
+      }),
+  );
+  while (open < 1_000) await turn();
+  // A thousand connections are taken before the answer to a later one.
+  for (let count = 0; count < 20; count++) await client.call("get_whoami");
+  assert.equal(memory.watchers, watchers);
+
+  // The first windows still pay for a thousand connections.
+  const shares: number[] = [];
+  while (shares.length < 15 && (shares.at(-1) ?? 1) >= 0.1) {
+    const before = process.cpuUsage();
+    const started = performance.now();
+    await client.call("list_suspensions", { query: { index: 1, wait: "200ms" } });
+    const { user, system } = process.cpuUsage(before);
+    shares.push((user + system) / 1_000 / (performance.now() - started));
+  }
+  assert.ok((shares.at(-1) ?? 1) < 0.1, `shares of a processor while nothing happened: ${shares.join(", ")}`);
+
+  await client.call("create_key", { body: { name: "a" } });
+  const answers = await Promise.all(readings);
+  assert.ok(answers.every(({ items }) => items.length === 1));
+});
+
+test("a hundred thousand keys are answered whole, without holding up the thread", async (t) => {
+  const { client, memory, path } = await openDoor(t);
+  const digest = "0".repeat(64);
+  const base = { profile: null, metadata: {}, digest, expires_in_ms: null };
+  const write = { by: { iss: "local", sub: "unix:0" }, timeoutMs: 1_000 };
+  for (let count = 0; count < 100_000; count++) {
+    const id = String(count).padStart(8, "0");
+    await memory.cluster.write({ t: "key.create", p: { ...base, id, name: `key-${id}` } }, write);
+  }
+  const scanStarted = performance.now();
+  let rows = 0;
+  for (const _ of memory.cluster.view.scan("key/")) rows += 1;
+  const scanMs = performance.now() - scanStarted;
+  assert.equal(rows, 100_000);
+
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  const { text, status } = await send(path, "GET", "/admin/v1/keys");
+  delay.disable();
+  assert.equal(status, 200);
+  assert.equal(JSON.parse(text).items.length, 100_000);
+  const longest = delay.max / 1e6;
+  t.diagnostic(`scan ${scanMs.toFixed(1)} ms, longest turn ${longest.toFixed(1)} ms, ${text.length} characters`);
+  assert.ok(longest < 250, `a turn of ${longest} ms`);
+  assert.equal((await client.call("get_whoami")).issuer, "local");
+});

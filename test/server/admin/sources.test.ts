@@ -1,0 +1,146 @@
+/** Configuration sources over the local socket: revisions, dry runs, refusals with their place, roll-back, one writer. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { NOW, openDoor } from "./support/open-door.ts";
+
+const params = { name: "team" } as const;
+
+test("a source is put as it was written, and reads back with its revision as ETag", async (t) => {
+  const { client, send } = await openDoor(t);
+  const document = "# ours\nproviders: []\n";
+  const change = await client.call("put_source", { params, body: document });
+  assert.deepEqual([change.revision, change.changed, change.differences.length], [1, true, 1]);
+  const answer = await send("GET", "/admin/v1/sources/team");
+  assert.equal(answer.headers["etag"], '"1"');
+  assert.deepEqual(answer.json<unknown>(), {
+    name: "team",
+    revision: 1,
+    writer: "api",
+    updated_at: new Date(NOW).toISOString(),
+    by: "unix:1000",
+    state: "running",
+    message: null,
+    document,
+  });
+  assert.deepEqual(
+    (await client.call("list_sources")).items.map(({ name, revision }) => [name, revision]),
+    [["team", 1]],
+  );
+});
+
+test("the same document again changes nothing", async (t) => {
+  const { client } = await openDoor(t);
+  await client.call("put_source", { params, body: "a: 1" });
+  const again = await client.call("put_source", { params, body: "a: 1" });
+  assert.deepEqual([again.revision, again.changed], [1, false]);
+});
+
+test("a dry run answers the difference and writes nothing", async (t) => {
+  const { client } = await openDoor(t);
+  const change = await client.call("put_source", { params, body: "a: 1", query: { dry_run: true } });
+  assert.deepEqual([change.revision, change.changed], [0, true]);
+  assert.deepEqual((await client.call("list_sources")).items, []);
+});
+
+for (const dry_run of [false, true]) {
+  test(`a document that does not compile is refused with where and why, ${dry_run ? "dry" : "written"}`, async (t) => {
+    const { client } = await openDoor(t);
+    await assert.rejects(client.call("put_source", { params, body: "a: 1\nb: refused", query: { dry_run } }), {
+      status: 422,
+      code: "refused",
+      message: "The document is refused: providers[0]: no such.",
+      details: [{ source: "team", path: "providers[0]", line: 2, column: 1, message: "no such" }],
+    });
+    assert.deepEqual((await client.call("list_sources")).items, []);
+  });
+}
+
+test("a revision that is no longer the newest is stale", async (t) => {
+  const { client } = await openDoor(t);
+  await client.call("put_source", { params, body: "a: 1", ifMatch: 0 });
+  await client.call("put_source", { params, body: "a: 2", ifMatch: 1 });
+  const stale = { status: 412, code: "stale" };
+  await assert.rejects(client.call("put_source", { params, body: "a: 3", ifMatch: 1 }), stale);
+  await assert.rejects(client.call("delete_source", { params, ifMatch: 1 }), stale);
+  await assert.rejects(client.call("rollback_source", { params, body: { revision: 1 }, ifMatch: 1 }), stale);
+  await client.call("delete_source", { params, ifMatch: 2 });
+});
+
+test("revisions are listed newest first, shown one by one, and rolled back to as a new one", async (t) => {
+  const { client } = await openDoor(t);
+  await client.call("put_source", { params, body: "a: 1" });
+  await client.call("put_source", { params, body: "a: 2" });
+  const { items } = await client.call("list_source_revisions", { params });
+  assert.deepEqual(
+    items.map(({ revision, bytes }) => [revision, bytes]),
+    [
+      [2, 4],
+      [1, 4],
+    ],
+  );
+  const first = await client.call("get_source_revision", { params: { ...params, revision: 1 } });
+  assert.equal(first.document, "a: 1");
+  const dry = await client.call("rollback_source", { params, body: { revision: 1 }, query: { dry_run: true } });
+  assert.deepEqual([dry.revision, dry.changed], [2, true]);
+  assert.equal((await client.call("rollback_source", { params, body: { revision: 1 } })).revision, 3);
+  assert.equal((await client.call("get_source", { params })).document, "a: 1");
+});
+
+test("what is not there answers 404", async (t) => {
+  const { client } = await openDoor(t);
+  const missing = { status: 404, code: "not_found" };
+  await assert.rejects(client.call("get_source", { params }), missing);
+  await assert.rejects(client.call("delete_source", { params }), missing);
+  await assert.rejects(client.call("list_source_revisions", { params }), missing);
+  await assert.rejects(client.call("rollback_source", { params, body: { revision: 1 } }), missing);
+  await client.call("put_source", { params, body: "a: 1" });
+  await assert.rejects(client.call("get_source_revision", { params: { ...params, revision: 9 } }), missing);
+  await assert.rejects(client.call("rollback_source", { params, body: { revision: 9 } }), missing);
+});
+
+test("a deployment that a file configures refuses the three writes, naming the key of the node file", async (t) => {
+  const { client, sources } = await openDoor(t);
+  await client.call("put_source", { params, body: "a: 1" });
+  sources.ownByFile();
+  const refused = { status: 409, code: "conflict", message: /`deployment` of the node file/ };
+  await assert.rejects(client.call("put_source", { params, body: "a: 2" }), refused);
+  await assert.rejects(client.call("delete_source", { params }), refused);
+  await assert.rejects(client.call("rollback_source", { params, body: { revision: 1 } }), refused);
+});
+
+test("a node that cannot compile a revision says so, and readers are told", async (t) => {
+  const { client, sources } = await openDoor(t);
+  await client.call("put_source", { params, body: "a: 1" });
+  const { index } = await client.call("list_sources");
+  const reading = client.call("list_sources", { query: { index, wait: "5m" } });
+  await client.call("get_whoami");
+  sources.setStanding("team", "refused", "a library is missing");
+  const { items } = await reading;
+  assert.deepEqual(
+    items.map(({ state, message }) => [state, message]),
+    [["refused", "a library is missing"]],
+  );
+});
+
+test("the configuration names its source, what it is composed of, and how the file stands", async (t) => {
+  const { client, sources } = await openDoor(t);
+  await client.call("put_source", { params: { name: "default" }, body: "a: 1" });
+  assert.equal((await client.call("get_config")).file_status.state, "no_file");
+  await assert.rejects(client.call("reload_config"), { status: 409, code: "conflict" });
+  sources.ownByFile();
+  const config = await client.call("get_config");
+  assert.deepEqual(config.sources, [{ name: "default", revision: 1 }]);
+  assert.deepEqual(await client.call("reload_config"), {
+    applied: false,
+    revision: 1,
+    file_status: config.file_status,
+  });
+});
+
+test("a document of several megabytes passes", async (t) => {
+  const { client } = await openDoor(t);
+  const body = `# ${"x".repeat(6 << 20)}\n`;
+  await client.call("put_source", { params, body });
+  assert.equal((await client.call("get_source", { params })).document.length, body.length);
+});

@@ -1,0 +1,166 @@
+/** A cluster of one in memory: the real state machine, without log, disk and network. */
+
+import { GatewayError, type RefusalCode } from "../../../../src/base/index.ts";
+import type { Cluster, ClusterStatus, MemberStatus } from "../../../../src/server/cluster/index.ts";
+import {
+  type CommandResult,
+  createState,
+  encodeCommand,
+  encodeProposal,
+  type Mutation,
+} from "../../../../src/server/core/state/index.ts";
+
+export interface MemoryCluster {
+  readonly cluster: Cluster;
+  /** The next write, barrier, membership or snapshot call rejects with this. */
+  failNext(code: RefusalCode, message: string, details?: unknown): void;
+  /** As consensus would tell it. */
+  setMembers(members: readonly MemberStatus[]): void;
+  readonly writes: number;
+  readonly watchers: number;
+  /** Bytes that a restore took. */
+  readonly restored: readonly Uint8Array[];
+}
+
+export const member = (id: string, role: MemberStatus["role"] = "follower"): MemberStatus => ({
+  id,
+  role,
+  voter: true,
+  raftAddr: `${id}:7000`,
+  forwardAddr: `${id}:7001`,
+  state: "reachable",
+  lastContactMs: role === "leader" ? undefined : 12,
+  applied: 7,
+  lag: 0,
+  version: "1.0.0",
+});
+
+export function createMemoryCluster(now: () => number): MemoryCluster {
+  const state = createState();
+  const versions = new Map<string, number>();
+  const watchers = new Set<{ prefix: string; onChange: (mutations: readonly Mutation[] | undefined) => void }>();
+  const listeners = new Set<(status: ClusterStatus) => void>();
+  const restored: Uint8Array[] = [];
+  let members: readonly MemberStatus[] = [member("n1", "leader"), member("n2"), member("n3")];
+  let failure: Error | undefined;
+  let index = 0;
+  let sequence = 0;
+  let changes = 0;
+
+  const failOnce = (): void => {
+    const error = failure;
+    failure = undefined;
+    if (error !== undefined) throw error;
+  };
+  const status = (): ClusterStatus => ({
+    nodeId: "n1",
+    storageId: "0".repeat(32),
+    clusterId: "c1",
+    role: "leader",
+    leaderId: members.find(({ role }) => role === "leader")?.id,
+    term: 3,
+    commit: index,
+    applied: index,
+    firstIndex: 1,
+    lastIndex: index,
+    snapshotIndex: 0,
+    logBytes: 0,
+    isJoint: false,
+    members,
+  });
+  const setMembers = (next: readonly MemberStatus[]): void => {
+    members = next;
+    for (const listener of listeners) listener(status());
+  };
+
+  function follow(mutations: readonly Mutation[]): void {
+    for (const { key } of mutations) {
+      changes += 1;
+      versions.set(key.slice(0, key.indexOf("/") + 1), changes);
+    }
+    for (const { prefix, onChange } of [...watchers]) {
+      const own = mutations.filter(({ key }) => key.startsWith(prefix));
+      if (own.length > 0) onChange(own);
+    }
+  }
+
+  const cluster: Cluster = {
+    view: {
+      get appliedIndex() {
+        return index;
+      },
+      get: (key) => state.get(key),
+      scan: (prefix) => state.scan(prefix),
+      version: (prefix) => versions.get(prefix) ?? 0,
+      watch(prefix, onChange) {
+        const watcher = { prefix, onChange };
+        watchers.add(watcher);
+        return () => watchers.delete(watcher);
+      },
+    },
+    status,
+    onStatus(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async write(command, { by, idempotency }): Promise<CommandResult> {
+      failOnce();
+      index += 1;
+      sequence += 1;
+      const whole = { v: 1, id: `c${index}`, c: "memory", s: sequence, by, ...command };
+      const keyed = idempotency === undefined ? whole : { ...whole, k: idempotency.key, kd: idempotency.digest };
+      const outcome = state.apply({ index, term: 3, data: encodeProposal(now(), encodeCommand(keyed)) });
+      follow(outcome.mutations);
+      if (outcome.result === undefined) throw new Error("a command without a result");
+      return outcome.result;
+    },
+    async readBarrier() {
+      failOnce();
+    },
+    async prune(keep) {
+      failOnce();
+      setMembers(members.filter(({ id }) => keep.includes(id)));
+    },
+    async remove(id) {
+      failOnce();
+      setMembers(members.filter((it) => it.id !== id));
+    },
+    async transferLeader(to) {
+      failOnce();
+      const next = to ?? members.find(({ role }) => role !== "leader")?.id ?? "n1";
+      setMembers(members.map((it) => ({ ...it, role: it.id === next ? "leader" : "follower" })));
+      return next;
+    },
+    async saveSnapshot() {
+      failOnce();
+      return { info: { index, term: 3, size: 300_000 }, archive: pieces() };
+    },
+    async restore(archive) {
+      failOnce();
+      restored.length = 0;
+      for await (const chunk of archive) restored.push(chunk);
+      return { index: 41, term: 2, size: restored.reduce((sum, { length }) => sum + length, 0) };
+    },
+    async handOver() {},
+    ended: new Promise(() => {}),
+    async close() {},
+  };
+  return {
+    cluster,
+    failNext(code, message, details) {
+      failure = Object.assign(new GatewayError(code, message), details === undefined ? {} : { details });
+    },
+    setMembers,
+    get writes() {
+      return sequence;
+    },
+    get watchers() {
+      return watchers.size + listeners.size;
+    },
+    restored,
+  };
+}
+
+async function* pieces(): AsyncGenerator<Uint8Array> {
+  for (let count = 0; count < 3; count++) yield Buffer.alloc(100_000, count);
+}

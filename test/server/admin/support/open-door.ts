@@ -1,0 +1,130 @@
+/** A local door over twins in memory, a client of it, and requests as a client that is not ours would send them. */
+
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { request as httpRequest, type OutgoingHttpHeaders } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { type AdminClient, createAdminClient } from "../../../../src/admin-api/index.ts";
+import { createLogger } from "../../../../src/base/index.ts";
+import { type LocalDoor, openLocalDoor, type Ports, type Secrets } from "../../../../src/server/admin/index.ts";
+import { createMemoryCluster, type MemoryCluster } from "./memory-cluster.ts";
+import { createMemorySecrets } from "./memory-secrets.ts";
+import { createMemorySources, type MemorySources } from "./memory-sources.ts";
+
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+  json<T = { readonly error: { readonly code: string; readonly message: string; readonly details?: unknown } }>(): T;
+}
+
+export interface OpenDoor {
+  readonly path: string;
+  readonly directory: string;
+  readonly door: LocalDoor;
+  readonly client: AdminClient;
+  readonly memory: MemoryCluster;
+  readonly sources: MemorySources;
+  readonly secrets: Secrets;
+  /** Everything logged. */
+  readonly log: () => string;
+  /** Milliseconds since 1970; every reading of the clock gives this. */
+  setNow(now: number): void;
+  setReady(ready: boolean, reasons?: readonly string[]): void;
+  send(method: string, path: string, options?: RawOptions): Promise<RawAnswer>;
+}
+
+export interface RawOptions {
+  readonly headers?: OutgoingHttpHeaders;
+  readonly body?: string | Uint8Array;
+}
+
+export const NOW = Date.UTC(2026, 10, 20, 12, 0, 0);
+
+export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promise<OpenDoor> {
+  const directory = await mkdtemp(join(tmpdir(), "gateway-admin-"));
+  const path = join(directory, "admin.sock");
+  let now = NOW;
+  let readiness: { ready: boolean; reasons: readonly string[] } = { ready: true, reasons: [] };
+  const lines: string[] = [];
+  const memory = createMemoryCluster(() => now);
+  const sources = createMemorySources(() => now);
+  const secrets = createMemorySecrets(() => now);
+  const ports: Ports = {
+    cluster: memory.cluster,
+    sources: sources.sources,
+    secrets,
+    facts: {
+      version: "1.2.3",
+      startedAt: NOW - 90_000,
+      listeners: () => [{ name: "data plane", address: "127.0.0.1:8484" }],
+      readiness: () => readiness,
+      configuration: () => ({ state: "running", message: null }),
+      keyLastUsedAt: () => undefined,
+    },
+    clock: { now: () => now, monotonic: () => now },
+    randomBytes,
+    log: createLogger({
+      stream: { write: (line: string) => lines.push(line) },
+      isTerminal: false,
+      level: "debug",
+      now: () => now,
+    }),
+    ...over,
+  };
+  const door = await openLocalDoor({ path, ports, uid: 1000 });
+  const client = createAdminClient({ socketPath: path });
+  t.after(async () => {
+    client.close();
+    await door.close();
+    await rm(directory, { recursive: true, force: true });
+  });
+  return {
+    path,
+    directory,
+    door,
+    client,
+    memory,
+    sources,
+    secrets,
+    log: () => lines.join(""),
+    setNow(next) {
+      now = next;
+    },
+    setReady(ready, reasons = []) {
+      readiness = { ready, reasons };
+    },
+    send: (method, target, options) => send(path, method, target, options),
+  };
+}
+
+/** One request on a connection of its own. */
+export function send(socketPath: string, method: string, path: string, { headers = {}, body }: RawOptions = {}) {
+  return new Promise<RawAnswer>((resolve, reject) => {
+    const type =
+      body === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+    const request = httpRequest({ socketPath, method, path, headers: { ...type, ...headers }, agent: false });
+    let answered = false;
+    request.on("error", (error) => {
+      if (!answered) reject(error);
+    });
+    request.once("response", (response) => {
+      answered = true;
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.once("error", reject);
+      response.once("end", () => {
+        const text = Buffer.concat(chunks).toString("utf8");
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text,
+          json: () => JSON.parse(text),
+        });
+      });
+    });
+    request.end(body);
+  });
+}

@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { type ConnectionOptions, connect, createServer, type TLSSocket } from "node:tls";
+import { type Identity, keepFresh } from "../../../../src/server/cluster/identity/index.ts";
+import { forge } from "./forged.ts";
+import { identityOf, keysOf, OTHER_SECRET, SECRET } from "./made.ts";
+
+type Judged = ReturnType<Identity["checkPeer"]>;
+
+/** What both sides make of one connection; undefined where the handshake did not end well for a side. */
+async function meet(server: Identity, client: Identity, over: ConnectionOptions = {}, face = 0) {
+  const listener = createServer(server.serverOptions());
+  let seen: Judged | undefined;
+  let error: string | undefined;
+  listener.on("secureConnection", (socket: TLSSocket) => {
+    seen = server.checkPeer(socket);
+    socket.on("error", () => undefined);
+    socket.end("hello");
+  });
+  listener.listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const { port } = listener.address() as AddressInfo;
+  const socket = connect({ host: "127.0.0.1", port, ...client.faces()[face]?.options, ...over });
+  let found: Judged | undefined;
+  let isReused = false;
+  let session: Buffer | undefined;
+  let received = "";
+  socket.on("secureConnect", () => {
+    found = client.checkPeer(socket);
+    isReused = socket.isSessionReused();
+  });
+  socket.on("session", (given: Buffer) => {
+    session = given;
+  });
+  socket.on("data", (chunk: Buffer) => {
+    received += chunk.toString();
+  });
+  socket.on("error", (cause: NodeJS.ErrnoException) => {
+    error = cause.code;
+  });
+  await new Promise((resolve) => socket.once("close", resolve));
+  const closed = once(listener, "close");
+  listener.close();
+  await closed;
+  return { seen, found, error, received, session, isReused, protocol: socket.getProtocol() };
+}
+
+test("who holds the same secret makes the same authority, byte for byte", async () => {
+  const [one, two, other] = await Promise.all([
+    identityOf("n1"),
+    identityOf("n2"),
+    identityOf("n1", { secret: OTHER_SECRET }),
+  ]);
+  assert.equal(one.caCertificate, two.caCertificate);
+  assert.notEqual(one.caCertificate, other.caCertificate);
+  const authority = new X509Certificate(one.caCertificate);
+  assert.ok(authority.ca);
+  assert.equal(authority.subject, `CN=gw-cluster-${one.clusterIds[0]}`);
+  assert.equal(authority.serialNumber, "01");
+  assert.equal(authority.publicKey.asymmetricKeyType, "ed25519");
+  assert.deepEqual(
+    [authority.validFrom, authority.validTo].map((text) => new Date(text).toISOString()),
+    ["2020-01-01T00:00:00.000Z", "2120-01-01T00:00:00.000Z"],
+  );
+});
+
+test("two of one cluster name each other, over TLS 1.3", async () => {
+  const [n1, n2] = await Promise.all([identityOf("n1"), identityOf("n2")]);
+  const [clusterId] = n1.clusterIds;
+  const { seen, found, received } = await meet(n1, n2);
+  assert.deepEqual(seen, { kind: "node", id: "n2", clusterId });
+  assert.deepEqual(found, { kind: "node", id: "n1", clusterId });
+  assert.equal(received, "hello");
+});
+
+test("a command line is told from a node", async () => {
+  const [node, cli] = await Promise.all([identityOf("n1"), identityOf("0a1b", { kind: "cli" })]);
+  assert.deepEqual((await meet(node, cli)).seen, { kind: "cli", id: "0a1b", clusterId: node.clusterIds[0] });
+});
+
+test("TLS 1.2 is not spoken", async () => {
+  const [n1, n2] = await Promise.all([identityOf("n1"), identityOf("n2")]);
+  const { error, seen } = await meet(n1, n2, {
+    secureContext: undefined,
+    minVersion: "TLSv1.2",
+    maxVersion: "TLSv1.2",
+  });
+  assert.equal(seen, undefined);
+  assert.equal(error, "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION");
+});
+
+test("another secret is refused by both sides", async () => {
+  const [node, stranger] = await Promise.all([identityOf("n1"), identityOf("n2", { secret: OTHER_SECRET })]);
+  const checked = await meet(node, stranger);
+  assert.match(checked.error ?? "", /CERT/);
+  assert.equal(checked.found, undefined);
+  const unchecked = await meet(node, stranger, { rejectUnauthorized: false });
+  assert.equal(unchecked.seen, undefined);
+  assert.equal(unchecked.received, "");
+});
+
+test("a client without a certificate is refused", async () => {
+  const node = await identityOf("n1");
+  const { seen, received } = await meet(node, node, { secureContext: undefined, ca: node.caCertificate });
+  assert.equal(seen, undefined);
+  assert.equal(received, "");
+});
+
+test("an expired certificate is refused, one of tomorrow is not", async () => {
+  const dayMs = 86_400_000;
+  const node = await identityOf("n1");
+  const expired = await identityOf("n2", { now: () => Date.now() - 366 * dayMs });
+  const ahead = await identityOf("n3", { now: () => Date.now() + 0.9 * dayMs });
+  assert.equal((await meet(node, expired)).seen, undefined);
+  assert.equal((await meet(expired, node)).error, "CERT_HAS_EXPIRED");
+  assert.equal((await meet(node, ahead)).seen?.kind, "node");
+});
+
+test("no session is resumed", async () => {
+  const [n1, n2] = await Promise.all([identityOf("n1"), identityOf("n2")]);
+  const { session } = await meet(n1, n2);
+  const again = await meet(n1, n2, session === undefined ? {} : { session });
+  assert.equal(again.received, "hello");
+  assert.equal(again.isReused, false);
+});
+
+test("what the authority signed is a peer only when it names exactly one of this cluster", async () => {
+  const keys = await keysOf(SECRET);
+  const node = await identityOf("n1");
+  const good = { type: "url", value: `gateway://${keys.clusterId}/node/n2` } as const;
+  const cases = [
+    [{ names: [good] }, "node"],
+    [{ names: [{ type: "dns", value: "peer.gateway.internal" }] }, "the certificate names no peer"],
+    [{ names: [good, { ...good, value: `${good.value}x` }] }, "the certificate names no peer"],
+    [{ names: [{ ...good, value: `gateway://${keys.clusterId}/root/n2` }] }, "the certificate names no peer"],
+    [{ names: [{ ...good, value: `${good.value}, URI:x` }] }, "the certificate names no peer"],
+    [{ names: [{ ...good, value: "gateway://0123456789abcdef/node/n2" }] }, "the certificate names another cluster"],
+    [{ names: [good], isAuthority: true }, "the certificate is an authority's"],
+  ] as const;
+  for (const [forgery, expected] of cases) {
+    const { cert, key } = await forge(keys, forgery);
+    const { seen } = await meet(node, node, { secureContext: undefined, ca: node.caCertificate, cert, key });
+    assert.equal(seen?.kind === "refused" ? seen.reason : seen?.kind, expected, JSON.stringify(forgery));
+  }
+});
+
+test("an authority's own certificate and key do not make a peer", async () => {
+  const keys = await keysOf(SECRET);
+  const node = await identityOf("n1");
+  const key = keys.caKey.export({ format: "pem", type: "pkcs8" }).toString();
+  const over = { secureContext: undefined, ca: node.caCertificate, cert: node.caCertificate, key };
+  assert.notEqual((await meet(node, node, over)).seen?.kind, "node");
+});
+
+test("while the secret changes, every two nodes have a face by which they know each other", async () => {
+  const before = await identityOf("n1", { secret: OTHER_SECRET });
+  const between = await identityOf("n2", { secret: SECRET, previous: OTHER_SECRET });
+  const after = await identityOf("n3", { secret: SECRET });
+  const faces = async (server: Identity, client: Identity) => {
+    const met = await Promise.all([meet(server, client), meet(server, client, {}, 1)]);
+    return met.map(({ seen, found, received }) => seen?.kind === "node" && found?.kind === "node" && received !== "");
+  };
+  assert.deepEqual(await faces(between, before), [false, true]);
+  assert.deepEqual(await faces(before, between), [false, true]);
+  assert.deepEqual(await faces(between, between), [true, true]);
+  assert.deepEqual((await faces(between, after))[0], true);
+  assert.deepEqual((await faces(after, between))[0], true);
+  assert.deepEqual(await faces(after, before), [false, false]);
+});
+
+test("refreshed certificates are other ones, of the same authority, and are told of", async () => {
+  let now = Date.now();
+  const node = await identityOf("n1", { now: () => now });
+  const peer = await identityOf("n2");
+  const before = { cert: node.serverOptions().cert, issuedAt: node.issuedAt };
+  let told = 0;
+  const stop = node.onRefresh(() => {
+    told += 1;
+  });
+  now += 1_000;
+  await node.refresh();
+  assert.notEqual(node.serverOptions().cert, before.cert);
+  assert.equal(node.issuedAt, before.issuedAt + 1_000);
+  assert.equal((await meet(node, peer)).seen?.kind, "node");
+  assert.equal((await meet(peer, node)).seen?.kind, "node");
+  stop();
+  await node.refresh();
+  assert.equal(told, 1);
+});
+
+test("certificates are made anew after thirty days", async () => {
+  const dayMs = 86_400_000;
+  let now = Date.now();
+  const node = await identityOf("n1", { now: () => now });
+  const refreshed = new Promise<void>((resolve) => node.onRefresh(resolve));
+  let look = () => {};
+  let isStopped = false;
+  const stop = keepFresh(node, {
+    now: () => now,
+    onFailure: assert.fail,
+    every: (_, given) => {
+      look = given;
+      return () => {
+        isStopped = true;
+      };
+    },
+  });
+  const { issuedAt } = node;
+  now += 29 * dayMs;
+  look();
+  assert.equal(node.issuedAt, issuedAt);
+  now += dayMs;
+  look();
+  await refreshed;
+  assert.equal(node.issuedAt, now);
+  stop();
+  assert.ok(isStopped);
+});
+
+test("an id that a certificate cannot name is refused", async () => {
+  await assert.rejects(identityOf("n1/../n2"), RangeError);
+});

@@ -1,0 +1,37 @@
+/** Time that passes when a test says so. */
+
+import type { Timing } from "../../../../src/server/cluster/wire/index.ts";
+
+export interface ManualTiming extends Timing {
+  /** Runs what falls due, in its order. */
+  advance(ms: number): void;
+  /** The delays that have been asked for, ever. */
+  readonly asked: readonly number[];
+}
+
+export function manualTiming(random: () => number = () => 0.5): ManualTiming {
+  const waiting = new Set<{ readonly at: number; readonly action: () => void }>();
+  const asked: number[] = [];
+  let now = 0;
+  return {
+    asked,
+    random,
+    after(ms, action) {
+      const timer = { at: now + ms, action };
+      asked.push(ms);
+      waiting.add(timer);
+      return () => waiting.delete(timer);
+    },
+    advance(ms) {
+      const end = now + ms;
+      for (;;) {
+        const due = [...waiting].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
+        if (due === undefined) break;
+        now = due.at;
+        waiting.delete(due);
+        due.action();
+      }
+      now = end;
+    },
+  };
+}

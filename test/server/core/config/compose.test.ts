@@ -1,0 +1,233 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import {
+  composeDeployment,
+  deploymentSchema,
+  MAX_DOCUMENT_BYTES,
+  MAX_SOURCES,
+  NAMED_LISTS,
+  readDeployment,
+  type Source,
+} from "../../../../src/server/core/config/index.ts";
+import { CANARY, lines, references } from "./samples.ts";
+
+const compose = (texts: Readonly<Record<string, string>>) =>
+  composeDeployment(
+    Object.entries(texts).map(([name, text]): Source => ({ name, text })),
+    references,
+  );
+
+test("sources compose to one deployment, lists in the order of the sources' names, whatever order they come in", () => {
+  const texts = {
+    "b-team": "providers: [{preset: anthropic, models: [claude-*]}]\nmax_body_bytes: 7\n",
+    "a-team": "providers: [{preset: openai, models: [gpt-*]}]\ndefault_provider: anthropic\n",
+  };
+  const { document, problems } = compose(texts);
+  assert.deepEqual(problems, []);
+  assert.deepEqual(
+    document?.providers.map(({ preset }) => preset),
+    ["openai", "anthropic"],
+  );
+  assert.equal(document?.default_provider, "anthropic");
+  assert.equal(document?.max_body_bytes, 7);
+  assert.deepEqual(compose(Object.fromEntries(Object.entries(texts).reverse())).document, document);
+});
+
+test("one source is read as the document that it is, but for its version", () => {
+  for (const text of [
+    "providers: [{preset: openai}, {preset: openai}]\n",
+    "providers: 1\nlisten: :1\n",
+    "- 1\n",
+    "providers: [\n",
+    "",
+    "providers: [{preset: openai, pool: {}}]\n",
+    "{}",
+  ]) {
+    const source = { name: "default", text };
+    const [composed, read] = [composeDeployment([source], references), readDeployment(source, references)];
+    assert.deepEqual(lines(composed), lines(read), text);
+    assert.deepEqual(composed.document, read.document);
+    assert.deepEqual(composed.used, read.used);
+  }
+});
+
+test("no source at all is a deployment that holds nothing", () => {
+  const { document, problems, problem } = compose({});
+  assert.deepEqual(problems, []);
+  assert.deepEqual(document?.providers, []);
+  assert.equal(problem(["providers"], "x").file, "deployment");
+});
+
+test("a version is its source's own: checked there, told beside the deployment, no part of it", () => {
+  const composed = compose({ a: "version: 3\n", b: "version: 3\nproviders: []\n", c: "{}" });
+  assert.deepEqual(composed.problems, []);
+  assert.deepEqual([...composed.versions], Object.entries({ a: 3, b: 3 }));
+  assert.equal(composed.document?.version, undefined);
+  assert.deepEqual(lines(compose({ a: "{}", b: "\nversion: 0\n" })), ["b:2:10: version: expected at least 1, found 0"]);
+});
+
+test("what one source names may stand in another; what none has is told with the source and its own path", () => {
+  const credentials =
+    "credentials: [{name: main, api_key: '${KEY}'}]\nproviders: [{preset: openai, models: [gpt-*]}]\n";
+  const good = compose({ a: credentials, b: "providers: [{preset: anthropic, credential: main, models: [c*]}]\n" });
+  assert.deepEqual(good.problems, []);
+  assert.deepEqual(good.used.environment, ["KEY"]);
+  const bad = compose({
+    a: credentials,
+    b: "providers:\n  - {preset: mistral, models: [m*]}\n  - {preset: anthropic, credential: mian, models: [c*]}\n",
+  });
+  assert.deepEqual(lines(bad), [
+    'b:3:37: providers[1].credential: "mian" is no entry of `credentials` of this document; did you mean "main"?',
+  ]);
+  assert.deepEqual(bad.locate(["providers", 2, "preset"]), { file: "b", line: 3, column: 14 });
+  assert.equal(bad.problem(["providers", 2, "pool"], "x").path, "providers[1].pool");
+});
+
+/** One entry of each list that sources may share, named `x`. */
+const ENTRIES: Readonly<Record<string, string>> = {
+  credentials: "credentials: [{name: x, api_key: '${KEY}'}]",
+  catalog_overlays: "catalog_overlays: [{name: x}]",
+  providers: "providers: [{name: x, preset: openai}]",
+  budgets: "budgets: [{name: x, limit: 1}]",
+  profiles: "profiles: [{name: x}]",
+  mcp: "mcp: [{name: x, url: 'https://m.example'}]",
+  a2a: "a2a: [{name: x, url: 'https://m.example'}]",
+  access_rules: "access_rules: [{name: x, condition: 'true', action: deny}]",
+  models: "models: {models: [{name: x}]}",
+};
+
+for (const [section, text] of Object.entries(ENTRIES)) {
+  test(`an entry of ${section} that two sources name is refused, and both are named`, () => {
+    const path = section === "models" ? "models.models" : section;
+    const found = lines(compose({ a: `{}\n`, b: text, c: `\n${text}` })).filter((line) => line.includes("overlap"));
+    assert.equal(found.length, 1);
+    assert.match(
+      found[0] as string,
+      new RegExp(
+        `^c:2:\\d+: ${path}\\[0\\]: the .+ "x" stands in the source "b" too, at line 1; sources must not overlap$`,
+      ),
+    );
+  });
+}
+
+test("every list of the document is one whose entries have names", () => {
+  const properties = deploymentSchema.json["properties"] as Readonly<Record<string, { readonly type: string }>>;
+  const known = NAMED_LISTS.map(({ path }) => path.join("."));
+  for (const [key, { type }] of Object.entries(properties)) {
+    if (type === "array") assert.ok(known.includes(key), key);
+  }
+});
+
+test("a provider is known by its preset where it has no name, and a server by its name in the registry", () => {
+  assert.deepEqual(
+    lines(compose({ a: "providers: [{preset: openai}]", b: "providers: [{name: openai, dialect: compat}]" })),
+    ['b:1:13: providers[0]: the provider "openai" stands in the source "a" too, at line 1; sources must not overlap'],
+  );
+  const server = (name: string) =>
+    `mcp: [{name: ${name}, url: 'https://m.example', registry: {name: com.example/m, description: d}}]`;
+  assert.ok(lines(compose({ a: server("m"), b: server("n") })).some((line) => line.includes('"com.example/m" stands')));
+});
+
+test("a name that is a reference is compared by what it stands for, and what it stands for is not told", () => {
+  const found = lines(
+    compose({
+      a: "credentials: [{name: '${KEY}', api_key: '${KEY}'}]",
+      b: "credentials: [{name: '${KEY}', api_key: '${KEY}'}]",
+    }),
+  );
+  assert.equal(found.length, 1);
+  assert.ok(!found.join("").includes(CANARY));
+});
+
+test("a name twice in one of several sources is told with the line of the first", () => {
+  assert.deepEqual(
+    lines(compose({ a: "providers: []", b: "providers:\n  - {preset: openai}\n  - {preset: openai}\n" })),
+    ['b:3:5: providers[1]: the provider "openai" stands here a second time, first at line 2'],
+  );
+});
+
+test("a section that is no list belongs to one source", () => {
+  for (const section of ["max_body_bytes: 0", "on_fidelity_loss: allow", "guardrails: {}", "auth: {}", "models: 1"]) {
+    const key = section.split(":")[0] as string;
+    const found = lines(compose({ a: section, b: section })).filter((line) => line.includes("overlap"));
+    assert.deepEqual(found, [
+      `b:1:1: ${key}: \`${key}\` stands in the source "a" too; it belongs to one source, since sources must not overlap`,
+    ]);
+  }
+});
+
+test("a list that is none in one source is told there", () => {
+  assert.deepEqual(lines(compose({ a: "providers: []", b: "providers: {}\n" })), [
+    "b:1:12: providers: expected a list",
+  ]);
+});
+
+test("a source that cannot be read is told beside the faults of the others", () => {
+  const found = lines(compose({ a: "provders: []", b: "", c: "- 1", d: "a: [" })).map((line) => line.split(" ")[0]);
+  assert.deepEqual(
+    found.map((line) => line?.slice(0, 2)),
+    ["a:", "b:", "c:", "d:"],
+  );
+});
+
+test("the sources are bounded together as one document is", () => {
+  const many = Array.from({ length: MAX_SOURCES + 1 }, (_, at): Source => ({ name: `s${at + 100}`, text: "{}" }));
+  assert.match(lines(composeDeployment(many, references)).join(), /at most 64 sources/);
+  assert.equal(composeDeployment(many.slice(1), references).document?.providers.length, 0);
+  const half = `# ${"x".repeat(MAX_DOCUMENT_BYTES / 2)}\n{}`;
+  assert.match(lines(compose({ a: half, b: half })).join(), /^b:1:1: the sources together are longer than 4 MiB$/);
+  const wide = `raw: [${"1,".repeat(60_000)}]`;
+  assert.match(lines(compose({ a: wide, b: wide })).join(), /b:1:1: the sources together hold more than 100000 values/);
+  const twin = composeDeployment(
+    [1, 2].map(() => ({ name: "a", text: "{}" })),
+    references,
+  );
+  assert.match(lines(twin).join(), /two sources have this name/);
+});
+
+test("however a document is cut into sources, the same providers come out, and each problem is where it was written", () => {
+  const names = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,6}$/), { minLength: 1, maxLength: 8 });
+  fc.assert(
+    fc.property(names, fc.array(fc.nat(3), { minLength: 8, maxLength: 8 }), (providers, cuts) => {
+      const texts: Record<string, string> = {};
+      providers.forEach((name, at) => {
+        const source = `s${cuts[at]}`;
+        texts[source] =
+          `${texts[source] ?? "providers:\n"}  - {name: ${name}, preset: openai, models: [${name}], xyz: 1}\n`;
+      });
+      const { problems, used } = compose(texts);
+      assert.deepEqual(used.secrets, []);
+      assert.equal(problems.length, providers.length);
+      for (const { file, line, path } of problems) {
+        assert.equal(path, `providers[${line - 2}].xyz`);
+        assert.match((texts[file] as string).split("\n")[line - 1] as string, /xyz: 1/);
+      }
+    }),
+  );
+});
+
+test("no text makes the composition throw", () => {
+  const text = fc.oneof(
+    fc.string(),
+    fc.constantFrom(
+      "providers: [",
+      "providers:\n- 1\n- {}\n",
+      "models: {models: 1}",
+      "version: ${KEY}",
+      "null",
+      "mcp: ~",
+    ),
+    fc.json(),
+  );
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom("a", "b", "c"), text), (texts) => {
+      const { document, problems } = compose(texts);
+      assert.equal(
+        document === undefined,
+        problems.some(({ severity }) => severity === "error"),
+      );
+      assert.ok(problems.every(({ file }) => Object.hasOwn(texts, file)));
+    }),
+  );
+});

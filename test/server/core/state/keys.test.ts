@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { commands, keyIdRowKey, keyRowKey, readKey, readKeyName } from "../../../../src/server/core/state/index.ts";
+import { bench, HOUR, START } from "./harness.ts";
+
+const given = {
+  id: "abcd1234",
+  name: "ci runner",
+  profile: "default",
+  metadata: { team: "build" },
+  digest: "ab".repeat(32),
+  expires_in_ms: null,
+};
+
+const created = () => {
+  const at = bench();
+  at.ok(commands.keyCreate(given));
+  return at;
+};
+
+const row = ({ state }: ReturnType<typeof bench>, name = given.name) => readKey(state.get(keyRowKey(name)) ?? "");
+
+test("a created key is found by its name and by its id", () => {
+  const at = created();
+  const { expires_in_ms, ...stored } = given;
+  assert.deepEqual(row(at), { ...stored, created_at: START, expires_at: expires_in_ms });
+  assert.equal(readKeyName(at.state.get(keyIdRowKey("abcd1234")) ?? ""), "ci runner");
+});
+
+test("a key's life is counted from log time", () => {
+  const at = bench();
+  at.ok(commands.keyCreate({ ...given, expires_in_ms: HOUR }));
+  assert.equal(row(at).expires_at, START + HOUR);
+  at.now += HOUR;
+  at.ok(commands.keyPatch({ name: given.name, expires_in_ms: 2 * HOUR }));
+  assert.equal(row(at).expires_at, START + 3 * HOUR);
+  at.ok(commands.keyPatch({ name: given.name, expires_in_ms: null }));
+  assert.equal(row(at).expires_at, null);
+});
+
+test("names and ids are unique", () => {
+  const at = created();
+  assert.equal(at.refusal(commands.keyCreate({ ...given, id: "other123" })), "exists");
+  assert.equal(at.refusal(commands.keyCreate({ ...given, name: "other" })), "exists");
+  at.ok(commands.keyCreate({ ...given, id: "other123", name: "other" }));
+  assert.equal(at.refusal(commands.keyRotate({ name: "other", id: given.id, digest: given.digest })), "exists");
+});
+
+test("a patch changes what it names and leaves the rest", () => {
+  const at = created();
+  at.ok(commands.keyPatch({ name: given.name, profile: null }));
+  assert.deepEqual(row(at), { ...row(created()), profile: null });
+  at.ok(commands.keyPatch({ name: given.name, metadata: { a: "1" } }));
+  assert.deepEqual([row(at).profile, row(at).metadata], [null, { a: "1" }]);
+});
+
+test("rotation gives the name another id and digest, and the old id finds nothing", () => {
+  const at = created();
+  at.ok(commands.keyRotate({ name: given.name, id: "next1234", digest: "cd".repeat(32) }));
+  assert.deepEqual([row(at).id, row(at).digest], ["next1234", "cd".repeat(32)]);
+  assert.equal(at.state.get(keyIdRowKey("abcd1234")), undefined);
+  assert.equal(readKeyName(at.state.get(keyIdRowKey("next1234")) ?? ""), given.name);
+});
+
+test("a deleted key is gone with its id", () => {
+  const at = created();
+  at.ok(commands.keyDelete({ name: given.name }));
+  assert.deepEqual([...at.state.scan("key/"), ...at.state.scan("keyid/")], []);
+});
+
+test("what is done to a key that does not exist is refused", () => {
+  const at = bench();
+  assert.equal(at.refusal(commands.keyPatch({ name: "x" })), "not_found");
+  assert.equal(at.refusal(commands.keyDelete({ name: "x" })), "not_found");
+  assert.equal(at.refusal(commands.keyRotate({ name: "x", id: "abcd1234", digest: given.digest })), "not_found");
+});
+
+test("malformed fields are refused", () => {
+  const many = Object.fromEntries(Array.from({ length: 65 }, (_, n) => [`m${n}`, ""]));
+  const wrong: readonly unknown[] = [
+    null,
+    [],
+    "text",
+    {},
+    { ...given, id: "a" },
+    { ...given, id: "abcd/234" },
+    { ...given, name: "" },
+    { ...given, name: "x".repeat(129) },
+    { ...given, name: "a\nb" },
+    { ...given, name: "\ud800" },
+    { ...given, name: 7 },
+    { ...given, profile: undefined },
+    { ...given, metadata: many },
+    { ...given, metadata: { a: 1 } },
+    { ...given, metadata: { a: "x".repeat(1_025) } },
+    { ...given, metadata: [] },
+    { ...given, digest: "AB".repeat(32) },
+    { ...given, digest: "ab" },
+    { ...given, expires_in_ms: 0 },
+    { ...given, expires_in_ms: 1.5 },
+    { ...given, expires_in_ms: "1h" },
+    { ...given, extra: 1 },
+  ];
+  const at = bench();
+  for (const p of wrong) assert.equal(at.refusal({ t: "key.create", v: 1, p }), "invalid", JSON.stringify(p));
+});
+
+test("a name that JavaScript knows is a name like others", () => {
+  const at = bench();
+  const p = JSON.parse(JSON.stringify(given).replace('"team"', '"__proto__"'));
+  at.ok({ t: "key.create", v: 1, p });
+  assert.deepEqual(Object.entries(row(at).metadata), [["__proto__", "build"]]);
+});
+
+test("equal content has equal rows, whatever order it was written in", () => {
+  const [one, other] = [bench(), bench()];
+  one.ok(commands.keyCreate({ ...given, metadata: { b: "2", a: "1" } }));
+  other.ok(
+    commands.keyCreate(
+      Object.fromEntries(Object.entries({ ...given, metadata: { a: "1", b: "2" } }).reverse()) as typeof given,
+    ),
+  );
+  assert.equal(one.state.digest, other.state.digest);
+});
+
+test("long names and names beyond ASCII have keys of their own", () => {
+  const at = bench();
+  const names = ["ä".repeat(128), `${"ä".repeat(127)}b`, "a/b", "a%2Fb", "a b", "日本"];
+  names.forEach((name, n) => {
+    at.ok(commands.keyCreate({ ...given, name, id: `id${n}0000` }));
+  });
+  const keys = [...at.state.scan("key/")].map(([key]) => key);
+  assert.equal(keys.length, names.length);
+  assert.ok(keys.every((key) => /^[\x21-\x7e]{1,512}$/.test(key)));
+  assert.deepEqual(
+    names.map((name) => row(at, name).name),
+    names,
+  );
+});

@@ -1,0 +1,254 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import {
+  commands,
+  holdingsOf,
+  readHolding,
+  readUsage,
+  type State,
+  type UsageAnswer,
+  usageRowKey,
+} from "../../../../src/server/core/state/index.ts";
+import { assertDigest, type Bench, bench, HOUR, member, START } from "./harness.ts";
+
+const WINDOW = Math.floor(START / HOUR);
+const report = { b: "b/team", w: WINDOW, window_ms: HOUR, limit: 1_000, limit_rev: 1, spent: 0, want: 0, ret: 0 };
+type Report = typeof report;
+
+function cluster(...nodes: readonly string[]) {
+  const at = bench({ members: nodes.map((id) => member(id)) });
+  at.now = WINDOW * HOUR;
+  return at;
+}
+const begin = (at: Bench, id: string): number => {
+  const fields = {
+    storage: "a".repeat(32),
+    raft_addr: "",
+    forward_addr: "",
+    version: "",
+    proto: [1, 1],
+    feature: [1, 1],
+  };
+  const value = at.ok({ t: "node.start", v: 1, p: { id, ...fields } });
+  return (value as { incarnation: number }).incarnation;
+};
+const ask = (at: Bench, node: string, inc: number, ...rows: readonly Partial<Report>[]): readonly UsageAnswer[] => {
+  const value = at.ok(commands.usageReport({ node, inc, rows: rows.map((row) => ({ ...report, ...row })) }));
+  return (value as { rows: readonly UsageAnswer[] }).rows;
+};
+const usageOf = (state: State) =>
+  readUsage(state.get(usageRowKey({ bucket: "b/team", window_ms: HOUR, window: WINDOW })) ?? "");
+
+test("a node is granted what it wants, at most half of its share of what is left", () => {
+  const at = cluster("n1", "n2");
+  const inc = begin(at, "n1");
+  assert.deepEqual(ask(at, "n1", inc, { want: 100 }), [
+    { b: "b/team", w: WINDOW, window_ms: HOUR, granted: 100, remaining: 900 },
+  ]);
+  assert.deepEqual(ask(at, "n1", inc, { want: 900 })[0]?.granted, 100 + 225);
+});
+
+test("what is given back may be granted to others, and cannot be given back twice", () => {
+  const at = cluster("n1", "n2");
+  const [one, two] = [begin(at, "n1"), begin(at, "n2")];
+  ask(at, "n1", one, { want: 200 });
+  assert.equal(ask(at, "n1", one, { spent: 50, ret: 100 })[0]?.remaining, 900);
+  assert.equal(ask(at, "n1", one, { spent: 50, ret: 100 })[0]?.remaining, 900);
+  assert.equal(ask(at, "n1", one, { spent: 150, ret: 999 })[0]?.remaining, 850);
+  assert.equal(ask(at, "n2", two, { want: 10 })[0]?.remaining, 840);
+});
+
+test("the last of a limit is granted in useful pieces", () => {
+  const at = cluster("n1", "n2", "n3");
+  const inc = begin(at, "n1");
+  let granted = 0;
+  let asks = 0;
+  for (; granted < 1_000; asks += 1) granted = ask(at, "n1", inc, { want: 1_000 })[0]?.granted ?? 0;
+  assert.equal(granted, 1_000);
+  assert.ok(asks < 40, `${asks} reports`);
+  assert.deepEqual(ask(at, "n1", inc, { want: 1 })[0], {
+    b: "b/team",
+    w: WINDOW,
+    window_ms: HOUR,
+    granted: 1_000,
+    remaining: 0,
+  });
+});
+
+test("spending above a grant is charged, and no grant is made beyond the limit", () => {
+  const at = cluster("n1");
+  const inc = begin(at, "n1");
+  ask(at, "n1", inc, { want: 500 });
+  assert.equal(ask(at, "n1", inc, { spent: 700 })[0]?.remaining, 300);
+  assert.equal(ask(at, "n1", inc, { spent: 1_200, want: 100 })[0]?.granted, 500);
+  assert.equal(usageOf(at.state).open, 1_200);
+});
+
+test("a new start closes what the node held, at its full grant", () => {
+  const at = cluster("n1", "n2");
+  const inc = begin(at, "n1");
+  ask(at, "n1", inc, { want: 200, spent: 20 });
+  const next = begin(at, "n1");
+  assert.deepEqual(usageOf(at.state), {
+    bucket: "b/team",
+    window_ms: HOUR,
+    window: WINDOW,
+    limit: 1_000,
+    limit_rev: 1,
+    used: 200,
+    open: 0,
+    granted: 0,
+    spent: 0,
+  });
+  assert.deepEqual([...at.state.scan(holdingsOf("n1"))], []);
+  const late = commands.usageReport({ node: "n1", inc, rows: [{ ...report, spent: 30 }] });
+  assert.equal(at.refusal(late), "stale_incarnation");
+  assert.equal(ask(at, "n1", next, { want: 50 })[0]?.granted, 50);
+});
+
+test("a removed member's grant is closed, and its reports are refused", () => {
+  const at = cluster("n1", "n2");
+  const inc = begin(at, "n1");
+  ask(at, "n1", inc, { want: 200 });
+  const entry = { index: at.state.applied.index + 1, term: 1, data: new Uint8Array(0) };
+  at.state.applyConfiguration(entry, new Uint8Array(0), ["n2"]);
+  assert.deepEqual([usageOf(at.state).used, usageOf(at.state).open], [200, 0]);
+  assert.equal(at.refusal(commands.usageReport({ node: "n1", inc, rows: [] })), "not_a_member");
+});
+
+test("windows too far ahead or behind get nothing, a past one is settled without a grant", () => {
+  const at = cluster("n1");
+  const inc = begin(at, "n1");
+  ask(at, "n1", inc, { want: 100 });
+  assert.equal(ask(at, "n1", inc, { w: WINDOW + 1, want: 10 })[0]?.granted, 10);
+  for (const w of [WINDOW + 2, WINDOW - 3]) {
+    assert.deepEqual(ask(at, "n1", inc, { w, want: 10, spent: 5 }), [
+      { b: "b/team", w, window_ms: HOUR, granted: 0, remaining: 0 },
+    ]);
+  }
+  at.now += 2 * HOUR;
+  assert.equal(ask(at, "n1", inc, { spent: 300, want: 10 })[0]?.granted, 100);
+  assert.equal(usageOf(at.state).open, 300);
+});
+
+test("rows of a window are dropped two windows after it", () => {
+  const at = cluster("n1");
+  const inc = begin(at, "n1");
+  ask(at, "n1", inc, { want: 100 });
+  const kept = () => [...at.state.scan("usage/"), ...at.state.scan("alloc/")].length;
+  at.now += 3 * HOUR - 1;
+  ask(at, "n1", inc, { w: WINDOW + 2 });
+  assert.equal(kept(), 4);
+  at.now += 1;
+  ask(at, "n1", inc, { w: WINDOW + 2 });
+  assert.equal(kept(), 2);
+});
+
+test("the limit of the newest configuration holds", () => {
+  const at = cluster("n1");
+  const inc = begin(at, "n1");
+  ask(at, "n1", inc, { want: 400 });
+  assert.equal(ask(at, "n1", inc, { limit: 300, limit_rev: 2, want: 10 })[0]?.granted, 400);
+  assert.equal(ask(at, "n1", inc, { limit: 9_000, limit_rev: 1, want: 10 })[0]?.granted, 400);
+  assert.equal(ask(at, "n1", inc, { limit: 2_000, limit_rev: 3, want: 10 })[0]?.granted, 410);
+});
+
+test("malformed reports are refused", () => {
+  const at = cluster("n1");
+  const inc = begin(at, "n1");
+  const many = Array.from({ length: 501 }, () => report);
+  for (const rows of [many, {}, [{ ...report, spent: -1 }], [{ ...report, want: 1e13 }], [{ ...report, b: "" }]]) {
+    assert.equal(at.refusal({ t: "usage.report", v: 1, p: { node: "n1", inc, rows } }), "invalid");
+  }
+});
+
+/** Nodes that keep the rules: they spend within their grants and lower what they give back first. */
+const steps = fc.array(
+  fc.oneof(
+    {
+      weight: 8,
+      arbitrary: fc.record({
+        do: fc.constant("work" as const),
+        node: fc.nat(2),
+        spend: fc.nat(300),
+        want: fc.nat(600),
+        give: fc.nat(100),
+        fate: fc.constantFrom("sent", "lost", "late", "twice"),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant("restart" as const), node: fc.nat(2) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant("limit" as const), limit: fc.integer({ min: 500, max: 3_000 }) }),
+    },
+  ),
+  { maxLength: 80 },
+);
+
+test("grants never pass the limit, nor what is spent, whatever is lost, late or doubled", () => {
+  fc.assert(
+    fc.property(steps, (list) => {
+      const at = cluster("n0", "n1", "n2");
+      const nodes = [0, 1, 2].map((n) => ({ id: `n${n}`, inc: begin(at, `n${n}`), granted: 0, spent: 0, ret: 0 }));
+      const late: { readonly node: (typeof nodes)[number]; readonly inc: number; readonly row: Report }[] = [];
+      let highest = 1_000;
+      let limit = 1_000;
+      let rev = 1;
+      let total = 0;
+      const send = (inc: number, node: (typeof nodes)[number], row: Report, isHeard: boolean) => {
+        const result = at.run(commands.usageReport({ node: node.id, inc, rows: [row] }));
+        if (result.kind === "refused") {
+          assert.equal(result.code, "stale_incarnation");
+          return;
+        }
+        const [answer] = (result.value as { rows: readonly UsageAnswer[] }).rows;
+        if (isHeard && inc === node.inc) node.granted = Math.max(node.granted, answer?.granted ?? 0);
+      };
+      for (const step of list) {
+        if (step.do === "limit") {
+          limit = step.limit;
+          highest = Math.max(highest, limit);
+          rev += 1;
+        } else if (step.do === "restart") {
+          const node = nodes[step.node]!;
+          Object.assign(node, { inc: begin(at, node.id), granted: 0, spent: 0, ret: 0 });
+        } else {
+          const node = nodes[step.node]!;
+          const spend = Math.min(step.spend, node.granted - node.ret - node.spent);
+          node.spent += spend;
+          total += spend;
+          node.ret += Math.min(step.give, node.granted - node.ret - node.spent);
+          const row = { ...report, limit, limit_rev: rev, spent: node.spent, ret: node.ret, want: step.want };
+          if (step.fate === "late") late.push({ node, inc: node.inc, row });
+          if (step.fate === "sent" || step.fate === "twice") send(node.inc, node, row, true);
+          if (step.fate === "twice") send(node.inc, node, row, false);
+          if (late.length > 2) {
+            const old = late.shift()!;
+            send(old.inc, old.node, old.row, false);
+          }
+        }
+        if (at.state.get(usageRowKey({ bucket: "b/team", window_ms: HOUR, window: WINDOW })) === undefined) continue;
+        const usage = usageOf(at.state);
+        const held = Array.from(at.state.scan("alloc/"), ([, value]) => readHolding(value));
+        const sum = (of: (row: (typeof held)[number]) => number) => held.reduce((all, row) => all + of(row), 0);
+        assert.equal(
+          usage.open,
+          sum((row) => Math.max(row.granted - row.returned, row.spent)),
+        );
+        assert.equal(
+          usage.granted,
+          sum((row) => row.granted - row.returned),
+        );
+        assert.equal(
+          usage.spent,
+          sum((row) => row.spent),
+        );
+        assert.ok(usage.used + usage.open <= highest, "granted above the limit");
+        assert.ok(total <= usage.used + usage.open, "spent and not charged");
+      }
+      assertDigest(at.state);
+    }),
+    { numRuns: 150 },
+  );
+});

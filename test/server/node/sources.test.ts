@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { formatProblem, type Source } from "../../../src/server/core/config/index.ts";
+import {
+  changeOf,
+  compileSources,
+  editionOf,
+  type FileQuestion,
+  fileStatus,
+} from "../../../src/server/node/sources.ts";
+
+const CANARY = "canary-51c7-never-in-the-open";
+
+const missing = { kind: "problem", message: "there is no such secret", missing: true } as const;
+
+function compile(texts: Readonly<Record<string, string>>, more: { readonly names?: readonly string[] } = {}) {
+  return compileSources({
+    sources: Object.entries(texts).map(([name, text]): Source => ({ name, text })),
+    env: { REGION: "eu" },
+    secrets: {
+      secret: (name) => ((more.names ?? []).includes(name) ? { kind: "value", value: CANARY } : missing),
+      file: () => missing,
+    },
+    fileOverlays: [],
+  });
+}
+
+const linesOf = ({ compiled }: ReturnType<typeof compile>): readonly string[] => compiled.problems.map(formatProblem);
+
+const KEYS = "credentials: [{name: main, api_key: '${secret:MAIN}'}]\n";
+const OPENAI = "providers: [{preset: openai, credential: main, models: [gpt-*]}]\n";
+const ANTHROPIC = "version: 4\nproviders: [{preset: anthropic, credential: main, models: [claude-*]}]\n";
+
+test("sources compile to one snapshot in which a request finds the provider of either", () => {
+  const { compiled, deployment } = compile({ keys: KEYS, b: ANTHROPIC, a: OPENAI }, { names: ["MAIN"] });
+  assert.ok(compiled.kind === "compiled", linesOf({ compiled, deployment }).join());
+  const { route } = compiled.snapshot;
+  assert.deepEqual(
+    ["gpt-5", "claude-x", "other"].map((model) => route(model)?.provider.name),
+    ["openai", "anthropic", undefined],
+  );
+  assert.deepEqual(deployment.used.secrets, ["MAIN"]);
+  assert.deepEqual([...deployment.versions], [["b", 4]]);
+});
+
+test("what does not compile is refused whole, with the source that is at fault", () => {
+  assert.deepEqual(linesOf(compile({ keys: KEYS, a: OPENAI })), [
+    "keys:1:37: credentials[0].api_key: `${secret:MAIN}`: there is no such secret",
+  ]);
+  const twice = compile({ keys: KEYS, a: OPENAI, b: OPENAI }, { names: ["MAIN"] });
+  assert.equal(twice.compiled.kind, "refused");
+  assert.match(linesOf(twice).join(), /^b:1:13: providers\[0\]: the provider "openai" stands in the source "a" too/);
+  const preset = compile({
+    a: "providers: []",
+    b: "\nproviders:\n  - {preset: openai, models: [x]}\n  - {preset: nosuch}\n",
+  });
+  assert.match(linesOf(preset).join("\n"), /b:4:14: providers\[1\]\.preset: /);
+});
+
+test("a change is told by what would be added, removed and changed, or by why it is refused; never a value", () => {
+  const running = compile({ keys: KEYS, a: OPENAI }, { names: ["MAIN"] });
+  const next = compile({ keys: KEYS, a: ANTHROPIC }, { names: ["MAIN"] });
+  const change = changeOf(running, next);
+  assert.deepEqual(change, {
+    kind: "compiles",
+    differences: [
+      { kind: "removed", path: "providers.openai" },
+      { kind: "added", path: "providers.anthropic" },
+    ],
+    warnings: [],
+  });
+  assert.ok(changeOf(undefined, next).kind === "compiles");
+  const refused = changeOf(
+    running,
+    compile({ keys: KEYS, a: `${OPENAI}default_provider: '\${secret:MAIN}'` }, { names: ["MAIN"] }),
+  );
+  assert.equal(refused.kind, "refused");
+  assert.ok(!JSON.stringify([change, refused]).includes(CANARY));
+});
+
+const compiled = compile({}).compiled;
+const [one, other] = ["a", "b"].map((text) => (version?: number) => editionOf(text, version)) as [
+  (version?: number) => ReturnType<typeof editionOf>,
+  (version?: number) => ReturnType<typeof editionOf>,
+];
+const file = (edition: ReturnType<typeof editionOf>) => ({ kind: "document", edition }) as const;
+
+const STANDINGS: Readonly<Record<string, readonly [FileQuestion, string, RegExp, RegExp]>> = {
+  "no file": [{ stored: one(), file: undefined, compiled }, "no_file", /arrives through the admin API/, /^$/],
+  "nothing stored yet": [
+    { stored: undefined, file: file(one(1)), compiled: undefined },
+    "diverged",
+    /nothing is stored yet/,
+    /^$/,
+  ],
+  "the stored document": [
+    { stored: one(2), file: file(one(2)), compiled },
+    "in_sync",
+    /version 2 is the stored one/,
+    /^$/,
+  ],
+  "the stored document, without a version": [
+    { stored: one(), file: file(one()), compiled },
+    "in_sync",
+    /is the stored one/,
+    /^$/,
+  ],
+  "an edit without a version": [
+    { stored: one(), file: file(other()), compiled },
+    "no_version",
+    /has no version; a reload applies it/,
+    /reload.*`version`/,
+  ],
+  "a newer edition": [
+    { stored: one(2), file: file(other(3)), compiled },
+    "diverged",
+    /newer.*not applied yet/,
+    /reload/,
+  ],
+  "an edit that forgot the version": [
+    { stored: one(2), file: file(other(2)), compiled },
+    "diverged",
+    /stored with different content/,
+    /^raise `version`/,
+  ],
+  "an older edition": [
+    { stored: one(2), file: file(other(1)), compiled },
+    "behind",
+    /is behind the stored version 2/,
+    /beyond 2/,
+  ],
+  "a file that cannot be read": [
+    { stored: one(), file: { kind: "problem", message: "d.yaml: no such file" }, compiled },
+    "refused",
+    /^the file would be refused: d\.yaml: no such file$/,
+    /^correct the file/,
+  ],
+  "a stored source that does not compile here": [
+    { stored: one(), file: file(one()), compiled: compile({ x: "providers: 1" }).compiled },
+    "refused",
+    /keeps the one before: x:1:12: providers: expected a list/,
+    /correct the file, raise its `version`/,
+  ],
+  "stored sources that do not compile here, without a file": [
+    { stored: one(), file: undefined, compiled: compile({ x: "providers: 1" }).compiled },
+    "refused",
+    /keeps the one before/,
+    /put a source/,
+  ],
+};
+
+for (const [what, [question, state, message, remedy]] of Object.entries(STANDINGS)) {
+  test(`${what} is told as ${state}, with what to do`, () => {
+    const status = fileStatus(question);
+    assert.equal(status.state, state);
+    assert.match(status.message, message);
+    assert.match(status.remedy, remedy);
+  });
+}

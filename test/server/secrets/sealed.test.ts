@@ -1,0 +1,251 @@
+/** Sealed secrets against the real state machine: who can open what, and what never opens. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import {
+  createSealedSecrets,
+  type Opened,
+  type Plan,
+  planDeleteSecret,
+  planDropUnused,
+  planPutSecret,
+  planReseal,
+  planRewrap,
+  planRotate,
+  type Sealing,
+} from "../../../src/server/secrets/index.ts";
+import { DAY, KEK_FILE, kekOf, NOW, openState, withRows } from "./cluster.ts";
+
+const CANARY = "canary-93c1-never-in-the-open";
+
+const value = (sealing: Sealing, name: string): string => {
+  const opened = createSealedSecrets(sealing).secret(name);
+  return opened.kind === "value" ? opened.value : `problem: ${opened.message}`;
+};
+
+const rowOf = (sealing: Sealing, key: string): Readonly<Record<string, unknown>> =>
+  JSON.parse((sealing.view.get(key) as string).slice(1)) as Readonly<Record<string, unknown>>;
+
+const namesOf = (plan: Plan): readonly string[] =>
+  plan.kind === "planned" ? plan.commands.map(({ t }) => t) : [plan.code];
+
+test("a value is sealed under a data key that is made when first needed, and opens on every node with the secret", () => {
+  const { run, node } = openState();
+  assert.deepEqual(run(planPutSecret("key", CANARY, node(), NOW)), ["ring.add", "ring.activate", "secret.put"]);
+  assert.deepEqual(run(planPutSecret("key", `${CANARY}2`, node(), NOW)), ["secret.put"]);
+  assert.equal(value(node(), "key"), `${CANARY}2`);
+  const sealed = createSealedSecrets(node());
+  assert.deepEqual(sealed.status(), { sealed: false, missing: [], damaged: [] });
+  assert.equal(sealed.wrappedBy("dk-1"), kekOf("one").id);
+  assert.equal(sealed.wrappedBy("dk-9"), "");
+  assert.deepEqual(sealed.secret("other"), {
+    kind: "problem",
+    message: 'there is no sealed secret "other"',
+    missing: true,
+  });
+  assert.deepEqual(run(planDeleteSecret("key", node())), ["secret.delete"]);
+  assert.deepEqual(namesOf(planDeleteSecret("key", node())), ["not_found"]);
+});
+
+test("any text comes back as it was, and no command holds it", () => {
+  const { run, node } = openState();
+  fc.assert(
+    fc.property(fc.string({ minLength: 8, maxLength: 200, unit: "grapheme" }), (text) => {
+      const plan = planPutSecret("key", text, node(), NOW);
+      assert.ok(!JSON.stringify(plan).includes(JSON.stringify(text).slice(1, -1)));
+      assert.ok(!JSON.stringify(plan).includes(Buffer.from(text).toString("base64").slice(0, 8)));
+      run(plan);
+      assert.equal(value(node(), "key"), text);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test("two plans made side by side do not both take hold", () => {
+  const { run, node } = openState();
+  const [one, other] = [planPutSecret("key", "a", node(), NOW), planPutSecret("key", "b", node(), NOW)];
+  run(one);
+  assert.deepEqual(run(other), ["ring.add: exists"]);
+  const [third, fourth] = [planPutSecret("key", "c", node(), NOW), planPutSecret("key", "d", node(), NOW)];
+  run(third);
+  assert.deepEqual(run(fourth), ["secret.put: stale"]);
+  assert.equal(value(node(), "key"), "c");
+});
+
+test("names, empty values and values that are too long are refused", () => {
+  const { node } = openState();
+  for (const name of ["", ".", "..", "a/b", "a b", "-a", "x".repeat(129), "\u00e9"]) {
+    assert.deepEqual(namesOf(planPutSecret(name, "v", node(), NOW)), ["invalid"], name);
+  }
+  for (const text of ["", "\ud800", "x".repeat(65_537)]) {
+    assert.deepEqual(namesOf(planPutSecret("a", text, node(), NOW)), ["invalid"]);
+  }
+  assert.equal(planPutSecret("x".repeat(128), "x".repeat(65_536), node(), NOW).kind, "planned");
+});
+
+test("a value moved to another name, version, data key or cluster does not open, nor a changed one", () => {
+  const { run, node } = openState();
+  run(planPutSecret("key", CANARY, node(), NOW));
+  run(planRotate(node(), NOW));
+  const row = rowOf(node(), "secret/key");
+  const flipped = Buffer.from(row["ct"] as string, "base64");
+  flipped[0] = (flipped[0] as number) ^ 1;
+  const moved: Readonly<Record<string, object>> = {
+    "secret/other": { ...row, name: "other" },
+    "secret/key": { ...row, ver: 2 },
+    "secret/a": { ...row, name: "key", dk: "dk-2" },
+    "secret/b": { ...row, ct: flipped.toString("base64") },
+    "secret/c": { ...row, ct: (row["ct"] as string).slice(0, 8) },
+  };
+  for (const key of Object.keys(moved)) {
+    assert.match(
+      value(withRows(node(), { [key]: moved[key] as object }), key.slice("secret/".length)),
+      /^problem: .*it was changed, or sealed under another name, version or cluster$/,
+      key,
+    );
+  }
+  assert.match(value(node({ clusters: ["c2"] }), "key"), /its data key dk-1 was changed or is of another cluster/);
+  assert.equal(value(node({ clusters: ["c2", "c1"] }), "key"), CANARY);
+});
+
+test("a wrap moved to another data key, or changed, is damage; the data key is told", () => {
+  const { run, node } = openState();
+  run(planPutSecret("key", CANARY, node(), NOW));
+  run(planRotate(node(), NOW));
+  const swapped = withRows(node(), { "ring/dk-1": { ...rowOf(node(), "ring/dk-2"), id: "dk-1", state: "retired" } });
+  const sealed = createSealedSecrets(swapped);
+  assert.deepEqual(sealed.status(), { sealed: true, missing: [], damaged: ["dk-1"] });
+  assert.match(value(swapped, "key"), /dk-1 was changed or is of another cluster/);
+  assert.deepEqual(namesOf(planPutSecret("key", "v", swapped, NOW)), ["secret.put"]);
+  assert.deepEqual(namesOf(planRewrap(swapped)), ["sealed"]);
+  assert.match(
+    value(withRows(node(), { "secret/key": { ...rowOf(node(), "secret/key"), dk: "dk-7" } }), "key"),
+    /dk-7 is not there/,
+  );
+});
+
+test("with another secret nothing opens, the missing key is named, and nothing is sealed by less than the others have", () => {
+  const { run, node } = openState();
+  run(planPutSecret("key", CANARY, node(), NOW));
+  const stranger = node({ secret: "two" });
+  assert.deepEqual(createSealedSecrets(stranger).status(), { sealed: true, missing: [kekOf("one").id], damaged: [] });
+  assert.match(value(stranger, "key"), new RegExp(`wrapped by ${kekOf("one").id}, which this node does not have`));
+  for (const plan of [planPutSecret("new", "v", stranger, NOW), planRewrap(stranger), planRotate(stranger, NOW)]) {
+    assert.deepEqual(namesOf(plan), ["sealed"]);
+  }
+  assert.equal(createSealedSecrets(stranger).canOpenRing(node().view.get("ring/dk-1") as string), false);
+  assert.equal(createSealedSecrets(node()).canOpenRing("1{}"), false);
+  assert.equal(createSealedSecrets(node()).canOpenRing(node().view.get("ring/dk-1") as string), true);
+});
+
+test("with a kek_file new data keys need both; what was wrapped before stays readable until it is wrapped anew", () => {
+  const { run, node } = openState();
+  run(planPutSecret("old", "a", node(), NOW));
+  const both = node({ file: KEK_FILE });
+  run(planRotate(both, NOW));
+  run(planPutSecret("new", "b", both, NOW));
+  assert.deepEqual([value(both, "old"), value(both, "new")], ["a", "b"]);
+  assert.equal(value(node(), "old"), "a");
+  assert.match(value(node(), "new"), /wrapped by b:[0-9a-f]{8}, which this node does not have/);
+  assert.deepEqual(createSealedSecrets(node()).status().missing, [both.keks.current.id]);
+  assert.match(value(node({ secret: "two", file: KEK_FILE }), "new"), /which this node does not have/);
+  assert.match(value(node({ file: new Uint8Array(32).fill(8) }), "new"), /which this node does not have/);
+
+  assert.deepEqual(run(planRewrap(both)), ["ring.rewrap"]);
+  assert.match(value(node(), "old"), /which this node does not have/);
+  assert.deepEqual([value(both, "old"), value(both, "new")], ["a", "b"]);
+  assert.deepEqual(run(planRewrap(both)), []);
+});
+
+test("a rewrap may keep the wraps of members that lack the new key", () => {
+  const { run, node } = openState();
+  run(planPutSecret("key", CANARY, node(), NOW));
+  const both = node({ file: KEK_FILE });
+  assert.deepEqual(run(planRewrap(both, [kekOf("one").id])), ["ring.rewrap"]);
+  assert.deepEqual(run(planRewrap(both, [kekOf("one").id])), []);
+  assert.deepEqual([value(node(), "key"), value(both, "key")], [CANARY, CANARY]);
+  assert.equal(createSealedSecrets(both).wrappedBy("dk-1"), both.keks.current.id);
+  assert.deepEqual(run(planRewrap(both)), ["ring.rewrap"]);
+  assert.match(value(node(), "key"), /^problem/);
+});
+
+test("after a change of the secret, and of the cluster id with it, one rewrap makes the old secret needless", () => {
+  const { run, node } = openState();
+  const before = node({ secret: "one", file: KEK_FILE, clusters: ["c1"] });
+  run(planPutSecret("key", CANARY, before, NOW));
+  const during = node({ secret: "two", previous: "one", file: KEK_FILE, clusters: ["c2", "c1"] });
+  const after = node({ secret: "two", file: KEK_FILE, clusters: ["c2"] });
+  assert.equal(value(during, "key"), CANARY);
+  assert.match(value(after, "key"), /^problem/);
+  assert.deepEqual(run(planRewrap(during)), ["ring.rewrap", "secret.reseal"]);
+  assert.equal(value(after, "key"), CANARY);
+  assert.deepEqual(run(planRewrap(after)), []);
+});
+
+test("a data key is replaced after 90 days or 2^20 seals; what it sealed is brought under the new one, and it goes", () => {
+  const { run, node, state } = openState();
+  run(planPutSecret("a", "1", node(), NOW));
+  run(planPutSecret("b", "2", node(), NOW));
+  const due = (sealing: Sealing, now: number) => namesOf(planPutSecret("a", "3", sealing, now)).length > 1;
+  assert.equal(due(node(), NOW + 90 * DAY - 1), false);
+  assert.equal(due(node(), NOW + 90 * DAY), true);
+  const versions = (ver: number) => withRows(node(), { "secret/b": { ...rowOf(node(), "secret/b"), ver } });
+  assert.equal(due(versions(2 ** 20 - 2), NOW), false);
+  assert.equal(due(versions(2 ** 20 - 1), NOW), true);
+
+  assert.deepEqual(run(planPutSecret("a", "3", node(), NOW + 90 * DAY)), ["ring.add", "ring.activate", "secret.put"]);
+  assert.deepEqual(run(planDropUnused(node())), []);
+  assert.deepEqual(run(planReseal(node(), 0)), []);
+  assert.deepEqual(run(planReseal(node(), 10)), ["secret.reseal"]);
+  assert.deepEqual(run(planReseal(node(), 10)), []);
+  assert.deepEqual(run(planDropUnused(node())), ["ring.drop"]);
+  assert.deepEqual([value(node(), "a"), value(node(), "b")], ["3", "2"]);
+  assert.deepEqual(
+    Array.from(state.scan("ring/"), ([key]) => key),
+    ["ring/dk-2"],
+  );
+});
+
+test("an unwrapped key is taken anew when its row changes, so that one object serves the whole life of a node", () => {
+  const { run, node } = openState();
+  run(planPutSecret("key", "1", node(), NOW));
+  const sealed = createSealedSecrets(node());
+  const read = (): Opened => sealed.secret("key");
+  assert.deepEqual(read(), { kind: "value", value: "1" });
+  run(planRotate(node(), NOW));
+  run(planPutSecret("key", "2", node(), NOW));
+  assert.deepEqual(read(), { kind: "value", value: "2" });
+  run(planRewrap(node({ file: KEK_FILE })));
+  assert.match(JSON.stringify(read()), /which this node does not have/);
+});
+
+test("no message and no command holds a value or a key", () => {
+  const { run, node, state } = openState();
+  const texts: string[] = [];
+  const keep = (thing: unknown): void => void texts.push(JSON.stringify(thing));
+  const put = planPutSecret("key", CANARY, node(), NOW);
+  keep(put);
+  run(put);
+  const row = rowOf(node(), "secret/key");
+  for (const sealing of [
+    node({ secret: "two" }),
+    node({ clusters: ["c2"] }),
+    withRows(node(), { "secret/key": { ...row, ver: 2 } }),
+    withRows(node(), { "secret/key": { ...row, dk: "dk-3" } }),
+  ]) {
+    const sealed = createSealedSecrets(sealing);
+    keep([sealed.secret("key"), sealed.status(), planPutSecret("k", CANARY, sealing, NOW), planRewrap(sealing)]);
+  }
+  keep([
+    planPutSecret("no/name", CANARY, node(), NOW),
+    planPutSecret("n", `${CANARY}\ud800`, node(), NOW),
+    planReseal(node(), 9),
+  ]);
+  keep([...state.scan("")]);
+  const forbidden = [CANARY, Buffer.from(CANARY).toString("base64").slice(0, 16)];
+  for (const { key } of node({ file: KEK_FILE }).keks.all) {
+    forbidden.push(Buffer.from(key).toString("base64").slice(0, 16), Buffer.from(key).toString("hex").slice(0, 16));
+  }
+  for (const text of texts) for (const secret of forbidden) assert.ok(!text.includes(secret), text.slice(0, 200));
+});

@@ -1,0 +1,238 @@
+/**
+ * The invariants of the cluster, checked after every event and at every obligation of a node: cluster reference, 10.2.
+ * They look at disks, messages and what is applied, and share no code with what they check.
+ */
+
+import type { ConfChange, Configuration, Entry, Message, RaftStatus } from "../../src/server/core/raft/index.ts";
+import type { LogWrite } from "../../src/server/cluster/storage/types.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Effect } from "./machine.ts";
+import { configurationText, hasQuorum, isLegalStep, isSameConfiguration } from "./quorum.ts";
+import { must, Violation } from "./violation.ts";
+import type { SimNode } from "./world.ts";
+
+export interface Checks {
+  /** Everything up to here was seen by a client: no later read may show less. */
+  readonly acknowledged: number;
+  acknowledge(index: number): void;
+  /** A try that was refused for certain: it must never be applied. */
+  refuse(attempt: number): void;
+  onWrite(node: SimNode, write: LogWrite): void;
+  onSend(node: SimNode, message: Message, target: SimNode | undefined): void;
+  beforeApply(node: SimNode, entry: Entry, nodes: ReadonlyMap<string, SimNode>): void;
+  afterApply(node: SimNode, entry: Entry, effect: Effect | undefined): void;
+  onConfiguration(node: SimNode, entry: Entry, change: ConfChange, configuration: Configuration): void;
+  /** After each event in the node's process. */
+  after(node: SimNode, nodes: ReadonlyMap<string, SimNode>): void;
+  /** In force once `index` is applied. */
+  configurationAt(index: number): Configuration;
+  /** What each (client, seq) changed at, by `client/seq`. */
+  readonly effects: ReadonlyMap<string, number>;
+  readonly leaderChanges: number;
+}
+
+export function createChecks(ledger: Ledger): Checks {
+  const leaders = new Map<number, string>();
+  const effects = new Map<string, number>();
+  const refused = new Set<number>();
+  const appliedAttempts = new Set<number>();
+  const configurations = [{ index: 1, configuration: ledger.committed(1).configuration! }];
+  let acknowledged = 1;
+
+  const configurationAt = (index: number): Configuration => {
+    let at = configurations.length - 1;
+    while (at > 0 && configurations[at]!.index > index) at -= 1;
+    return configurations[at]!.configuration;
+  };
+
+  /** Configurations in force while a node applied from `from` to `to`. */
+  const configurationsBetween = (from: number, to: number): readonly Configuration[] => [
+    configurationAt(from),
+    ...configurations.filter(({ index }) => index > from && index <= to).map(({ configuration }) => configuration),
+  ];
+
+  const checkLeader = (node: SimNode, { term }: RaftStatus): void => {
+    const name = `${node.id} storage ${node.storage} life ${node.life}`;
+    const other = leaders.get(term);
+    if (other === name) return;
+    must(other === undefined, "election safety", () => `${name} leads term ${term}, which ${other} has led`);
+    leaders.set(term, name);
+    let index = ledger.lastCommitted;
+    while (index > 0 && ledger.committed(index).committedIn >= term) index -= 1;
+    const { link } = ledger.committed(index);
+    const { disk } = node;
+    const holds = index < disk.firstIndex - 1 || disk.at(index) === link;
+    must(holds, "leader completeness", () => `${name} leads term ${term} without ${index}/${link.term}`);
+  };
+
+  /**
+   * Makes the global path longer when this node's commit index is beyond its end. It must be a leader that counted an
+   * entry of its own term, at `atLeast` or above, on a durable quorum of the configuration in force where it stands.
+   */
+  const checkCommit = (node: SimNode, nodes: ReadonlyMap<string, SimNode>, atLeast?: number): void => {
+    if (node.driver === undefined) return;
+    const status = node.driver.status();
+    const { commit, term } = status;
+    if (commit <= ledger.lastCommitted) return;
+    const wasLeader = status.role === "leader" || (node.seen.role === "leader" && node.seen.term === term);
+    must(wasLeader, "commit", () => `${node.id} holds ${commit} for committed, no leader has committed it`);
+    const active = configurationsBetween(node.seen.applied, node.machine.appliedIndex);
+    for (let index = commit; index >= (atLeast ?? commit); index -= 1) {
+      const link = ledger.find(index, term);
+      if (link === undefined) continue;
+      const holds = (id: string | number): boolean => nodes.get(String(id))?.disk.durableAt(index) === link;
+      if (!active.some((configuration) => hasQuorum(configuration, holds))) continue;
+      ledger.commit(link, term);
+      return;
+    }
+    must(
+      ledger.find(commit, term) !== undefined,
+      "commit of the own term",
+      () => `${node.id} commits ${commit} in term ${term} by counting an entry of an older term`,
+    );
+    const text = active.map(configurationText).join(" | ");
+    throw new Violation("quorum sanity", `${node.id} commits ${commit}/${term} without a durable quorum of ${text}`);
+  };
+
+  const checkProgress = (node: SimNode, status: RaftStatus): void => {
+    const { seen } = node;
+    if (seen.matchTerm !== status.term) seen.match.clear();
+    seen.matchTerm = status.term;
+    for (const id of seen.match.keys()) if (!status.progress.has(id)) seen.match.delete(id);
+    for (const [id, { match, next }] of status.progress) {
+      const before = seen.match.get(id) ?? 0;
+      must(match >= before, "monotone match", () => `${node.id}: match of ${id} goes from ${before} to ${match}`);
+      must(next > match, "next above match", () => `${node.id}: next of ${id} is ${next}, match ${match}`);
+      seen.match.set(id, match);
+    }
+  };
+
+  return {
+    get acknowledged() {
+      return acknowledged;
+    },
+    acknowledge(index) {
+      acknowledged = Math.max(acknowledged, index);
+    },
+    refuse(attempt) {
+      must(!appliedAttempts.has(attempt), "refused is refused", () => `attempt ${attempt} was applied and then refused`);
+      refused.add(attempt);
+    },
+    effects,
+    configurationAt,
+    get leaderChanges() {
+      return leaders.size;
+    },
+
+    onWrite(node, { entries }) {
+      const first = entries[0];
+      if (first === undefined || first.index > node.disk.lastIndex) return;
+      const role = node.driver?.status().role;
+      must(role !== "leader", "leader append-only", () => `${node.id} leads and rewrites ${first.index}`);
+    },
+
+    onSend(node, message, target) {
+      const { type, term, index } = message;
+      const { last, hardState } = node.disk.durable;
+      const promise = (holds: boolean, what: string): void =>
+        must(holds, "durable before sent", () => `${node.id} sends ${type} of term ${term}; ${what} is not durable`);
+      if (type === "MsgPreVote" || type === "MsgPreVoteResp") return;
+      promise(term <= hardState.term, "its term");
+      // What was written since in a later term stands for what it replaced: one write holds both or neither.
+      const isPast = hardState.term > term;
+      if (type === "MsgVote") {
+        promise(isPast || hardState.vote === node.id, "its vote");
+        promise(isPast || last.index >= index, "the log it counts on");
+      } else if (type === "MsgVoteResp" && !message.reject) {
+        promise(isPast || hardState.vote === message.to, "its vote");
+      } else if (type === "MsgAppResp" && !message.reject) {
+        promise(isPast || index <= last.index, `entry ${index}`);
+      } else if (type === "MsgHeartbeat" && target !== undefined && node.storages.get(target.id) === target.storage) {
+        must(
+          message.commit <= target.disk.lastIndex,
+          "heartbeat within match",
+          () => `${node.id} tells ${target.id} commit ${message.commit}, which holds ${target.disk.lastIndex}`,
+        );
+      }
+    },
+
+    beforeApply(node, entry, nodes) {
+      const { index } = entry;
+      // A leader applies in the same event in which it learns that an entry is committed.
+      if (index > ledger.lastCommitted) checkCommit(node, nodes, index);
+      const before = node.machine.appliedIndex;
+      must(index === before + 1, "applied in order", () => `${node.id} applies ${index} after ${before}`);
+      must(
+        index <= ledger.lastCommitted,
+        "state-machine safety",
+        () => `${node.id} applies ${index}; ${ledger.lastCommitted} is the last committed`,
+      );
+      const { link } = ledger.committed(index);
+      must(
+        node.disk.durableAt(index) === link,
+        "applied after durable",
+        () => `${node.id} applies ${index}, which its disk does not hold as committed`,
+      );
+      const isSame = entry === link.entry || (entry.term === link.term && Buffer.compare(entry.data, link.entry.data) === 0);
+      must(isSame, "state-machine safety", () => `${node.id} applies another entry at ${index} than was committed`);
+    },
+
+    afterApply(node, { index }, effect) {
+      const committed = ledger.committed(index);
+      const { digest } = node.machine;
+      committed.digest ??= digest;
+      const agreed = committed.digest;
+      must(digest === agreed, "equal states", () => `${node.id} has ${digest} at ${index}, others ${agreed}`);
+      if (effect === undefined) return;
+      const { client, seq, attempt } = effect.command;
+      appliedAttempts.add(attempt);
+      must(!refused.has(attempt), "refused is refused", () => `attempt ${attempt} was refused and is applied at ${index}`);
+      if (!effect.isFirst) return;
+      const key = `${client}/${seq}`;
+      const first = effects.get(key) ?? index;
+      must(first === index, "at most once", () => `client ${client} seq ${seq} takes effect at ${first} and at ${index}`);
+      effects.set(key, index);
+    },
+
+    onConfiguration(node, { index }, _change, configuration) {
+      const committed = ledger.committed(index);
+      const known = committed.configuration;
+      if (known !== undefined) {
+        must(
+          isSameConfiguration(known, configuration),
+          "equal configurations",
+          () => `${node.id} at ${index}: ${configurationText(configuration)}, others ${configurationText(known)}`,
+        );
+        return;
+      }
+      const before = configurationAt(index);
+      must(
+        isLegalStep(before, configuration),
+        "configuration step",
+        () => `at ${index} from ${configurationText(before)} to ${configurationText(configuration)}`,
+      );
+      committed.configuration = configuration;
+      configurations.push({ index, configuration });
+    },
+
+    after(node, nodes) {
+      const { driver, seen } = node;
+      if (driver === undefined) return;
+      const status = driver.status();
+      const { term, commit, applied, role } = status;
+      must(term >= seen.term, "monotone term", () => `${node.id}: term goes from ${seen.term} to ${term}`);
+      must(commit >= seen.commit, "monotone commit", () => `${node.id}: commit goes from ${seen.commit} to ${commit}`);
+      must(applied >= seen.applied, "monotone applied", () => `${node.id}: applied from ${seen.applied} to ${applied}`);
+      must(applied <= commit, "applied within commit", () => `${node.id}: applied ${applied}, commit ${commit}`);
+      if (role === "leader") {
+        checkLeader(node, status);
+        checkProgress(node, status);
+      }
+      checkCommit(node, nodes);
+      seen.term = term;
+      seen.commit = commit;
+      seen.applied = node.machine.appliedIndex;
+      seen.role = role;
+    },
+  };
+}

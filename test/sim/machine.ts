@@ -1,0 +1,103 @@
+/**
+ * The state machine of most simulated runs: numbers under numbered keys, each command taking effect once by (client,
+ * seq). Small, so that a run costs its consensus and not its state.
+ */
+
+import type { Entry } from "../../src/server/core/raft/index.ts";
+import { appended, type Command, decodeCommand } from "./command.ts";
+
+/** What a command came to. */
+export interface Effect {
+  readonly command: Command;
+  /** The result, also of a command that took effect before. */
+  readonly output: number;
+  /** Whether it took effect now. */
+  readonly isFirst: boolean;
+}
+
+export interface Machine {
+  readonly appliedIndex: number;
+  /** Highest time seen in a command. */
+  readonly now: number;
+  /** Over all of the state; equal on all nodes at equal index. */
+  readonly digest: string | number;
+  /** Undefined for an entry without a command. */
+  apply(entry: Entry): Effect | undefined;
+  /** 0 for a key that was never written. */
+  read(key: number): number;
+  copy(): Machine;
+}
+
+interface Session {
+  readonly seq: number;
+  readonly output: number;
+}
+
+interface Contents {
+  readonly appliedIndex: number;
+  readonly now: number;
+  readonly digest: number;
+  readonly values: ReadonlyMap<number, number>;
+  readonly sessions: ReadonlyMap<number, Session>;
+}
+
+/** Without anything, as of `appliedIndex`. */
+export function createMachine(appliedIndex: number): Machine {
+  return machineOf({ appliedIndex, now: 0, digest: 0, values: new Map(), sessions: new Map() });
+}
+
+function machineOf(contents: Contents): Machine {
+  let { appliedIndex, now, digest } = contents;
+  const values = new Map(contents.values);
+  const sessions = new Map(contents.sessions);
+
+  const toggle = (...row: readonly number[]): void => {
+    let hash = 0x811c9dc5;
+    for (const part of row) {
+      hash = Math.imul(hash ^ part, 0x01000193);
+      hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
+    }
+    digest ^= hash;
+  };
+
+  const change = ({ key, change: asked }: Command): number => {
+    const before = values.get(key) ?? 0;
+    if (asked.kind === "swap" && before !== asked.expected) return 0;
+    const after = asked.kind === "append" ? appended(before, asked.value) : asked.value;
+    toggle(1, key, before);
+    toggle(1, key, after);
+    values.set(key, after);
+    return asked.kind === "append" ? after : 1;
+  };
+
+  return {
+    get appliedIndex() {
+      return appliedIndex;
+    },
+    get now() {
+      return now;
+    },
+    get digest() {
+      return digest;
+    },
+    apply(entry) {
+      appliedIndex = entry.index;
+      if (entry.kind !== "normal") return undefined;
+      const command = decodeCommand(entry.data);
+      if (command === undefined) return undefined;
+      now = Math.max(now, command.now);
+      const { client, seq } = command;
+      const session = sessions.get(client);
+      const isRepeated = session !== undefined && seq <= session.seq;
+      // A client waits for each result before its next command: only the last one's can be asked for again.
+      if (isRepeated) return { command, output: session.output, isFirst: false };
+      const output = change(command);
+      if (session !== undefined) toggle(2, client, session.seq, session.output);
+      toggle(2, client, seq, output);
+      sessions.set(client, { seq, output });
+      return { command, output, isFirst: true };
+    },
+    read: (key) => values.get(key) ?? 0,
+    copy: () => machineOf({ appliedIndex, now, digest, values, sessions }),
+  };
+}

@@ -1,0 +1,49 @@
+/**
+ * The network between nodes: what is lost, doubled, late or cut. One-way links are cut one by one, so every kind of
+ * partition is a set of cut links.
+ */
+
+import type { Plan } from "./plan.ts";
+import type { Random } from "./random.ts";
+
+export interface SimNet {
+  /** For each delivery of a message sent now, after how many milliseconds; empty when it is lost. */
+  deliveries(from: string, to: string): readonly number[];
+  isCut(from: string, to: string): boolean;
+  cut(from: string, to: string): void;
+  heal(): void;
+  /** From now on nothing is lost, doubled or late. Cut links stay so. */
+  calm(): void;
+}
+
+/** Of a calm network, at most. */
+const CALM_DELAY_MS = 8;
+const STALE_AFTER_MS = 20_000;
+
+export function createNet(plan: Plan["net"], random: Random): SimNet {
+  const cuts = new Set<string>();
+  let isCalm = false;
+  const delay = (): number => {
+    if (isCalm) return 1 + random.real() * (CALM_DELAY_MS - 1);
+    const typical = plan.delayMs * (0.5 + random.real());
+    return random.chance(plan.tailChance) ? typical + random.real() ** 3 * plan.tailMs : typical;
+  };
+
+  return {
+    deliveries(from, to) {
+      if (cuts.has(`${from}>${to}`)) return [];
+      if (isCalm) return [delay()];
+      if (random.chance(plan.loss)) return [];
+      const delays = [delay()];
+      if (random.chance(plan.duplication)) delays.push(delay());
+      if (random.chance(plan.staleChance)) delays.push(delay() + random.real() * STALE_AFTER_MS);
+      return delays;
+    },
+    isCut: (from, to) => cuts.has(`${from}>${to}`),
+    cut: (from, to) => cuts.add(`${from}>${to}`),
+    heal: () => cuts.clear(),
+    calm() {
+      isCalm = true;
+    },
+  };
+}

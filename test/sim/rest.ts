@@ -1,0 +1,168 @@
+/**
+ * The calm after the storm: faults stop for a connected majority, some of the others may stay broken for ever, and the
+ * cluster must elect, answer, catch up and agree. Source: cluster reference, 10.2, liveness mode.
+ */
+
+import type { Admin } from "./admin.ts";
+import type { Clients } from "./clients.ts";
+import { restartNode, stopNode } from "./node.ts";
+import { configurationText, hasQuorum, membersOf } from "./quorum.ts";
+import { must } from "./violation.ts";
+import { leaderOf, type SimNode, type World } from "./world.ts";
+
+interface Scene {
+  readonly admin: Admin;
+  readonly clients: Clients;
+  step(): boolean;
+}
+
+/** In election timeouts of the slowest clock. */
+const LEADER_WITHIN = 20;
+const REST_WITHIN = 120;
+const SETTLES_WITHIN = 3;
+const STABLE_FOR = 12;
+const CALM_OPERATIONS = 10;
+const SLOWEST_CLOCK = 0.5;
+
+export function comeToRest(world: World, { admin, clients, step }: Scene): void {
+  const { plan, net, trace, nodes } = world;
+  const timeoutMs = (plan.raft.electionTicks * plan.tickMs) / SLOWEST_CLOCK;
+  let broken: ReadonlySet<string> = new Set();
+
+  /** Runs until `holds`; fails after so many election timeouts. */
+  const until = (timeouts: number, what: string, holds: () => boolean): void => {
+    const limit = world.now + timeouts * timeoutMs;
+    while (!holds()) {
+      const isInTime = world.now < limit && step();
+      must(isInTime, "liveness", () => `${what} after ${timeouts} election timeouts: ${standing(world)}`);
+    }
+  };
+  const wait = (timeouts: number, check?: () => void): void => {
+    const limit = world.now + timeouts * timeoutMs;
+    while (world.now < limit && step()) check?.();
+  };
+  const isWell = (id: string): boolean => !broken.has(id);
+  const wellLeader = (): SimNode | undefined => {
+    const leader = leaderOf(world);
+    return leader !== undefined && isWell(leader.id) ? leader : undefined;
+  };
+
+  /** Everything asked for has ended, and all members that are well have applied all there is. */
+  const isAtRest = (): boolean => {
+    const leader = wellLeader();
+    if (leader === undefined || clients.open > 0 || leader.configuration.votersOutgoing.length > 0) return false;
+    const end = leader.machine.appliedIndex;
+    if (world.ledger.lastCommitted !== end || leader.driver?.status().lastIndex !== end) return false;
+    return membersOf(leader.configuration).every((id) => {
+      const node = nodes.get(String(id));
+      if (node === undefined || !isWell(node.id)) return node !== undefined;
+      return node.state === "running" && node.machine.appliedIndex === end;
+    });
+  };
+  const rest = (): void => {
+    until(LEADER_WITHIN, "no leader", () => wellLeader() !== undefined);
+    let askedAt = world.now;
+    until(REST_WITHIN, "not at rest", () => {
+      if (world.now - askedAt > timeoutMs) {
+        askedAt = world.now;
+        admin.settle();
+      }
+      return isAtRest();
+    });
+  };
+
+  world.isStormy = false;
+  net.heal();
+  net.calm();
+  trace.note(world.now, "all", "the storm is over");
+  mend(world);
+  rest();
+  // A transfer of leadership or a campaign of before may still run.
+  wait(SETTLES_WITHIN);
+  rest();
+
+  broken = breakSome(world);
+  wait(SETTLES_WITHIN);
+  clients.ask(CALM_OPERATIONS);
+  rest();
+
+  const leader = wellLeader()!;
+  const { term } = leader.seen;
+  if (plan.remains === "half-linked") halfLink(world, leader);
+  wait(STABLE_FOR, () => {
+    const isLeading = leader.state === "running" && leader.seen.role === "leader" && leader.seen.term === term;
+    must(isLeading, "stable leader", () => `${leader.id} loses term ${term} without a fault: ${standing(world)}`);
+  });
+  for (const id of membersOf(leader.configuration).map(String)) {
+    const node = nodes.get(id);
+    if (node === undefined || node.machine.appliedIndex !== leader.machine.appliedIndex) continue;
+    const isEqual = node.machine.digest === leader.machine.digest;
+    must(isEqual, "equal states", () => `${node.id} and ${leader.id} end with different states`);
+  }
+}
+
+/** Every process runs again, at once and without delays. */
+function mend(world: World): void {
+  for (const node of world.nodes.values()) {
+    node.pausedUntil = Math.min(node.pausedUntil, world.now);
+    node.diskHeldUntil = 0;
+    node.applyHeldUntil = 0;
+    if (node.state === "running") world.scheduleOn(node, 0, () => node.driver?.resume());
+    if (node.state !== "down") continue;
+    world.schedule(1, () => {
+      if (node.state === "down" && world.nodes.get(node.id) === node) restartNode(world, node);
+    });
+  }
+}
+
+/** Breaks, for ever, members that are no majority. */
+function breakSome(world: World): ReadonlySet<string> {
+  const { plan, random, net, nodes, trace, checks } = world;
+  const broken = new Set<string>();
+  if (plan.remains === "nothing" || plan.remains === "half-linked") return broken;
+  const configuration = checks.configurationAt(Number.MAX_SAFE_INTEGER);
+  const members = membersOf(configuration).map(String);
+  for (const id of random.shuffled(members)) {
+    if (hasQuorum(configuration, (one) => one !== id && !broken.has(String(one)))) broken.add(id);
+  }
+  for (const id of broken) {
+    trace.note(world.now, id, "stays", plan.remains);
+    if (plan.remains === "crashed") {
+      const node = nodes.get(id)!;
+      stopNode(world, node, "power");
+      node.state = "gone";
+      continue;
+    }
+    for (const other of members) {
+      if (other === id) continue;
+      if (plan.remains !== "mute") net.cut(other, id);
+      if (plan.remains !== "deaf") net.cut(id, other);
+    }
+  }
+  return broken;
+}
+
+/**
+ * Cuts one voter off from the leader and some others, not from all: those who still hear it also hear the leader, and
+ * must not help it into office.
+ */
+function halfLink(world: World, leader: SimNode): void {
+  const { random, net, trace } = world;
+  const followers = leader.configuration.voters.map(String).filter((id) => id !== leader.id);
+  const [lost, ...others] = random.shuffled(followers);
+  if (lost === undefined || others.length === 0) return;
+  const unheard = [leader.id, ...others.slice(0, random.below(others.length))];
+  trace.note(world.now, lost, "is cut off from", unheard.join());
+  for (const other of unheard) {
+    net.cut(other, lost);
+    net.cut(lost, other);
+  }
+}
+
+function standing(world: World): string {
+  const newest = configurationText(world.checks.configurationAt(Number.MAX_SAFE_INTEGER));
+  const nodes = [...world.nodes.values()].map(({ id, state, seen, machine, disk }) =>
+    state === "running" ? `${id} ${seen.role} term ${seen.term} applied ${machine.appliedIndex}/${disk.lastIndex}` : `${id} ${state}`,
+  );
+  return `${newest}; committed ${world.ledger.lastCommitted}; ${nodes.join(", ")}`;
+}
