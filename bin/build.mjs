@@ -13,7 +13,7 @@ import stamp from "./stamp.cjs";
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 
 /** One entry a process or thread that is started by path. */
-const ENTRIES = ["src/cli/main.ts"];
+const ENTRIES = ["src/cli/main.ts", "src/server/cluster/worker.ts"];
 
 /** One line of git's, or undefined where there is no git or no repository. */
 function git(...args) {

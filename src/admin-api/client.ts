@@ -115,11 +115,12 @@ export function createAdminClient({ socketPath, timeLimitMs: ownLimit }: ClientO
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.once("response", resolve);
       outgoing.on("error", reject);
+      outgoing.once("close", () => reject(new Error("closed without an answer")));
     });
     if (body === undefined || typeof body === "string") outgoing.end(body);
     // A refusal may come before the body is through, and then says more than the failure to send the rest. A body that
-    // could not be read ends the request, which rejects `answered`.
-    else pipeline(body, outgoing).catch((error: Error) => outgoing.destroy(error));
+    // cannot be read closes the request, which rejects `answered`.
+    else pipeline(body, outgoing).catch(() => {});
     return await answered;
   }
 

@@ -56,7 +56,11 @@ function nodeAnswers({ nodeFile, deployment, compiled }: LoadedNode): readonly A
   return [
     note(`serves plain HTTP on ${nodeFile.listen}: no \`tls\``),
     note(nodeFile.metrics_listen === "none" ? "serves no metrics" : `serves metrics on ${nodeFile.metrics_listen}`),
-    note("opens no admin door: no `admin`"),
+    note(
+      nodeFile.admin?.local_socket === undefined
+        ? "opens no admin door: no `admin`"
+        : `serves the admin API on the socket ${nodeFile.admin.local_socket}`,
+    ),
     note("hands out no address of its own: no `public_url`"),
     note(
       deployment.document?.auth === undefined

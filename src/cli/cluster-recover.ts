@@ -62,11 +62,12 @@ async function recover(
     return 0;
   }
   const { voters, learners, dropped, recoveryEpoch, index, term } = await recoverMembership(request);
-  const others = learners.length === 0 ? "" : `, learners ${learners.join(", ")}`;
+  const listeners = learners.length === 0 ? "" : `, learners ${listOf(learners)}`;
+  const others = [...dropped, ...request.keep.filter((id) => id !== request.nodeId)].sort();
   io.stderr.write(
-    `Recovered: voters ${voters.join(", ")}${others}; the log begins again behind entry ${index} of term ${term}, ` +
-      `recovery ${recoveryEpoch}.\nStart this node. The others (${listOf([...dropped, ...request.keep.filter((id) => id !== request.nodeId)])}) ` +
-      "return with an empty data directory and cluster.join; one that comes with its old directory is refused.\n",
+    `Recovered: voters ${listOf(voters)}${listeners}; the log begins again behind entry ${index} of term ${term}, ` +
+      `recovery ${recoveryEpoch}.\nStart this node. The others (${listOf(others)}) return with an empty data directory ` +
+      "and cluster.join; one that comes with its old directory is refused.\n",
   );
   return 0;
 }
@@ -101,7 +102,7 @@ function advice(facts: StorageFacts, keep: readonly string[], dropped: readonly 
   const tail =
     facts.uncommitted === 0
       ? ""
-      : `The ${facts.uncommitted} uncommitted entries will count as committed: some may have been acknowledged.\n`;
+      : `Uncommitted entries (${facts.uncommitted}) will count as committed: some may have been acknowledged.\n`;
   return (
     `Nothing was written. With -confirm this node keeps ${listOf(keep)} and drops ${listOf(dropped)}.\n${tail}` +
     "Print this on every survivor, and confirm it on one alone: the one with the highest last term and, among equals, " +

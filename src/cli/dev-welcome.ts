@@ -4,10 +4,12 @@ export interface DevAddresses {
   readonly gateway: string;
   readonly simulator: string;
   readonly metrics: string | undefined;
+  /** Of the admin API. */
+  readonly socket: string | undefined;
   readonly directory: string;
 }
 
-export function welcome({ gateway, simulator, metrics, directory }: DevAddresses, isColoured: boolean): string {
+export function welcome({ gateway, simulator, metrics, socket, directory }: DevAddresses, isColoured: boolean): string {
   const bold = (text: string): string => (isColoured ? `\u001b[1m${text}\u001b[22m` : text);
   const dim = (text: string): string => (isColoured ? `\u001b[2m${text}\u001b[22m` : text);
   return `
@@ -16,6 +18,7 @@ ${bold("gateway dev")}  a gateway in front of a simulated provider, for trying t
   gateway    ${gateway}  ${dim("both dialects; no key is asked for")}
   simulator  ${simulator}  ${dim("answers with text made up on the spot")}
   metrics    ${metrics ?? "none"}
+  admin      ${socket ?? "none"}  ${dim("the admin API, on a socket that only you can open")}
   files      ${directory}  ${dim("node.yaml and deployment.yaml it runs from; gone when it stops")}
 
 ${bold("curl")}
@@ -41,6 +44,7 @@ ${bold("Next")}
   "model":"fast"           an alias that the gateway translates
   "model":"sim-429"        a provider in trouble; gateway help simulate lists more: sim-500, sim-slow-2s, sim-drop-mid-stream …
   curl ${metrics ?? "(start with -metrics-listen)"}
+  curl --unix-socket ${socket ?? "(none)"} http://gateway/admin/v1/status
 
 ${bold("ready")}  Ctrl-C stops it and leaves nothing behind
 `;

@@ -7,7 +7,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLogger, formatAddress, Lifetime, parseAddress } from "../base/index.ts";
-import { loadNode, startNode } from "../server/node/index.ts";
+import { readNode, startConfigNode } from "../server/node/index.ts";
 import { type DevAddresses, welcome } from "./dev-welcome.ts";
 import type { FlagsOf } from "./flags.ts";
 import { type ExitStatus, type Io, untilAborted } from "./io.ts";
@@ -30,31 +30,33 @@ export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[
       metricsListen: await freeAddress(options.metricsListen, devFlags["metrics-listen"].default),
     };
     const nodePath = await writeConfiguration(dir, simulator.url, wanted);
-    const loaded = await loadNode(nodePath, io.env);
-    if (loaded.kind === "refused") throw new Error(loaded.problems.join("; "));
-    const { nodeFile, compiled } = loaded.node;
+    const documents = await readNode(nodePath, io.env);
+    const { nodeFile } = documents;
+    if (nodeFile === undefined || !documents.isSound) throw new Error(documents.problems.join("; "));
     const { version, commit } = buildOf();
-    const node = await startNode(
+    const node = await startConfigNode(
       {
-        listen: nodeFile.listen,
-        metricsListen: nodeFile.metrics_listen,
-        storage: { dir: nodeFile.cluster.data_dir, nodeId: nodeFile.cluster.node_id },
-        snapshot: compiled.snapshot,
+        documents: { ...documents, nodeFile },
+        env: io.env,
+        build: { version, commit, node: process.versions.node },
+        log,
+        signal: io.signal,
         maxInFlight: undefined,
         maxBufferedBytes: undefined,
       },
       owner,
-      log,
-      { version, commit, node: process.versions.node },
     );
+    const serving = await node.serving;
     const addresses: DevAddresses = {
-      gateway: `http://${node.address}`,
+      gateway: `http://${serving.listen}`,
       simulator: simulator.url,
-      metrics: node.metricsAddress && `http://${node.metricsAddress}/metrics`,
+      metrics: serving.metrics && `http://${serving.metrics}/metrics`,
+      socket: serving.socket,
       directory: dir,
     };
     io.stdout.write(welcome(addresses, io.isTerminal("stdout") && !io.env["NO_COLOR"]));
-    await untilAborted(io.signal);
+    const fault = await Promise.race([untilAborted(io.signal), node.ended]);
+    if (fault instanceof Error) throw fault;
     io.stdout.write("\nstopping\n");
     return 0;
   } catch (error) {
@@ -99,8 +101,10 @@ deployment: deployment.yaml
 cluster:
   node_id: dev
   data_dir: ${JSON.stringify(join(dir, "data"))}
-  secret: only-for-trying-things
+  secret: only-for-trying-things-and-nothing-else
   bootstrap: true
+admin:
+  local_socket: ${JSON.stringify(join(dir, "admin.sock"))}
 `,
   );
   await writeFile(

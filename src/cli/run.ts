@@ -1,15 +1,19 @@
 /** The daemon: flag mode or config mode, until a signal. Source: specification document 1; decisions, section 5. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { createLogger, GatewayError, Lifetime, type Log, parseLogLevel } from "../base/index.ts";
 import { deploymentJsonSchema } from "../server/core/config/index.ts";
 import {
+  type AdmissionBounds,
+  beside,
+  type ConfigNode,
+  ConfigurationRefused,
+  compileDocuments,
   compileFlags,
-  type LoadedNode,
-  loadNode,
-  type NodeSettings,
-  type RunningNode,
-  reload,
-  startNode,
-  watchSecrets,
+  observe,
+  readNode,
+  serveDataPlane,
+  startConfigNode,
 } from "../server/node/index.ts";
 import type { FlagsOf } from "./flags.ts";
 import { type ExitStatus, type Io, resolvePath, untilAborted } from "./io.ts";
@@ -53,68 +57,74 @@ async function runFlagMode(options: Options, io: Io, log: Log): Promise<ExitStat
     maxBodyBytes: options.maxBody,
   });
   if (compiled.kind === "refused") return refuse(compiled.problems, io);
-  const settings = {
-    listen: options.listen,
-    metricsListen: options.metricsListen,
-    storage: undefined,
-    snapshot: compiled.snapshot,
-  };
-  return serveUntilStopped(settings, "flags", io, log, async () => undefined);
+  return untilStopped(io, log, async ({ owner, bounds, build }) => {
+    const observed = await observe(options.metricsListen, owner, log, build);
+    const { snapshot } = compiled;
+    const door = await serveDataPlane({ ...bounds, listen: options.listen, snapshot }, observed, owner, log);
+    log.info("ready", {
+      mode: "flags",
+      listen: door.address,
+      metrics: observed.metricsAddress ?? "none",
+      providers: snapshot.providers.map(({ name }) => name),
+      version: build.version,
+    });
+    return undefined;
+  });
 }
 
 async function runConfigMode(path: string, io: Io, log: Log): Promise<ExitStatus> {
-  const loaded = await loadNode(path, io.env);
-  if (loaded.kind === "refused") return refuse(loaded.problems, io);
-  for (const warning of loaded.node.warnings) log.warn("configuration", { warning });
-  const { nodeFile, compiled } = loaded.node;
-  const settings = {
-    listen: nodeFile.listen,
-    metricsListen: nodeFile.metrics_listen,
-    storage: { dir: nodeFile.cluster.data_dir, nodeId: nodeFile.cluster.node_id },
-    snapshot: compiled.snapshot,
-  };
-  return serveUntilStopped(settings, "config", io, log, (node, owner) =>
-    followChanges(path, loaded.node, node, owner, io, log),
-  );
+  const documents = await readNode(path, io.env);
+  const { nodeFile } = documents;
+  // What is stored serves when the document on disk is broken; a node that has stored nothing has nothing else.
+  const dataDir = nodeFile && beside(path, nodeFile.cluster.data_dir);
+  const isNew = dataDir === undefined || !existsSync(join(dataDir, "raft"));
+  if (!documents.isSound || nodeFile === undefined || (isNew && documents.document !== undefined)) {
+    const loaded = compileDocuments(documents, io.env);
+    if (loaded.kind === "refused") return refuse(loaded.problems, io);
+  }
+  if (nodeFile === undefined) return refuse(documents.problems, io);
+  for (const warning of documents.problems) log.warn("configuration", { warning });
+  return untilStopped(io, log, async ({ owner, bounds, build, signal }) => {
+    const options = { ...bounds, documents: { ...documents, nodeFile }, env: io.env, build, log, signal };
+    const node = await startConfigNode(options, owner);
+    reloadOnHangup(node, owner, log);
+    const serving = await node.serving;
+    log.info("ready", {
+      mode: "config",
+      listen: serving.listen,
+      metrics: serving.metrics ?? "none",
+      admin: serving.socket ?? "none",
+      providers: serving.providers,
+      version: build.version,
+    });
+    return node;
+  });
 }
 
-/** Reloads on SIGHUP, rebuilds when a referenced secret file changes; one after the other, never two at once. */
-async function followChanges(
-  path: string,
-  first: LoadedNode,
-  node: RunningNode,
-  owner: Lifetime,
-  io: Io,
-  log: Log,
-): Promise<void> {
-  let running = first;
+/** One reload after the other. */
+function reloadOnHangup(node: ConfigNode, owner: Lifetime, log: Log): void {
   let turn = Promise.resolve();
-  const enqueue = (cause: "reload" | "rebuild"): void => {
-    turn = turn.then(async () => {
-      running = await reload(running, cause, { path, env: io.env, node, log });
-      watcher.watch(running);
-    });
+  const onHangup = (): void => {
+    turn = turn.then(() => node.reload());
     turn.catch((error: unknown) => log.error("reload failed", { error }));
   };
-  const watcher = owner.own(
-    "secrets watcher",
-    watchSecrets(running, () => enqueue("rebuild"), log),
-    (it) => it.close(),
-  );
-  const onHangup = (): void => enqueue("reload");
   process.on("SIGHUP", onHangup);
   owner.own("SIGHUP", onHangup, (listener) => process.off("SIGHUP", listener));
 }
 
-type Follow = (node: RunningNode, owner: Lifetime) => Promise<void>;
-type Settings = Omit<NodeSettings, "maxInFlight" | "maxBufferedBytes">;
+interface Start {
+  readonly owner: Lifetime;
+  readonly bounds: AdmissionBounds;
+  readonly build: { readonly version: string; readonly commit: string; readonly node: string };
+  /** Aborts when the process is to stop. */
+  readonly signal: AbortSignal;
+}
 
-async function serveUntilStopped(
-  settings: Settings,
-  mode: string,
+/** `start` resolves when the node serves, with what may end it by itself. */
+async function untilStopped(
   io: Io,
   log: Log,
-  follow: Follow,
+  start: (given: Start) => Promise<{ readonly ended: Promise<Error> } | undefined>,
 ): Promise<ExitStatus> {
   const bounds = admissionBounds(io);
   if (typeof bounds === "string") return refuse([bounds], io);
@@ -122,19 +132,14 @@ async function serveUntilStopped(
   const { version, commit } = buildOf();
   const build = { version, commit, node: process.versions.node };
   try {
-    const node = await startNode({ ...settings, ...bounds }, owner, log, build);
-    await follow(node, owner);
-    log.info("ready", {
-      mode,
-      listen: node.address,
-      metrics: node.metricsAddress ?? "none",
-      providers: settings.snapshot.providers.map(({ name }) => name),
-      version,
-    });
-    await untilAborted(io.signal);
+    const started = await start({ owner, bounds, build, signal: io.signal });
+    const fault = await Promise.race([untilAborted(io.signal), ...(started === undefined ? [] : [started.ended])]);
+    if (fault instanceof Error) throw fault;
     log.info("stopping; running requests may finish, a second signal ends at once");
     return 0;
   } catch (error) {
+    if (io.signal.aborted) return 0;
+    if (error instanceof ConfigurationRefused) return refuse(error.problems, io);
     const { status, message } = startFailure(error);
     log.error(message);
     return status;
@@ -143,7 +148,7 @@ async function serveUntilStopped(
   }
 }
 
-function admissionBounds(io: Io): Pick<NodeSettings, "maxInFlight" | "maxBufferedBytes"> | string {
+function admissionBounds(io: Io): AdmissionBounds | string {
   const read = (name: string): number | undefined | string => {
     const text = io.env[name];
     if (text === undefined || text === "") return undefined;
@@ -171,7 +176,9 @@ export function startFailure(error: unknown): { readonly status: ExitStatus; rea
   // Whoever says which listener it was has the system's error as the cause.
   const why = CANNOT_BIND.get(code ?? (cause as NodeJS.ErrnoException | undefined)?.code ?? "");
   if (why !== undefined) return { status: CANNOT_LISTEN, message: `cannot listen: ${why} (${message})` };
-  if ((error as Error).name === "StorageError") return { status: STORAGE, message };
+  const { name } = error as Error;
+  if (name === "StorageError" || name === "UpgradeRequired") return { status: STORAGE, message };
+  if (name === "JoinError") return { status: CANNOT_LISTEN, message };
   return { status: 1, message: `cannot start: ${message}` };
 }
 

@@ -199,6 +199,8 @@ export function findVerb(args: readonly string[]): { readonly verb: Verb; readon
     if (verb.name === first) return { verb, rest: args.slice(1) };
   }
   if (NOT_YET.includes(two)) throw new UsageError(`'${two}' is not supported by this version`);
+  const followers = VERBS.flatMap(({ name }) => (name.startsWith(`${first} `) ? [name.slice(first.length + 1)] : []));
+  if (followers.length > 0) throw new UsageError(`'${clip(first)}' is followed by ${followers.join(" or ")}`);
   if (NOT_YET.some((name) => name.split(" ")[0] === first)) {
     throw new UsageError(`'${first}' is not supported by this version`);
   }

@@ -32,7 +32,9 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
 }
 
 const BASH: readonly (readonly [line: string, offered: readonly string[]])[] = [
-  ["gateway ", VERBS.map(({ name }) => name)],
+  ["gateway ", [...new Set(VERBS.map(({ name }) => name.split(" ")[0] ?? ""))]],
+  ["gateway cluster r", ["recover"]],
+  ["gateway cluster recover -k", ["-keep"]],
   ["gateway ch", ["check"]],
   ["gateway -dia", ["-dialect"]],
   ["gateway -dialect ", ["compat", "messages"]],

@@ -35,7 +35,8 @@ export function createAdmin(world: World): Admin {
       const storages = changes.map(({ type, nodeId }) => {
         const id = String(nodeId);
         const isNew = type !== "remove-node" && !membersOf(leader.configuration).includes(id);
-        return isNew && (!world.nodes.has(id) || random.chance(0.7)) ? storageOf(id) + 1 : storageOf(id);
+        const isUsable = world.nodes.has(id) && world.nodes.get(id)?.state !== "refused";
+        return isNew && (!isUsable || random.chance(0.7)) ? storageOf(id) + 1 : storageOf(id);
       });
       leader.driver?.proposeConf({ transition, changes, context: Uint8Array.from(storages) }, (outcome) => {
         const end = outcome.kind === "refused" ? outcome.code : outcome.kind;
@@ -66,11 +67,17 @@ export function createAdmin(world: World): Admin {
     } else if (roll < 6 && learners.length > 0) {
       propose(leader, "auto", [{ type: "add-node", nodeId: random.pick(learners) }]);
     } else if (roll < 7 && voters.length > 1) {
-      propose(leader, "auto", [{ type: random.pick(["remove-node", "remove-node", "add-learner"]), nodeId: random.pick(voters) }]);
+      propose(leader, "auto", [
+        { type: random.pick(["remove-node", "remove-node", "add-learner"]), nodeId: random.pick(voters) },
+      ]);
     } else if (roll < 8 && others.length > 0) {
       propose(leader, "auto", [{ type: "add-node", nodeId: random.pick(others) }]);
     } else {
-      propose(leader, random.pick(["joint-implicit", "joint-implicit", "joint-explicit"]), mixed(configuration, others));
+      propose(
+        leader,
+        random.pick(["joint-implicit", "joint-implicit", "joint-explicit"]),
+        mixed(configuration, others),
+      );
     }
   };
 
@@ -80,7 +87,10 @@ export function createAdmin(world: World): Admin {
     if (keep === undefined) return [];
     const leaving = rest.filter(() => random.chance(0.5));
     return [
-      ...leaving.map((nodeId) => ({ type: random.pick(["remove-node", "remove-node", "add-learner"] as const), nodeId })),
+      ...leaving.map((nodeId) => ({
+        type: random.pick(["remove-node", "remove-node", "add-learner"] as const),
+        nodeId,
+      })),
       ...learners.filter(() => random.chance(0.5)).map((nodeId) => ({ type: "add-node" as const, nodeId })),
       ...others.slice(0, random.below(2)).map((nodeId) => ({ type: "add-node" as const, nodeId })),
     ];
@@ -97,7 +107,7 @@ export function createAdmin(world: World): Admin {
       snapshot: {
         meta: { index: 0, term: 0, configuration: blank },
         link: world.ledger.root,
-        machine: world.emptyMachine(),
+        machine: world.machines.create(0),
         storages: new Map(),
       },
     });
@@ -115,7 +125,8 @@ export function createAdmin(world: World): Admin {
     world.schedule(random.real() ** 2 * 3_000, () => {
       const node = world.nodes.get(id);
       const newest = world.checks.configurationAt(Number.MAX_SAFE_INTEGER);
-      if (node === undefined || node.state === "gone" || membersOf(newest).includes(id)) return;
+      if (node === undefined || node.state === "gone" || node.state === "refused" || membersOf(newest).includes(id))
+        return;
       const knows = (one: string | number): boolean => {
         const disk = world.nodes.get(String(one))?.disk;
         return disk !== undefined && Math.max(disk.durable.hardState.commit, disk.snapshot.meta.index) >= highest;

@@ -3,8 +3,8 @@
  * They look at disks, messages and what is applied, and share no code with what they check.
  */
 
-import type { ConfChange, Configuration, Entry, Message, RaftStatus } from "../../src/server/core/raft/index.ts";
 import type { LogWrite } from "../../src/server/cluster/storage/types.ts";
+import type { ConfChange, Configuration, Entry, Message, RaftStatus } from "../../src/server/core/raft/index.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Effect } from "./machine.ts";
 import { configurationText, hasQuorum, isLegalStep, isSameConfiguration } from "./quorum.ts";
@@ -115,7 +115,11 @@ export function createChecks(ledger: Ledger): Checks {
       acknowledged = Math.max(acknowledged, index);
     },
     refuse(attempt) {
-      must(!appliedAttempts.has(attempt), "refused is refused", () => `attempt ${attempt} was applied and then refused`);
+      must(
+        !appliedAttempts.has(attempt),
+        "refused is refused",
+        () => `attempt ${attempt} was applied and then refused`,
+      );
       refused.add(attempt);
     },
     effects,
@@ -173,7 +177,8 @@ export function createChecks(ledger: Ledger): Checks {
         "applied after durable",
         () => `${node.id} applies ${index}, which its disk does not hold as committed`,
       );
-      const isSame = entry === link.entry || (entry.term === link.term && Buffer.compare(entry.data, link.entry.data) === 0);
+      const isSame =
+        entry === link.entry || (entry.term === link.term && Buffer.compare(entry.data, link.entry.data) === 0);
       must(isSame, "state-machine safety", () => `${node.id} applies another entry at ${index} than was committed`);
     },
 
@@ -186,11 +191,19 @@ export function createChecks(ledger: Ledger): Checks {
       if (effect === undefined) return;
       const { client, seq, attempt } = effect.command;
       appliedAttempts.add(attempt);
-      must(!refused.has(attempt), "refused is refused", () => `attempt ${attempt} was refused and is applied at ${index}`);
+      must(
+        !refused.has(attempt),
+        "refused is refused",
+        () => `attempt ${attempt} was refused and is applied at ${index}`,
+      );
       if (!effect.isFirst) return;
       const key = `${client}/${seq}`;
       const first = effects.get(key) ?? index;
-      must(first === index, "at most once", () => `client ${client} seq ${seq} takes effect at ${first} and at ${index}`);
+      must(
+        first === index,
+        "at most once",
+        () => `client ${client} seq ${seq} takes effect at ${first} and at ${index}`,
+      );
       effects.set(key, index);
     },
 

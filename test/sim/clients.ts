@@ -4,8 +4,8 @@
  */
 
 import type { ReadOutcome, WriteOutcome } from "../../src/server/cluster/driver-types.ts";
-import { type Change, encodeCommand } from "./command.ts";
-import type { Call, History } from "./history.ts";
+import type { Change } from "./command.ts";
+import type { History } from "./history.ts";
 import { must } from "./violation.ts";
 import { leaderOf, runningNodes, type SimNode, type World, wallClock } from "./world.ts";
 
@@ -220,7 +220,7 @@ export function createClients(world: World, history: History): Clients {
       const fillBytes = random.chance(plan.load.largeShare) ? random.below(600) : random.below(20);
       ask(node, () => {
         const now = wallClock(world, node);
-        const data = encodeCommand({ client: id, seq, attempt: mark, key, now, change: asked }, fillBytes);
+        const data = world.machines.encode({ client: id, seq, attempt: mark, key, now, change: asked }, fillBytes);
         node.driver?.propose(data, (outcome) => {
           if (outcome.kind === "refused" || outcome.kind === "not-leader") checks.refuse(mark);
           answer(outcome);
@@ -247,8 +247,7 @@ export function createClients(world: World, history: History): Clients {
     attempt(MAX_ATTEMPTS);
   };
 
-  const ask = (node: SimNode, run: () => void): void =>
-    world.scheduleOn(node, wireDelay(), run, true);
+  const ask = (node: SimNode, run: () => void): void => world.scheduleOn(node, wireDelay(), run, true);
 
   return {
     start() {

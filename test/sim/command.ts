@@ -44,21 +44,19 @@ export function decodeCommand(data: Uint8Array): Command | undefined {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   const value = view.getUint32(25);
   const kind = KINDS[view.getUint8(0)];
-  const change: Change | undefined =
-    kind === "swap"
-      ? { kind, expected: view.getUint32(29), value }
-      : kind === undefined
-        ? undefined
-        : { kind, value };
-  if (change === undefined) return undefined;
+  if (kind === undefined) return undefined;
   return {
     client: view.getUint32(1),
     seq: view.getUint32(5),
     attempt: view.getUint32(9),
     key: view.getUint32(13),
     now: view.getFloat64(17),
-    change,
+    change: change(kind, value, view.getUint32(29)),
   };
+}
+
+export function change(kind: Change["kind"], value: number, expected: number): Change {
+  return kind === "swap" ? { kind, expected, value } : { kind, value };
 }
 
 /** What a key holds after `value` is appended to `state`; never 0. */

@@ -4,8 +4,8 @@
  * left is seen by the process at once and may be gone after a loss of power; a later synced write makes it durable.
  */
 
-import type { Configuration, HardState, LogReader, SnapshotMeta } from "../../src/server/core/raft/index.ts";
 import type { LogWrite } from "../../src/server/cluster/storage/types.ts";
+import type { Configuration, HardState, LogReader, SnapshotMeta } from "../../src/server/core/raft/index.ts";
 import type { Ledger, Link } from "./ledger.ts";
 import type { Machine } from "./machine.ts";
 import type { Random } from "./random.ts";
@@ -50,8 +50,16 @@ export interface SimDisk {
   finish(job: DiskJob): void;
   /** The process ended; `inFlight` may or may not have reached the disk. With the power gone, unsynced writes neither. */
   crash(kind: "process" | "power", inFlight: DiskJob | undefined, random: Random): void;
-  /** Damage: the last `count` entries are gone though they were synced. */
-  loseSuffix(count: number): void;
+  /**
+   * Damage: the end of the log is gone though it was synced, or an entry of it is not what was written. What others
+   * were promised stays to be seen here, so that it can be checked; the node itself finds out when it starts.
+   */
+  damage(kind: "lost-end" | "flipped-bit", random: Random): void;
+  /**
+   * What a node looks at before it starts: every entry by its checksum and chain, and the guard file, which says how far
+   * the log and the term have been synced (cluster reference, 3.3).
+   */
+  isWhole(): boolean;
   /** What a core reads; `configuration` is that of the state applied at the start. */
   reader(configuration: () => Configuration): LogReader;
 }
@@ -68,6 +76,9 @@ export function createDisk(ledger: Ledger, first: { readonly behind: Link; reado
   /** What a loss of power leaves at least; undefined while everything is synced. */
   let base: Image | undefined;
   let unsynced: LogWrite[] = [];
+  /** The end of the log that the guard file knows of. */
+  let guard: Link = first.behind;
+  let isDamaged = false;
 
   const linkAt = ({ behind, log, length }: Image, index: number): Link | undefined => {
     const offset = index - behind.index;
@@ -81,7 +92,11 @@ export function createDisk(ledger: Ledger, first: { readonly behind: Link; reado
     const head = entries[0];
     if (head !== undefined) {
       const keep = head.index - before.behind.index - 1;
-      must(keep >= 0 && keep <= length, "log without gaps", () => `${head.index} is written, log ends at ${lastOf(before).index}`);
+      must(
+        keep >= 0 && keep <= length,
+        "log without gaps",
+        () => `${head.index} is written, log ends at ${lastOf(before).index}`,
+      );
       if (keep < log.length) log = log.slice(0, keep);
       let previous = keep === 0 ? before.behind : log[keep - 1]!;
       for (const entry of entries) {
@@ -91,6 +106,11 @@ export function createDisk(ledger: Ledger, first: { readonly behind: Link; reado
       length = log.length;
     }
     return { ...before, log, length, hardState: hardState ?? before.hardState };
+  };
+
+  /** After the log, so that a crash between the two leaves a guard that promises less, never more. */
+  const writeGuard = (): void => {
+    guard = lastOf(image);
   };
 
   const finished = (before: Image, job: DiskJob): Image => {
@@ -132,6 +152,7 @@ export function createDisk(ledger: Ledger, first: { readonly behind: Link; reado
       if (job.kind === "write" && !job.write.sync) return;
       base = undefined;
       unsynced = [];
+      writeGuard();
     },
     crash(kind, inFlight, random) {
       let isWhole = true;
@@ -144,9 +165,15 @@ export function createDisk(ledger: Ledger, first: { readonly behind: Link; reado
       base = undefined;
       unsynced = [];
     },
-    loseSuffix(count) {
-      image = { ...image, log: image.log.slice(0, image.length - count), length: image.length - count };
+    damage(kind, random) {
+      if (image.length === 0) return;
+      const lost = random.between(1, Math.min(3, image.length));
+      const left = linkAt(image, image.behind.index + image.length - lost)!;
+      const isSeen = left.index < guard.index || left.index < image.hardState.commit;
+      if (kind === "flipped-bit" || isSeen) isDamaged = true;
+      else image = { ...image, log: image.log.slice(0, image.length - lost), length: image.length - lost };
     },
+    isWhole: () => !isDamaged,
     reader(configuration) {
       return {
         initialState: () => ({ hardState: image.hardState, configuration: configuration() }),

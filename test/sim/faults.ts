@@ -40,8 +40,8 @@ function inject(world: World, admin: Admin, family: FaultFamily): void {
       trace.note(world.now, node.id, "is paused until", Math.floor(node.pausedUntil));
       return;
     case "clock":
-      node.wallOffsetMs += random.between(-600_000, 600_000);
-      trace.note(world.now, node.id, "clock jumps to", node.wallOffsetMs);
+      node.wallOffsetMs = random.between(-600_000, 600_000);
+      trace.note(world.now, node.id, "clock is now off by", node.wallOffsetMs);
       return;
     case "disk":
       slowDisk(world, node);
@@ -82,7 +82,18 @@ function slowDisk(world: World, node: SimNode): void {
 function partition(world: World, node: SimNode): void {
   const { net, random, trace } = world;
   net.heal();
-  const kind = random.pick(["heal", "split", "split", "isolate", "isolate", "deaf", "mute", "ring", "bridge", "flapping"] as const);
+  const kind = random.pick([
+    "heal",
+    "split",
+    "split",
+    "isolate",
+    "isolate",
+    "deaf",
+    "mute",
+    "ring",
+    "bridge",
+    "flapping",
+  ] as const);
   trace.note(world.now, "net", kind, node.id);
   const ids = random.shuffled([...world.nodes.keys()]);
   const split = (left: readonly string[], right: readonly string[]): void => {

@@ -4,7 +4,7 @@
  */
 
 import type { Entry } from "../../src/server/core/raft/index.ts";
-import { appended, type Command, decodeCommand } from "./command.ts";
+import { appended, type Command, decodeCommand, encodeCommand } from "./command.ts";
 
 /** What a command came to. */
 export interface Effect {
@@ -17,15 +17,20 @@ export interface Effect {
 
 export interface Machine {
   readonly appliedIndex: number;
-  /** Highest time seen in a command. */
-  readonly now: number;
   /** Over all of the state; equal on all nodes at equal index. */
   readonly digest: string | number;
   /** Undefined for an entry without a command. */
-  apply(entry: Entry): Effect | undefined;
+  apply(entry: Entry, memberIds: () => readonly string[]): Effect | undefined;
   /** 0 for a key that was never written. */
   read(key: number): number;
   copy(): Machine;
+}
+
+/** How a kind of machine begins, and the bytes that it takes for a command. */
+export interface MachineKind {
+  /** Without anything, as of `appliedIndex`. */
+  create(appliedIndex: number): Machine;
+  encode(command: Command, fillBytes: number): Uint8Array;
 }
 
 interface Session {
@@ -35,19 +40,18 @@ interface Session {
 
 interface Contents {
   readonly appliedIndex: number;
-  readonly now: number;
   readonly digest: number;
   readonly values: ReadonlyMap<number, number>;
   readonly sessions: ReadonlyMap<number, Session>;
 }
 
-/** Without anything, as of `appliedIndex`. */
-export function createMachine(appliedIndex: number): Machine {
-  return machineOf({ appliedIndex, now: 0, digest: 0, values: new Map(), sessions: new Map() });
-}
+export const SMALL: MachineKind = {
+  create: (appliedIndex) => machineOf({ appliedIndex, digest: 0, values: new Map(), sessions: new Map() }),
+  encode: encodeCommand,
+};
 
 function machineOf(contents: Contents): Machine {
-  let { appliedIndex, now, digest } = contents;
+  let { appliedIndex, digest } = contents;
   const values = new Map(contents.values);
   const sessions = new Map(contents.sessions);
 
@@ -74,9 +78,6 @@ function machineOf(contents: Contents): Machine {
     get appliedIndex() {
       return appliedIndex;
     },
-    get now() {
-      return now;
-    },
     get digest() {
       return digest;
     },
@@ -85,7 +86,6 @@ function machineOf(contents: Contents): Machine {
       if (entry.kind !== "normal") return undefined;
       const command = decodeCommand(entry.data);
       if (command === undefined) return undefined;
-      now = Math.max(now, command.now);
       const { client, seq } = command;
       const session = sessions.get(client);
       const isRepeated = session !== undefined && seq <= session.seq;
@@ -98,6 +98,6 @@ function machineOf(contents: Contents): Machine {
       return { command, output, isFirst: true };
     },
     read: (key) => values.get(key) ?? 0,
-    copy: () => machineOf({ appliedIndex, now, digest, values, sessions }),
+    copy: () => machineOf({ appliedIndex, digest, values, sessions }),
   };
 }

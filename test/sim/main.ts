@@ -101,16 +101,35 @@ function reportFailure({ seed, failure, digest }: RunResult, { events, mode }: S
 }
 
 function runOne(options: SimOptions, seed: number): number {
-  const result = runSeed({ seed, events: options.events, mode: options.mode, ...(options.isTraced ? { onTrace: say } : {}) });
+  const result = runSeed({
+    seed,
+    events: options.events,
+    mode: options.mode,
+    ...(options.isTraced ? { onTrace: say } : {}),
+  });
   const { events, operations, committed, leaders, undecided, digest } = result;
   reportFailure(result, options);
-  say(JSON.stringify({ seed, isPassed: result.failure === undefined, events, operations, committed, leaders, undecided, digest }));
+  say(
+    JSON.stringify({
+      seed,
+      isPassed: result.failure === undefined,
+      events,
+      operations,
+      committed,
+      leaders,
+      undecided,
+      digest,
+    }),
+  );
   return result.failure === undefined ? 0 : 1;
 }
 
 async function runMany(options: SimOptions): Promise<number> {
   const { from, seeds, events, mode, jobs, stateFile } = options;
-  const code = createHash("sha256").update(readFileSync(fileURLToPath(import.meta.url))).digest("hex").slice(0, 16);
+  const code = createHash("sha256")
+    .update(readFileSync(fileURLToPath(import.meta.url)))
+    .digest("hex")
+    .slice(0, 16);
   const key = `${code} ${mode} ${events} ${from}`;
   const kept = stateFile === undefined ? undefined : readProgress(stateFile, key);
   const tally = kept?.tally ?? emptyTally();
@@ -164,7 +183,9 @@ function reportMutant(name: string, { failed, seeds, events }: Tally): number {
     say(`MISSED  ${name.padEnd(44)} ${seeds} seeds, ${events} events`);
     return 1;
   }
-  say(`caught  ${name.padEnd(44)} seed ${String(failed.seed).padEnd(5)} ${failed.failure.invariant}, after ${events} events`);
+  say(
+    `caught  ${name.padEnd(44)} seed ${String(failed.seed).padEnd(5)} ${failed.failure.invariant}, after ${events} events`,
+  );
   return 0;
 }
 

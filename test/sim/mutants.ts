@@ -185,7 +185,7 @@ export const MUTANTS: readonly Mutant[] = [
     }`,
   },
   {
-    name: "another-term's-entry-acknowledged",
+    name: "entry-of-another-term-acknowledged",
     file: DRIVER,
     find: `if (waiter.term !== entry.term) waiter.done({ kind: "unknown" });`,
     replace: `if (waiter.term < 0) waiter.done({ kind: "unknown" });`,
@@ -201,6 +201,12 @@ export const MUTANTS: readonly Mutant[] = [
     file: "test/sim/node.ts",
     find: "  if (isAnswer && (node.storages.get(from) ?? fromStorage) !== fromStorage) return false;\n",
     replace: "",
+  },
+  {
+    name: "blank-disk-begins-with-an-old-configuration",
+    file: "test/sim/node.ts",
+    find: "(file.storages.get(to.id) ?? 0) !== to.storage",
+    replace: "to.storage < 0",
   },
   {
     name: "no-check-of-the-quorum",

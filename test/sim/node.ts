@@ -15,6 +15,9 @@ import type { SimNode, World } from "./world.ts";
 /** A transfer of a snapshot takes this many deliveries. */
 const SNAPSHOT_DELIVERIES = 3;
 
+/** At a crash, in runs of damage. */
+const DAMAGE_CHANCE = 0.3;
+
 /** With a blank disk, or one that was bootstrapped; not started. */
 export function createNode(
   world: World,
@@ -57,6 +60,11 @@ function freshSeen(term: number): SimNode["seen"] {
 export function startNode(world: World, node: SimNode): void {
   const { plan, random, ledger } = world;
   const { disk } = node;
+  if (!disk.isWhole()) {
+    node.state = "refused";
+    world.trace.note(world.now, node.id, "refuses to start: its disk is damaged");
+    return;
+  }
   node.life += 1;
   node.state = "running";
   node.jobs = [];
@@ -76,10 +84,11 @@ export function startNode(world: World, node: SimNode): void {
       "durability",
       () => `${node.id} restarts without ${index}, which it applied`,
     );
-    node.machine.apply(link.entry);
+    node.machine.apply(link.entry, () => membersOf(world.checks.configurationAt(index)).map(String));
     node.storages = world.storagesAt(index) ?? node.storages;
   }
-  node.configuration = snapshot.meta.index === 0 && applied === 0 ? snapshot.meta.configuration : world.checks.configurationAt(applied);
+  node.configuration =
+    snapshot.meta.index === 0 && applied === 0 ? snapshot.meta.configuration : world.checks.configurationAt(applied);
   node.seen = { ...freshSeen(disk.hardState.term), applied };
   const { configuration } = node;
   world.trace.note(world.now, node.id, `starts, term ${disk.hardState.term} log ..${disk.lastIndex} applied`, applied);
@@ -156,7 +165,9 @@ function portsOf(world: World, node: SimNode): DriverPorts {
     sendSnapshot: (message) => sendSnapshot(world, node, message),
     apply(entry, changed) {
       world.checks.beforeApply(node, entry, world.nodes);
-      const effect = node.machine.apply(entry);
+      const effect = node.machine.apply(entry, () =>
+        membersOf(changed?.configuration ?? node.configuration).map(String),
+      );
       if (changed !== undefined) applyChange(world, node, entry.index, changed);
       world.checks.afterApply(node, entry, effect);
       if (changed !== undefined) world.checks.onConfiguration(node, entry, changed.change, changed.configuration);
@@ -206,6 +217,9 @@ export function failNode(world: World, node: SimNode, kind: "process" | "power")
   stopNode(world, node, kind);
   const delay = world.isStormy ? random.real() ** 2 * plan.restartMs * 2 : 10;
   const { storage } = node;
+  if (plan.damage && world.isStormy && random.chance(DAMAGE_CHANCE)) {
+    node.disk.damage(random.pick(["lost-end", "flipped-bit"]), random);
+  }
   world.schedule(delay, () => {
     if (node.state === "down" && node.storage === storage) restartNode(world, node);
   });
@@ -216,10 +230,15 @@ export function restartNode(world: World, node: SimNode): void {
 }
 
 function recordSnapshotWhenDue(world: World, node: SimNode): void {
-  const { everyEntries, trailing } = world.plan.snapshot;
+  const { everyEntries } = world.plan.snapshot;
   const { machine, disk } = node;
-  if (node.isRecording || node.state !== "running") return;
-  if (machine.appliedIndex - disk.snapshot.meta.index < everyEntries) return;
+  if (machine.appliedIndex - disk.snapshot.meta.index >= everyEntries) recordSnapshot(world, node);
+}
+
+function recordSnapshot(world: World, node: SimNode): void {
+  const { machine, disk } = node;
+  if (node.isRecording || node.state !== "running" || machine.appliedIndex <= disk.snapshot.meta.index) return;
+  const { trailing } = world.plan.snapshot;
   node.isRecording = true;
   const { link } = world.ledger.committed(machine.appliedIndex);
   const file: SnapshotFile = {
@@ -274,6 +293,13 @@ function sendSnapshot(world: World, node: SimNode, message: Message): void {
   const { snapshot } = message;
   const [delay] = world.net.deliveries(node.id, String(message.to));
   const isCurrent = snapshot?.index === file.meta.index && snapshot.term === file.meta.term;
+  // A snapshot from before the target came with this disk would tell it a configuration that means another under its
+  // id: it could elect itself by votes that are not its own.
+  if (to !== undefined && (file.storages.get(to.id) ?? 0) !== to.storage) {
+    recordSnapshot(world, node);
+    report(false, world.plan.tickMs);
+    return;
+  }
   if (to === undefined || delay === undefined || !isCurrent) {
     report(false, world.plan.tickMs);
     return;
@@ -295,7 +321,10 @@ function applyChange(
   node: SimNode,
   index: number,
   changed: {
-    readonly change: { readonly changes: readonly { readonly type: string; readonly nodeId: string | number }[]; readonly context: Uint8Array };
+    readonly change: {
+      readonly changes: readonly { readonly type: string; readonly nodeId: string | number }[];
+      readonly context: Uint8Array;
+    };
     readonly configuration: Configuration;
   },
 ): void {

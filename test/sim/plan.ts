@@ -21,6 +21,7 @@ export type FaultFamily = (typeof FAULT_FAMILIES)[number];
 export interface Plan {
   /** First voters n1, n2, … */
   readonly voters: number;
+  readonly machine: "small" | "production";
   /** Members never are more. */
   readonly maxMembers: number;
   readonly net: {
@@ -78,6 +79,7 @@ export function drawPlan(random: Random, mode: "faults" | "damage"): Plan {
   const chosen = FAULT_FAMILIES.filter(() => random.chance(0.55));
   return {
     voters,
+    machine: random.chance(0.15) ? "production" : "small",
     maxMembers: Math.max(voters, random.between(4, 6)),
     net: {
       loss: isCalm ? 0 : random.pick([0, 0.01, 0.05, 0.15, 0.3]),

@@ -23,7 +23,8 @@ export function isLegalStep(from: Configuration, to: Configuration): boolean {
   if (new Set([...to.voters, ...to.learners]).size !== to.voters.length + to.learners.length) return false;
   const isFromJoint = from.votersOutgoing.length > 0;
   const isToJoint = to.votersOutgoing.length > 0;
-  if (isFromJoint && isToJoint) return isSameSet(from.votersOutgoing, to.votersOutgoing) && isSameSet(from.voters, to.voters);
+  if (isFromJoint && isToJoint)
+    return isSameSet(from.votersOutgoing, to.votersOutgoing) && isSameSet(from.voters, to.voters);
   if (isFromJoint) return isSameSet(from.voters, to.voters);
   if (isToJoint) return isSameSet(from.voters, to.votersOutgoing);
   return differing(from.voters, to.voters) <= 1;

@@ -3,6 +3,7 @@
  * cluster must elect, answer, catch up and agree. Source: cluster reference, 10.2, liveness mode.
  */
 
+import type { Configuration, NodeId } from "../../src/server/core/raft/index.ts";
 import type { Admin } from "./admin.ts";
 import type { Clients } from "./clients.ts";
 import { restartNode, stopNode } from "./node.ts";
@@ -25,9 +26,10 @@ const CALM_OPERATIONS = 10;
 const SLOWEST_CLOCK = 0.5;
 
 export function comeToRest(world: World, { admin, clients, step }: Scene): void {
-  const { plan, net, trace, nodes } = world;
+  const { plan, net, trace, nodes, checks } = world;
   const timeoutMs = (plan.raft.electionTicks * plan.tickMs) / SLOWEST_CLOCK;
   let broken: ReadonlySet<string> = new Set();
+  const isRefused = (id: NodeId): boolean => nodes.get(String(id))?.state === "refused";
 
   /** Runs until `holds`; fails after so many election timeouts. */
   const until = (timeouts: number, what: string, holds: () => boolean): void => {
@@ -76,19 +78,34 @@ export function comeToRest(world: World, { admin, clients, step }: Scene): void 
   net.calm();
   trace.note(world.now, "all", "the storm is over");
   mend(world);
+  wait(1);
+  broken = new Set([...nodes.keys()].filter(isRefused));
+  // Too many disks are damaged for a quorum of a configuration that somebody goes by.
+  const inForce = [...nodes.values()]
+    .filter(({ state }) => state === "running")
+    .map(({ configuration }) => configuration);
+  const isChanging = [...nodes.values()].some(({ disk, machine }) => {
+    for (let index = machine.appliedIndex + 1; index <= disk.lastIndex; index += 1) {
+      if (disk.at(index)?.entry.kind === "conf-change") return true;
+    }
+    return false;
+  });
+  const isQuorate = (one: Configuration): boolean => hasQuorum(one, (id) => !isRefused(id));
+  const newest = checks.configurationAt(Number.MAX_SAFE_INTEGER);
+  if (broken.size > 0 && (isChanging || ![newest, ...inForce].every(isQuorate))) return;
   rest();
   // A transfer of leadership or a campaign of before may still run.
   wait(SETTLES_WITHIN);
   rest();
 
-  broken = breakSome(world);
+  broken = breakSome(world, broken);
   wait(SETTLES_WITHIN);
   clients.ask(CALM_OPERATIONS);
   rest();
 
   const leader = wellLeader()!;
   const { term } = leader.seen;
-  if (plan.remains === "half-linked") halfLink(world, leader);
+  if (plan.remains === "half-linked") halfLink(world, leader, broken);
   wait(STABLE_FOR, () => {
     const isLeading = leader.state === "running" && leader.seen.role === "leader" && leader.seen.term === term;
     must(isLeading, "stable leader", () => `${leader.id} loses term ${term} without a fault: ${standing(world)}`);
@@ -116,16 +133,18 @@ function mend(world: World): void {
 }
 
 /** Breaks, for ever, members that are no majority. */
-function breakSome(world: World): ReadonlySet<string> {
+function breakSome(world: World, already: ReadonlySet<string>): ReadonlySet<string> {
   const { plan, random, net, nodes, trace, checks } = world;
-  const broken = new Set<string>();
+  const broken = new Set(already);
   if (plan.remains === "nothing" || plan.remains === "half-linked") return broken;
   const configuration = checks.configurationAt(Number.MAX_SAFE_INTEGER);
   const members = membersOf(configuration).map(String);
   for (const id of random.shuffled(members)) {
+    if (already.has(id)) continue;
     if (hasQuorum(configuration, (one) => one !== id && !broken.has(String(one)))) broken.add(id);
   }
   for (const id of broken) {
+    if (already.has(id)) continue;
     trace.note(world.now, id, "stays", plan.remains);
     if (plan.remains === "crashed") {
       const node = nodes.get(id)!;
@@ -146,11 +165,12 @@ function breakSome(world: World): ReadonlySet<string> {
  * Cuts one voter off from the leader and some others, not from all: those who still hear it also hear the leader, and
  * must not help it into office.
  */
-function halfLink(world: World, leader: SimNode): void {
+function halfLink(world: World, leader: SimNode, broken: ReadonlySet<string>): void {
   const { random, net, trace } = world;
   const followers = leader.configuration.voters.map(String).filter((id) => id !== leader.id);
   const [lost, ...others] = random.shuffled(followers);
   if (lost === undefined || others.length === 0) return;
+  if (!hasQuorum(leader.configuration, (id) => id !== lost && !broken.has(String(id)))) return;
   const unheard = [leader.id, ...others.slice(0, random.below(others.length))];
   trace.note(world.now, lost, "is cut off from", unheard.join());
   for (const other of unheard) {
@@ -162,7 +182,9 @@ function halfLink(world: World, leader: SimNode): void {
 function standing(world: World): string {
   const newest = configurationText(world.checks.configurationAt(Number.MAX_SAFE_INTEGER));
   const nodes = [...world.nodes.values()].map(({ id, state, seen, machine, disk }) =>
-    state === "running" ? `${id} ${seen.role} term ${seen.term} applied ${machine.appliedIndex}/${disk.lastIndex}` : `${id} ${state}`,
+    state === "running"
+      ? `${id} ${seen.role} term ${seen.term} applied ${machine.appliedIndex}/${disk.lastIndex}`
+      : `${id} ${state}`,
   );
   return `${newest}; committed ${world.ledger.lastCommitted}; ${nodes.join(", ")}`;
 }

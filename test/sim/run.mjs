@@ -41,6 +41,8 @@ export async function compile(folder, name, entry = "main.ts", mutant = undefine
     target: "node20",
     format: "esm",
     sourcemap: "inline",
+    // Packages that the state machine imports are written for `require`.
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
     logLevel: "silent",
     plugins: mutant === undefined ? [] : [mutate],
   });

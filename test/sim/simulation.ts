@@ -9,10 +9,11 @@ import { createClients } from "./clients.ts";
 import { startFaults } from "./faults.ts";
 import { createHistory } from "./history.ts";
 import { createLedger } from "./ledger.ts";
-import { createMachine } from "./machine.ts";
+import { SMALL } from "./machine.ts";
 import { createNet } from "./net.ts";
 import { createNode, inNode, restartNode } from "./node.ts";
 import { drawPlan, type Plan } from "./plan.ts";
+import { PRODUCTION } from "./production-machine.ts";
 import { createQueue } from "./queue.ts";
 import { createRandom } from "./random.ts";
 import { comeToRest } from "./rest.ts";
@@ -38,7 +39,9 @@ export interface RunResult {
   readonly leaders: number;
   /** Keys whose history could not be decided within the limit. */
   readonly undecided: number;
-  readonly failure: { readonly invariant: string; readonly message: string; readonly trace: readonly string[] } | undefined;
+  readonly failure:
+    | { readonly invariant: string; readonly message: string; readonly trace: readonly string[] }
+    | undefined;
 }
 
 interface SimEvent {
@@ -57,6 +60,7 @@ export function runSeed(options: RunOptions): RunResult {
   const { seed, mode } = options;
   const random = createRandom(seed);
   const plan = drawPlan(random, mode);
+  const machines = plan.machine === "production" ? PRODUCTION : SMALL;
   const trace = createTrace(options.onTrace);
   const history = createHistory();
   const queue = createQueue<SimEvent>();
@@ -81,7 +85,7 @@ export function runSeed(options: RunOptions): RunResult {
       return now;
     },
     isStormy: true,
-    emptyMachine: () => createMachine(0),
+    machines,
     storagesAt: (index) => storages.get(index),
     onMembers(index, applied) {
       storages.set(index, applied.storages);
@@ -120,7 +124,7 @@ export function runSeed(options: RunOptions): RunResult {
     trace.note(0, "all", "plan", planText(plan));
     for (const id of voters) {
       const meta = { index: 1, term: 1, configuration: first };
-      const snapshot = { meta, link: ledger.origin, machine: createMachine(1), storages: new Map<string, number>() };
+      const snapshot = { meta, link: ledger.origin, machine: machines.create(1), storages: new Map<string, number>() };
       nodes.set(id, createNode(world, { id, storage: 0, behind: ledger.origin, snapshot }));
     }
     for (const node of nodes.values()) restartNode(world, node);
@@ -154,7 +158,7 @@ export function runSeed(options: RunOptions): RunResult {
   }
 }
 
-function planText({ voters, net, disk, faults, raft, snapshot, remains }: Plan): string {
+function planText({ voters, machine, net, disk, faults, raft, snapshot, remains }: Plan): string {
   const families = faults.map(({ family, weight }) => `${family}*${weight}`).join(" ");
-  return `${voters} voters; ${JSON.stringify({ net, disk, raft, snapshot, remains })}; ${families}`;
+  return `${voters} voters, ${machine} machine; ${JSON.stringify({ net, disk, raft, snapshot, remains })}; ${families}`;
 }

@@ -5,7 +5,7 @@ import type { Configuration, Message, NodeId, Role } from "../../src/server/core
 import type { Checks } from "./checks.ts";
 import type { DiskJob, SimDisk, SnapshotFile } from "./disk.ts";
 import type { Ledger } from "./ledger.ts";
-import type { Machine } from "./machine.ts";
+import type { Machine, MachineKind } from "./machine.ts";
 import type { SimNet } from "./net.ts";
 import type { Plan } from "./plan.ts";
 import type { Random } from "./random.ts";
@@ -24,7 +24,7 @@ export interface World {
   readonly now: number;
   /** Faults, membership operations and new client operations happen while this is true. */
   isStormy: boolean;
-  emptyMachine(): Machine;
+  readonly machines: MachineKind;
   /** Which disk each member has once `index` is applied; undefined where a node has not applied it yet. */
   storagesAt(index: number): ReadonlyMap<string, number> | undefined;
   /** A node applied a change of the configuration. */
@@ -61,8 +61,8 @@ export interface SimNode {
   configuration: Configuration;
   /** Which disk each member has, as applied. */
   storages: ReadonlyMap<string, number>;
-  /** `gone`: removed, and not started again under this disk. */
-  state: "running" | "down" | "gone";
+  /** `gone`: removed, and not started again until it is added. `refused`: its disk is damaged, it does not start. */
+  state: "running" | "down" | "gone" | "refused";
   /** Raised at each start and end of its process. */
   life: number;
   driver: Driver | undefined;

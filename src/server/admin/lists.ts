@@ -6,16 +6,25 @@
  * and is answered at once. Index 0 is before everything.
  */
 
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { StateView } from "../cluster/index.ts";
+
+export type Taken<Row> = (now: number) => Iterable<Row>;
 
 export interface ListSource<Row> {
   /** Growing; changes whenever the rows do. */
   version(): number;
   /** Called after a change; returns the way to end it. */
   watch(onChange: () => void): () => void;
-  /** The rows at the moment of the call, made one by one as they are taken. `now`: milliseconds since 1970. */
-  rows(now: number): Iterable<Row>;
+  /** Takes the rows as they stand; they are made one by one as they are wanted, at a time in milliseconds since 1970. */
+  take(): Taken<Row> | Promise<Taken<Row>>;
 }
+
+/** Rows that do not depend on the time. */
+export const fixed =
+  <Row>(rows: readonly Row[]): Taken<Row> =>
+  () =>
+    rows;
 
 /** Version and watch of a list that changes with any of these tables of the state. */
 export function tables(
@@ -31,6 +40,35 @@ export function tables(
       };
     },
   };
+}
+
+/** Work on the thread without a break; a hundred thousand rows take many times as long to walk through. */
+const TURN_MS = 5;
+/** Rows between two looks at the clock. */
+const ROWS_A_LOOK = 256;
+/** Walks that changes may cut short before the thread is held for a whole one. */
+const MAX_WALKS = 4;
+
+/**
+ * The values of a table as they stand at one moment, which is no earlier than the call. A walk must not go on over rows
+ * that have changed, so one that yields the thread begins anew when it finds that they did.
+ */
+export async function storedValues(view: StateView, prefix: string): Promise<readonly string[]> {
+  for (let walk = 1; ; walk++) {
+    const values: string[] = [];
+    const version = view.version("");
+    let isWhole = true;
+    let turn = performance.now();
+    for (const [, value] of view.scan(prefix)) {
+      values.push(value);
+      if (walk === MAX_WALKS || values.length % ROWS_A_LOOK !== 0 || performance.now() - turn < TURN_MS) continue;
+      await nextTurn();
+      isWhole = view.version("") === version;
+      if (!isWhole) break;
+      turn = performance.now();
+    }
+    if (isWhole) return values;
+  }
 }
 
 export interface ListRead<Row> {
@@ -66,6 +104,25 @@ export function watchList<Row>(source: ListSource<Row>): WatchedList<Row> {
   const unwatch = source.watch(wake);
   const indexNow = (): number => source.version() + 1;
 
+  /** Shared by all who read the same index: a thousand may be woken by one change. Gone when the last has read it. */
+  let shared: { readonly index: number; taken: Promise<Taken<Row>> | WeakRef<Taken<Row>> } | undefined;
+  async function take(index: number): Promise<Taken<Row>> {
+    const known = shared?.index === index ? shared.taken : undefined;
+    // Without a turn in between when there is none: whoever else was woken must find what this one begins.
+    const held = known instanceof WeakRef ? known.deref() : known;
+    if (held !== undefined) return await held;
+    const taking = { index, taken: Promise.resolve(source.take()) as Promise<Taken<Row>> | WeakRef<Taken<Row>> };
+    shared = taking;
+    try {
+      const taken = await (taking.taken as Promise<Taken<Row>>);
+      taking.taken = new WeakRef(taken);
+      return taken;
+    } catch (error) {
+      if (shared === taking) shared = undefined;
+      throw error;
+    }
+  }
+
   function changed(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
@@ -95,7 +152,8 @@ export function watchList<Row>(source: ListSource<Row>): WatchedList<Row> {
         }
       }
       signal.throwIfAborted();
-      return { index: indexNow(), rows: source.rows(now()) };
+      const reached = indexNow();
+      return { index: reached, rows: (await take(reached))(now()) };
     },
     get waiting() {
       return waiting.size;

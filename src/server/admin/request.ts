@@ -88,22 +88,7 @@ async function answer(plane: AdminPlane, exchange: Exchange): Promise<void> {
     return sendText(response, ready ? 200 : 503, `${JSON.stringify({ ready, reasons })}\n`);
   }
 
-  const matched = route(request.method ?? "", path);
-  switch (matched.kind) {
-    case "unknown":
-      throw refusal("not_found", "There is no such path in the admin API.");
-    case "undecodable":
-      throw refusal("invalid", "The path is not well-formed.");
-    case "method":
-      response.setHeader("allow", matched.allowed.join(", "));
-      throw refusal("method_not_allowed", `This path takes ${matched.allowed.join(" and ")}.`);
-    case "operation":
-      break;
-    default:
-      matched satisfies never;
-  }
-  if (matched.kind !== "operation") return;
-
+  const matched = match(exchange, path);
   const { operation } = matched;
   const checkedQuery = check(operation.query, fromTexts(operation.query, query), "query");
   const params = check(operation.params, fromTexts(operation.params, matched.params), "path");
@@ -118,6 +103,23 @@ async function answer(plane: AdminPlane, exchange: Exchange): Promise<void> {
     await send(exchange, operation, reply);
   } finally {
     body.release();
+  }
+}
+
+function match({ request, response }: Exchange, path: string): Matched {
+  const matched = route(request.method ?? "", path);
+  switch (matched.kind) {
+    case "operation":
+      return matched;
+    case "unknown":
+      throw refusal("not_found", "There is no such path in the admin API.");
+    case "undecodable":
+      throw refusal("invalid", "The path is not well-formed.");
+    case "method":
+      response.setHeader("allow", matched.allowed.join(", "));
+      throw refusal("method_not_allowed", `This path takes ${matched.allowed.join(" and ")}.`);
+    default:
+      return matched satisfies never;
   }
 }
 

@@ -1,4 +1,5 @@
 /** Reads what a configuration is made of from disk: the node file, the deployment document, catalog overlay files. */
+import { readFileSync, statSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 
@@ -20,6 +21,19 @@ async function readText(path: string, name: string): Promise<FileText> {
     return { kind: "text", name, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
   } catch (error) {
     return { kind: "problem", message: `${name}: ${reason(error)}` };
+  }
+}
+
+/** For a question that is answered at once: one small file, as it is now. */
+export function readTextSync(path: string): FileText {
+  try {
+    if (statSync(path).size > MAX_FILE_BYTES) {
+      return { kind: "problem", message: `${path}: larger than ${MAX_FILE_BYTES} bytes` };
+    }
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
+    return { kind: "text", name: path, text };
+  } catch (error) {
+    return { kind: "problem", message: `${path}: ${reason(error)}` };
   }
 }
 

@@ -1,8 +1,21 @@
 export { type ClusterSurroundings, clusterOptionsOf } from "./cluster-options.ts";
+export {
+  type ConfigNode,
+  type ConfigNodeOptions,
+  ConfigurationRefused,
+  type ServingNode,
+  startConfigNode,
+} from "./config-node.ts";
 export { beside } from "./files.ts";
 export { compileFlags, type FlagSnapshot, type ProviderFlags } from "./flag-mode.ts";
-export { type Loaded, type LoadedNode, loadNode } from "./load.ts";
-export { type ReloadCause, type ReloadOptions, reload } from "./reload.ts";
+export {
+  compileDocuments,
+  type Loaded,
+  type LoadedNode,
+  loadNode,
+  type NodeDocuments,
+  readNode,
+} from "./load.ts";
 export {
   type CompiledSources,
   changeOf,
@@ -14,5 +27,4 @@ export {
   type SourcesChange,
   type SourcesInput,
 } from "./sources.ts";
-export { DRAIN_MS, type NodeSettings, type RunningNode, startNode } from "./start.ts";
-export { watchSecrets } from "./watch.ts";
+export { type AdmissionBounds, DRAIN_MS, observe, serveDataPlane } from "./start.ts";

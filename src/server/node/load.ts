@@ -1,37 +1,83 @@
-/** Loads a node's whole configuration from its files, as the daemon and `check` both do. */
-import { createHash } from "node:crypto";
+/** Reads a node's documents from its files, and compiles them as the daemon and `check` both do. */
 import { basename } from "node:path";
 import { type NamedOverlay, overlayFileProblem } from "../core/catalog/index.ts";
 import {
-  type Deployment,
+  type ComposedDeployment,
   formatProblem,
   type NodeFile,
   type Problem,
-  type Read,
-  type References,
-  readDeployment,
   readNodeFile,
   readOverlay,
-  type Used,
 } from "../core/config/index.ts";
-import { openSecrets, type Secrets } from "../secrets/index.ts";
-import { type Compiled, compileDeployment } from "../snapshot/index.ts";
-import { beside, type Disk, openDisk } from "./files.ts";
+import { openSecrets } from "../secrets/index.ts";
+import type { Compiled } from "../snapshot/index.ts";
+import { beside, type Disk, type FileText, openDisk } from "./files.ts";
 import { glance } from "./glance.ts";
+import { compileSources } from "./sources.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What this node's files say, as far as they can be read. */
+export interface NodeDocuments {
+  /** Of the node file. */
+  readonly path: string;
+  /** Undefined when it cannot be used. */
+  readonly nodeFile: NodeFile | undefined;
+  /** Absolute; undefined when the node file sets none. */
+  readonly secretsDir: string | undefined;
+  readonly overlays: readonly NamedOverlay[];
+  /** The deployment document on disk; undefined when the deployment arrives through the admin API. */
+  readonly document: FileText | undefined;
+  /** Absolute path of the deployment document. */
+  readonly documentPath: string | undefined;
+  /** Lines for a person, about the node file and the overlays; errors where `isSound` is false. */
+  readonly problems: readonly string[];
+  readonly isSound: boolean;
+}
+
+/** Reads files and the environment, opens nothing, writes nothing. */
+export async function readNode(path: string, env: Environment, disk: Disk = openDisk()): Promise<NodeDocuments> {
+  const text = await disk.readText(path);
+  if (text.kind === "problem") {
+    return {
+      path,
+      nodeFile: undefined,
+      secretsDir: undefined,
+      overlays: [],
+      document: undefined,
+      documentPath: undefined,
+      problems: [text.message],
+      isSound: false,
+    };
+  }
+  const seen = glance(text.text, env);
+  const secretsDir = seen.secretsDir && beside(path, seen.secretsDir);
+  const secrets = openSecrets({ dir: secretsDir });
+  const node = readNodeFile(text, {
+    env: (name) => env[name],
+    secret: (name) => secrets.secret(name),
+    file: (name) => secrets.file(name),
+  });
+  const overlays = await readOverlays(disk, path, node.document?.catalog_overlay_paths ?? seen.overlayPaths);
+  const documentPath = seen.deployment === undefined ? undefined : beside(path, seen.deployment);
+  return {
+    path,
+    nodeFile: node.document,
+    secretsDir,
+    overlays: overlays.overlays,
+    document: documentPath === undefined ? undefined : await disk.readText(documentPath),
+    documentPath,
+    problems: [...node.problems.map(formatProblem), ...overlays.problems],
+    isSound: node.document !== undefined && !hasErrors(node.problems) && overlays.problems.length === 0,
+  };
+}
 
 export interface LoadedNode {
   readonly nodeFile: NodeFile;
-  readonly deployment: Read<Deployment>;
-  /** Hex SHA-256 of the deployment document's text: tells whether an edit forgot to raise `version`. */
-  readonly digest: string;
+  readonly deployment: ComposedDeployment;
   readonly compiled: Extract<Compiled, { kind: "compiled" }>;
   /** Lines for a person. */
   readonly warnings: readonly string[];
-  readonly used: Used;
-  /** What the deployment document's secrets were read from: it knows what it handed out, so it can tell a change. */
-  readonly secrets: Secrets;
-  /** What the documents were read from. */
-  readonly disk: Disk;
 }
 
 export type Loaded =
@@ -39,58 +85,24 @@ export type Loaded =
   /** One line each, in the order of the documents. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/**
- * `path`: the node file. `disk`: that of a configuration whose documents are to be compiled again with the secrets of
- * today. Reads files and the environment, opens nothing, writes nothing.
- */
-export async function loadNode(path: string, env: Environment, disk: Disk = openDisk()): Promise<Loaded> {
-  const text = await disk.readText(path);
-  if (text.kind === "problem") return refused([text.message]);
-  const seen = glance(text.text, env);
-  const secrets = openSecrets({ dir: seen.secretsDir && beside(path, seen.secretsDir) });
-  const resolved = references(env, secrets);
-  const node = readNodeFile(text, resolved);
-  const nodeFile = node.document;
-  const problems = node.problems.map(formatProblem);
-  if (seen.deployment === undefined) {
-    const missing = `${path}: not supported by this version: a node file without \`deployment\``;
-    return refused(hasErrors(node.problems) ? problems : [...problems, missing]);
-  }
-  const overlays = await readOverlays(disk, path, nodeFile?.catalog_overlay_paths ?? seen.overlayPaths);
-  problems.push(...overlays.problems);
-
-  const deploymentPath = beside(path, seen.deployment);
-  const deploymentText = await disk.readText(deploymentPath);
-  if (deploymentText.kind === "problem") return refused([...problems, deploymentText.message]);
-  const deployment = readDeployment(deploymentText, resolved);
-  const compiled = compileDeployment({ deployment, fileOverlays: overlays.overlays });
-  problems.push(...compiled.problems.map(formatProblem));
-
-  const isSound = !hasErrors(node.problems) && overlays.problems.length === 0;
-  if (nodeFile === undefined || compiled.kind === "refused" || !isSound) return refused(problems);
-  return {
-    kind: "loaded",
-    node: {
-      nodeFile,
-      deployment,
-      digest: createHash("sha256").update(deploymentText.text).digest("hex"),
-      compiled,
-      warnings: problems,
-      used: {
-        environment: [...node.used.environment, ...deployment.used.environment],
-        secrets: [...node.used.secrets, ...deployment.used.secrets],
-        files: deployment.used.files,
-      },
-      secrets,
-      disk,
-    },
-  };
+/** The node file, and the deployment document on disk as the only source; without one an empty deployment. */
+export function compileDocuments(documents: NodeDocuments, env: Environment): Loaded {
+  const { nodeFile, document, overlays, secretsDir, problems } = documents;
+  if (document?.kind === "problem") return refused([...problems, document.message]);
+  const { compiled, deployment } = compileSources({
+    sources: document === undefined ? [] : [document],
+    env,
+    secrets: openSecrets({ dir: secretsDir }),
+    fileOverlays: overlays,
+  });
+  const told = [...problems, ...compiled.problems.map(formatProblem)];
+  if (nodeFile === undefined || !documents.isSound || compiled.kind === "refused") return refused(told);
+  return { kind: "loaded", node: { nodeFile, deployment, compiled, warnings: told } };
 }
 
-function references(env: Environment, secrets: Secrets): References {
-  return { env: (name) => env[name], secret: (name) => secrets.secret(name), file: (name) => secrets.file(name) };
+/** `path`: the node file. */
+export async function loadNode(path: string, env: Environment): Promise<Loaded> {
+  return compileDocuments(await readNode(path, env), env);
 }
 
 async function readOverlays(

@@ -3,7 +3,7 @@
 import { ARCHIVE_TYPE, type ClusterMemberRecord } from "../../../admin-api/index.ts";
 import type { MemberStatus } from "../../cluster/index.ts";
 import { DONE, type Handlers } from "../handler.ts";
-import type { ListSource } from "../lists.ts";
+import { fixed, type ListSource } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
 
@@ -17,7 +17,7 @@ export function memberList({ cluster }: Ports): ListSource<ClusterMemberRecord> 
         version += 1;
         onChange();
       }),
-    rows: () => cluster.status().members.map(memberRecord),
+    take: () => fixed(cluster.status().members.map(memberRecord)),
   };
 }
 

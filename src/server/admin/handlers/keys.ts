@@ -5,7 +5,7 @@ import { parseDuration } from "../../../base/index.ts";
 import { mintKey } from "../../auth/index.ts";
 import { commands, type KeyRow, keyRowKey, readKey } from "../../core/state/index.ts";
 import { DONE, type Handlers, mapped, rfc3339 } from "../handler.ts";
-import { type ListSource, tables } from "../lists.ts";
+import { type ListSource, storedValues, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
 import { TABLE_PREFIX } from "../tables.ts";
@@ -17,8 +17,11 @@ export function keyList(ports: Ports): ListSource<KeyRecord> {
   const { view } = ports.cluster;
   return {
     ...tables(view, TABLE_PREFIX.keys, TABLE_PREFIX.suspensions),
-    // Taken whole, as references to texts that exist: the state may change before the last row is written out.
-    rows: (now) => mapped([...view.scan(TABLE_PREFIX.keys)], ([, value]) => keyRecord(ports, readKey(value), now)),
+    // References to texts that exist: the state may change before the last row is written out.
+    async take() {
+      const stored = await storedValues(view, TABLE_PREFIX.keys);
+      return (now) => mapped(stored, (value) => keyRecord(ports, readKey(value), now));
+    },
   };
 }
 

@@ -2,14 +2,14 @@
 
 import type { SecretRecord } from "../../../admin-api/index.ts";
 import { DONE, type Handlers } from "../handler.ts";
-import { type ListSource, tables } from "../lists.ts";
+import { fixed, type ListSource, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
 import { TABLE_PREFIX } from "../tables.ts";
 
 /** Changes with the keyring too: a data key that is wrapped anew has another `kek`. */
 export function secretList({ cluster: { view }, secrets }: Ports): ListSource<SecretRecord> {
-  return { ...tables(view, TABLE_PREFIX.secrets, TABLE_PREFIX.ring), rows: () => secrets.list() };
+  return { ...tables(view, TABLE_PREFIX.secrets, TABLE_PREFIX.ring), take: () => fixed(secrets.list()) };
 }
 
 export const secretHandlers: Pick<Handlers, "put_secret" | "delete_secret" | "rewrap_secrets"> = {

@@ -2,7 +2,7 @@
 
 import type { SourceProblem, SourceRecord } from "../../../admin-api/index.ts";
 import { DONE, type Handlers } from "../handler.ts";
-import { type ListSource, tables } from "../lists.ts";
+import { fixed, type ListSource, tables } from "../lists.ts";
 import type { Ports, SourceOutcome } from "../ports.ts";
 import { refusal } from "../refusal.ts";
 import { TABLE_PREFIX } from "../tables.ts";
@@ -25,7 +25,7 @@ export function sourceList({ cluster: { view }, sources }: Ports): ListSource<So
         for (const end of unwatch) end();
       };
     },
-    rows: () => sources.list(),
+    take: () => fixed(sources.list()),
   };
 }
 

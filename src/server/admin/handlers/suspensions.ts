@@ -5,7 +5,7 @@ import { parseDuration } from "../../../base/index.ts";
 import type { StateView } from "../../cluster/index.ts";
 import { commands, readSuspension, type SuspensionRow, suspensionRowKey } from "../../core/state/index.ts";
 import { DONE, type Handlers, mapped, rfc3339 } from "../handler.ts";
-import { type ListSource, tables } from "../lists.ts";
+import { type ListSource, storedValues, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { actorText } from "../principal.ts";
 import { TABLE_PREFIX } from "../tables.ts";
@@ -14,8 +14,10 @@ import { command } from "../write.ts";
 export function suspensionList({ cluster: { view } }: Ports): ListSource<SuspensionRecord> {
   return {
     ...tables(view, TABLE_PREFIX.suspensions),
-    rows: (now) =>
-      mapped([...view.scan(TABLE_PREFIX.suspensions)], ([, value]) => suspensionRecord(readSuspension(value), now)),
+    async take() {
+      const stored = await storedValues(view, TABLE_PREFIX.suspensions);
+      return (now) => mapped(stored, (value) => suspensionRecord(readSuspension(value), now));
+    },
   };
 }
 

@@ -89,9 +89,9 @@ export async function openExisting(options: ExistingStorage): Promise<OpenedStor
   const database = await openDatabase({ path: shown, location: join(path, RAFT), create: false });
   const opened: { close(): Promise<void> }[] = [database];
   try {
-    const { identity, loaded } = await readDatabase(database, options);
+    const { identity, loaded, serial } = await readDatabase(database, options);
     signal?.throwIfAborted();
-    const guard = await takeUpGuard(path, shown, identity, loaded);
+    const guard = await takeUpGuard(path, identity, loaded, serial);
     opened.push(guard);
     const { generation, snapshot } = loaded;
     let state = await openState({ path, shown, generation });
@@ -130,19 +130,30 @@ export async function openExisting(options: ExistingStorage): Promise<OpenedStor
 
 type CompleteLog = LoadedLog & { readonly generation: number };
 
+interface ReadDatabase {
+  readonly identity: StorageIdentity;
+  readonly loaded: CompleteLog;
+  /** Of the guard file's slot that counts. */
+  readonly serial: number;
+}
+
+/** Nothing is written before all checks that the log database and the guard file allow. */
 async function readDatabase(
   database: Database,
   { path, shown, nodeId, clusterId, previousClusterId }: ExistingStorage,
-): Promise<{ readonly identity: StorageIdentity; readonly loaded: CompleteLog }> {
+): Promise<ReadDatabase> {
   const identity = await readIdentity(database.level, { path: shown, nodeId });
   const change = clusterChange(identity, { path: shown, clusterId, previousClusterId });
   const loaded = await load(database, shown);
+  const { tail, hardState } = loaded;
+  const serial = checkGuard(await readGuard(join(path, GUARD)), { path: shown, identity, tail, hardState });
   const generation = loaded.generation ?? (await complete(database, identity, loaded, { path, shown }));
   if (change.length > 0) await database.write(change, true);
   const { nodeId: owner, storageId, recoveryEpoch } = identity;
   return {
     identity: { nodeId: owner, storageId, recoveryEpoch, clusterId: clusterId ?? identity.clusterId },
     loaded: { ...loaded, generation },
+    serial,
   };
 }
 
@@ -177,16 +188,14 @@ async function complete(
   return generation;
 }
 
+/** Begun, in a new directory, before the first batch that it has to know of. */
 async function takeUpGuard(
   path: string,
-  shown: string,
   identity: StorageIdentity,
-  loaded: LoadedLog,
+  { tail }: LoadedLog,
+  serial: number,
 ): Promise<GuardFile> {
-  const file = join(path, GUARD);
-  const { tail, hardState } = loaded;
-  const serial = checkGuard(await readGuard(file), { path: shown, identity, tail, hardState });
-  const guard = await openGuard(file, identity, serial);
+  const guard = await openGuard(join(path, GUARD), identity, serial);
   if (serial > 0) return guard;
   try {
     const { index: lastIndex, term: lastTerm, chain: lastChain } = tail.last;

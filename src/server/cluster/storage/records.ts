@@ -14,7 +14,7 @@
  * batch shows. Source: cluster reference, sections 3.2 and 3.3.
  */
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { Configuration, Entry, EntryKind, HardState, NodeId } from "../../core/raft/index.ts";
 import type { SnapshotRecord } from "./types.ts";
@@ -54,12 +54,14 @@ export function origin(index: number, term: number): Position {
 }
 
 export function chainAfter(before: Uint8Array, entry: Entry): Uint8Array {
-  const head = Buffer.allocUnsafe(CHAIN_BYTES + 17);
-  head.set(before, 0);
-  writeU64(head, entry.term, CHAIN_BYTES);
-  writeU64(head, entry.index, CHAIN_BYTES + 8);
-  head[CHAIN_BYTES + 16] = KINDS.indexOf(entry.kind);
-  return createHash("sha256").update(head).update(entry.data).digest().subarray(0, CHAIN_BYTES);
+  // One buffer for one call: at a start every entry kept is hashed.
+  const text = Buffer.allocUnsafe(CHAIN_BYTES + 17 + entry.data.length);
+  text.set(before, 0);
+  writeU64(text, entry.term, CHAIN_BYTES);
+  writeU64(text, entry.index, CHAIN_BYTES + 8);
+  text[CHAIN_BYTES + 16] = KINDS.indexOf(entry.kind);
+  text.set(entry.data, CHAIN_BYTES + 17);
+  return hash("sha256", text, "buffer").subarray(0, CHAIN_BYTES);
 }
 
 export function entryKey(index: number): Uint8Array {

@@ -12,7 +12,10 @@ export interface TransportOptions {
   readonly identity: Identity;
   /** Read at each hello, so an object with getters may change. */
   readonly self: Self;
-  /** What only the members and their storages tell: a code to refuse with (`not_a_member`, `storage_changed`). */
+  /**
+   * What only the members and their storages tell: a code to refuse with (`not_a_member`, `storage_changed`). Asked at
+   * each hello, and by `setPeers` again of every connection that is open, so it must not call `setPeers` each time.
+   */
   judge(hello: Hello, peer: Peer): string | undefined;
   /** From the peer that the message names, to this node. Never a MsgSnap. */
   onMessage(message: Message): void;

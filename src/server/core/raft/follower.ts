@@ -48,23 +48,15 @@ function receiveAppend(core: Core, { from, index, logTerm, commit, entries }: Me
     send(core, { type: "MsgAppResp", to: from, index: log.committed });
     return;
   }
-  const outcome = appendAfter(log, index, logTerm, entries);
-  switch (outcome.kind) {
-    case "appended":
-      // Only up to what this message vouches for: what follows in this log may be another leader's.
-      commitTo(log, Math.min(commit, outcome.lastIndex));
-      send(core, { type: "MsgAppResp", to: from, index: outcome.lastIndex });
-      return;
-    case "mismatch": {
-      const hint = findConflictByTerm(log, Math.min(index, lastIndex(log)), logTerm);
-      send(core, { type: "MsgAppResp", to: from, index, reject: true, hintIndex: hint.index, hintTerm: hint.term });
-      return;
-    }
-    case "contradiction":
-      return;
-    default:
-      outcome satisfies never;
+  const agreed = appendAfter(log, index, logTerm, entries);
+  if (agreed === undefined) {
+    const hint = findConflictByTerm(log, Math.min(index, lastIndex(log)), logTerm);
+    send(core, { type: "MsgAppResp", to: from, index, reject: true, hintIndex: hint.index, hintTerm: hint.term });
+    return;
   }
+  // Only up to what this message vouches for: what follows in this log may be another leader's.
+  commitTo(log, Math.min(commit, agreed));
+  send(core, { type: "MsgAppResp", to: from, index: agreed });
 }
 
 function receiveSnapshot(core: Core, { from }: Message, snapshot: SnapshotMeta): void {

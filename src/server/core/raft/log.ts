@@ -82,25 +82,16 @@ export function sizeOf(entries: readonly Entry[]): number {
   return bytes;
 }
 
-export type AppendOutcome =
-  | { readonly kind: "appended"; readonly lastIndex: number }
-  /** No such entry at the index before the first. */
-  | { readonly kind: "mismatch" }
-  /** The sender would replace what is committed here. No correct leader does. */
-  | { readonly kind: "contradiction" };
-
 /**
- * Appends a leader's entries after (`index`, `term`). Only an entry of another term truncates: a message that comes
- * twice, or late, names entries that are here and leaves the log as it is.
+ * Appends a leader's entries after (`index`, `term`), which is not before the commit index. Gives the last index that
+ * now agrees with the leader, or undefined when there is no such entry to append after. Only an entry of another term
+ * truncates: a message that comes twice, or late, names entries that are here and leaves the log as it is.
  */
-export function appendAfter(log: RaftLog, index: number, term: number, entries: readonly Entry[]): AppendOutcome {
-  if (!hasEntry(log, index, term)) return { kind: "mismatch" };
+export function appendAfter(log: RaftLog, index: number, term: number, entries: readonly Entry[]): number | undefined {
+  if (!hasEntry(log, index, term)) return undefined;
   const fresh = entries.findIndex((entry) => !hasEntry(log, entry.index, entry.term));
-  if (fresh !== -1) {
-    if (entries[fresh]!.index <= log.committed) return { kind: "contradiction" };
-    truncateAndAppend(log.unstable, entries.slice(fresh));
-  }
-  return { kind: "appended", lastIndex: index + entries.length };
+  if (fresh !== -1) truncateAndAppend(log.unstable, entries.slice(fresh));
+  return index + entries.length;
 }
 
 /** Appends a leader's own entries, which follow the last. */

@@ -114,18 +114,6 @@ export function object<const F extends Fields>(fields: F): Parser<Parsed<F>> {
   };
 }
 
-/** The first of two shapes that takes the value. */
-export function either<A, B>(first: Parser<A>, second: Parser<B>): Parser<A | B> {
-  return (value) => {
-    try {
-      return first(value);
-    } catch (error) {
-      if (!(error instanceof Malformed)) throw error;
-      return second(value);
-    }
-  };
-}
-
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Malformed("not an object");
   return value as Readonly<Record<string, unknown>>;

@@ -81,7 +81,11 @@ export interface State {
   get(key: string): string | undefined;
   /** Rows whose key begins with `prefix`, in the order of their keys. */
   scan(prefix: string): Iterable<readonly [key: string, value: string]>;
-  /** Throws `UpgradeRequired` on a command that this build does not know: skipping it would fork the state. */
+  /**
+   * Entries must follow each other without a gap: anything else throws a `RangeError`. Throws `UpgradeRequired` on a
+   * command, version, format or feature level that this build does not know: going on would fork the state. After a
+   * throw the machine stands where it stood.
+   */
   apply(entry: CommittedEntry): ApplyOutcome;
   /** As `apply` for an entry that changed the configuration: `context` is that of the change, JSON of `MembersChange`. */
   applyConfiguration(entry: CommittedEntry, context: Uint8Array, memberIds: readonly string[]): ApplyOutcome;

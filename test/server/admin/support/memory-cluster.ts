@@ -91,7 +91,7 @@ export function createMemoryCluster(now: () => number): MemoryCluster {
       },
       get: (key) => state.get(key),
       scan: (prefix) => state.scan(prefix),
-      version: (prefix) => versions.get(prefix) ?? 0,
+      version: (prefix) => (prefix === "" ? changes : (versions.get(prefix) ?? 0)),
       watch(prefix, onChange) {
         const watcher = { prefix, onChange };
         watchers.add(watcher);

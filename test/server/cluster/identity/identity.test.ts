@@ -135,7 +135,7 @@ test("what the authority signed is a peer only when it names exactly one of this
     [{ names: [good] }, "node"],
     [{ names: [{ type: "dns", value: "peer.gateway.internal" }] }, "the certificate names no peer"],
     [{ names: [good, { ...good, value: `${good.value}x` }] }, "the certificate names no peer"],
-    [{ names: [{ ...good, value: `gateway://${keys.clusterId}/root/n2` }] }, "the certificate names no peer"],
+    [{ names: [{ ...good, value: `gateway://${keys.clusterId}/admin/n2` }] }, "the certificate names no peer"],
     [{ names: [{ ...good, value: `${good.value}, URI:x` }] }, "the certificate names no peer"],
     [{ names: [{ ...good, value: "gateway://0123456789abcdef/node/n2" }] }, "the certificate names another cluster"],
     [{ names: [good], isAuthority: true }, "the certificate is an authority's"],
@@ -200,7 +200,7 @@ test("certificates are made anew after thirty days", async () => {
   let isStopped = false;
   const stop = keepFresh(node, {
     now: () => now,
-    onFailure: assert.fail,
+    onFailure: (error) => assert.fail(String(error)),
     every: (_, given) => {
       look = given;
       return () => {

@@ -6,6 +6,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { createServer as createTlsServer } from "node:tls";
 import { parseAddress } from "../../../../src/base/index.ts";
+import type { Identity } from "../../../../src/server/cluster/identity/index.ts";
 import {
   type DialError,
   type DialOptions,
@@ -13,6 +14,7 @@ import {
   encodeFrame,
   encodeJson,
   KIND,
+  type Self,
 } from "../../../../src/server/cluster/wire/index.ts";
 import { atEnd, eventually } from "../../../e2e/support/wait.ts";
 import { identityOf, OTHER_SECRET, SECRET } from "../identity/made.ts";
@@ -53,6 +55,22 @@ async function plainServer(context: TestContext, onSocket: (socket: Socket) => v
     for (const socket of sockets) socket.destroy();
   });
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** The address of a peer that answers any hello with `answer`. */
+async function answering(context: TestContext, identity: Identity, answer: Buffer): Promise<string> {
+  const server = createTlsServer(identity.serverOptions(), (socket) => {
+    socket.on("error", () => undefined);
+    socket.write(answer);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  atEnd(context, () => server.close());
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function helloOk({ clusterId: cluster, nodeId: node, storageId: storage, epoch, proto, feat }: Self): Buffer {
+  return encodeJson({ v: 1, cluster, epoch, node, storage, proto, feat });
 }
 
 test("a link is up after hello, and frames go both ways", async (context) => {
@@ -132,9 +150,10 @@ test("an address that belongs to another node than the one meant is refused befo
 });
 
 test("a peer that missed a recovery is refused by the side that dials, too", async (context) => {
-  const { listener } = await testListener(context);
+  const node = await identityOf("n1");
+  const address = await answering(context, node, encodeFrame({ kind: KIND.helloOk }, helloOk(selfOf(node))));
   const identity = await identityOf("n2");
-  const found = await failure(await optionsOf(listener.address, { identity, self: selfOf(identity, { epoch: 1 }) }));
+  const found = await failure(await optionsOf(address, { identity, self: selfOf(identity, { epoch: 1 }) }));
   assert.deepEqual(found, { kind: "refused", code: "stale_recovery_epoch" });
 });
 
@@ -148,14 +167,7 @@ test("what does not speak TLS, or hangs up within it, is broken", async (context
 test("a peer that answers hello with something else is broken", async (context) => {
   const node = await identityOf("n1");
   for (const answer of [encodeFrame({ kind: KIND.raft }), encodeFrame({ kind: KIND.helloOk }, encodeJson({ v: 9 }))]) {
-    const server = createTlsServer(node.serverOptions(), (socket) => {
-      socket.on("error", () => undefined);
-      socket.write(answer);
-    });
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    atEnd(context, () => server.close());
-    const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const address = await answering(context, node, answer);
     assert.deepEqual(await failure(await optionsOf(address)), { kind: "broken", code: "garbage" });
   }
 });
@@ -198,7 +210,6 @@ test("a peer that vanished without a word is noticed by both sides, and one that
     }
   });
   let ended: Error | undefined;
-  let pongs = 0;
   await dial(
     await optionsOf(relay, {
       timing,
@@ -209,10 +220,7 @@ test("a peer that vanished without a word is noticed by both sides, and one that
         },
       }),
     }),
-  ).then(({ isOpen }) => {
-    pongs = isOpen() ? 0 : -1;
-  });
-  assert.equal(pongs, 0);
+  );
   for (let turn = 0; turn < 12; turn++) {
     timing.advance(2_500);
     // Pings and pongs need real turns of the sockets in between.

@@ -29,11 +29,12 @@ const REFUSALS: readonly Refusal[] = [
   { code: "identity_mismatch", self: { nodeId: "n3", clusterId: "0123456789abcdef", epoch: 0 } },
   { code: "wrong_cluster", self: { clusterId: "0123456789abcdef", epoch: 0, proto: [2, 3] } },
   { code: "stale_recovery_epoch", self: { epoch: 1, proto: [2, 3] }, purpose: "forward" },
+  { code: "newer_recovery_epoch", self: { epoch: 3, proto: [2, 3] }, purpose: "forward" },
   { code: "protocol", self: { epoch: 2, proto: [2, 3] }, purpose: "forward" },
   { code: "wrong_purpose", self: { epoch: 2 }, purpose: "forward" },
   { code: "wrong_purpose", self: { epoch: 2 }, kind: "cli" },
   { code: "not_a_member", self: { epoch: 2 }, hello: { to: "n9" }, listener: { judge: () => "not_a_member" } },
-  { code: "storage_changed", self: { epoch: 3 }, hello: { to: "n9" }, listener: { judge: () => "storage_changed" } },
+  { code: "storage_changed", self: { epoch: 2 }, hello: { to: "n9" }, listener: { judge: () => "storage_changed" } },
   { code: "wrong_node", self: { epoch: 2 }, hello: { to: "n9" } },
 ];
 

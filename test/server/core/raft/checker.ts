@@ -3,7 +3,7 @@
  *
  * Source: dissertation, figure 3.2. Election safety, log matching, leader completeness and state machine safety; terms
  * and commit indexes that never fall; at most one vote a term, across crashes; reads that see what was committed before
- * they were asked.
+ * they were asked; and nothing is said of a log or a term that is not durable.
  */
 
 import assert from "node:assert/strict";
@@ -15,7 +15,8 @@ export interface Checker {
   look(node: Node): void;
   append(node: Node, entries: readonly Entry[]): void;
   apply(entry: Entry): void;
-  leave(message: Message): void;
+  /** A message leaves `from`: what it says must be durable there. */
+  leave(message: Message, from: Node): void;
   restart(node: Node): void;
   committed(): number;
   terms(): number;
@@ -71,7 +72,11 @@ export function createChecker(): Checker {
       assert.ok(known === undefined || known === text, `index ${entry.index} applied as ${known} and ${text}`);
       appliedSeen.set(entry.index, text);
     },
-    leave(message) {
+    leave(message, from) {
+      const { term } = from.log.initialState().hardState;
+      if (restsOnTerm(message)) assert.ok(term >= message.term, `${message.type} of term ${message.term} at ${term}`);
+      const last = message.type === "MsgVote" || (message.type === "MsgAppResp" && !message.reject) ? message.index : 0;
+      assert.ok(from.log.lastIndex() >= last, `${message.type} for ${last} at ${from.log.lastIndex()}`);
       if (message.type !== "MsgVoteResp" || message.reject) return;
       const key = `${message.from}/${message.term}`;
       const known = votes.get(key);
@@ -85,4 +90,9 @@ export function createChecker(): Checker {
     committed: () => committed,
     terms: () => leaders.size,
   };
+}
+
+/** A pre-vote is of a term that nobody has reached; a leader's own messages are of one it was elected in. */
+function restsOnTerm({ type }: Message): boolean {
+  return type === "MsgVote" || type === "MsgVoteResp" || type === "MsgAppResp" || type === "MsgHeartbeatResp";
 }

@@ -44,7 +44,7 @@ function run(seed: number): { readonly terms: number; readonly committed: number
   let isLossy = true;
   const around: Surroundings = {
     send(message) {
-      checker.leave(message);
+      checker.leave(message, nodes.find(({ id }) => id === message.from)!);
       if (!isLossy || random() > 0.05) net.push(message);
     },
     said() {},

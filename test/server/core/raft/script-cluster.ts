@@ -69,7 +69,7 @@ export function createScriptCluster(): ScriptCluster {
   };
   const around: Surroundings = {
     send(message) {
-      checker.leave(message);
+      checker.leave(message, node(message.from));
       net.push(message);
     },
     said({ id, raft }, { softState, hardState, snapshot }) {

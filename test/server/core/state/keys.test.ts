@@ -115,11 +115,8 @@ test("a name that JavaScript knows is a name like others", () => {
 test("equal content has equal rows, whatever order it was written in", () => {
   const [one, other] = [bench(), bench()];
   one.ok(commands.keyCreate({ ...given, metadata: { b: "2", a: "1" } }));
-  other.ok(
-    commands.keyCreate(
-      Object.fromEntries(Object.entries({ ...given, metadata: { a: "1", b: "2" } }).reverse()) as typeof given,
-    ),
-  );
+  const reversed = Object.fromEntries(Object.entries({ ...given, metadata: { a: "1", b: "2" } }).reverse());
+  other.ok({ t: "key.create", v: 1, p: reversed });
   assert.equal(one.state.digest, other.state.digest);
 });
 

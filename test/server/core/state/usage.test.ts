@@ -107,6 +107,29 @@ test("a new start closes what the node held, at its full grant", () => {
   assert.equal(ask(at, "n1", next, { want: 50 })[0]?.granted, 50);
 });
 
+test("of very many holdings some are closed at the start and the others when they are reported of", () => {
+  const at = cluster("n1");
+  const inc = begin(at, "n1");
+  const buckets = Array.from({ length: 2_500 }, (_, n) => ({ b: `b/key/k/${String(n).padStart(4, "0")}` }));
+  for (let from = 0; from < buckets.length; from += 500) {
+    ask(at, "n1", inc, ...buckets.slice(from, from + 500).map((row) => ({ ...row, want: 100 })));
+  }
+  const next = begin(at, "n1");
+  assert.equal([...at.state.scan(holdingsOf("n1"))].length, 500);
+  for (const { b } of [buckets[0]!, buckets[2_499]!]) {
+    assert.deepEqual(ask(at, "n1", next, { b, want: 10 })[0], {
+      b,
+      w: WINDOW,
+      window_ms: HOUR,
+      granted: 10,
+      remaining: 890,
+    });
+    const row = readUsage(at.state.get(usageRowKey({ bucket: b, window_ms: HOUR, window: WINDOW })) ?? "");
+    assert.deepEqual([row.used, row.open, row.granted, row.spent], [100, 10, 10, 0]);
+  }
+  assertDigest(at.state);
+});
+
 test("a removed member's grant is closed, and its reports are refused", () => {
   const at = cluster("n1", "n2");
   const inc = begin(at, "n1");

@@ -20,14 +20,16 @@ const field: Parser<Field> = (value) => {
   throw new Malformed("a field is no word and no number");
 };
 
-const ledgerRow = object({ day, id: label(256), fields: mapOf(label(), field, 32) });
+const ledgerFields = { day, id: label(256), fields: mapOf(label(), field, 32) };
+const given = object(ledgerFields);
+const ledgerRow = object({ ...ledgerFields, at: integer() });
 export type LedgerRow = ReturnType<typeof ledgerRow>;
-export const ledgerRows = rowFormat(object({ day, id: label(256), fields: mapOf(label(), field, 32), at: integer() }));
+export const ledgerRows = rowFormat(ledgerRow);
 export const ledgerRowKey = (of: Pick<LedgerRow, "day" | "id">): string => `rec/${of.day}/${keyPart(of.id)}`;
 
 export const reconcilePut = define(
   "reconcile.put",
-  object({ rows: listOf(ledgerRow, 500, 1) }),
+  object({ rows: listOf(given, 500, 1) }),
   ({ rows }, { draft, now }) => {
     for (const row of rows) draft.put(ledgerRowKey(row), ledgerRows.write({ ...row, at: now }));
     return ok({ rows: rows.length });

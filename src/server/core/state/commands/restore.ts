@@ -72,7 +72,7 @@ function readArchive(
 
 function replacement(site: Site, archived: Draft, level: number): readonly Row[] {
   const holders = new Set(Array.from(archived.scan("alloc/"), ([, value]) => holdingRows.read(value).node));
-  for (const node of [...holders].sort()) closeHoldings(archived, node);
+  for (const node of [...holders].sort()) closeHoldings(archived, node, Number.POSITIVE_INFINITY);
   for (const [key, value] of restartedMembers(site)) archived.put(key, value);
   for (const [, row] of archived.scan("key/")) archived.put(...keyIdRowOf(row));
   if (level > 1) archived.put(featureRowKey, levelRows.write({ level }));

@@ -46,25 +46,24 @@ export const secretRowKey = (name: string): string => `secret/${name}`;
 
 const domainNames = listOf(label(253), 100);
 
-const certificate = object({
+export const certificateFields = {
   id: label(256),
   names: domainNames,
   /** Milliseconds since 1970. */
   not_after: integer(),
   sealed,
-  at: integer(),
-});
+};
+const certificate = object({ ...certificateFields, at: integer() });
 export type CertificateRow = ReturnType<typeof certificate>;
 export const certificateRows = rowFormat(certificate);
 export const certificateRowKey = (id: string): string => `cert/${keyPart(id)}`;
-export const certificateFields = { id: label(256), names: domainNames, not_after: integer(), sealed };
 
-/** An account, by directory and contact, or what a challenge in progress must answer on every node. */
-const acme = object({ id: label(512), names: domainNames, not_after: nullable(integer()), sealed, at: integer() });
+/** Of an account, by directory and contact, or of what a challenge in progress must be answered on every node. */
+export const acmeFields = { id: label(512), names: domainNames, not_after: nullable(integer()), sealed };
+const acme = object({ ...acmeFields, at: integer() });
 export type AcmeRow = ReturnType<typeof acme>;
 export const acmeRows = rowFormat(acme);
 export const acmeRowKey = (id: string): string => `acme/${keyPart(id)}`;
-export const acmeFields = { id: label(512), names: domainNames, not_after: nullable(integer()), sealed };
 
 /** Only the active data key seals: a proposer that sealed with another one seals again. */
 export function sealObstacle(draft: Draft, dk: string): CommandRefusal | undefined {

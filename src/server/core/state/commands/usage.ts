@@ -22,6 +22,7 @@ import {
   unit,
   usageRowKey,
   usageRows,
+  type WindowOf,
   windowMs,
 } from "./usage-rows.ts";
 
@@ -70,9 +71,7 @@ function settle({ draft, now }: Site, node: string, inc: number, row: ReportRow,
   // Too far ahead: the node's clock is fast. Too far behind: the rows are gone.
   if (row.w > current + 1 || row.w < current - 2) return { ...answer, granted: 0, remaining: 0 };
 
-  const held = draft.get(holdingRowKey(node, of));
-  const before: HoldingRow =
-    held === undefined ? { ...of, node, inc, granted: 0, returned: 0, spent: 0 } : holdingRows.read(held);
+  const before = holdingOf(draft, node, inc, of);
   const known = draft.get(usageRowKey(of));
   const usage: UsageRow =
     known === undefined
@@ -105,6 +104,15 @@ function settle({ draft, now }: Site, node: string, inc: number, row: ReportRow,
   return { ...answer, granted: after.granted, remaining: left - (chargeOf(after) - chargeOf(settled)) };
 }
 
+/** What this process holds; what an earlier one of the node held is closed first. */
+function holdingOf(draft: Draft, node: string, inc: number, of: WindowOf): HoldingRow {
+  const value = draft.get(holdingRowKey(node, of));
+  const held = value === undefined ? undefined : holdingRows.read(value);
+  if (held?.inc === inc) return held;
+  if (held !== undefined) close(draft, held);
+  return { ...of, node, inc, granted: 0, returned: 0, spent: 0 };
+}
+
 /** At most half of what is left, shared among the nodes, so that others find something too. */
 function grantOf(holding: HoldingRow, want: number, left: number, limit: number, liveNodes: number): number {
   const least = Math.max(1, Math.floor(limit / MIN_GRANT_DIVISOR));
@@ -115,27 +123,39 @@ function grantOf(holding: HoldingRow, want: number, left: number, limit: number,
 }
 
 /**
+ * Holdings that one entry closes, so that a node of very many budgets does not hold all replicas up. One that is left
+ * is closed when its node first reports of it, or goes with its window; what is charged is the same either way.
+ */
+const MAX_CLOSED = 2_000;
+
+/**
  * Ends what a node held: its charge stays, as used, since nobody can tell any more what it spent of it. Called when
  * its process starts anew and when it is removed.
  */
-export function closeHoldings(draft: Draft, node: string): void {
-  for (const [key, value] of draft.scan(holdingsOf(node))) {
-    const holding = holdingRows.read(value);
-    const usageKey = usageRowKey(holding);
-    const known = draft.get(usageKey);
-    draft.delete(key);
-    if (known === undefined) continue;
-    const usage = usageRows.read(known);
-    const charge = chargeOf(holding);
-    draft.put(
-      usageKey,
-      usageRows.write({
-        ...usage,
-        used: usage.used + charge,
-        open: usage.open - charge,
-        granted: usage.granted - (holding.granted - holding.returned),
-        spent: usage.spent - holding.spent,
-      }),
-    );
+export function closeHoldings(draft: Draft, node: string, limit: number = MAX_CLOSED): void {
+  let closed = 0;
+  for (const [, value] of draft.scan(holdingsOf(node))) {
+    if (closed === limit) return;
+    close(draft, holdingRows.read(value));
+    closed += 1;
   }
+}
+
+function close(draft: Draft, holding: HoldingRow): void {
+  draft.delete(holdingRowKey(holding.node, holding));
+  const key = usageRowKey(holding);
+  const known = draft.get(key);
+  if (known === undefined) return;
+  const usage = usageRows.read(known);
+  const charge = chargeOf(holding);
+  draft.put(
+    key,
+    usageRows.write({
+      ...usage,
+      used: usage.used + charge,
+      open: usage.open - charge,
+      granted: usage.granted - (holding.granted - holding.returned),
+      spent: usage.spent - holding.spent,
+    }),
+  );
 }

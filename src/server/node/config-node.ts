@@ -1,0 +1,253 @@
+/**
+ * A node in config mode, the composition root: metrics, cluster, sealed secrets, configuration, admin door, data plane,
+ * opened in this order and closed in reverse.
+ */
+
+import { randomBytes } from "node:crypto";
+import { resolve } from "node:path";
+import { type Lifetime, type Log, systemClock } from "../../base/index.ts";
+import { openLocalDoor } from "../admin/index.ts";
+import { type Cluster, deriveKeys, openCluster } from "../cluster/index.ts";
+import { formatProblem, type NodeFile } from "../core/config/index.ts";
+import { createSealedSecrets, deriveKeks, readKekFile, type Sealing } from "../secrets/index.ts";
+import type { Snapshot } from "../snapshot/index.ts";
+import type { BuildInfo } from "../telemetry/index.ts";
+import { type SealingHere, secretsPort } from "./admin-secrets.ts";
+import { sourcesPort } from "./admin-sources.ts";
+import { clusterOptionsOf } from "./cluster-options.ts";
+import { type Configuration, openConfiguration } from "./configuration.ts";
+import { beside } from "./files.ts";
+import type { NodeDocuments } from "./load.ts";
+import { observeCluster } from "./observe-cluster.ts";
+import { type AdmissionBounds, type DataPlane, observe, serveDataPlane } from "./start.ts";
+
+/** Handing leadership over, and the last writes. */
+const CLUSTER_CLOSE_MS = 20_000;
+const HAND_OVER_MS = 5_000;
+
+export interface ConfigNodeOptions extends AdmissionBounds {
+  /** Sound. */
+  readonly documents: NodeDocuments & { readonly nodeFile: NodeFile };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly build: BuildInfo;
+  readonly log: Log;
+  /** Ends a start that waits for a cluster. */
+  readonly signal: AbortSignal;
+}
+
+export interface ConfigNode {
+  /** Serving. Rejects with what ended the node before, or with `ConfigurationRefused`. */
+  readonly serving: Promise<ServingNode>;
+  /** Resolves with what ended it by itself, and never after it was closed. */
+  readonly ended: Promise<Error>;
+  /** As SIGHUP asks. */
+  reload(): Promise<void>;
+}
+
+export interface ServingNode {
+  readonly listen: string;
+  readonly metrics: string | undefined;
+  readonly socket: string | undefined;
+  readonly providers: readonly string[];
+}
+
+/** What the cluster stores does not compile on this node, and there is nothing else to serve. */
+export class ConfigurationRefused extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super("the configuration does not compile on this node");
+    this.name = "ConfigurationRefused";
+    this.problems = problems;
+  }
+}
+
+/** What is opened belongs to `owner`. Rejects when a listener, the data directory or the cluster cannot be had. */
+export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetime): Promise<ConfigNode> {
+  const { documents, env, build, log, signal } = options;
+  const { nodeFile, path } = documents;
+  const startedAt = systemClock.now();
+  const observed = await observe(nodeFile.metrics_listen, owner, log, build);
+
+  const dataDir = resolve(beside(path, nodeFile.cluster.data_dir));
+  const previousSecret = env["GATEWAY_CLUSTER_SECRET_PREVIOUS"];
+  const clusterOptions = clusterOptionsOf(nodeFile, { dataDir, previousSecret, version: build.version });
+  const deriving = keksOf(nodeFile, path, previousSecret || undefined);
+  deriving.catch(() => undefined);
+  observed.reasons.add("cluster");
+  let here: SealingHere | undefined;
+  let opened: Cluster | undefined;
+  const cluster = owner.own(
+    "cluster",
+    await openCluster(
+      {
+        ...clusterOptions,
+        log,
+        onTiming: observeCluster(observed.instruments, () => opened),
+        canOpenRing: (row) => here?.sealed.canOpenRing(row) ?? true,
+      },
+      signal,
+    ),
+    async (it) => {
+      await it.handOver(AbortSignal.timeout(HAND_OVER_MS)).catch(() => undefined);
+      await it.close();
+    },
+    { limitMs: CLUSTER_CLOSE_MS },
+  );
+  opened = cluster;
+  observed.reasons.delete("cluster");
+  const keks = await deriving;
+  if (keks !== undefined) {
+    const sealing: Sealing = { view: cluster.view, ...keks };
+    here = { sealing, sealed: createSealedSecrets(sealing) };
+  }
+
+  observed.reasons.add("configuration");
+  const stop = new AbortController();
+  let dataPlane: DataPlane | undefined;
+  let first: ((snapshot: Snapshot) => void) | undefined;
+  const firstSnapshot = new Promise<Snapshot>((taken) => {
+    first = taken;
+  });
+  const configuration = owner.own(
+    "configuration",
+    openConfiguration({
+      documents,
+      env,
+      cluster,
+      sealed: here?.sealed,
+      log,
+      signal: AbortSignal.any([signal, stop.signal]),
+      onSnapshot(snapshot) {
+        observed.reasons.delete("configuration");
+        first?.(snapshot);
+        dataPlane?.swap(snapshot);
+      },
+    }),
+    (it) => {
+      stop.abort();
+      it.close();
+    },
+  );
+  observed.instruments.observedGauge(
+    "gateway_configuration_refused",
+    "1 while this node cannot compile what the cluster stores, and serves what it served before.",
+    () => (configuration.refusal() === undefined ? 0 : 1),
+  );
+
+  const socket = nodeFile.admin?.local_socket && beside(path, nodeFile.admin.local_socket);
+  if (socket) {
+    const door = await openLocalDoor({
+      path: socket,
+      uid: process.getuid?.() ?? 0,
+      ports: {
+        cluster,
+        sources: sourcesPort(cluster, configuration),
+        secrets: secretsPort(cluster, here, systemClock.now),
+        facts: {
+          version: build.version,
+          startedAt,
+          listeners: () => listenersOf(nodeFile, observed.metricsAddress, dataPlane, socket),
+          readiness: observed.readiness,
+          configuration: () => standingOf(configuration),
+          keyLastUsedAt: () => undefined,
+        },
+        clock: systemClock,
+        randomBytes,
+        log,
+      },
+    });
+    owner.own("admin socket", door, (it) => it.close());
+  }
+
+  const serve = async (): Promise<ServingNode> => {
+    const refused = new Promise<never>((_, reject) => {
+      if (documents.documentPath === undefined) return;
+      configuration.onChange(() => {
+        const problems = configuration.refusal();
+        if (problems !== undefined && configuration.running() === undefined) {
+          reject(new ConfigurationRefused(problems.map(formatProblem)));
+        }
+      });
+    });
+    refused.catch(() => undefined);
+    configuration.begin();
+    const snapshot = await Promise.race([firstSnapshot, refused, aborted(signal)]);
+    dataPlane = await serveDataPlane({ ...options, listen: nodeFile.listen, snapshot }, observed, owner, log);
+    // Another may have come while the listener opened.
+    const running = configuration.running()?.compiled;
+    if (running?.kind === "compiled") dataPlane.swap(running.snapshot);
+    return {
+      listen: dataPlane.address,
+      metrics: observed.metricsAddress,
+      socket,
+      providers: snapshot.providers.map(({ name }) => name),
+    };
+  };
+  const serving = serve();
+  serving.catch(() => undefined);
+  return {
+    serving,
+    ended: new Promise((resolve) => {
+      void cluster.ended.then((error) => {
+        if (error !== undefined) resolve(error);
+      });
+    }),
+    reload: () => configuration.reload(),
+  };
+}
+
+interface Keys {
+  readonly keks: Sealing["keks"];
+  readonly clusters: Sealing["clusters"];
+}
+
+async function keksOf(
+  { cluster }: NodeFile,
+  path: string,
+  previousSecret: string | undefined,
+): Promise<Keys | undefined> {
+  if (cluster.secret === undefined) return undefined;
+  const keys = await deriveKeys(cluster.secret);
+  const previous = previousSecret === undefined ? undefined : await deriveKeys(previousSecret);
+  const file = cluster.kek_file === undefined ? undefined : readKekFile(beside(path, cluster.kek_file));
+  if (file?.kind === "problem") throw new ConfigurationRefused([`cluster.kek_file: ${file.message}`]);
+  return {
+    keks: deriveKeks({
+      secret: { id: keys.kekId, key: keys.kek },
+      previous: previous && { id: previous.kekId, key: previous.kek },
+      file: file?.bytes,
+    }),
+    clusters: previous === undefined ? [keys.clusterId] : [keys.clusterId, previous.clusterId],
+  };
+}
+
+function listenersOf(
+  nodeFile: NodeFile,
+  metrics: string | undefined,
+  dataPlane: DataPlane | undefined,
+  socket: string,
+): readonly { readonly name: string; readonly address: string }[] {
+  const { raft_addr: raft, forward_addr: forward } = nodeFile.cluster;
+  return [
+    ...(dataPlane === undefined ? [] : [{ name: "data", address: dataPlane.address }]),
+    ...(metrics === undefined ? [] : [{ name: "metrics", address: metrics }]),
+    { name: "admin_socket", address: socket },
+    ...(raft ? [{ name: "raft", address: raft }] : []),
+    ...(forward ? [{ name: "forward", address: forward }] : []),
+  ];
+}
+
+function standingOf(configuration: Configuration): { state: "running" | "refused"; message: string | null } {
+  const problem = configuration.refusal()?.find(({ severity }) => severity === "error");
+  return problem === undefined
+    ? { state: "running", message: null }
+    : { state: "refused", message: formatProblem(problem) };
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

@@ -1,0 +1,48 @@
+/** The series of the cluster. */
+import { type Instruments, LATENCY_BOUNDS_SECONDS } from "../../base/index.ts";
+import type { Cluster, ClusterStatus } from "../cluster/index.ts";
+
+/** `cluster`: undefined while it opens. Returns what takes the worker's timings. */
+export function observeCluster(
+  instruments: Instruments,
+  cluster: () => Cluster | undefined,
+): (fsyncSeconds: readonly number[], queueSeconds: readonly number[]) => void {
+  const read = (value: (status: ClusterStatus) => number) => (): number => {
+    const open = cluster();
+    return open === undefined ? 0 : value(open.status());
+  };
+  const gauge = (name: string, help: string, value: (status: ClusterStatus) => number): void =>
+    instruments.observedGauge(name, help, read(value));
+  gauge("gateway_raft_is_leader", "1 on the node that leads.", ({ role }) => (role === "leader" ? 1 : 0));
+  gauge("gateway_raft_has_leader", "1 while this node knows a leader.", ({ leaderId }) =>
+    leaderId === undefined ? 0 : 1,
+  );
+  gauge("gateway_raft_is_removed", "1 on a node that was removed from its cluster.", ({ role }) =>
+    role === "removed" ? 1 : 0,
+  );
+  gauge("gateway_raft_term", "Term of consensus.", ({ term }) => term);
+  gauge("gateway_raft_commit_index", "Last entry known to be committed.", ({ commit }) => commit);
+  gauge("gateway_raft_applied_index", "Last entry applied here.", ({ applied }) => applied);
+  gauge("gateway_raft_snapshot_index", "Last entry of the newest snapshot here.", ({ snapshotIndex }) => snapshotIndex);
+  gauge("gateway_raft_log_bytes", "Bytes of the log kept here.", ({ logBytes }) => logBytes);
+  gauge("gateway_raft_voters", "Voting members.", ({ members }) => members.filter(({ voter }) => voter).length);
+  gauge("gateway_raft_learners", "Members that catch up.", ({ members }) => members.filter((it) => !it.voter).length);
+
+  const fsync = instruments.histogram(
+    "gateway_raft_fsync_seconds",
+    "One durable write of the log.",
+    LATENCY_BOUNDS_SECONDS,
+    [],
+  );
+  const queue = instruments.histogram(
+    "gateway_raft_write_queue_seconds",
+    "Wait of a write of the log for its turn; with a short fsync, a sign that the thread pool is starved.",
+    LATENCY_BOUNDS_SECONDS,
+    [],
+  );
+  const [fsyncs, queued] = [fsync.with(), queue.with()];
+  return (fsyncSeconds, queueSeconds) => {
+    for (const seconds of fsyncSeconds) fsyncs.observe(seconds);
+    for (const seconds of queueSeconds) queued.observe(seconds);
+  };
+}

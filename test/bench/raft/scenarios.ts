@@ -1,0 +1,230 @@
+/**
+ * What is measured of the replicated state, and what it is to come to. Aims are in the units of the values; those in R
+ * are ratios to the raw rate of the same minute. Each scenario starts its own nodes and ends them.
+ */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { LoadJob, LoadResult } from "../child/load.ts";
+import type { WriteFigures } from "../child/raft-load.ts";
+import type { Child } from "../parts/children.ts";
+import { percentile } from "../statistics.ts";
+import { type Done, leaderOf, type NodesOptions, type RaftNode, startAlone, startCluster, startNode } from "./nodes.ts";
+
+export interface Aim {
+  readonly atLeast?: number;
+  readonly atMost?: number;
+}
+
+/** `R`: commits over the raw rate. */
+export interface Figure {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: "R" | "ms" | "MiB" | "times" | "s";
+  readonly aim: Aim | undefined;
+  readonly detail: string;
+}
+
+export interface Surroundings extends NodesOptions {
+  /** Share of the time and of the rows: 1, or 0.1 for a quick look. */
+  readonly scale: number;
+  /** R now; 1 KB appended and synced a time. */
+  rawRate(): number;
+  readonly generator: Child & { ask(job: LoadJob): Promise<LoadResult> };
+}
+
+export interface Scenario {
+  readonly name: string;
+  run(given: Surroundings): Promise<readonly Figure[]>;
+}
+
+const LOAD_SECONDS = 5;
+const WARM_UP_SECONDS = 1;
+const ROUNDS = 3;
+const LOSSES = 20;
+const RESTART_ENTRIES = 10_000;
+const RESTARTS = 5;
+const ENDLESS = Number.MAX_SAFE_INTEGER;
+const POOL_JOBS = 8;
+const CONNECTIONS = 32;
+
+export const SCENARIOS: readonly Scenario[] = [
+  { name: "one-client", run: (given) => alone(given, 1, 0.45) },
+  { name: "many-clients", run: (given) => alone(given, 64, 3) },
+  { name: "three-nodes", run: threeNodes },
+  { name: "leader-loss", run: leaderLoss },
+  { name: "restart", run: restart },
+  { name: "saturated", run: saturated },
+];
+
+async function alone(given: Surroundings, clients: number, atLeast: number): Promise<readonly Figure[]> {
+  const node = await startAlone(given);
+  try {
+    const { ratio, detail } = await rounds(node, clients, given);
+    return [
+      { name: `one node, ${clients} clients: commits a second`, value: ratio, unit: "R", aim: { atLeast }, detail },
+    ];
+  } finally {
+    await node.end();
+  }
+}
+
+async function threeNodes(given: Surroundings): Promise<readonly Figure[]> {
+  const nodes = await startCluster(3, given);
+  try {
+    const { ratio, p99Ms, detail } = await rounds(await leaderOf(nodes), 64, given);
+    const name = "three nodes on one disk, 64 clients";
+    return [
+      { name: `${name}: commits a second`, value: ratio, unit: "R", aim: { atLeast: 0.8 }, detail },
+      { name: `${name}: p99`, value: p99Ms, unit: "ms", aim: { atMost: 25 }, detail: "median of the rounds" },
+    ];
+  } finally {
+    await endAll(nodes);
+  }
+}
+
+/** R before and after each round, and the median round: the disk is never as fast as a minute ago. */
+async function rounds(
+  node: RaftNode,
+  clients: number,
+  given: Surroundings,
+): Promise<{ readonly ratio: number; readonly p99Ms: number; readonly detail: string }> {
+  const shape = { what: "suspension", clients, count: ENDLESS } as const;
+  await load(node, { ...shape, seconds: WARM_UP_SECONDS });
+  const ratios: number[] = [];
+  const p99s: number[] = [];
+  const lines: string[] = [];
+  let before = given.rawRate();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const figures = await load(node, { ...shape, seconds: LOAD_SECONDS * given.scale });
+    const after = given.rawRate();
+    const raw = (before + after) / 2;
+    before = after;
+    ratios.push(figures.perSecond / raw);
+    p99s.push(figures.p99Ms);
+    lines.push(
+      `${figures.perSecond.toFixed(0)}/s at R ${raw.toFixed(0)}, p50 ${figures.p50Ms.toFixed(1)} p99 ${figures.p99Ms.toFixed(1)} ms`,
+    );
+  }
+  return { ratio: percentile(ratios, 0.5), p99Ms: percentile(p99s, 0.5), detail: lines.join("; ") };
+}
+
+/** From the death of the leader until a write is accepted by either of the others; both ask all the time. */
+async function leaderLoss(given: Surroundings): Promise<readonly Figure[]> {
+  const nodes = await startCluster(3, given);
+  const losses = Math.max(3, Math.round(LOSSES * given.scale));
+  const times: number[] = [];
+  try {
+    for (let loss = 0; loss < losses; loss += 1) {
+      const leader = await leaderOf(nodes);
+      const others = nodes.filter((node) => node !== leader);
+      await leader.kill();
+      const startedAt = performance.now();
+      await Promise.any(others.map((node) => node.ask({ kind: "first-write" })));
+      times.push(performance.now() - startedAt);
+      const again = startNode(leader.options, given);
+      nodes[nodes.indexOf(leader)] = again;
+      await again.ask({ kind: "open", options: again.options });
+      await Promise.all(nodes.map((node) => node.ask({ kind: "first-write" })));
+      // Whoever has just come back may not be the one to decide the next election.
+      await sleep(200);
+    }
+  } finally {
+    await endAll(nodes);
+  }
+  const detail = `${losses} losses: median ${percentile(times, 0.5).toFixed(0)}, most ${percentile(times, 1).toFixed(0)} ms`;
+  const name = "leader lost to first accepted write: p99";
+  return [{ name, value: percentile(times, 0.99), unit: "ms", aim: { atMost: 3_000 }, detail }];
+}
+
+async function restart(given: Surroundings): Promise<readonly Figure[]> {
+  const entries = RESTART_ENTRIES * given.scale;
+  let node = await startAlone(given);
+  const opened: number[] = [];
+  const written: number[] = [];
+  try {
+    // Below the number at which a snapshot is made, or just above: the log is kept either way.
+    await load(node, { what: "suspension", clients: 64, count: entries, seconds: 600 });
+    for (let time = 0; time < RESTARTS; time += 1) {
+      await node.kill();
+      node = startNode(node.options, given);
+      const done = await node.ask({ kind: "open", options: node.options });
+      opened.push(done.ms);
+      written.push(done.ms + (await node.ask({ kind: "first-write" })).ms);
+    }
+  } finally {
+    await node.end();
+  }
+  return [
+    {
+      name: `restart with ${entries} entries: state readable`,
+      value: percentile(opened, 1),
+      unit: "ms",
+      aim: { atMost: 1_000 },
+      detail: `longest of ${RESTARTS} after a kill; from openCluster on; median ${percentile(opened, 0.5).toFixed(0)} ms`,
+    },
+    {
+      name: `restart with ${entries} entries: first write`,
+      value: percentile(written, 1),
+      unit: "ms",
+      aim: undefined,
+      detail: `median ${percentile(written, 0.5).toFixed(0)} ms`,
+    },
+  ];
+}
+
+async function saturated(given: Surroundings): Promise<readonly Figure[]> {
+  const node = await startAlone(given);
+  const shape = { what: "suspension", clients: 1, count: ENDLESS, seconds: LOAD_SECONDS * given.scale } as const;
+  const lines: string[] = [];
+  const ratios: number[] = [];
+  try {
+    await load(node, { ...shape, seconds: WARM_UP_SECONDS });
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const idle = await load(node, shape);
+      const { port = 0 } = (await node.ask({ kind: "busy", poolJobs: POOL_JOBS })).value;
+      const isOver = new AbortController();
+      const traffic = keepAsking(port, isOver.signal, given);
+      const { value, longestTurnMs } = await node.ask({ kind: "load", shape });
+      isOver.abort();
+      const answered = await traffic;
+      await node.ask({ kind: "busy", poolJobs: 0 });
+      const busy = figuresOf(value);
+      ratios.push(busy.p99Ms / idle.p99Ms);
+      lines.push(
+        `idle p99 ${idle.p99Ms.toFixed(1)} busy p50 ${busy.p50Ms.toFixed(1)} p99 ${busy.p99Ms.toFixed(1)} ms, ${answered.toFixed(0)} req/s, longest turn ${longestTurnMs.toFixed(0)} ms`,
+      );
+    }
+  } finally {
+    await node.end();
+  }
+  const name = "write p99 under a saturated data plane over idle";
+  return [{ name, value: percentile(ratios, 0.5), unit: "times", aim: { atMost: 5 }, detail: lines.join("; ") }];
+}
+
+/** Requests one batch after the other; answers a second. */
+async function keepAsking(port: number, isOver: AbortSignal, { generator }: Surroundings): Promise<number> {
+  const shape = { kind: "unary", model: "bench-model" } as const;
+  const rates: number[] = [];
+  while (!isOver.aborted) {
+    const result = await generator.ask({ port, shape, connections: CONNECTIONS, requests: 10 * CONNECTIONS });
+    if (result.kind === "broken") throw new Error(`load: ${result.reason}`);
+    rates.push(result.perSecond);
+  }
+  return percentile(rates, 0.5);
+}
+
+export async function load(
+  node: RaftNode,
+  shape: { what: "suspension" | "key"; clients: number; seconds: number; count: number },
+): Promise<WriteFigures> {
+  return figuresOf((await node.ask({ kind: "load", shape })).value);
+}
+
+function figuresOf({ figures }: Done["value"]): WriteFigures {
+  if (figures === undefined) throw new Error("a load without figures");
+  return figures;
+}
+
+export async function endAll(nodes: readonly RaftNode[]): Promise<void> {
+  for (const node of nodes) if (!node.hasEnded()) await node.end();
+}

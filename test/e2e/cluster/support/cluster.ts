@@ -1,0 +1,267 @@
+/**
+ * A cluster of real processes: each node with a folder, ports and a door of its own, proxies between all of them, and what
+ * a test does to them. A node keeps its settings and directory from start to start; everything ends with the owner.
+ */
+import assert from "node:assert/strict";
+import { mkdtemp, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Owner } from "../../support/wait.ts";
+import { atEnd, within } from "../../support/wait.ts";
+import { adminDoor } from "./admin-door.ts";
+import { channelDoor } from "./channel-door.ts";
+import type { Door, Standing } from "./door.ts";
+import { createLinks, type Links } from "./links.ts";
+import { claimPort } from "./ports.ts";
+import { type End, launch, type Running } from "./process.ts";
+import { type Addresses, commandOf, type ProgramKind, type Settings } from "./settings.ts";
+import { GivenUp, LIMIT_MS, until } from "./until.ts";
+
+export const SECRET = "the secret of a cluster under test, long enough";
+
+export interface TestNode {
+  readonly id: string;
+  readonly addresses: Addresses;
+  readonly dataDir: string;
+  /** For its next start. */
+  settings: Settings;
+  /** Of the running process, or of the last one. */
+  readonly door: Door;
+  readonly isRunning: boolean;
+  readonly isPaused: boolean;
+  /** Everything that its processes have written, first to last. */
+  output(): string;
+  /** Starts the process and does not wait for anything. */
+  launch(): Promise<Running>;
+  /** Resolves when its door answers. */
+  ready(): Promise<void>;
+  start(): Promise<void>;
+  /** SIGTERM; the process must end well. */
+  stop(): Promise<void>;
+  /** SIGKILL, from which nothing can be tidied up. */
+  kill(): Promise<void>;
+  pause(): void;
+  resume(): void;
+  /** Starts it and resolves with its end, which must come by itself. */
+  failsToStart(): Promise<End & { readonly output: string }>;
+  /** Moves its data directory away; resolves with where to. */
+  blank(): Promise<string>;
+}
+
+export interface TestCluster {
+  readonly ids: readonly string[];
+  readonly links: Links;
+  node(id: string): TestNode;
+  /** In the order of their ids. */
+  readonly nodes: readonly TestNode[];
+  /** A node that is not started. */
+  add(id: string, settings: Partial<Settings> & Pick<Settings, "begin">): Promise<TestNode>;
+  startAll(ids?: readonly string[]): Promise<void>;
+  /** The id of a leader that all running nodes name; each of them is a member. */
+  leader(among?: readonly string[]): Promise<string>;
+  /** All running nodes have applied what the leader has. */
+  caughtUp(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ClusterOptions {
+  readonly program: ProgramKind;
+  readonly ids: readonly string[];
+  /** Beyond the list of peers. */
+  readonly settings?: Partial<Settings>;
+  readonly dataDirs?: ReadonlyMap<string, string>;
+}
+
+const STOP_LIMIT_MS = 20_000;
+
+export async function createCluster(owner: Owner, options: ClusterOptions): Promise<TestCluster> {
+  const { program, settings = {} } = options;
+  const folder = await mkdtemp(join(tmpdir(), "gateway-cluster-"));
+  const links = createLinks();
+  const nodes = new Map<string, TestNode>();
+
+  async function close(): Promise<void> {
+    for (const node of nodes.values()) await node.kill();
+    await links.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+  atEnd(owner, close);
+
+  async function add(id: string, given: Partial<Settings> & Pick<Settings, "begin">): Promise<TestNode> {
+    const [raftPort, forwardPort] = [await claimPort(), await claimPort()];
+    const addresses = {
+      raftListen: `127.0.0.1:${raftPort}`,
+      forwardListen: `127.0.0.1:${forwardPort}`,
+      raft: `127.0.0.1:${await links.before(id, raftPort)}`,
+      forward: `127.0.0.1:${await links.before(id, forwardPort)}`,
+    };
+    const node = createNode({
+      id,
+      addresses,
+      folder: join(folder, id),
+      settings: { secret: SECRET, ...settings, ...given },
+      program,
+      links,
+      addressesOf: (other) => cluster.node(other).addresses,
+    });
+    nodes.set(id, node);
+    return node;
+  }
+
+  const running = (): readonly TestNode[] => [...nodes.values()].filter((node) => node.isRunning && !node.isPaused);
+
+  const cluster: TestCluster = {
+    get ids() {
+      return [...nodes.keys()];
+    },
+    links,
+    get nodes() {
+      return [...nodes.values()];
+    },
+    node(id) {
+      const node = nodes.get(id);
+      if (node === undefined) throw new Error(`no node ${id}`);
+      return node;
+    },
+    add,
+    async startAll(ids = cluster.ids) {
+      const chosen = ids.map((id) => cluster.node(id));
+      for (const node of chosen) await node.launch();
+      await Promise.all(chosen.map((node) => node.ready()));
+    },
+    leader(among) {
+      return until(`a leader known to all of ${among ?? "the running nodes"}`, async () => {
+        const asked = among === undefined ? running() : among.map((id) => cluster.node(id));
+        const standings = await Promise.all(asked.map((node) => node.door.status()));
+        return agreedLeader(asked, standings);
+      });
+    },
+    async caughtUp() {
+      await until("all nodes have the same log applied", async () => {
+        const standings = await Promise.all(running().map((node) => node.door.status()));
+        return new Set(standings.map(({ applied }) => applied)).size === 1;
+      });
+    },
+    close,
+  };
+  for (const id of options.ids) {
+    const dataDir = options.dataDirs?.get(id);
+    await add(id, { begin: { kind: "peers", ids: options.ids }, ...(dataDir !== undefined && { dataDir }) });
+  }
+  return cluster;
+}
+
+function agreedLeader(asked: readonly TestNode[], standings: readonly Standing[]): string | undefined {
+  const named = new Set(standings.map(({ leader }) => leader));
+  const [leader] = named;
+  if (named.size !== 1 || leader === undefined || !asked.some(({ id }) => id === leader)) return undefined;
+  const isMember = standings.every(({ role, members }, at) => {
+    const { id } = asked[at]!;
+    return (role === "leader") === (id === leader) && members.some((member) => member.id === id);
+  });
+  const isOfOneTerm = new Set(standings.map(({ term }) => term)).size === 1;
+  return isMember && isOfOneTerm ? leader : undefined;
+}
+
+interface NodeOptions {
+  readonly id: string;
+  readonly addresses: Addresses;
+  readonly folder: string;
+  readonly settings: Settings;
+  readonly program: ProgramKind;
+  readonly links: Links;
+  addressesOf(id: string): Addresses;
+}
+
+function createNode({ id, addresses, folder, program, links, addressesOf, ...given }: NodeOptions): TestNode {
+  let settings = given.settings;
+  let running: Running | undefined;
+  let door: Door | undefined;
+  let earlier = "";
+  let isPaused = false;
+  let blanked = 0;
+
+  const dataDir = (): string => settings.dataDir ?? join(folder, "data");
+
+  const node: TestNode = {
+    id,
+    addresses,
+    get dataDir() {
+      return dataDir();
+    },
+    get settings() {
+      return settings;
+    },
+    set settings(next) {
+      settings = next;
+    },
+    get door() {
+      if (door === undefined) throw new Error(`${id} was never started`);
+      return door;
+    },
+    get isRunning() {
+      return running?.isRunning === true;
+    },
+    get isPaused() {
+      return isPaused;
+    },
+    output: () => earlier + (running?.output() ?? ""),
+    async launch() {
+      assert.equal(node.isRunning, false, `${id} runs already`);
+      earlier = node.output();
+      door?.close();
+      const placed = { id, folder, dataDir: dataDir(), settings, addressesOf };
+      const { command, env, socketPath } = await commandOf(program, placed);
+      running = launch({ command, env, hasChannel: program === "replica" });
+      links.setProcess(id, running.pid);
+      door = socketPath === undefined ? channelDoor(running) : adminDoor(socketPath);
+      isPaused = false;
+      return running;
+    },
+    async ready() {
+      const started = running;
+      await until(`${id} answers`, async () => {
+        if (started === undefined || !started.isRunning) {
+          throw new GivenUp(`${id} ended at its start:\n${started?.output()}`);
+        }
+        return (await node.door.status()) !== undefined;
+      });
+    },
+    async start() {
+      await node.launch();
+      await node.ready();
+    },
+    async stop() {
+      if (running === undefined) return;
+      running.signal("SIGTERM");
+      const end = await within(`the end of ${id}`, running.ended, STOP_LIMIT_MS);
+      assert.deepEqual(end, { status: 0, signal: null }, `${id} did not end well:\n${running.output()}`);
+    },
+    async kill() {
+      door?.close();
+      if (running === undefined) return;
+      running.signal("SIGKILL");
+      await running.ended;
+    },
+    pause() {
+      isPaused = true;
+      running?.signal("SIGSTOP");
+    },
+    resume() {
+      isPaused = false;
+      running?.signal("SIGCONT");
+    },
+    async failsToStart() {
+      const started = await node.launch();
+      const end = await within(`the end of ${id}`, started.ended, LIMIT_MS);
+      return { ...end, output: started.output() };
+    },
+    async blank() {
+      blanked += 1;
+      const aside = `${dataDir()}-${blanked}`;
+      await rename(dataDir(), aside);
+      return aside;
+    },
+  };
+  return node;
+}

@@ -1,0 +1,44 @@
+/**
+ * Which of several processes holds the other end of a connection over the loopback: the system lists each socket with its
+ * ports and inode, and each process with the inodes it has open. Linux alone; elsewhere nobody is found.
+ */
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+
+export const canTellDiallers = process.platform === "linux";
+
+/** `remotePort` is that of the dialling end. Undefined: none of them, or it is gone. */
+export function diallerOf(remotePort: number, localPort: number, pids: Iterable<number>): number | undefined {
+  if (!canTellDiallers) return undefined;
+  const inode = inodeOf(remotePort, localPort);
+  if (inode === undefined) return undefined;
+  const name = `socket:[${inode}]`;
+  for (const pid of pids) if (holds(pid, name)) return pid;
+  return undefined;
+}
+
+function inodeOf(localPort: number, remotePort: number): string | undefined {
+  const local = `:${hex(localPort)}`;
+  const remote = `:${hex(remotePort)}`;
+  for (const line of readFileSync("/proc/net/tcp", "utf8").split("\n")) {
+    const fields = line.trim().split(/\s+/);
+    if (fields[1]?.endsWith(local) && fields[2]?.endsWith(remote)) return fields[9];
+  }
+  return undefined;
+}
+
+const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4, "0");
+
+function holds(pid: number, name: string): boolean {
+  const folder = `/proc/${pid}/fd`;
+  try {
+    return readdirSync(folder).some((fd) => {
+      try {
+        return readlinkSync(`${folder}/${fd}`) === name;
+      } catch {
+        return false;
+      }
+    });
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * The network between nodes as TCP proxies of the test's own process: nodes announce the proxies' addresses, so every
+ * connection between two of them passes here and can be held up, slowed down or broken by who dialled whom. A node sends
+ * its messages over connections that it dials itself, so a link of one direction carries the messages of that direction.
+ *
+ * Whoever is none of the nodes (a command line) is let through.
+ */
+import { once } from "node:events";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { diallerOf } from "./dialler.ts";
+
+export type LinkState =
+  | { readonly kind: "open" }
+  /** Every piece arrives this much later. */
+  | { readonly kind: "slow"; readonly delayMs: number }
+  /** Nothing gets through and nothing is closed, as when packets are lost. */
+  | { readonly kind: "silent" }
+  /** Connections are broken, new ones too. */
+  | { readonly kind: "cut" };
+
+export const OPEN: LinkState = { kind: "open" };
+
+export interface Links {
+  /** Opens a proxy before a port of the node `to`; resolves with the proxy's port. */
+  before(to: string, targetPort: number): Promise<number>;
+  /** From now on connections of this process are those of the node. */
+  setProcess(id: string, pid: number): void;
+  set(from: string, to: string, state: LinkState): void;
+  /** Both directions. */
+  between(one: string, other: string, state: LinkState): void;
+  /** Lets half of the next piece through and breaks the connection; the next ones are whole. */
+  cutMidFrame(from: string, to: string): void;
+  heal(): void;
+  /** Connections now open from one node to another. */
+  count(from: string, to: string): number;
+  close(): Promise<void>;
+}
+
+interface Connection {
+  readonly from: string | undefined;
+  readonly to: string;
+  end(): void;
+}
+
+export function createLinks(): Links {
+  const states = new Map<string, LinkState>();
+  const servers: Server[] = [];
+  const connections = new Set<Connection>();
+  const pids = new Map<string, number>();
+  const tearing = new Set<string>();
+  let changed = withResolvers();
+
+  const linkOf = (from: string, to: string): string => `${from}>${to}`;
+  const stateOf = (from: string | undefined, to: string): LinkState =>
+    from === undefined ? OPEN : (states.get(linkOf(from, to)) ?? OPEN);
+
+  const wake = (): void => {
+    changed.resolve();
+    changed = withResolvers();
+  };
+
+  /** Resolves when a piece may go on. */
+  const passage = async (from: string | undefined, to: string): Promise<void> => {
+    for (;;) {
+      const state = stateOf(from, to);
+      if (state.kind === "slow") await pause(state.delayMs);
+      if (state.kind !== "silent") return;
+      await changed.promise;
+    }
+  };
+
+  const carry = (source: Socket, target: Socket, connection: Connection, isForward: boolean): void => {
+    source.on("data", (piece: Buffer) => {
+      source.pause();
+      void passage(connection.from, connection.to).then(() => {
+        if (target.destroyed) return;
+        const link = linkOf(String(connection.from), connection.to);
+        if (isForward && piece.length > 1 && tearing.delete(link)) {
+          target.write(piece.subarray(0, piece.length >> 1), () => connection.end());
+          return;
+        }
+        target.write(piece, () => source.resume());
+      });
+    });
+    source.on("end", () => void passage(connection.from, connection.to).then(() => target.end()));
+  };
+
+  const accept = (inbound: Socket, to: string, port: number, targetPort: number): void => {
+    const owner = diallerOf(inbound.remotePort ?? 0, port, pids.values());
+    const from = [...pids].find(([, pid]) => pid === owner)?.[0];
+    const outbound = connect({ host: "127.0.0.1", port: targetPort });
+    const connection: Connection = {
+      from,
+      to,
+      end() {
+        connections.delete(connection);
+        inbound.destroy();
+        outbound.destroy();
+      },
+    };
+    connections.add(connection);
+    for (const socket of [inbound, outbound]) {
+      socket.setNoDelay(true);
+      socket.on("error", () => connection.end());
+      socket.on("close", () => connection.end());
+    }
+    if (stateOf(from, to).kind === "cut") {
+      connection.end();
+      return;
+    }
+    carry(inbound, outbound, connection, true);
+    carry(outbound, inbound, connection, false);
+  };
+
+  const links: Links = {
+    async before(to, targetPort) {
+      const server = createServer({ allowHalfOpen: true });
+      servers.push(server);
+      server.listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const address = server.address();
+      if (address === null || typeof address === "string") throw new Error("listening without a port");
+      server.on("connection", (socket) => accept(socket, to, address.port, targetPort));
+      return address.port;
+    },
+    setProcess(id, pid) {
+      pids.set(id, pid);
+    },
+    set(from, to, state) {
+      states.set(linkOf(from, to), state);
+      if (state.kind === "cut") {
+        for (const connection of [...connections]) {
+          if (connection.from === from && connection.to === to) connection.end();
+        }
+      }
+      wake();
+    },
+    between(one, other, state) {
+      links.set(one, other, state);
+      links.set(other, one, state);
+    },
+    cutMidFrame(from, to) {
+      tearing.add(linkOf(from, to));
+    },
+    heal() {
+      states.clear();
+      tearing.clear();
+      wake();
+    },
+    count: (from, to) => [...connections].filter((each) => each.from === from && each.to === to).length,
+    async close() {
+      links.heal();
+      for (const connection of [...connections]) connection.end();
+      await Promise.all(
+        servers.map(async (server) => {
+          server.close();
+          await once(server, "close");
+        }),
+      );
+    },
+  };
+  return links;
+}
+
+function withResolvers(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((onResolve) => {
+    resolve = onResolve;
+  });
+  return { promise, resolve };
+}

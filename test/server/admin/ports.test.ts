@@ -1,0 +1,14 @@
+/** The contract suites of the ports, over their twins in memory. */
+
+import { createMemorySecrets } from "./support/memory-secrets.ts";
+import { createMemorySources } from "./support/memory-sources.ts";
+import { NOW } from "./support/open-door.ts";
+import { secretsContract } from "./support/secrets-contract.ts";
+import { sourcesContract } from "./support/sources-contract.ts";
+
+sourcesContract("sources in memory", async () => ({
+  sources: createMemorySources(() => NOW).sources,
+  documents: { sound: "a: 1\n", other: "a: 2\n", broken: "a: refused\n" },
+}));
+
+secretsContract("secrets in memory", async () => createMemorySecrets(() => NOW));

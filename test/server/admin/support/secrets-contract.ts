@@ -1,0 +1,52 @@
+/** What any implementation of the port `Secrets` keeps to; run over the twin in memory and over the real one. */
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import type { Secrets } from "../../../../src/server/admin/index.ts";
+
+const write = { by: { iss: "local", sub: "unix:7" }, timeoutMs: 5_000 };
+
+export function secretsContract(name: string, open: () => Promise<Secrets>): void {
+  test(`${name}: a value is counted as a version, listed in the order of names, and told nowhere`, async () => {
+    const secrets = await open();
+    await secrets.put("b", "canary-one", write);
+    await secrets.put("a", "canary-two", write);
+    const { version } = await secrets.put("a", "canary-three", write);
+    assert.equal(version, 2);
+    assert.deepEqual(
+      secrets.list().map((it) => [it.name, it.version]),
+      [
+        ["a", 2],
+        ["b", 1],
+      ],
+    );
+    assert.ok(!JSON.stringify(secrets.list()).includes("canary"));
+  });
+
+  test(`${name}: a deleted secret is gone, and one that is none is told by false`, async () => {
+    const secrets = await open();
+    await secrets.put("a", "v", write);
+    assert.equal(await secrets.delete("a", write), true);
+    assert.equal(await secrets.delete("a", write), false);
+    assert.deepEqual(secrets.list(), []);
+  });
+
+  test(`${name}: what is wrapped anew is wrapped by the key that the list names`, async () => {
+    const secrets = await open();
+    await secrets.put("a", "v", write);
+    const { kek } = await secrets.rewrap(write);
+    assert.deepEqual(
+      secrets.list().map((it) => it.kek),
+      [kek],
+    );
+  });
+
+  test(`${name}: the digest of a request is the same for the same request, and no plain hash`, async () => {
+    const secrets = await open();
+    const digest = secrets.requestDigest(Buffer.from("request"));
+    assert.equal(secrets.requestDigest(Buffer.from("request")), digest);
+    assert.notEqual(secrets.requestDigest(Buffer.from("another")), digest);
+    assert.notEqual(digest, createHash("sha256").update("request").digest("hex"));
+  });
+}

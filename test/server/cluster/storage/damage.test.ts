@@ -1,0 +1,260 @@
+/**
+ * Damage done to the files of a closed directory (cluster reference, table of section 3.3). Every one is refused, none is
+ * repaired, and the message says what to do. LevelDB alone opens most of them without a word.
+ */
+
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { copyFileSync, cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { ClassicLevel } from "classic-level";
+import { openStorage, StorageError } from "../../../../src/server/cluster/storage/index.ts";
+import { digestOf } from "../../../../src/server/core/state/index.ts";
+import { bootstrap, contents, damage, entries, fileOf, makeDir, open, refusal, writeLog } from "./fixtures.ts";
+
+const REMEDY = /move it away and start this node with an empty one that joins .*gateway cluster recover/;
+
+async function refusesToStart(t: TestContext, dir: string, code: "damaged" | "forgot", message: RegExp): Promise<void> {
+  await assert.rejects(open(t, dir), refusal(code, message));
+  await assert.rejects(open(t, dir), refusal(code, REMEDY), "refused again: nothing was repaired by the first attempt");
+}
+
+/** Closed without the tables of a clean start: all of it is in LevelDB's log file. */
+const WAL = /\.log$/;
+
+test("a log file that was cut loses acknowledged entries, and is refused", async (t) => {
+  const dir = makeDir(t);
+  await writeLog(dir, 300);
+  for (const kept of [0.99, 0.5]) {
+    const copy = makeDir(t);
+    cpSync(dir, copy, { recursive: true });
+    damage(fileOf(copy, WAL), (bytes) => bytes.subarray(0, Math.floor(bytes.length * kept)));
+    await refusesToStart(t, copy, "forgot", /ends with entry \d+, and entry 300 of term 2 had been stored/);
+  }
+});
+
+test("one byte flipped in the middle of a log file", async (t) => {
+  const dir = makeDir(t);
+  await writeLog(dir, 600);
+  damage(fileOf(dir, WAL), (bytes) => {
+    const at = Math.floor(bytes.length / 2);
+    bytes[at] = (bytes[at] ?? 0) ^ 0x01;
+    return bytes;
+  });
+  await refusesToStart(t, dir, "damaged", /lost records: .*dropping/);
+});
+
+test("the last 3,000 bytes of a log file zeroed", async (t) => {
+  const dir = makeDir(t);
+  await writeLog(dir, 300);
+  damage(fileOf(dir, WAL), (bytes) => bytes.fill(0, bytes.length - 3_000));
+  await assert.rejects(open(t, dir), (error) => error instanceof StorageError && /damaged|forgot/.test(error.code));
+});
+
+test("a log file deleted, with tables present", async (t) => {
+  const dir = makeDir(t);
+  await writeLog(dir, 100);
+  const storage = await open(t, dir);
+  await storage.log.append({ entries: entries(101, 120, 2), hardState: undefined, sync: true });
+  await storage.close();
+  rmSync(fileOf(dir, WAL));
+  await refusesToStart(t, dir, "forgot", /ends with entry 100, and entry 120 of term 2/);
+});
+
+test("a log file deleted that held everything, with the state left as it is", async (t) => {
+  const dir = makeDir(t);
+  await writeLog(dir, 20);
+  rmSync(fileOf(dir, WAL));
+  const before = readdirSync(dir);
+  await refusesToStart(t, dir, "forgot", /knows term 0, and term 2 had been reached/);
+  assert.deepEqual(readdirSync(dir), before);
+});
+
+test("CURRENT deleted or emptied, in either database", async (t) => {
+  const dir = makeDir(t);
+  await writeLog(dir, 20);
+  for (const database of ["raft", "state-1"]) {
+    for (const change of ["deleted", "emptied"]) {
+      const copy = makeDir(t);
+      cpSync(dir, copy, { recursive: true });
+      const current = join(copy, database, "CURRENT");
+      if (change === "deleted") rmSync(current);
+      else writeFileSync(current, "");
+      await refusesToStart(t, copy, "damaged", REMEDY);
+    }
+  }
+});
+
+/** Several tables: entries large enough for many files, and a clean start behind them. */
+async function withTables(t: TestContext): Promise<string> {
+  const dir = makeDir(t);
+  const storage = await openStorage({ dir, nodeId: "a" });
+  await bootstrap(storage);
+  await storage.log.append({ entries: [], hardState: { term: 2, vote: "a", commit: 1 }, sync: true });
+  for (let from = 2; from < 9_002; from += 500) {
+    const size = 900 + (from % 7);
+    const added = entries(from, from + 499, 2).map((each) => ({ ...each, data: randomBytes(size) }));
+    await storage.log.append({ entries: added, hardState: undefined, sync: true });
+  }
+  const rows = Array.from(
+    { length: 3_000 },
+    (_, at) => [`key/${10_000 + at}`, `1{"n":${at},"x":"${randomBytes(99).toString("base64")}"}`] as const,
+  );
+  const mutations = [{ key: "member/a", value: undefined }, ...rows.map(([key, value]) => ({ key, value }))];
+  await storage.state().write(mutations, { index: 9, term: 2, now: 0 }, digestOf(rows));
+  await storage.close();
+  await (await openStorage({ dir, nodeId: "a" })).close();
+  return dir;
+}
+
+test("a MANIFEST short of its last byte, with tables present", async (t) => {
+  const dir = await withTables(t);
+  const copy = makeDir(t);
+  cpSync(dir, copy, { recursive: true });
+  damage(fileOf(copy, /^MANIFEST/), (bytes) => bytes.subarray(0, bytes.length - 1));
+  await assert.rejects(open(t, copy), (error) => error instanceof StorageError && /damaged|forgot/.test(error.code));
+  damage(fileOf(dir, /^MANIFEST/), (bytes) => bytes.fill(0xff, 20, 60));
+  await assert.rejects(open(t, dir), (error) => error instanceof StorageError && /damaged|forgot/.test(error.code));
+});
+
+test("a missing table", async (t) => {
+  const dir = await withTables(t);
+  rmSync(fileOf(dir, /\.ldb$/));
+  await refusesToStart(t, dir, "damaged", /missing files/);
+});
+
+/** Deterministic and small (mulberry32). */
+function generator(seed: number): () => number {
+  let a = seed;
+  return () => {
+    a = (a + 0x6d2b79f5) | 0;
+    let b = Math.imul(a ^ (a >>> 15), 1 | a);
+    b = (b + Math.imul(b ^ (b >>> 7), 61 | b)) ^ b;
+    return ((b ^ (b >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+for (const database of ["raft", "state-1"] as const) {
+  test(`a byte flipped anywhere in a table of ${database} is noticed, or changes nothing that is read`, async (t) => {
+    const seed = Number(process.env["STORAGE_SEED"] ?? Date.now() % 1_000_000);
+    const dir = await withTables(t);
+    const random = generator(seed);
+    const sound = await open(t, dir);
+    const expected = [contents(sound), await rowsOf(sound)];
+    await sound.close();
+    // Opening writes tables anew, so what is copied is what lies there now.
+    const table = fileOf(dir, /\.ldb$/, database);
+    let refused = 0;
+    const TRIALS = 25;
+    for (let trial = 0; trial < TRIALS; trial++) {
+      const copy = makeDir(t);
+      cpSync(dir, copy, { recursive: true });
+      const file = join(copy, database, basename(table));
+      const at = Math.floor(random() * statSync(file).size);
+      const mask = 1 << Math.floor(random() * 8);
+      damage(file, (bytes) => {
+        bytes[at] = (bytes[at] ?? 0) ^ mask;
+        return bytes;
+      });
+      const found = await openAndRead(copy);
+      if (found === undefined) refused += 1;
+      else assert.deepEqual(found, expected, `seed ${seed}, trial ${trial}: byte ${at} mask ${mask}`);
+      rmSync(copy, { recursive: true });
+    }
+    t.diagnostic(`seed ${seed}: ${refused} of ${TRIALS} flips in ${database} were refused`);
+    assert.ok(refused > TRIALS / 2, `seed ${seed}: only ${refused} of ${TRIALS} were refused`);
+  });
+}
+
+/** Undefined when it was refused, at the opening or while reading: rows are judged by their digest as well. */
+async function openAndRead(dir: string): Promise<unknown> {
+  try {
+    const storage = await openStorage({ dir, nodeId: "a" });
+    try {
+      const rows = await rowsOf(storage);
+      return digestOf(rows) === storage.state().applied.digest ? [contents(storage), rows] : undefined;
+    } finally {
+      await storage.close().catch(() => undefined);
+    }
+  } catch (error) {
+    assert.ok(error instanceof StorageError && error.code === "damaged", String(error));
+    return undefined;
+  }
+}
+
+async function rowsOf(storage: { state(): { load(): AsyncIterable<readonly (readonly [string, string])[]> } }) {
+  const rows: (readonly [string, string])[] = [];
+  for await (const slice of storage.state().load()) rows.push(...slice);
+  return rows;
+}
+
+test("a database that was put back from an older copy has forgotten", async (t) => {
+  const dir = makeDir(t);
+  await writeLog(dir, 10);
+  const copy = makeDir(t);
+  cpSync(join(dir, "raft"), join(copy, "raft"), { recursive: true });
+  const storage = await open(t, dir);
+  await storage.log.append({ entries: [], hardState: { term: 5, vote: "b", commit: 1 }, sync: true });
+  await storage.close();
+  rmSync(join(dir, "raft"), { recursive: true });
+  cpSync(join(copy, "raft"), join(dir, "raft"), { recursive: true });
+  await refusesToStart(t, dir, "forgot", /knows term 2, and term 5 had been reached/);
+});
+
+test("the guard file alone missing, spoilt, or of another directory", async (t) => {
+  const dir = makeDir(t);
+  await writeLog(dir, 10);
+  const guard = join(dir, "raft-guard");
+  const bytes = readFileSync(guard);
+  rmSync(guard);
+  await refusesToStart(t, dir, "damaged", /raft-guard is missing/);
+  writeFileSync(guard, Buffer.alloc(8192, 1));
+  await refusesToStart(t, dir, "damaged", /raft-guard cannot be read/);
+  const other = makeDir(t);
+  await writeLog(other, 10);
+  copyFileSync(join(other, "raft-guard"), guard);
+  await refusesToStart(t, dir, "damaged", /raft-guard belongs to another directory/);
+  writeFileSync(guard, bytes);
+  assert.equal(contents(await open(t, dir)).length, 9);
+});
+
+test("the log removed by hand, with the rest left, is not begun anew", async (t) => {
+  const dir = makeDir(t);
+  await writeLog(dir, 10);
+  rmSync(join(dir, "raft"), { recursive: true });
+  await refusesToStart(t, dir, "damaged", /its log is missing/);
+});
+
+test("records that are gone, added or changed behind the gateway's back are noticed", async (t) => {
+  const key = (index: number) => {
+    const bytes = Buffer.alloc(9, "l");
+    bytes.writeBigUInt64BE(BigInt(index), 1);
+    return bytes;
+  };
+  type Level = ClassicLevel<Buffer, Buffer>;
+  const changes: readonly (readonly [(level: Level) => Promise<void>, RegExp])[] = [
+    [(level) => level.del(key(5)), /entries 5 to 5 are missing/],
+    [(level) => level.del(key(2)), /entries 2 to 2 are missing/],
+    [(level) => level.del(key(10)), /the log ends with entry 9 instead of 10/],
+    [async (level) => level.put(key(11), (await level.get(key(10))) ?? Buffer.alloc(0)), /entry 11 is malformed/],
+    [async (level) => level.put(key(1), (await level.get(key(10))) ?? Buffer.alloc(0)), /entry 1 before the beginning/],
+    [(level) => level.put(key(5), Buffer.alloc(60)), /entry 5 does not match its checksum/],
+    [(level) => level.del(Buffer.from("h")), /term 0 is older than that of the log/],
+    [(level) => level.del(Buffer.from("t")), /the bounds of the log are missing/],
+    [(level) => level.del(Buffer.from("s")), /the log begins behind a snapshot whose record is missing/],
+    [(level) => level.del(Buffer.from("g")), /its state is not named/],
+    [(level) => level.del(Buffer.from("m/storage")), /its storage id is missing/],
+    [(level) => level.del(Buffer.from("m/epoch")), /its recovery epoch is missing/],
+  ];
+  const dir = makeDir(t);
+  await writeLog(dir, 10);
+  for (const [change, message] of changes) {
+    const copy = makeDir(t);
+    cpSync(dir, copy, { recursive: true });
+    const level: Level = new ClassicLevel(join(copy, "raft"), { keyEncoding: "buffer", valueEncoding: "buffer" });
+    await change(level);
+    await level.close();
+    await assert.rejects(open(t, copy), refusal("damaged", message));
+  }
+});

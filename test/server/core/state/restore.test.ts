@@ -1,0 +1,206 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import {
+  commands,
+  createRows,
+  createStateEncoder,
+  featureRowKey,
+  MAX_PART_BYTES,
+  memberRowKey,
+  readMember,
+  readUsage,
+  usageRowKey,
+} from "../../../../src/server/core/state/index.ts";
+import { assertDigest, type Bench, bench, HOUR, member, START, stateFile } from "./harness.ts";
+
+const WINDOW = Math.floor(START / HOUR);
+const key = (name: string, id = `${name}-0000`.replace("-", "x")) =>
+  commands.keyCreate({
+    id,
+    name,
+    profile: null,
+    metadata: {},
+    digest: "ab".repeat(32),
+    expires_in_ms: null,
+  });
+const report = (limit = 1_000) => ({
+  b: "b/t",
+  w: WINDOW,
+  window_ms: HOUR,
+  limit,
+  limit_rev: 1,
+  spent: 10,
+  want: 100,
+  ret: 0,
+});
+
+/** What an operator does with an archive: its bytes as uploads, then the one command that takes them. */
+function restore(at: Bench, archive: Buffer, announced: Partial<{ rows: number; digest: string }> = {}) {
+  const sha256 = createHash("sha256").update(archive).digest("hex");
+  const parts = Math.ceil(archive.length / MAX_PART_BYTES);
+  for (let part = 0; part < parts; part += 1) {
+    const data = archive.subarray(part * MAX_PART_BYTES, (part + 1) * MAX_PART_BYTES).toString("base64");
+    at.ok(commands.blobPut({ sha256, part, of: parts, data }));
+  }
+  return commands.stateRestore({
+    sha256,
+    parts,
+    rows: Number(archive.readBigUInt64BE(archive.length - 24)),
+    digest: archive.subarray(-16).toString("hex"),
+    ...announced,
+  });
+}
+
+const archiveOf = (rows: Readonly<Record<string, string>>): Buffer => {
+  const sorted = createRows();
+  sorted.apply(Object.entries(rows).map(([name, value]) => ({ key: name, value })));
+  return stateFile(sorted);
+};
+
+function lived(): Bench {
+  const at = bench({ members: [member("old", { incarnation: 4 })] });
+  at.ok(key("a"));
+  at.ok(commands.usageReport({ node: "old", inc: 4, rows: [report()] }), { k: "unix:0/x", kd: "y" });
+  at.ok(commands.suspensionPut({ kind: "key", name: "a", reason: "", duration_ms: null }));
+  return at;
+}
+
+test("a restored state is that of the archive, with the members of the cluster", () => {
+  const archive = stateFile(lived().state);
+  const at = bench({ members: [member("n1", { incarnation: 7 })] });
+  at.ok(key("gone"));
+  at.ok(commands.featSet({ level: 1 }));
+  const outcome = at.apply(restore(at, archive), { c: "x", s: 1, k: "unix:0/r", kd: "r" });
+  assert.deepEqual([outcome.replaced, outcome.mutations, outcome.result?.kind], [true, [], "ok"]);
+  assert.deepEqual(
+    Array.from(at.state.scan(""), ([each]) => each.replace(/[0-9a-f]{64}/, "<digest>")),
+    [
+      featureRowKey,
+      "idem/<digest>",
+      "key/a",
+      "keyid/ax0000",
+      "member/n1",
+      "sess/x",
+      "sess/x/0000000000000001",
+      "susp/key:a",
+      `usage/b%2Ft/${String(HOUR).padStart(16, "0")}/${String(WINDOW).padStart(16, "0")}`,
+    ].filter((each) => each !== featureRowKey),
+  );
+  assertDigest(at.state);
+});
+
+test("what was granted in the archive is used, and reports of before are refused", () => {
+  const at = bench({ members: [member("n1", { incarnation: 7 })] });
+  at.ok(restore(at, stateFile(lived().state)));
+  const usage = readUsage(at.state.get(usageRowKey({ bucket: "b/t", window_ms: HOUR, window: WINDOW })) ?? "");
+  assert.deepEqual([usage.used, usage.open, usage.granted, usage.spent], [100, 0, 0, 0]);
+  assert.ok(readMember(at.state.get(memberRowKey("n1")) ?? "").incarnation > 7);
+  const late = commands.usageReport({ node: "n1", inc: 7, rows: [report()] });
+  assert.equal(at.refusal(late), "stale_incarnation");
+});
+
+test("a restore that is sent again does not happen again", () => {
+  const at = bench();
+  const command = restore(at, stateFile(lived().state));
+  at.ok(command, { c: "x", s: 1 });
+  at.ok(key("later"));
+  const again = at.apply(command, { c: "x", s: 1 });
+  assert.deepEqual([again.replaced, again.mutations, again.result?.kind], [false, [], "ok"]);
+  assert.ok(at.state.get("key/later") !== undefined);
+});
+
+test("a restored machine goes on as any other", () => {
+  const at = bench();
+  at.ok(restore(at, stateFile(lived().state)));
+  assert.equal(at.refusal(key("a", "other000")), "exists");
+  at.ok(key("b"));
+  at.now += 10 * HOUR;
+  at.ok(key("c"));
+  assert.deepEqual([...at.state.scan("usage/")], []);
+  assertDigest(at.state);
+});
+
+test("an archive that is not the announced one is refused", () => {
+  const archive = stateFile(lived().state);
+  const at = bench();
+  assert.equal(at.refusal(restore(at, archive, { digest: "0".repeat(32) })), "malformed_state");
+  assert.equal(at.refusal(restore(at, archive, { rows: 1 })), "malformed_state");
+  const command = restore(at, archive);
+  const p = { ...(command.p as object), sha256: "0".repeat(64) };
+  assert.equal(at.refusal({ ...command, p }), "blob_incomplete");
+  assert.equal(
+    at.refusal(restore(at, Buffer.concat([archive, Buffer.alloc(40)]), { rows: 1, digest: "0".repeat(32) })),
+    "malformed_state",
+  );
+});
+
+test("rows that no command could have made are refused before anything changes", () => {
+  const good = JSON.parse((lived().state.get("key/a") ?? "").slice(1));
+  for (const rows of [
+    { "key/a": "2{}" },
+    { "key/a": "1{" },
+    { "key/a": "1null" },
+    { "key/b": `1${JSON.stringify(good)}` },
+    { "key/a": `1${JSON.stringify({ ...good, digest: "x" })}` },
+    { "keyid/a b": "1" },
+    { "other/a": "1{}" },
+    { noslash: "1{}" },
+    { "constructor/a": "1{}" },
+    { "head/n1/conflict": "1{}" },
+    { "usage/x": "1{}" },
+  ] as readonly Readonly<Record<string, string>>[]) {
+    const encodable = Object.keys(rows).every((each) => !each.includes(" "));
+    if (!encodable) {
+      assert.throws(() => archiveOf(rows));
+      continue;
+    }
+    const at = bench();
+    assert.equal(at.refusal(restore(at, archiveOf(rows))), "malformed_state", JSON.stringify(rows));
+  }
+});
+
+test("rows that are well formed and do not fit together stop nobody", () => {
+  const node = "old";
+  const window = { bucket: "b/t", window_ms: HOUR, window: WINDOW };
+  const held = { ...window, node, inc: 4, granted: 500, returned: 0, spent: 0 };
+  const usage = { ...window, limit: 1, limit_rev: 1, used: 0, open: 0, granted: 0, spent: 0 };
+  const name = usageRowKey(window);
+  const archive = archiveOf({
+    [name]: `1${JSON.stringify(usage)}`,
+    [name.replace("usage/", `alloc/${node}/`)]: `1${JSON.stringify(held)}`,
+  });
+  const at = bench();
+  assert.equal(at.refusal(restore(at, archive)), "state_fault");
+});
+
+test("a level above what the members support is refused, and a level is not lowered", () => {
+  const feature = { min: 1, max: 3 };
+  const at = bench({ feature, members: [member("n1", { feature: [1, 2] })] });
+  at.ok(commands.featSet({ level: 2 }));
+  assert.equal(at.refusal(restore(at, archiveOf({ "feat/level": '1{"level":3}' }))), "feature_unsupported");
+  at.ok(restore(at, archiveOf({})));
+  assert.equal(at.state.get(featureRowKey), '1{"level":2}');
+});
+
+test("an archive of several parts is put together", () => {
+  const encoder = createStateEncoder();
+  const chunks: Uint8Array[] = [encoder.header()];
+  for (let n = 0; n < 6_000; n += 1) {
+    const id = `k${String(n).padStart(7, "0")}`;
+    const row = { id, name: id, profile: null, metadata: {}, digest: "ab".repeat(32), created_at: 1, expires_at: null };
+    chunks.push(encoder.row(`key/${id}`, `1${JSON.stringify(row)}`));
+  }
+  const archive = Buffer.concat([...chunks, encoder.end()]);
+  assert.ok(archive.length > MAX_PART_BYTES);
+  const at = bench();
+  at.ok(restore(at, archive));
+  assert.equal(Array.from(at.state.scan("keyid/")).length, 6_000);
+});
+
+test("malformed fields are refused", () => {
+  const at = bench();
+  for (const p of [{}, { sha256: "x", parts: 1, rows: 0, digest: "0".repeat(32) }, null]) {
+    assert.equal(at.refusal({ t: "state.restore", v: 1, p }), "invalid");
+  }
+});
