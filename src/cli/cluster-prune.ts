@@ -12,8 +12,14 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseAddress } from "../base/index.ts";
-import { createForwardClient, type ForwardClient, type ForwardReply } from "../server/cluster/forward/index.ts";
-import { createIdentity, deriveKeys, MIN_SECRET_LENGTH } from "../server/cluster/identity/index.ts";
+import {
+  createForwardClient,
+  createIdentity,
+  deriveKeys,
+  type ForwardClient,
+  type ForwardReply,
+  MIN_SECRET_LENGTH,
+} from "../server/cluster/index.ts";
 import { clip, type FlagsOf, UsageError } from "./flags.ts";
 import type { ExitStatus, Io } from "./io.ts";
 import type { clusterPruneFlags } from "./specs.ts";

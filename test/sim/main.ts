@@ -28,20 +28,22 @@ interface Tally {
   committed: number;
   leaders: number;
   undecided: number;
+  stranded: number;
   failed: RunResult | undefined;
 }
 
 function emptyTally(): Tally {
-  return { seeds: 0, events: 0, operations: 0, committed: 0, leaders: 0, undecided: 0, failed: undefined };
+  return { seeds: 0, events: 0, operations: 0, committed: 0, leaders: 0, undecided: 0, stranded: 0, failed: undefined };
 }
 
-function add(to: Tally, { seeds, events, operations, committed, leaders, undecided, failed }: Tally): void {
+function add(to: Tally, { seeds, events, operations, committed, leaders, undecided, stranded, failed }: Tally): void {
   to.seeds += seeds;
   to.events += events;
   to.operations += operations;
   to.committed += committed;
   to.leaders += leaders;
   to.undecided += undecided;
+  to.stranded += stranded;
   to.failed ??= failed;
 }
 
@@ -53,6 +55,7 @@ function runPiece({ from, count, events, mode }: Piece): Tally {
       ...result,
       seeds: 1,
       undecided: result.undecided > 0 ? 1 : 0,
+      stranded: result.isStranded ? 1 : 0,
       failed: result.failure === undefined ? undefined : result,
     });
   }
@@ -170,9 +173,11 @@ async function runMany(options: SimOptions): Promise<number> {
     reportFailure(tally.failed, options);
     return 1;
   }
-  const { operations, committed, leaders, undecided } = tally;
+  const { operations, committed, leaders, undecided, stranded } = tally;
   say(progress());
-  say(`passed: ${operations} operations, ${committed} entries committed, ${leaders} leaders, ${undecided} undecided`);
+  say(
+    `passed: ${operations} operations, ${committed} entries committed, ${leaders} leaders, ${stranded} seeds stranded, ${undecided} undecided`,
+  );
   if (undecided <= tally.seeds * MAX_UNDECIDED_SHARE) return 0;
   say("too many runs are undecided");
   return 1;

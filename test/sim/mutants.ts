@@ -8,6 +8,8 @@ export interface Mutant {
   readonly file: string;
   readonly find: string;
   readonly replace: string;
+  /** Further options of the runs that must notice it. */
+  readonly args?: readonly string[];
 }
 
 const RAFT = "src/server/core/raft";
@@ -117,13 +119,13 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "append-without-the-entry-before",
     file: `${RAFT}/log.ts`,
-    find: `if (!hasEntry(log, index, term)) return { kind: "mismatch" };`,
-    replace: `if (index > lastIndex(log)) return { kind: "mismatch" };`,
+    find: "if (!hasEntry(log, index, term)) return undefined;",
+    replace: "if (index > lastIndex(log)) return undefined;",
   },
   {
     name: "follower-commits-beyond-the-message",
     file: `${RAFT}/follower.ts`,
-    find: "commitTo(log, Math.min(commit, outcome.lastIndex));",
+    find: "commitTo(log, Math.min(commit, agreed));",
     replace: "commitTo(log, Math.min(commit, lastIndex(log)));",
   },
   {
@@ -185,6 +187,12 @@ export const MUTANTS: readonly Mutant[] = [
     }`,
   },
   {
+    name: "write-joined-after-it-started",
+    file: DRIVER,
+    find: "const last = isBusy && queue.length === 1 ? undefined : queue.at(-1);",
+    replace: "const last = queue.at(-1);",
+  },
+  {
     name: "entry-of-another-term-acknowledged",
     file: DRIVER,
     find: `if (waiter.term !== entry.term) waiter.done({ kind: "unknown" });`,
@@ -207,6 +215,21 @@ export const MUTANTS: readonly Mutant[] = [
     file: "test/sim/node.ts",
     find: "(file.storages.get(to.id) ?? 0) !== to.storage",
     replace: "to.storage < 0",
+  },
+  {
+    name: "damaged-disk-starts",
+    file: "test/sim/disk.ts",
+    find: "else image = { ...image",
+    replace: "if (true) image = { ...image",
+    args: ["-damage"],
+  },
+  {
+    name: "removed-leader-steps-down-at-once",
+    file: `${RAFT}/membership.ts`,
+    find: `core.stepsDownAt = appendEntry(core, "normal", new Uint8Array(0)).index;`,
+    replace: `core.role = "follower";
+    core.lead = undefined;
+    return;`,
   },
   {
     name: "no-check-of-the-quorum",

@@ -336,5 +336,5 @@ function applyChange(
   });
   node.storages = storages;
   node.configuration = configuration;
-  world.onMembers(index, { members: membersOf(configuration).map(String), storages });
+  world.onMembers(node, index, { members: membersOf(configuration).map(String), storages });
 }

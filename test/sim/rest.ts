@@ -3,7 +3,7 @@
  * cluster must elect, answer, catch up and agree. Source: cluster reference, 10.2, liveness mode.
  */
 
-import type { Configuration, NodeId } from "../../src/server/core/raft/index.ts";
+import type { NodeId } from "../../src/server/core/raft/index.ts";
 import type { Admin } from "./admin.ts";
 import type { Clients } from "./clients.ts";
 import { restartNode, stopNode } from "./node.ts";
@@ -25,8 +25,8 @@ const STABLE_FOR = 12;
 const CALM_OPERATIONS = 10;
 const SLOWEST_CLOCK = 0.5;
 
-export function comeToRest(world: World, { admin, clients, step }: Scene): void {
-  const { plan, net, trace, nodes, checks } = world;
+export function comeToRest(world: World, { admin, clients, step }: Scene): { readonly isStranded: boolean } {
+  const { plan, net, trace, nodes } = world;
   const timeoutMs = (plan.raft.electionTicks * plan.tickMs) / SLOWEST_CLOCK;
   let broken: ReadonlySet<string> = new Set();
   const isRefused = (id: NodeId): boolean => nodes.get(String(id))?.state === "refused";
@@ -77,22 +77,11 @@ export function comeToRest(world: World, { admin, clients, step }: Scene): void 
   net.heal();
   net.calm();
   trace.note(world.now, "all", "the storm is over");
+  if (isChangeForgotten(world)) return { isStranded: true };
   mend(world);
   wait(1);
   broken = new Set([...nodes.keys()].filter(isRefused));
-  // Too many disks are damaged for a quorum of a configuration that somebody goes by.
-  const inForce = [...nodes.values()]
-    .filter(({ state }) => state === "running")
-    .map(({ configuration }) => configuration);
-  const isChanging = [...nodes.values()].some(({ disk, machine }) => {
-    for (let index = machine.appliedIndex + 1; index <= disk.lastIndex; index += 1) {
-      if (disk.at(index)?.entry.kind === "conf-change") return true;
-    }
-    return false;
-  });
-  const isQuorate = (one: Configuration): boolean => hasQuorum(one, (id) => !isRefused(id));
-  const newest = checks.configurationAt(Number.MAX_SAFE_INTEGER);
-  if (broken.size > 0 && (isChanging || ![newest, ...inForce].every(isQuorate))) return;
+  if (broken.size > 0 && isQuorumRefused(world)) return { isStranded: true };
   rest();
   // A transfer of leadership or a campaign of before may still run.
   wait(SETTLES_WITHIN);
@@ -116,6 +105,39 @@ export function comeToRest(world: World, { admin, clients, step }: Scene): void 
     const isEqual = node.machine.digest === leader.machine.digest;
     must(isEqual, "equal states", () => `${node.id} and ${leader.id} end with different states`);
   }
+  return { isStranded: false };
+}
+
+/**
+ * The two-member caveat (cluster reference, 2.6): whoever committed the newest change crashed before a quorum of those
+ * who stay learnt that it is committed. They may need the vote of a member that does not vote any more.
+ */
+function isChangeForgotten({ newestChange, checks, nodes }: World): boolean {
+  if (newestChange === undefined) return false;
+  const { index, by, life } = newestChange;
+  if (nodes.get(by.id) === by && by.state === "running" && by.life === life) return false;
+  return !hasQuorum(checks.configurationAt(index), (id) => {
+    const node = nodes.get(String(id));
+    if (node === undefined) return false;
+    const { snapshot, durable } = node.disk;
+    const known = node.state === "running" ? node.seen.commit : durable.hardState.commit;
+    return Math.max(known, snapshot.meta.index) >= index;
+  });
+}
+
+/** Too many disks are damaged for a quorum of a configuration that somebody goes by, or may come to. */
+function isQuorumRefused({ nodes, checks }: World): boolean {
+  const all = [...nodes.values()];
+  const isChanging = all.some(({ disk, machine }) => {
+    for (let index = machine.appliedIndex + 1; index <= disk.lastIndex; index += 1) {
+      if (disk.at(index)?.entry.kind === "conf-change") return true;
+    }
+    return false;
+  });
+  if (isChanging) return true;
+  const inForce = all.filter(({ state }) => state === "running").map(({ configuration }) => configuration);
+  const isWhole = (id: NodeId): boolean => nodes.get(String(id))?.state !== "refused";
+  return ![checks.configurationAt(Number.MAX_SAFE_INTEGER), ...inForce].every((one) => hasQuorum(one, isWhole));
 }
 
 /** Every process runs again, at once and without delays. */

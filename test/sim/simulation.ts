@@ -39,6 +39,8 @@ export interface RunResult {
   readonly leaders: number;
   /** Keys whose history could not be decided within the limit. */
   readonly undecided: number;
+  /** Lost its quorum for good as no algorithm could prevent: it was correct, and not asked to come to rest. */
+  readonly isStranded: boolean;
   readonly failure:
     | { readonly invariant: string; readonly message: string; readonly trace: readonly string[] }
     | undefined;
@@ -70,6 +72,7 @@ export function runSeed(options: RunOptions): RunResult {
   const ledger = createLedger(first);
   const checks = createChecks(ledger);
   const storages = new Map<number, ReadonlyMap<string, number>>();
+  let newestChange: World["newestChange"];
   let now = 0;
   let events = 0;
 
@@ -87,7 +90,11 @@ export function runSeed(options: RunOptions): RunResult {
     isStormy: true,
     machines,
     storagesAt: (index) => storages.get(index),
-    onMembers(index, applied) {
+    get newestChange() {
+      return newestChange;
+    },
+    onMembers(node, index, applied) {
+      if (index > (newestChange?.index ?? 0)) newestChange = { index, by: node, life: node.life };
       storages.set(index, applied.storages);
       admin.onMembers(index, applied);
     },
@@ -132,7 +139,7 @@ export function runSeed(options: RunOptions): RunResult {
     startFaults(world, admin);
   };
 
-  const finish = (failure: RunResult["failure"], undecided: number): RunResult => ({
+  const finish = (failure: RunResult["failure"], undecided = 0, isStranded = false): RunResult => ({
     seed,
     events,
     digest: trace.digest,
@@ -140,21 +147,23 @@ export function runSeed(options: RunOptions): RunResult {
     committed: ledger.lastCommitted,
     leaders: checks.leaderChanges,
     undecided,
+    isStranded,
     failure,
   });
 
   try {
     begin();
     while (events < options.events && now < MAX_STORM_MS && step());
-    comeToRest(world, { admin, clients, step });
+    const { isStranded } = comeToRest(world, { admin, clients, step });
     const verdicts = history.check(MAX_CHECK_STEPS);
     for (const { key, verdict, size } of verdicts) {
       must(verdict.kind !== "violated", "linearizability", () => `the ${size} operations of key ${key}`);
     }
-    return finish(undefined, verdicts.filter(({ verdict }) => verdict.kind === "undecided").length);
+    const undecided = verdicts.filter(({ verdict }) => verdict.kind === "undecided").length;
+    return finish(undefined, undecided, isStranded);
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
-    return finish({ invariant: error.invariant, message: error.message, trace: trace.lines() }, 0);
+    return finish({ invariant: error.invariant, message: error.message, trace: trace.lines() });
   }
 }
 

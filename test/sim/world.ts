@@ -27,8 +27,11 @@ export interface World {
   readonly machines: MachineKind;
   /** Which disk each member has once `index` is applied; undefined where a node has not applied it yet. */
   storagesAt(index: number): ReadonlyMap<string, number> | undefined;
+  /** The newest change of the configuration that anybody applied: at which index, and the first one to do so. */
+  readonly newestChange: { readonly index: number; readonly by: SimNode; readonly life: number } | undefined;
   /** A node applied a change of the configuration. */
   onMembers(
+    node: SimNode,
     index: number,
     applied: { readonly members: readonly string[]; readonly storages: ReadonlyMap<string, number> },
   ): void;

@@ -11,7 +11,6 @@ import type {
   ConfChange,
   Entry,
   HardState,
-  LogReader,
   Message,
   ProposeOutcome,
   Raft,
@@ -22,6 +21,7 @@ import type {
 import { createRaft, decodeConfChange } from "../core/raft/index.ts";
 import type { CommandResult } from "../core/state/index.ts";
 import type { Driver, DriverOptions, DriverPorts, ReadOutcome, WriteOutcome } from "./driver-types.ts";
+import { liftCommit } from "./lift-commit.ts";
 
 interface Append {
   readonly kind: "append";
@@ -32,6 +32,10 @@ interface Append {
   readonly acks: AppendAck[];
   readonly after: Message[];
 }
+
+type Appending = Pick<Ready, "entries" | "hardState" | "mustSync" | "messagesAfterAppend"> & {
+  readonly ack: AppendAck | undefined;
+};
 
 interface Install {
   readonly kind: "install";
@@ -80,6 +84,7 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
         while (core.hasReady()) take(core.ready());
         startNext();
         applyCommitted();
+        startNext();
       } while (core.hasReady() && !isStopped);
     } finally {
       isPumping = false;
@@ -106,7 +111,7 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
     for (const state of ready.readStates) noticeReadable(state);
   };
 
-  const addToAppend = (ready: Ready): void => {
+  const addToAppend = (ready: Appending): void => {
     // The first of the queue is on its way to the disk while `isBusy`, and must not change any more.
     const last = isBusy && queue.length === 1 ? undefined : queue.at(-1);
     const bytes = ready.entries.reduce((sum, { data }) => sum + data.length, 0);
@@ -121,18 +126,25 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
     const first = ready.entries[0];
     if (first !== undefined) {
       // An entry replaces everything at its index and above, also what has been gathered and not written yet.
-      const keep = append.entries.findIndex(({ index }) => index >= first.index);
-      if (keep >= 0) append.entries.length = keep;
+      while ((append.entries.at(-1)?.index ?? 0) >= first.index) append.bytes -= append.entries.pop()?.data.length ?? 0;
       append.entries.push(...ready.entries);
-      append.bytes = append.entries.reduce((sum, { data }) => sum + data.length, 0);
+      append.bytes += bytes;
     }
     append.hardState = ready.hardState ?? append.hardState;
     append.isSynced ||= ready.mustSync;
-    append.acks.push(ready.ack);
+    if (ready.ack !== undefined) append.acks.push(ready.ack);
     append.after.push(...ready.messagesAfterAppend);
   };
 
   /** A changed commit index alone waits for the next write or tick: it can be learnt again, so it costs no write. */
+  /**
+   * A change of members that is applied must not be forgotten by the one node that knows of it: after a power failure
+   * of all it would ask those who are gone for their votes.
+   */
+  const pinCommit = (): void => {
+    addToAppend({ entries: [], hardState: hardStateNow(), mustSync: true, messagesAfterAppend: [], ack: undefined });
+  };
+
   const isWorthAWrite = (append: Append): boolean =>
     append.isSynced || append.entries.length > 0 || append.after.length > 0;
 
@@ -207,6 +219,7 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
       const configuration = core.applyConfChange(change);
       isLeft = configuration.votersOutgoing.length === 0;
       result = ports.apply(entry, { change, configuration });
+      pinCommit();
       if (isLeft) {
         for (const { index, done } of leaving.splice(0)) done({ kind: "applied", index, result: undefined });
       }
@@ -373,22 +386,4 @@ function refusalOf(outcome: Exclude<ProposeOutcome, { kind: "appended" }>): Writ
     default:
       return outcome satisfies never;
   }
-}
-
-/**
- * The commit index is written lazily and the applied rows are not synced with it, so after a crash the rows may be
- * ahead: what was applied was committed.
- */
-function liftCommit(log: LogReader, applied: number): LogReader {
-  return {
-    initialState() {
-      const { hardState, configuration } = log.initialState();
-      return { hardState: { ...hardState, commit: Math.max(hardState.commit, applied) }, configuration };
-    },
-    firstIndex: () => log.firstIndex(),
-    lastIndex: () => log.lastIndex(),
-    term: (index) => log.term(index),
-    entries: (low, high, maxBytes) => log.entries(low, high, maxBytes),
-    snapshot: () => log.snapshot(),
-  };
 }

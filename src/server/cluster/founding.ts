@@ -8,7 +8,7 @@ import type { Configuration } from "../core/raft/index.ts";
 import { createState, type Member, type State, unknownMember } from "../core/state/index.ts";
 import { type JoinAnswer, type JoinOutcome, join } from "./joining.ts";
 import type { JoinRequest } from "./membership.ts";
-import type { Network, NetworkReply } from "./network.ts";
+import { type Network, type NetworkReply, NO_BODY } from "./network.ts";
 import type { Storage } from "./storage/index.ts";
 import type { ClusterOptions } from "./types.ts";
 
@@ -90,7 +90,7 @@ export async function askToJoin(
   for (let hop = 0; hop < MAX_HOPS; hop += 1) {
     ports.signal.throwIfAborted();
     const left = Math.max(1, until - ports.now());
-    const asked = { kind, header: { ...ports.request }, body: new Uint8Array(0) } as const;
+    const asked = { kind, header: { ...ports.request }, body: NO_BODY } as const;
     const reply = await ports.network.ask(target, asked, left);
     const answer = readJoinReply(reply);
     if (answer.kind !== "redirect") return answer;

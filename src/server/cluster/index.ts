@@ -1,7 +1,8 @@
 /** Replicated state: consensus with its disk, network and time, and what the main thread sees of it. */
 
 export { ClusterError, type ClusterErrorCode } from "./failure.ts";
-export { type ClusterKeys, deriveKeys } from "./identity/index.ts";
+export { createForwardClient, type ForwardClient, type ForwardReply } from "./forward/index.ts";
+export { type ClusterKeys, createIdentity, deriveKeys, MIN_SECRET_LENGTH } from "./identity/index.ts";
 export { JoinError } from "./joining.ts";
 export { type OpenClusterOptions, openCluster, putBlob } from "./open-cluster.ts";
 export {

@@ -62,6 +62,7 @@ export function createMachine(options: MachineOptions): Machine {
   const waiting = new Set<{ readonly index: number; readonly done: (isApplied: boolean) => void }>();
 
   const flush = (): void => {
+    if (!isTelling) return;
     isTelling = false;
     const mutations = untold;
     untold = [];
@@ -72,9 +73,7 @@ export function createMachine(options: MachineOptions): Machine {
     for (const mutation of mutations) if (isPublicRow(mutation.key)) untold.push(mutation);
     if (isTelling) return;
     isTelling = true;
-    setImmediate(() => {
-      if (isTelling) flush();
-    });
+    setImmediate(flush);
   };
 
   const settleWaiting = (): void => {

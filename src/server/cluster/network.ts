@@ -15,6 +15,8 @@ export interface Asked {
   readonly body: Uint8Array;
 }
 
+export const NO_BODY = new Uint8Array(0);
+
 export type NetworkReply =
   | { readonly kind: "reply"; readonly header: Readonly<Record<string, unknown>> }
   /** Certainly not received: no such name, closed port, refused at the handshake. */

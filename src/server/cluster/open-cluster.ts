@@ -126,9 +126,21 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
         message satisfies never;
     }
   };
-  worker.on("message", receive);
+  worker.on("message", (messages: readonly FromWorker[]) => {
+    for (const message of messages) receive(message);
+  });
 
-  const tell = (message: ToWorker): void => worker.postMessage(message);
+  let untold: ToWorker[] = [];
+  /** Requests of one turn go in one message: they come to the log together. */
+  const tell = (message: ToWorker): void => {
+    untold.push(message);
+    if (untold.length > 1) return;
+    queueMicrotask(() => {
+      const messages = untold;
+      untold = [];
+      worker.postMessage(messages);
+    });
+  };
 
   const ask = (what: Ask, aborted?: AbortSignal): Promise<unknown> => {
     if (fault !== undefined) return Promise.reject(fault);
@@ -243,7 +255,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     },
     async saveSnapshot({ stale, signal: aborted }) {
       const saved = (await ask({ kind: "save-snapshot", isStaleAllowed: stale }, aborted)) as SavedSnapshot;
-      const meta = { ...saved.meta, created_at: new Date().toISOString() } as unknown as ArchiveMeta;
+      const meta: ArchiveMeta = { ...saved.meta, created_at: new Date().toISOString() };
       return { info: saved.info, archive: writeArchive(meta, saved.path, saved.sha256) };
     },
     restore,

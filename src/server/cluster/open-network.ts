@@ -5,7 +5,7 @@
 
 import type { Log } from "../../base/index.ts";
 import type { Message } from "../core/raft/index.ts";
-import type { Member } from "../core/state/index.ts";
+import type { PeerWords } from "./book.ts";
 import { ClusterError } from "./failure.ts";
 import { createForwardClient, type ForwardAnswer, type ForwardReply, startForward } from "./forward/index.ts";
 import { type ClusterKeys, createIdentity, keepFresh } from "./identity/index.ts";
@@ -23,8 +23,7 @@ export interface NetworkOptions {
   readonly storage: Storage;
   readonly log: Log;
   /** A code to refuse a peer's raft connection with. */
-  judge(peer: { readonly nodeId: string; readonly storageId: string }): string | undefined;
-  onPeer(peer: Pick<Member, "id" | "raft_addr">): void;
+  judge(peer: PeerWords): string | undefined;
   onMessage(message: Message): void;
   onSnapshot(message: Message, record: SnapshotRecord): void;
   onUnreachable(id: string): void;
@@ -78,11 +77,8 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
     now: Date.now,
     onFailure: (error) => log.error("the node certificate was not renewed", { error }),
   });
-  const judge = (hello: Hello): string | undefined => {
-    const code = given.judge(hello);
-    if (code === undefined) given.onPeer({ id: hello.nodeId, raft_addr: hello.raftAddr ?? "" });
-    return code;
-  };
+  const judge = ({ nodeId: id, storageId: storage, raftAddr = "" }: Hello): string | undefined =>
+    given.judge({ nodeId: id, storageId: storage, raftAddr });
 
   const transport = await startTransport({
     listen: options.raftAddr,

@@ -9,7 +9,7 @@ import type { Member } from "../core/state/index.ts";
 import type { WriteOutcome } from "./driver-types.ts";
 import { ClusterError, clusterErrorOf } from "./failure.ts";
 import { type Deadline, idsOf, type JoinRequest, type Membership, mostAdvanced } from "./membership.ts";
-import type { Asked, NetworkReply } from "./network.ts";
+import { type Asked, type NetworkReply, NO_BODY } from "./network.ts";
 
 export type Header = Readonly<Record<string, unknown>>;
 
@@ -40,7 +40,6 @@ export interface Requests {
 }
 
 const MAX_HOPS = 4;
-const EMPTY = new Uint8Array(0);
 
 export function createRequests(ports: RequestPorts): Requests {
   const { membership } = ports;
@@ -116,7 +115,11 @@ export function createRequests(ports: RequestPorts): Requests {
     const hops = Number(header["hops"] ?? 0) + 1;
     if (address === "" || hops > MAX_HOPS) return undefined;
     const left = Math.max(1, deadline());
-    const reply = await ports.ask(address, { kind, header: { ...header, hops, timeout_ms: left }, body: EMPTY }, left);
+    const reply = await ports.ask(
+      address,
+      { kind, header: { ...header, hops, timeout_ms: left }, body: NO_BODY },
+      left,
+    );
     if (reply.kind === "unreachable") return undefined;
     if (reply.kind === "unknown") {
       throw new ClusterError("no_leader", `the leader was lost midway (${reply.why}): look at the members`, {

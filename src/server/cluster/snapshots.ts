@@ -2,6 +2,8 @@
  * When a snapshot is made, and what of the log goes with it. Source: cluster reference, section 2.9.
  */
 
+import type { Member } from "../core/state/index.ts";
+import type { ArchiveMeta } from "./archive.ts";
 import { ClusterError } from "./failure.ts";
 import type { StateWriter } from "./state-writer.ts";
 import type { SnapshotRecord, Storage } from "./storage/types.ts";
@@ -89,5 +91,37 @@ export function createSnapshots(ports: SnapshotPorts): Snapshots {
       while (running !== undefined) await running.catch(() => undefined);
       return await begin(isWhole);
     },
+  };
+}
+
+export interface SnapshotSurroundings {
+  readonly members: readonly Member[];
+  readonly featureLevel: number;
+  readonly clusterId: string | undefined;
+  readonly version: string;
+  readonly node: string;
+  readonly leads: boolean;
+}
+
+/** `meta.json` of the archive, without the time at which it is made. */
+export function describeSnapshot(record: SnapshotRecord, of: SnapshotSurroundings): Omit<ArchiveMeta, "created_at"> {
+  const { voters, learners } = record.configuration;
+  return {
+    format: 1,
+    id: `${record.term}-${record.index}-${record.now}`,
+    index: record.index,
+    term: record.term,
+    configuration: {
+      voters: of.members.filter(({ id }) => voters.includes(id)),
+      learners: of.members.filter(({ id }) => learners.includes(id)),
+    },
+    feature_level: of.featureLevel,
+    cluster_id: of.clusterId ?? null,
+    gateway_version: of.version,
+    node: of.node,
+    leader: of.leads,
+    size: record.size,
+    digest: record.digest,
+    rows: record.rows,
   };
 }

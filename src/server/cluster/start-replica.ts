@@ -10,7 +10,8 @@ import { type AskIn, firstMembers, found, joinCluster } from "./founding.ts";
 import { type ClusterKeys, deriveKeys } from "./identity/index.ts";
 import type { Row } from "./machine.ts";
 import { openNetwork } from "./open-network.ts";
-import { type Replica, type ReplicaEvents, runReplica } from "./replica.ts";
+import { runReplica } from "./replica.ts";
+import type { Replica, ReplicaEvents } from "./replica-types.ts";
 import { openStorage, type Storage, StorageError } from "./storage/index.ts";
 import type { ClusterOptions } from "./types.ts";
 
@@ -54,7 +55,6 @@ export async function startReplica(
         storage,
         log,
         judge: (peer) => replica?.judge(peer),
-        onPeer: (peer) => replica?.onPeer(peer),
         onMessage: (message) => replica?.onMessage(message),
         onSnapshot: (message, record) => replica?.onSnapshot(message, record),
         onUnreachable: (id) => replica?.reportUnreachable(id),

@@ -21,6 +21,8 @@ export interface SubmitPorts {
   applied(index: number, ms: number): Promise<boolean>;
   /** Resolves at the next change of role, leader or configuration, or after `ms`. */
   nextChange(ms: number): Promise<void>;
+  /** Calls once after `ms`, unless the function given back is called first. */
+  after(ms: number, run: () => void): () => void;
   isRemoved(): boolean;
   isDiskLow(): boolean;
   /** Milliseconds, monotonic. */
@@ -97,17 +99,12 @@ export async function readBarrier(timeoutMs: number, ports: SubmitPorts): Promis
   }
 }
 
-async function within<Value>(ms: number, work: Promise<Value>, late: Value, ports: SubmitPorts): Promise<Value> {
-  let isSettled = false;
-  const until = ports.now() + ms;
-  const settled = work.finally(() => {
-    isSettled = true;
+/** `late` where the work takes longer; what it comes to then is not looked at. */
+function within<Value>(ms: number, work: Promise<Value>, late: Value, ports: SubmitPorts): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const cancel = ports.after(Math.max(1, ms), () => resolve(late));
+    work.then(resolve, reject).finally(cancel);
   });
-  const timeout = (async () => {
-    while (!isSettled && ports.now() < until) await ports.nextChange(Math.max(1, until - ports.now()));
-    return late;
-  })();
-  return await Promise.race([settled, timeout]);
 }
 
 function unanswered(isUnknown: boolean, what: string): ClusterError {

@@ -4,6 +4,7 @@
  */
 
 import type { Mutation } from "../core/state/index.ts";
+import type { ArchiveMeta } from "./archive.ts";
 import type { ClusterOptions, ClusterStatus, SnapshotArchiveInfo } from "./types.ts";
 
 /** A failure as it crosses the threads. */
@@ -59,5 +60,5 @@ export interface SavedSnapshot {
   readonly path: string;
   /** Hex, of the file. */
   readonly sha256: string;
-  readonly meta: Readonly<Record<string, unknown>>;
+  readonly meta: Omit<ArchiveMeta, "created_at">;
 }

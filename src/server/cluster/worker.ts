@@ -12,8 +12,8 @@ import type { Ask, Failure, FromWorker, ToWorker } from "./worker-protocol.ts";
 const port = parentPort;
 if (port === null) throw new Error("this file is the main of a worker thread");
 
-const tell = (message: FromWorker): void => port.postMessage(message);
 const stop = new AbortController();
+let untold: FromWorker[] = [];
 const forgotten = new Set<number>();
 let started: StartedReplica | undefined;
 
@@ -23,7 +23,16 @@ const logAt =
     tell({ kind: "log", level, message, fields: plain(fields) });
 const log: Log = { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error") };
 
-port.on("message", (message: ToWorker) => {
+port.on("message", (messages: readonly ToWorker[]) => {
+  const replica = started?.replica;
+  const takeAll = (): void => {
+    for (const message of messages) take(message);
+  };
+  if (replica === undefined) takeAll();
+  else replica.batch(takeAll);
+});
+
+function take(message: ToWorker): void {
   switch (message.kind) {
     case "start":
       void start(message);
@@ -37,7 +46,20 @@ port.on("message", (message: ToWorker) => {
     default:
       message satisfies never;
   }
-});
+}
+
+/** What is said in one turn, and the answers of a whole batch are, goes in one message: each wakes the main thread. */
+function tell(message: FromWorker): void {
+  untold.push(message);
+  if (untold.length === 1) queueMicrotask(sendUntold);
+}
+
+function sendUntold(): void {
+  if (untold.length === 0) return;
+  const messages = untold;
+  untold = [];
+  port?.postMessage(messages);
+}
 
 async function start({ options }: Extract<ToWorker, { kind: "start" }>): Promise<void> {
   try {
@@ -48,7 +70,10 @@ async function start({ options }: Extract<ToWorker, { kind: "start" }>): Promise
         onApplied: (mutations, index) => tell({ kind: "applied", index, mutations }),
         onReplaced(slices, index) {
           tell({ kind: "replace-begin" });
-          for (const rows of slices) tell({ kind: "replace-rows", rows });
+          for (const rows of slices) {
+            tell({ kind: "replace-rows", rows });
+            sendUntold();
+          }
           tell({ kind: "replace-end", index });
         },
         onStatus: (status) => tell({ kind: "status", status }),
@@ -67,6 +92,7 @@ async function start({ options }: Extract<ToWorker, { kind: "start" }>): Promise
 function fail(error: unknown): void {
   const name = error instanceof Error ? error.name : "Error";
   tell({ kind: "fault", name, failure: failureOf(error) });
+  sendUntold();
   port?.close();
 }
 
@@ -76,7 +102,9 @@ async function answer(id: number, ask: Ask): Promise<void> {
     // The rows of a write are told before its answer.
     started?.replica.flush();
     if (!forgotten.delete(id)) tell({ kind: "answer", id, value });
-    if (ask.kind === "close") port?.close();
+    if (ask.kind !== "close") return;
+    sendUntold();
+    port?.close();
   } catch (error) {
     if (!forgotten.delete(id)) tell({ kind: "failure", id, failure: failureOf(error) });
   }

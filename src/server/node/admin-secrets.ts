@@ -1,6 +1,5 @@
 /** The port `Secrets` of the admin plane: values are sealed here, before they go anywhere. */
-import type { SecretRecord } from "../../admin-api/index.ts";
-import { refusal, refusedCommand, type Secrets } from "../admin/index.ts";
+import { refusal, refusedCommand, type SecretRecord, type Secrets } from "../admin/index.ts";
 import type { Cluster, WriteOptions } from "../cluster/index.ts";
 import { readSecret, type SecretRow, secretRowKey } from "../core/state/index.ts";
 import {

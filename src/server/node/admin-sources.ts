@@ -1,6 +1,12 @@
 /** The port `Sources` of the admin plane, over the node's configuration and what the cluster stores. */
-import type { SourceProblem, SourceRecord } from "../../admin-api/index.ts";
-import { refusal, refusedCommand, type SourceOutcome, type Sources } from "../admin/index.ts";
+import {
+  refusal,
+  refusedCommand,
+  type SourceOutcome,
+  type SourceProblem,
+  type SourceRecord,
+  type Sources,
+} from "../admin/index.ts";
 import { type Cluster, putBlob, type WriteOptions } from "../cluster/index.ts";
 import type { Problem, Source } from "../core/config/index.ts";
 import {

@@ -1,15 +1,6 @@
-/**
- * The configuration at an index: that of the snapshot, then each change of the log behind it. How a change takes effect
- * is known to the consensus core alone, so a core that does nothing else is asked.
- */
+/** The configuration at an index: that of the snapshot, then each change of the log behind it. */
 
-import {
-  type Configuration,
-  createMemoryLog,
-  createRaft,
-  decodeConfChange,
-  type LogReader,
-} from "../../core/raft/index.ts";
+import { applyChange, type Configuration, decodeConfChange, type LogReader } from "../../core/raft/index.ts";
 
 /** Entries looked at in one reading. */
 const SLICE_BYTES = 1 << 20;
@@ -29,21 +20,9 @@ export function configurationOf(log: LogReader, index: number): Configuration {
   return configuration;
 }
 
-/** After the change that the data of an entry holds. */
+/** After the change that the data of an entry holds. Every leader checks before it proposes, so all can be made. */
 export function configurationAfter(configuration: Configuration, data: Uint8Array): Configuration {
-  const core = createRaft({
-    id: "observer",
-    log: createMemoryLog({ snapshot: { index: 0, term: 0, configuration } }),
-    applied: 0,
-    electionTicks: 10,
-    heartbeatTicks: 1,
-    maxMessageBytes: 1,
-    maxInflightMessages: 1,
-    maxInflightBytes: 1,
-    maxUncommittedBytes: 1,
-    maxUncommittedEntries: 1,
-    maxApplyingBytes: 1,
-    random: () => 0,
-  });
-  return core.applyConfChange(decodeConfChange(data));
+  const outcome = applyChange(configuration, decodeConfChange(data));
+  if (outcome.kind === "refused") throw new Error(`a change of the configuration cannot be made: ${outcome.reason}`);
+  return outcome.configuration;
 }

@@ -50,6 +50,8 @@ export interface Core {
   randomizedElectionTimeout: number;
 
   leadTransferee: NodeId | undefined;
+  /** Of a leader that lost its vote: it steps down once this entry is committed. */
+  stepsDownAt: number | undefined;
   /** No change may be proposed until this much is applied. */
   pendingConfIndex: number;
   /** Of entries this leader appended and nobody was given to apply yet. */
@@ -99,6 +101,7 @@ export function createCore(options: RaftOptions): Core {
     heartbeatElapsed: 0,
     randomizedElectionTimeout: options.electionTicks,
     leadTransferee: undefined,
+    stepsDownAt: undefined,
     pendingConfIndex: 0,
     uncommittedBytes: 0,
     isBroadcastDue: false,
@@ -155,6 +158,7 @@ export function reset(core: Core, term: number): void {
   core.heartbeatElapsed = 0;
   redrawElectionTimeout(core);
   core.leadTransferee = undefined;
+  core.stepsDownAt = undefined;
   core.votes.clear();
   core.pendingConfIndex = 0;
   core.uncommittedBytes = 0;

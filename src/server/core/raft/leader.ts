@@ -75,7 +75,8 @@ function receiveAcknowledgement(core: Core, progress: Progress, { from, index }:
       progress.state satisfies never;
   }
   const isCommitted = advanceCommit(core);
-  if (from === core.id) return;
+  // What was committed may be the entry with which this leader steps down.
+  if (from === core.id || core.role !== "leader") return;
   if (!isCommitted && canBumpCommit(progress, core.log.committed)) sendAppend(core, from, progress, true);
   // The window has room again, for more than one message perhaps.
   sendAllAppends(core, from, progress);
@@ -107,7 +108,8 @@ export function startTransfer(core: Core, to: NodeId): void {
 
 export function propose(core: Core, kind: EntryKind, data: Uint8Array): ProposeOutcome {
   if (core.role !== "leader") return { kind: "not-leader", lead: core.lead };
-  if (core.leadTransferee !== undefined) return { kind: "refused", reason: "transferring" };
+  const isHandingOver = core.leadTransferee !== undefined || core.stepsDownAt !== undefined;
+  if (isHandingOver) return { kind: "refused", reason: "transferring" };
   if (isBusy(core, data.byteLength)) return { kind: "refused", reason: "busy" };
   const { index, term } = appendEntry(core, kind, data);
   return { kind: "appended", index, term };

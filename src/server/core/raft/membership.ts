@@ -5,8 +5,8 @@
  */
 
 import { applyChange, isVoter } from "./configuration.ts";
-import { adoptConfiguration, becomeFollower, type Core } from "./core.ts";
-import { abortTransfer, advanceCommit, releaseReads } from "./replication.ts";
+import { adoptConfiguration, type Core } from "./core.ts";
+import { abortTransfer, advanceCommit, appendEntry, releaseReads } from "./replication.ts";
 import type { ConfChange } from "./types.ts";
 
 /** Throws when the change cannot be made: every leader checks before it proposes, so the log is damaged. */
@@ -17,9 +17,10 @@ export function putIntoForce(core: Core, change: ConfChange): void {
   adoptConfiguration(core, outcome.configuration);
   if (core.role !== "leader") return;
   if (!isVoter(core.configuration, core.id)) {
-    // Removed, or a learner from now on: it must not lead those whose quorum it is no part of.
-    becomeFollower(core, core.term, undefined);
-    return;
+    // Removed, or a learner from now on. It leads on, without counting itself, until an entry after the change is
+    // committed: the append that carries it tells those who stay that the change is, and without that knowledge they
+    // might need the vote of a node that may not give it any more.
+    core.stepsDownAt ??= appendEntry(core, "normal", new Uint8Array(0)).index;
   }
   // New members are probed at once, and a smaller quorum may commit more, or confirm more reads.
   core.isBroadcastDue = true;

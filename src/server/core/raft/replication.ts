@@ -6,7 +6,7 @@
 
 import { encodeConfChange, LEAVE_JOINT } from "./conf-change.ts";
 import { isJoint } from "./configuration.ts";
-import { type Core, send } from "./core.ts";
+import { becomeFollower, type Core, send } from "./core.ts";
 import { isFull } from "./inflights.ts";
 import {
   appendOwn,
@@ -107,6 +107,10 @@ export function advanceCommit(core: Core): boolean {
   for (const read of core.reads.unestablished) addRead(core.reads, read, core.log.committed);
   core.reads.unestablished.length = 0;
   releaseReads(core);
+  if (core.stepsDownAt !== undefined && core.log.committed >= core.stepsDownAt) {
+    flush(core);
+    becomeFollower(core, core.term, undefined);
+  }
   return true;
 }
 

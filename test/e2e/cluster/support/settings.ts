@@ -150,5 +150,5 @@ function peerOf(id: string, { raft, forward }: Addresses) {
 }
 
 const DEPLOYMENT = {
-  providers: [{ name: "main", schema: { name: "compat" }, base_url: "http://127.0.0.1:9/v1" }],
+  providers: [{ name: "main", dialect: "compat", base_url: "http://127.0.0.1:9/v1" }],
 };

@@ -80,6 +80,7 @@ test("a transfer of 20 MiB that is cut in the middle goes on where it stopped", 
 test("messages pass while a snapshot is under way", async (context) => {
   const [n1, n2] = await pair(context);
   const { path, record } = await testSnapshot(context, 8 * MiB);
+  await eventually("messages have their connection", () => n1.transport.connections()[0]?.state === "up");
   let isDone = false;
   const sending = n1.transport.sendSnapshot("n2", snapshotMessage("n1", "n2", record), record, path, never).then(() => {
     isDone = true;

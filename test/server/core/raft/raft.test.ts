@@ -113,6 +113,7 @@ test("votes and answers wait for the disk, appends and heartbeats of a leader do
   );
   const leader = leaderOf(["a", "b", "c"]);
   leader.raft.propose(text("x"));
+  leader.raft.propose(text("y"));
   leader.raft.tick();
   const ready = leader.raft.ready();
   assert.deepEqual(
@@ -126,7 +127,7 @@ test("votes and answers wait for the disk, appends and heartbeats of a leader do
   );
   assert.deepEqual(
     ready.messagesAfterAppend.map(({ type, to, index }) => [type, to, index]),
-    [["MsgAppResp", "a", 3]],
+    [["MsgAppResp", "a", 4]],
   );
   assert.equal(ready.mustSync, true);
 });

@@ -1,0 +1,124 @@
+/**
+ * What a replica knows of the members: their rows in the state, and beyond them what an admission or a peer's own words
+ * told. From it follow whom to reach, whom to listen to, and whose answers count.
+ *
+ * A member is a node id together with the identity of its data directory. Another directory under a known id holds none
+ * of the votes and entries of the first, so its answers do not count; its connection is kept all the same, since this
+ * node's own knowledge may be the older one.
+ */
+
+import type { Configuration, Message } from "../core/raft/index.ts";
+import { type Member, readMember, type State } from "../core/state/index.ts";
+import { idsOf } from "./membership.ts";
+import type { Network } from "./network.ts";
+
+export interface BookOptions {
+  readonly nodeId: string;
+  readonly network: Network;
+  state(): State;
+  /** By id; changed here. */
+  readonly learned: Map<string, Member>;
+  readonly self: Member;
+  /** The configuration at this start, and how far it is applied. */
+  readonly configuration: Configuration;
+  readonly applied: number;
+}
+
+export interface Book {
+  /** Ids of the present configuration, sorted. */
+  ids(): readonly string[];
+  members(): readonly Member[];
+  find(id: string): Member | undefined;
+  /** Takes a configuration over; gives the ids that are gone. */
+  adopt(configuration: Configuration, index: number): readonly string[];
+  learn(members: readonly Member[]): void;
+  /** Index from which a snapshot knows the member as it is now. */
+  knownSince(id: string): number;
+  /** A code to refuse a raft connection with. `hearsLeader`: whether this node is not itself the one left behind. */
+  judge(peer: PeerWords, hearsLeader: boolean): string | undefined;
+  isFrom(message: Message): boolean;
+  connect(): void;
+}
+
+/** Of its hello. */
+export interface PeerWords {
+  readonly nodeId: string;
+  readonly storageId: string;
+  readonly raftAddr: string;
+}
+
+/** A vote or an acknowledgement speaks for what is on the sender's disk. */
+const ANSWERS: ReadonlySet<Message["type"]> = new Set([
+  "MsgAppResp",
+  "MsgVoteResp",
+  "MsgPreVoteResp",
+  "MsgHeartbeatResp",
+]);
+
+export function createBook(options: BookOptions): Book {
+  const { nodeId, network, learned } = options;
+  const storages = new Map<string, string>();
+  const since = new Map<string, number>();
+  let ids = idsOf(options.configuration);
+
+  const find = (id: string): Member | undefined => {
+    const row = options.state().get(`member/${id}`);
+    const member = row === undefined ? undefined : readMember(row);
+    // A row without addresses is of a member that has not reported itself yet.
+    return member === undefined || member.raft_addr === "" ? (learned.get(id) ?? member) : member;
+  };
+
+  const members = (): readonly Member[] => {
+    const known = new Set(learned.keys());
+    for (const [, value] of options.state().scan("member/")) known.add(readMember(value).id);
+    return [...known].flatMap((id) => find(id) ?? []);
+  };
+
+  const connect = (): void => {
+    const wanted = members().filter(({ id, raft_addr }) => id !== nodeId && raft_addr !== "");
+    const reached = ids.length === 0 ? wanted : wanted.filter(({ id }) => ids.includes(id));
+    network.setPeers(new Map(reached.map((it) => [it.id, it.raft_addr])));
+  };
+
+  const hear = ({ nodeId: id, raftAddr, storageId }: PeerWords): void => {
+    storages.set(id, storageId);
+    const known = find(id);
+    if (raftAddr === "" || known?.raft_addr === raftAddr) return;
+    if (known !== undefined && known.raft_addr !== "" && ids.includes(id)) return;
+    learned.set(id, { ...options.self, id, raft_addr: raftAddr, forward_addr: "", storage: "", incarnation: 0 });
+    connect();
+  };
+
+  return {
+    ids: () => ids,
+    members,
+    find,
+    adopt(configuration, index) {
+      const now = idsOf(configuration);
+      const gone = ids.filter((id) => !now.includes(id));
+      for (const id of now) if (!ids.includes(id)) since.set(id, index);
+      for (const id of gone) {
+        learned.delete(id);
+        since.delete(id);
+      }
+      ids = now;
+      return gone;
+    },
+    learn(more) {
+      for (const member of more) learned.set(member.id, member);
+      connect();
+    },
+    knownSince: (id) => since.get(id) ?? options.applied,
+    judge(peer, hearsLeader) {
+      if (hearsLeader && ids.length > 0 && !ids.includes(peer.nodeId)) return "not_a_member";
+      hear(peer);
+      return undefined;
+    },
+    isFrom({ from, type }) {
+      if (!ANSWERS.has(type)) return true;
+      const known = find(String(from))?.storage ?? "";
+      return known === "" || storages.get(String(from)) === known;
+    },
+    connect,
+  };
+}

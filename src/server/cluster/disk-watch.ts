@@ -1,0 +1,41 @@
+/**
+ * Watches the room on the disk. Writes are refused while there is still enough for what consensus itself must write: a
+ * log that cannot be written ends the process. Source: cluster reference, section 3.4.
+ */
+
+import type { Log } from "../../base/index.ts";
+import type { Storage } from "./storage/index.ts";
+
+export interface DiskWatch {
+  isLow(): boolean;
+  /** Asks the file system. */
+  look(): Promise<void>;
+}
+
+export interface DiskWatchOptions {
+  readonly storage: Pick<Storage, "freeBytes" | "path">;
+  readonly minFreeBytes: number;
+  readonly log: Log;
+  /** There was enough, and is not any more. */
+  onLow(): Promise<void>;
+}
+
+export function createDiskWatch({ storage, minFreeBytes, log, onLow }: DiskWatchOptions): DiskWatch {
+  let isLow = false;
+  return {
+    isLow: () => isLow,
+    async look() {
+      const free = await storage.freeBytes();
+      const wasLow = isLow;
+      isLow = free < minFreeBytes;
+      if (isLow === wasLow) return;
+      const facts = { free_bytes: free, needed_bytes: minFreeBytes, directory: storage.path };
+      if (!isLow) {
+        log.info("the disk has room again: writes are taken", facts);
+        return;
+      }
+      log.error("the disk is nearly full: no writes are taken until there is room", facts);
+      await onLow();
+    },
+  };
+}

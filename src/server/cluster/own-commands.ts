@@ -1,0 +1,63 @@
+/** Commands that a node proposes by itself, as a client of its own. */
+
+import { randomBytes } from "node:crypto";
+import type { Log } from "../../base/index.ts";
+import { type CommandResult, encodeCommand, type Member } from "../core/state/index.ts";
+import { ClusterError } from "./failure.ts";
+import { type SubmitPorts, submit } from "./submit.ts";
+
+export interface OwnCommands {
+  submit(t: string, p: unknown): Promise<CommandResult | undefined>;
+  /** Tells the cluster that this process has started, and where it is reached; until it is heard. */
+  reportStart(): Promise<void>;
+}
+
+export interface OwnCommandsOptions {
+  readonly self: Member;
+  readonly ports: SubmitPorts;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+const TIMEOUT_MS = 10_000;
+
+export function createOwnCommands({ self, ports, log, signal }: OwnCommandsOptions): OwnCommands {
+  const client = randomBytes(16).toString("hex");
+  let sequence = 0;
+
+  const submitOwn: OwnCommands["submit"] = async (t, p) => {
+    sequence += 1;
+    const by = { iss: "gateway", sub: self.id };
+    const id = `${client.slice(0, 8)}-${sequence}`;
+    const command = encodeCommand({ v: 1, t, id, c: client, s: sequence, by, p });
+    return (await submit(command, TIMEOUT_MS, ports)).result;
+  };
+
+  return {
+    submit: submitOwn,
+    async reportStart() {
+      const { incarnation: _, ...told } = self;
+      while (!signal.aborted && !ports.isRemoved()) {
+        try {
+          const result = await submitOwn("node.start", told);
+          if (result?.kind === "refused") log.error(REFUSED.get(result.code) ?? `${REFUSED_ELSE}: ${result.message}`);
+          return;
+        } catch (error) {
+          if (!(error instanceof ClusterError)) throw error;
+          log.debug("the start of this node is not recorded yet", { why: error.message });
+        }
+      }
+    },
+  };
+}
+
+const REFUSED_ELSE = "the cluster does not take this node";
+
+const REFUSED: ReadonlyMap<string, string> = new Map([
+  [
+    "storage_changed",
+    "the cluster knows this node with another data directory, so its votes do not count: move this directory away and " +
+      "let the node join (cluster.join), or remove the member first",
+  ],
+  ["not_a_member", "this node is no member of its cluster: with cluster.join it asks back in, else it must be added"],
+]);

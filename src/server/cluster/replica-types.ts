@@ -1,0 +1,59 @@
+/** The faces of a running replica: to its thread, and to the network. */
+
+import type { Log } from "../../base/index.ts";
+import type { Message } from "../core/raft/index.ts";
+import type { CommandResult, Member, Mutation, State } from "../core/state/index.ts";
+import type { PeerWords } from "./book.ts";
+import type { Row } from "./machine.ts";
+import type { Network } from "./network.ts";
+import type { Requests } from "./requests.ts";
+import type { SnapshotRecord, Storage } from "./storage/index.ts";
+import type { ClusterOptions, ClusterStatus } from "./types.ts";
+import type { SavedSnapshot } from "./worker-protocol.ts";
+
+export interface ReplicaEvents {
+  onApplied(mutations: readonly Mutation[], index: number): void;
+  onReplaced(slices: Iterable<readonly Row[]>, index: number): void;
+  onStatus(status: ClusterStatus): void;
+  onTiming(fsyncSeconds: readonly number[], queueSeconds: readonly number[]): void;
+  /** The replica cannot go on. */
+  onFault(error: unknown): void;
+  readonly log: Log;
+}
+
+export interface ReplicaParts {
+  readonly options: ClusterOptions;
+  readonly clusterId: string | undefined;
+  readonly storage: Storage;
+  readonly network: Network;
+  readonly state: State;
+  /** This node as it tells its peers. */
+  readonly self: Member;
+  /** Known of members beyond the rows, by id: from an admission, or from their own words. Changed here. */
+  readonly learned: Map<string, Member>;
+  readonly events: ReplicaEvents;
+}
+
+export interface Replica {
+  write(command: Uint8Array, timeoutMs: number): Promise<CommandResult>;
+  readBarrier(timeoutMs: number): Promise<void>;
+  prune(keep: readonly string[], timeoutMs: number): Promise<void>;
+  remove(id: string, timeoutMs: number): Promise<void>;
+  transfer(to: string | undefined, timeoutMs: number): Promise<string>;
+  saveSnapshot(isStaleAllowed: boolean): Promise<SavedSnapshot>;
+  /** Everything applied so far has been told. */
+  flush(): void;
+  /** What `run` asks for goes to the log and to the peers together, at its end. */
+  batch(run: () => void): void;
+  handOver(): Promise<void>;
+  /** The storage and the network are the opener's to close. */
+  stop(): Promise<void>;
+
+  /** For the network. */
+  readonly requests: Requests;
+  judge(peer: PeerWords): string | undefined;
+  onMessage(message: Message): void;
+  onSnapshot(message: Message, record: SnapshotRecord): void;
+  onRemoved(index: number): void;
+  reportUnreachable(id: string): void;
+}

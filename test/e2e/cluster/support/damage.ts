@@ -1,0 +1,110 @@
+/**
+ * What can happen to the files of a stopped node. Each damage resolves with what it did, or undefined where the directory
+ * has no such file; a node must notice each of them when it is started.
+ */
+import { open, readdir, rm, stat, truncate } from "node:fs/promises";
+import { join } from "node:path";
+
+export type Damage = (dataDir: string) => Promise<string | undefined>;
+
+const LOG_FOLDER = "raft";
+
+/** LevelDB opens a database with such a MANIFEST, and parts of it are gone. */
+export const shortManifest: Damage = async (dataDir) => {
+  const path = await newest(join(dataDir, LOG_FOLDER), /^MANIFEST-/);
+  if (path === undefined || !(await hasTables(join(dataDir, LOG_FOLDER)))) return undefined;
+  const { size } = await stat(path);
+  await truncate(path, size - 1);
+  return `${path} is short of its last byte`;
+};
+
+/** In the middle of the largest table of the log, where its records are. */
+export const flippedTableByte: Damage = async (dataDir) => {
+  const path = await largest(join(dataDir, LOG_FOLDER), /\.(ldb|sst)$/);
+  return path === undefined ? undefined : await flip(path);
+};
+
+/** The same in the rows of the state. */
+export const flippedStateByte: Damage = async (dataDir) => {
+  const folder = (await readdir(dataDir)).find((name) => /^state-\d+$/.test(name));
+  if (folder === undefined) return undefined;
+  const path = await largest(join(dataDir, folder), /\.(ldb|sst)$/);
+  return path === undefined ? undefined : await flip(path);
+};
+
+/** LevelDB opens a database without it, and what was in it is gone. */
+export const deletedWriteAheadLog: Damage = async (dataDir) => {
+  const path = await largest(join(dataDir, LOG_FOLDER), /^\d+\.log$/);
+  if (path === undefined) return undefined;
+  await rm(path);
+  return `${path} is deleted`;
+};
+
+export const cutWriteAheadLog: Damage = async (dataDir) => {
+  const path = await largest(join(dataDir, LOG_FOLDER), /^\d+\.log$/);
+  if (path === undefined) return undefined;
+  const { size } = await stat(path);
+  await truncate(path, size >> 1);
+  return `${path} is cut in half`;
+};
+
+export const deletedLogDatabase: Damage = async (dataDir) => {
+  await rm(join(dataDir, LOG_FOLDER), { recursive: true });
+  return `${LOG_FOLDER} is deleted`;
+};
+
+export const deletedGuard: Damage = async (dataDir) => {
+  await rm(join(dataDir, "raft-guard"));
+  return "raft-guard is deleted";
+};
+
+export const deletedCurrent: Damage = async (dataDir) => {
+  await rm(join(dataDir, LOG_FOLDER, "CURRENT"));
+  return "CURRENT is deleted";
+};
+
+export const DAMAGES: Readonly<Record<string, Damage>> = {
+  "MANIFEST short of one byte": shortManifest,
+  "flipped byte in a table of the log": flippedTableByte,
+  "deleted write-ahead log": deletedWriteAheadLog,
+  "write-ahead log cut in half": cutWriteAheadLog,
+  "deleted log database": deletedLogDatabase,
+  "deleted guard file": deletedGuard,
+  "deleted CURRENT": deletedCurrent,
+};
+
+async function flip(path: string): Promise<string> {
+  const file = await open(path, "r+");
+  try {
+    const { size } = await file.stat();
+    // The index of a table is at its end, its records are before.
+    const at = size >> 1;
+    const byte = Buffer.alloc(1);
+    await file.read(byte, 0, 1, at);
+    byte[0] = (byte[0] ?? 0) ^ 0x40;
+    await file.write(byte, 0, 1, at);
+    return `${path} has byte ${at} of ${size} flipped`;
+  } finally {
+    await file.close();
+  }
+}
+
+async function hasTables(folder: string): Promise<boolean> {
+  return (await readdir(folder)).some((name) => /\.(ldb|sst)$/.test(name));
+}
+
+async function newest(folder: string, name: RegExp): Promise<string | undefined> {
+  const names = (await readdir(folder)).filter((each) => name.test(each)).sort();
+  const last = names.at(-1);
+  return last === undefined ? undefined : join(folder, last);
+}
+
+async function largest(folder: string, name: RegExp): Promise<string | undefined> {
+  let found: { readonly path: string; readonly size: number } | undefined;
+  for (const each of (await readdir(folder)).filter((candidate) => name.test(candidate))) {
+    const path = join(folder, each);
+    const { size } = await stat(path);
+    if (size > (found?.size ?? 0)) found = { path, size };
+  }
+  return found?.path;
+}

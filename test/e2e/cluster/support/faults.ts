@@ -1,0 +1,272 @@
+/**
+ * What befalls a cluster of three under load. A fault resolves once it is over and every node runs again with its links
+ * healed; it rejects when something that must be noticed, refused or go on does not.
+ */
+import assert from "node:assert/strict";
+import type { TestCluster, TestNode } from "./cluster.ts";
+import { DAMAGES } from "./damage.ts";
+import { runVerb } from "./program.ts";
+import type { Random } from "./random.ts";
+import type { Tmpfs } from "./tmpfs.ts";
+import { until } from "./until.ts";
+
+export interface Scene {
+  readonly cluster: TestCluster;
+  readonly random: Random;
+  /** Where the data of nodes are that can be given a full disk. */
+  readonly disks: ReadonlyMap<string, Tmpfs>;
+  /** Resolves once clients had so many more writes acknowledged. */
+  progress(count?: number): Promise<void>;
+}
+
+/** Resolves with what was done, in a few words; undefined where it cannot be done here. */
+export type Fault = (scene: Scene) => Promise<string | undefined>;
+
+const STORAGE_REFUSED = 11;
+const NOTICED_MS = 20_000;
+
+async function anyone({ cluster, random }: Scene): Promise<TestNode> {
+  return random.pick(cluster.nodes);
+}
+
+async function leader({ cluster }: Scene): Promise<TestNode> {
+  return cluster.node(await cluster.leader());
+}
+
+const others = ({ cluster }: Scene, node: TestNode): readonly TestNode[] =>
+  cluster.nodes.filter((each) => each !== node);
+
+const idsOf = (nodes: readonly TestNode[]): readonly string[] => nodes.map(({ id }) => id);
+
+type Choice = (scene: Scene) => Promise<TestNode>;
+
+const kill =
+  (choose: Choice): Fault =>
+  async (scene) => {
+    const node = await choose(scene);
+    await node.kill();
+    await scene.progress();
+    await node.start();
+    return `kill -9 of ${node.id}`;
+  };
+
+const killTwo: Fault = async (scene) => {
+  const [one, other] = scene.random.shuffled(scene.cluster.nodes);
+  const victims = [one!, other!];
+  await Promise.all(victims.map((node) => node.kill()));
+  for (const node of victims) await node.launch();
+  await Promise.all(victims.map((node) => node.ready()));
+  return `kill -9 of ${idsOf(victims).join(" and ")} at once`;
+};
+
+const killAll: Fault = async ({ cluster }) => {
+  await Promise.all(cluster.nodes.map((node) => node.kill()));
+  await cluster.startAll();
+  return "kill -9 of all at once";
+};
+
+const suspend =
+  (choose: Choice, isLong: boolean): Fault =>
+  async (scene) => {
+    const node = await choose(scene);
+    node.pause();
+    await scene.cluster.leader(idsOf(others(scene, node)));
+    await scene.progress(isLong ? 150 : 20);
+    node.resume();
+    return `SIGSTOP of ${node.id}`;
+  };
+
+const isolate =
+  (choose: Choice, kind: "silent" | "cut"): Fault =>
+  async (scene) => {
+    const node = await choose(scene);
+    for (const { id } of others(scene, node)) scene.cluster.links.between(node.id, id, { kind });
+    await scene.cluster.leader(idsOf(others(scene, node)));
+    await scene.progress();
+    scene.cluster.links.heal();
+    return `${node.id} ${kind === "cut" ? "cut off" : "hears nobody, and nobody it"}`;
+  };
+
+const oneWay =
+  (choose: Choice, way: "out" | "in"): Fault =>
+  async (scene) => {
+    const node = await choose(scene);
+    for (const { id } of others(scene, node)) {
+      const [from, to] = way === "out" ? [node.id, id] : [id, node.id];
+      scene.cluster.links.set(from, to, { kind: "silent" });
+    }
+    await scene.progress();
+    scene.cluster.links.heal();
+    return way === "out" ? `${node.id} hears and is not heard` : `${node.id} is heard and hears nobody`;
+  };
+
+/** The leader and one follower lose each other; the third hears both. */
+const partial: Fault = async (scene) => {
+  const first = await leader(scene);
+  const other = scene.random.pick(others(scene, first));
+  scene.cluster.links.between(first.id, other.id, { kind: "silent" });
+  await scene.progress(40);
+  scene.cluster.links.heal();
+  return `${first.id} and ${other.id} do not hear each other`;
+};
+
+const slow: Fault = async ({ cluster, random, progress }) => {
+  const delayMs = 10 + random.below(60);
+  for (const from of cluster.ids) for (const to of cluster.ids) cluster.links.set(from, to, { kind: "slow", delayMs });
+  await progress();
+  cluster.links.heal();
+  return `${delayMs} ms on all links`;
+};
+
+const tear: Fault = async ({ cluster, progress }) => {
+  for (let count = 0; count < 3; count += 1) {
+    for (const from of cluster.ids) for (const to of cluster.ids) cluster.links.cutMidFrame(from, to);
+    await progress(5);
+  }
+  cluster.links.heal();
+  return "connections broken in the midst of frames";
+};
+
+const transfer: Fault = async (scene) => {
+  const from = await leader(scene);
+  const to = scene.random.pick(others(scene, from)).id;
+  const asked = await anyone(scene);
+  const outcome = await asked.door.transfer(to);
+  await scene.progress();
+  return `leadership from ${from.id} to ${to}, asked of ${asked.id}: ${outcome.kind === "done" ? outcome.value : outcome.code}`;
+};
+
+const restart: Fault = async (scene) => {
+  const node = await leader(scene);
+  await node.stop();
+  await scene.progress();
+  await node.start();
+  return `restart of ${node.id}, which led`;
+};
+
+/** With an empty directory, by way of the other nodes. */
+export async function rejoinBlank({ cluster }: Pick<Scene, "cluster">, node: TestNode): Promise<void> {
+  const through = cluster.ids.filter((id) => id !== node.id);
+  node.settings = { ...node.settings, begin: { kind: "join", through } };
+  await node.start();
+  await until(`${node.id} votes again`, async () => {
+    const { members } = await node.door.status();
+    return members.some(({ id, voter }) => id === node.id && voter);
+  });
+}
+
+const damaged =
+  (name: string): Fault =>
+  async (scene) => {
+    const node = await anyone(scene);
+    // Twice, so that there are tables beside the write-ahead log.
+    await node.kill();
+    await node.start();
+    await scene.progress();
+    await node.kill();
+    const done = await DAMAGES[name]?.(node.dataDir);
+    if (done === undefined) {
+      await node.start();
+      return undefined;
+    }
+    const { status, output } = await node.failsToStart();
+    assert.equal(status, STORAGE_REFUSED, `${done}, and ${node.id} did not refuse it:\n${output}`);
+    assert.ok(output.includes(node.dataDir), `the refusal does not name ${node.dataDir}:\n${output}`);
+    await scene.progress();
+    await empty(node, scene);
+    await rejoinBlank(scene, node);
+    return `${node.id}: ${name}; refused, joined again`;
+  };
+
+const blank: Fault = async (scene) => {
+  const node = await anyone(scene);
+  await node.kill();
+  await empty(node, scene);
+  await scene.progress();
+  await rejoinBlank(scene, node);
+  return `${node.id} came back with a blank disk`;
+};
+
+async function empty(node: TestNode, { disks }: Scene): Promise<void> {
+  const disk = disks.get(node.id);
+  if (disk === undefined) await node.blank();
+  else await disk.empty();
+}
+
+/** The disk of a node runs full while it writes; it ends, saying so, and comes back when there is room. */
+const diskFull: Fault = async (scene) => {
+  const [id] = scene.random.shuffled([...scene.disks.keys()]);
+  if (id === undefined) return undefined;
+  const node = scene.cluster.node(id);
+  const disk = scene.disks.get(id)!;
+  await disk.fill();
+  await scene.progress(60);
+  const how = node.isRunning ? "takes no writes" : "ended";
+  if (!node.isRunning) assert.match(node.output(), /full|No space left/i, `${id} does not say why it ended`);
+  await disk.free();
+  if (!node.isRunning) await node.start();
+  return `the disk of ${id} ran full: it ${how}`;
+};
+
+/** A majority is lost for good. The survivor that knows most is recovered, the others come back blank. */
+const recover: Fault = async (scene) => {
+  const { cluster, random } = scene;
+  await Promise.all(cluster.nodes.map((node) => node.kill()));
+  const known = await Promise.all(cluster.nodes.map(async (node) => ({ node, ...(await lastOf(node)) })));
+  const [best] = known.toSorted((a, b) => b.term - a.term || b.index - a.index);
+  const survivor = best!.node;
+  await recoverOn(survivor);
+  await survivor.start();
+  await cluster.leader([survivor.id]);
+  const lost = random.shuffled(others(scene, survivor));
+  const old = lost[0]!;
+  await old.launch();
+  await until(`${old.id} is told that it is of before the recovery`, () => old.output().includes("stale_recovery_epoch"), NOTICED_MS);
+  await old.kill();
+  for (const node of lost) {
+    await empty(node, scene);
+    await rejoinBlank({ cluster: { ...cluster, ids: [survivor.id, node.id] } }, node);
+  }
+  return `${survivor.id} recovered alone; ${old.id} refused with its old log; both came back blank`;
+};
+
+export async function lastOf(node: TestNode): Promise<{ readonly term: number; readonly index: number }> {
+  const { status, stdout, stderr } = await runVerb(["cluster", "recover", "-data-dir", node.dataDir, "-node-id", node.id]);
+  assert.equal(status, 0, stderr);
+  const read = (name: string): number => Number(new RegExp(`^${name} +(\\d+)$`, "m").exec(stdout)?.[1]);
+  return { term: read("last term"), index: read("last index") };
+}
+
+export async function recoverOn(node: TestNode): Promise<void> {
+  const { status, stderr } = await runVerb([
+    ...["cluster", "recover", "-data-dir", node.dataDir, "-node-id", node.id],
+    ...["-keep", node.id, "-confirm"],
+  ]);
+  assert.equal(status, 0, stderr);
+}
+
+export const FAULTS: Readonly<Record<string, Fault>> = {
+  kill: kill(anyone),
+  "kill-leader": kill(leader),
+  "kill-two": killTwo,
+  "kill-all": killAll,
+  stop: suspend(anyone, false),
+  "stop-leader": suspend(leader, false),
+  "stop-long": suspend(anyone, true),
+  cut: isolate(anyone, "cut"),
+  "cut-leader": isolate(leader, "cut"),
+  silent: isolate(anyone, "silent"),
+  "silent-leader": isolate(leader, "silent"),
+  "one-way-out": oneWay(leader, "out"),
+  "one-way-in": oneWay(leader, "in"),
+  "one-way-follower": oneWay(anyone, "out"),
+  partial,
+  slow,
+  tear,
+  transfer,
+  restart,
+  blank,
+  recover,
+  "disk-full": diskFull,
+  ...Object.fromEntries(Object.keys(DAMAGES).map((name) => [`damage: ${name}`, damaged(name)])),
+};

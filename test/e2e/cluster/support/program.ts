@@ -1,0 +1,26 @@
+/** A verb of the built program, run to its end. */
+import { within } from "../../support/wait.ts";
+import { launch } from "./process.ts";
+import { GATEWAY } from "./settings.ts";
+
+export interface VerbEnd {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const LIMIT_MS = 60_000;
+
+export async function runVerb(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<VerbEnd> {
+  const { child, ended } = launch({ command: [process.execPath, GATEWAY, ...args], env, hasChannel: false });
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr?.on("data", (text: string) => {
+    stderr += text;
+  });
+  const { status } = await within(`the end of gateway ${args.slice(0, 2).join(" ")}`, ended, LIMIT_MS);
+  return { status, stdout, stderr };
+}

@@ -1,0 +1,147 @@
+/**
+ * Rounds of faults: in each, clients work while one fault comes and goes, then everything is looked at. A round passes
+ * when every acknowledged write is there on every node, every history is linearizable, all nodes hold the same, and all
+ * are voting members again.
+ */
+import assert from "node:assert/strict";
+import type { Owner } from "../../support/wait.ts";
+import { createCluster, type TestCluster } from "./cluster.ts";
+import type { Contents } from "./door.ts";
+import { FAULTS, type Fault, type Scene } from "./faults.ts";
+import { createRandom, type Random } from "./random.ts";
+import type { ProgramKind } from "./settings.ts";
+import { mountTmpfs, type Tmpfs } from "./tmpfs.ts";
+import { until } from "./until.ts";
+import { startWorkload, type Tally, type Workload } from "./workload.ts";
+
+export interface RoundReport {
+  readonly round: number;
+  readonly fault: string;
+  /** Undefined: this machine cannot do it. */
+  readonly done: string | undefined;
+  readonly tally: Tally;
+  readonly leader: string;
+  readonly seconds: number;
+}
+
+export interface RoundsOptions {
+  readonly program: ProgramKind;
+  readonly seed: number;
+  readonly rounds: number;
+  /** Names of faults; all if left out. Each comes once before any comes twice. */
+  readonly faults?: readonly string[];
+  onRound(report: RoundReport): void;
+}
+
+/** Room for a log and a state, and little more. */
+const DISK_BYTES = 48 << 20;
+const MIN_FREE_BYTES = 1 << 20;
+const PROGRESS_MS = 60_000;
+
+/** Rejects at the first round that does not pass; the outputs of the nodes are in the message. */
+export async function playRounds(owner: Owner, options: RoundsOptions): Promise<void> {
+  const { program, seed, rounds, onRound } = options;
+  const random = createRandom(seed);
+  const names = options.faults ?? Object.keys(FAULTS);
+  const ids = ["n1", "n2", "n3"];
+  const disks = names.includes("disk-full") ? disksFor(owner, ids, program) : new Map<string, Tmpfs>();
+  const dataDirs = new Map([...disks].map(([id, { path }]) => [id, path]));
+  const cluster = await createCluster(owner, {
+    program,
+    ids,
+    settings: { minFreeBytes: MIN_FREE_BYTES },
+    dataDirs,
+  });
+  await cluster.startAll();
+  await cluster.leader();
+  let deck: string[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    if (deck.length === 0) deck = random.shuffled(names);
+    const name = deck.pop()!;
+    try {
+      onRound(await playRound(round, name, cluster, random, disks));
+    } catch (error) {
+      const outputs = cluster.nodes.map(({ id, output }) => `--- ${id}\n${lastLines(output())}`).join("\n");
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Error(`round ${round} (${name}, seed ${seed}) did not pass: ${why}\n${outputs}`, { cause: error });
+    }
+  }
+}
+
+/** Of a gateway the floor of free space is far above what a small disk has. */
+function disksFor(owner: Owner, ids: readonly string[], program: ProgramKind): Map<string, Tmpfs> {
+  const [id = ""] = ids;
+  const disk = program === "replica" ? mountTmpfs(owner, DISK_BYTES) : undefined;
+  return new Map(disk === undefined ? [] : [[id, disk]]);
+}
+
+async function playRound(
+  round: number,
+  name: string,
+  cluster: TestCluster,
+  random: Random,
+  disks: ReadonlyMap<string, Tmpfs>,
+): Promise<RoundReport> {
+  const startedAt = performance.now();
+  const fault: Fault | undefined = FAULTS[name];
+  assert.ok(fault !== undefined, `there is no fault ${name}`);
+  const workload = startWorkload({ cluster, random, name: `round${round}` });
+  const scene: Scene = { cluster, random, disks, progress: (count = 20) => progress(workload, count) };
+  let done: string | undefined;
+  try {
+    await scene.progress();
+    done = await fault(scene);
+    await cluster.leader();
+    await scene.progress();
+  } finally {
+    await workload.stop();
+  }
+  const leader = await lookAtAll(cluster, workload);
+  await erase(cluster, workload, leader);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  return { round, fault: name, done, tally: workload.tally, leader, seconds };
+}
+
+async function progress(workload: Workload, count: number): Promise<void> {
+  const wanted = workload.acknowledged() + count;
+  await until(`${count} more acknowledged writes`, () => workload.acknowledged() >= wanted, PROGRESS_MS);
+}
+
+/** Resolves with the leader. */
+async function lookAtAll(cluster: TestCluster, workload: Workload): Promise<string> {
+  const leader = await cluster.leader();
+  for (const node of cluster.nodes) await workload.readFinal(node);
+  await cluster.caughtUp();
+  const [first, ...rest] = await Promise.all(
+    cluster.nodes.map(async ({ id, door }) => ({
+      id,
+      registers: sorted(await door.localRegisters()),
+      claims: sorted(await door.localClaims()),
+      members: (await door.status()).members.map(({ id: member, voter }) => `${member}${voter ? "" : " (no vote)"}`).sort(),
+    })),
+  );
+  for (const other of rest) {
+    assert.deepEqual(
+      { ...other, id: "" },
+      { ...first, id: "" },
+      `what ${other.id} holds is not what ${first?.id} holds`,
+    );
+  }
+  assert.deepEqual(first?.members, [...cluster.ids].sort());
+  assert.deepEqual(workload.problems(), []);
+  return leader;
+}
+
+const sorted = (contents: Contents): readonly (readonly [string, number])[] => [...contents].sort();
+
+/** What was checked goes, so that the state stays small. */
+async function erase(cluster: TestCluster, { registers }: Workload, leader: string): Promise<void> {
+  const { door } = cluster.node(leader);
+  await Promise.all(registers.map((name) => door.erase(name, 10_000)));
+}
+
+const MAX_LINES = 40;
+
+function lastLines(output: string): string {
+  return output.split("\n").slice(-MAX_LINES).join("\n");
+}

@@ -1,0 +1,59 @@
+/** A file system of a few megabytes in memory, where this process may mount one. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmdirSync } from "node:fs";
+import { open, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { atEnd, type Owner } from "../../support/wait.ts";
+
+export interface Tmpfs {
+  readonly path: string;
+  /** Writes a file until there is no room left. */
+  fill(): Promise<void>;
+  /** Removes that file. */
+  free(): Promise<void>;
+  /** Removes everything. */
+  empty(): Promise<void>;
+}
+
+const PIECE = Buffer.alloc(64 * 1024);
+const FILLER = "filler";
+
+/** Undefined where mounting is not permitted. */
+export function mountTmpfs(owner: Owner, bytes: number): Tmpfs | undefined {
+  if (process.platform !== "linux") return undefined;
+  const path = mkdtempSync(join(tmpdir(), "gateway-disk-"));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${bytes},mode=0700`, "none", path], { stdio: "ignore" });
+  } catch {
+    rmdirSync(path);
+    return undefined;
+  }
+  atEnd(owner, () => {
+    execFileSync("umount", ["-l", path]);
+    rmdirSync(path);
+  });
+  return {
+    path,
+    async fill() {
+      const file = await open(join(path, FILLER), "a");
+      try {
+        for (let size = PIECE.length; size >= 1; ) {
+          const isWritten = await file.write(PIECE, 0, size).then(
+            ({ bytesWritten }) => bytesWritten === size,
+            () => false,
+          );
+          if (!isWritten) size >>= 1;
+        }
+      } finally {
+        await file.close();
+      }
+    },
+    async free() {
+      await rm(join(path, FILLER), { force: true });
+    },
+    async empty() {
+      for (const name of await readdir(path)) await rm(join(path, name), { recursive: true, force: true });
+    },
+  };
+}
