@@ -8,6 +8,7 @@
  */
 
 import { readFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { parseDocument } from "yaml";
 import {
   inspectStorage,
@@ -129,9 +130,13 @@ function idsOf(text: string): readonly string[] {
 async function targetOf({ config, dataDir, nodeId }: Options, io: Io): Promise<Target> {
   if (dataDir !== undefined && nodeId !== undefined) return { dir: resolvePath(io, dataDir), nodeId };
   if (config === undefined) throw new UsageError("needs '-config', or '-data-dir' and '-node-id'");
-  const cluster = await readCluster(resolvePath(io, config));
+  const file = resolvePath(io, config);
+  const cluster = await readCluster(file);
   return {
-    dir: resolvePath(io, dataDir ?? settingOf(cluster["data_dir"], "data_dir", io)),
+    dir:
+      dataDir === undefined
+        ? resolve(dirname(file), settingOf(cluster["data_dir"], "data_dir", io))
+        : resolvePath(io, dataDir),
     nodeId: nodeId ?? settingOf(cluster["node_id"], "node_id", io),
   };
 }

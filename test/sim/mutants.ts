@@ -123,12 +123,6 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "if (index > lastIndex(log)) return undefined;",
   },
   {
-    name: "follower-commits-beyond-the-message",
-    file: `${RAFT}/follower.ts`,
-    find: "commitTo(log, Math.min(commit, agreed));",
-    replace: "commitTo(log, Math.min(commit, lastIndex(log)));",
-  },
-  {
     name: "heartbeat-tells-commit-beyond-match",
     file: `${RAFT}/replication.ts`,
     find: "const commit = Math.min(progress.match, core.log.committed);",
@@ -172,12 +166,6 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "",
   },
   {
-    name: "append-acknowledgement-of-an-overwritten-entry",
-    file: `${RAFT}/unstable.ts`,
-    find: "  if (unstable.entries[position]?.term !== ack.logTerm) return;\n",
-    replace: "",
-  },
-  {
     name: "messages-leave-before-their-write",
     file: DRIVER,
     find: "    append.after.push(...ready.messagesAfterAppend);",
@@ -193,28 +181,10 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "const last = queue.at(-1);",
   },
   {
-    name: "entry-of-another-term-acknowledged",
-    file: DRIVER,
-    find: `if (waiter.term !== entry.term) waiter.done({ kind: "unknown" });`,
-    replace: `if (waiter.term < 0) waiter.done({ kind: "unknown" });`,
-  },
-  {
     name: "command-repeated-takes-effect-again",
     file: "test/sim/machine.ts",
     find: "const isRepeated = session !== undefined && seq <= session.seq;",
     replace: "const isRepeated = session !== undefined && seq < session.seq;",
-  },
-  {
-    name: "answers-of-a-blank-disk-count",
-    file: "test/sim/node.ts",
-    find: "  if (isAnswer && (node.storages.get(from) ?? fromStorage) !== fromStorage) return false;\n",
-    replace: "",
-  },
-  {
-    name: "blank-disk-begins-with-an-old-configuration",
-    file: "test/sim/node.ts",
-    find: "(file.storages.get(to.id) ?? 0) !== to.storage",
-    replace: "to.storage < 0",
   },
   {
     name: "damaged-disk-starts",
@@ -222,14 +192,6 @@ export const MUTANTS: readonly Mutant[] = [
     find: "else image = { ...image",
     replace: "if (true) image = { ...image",
     args: ["-damage"],
-  },
-  {
-    name: "removed-leader-steps-down-at-once",
-    file: `${RAFT}/membership.ts`,
-    find: `core.stepsDownAt = appendEntry(core, "normal", new Uint8Array(0)).index;`,
-    replace: `core.role = "follower";
-    core.lead = undefined;
-    return;`,
   },
   {
     name: "no-check-of-the-quorum",

@@ -33,8 +33,8 @@ const CLOSE_LIMIT_MS = 15_000;
 
 export interface OpenClusterOptions extends ClusterOptions {
   readonly log: Log;
-  /** Seconds of fsynced writes and of their waits, for metrics. */
-  readonly onTiming?: (fsyncSeconds: readonly number[], queueSeconds: readonly number[]) => void;
+  /** Seconds of each durable write of the log, for metrics. */
+  readonly onTiming?: (fsyncSeconds: readonly number[]) => void;
   /** Whether this node can open a data key of the keyring row; a restore of an archive that it cannot is refused. */
   readonly canOpenRing?: (row: string) => boolean;
 }
@@ -116,7 +116,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
         log[message.level](message.message, message.fields);
         return;
       case "timing":
-        onTiming?.(message.fsyncSeconds, message.queueSeconds);
+        onTiming?.(message.fsyncSeconds);
         return;
       case "fault":
         fault = faultOf(message);

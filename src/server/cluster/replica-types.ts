@@ -15,7 +15,8 @@ export interface ReplicaEvents {
   onApplied(mutations: readonly Mutation[], index: number): void;
   onReplaced(slices: Iterable<readonly Row[]>, index: number): void;
   onStatus(status: ClusterStatus): void;
-  onTiming(fsyncSeconds: readonly number[], queueSeconds: readonly number[]): void;
+  /** Seconds of each durable write of the log. */
+  onTiming(fsyncSeconds: readonly number[]): void;
   /** The replica cannot go on. */
   onFault(error: unknown): void;
   readonly log: Log;

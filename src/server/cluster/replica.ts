@@ -50,7 +50,6 @@ export function runReplica(parts: ReplicaParts): Replica {
   let isRemoved = false;
   let hasFailed = false;
   let fsyncSeconds: number[] = [];
-  let queueSeconds: number[] = [];
 
   const fault = (error: unknown): void => {
     if (hasFailed || stop.signal.aborted) return;
@@ -288,9 +287,8 @@ export function runReplica(parts: ReplicaParts): Replica {
 
   const onSecond = (): void => {
     tellStatus();
-    if (fsyncSeconds.length > 0) events.onTiming(fsyncSeconds, queueSeconds);
+    if (fsyncSeconds.length > 0) events.onTiming(fsyncSeconds);
     fsyncSeconds = [];
-    queueSeconds = [];
     snapshots.consider();
     watchDisk.look().catch(fault);
   };

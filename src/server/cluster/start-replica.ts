@@ -3,16 +3,24 @@
  * opened is closed in reverse.
  */
 
+import { createReadStream } from "node:fs";
 import { performance } from "node:perf_hooks";
-import { Lifetime } from "../../base/index.ts";
-import { createState, FEATURE_RANGE, loadState, type Member, type State } from "../core/state/index.ts";
+import { Lifetime, type Log } from "../../base/index.ts";
+import {
+  createState,
+  createStateDecoder,
+  FEATURE_RANGE,
+  loadState,
+  type Member,
+  type State,
+} from "../core/state/index.ts";
 import { type AskIn, firstMembers, found, joinCluster } from "./founding.ts";
 import { type ClusterKeys, deriveKeys } from "./identity/index.ts";
 import type { Row } from "./machine.ts";
 import { openNetwork } from "./open-network.ts";
 import { runReplica } from "./replica.ts";
 import type { Replica, ReplicaEvents } from "./replica-types.ts";
-import { openStorage, type Storage, StorageError } from "./storage/index.ts";
+import { openStorage, type SnapshotRecord, type Storage, StorageError } from "./storage/index.ts";
 import type { ClusterOptions } from "./types.ts";
 
 export interface StartedReplica {
@@ -67,7 +75,7 @@ export async function startReplica(
       (it) => it.close(),
     );
     const asking: AskIn = { network, request: self, log, signal, now: () => performance.now() };
-    const state = storage.log.isBlank ? await begin(options, storage, self, learned, asking) : await load(storage);
+    const state = storage.log.isBlank ? await begin(options, storage, self, learned, asking) : await load(storage, log);
     signal.throwIfAborted();
     const clusterId = keys?.clusterId;
     replica = owner.own(
@@ -122,16 +130,46 @@ async function begin(
   return await found(storage, firstMembers(self, start));
 }
 
-async function load(storage: Storage): Promise<State> {
+/**
+ * The state of this disk. Its rows are not synced as the log is, and a power failure may leave them older in one place
+ * than in another; then they are made anew from the snapshot, and the log brings them up to date.
+ */
+async function load(storage: Storage, log: Log): Promise<State> {
   const store = storage.state();
   const rows: Row[] = [];
-  for await (const slice of store.load()) rows.push(...slice);
+  for await (const slice of store.load()) for (const row of slice) rows.push(row);
   const { digest, ...applied } = store.applied;
   const state = loadState({ applied, rows });
   if (state.digest === digest) return state;
-  throw new StorageError(
+  const record = storage.log.snapshotRecord;
+  if (record === undefined || record.size === 0) throw unusable(storage.path);
+  log.warn("the rows of the state are not those that were written last; they are made anew from the snapshot", {
+    snapshot: record.index,
+  });
+  return await rebuild(storage, record);
+}
+
+async function rebuild(storage: Storage, record: SnapshotRecord): Promise<State> {
+  const build = await storage.build();
+  const rows: Row[] = [];
+  const decoder = createStateDecoder();
+  for await (const chunk of createReadStream(storage.snapshotPath(record), { highWaterMark: 256 * 1024 })) {
+    const slice = decoder.push(chunk);
+    for (const row of slice) rows.push(row);
+    await build.add(slice);
+  }
+  if (decoder.end().digest !== record.digest) throw unusable(storage.path);
+  const applied = { index: record.index, term: record.term, now: record.now };
+  await build.finish(applied, record.digest);
+  await storage.adopt(build.generation);
+  await storage.reopenState();
+  return loadState({ applied, rows });
+}
+
+function unusable(path: string): StorageError {
+  return new StorageError(
     "damaged",
-    `the data directory ${storage.path} is damaged (the rows of the state are not those that were written): ` +
+    `the data directory ${path} is damaged (the rows of the state are not those that were written): ` +
       "move it away and let this node join its cluster again, or restore a snapshot where it is the only one",
   );
 }

@@ -12,6 +12,13 @@ import type { StateStore } from "./storage/types.ts";
 /** Bytes of mutations that may wait before applying pauses (cluster reference, 2.5). */
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
 
+/**
+ * What is applied within this time, or until so much of it waits, goes to the disk together. Rows that are written again
+ * and again are then written once, and the disk and the threads are left to the log, which writers wait for.
+ */
+const GATHER_MS = 20;
+const GATHER_BYTES = 1024 * 1024;
+
 /** Where a batch ends. */
 export interface Standing {
   readonly applied: Applied;
@@ -50,27 +57,31 @@ export function createStateWriter(options: StateWriterOptions): StateWriter {
   let pendingBytes = 0;
   let pendingStanding: Standing | undefined;
   let running: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
   let holders = 0;
   let hasFailed = false;
   let turn: Promise<void> = Promise.resolve();
 
-  const writeAll = async (): Promise<void> => {
-    while (pendingStanding !== undefined && holders === 0) {
-      const batch = [...pending.values()];
-      const wasFull = pendingBytes >= MAX_PENDING_BYTES;
-      const next = pendingStanding;
-      pending = new Map();
-      pendingBytes = 0;
-      pendingStanding = undefined;
-      await store.write(batch, next.applied, next.digest);
-      standing = next;
-      if (wasFull) options.onDrained();
-    }
+  const write = async (next: Standing): Promise<void> => {
+    const batch = [...pending.values()];
+    const wasFull = pendingBytes >= MAX_PENDING_BYTES;
+    drop();
+    await store.write(batch, next.applied, next.digest);
+    standing = next;
+    if (wasFull) options.onDrained();
   };
 
   const start = (): void => {
+    if (running !== undefined || holders > 0 || pendingStanding === undefined) return;
+    if (pendingBytes >= GATHER_BYTES) begin();
+    else timer ??= setTimeout(begin, GATHER_MS);
+  };
+
+  const begin = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
     if (running !== undefined || holders > 0 || hasFailed || pendingStanding === undefined) return;
-    running = writeAll()
+    running = write(pendingStanding)
       .catch((error: unknown) => {
         hasFailed = true;
         options.onFault(error);
@@ -122,7 +133,9 @@ export function createStateWriter(options: StateWriterOptions): StateWriter {
       });
     },
     async flush() {
-      while (running !== undefined) await running;
+      await running;
+      begin();
+      await running;
     },
   };
 }

@@ -49,8 +49,8 @@ export type FromWorker =
       readonly message: string;
       readonly fields: Readonly<Record<string, unknown>>;
     }
-  /** Seconds of one fsynced write, and of its wait for its turn. */
-  | { readonly kind: "timing"; readonly fsyncSeconds: readonly number[]; readonly queueSeconds: readonly number[] }
+  /** Seconds of each durable write of the log. */
+  | { readonly kind: "timing"; readonly fsyncSeconds: readonly number[] }
   /** The end: nothing may be served from this disk any more. */
   | { readonly kind: "fault"; readonly name: string; readonly failure: Failure };
 

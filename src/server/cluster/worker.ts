@@ -77,7 +77,7 @@ async function start({ options }: Extract<ToWorker, { kind: "start" }>): Promise
           tell({ kind: "replace-end", index });
         },
         onStatus: (status) => tell({ kind: "status", status }),
-        onTiming: (fsyncSeconds, queueSeconds) => tell({ kind: "timing", fsyncSeconds, queueSeconds }),
+        onTiming: (fsyncSeconds) => tell({ kind: "timing", fsyncSeconds }),
         onFault: fail,
       },
       stop.signal,
@@ -140,12 +140,18 @@ async function perform(ask: Ask): Promise<unknown> {
 
 function failureOf(error: unknown): Failure {
   if (!(error instanceof Error)) return { code: "internal", message: String(error) };
-  const { code, details } = error as Error & { code?: unknown; details?: Readonly<Record<string, unknown>> };
+  const { details, cause } = error as Error & { details?: Readonly<Record<string, unknown>> };
+  // Whoever says which listener it was has the system's error as the cause.
+  const code = codeOf(error) ?? codeOf(cause);
   return {
     code: typeof code === "string" ? code : "internal",
     message: error.message,
     ...(details !== undefined && { details }),
   };
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
 /** Errors lose their fields when they cross threads. */

@@ -2,11 +2,11 @@
 import { type Instruments, LATENCY_BOUNDS_SECONDS } from "../../base/index.ts";
 import type { Cluster, ClusterStatus } from "../cluster/index.ts";
 
-/** `cluster`: undefined while it opens. Returns what takes the worker's timings. */
+/** `cluster`: undefined while it opens. Returns what takes the worker's timings, in seconds. */
 export function observeCluster(
   instruments: Instruments,
   cluster: () => Cluster | undefined,
-): (fsyncSeconds: readonly number[], queueSeconds: readonly number[]) => void {
+): (fsyncSeconds: readonly number[]) => void {
   const read = (value: (status: ClusterStatus) => number) => (): number => {
     const open = cluster();
     return open === undefined ? 0 : value(open.status());
@@ -34,15 +34,8 @@ export function observeCluster(
     LATENCY_BOUNDS_SECONDS,
     [],
   );
-  const queue = instruments.histogram(
-    "gateway_raft_write_queue_seconds",
-    "Wait of a write of the log for its turn; with a short fsync, a sign that the thread pool is starved.",
-    LATENCY_BOUNDS_SECONDS,
-    [],
-  );
-  const [fsyncs, queued] = [fsync.with(), queue.with()];
-  return (fsyncSeconds, queueSeconds) => {
+  const fsyncs = fsync.with();
+  return (fsyncSeconds) => {
     for (const seconds of fsyncSeconds) fsyncs.observe(seconds);
-    for (const seconds of queueSeconds) queued.observe(seconds);
   };
 }

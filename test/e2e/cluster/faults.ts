@@ -1,7 +1,7 @@
 /**
  * Rounds of faults on a cluster of three real processes, by hand:
  *
- *     node --import tsx test/e2e/cluster/faults.ts -rounds 200 -seed 7 [-program gateway|replica] [-faults kill,cut]
+ *     node --import tsx test/e2e/cluster/faults.ts -rounds 200 -seed 7 [-faults kill,cut]
  *
  * One line a round: what was done, what clients saw, who leads. Status 1 at the first round that does not pass.
  */
@@ -16,7 +16,6 @@ const { values } = parseArgs({
   options: {
     rounds: { type: "string", default: "200" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
-    program: { type: "string", default: "gateway" },
     faults: { type: "string" },
   },
 });
@@ -47,10 +46,8 @@ try {
   const faults = values.faults?.split(",").map((name) => name.trim());
   const unknown = faults?.filter((name) => FAULTS[name] === undefined) ?? [];
   if (unknown.length > 0) throw new Error(`no such fault: ${unknown.join(", ")}; there are: ${Object.keys(FAULTS).join(", ")}`);
-  if (values.program !== "gateway" && values.program !== "replica") throw new Error("-program is gateway or replica");
-  process.stdout.write(`${values.program}, ${values.rounds} rounds, seed ${seed}\n`);
+  process.stdout.write(`${values.rounds} rounds, seed ${seed}\n`);
   await playRounds(owner, {
-    program: values.program,
     seed,
     rounds: Number(values.rounds),
     ...(faults !== undefined && { faults }),

@@ -9,12 +9,12 @@ import { join } from "node:path";
 import type { Owner } from "../../support/wait.ts";
 import { atEnd, within } from "../../support/wait.ts";
 import { adminDoor } from "./admin-door.ts";
-import { channelDoor } from "./channel-door.ts";
 import type { Door, Standing } from "./door.ts";
 import { createLinks, type Links } from "./links.ts";
 import { claimPort } from "./ports.ts";
+import { buildProgram } from "./program.ts";
 import { type End, launch, type Running } from "./process.ts";
-import { type Addresses, commandOf, type ProgramKind, type Settings } from "./settings.ts";
+import { type Addresses, commandOf, type Settings } from "./settings.ts";
 import { GivenUp, LIMIT_MS, until } from "./until.ts";
 
 export const SECRET = "the secret of a cluster under test, long enough";
@@ -65,7 +65,6 @@ export interface TestCluster {
 }
 
 export interface ClusterOptions {
-  readonly program: ProgramKind;
   readonly ids: readonly string[];
   /** Beyond the list of peers. */
   readonly settings?: Partial<Settings>;
@@ -75,7 +74,8 @@ export interface ClusterOptions {
 const STOP_LIMIT_MS = 20_000;
 
 export async function createCluster(owner: Owner, options: ClusterOptions): Promise<TestCluster> {
-  const { program, settings = {} } = options;
+  const { settings = {} } = options;
+  buildProgram();
   const folder = await mkdtemp(join(tmpdir(), "gateway-cluster-"));
   const links = createLinks();
   const nodes = new Map<string, TestNode>();
@@ -100,7 +100,6 @@ export async function createCluster(owner: Owner, options: ClusterOptions): Prom
       addresses,
       folder: join(folder, id),
       settings: { secret: SECRET, ...settings, ...given },
-      program,
       links,
       addressesOf: (other) => cluster.node(other).addresses,
     });
@@ -168,12 +167,11 @@ interface NodeOptions {
   readonly addresses: Addresses;
   readonly folder: string;
   readonly settings: Settings;
-  readonly program: ProgramKind;
   readonly links: Links;
   addressesOf(id: string): Addresses;
 }
 
-function createNode({ id, addresses, folder, program, links, addressesOf, ...given }: NodeOptions): TestNode {
+function createNode({ id, addresses, folder, links, addressesOf, ...given }: NodeOptions): TestNode {
   let settings = given.settings;
   let running: Running | undefined;
   let door: Door | undefined;
@@ -211,10 +209,10 @@ function createNode({ id, addresses, folder, program, links, addressesOf, ...giv
       earlier = node.output();
       door?.close();
       const placed = { id, folder, dataDir: dataDir(), settings, addressesOf };
-      const { command, env, socketPath } = await commandOf(program, placed);
-      running = launch({ command, env, hasChannel: program === "replica" });
+      const { command, env, socketPath } = await commandOf(placed);
+      running = launch({ command, env });
       links.setProcess(id, running.pid);
-      door = socketPath === undefined ? channelDoor(running) : adminDoor(socketPath);
+      door = adminDoor(socketPath);
       isPaused = false;
       return running;
     },

@@ -1,5 +1,5 @@
 /**
- * What a client of the cluster can ask of a node, whichever kind of process the node is. Registers are suspensions, their
+ * What a client of the cluster can ask of a node. Registers are suspensions, their
  * value the reason; a claim is a key that can be created once, its value in the key's metadata.
  */
 

@@ -26,16 +26,13 @@ export interface Launch {
   /** The executable, and what it is given. */
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Whether it speaks over a channel of its parent. */
-  readonly hasChannel: boolean;
 }
 
-export function launch({ command, env, hasChannel }: Launch): Running {
+export function launch({ command, env }: Launch): Running {
   const [file = "", ...args] = command;
   const child = spawn(file, args, {
     env: { PATH: process.env["PATH"], ...env },
-    stdio: ["ignore", "pipe", "pipe", ...(hasChannel ? ["ipc" as const] : [])],
-    serialization: "advanced",
+    stdio: ["ignore", "pipe", "pipe"],
   });
   alive.add(child);
   let output = "";

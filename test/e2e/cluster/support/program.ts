@@ -1,7 +1,18 @@
-/** A verb of the built program, run to its end. */
+/** The program as it is built, and its verbs run to their end. */
+import { execFileSync } from "node:child_process";
+import { dirname, join } from "node:path";
 import { within } from "../../support/wait.ts";
 import { launch } from "./process.ts";
 import { GATEWAY } from "./settings.ts";
+
+let isBuilt = false;
+
+/** Once a process; it does nothing when dist/ is of this source. */
+export function buildProgram(): void {
+  if (isBuilt) return;
+  execFileSync(process.execPath, [join(dirname(GATEWAY), "setup.cjs")], { stdio: "inherit" });
+  isBuilt = true;
+}
 
 export interface VerbEnd {
   readonly status: number | null;
@@ -12,7 +23,7 @@ export interface VerbEnd {
 const LIMIT_MS = 60_000;
 
 export async function runVerb(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<VerbEnd> {
-  const { child, ended } = launch({ command: [process.execPath, GATEWAY, ...args], env, hasChannel: false });
+  const { child, ended } = launch({ command: [process.execPath, GATEWAY, ...args], env });
   let stdout = "";
   let stderr = "";
   child.stdout?.on("data", (text: string) => {

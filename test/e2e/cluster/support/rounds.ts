@@ -5,11 +5,10 @@
  */
 import assert from "node:assert/strict";
 import type { Owner } from "../../support/wait.ts";
-import { createCluster, type TestCluster } from "./cluster.ts";
+import { createCluster, type TestCluster, type TestNode } from "./cluster.ts";
 import type { Contents } from "./door.ts";
 import { FAULTS, type Fault, type Scene } from "./faults.ts";
 import { createRandom, type Random } from "./random.ts";
-import type { ProgramKind } from "./settings.ts";
 import { mountTmpfs, type Tmpfs } from "./tmpfs.ts";
 import { until } from "./until.ts";
 import { startWorkload, type Tally, type Workload } from "./workload.ts";
@@ -25,7 +24,6 @@ export interface RoundReport {
 }
 
 export interface RoundsOptions {
-  readonly program: ProgramKind;
   readonly seed: number;
   readonly rounds: number;
   /** Names of faults; all if left out. Each comes once before any comes twice. */
@@ -33,25 +31,19 @@ export interface RoundsOptions {
   onRound(report: RoundReport): void;
 }
 
-/** Room for a log and a state, and little more. */
-const DISK_BYTES = 48 << 20;
-const MIN_FREE_BYTES = 1 << 20;
+/** A node takes no writes while less than 256 MiB are free. */
+const DISK_BYTES = 320 << 20;
 const PROGRESS_MS = 60_000;
 
 /** Rejects at the first round that does not pass; the outputs of the nodes are in the message. */
 export async function playRounds(owner: Owner, options: RoundsOptions): Promise<void> {
-  const { program, seed, rounds, onRound } = options;
+  const { seed, rounds, onRound } = options;
   const random = createRandom(seed);
   const names = options.faults ?? Object.keys(FAULTS);
   const ids = ["n1", "n2", "n3"];
-  const disks = names.includes("disk-full") ? disksFor(owner, ids, program) : new Map<string, Tmpfs>();
+  const disks = names.includes("disk-full") ? disksFor(owner, ids) : new Map<string, Tmpfs>();
   const dataDirs = new Map([...disks].map(([id, { path }]) => [id, path]));
-  const cluster = await createCluster(owner, {
-    program,
-    ids,
-    settings: { minFreeBytes: MIN_FREE_BYTES },
-    dataDirs,
-  });
+  const cluster = await createCluster(owner, { ids, dataDirs });
   await cluster.startAll();
   await cluster.leader();
   let deck: string[] = [];
@@ -61,17 +53,17 @@ export async function playRounds(owner: Owner, options: RoundsOptions): Promise<
     try {
       onRound(await playRound(round, name, cluster, random, disks));
     } catch (error) {
-      const outputs = cluster.nodes.map(({ id, output }) => `--- ${id}\n${lastLines(output())}`).join("\n");
+      const outputs = (await Promise.all(cluster.nodes.map(describe))).join("\n");
       const why = error instanceof Error ? error.message : String(error);
       throw new Error(`round ${round} (${name}, seed ${seed}) did not pass: ${why}\n${outputs}`, { cause: error });
     }
   }
 }
 
-/** Of a gateway the floor of free space is far above what a small disk has. */
-function disksFor(owner: Owner, ids: readonly string[], program: ProgramKind): Map<string, Tmpfs> {
+/** For one of the nodes; none where mounting is not permitted. */
+function disksFor(owner: Owner, ids: readonly string[]): Map<string, Tmpfs> {
   const [id = ""] = ids;
-  const disk = program === "replica" ? mountTmpfs(owner, DISK_BYTES) : undefined;
+  const disk = mountTmpfs(owner, DISK_BYTES);
   return new Map(disk === undefined ? [] : [[id, disk]]);
 }
 
@@ -104,7 +96,13 @@ async function playRound(
 
 async function progress(workload: Workload, count: number): Promise<void> {
   const wanted = workload.acknowledged() + count;
-  await until(`${count} more acknowledged writes`, () => workload.acknowledged() >= wanted, PROGRESS_MS);
+  try {
+    await until(`${count} more acknowledged writes`, () => workload.acknowledged() >= wanted, PROGRESS_MS);
+  } catch (error) {
+    const { codes, ...counts } = workload.tally;
+    const seen = JSON.stringify({ ...counts, codes: Object.fromEntries(codes) });
+    throw new Error(`${error instanceof Error ? error.message : String(error)}; clients saw ${seen}`, { cause: error });
+  }
 }
 
 /** Resolves with the leader. */
@@ -138,6 +136,11 @@ const sorted = (contents: Contents): readonly (readonly [string, number])[] => [
 async function erase(cluster: TestCluster, { registers }: Workload, leader: string): Promise<void> {
   const { door } = cluster.node(leader);
   await Promise.all(registers.map((name) => door.erase(name, 10_000)));
+}
+
+async function describe({ id, door, output }: TestNode): Promise<string> {
+  const standing = await door.status().then(JSON.stringify, String);
+  return `--- ${id} ${standing}\n${lastLines(output())}`;
 }
 
 const MAX_LINES = 40;

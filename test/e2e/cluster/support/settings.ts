@@ -1,16 +1,20 @@
-/** What a test decides about a node, and the two forms in which a process is told. */
+/** What a test decides about a node, and how its process is told: a node file and a deployment document. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ClusterOptions } from "../../../../src/server/cluster/index.ts";
-import { buildReplica } from "./replica-build.ts";
 
 export type Begin =
   | { readonly kind: "bootstrap" }
   /** Of these nodes, this one included. */
   | { readonly kind: "peers"; readonly ids: readonly string[] }
   /** By way of these nodes; with a wait it starts a cluster of its own when all of them stay silent. */
-  | { readonly kind: "join"; readonly through: readonly string[]; readonly bootstrapAfterMs?: number };
+  | {
+      readonly kind: "join";
+      readonly through: readonly string[];
+      readonly bootstrapAfterMs?: number;
+      /** The nodes' own listeners and not the proxies before them, which are never closed ports. */
+      readonly isDirect?: boolean;
+    };
 
 export interface Settings {
   readonly begin: Begin;
@@ -20,8 +24,6 @@ export interface Settings {
   readonly deadAfterMs?: number;
   /** Where the log and the state are; in the node's own folder if left out. */
   readonly dataDir?: string;
-  /** Of a replica alone; a gateway has its default. */
-  readonly minFreeBytes?: number;
 }
 
 /** Where a node listens, and what it tells of it. */
@@ -31,9 +33,6 @@ export interface Addresses {
   readonly raft: string;
   readonly forward: string;
 }
-
-/** `gateway`: the program as it is built; `replica`: the cluster and nothing else, from the sources. */
-export type ProgramKind = "gateway" | "replica";
 
 export interface Placed {
   readonly id: string;
@@ -47,7 +46,7 @@ export interface Placed {
 export interface Command {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  readonly socketPath: string | undefined;
+  readonly socketPath: string;
 }
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../../..");
@@ -55,50 +54,7 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../../..");
 export const GATEWAY = join(root, "bin/gateway");
 
 /** Writes what the process reads, and says how to start it. */
-export async function commandOf(program: ProgramKind, placed: Placed): Promise<Command> {
-  return program === "gateway" ? await gatewayCommand(placed) : await replicaCommand(placed);
-}
-
-async function replicaCommand({ id, dataDir, settings, addressesOf }: Placed): Promise<Command> {
-  const { begin } = settings;
-  const own = addressesOf(id);
-  const options: Omit<ClusterOptions, "rejoin" | "deadAfterMs" | "previousSecret"> & Record<string, unknown> = {
-    nodeId: id,
-    dataDir,
-    secret: settings.secret,
-    ...(settings.previousSecret !== undefined && { previousSecret: settings.previousSecret }),
-    start:
-      begin.kind === "bootstrap"
-        ? begin
-        : begin.kind === "peers"
-          ? { kind: "peers", peers: begin.ids.map((peer) => peerOf(peer, addressesOf(peer))) }
-          : {
-              kind: "join",
-              addresses: begin.through.map((peer) => addressesOf(peer).forward),
-              bootstrapAfterMs: begin.bootstrapAfterMs,
-            },
-    ...(begin.kind === "join" && {
-      rejoin: {
-        addresses: begin.through.map((peer) => addressesOf(peer).forward),
-        afterMs: settings.rejoinAfterMs ?? 30_000,
-      },
-    }),
-    ...(settings.deadAfterMs !== undefined && { deadAfterMs: settings.deadAfterMs }),
-    raftAddr: own.raftListen,
-    forwardAddr: own.forwardListen,
-    advertise: own.raft,
-    forwardAdvertise: own.forward,
-    version: "0.0.0",
-    minFreeBytes: settings.minFreeBytes ?? 1 << 20,
-  };
-  return {
-    command: [process.execPath, await buildReplica()],
-    env: { NODE_OPTIONS_OF_CLUSTER: JSON.stringify(options), UV_THREADPOOL_SIZE: "16" },
-    socketPath: undefined,
-  };
-}
-
-async function gatewayCommand(placed: Placed): Promise<Command> {
+export async function commandOf(placed: Placed): Promise<Command> {
   const { folder, settings } = placed;
   await mkdir(folder, { recursive: true });
   const socketPath = join(folder, "admin.sock");
@@ -133,7 +89,7 @@ function nodeFile({ id, dataDir, settings, addressesOf }: Placed, socketPath: st
         }),
       }),
       ...(begin.kind === "join" && {
-        join: begin.through.map((peer) => addressesOf(peer).forward),
+        join: begin.through.map((peer) => addressesOf(peer)[begin.isDirect === true ? "forwardListen" : "forward"]),
         ...(begin.bootstrapAfterMs !== undefined && {
           bootstrap: true,
           bootstrap_wait: `${begin.bootstrapAfterMs}ms`,
@@ -143,10 +99,6 @@ function nodeFile({ id, dataDir, settings, addressesOf }: Placed, socketPath: st
       ...(deadAfterMs !== undefined && { dead_after: `${deadAfterMs}ms` }),
     },
   };
-}
-
-function peerOf(id: string, { raft, forward }: Addresses) {
-  return { id, raftAddr: raft, forwardAddr: forward };
 }
 
 const DEPLOYMENT = {

@@ -16,7 +16,7 @@ export interface Tmpfs {
   empty(): Promise<void>;
 }
 
-const PIECE = Buffer.alloc(64 * 1024);
+const PIECE = Buffer.alloc(1024 * 1024);
 const FILLER = "filler";
 
 /** Undefined where mounting is not permitted. */
