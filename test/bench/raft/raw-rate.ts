@@ -4,7 +4,7 @@ import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
 const BLOCK = Buffer.alloc(1_024, "r");
-const MILLISECONDS = 1_500;
+const MILLISECONDS = 400;
 
 /** Measured in `folder`, which is to be on the file system of the data directories; blocks this thread meanwhile. */
 export function measureRawRate(folder: string): number {

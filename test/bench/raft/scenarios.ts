@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadJob, LoadResult } from "../child/load.ts";
 import type { WriteFigures } from "../child/raft-load.ts";
 import type { Child } from "../parts/children.ts";
+import { cpuMicros } from "../parts/process-usage.ts";
 import { percentile } from "../statistics.ts";
 import { type Done, leaderOf, type NodesOptions, type RaftNode, startAlone, startCluster, startNode } from "./nodes.ts";
 
@@ -39,7 +40,9 @@ export interface Scenario {
 
 const LOAD_SECONDS = 5;
 const WARM_UP_SECONDS = 1;
-const ROUNDS = 3;
+const ROUND_SECONDS = 2;
+const ROUNDS = 9;
+const SATURATED_ROUNDS = 3;
 const LOSSES = 20;
 const RESTART_ENTRIES = 10_000;
 const RESTARTS = 5;
@@ -59,7 +62,7 @@ export const SCENARIOS: readonly Scenario[] = [
 async function alone(given: Surroundings, clients: number, atLeast: number): Promise<readonly Figure[]> {
   const node = await startAlone(given);
   try {
-    const { ratio, detail } = await rounds(node, clients, given);
+    const { ratio, detail } = await rounds([node], node, clients, given);
     return [
       { name: `one node, ${clients} clients: commits a second`, value: ratio, unit: "R", aim: { atLeast }, detail },
     ];
@@ -71,7 +74,7 @@ async function alone(given: Surroundings, clients: number, atLeast: number): Pro
 async function threeNodes(given: Surroundings): Promise<readonly Figure[]> {
   const nodes = await startCluster(3, given);
   try {
-    const { ratio, p99Ms, detail } = await rounds(await leaderOf(nodes), 64, given);
+    const { ratio, p99Ms, detail } = await rounds(nodes, await leaderOf(nodes), 64, given);
     const name = "three nodes on one disk, 64 clients";
     return [
       { name: `${name}: commits a second`, value: ratio, unit: "R", aim: { atLeast: 0.8 }, detail },
@@ -82,30 +85,39 @@ async function threeNodes(given: Surroundings): Promise<readonly Figure[]> {
   }
 }
 
-/** R before and after each round, and the median round: the disk is never as fast as a minute ago. */
+/**
+ * Short rounds with R before and after each, and the median of their ratios: a disk that others use is never as fast as a
+ * minute ago. CPU time a commit, of all nodes together, does not depend on the disk.
+ */
 async function rounds(
-  node: RaftNode,
+  nodes: readonly RaftNode[],
+  leader: RaftNode,
   clients: number,
   given: Surroundings,
 ): Promise<{ readonly ratio: number; readonly p99Ms: number; readonly detail: string }> {
   const shape = { what: "suspension", clients, count: ENDLESS } as const;
-  await load(node, { ...shape, seconds: WARM_UP_SECONDS });
-  const ratios: number[] = [];
-  const p99s: number[] = [];
-  const lines: string[] = [];
+  await load(leader, { ...shape, seconds: WARM_UP_SECONDS });
+  const cpuUs = (): number => nodes.reduce((sum, { pid }) => sum + cpuMicros(pid), 0);
+  const samples: { ratio: number; perSecond: number; raw: number; p50Ms: number; p99Ms: number; cpuUs: number }[] = [];
   let before = given.rawRate();
   for (let round = 0; round < ROUNDS; round += 1) {
-    const figures = await load(node, { ...shape, seconds: LOAD_SECONDS * given.scale });
+    const cpuBefore = cpuUs();
+    const { writes, perSecond, p50Ms, p99Ms } = await load(leader, { ...shape, seconds: ROUND_SECONDS * given.scale });
+    const used = (cpuUs() - cpuBefore) / writes;
     const after = given.rawRate();
     const raw = (before + after) / 2;
     before = after;
-    ratios.push(figures.perSecond / raw);
-    p99s.push(figures.p99Ms);
-    lines.push(
-      `${figures.perSecond.toFixed(0)}/s at R ${raw.toFixed(0)}, p50 ${figures.p50Ms.toFixed(1)} p99 ${figures.p99Ms.toFixed(1)} ms`,
-    );
+    samples.push({ ratio: perSecond / raw, perSecond, raw, p50Ms, p99Ms, cpuUs: used });
   }
-  return { ratio: percentile(ratios, 0.5), p99Ms: percentile(p99s, 0.5), detail: lines.join("; ") };
+  const middle = (of: (sample: (typeof samples)[number]) => number): number => percentile(samples.map(of), 0.5);
+  const ratios = samples.map(({ ratio }) => ratio);
+  const detail = [
+    `${middle((it) => it.perSecond).toFixed(0)}/s at R ${middle((it) => it.raw).toFixed(0)}`,
+    `ratios ${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`,
+    `p50 ${middle((it) => it.p50Ms).toFixed(1)} p99 ${middle((it) => it.p99Ms).toFixed(1)} ms`,
+    `CPU ${middle((it) => it.cpuUs).toFixed(0)} us a commit`,
+  ].join(", ");
+  return { ratio: percentile(ratios, 0.5), p99Ms: middle((it) => it.p99Ms), detail };
 }
 
 /** From the death of the leader until a write is accepted by either of the others; both ask all the time. */
@@ -179,7 +191,7 @@ async function saturated(given: Surroundings): Promise<readonly Figure[]> {
   const ratios: number[] = [];
   try {
     await load(node, { ...shape, seconds: WARM_UP_SECONDS });
-    for (let round = 0; round < ROUNDS; round += 1) {
+    for (let round = 0; round < SATURATED_ROUNDS; round += 1) {
       const idle = await load(node, shape);
       const { port = 0 } = (await node.ask({ kind: "busy", poolJobs: POOL_JOBS })).value;
       const isOver = new AbortController();

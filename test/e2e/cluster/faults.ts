@@ -45,7 +45,8 @@ function report({ round, fault, done, tally, leader, seconds }: RoundReport): vo
 try {
   const faults = values.faults?.split(",").map((name) => name.trim());
   const unknown = faults?.filter((name) => FAULTS[name] === undefined) ?? [];
-  if (unknown.length > 0) throw new Error(`no such fault: ${unknown.join(", ")}; there are: ${Object.keys(FAULTS).join(", ")}`);
+  if (unknown.length > 0)
+    throw new Error(`no such fault: ${unknown.join(", ")}; there are: ${Object.keys(FAULTS).join(", ")}`);
   process.stdout.write(`${values.rounds} rounds, seed ${seed}\n`);
   await playRounds(owner, {
     seed,

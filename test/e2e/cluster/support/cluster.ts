@@ -12,8 +12,8 @@ import { adminDoor } from "./admin-door.ts";
 import type { Door, Standing } from "./door.ts";
 import { createLinks, type Links } from "./links.ts";
 import { claimPort } from "./ports.ts";
-import { buildProgram } from "./program.ts";
 import { type End, launch, type Running } from "./process.ts";
+import { buildProgram } from "./program.ts";
 import { type Addresses, commandOf, type Settings } from "./settings.ts";
 import { GivenUp, LIMIT_MS, until } from "./until.ts";
 

@@ -221,7 +221,11 @@ const recover: Fault = async (scene) => {
   const lost = random.shuffled(others(scene, survivor));
   const old = lost[0]!;
   await old.launch();
-  await until(`${old.id} is told that it is of before the recovery`, () => old.output().includes("stale_recovery_epoch"), NOTICED_MS);
+  await until(
+    `${old.id} is told that it is of before the recovery`,
+    () => old.output().includes("stale_recovery_epoch"),
+    NOTICED_MS,
+  );
   await old.kill();
   for (const node of lost) {
     await empty(node, scene);
@@ -231,7 +235,14 @@ const recover: Fault = async (scene) => {
 };
 
 export async function lastOf(node: TestNode): Promise<{ readonly term: number; readonly index: number }> {
-  const { status, stdout, stderr } = await runVerb(["cluster", "recover", "-data-dir", node.dataDir, "-node-id", node.id]);
+  const { status, stdout, stderr } = await runVerb([
+    "cluster",
+    "recover",
+    "-data-dir",
+    node.dataDir,
+    "-node-id",
+    node.id,
+  ]);
   assert.equal(status, 0, stderr);
   const read = (name: string): number => Number(new RegExp(`^${name} +(\\d+)$`, "m").exec(stdout)?.[1]);
   return { term: read("last term"), index: read("last index") };

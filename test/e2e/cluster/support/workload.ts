@@ -165,7 +165,9 @@ export function startWorkload({ cluster, random, name, clients = CLIENTS }: Work
       return history.check(MAX_STEPS).flatMap(({ key, verdict, size }) => {
         const of = key % 2 === 0 ? registers[key / 2] : claims[(key - 1) / 2];
         if (verdict.kind === "linearizable") return [];
-        return [`the history of ${of} (${size} operations) is ${verdict.kind === "violated" ? "not linearizable" : "undecided"}`];
+        return [
+          `the history of ${of} (${size} operations) is ${verdict.kind === "violated" ? "not linearizable" : "undecided"}`,
+        ];
       });
     },
   };

@@ -1,0 +1,72 @@
+/**
+ * Damage to the files of a stopped node: it is noticed at the next start, named with the directory and what to do, and
+ * costs the others nothing; the node comes back with an empty directory.
+ */
+import assert from "node:assert/strict";
+import { cp, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { createCluster } from "./support/cluster.ts";
+import { DAMAGES } from "./support/damage.ts";
+import { rejoinBlank } from "./support/faults.ts";
+
+const REFUSED = 11;
+
+test("damaged files are refused with status 11, the directory and what to do, and nothing in it is changed", async (t) => {
+  const cluster = await createCluster(t, { ids: ["n1", "n2", "n3"] });
+  await cluster.startAll();
+  await cluster.leader();
+  const [n1, n3] = [cluster.node("n1"), cluster.node("n3")];
+  for (let value = 1; value <= 60; value += 1) {
+    assert.equal((await n1.door.write(`before-${value}`, value, 10_000)).kind, "done");
+  }
+  await cluster.caughtUp();
+  // Twice, so that there are tables beside the write-ahead log.
+  await n3.kill();
+  await n3.start();
+  assert.equal((await n3.door.write("through-n3", 1, 10_000)).kind, "done");
+  await n3.kill();
+  const whole = `${n3.dataDir}-whole`;
+  await rename(n3.dataDir, whole);
+
+  for (const [name, damage] of Object.entries(DAMAGES)) {
+    await t.test(name, async () => {
+      await rm(n3.dataDir, { recursive: true, force: true });
+      await cp(whole, n3.dataDir, { recursive: true });
+      const done = await damage(n3.dataDir);
+      assert.ok(done !== undefined, "there was nothing to damage");
+      const guard = await contentOf(join(n3.dataDir, "raft-guard"));
+      const { status, output } = await n3.failsToStart();
+      assert.equal(status, REFUSED, `${done}, and it started:\n${output}`);
+      assert.ok(output.includes(n3.dataDir), output);
+      assert.match(output, /move it away and start this node with an empty one that joins its cluster/);
+      assert.match(output, /gateway cluster recover/);
+      assert.deepEqual(await contentOf(join(n3.dataDir, "raft-guard")), guard);
+      assert.equal((await n3.failsToStart()).status, REFUSED, "a second start did not refuse it any more");
+      assert.equal((await n1.door.write(name.replaceAll(" ", "-"), 1, 10_000)).kind, "done");
+    });
+  }
+
+  await t.test("an undamaged copy of the same directory starts", async () => {
+    await rm(n3.dataDir, { recursive: true, force: true });
+    await cp(whole, n3.dataDir, { recursive: true });
+    await n3.start();
+    await cluster.leader();
+    await n3.stop();
+  });
+
+  await t.test("with an empty directory the node joins again and has everything", async () => {
+    await n3.blank();
+    await rejoinBlank({ cluster }, n3);
+    await cluster.caughtUp();
+    const contents = await n3.door.localRegisters();
+    assert.deepEqual([...contents].sort(), [...(await n1.door.localRegisters())].sort());
+    assert.equal(contents.get("before-60"), 60);
+  });
+});
+
+async function contentOf(path: string): Promise<string | undefined> {
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined) return undefined;
+  return found.isDirectory() ? (await readdir(path)).join() : (await readFile(path)).toString("hex");
+}

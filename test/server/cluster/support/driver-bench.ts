@@ -1,0 +1,206 @@
+/**
+ * One driver over scripted ports: a log in memory, a write that ends when the test says, and peers that are messages.
+ * `trace` holds what the driver asked for, in order.
+ */
+
+import assert from "node:assert/strict";
+import { createDriver } from "../../../../src/server/cluster/driver.ts";
+import type { Driver, DriverOptions, ReadOutcome, WriteOutcome } from "../../../../src/server/cluster/driver-types.ts";
+import type { LogWrite } from "../../../../src/server/cluster/storage/index.ts";
+import {
+  type Configuration,
+  createMemoryLog,
+  type Entry,
+  type MemoryLog,
+  type Message,
+  type SnapshotMeta,
+} from "../../../../src/server/core/raft/index.ts";
+
+export interface DriverBench {
+  readonly driver: Driver;
+  readonly log: MemoryLog;
+  readonly trace: string[];
+  /** Begun and not ended; at most one, or the driver breaks its word. */
+  readonly writing: LogWrite | undefined;
+  readonly installing: SnapshotMeta | undefined;
+  readonly sent: Message[];
+  readonly applied: Entry[];
+  mayApply: boolean;
+  /** The write in flight becomes durable. */
+  endWrite(): void;
+  endInstall(): void;
+  /** Ends writes until none begins. */
+  settle(): void;
+  receive(message: Partial<Message> & Pick<Message, "type">): void;
+  /** Leads the next term with the vote of `b`; its first entry is committed where `isEstablished`. */
+  lead(isEstablished?: boolean): number;
+  /** `b` has everything up to `index`. */
+  acknowledge(index: number): void;
+  propose(text: string): Outcome<WriteOutcome>;
+  read(): Outcome<ReadOutcome>;
+}
+
+/** What a callback was called with, in order: exactly once is for the test to see. */
+export type Outcome<Value> = Value[];
+
+export const THREE = configuration("a", "b", "c");
+
+export function configuration(...voters: readonly string[]): Configuration {
+  return { voters, votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
+}
+
+export const ELECTION_TICKS = 10;
+
+export function driverBench(members: Configuration = THREE, more: Partial<DriverOptions> = {}): DriverBench {
+  const log = createMemoryLog({ snapshot: { index: 1, term: 1, configuration: members } });
+  const trace: string[] = [];
+  const sent: Message[] = [];
+  const applied: Entry[] = [];
+  let writing: { readonly write: LogWrite; readonly done: () => void } | undefined;
+  let installing: { readonly snapshot: SnapshotMeta; readonly done: () => void } | undefined;
+
+  const driver = createDriver(
+    {
+      id: "a",
+      log,
+      applied: 1,
+      electionTicks: ELECTION_TICKS,
+      heartbeatTicks: 2,
+      maxMessageBytes: 64 * 1024,
+      maxInflightMessages: 64,
+      maxInflightBytes: 1024 * 1024,
+      maxUncommittedBytes: 1024 * 1024,
+      maxUncommittedEntries: 1_000,
+      maxApplyingBytes: 1024 * 1024,
+      maxBatchEntries: 100,
+      maxBatchBytes: 64 * 1024,
+      random: () => 0.5,
+      ...more,
+    },
+    {
+      write(write, done) {
+        assert.equal(writing, undefined, "a second write began");
+        assert.equal(installing, undefined, "a write began beside an installation");
+        writing = { write, done };
+        trace.push(`write ${write.entries.map(({ index, term }) => `${index}/${term}`).join(" ") || "-"}`);
+      },
+      install(snapshot, hardState, done) {
+        assert.equal(writing, undefined, "an installation began beside a write");
+        assert.equal(installing, undefined, "a second installation began");
+        installing = {
+          snapshot,
+          done() {
+            log.installSnapshot(snapshot);
+            log.setHardState(hardState);
+            done();
+          },
+        };
+        trace.push(`install ${snapshot.index}`);
+      },
+      send(message) {
+        sent.push(message);
+        trace.push(`send ${message.type} to ${message.to}`);
+      },
+      sendSnapshot(message) {
+        trace.push(`snapshot to ${message.to}`);
+      },
+      apply(entry, change) {
+        applied.push(entry);
+        trace.push(`apply ${entry.index}`);
+        if (change !== undefined) log.setConfiguration(change.configuration);
+        return entry.data.length === 0 || change !== undefined ? undefined : { kind: "ok", value: textOf(entry) };
+      },
+      mayApply: () => bench.mayApply,
+      onStatus: ({ role, term }) => trace.push(`status ${role} ${term}`),
+    },
+  );
+
+  const bench: DriverBench = {
+    driver,
+    log,
+    trace,
+    sent,
+    applied,
+    mayApply: true,
+    get writing() {
+      return writing?.write;
+    },
+    get installing() {
+      return installing?.snapshot;
+    },
+    endWrite() {
+      assert.ok(writing !== undefined, "no write is in flight");
+      const { write, done } = writing;
+      writing = undefined;
+      log.append(write.entries);
+      if (write.hardState !== undefined) log.setHardState(write.hardState);
+      trace.push("written");
+      done();
+    },
+    endInstall() {
+      assert.ok(installing !== undefined, "nothing is being installed");
+      const { done } = installing;
+      installing = undefined;
+      trace.push("installed");
+      done();
+    },
+    settle() {
+      while (writing !== undefined) bench.endWrite();
+    },
+    receive(message) {
+      driver.receive({ ...EMPTY, from: "b", to: "a", term: driver.status().term, ...message });
+    },
+    lead(isEstablished = true) {
+      const term = driver.status().term + 1;
+      driver.campaign();
+      bench.settle();
+      bench.receive({ type: "MsgPreVoteResp", term });
+      bench.settle();
+      bench.receive({ type: "MsgVoteResp", term });
+      assert.equal(driver.status().role, "leader");
+      bench.settle();
+      if (isEstablished) bench.acknowledge(driver.status().lastIndex);
+      trace.length = 0;
+      sent.length = 0;
+      return term;
+    },
+    acknowledge(index) {
+      bench.receive({ type: "MsgAppResp", index });
+    },
+    propose(text) {
+      const outcomes: WriteOutcome[] = [];
+      driver.propose(Buffer.from(text), (outcome) => outcomes.push(outcome));
+      return outcomes;
+    },
+    read() {
+      const outcomes: ReadOutcome[] = [];
+      driver.read((outcome) => outcomes.push(outcome));
+      return outcomes;
+    },
+  };
+  return bench;
+}
+
+const EMPTY: Omit<Message, "type"> = {
+  from: "",
+  to: "",
+  term: 0,
+  logTerm: 0,
+  index: 0,
+  commit: 0,
+  reject: false,
+  transfer: false,
+  hintIndex: 0,
+  hintTerm: 0,
+  context: undefined,
+  entries: [],
+  snapshot: undefined,
+};
+
+export function entry(index: number, term: number, text = `${index}/${term}`): Entry {
+  return { index, term, kind: "normal", data: Buffer.from(text) };
+}
+
+export function textOf({ data }: Pick<Entry, "data">): string {
+  return Buffer.from(data).toString();
+}
