@@ -15,7 +15,8 @@ export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
         role: status.role,
         leader: status.leaderId ?? null,
         term: status.term,
-        commit_index: status.commit,
+        // The status is of up to a second ago, the view of now.
+        commit_index: Math.max(status.commit, cluster.view.appliedIndex),
         applied_index: cluster.view.appliedIndex,
         cluster_id: status.clusterId ?? null,
         ready,

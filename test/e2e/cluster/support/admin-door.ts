@@ -15,7 +15,7 @@ export function adminDoor(socketPath: string): Door {
   };
   const keys = async (isConsistent: boolean, timeLimitMs: number): Promise<Contents> => {
     const { items } = await client.call("list_keys", listing(isConsistent), { timeLimitMs });
-    return new Map(items.map((key) => [key.name, valueOf(key)]));
+    return new Map(items.map((key) => [key.name, claimedValue(key)]));
   };
 
   return {
@@ -80,7 +80,7 @@ async function statusOf(client: AdminClient) {
 
 const listing = (isConsistent: boolean) => (isConsistent ? { query: { consistent: true } } : {});
 
-const valueOf = ({ metadata }: KeyRecord): number => Number(new Map(Object.entries(metadata)).get("value"));
+const claimedValue = ({ metadata }: KeyRecord): number => Number(new Map(Object.entries(metadata)).get("value"));
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;

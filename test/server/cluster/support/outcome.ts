@@ -1,0 +1,49 @@
+/** What the tests of the cluster share: expected errors, a log that is read back, and limits on waits. */
+
+import assert from "node:assert/strict";
+import type { Log, LogLevel } from "../../../../src/base/index.ts";
+import { ClusterError, type ClusterErrorCode } from "../../../../src/server/cluster/failure.ts";
+
+export function failure(
+  code: ClusterErrorCode,
+  message: RegExp = /./,
+  details?: Readonly<Record<string, unknown>>,
+): (error: unknown) => true {
+  return (error) => {
+    assert.ok(error instanceof ClusterError, String(error));
+    assert.equal(error.code, code, error.message);
+    assert.match(error.message, message);
+    if (details !== undefined) assert.deepEqual(error.details, details);
+    return true;
+  };
+}
+
+export interface LogLine {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>> | undefined;
+}
+
+export function memoryLog(): { readonly log: Log; readonly lines: readonly LogLine[] } {
+  const lines: LogLine[] = [];
+  const at =
+    (level: LogLevel) =>
+    (message: string, fields?: Readonly<Record<string, unknown>>): void => {
+      lines.push({ level, message, fields });
+    };
+  return { lines, log: { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") } };
+}
+
+/** Lets everything run that waits for nothing but promises. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+}
+
+/** Resolves once the condition holds; fails with its name after the limit. */
+export async function until(what: string, holds: () => boolean, limitMs = 15_000): Promise<void> {
+  const end = performance.now() + limitMs;
+  while (!holds()) {
+    if (performance.now() > end) assert.fail(`waited ${limitMs} ms in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
