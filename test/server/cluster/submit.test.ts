@@ -52,7 +52,6 @@ function run({ places, answers = [], reads = [], isApplied = true, isDiskLow = f
     });
     return new Promise(() => undefined);
   };
-  let limit = 0;
   const ports: Run = {
     log,
     bytes,
@@ -92,8 +91,7 @@ function run({ places, answers = [], reads = [], isApplied = true, isDiskLow = f
       time += ms;
       if (places[asked]?.lead === undefined) asked += 1;
     },
-    after(ms, done) {
-      limit = ms;
+    after(_, done) {
       late.add(done);
       return () => late.delete(done);
     },
@@ -101,7 +99,6 @@ function run({ places, answers = [], reads = [], isApplied = true, isDiskLow = f
     isDiskLow: () => isDiskLow,
     now: () => time,
   };
-  void limit;
   return ports;
 }
 

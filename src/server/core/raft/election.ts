@@ -7,11 +7,11 @@
 
 import { isVoter, membersOf } from "./configuration.ts";
 import { becomeFollower, type Core, isPromotable, reset, send } from "./core.ts";
-import { entriesBetween, isUpToDate, lastIndex, lastTerm } from "./log.ts";
+import { commitTo, entriesBetween, hasEntry, isUpToDate, lastIndex, lastTerm, termAt } from "./log.ts";
 import { becomeReplicate } from "./progress.ts";
 import { quorumVote } from "./quorum.ts";
 import { appendEntry } from "./replication.ts";
-import type { Message } from "./types.ts";
+import type { Message, NodeId } from "./types.ts";
 
 type Campaign = "pre-election" | "election" | "transfer";
 
@@ -61,7 +61,7 @@ export function answerVote(core: Core, message: Message): void {
     core.vote === from || (core.vote === undefined && core.lead === undefined) || (isPreVote && term > core.term);
   const type = isPreVote ? "MsgPreVoteResp" : "MsgVoteResp";
   if (!mayVote || !isUpToDate(core.log, index, logTerm)) {
-    send(core, { type, to: from, reject: true });
+    refuseVote(core, type, from);
     return;
   }
   // A pre-vote is granted in the term asked for, which this node has not reached.
@@ -69,6 +69,21 @@ export function answerVote(core: Core, message: Message): void {
   if (isPreVote) return;
   core.vote = from;
   core.electionElapsed = 0;
+}
+
+/**
+ * A refusal says how far this node knows the log to be committed. Whoever was left behind may learn by it that a change
+ * of members is in force, after which it no longer needs the vote of the node that refuses: two members of which the
+ * leader is removed would stand still otherwise, when the other misses the news (as TiKV's raft does).
+ */
+export function refuseVote(core: Core, type: "MsgVoteResp" | "MsgPreVoteResp", to: NodeId): void {
+  const { committed } = core.log;
+  send(core, { type, to, reject: true, commit: committed, logTerm: termAt(core.log, committed) ?? 0 });
+}
+
+/** An entry that is committed anywhere is committed here, where it is the same entry. */
+export function learnCommit(core: Core, { commit, logTerm }: Message): void {
+  if (hasEntry(core.log, commit, logTerm)) commitTo(core.log, commit);
 }
 
 /** Counts an answer to the campaign under way. */

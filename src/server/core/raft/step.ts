@@ -7,7 +7,7 @@
 
 import { stepCandidate } from "./candidate.ts";
 import { becomeFollower, type Core, send } from "./core.ts";
-import { answerVote } from "./election.ts";
+import { answerVote, learnCommit, refuseVote } from "./election.ts";
 import { stepFollower } from "./follower.ts";
 import { stepLeader } from "./leader.ts";
 import { isWellFormed } from "./messages.ts";
@@ -15,6 +15,8 @@ import type { Message } from "./types.ts";
 
 export function step(core: Core, message: Message): void {
   if (message.to !== core.id || !isWellFormed(message) || !isHeard(core, message)) return;
+  if (message.reject && (message.type === "MsgVoteResp" || message.type === "MsgPreVoteResp"))
+    learnCommit(core, message);
   const isOfTerm = message.type !== "MsgReadIndex" && message.type !== "MsgReadIndexResp";
   if (isOfTerm && message.term < core.term) {
     answerEarlierTerm(core, message);
@@ -67,7 +69,7 @@ function isHeard(core: Core, { type, from }: Message): boolean {
 /** Answered where silence would leave the sender stuck in its term, dropped otherwise. */
 function answerEarlierTerm(core: Core, { type, from }: Message): void {
   if (type === "MsgApp" || type === "MsgHeartbeat") send(core, { type: "MsgAppResp", to: from });
-  else if (type === "MsgPreVote") send(core, { type: "MsgPreVoteResp", to: from, reject: true });
+  else if (type === "MsgPreVote") refuseVote(core, "MsgPreVoteResp", from);
 }
 
 /** False when a message of a later term is to be ignored. */

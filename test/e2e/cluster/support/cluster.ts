@@ -27,6 +27,7 @@ export interface TestNode {
   settings: Settings;
   /** Of the running process, or of the last one. */
   readonly door: Door;
+  readonly pid: number;
   readonly isRunning: boolean;
   readonly isPaused: boolean;
   /** Everything that its processes have written, first to last. */
@@ -196,6 +197,9 @@ function createNode({ id, addresses, folder, links, addressesOf, ...given }: Nod
     get door() {
       if (door === undefined) throw new Error(`${id} was never started`);
       return door;
+    },
+    get pid() {
+      return running?.pid ?? -1;
     },
     get isRunning() {
       return running?.isRunning === true;

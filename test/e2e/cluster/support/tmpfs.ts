@@ -1,7 +1,7 @@
 /** A file system of a few megabytes in memory, where this process may mount one. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmdirSync } from "node:fs";
-import { open, readdir, rm } from "node:fs/promises";
+import { open, readdir, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { atEnd, type Owner } from "../../support/wait.ts";
@@ -10,6 +10,8 @@ export interface Tmpfs {
   readonly path: string;
   /** Writes a file until there is no room left. */
   fill(): Promise<void>;
+  /** Until so many bytes are free. */
+  fillTo(free: number): Promise<void>;
   /** Removes that file. */
   free(): Promise<void>;
   /** Removes everything. */
@@ -44,6 +46,18 @@ export function mountTmpfs(owner: Owner, bytes: number): Tmpfs | undefined {
             () => false,
           );
           if (!isWritten) size >>= 1;
+        }
+      } finally {
+        await file.close();
+      }
+    },
+    async fillTo(free) {
+      const file = await open(join(path, FILLER), "a");
+      try {
+        for (;;) {
+          const { bavail, bsize } = await statfs(path);
+          if (bavail * bsize <= free) return;
+          await file.write(PIECE);
         }
       } finally {
         await file.close();

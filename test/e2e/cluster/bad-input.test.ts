@@ -1,0 +1,239 @@
+/** What a node must refuse, whoever it comes from: with words that say what to do, and without any change. */
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { cp, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { ClassicLevel } from "classic-level";
+import { memoryOf } from "../support/machine.ts";
+import { createCluster, SECRET, type TestCluster, type TestNode } from "./support/cluster.ts";
+import { runVerb } from "./support/program.ts";
+import { callOn, oversizedFrame, sendBytes } from "./support/stranger.ts";
+import { until } from "./support/until.ts";
+
+const OTHER_SECRET = "the secret of quite another cluster, as long";
+const STORAGE_REFUSED = 11;
+const CANNOT_LISTEN = 12;
+
+/** Names and contents of the files that a node itself writes. */
+async function filesOf(folder: string): Promise<ReadonlyMap<string, string>> {
+  const files = new Map<string, string>();
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    // LevelDB begins its log of events anew at each opening, and an opening may turn its write-ahead log into a table.
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    files.set(path, (await readFile(path)).toString("base64"));
+  }
+  return files;
+}
+
+async function alone(t: Parameters<typeof createCluster>[0]): Promise<{ cluster: TestCluster; node: TestNode }> {
+  const cluster = await createCluster(t, { ids: [] });
+  const node = await cluster.add("n1", { begin: { kind: "bootstrap" } });
+  await node.start();
+  await cluster.leader();
+  await mustWrite(node, "kept", 7);
+  return { cluster, node };
+}
+
+async function mustWrite({ door }: TestNode, register: string, value: number): Promise<void> {
+  const outcome = await door.write(register, value, 10_000);
+  assert.equal(outcome.kind, "done", JSON.stringify(outcome));
+}
+
+async function isUnchanged(node: TestNode): Promise<void> {
+  assert.deepEqual([...(await node.door.localRegisters())], [["kept", 7]]);
+}
+
+test("a data directory is refused to whoever it is not of, and then still serves whom it is of", async (t) => {
+  const { cluster, node } = await alone(t);
+  await node.stop();
+  const { settings, dataDir } = node;
+
+  await t.test("another cluster secret", async () => {
+    node.settings = { ...settings, secret: OTHER_SECRET };
+    const { status, output } = await node.failsToStart();
+    assert.equal(status, STORAGE_REFUSED, output);
+    assert.match(output, /belongs to a cluster of another secret .*set cluster\.secret back/);
+    assert.ok(output.includes(dataDir), output);
+    assert.ok(!output.includes(OTHER_SECRET) && !output.includes(SECRET), "a secret is in the output");
+  });
+
+  await t.test("another node id", async () => {
+    const other = await cluster.add("n9", { begin: { kind: "bootstrap" }, dataDir });
+    const { status, output } = await other.failsToStart();
+    assert.equal(status, STORAGE_REFUSED, output);
+    assert.match(output, /belongs to node \\?"n1\\?", this is \\?"n9\\?": set cluster\.node_id back/);
+    assert.ok(output.includes(dataDir), output);
+  });
+
+  await t.test("a newer format, which stays as it is", async () => {
+    const newer = `${dataDir}-newer`;
+    await cp(dataDir, newer, { recursive: true });
+    const level = new ClassicLevel(join(newer, "raft"), { valueEncoding: "utf8", createIfMissing: false });
+    await level.put("m/format", "9", { sync: true });
+    await level.close();
+    node.settings = { ...settings, dataDir: newer };
+    const before = await filesOf(newer);
+    const { status, output } = await node.failsToStart();
+    assert.equal(status, STORAGE_REFUSED, output);
+    assert.match(output, /written by a newer version \(format 9, this one reads \d+\): upgrade this gateway/);
+    assert.ok(output.includes(newer), output);
+    const after = await filesOf(newer);
+    const guard = join(newer, "raft-guard");
+    assert.equal(after.get(guard), before.get(guard));
+    assert.equal(await formatOf(newer), "9");
+  });
+
+  await t.test("two processes at once", async () => {
+    node.settings = settings;
+    await node.start();
+    const second = await cluster.add("second", { begin: { kind: "bootstrap" }, dataDir });
+    const { status, output } = await second.failsToStart();
+    assert.equal(status, STORAGE_REFUSED, output);
+    assert.match(output, /in use by another process: stop that one, or give this one its own data_dir/);
+    assert.ok(output.includes(dataDir), output);
+    await isUnchanged(node);
+  });
+
+  await t.test("an address that is taken", async () => {
+    const twin = await cluster.add("twin", { begin: { kind: "bootstrap" } });
+    Object.assign(twin.addresses, { raftListen: node.addresses.raftListen });
+    const { status, output } = await twin.failsToStart();
+    assert.equal(status, CANNOT_LISTEN, output);
+    assert.match(output, /another process uses the address/);
+    assert.ok(output.includes(node.addresses.raftListen), output);
+  });
+
+  await t.test("and a change of secret with the former one beside it is taken", async () => {
+    await node.stop();
+    node.settings = { ...settings, secret: OTHER_SECRET, previousSecret: SECRET };
+    await node.start();
+    await cluster.leader(["n1"]);
+    await isUnchanged(node);
+  });
+});
+
+async function formatOf(dataDir: string): Promise<string | undefined> {
+  const level = new ClassicLevel(join(dataDir, "raft"), { valueEncoding: "utf8", createIfMissing: false });
+  const format = await level.get("m/format");
+  await level.close();
+  return format;
+}
+
+test("a node with the secret of another cluster is not admitted, and is told to look at its secret", async (t) => {
+  const { cluster, node } = await alone(t);
+  const begin = { kind: "join", through: ["n1"] } as const;
+  const stranger = await cluster.add("n2", { begin, secret: OTHER_SECRET });
+  await stranger.launch();
+  await until("n2 says why it is not admitted", () =>
+    /not admitted yet.*(does not trust|not trusted|hung up on this side's certificate)/.test(stranger.output()),
+  );
+  assert.equal((await node.door.status()).members.length, 1);
+  await isUnchanged(node);
+  assert.ok(!`${stranger.output()}${node.output()}`.includes(OTHER_SECRET), "a secret is in an output");
+});
+
+test("garbage, oversized frames and unwelcome hellos close their connection and change nothing", async (t) => {
+  const { cluster, node } = await alone(t);
+  const before = await node.door.status();
+  const raft = node.addresses.raftListen;
+  const forward = node.addresses.forwardListen;
+  const pid = node.pid;
+  const memoryBefore = memoryOf(pid, "VmRSS") ?? 0;
+
+  for (const [listener, address] of Object.entries({ raft, forward })) {
+    const purpose = listener === "raft" ? "raft" : "forward";
+    const caller = { secret: SECRET, nodeId: "n2", purpose } as const;
+
+    await t.test(`${listener}: bytes that are no TLS`, async () => {
+      await sendBytes(address, randomBytes(64 * 1024));
+      await sendBytes(address, Buffer.from("GET / HTTP/1.1\r\nhost: x\r\n\r\n"));
+      await sendBytes(address, oversizedFrame());
+      // The head of a TLS record of the largest length, and nothing behind it.
+      await sendBytes(address, Buffer.from([0x16, 0x03, 0x01, 0xff, 0xff]));
+    });
+
+    await t.test(`${listener}: a certificate of another secret`, async () => {
+      assert.deepEqual(await callOn(address, { ...caller, secret: OTHER_SECRET }), {
+        refusal: undefined,
+        isWelcome: false,
+      });
+    });
+
+    await t.test(`${listener}: hellos that do not fit`, async () => {
+      const refusalOf = async (hello: Readonly<Record<string, unknown>>) => {
+        const { refusal, isWelcome } = await callOn(address, { ...caller, hello });
+        assert.equal(isWelcome, false);
+        return refusal;
+      };
+      assert.equal(await refusalOf({ proto: [7, 9] }), "protocol");
+      assert.equal(await refusalOf({ node: "n1" }), "identity_mismatch");
+      assert.equal(await refusalOf({ cluster: "0123456789abcdef" }), "wrong_cluster");
+      assert.equal(await refusalOf({ purpose: purpose === "raft" ? "forward" : "raft" }), "wrong_purpose");
+      assert.equal(await refusalOf({ v: 2 }), undefined);
+      assert.equal(await refusalOf({ node: "x".repeat(6_000) }), undefined);
+    });
+
+    await t.test(`${listener}: an oversized frame and garbage after a welcome`, async () => {
+      // Only members have a connection for messages, and n2 is none: it is welcome on the other listener alone.
+      const met = await callOn(address, caller, oversizedFrame());
+      assert.equal(met.isWelcome, purpose === "forward", JSON.stringify(met));
+      await callOn(address, caller, randomBytes(4_096));
+    });
+  }
+
+  await t.test("the node goes on as before", async () => {
+    const after = await node.door.status();
+    assert.deepEqual([after.role, after.term, after.members], [before.role, before.term, before.members]);
+    await isUnchanged(node);
+    await mustWrite(node, "after", 1);
+    assert.match(node.output(), /refused a peer on the raft listener.*protocol/);
+    const grown = (memoryOf(pid, "VmRSS") ?? 0) - memoryBefore;
+    assert.ok(grown < 64 << 20, `the node has grown by ${grown >> 20} MiB`);
+    assert.equal(await cluster.leader(["n1"]), "n1");
+  });
+});
+
+test("an archive whose sums do not fit is refused whole, and one that fits is restored", async (t) => {
+  const { node } = await alone(t);
+  const archive = await node.door.save(false);
+  await mustWrite(node, "kept", 8);
+  const tar = gunzipSync(archive);
+
+  const refused = async (bytes: Uint8Array, why: RegExp): Promise<void> => {
+    const outcome = await node.door.restore(bytes);
+    assert.equal(outcome.kind, "failed", JSON.stringify(outcome));
+    assert.match(outcome.kind === "failed" ? outcome.message : "", why);
+    assert.deepEqual([...(await node.door.localRegisters())], [["kept", 8]]);
+  };
+
+  const state = tar.indexOf("state.bin");
+  const flipped = Buffer.from(tar);
+  flipped[state + 512 + 100] = (flipped[state + 512 + 100] ?? 0) ^ 1;
+  await refused(gzipSync(flipped), /nothing was changed/);
+  await refused(gzipSync(tar.subarray(0, tar.length >> 1)), /nothing was changed/);
+  await refused(archive.subarray(0, archive.length >> 1), /nothing was changed/);
+  await refused(randomBytes(10_000), /nothing was changed/);
+  await refused(new Uint8Array(0), /nothing was changed/);
+  assert.deepEqual(
+    (await readdir(node.dataDir)).filter((name) => name.startsWith("restore-")),
+    [],
+  );
+
+  const restored = await node.door.restore(archive);
+  assert.equal(restored.kind, "done", JSON.stringify(restored));
+  await isUnchanged(node);
+});
+
+test("gateway snapshot and cluster verbs refuse what they cannot do, naming it", async (t) => {
+  const { node } = await alone(t);
+  const missing = join(node.dataDir, "nowhere");
+  const recover = await runVerb(["cluster", "recover", "-data-dir", missing, "-node-id", "n1"]);
+  assert.equal(recover.status, 1, recover.stderr);
+  assert.ok(recover.stderr.includes(missing), recover.stderr);
+  const prune = await runVerb(["cluster", "prune", "-addr", node.addresses.forward, "-keep", "n1"]);
+  assert.equal(prune.status, 2, prune.stderr);
+  assert.match(prune.stderr, /GATEWAY_CLUSTER_SECRET is not set/);
+});

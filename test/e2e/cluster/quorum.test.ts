@@ -1,0 +1,104 @@
+/** What a node does without a majority, and on a disk that is full. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createCluster, type TestNode } from "./support/cluster.ts";
+import { mountTmpfs } from "./support/tmpfs.ts";
+import { until } from "./support/until.ts";
+
+const THREE = ["n1", "n2", "n3"];
+/** A gateway gives a write up after fifteen seconds. */
+const WRITE_MS = 20_000;
+/** A node takes no writes while less than 256 MiB are free. */
+const DISK_BYTES = 320 << 20;
+
+test("without a majority writes answer no_leader, consistent reads too, and local reads go on", async (t) => {
+  const cluster = await createCluster(t, { ids: THREE });
+  await cluster.startAll();
+  await cluster.leader();
+  const [n1, n2, n3] = cluster.nodes as readonly [TestNode, TestNode, TestNode];
+  assert.equal((await n1.door.write("kept", 7, WRITE_MS)).kind, "done");
+  await cluster.caughtUp();
+  await n2.kill();
+  await n3.kill();
+
+  const [written, claimed, read] = await Promise.all([
+    n1.door.write("kept", 8, WRITE_MS),
+    n1.door.claim("mine", 1, WRITE_MS),
+    n1.door.registers(WRITE_MS),
+  ]);
+  assert.deepEqual([codeOf(written), codeOf(claimed), codeOf(read)], ["no_leader", "no_leader", "no_leader"]);
+  assert.equal((await n1.door.localRegisters()).get("kept"), 7);
+  const { role, leader, members } = await n1.door.status();
+  assert.notEqual(role, "leader");
+  assert.equal(leader, undefined);
+  assert.deepEqual(
+    members.map(({ id }) => id),
+    THREE,
+  );
+
+  await n2.start();
+  await cluster.leader();
+  assert.equal((await n1.door.write("kept", 9, WRITE_MS)).kind, "done");
+  const again = await n2.door.registers(WRITE_MS);
+  assert.equal(again.kind === "done" ? again.value.get("kept") : again.message, 9);
+});
+
+const codeOf = (outcome: { readonly kind: string; readonly code?: string }): string => outcome.code ?? outcome.kind;
+
+test("a leader whose disk runs low hands over and takes no writes until there is room", async (t) => {
+  const disk = mountTmpfs(t, DISK_BYTES);
+  if (disk === undefined) {
+    t.skip("mounting a file system is not permitted here");
+    return;
+  }
+  const cluster = await createCluster(t, { ids: THREE, dataDirs: new Map([["n1", disk.path]]) });
+  await cluster.startAll();
+  await cluster.leader();
+  const n1 = cluster.node("n1");
+  await until("n1 leads", async () => {
+    await n1.door.transfer("n1");
+    return (await cluster.leader()) === "n1";
+  });
+  await disk.fillTo(200 << 20);
+  const next = await until("another leads", async () => {
+    const leader = await cluster.leader();
+    return leader !== "n1" && leader;
+  });
+  assert.match(n1.output(), /the disk is nearly full/);
+  assert.equal((await n1.door.write("through-n1", 1, WRITE_MS)).kind, "done");
+  assert.equal((await cluster.node(next).door.write("through-the-leader", 2, WRITE_MS)).kind, "done");
+  await cluster.caughtUp();
+  assert.equal((await n1.door.localRegisters()).get("through-the-leader"), 2);
+  await disk.free();
+  await until("n1 notices that there is room", () => /the disk has room again/.test(n1.output()));
+});
+
+test("alone on a disk that runs low a node answers disk_low and keeps what it acknowledged; a full one ends it", async (t) => {
+  const disk = mountTmpfs(t, DISK_BYTES);
+  if (disk === undefined) {
+    t.skip("mounting a file system is not permitted here");
+    return;
+  }
+  const cluster = await createCluster(t, { ids: [] });
+  const node = await cluster.add("n1", { begin: { kind: "bootstrap" }, dataDir: disk.path });
+  await node.start();
+  await cluster.leader();
+  assert.equal((await node.door.write("kept", 7, WRITE_MS)).kind, "done");
+  await disk.fillTo(200 << 20);
+  await until("writes are refused", async () => codeOf(await node.door.write("low", 1, WRITE_MS)) === "disk_low");
+  assert.equal((await node.door.localRegisters()).get("kept"), 7);
+  await disk.free();
+  await until("writes are taken", async () => (await node.door.write("again", 2, WRITE_MS)).kind === "done");
+
+  await node.stop();
+  await disk.fill();
+  const { status, output } = await node.failsToStart();
+  assert.equal(status, 11, output);
+  assert.match(output, /is full .*free space on it, then start again/);
+  assert.ok(output.includes(disk.path), output);
+  await disk.free();
+  await node.start();
+  await cluster.leader();
+  const contents = await node.door.localRegisters();
+  assert.deepEqual([contents.get("kept"), contents.get("again")], [7, 2]);
+});
