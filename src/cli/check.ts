@@ -3,7 +3,7 @@
  * no listener and writes nothing. One line an answer; status 1 when any of them is a failure.
  */
 import { request as undiciRequest } from "undici";
-import { type LoadedNode, loadNode } from "../server/node/index.ts";
+import { type LoadedNode, loadNode, STAND_IN } from "../server/node/index.ts";
 import type { FlagsOf } from "./flags.ts";
 import { type ExitStatus, type Io, resolvePath } from "./io.ts";
 import type { checkFlags } from "./specs.ts";
@@ -31,6 +31,10 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   const { providers } = node.compiled.snapshot;
   print(io, { verdict: "ok", subject: "configuration", words: `${path}: ${count(providers.length, "provider")}` });
   for (const warning of node.warnings) print(io, { verdict: "note", subject: "configuration", words: warning });
+  for (const name of node.unseen) {
+    const words = "in no file of `secrets_dir`: the cluster must hold it, sealed";
+    print(io, { verdict: "note", subject: `secret ${name}`, words });
+  }
   for (const answer of nodeAnswers(node)) print(io, answer);
   if (options.offline) return 0;
 
@@ -80,6 +84,9 @@ async function ask(provider: Provider, channel: Channel, timeoutMs: number, io: 
   const subject = `provider ${provider.name}${provider.channels.length > 1 ? ` (${channel.id})` : ""}`;
   const url = channel.origin + channel.pathOf("/v1/models");
   const headers = [...channel.credential, ...provider.addedHeaders];
+  if (`${url}\n${headers.join("\n")}`.includes(STAND_IN)) {
+    return { verdict: "note", subject, words: "not asked: what it is asked with is sealed in the cluster" };
+  }
   if (channel.dialect === "messages") headers.push("anthropic-version", "2023-06-01");
   const startedAt = performance.now();
   try {

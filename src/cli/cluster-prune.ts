@@ -29,7 +29,6 @@ type Options = FlagsOf<typeof clusterPruneFlags>;
 const PAUSE_MS = 5_000;
 /** A leader that is among the removed hands over first, and the change is answered once it is applied. */
 const ANSWER_MS = 30_000;
-const MAX_REDIRECTS = 3;
 
 const NODE_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 /** The cluster may be able to do it a moment later, or by way of another node. */
@@ -49,7 +48,8 @@ export async function prune(options: Options, io: Io, pauseMs: number): Promise<
     for (let attempt = 1; attempt <= options.attempts; attempt += 1) {
       if (attempt > 1) await pause(pauseMs, undefined, { signal: io.signal });
       for (const address of addresses) {
-        const outcome = judge(await ask(client, address, keep, io.signal));
+        const outgoing = { kind: "prune", header: { keep } } as const;
+        const outcome = judge(await client.request(address, outgoing, { timeoutMs: ANSWER_MS, signal: io.signal }));
         if (outcome.kind === "pruned") return report(outcome.members, io);
         io.stderr.write(`${address}: ${outcome.words}\n`);
         if (outcome.kind === "refused") return 1;
@@ -89,21 +89,6 @@ function secretOf(io: Io, name: string): string | undefined {
   return secret;
 }
 
-async function ask(
-  client: ForwardClient,
-  address: string,
-  keep: readonly string[],
-  signal: AbortSignal,
-): Promise<ForwardReply> {
-  let to = address;
-  for (let redirects = 0; ; redirects += 1) {
-    const reply = await client.request(to, { kind: "prune", header: { keep } }, { timeoutMs: ANSWER_MS, signal });
-    const next = reply.kind === "redirect" ? member(reply.header, "forwardAddr") : undefined;
-    if (typeof next !== "string" || redirects === MAX_REDIRECTS) return reply;
-    to = next;
-  }
-}
-
 type Outcome =
   | { readonly kind: "pruned"; readonly members: readonly string[] }
   /** For good: no other address will say otherwise. */
@@ -124,8 +109,6 @@ function judge(reply: ForwardReply): Outcome {
       const words = `the cluster refused: ${clip(reply.code)}: ${reply.message}`;
       return { kind: TRANSIENT.has(reply.code) ? "answered" : "refused", words };
     }
-    case "redirect":
-      return { kind: "answered", words: "it names no leader that could be asked" };
     case "busy":
       return { kind: "answered", words: "too many requests are outstanding" };
     case "unreachable":

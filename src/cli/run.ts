@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createLogger, GatewayError, Lifetime, type Log, parseLogLevel } from "../base/index.ts";
-import { deploymentJsonSchema } from "../server/core/config/index.ts";
+import { deploymentJsonSchema, type NodeFile } from "../server/core/config/index.ts";
 import {
   type AdmissionBounds,
   beside,
@@ -73,6 +73,15 @@ async function runFlagMode(options: Options, io: Io, log: Log): Promise<ExitStat
 }
 
 async function runConfigMode(path: string, io: Io, log: Log): Promise<ExitStatus> {
+  const hangups = hangupsOf(log);
+  try {
+    return await runFrom(path, io, log, hangups);
+  } finally {
+    hangups.close();
+  }
+}
+
+async function runFrom(path: string, io: Io, log: Log, hangups: Hangups): Promise<ExitStatus> {
   const documents = await readNode(path, io.env);
   const { nodeFile } = documents;
   // What is stored serves when the document on disk is broken; a node that has stored nothing has nothing else.
@@ -80,14 +89,16 @@ async function runConfigMode(path: string, io: Io, log: Log): Promise<ExitStatus
   const isNew = dataDir === undefined || !existsSync(join(dataDir, "raft"));
   if (!documents.isSound || nodeFile === undefined || (isNew && documents.document !== undefined)) {
     const loaded = compileDocuments(documents, io.env);
-    if (loaded.kind === "refused") return refuse(loaded.problems, io);
+    if (loaded.kind === "refused" && !(loaded.missing.length > 0 && hasOthers(nodeFile))) {
+      return refuse(loaded.problems, io);
+    }
   }
   if (nodeFile === undefined) return refuse(documents.problems, io);
   for (const warning of documents.problems) log.warn("configuration", { warning });
   return untilStopped(io, log, async ({ owner, bounds, build, signal }) => {
     const options = { ...bounds, documents: { ...documents, nodeFile }, env: io.env, build, log, signal };
     const node = await startConfigNode(options, owner);
-    reloadOnHangup(node, owner, log);
+    hangups.serve(node);
     const serving = await node.serving;
     log.info("ready", {
       mode: "config",
@@ -101,15 +112,41 @@ async function runConfigMode(path: string, io: Io, log: Log): Promise<ExitStatus
   });
 }
 
-/** One reload after the other. */
-function reloadOnHangup(node: ConfigNode, owner: Lifetime, log: Log): void {
+/** Members that there are, or may be: they may hold sealed secrets that the document refers to. */
+function hasOthers(nodeFile: NodeFile | undefined): boolean {
+  const { join, peers = [] } = nodeFile?.cluster ?? {};
+  return join !== undefined || peers.length > 1;
+}
+
+interface Hangups {
+  /** From here on, and for the one that came before. */
+  serve(node: ConfigNode): void;
+  close(): void;
+}
+
+/** SIGHUP would end a process that does not listen for it, so it is listened for from the beginning. */
+function hangupsOf(log: Log): Hangups {
+  let node: ConfigNode | undefined;
+  let isWaiting = false;
   let turn = Promise.resolve();
   const onHangup = (): void => {
-    turn = turn.then(() => node.reload());
-    turn.catch((error: unknown) => log.error("reload failed", { error }));
+    const asked = node;
+    if (asked === undefined) {
+      log.info("SIGHUP during the start: the files are read again once it is through");
+      isWaiting = true;
+      return;
+    }
+    // One reload after the other.
+    turn = turn.then(() => asked.reload()).catch((error: unknown) => log.error("reload failed", { error }));
   };
   process.on("SIGHUP", onHangup);
-  owner.own("SIGHUP", onHangup, (listener) => process.off("SIGHUP", listener));
+  return {
+    serve(started) {
+      node = started;
+      if (isWaiting) onHangup();
+    },
+    close: () => process.off("SIGHUP", onHangup),
+  };
 }
 
 interface Start {

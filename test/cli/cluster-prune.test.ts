@@ -69,19 +69,6 @@ test("a cluster without a leader is asked again, pass by pass", async (context) 
   assert.equal(asked, 2);
 });
 
-test("a redirect is followed, and not for ever", async (context) => {
-  const leader = await testServer(context, keeps);
-  const follower = await testServer(context, () => ({ kind: "redirect", header: { forwardAddr: leader.address } }));
-  assert.equal(await prune({ addr: follower.address, keep: "n1", attempts: 1 }, ioOf(), 1), 0);
-  let asked = 0;
-  const lost = await testServer(context, () => {
-    asked += 1;
-    return { kind: "redirect", header: { forwardAddr: lost.address } };
-  });
-  assert.equal(await prune({ addr: lost.address, keep: "n1", attempts: 1 }, ioOf(), 1), 1);
-  assert.equal(asked, 4);
-});
-
 test("status 3 when no address answers, after as many passes as were asked for", async (context) => {
   const gone = await testServer(context, keeps);
   await gone.server.close();

@@ -58,6 +58,9 @@ interface Reading {
 /** A read whose leader does not answer is given up after this many election timeouts; its caller asks again. */
 const READ_ELECTION_TIMEOUTS = 2;
 
+/** Of a read: the nonce of this process and the number of the read. */
+const CONTEXT_BYTES = 10;
+
 export function createDriver(options: DriverOptions, ports: DriverPorts): Driver {
   const core: Raft = createRaft({ ...options, log: liftCommit(options.log, options.applied) });
   const queue: (Append | Install)[] = [];
@@ -73,6 +76,8 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
   let isStopped = false;
   let applied = options.applied;
   let lastRead = 0;
+  // An answer may come to a process after its restart, and must not be taken for that of a read which began later.
+  const nonce = Math.floor(options.random() * 2 ** 32);
   let tickCount = 0;
   let seen = { term: -1, role: "", lead: undefined as string | number | undefined };
 
@@ -235,7 +240,9 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
   };
 
   const noticeReadable = ({ index, context }: ReadState): void => {
-    const id = Number(Buffer.from(context.buffer, context.byteOffset, context.byteLength).readBigUInt64BE());
+    const bytes = Buffer.from(context.buffer, context.byteOffset, context.byteLength);
+    if (bytes.length !== CONTEXT_BYTES || bytes.readUInt32BE() !== nonce) return;
+    const id = bytes.readUIntBE(4, 6);
     const reader = reading.get(id);
     if (reader === undefined) return;
     reading.delete(id);
@@ -322,8 +329,9 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
         return;
       }
       lastRead += 1;
-      const context = Buffer.alloc(8);
-      context.writeBigUInt64BE(BigInt(lastRead));
+      const context = Buffer.alloc(CONTEXT_BYTES);
+      context.writeUInt32BE(nonce);
+      context.writeUIntBE(lastRead, 4, 6);
       reading.set(lastRead, { done, expiresAtTick: tickCount + READ_ELECTION_TIMEOUTS * options.electionTicks });
       core.readIndex(context);
       pump();

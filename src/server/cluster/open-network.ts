@@ -148,16 +148,11 @@ function frameKind(kind: AskKind): Exclude<AskKind, "remove" | "transfer"> {
   return kind === "remove" || kind === "transfer" ? "prune" : kind;
 }
 
-async function answer(
-  frame: string,
-  header: unknown,
-  body: Uint8Array | AsyncIterable<Uint8Array>,
-  given: NetworkOptions,
-): Promise<ForwardAnswer> {
+async function answer(frame: string, header: unknown, body: Uint8Array, given: NetworkOptions): Promise<ForwardAnswer> {
   const fields = typeof header === "object" && header !== null ? (header as Header) : {};
   const op = fields["op"] ?? frame;
   const isAllowed = typeof op === "string" && OPERATIONS.has(op) && frameKind(op as AskKind) === frame;
-  if (!isAllowed || !(body instanceof Uint8Array)) {
+  if (!isAllowed) {
     return { kind: "error", code: "invalid", message: "this node does not know the request: it runs another version" };
   }
   const stated = fields["timeout_ms"];
@@ -173,7 +168,6 @@ async function answer(
 function readReply(reply: ForwardReply): NetworkReply {
   switch (reply.kind) {
     case "result":
-    case "redirect":
       return { kind: "reply", header: (reply.header ?? {}) as Header };
     case "error":
       return { kind: "reply", header: { code: reply.code, message: reply.message, details: reply.details } };

@@ -7,28 +7,29 @@ import {
   type SourceRecord,
   type Sources,
 } from "../admin/index.ts";
-import { type Cluster, putBlob, type WriteOptions } from "../cluster/index.ts";
-import type { Problem, Source } from "../core/config/index.ts";
+import type { Cluster, WriteOptions } from "../cluster/index.ts";
+import { formatProblem, type Problem, type Source } from "../core/config/index.ts";
 import {
   type Actor,
   commands,
   deployModeKey,
+  FILE_SOURCE,
   type NamedCommand,
   readRevision,
   revisionsOf,
   type SourceRow,
 } from "../core/state/index.ts";
 import type { Configuration } from "./configuration.ts";
+import { contentOf } from "./source-content.ts";
 import { changeOf, editionOf } from "./sources.ts";
-
-/** A text above this travels in parts. */
-const MAX_INLINE_BYTES = 512 * 1024;
 
 export function sourcesPort(cluster: Cluster, configuration: Configuration): Sources {
   const { view } = cluster;
 
+  /** A file that waits to be the first source is the writer already. */
   const refuseFileOwned = (): void => {
-    if (view.get(deployModeKey) === undefined) return;
+    const waits = configuration.documentPath() !== undefined && configuration.stored().length === 0;
+    if (view.get(deployModeKey) === undefined && !waits) return;
     throw refusal(
       "conflict",
       "The deployment document that `deployment` of the node file names is the single writer: edit it and reload.",
@@ -37,11 +38,19 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
 
   const rowOf = (name: string): SourceRow | undefined => configuration.stored().find((row) => row.name === name);
 
-  const refuseStale = (name: string, expected: number | undefined): void => {
+  const stale = (name: string, expected: number | undefined): Error => {
     const revision = rowOf(name)?.revision ?? 0;
-    if (expected === undefined || expected === revision) return;
-    throw refusal("stale", `The source is at revision ${revision}, not ${expected}: read it again.`, { revision });
+    return refusal("stale", `The source is at revision ${revision}, not ${expected}: read it again.`, { revision });
   };
+
+  /** Ahead of the compile. A request that is repeated may name a revision that it has itself replaced. */
+  const refuseStale = (name: string, expected: number | undefined, options?: WriteOptions): void => {
+    const revision = rowOf(name)?.revision ?? 0;
+    if (expected === undefined || expected === revision || options?.idempotency !== undefined) return;
+    throw stale(name, expected);
+  };
+
+  const inTurn = turns();
 
   /** All sources as they stand, with `name` holding `text`; without it where that is undefined. */
   const withSource = (name: string, text: string | undefined): readonly Source[] => [
@@ -60,9 +69,15 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
     return { change, version };
   };
 
-  const write = async (command: NamedCommand, options: WriteOptions): Promise<number> => {
+  const write = async (
+    command: NamedCommand & { readonly p: { readonly name: string; readonly expect_revision: number | null } },
+    options: WriteOptions,
+  ): Promise<number> => {
     const result = await cluster.write(command, options);
-    if (result.kind === "refused") throw refusedCommand(result);
+    if (result.kind === "refused") {
+      const { name, expect_revision } = command.p;
+      throw result.code === "stale" ? stale(name, expect_revision ?? undefined) : refusedCommand(result);
+    }
     await configuration.settled();
     return (result.value as { readonly revision: number }).revision;
   };
@@ -100,41 +115,43 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
         .reverse()
         .map(({ revision, at, by, bytes }) => ({ revision, updated_at: timeOf(at), by: principalOf(by), bytes }));
     },
-    async put({ name, document, ifRevision }, options) {
-      refuseFileOwned();
-      refuseStale(name, ifRevision);
-      const { change, version } = judge(name, document);
-      if (change.kind === "refused") return refused(change.problems);
-      const { digest } = editionOf(document, undefined);
-      const before = rowOf(name);
-      const bytes = Buffer.from(document, "utf8");
-      const content =
-        bytes.length > MAX_INLINE_BYTES ? { blob: await putBlob(cluster, bytes, options) } : { text: document };
-      const revision = await write(
-        commands.sourcePut({
-          name,
-          ...content,
-          sha256: digest,
-          version: version ?? null,
-          writer: "api",
-          expect_revision: ifRevision ?? null,
-          trigger: "api",
-        }),
-        options,
-      );
-      return { kind: "done", value: changeAnswer(name, revision, before?.sha256 !== digest, change) };
-    },
-    async rollback({ name, to, ifRevision }, options) {
-      refuseFileOwned();
-      refuseStale(name, ifRevision);
-      const text = configuration.textOf(name, to);
-      if (text === undefined) throw refusal("not_found", `Revision ${to} of ${name} is not kept.`);
-      const { change } = judge(name, text);
-      if (change.kind === "refused") return refused(change.problems);
-      const changed = rowOf(name)?.sha256 !== editionOf(text, undefined).digest;
-      const revision = await write(commands.sourceRollback({ name, to, expect_revision: ifRevision ?? null }), options);
-      return { kind: "done", value: changeAnswer(name, revision, changed, change) };
-    },
+    put: ({ name, document, ifRevision }, options) =>
+      inTurn(options, async () => {
+        refuseFileOwned();
+        refuseStale(name, ifRevision, options);
+        const { change, version } = judge(name, document);
+        if (change.kind === "refused") return refused(change.problems);
+        const { digest } = editionOf(document, undefined);
+        const before = rowOf(name);
+        const revision = await write(
+          commands.sourcePut({
+            name,
+            ...(await contentOf(cluster, document, options)),
+            sha256: digest,
+            version: version ?? null,
+            writer: "api",
+            expect_revision: ifRevision ?? null,
+            trigger: "api",
+          }),
+          options,
+        );
+        return { kind: "done", value: changeAnswer(name, revision, before?.sha256 !== digest, change) };
+      }),
+    rollback: ({ name, to, ifRevision }, options) =>
+      inTurn(options, async () => {
+        refuseFileOwned();
+        refuseStale(name, ifRevision, options);
+        const text = configuration.textOf(name, to);
+        if (text === undefined) throw refusal("not_found", `Revision ${to} of ${name} is not kept.`);
+        const { change } = judge(name, text);
+        if (change.kind === "refused") return refused(change.problems);
+        const changed = rowOf(name)?.sha256 !== editionOf(text, undefined).digest;
+        const revision = await write(
+          commands.sourceRollback({ name, to, expect_revision: ifRevision ?? null }),
+          options,
+        );
+        return { kind: "done", value: changeAnswer(name, revision, changed, change) };
+      }),
     async dryRun({ name, document, ifRevision }) {
       refuseFileOwned();
       refuseStale(name, ifRevision);
@@ -144,15 +161,16 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
       const changed = before?.sha256 !== editionOf(document, undefined).digest;
       return { kind: "done", value: changeAnswer(name, before?.revision ?? 0, changed, change) };
     },
-    async delete(name, ifRevision, options) {
-      refuseFileOwned();
-      if (rowOf(name) === undefined) return { kind: "done", value: false };
-      refuseStale(name, ifRevision);
-      const { change } = judge(name, undefined);
-      if (change.kind === "refused") return refused(change.problems);
-      await write(commands.sourceDelete({ name, writer: "api", expect_revision: ifRevision ?? null }), options);
-      return { kind: "done", value: true };
-    },
+    delete: (name, ifRevision, options) =>
+      inTurn(options, async () => {
+        refuseFileOwned();
+        if (rowOf(name) === undefined) return { kind: "done", value: false };
+        refuseStale(name, ifRevision, options);
+        const { change } = judge(name, undefined);
+        if (change.kind === "refused") return refused(change.problems);
+        await write(commands.sourceDelete({ name, writer: "api", expect_revision: ifRevision ?? null }), options);
+        return { kind: "done", value: true };
+      }),
     config() {
       const served = [...configuration.served()];
       return {
@@ -162,13 +180,12 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
       };
     },
     async reload(options) {
-      const outcome = await configuration.applyFile("reload", options);
+      const outcome = await configuration.applyFile(options);
       if (outcome.kind === "refused") {
-        const problems = refused(outcome.problems);
-        const whole = { source: "default", path: "", line: 0, column: 0, message: outcome.message };
-        return problems.kind === "refused" && problems.problems.length > 0
-          ? problems
-          : { kind: "refused", problems: [whole] };
+        const { code, message, problems } = outcome;
+        if (code !== undefined && !OF_TABLE.has(code)) throw refusedCommand({ code, message });
+        if (problems.length > 0) return refused(problems);
+        return { kind: "refused", problems: [{ source: FILE_SOURCE, path: "", line: 0, column: 0, message }] };
       }
       const file_status = configuration.fileStatus();
       return { kind: "done", value: { applied: outcome.kind === "applied", revision: outcome.revision, file_status } };
@@ -176,14 +193,63 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
   };
 }
 
+/** Refusals by the table of transitions: the document is at fault. */
+const OF_TABLE: ReadonlySet<string> = new Set(["version_behind", "version_reused"]);
+
+/**
+ * One write after the other: each is compiled with what the ones before came to. Who has waited for as long as the
+ * write might take is told to ask again.
+ */
+function turns(): <T>(options: WriteOptions, work: () => Promise<T>) => Promise<T> {
+  let last: Promise<void> = Promise.resolve();
+  return async (options, work) => {
+    const before = last;
+    let finish = (): void => undefined;
+    const own = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    last = before.then(() => own);
+    try {
+      await limited(before, options);
+      return await work();
+    } finally {
+      finish();
+    }
+  };
+}
+
+function limited(before: Promise<void>, { timeoutMs, signal }: WriteOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+    };
+    const abort = (): void => {
+      end();
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      end();
+      reject(refusal("busy", "Other writes of sources are under way; try again."));
+    }, timeoutMs);
+    if (signal?.aborted) return abort();
+    signal?.addEventListener("abort", abort, { once: true });
+    void before.then(() => {
+      end();
+      resolve();
+    });
+  });
+}
+
 function recordOf(row: SourceRow, configuration: Configuration): SourceRecord {
   const { name, revision, writer, at, by } = row;
   const facts = { name, revision, writer, updated_at: timeOf(at), by: principalOf(by) };
   if (configuration.served().get(name) === revision) return { ...facts, state: "running", message: null };
-  const problem = configuration.refusal()?.find(({ severity }) => severity === "error");
+  const errors = configuration.refusal()?.filter(({ severity }) => severity === "error") ?? [];
+  const problem = errors.find(({ file }) => file === name) ?? errors[0];
   return problem === undefined
     ? { ...facts, state: "pending", message: "this node is compiling it" }
-    : { ...facts, state: "refused", message: `${problem.path === "" ? "" : `${problem.path}: `}${problem.message}` };
+    : { ...facts, state: "refused", message: formatProblem(problem) };
 }
 
 function problemOf({ file, path, line, column, message }: Problem): SourceProblem {

@@ -71,8 +71,16 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
 
   const dataDir = resolve(beside(path, nodeFile.cluster.data_dir));
   const previousSecret = env["GATEWAY_CLUSTER_SECRET_PREVIOUS"];
-  const clusterOptions = clusterOptionsOf(nodeFile, { dataDir, previousSecret, version: build.version });
-  const deriving = keksOf(nodeFile, path, previousSecret || undefined);
+  const minFreeBytes = bytesIn(env, "GATEWAY_MIN_FREE_BYTES");
+  const clusterOptions = clusterOptionsOf(nodeFile, {
+    dataDir,
+    previousSecret,
+    version: build.version,
+    ...(minFreeBytes !== undefined && { minFreeBytes }),
+  });
+  // Before anything is made on disk; the rest of it while the cluster opens.
+  const kekFile = kekFileOf(nodeFile, path);
+  const deriving = keksOf(nodeFile, kekFile, previousSecret || undefined);
   deriving.catch(() => undefined);
   observed.reasons.add("cluster");
   let here: SealingHere | undefined;
@@ -160,19 +168,17 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     owner.own("admin socket", door, (it) => it.close());
   }
 
-  const serve = async (): Promise<ServingNode> => {
-    const refused = new Promise<never>((_, reject) => {
-      if (documents.documentPath === undefined) return;
-      configuration.onChange(() => {
-        const problems = configuration.refusal();
-        if (problems !== undefined && configuration.running() === undefined) {
-          reject(new ConfigurationRefused(problems.map(formatProblem)));
-        }
-      });
+  const ended = new Promise<Error>((resolve) => {
+    void cluster.ended.then((error) => {
+      if (error !== undefined) resolve(error);
     });
-    refused.catch(() => undefined);
-    configuration.begin();
-    const snapshot = await Promise.race([firstSnapshot, refused, aborted(signal)]);
+  });
+  const begun = configuration.begin();
+  begun.catch((error: unknown) => log.error("the deployment document could not be stored", { error }));
+
+  const serve = async (): Promise<ServingNode> => {
+    const fault = ended.then((error) => Promise.reject(error));
+    const snapshot = await Promise.race([firstSnapshot, standstillOf(begun), fault, aborted(signal)]);
     dataPlane = await serveDataPlane({ ...options, listen: nodeFile.listen, snapshot }, observed, owner, log);
     // Another may have come while the listener opened.
     const running = configuration.running()?.compiled;
@@ -186,15 +192,20 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   };
   const serving = serve();
   serving.catch(() => undefined);
-  return {
-    serving,
-    ended: new Promise((resolve) => {
-      void cluster.ended.then((error) => {
-        if (error !== undefined) resolve(error);
-      });
-    }),
-    reload: () => configuration.reload(),
-  };
+  return { serving, ended, reload: () => configuration.reload() };
+}
+
+/** Rejects at a standstill, and settles in no other way. */
+function standstillOf(begun: ReturnType<Configuration["begin"]>): Promise<never> {
+  return new Promise((_, reject) => {
+    void begun.then(
+      (end) => {
+        if (end !== undefined) reject(new ConfigurationRefused(end.problems));
+      },
+      // It is logged; what is stored, or comes, may yet be served.
+      () => undefined,
+    );
+  });
 }
 
 interface Keys {
@@ -202,21 +213,26 @@ interface Keys {
   readonly clusters: Sealing["clusters"];
 }
 
+function kekFileOf({ cluster }: NodeFile, path: string): Uint8Array | undefined {
+  if (cluster.kek_file === undefined) return undefined;
+  const file = readKekFile(beside(path, cluster.kek_file));
+  if (file.kind === "problem") throw new ConfigurationRefused([`cluster.kek_file: ${file.message}`]);
+  return file.bytes;
+}
+
 async function keksOf(
   { cluster }: NodeFile,
-  path: string,
+  file: Uint8Array | undefined,
   previousSecret: string | undefined,
 ): Promise<Keys | undefined> {
   if (cluster.secret === undefined) return undefined;
   const keys = await deriveKeys(cluster.secret);
   const previous = previousSecret === undefined ? undefined : await deriveKeys(previousSecret);
-  const file = cluster.kek_file === undefined ? undefined : readKekFile(beside(path, cluster.kek_file));
-  if (file?.kind === "problem") throw new ConfigurationRefused([`cluster.kek_file: ${file.message}`]);
   return {
     keks: deriveKeks({
       secret: { id: keys.kekId, key: keys.kek },
       previous: previous && { id: previous.kekId, key: previous.kek },
-      file: file?.bytes,
+      file,
     }),
     clusters: previous === undefined ? [keys.clusterId] : [keys.clusterId, previous.clusterId],
   };

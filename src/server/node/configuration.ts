@@ -3,36 +3,24 @@
  * on this disk becomes the source `default` by the table of specification document 1 (States and transitions).
  *
  * Rebuilds happen one after the other. A configuration that does not compile on this node leaves the one before in
- * force, whole.
+ * force, whole, and is compiled again every ten seconds: what is lacking here may come without a change of the state.
  */
 import type { Log } from "../../base/index.ts";
-import { type Cluster, ClusterError, putBlob, type WriteOptions } from "../cluster/index.ts";
-import { type Edition, formatProblem, type NodeFile, type Problem, type Source } from "../core/config/index.ts";
-import {
-  type CommandResult,
-  commands,
-  FILE_SOURCE,
-  readRevision,
-  readSource,
-  revisionRowKey,
-  type SourceRow,
-  sourceRowKey,
-} from "../core/state/index.ts";
+import { type Cluster, ClusterError, type WriteOptions } from "../cluster/index.ts";
+import { formatProblem, type NodeFile, type Problem, type Source } from "../core/config/index.ts";
+import { readRevision, readSource, revisionRowKey, type SourceRow, secretRowKey } from "../core/state/index.ts";
 import { openSecrets, type SealedSecrets, type Secrets } from "../secrets/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
-import { type FileText, openDisk, readTextSync } from "./files.ts";
+import { BY_FILE, FILE_WRITE_MS, type FileOutcome, openDeploymentFile } from "./deployment-file.ts";
+import { openDisk } from "./files.ts";
 import { type NodeDocuments, readNode } from "./load.ts";
-import { type CompiledSources, compileSources, editionOf, type FileStatus, fileStatus } from "./sources.ts";
+import { type CompiledSources, compileSources, type FileStatus } from "./sources.ts";
 
 /** Node-file keys that a running process can change (design decisions, section 5). */
 const RELOADABLE: ReadonlySet<string> = new Set(["issuers", "secrets_dir", "catalog_overlay_paths", "deployment"]);
 
-/** A text above this travels in parts. */
-const MAX_INLINE_BYTES = 512 * 1024;
-
-const FILE_WRITE_MS = 10_000;
-
-const BY_FILE = { iss: "gateway", sub: "deployment-file" } as const;
+/** As often as secret files are looked at. */
+const RETRY_REFUSED_MS = 10_000;
 
 export interface ConfigurationOptions {
   /** Sound. */
@@ -46,10 +34,8 @@ export interface ConfigurationOptions {
   onSnapshot(snapshot: Snapshot): void;
 }
 
-/** What became of the document on disk. */
-export type FileOutcome =
-  | { readonly kind: "applied" | "kept"; readonly revision: number }
-  | { readonly kind: "refused"; readonly problems: readonly Problem[]; readonly message: string };
+/** Why nothing is served, where nobody but an operator can change that. */
+export type Standstill = { readonly kind: "refused"; readonly problems: readonly string[] };
 
 export interface Configuration {
   /** What runs; undefined before the first. */
@@ -69,26 +55,31 @@ export interface Configuration {
   /** Absolute path of the deployment document, where there is one. */
   documentPath(): string | undefined;
   /** The document on disk, to the whole cluster, unless it is behind. */
-  applyFile(trigger: "start" | "reload", write: WriteOptions): Promise<FileOutcome>;
+  applyFile(write: WriteOptions): Promise<FileOutcome>;
   /** The node file is read again, then its document goes by the table; what is refused is logged. */
   reload(): Promise<void>;
-  /** Starts with what is stored, and carries the document on disk to the cluster in the background. */
-  begin(): void;
+  /**
+   * Starts with what is stored, and carries the document on disk to the cluster. Resolves once that is decided, with a
+   * standstill where nothing is served then and nothing that may come would change it.
+   */
+  begin(): Promise<Standstill | undefined>;
   close(): void;
 }
 
 export function openConfiguration(options: ConfigurationOptions): Configuration {
-  const { cluster, env, log, sealed } = options;
+  const { cluster, env, log, sealed, signal } = options;
   const { view } = cluster;
   const listeners = new Set<() => void>();
   let { documents } = options;
   let running: CompiledSources | undefined;
   let served: ReadonlyMap<string, number> = new Map();
-  let refusal: readonly Problem[] | undefined;
+  let refused: CompiledSources | undefined;
+  let told = "";
   let watching: { close(): void } | undefined;
+  let retry: NodeJS.Timeout | undefined;
   let turn: Promise<void> = Promise.resolve();
   let isQueued = false;
-  let lastProblems = "";
+  let rebuilds = 0;
 
   const stored = (): readonly SourceRow[] => Array.from(view.scan("source/"), ([, value]) => readSource(value));
 
@@ -97,41 +88,64 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     return row === undefined ? undefined : (readRevision(row).text ?? undefined);
   };
 
+  const secretsOfToday = (): Secrets => openSecrets({ dir: documents.secretsDir, sealed });
+
   const compileWith = (sources: readonly Source[], secrets: Secrets): CompiledSources =>
     compileSources({ sources, env, secrets, fileOverlays: documents.overlays });
 
-  const secretsOfToday = (): Secrets => openSecrets({ dir: documents.secretsDir, sealed });
+  const compile = (sources: readonly Source[]): CompiledSources => compileWith(sources, secretsOfToday());
+
+  const file = openDeploymentFile({ cluster, log, signal, path: () => documents.documentPath, stored, compile });
+
+  const refusal = (): readonly Problem[] | undefined => refused?.compiled.problems;
 
   /** Compiles what is stored, and serves it where it compiles. */
   const rebuild = (): void => {
     const rows = stored();
     if (rows.length === 0 && running === undefined) return;
+    rebuilds += 1;
     const sources = rows.map(({ name, revision }) => ({ name, text: textOf(name, revision) ?? "" }));
     const secrets = secretsOfToday();
     const next = compileWith(sources, secrets);
-    const { compiled, deployment } = next;
-    watch(secrets, deployment.used);
-    if (compiled.kind === "refused") {
-      refusal = compiled.problems;
-      const told = compiled.problems.map(formatProblem);
-      // A secret file that stays broken is looked at every ten seconds.
-      if (told.join("\n") !== lastProblems) {
-        for (const problem of told) log.error("configuration refused", { problem });
-        if (running !== undefined) log.error("the previous configuration keeps serving", { problems: told.length });
-      }
-      lastProblems = told.join("\n");
-    } else {
-      refusal = undefined;
-      lastProblems = "";
-      running = next;
-      served = new Map(rows.map(({ name, revision }) => [name, revision]));
-      for (const problem of compiled.problems) log.warn("configuration", { warning: formatProblem(problem) });
-      options.onSnapshot(compiled.snapshot);
-      log.info("configuration applied", {
-        sources: rows.map(({ name, revision }) => `${name}@${revision}`),
-        providers: compiled.snapshot.providers.length,
-      });
-    }
+    file.forget();
+    watch(secrets, next.deployment.used);
+    if (next.compiled.kind === "refused") refuse(next);
+    else serve(next, rows, next.compiled);
+  };
+
+  const serve = (
+    next: CompiledSources,
+    rows: readonly SourceRow[],
+    { problems, snapshot }: Extract<CompiledSources["compiled"], { kind: "compiled" }>,
+  ): void => {
+    refused = undefined;
+    told = "";
+    running = next;
+    served = new Map(rows.map(({ name, revision }) => [name, revision]));
+    for (const problem of problems) log.warn("configuration", { warning: formatProblem(problem) });
+    options.onSnapshot(snapshot);
+    log.info("configuration applied", {
+      sources: rows.map(({ name, revision }) => `${name}@${revision}`),
+      providers: snapshot.providers.length,
+    });
+    changed();
+  };
+
+  const refuse = (next: CompiledSources): void => {
+    refused = next;
+    retry = setTimeout(queueRebuild, RETRY_REFUSED_MS).unref();
+    const lines = next.compiled.problems.map(formatProblem);
+    if (lines.join("\n") === told) return;
+    told = lines.join("\n");
+    for (const problem of lines) log.error("configuration refused", { problem });
+    log.error(
+      running === undefined ? "nothing is served until it compiles" : "the previous configuration keeps serving",
+      { problems: lines.length },
+    );
+    changed();
+  };
+
+  const changed = (): void => {
     for (const listener of [...listeners]) listener();
   };
 
@@ -141,14 +155,15 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
       used,
       onChange: () => queueRebuild(),
       onProblem: (message) => log.warn("a secret cannot be read; its last value is kept", { problem: message }),
-      signal: options.signal,
+      signal,
     });
   };
 
   /** Changes that come together are compiled once. */
   const queueRebuild = (): void => {
-    if (isQueued || options.signal.aborted) return;
+    if (isQueued || signal.aborted) return;
     isQueued = true;
+    clearTimeout(retry);
     turn = turn.then(() => {
       isQueued = false;
       try {
@@ -159,99 +174,22 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     });
   };
 
+  const isOfUse = (keys: ReadonlySet<string>): boolean =>
+    running?.deployment.used.secrets.some((name) => keys.has(secretRowKey(name))) === true;
+
   const unwatch = [
     view.watch("source/", queueRebuild),
-    view.watch("secret/", () => {
-      if ((running?.deployment.used.secrets.length ?? 0) > 0 || refusal !== undefined) queueRebuild();
+    view.watch("secret/", (mutations) => {
+      file.forget();
+      if (refused !== undefined || mutations === undefined || isOfUse(new Set(mutations.map(({ key }) => key)))) {
+        queueRebuild();
+      }
+    }),
+    // What is wrapped anew may be opened by a node that could not before.
+    view.watch("ring/", () => {
+      if (refused !== undefined) queueRebuild();
     }),
   ];
-
-  // --- the document on disk ---
-
-  const judged = new Map<string, CompiledSources>();
-
-  /** As the only source; remembered, since its standing is asked for again and again. */
-  const judge = (text: string): CompiledSources => {
-    const { digest } = editionOf(text, undefined);
-    const known = judged.get(digest);
-    if (known !== undefined) return known;
-    judged.clear();
-    const next = compileWith([{ name: FILE_SOURCE, text }], secretsOfToday());
-    judged.set(digest, next);
-    return next;
-  };
-
-  const editionIn = (text: string): Edition => editionOf(text, judge(text).deployment.versions.get(FILE_SOURCE));
-
-  const storedEdition = (): Edition | undefined => {
-    const value = view.get(sourceRowKey(FILE_SOURCE));
-    if (value === undefined) return undefined;
-    const { sha256, version } = readSource(value);
-    return { digest: sha256, ...(version !== null && { version }) };
-  };
-
-  const applyFile: Configuration["applyFile"] = async (trigger, write) => {
-    const { document } = documents;
-    if (document === undefined) {
-      throw new ClusterError(
-        "conflict",
-        "the node file names no `deployment`: the deployment arrives through the admin API, as sources",
-      );
-    }
-    if (document.kind === "problem") return { kind: "refused", problems: [], message: document.message };
-    judged.clear();
-    const { compiled } = judge(document.text);
-    if (compiled.kind === "refused") {
-      const errors = compiled.problems.filter(({ severity }) => severity === "error");
-      return { kind: "refused", problems: errors, message: errors[0] === undefined ? "" : formatProblem(errors[0]) };
-    }
-    const result = await putSource(document.text, trigger, write);
-    if (result.kind === "refused") return { kind: "refused", problems: [], message: result.message };
-    const { revision, applied } = result.value as { readonly revision: number; readonly applied: boolean };
-    return { kind: applied ? "applied" : "kept", revision };
-  };
-
-  const putSource = async (text: string, trigger: "start" | "reload", write: WriteOptions): Promise<CommandResult> => {
-    const edition = editionIn(text);
-    const bytes = Buffer.from(text, "utf8");
-    const isLarge = bytes.length > MAX_INLINE_BYTES;
-    const content = isLarge ? { blob: await putBlob(cluster, bytes, write) } : { text };
-    const command = commands.sourcePut({
-      name: FILE_SOURCE,
-      ...content,
-      sha256: edition.digest,
-      version: edition.version ?? null,
-      writer: "file",
-      expect_revision: null,
-      trigger,
-    });
-    return await cluster.write(command, write);
-  };
-
-  /** Until the cluster has taken or refused it: a node may start long before its cluster has a leader. */
-  const carryFile = async (): Promise<void> => {
-    while (!options.signal.aborted) {
-      try {
-        report(await applyFile("start", { by: BY_FILE, timeoutMs: FILE_WRITE_MS, signal: options.signal }));
-        return;
-      } catch (error) {
-        if (options.signal.aborted) return;
-        if (!(error instanceof ClusterError) || (error.code !== "no_leader" && error.code !== "busy")) throw error;
-        log.debug("the deployment document waits for a leader", { why: error.message });
-      }
-    }
-  };
-
-  const report = (outcome: FileOutcome): void => {
-    if (outcome.kind === "refused") {
-      for (const problem of outcome.problems) log.error("configuration refused", { problem: formatProblem(problem) });
-      log.error("the deployment document on disk is not applied; what the cluster stores keeps serving", {
-        reason: outcome.message,
-      });
-    } else if (outcome.kind === "applied") {
-      log.info("the deployment document on disk is stored", { revision: outcome.revision });
-    }
-  };
 
   const reload = async (): Promise<void> => {
     const next = await readNode(documents.path, env);
@@ -267,71 +205,108 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
         if (!RELOADABLE.has(key)) log.warn("a change of the node file needs a restart", { key });
       }
     }
+    const isOther = surroundingsOf(documents) !== surroundingsOf(next);
+    const rebuiltBefore = rebuilds;
     documents = next;
-    queueRebuild();
-    if (next.document === undefined) return;
+    file.forget();
+    if (next.document !== undefined) await applyByReload();
+    await turn;
+    // Not before the document: what is stored may need what has just been taken away.
+    if (isOther && rebuilds === rebuiltBefore) queueRebuild();
+    await turn;
+    log.info("reloaded", { file_status: fileStatusNow().state });
+  };
+
+  const applyByReload = async (): Promise<void> => {
     try {
-      report(await applyFile("reload", { by: BY_FILE, timeoutMs: FILE_WRITE_MS, signal: options.signal }));
+      file.tell(await file.apply(documents.document, "reload", { by: BY_FILE, timeoutMs: FILE_WRITE_MS, signal }));
     } catch (error) {
       if (!(error instanceof ClusterError)) throw error;
-      log.error("the deployment document on disk is not applied", { reason: error.message });
+      log.error("the deployment document on disk is not applied; what the cluster stores keeps serving", {
+        reason: error.message,
+      });
     }
-    await turn;
   };
+
+  const begin = async (): Promise<Standstill | undefined> => {
+    queueRebuild();
+    await turn;
+    if (documents.document === undefined) return undefined;
+    for (;;) {
+      const secretChange = nextChange("secret/");
+      const outcome = await file.carry(() => documents.document);
+      if (outcome === undefined) return undefined;
+      // A start that finds nothing to do needs no line.
+      if (outcome.kind !== "kept") file.tell(outcome);
+      await turn;
+      const end = running === undefined ? standstill(outcome) : undefined;
+      const waits = outcome.kind === "refused" && outcome.lacking.length > 0 && stored().length === 0;
+      if (end !== undefined || !waits) return end;
+      await secretChange;
+      if (signal.aborted) return undefined;
+    }
+  };
+
+  const nextChange = (prefix: string): Promise<void> =>
+    new Promise((resolve) => {
+      const end = (): void => {
+        unwatchOnce();
+        resolve();
+      };
+      const unwatchOnce = view.watch(prefix, end);
+      signal.addEventListener("abort", end, { once: true });
+    });
+
+  /** A secret can be sealed while the node waits; of a document of other members nobody knows when it comes. */
+  const standstill = (outcome: FileOutcome): Standstill | undefined => {
+    const isAlone = cluster.status().members.length <= 1;
+    if (refused !== undefined) {
+      const problems = refused.compiled.problems.map(formatProblem);
+      return sealed !== undefined && refused.missing.length > 0 ? undefined : { kind: "refused", problems };
+    }
+    if (outcome.kind !== "refused" || !isAlone || stored().length > 0) return undefined;
+    const problems = outcome.problems.map(formatProblem);
+    return { kind: "refused", problems: problems.length > 0 ? problems : [outcome.message] };
+  };
+
+  const fileStatusNow = (): FileStatus => file.status((refused ?? running)?.compiled, running !== undefined);
 
   return {
     running: () => running,
     served: () => served,
-    refusal: () => refusal,
+    refusal,
     stored,
     textOf,
-    compile: (sources) => compileWith(sources, secretsOfToday()),
+    compile,
     settled: () => turn,
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    fileStatus() {
-      const { documentPath } = documents;
-      const file = documentPath === undefined ? undefined : standingOf(readTextSync(documentPath), judge, editionIn);
-      const compiled = refusal === undefined ? running?.compiled : { kind: "refused" as const, problems: refusal };
-      return fileStatus({ stored: storedEdition(), file, compiled });
-    },
+    fileStatus: fileStatusNow,
     documentPath: () => documents.documentPath,
-    async applyFile(trigger, write) {
+    async applyFile(write) {
       const { documentPath } = documents;
       if (documentPath !== undefined) {
         documents = { ...documents, document: await openDisk().readText(documentPath) };
       }
-      const outcome = await applyFile(trigger, write);
+      const outcome = await file.apply(documents.document, "reload", write);
       await turn;
       return outcome;
     },
     reload,
-    begin() {
-      queueRebuild();
-      if (documents.document === undefined) return;
-      carryFile().catch((error: unknown) => log.error("the deployment document could not be stored", { error }));
-    },
+    begin,
     close() {
+      clearTimeout(retry);
       watching?.close();
       for (const end of unwatch) end();
     },
   };
 }
 
-type Standing = Parameters<typeof fileStatus>[0]["file"];
-
-function standingOf(
-  file: FileText,
-  judge: (text: string) => CompiledSources,
-  editionIn: (text: string) => Edition,
-): Standing {
-  if (file.kind === "problem") return file;
-  const { compiled } = judge(file.text);
-  if (compiled.kind === "compiled") return { kind: "document", edition: editionIn(file.text) };
-  const first = compiled.problems.find(({ severity }) => severity === "error");
-  return { kind: "problem", message: first === undefined ? "it does not compile" : formatProblem(first) };
+/** What a compile takes from this machine's files, beside secrets. */
+function surroundingsOf({ secretsDir, overlays }: NodeDocuments): string {
+  return JSON.stringify([secretsDir, overlays]);
 }
 
 function changedKeys(before: NodeFile, after: NodeFile): readonly string[] {

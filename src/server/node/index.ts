@@ -15,6 +15,7 @@ export {
   loadNode,
   type NodeDocuments,
   readNode,
+  STAND_IN,
 } from "./load.ts";
 export {
   type CompiledSources,

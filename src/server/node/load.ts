@@ -78,31 +78,69 @@ export interface LoadedNode {
   readonly compiled: Extract<Compiled, { kind: "compiled" }>;
   /** Lines for a person. */
   readonly warnings: readonly string[];
+  /** Secrets that are in no file of this node: only the cluster can hold them. `STAND_IN` is in their place. */
+  readonly unseen: readonly string[];
 }
+
+/** In the place of a sealed secret where no cluster is open. */
+export const STAND_IN = "sealed-secret-that-is-not-open-here";
 
 export type Loaded =
   | { readonly kind: "loaded"; readonly node: LoadedNode }
   /** One line each, in the order of the documents. */
-  | { readonly kind: "refused"; readonly problems: readonly string[] };
+  | {
+      readonly kind: "refused";
+      readonly problems: readonly string[];
+      /** Secrets that are missing here, and that a cluster may hold: nothing else may be wrong. */
+      readonly missing: readonly string[];
+    };
 
-/** The node file, and the deployment document on disk as the only source; without one an empty deployment. */
+/**
+ * The node file, and the deployment document on disk as the only source; without one an empty deployment. No cluster is
+ * open: a secret in no file is missing, and with a cluster secret it may yet be sealed.
+ */
 export function compileDocuments(documents: NodeDocuments, env: Environment): Loaded {
-  const { nodeFile, document, overlays, secretsDir, problems } = documents;
+  const { nodeFile, document, problems } = documents;
   if (document?.kind === "problem") return refused([...problems, document.message]);
-  const { compiled, deployment } = compileSources({
-    sources: document === undefined ? [] : [document],
-    env,
-    secrets: openSecrets({ dir: secretsDir }),
-    fileOverlays: overlays,
-  });
+  const maySeal = nodeFile?.cluster.secret !== undefined;
+  const { compiled, deployment, missing } = compileWith(documents, env, maySeal ? UNSEEN : undefined);
   const told = [...problems, ...compiled.problems.map(formatProblem)];
-  if (nodeFile === undefined || !documents.isSound || compiled.kind === "refused") return refused(told);
-  return { kind: "loaded", node: { nodeFile, deployment, compiled, warnings: told } };
+  if (nodeFile === undefined || !documents.isSound) return refused(told);
+  if (compiled.kind === "refused") return refused(told, missing);
+  return { kind: "loaded", node: { nodeFile, deployment, compiled, warnings: told, unseen: [] } };
 }
 
-/** `path`: the node file. */
+/** `path`: the node file. Secrets that only the cluster can hold are taken to be there. */
 export async function loadNode(path: string, env: Environment): Promise<Loaded> {
-  return compileDocuments(await readNode(path, env), env);
+  const documents = await readNode(path, env);
+  const loaded = compileDocuments(documents, env);
+  const { nodeFile, problems } = documents;
+  if (loaded.kind === "loaded" || loaded.missing.length === 0 || nodeFile === undefined) return loaded;
+  const { compiled, deployment } = compileWith(documents, env, STANDING_IN);
+  if (compiled.kind === "refused") return loaded;
+  const warnings = [...problems, ...compiled.problems.map(formatProblem)];
+  return { kind: "loaded", node: { nodeFile, deployment, compiled, warnings, unseen: loaded.missing } };
+}
+
+type Sealed = Parameters<typeof openSecrets>[0]["sealed"];
+
+const UNSEEN: Sealed = {
+  secret: (name) => ({
+    kind: "problem",
+    message: `a sealed secret ${JSON.stringify(name)} can only be seen by a node of the cluster`,
+    missing: true,
+  }),
+};
+
+const STANDING_IN: Sealed = { secret: () => ({ kind: "value", value: STAND_IN }) };
+
+function compileWith({ document, overlays, secretsDir }: NodeDocuments, env: Environment, sealed: Sealed) {
+  return compileSources({
+    sources: document?.kind === "text" ? [document] : [],
+    env,
+    secrets: openSecrets({ dir: secretsDir, sealed }),
+    fileOverlays: overlays,
+  });
 }
 
 async function readOverlays(
@@ -135,8 +173,8 @@ async function readOverlays(
   return { overlays, problems };
 }
 
-function refused(problems: readonly string[]): Loaded {
-  return { kind: "refused", problems };
+function refused(problems: readonly string[], missing: readonly string[] = []): Loaded {
+  return { kind: "refused", problems, missing };
 }
 
 function hasErrors(problems: readonly Problem[]): boolean {

@@ -33,15 +33,22 @@ export interface CompiledSources {
   readonly compiled: Compiled;
   /** What was composed; `used` names the secrets to watch, `versions` the edition of each source. */
   readonly deployment: ComposedDeployment;
+  /** Secrets that are referred to, and that there are not. */
+  readonly missing: readonly string[];
 }
 
 export function compileSources({ sources, env, secrets, fileOverlays }: SourcesInput): CompiledSources {
+  const missing = new Set<string>();
   const deployment = composeDeployment(sources, {
     env: (name) => env[name],
-    secret: (name) => secrets.secret(name),
+    secret(name) {
+      const found = secrets.secret(name);
+      if (found.kind === "problem" && found.missing) missing.add(name);
+      return found;
+    },
     file: (name) => secrets.file(name),
   });
-  return { compiled: compileDeployment({ deployment, fileOverlays }), deployment };
+  return { compiled: compileDeployment({ deployment, fileOverlays }), deployment, missing: [...missing] };
 }
 
 export type SourcesChange =
@@ -75,6 +82,8 @@ export interface FileStatus {
 export interface FileQuestion {
   /** The stored source `default`; undefined while nothing is stored. */
   readonly stored: Edition | undefined;
+  /** Who writes the stored sources; undefined while nothing is stored. */
+  readonly writer: { readonly kind: "file" } | { readonly kind: "api"; readonly names: readonly string[] } | undefined;
   /** `problem`: it cannot be read, or does not compile. Undefined: the node file names none. */
   readonly file:
     | { readonly kind: "document"; readonly edition: Edition }
@@ -82,16 +91,19 @@ export interface FileQuestion {
     | undefined;
   /** The stored sources, compiled on this node; undefined while nothing is stored. */
   readonly compiled: Compiled | undefined;
+  /** Whether a configuration is in force, be it an earlier one. */
+  readonly serves: boolean;
 }
 
 const RELOAD = "send `POST /admin/v1/reload`, or SIGHUP to the process";
 
-export function fileStatus({ stored, file, compiled }: FileQuestion): FileStatus {
+export function fileStatus({ stored, writer, file, compiled, serves }: FileQuestion): FileStatus {
   if (compiled?.kind === "refused") {
     const first = compiled.problems.find(({ severity }) => severity === "error");
+    const meanwhile = serves ? "and keeps the one before" : "and serves nothing";
     return {
       state: "refused",
-      message: `this node cannot compile the stored configuration and keeps the one before${first === undefined ? "" : `: ${formatProblem(first)}`}`,
+      message: `this node cannot compile the stored configuration ${meanwhile}${first === undefined ? "" : `: ${formatProblem(first)}`}`,
       remedy:
         file === undefined
           ? "correct what this node lacks, or put a source that it can compile"
@@ -99,7 +111,20 @@ export function fileStatus({ stored, file, compiled }: FileQuestion): FileStatus
     };
   }
   if (file === undefined) {
-    return { state: "no_file", message: "no file: the deployment arrives through the admin API", remedy: "" };
+    return writer?.kind === "file"
+      ? {
+          state: "no_file",
+          message: "no file on this node: the source `default` is written by the file of another node",
+          remedy: "edit the file that `deployment` names on the node that has it",
+        }
+      : { state: "no_file", message: "no file: the deployment arrives through the admin API", remedy: "" };
+  }
+  if (writer?.kind === "api") {
+    return {
+      state: "diverged",
+      message: `the file is not applied: the deployment arrives through the admin API, as ${writer.names.join(", ")}`,
+      remedy: `take \`deployment\` out of the node file; or delete these sources and ${RELOAD}`,
+    };
   }
   if (file.kind === "problem") {
     return {

@@ -21,8 +21,7 @@ import {
   type Timing,
   WireError,
 } from "../wire/index.ts";
-import { type OutboundBody, sendBody } from "./outbound-body.ts";
-import { decodePayload, decodeRead, encodePayload, kindNumber, MAX_OUTSTANDING } from "./payload.ts";
+import { decodePayload, encodePayload, kindNumber, MAX_OUTSTANDING } from "./payload.ts";
 import type { ForwardClient, ForwardReply } from "./types.ts";
 
 export interface ForwardClientOptions {
@@ -34,14 +33,10 @@ export interface ForwardClientOptions {
 interface Exchange {
   readonly kind: number;
   readonly payload: readonly Uint8Array[];
-  /** What follows the request. */
-  readonly stream: AsyncIterable<Uint8Array> | undefined;
   isSent: boolean;
   id: number;
-  body: OutboundBody | undefined;
   /** Ends it; does nothing once it has ended. */
   settle(reply: ForwardReply): void;
-  reject(reason: unknown): void;
 }
 
 interface Pooled {
@@ -118,11 +113,9 @@ export function createForwardClient({ identity, self, timing = systemTiming }: F
   }
 
   return {
-    request(address, outgoing, { timeoutMs, signal }) {
-      const { kind, header, body } = outgoing;
-      const stream = body === undefined || body instanceof Uint8Array ? undefined : body;
+    request(address, { kind, header, body }, { timeoutMs, signal }) {
       return new Promise((resolve, reject) => {
-        const payload = encodePayload(header, body instanceof Uint8Array ? body : undefined);
+        const payload = encodePayload(header, body);
         signal?.throwIfAborted();
         if (stop.signal.aborted) return resolve(unreachable(stop.signal.reason));
         const of = pooled(address);
@@ -134,7 +127,6 @@ export function createForwardClient({ identity, self, timing = systemTiming }: F
           isFinished = true;
           stopTimer();
           signal?.removeEventListener("abort", onAbort);
-          exchange.body?.stop();
           of.exchanges.delete(exchange);
           of.byId.delete(exchange.id);
           idle(address, of);
@@ -143,16 +135,10 @@ export function createForwardClient({ identity, self, timing = systemTiming }: F
         const exchange: Exchange = {
           kind: kindNumber(kind),
           payload,
-          stream,
           isSent: false,
           id: 0,
-          body: undefined,
           settle(reply) {
             if (finish()) resolve(reply);
-          },
-          reject(reason) {
-            giveUp(of, exchange);
-            if (finish()) reject(reason);
           },
         };
         const stopTimer = timing.after(timeoutMs, () => {
@@ -164,7 +150,10 @@ export function createForwardClient({ identity, self, timing = systemTiming }: F
               : { kind: "unreachable", failure: "unreachable", code: "timeout", message },
           );
         });
-        const onAbort = (): void => exchange.reject(signal?.reason);
+        const onAbort = (): void => {
+          giveUp(of, exchange);
+          if (finish()) reject(signal?.reason);
+        };
         signal?.addEventListener("abort", onAbort, { once: true });
         of.stopIdling();
         of.exchanges.add(exchange);
@@ -185,30 +174,23 @@ function start(of: Pooled, link: Link, exchange: Exchange): void {
   } while (of.byId.has(exchange.id));
   of.byId.set(exchange.id, exchange);
   exchange.isSent = true;
-  const { kind, id, payload, stream } = exchange;
-  link.send(encodeFrame({ kind, id, isLast: stream === undefined }, ...payload));
-  if (stream === undefined) return;
-  exchange.body = sendBody(link, id, stream);
-  exchange.body.sent.catch((error: unknown) => exchange.reject(error));
+  const { kind, id, payload } = exchange;
+  link.send(encodeFrame({ kind, id, isLast: true }, ...payload));
 }
 
 /** Tells the peer that nobody waits for the answer, where it has the request. */
 function giveUp(of: Pooled, exchange: Exchange): void {
-  if (!exchange.isSent || of.byId.get(exchange.id) !== exchange) return;
+  if (!exchange.isSent) return;
   const header = { code: "cancelled", message: "nobody waits for the answer" };
   of.link?.send(encodeFrame({ kind: KIND.error, id: exchange.id, isLast: true }, ...encodePayload(header)));
 }
 
-function receive(of: Pooled, { kind, id, payload }: Frame): void {
+function receive(of: Pooled, { kind, id, isLast, payload }: Frame): void {
+  if (!isLast) throw new WireError("an answer of several frames");
   // An answer that comes after its request was given up has nobody to go to.
   const exchange = of.byId.get(id);
-  if (kind === KIND.restoreChunk) {
-    exchange?.body?.onRead(decodeRead(payload));
-    return;
-  }
   const { header, body } = decodePayload(payload);
   if (kind === KIND.result) exchange?.settle({ kind: "result", header, body });
-  else if (kind === KIND.redirect) exchange?.settle({ kind: "redirect", header });
   else if (kind === KIND.error) exchange?.settle(errorOf(header));
   else throw new WireError(`a frame of kind ${kind} where none is expected`);
 }

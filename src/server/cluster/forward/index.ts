@@ -1,6 +1,6 @@
 /** Requests between nodes, and from a command line to a node. */
 
-export { createForwardClient, type ForwardClientOptions } from "./client.ts";
+export { createForwardClient } from "./client.ts";
 export { startForward } from "./server.ts";
 export type {
   ForwardAnswer,
@@ -9,6 +9,4 @@ export type {
   ForwardReply,
   ForwardRequest,
   ForwardServer,
-  Outgoing,
-  RequestKind,
 } from "./types.ts";

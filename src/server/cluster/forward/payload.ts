@@ -1,30 +1,22 @@
 /**
- * What a request or an answer consists of: `u32 length | header as JSON | body`. Source: cluster reference, section 4.
- *
- * A body of several frames follows its request as `restore_chunk`s, the last one a `restore_end` with the flag of a last
- * frame. The other side answers with `restore_chunk`s that hold, as a u64, how many bytes of the body it has read; at
- * most `WINDOW_BYTES` are ahead of that. Whoever asked gives up with an `error`.
+ * What a request or an answer consists of, one frame each: `u32 length | header as JSON | body`. Whoever asked gives up
+ * with an `error`. Source: cluster reference, section 4.
  */
 
-import { encodeFrame, encodeJson, KIND, readBytes, WireError, writeBytes } from "../wire/index.ts";
+import { encodeJson, KIND, readBytes, WireError } from "../wire/index.ts";
 import type { RequestKind } from "./types.ts";
 
 export const MAX_HEADER_BYTES = 64 * 1024;
 export const MAX_BODY_BYTES = 2 * 1024 * 1024;
-/** Of a streamed body. */
-export const CHUNK_BYTES = 256 * 1024;
-export const WINDOW_BYTES = 8 * CHUNK_BYTES;
 /** Requests under way on one link. */
 export const MAX_OUTSTANDING = 1_024;
 
 const REQUEST_KINDS = {
   propose: KIND.propose,
-  read_index: KIND.readIndex,
   join: KIND.join,
   rejoin: KIND.rejoin,
   prune: KIND.prune,
   status: KIND.status,
-  restore_begin: KIND.restoreBegin,
 } as const satisfies Record<RequestKind, number>;
 
 const KIND_NAMES: ReadonlyMap<number, RequestKind> = new Map(
@@ -60,18 +52,4 @@ export function decodePayload(payload: Uint8Array): { readonly header: unknown; 
   const header = source.json(length);
   if (source.remaining > MAX_BODY_BYTES) throw new WireError(`a body of ${source.remaining} bytes`);
   return { header, body: source.bytes(source.remaining) };
-}
-
-export function encodeRead(id: number, bytesRead: number): Buffer {
-  const count = Buffer.alloc(8);
-  writeBytes(count).u64(bytesRead);
-  return encodeFrame({ kind: KIND.restoreChunk, id }, count);
-}
-
-/** Throws `WireError`. */
-export function decodeRead(payload: Uint8Array): number {
-  const source = readBytes(payload);
-  const bytesRead = source.u64();
-  source.end();
-  return bytesRead;
 }

@@ -13,18 +13,12 @@ import {
   listenLinks,
   WireError,
 } from "../wire/index.ts";
-import { createInboundBody, type InboundBody } from "./inbound-body.ts";
-import { decodePayload, encodePayload, encodeRead, kindName, MAX_OUTSTANDING } from "./payload.ts";
-import type { ForwardAnswer, ForwardOptions, ForwardServer, RequestKind } from "./types.ts";
+import { decodePayload, encodePayload, kindName, MAX_OUTSTANDING } from "./payload.ts";
+import type { ForwardAnswer, ForwardOptions, ForwardRequest, ForwardServer, RequestKind } from "./types.ts";
 
 /** A node has one client and one link to an address; more are left over from restarts. */
 const LINKS_PER_PEER = 8;
 const CLI_KINDS: ReadonlySet<RequestKind> = new Set<RequestKind>(["prune", "status"]);
-
-interface Exchange {
-  readonly stop: AbortController;
-  readonly stream: InboundBody | undefined;
-}
 
 /** Rejects when the address cannot be listened on; the system's error is the cause. */
 export async function startForward(options: ForwardOptions): Promise<ForwardServer> {
@@ -45,9 +39,11 @@ export async function startForward(options: ForwardOptions): Promise<ForwardServ
   });
 
   function exchangesOf(link: InboundLink): LinkHandlers {
-    const exchanges = new Map<number, Exchange>();
+    /** By id; aborted when the peer gives up. */
+    const exchanges = new Map<number, AbortController>();
 
     function begin({ id, isLast, payload }: Frame, kind: RequestKind): void {
+      if (!isLast) throw new WireError("a request of several frames");
       const { header, body } = decodePayload(payload);
       if (exchanges.has(id)) throw new WireError("a request under an id that is in use");
       if (link.peer.kind === "cli" && !CLI_KINDS.has(kind)) {
@@ -58,15 +54,13 @@ export async function startForward(options: ForwardOptions): Promise<ForwardServ
         answer(id, { kind: "error", code: "busy", message: "too many requests are under way" });
         return;
       }
-      if (!isLast && body.length > 0) throw new WireError("a body both within and behind its request");
       const stop = new AbortController();
-      const stream = isLast ? undefined : createInboundBody((bytes) => link.send(encodeRead(id, bytes)));
-      exchanges.set(id, { stop, stream });
-      const request = { kind, header, body: stream ?? body, peer: link.peer, remote: link.remote };
+      exchanges.set(id, stop);
+      const request = { kind, header, body, peer: link.peer };
       ask(request, stop.signal, id).catch((error: unknown) => log.error("a request was not answered", { kind, error }));
     }
 
-    async function ask(request: Parameters<typeof onRequest>[0], signal: AbortSignal, id: number): Promise<void> {
+    async function ask(request: ForwardRequest, signal: AbortSignal, id: number): Promise<void> {
       let answered: ForwardAnswer;
       try {
         answered = await onRequest(request, signal);
@@ -74,8 +68,10 @@ export async function startForward(options: ForwardOptions): Promise<ForwardServ
         if (!signal.aborted) log.error("a request failed", { kind: request.kind, peer: link.peer.id, error });
         answered = { kind: "error", code: "internal", message: "the request failed; the node's log says why" };
       }
+      // Once given up the id is free, and may be another request's by now.
+      if (signal.aborted) return;
       exchanges.delete(id);
-      if (!signal.aborted) answer(id, answered);
+      answer(id, answered);
     }
 
     function answer(id: number, answered: ForwardAnswer): void {
@@ -89,25 +85,17 @@ export async function startForward(options: ForwardOptions): Promise<ForwardServ
 
     return {
       onFrame(frame) {
-        const { kind, id, isLast, payload } = frame;
+        const { kind, id } = frame;
         const name = kindName(kind);
         if (name !== undefined) return begin(frame, name);
-        // What belongs to no exchange any more was on its way when the answer was.
-        const exchange = exchanges.get(id);
-        if (kind === KIND.restoreChunk) {
-          exchange?.stream?.add(payload);
-        } else if (kind === KIND.restoreEnd && isLast) {
-          exchange?.stream?.end();
-        } else if (kind === KIND.error) {
-          give(exchange, new Error("the peer gave up"));
-          exchanges.delete(id);
-        } else {
-          throw new WireError(`a frame of kind ${kind} where none is expected`);
-        }
+        if (kind !== KIND.error) throw new WireError(`a frame of kind ${kind} where none is expected`);
+        // What is answered already was given up while the answer was on its way.
+        exchanges.get(id)?.abort(new Error("the peer gave up"));
+        exchanges.delete(id);
       },
       onEnd(error) {
         const reason = error ?? new Error("the connection was closed");
-        for (const exchange of exchanges.values()) give(exchange, reason);
+        for (const exchange of exchanges.values()) exchange.abort(reason);
         exchanges.clear();
       },
     };
@@ -116,18 +104,11 @@ export async function startForward(options: ForwardOptions): Promise<ForwardServ
   return { address: listener.address, stats: () => listener.stats(), close: () => listener.close() };
 }
 
-function give(exchange: Exchange | undefined, reason: Error): void {
-  exchange?.stop.abort(reason);
-  exchange?.stream?.fail(reason);
-}
-
 function encodeAnswer(id: number, answered: ForwardAnswer): Buffer {
   const last = { id, isLast: true };
   switch (answered.kind) {
     case "result":
       return encodeFrame({ kind: KIND.result, ...last }, ...encodePayload(answered.header, answered.body));
-    case "redirect":
-      return encodeFrame({ kind: KIND.redirect, ...last }, ...encodePayload(answered.header));
     case "error": {
       const { code, message, details } = answered;
       return encodeFrame({ kind: KIND.error, ...last }, ...encodePayload({ code, message, details }));

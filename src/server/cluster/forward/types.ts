@@ -4,33 +4,19 @@ import type { Log } from "../../../base/index.ts";
 import type { Identity, Peer } from "../identity/index.ts";
 import type { DialFailure, Hello, ListenerStats, Self, Timing } from "../wire/index.ts";
 
-/** `read_index` has its number and no use: a read is confirmed over the raft connections. */
-export type RequestKind =
-  | "propose"
-  | "read_index"
-  | "join"
-  | "rejoin"
-  | "prune"
-  | "status"
-  /** With a stream of chunks as its body. */
-  | "restore_begin";
+export type RequestKind = "propose" | "join" | "rejoin" | "prune" | "status";
 
 export interface ForwardRequest {
   readonly kind: RequestKind;
   /** Any JSON value, as parsed. */
   readonly header: unknown;
-  /** A stream when it came in several frames; reading it lets the peer send more. It throws when the peer gives up. */
-  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+  readonly body: Uint8Array;
   /** Whom the certificate names. */
   readonly peer: Peer;
-  /** What the peer says of itself. */
-  readonly remote: Self;
 }
 
 export type ForwardAnswer =
   | { readonly kind: "result"; readonly header: unknown; readonly body?: Uint8Array }
-  /** Ask another node; the header says which. */
-  | { readonly kind: "redirect"; readonly header: unknown }
   | { readonly kind: "error"; readonly code: string; readonly message: string; readonly details?: unknown };
 
 export interface ForwardOptions {
@@ -59,7 +45,6 @@ export interface ForwardServer {
 
 export type ForwardReply =
   | { readonly kind: "result"; readonly header: unknown; readonly body: Uint8Array }
-  | { readonly kind: "redirect"; readonly header: unknown }
   | { readonly kind: "error"; readonly code: string; readonly message: string; readonly details: unknown }
   /** Certainly not sent: there is no link, for the reason that `failure` and `code` give. */
   | {
@@ -77,15 +62,12 @@ export interface Outgoing {
   readonly kind: RequestKind;
   /** Any JSON value, at most 64 KiB as text. */
   readonly header: unknown;
-  /** At most 2 MiB in one piece; a stream may be of any length. */
-  readonly body?: Uint8Array | AsyncIterable<Uint8Array>;
+  /** At most 2 MiB. */
+  readonly body?: Uint8Array;
 }
 
 export interface ForwardClient {
-  /**
-   * Rejects with the signal's reason, with what the body's stream threw, and with a `RangeError` for what is too large;
-   * everything else is a reply.
-   */
+  /** Rejects with the signal's reason, and with a `RangeError` for what is too large; everything else is a reply. */
   request(
     address: string,
     outgoing: Outgoing,

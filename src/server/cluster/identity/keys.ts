@@ -18,16 +18,10 @@ export interface ClusterKeys {
   readonly kek: Uint8Array;
   /** `s:` and 8 hex digits; says which key a wrap was made with and nothing about the key. */
   readonly kekId: string;
-  /** 32 bytes. */
-  readonly pruneAuth: Uint8Array;
-  /** 32 bytes: authenticates snapshot archives. */
-  readonly snapshotMac: Uint8Array;
 }
 
 /** In UTF-16 code units; the node file's schema holds the same bound. */
 export const MIN_SECRET_LENGTH = 16;
-/** Below this a secret is accepted and warned about. */
-export const ADVISED_SECRET_LENGTH = 32;
 
 const SALT = "gateway/cluster/v1";
 /** N = 2^15, r = 8: 32 MiB, which is also Node's default limit and would be refused at exactly that. */
@@ -53,8 +47,6 @@ export async function deriveKeys(secret: string): Promise<ClusterKeys> {
     }),
     kek: expand("kek/v1", 32),
     kekId: `s:${kekName}`,
-    pruneAuth: expand("prune-auth/v1", 32),
-    snapshotMac: expand("snapshot-mac/v1", 32),
   };
 }
 

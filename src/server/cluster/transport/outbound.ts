@@ -30,7 +30,6 @@ export interface OutboundOptions {
   readonly identity: Identity;
   readonly self: Self;
   readonly log: Log;
-  readonly now: () => number;
   readonly timing: Timing;
   onUnreachable(peerId: string): void;
 }
@@ -51,7 +50,7 @@ const MIN_DELAY_MS = 100;
 const MAX_DELAY_MS = 3_000;
 
 export function createOutbound(options: OutboundOptions): Outbound {
-  const { id, raftAddr, identity, self, log, now, timing, onUnreachable } = options;
+  const { id, raftAddr, identity, self, log, timing, onUnreachable } = options;
   const stop = new AbortController();
   let link: Link | undefined;
   let messages: Buffer[] = [];
@@ -62,18 +61,12 @@ export function createOutbound(options: OutboundOptions): Outbound {
   let isDialling = false;
   let failures = 0;
   let state: PeerConnection["state"] = "connecting";
-  let since = now();
   let lastError: PeerConnection["error"];
   let stopTimer = () => {};
 
-  function enter(next: PeerConnection["state"]): void {
-    if (next !== state) since = now();
-    state = next;
-  }
-
   function connect(): void {
     // While it is tried again it stays "down" for whoever looks; only the queue opens.
-    if (lastError === undefined) enter("connecting");
+    if (lastError === undefined) state = "connecting";
     isDialling = true;
     dial({
       address: raftAddr,
@@ -86,7 +79,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       onLink: (opened) => {
         isDialling = false;
         link = opened;
-        enter("up");
+        state = "up";
         log.info("connected to a peer", { peer: id, address: raftAddr });
         lastError = undefined;
         const stopProof = timing.after(MAX_DELAY_MS, () => {
@@ -114,7 +107,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     const code = error instanceof DialError ? error.code : "broken";
     if (lastError?.code !== code) log.warn("no connection to a peer", { peer: id, address: raftAddr, code, error });
     lastError = { code, message: error.message };
-    enter("down");
+    state = "down";
     messages = [];
     messageBytes = 0;
     onUnreachable(id);
@@ -164,7 +157,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       removedAt = index;
       scheduleFlush();
     },
-    connection: () => ({ id, raftAddr, state, since, error: lastError }),
+    connection: () => ({ id, state, error: lastError }),
     close() {
       if (stop.signal.aborted) return;
       flush();

@@ -83,9 +83,7 @@ export function createSnapshotReceiver(options: SnapshotReceiverOptions): Snapsh
       throw new WireError("a second snapshot on one link");
     }
     if (partial !== undefined && !partial.isOf(record)) await discard();
-    if (!(await mayReceive(record.size - (partial?.received() ?? 0), record, link.peer.id))) {
-      return refuse(link, "unwanted");
-    }
+    if (!(await mayReceive(record.size - (partial?.received() ?? 0)))) return refuse(link, "no_room");
     if (!link.isOpen()) return;
     partial ??= createPartialFile(record, snapshotPath(record));
     current = { link, message, record, file: partial };

@@ -24,7 +24,7 @@ import type { Transport, TransportOptions } from "./types.ts";
 
 /** Rejects when the address cannot be listened on; the system's error is the cause. */
 export async function startTransport(options: TransportOptions): Promise<Transport> {
-  const { listen, identity, self, judge, log, now = Date.now, timing = systemTiming } = options;
+  const { listen, identity, self, judge, log, timing = systemTiming } = options;
   const { onMessage, onRemoved, onUnreachable } = options;
   const outbounds = new Map<string, Outbound>();
   const sendings = new Set<Promise<void>>();
@@ -33,7 +33,7 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
     nodeId: self.nodeId,
     log,
     snapshotPath: (meta) => options.snapshotPath(meta),
-    mayReceive: (size, record, from) => options.mayReceive(size, record, from),
+    mayReceive: (size) => options.mayReceive(size),
     onSnapshotReceived: (message, record) => options.onSnapshotReceived(message, record),
   });
 
@@ -92,7 +92,6 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
             identity,
             self,
             log,
-            now,
             timing,
             onUnreachable: (peer) => onUnreachable(peer),
           }),

@@ -25,23 +25,18 @@ export interface TransportOptions {
   onRemoved(index: number, from: string): void;
   /** Where the file of a snapshot belongs; it is received beside it as `snap-<term>-<index>.recv`. */
   snapshotPath(meta: { readonly index: number; readonly term: number }): string;
-  /** Whether there is room for so many bytes and any use for the snapshot. */
-  mayReceive(size: number, record: SnapshotRecord, from: string): boolean | Promise<boolean>;
+  /** Whether there is room for so many bytes. */
+  mayReceive(size: number): boolean | Promise<boolean>;
   /** The file is complete, checked, durable and under its final name. `message` is the MsgSnap to be stepped. */
   onSnapshotReceived(message: Message, record: SnapshotRecord): void;
   readonly log: Log;
-  /** Milliseconds since the epoch; for `since` alone. */
-  readonly now?: () => number;
   readonly timing?: Timing;
 }
 
 /** The connection on which this node sends to a peer. */
 export interface PeerConnection {
   readonly id: string;
-  readonly raftAddr: string;
   readonly state: "connecting" | "up" | "down";
-  /** Of the present state, in milliseconds since the epoch. */
-  readonly since: number;
   /** Why it is or was last down; undefined once it is up. */
   readonly error: { readonly code: string; readonly message: string } | undefined;
 }

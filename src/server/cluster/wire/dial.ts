@@ -133,14 +133,13 @@ function dialAs(face: Face, limitMs: number, options: DialOptions): Promise<Link
           return undefined;
         }
         if (frame.kind !== KIND.helloOk) throw new WireError("hello was not answered");
-        const remote = parseHelloOk(frame.payload);
-        const code = judgeHello(remote, peer, self, identity.clusterIds);
+        const code = judgeHello(parseHelloOk(frame.payload), peer, self, identity.clusterIds);
         if (code !== undefined) {
           give(new DialError("refused", code, `the answer of ${address} was refused: ${code}`));
           return undefined;
         }
         settle();
-        link = { ...wire, peer, remote };
+        link = { ...wire, peer };
         const handlers = options.onLink(link);
         resolve(link);
         return handlers;

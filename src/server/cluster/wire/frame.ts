@@ -13,6 +13,10 @@
 import { crc32 } from "node:zlib";
 import { WireError } from "./wire-error.ts";
 
+/**
+ * The reference's 0x22 redirect, 0x23 read_index and 0x28 to 0x2a restore_* are not used: who leads is told in a result's
+ * header, reads are confirmed over the raft connections, and an archive is restored by replicated commands.
+ */
 export const KIND = {
   hello: 0x01,
   helloOk: 0x02,
@@ -26,15 +30,10 @@ export const KIND = {
   snapAck: 0x13,
   propose: 0x20,
   result: 0x21,
-  redirect: 0x22,
-  readIndex: 0x23,
   join: 0x24,
   rejoin: 0x25,
   prune: 0x26,
   status: 0x27,
-  restoreBegin: 0x28,
-  restoreChunk: 0x29,
-  restoreEnd: 0x2a,
   removed: 0x2b,
   error: 0x3f,
 } as const;

@@ -1,6 +1,6 @@
 /** Frames, hello, consensus messages and links between peers. */
 
-export { type ByteReader, type ByteWriter, isRecord, readBytes, writeBytes } from "./bytes.ts";
+export { isRecord, readBytes, writeBytes } from "./bytes.ts";
 export { DialError, type DialFailure, type DialOptions, dial } from "./dial.ts";
 export {
   createFrameDecoder,
@@ -8,13 +8,11 @@ export {
   encodeJson,
   FRAME_OVERHEAD,
   type Frame,
-  type FrameDecoder,
-  type FrameHead,
   KIND,
   MAX_PAYLOAD,
 } from "./frame.ts";
-export type { Hello, HelloRefusalCode, Purpose, Self } from "./hello.ts";
-export type { Link, LinkHandlers, Wire } from "./link.ts";
+export type { Hello, Self } from "./hello.ts";
+export type { Link, LinkHandlers } from "./link.ts";
 export {
   type InboundLink,
   type LinkListener,

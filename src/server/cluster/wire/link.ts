@@ -9,7 +9,7 @@
 import type { TLSSocket } from "node:tls";
 import type { Peer } from "../identity/index.ts";
 import { createFrameDecoder, encodeFrame, FRAME_OVERHEAD, type Frame, KIND, MAX_PAYLOAD } from "./frame.ts";
-import { HELLO_BYTES, type Self } from "./hello.ts";
+import { HELLO_BYTES } from "./hello.ts";
 import type { Timing } from "./timing.ts";
 import { WireError } from "./wire-error.ts";
 
@@ -34,8 +34,6 @@ export interface Wire {
 
 export interface Link extends Wire {
   readonly peer: Peer;
-  /** What the peer said of itself. */
-  readonly remote: Self;
 }
 
 export interface WireOptions {

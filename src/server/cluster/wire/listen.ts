@@ -164,7 +164,7 @@ export async function listenLinks(options: ListenOptions): Promise<LinkListener>
     lastRefusals.delete(who);
     isGreeted();
     counts.accepted += 1;
-    const link: InboundLink = { ...wire, peer, remote: hello, hello };
+    const link: InboundLink = { ...wire, peer, hello };
     links.add(link);
     wire.send(encodeFrame({ kind: KIND.helloOk }, encodeJson(helloOkOf(self, peer.clusterId))));
     const handlers = options.onLink(link);

@@ -37,6 +37,9 @@ export interface Links {
   close(): Promise<void>;
 }
 
+/** Under way in one direction of a connection; more is left to the sender. */
+const MAX_QUEUED_BYTES = 1 << 20;
+
 interface Connection {
   readonly from: string | undefined;
   readonly to: string;
@@ -60,30 +63,52 @@ export function createLinks(): Links {
     changed = withResolvers();
   };
 
-  /** Resolves when a piece may go on. */
-  const passage = async (from: string | undefined, to: string): Promise<void> => {
+  /** Resolves when a piece that came at this time may go on. */
+  const passage = async ({ from, to }: Connection, arrivedAt: number): Promise<void> => {
     for (;;) {
       const state = stateOf(from, to);
-      if (state.kind === "slow") await pause(state.delayMs);
+      const leftMs = state.kind === "slow" ? arrivedAt + state.delayMs - performance.now() : 0;
+      if (leftMs > 0) await pause(leftMs);
       if (state.kind !== "silent") return;
       await changed.promise;
     }
   };
 
-  const carry = (source: Socket, target: Socket, connection: Connection, isForward: boolean): void => {
-    source.on("data", (piece: Buffer) => {
-      source.pause();
-      void passage(connection.from, connection.to).then(() => {
-        if (target.destroyed) return;
-        const link = linkOf(String(connection.from), connection.to);
-        if (isForward && piece.length > 1 && tearing.delete(link)) {
-          target.write(piece.subarray(0, piece.length >> 1), () => connection.end());
-          return;
-        }
-        target.write(piece, () => source.resume());
-      });
+  const deliver = (piece: Buffer, target: Socket, connection: Connection, isForward: boolean): Promise<void> =>
+    new Promise((resolve) => {
+      if (target.destroyed) {
+        resolve();
+        return;
+      }
+      const link = linkOf(String(connection.from), connection.to);
+      if (isForward && piece.length > 1 && tearing.delete(link)) {
+        target.write(piece.subarray(0, piece.length >> 1), () => {
+          connection.end();
+          resolve();
+        });
+        return;
+      }
+      target.write(piece, () => resolve());
     });
-    source.on("end", () => void passage(connection.from, connection.to).then(() => target.end()));
+
+  const carry = (source: Socket, target: Socket, connection: Connection, isForward: boolean): void => {
+    let last = Promise.resolve();
+    let queuedBytes = 0;
+    source.on("data", (piece: Buffer) => {
+      const arrivedAt = performance.now();
+      queuedBytes += piece.length;
+      if (queuedBytes > MAX_QUEUED_BYTES) source.pause();
+      last = last
+        .then(() => passage(connection, arrivedAt))
+        .then(() => deliver(piece, target, connection, isForward))
+        .then(() => {
+          queuedBytes -= piece.length;
+          if (queuedBytes <= MAX_QUEUED_BYTES) source.resume();
+        });
+    });
+    source.on("end", () => {
+      last = last.then(() => passage(connection, performance.now())).then(() => void target.end());
+    });
   };
 
   const accept = (inbound: Socket, to: string, port: number, targetPort: number): void => {

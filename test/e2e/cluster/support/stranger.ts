@@ -59,14 +59,16 @@ export async function callOn(address: string, caller: Caller, then: Uint8Array =
   const socket = connectTls({ ...face.options, ...placeOf(address) });
   let refusal: string | undefined;
   let isWelcome = false;
-  const decoder = createFrameDecoder((frame) => {
-    if (frame.kind === KIND.helloRefused) refusal = String(codeIn(frame.payload));
-    if (frame.kind !== KIND.helloOk) return;
-    isWelcome = true;
-    socket.write(then);
-  });
+  const decoder = createFrameDecoder();
   const closed = new Promise<void>((resolve) => {
-    socket.on("data", (piece: Buffer) => decoder.push(piece));
+    socket.on("data", (piece: Buffer) => {
+      for (const { kind, payload } of decoder.push(piece)) {
+        if (kind === KIND.helloRefused) refusal = String(codeIn(payload));
+        if (kind !== KIND.helloOk) continue;
+        isWelcome = true;
+        socket.write(then);
+      }
+    });
     socket.on("error", () => undefined);
     socket.on("close", () => resolve());
   });

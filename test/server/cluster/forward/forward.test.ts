@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { buffer } from "node:stream/consumers";
 import { test } from "node:test";
 import { encodeFrame, KIND } from "../../../../src/server/cluster/wire/index.ts";
 import { atEnd, eventually } from "../../../e2e/support/wait.ts";
@@ -16,17 +15,13 @@ import { type Script, testClient, testServer } from "./harness.ts";
 
 const LIMITS = { timeoutMs: 10_000 };
 
-const echo: Script = async ({ kind, header, body }) => ({
-  kind: "result",
-  header: { kind, header },
-  body: body instanceof Uint8Array ? body : await buffer(body),
-});
+const echo: Script = ({ kind, header, body }) => ({ kind: "result", header: { kind, header }, body });
 
 test("header and body come back as the other side gave them", async (context) => {
   const { address } = await testServer(context, echo);
   const client = await testClient(context);
   const body = Buffer.alloc(2 * 1024 * 1024, 9);
-  for (const kind of ["propose", "join", "rejoin", "prune", "status", "read_index"] as const) {
+  for (const kind of ["propose", "join", "rejoin", "prune", "status"] as const) {
     const reply = await client.request(address, { kind, header: { text: "grüße", n: 1 }, body }, LIMITS);
     assert.equal(reply.kind, "result");
     assert.deepEqual(reply.kind === "result" && reply.header, { kind, header: { text: "grüße", n: 1 } });
@@ -34,17 +29,14 @@ test("header and body come back as the other side gave them", async (context) =>
   }
 });
 
-test("redirects and errors arrive as what they are", async (context) => {
-  const { address } = await testServer(context, ({ header }) =>
-    header === "where"
-      ? { kind: "redirect", header: { leaderId: "n3", forwardAddr: "n3:7001", term: 4 } }
-      : { kind: "error", code: "conflict", message: "the key exists", details: { key: "a" } },
-  );
+test("an error arrives as what it is", async (context) => {
+  const { address } = await testServer(context, () => ({
+    kind: "error",
+    code: "conflict",
+    message: "the key exists",
+    details: { key: "a" },
+  }));
   const client = await testClient(context);
-  assert.deepEqual(await client.request(address, { kind: "propose", header: "where" }, LIMITS), {
-    kind: "redirect",
-    header: { leaderId: "n3", forwardAddr: "n3:7001", term: 4 },
-  });
   assert.deepEqual(await client.request(address, { kind: "propose", header: "what" }, LIMITS), {
     kind: "error",
     code: "conflict",
@@ -252,7 +244,7 @@ test("a command line may prune and ask for the status, and nothing else", async 
     const reply = await cli.request(address, { kind, header: {} }, LIMITS);
     assert.equal(reply.kind === "result" && reply.header, "cli");
   }
-  for (const kind of ["propose", "join", "rejoin", "restore_begin", "read_index"] as const) {
+  for (const kind of ["propose", "join", "rejoin"] as const) {
     const reply = await cli.request(address, { kind, header: {} }, LIMITS);
     assert.equal(reply.kind === "error" && reply.code, "forbidden", kind);
   }
@@ -277,6 +269,7 @@ const BAD_REQUESTS: readonly (readonly [what: string, frame: Buffer])[] = [
     "a header that is not JSON",
     encodeFrame({ kind: KIND.propose, id: 1, isLast: true }, Buffer.from("0000000178", "hex")),
   ],
+  ["a request of several frames", encodeFrame({ kind: KIND.propose, id: 1 }, Buffer.from("0000000130", "hex"))],
   ["an answer", encodeFrame({ kind: KIND.result, id: 1, isLast: true }, Buffer.from("0000000130", "hex"))],
   ["a frame of no kind", encodeFrame({ kind: 0x3e, id: 1, isLast: true })],
 ];
@@ -304,4 +297,28 @@ test("a peer that uses an id twice at once is cut off", async (context) => {
   peer.send(Buffer.concat([frame, frame]));
   await peer.closed;
   assert.equal(server.stats().malformed, 1);
+});
+
+test("an id that was given up may be used again, and the late end of the first does not touch the second", async (context) => {
+  const begun: { readonly signal: AbortSignal; readonly release: () => void }[] = [];
+  const { address } = await testServer(context, async (_, signal) => {
+    await new Promise<void>((release) => begun.push({ signal, release }));
+    return { kind: "result", header: null };
+  });
+  const identity = await identityOf("n2");
+  const peer = await rawPeer(address, identity);
+  atEnd(context, () => peer.socket.destroy());
+  peer.send(helloFrame(selfOf(identity), "forward"));
+  await peer.nextFrame();
+  const json = Buffer.from("0000000130", "hex");
+  const ask = encodeFrame({ kind: KIND.propose, id: 1, isLast: true }, json);
+  const giveUp = encodeFrame({ kind: KIND.error, id: 1, isLast: true }, json);
+  peer.send(Buffer.concat([ask, giveUp, ask]));
+  await eventually("both have begun", () => begun.length === 2);
+  const [first, second] = begun;
+  assert.deepEqual([first?.signal.aborted, second?.signal.aborted], [true, false]);
+  first?.release();
+  await new Promise(setImmediate);
+  peer.send(giveUp);
+  await eventually("the second is given up", () => second?.signal.aborted === true);
 });

@@ -147,10 +147,14 @@ export function leaderBench(options: LeaderOptions = {}): LeaderBench {
   return bench;
 }
 
+export function storageOf(id: string): string {
+  return Buffer.from(id).toString("hex").padEnd(32, "0");
+}
+
 export function memberOf(id: string, more: Partial<Member> = {}): Member {
   return {
     ...unknownMember(id),
-    storage: `storage of ${id}`,
+    storage: storageOf(id),
     raft_addr: `${id}:7000`,
     forward_addr: `${id}:7001`,
     version: "1.0.0",

@@ -1,0 +1,222 @@
+/**
+ * The deployment document on this node's disk: how it becomes the source `default`, and how it stands to what is stored.
+ * Source: specification document 1, States and transitions; design decisions, section 3.
+ *
+ * The state machine decides by the table; here the document is read, compiled first, and the outcome told.
+ */
+import type { Log } from "../../base/index.ts";
+import { type Cluster, ClusterError, type WriteOptions } from "../cluster/index.ts";
+import { type Edition, formatProblem, type Problem, type Source } from "../core/config/index.ts";
+import { commands, deployModeKey, FILE_SOURCE, readSource, type SourceRow, sourceRowKey } from "../core/state/index.ts";
+import { type FileText, readTextSync } from "./files.ts";
+import { contentOf } from "./source-content.ts";
+import { type CompiledSources, editionOf, type FileQuestion, type FileStatus, fileStatus } from "./sources.ts";
+
+/** One attempt to have the document written; it is repeated for as long as the cluster has no leader. */
+export const FILE_WRITE_MS = 10_000;
+
+/** Between attempts that fail at once. */
+const RETRY_MS = 1_000;
+
+/** What passes by itself. */
+const PASSING: ReadonlySet<string> = new Set(["no_leader", "busy", "disk_low"]);
+
+export const BY_FILE = { iss: "gateway", sub: "deployment-file" } as const;
+
+/** What became of the document on disk. */
+export type FileOutcome =
+  | { readonly kind: "applied" | "kept"; readonly revision: number }
+  /**
+   * `code`: the state's own, where the state refused it. `problems`: where the document is at fault. `lacking`: secrets
+   * that it names and that there are not.
+   */
+  | {
+      readonly kind: "refused";
+      readonly code: string | undefined;
+      readonly problems: readonly Problem[];
+      readonly message: string;
+      readonly lacking: readonly string[];
+    };
+
+export interface DeploymentFileOptions {
+  readonly cluster: Cluster;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  /** Absolute; undefined where the node file names none. */
+  path(): string | undefined;
+  stored(): readonly SourceRow[];
+  /** With this node's environment, secrets and overlays, as they are now. */
+  compile(sources: readonly Source[]): CompiledSources;
+}
+
+export interface DeploymentFile {
+  /** Rejects with a `ClusterError` where the cluster cannot take it, and with `conflict` where there is no file. */
+  apply(document: FileText | undefined, trigger: "start" | "reload", write: WriteOptions): Promise<FileOutcome>;
+  /** As a start does: repeated until the cluster has taken or refused it. Undefined when it was given up. */
+  carry(document: () => FileText | undefined): Promise<FileOutcome | undefined>;
+  /** Logs what became of it. */
+  tell(outcome: FileOutcome): void;
+  /** `compiled`: what is stored, as it compiles here; `serves`: whether anything is in force. */
+  status(compiled: CompiledSources["compiled"] | undefined, serves: boolean): FileStatus;
+  /** What the document refers to has changed. */
+  forget(): void;
+}
+
+export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFile {
+  const { cluster, log, signal } = options;
+  const { view } = cluster;
+  const sound = new Map<string, CompiledSources>();
+
+  /**
+   * As the only source. One that compiles is remembered, since its standing is asked for again and again; one that does
+   * not may be helped by a secret that comes.
+   */
+  const judge = (text: string): CompiledSources => {
+    const { digest } = editionOf(text, undefined);
+    const known = sound.get(digest);
+    if (known !== undefined) return known;
+    const next = options.compile([{ name: FILE_SOURCE, text }]);
+    if (next.compiled.kind === "compiled") {
+      sound.clear();
+      sound.set(digest, next);
+    }
+    return next;
+  };
+
+  const editionIn = (text: string): Edition => editionOf(text, judge(text).deployment.versions.get(FILE_SOURCE));
+
+  const storedEdition = (): Edition | undefined => {
+    const value = view.get(sourceRowKey(FILE_SOURCE));
+    if (value === undefined) return undefined;
+    const { sha256, version } = readSource(value);
+    return { digest: sha256, ...(version !== null && { version }) };
+  };
+
+  const writer = (): FileQuestion["writer"] => {
+    if (view.get(deployModeKey) !== undefined) return { kind: "file" };
+    const names = options.stored().map(({ name }) => name);
+    return names.length === 0 ? undefined : { kind: "api", names };
+  };
+
+  const apply: DeploymentFile["apply"] = async (document, trigger, write) => {
+    if (document === undefined) {
+      throw new ClusterError(
+        "conflict",
+        "the node file names no `deployment`: the deployment arrives through the admin API, as sources",
+      );
+    }
+    if (document.kind === "problem") return refused({ message: document.message });
+    sound.clear();
+    const { compiled, missing } = judge(document.text);
+    if (compiled.kind === "refused") {
+      const problems = compiled.problems.filter(({ severity }) => severity === "error");
+      const message = problems[0] === undefined ? "it does not compile" : formatProblem(problems[0]);
+      return refused({ problems, message, lacking: missing });
+    }
+    const { digest, version = null } = editionIn(document.text);
+    const command = commands.sourcePut({
+      name: FILE_SOURCE,
+      ...(await contentOf(cluster, document.text, write)),
+      sha256: digest,
+      version,
+      writer: "file",
+      expect_revision: null,
+      trigger,
+    });
+    const result = await cluster.write(command, write);
+    if (result.kind === "refused") return refused({ code: result.code, message: result.message });
+    const { revision, applied } = result.value as { readonly revision: number; readonly applied: boolean };
+    return { kind: applied ? "applied" : "kept", revision };
+  };
+
+  const tell = (outcome: FileOutcome): void => {
+    if (outcome.kind !== "refused") {
+      log.info(
+        outcome.kind === "applied"
+          ? "the deployment document on disk is stored"
+          : "the deployment document on disk is the stored one",
+        { revision: outcome.revision },
+      );
+      return;
+    }
+    const { problems, message: reason, code } = outcome;
+    if (code === "waits") {
+      log.warn("the deployment document on disk waits for a reload; what the cluster stores keeps serving", { reason });
+      return;
+    }
+    const file = options.path();
+    for (const problem of problems) {
+      log.error("configuration refused", { problem: formatProblem({ ...problem, file: file ?? problem.file }) });
+    }
+    log.error("the deployment document on disk is not applied; what the cluster stores keeps serving", {
+      ...(problems.length === 0 ? { reason } : { problems: problems.length }),
+    });
+  };
+
+  return {
+    apply,
+    async carry(document) {
+      const write: WriteOptions = { by: BY_FILE, timeoutMs: FILE_WRITE_MS, signal };
+      let told = "";
+      while (!signal.aborted) {
+        try {
+          const outcome = await apply(document(), "start", write);
+          if (outcome.kind !== "refused" || outcome.lacking.length === 0) return outcome;
+          // The cluster may hold the secret, and this node be behind.
+          await cluster.readBarrier({ timeoutMs: FILE_WRITE_MS, signal }).catch(() => undefined);
+          return await apply(document(), "start", write);
+        } catch (error) {
+          if (signal.aborted) return undefined;
+          if (!(error instanceof ClusterError) || !PASSING.has(error.code)) throw error;
+          if (told !== error.code) log.warn("the deployment document on disk waits", { why: error.message });
+          told = error.code;
+          await pause(RETRY_MS, signal);
+        }
+      }
+      return undefined;
+    },
+    tell,
+    status(compiled, serves) {
+      const path = options.path();
+      const file = path === undefined ? undefined : standingOf(readTextSync(path), judge, editionIn);
+      return fileStatus({ stored: storedEdition(), writer: writer(), file, compiled, serves });
+    },
+    forget: () => sound.clear(),
+  };
+}
+
+function refused(facts: {
+  readonly code?: string;
+  readonly problems?: readonly Problem[];
+  readonly message: string;
+  readonly lacking?: readonly string[];
+}): FileOutcome {
+  const { code, problems = [], message, lacking = [] } = facts;
+  return { kind: "refused", code, problems, message, lacking };
+}
+
+function standingOf(
+  file: FileText,
+  judge: (text: string) => CompiledSources,
+  editionIn: (text: string) => Edition,
+): FileQuestion["file"] {
+  if (file.kind === "problem") return file;
+  const { compiled } = judge(file.text);
+  if (compiled.kind === "compiled") return { kind: "document", edition: editionIn(file.text) };
+  const first = compiled.problems.find(({ severity }) => severity === "error");
+  const message = first === undefined ? "it does not compile" : formatProblem({ ...first, file: file.name });
+  return { kind: "problem", message };
+}
+
+/** Resolves after `ms`, or when the signal aborts. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end, { once: true });
+  });
+}

@@ -1,0 +1,41 @@
+/** A network that reaches nobody, remembers what it was asked for, and answers as a test says. */
+
+import type { Asked, Network, NetworkReply } from "../../../../src/server/cluster/network.ts";
+import type { SnapshotRecord } from "../../../../src/server/cluster/storage/index.ts";
+
+export interface SilentNetwork extends Network {
+  readonly peers: ReadonlyMap<string, string>;
+  readonly asked: { readonly address: string; readonly asked: Asked }[];
+  readonly sentSnapshots: { readonly record: SnapshotRecord; readonly path: string }[];
+  answer: (address: string) => NetworkReply;
+  /** Of `sendSnapshot`. */
+  transfer: () => Promise<void>;
+}
+
+export function silentNetwork(): SilentNetwork {
+  let peers: ReadonlyMap<string, string> = new Map();
+  const network: SilentNetwork = {
+    get peers() {
+      return peers;
+    },
+    asked: [],
+    sentSnapshots: [],
+    answer: () => ({ kind: "unreachable", why: "the port is closed", isSilent: true }),
+    transfer: () => Promise.resolve(),
+    send: () => undefined,
+    sendSnapshot(_, record, path) {
+      network.sentSnapshots.push({ record, path });
+      return network.transfer();
+    },
+    setPeers(next) {
+      peers = next;
+    },
+    sendRemoved: () => undefined,
+    async ask(address, asked) {
+      network.asked.push({ address, asked });
+      return network.answer(address);
+    },
+    close: () => Promise.resolve(),
+  };
+  return network;
+}
