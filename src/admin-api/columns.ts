@@ -60,15 +60,14 @@ export const TABLES = {
   }),
   cluster_members: object("A member of the cluster, as the node asked sees it.", {
     id: text("Node id."),
-    role: choice("Its part in the cluster.", ["leader", "follower", "learner", "unknown"]),
+    role: choice("Its part in the cluster.", ["leader", "follower", "learner"]),
     voter: flag("Whether it counts towards a quorum."),
     raft_addr: text("Where it takes part in consensus."),
     forward_addr: text("Where it takes forwarded requests."),
-    state: choice("Contact with it; only the leader knows that of others.", [
+    state: choice("Contact with it: a leader goes by its answers, another by its connections.", [
       "reachable",
       "silent",
       "snapshot",
-      "unknown",
     ]),
     last_contact_ms: nullable(integer("Milliseconds since it was last heard of.")),
     applied: nullable(integer("Last log index known to be on its disk.")),

@@ -41,28 +41,47 @@ const MAX_SUMS_BYTES = 4096;
 const MAX_STATE_BYTES = 4 * 1024 ** 3;
 const MEMBERS = ["meta.json", "state.bin", "SHA256SUMS"] as const;
 
-/** Streams the archive of a state file; `sha256` is the file's, hex. */
-export function writeArchive(meta: ArchiveMeta, statePath: string, sha256: string): AsyncIterable<Uint8Array> {
+/**
+ * Streams the archive of a state file; `sha256` is the file's, hex. Nothing is opened before the first piece is asked
+ * for, and a reader that goes away closes everything.
+ */
+export async function* writeArchive(meta: ArchiveMeta, statePath: string, sha256: string): AsyncGenerator<Uint8Array> {
   const tar = pack();
   const gzip = createGzip();
-  // A failure anywhere ends `gzip` with the error, which is what the reader sees.
+  const stop = new AbortController();
   tar.pipe(gzip);
-  void fill(tar, meta, statePath, sha256).catch((error: Error) => {
-    tar.destroy(error);
+  // A failure anywhere ends `gzip` with the error, which is what the reader sees.
+  const filled = fill(tar, meta, statePath, sha256, stop.signal).catch((error: Error) => {
     gzip.destroy(error);
+    tar.destroy();
   });
-  return gzip;
+  try {
+    yield* gzip;
+  } finally {
+    stop.abort();
+    await filled;
+  }
 }
 
-async function fill(tar: ReturnType<typeof pack>, meta: ArchiveMeta, path: string, sha256: string): Promise<void> {
+async function fill(
+  tar: ReturnType<typeof pack>,
+  meta: ArchiveMeta,
+  path: string,
+  sha256: string,
+  signal: AbortSignal,
+): Promise<void> {
   // Fixed times: the same state gives the same members.
   const header = { mode: 0o600, mtime: new Date(0) };
   const metaText = `${JSON.stringify(meta, null, 2)}\n`;
   tar.entry({ ...header, name: "meta.json" }, metaText);
   const entry = tar.entry({ ...header, name: "state.bin", size: meta.size });
+  let size = 0;
   for await (const chunk of createReadStream(path)) {
-    if (!entry.write(chunk)) await once(entry, "drain");
+    size += chunk.length;
+    if (size <= meta.size && !entry.write(chunk)) await once(entry, "drain", { signal });
   }
+  // The tar would wait for the rest for ever.
+  if (size !== meta.size) throw new Error(`the snapshot ${path} has ${size} bytes, not the ${meta.size} of its record`);
   entry.end(undefined);
   const metaSum = createHash("sha256").update(metaText).digest("hex");
   tar.entry({ ...header, name: "SHA256SUMS" }, `${metaSum}  meta.json\n${sha256}  state.bin\n`);
@@ -89,21 +108,28 @@ export async function readArchive(
 ): Promise<ReadArchive> {
   const tar = extract();
   const gunzip = createGunzip();
-  const fed = feed(source, gunzip, tar, signal);
+  const stop = new AbortController();
+  const fed = feed(source, gunzip, tar, AbortSignal.any([signal, stop.signal]));
+  const reading = readMembers(tar, statePath, visit);
   // A failure of the bytes matters more than what it makes of the members.
   const failed = fed.then(() => new Promise<never>(() => undefined));
   failed.catch(() => undefined);
   try {
-    return await Promise.race([readMembers(tar, statePath, visit), failed]);
+    return await Promise.race([reading, failed]);
   } catch (error: unknown) {
-    tar.destroy();
     if (error instanceof ClusterError) throw error;
     if (signal.aborted) throw signal.reason;
     if (error instanceof StateFormatError) throw refused(error.message, error);
     const { code } = error as NodeJS.ErrnoException;
-    if (code?.startsWith("Z_") === true) throw refused("it is not gzip, or is cut off", error);
-    if (/header|tar|unexpected end/i.test(String(error))) throw refused("it is not a whole tar archive", error);
+    if (code?.startsWith("Z_") === true) throw refused("it is not gzip, is cut off, or more follows its end", error);
+    if (code === "ERR_STREAM_PREMATURE_CLOSE") throw refused("it is cut off, or more follows its end", error);
+    if (/header|tar|unexpected end|stream was destroyed/i.test(String(error))) throw refused("it is not a whole tar archive", error);
     throw error;
+  } finally {
+    // The source is read no further, and nothing writes to the file any more.
+    stop.abort();
+    tar.destroy(new Error("the archive is read no further"));
+    await reading.catch(() => undefined);
   }
 }
 
@@ -113,12 +139,20 @@ async function feed(
   tar: ReturnType<typeof extract>,
   signal: AbortSignal,
 ): Promise<void> {
-  const unpacked = pipeline(Readable.from(source), gunzip, { signal });
+  let received = 0;
+  const counted = async function* (): AsyncIterable<Uint8Array> {
+    for await (const chunk of source) {
+      received += chunk.length;
+      yield chunk;
+    }
+  };
+  const unpacked = pipeline(Readable.from(counted()), gunzip, { signal });
   unpacked.catch(() => undefined);
   for await (const chunk of gunzip) {
     if (!tar.write(chunk)) await once(tar, "drain", { signal });
   }
   await unpacked;
+  if (gunzip.bytesWritten !== received) throw refused("more follows its end");
   tar.end(undefined);
 }
 

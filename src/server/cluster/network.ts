@@ -31,6 +31,8 @@ export interface Network {
   /** Whom to reach, by id. */
   setPeers(peers: ReadonlyMap<string, string>): void;
   sendRemoved(to: string, index: number): void;
+  /** Members to which there is a connection now. */
+  connected(): ReadonlySet<string>;
   /** Never rejects. */
   ask(address: string, asked: Asked, timeoutMs: number): Promise<NetworkReply>;
   close(): Promise<void>;

@@ -44,6 +44,7 @@ const ALONE: Network = {
   sendSnapshot: () => Promise.reject(new ClusterError("conflict", "this node has no peers")),
   setPeers() {},
   sendRemoved() {},
+  connected: () => new Set(),
   ask: () => Promise.resolve({ kind: "unreachable", why: "this node has no cluster.secret", isSilent: false }),
   close: () => Promise.resolve(),
 };
@@ -117,6 +118,7 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
       transport.sendSnapshot(String(message.to), message, record, path, signal),
     setPeers: (peers) => transport.setPeers(new Map([...peers].map(([id, raftAddr]) => [id, { raftAddr }]))),
     sendRemoved: (to, index) => transport.sendRemoved(to, index),
+    connected: () => new Set(transport.connections().flatMap(({ id, state }) => (state === "up" ? [id] : []))),
     async ask(address, { kind, header, body }, timeoutMs) {
       const outgoing = { kind: frameKind(kind), header: { ...header, op: kind, timeout_ms: timeoutMs }, body };
       try {

@@ -280,6 +280,7 @@ export function runReplica(parts: ReplicaParts): Replica {
       members: members(),
       isRemoved,
       silentTicks,
+      connected: network.connected(),
       self,
     });
 

@@ -1,4 +1,4 @@
-/** What a replica says of itself and of the other members. Only a leader knows how far and how near they are. */
+/** What a replica says of itself and of the other members. Only a leader knows how far they are. */
 
 import type { ProgressStatus, RaftStatus } from "../core/raft/index.ts";
 import type { Member } from "../core/state/index.ts";
@@ -15,6 +15,8 @@ export interface StatusSources {
   readonly isRemoved: boolean;
   /** Of a leader: ticks since it heard of the member. */
   silentTicks(id: string): number;
+  /** Members to which this node has a connection: all that one knows of the others which does not lead. */
+  readonly connected: ReadonlySet<string>;
   /** A blank node that joins knows itself before the cluster's rows reach it. */
   readonly self: Member;
 }
@@ -65,12 +67,16 @@ function describeMember(id: string, member: Member | undefined, sources: StatusS
     voter,
     raftAddr: member?.raft_addr ?? "",
     forwardAddr: member?.forward_addr ?? "",
-    state: isSelf ? "reachable" : leads ? reach(progress, sources.silentTicks(id)) : "unknown",
+    state: isSelf ? "reachable" : leads ? reach(progress, sources.silentTicks(id)) : seen(id, sources),
     lastContactMs: isSelf ? 0 : silentMs,
     applied,
     lag: applied === undefined || !leads ? undefined : Math.max(0, raft.commit - applied),
     version: member?.version ?? "",
   };
+}
+
+function seen(id: string, { connected, raft }: StatusSources): MemberStatus["state"] {
+  return connected.has(id) || id === raft.lead ? "reachable" : "silent";
 }
 
 function reach(progress: ProgressStatus | undefined, silentTicks: number): MemberStatus["state"] {

@@ -70,12 +70,12 @@ export interface WriteOptions {
 
 export interface MemberStatus {
   readonly id: string;
-  readonly role: "leader" | "follower" | "learner" | "unknown";
+  readonly role: "leader" | "follower" | "learner";
   readonly voter: boolean;
   readonly raftAddr: string;
   readonly forwardAddr: string;
-  /** `silent`: not heard of for an election timeout; of others only a leader knows more than `unknown`. */
-  readonly state: "reachable" | "silent" | "snapshot" | "unknown";
+  /** As the node asked sees it: a leader by who answers it, another by its connections. `snapshot`: it is sent one. */
+  readonly state: "reachable" | "silent" | "snapshot";
   readonly lastContactMs: number | undefined;
   /** Last index known to be on its disk; undefined where this node cannot know. */
   readonly applied: number | undefined;

@@ -20,6 +20,7 @@ import {
   type SourceRow,
 } from "../core/state/index.ts";
 import type { Configuration } from "./configuration.ts";
+import { OF_TABLE } from "./deployment-file.ts";
 import { contentOf } from "./source-content.ts";
 import { changeOf, editionOf } from "./sources.ts";
 
@@ -70,13 +71,13 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
   };
 
   const write = async (
-    command: NamedCommand & { readonly p: { readonly name: string; readonly expect_revision: number | null } },
+    { name, ifRevision }: { readonly name: string; readonly ifRevision: number | undefined },
+    command: NamedCommand,
     options: WriteOptions,
   ): Promise<number> => {
     const result = await cluster.write(command, options);
     if (result.kind === "refused") {
-      const { name, expect_revision } = command.p;
-      throw result.code === "stale" ? stale(name, expect_revision ?? undefined) : refusedCommand(result);
+      throw result.code === "stale" ? stale(name, ifRevision) : refusedCommand(result);
     }
     await configuration.settled();
     return (result.value as { readonly revision: number }).revision;
@@ -124,6 +125,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
         const { digest } = editionOf(document, undefined);
         const before = rowOf(name);
         const revision = await write(
+          { name, ifRevision },
           commands.sourcePut({
             name,
             ...(await contentOf(cluster, document, options)),
@@ -147,6 +149,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
         if (change.kind === "refused") return refused(change.problems);
         const changed = rowOf(name)?.sha256 !== editionOf(text, undefined).digest;
         const revision = await write(
+          { name, ifRevision },
           commands.sourceRollback({ name, to, expect_revision: ifRevision ?? null }),
           options,
         );
@@ -168,7 +171,11 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
         refuseStale(name, ifRevision, options);
         const { change } = judge(name, undefined);
         if (change.kind === "refused") return refused(change.problems);
-        await write(commands.sourceDelete({ name, writer: "api", expect_revision: ifRevision ?? null }), options);
+        await write(
+          { name, ifRevision },
+          commands.sourceDelete({ name, writer: "api", expect_revision: ifRevision ?? null }),
+          options,
+        );
         return { kind: "done", value: true };
       }),
     config() {
@@ -192,9 +199,6 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
     },
   };
 }
-
-/** Refusals by the table of transitions: the document is at fault. */
-const OF_TABLE: ReadonlySet<string> = new Set(["version_behind", "version_reused"]);
 
 /**
  * One write after the other: each is compiled with what the ones before came to. Who has waited for as long as the

@@ -7,9 +7,9 @@ import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { type Lifetime, type Log, systemClock } from "../../base/index.ts";
 import { openLocalDoor } from "../admin/index.ts";
-import { type Cluster, deriveKeys, openCluster } from "../cluster/index.ts";
+import { type Cluster, openCluster } from "../cluster/index.ts";
 import { formatProblem, type NodeFile } from "../core/config/index.ts";
-import { createSealedSecrets, deriveKeks, readKekFile, type Sealing } from "../secrets/index.ts";
+import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { BuildInfo } from "../telemetry/index.ts";
 import { type SealingHere, secretsPort } from "./admin-secrets.ts";
@@ -19,6 +19,8 @@ import { type Configuration, openConfiguration } from "./configuration.ts";
 import { beside } from "./files.ts";
 import type { NodeDocuments } from "./load.ts";
 import { observeCluster } from "./observe-cluster.ts";
+import { bytesIn, ConfigurationRefused } from "./refused.ts";
+import { keySourcesOf, sealingKeysOf } from "./sealing-keys.ts";
 import { type AdmissionBounds, type DataPlane, observe, serveDataPlane } from "./start.ts";
 
 /** Handing leadership over, and the last writes. */
@@ -51,36 +53,24 @@ export interface ServingNode {
   readonly providers: readonly string[];
 }
 
-/** What the cluster stores does not compile on this node, and there is nothing else to serve. */
-export class ConfigurationRefused extends Error {
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    super("the configuration does not compile on this node");
-    this.name = "ConfigurationRefused";
-    this.problems = problems;
-  }
-}
-
 /** What is opened belongs to `owner`. Rejects when a listener, the data directory or the cluster cannot be had. */
 export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetime): Promise<ConfigNode> {
   const { documents, env, build, log, signal } = options;
   const { nodeFile, path } = documents;
   const startedAt = systemClock.now();
+  const keySources = keySourcesOf(nodeFile, path, env);
+  const minFreeBytes = bytesIn(env, "GATEWAY_MIN_FREE_BYTES");
   const observed = await observe(nodeFile.metrics_listen, owner, log, build);
 
   const dataDir = resolve(beside(path, nodeFile.cluster.data_dir));
-  const previousSecret = env["GATEWAY_CLUSTER_SECRET_PREVIOUS"];
-  const minFreeBytes = bytesIn(env, "GATEWAY_MIN_FREE_BYTES");
   const clusterOptions = clusterOptionsOf(nodeFile, {
     dataDir,
-    previousSecret,
+    previousSecret: keySources.previousSecret,
     version: build.version,
     ...(minFreeBytes !== undefined && { minFreeBytes }),
   });
-  // Before anything is made on disk; the rest of it while the cluster opens.
-  const kekFile = kekFileOf(nodeFile, path);
-  const deriving = keksOf(nodeFile, kekFile, previousSecret || undefined);
+  // While the cluster opens.
+  const deriving = sealingKeysOf(keySources);
   deriving.catch(() => undefined);
   observed.reasons.add("cluster");
   let here: SealingHere | undefined;
@@ -206,36 +196,6 @@ function standstillOf(begun: ReturnType<Configuration["begin"]>): Promise<never>
       () => undefined,
     );
   });
-}
-
-interface Keys {
-  readonly keks: Sealing["keks"];
-  readonly clusters: Sealing["clusters"];
-}
-
-function kekFileOf({ cluster }: NodeFile, path: string): Uint8Array | undefined {
-  if (cluster.kek_file === undefined) return undefined;
-  const file = readKekFile(beside(path, cluster.kek_file));
-  if (file.kind === "problem") throw new ConfigurationRefused([`cluster.kek_file: ${file.message}`]);
-  return file.bytes;
-}
-
-async function keksOf(
-  { cluster }: NodeFile,
-  file: Uint8Array | undefined,
-  previousSecret: string | undefined,
-): Promise<Keys | undefined> {
-  if (cluster.secret === undefined) return undefined;
-  const keys = await deriveKeys(cluster.secret);
-  const previous = previousSecret === undefined ? undefined : await deriveKeys(previousSecret);
-  return {
-    keks: deriveKeks({
-      secret: { id: keys.kekId, key: keys.kek },
-      previous: previous && { id: previous.kekId, key: previous.kek },
-      file,
-    }),
-    clusters: previous === undefined ? [keys.clusterId] : [keys.clusterId, previous.clusterId],
-  };
 }
 
 function listenersOf(

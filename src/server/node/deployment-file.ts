@@ -6,7 +6,7 @@
  */
 import type { Log } from "../../base/index.ts";
 import { type Cluster, ClusterError, type WriteOptions } from "../cluster/index.ts";
-import { type Edition, formatProblem, type Problem, type Source } from "../core/config/index.ts";
+import { decideApply, type Edition, formatProblem, type Problem, type Source } from "../core/config/index.ts";
 import { commands, deployModeKey, FILE_SOURCE, readSource, type SourceRow, sourceRowKey } from "../core/state/index.ts";
 import { type FileText, readTextSync } from "./files.ts";
 import { contentOf } from "./source-content.ts";
@@ -22,6 +22,9 @@ const RETRY_MS = 1_000;
 const PASSING: ReadonlySet<string> = new Set(["no_leader", "busy", "disk_low"]);
 
 export const BY_FILE = { iss: "gateway", sub: "deployment-file" } as const;
+
+/** Refusals by the table of transitions: the document is at fault. */
+export const OF_TABLE: ReadonlySet<string> = new Set(["version_behind", "version_reused"]);
 
 /** What became of the document on disk. */
 export type FileOutcome =
@@ -124,7 +127,12 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
       trigger,
     });
     const result = await cluster.write(command, write);
-    if (result.kind === "refused") return refused({ code: result.code, message: result.message });
+    if (result.kind === "refused") {
+      const { code, message } = result;
+      // The state's text names no versions.
+      const { kind, reason } = decideApply({ trigger, stored: storedEdition(), document: editionIn(document.text) });
+      return refused({ code, message: OF_TABLE.has(code) && kind === "refuse" ? reason : message });
+    }
     const { revision, applied } = result.value as { readonly revision: number; readonly applied: boolean };
     return { kind: applied ? "applied" : "kept", revision };
   };

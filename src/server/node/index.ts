@@ -2,7 +2,6 @@ export { type ClusterSurroundings, clusterOptionsOf } from "./cluster-options.ts
 export {
   type ConfigNode,
   type ConfigNodeOptions,
-  ConfigurationRefused,
   type ServingNode,
   startConfigNode,
 } from "./config-node.ts";
@@ -17,6 +16,7 @@ export {
   readNode,
   STAND_IN,
 } from "./load.ts";
+export { ConfigurationRefused } from "./refused.ts";
 export {
   type CompiledSources,
   changeOf,

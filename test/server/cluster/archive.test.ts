@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -83,6 +84,14 @@ test("a state that is not there, or is shorter than announced, fails the writing
   await assert.rejects(bytesOf(writeArchive(META, short, sha256(STATE))));
 });
 
+test("a reader that goes away ends the writing", async (t) => {
+  const { bytes, meta } = stateOf(Array.from({ length: 40 }, (_, at) => [`key/${10 + at}`, randomBytes(50_000).toString("hex")]));
+  const archive = writeArchive(meta, fileWith(makeDir(t), bytes), sha256(bytes));
+  const first = await archive.next();
+  assert.equal(first.done, false);
+  assert.deepEqual(await archive.return(undefined), { done: true, value: undefined });
+});
+
 const flipped = Buffer.from(STATE);
 flipped.write("y", 200);
 const swapped = stateOf([["key/a", "1other"]]);
@@ -154,7 +163,7 @@ test("refused: an archive that is cut off anywhere", async (t) => {
 test("refused: what follows the archive, in the gzip or behind it, in one piece with its end or later", async (t) => {
   const archive = await archiveOf(whole());
   const tar = await tarOf(whole());
-  for (const tail of [Buffer.from("x"), Buffer.alloc(5_000, "garbage"), gzipSync(await tarOf([{ name: "more", data: "" }]))]) {
+  for (const tail of [Buffer.from("x"), Buffer.alloc(300), Buffer.alloc(5_000, "garbage"), gzipSync(await tarOf([{ name: "more", data: "" }]))]) {
     for (const pieces of [archive.length, archive.length + tail.length]) {
       await assert.rejects(read(t, Buffer.concat([archive, tail]), pieces), failure("refused"), `${tail.length}/${pieces}`);
     }

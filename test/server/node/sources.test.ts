@@ -25,7 +25,8 @@ function compile(texts: Readonly<Record<string, string>>, more: { readonly names
   });
 }
 
-const linesOf = ({ compiled }: ReturnType<typeof compile>): readonly string[] => compiled.problems.map(formatProblem);
+const linesOf = ({ compiled }: Pick<ReturnType<typeof compile>, "compiled">): readonly string[] =>
+  compiled.problems.map(formatProblem);
 
 const KEYS = "credentials: [{name: main, api_key: '${secret:MAIN}'}]\n";
 const OPENAI = "providers: [{preset: openai, credential: main, models: [gpt-*]}]\n";
@@ -33,7 +34,7 @@ const ANTHROPIC = "version: 4\nproviders: [{preset: anthropic, credential: main,
 
 test("sources compile to one snapshot in which a request finds the provider of either", () => {
   const { compiled, deployment } = compile({ keys: KEYS, b: ANTHROPIC, a: OPENAI }, { names: ["MAIN"] });
-  assert.ok(compiled.kind === "compiled", linesOf({ compiled, deployment }).join());
+  assert.ok(compiled.kind === "compiled", linesOf({ compiled }).join());
   const { route } = compiled.snapshot;
   assert.deepEqual(
     ["gpt-5", "claude-x", "other"].map((model) => route(model)?.provider.name),
@@ -85,7 +86,9 @@ const [one, other] = ["a", "b"].map((text) => (version?: number) => editionOf(te
 ];
 const file = (edition: ReturnType<typeof editionOf>) => ({ kind: "document", edition }) as const;
 
-const STANDINGS: Readonly<Record<string, readonly [FileQuestion, string, RegExp, RegExp]>> = {
+type Asked = Pick<FileQuestion, "stored" | "file" | "compiled"> & Partial<FileQuestion>;
+
+const STANDINGS: Readonly<Record<string, readonly [Asked, string, RegExp, RegExp]>> = {
   "no file": [{ stored: one(), file: undefined, compiled }, "no_file", /arrives through the admin API/, /^$/],
   "nothing stored yet": [
     { stored: undefined, file: file(one(1)), compiled: undefined },
@@ -141,6 +144,24 @@ const STANDINGS: Readonly<Record<string, readonly [FileQuestion, string, RegExp,
     /keeps the one before: x:1:12: providers: expected a list/,
     /correct the file, raise its `version`/,
   ],
+  "a stored source that does not compile at a start": [
+    { stored: one(), file: file(one()), compiled: compile({ x: "providers: 1" }).compiled, serves: false },
+    "refused",
+    /and serves nothing: x:1:12/,
+    /^correct what this node lacks/,
+  ],
+  "a file beside sources of the admin API": [
+    { stored: undefined, file: file(one(1)), compiled, writer: { kind: "api", names: ["a", "b"] } },
+    "diverged",
+    /arrives through the admin API, as a, b/,
+    /take `deployment` out of the node file/,
+  ],
+  "no file on this node, where another has it": [
+    { stored: one(), file: undefined, compiled, writer: { kind: "file" } },
+    "no_file",
+    /written by the file of another node/,
+    /on the node that has it/,
+  ],
   "stored sources that do not compile here, without a file": [
     { stored: one(), file: undefined, compiled: compile({ x: "providers: 1" }).compiled },
     "refused",
@@ -151,7 +172,8 @@ const STANDINGS: Readonly<Record<string, readonly [FileQuestion, string, RegExp,
 
 for (const [what, [question, state, message, remedy]] of Object.entries(STANDINGS)) {
   test(`${what} is told as ${state}, with what to do`, () => {
-    const status = fileStatus(question);
+    const writer = question.stored && ({ kind: "file" } as const);
+    const status = fileStatus({ serves: true, writer: question.file && writer, ...question });
     assert.equal(status.state, state);
     assert.match(status.message, message);
     assert.match(status.remedy, remedy);

@@ -31,6 +31,7 @@ export function silentNetwork(): SilentNetwork {
       peers = next;
     },
     sendRemoved: () => undefined,
+    connected: () => new Set(),
     async ask(address, asked) {
       network.asked.push({ address, asked });
       return network.answer(address);

@@ -1,0 +1,116 @@
+/** A state machine over a real data directory, with a log whose entries are commands. */
+
+import type { TestContext } from "node:test";
+import { found } from "../../../../src/server/cluster/founding.ts";
+import { createMachine, type Machine, type Row } from "../../../../src/server/cluster/machine.ts";
+import { createStateWriter, type StateWriter } from "../../../../src/server/cluster/state-writer.ts";
+import { openStorage, type Storage } from "../../../../src/server/cluster/storage/index.ts";
+import type { Entry } from "../../../../src/server/core/raft/index.ts";
+import {
+  commands,
+  encodeCommand,
+  encodeProposal,
+  type Mutation,
+  type NamedCommand,
+} from "../../../../src/server/core/state/index.ts";
+import { makeDir } from "./archives.ts";
+import { memberOf } from "./leader-bench.ts";
+
+export interface MachineBench {
+  readonly dir: string;
+  readonly storage: Storage;
+  readonly machine: Machine;
+  readonly writer: StateWriter;
+  readonly told: { readonly mutations: readonly Mutation[]; readonly index: number }[];
+  readonly replaced: { readonly rows: readonly Row[]; readonly index: number }[];
+  readonly configurations: number[];
+  readonly diverged: number[];
+  readonly faults: unknown[];
+  restored: number;
+  /** As the next entry, appended to the log and applied. */
+  apply(command: NamedCommand): Promise<Entry>;
+}
+
+export const START = 1_700_000_000_000;
+
+export async function openFor(t: TestContext, dir: string, nodeId = "a"): Promise<Storage> {
+  const storage = await openStorage({ dir, nodeId });
+  t.after(() => storage.close().catch(() => undefined));
+  return storage;
+}
+
+export function keyCommand(name: string, metadata: Readonly<Record<string, string>> = {}): NamedCommand {
+  const id = `${name}-00000000`.replaceAll("-", "x");
+  return commands.keyCreate({ id, name, profile: null, metadata, digest: "ab".repeat(32), expires_in_ms: null });
+}
+
+export function proposal(command: NamedCommand, sequence: number): Uint8Array {
+  const by = { iss: "local", sub: "unix:0" };
+  return encodeProposal(START + sequence, encodeCommand({ id: `c-${sequence}`, c: "client", s: sequence, by, ...command }));
+}
+
+export async function machineBench(t: TestContext, dir = makeDir(t), nodeId = "a"): Promise<MachineBench> {
+  const storage = await openFor(t, dir, nodeId);
+  const state = await found(storage, [memberOf(nodeId)]);
+  const { configuration } = storage.log.initialState();
+  const faults: unknown[] = [];
+  const writer = createStateWriter({
+    store: storage.state(),
+    standing: { applied: state.applied, digest: state.digest, configuration },
+    onDrained: () => undefined,
+    onFault: (error) => faults.push(error),
+  });
+  const told: MachineBench["told"] = [];
+  const replaced: MachineBench["replaced"] = [];
+  const configurations: number[] = [];
+  const diverged: number[] = [];
+  const machine = createMachine({
+    storage,
+    state,
+    configuration,
+    writer,
+    events: {
+      onApplied: (mutations, index) => told.push({ mutations, index }),
+      onReplaced: (slices, index) => replaced.push({ rows: [...slices].flat(), index }),
+      onConfiguration: (_, index) => configurations.push(index),
+      onRestored: () => {
+        bench.restored += 1;
+      },
+      onDiverged: (index) => diverged.push(index),
+      onFault: (error) => faults.push(error),
+    },
+  });
+  t.after(() => writer.flush());
+  let sequence = 0;
+  const bench: MachineBench = {
+    dir,
+    storage,
+    machine,
+    writer,
+    told,
+    replaced,
+    configurations,
+    diverged,
+    faults,
+    restored: 0,
+    async apply(command) {
+      sequence += 1;
+      const index = machine.state.applied.index + 1;
+      const entry: Entry = { index, term: 1, kind: "normal", data: proposal(command, sequence) };
+      await storage.log.append({ entries: [entry], hardState: undefined, sync: false });
+      machine.apply(entry, undefined);
+      return entry;
+    },
+  };
+  return bench;
+}
+
+/** The rows that a data directory holds, and where they stand. */
+export async function rowsOn(t: TestContext, dir: string, nodeId = "a"): Promise<{ rows: Row[]; index: number }> {
+  const storage = await openFor(t, dir, nodeId);
+  const rows: Row[] = [];
+  for await (const slice of storage.state().load()) rows.push(...slice);
+  const { index } = storage.state().applied;
+  await storage.close();
+  return { rows, index };
+}
