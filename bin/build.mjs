@@ -12,7 +12,10 @@ import stamp from "./stamp.cjs";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 
-/** One entry a process or thread that is started by path. */
+/**
+ * What is started by path: the process, and the threads. Each is bundled by itself: a file that two of them share would
+ * bring along what only one of them needs, and a thread starts within the time of the process.
+ */
 const ENTRIES = ["src/cli/main.ts", "src/server/cluster/worker.ts"];
 
 /** One line of git's, or undefined where there is no git or no repository. */
@@ -49,10 +52,10 @@ function removeAllBut(kept) {
   }
 }
 
-try {
-  const { metafile } = await build({
+const bundle = (entry) =>
+  build({
     absWorkingDir: root,
-    entryPoints: ENTRIES,
+    entryPoints: [entry],
     outbase: "src",
     outdir: "dist",
     bundle: true,
@@ -69,7 +72,11 @@ try {
     metafile: true,
     logLevel: "warning",
   });
-  removeAllBut(new Set(Object.keys(metafile.outputs).map((path) => join(root, path))));
+
+try {
+  const bundles = await Promise.all(ENTRIES.map(bundle));
+  const written = bundles.flatMap(({ metafile }) => Object.keys(metafile.outputs));
+  removeAllBut(new Set(written.map((path) => join(root, path))));
   stamp.write(root, fingerprint);
 } catch (error) {
   // Errors in the source have been printed by esbuild, with their place.

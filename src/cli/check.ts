@@ -66,6 +66,9 @@ function nodeAnswers({ nodeFile, deployment, compiled }: LoadedNode): readonly A
         : `serves the admin API on the socket ${nodeFile.admin.local_socket}`,
     ),
     note("hands out no address of its own: no `public_url`"),
+    ...(nodeFile.deployment === undefined
+      ? [note("serves once its deployment has arrived through the admin API: no `deployment`")]
+      : []),
     note(
       deployment.document?.auth === undefined
         ? "admits every request without a credential: no `auth`"

@@ -123,7 +123,8 @@ export async function readArchive(
     const { code } = error as NodeJS.ErrnoException;
     if (code?.startsWith("Z_") === true) throw refused("it is not gzip, is cut off, or more follows its end", error);
     if (code === "ERR_STREAM_PREMATURE_CLOSE") throw refused("it is cut off, or more follows its end", error);
-    if (/header|tar|unexpected end|stream was destroyed/i.test(String(error))) throw refused("it is not a whole tar archive", error);
+    if (/header|tar|unexpected end|stream was destroyed/i.test(String(error)))
+      throw refused("it is not a whole tar archive", error);
     throw error;
   } finally {
     // The source is read no further, and nothing writes to the file any more.

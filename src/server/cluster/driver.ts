@@ -141,7 +141,6 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
     append.after.push(...ready.messagesAfterAppend);
   };
 
-  /** A changed commit index alone waits for the next write or tick: it can be learnt again, so it costs no write. */
   /**
    * A change of members that is applied must not be forgotten by the one node that knows of it: after a power failure
    * of all it would ask those who are gone for their votes.
@@ -150,6 +149,7 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
     addToAppend({ entries: [], hardState: hardStateNow(), mustSync: true, messagesAfterAppend: [], ack: undefined });
   };
 
+  /** A changed commit index alone waits for the next write or tick: it can be learnt again, so it costs no write. */
   const isWorthAWrite = (append: Append): boolean =>
     append.isSynced || append.entries.length > 0 || append.after.length > 0;
 

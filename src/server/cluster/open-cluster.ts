@@ -96,6 +96,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
         return;
       case "replace-rows":
         followed.add(message.rows);
+        setImmediate(() => tell({ kind: "took" }));
         return;
       case "replace-end":
         followed.endReplace(message.index);
@@ -354,11 +355,15 @@ function faultOf({ name, failure }: Extract<FromWorker, { kind: "fault" }>): Err
   return Object.assign(new Error(failure.message), { name, code: failure.code });
 }
 
+/** MiB. The worker's short-lived objects are few; the default lets three times as many lie about. */
+const LIMITS = { resourceLimits: { maxYoungGenerationSizeMb: 16 } };
+
 /** In the build the worker is a file of its own below the directory of the chunks; from the sources it needs their loader. */
 function startWorker(): Worker {
-  if (!import.meta.url.endsWith(".ts")) return new Worker(new URL("./server/cluster/worker.js", import.meta.url));
+  if (!import.meta.url.endsWith(".ts"))
+    return new Worker(new URL("./server/cluster/worker.js", import.meta.url), LIMITS);
   const file = JSON.stringify(new URL("./worker.ts", import.meta.url).href);
-  return new Worker(`import("tsx/esm/api").then((it) => (it.register(), import(${file})));`, { eval: true });
+  return new Worker(`import("tsx/esm/api").then((it) => (it.register(), import(${file})));`, { ...LIMITS, eval: true });
 }
 
 function withResolvers(): {

@@ -29,7 +29,11 @@ export interface FollowedView {
 
 /** `onFailure`: a watcher threw; the others are still told. */
 export function createView(onFailure: (error: unknown) => void): FollowedView {
-  const rows = createRows();
+  let rows = createRows();
+  /** Taking the place of `rows` when it is whole: readers see the one or the other. */
+  let next = createRows();
+  /** Versions only grow, also when the rows are others. */
+  let versionBase = 0;
   const watchers = new Set<Watcher>();
   let appliedIndex = 0;
 
@@ -48,7 +52,7 @@ export function createView(onFailure: (error: unknown) => void): FollowedView {
       },
       get: (key) => rows.get(key),
       scan: (prefix) => rows.scan(prefix),
-      version: (prefix) => rows.version(prefix),
+      version: (prefix) => versionBase + rows.version(prefix),
       watch(prefix, onChange) {
         const watcher = { prefix, onChange };
         watchers.add(watcher);
@@ -65,12 +69,15 @@ export function createView(onFailure: (error: unknown) => void): FollowedView {
       }
     },
     beginReplace() {
-      rows.clear();
+      next = createRows();
     },
     add(more) {
-      rows.apply(more.map(([key, value]) => ({ key, value })));
+      next.apply(more.map(([key, value]) => ({ key, value })));
     },
     endReplace(index) {
+      versionBase += rows.version("") + 1;
+      rows = next;
+      next = createRows();
       appliedIndex = index;
       for (const watcher of [...watchers]) tell(watcher, undefined);
     },

@@ -30,7 +30,9 @@ export type ToWorker =
   | { readonly kind: "start"; readonly options: ClusterOptions }
   | { readonly kind: "ask"; readonly id: number; readonly ask: Ask }
   /** Nobody waits for the answer any longer. */
-  | { readonly kind: "forget"; readonly id: number };
+  | { readonly kind: "forget"; readonly id: number }
+  /** A slice of the whole state is in the view, and there was time for other work since. */
+  | { readonly kind: "took" };
 
 export type FromWorker =
   /** The node has its storage and its listeners, and knows its state as far as it is on its disk. */

@@ -43,6 +43,10 @@ function take(message: ToWorker): void {
     case "forget":
       forgotten.add(message.id);
       return;
+    case "took":
+      isHeldBack = false;
+      sendUntold();
+      return;
     default:
       message satisfies never;
   }
@@ -54,11 +58,23 @@ function tell(message: FromWorker): void {
   if (untold.length === 1) queueMicrotask(sendUntold);
 }
 
+/** Of the whole state anew, slice by slice: the next one, and all that follows, waits until the last was taken. */
+let isHeldBack = false;
+
 function sendUntold(): void {
-  if (untold.length === 0) return;
-  const messages = untold;
-  untold = [];
+  if (untold.length === 0 || isHeldBack) return;
+  const slice = untold.findIndex(({ kind }) => kind === "replace-rows");
+  const messages = slice < 0 ? untold : untold.slice(0, slice + 1);
+  untold = slice < 0 ? [] : untold.slice(slice + 1);
+  isHeldBack = slice >= 0;
   port?.postMessage(messages);
+}
+
+/** The last words: whatever still waits behind a slice goes with them. */
+function sendLast(): void {
+  if (untold.length > 0) port?.postMessage(untold);
+  untold = [];
+  port?.close();
 }
 
 async function start({ options }: Extract<ToWorker, { kind: "start" }>): Promise<void> {
@@ -70,10 +86,7 @@ async function start({ options }: Extract<ToWorker, { kind: "start" }>): Promise
         onApplied: (mutations, index) => tell({ kind: "applied", index, mutations }),
         onReplaced(slices, index) {
           tell({ kind: "replace-begin" });
-          for (const rows of slices) {
-            tell({ kind: "replace-rows", rows });
-            sendUntold();
-          }
+          for (const rows of slices) tell({ kind: "replace-rows", rows });
           tell({ kind: "replace-end", index });
         },
         onStatus: (status) => tell({ kind: "status", status }),
@@ -92,8 +105,7 @@ async function start({ options }: Extract<ToWorker, { kind: "start" }>): Promise
 function fail(error: unknown): void {
   const name = error instanceof Error ? error.name : "Error";
   tell({ kind: "fault", name, failure: failureOf(error) });
-  sendUntold();
-  port?.close();
+  sendLast();
 }
 
 async function answer(id: number, ask: Ask): Promise<void> {
@@ -102,9 +114,7 @@ async function answer(id: number, ask: Ask): Promise<void> {
     // The rows of a write are told before its answer.
     started?.replica.flush();
     if (!forgotten.delete(id)) tell({ kind: "answer", id, value });
-    if (ask.kind !== "close") return;
-    sendUntold();
-    port?.close();
+    if (ask.kind === "close") sendLast();
   } catch (error) {
     if (!forgotten.delete(id)) tell({ kind: "failure", id, failure: failureOf(error) });
   }

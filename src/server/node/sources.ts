@@ -55,13 +55,18 @@ export type SourcesChange =
   | { readonly kind: "compiles"; readonly differences: readonly Difference[]; readonly warnings: readonly Problem[] }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
 
+const NONE = { kind: "problem", message: "an empty deployment refers to nothing" } as const;
+const NOTHING = { env: () => undefined, secret: () => NONE, file: () => NONE };
+
 /** What would come of `next` in place of `running`: what a dry run answers, and what a write is judged by. */
 export function changeOf(running: CompiledSources | undefined, next: CompiledSources): SourcesChange {
   const { compiled, deployment } = next;
   if (compiled.kind === "refused") return compiled;
+  // Beside nothing, what an empty deployment is by default is no difference.
+  const before = running?.deployment ?? composeDeployment([], NOTHING);
   return {
     kind: "compiles",
-    differences: differencesOf(running?.deployment.document, deployment.document),
+    differences: differencesOf(before.document, deployment.document),
     warnings: compiled.problems,
   };
 }

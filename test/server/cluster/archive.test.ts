@@ -22,7 +22,10 @@ import {
 } from "./support/archives.ts";
 import { failure } from "./support/outcome.ts";
 
-const ROWS = Array.from({ length: 300 }, (_, at) => [`key/${String(at).padStart(4, "0")}`, `1${"x".repeat(at)}`] as const);
+const ROWS = Array.from(
+  { length: 300 },
+  (_, at) => [`key/${String(at).padStart(4, "0")}`, `1${"x".repeat(at)}`] as const,
+);
 const { bytes: STATE, meta: META } = stateOf(ROWS);
 const NEVER = new AbortController().signal;
 
@@ -85,7 +88,9 @@ test("a state that is not there, or is shorter than announced, fails the writing
 });
 
 test("a reader that goes away ends the writing", async (t) => {
-  const { bytes, meta } = stateOf(Array.from({ length: 40 }, (_, at) => [`key/${10 + at}`, randomBytes(50_000).toString("hex")]));
+  const { bytes, meta } = stateOf(
+    Array.from({ length: 40 }, (_, at) => [`key/${10 + at}`, randomBytes(50_000).toString("hex")]),
+  );
   const archive = writeArchive(meta, fileWith(makeDir(t), bytes), sha256(bytes));
   const first = await archive.next();
   assert.equal(first.done, false);
@@ -105,7 +110,11 @@ const REFUSED: readonly (readonly [name: string, members: readonly Member[], why
   ["another order", [state(), metaOf(META), sumsOf(metaOf(META), state())], /member 1 is "state.bin"/],
   ["another name", [{ ...metaOf(META), name: "./meta.json" }, state()], /member 1 is ".\/meta.json"/],
   ["a name that leaves the directory", [{ name: "../../etc/passwd", data: "" }], /member 1/],
-  ["a link in place of a file", [metaOf(META), { name: "state.bin", data: "/etc/passwd", type: "symlink" }], /member 2/],
+  [
+    "a link in place of a file",
+    [metaOf(META), { name: "state.bin", data: "/etc/passwd", type: "symlink" }],
+    /member 2/,
+  ],
   ["a directory", [{ name: "meta.json", data: "", type: "directory" }], /member 1/],
   ["meta.json that is not JSON", [{ name: "meta.json", data: "{" }, state()], /not JSON/],
   ["meta.json that is no object", [metaOf(null), state()], /no format/],
@@ -163,9 +172,18 @@ test("refused: an archive that is cut off anywhere", async (t) => {
 test("refused: what follows the archive, in the gzip or behind it, in one piece with its end or later", async (t) => {
   const archive = await archiveOf(whole());
   const tar = await tarOf(whole());
-  for (const tail of [Buffer.from("x"), Buffer.alloc(300), Buffer.alloc(5_000, "garbage"), gzipSync(await tarOf([{ name: "more", data: "" }]))]) {
+  for (const tail of [
+    Buffer.from("x"),
+    Buffer.alloc(300),
+    Buffer.alloc(5_000, "garbage"),
+    gzipSync(await tarOf([{ name: "more", data: "" }])),
+  ]) {
     for (const pieces of [archive.length, archive.length + tail.length]) {
-      await assert.rejects(read(t, Buffer.concat([archive, tail]), pieces), failure("refused"), `${tail.length}/${pieces}`);
+      await assert.rejects(
+        read(t, Buffer.concat([archive, tail]), pieces),
+        failure("refused"),
+        `${tail.length}/${pieces}`,
+      );
     }
   }
   await assert.rejects(read(t, gzipSync(Buffer.concat([tar, Buffer.alloc(512, "x")]))), failure("refused"));
@@ -193,7 +211,10 @@ test("a refusal ends the reading of the source at once", async (t) => {
       isEnded = true;
     }
   };
-  await assert.rejects(readArchive(source(), join(makeDir(t), "x"), () => undefined, NEVER), failure("refused"));
+  await assert.rejects(
+    readArchive(source(), join(makeDir(t), "x"), () => undefined, NEVER),
+    failure("refused"),
+  );
   assert.equal(isEnded, false, "the generator waits and cannot be ended");
 
   const endless = async function* (): AsyncIterable<Uint8Array> {
@@ -203,7 +224,10 @@ test("a refusal ends the reading of the source at once", async (t) => {
       isEnded = true;
     }
   };
-  await assert.rejects(readArchive(endless(), join(makeDir(t), "x"), () => undefined, NEVER), failure("refused"));
+  await assert.rejects(
+    readArchive(endless(), join(makeDir(t), "x"), () => undefined, NEVER),
+    failure("refused"),
+  );
   assert.equal(isEnded, true);
 });
 

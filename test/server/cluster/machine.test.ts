@@ -1,7 +1,7 @@
 /** The state machine between log, disk and main thread, over a real data directory. */
 
 import assert from "node:assert/strict";
-import { copyFileSync, readFileSync } from "node:fs";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import type { SnapshotRecord } from "../../../src/server/cluster/storage/index.ts";
 import { encodeConfChange } from "../../../src/server/core/raft/index.ts";
@@ -33,7 +33,10 @@ test("what is applied is told once, at the end of the turn or when asked, and re
   assert.equal(bench.told.at(-1)?.index, 3);
   const told = bench.told.flatMap(({ mutations }) => mutations.map(({ key }) => key));
   assert.equal(new Set(told).size, told.length);
-  assert.ok(told.every((key) => !key.startsWith("sess/")), told.join(" "));
+  assert.ok(
+    told.every((key) => !key.startsWith("sess/")),
+    told.join(" "),
+  );
 
   await bench.apply(keyCommand("three"));
   await until("the rows are told without being asked for", () => bench.told.at(-1)?.index === 4);
@@ -155,7 +158,6 @@ test("a received file that is not whole changes nothing", async (t) => {
   const bench = await machineBench(t);
   await bench.apply(keyCommand("stays"));
   const path = `${bench.dir}/broken.bin`;
-  const { writeFileSync } = await import("node:fs");
   writeFileSync(path, bytes.subarray(0, -4));
   const before = bench.machine.state.digest;
   await assert.rejects(bench.machine.install(record, path, { term: 1, vote: undefined, commit: record.index }));

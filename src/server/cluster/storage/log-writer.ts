@@ -63,9 +63,11 @@ export function createLogWriter(database: Database, guard: GuardFile, initial: L
   /** Of the last batch's facts. Its failure is the end of the database's handle, too. */
   let guarded: Promise<void> = Promise.resolve();
 
-  function writeGuard(): void {
+  async function writeGuard(isLater: boolean): Promise<void> {
+    // Begun a turn later, so that whoever waits for the entries alone is answered first.
+    if (isLater) await new Promise(setImmediate);
     const { tail, hardState, snapshot, epoch } = facts;
-    guarded = guard
+    await guard
       .write({
         sequence: tail.sequence,
         epoch,
@@ -79,7 +81,6 @@ export function createLogWriter(database: Database, guard: GuardFile, initial: L
       .catch((cause) => {
         throw database.fail(cause);
       });
-    guarded.catch(() => undefined);
   }
 
   return {
@@ -103,7 +104,8 @@ export function createLogWriter(database: Database, guard: GuardFile, initial: L
         epoch: change.epoch ?? facts.epoch,
       };
       change.onWritten?.();
-      writeGuard();
+      guarded = writeGuard(isEntriesAlone);
+      guarded.catch(() => undefined);
       if (!isEntriesAlone) await guarded;
     },
     async note(hardState) {

@@ -70,6 +70,8 @@ export interface ClusterOptions {
   /** Beyond the list of peers. */
   readonly settings?: Partial<Settings>;
   readonly dataDirs?: ReadonlyMap<string, string>;
+  /** Nodes that do not share the loopback: where they listen, and what their command begins with. No proxies then. */
+  readonly places?: ReadonlyMap<string, { readonly host: string; readonly prefix: readonly string[] }>;
 }
 
 const STOP_LIMIT_MS = 20_000;
@@ -90,15 +92,22 @@ export async function createCluster(owner: Owner, options: ClusterOptions): Prom
 
   async function add(id: string, given: Partial<Settings> & Pick<Settings, "begin">): Promise<TestNode> {
     const [raftPort, forwardPort] = [await claimPort(), await claimPort()];
-    const addresses = {
-      raftListen: `127.0.0.1:${raftPort}`,
-      forwardListen: `127.0.0.1:${forwardPort}`,
-      raft: `127.0.0.1:${await links.before(id, raftPort)}`,
-      forward: `127.0.0.1:${await links.before(id, forwardPort)}`,
-    };
+    const { host = "127.0.0.1", prefix = [] } = options.places?.get(id) ?? {};
+    const raftListen = `${host}:${raftPort}`;
+    const forwardListen = `${host}:${forwardPort}`;
+    const addresses: Addresses =
+      options.places === undefined
+        ? {
+            raftListen,
+            forwardListen,
+            raft: `127.0.0.1:${await links.before(id, raftPort)}`,
+            forward: `127.0.0.1:${await links.before(id, forwardPort)}`,
+          }
+        : { raftListen, forwardListen, raft: raftListen, forward: forwardListen };
     const node = createNode({
       id,
       addresses,
+      prefix,
       folder: join(folder, id),
       settings: { secret: SECRET, ...settings, ...given },
       links,
@@ -166,13 +175,14 @@ function agreedLeader(asked: readonly TestNode[], standings: readonly Standing[]
 interface NodeOptions {
   readonly id: string;
   readonly addresses: Addresses;
+  readonly prefix: readonly string[];
   readonly folder: string;
   readonly settings: Settings;
   readonly links: Links;
   addressesOf(id: string): Addresses;
 }
 
-function createNode({ id, addresses, folder, links, addressesOf, ...given }: NodeOptions): TestNode {
+function createNode({ id, addresses, prefix, folder, links, addressesOf, ...given }: NodeOptions): TestNode {
   let settings = given.settings;
   let running: Running | undefined;
   let door: Door | undefined;
@@ -214,7 +224,7 @@ function createNode({ id, addresses, folder, links, addressesOf, ...given }: Nod
       door?.close();
       const placed = { id, folder, dataDir: dataDir(), settings, addressesOf };
       const { command, env, socketPath } = await commandOf(placed);
-      running = launch({ command, env });
+      running = launch({ command: [...prefix, ...command], env });
       links.setProcess(id, running.pid);
       door = adminDoor(socketPath);
       isPaused = false;

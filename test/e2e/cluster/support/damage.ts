@@ -1,6 +1,6 @@
 /**
  * What can happen to the files of a stopped node. Each damage resolves with what it did, or undefined where the directory
- * has no such file; a node must notice each of them when it is started.
+ * has no such file. A node must notice each of them when it is started, but for those that may be harmless.
  */
 import { open, readdir, rm, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
@@ -66,12 +66,19 @@ export const deletedCurrent: Damage = async (dataDir) => {
 export const DAMAGES: Readonly<Record<string, Damage>> = {
   "MANIFEST short of one byte": shortManifest,
   "flipped byte in a table of the log": flippedTableByte,
+  "flipped byte in a table of the state": flippedStateByte,
   "deleted write-ahead log": deletedWriteAheadLog,
   "write-ahead log cut in half": cutWriteAheadLog,
   "deleted log database": deletedLogDatabase,
   "deleted guard file": deletedGuard,
   "deleted CURRENT": deletedCurrent,
 };
+
+/**
+ * Tables also hold values that later ones have replaced, which nobody reads: what such a node holds must be what the
+ * others hold. Of the log nothing is replaced where its records are thickest.
+ */
+export const MAY_BE_HARMLESS: ReadonlySet<string> = new Set(["flipped byte in a table of the state"]);
 
 async function flip(path: string): Promise<string> {
   const file = await open(path, "r+");

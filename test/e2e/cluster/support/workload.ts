@@ -44,7 +44,7 @@ const CLIENTS = 5;
 /** Operations on a register are called from several clients; beyond this the check takes long. */
 const MAX_OPERATIONS = 120;
 const MAX_UNKNOWN = 8;
-const OPERATION_MS = 2_000;
+const OPERATION_MS = 1_000;
 const FINAL_MS = 20_000;
 /** Between the operations of a client. */
 const PACE_MS = 8;

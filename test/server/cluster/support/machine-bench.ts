@@ -46,7 +46,10 @@ export function keyCommand(name: string, metadata: Readonly<Record<string, strin
 
 export function proposal(command: NamedCommand, sequence: number): Uint8Array {
   const by = { iss: "local", sub: "unix:0" };
-  return encodeProposal(START + sequence, encodeCommand({ id: `c-${sequence}`, c: "client", s: sequence, by, ...command }));
+  return encodeProposal(
+    START + sequence,
+    encodeCommand({ id: `c-${sequence}`, c: "client", s: sequence, by, ...command }),
+  );
 }
 
 export async function machineBench(t: TestContext, dir = makeDir(t), nodeId = "a"): Promise<MachineBench> {
@@ -97,7 +100,7 @@ export async function machineBench(t: TestContext, dir = makeDir(t), nodeId = "a
       sequence += 1;
       const index = machine.state.applied.index + 1;
       const entry: Entry = { index, term: 1, kind: "normal", data: proposal(command, sequence) };
-      await storage.log.append({ entries: [entry], hardState: undefined, sync: false });
+      await storage.log.append({ entries: [entry], hardState: undefined, sync: true });
       machine.apply(entry, undefined);
       return entry;
     },

@@ -1,0 +1,28 @@
+/** What tests of members ask, and wait for. */
+import assert from "node:assert/strict";
+import type { TestNode } from "./cluster.ts";
+import { until } from "./until.ts";
+
+export const THREE = ["n1", "n2", "n3"];
+/** Of one write. */
+export const LIMIT_MS = 10_000;
+
+export async function mustWrite({ door }: TestNode, register: string, value: number): Promise<void> {
+  const outcome = await door.write(register, value, LIMIT_MS);
+  assert.equal(outcome.kind, "done", JSON.stringify(outcome));
+}
+
+export async function membersOf({ door }: TestNode): Promise<readonly string[]> {
+  return (await door.status()).members.map(({ id }) => id).sort();
+}
+
+export async function isMember(node: TestNode, of: TestNode): Promise<void> {
+  await until(`${node.id} votes, as ${of.id} sees it`, async () =>
+    (await of.door.status()).members.some(({ id, voter }) => id === node.id && voter),
+  );
+}
+
+export async function areMembers(node: TestNode, ids: readonly string[]): Promise<void> {
+  const wanted = [...ids].sort().join();
+  await until(`${node.id} sees the members ${wanted}`, async () => (await membersOf(node)).join() === wanted);
+}

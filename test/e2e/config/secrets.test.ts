@@ -1,0 +1,130 @@
+/**
+ * Sealed secrets on one node, through real processes: what `${secret:NAME}` stands for, which of two wins, what is told
+ * where one is missing or cannot be opened. Source: design decisions, sections 3, 6 and 8.
+ */
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { eventually } from "../support/wait.ts";
+import {
+  ask,
+  createOne,
+  credentialAt,
+  fileStatus,
+  led,
+  named,
+  problemsOf,
+  provider,
+  ready,
+  refusalOf,
+  SLOW_MS,
+  told,
+} from "./support/nodes.ts";
+
+const using = (url: string, name: string): object => ({
+  providers: [provider("one", url, { api_key: `\${secret:${name}}` })],
+});
+
+describe("sealed secrets", { concurrency: 2 }, () => {
+  test("a provider uses the sealed value, a new one without a restart; a missing one is refused by its name", async (t) => {
+    const upstream = await named(t, "upstream");
+    const node = await createOne(t);
+    const program = node.launch();
+    await led(node);
+    const put = () =>
+      node.client.call("put_source", { params: { name: "a" }, body: JSON.stringify(using(upstream.url, "x")) });
+    const missing = await refusalOf(put());
+    assert.deepEqual([missing.status, missing.code], [422, "refused"]);
+    assert.match(problemsOf(missing)[0]?.message ?? "", /\$\{secret:x\}.*no sealed secret "x"/);
+    assert.equal(problemsOf(missing)[0]?.path, "providers[0].api_key");
+
+    const params = { name: "x" };
+    assert.equal((await node.client.call("put_secret", { params, body: { value: "sk-one" } })).version, 1);
+    await put();
+    const gateway = await ready(program);
+    await ask(t, gateway);
+    assert.equal(credentialAt(upstream), "Bearer sk-one");
+
+    const applied = () => gateway.log().filter(({ message }) => message === "configuration applied").length;
+    const before = applied();
+    await node.client.call("put_secret", { params: { name: "unused" }, body: { value: "v" } });
+    await node.client.call("put_secret", { params, body: { value: "sk-two" } });
+    await ask(t, gateway);
+    assert.equal(credentialAt(upstream), "Bearer sk-two");
+    assert.equal(applied(), before + 1, "a secret that nothing refers to rebuilds nothing");
+
+    await node.client.call("delete_secret", { params });
+    const status = await eventually("the refusal", async () => {
+      const it = await fileStatus(node);
+      return it.state === "refused" && it;
+    });
+    assert.match(status.message, /keeps the one before: a:1:\d+: providers\[0\]\.api_key: .*"x"/);
+    await ask(t, gateway);
+    assert.equal(credentialAt(upstream), "Bearer sk-two");
+    await node.client.call("put_secret", { params, body: { value: "sk-three" } });
+    await ask(t, gateway);
+    assert.equal(credentialAt(upstream), "Bearer sk-three");
+    assert.equal((await fileStatus(node)).state, "no_file");
+  });
+
+  test("a file of `secrets_dir` wins over a sealed secret of its name", async (t) => {
+    const upstream = await named(t, "upstream");
+    const node = await createOne(t, { changes: { secrets_dir: "secrets" } });
+    await mkdir(join(node.dir, "secrets"));
+    await writeFile(join(node.dir, "secrets", "x"), "of-the-file\n");
+    const program = node.launch();
+    await led(node);
+    await node.client.call("put_secret", { params: { name: "x" }, body: { value: "sealed" } });
+    await node.client.call("put_source", { params: { name: "a" }, body: JSON.stringify(using(upstream.url, "x")) });
+    await ask(t, await ready(program));
+    assert.equal(credentialAt(upstream), "Bearer of-the-file");
+  });
+
+  test("with `kek_file` a node without it serves nothing that is sealed, says what it lacks, and serves with it", async (t) => {
+    const upstream = await named(t, "upstream");
+    const node = await createOne(t);
+    await writeFile(join(node.dir, "kek"), randomBytes(32), { mode: 0o600 });
+    await node.writeNode({}, { kek_file: "kek" });
+    const program = node.launch();
+    await led(node);
+    const { kek } = await node.client.call("put_secret", { params: { name: "x" }, body: { value: "sk-kek" } });
+    assert.match(kek, /^b:/);
+    await node.client.call("put_source", { params: { name: "a" }, body: JSON.stringify(using(upstream.url, "x")) });
+    await ready(program);
+    await node.stop();
+
+    await node.writeNode({});
+    const without = node.launch();
+    await told(without, "nothing is served until it compiles");
+    await led(node);
+    const status = await fileStatus(node);
+    assert.equal(status.state, "refused");
+    assert.match(status.message, /and serves nothing: .*cluster\.kek_file/);
+    assert.equal((await node.client.call("get_status")).configuration.state, "refused");
+    await node.stop();
+
+    await node.writeNode({}, { kek_file: "kek" });
+    await ask(t, await node.start());
+    assert.equal(credentialAt(upstream), "Bearer sk-kek");
+  });
+
+  test("a configured node whose sealed secret is gone waits for it with its socket open", async (t) => {
+    const upstream = await named(t, "upstream");
+    const node = await createOne(t, { deployment: { providers: [] } });
+    await node.start();
+    const params = { name: "x" };
+    await node.client.call("put_secret", { params, body: { value: "sk-one" } });
+    await node.writeDeployment({ ...using(upstream.url, "x") });
+    assert.equal((await node.client.call("reload_config")).applied, true);
+    await node.client.call("delete_secret", { params });
+    await node.stop();
+    const program = node.launch();
+    await led(node);
+    await told(program, "nothing is served until it compiles");
+    await node.client.call("put_secret", { params, body: { value: "sk-two" } }, { timeLimitMs: SLOW_MS });
+    await ask(t, await ready(program));
+    assert.equal(credentialAt(upstream), "Bearer sk-two");
+  });
+});

@@ -1,0 +1,228 @@
+/** Three nodes in one process, each with its worker thread, over loopback TLS. */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { extract } from "tar-stream";
+import { openCluster } from "../../../src/server/cluster/open-cluster.ts";
+import type { Cluster } from "../../../src/server/cluster/types.ts";
+import { bytesOf, makeDir, piecesOf } from "./support/archives.ts";
+import {
+  addressesOf,
+  hasKey,
+  leaderOf,
+  openFor,
+  openTogether,
+  options,
+  optionsOf,
+  type TestNode,
+  voterIds,
+  writeKey,
+} from "./support/cluster-bench.ts";
+import { keyCommand } from "./support/machine-bench.ts";
+import { failure, memoryLog, until } from "./support/outcome.ts";
+
+/** The same bytes whoever sends them. */
+const ONCE = keyCommand("once");
+
+const IDS = ["a", "b", "c"] as const;
+
+const followersOf = (nodes: readonly TestNode[], leader: TestNode): readonly TestNode[] =>
+  nodes.filter((node) => node !== leader);
+
+function twoOf(nodes: readonly TestNode[], leader: TestNode): readonly [TestNode, TestNode] {
+  const [first, second] = followersOf(nodes, leader);
+  assert.ok(first !== undefined && second !== undefined);
+  return [first, second];
+}
+
+/** `state.bin` of the archive that the node gives, and the index it stands at. */
+async function stateFileOf(node: Cluster): Promise<{ readonly index: number; readonly state: Buffer }> {
+  const { info, archive } = await node.saveSnapshot({ stale: true, signal: new AbortController().signal });
+  const tar = extract();
+  tar.end(gunzipSync(await bytesOf(archive)));
+  for await (const member of tar) {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of member) chunks.push(chunk as Uint8Array);
+    if (member.header.name === "state.bin") return { index: info.index, state: Buffer.concat(chunks) };
+  }
+  return assert.fail("the archive has no state.bin");
+}
+
+/** Of all nodes at one index; a node that proposes something in between is asked again. */
+async function equalStateFiles(nodes: readonly TestNode[]): Promise<void> {
+  for (let attempt = 0; attempt < 10; attempt += 1) {
+    await Promise.all(nodes.map((node) => node.readBarrier({ timeoutMs: 10_000 })));
+    const files = await Promise.all(nodes.map(stateFileOf));
+    if (new Set(files.map(({ index }) => index)).size !== 1) continue;
+    for (const { state } of files) assert.deepEqual(state, files[0]?.state);
+    return;
+  }
+  assert.fail("the nodes did not stand at one index");
+}
+
+async function join(t: TestContext, id: string, through: TestNode): Promise<TestNode> {
+  const [own] = await addressesOf([id]);
+  assert.ok(own !== undefined);
+  const start = { kind: "join", addresses: [through.options.forwardAddr], bootstrapAfterMs: undefined } as const;
+  return await openFor(t, optionsOf(t, own, start));
+}
+
+test("three nodes elect a leader, and what any of them writes all can read", async (t) => {
+  const nodes = await openTogether(t, IDS);
+  let closed: TestNode | undefined;
+  for (const node of nodes) assert.deepEqual(voterIds(node), IDS);
+  await Promise.all(nodes.map((node) => writeKey(node, `by-${node.options.nodeId}`)));
+  for (const node of nodes) {
+    await node.readBarrier({ timeoutMs: 10_000 });
+    for (const id of IDS) assert.ok(hasKey(node, `by-${id}`), `${node.options.nodeId} lacks the key by ${id}`);
+  }
+
+  await t.test("a read barrier on any node sees what was acknowledged on another just before", async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const writer = nodes[round % 3];
+      const reader = nodes[(round + 1) % 3];
+      assert.ok(writer !== undefined && reader !== undefined);
+      await writeKey(writer, `round${round}`);
+      await reader.readBarrier({ timeoutMs: 10_000 });
+      assert.ok(hasKey(reader, `round${round}`));
+    }
+  });
+
+  await t.test("bug 38: the same request sent to every node at once is done once", async () => {
+    const idempotency = { key: "unix:0/once", digest: "d".repeat(64) };
+    const results = await Promise.all(nodes.map((node) => node.write(ONCE, options({ idempotency }))));
+    for (const result of results) assert.deepEqual(result, results[0]);
+    assert.equal(results[0]?.kind, "ok");
+  });
+
+  await t.test("snapshots of all nodes at one index are equal to the byte", () => equalStateFiles(nodes));
+
+  await t.test("a follower gives a snapshot only where one that may trail is asked for", async () => {
+    const [follower] = twoOf(nodes, await leaderOf(nodes));
+    await assert.rejects(
+      follower.saveSnapshot({ stale: false, signal: new AbortController().signal }),
+      failure("conflict", /does not lead/),
+    );
+  });
+
+  await t.test("bug 30: leadership goes to whom it is given, asked of any node, and writes go on", async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const leader = await leaderOf(nodes);
+      const [next, asked] = twoOf(nodes, leader);
+      const id = next.options.nodeId;
+      const writes = Promise.all(Array.from({ length: 20 }, (_, at) => writeKey(leader, `moved${round}-${at}`)));
+      assert.equal(await asked.transferLeader(id, options()), id);
+      await writes;
+      assert.equal((await leaderOf(nodes)).options.nodeId, id);
+    }
+    await assert.rejects(nodes[0]?.transferLeader("x", options()) ?? Promise.resolve(), failure("invalid"));
+  });
+
+  await t.test("a restore asked of a follower replaces the rows of all", async () => {
+    const [follower, other] = twoOf(nodes, await leaderOf(nodes));
+    const { archive } = await follower.saveSnapshot({ stale: true, signal: new AbortController().signal });
+    const bytes = await bytesOf(archive);
+    await writeKey(other, "after-the-archive");
+    await follower.restore(piecesOf(bytes), options());
+    for (const node of nodes) {
+      await node.readBarrier({ timeoutMs: 10_000 });
+      assert.equal(hasKey(node, "after-the-archive"), false);
+      assert.ok(hasKey(node, "by-a"));
+      assert.deepEqual(voterIds(node), IDS);
+    }
+    await equalStateFiles(nodes);
+  });
+
+  await t.test("when the leader goes, another leads and takes writes", async () => {
+    const leader = await leaderOf(nodes);
+    const rest = followersOf(nodes, leader);
+    await leader.close();
+    closed = leader;
+    await Promise.all(rest.map((node) => writeKey(node, `without-${node.options.nodeId}`)));
+    const next = await leaderOf(rest);
+    assert.notEqual(next, leader);
+    for (const node of rest) {
+      await node.readBarrier({ timeoutMs: 10_000 });
+      for (const { options: of } of rest) assert.ok(hasKey(node, `without-${of.nodeId}`));
+    }
+  });
+
+  await t.test("without a majority writes and reads end in time, unknown or not done", async () => {
+    const [last, other] = nodes.filter((node) => node !== closed);
+    assert.ok(last !== undefined && other !== undefined);
+    await other.close();
+    await assert.rejects(last.write(ONCE, options({ timeoutMs: 2_500 })), failure("no_leader"));
+    await assert.rejects(last.readBarrier({ timeoutMs: 1_000 }), failure("no_leader"));
+    assert.ok(hasKey(last, "by-a"), "what it has can still be read");
+  });
+});
+
+test("a fourth node joins through a follower, and is there with everything and a vote", async (t) => {
+  const nodes = await openTogether(t, IDS);
+  const leader = await leaderOf(nodes);
+  const [follower] = twoOf(nodes, leader);
+  for (let at = 0; at < 30; at += 1) await writeKey(leader, `key${at}`);
+  const fourth = await join(t, "d", follower);
+  await until("it votes", () => voterIds(leader).includes("d"), 20_000);
+  await fourth.readBarrier({ timeoutMs: 10_000 });
+  assert.ok(hasKey(fourth, "key29"));
+  await writeKey(fourth, "by-d");
+  await leader.readBarrier({ timeoutMs: 10_000 });
+  assert.ok(hasKey(leader, "by-d"));
+  await equalStateFiles([...nodes, fourth]);
+
+  await t.test(
+    "bug 32: a prune asked of a follower with the leader among the removed is answered, once it is done",
+    async () => {
+      const all = [...nodes, fourth];
+      const now = await leaderOf(all);
+      const [asked] = followersOf(all, now);
+      assert.ok(asked !== undefined);
+      const kept = followersOf(all, now).slice(0, 2);
+      const keep = kept.map(({ options: { nodeId } }) => nodeId).sort();
+      assert.ok(keep.includes(asked.options.nodeId));
+      await asked.prune(keep, options());
+      const next = await leaderOf(kept);
+      assert.ok(keep.includes(next.options.nodeId));
+      for (const node of kept) {
+        await until("it knows the members", () => voterIds(node).join() === keep.join());
+        await writeKey(node, `kept-${node.options.nodeId}`);
+      }
+      await until("the removed leader knows", () => now.status().role === "removed", 20_000);
+      await assert.rejects(now.write(ONCE, options()), failure("removed"));
+      await asked.prune(keep, options());
+      await assert.rejects(asked.prune(["a", "x"], options()), failure("invalid", /not a member: x/));
+    },
+  );
+});
+
+test("a node that nobody admits gives up with the reason of each address, and bootstraps only where it may", async (t) => {
+  const [own, peer] = await addressesOf(["d", "nobody"]);
+  assert.ok(own !== undefined && peer !== undefined);
+  const start = { kind: "join", addresses: [peer.forwardAddr], bootstrapAfterMs: 300 } as const;
+  const node = await openFor(t, optionsOf(t, own, start));
+  await writeKey(node, "alone");
+  assert.deepEqual(voterIds(node), ["d"]);
+  assert.ok(node.lines.some(({ message }) => message.includes("every join address stayed silent")));
+
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  const [stranger] = await addressesOf(["e"]);
+  assert.ok(stranger !== undefined);
+  const wrong = {
+    ...optionsOf(t, stranger, { kind: "join", addresses: [own.forwardAddr], bootstrapAfterMs: 0 }),
+    secret: "another secret of the tests, as long",
+    dataDir: makeDir(t),
+  };
+  const { log, lines } = memoryLog();
+  const joining = openCluster({ ...wrong, log }, stop.signal);
+  await until("the wrong secret is told", () => lines.some(({ message }) => message === "not admitted yet"));
+  stop.abort(new Error("enough"));
+  await assert.rejects(joining, /enough/);
+  assert.equal(
+    lines.some(({ message }) => message.includes("starts a cluster of its own")),
+    false,
+    "another secret is an answer, not silence",
+  );
+});

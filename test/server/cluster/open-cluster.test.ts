@@ -1,0 +1,252 @@
+/** One node with its worker thread and its disk. */
+
+import assert from "node:assert/strict";
+import { readdirSync, rmSync, truncateSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { ClusterError } from "../../../src/server/cluster/failure.ts";
+import { openCluster, putBlob } from "../../../src/server/cluster/open-cluster.ts";
+import { StorageError } from "../../../src/server/cluster/storage-error.ts";
+import { keyRowKey } from "../../../src/server/core/state/index.ts";
+import { archiveOf, bytesOf, makeDir, piecesOf, stateOf, sumsOf } from "./support/archives.ts";
+import { BY, bigCommand, hasKey, openAlone, options, optionsAlone, writeKey } from "./support/cluster-bench.ts";
+import { keyCommand, openFor as openStorageFor } from "./support/machine-bench.ts";
+import { failure, until } from "./support/outcome.ts";
+
+test("a write answers when its effect can be read here, and its watchers were told", async (t) => {
+  const node = await openAlone(t);
+  const told: string[] = [];
+  node.view.watch("key/", (mutations) => told.push(...(mutations ?? []).map(({ key }) => key)));
+  await writeKey(node, "one");
+  assert.ok(hasKey(node, "one"));
+  assert.ok(told.includes(keyRowKey("one")));
+  assert.ok(node.view.appliedIndex > 1);
+  assert.equal(node.status().role, "leader");
+  await node.readBarrier({ timeoutMs: 5_000 });
+});
+
+test("a refused command is a result, and leaves nothing", async (t) => {
+  const node = await openAlone(t);
+  await writeKey(node, "one");
+  const result = await node.write(keyCommand("one"), options());
+  assert.equal(result.kind, "refused");
+});
+
+test("many writes at once are each done once, in the order they were asked for", async (t) => {
+  const node = await openAlone(t);
+  const names = Array.from({ length: 300 }, (_, at) => `key${String(at).padStart(3, "0")}`);
+  const ended: string[] = [];
+  await Promise.all(names.map((name) => writeKey(node, name).then(() => ended.push(name))));
+  assert.deepEqual(ended, names);
+  assert.ok(names.every((name) => hasKey(node, name)));
+});
+
+test("more writes under way than there may be are refused as busy, at once", async (t) => {
+  const node = await openAlone(t);
+  const outcomes = await Promise.allSettled(Array.from({ length: 1_010 }, (_, at) => writeKey(node, `key${at}`)));
+  const failed = outcomes.flatMap((each) => (each.status === "rejected" ? [each.reason as ClusterError] : []));
+  assert.equal(failed.length, 10);
+  for (const error of failed) failure("busy")(error);
+});
+
+test("the same request under an idempotency key answers the first result, another one is a conflict", async (t) => {
+  const node = await openAlone(t);
+  const idempotency = { key: "unix:0/k1", digest: "a".repeat(64) };
+  const first = await node.write(keyCommand("one"), options({ idempotency }));
+  assert.equal(first.kind, "ok");
+  const version = node.view.version("key/");
+  assert.deepEqual(await node.write(keyCommand("one"), options({ idempotency })), first);
+  assert.equal(node.view.version("key/"), version);
+  const other = await node.write(
+    keyCommand("two"),
+    options({ idempotency: { ...idempotency, digest: "b".repeat(64) } }),
+  );
+  assert.equal(other.kind, "refused");
+  assert.equal(other.kind === "refused" && other.code, "conflict");
+  assert.equal(hasKey(node, "two"), false);
+});
+
+test("a write over a mebibyte is refused before it is proposed, a document goes in parts", async (t) => {
+  const node = await openAlone(t);
+  const before = node.status().lastIndex;
+  await assert.rejects(node.write(bigCommand(1_048_576), options()), failure("entry_too_large", /at most 1048576/));
+  assert.equal(node.status().lastIndex, before);
+  const bytes = Buffer.alloc(1_300_000, "document ");
+  assert.equal((await putBlob(node, bytes, options())).parts, 3);
+});
+
+test("an abort ends the wait with its reason, and the node goes on", async (t) => {
+  const node = await openAlone(t);
+  const stop = new AbortController();
+  const waiting = node.write(keyCommand("one"), options({ signal: stop.signal }));
+  stop.abort(new Error("the client went away"));
+  await assert.rejects(waiting, /the client went away/);
+  await assert.rejects(node.write(keyCommand("never"), options({ signal: stop.signal })), /the client went away/);
+  await writeKey(node, "two");
+  assert.equal(hasKey(node, "never"), false);
+});
+
+test("close while writes run ends every one of them, and what was acknowledged is there afterwards", async (t) => {
+  const dataDir = makeDir(t);
+  const node = await openAlone(t, { dataDir });
+  await writeKey(node, "first");
+  const done: string[] = [];
+  const writes = Array.from({ length: 400 }, (_, at) => writeKey(node, `key${at}`).then(() => done.push(`key${at}`)));
+  await writes[0];
+  await node.close();
+  const outcomes = await Promise.allSettled(writes);
+  for (const each of outcomes) if (each.status === "rejected") failure("no_leader")(each.reason);
+  assert.equal(await node.ended, undefined);
+  await assert.rejects(node.write(keyCommand("late"), options()), failure("no_leader", /stopping/));
+  await node.close();
+
+  const again = await openAlone(t, { dataDir });
+  for (const name of ["first", ...done]) assert.ok(hasKey(again, name), name);
+  assert.equal(hasKey(again, "late"), false);
+});
+
+test("bug 13: a restart keeps every acknowledged write, the storage's identity and the results of idempotency keys", async (t) => {
+  const dataDir = makeDir(t);
+  const node = await openAlone(t, { dataDir });
+  const idempotency = { key: "unix:0/k1", digest: "a".repeat(64) };
+  const first = await node.write(keyCommand("one"), options({ idempotency }));
+  for (let at = 0; at < 20; at += 1) await writeKey(node, `key${at}`);
+  const before = node.status();
+  const rows = [...node.view.scan("key/")];
+  await node.close();
+
+  const again = await openAlone(t, { dataDir });
+  assert.deepEqual([...again.view.scan("key/")], rows, "the view holds them at once");
+  assert.equal(again.status().storageId, before.storageId);
+  assert.deepEqual(await again.write(keyCommand("one"), options({ idempotency })), first);
+  assert.ok(again.status().term > before.term);
+});
+
+test("a snapshot of one node is restored on another, which keeps its own members", async (t) => {
+  const source = await openAlone(t, { nodeId: "source" });
+  for (let at = 0; at < 50; at += 1) await writeKey(source, `key${at}`);
+  const { info, archive } = await source.saveSnapshot({ stale: false, signal: new AbortController().signal });
+  const bytes = await bytesOf(archive);
+  assert.equal(info.index, source.view.appliedIndex);
+  await until("the status names the snapshot", () => source.status().snapshotIndex === info.index);
+
+  const dataDir = makeDir(t);
+  const target = await openAlone(t, { dataDir, nodeId: "target" });
+  await writeKey(target, "gone");
+  const told: unknown[] = [];
+  target.view.watch("key/", (mutations) => told.push(mutations));
+  assert.deepEqual(await target.restore(piecesOf(bytes), options()), info);
+  assert.deepEqual(told, [undefined]);
+  assert.equal(hasKey(target, "gone"), false);
+  assert.deepEqual([...target.view.scan("key/")], [...source.view.scan("key/")]);
+  assert.deepEqual(
+    target.status().members.map(({ id }) => id),
+    ["target"],
+  );
+  await writeKey(target, "after");
+  await until("the log before the restore is dropped", () => target.status().snapshotIndex > 1);
+  const rows = [...target.view.scan("key/")];
+  await target.close();
+  const again = await openAlone(t, { dataDir, nodeId: "target" });
+  assert.deepEqual([...again.view.scan("key/")], rows);
+  assert.deepEqual(
+    readdirSync(dataDir).filter((name) => name.includes("restore")),
+    [],
+  );
+});
+
+test("a restore that is refused leaves everything as it was, and no file behind", async (t) => {
+  const dataDir = makeDir(t);
+  const node = await openAlone(t, { dataDir, canOpenRing: () => false });
+  await writeKey(node, "stays");
+  const before = { rows: [...node.view.scan("")], index: node.view.appliedIndex };
+  const { bytes, meta } = stateOf([["ring/dk-1", '1{"id":"dk-1"}']]);
+  const sealed = [
+    { name: "meta.json", data: JSON.stringify(meta) },
+    { name: "state.bin", data: bytes },
+  ];
+  const whole = await archiveOf([...sealed, sumsOf(...sealed)]);
+  const cases = [
+    [whole, /another cluster secret or kek_file/],
+    [whole.subarray(0, -20), /the archive is refused/],
+    [Buffer.from("no archive"), /not gzip/],
+  ] as const;
+  for (const [archive, why] of cases) {
+    await assert.rejects(node.restore(piecesOf(archive), options()), failure("refused", why));
+  }
+  assert.deepEqual({ rows: [...node.view.scan("")], index: node.view.appliedIndex }, before);
+  assert.deepEqual(
+    readdirSync(dataDir).filter((name) => name.includes("restore")),
+    [],
+  );
+});
+
+test("rows that no command could have made are refused whole, though the archive is in order", async (t) => {
+  const node = await openAlone(t);
+  await writeKey(node, "stays");
+  const { bytes, meta } = stateOf([["key/forged", "1not json"]]);
+  const members = [
+    { name: "meta.json", data: JSON.stringify(meta) },
+    { name: "state.bin", data: bytes },
+  ];
+  const archive = await archiveOf([...members, sumsOf(...members)]);
+  await assert.rejects(node.restore(piecesOf(archive), options()), failure("refused"));
+  assert.ok(hasKey(node, "stays"));
+  await writeKey(node, "after");
+});
+
+test("a directory that another has open is refused with a storage error", async (t) => {
+  const dataDir = makeDir(t);
+  await (await openAlone(t, { dataDir })).close();
+  const holder = await openStorageFor(t, dataDir);
+  await assert.rejects(openCluster(optionsAlone(dataDir)), (error: unknown) => {
+    assert.ok(error instanceof StorageError, String(error));
+    assert.equal(error.code, "locked");
+    return true;
+  });
+  await holder.close();
+  await openAlone(t, { dataDir });
+});
+
+test("a damaged directory and one of another node are refused with storage errors", async (t) => {
+  const dataDir = makeDir(t);
+  await (await openAlone(t, { dataDir })).close();
+  const opened = openCluster(optionsAlone(dataDir, { nodeId: "other" }));
+  await assert.rejects(opened, (error: unknown) => error instanceof StorageError && error.code === "wrong_node");
+  for (const name of readdirSync(join(dataDir, "raft"))) {
+    if (/^MANIFEST|\.ldb$/.test(name)) truncateSync(join(dataDir, "raft", name), 3);
+  }
+  await assert.rejects(openCluster(optionsAlone(dataDir)), (error: unknown) => {
+    assert.ok(error instanceof StorageError, String(error));
+    assert.equal(error.code, "damaged");
+    assert.match(error.message, /gateway cluster recover/);
+    return true;
+  });
+});
+
+test("a disk that fails while the node runs ends it with a storage error, and all who wait", async (t) => {
+  const dataDir = makeDir(t);
+  const node = await openAlone(t, { dataDir });
+  await writeKey(node, "one");
+  rmSync(join(dataDir, "raft"), { recursive: true });
+  rmSync(dataDir, { recursive: true, force: true });
+  // A write large enough that the log needs a new file.
+  const writes = Array.from({ length: 60 }, (_, at) =>
+    node.write(keyCommand(`key${at}`, { text: "x".repeat(900_000) }), { by: BY, timeoutMs: 20_000 }),
+  );
+  const outcomes = await Promise.allSettled(writes);
+  const ended = await node.ended;
+  assert.ok(ended instanceof StorageError, String(ended));
+  assert.ok(outcomes.some(({ status }) => status === "rejected"));
+  await assert.rejects(node.write(keyCommand("late"), options()), (error: unknown) => error === ended);
+});
+
+test("an abort while it opens ends the worker, and the directory can be opened again", async (t) => {
+  const dataDir = makeDir(t);
+  const stop = new AbortController();
+  const opening = openCluster(optionsAlone(dataDir), stop.signal);
+  stop.abort(new Error("stopped"));
+  await assert.rejects(opening, /stopped/);
+  await assert.rejects(openCluster(optionsAlone(dataDir), stop.signal), /stopped/);
+  await openAlone(t, { dataDir });
+});
