@@ -49,6 +49,8 @@ export async function* writeArchive(meta: ArchiveMeta, statePath: string, sha256
   const tar = pack();
   const gzip = createGzip();
   const stop = new AbortController();
+  // A reader that goes away is an error to both; a failure of the writing reaches the reader by the iteration below.
+  for (const stream of [tar, gzip]) stream.on("error", () => undefined);
   tar.pipe(gzip);
   // A failure anywhere ends `gzip` with the error, which is what the reader sees.
   const filled = fill(tar, meta, statePath, sha256, stop.signal).catch((error: Error) => {
@@ -75,6 +77,7 @@ async function fill(
   const metaText = `${JSON.stringify(meta, null, 2)}\n`;
   tar.entry({ ...header, name: "meta.json" }, metaText);
   const entry = tar.entry({ ...header, name: "state.bin", size: meta.size });
+  entry.on("error", () => undefined);
   let size = 0;
   for await (const chunk of createReadStream(path)) {
     size += chunk.length;
@@ -147,7 +150,10 @@ async function feed(
       yield chunk;
     }
   };
-  const unpacked = pipeline(Readable.from(counted()), gunzip, { signal });
+  const packed = Readable.from(counted());
+  // Given up, the two may fail after the pipeline has let go of them; what fails before then is thrown below.
+  for (const stream of [packed, gunzip]) stream.on("error", () => undefined);
+  const unpacked = pipeline(packed, gunzip, { signal });
   unpacked.catch(() => undefined);
   for await (const chunk of gunzip) {
     if (!tar.write(chunk)) await once(tar, "drain", { signal });

@@ -55,6 +55,7 @@ export async function join(
   const answers = new Map<string, string>();
   let silentSince = startedAt;
   for (;;) {
+    let isSilent = true;
     for (const address of addresses) {
       const left = startedAt + JOIN_LIMIT_MS - ports.now();
       if (left <= 0) throw new JoinError(answers);
@@ -62,9 +63,12 @@ export async function join(
       ports.onAnswer(address, answer);
       if (answer.kind === "admitted") return answer;
       answers.set(address, answer.why);
-      if (answer.kind === "refused") silentSince = ports.now();
+      if (answer.kind !== "refused") continue;
+      isSilent = false;
+      silentSince = ports.now();
     }
-    if (bootstrapAfterMs !== undefined && ports.now() - silentSince >= bootstrapAfterMs) return { kind: "bootstrap" };
+    const silentMs = ports.now() - silentSince;
+    if (bootstrapAfterMs !== undefined && isSilent && silentMs >= bootstrapAfterMs) return { kind: "bootstrap" };
     await ports.pause(PAUSE_MS);
   }
 }

@@ -161,6 +161,7 @@ export function runReplica(parts: ReplicaParts): Replica {
       const heard = [...progress].filter(([id]) => id !== nodeId && silentTicks(String(id)) < SILENT_TICKS);
       return Math.min(Number.MAX_SAFE_INTEGER, ...heard.map(([, { match }]) => match));
     },
+    isInstalling: () => [...received.values()].some(({ index }) => index > machine.state.applied.index),
     onCompacted: () => driver.resume(),
     onFault: fault,
     signal: stop.signal,
@@ -389,9 +390,7 @@ export function runReplica(parts: ReplicaParts): Replica {
       const isMember = book.ids().includes(nodeId);
       if (isRemoved || (isMember && machine.state.applied.index >= index)) return;
       isRemoved = true;
-      log.error(
-        "this node was removed from its cluster; it serves on as it is and takes no writes until it is restarted",
-      );
+      log.error("this node was removed from its cluster; it serves on as it is and takes no writes until a restart");
       changes.wake();
       tellStatus();
     },

@@ -23,6 +23,8 @@ export interface SnapshotPorts {
   readonly writer: StateWriter;
   /** Lowest index that a member which is heard of has; the highest number where there is none. */
   lowestMatch(): number;
+  /** A received file waits to be installed, and no record names it yet. */
+  isInstalling(): boolean;
   /** The log begins later than before. */
   onCompacted(): void;
   onFault(error: unknown): void;
@@ -64,7 +66,7 @@ export function createSnapshots(ports: SnapshotPorts): Snapshots {
     const compactTo = isWhole ? record.index : Math.max(0, Math.min(kept, behind));
     await log.recordSnapshot(record, compactTo);
     ports.onCompacted();
-    await storage.removeOldSnapshots();
+    if (!ports.isInstalling()) await storage.removeOldSnapshots();
     return record;
   };
 

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { eventually } from "../support/wait.ts";
@@ -126,5 +126,24 @@ describe("sealed secrets", { concurrency: 2 }, () => {
     await node.client.call("put_secret", { params, body: { value: "sk-two" } }, { timeLimitMs: SLOW_MS });
     await ask(t, await ready(program));
     assert.equal(credentialAt(upstream), "Bearer sk-two");
+  });
+
+  test("a secret file that is missing at a restart is waited for, and taken up when it comes", async (t) => {
+    const upstream = await named(t, "upstream");
+    const node = await createOne(t, {
+      deployment: { ...using(upstream.url, "x") },
+      changes: { secrets_dir: "secrets" },
+    });
+    const secret = join(node.dir, "secrets", "x");
+    await mkdir(join(node.dir, "secrets"));
+    await writeFile(secret, "sk-file\n");
+    await node.start();
+    await node.stop();
+    await rm(secret);
+    const program = node.launch();
+    await told(program, "nothing is served until it compiles");
+    await writeFile(secret, "sk-later\n");
+    await ask(t, await ready(program));
+    assert.equal(credentialAt(upstream), "Bearer sk-later");
   });
 });

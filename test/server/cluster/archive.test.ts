@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { gzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { type ArchiveMeta, type ReadArchive, readArchive, writeArchive } from "../../../src/server/cluster/archive.ts";
 import {
   archiveOf,
@@ -189,15 +189,24 @@ test("refused: what follows the archive, in the gzip or behind it, in one piece 
   await assert.rejects(read(t, gzipSync(Buffer.concat([tar, Buffer.alloc(512, "x")]))), failure("refused"));
 });
 
-test("a flipped bit anywhere is refused", async (t) => {
+test("a flipped bit anywhere is refused, unless it packs the same bytes in another way", async (t) => {
   const archive = await archiveOf(whole());
   // The first ten bytes are gzip's own header, whose time and system matter to nobody.
   for (let at = 10; at < archive.length; at += Math.ceil(archive.length / 40)) {
     const bytes = Buffer.from(archive);
     bytes.writeUInt8((bytes[at] ?? 0) ^ 0x10, at);
+    if (isSame(bytes, await tarOf(whole()))) continue;
     await assert.rejects(read(t, bytes), failure("refused"), `byte ${at}`);
   }
 });
+
+function isSame(packed: Uint8Array, unpacked: Uint8Array): boolean {
+  try {
+    return gunzipSync(packed).equals(unpacked);
+  } catch {
+    return false;
+  }
+}
 
 test("a refusal ends the reading of the source at once", async (t) => {
   const archive = await archiveOf([{ name: "other", data: Buffer.alloc(4_000_000, "x") }]);

@@ -69,6 +69,7 @@ test("the wait before a cluster of its own ends in one, when every answer is sil
       (address, time) => (address === "b:1" && time < 1_000 ? REFUSED : SILENT),
       5_500,
     ],
+    ["no wait, and an answer in the first round", 0, (_, time) => (time === 0 ? REFUSED : SILENT), 500],
     ["an address that always answers", 5_000, (address) => (address === "a:1" ? REFUSED : SILENT), undefined],
   ];
   for (const [name, waitMs, answerOf, bootstrapsAfter] of cases) {

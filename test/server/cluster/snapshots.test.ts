@@ -32,6 +32,7 @@ async function bench(t: TestContext): Promise<Bench> {
     lowestMatch: Number.MAX_SAFE_INTEGER,
     compacted: 0,
     snapshots: createSnapshots({
+      isInstalling: () => false,
       storage: machine.storage,
       writer: machine.writer,
       lowestMatch: () => made.lowestMatch,
@@ -139,6 +140,7 @@ test("snapshots asked for at once come one after the other, each of everything a
 test("a node without a state has no snapshot to give, and a stopping one begins none", async (t) => {
   const made = await bench(t);
   const nothing = createSnapshots({
+    isInstalling: () => false,
     storage: made.storage,
     writer: { ...made.writer, standing: () => ({ ...made.writer.standing(), applied: { index: 0, term: 0, now: 0 } }) },
     lowestMatch: () => 0,

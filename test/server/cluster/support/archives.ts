@@ -9,6 +9,7 @@ import { gzipSync } from "node:zlib";
 import { pack } from "tar-stream";
 import type { ArchiveMeta } from "../../../../src/server/cluster/archive.ts";
 import { createStateEncoder } from "../../../../src/server/core/state/index.ts";
+import { afterwards } from "./cleanup.ts";
 
 export interface Member {
   readonly name: string;
@@ -18,7 +19,7 @@ export interface Member {
 
 export function makeDir(t: TestContext): string {
   const dir = mkdtempSync(join(tmpdir(), "gateway-cluster-"));
-  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  afterwards(t, () => rmSync(dir, { recursive: true, force: true }));
   return dir;
 }
 
@@ -58,9 +59,10 @@ export function sumsOf(...members: readonly Member[]): Member {
 
 export async function tarOf(members: readonly Member[]): Promise<Buffer> {
   const tar = pack();
+  const mtime = new Date(0);
   for (const { name, data, type = "file" } of members) {
-    if (type === "symlink") tar.entry({ name, type, linkname: String(data) });
-    else tar.entry({ name, type }, typeof data === "string" ? data : Buffer.from(data));
+    if (type === "symlink") tar.entry({ name, type, mtime, linkname: String(data) });
+    else tar.entry({ name, type, mtime }, typeof data === "string" ? data : Buffer.from(data));
   }
   tar.finalize();
   const chunks: Uint8Array[] = [];

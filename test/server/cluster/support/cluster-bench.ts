@@ -8,6 +8,7 @@ import { type OpenClusterOptions, openCluster } from "../../../../src/server/clu
 import type { Cluster, ClusterOptions, PeerAddress, WriteOptions } from "../../../../src/server/cluster/types.ts";
 import { keyRowKey, type NamedCommand } from "../../../../src/server/core/state/index.ts";
 import { makeDir } from "./archives.ts";
+import { afterwards } from "./cleanup.ts";
 import { keyCommand } from "./machine-bench.ts";
 import { type LogLine, memoryLog, until } from "./outcome.ts";
 
@@ -58,7 +59,7 @@ export function optionsAlone(dataDir: string, more: Partial<OpenClusterOptions> 
 export async function openFor(t: TestContext, given: OpenClusterOptions): Promise<TestNode> {
   const { log, lines } = memoryLog();
   const cluster = await openCluster({ ...given, log });
-  t.after(() => cluster.close());
+  afterwards(t, () => cluster.close());
   return Object.assign(cluster, { options: given, lines });
 }
 

@@ -14,6 +14,7 @@ import {
   type NamedCommand,
 } from "../../../../src/server/core/state/index.ts";
 import { makeDir } from "./archives.ts";
+import { afterwards } from "./cleanup.ts";
 import { memberOf } from "./leader-bench.ts";
 
 export interface MachineBench {
@@ -35,7 +36,7 @@ export const START = 1_700_000_000_000;
 
 export async function openFor(t: TestContext, dir: string, nodeId = "a"): Promise<Storage> {
   const storage = await openStorage({ dir, nodeId });
-  t.after(() => storage.close().catch(() => undefined));
+  afterwards(t, () => storage.close().catch(() => undefined));
   return storage;
 }
 
@@ -83,7 +84,7 @@ export async function machineBench(t: TestContext, dir = makeDir(t), nodeId = "a
       onFault: (error) => faults.push(error),
     },
   });
-  t.after(() => writer.flush());
+  afterwards(t, () => writer.flush());
   let sequence = 0;
   const bench: MachineBench = {
     dir,

@@ -1,0 +1,91 @@
+/** The contract suites of the admin plane over the real ports: a cluster of one in a directory of its own. */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach } from "node:test";
+import { nullLog } from "../../../src/base/index.ts";
+import { type Cluster, deriveKeys, openCluster } from "../../../src/server/cluster/index.ts";
+import { secretsPort } from "../../../src/server/node/admin-secrets.ts";
+import { sourcesPort } from "../../../src/server/node/admin-sources.ts";
+import { openConfiguration } from "../../../src/server/node/configuration.ts";
+import { createSealedSecrets, deriveKeks, type Sealing } from "../../../src/server/secrets/index.ts";
+import { secretsContract } from "../admin/support/secrets-contract.ts";
+import { sourcesContract } from "../admin/support/sources-contract.ts";
+
+const SECRET = "a-secret-that-is-long-enough-for-tests";
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function openOne(): Promise<Cluster> {
+  const dir = await mkdtemp(join(tmpdir(), "gateway-ports-"));
+  closers.push(() => rm(dir, { recursive: true, force: true }));
+  const cluster = await openCluster({
+    nodeId: "n1",
+    dataDir: join(dir, "data"),
+    secret: undefined,
+    previousSecret: undefined,
+    start: { kind: "bootstrap" },
+    rejoin: undefined,
+    deadAfterMs: undefined,
+    raftAddr: "",
+    forwardAddr: "",
+    advertise: "",
+    forwardAdvertise: "",
+    version: "0.0.0",
+    minFreeBytes: 0,
+    log: nullLog,
+  });
+  closers.push(() => cluster.close());
+  return cluster;
+}
+
+sourcesContract("sources of a node", async () => {
+  const cluster = await openOne();
+  const stop = new AbortController();
+  const configuration = openConfiguration({
+    documents: {
+      path: "node.yaml",
+      nodeFile: undefined,
+      secretsDir: undefined,
+      overlays: [],
+      document: undefined,
+      documentPath: undefined,
+      problems: [],
+      isSound: true,
+    },
+    env: {},
+    cluster,
+    sealed: undefined,
+    log: nullLog,
+    signal: stop.signal,
+    onSnapshot() {},
+  });
+  closers.push(() => {
+    stop.abort();
+    configuration.close();
+  });
+  await configuration.begin();
+  return {
+    sources: sourcesPort(cluster, configuration),
+    documents: {
+      sound: "providers: [{ preset: openai, models: [a-*] }]\n",
+      other: "providers: [{ preset: openai, models: [b-*] }]\n",
+      broken: "providers:\n  - { preset: nosuch }\n",
+    },
+  };
+});
+
+secretsContract("secrets of a node", async () => {
+  const cluster = await openOne();
+  const { kekId: id, kek: key, clusterId } = await deriveKeys(SECRET);
+  const sealing: Sealing = {
+    view: cluster.view,
+    keks: deriveKeks({ secret: { id, key } }),
+    clusters: [clusterId],
+  };
+  return secretsPort(cluster, { sealing, sealed: createSealedSecrets(sealing) }, Date.now);
+});
