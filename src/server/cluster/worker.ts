@@ -14,7 +14,8 @@ if (port === null) throw new Error("this file is the main of a worker thread");
 
 const stop = new AbortController();
 let untold: FromWorker[] = [];
-const forgotten = new Set<number>();
+/** Asks under way; false for those whose answer nobody waits for any longer. */
+const asked = new Map<number, boolean>();
 let started: StartedReplica | undefined;
 
 const logAt =
@@ -41,7 +42,7 @@ function take(message: ToWorker): void {
       void answer(message.id, message.ask);
       return;
     case "forget":
-      forgotten.add(message.id);
+      if (asked.has(message.id)) asked.set(message.id, false);
       return;
     case "took":
       isHeldBack = false;
@@ -109,14 +110,17 @@ function fail(error: unknown): void {
 }
 
 async function answer(id: number, ask: Ask): Promise<void> {
+  asked.set(id, true);
   try {
     const value = await perform(ask);
     // The rows of a write are told before its answer.
     started?.replica.flush();
-    if (!forgotten.delete(id)) tell({ kind: "answer", id, value });
+    if (asked.get(id) === true) tell({ kind: "answer", id, value });
     if (ask.kind === "close") sendLast();
   } catch (error) {
-    if (!forgotten.delete(id)) tell({ kind: "failure", id, failure: failureOf(error) });
+    if (asked.get(id) === true) tell({ kind: "failure", id, failure: failureOf(error) });
+  } finally {
+    asked.delete(id);
   }
 }
 

@@ -47,7 +47,12 @@ function ordinaryNode(dir: string): Document {
     listen: "127.0.0.1:0",
     metrics_listen: "127.0.0.1:0",
     deployment: "deployment.yaml",
-    cluster: { node_id: "n1", data_dir: join(dir, "data"), secret: "a-secret-that-is-long-enough-for-tests", bootstrap: true },
+    cluster: {
+      node_id: "n1",
+      data_dir: join(dir, "data"),
+      secret: "a-secret-that-is-long-enough-for-tests",
+      bootstrap: true,
+    },
   };
 }
 

@@ -17,6 +17,7 @@ interface Bench extends MachineBench {
   readonly snapshots: Snapshots;
   readonly stop: AbortController;
   lowestMatch: number;
+  isInstalling: boolean;
   compacted: number;
   /** Entries up to and with `last`, appended and applied, without rows. */
   fill(last: number, bytes?: number): Promise<void>;
@@ -30,12 +31,13 @@ async function bench(t: TestContext): Promise<Bench> {
   const made: Bench = Object.assign(machine, {
     stop,
     lowestMatch: Number.MAX_SAFE_INTEGER,
+    isInstalling: false,
     compacted: 0,
     snapshots: createSnapshots({
-      isInstalling: () => false,
       storage: machine.storage,
       writer: machine.writer,
       lowestMatch: () => made.lowestMatch,
+      isInstalling: () => made.isInstalling,
       onCompacted: () => {
         made.compacted += 1;
       },
@@ -127,6 +129,20 @@ test("asked again at the same index the snapshot is the one that is there, and o
   assert.deepEqual(filesOf(made), [`snap-${second.term}-${second.index}.bin`]);
 });
 
+test("while a received file waits to be installed no file goes, since no record names it yet", async (t) => {
+  const made = await bench(t);
+  await made.apply(keyCommand("one"));
+  await made.snapshots.make();
+  made.isInstalling = true;
+  await made.apply(keyCommand("two"));
+  await made.snapshots.make();
+  assert.equal(filesOf(made).length, 2);
+  made.isInstalling = false;
+  await made.apply(keyCommand("three"));
+  await made.snapshots.make();
+  assert.equal(filesOf(made).length, 1);
+});
+
 test("snapshots asked for at once come one after the other, each of everything applied until it was asked for", async (t) => {
   const made = await bench(t);
   await made.apply(keyCommand("one"));
@@ -140,10 +156,10 @@ test("snapshots asked for at once come one after the other, each of everything a
 test("a node without a state has no snapshot to give, and a stopping one begins none", async (t) => {
   const made = await bench(t);
   const nothing = createSnapshots({
-    isInstalling: () => false,
     storage: made.storage,
     writer: { ...made.writer, standing: () => ({ ...made.writer.standing(), applied: { index: 0, term: 0, now: 0 } }) },
     lowestMatch: () => 0,
+    isInstalling: () => false,
     onCompacted: () => undefined,
     onFault: assert.fail,
     signal: made.stop.signal,

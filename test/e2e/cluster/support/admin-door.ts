@@ -42,6 +42,14 @@ export function adminDoor(socketPath: string): Door {
     localRegisters: () => suspensions(false, LOOK_MS),
     localClaims: () => keys(false, LOOK_MS),
     status: () => statusOf(client),
+    async report() {
+      const options = { timeLimitMs: LOOK_MS };
+      const [status, members] = await Promise.all([
+        client.call("get_status", {}, options),
+        client.call("list_cluster_members", {}, options),
+      ]);
+      return JSON.stringify({ ...status, members: members.items });
+    },
     remove: (id) =>
       outcomeOf(async () => {
         await client.call("delete_cluster_member", { params: { id } }, { timeLimitMs: CHANGE_MS });

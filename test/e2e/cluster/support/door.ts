@@ -37,6 +37,8 @@ export interface Door {
   localRegisters(): Promise<Contents>;
   localClaims(): Promise<Contents>;
   status(): Promise<Standing>;
+  /** Everything that the node says of itself and of its members, for a report of a failure. */
+  report(): Promise<string>;
   remove(id: string): Promise<Outcome<undefined>>;
   prune(keep: readonly string[]): Promise<Outcome<undefined>>;
   transfer(to: string | undefined): Promise<Outcome<string>>;

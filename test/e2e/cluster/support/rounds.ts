@@ -144,7 +144,7 @@ async function erase(cluster: TestCluster, { registers }: Workload, leader: stri
 }
 
 async function describe({ id, door, output }: TestNode): Promise<string> {
-  const standing = await door.status().then(JSON.stringify, String);
+  const standing = await door.report().catch(String);
   return `--- ${id} ${standing}\n${lastLines(output())}`;
 }
 
