@@ -62,7 +62,8 @@ export async function startReplica(
         previousKeys,
         storage,
         log,
-        judge: (peer) => replica?.judge(peer),
+        // Who connected before there is a book to note it would not be heard of while the connection lasts.
+        judge: (peer) => (replica === undefined ? "busy" : replica.judge(peer)),
         onMessage: (message) => replica?.onMessage(message),
         onSnapshot: (message, record) => replica?.onSnapshot(message, record),
         onUnreachable: (id) => replica?.reportUnreachable(id),

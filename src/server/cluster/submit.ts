@@ -38,7 +38,13 @@ export interface Submitted {
   readonly result: CommandResult | undefined;
 }
 
-export async function submit(command: Uint8Array, timeoutMs: number, ports: SubmitPorts): Promise<Submitted> {
+/** `isReadHere`: answered once its effect can be read on this node. */
+export async function submit(
+  command: Uint8Array,
+  timeoutMs: number,
+  ports: SubmitPorts,
+  isReadHere = true,
+): Promise<Submitted> {
   const until = ports.now() + timeoutMs;
   const left = (): number => until - ports.now();
   let isUnknown = false;
@@ -47,7 +53,7 @@ export async function submit(command: Uint8Array, timeoutMs: number, ports: Subm
     const outcome = await tryOnce(command, left(), ports);
     switch (outcome.kind) {
       case "applied":
-        if (await ports.applied(outcome.index, Math.max(1, left()))) return outcome;
+        if (!isReadHere || (await ports.applied(outcome.index, Math.max(1, left())))) return outcome;
         throw unanswered(true, "the write is done, and this node has not seen it yet");
       case "unknown":
         isUnknown = true;

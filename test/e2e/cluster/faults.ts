@@ -20,6 +20,9 @@ const { values } = parseArgs({
   },
 });
 
+// The nodes end with this process, however it ends.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+
 const closers: (() => unknown)[] = [];
 const owner = { after: (close: () => void | Promise<void>) => void closers.push(close) };
 const totals = { rounds: 0, skipped: 0, acknowledged: 0, unknown: 0, failed: 0, reads: 0 };

@@ -31,9 +31,14 @@ export function mountTmpfs(owner: Owner, bytes: number): Tmpfs | undefined {
     rmdirSync(path);
     return undefined;
   }
-  atEnd(owner, () => {
+  const unmount = (): void => {
     execFileSync("umount", ["-l", path]);
     rmdirSync(path);
+  };
+  process.once("exit", unmount);
+  atEnd(owner, () => {
+    process.off("exit", unmount);
+    unmount();
   });
   return {
     path,
