@@ -111,7 +111,13 @@ function guarded(level: Level, path: string): Database {
     exclusive,
     async write(operations, sync) {
       try {
-        await level.batch([...operations], { sync });
+        // A chained batch costs a third of what an array of operations does.
+        const batch = level.batch();
+        for (const operation of operations) {
+          if (operation.type === "put") batch.put(operation.key, operation.value);
+          else batch.del(operation.key);
+        }
+        await batch.write({ sync });
       } catch (cause) {
         throw fail(cause);
       }
