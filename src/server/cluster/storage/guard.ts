@@ -6,8 +6,9 @@
  * Two slots in pages of their own are written in turn, the newer valid one counts, so a write that is torn by a power
  * failure leaves the other. A slot is written only with facts that are durable in the log database already: it demands
  * nothing of a batch that a crash may have stopped, so it never refuses a directory wrongly. A batch that carries a term
- * or a vote is acknowledged after its slot is durable; one of entries alone is acknowledged at once, and a slot follows
- * within 20 ms. A loss of exactly the entries of that time is the only one that the guard does not see.
+ * or a vote is acknowledged after its slot is durable; one of entries alone is acknowledged at once, and its slot is
+ * written beside the batches that follow. So the guard is the time of one or two flushes behind, and a loss of exactly
+ * the entries of that time is the only one that it does not see.
  *
  * Slot, big endian, 512 bytes: "GWGUARD1" | u64 serial | u64 sequence | u64 epoch | u64 term | u64 lastIndex |
  * u64 lastTerm | u64 snapshotIndex | 16 lastChain | 16 storage id | 16 node | 16 vote | zeros | u32 crc32. Node and vote

@@ -58,17 +58,13 @@ export interface LogWriter {
   settle(): Promise<void>;
 }
 
-/**
- * How far the guard file may be behind entries. Written with each batch it would double the time of a lone write, since
- * both wait for the same disk.
- */
-const GUARD_AFTER_MS = 20;
-
 export function createLogWriter(database: Database, guard: GuardFile, initial: LogFacts): LogWriter {
   let facts = initial;
   /** The write under way, and those before it. Its failure is the end of the database's handle, too. */
   let guarded: Promise<void> = Promise.resolve();
-  let later: NodeJS.Timeout | undefined;
+  let later: NodeJS.Immediate | undefined;
+  let isGuarding = false;
+  let isOutdated = false;
 
   async function writeFacts(): Promise<void> {
     const { tail, hardState, snapshot, epoch } = facts;
@@ -90,15 +86,26 @@ export function createLogWriter(database: Database, guard: GuardFile, initial: L
 
   /** The facts as they are when the write before has ended. */
   function guardNow(): Promise<void> {
-    clearTimeout(later);
+    clearImmediate(later);
     later = undefined;
     guarded = guarded.then(writeFacts);
     guarded.catch(() => undefined);
     return guarded;
   }
 
+  /** Beside the next batches, which do not wait for it: one write at a time, with what is durable when it begins. */
   function guardSoon(): void {
-    later ??= setTimeout(guardNow, GUARD_AFTER_MS).unref();
+    if (isGuarding) isOutdated = true;
+    else later ??= setImmediate(guardMeanwhile);
+  }
+
+  async function guardMeanwhile(): Promise<void> {
+    isGuarding = true;
+    do {
+      isOutdated = false;
+      await guardNow().catch(() => undefined);
+    } while (isOutdated);
+    isGuarding = false;
   }
 
   return {
@@ -134,7 +141,11 @@ export function createLogWriter(database: Database, guard: GuardFile, initial: L
       facts = { ...facts, tail };
       onWritten();
     },
-    settle: () => (later === undefined ? guarded : guardNow()),
+    settle() {
+      const isBehind = isGuarding || later !== undefined;
+      isOutdated = false;
+      return isBehind ? guardNow() : guarded;
+    },
   };
 }
 
