@@ -4,14 +4,17 @@
  */
 
 import assert from "node:assert/strict";
+import { type ChildProcess, fork } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { copyFileSync, cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { ClassicLevel } from "classic-level";
 import { openStorage, StorageError } from "../../../../src/server/cluster/storage/index.ts";
 import { digestOf } from "../../../../src/server/core/state/index.ts";
 import { bootstrap, contents, damage, entries, fileOf, makeDir, open, refusal, writeLog } from "./fixtures.ts";
+import type { Found } from "./read-storage.ts";
 
 const REMEDY = /move it away and start this node with an empty one that joins .*gateway cluster recover/;
 
@@ -140,9 +143,9 @@ for (const database of ["raft", "state-1"] as const) {
     const seed = Number(process.env["STORAGE_SEED"] ?? Date.now() % 1_000_000);
     const dir = await withTables(t);
     const random = generator(seed);
-    const sound = await open(t, dir);
-    const expected = [contents(sound), await rowsOf(sound)];
-    await sound.close();
+    const reader = startReader(t);
+    const expected = await reader(dir);
+    assert.equal(expected.kind, "read");
     // Opening writes tables anew, so what is copied is what lies there now.
     const table = fileOf(dir, /\.ldb$/, database);
     let refused = 0;
@@ -157,8 +160,8 @@ for (const database of ["raft", "state-1"] as const) {
         bytes[at] = (bytes[at] ?? 0) ^ mask;
         return bytes;
       });
-      const found = await openAndRead(copy);
-      if (found === undefined) refused += 1;
+      const found = await reader(copy);
+      if (found.kind === "refused") refused += 1;
       else assert.deepEqual(found, expected, `seed ${seed}, trial ${trial}: byte ${at} mask ${mask}`);
       rmSync(copy, { recursive: true });
     }
@@ -167,26 +170,30 @@ for (const database of ["raft", "state-1"] as const) {
   });
 }
 
-/** Undefined when it was refused, at the opening or while reading: rows are judged by their digest as well. */
-async function openAndRead(dir: string): Promise<unknown> {
-  try {
-    const storage = await openStorage({ dir, nodeId: "a" });
-    try {
-      const rows = await rowsOf(storage);
-      return digestOf(rows) === storage.state().applied.digest ? [contents(storage), rows] : undefined;
-    } finally {
-      await storage.close().catch(() => undefined);
-    }
-  } catch (error) {
-    assert.ok(error instanceof StorageError && error.code === "damaged", String(error));
-    return undefined;
-  }
-}
-
-async function rowsOf(storage: { state(): { load(): AsyncIterable<readonly (readonly [string, string])[]> } }) {
-  const rows: (readonly [string, string])[] = [];
-  for await (const slice of storage.state().load()) rows.push(...slice);
-  return rows;
+/** Opens directories in a second process; where LevelDB ends that one, the damage was noticed, and another is started. */
+function startReader(t: TestContext): (dir: string) => Promise<Found> {
+  let child: ChildProcess | undefined;
+  t.after(() => child?.kill("SIGKILL"));
+  return (dir) =>
+    new Promise((resolve) => {
+      if (child?.connected !== true) {
+        child = fork(fileURLToPath(new URL("read-storage.ts", import.meta.url)), {
+          execArgv: ["--import", "tsx"],
+          stdio: ["ignore", "ignore", "ignore", "ipc"],
+        });
+      }
+      const onFound = (found: Found): void => {
+        child?.off("exit", onExit);
+        resolve(found);
+      };
+      const onExit = (): void => {
+        child = undefined;
+        resolve({ kind: "refused" });
+      };
+      child.once("message", onFound);
+      child.once("exit", onExit);
+      child.send(dir);
+    });
 }
 
 test("a database that was put back from an older copy has forgotten", async (t) => {
