@@ -30,7 +30,8 @@ test("damaged files are refused with status 11, the directory and what to do, an
   await rename(n3.dataDir, whole);
 
   for (const [name, damage] of Object.entries(DAMAGES)) {
-    if (MAY_BE_HARMLESS.has(name)) continue;
+    // Of a directory at rest the last record of the MANIFEST counts.
+    if (MAY_BE_HARMLESS.has(name) && !name.startsWith("MANIFEST")) continue;
     await t.test(name, async () => {
       await rm(n3.dataDir, { recursive: true, force: true });
       await cp(whole, n3.dataDir, { recursive: true });
