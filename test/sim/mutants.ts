@@ -142,12 +142,6 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "return majorityIndex(configuration.voters, indexOf);",
   },
   {
-    name: "joint-vote-by-one-majority",
-    file: `${RAFT}/quorum.ts`,
-    find: "  if (incoming === outgoing) return incoming;",
-    replace: "  if (outgoing !== undefined) return incoming;",
-  },
-  {
     name: "applied-before-durable",
     file: `${RAFT}/applying.ts`,
     find: "const end = Math.min(log.committed, durableIndex(log)) + 1;",
