@@ -3,7 +3,7 @@
  * table of the same name and rows, and the console draws them. Values of type object or array are JSON text in SQL.
  */
 
-import { choice, flag, integer, map, nullable, object, type TypeOf, text, time } from "./schema.ts";
+import { choice, flag, integer, list, map, nullable, number, object, type TypeOf, text, time } from "./schema.ts";
 
 export const SUSPENSION_KINDS = ["provider", "key", "profile", "model", "mcp", "a2a", "issuer"] as const;
 
@@ -29,6 +29,74 @@ export const TABLES = {
     expires_at: nullable(time("When it ceases to be accepted; null: never.")),
     last_used_at: nullable(time("Last use this node knows of, coarse; null: none.")),
     status: choice("Whether a request with the key is accepted.", ["active", "suspended", "expired"]),
+  }),
+  profiles: object("A named policy that keys and issuers refer to.", {
+    name: text("Unique name."),
+    budget: nullable(text("Budget that its callers spend from; null: none.")),
+    allowed_models: list("Models that may be asked for; empty: every routed one.", text("Name or pattern.")),
+    require_caps: list("Capabilities that a channel must claim to serve it.", text("Capability.")),
+    access_rules: integer("How many rules of its own it has."),
+    detectors: nullable(list("Detectors that inspect its traffic; null: all of them.", text("Name of a detector."))),
+    keys: integer("Virtual keys that refer to it."),
+  }),
+  budgets: object("A bucket of a budget in its current window. Costs are in cost units.", {
+    budget: text("Name of the budget."),
+    bucket: text("`shared`, or the id of the key that has the bucket for itself."),
+    key: nullable(text("Name of that key; null for a shared bucket.")),
+    limit: integer("May be spent in a window."),
+    used: integer("Spent in the current window, as far as this node knows."),
+    reserved: integer("Held on this node by requests under way."),
+    granted: integer("Handed to nodes and not yet reported as spent."),
+    remaining: integer("May still be spent; never negative."),
+    window: text("Length of a window, Go-style duration."),
+    resets_at: time("When the next window begins."),
+    status: choice("How the bucket stands; `low` with less than a tenth left.", ["ok", "low", "exhausted"]),
+  }),
+  backends: object("A provider as this node has met it in the last 60 seconds.", {
+    name: text("Name of the provider."),
+    dialect: text("Dialects it is spoken to in, with commas between."),
+    state: choice("`failing`: at least half of its last attempts failed; `idle`: none were made.", [
+      "ok",
+      "failing",
+      "idle",
+      "suspended",
+    ]),
+    suspended_until: nullable(time("When its suspension ends; null: it has none, or one without an end.")),
+    rate: number("Attempts a second."),
+    error_ratio: nullable(number("Failed attempts as a fraction of all; null: none were made.")),
+    ttfb_p50_ms: nullable(number("Median of the time to the first byte, in milliseconds; null: none was seen.")),
+    ttfb_p95_ms: nullable(number("95th percentile of it.")),
+    in_flight: integer("Attempts under way."),
+    retries: integer("Attempts that repeated one."),
+    failovers_in: integer("Requests that came here from another provider."),
+    failovers_out: integer("Requests that left here for another."),
+    units_per_minute: number("Cost units that budgets spent here; 0 while no budget meters."),
+    subsets: list("Subsets of its pool.", text("Name of a subset.")),
+    members: integer("Members of its pool; 0: it is none."),
+  }),
+  models: object("A name that a request may ask for, and where it goes. Rows are in the order in which they match.", {
+    model: text("Name, or pattern with a trailing `*`; `*` alone: whatever matches nothing else."),
+    kind: choice("What the name is; `default`: whatever no other row matches.", [
+      "name",
+      "pattern",
+      "alias",
+      "default",
+    ]),
+    provider: text("Provider it goes to."),
+    upstream_model: nullable(text("What the provider is asked for; null: the same name.")),
+    dialects: list("Dialects that the provider serves it in.", text("Dialect.")),
+    failover: list("Providers that are asked next.", text("Name of a provider.")),
+  }),
+  mcp_servers: object("A fronted MCP server.", {
+    name: text("As in `/mcp/<name>`."),
+    url: text("Where it is."),
+    registry_name: nullable(text("Its name in the registry; null: it is not listed there.")),
+    state: choice("Whether it is open to callers.", ["ok", "suspended"]),
+  }),
+  a2a_agents: object("A fronted A2A agent.", {
+    name: text("As in `/a2a/<name>`."),
+    url: text("Where it is."),
+    state: choice("Whether it is open to callers.", ["ok", "suspended"]),
   }),
   suspensions: object("Something an operator switched off.", {
     kind: choice("What is suspended.", SUSPENSION_KINDS),
@@ -74,6 +142,30 @@ export const TABLES = {
     lag: nullable(integer("Entries behind the leader's commit.")),
     version: text("Version of its build."),
   }),
+  audit_heads: object("The newest record of an audit chain that was shown to the cluster.", {
+    node: text("Node that writes the chain."),
+    kid: text("RFC 7638 thumbprint of the key that signs it."),
+    seq: integer("Number of the record in its chain, from 0."),
+    hash: text("SHA-256 of the record, base64url."),
+    witnessed_at: time("When the cluster saw it."),
+    conflicts: integer("Times that the node showed what cannot be one chain with what it had shown; above 0: look."),
+  }),
+  reconcile: object("What was metered of a provider on a UTC day, against what the provider reports.", {
+    provider: text("Name of the provider."),
+    day: text("UTC day, `YYYY-MM-DD`."),
+    state: choice("`maturing`: the provider may still change its report.", ["maturing", "judged", "unavailable"]),
+    fetched_at: nullable(time("When the report was fetched; null: not yet.")),
+    message: nullable(text("Why there is no report.")),
+  }),
+  reconcile_verdicts: object("One token class of a reconciled day.", {
+    provider: text("Name of the provider."),
+    day: text("UTC day, `YYYY-MM-DD`."),
+    class: text("Token class, as `budgets[].cost.type` names it."),
+    metered: integer("Tokens the gateway counted."),
+    reported: integer("Tokens the provider reports."),
+    ratio: nullable(number("Difference as a fraction of the larger; null: both are 0.")),
+    breach: integer("1 when the difference is over the bounds.", { minimum: 0, maximum: 1 }),
+  }),
 } as const;
 
 export type TableName = keyof typeof TABLES;
@@ -84,4 +176,7 @@ export type SuspensionRecord = RowOf<"suspensions">;
 export type SecretRecord = RowOf<"secrets">;
 export type SourceRecord = RowOf<"sources">;
 export type ClusterMemberRecord = RowOf<"cluster_members">;
+export type BackendRecord = RowOf<"backends">;
+export type ModelRecord = RowOf<"models">;
+export type AuditHeadRecord = RowOf<"audit_heads">;
 export type SuspensionKind = (typeof SUSPENSION_KINDS)[number];

@@ -4,8 +4,11 @@ export { type AdminClient, type CallInput, type CallOptions, type ClientOptions,
 export * from "./columns.ts";
 export { AdminError } from "./errors.ts";
 export * from "./operation.ts";
+export { type AuditRecord, KEPT_RECORDS } from "./operations/audit.ts";
+export { type BackendFailure, KEPT_FAILURES } from "./operations/backends.ts";
 export { ARCHIVE_TYPE } from "./operations/cluster.ts";
-export type { NodeStatus } from "./operations/node.ts";
+export type { LoginIssuer, NodeStatus } from "./operations/node.ts";
+export { type QueryResult, type QueryTables, SQL_TYPES } from "./operations/query.ts";
 export type {
   Configuration,
   FileStatus,

@@ -16,13 +16,21 @@ export type AdminCode =
   | "busy"
   | "disk_low"
   | "entry_too_large"
-  | "body_too_large";
+  | "body_too_large"
+  | "audit_unavailable";
 
 /** Codes that any operation may answer. */
 export const COMMON_CODES = ["invalid", "unauthenticated", "forbidden", "internal"] as const;
 
 /** Of an operation that goes through the log. */
-export const WRITE_CODES = ["conflict", "no_leader", "busy", "disk_low", "entry_too_large"] as const;
+export const WRITE_CODES = [
+  "conflict",
+  "no_leader",
+  "busy",
+  "disk_low",
+  "entry_too_large",
+  "audit_unavailable",
+] as const;
 
 /** `dangerous`: restore, prune and member removal, which can lose state or quorum. */
 export type ActionGroup = "read" | "write" | "dangerous";
@@ -33,6 +41,8 @@ export type ResourceKind =
   | "Suspension"
   | "Secret"
   | "Source"
+  | "Backend"
+  | "Audit"
   | "Member"
   | "Cluster"
   | "Config"
@@ -59,6 +69,8 @@ export interface Operation {
   /** Below `/admin/v1`; `{name}` stands for one segment, or a part of one, and is described in `params`. */
   readonly path: string;
   readonly group: ActionGroup;
+  /** Answered to whoever asks, without a credential and without a decision of the policy. */
+  readonly isOpen?: true;
   /** What the policy decides about: `Kind::"<name>"`; `param` or `name` gives the name. */
   readonly resource:
     | { readonly kind: ResourceKind; readonly param: string | readonly [kind: string, name: string] }

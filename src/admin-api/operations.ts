@@ -5,9 +5,13 @@
 
 import type { RowOf, TableName } from "./columns.ts";
 import type { Operation, ParamsOf, QueryOf } from "./operation.ts";
+import { auditOperations } from "./operations/audit.ts";
+import { backendOperations } from "./operations/backends.ts";
 import { clusterOperations } from "./operations/cluster.ts";
 import { keyOperations } from "./operations/keys.ts";
+import { listOperations } from "./operations/lists.ts";
 import { nodeOperations } from "./operations/node.ts";
+import { queryOperations } from "./operations/query.ts";
 import { secretOperations } from "./operations/secrets.ts";
 import { sourceOperations } from "./operations/sources.ts";
 import { suspensionOperations } from "./operations/suspensions.ts";
@@ -24,7 +28,11 @@ export const OPERATIONS = {
   ...suspensionOperations,
   ...secretOperations,
   ...sourceOperations,
+  ...listOperations,
+  ...backendOperations,
   ...clusterOperations,
+  ...auditOperations,
+  ...queryOperations,
   ...nodeOperations,
 } as const satisfies Record<string, Operation>;
 

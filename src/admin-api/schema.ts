@@ -66,6 +66,9 @@ export const number = (description: string, limits: NumberLimits = {}): Schema<n
 
 export const flag = (description: string): Schema<boolean> => ({ json: { type: "boolean", description } });
 
+/** Any JSON value. */
+export const any = (description: string): Schema<unknown> => ({ json: { description } });
+
 /** Null where there is none. */
 export const nullable = <T>(schema: Schema<T>): Schema<T | null> => {
   const { enum: values, type: kind } = schema.json;

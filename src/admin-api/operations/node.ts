@@ -1,7 +1,7 @@
 /** The node that is asked, and who asks it. */
 
 import { answers, NO_BODY, NOTHING, type Operation } from "../operation.ts";
-import { choice, flag, integer, list, nullable, object, type TypeOf, text, time } from "../schema.ts";
+import { any, choice, flag, integer, list, map, nullable, object, type TypeOf, text, time } from "../schema.ts";
 
 const resource = { kind: "Node", name: "node" } as const;
 
@@ -29,6 +29,19 @@ export const nodeStatus = object("The node that is asked.", {
     ]),
     message: nullable(text("Why it cannot.")),
   }),
+});
+
+/** Specification document 2, `admin.issuers[].login`. Holds no secret. */
+export const loginIssuer = object("How to sign in at an issuer.", {
+  name: text("Name of the issuer, as `gateway login -issuer` takes it."),
+  issuer: text("URL of the issuer."),
+  client_id: text("Public OAuth client."),
+  scopes: list("Scopes to ask for.", text("Scope.")),
+  extra: map("Further authorization parameters, sent as they are.", text("Value."), {
+    keyPattern: "^.{1,256}$",
+    maxProperties: 64,
+  }),
+  token: choice("Which token is presented.", ["id", "access"]),
 });
 
 export const nodeOperations = {
@@ -62,6 +75,32 @@ export const nodeOperations = {
     ),
     codes: [],
   },
+  get_login: {
+    method: "GET",
+    path: "/login",
+    group: "read",
+    isOpen: true,
+    resource,
+    help: "Shows how a command-line client signs in.",
+    params: NOTHING,
+    query: NOTHING,
+    body: NO_BODY,
+    answer: answers(object("Ways to sign in.", { issuers: list("One an issuer.", loginIssuer) })),
+    codes: ["not_found"],
+  },
+  get_openapi: {
+    method: "GET",
+    path: "/openapi.json",
+    group: "read",
+    resource,
+    help: "Shows this API as an OpenAPI 3.1 document.",
+    params: NOTHING,
+    query: NOTHING,
+    body: NO_BODY,
+    answer: answers(any("OpenAPI 3.1 document.")),
+    codes: [],
+  },
 } as const satisfies Record<string, Operation>;
 
+export type LoginIssuer = TypeOf<typeof loginIssuer>;
 export type NodeStatus = TypeOf<typeof nodeStatus>;

@@ -4,8 +4,13 @@
  */
 
 import type {
+  AuditRecord,
+  BackendFailure,
+  BackendRecord,
   Configuration,
   FileStatus,
+  LoginIssuer,
+  ModelRecord,
   NodeStatus,
   SecretRecord,
   SourceChange,
@@ -21,6 +26,10 @@ export interface Ports {
   readonly sources: Sources;
   readonly secrets: Secrets;
   readonly facts: NodeFacts;
+  readonly backends: Backends;
+  readonly audit: AuditSink;
+  /** Empty where no issuer of the admin API has a `login` block. */
+  readonly logins: readonly LoginIssuer[];
   readonly clock: Clock;
   /** Unpredictable bytes: that of `node:crypto` but for tests. */
   readonly randomBytes: (length: number) => Uint8Array;
@@ -98,4 +107,35 @@ export interface NodeFacts {
   configuration(): NodeStatus["configuration"];
   /** When this node last saw a key used, milliseconds since 1970, to the minute; undefined when it has not. */
   keyLastUsedAt(id: string): number | undefined;
+}
+
+/** Providers as this node has met them, and what they serve. */
+export interface Backends {
+  /** In the order of the configuration; without what suspensions and budgets know. */
+  list(): readonly Omit<BackendRecord, "suspended_until">[];
+  /** Newest first; undefined for a provider that is not configured. */
+  failures(name: string): readonly BackendFailure[] | undefined;
+  /** In the order in which requests are matched. */
+  models(): readonly ModelRecord[];
+  /** Called when the configuration has changed, and at most once a second when measurements have. */
+  onChange(listener: (what: "configuration" | "measurements") => void): () => void;
+}
+
+/** What the admin plane records; the audit trail of the node. */
+export interface AuditEntry {
+  readonly event: "admin.write" | "access.decision" | "auth.failure";
+  readonly data: Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
+}
+
+export interface AuditSink {
+  /** Room for one record, before what it will tell of is done. Throws `audit_unavailable`. */
+  reserve(): {
+    /** Resolves once the record is on disk. */
+    record(entry: AuditEntry): Promise<void>;
+    release(): void;
+  };
+  /** Of what need not be waited for; sampled to 10 a second, the rest is counted. Never throws. */
+  authFailure(data: AuditEntry["data"]): void;
+  /** Newest last. */
+  recent(limit: number): readonly AuditRecord[];
 }

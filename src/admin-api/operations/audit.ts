@@ -1,0 +1,41 @@
+/** The audit trail: heads that the cluster has witnessed, and the last records of the node asked. */
+
+import { answers, lists, NO_BODY, NOTHING, type Operation } from "../operation.ts";
+import { any, integer, list, object, optional, type TypeOf, text, time } from "../schema.ts";
+
+/** Records that a node remembers. */
+export const KEPT_RECORDS = 1_000;
+
+export const auditRecord = object("A record as it was signed; design decisions, section 4.", {
+  audit: integer("Version of the form.", { minimum: 1, maximum: 1 }),
+  node: text("Node that wrote it."),
+  kid: text("RFC 7638 thumbprint of the key that signed it."),
+  seq: integer("Its number in the chain, from 0."),
+  prev: text("Hash of the record before, base64url."),
+  ts: time("When it was made."),
+  event: text("What it tells of."),
+  controls: list("Controls of the rule that decided.", text("Control.")),
+  data: any("Its facts; their form follows from `event`."),
+  hash: text("SHA-256 of the record, base64url."),
+  sig: text("Ed25519 signature of the hash, base64url."),
+});
+
+export const auditOperations = {
+  list_audit_heads: lists("audit_heads", "Lists the newest record that the cluster has witnessed of each audit chain."),
+  list_audit_records: {
+    method: "GET",
+    path: "/audit/recent",
+    group: "read",
+    resource: { kind: "Audit", name: "records" },
+    help: "Lists the last audit records of this node, newest last.",
+    params: NOTHING,
+    query: object("How many.", {
+      limit: optional(integer("At most so many; 100 when left out.", { minimum: 1, maximum: KEPT_RECORDS })),
+    }),
+    body: NO_BODY,
+    answer: answers(object("Records.", { items: list("Newest last.", auditRecord) })),
+    codes: [],
+  },
+} as const satisfies Record<string, Operation>;
+
+export type AuditRecord = TypeOf<typeof auditRecord>;

@@ -1,0 +1,13 @@
+/** Lists without operations of their own on single rows: what the configuration says, and what was measured or witnessed. */
+
+import { lists, type Operation } from "../operation.ts";
+
+export const listOperations = {
+  list_profiles: lists("profiles", "Lists the profiles of the configuration."),
+  list_budgets: lists("budgets", "Lists the buckets of the budgets in their current windows."),
+  list_models: lists("models", "Lists the names that requests may ask for, in the order in which they match."),
+  list_mcp_servers: lists("mcp_servers", "Lists the fronted MCP servers."),
+  list_a2a_agents: lists("a2a_agents", "Lists the fronted A2A agents."),
+  list_reconcile: lists("reconcile", "Lists the days whose metering is compared with the providers' reports."),
+  list_reconcile_verdicts: lists("reconcile_verdicts", "Lists what the comparison of each day came to."),
+} as const satisfies Record<string, Operation>;

@@ -1,0 +1,33 @@
+/** Who may do what on the admin plane. Source: design decisions, section 3 (Policy). */
+
+import type { ActionGroup, ResourceKind } from "../../../admin-api/index.ts";
+import type { Principal } from "../principal.ts";
+
+/** `<Kind>::"<name>"`. */
+export interface Resource {
+  readonly kind: ResourceKind;
+  readonly name: string;
+}
+
+export interface AccessQuestion {
+  readonly principal: Principal;
+  /** Name of the operation. */
+  readonly action: string;
+  readonly group: ActionGroup;
+  readonly resource: Resource;
+}
+
+export interface AccessDecision {
+  readonly isAllowed: boolean;
+  /** Ids of the policies that decided, as `@id` names them; empty when none applied. */
+  readonly policies: readonly string[];
+  /** Ids of policies that could not be evaluated; they do not apply. */
+  readonly failed: readonly string[];
+}
+
+export interface Access {
+  decide(question: AccessQuestion): AccessDecision;
+}
+
+/** Without an issuer and without a policy file everything is permitted. */
+export const PERMIT_ALL: Access = { decide: () => ({ isAllowed: true, policies: [], failed: [] }) };

@@ -1,0 +1,106 @@
+/**
+ * The audit trail as the node uses it: a chain of signed records, one chain a node. Source: cluster reference, section 9;
+ * design decisions, section 4.
+ *
+ * Appending costs the caller a copy and waits for nothing: canonical form, hash, signature, journal and output are the
+ * worker's. A full queue refuses, so that what must be recorded and cannot be is not done.
+ */
+
+export const AUDIT_EVENTS = [
+  "chain.start",
+  "chain.resume",
+  "chain.pause",
+  "access.decision",
+  "guardrail.decision",
+  "guardrail.shadow",
+  "admin.write",
+  "auth.failure",
+  "config.applied",
+  "cluster.change",
+] as const;
+
+export type AuditEventName = (typeof AUDIT_EVENTS)[number];
+
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue };
+
+/** What is to be recorded. Never a prompt, matched text, credential or header value. */
+export interface AuditEvent {
+  readonly event: AuditEventName;
+  /** Controls of the rule that decided. */
+  readonly controls?: readonly string[];
+  /** Bounded: texts are cut, so that a record stays within `MAX_RECORD_BYTES`. */
+  readonly data: { readonly [name: string]: JsonValue };
+}
+
+/** A record as it stands in the trail, RFC 8785 canonical, one line. */
+export interface AuditRecord {
+  readonly audit: 1;
+  readonly node: string;
+  /** RFC 7638 thumbprint of the chain's Ed25519 key. */
+  readonly kid: string;
+  readonly seq: number;
+  /** Hash of the record before, base64url; 32 zero bytes in the first. */
+  readonly prev: string;
+  /** RFC 3339, UTC, milliseconds. */
+  readonly ts: string;
+  readonly event: AuditEventName;
+  readonly controls: readonly string[];
+  readonly data: { readonly [name: string]: JsonValue };
+  /** SHA-256 over the domain prefix and the canonical form without `hash` and `sig`, base64url. */
+  readonly hash: string;
+  /** Ed25519 over the 32 bytes of the hash, base64url. */
+  readonly sig: string;
+}
+
+export interface AuditHead {
+  readonly kid: string;
+  readonly seq: number;
+  readonly hash: string;
+}
+
+/** Room in the queue for one record. Exactly one of its methods is called, once. */
+export interface AuditRoom {
+  /** Resolves once the record is in the journal on disk; rejects when the trail has failed. */
+  record(event: AuditEvent): Promise<void>;
+  release(): void;
+}
+
+export interface AuditTrail {
+  /** Throws `audit_unavailable` when the queue is full or the trail has failed. */
+  append(event: AuditEvent): void;
+  /** As `append`, for a record whose content is known only later. */
+  reserve(): AuditRoom;
+  /** The last emitted records, newest last; at most 1,000. */
+  recent(limit: number): readonly AuditRecord[];
+  /** Of the last emitted record. */
+  readonly head: AuditHead | undefined;
+  /** Resolves with what ended the trail by itself, and never after `close`. */
+  readonly ended: Promise<Error>;
+  /** Writes `chain.pause`, empties the queue, has the head witnessed. */
+  close(): Promise<void>;
+}
+
+export interface AuditOptions {
+  readonly nodeId: string;
+  /** Directory of `audit.key` and `audit-head`, absolute; undefined: a key of the process's lifetime, and no journal. */
+  readonly dir: string | undefined;
+  /** File descriptor of the output: 2, but for tests and `gateway dev`. */
+  readonly fd: number;
+  /** Facts of the process for `chain.start` and `chain.resume`. */
+  readonly process: { readonly version: string; readonly pid: number };
+  /** The newest head that the cluster has witnessed of this node; asked once, when a chain has to begin anew. */
+  readonly witnessed: () => AuditHead | undefined;
+  /**
+   * Shows a head to the cluster: every 5 s, every 1,000 records, and at the close. A rejection is counted, and the next
+   * one is of a newer head.
+   */
+  readonly witness: (head: AuditHead, succeeds: AuditHead | null | undefined, signal: AbortSignal) => Promise<void>;
+  /** Called with each group of emitted records, in order, after they are out. */
+  readonly onEmitted: (records: readonly AuditRecord[]) => void;
+}

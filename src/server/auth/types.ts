@@ -1,0 +1,65 @@
+/**
+ * Who calls, by a token of a trusted issuer. Source: specification document 1 (Authentication), document 2 (`issuers`);
+ * design decisions, section 1. What a token may do here (audience, roles, profile) is decided by whoever asks.
+ */
+
+/** An entry of `issuers` in the node file, with its defaults applied. */
+export interface IssuerOptions {
+  /** Identifies the issuer in policies, bindings and records. */
+  readonly name: string;
+  /** The `iss` claim, matched exactly; where discovery looks when `jwksUrl` is undefined. */
+  readonly url: string;
+  readonly jwksUrl: string | undefined;
+  /** Absolute. PEM bundle beside the system's roots. */
+  readonly caFile: string | undefined;
+  /** Absolute. Bearer token for discovery and keys; read at each fetch. */
+  readonly tokenFile: string | undefined;
+  readonly subjectClaim: string;
+  /** Undefined: `preferred_username`, then `email`, then the subject. */
+  readonly nameClaim: string | undefined;
+}
+
+/** A token whose issuer, signature and times are good. */
+export interface VerifiedToken {
+  readonly kind: "verified";
+  /** Name of the issuer. */
+  readonly issuer: string;
+  readonly subject: string;
+  /** Readable, for records. */
+  readonly displayName: string;
+  /** The `aud` claim as a list. */
+  readonly audiences: readonly string[];
+  /** Milliseconds since 1970, by `exp`. */
+  readonly expiresAt: number;
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+/** Why a token is not accepted: for a record and a metric, never for the caller. */
+export type TokenFault =
+  | "malformed"
+  | "algorithm"
+  | "unknown_issuer"
+  | "unknown_key"
+  | "signature"
+  | "expired"
+  | "not_yet_valid"
+  | "no_expiry"
+  | "no_subject"
+  | "email_not_verified"
+  /** Discovery or keys could not be fetched, and no known key fits. */
+  | "keys_unavailable";
+
+export type TokenVerdict =
+  | VerifiedToken
+  | { readonly kind: "refused"; readonly fault: TokenFault; readonly issuer: string | undefined };
+
+export interface TokenVerifier {
+  /** `signal` bounds the caller's wait; a fetch of keys that others wait for goes on. Rejects only when it aborts. */
+  verify(token: string, signal: AbortSignal): Promise<TokenVerdict>;
+  close(): Promise<void>;
+}
+
+/** What `gateway check` asks of an issuer: discovery, then the key set. */
+export type IssuerProbe =
+  | { readonly kind: "ok"; readonly jwksUrl: string; readonly keys: number }
+  | { readonly kind: "failed"; readonly step: "discovery" | "keys"; readonly message: string };
