@@ -16,7 +16,13 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
  * What is started by path: the process, and the threads. Each is bundled by itself: a file that two of them share would
  * bring along what only one of them needs, and a thread starts within the time of the process.
  */
-const ENTRIES = ["src/cli/main.ts", "src/server/cluster/worker.ts"];
+const ENTRIES = [
+  "src/cli/main.ts",
+  "src/server/cluster/worker.ts",
+  "src/server/audit/worker.ts",
+  "src/server/audit/verify/worker.ts",
+  "src/server/admin/query/worker.ts",
+];
 
 /** One line of git's, or undefined where there is no git or no repository. */
 function git(...args) {

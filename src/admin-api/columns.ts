@@ -55,16 +55,20 @@ export const TABLES = {
   backends: object("A provider as this node has met it in the last 60 seconds.", {
     name: text("Name of the provider."),
     dialect: text("Dialects it is spoken to in, with commas between."),
-    state: choice("`failing`: at least half of its last attempts failed; `idle`: none were made.", [
+    state: choice("`failing`: at least half of three or more attempts failed; `idle`: none counts or is under way.", [
       "ok",
       "failing",
       "idle",
       "suspended",
     ]),
     suspended_until: nullable(time("When its suspension ends; null: it has none, or one without an end.")),
-    rate: number("Attempts a second."),
-    error_ratio: nullable(number("Failed attempts as a fraction of all; null: none were made.")),
-    ttfb_p50_ms: nullable(number("Median of the time to the first byte, in milliseconds; null: none was seen.")),
+    rate: number(
+      "Attempts a second. One counts once it is answered or has failed (no connection, a first-byte timeout, 429 or 5xx).",
+    ),
+    error_ratio: nullable(number("Failed attempts as a fraction of those that count; null: none does.")),
+    ttfb_p50_ms: nullable(
+      number("Median of the time to the first byte of answered attempts, in milliseconds; null: there were none."),
+    ),
     ttfb_p95_ms: nullable(number("95th percentile of it.")),
     in_flight: integer("Attempts under way."),
     retries: integer("Attempts that repeated one."),

@@ -7,7 +7,8 @@ export interface AdminErrorOptions extends ErrorOptions {
 
 /**
  * `status` and `code` are those of the answer. Where there was none, `status` is 0 and `code` is `unreachable` (no
- * connection, or one that broke), `timeout`, `aborted` or `unintelligible` (not an answer of the admin API).
+ * connection, or one that broke), `timeout`, `aborted`, or `unauthenticated` (a sign-in that yields no token; the cause
+ * is its own error). `unintelligible` is an answer that is none of the admin API, whatever its status.
  */
 export class AdminError extends Error {
   readonly status: number;

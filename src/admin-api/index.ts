@@ -1,8 +1,12 @@
 /** The contract of the admin API: operations, records and columns as data, and a client typed by them. */
 
-export { type AdminClient, type CallInput, type CallOptions, type ClientOptions, createAdminClient } from "./client.ts";
+export { readJson, readText, refusalOf, throwIfRefused } from "./answer.ts";
+export { bodyShapeOf, type SentAs } from "./body-shape.ts";
+export { type AdminClient, type CallInput, type ClientOptions, createAdminClient, type RawOptions } from "./client.ts";
 export * from "./columns.ts";
+export * from "./door.ts";
 export { AdminError } from "./errors.ts";
+export { type OpenApiDocument, type OpenApiOptions, openApiDocument } from "./openapi.ts";
 export * from "./operation.ts";
 export { type AuditRecord, KEPT_RECORDS } from "./operations/audit.ts";
 export { type BackendFailure, KEPT_FAILURES } from "./operations/backends.ts";
@@ -18,4 +22,13 @@ export type {
   SourceRevision,
 } from "./operations/sources.ts";
 export * from "./operations.ts";
+export { BASE_PATH, PROBE_PATHS } from "./paths.ts";
 export type { JsonSchema, ObjectSchema, Schema, TypeOf } from "./schema.ts";
+export {
+  type AdminAnswer,
+  type AdminRequest,
+  type CallOptions,
+  openTransport,
+  type RequestBody,
+  type Transport,
+} from "./transport.ts";

@@ -81,6 +81,8 @@ export interface Operation {
   readonly query: ObjectSchema;
   readonly body: BodyShape;
   readonly answer: AnswerShape;
+  /** Fields of the answer that stand in the audit record of a change, beside its resource. */
+  readonly records?: readonly string[];
   /** Takes `If-Match` with a revision. */
   readonly takesIfMatch?: boolean;
   readonly codes: readonly AdminCode[];

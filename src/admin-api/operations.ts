@@ -17,12 +17,6 @@ import { sourceOperations } from "./operations/sources.ts";
 import { suspensionOperations } from "./operations/suspensions.ts";
 import type { Schema } from "./schema.ts";
 
-/** What every path of the table stands below. */
-export const BASE_PATH = "/admin/v1";
-
-/** Served at the root of each admin door, open to whoever reaches it. */
-export const PROBE_PATHS = { alive: "/healthz", ready: "/readyz" } as const;
-
 export const OPERATIONS = {
   ...keyOperations,
   ...suspensionOperations,

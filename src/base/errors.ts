@@ -57,6 +57,8 @@ export interface RefusalOptions extends ErrorOptions {
   readonly param?: string;
   /** Seconds, for a `retry-after` header. */
   readonly retryAfterSeconds?: number;
+  /** What a program may want to know beyond the code, in answers of the admin API. */
+  readonly details?: unknown;
 }
 
 /** `message` is shown to the client: never put a credential, a prompt or an upstream's text in it. `cause` is logged. */
@@ -65,6 +67,7 @@ export class GatewayError extends Error {
   readonly status: number;
   readonly param: string | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly details: unknown;
 
   constructor(code: RefusalCode, message: string, options: RefusalOptions = {}) {
     super(message, options);
@@ -73,6 +76,7 @@ export class GatewayError extends Error {
     this.status = REFUSALS[code].status;
     this.param = options.param;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.details = options.details;
   }
 }
 

@@ -9,3 +9,4 @@ export * from "./instruments.ts";
 export * from "./lifetime.ts";
 export * from "./log.ts";
 export * from "./nearest.ts";
+export * from "./shrink.ts";

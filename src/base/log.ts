@@ -3,11 +3,14 @@
  *
  * Source: design decisions, section 5. Every line carries `time` (RFC 3339, UTC), `level` and `message`, then the
  * fields. What comes from outside may hold anything, so control characters are escaped (a value cannot begin a second
- * line or drive a terminal) and every text, list and chain of causes is bounded. Logging never throws: a line that
+ * line or drive a terminal) and every text, list and chain of causes is bounded; a line has at most `MAX_LINE_BYTES`, so
+ * that it reaches a pipe in one piece beside the audit trail, which another thread writes. Logging never throws: a line that
  * cannot be rendered is replaced by one that says so, and a stream that fails is given up on for that line.
  *
  * Never pass a credential, a prompt or a body as a field; nothing here can recognise one.
  */
+
+import { cutText, MAX_LINE_BYTES, shrinkToFit } from "./shrink.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
@@ -28,6 +31,23 @@ export interface LogOptions {
   readonly level: LogLevel;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** Is handed each line that was written. */
+  readonly tee?: LogTee;
+}
+
+/** A line as it was written: rendered to plain values, and within every bound. */
+export interface LogLine {
+  /** RFC 3339, or `unknown`. */
+  readonly time: string;
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
+/** Where lines go besides the stream. The log is opened before what takes them, so the place is filled later. */
+export interface LogTee {
+  /** Must not wait. Undefined: nobody takes them. */
+  sink: ((line: LogLine) => void) | undefined;
 }
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
@@ -42,8 +62,8 @@ const MAX_MEMBERS = 64;
 const MAX_DEPTH = 5;
 /** Values in one line, whatever their nesting. */
 const MAX_VALUES = 500;
-/** A collector commonly splits lines over 64 KiB. In UTF-16 code units. */
-const MAX_LINE_LENGTH = 32_000;
+/** Of the message of a line whose fields were left out; six bytes a code unit at most. */
+const MAX_LAST_MESSAGE_LENGTH = 500;
 
 const RESERVED = new Set(["time", "level", "message"]);
 
@@ -54,33 +74,51 @@ export function parseLogLevel(text: string): LogLevel | undefined {
 
 export const nullLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-export function createLogger({ stream, isTerminal, level: least, now }: LogOptions): Log {
+export function createLogTee(): LogTee {
+  return { sink: undefined };
+}
+
+export function createLogger({ stream, isTerminal, level: least, now, tee }: LogOptions): Log {
   const format = isTerminal ? humanLine : jsonLine;
 
   function at(level: LogLevel): (message: string, fields?: LogFields) => void {
     if (LEVELS.indexOf(level) < LEVELS.indexOf(least)) return () => {};
     return (message, fields = {}) => {
       try {
-        stream.write(`${renderLine(format, level, message, fields)}\n`);
+        let written: LogLine | undefined;
+        // The last form that is tried is the one that is written.
+        const line: typeof jsonLine = (head, rendered) => {
+          written = { ...head, fields: rendered };
+          return format(head, rendered);
+        };
+        stream.write(renderLine(line, level, message, fields));
+        if (written !== undefined) tee?.sink?.(written);
       } catch {
         // There is nowhere left to say it, and what was being logged matters less than what the caller does next.
       }
     };
   }
 
+  /** With its newline. */
   function renderLine(line: typeof jsonLine, level: LogLevel, message: string, fields: LogFields): string {
-    const head = { time: timeOf(now), level, message: cut(String(message), MAX_TEXT_LENGTH) };
+    const time = timeOf(now);
+    const whole = cutText(String(message), MAX_TEXT_LENGTH);
+    const instead = (fault: string): string =>
+      `${line({ time, level, message: cutText(whole, MAX_LAST_MESSAGE_LENGTH) }, { log_fault: fault })}\n`;
     try {
       const budget = { values: MAX_VALUES, withStack: least === "debug" };
       const rendered: Record<string, unknown> = {};
       for (const [name, value] of Object.entries(fields).slice(0, MAX_MEMBERS)) {
         if (value === undefined) continue;
-        rendered[cut(RESERVED.has(name) ? `_${name}` : name, 100)] = renderValue(value, budget, 0);
+        rendered[cutText(RESERVED.has(name) ? `_${name}` : name, 100)] = renderValue(value, budget, 0);
       }
-      const text = line(head, rendered);
-      return text.length <= MAX_LINE_LENGTH ? text : line(head, { log_fault: "the fields exceed a line's bound" });
+      const text = `${line({ time, level, message: whole }, rendered)}\n`;
+      if (Buffer.byteLength(text) <= MAX_LINE_BYTES) return text;
+      return (
+        shrinkToLine(line, { time, level, message: whole }, rendered) ?? instead("the fields exceed a line's bound")
+      );
     } catch {
-      return line(head, { log_fault: "the fields could not be rendered" });
+      return instead("the fields could not be rendered");
     }
   }
 
@@ -91,6 +129,20 @@ interface Head {
   readonly time: string;
   readonly level: LogLevel;
   readonly message: string;
+}
+
+/** The line with what is long in it cut, the longest first; undefined when that does not make it short enough. */
+function shrinkToLine(
+  line: typeof jsonLine,
+  head: Head,
+  fields: Readonly<Record<string, unknown>>,
+): string | undefined {
+  return shrinkToFit([head.message, Object.entries(fields)], (smaller) => {
+    const [message, entries] = smaller as readonly [string, readonly (readonly [string, unknown])[]];
+    const pairs = entries.filter((entry) => Array.isArray(entry));
+    const text = `${line({ ...head, message }, Object.fromEntries(pairs))}\n`;
+    return Buffer.byteLength(text) <= MAX_LINE_BYTES ? text : undefined;
+  });
 }
 
 function jsonLine(head: Head, fields: Readonly<Record<string, unknown>>): string {
@@ -121,10 +173,10 @@ interface Budget {
 /** `value` as something that JSON can write, bounded on every side. */
 function renderValue(value: unknown, budget: Budget, depth: number): unknown {
   if (budget.values-- <= 0) return "…";
-  if (typeof value === "string") return cut(value, MAX_TEXT_LENGTH);
+  if (typeof value === "string") return cutText(value, MAX_TEXT_LENGTH);
   if (typeof value === "number") return Number.isFinite(value) ? value : String(value);
   if (typeof value === "boolean" || value === null) return value;
-  if (typeof value !== "object") return cut(String(value), 100);
+  if (typeof value !== "object") return cutText(String(value), 100);
   if (value instanceof Error) return renderError(value, budget, 0);
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "invalid date" : value.toISOString();
   if (ArrayBuffer.isView(value)) return `${value.byteLength} bytes`;
@@ -132,7 +184,7 @@ function renderValue(value: unknown, budget: Budget, depth: number): unknown {
   if (Array.isArray(value)) return value.slice(0, MAX_MEMBERS).map((item) => renderValue(item, budget, depth + 1));
   const members: Record<string, unknown> = {};
   for (const name of Object.keys(value).slice(0, MAX_MEMBERS)) {
-    members[cut(name, 100)] = renderValue((value as Record<string, unknown>)[name], budget, depth + 1);
+    members[cutText(name, 100)] = renderValue((value as Record<string, unknown>)[name], budget, depth + 1);
   }
   return members;
 }
@@ -140,10 +192,10 @@ function renderValue(value: unknown, budget: Budget, depth: number): unknown {
 function renderError(error: Error, budget: Budget, causes: number): unknown {
   const { code } = error as { readonly code?: unknown };
   const { cause } = error;
-  const rendered: Record<string, unknown> = { name: cut(String(error.name), 100) };
-  if (typeof code === "string" || typeof code === "number") rendered["code"] = cut(String(code), 100);
-  rendered["message"] = cut(String(error.message), MAX_TEXT_LENGTH);
-  if (budget.withStack && typeof error.stack === "string") rendered["stack"] = cut(error.stack, MAX_STACK_LENGTH);
+  const rendered: Record<string, unknown> = { name: cutText(String(error.name), 100) };
+  if (typeof code === "string" || typeof code === "number") rendered["code"] = cutText(String(code), 100);
+  rendered["message"] = cutText(String(error.message), MAX_TEXT_LENGTH);
+  if (budget.withStack && typeof error.stack === "string") rendered["stack"] = cutText(error.stack, MAX_STACK_LENGTH);
   if (cause === undefined || cause === null) return rendered;
   if (causes >= MAX_CAUSES) rendered["cause"] = "…";
   else if (cause instanceof Error) rendered["cause"] = renderError(cause, budget, causes + 1);
@@ -157,8 +209,4 @@ function timeOf(now: () => number): string {
   } catch {
     return "unknown";
   }
-}
-
-function cut(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length)}…`;
 }

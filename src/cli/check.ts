@@ -4,6 +4,7 @@
  */
 import { request as undiciRequest } from "undici";
 import { type LoadedNode, loadNode, STAND_IN } from "../server/node/index.ts";
+import { doorAnswers, issuerProbes, policyAnswers } from "./check-admin.ts";
 import type { FlagsOf } from "./flags.ts";
 import { type ExitStatus, type Io, resolvePath } from "./io.ts";
 import type { checkFlags } from "./specs.ts";
@@ -11,7 +12,7 @@ import type { checkFlags } from "./specs.ts";
 type Provider = LoadedNode["compiled"]["snapshot"]["providers"][number];
 type Channel = Provider["channels"][number];
 
-interface Answer {
+export interface Answer {
   readonly verdict: "ok" | "fail" | "note";
   readonly subject: string;
   readonly words: string;
@@ -35,19 +36,26 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
     const words = "in no file of `secrets_dir`: the cluster must hold it, sealed";
     print(io, { verdict: "note", subject: `secret ${name}`, words });
   }
-  for (const answer of nodeAnswers(node)) print(io, answer);
-  if (options.offline) return 0;
-
   let failures = 0;
-  const probes = providers.flatMap((provider) => provider.channels.map((channel) => ({ provider, channel })));
-  for (let at = 0; at < probes.length; at += CONCURRENT_PROBES) {
-    const batch = probes.slice(at, at + CONCURRENT_PROBES);
-    for (const answer of await Promise.all(
-      batch.map((probe) => ask(probe.provider, probe.channel, options.timeout, io)),
-    )) {
+  const tell = (answers: readonly Answer[]): void => {
+    for (const answer of answers) {
       if (answer.verdict === "fail") failures++;
       print(io, answer);
     }
+  };
+  tell(nodeAnswers(node));
+  tell(await policyAnswers(node.nodeFile, path));
+  if (options.offline) return failures === 0 ? 0 : 1;
+
+  const limits = { timeoutMs: options.timeout, signal: io.signal };
+  const probes = [
+    ...providers.flatMap((provider) =>
+      provider.channels.map((channel) => () => ask(provider, channel, options.timeout, io)),
+    ),
+    ...issuerProbes(node.nodeFile, path).map((probe) => () => probe(limits)),
+  ];
+  for (let at = 0; at < probes.length; at += CONCURRENT_PROBES) {
+    tell(await Promise.all(probes.slice(at, at + CONCURRENT_PROBES).map((probe) => probe())));
     if (io.signal.aborted) return 130;
   }
   return failures === 0 ? 0 : 1;
@@ -60,11 +68,7 @@ function nodeAnswers({ nodeFile, deployment, compiled }: LoadedNode): readonly A
   return [
     note(`serves plain HTTP on ${nodeFile.listen}: no \`tls\``),
     note(nodeFile.metrics_listen === "none" ? "serves no metrics" : `serves metrics on ${nodeFile.metrics_listen}`),
-    note(
-      nodeFile.admin?.local_socket === undefined
-        ? "opens no admin door: no `admin`"
-        : `serves the admin API on the socket ${nodeFile.admin.local_socket}`,
-    ),
+    ...doorAnswers(nodeFile),
     note("hands out no address of its own: no `public_url`"),
     ...(nodeFile.deployment === undefined
       ? [note("serves once its deployment has arrived through the admin API: no `deployment`")]

@@ -1,6 +1,6 @@
 /**
  * `gateway completion bash|zsh|fish`: a script for the shell, made from the table of verbs, that completes verbs,
- * their flags, the values of flags that have a choice, and file names where a flag takes one.
+ * their flags, the values of flags that have a choice, and file names where a flag or a verb takes one.
  *
  * Each script is a list of places of the command line, by the words typed so far; what differs between the shells is
  * only how a place is written.
@@ -25,6 +25,8 @@ interface Place {
   readonly path: string;
   readonly flags: FlagTable;
   readonly words: readonly Word[];
+  /** Whether names of files follow the flags. */
+  readonly takesFiles: boolean;
 }
 
 interface Word {
@@ -42,12 +44,18 @@ function places(): readonly Place[] {
     if (tail !== undefined) second.set(head, [...(second.get(head) ?? []), { word: tail, meaning: summary }]);
   }
   return [
-    { path: "", flags: DAEMON.flags, words: [...first].map(([word, meaning]) => ({ word, meaning })) },
-    ...[...second].map(([path, words]) => ({ path, flags: noFlags, words })),
+    {
+      path: "",
+      flags: DAEMON.flags,
+      words: [...first].map(([word, meaning]) => ({ word, meaning })),
+      takesFiles: false,
+    },
+    ...[...second].map(([path, words]) => ({ path, flags: noFlags, words, takesFiles: false })),
     ...VERBS.map(({ name, flags, positionals }) => ({
       path: name,
       flags,
       words: (positionals.words?.() ?? []).map((word) => ({ word, meaning: "" })),
+      takesFiles: positionals.areFiles ?? false,
     })),
   ];
 }
@@ -59,6 +67,9 @@ function valuesOf(flag: Flag): "file" | "any" | readonly string[] | undefined {
   return flag.kind === "string" && flag.choices !== undefined ? flag.choices : "any";
 }
 
+/** Names of files may hold spaces, so there the answer is split at line ends alone. */
+const BASH_FILES = `local IFS=$'\\n'; compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$word"))`;
+
 function bash(all: readonly Place[]): string {
   const pairs = all.filter(({ path }) => path.includes(" ")).map(({ path }) => `    ${quote(path)}) path=$pair ;;`);
   const values = all.flatMap(({ path, flags }) =>
@@ -66,23 +77,21 @@ function bash(all: readonly Place[]): string {
       const value = valuesOf(flag);
       if (value === undefined) return [];
       const spelled = quote(`${path} -${name}`);
-      // Names of files may hold spaces, so there the answer is split at line ends alone.
       if (value === "file") {
-        return [
-          `    ${spelled}) local IFS=$'\\n'; compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$word")); return ;;`,
-        ];
+        return [`    ${spelled}) ${BASH_FILES}; return ;;`];
       }
       const choices = quote(value === "any" ? "" : value.join(" "));
       return [`    ${spelled}) COMPREPLY=($(compgen -W ${choices} -- "$word")); return ;;`];
     }),
   );
-  const offers = all.map(({ path, flags, words }) => {
+  const offers = all.map(({ path, flags, words, takesFiles }) => {
     const names = [...Object.keys(flags), "help"].map((name) => `-${name}`);
-    return `    ${quote(path)}) flags=${quote(names.join(" "))} words=${quote(words.map(({ word }) => word).join(" "))} ;;`;
+    const offered = `flags=${quote(names.join(" "))} words=${quote(words.map(({ word }) => word).join(" "))}`;
+    return `    ${quote(path)}) ${offered}${takesFiles ? " files=yes" : ""} ;;`;
   });
   return `# bash completion of gateway; source it.
 _gateway() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" path="" pair="" flags="" words=""
+  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" path="" pair="" flags="" words="" files=""
   if (( COMP_CWORD > 1 )) && [[ "\${COMP_WORDS[1]}" != -* ]]; then path="\${COMP_WORDS[1]}"; fi
   if (( COMP_CWORD > 2 )); then pair="$path \${COMP_WORDS[2]}"; fi
   case "$pair" in
@@ -94,6 +103,7 @@ ${values.join("\n")}
   case "$path" in
 ${offers.join("\n")}
   esac
+  if [[ -n "$files" && "$word" != -* ]]; then ${BASH_FILES}; return; fi
   if [[ "$word" == -* || -z "$words" || ( -z "$path" && COMP_CWORD -gt 1 ) ]]; then words="$flags"; fi
   COMPREPLY=($(compgen -W "$words" -- "$word"))
 }
@@ -104,7 +114,7 @@ complete -F _gateway gateway
 function zsh(all: readonly Place[]): string {
   const plain = (text: string) => text.replace(/[[\]\\:]/g, "\\$&");
   const pairs = all.filter(({ path }) => path.includes(" ")).map(({ path }) => `    ${quote(path)}) depth=2 ;;`);
-  const offers = all.map(({ path, flags, words }) => {
+  const offers = all.map(({ path, flags, words, takesFiles }) => {
     const specs = Object.entries(flags).map(([name, flag]) => {
       const value = valuesOf(flag);
       const about = `${flag.kind === "strings" ? "*" : ""}-${name}[${plain(flag.meaning)}]`;
@@ -116,6 +126,7 @@ function zsh(all: readonly Place[]): string {
       const described = words.map(({ word, meaning }) => `${word}\\:${quote(plain(meaning))}`);
       specs.push(`"1:word:((${described.join(" ")}))"`);
     }
+    if (takesFiles) specs.push("'*:file:_files'");
     return `    ${quote(path)}) _arguments ${["'-help[print the help]'", ...specs].join(" ")} ;;`;
   });
   return `#compdef gateway
@@ -138,10 +149,11 @@ compdef _gateway gateway
 }
 
 function fish(all: readonly Place[]): string {
-  const lines = all.flatMap(({ path, flags, words }) => {
+  const lines = all.flatMap(({ path, flags, words, takesFiles }) => {
     const seen = path.split(" ").map((word) => `__fish_seen_subcommand_from ${word}`);
     const condition = quote(path === "" ? "__fish_use_subcommand" : seen.join("; and "));
     return [
+      ...(takesFiles ? [`complete -c gateway -n ${condition} -F`] : []),
       ...words.map(({ word, meaning }) => {
         const about = meaning === "" ? "" : ` -d ${quote(meaning)}`;
         return `complete -c gateway -n ${condition} -a ${quote(word)}${about}`;

@@ -19,7 +19,7 @@ ${bold("gateway dev")}  a gateway in front of a simulated provider, for trying t
   simulator  ${simulator}  ${dim("answers with text made up on the spot")}
   metrics    ${metrics ?? "none"}
   admin      ${socket ?? "none"}  ${dim("the admin API, on a socket that only you can open")}
-  files      ${directory}  ${dim("node.yaml and deployment.yaml it runs from; gone when it stops")}
+  files      ${directory}  ${dim("node.yaml, deployment.yaml, audit.jsonl; gone when it stops")}
 
 ${bold("curl")}
 
@@ -39,12 +39,19 @@ const anthropic = new Anthropic({ baseURL: "${gateway}", apiKey: "any" });
 const message = await anthropic.messages.create({ model: "sim-chat", max_tokens: 100, messages: [{ role: "user", content: "Hello" }] });
 console.log(message.content[0].text);
 
+${bold("Verbs")}  ${dim("against this gateway; gateway help lists all")}
+
+export GATEWAY_ADMIN_SOCKET=${socket ?? "(none)"}
+gateway query "select name, state, rate, ttfb_p50_ms from backends"
+gateway admin -d '{"name":"me"}' POST keys
+gateway admin -d '{"reason":"trying","duration":"1m"}' PUT suspensions/provider:simulator
+gateway audit verify ${directory}/audit.jsonl
+
 ${bold("Next")}
 
   "model":"fast"           an alias that the gateway translates
   "model":"sim-429"        a provider in trouble; gateway help simulate lists more: sim-500, sim-slow-2s, sim-drop-mid-stream …
   curl ${metrics ?? "(start with -metrics-listen)"}
-  curl --unix-socket ${socket ?? "(none)"} http://gateway/admin/v1/status
 
 ${bold("ready")}  Ctrl-C stops it and leaves nothing behind
 `;

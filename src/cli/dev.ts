@@ -2,7 +2,7 @@
  * `gateway dev`: a gateway in front of a simulated provider, for whoever wants to see one work. It runs from real
  * configuration files in a temporary directory, which a reader may look at while it runs and which go when it stops.
  */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,6 +33,8 @@ export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[
     const documents = await readNode(nodePath, io.env);
     const { nodeFile } = documents;
     if (nodeFile === undefined || !documents.isSound) throw new Error(documents.problems.join("; "));
+    // Beside the configuration: here the terminal is for the reader.
+    const audit = owner.own("audit file", await open(join(dir, "audit.jsonl"), "a", 0o600), (it) => it.close());
     const { version, commit } = buildOf();
     const node = await startConfigNode(
       {
@@ -41,6 +43,7 @@ export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[
         build: { version, commit, node: process.versions.node },
         log,
         signal: io.signal,
+        auditFd: audit.fd,
         maxInFlight: undefined,
         maxBufferedBytes: undefined,
       },

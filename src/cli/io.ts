@@ -22,6 +22,8 @@ export interface Io {
   /** Absolute; relative paths of the command line are taken from here. */
   readonly cwd: string;
   isTerminal(stream: "stdin" | "stdout" | "stderr"): boolean;
+  /** Cells of a line of stdout; undefined where it is no terminal, or one that does not say. */
+  columns(): number | undefined;
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   now(): number;
   /** Aborts at the first SIGINT or SIGTERM (reason: `Interrupted`), or when the reader of stdout has gone. */
@@ -93,6 +95,7 @@ export function processIo(onSecondSignal: () => void): ProcessIo {
     env: process.env,
     cwd: process.cwd(),
     isTerminal: (stream) => process[stream].isTTY === true,
+    columns: () => (process.stdout.isTTY ? process.stdout.columns || undefined : undefined),
     now: () => Date.now(),
     signal: stop.signal,
     async flush() {

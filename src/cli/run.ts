@@ -1,7 +1,16 @@
 /** The daemon: flag mode or config mode, until a signal. Source: specification document 1; decisions, section 5. */
+import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { createLogger, GatewayError, Lifetime, type Log, parseLogLevel } from "../base/index.ts";
+import {
+  createLogger,
+  createLogTee,
+  GatewayError,
+  Lifetime,
+  type Log,
+  type LogTee,
+  parseLogLevel,
+} from "../base/index.ts";
 import { deploymentJsonSchema, type NodeFile } from "../server/core/config/index.ts";
 import {
   type AdmissionBounds,
@@ -31,24 +40,31 @@ export async function run(options: Options, _: readonly string[], io: Io): Promi
     io.stdout.write(`${JSON.stringify(deploymentJsonSchema(), null, 2)}\n`);
     return 0;
   }
-  const log = loggerOf(io);
-  if (options.config === undefined) return runFlagMode(options, io, log);
-  return runConfigMode(resolvePath(io, options.config), io, log);
+  if (options.openapi) {
+    const { openApiDocument } = await import("../admin-api/index.ts");
+    io.stdout.write(`${JSON.stringify(openApiDocument({ version: buildOf().version }), null, 2)}\n`);
+    return 0;
+  }
+  const tee = createLogTee();
+  const log = loggerOf(io, tee);
+  if (options.config === undefined) return runFlagMode(options, io, log, tee);
+  return runConfigMode(resolvePath(io, options.config), io, log, tee);
 }
 
-export function loggerOf(io: Io): Log {
+export function loggerOf(io: Io, tee: LogTee): Log {
   const level = parseLogLevel(io.env["GATEWAY_LOG"] ?? "info");
   const log = createLogger({
     stream: io.stderr,
     isTerminal: io.isTerminal("stderr"),
     level: level ?? "info",
     now: () => io.now(),
+    tee,
   });
   if (level === undefined) log.warn("GATEWAY_LOG is none of debug, info, warn and error; info is used");
   return log;
 }
 
-async function runFlagMode(options: Options, io: Io, log: Log): Promise<ExitStatus> {
+async function runFlagMode(options: Options, io: Io, log: Log, tee: LogTee): Promise<ExitStatus> {
   const compiled = compileFlags({
     preset: options.preset,
     upstream: options.upstream,
@@ -58,7 +74,8 @@ async function runFlagMode(options: Options, io: Io, log: Log): Promise<ExitStat
   });
   if (compiled.kind === "refused") return refuse(compiled.problems, io);
   return untilStopped(io, log, async ({ owner, bounds, build }) => {
-    const observed = await observe(options.metricsListen, owner, log, build);
+    const exporting = { env: io.env, nodeId: randomUUID(), tee };
+    const observed = await observe(options.metricsListen, owner, log, build, exporting);
     const { snapshot } = compiled;
     const door = await serveDataPlane({ ...bounds, listen: options.listen, snapshot }, observed, owner, log);
     log.info("ready", {
@@ -72,16 +89,16 @@ async function runFlagMode(options: Options, io: Io, log: Log): Promise<ExitStat
   });
 }
 
-async function runConfigMode(path: string, io: Io, log: Log): Promise<ExitStatus> {
+async function runConfigMode(path: string, io: Io, log: Log, tee: LogTee): Promise<ExitStatus> {
   const hangups = hangupsOf(log);
   try {
-    return await runFrom(path, io, log, hangups);
+    return await runFrom(path, io, log, tee, hangups);
   } finally {
     hangups.close();
   }
 }
 
-async function runFrom(path: string, io: Io, log: Log, hangups: Hangups): Promise<ExitStatus> {
+async function runFrom(path: string, io: Io, log: Log, tee: LogTee, hangups: Hangups): Promise<ExitStatus> {
   const documents = await readNode(path, io.env);
   const { nodeFile } = documents;
   // What is stored serves when the document on disk is broken; a node that has stored nothing has nothing else.
@@ -96,7 +113,7 @@ async function runFrom(path: string, io: Io, log: Log, hangups: Hangups): Promis
   if (nodeFile === undefined) return refuse(documents.problems, io);
   for (const warning of documents.problems) log.warn("configuration", { warning });
   return untilStopped(io, log, async ({ owner, bounds, build, signal }) => {
-    const options = { ...bounds, documents: { ...documents, nodeFile }, env: io.env, build, log, signal };
+    const options = { ...bounds, documents: { ...documents, nodeFile }, env: io.env, build, log, tee, signal };
     const node = await startConfigNode(options, owner);
     hangups.serve(node);
     const serving = await node.serving;
@@ -104,7 +121,8 @@ async function runFrom(path: string, io: Io, log: Log, hangups: Hangups): Promis
       mode: "config",
       listen: serving.listen,
       metrics: serving.metrics ?? "none",
-      admin: serving.socket ?? "none",
+      admin: serving.admin ?? "none",
+      admin_socket: serving.socket ?? "none",
       providers: serving.providers,
       version: build.version,
     });

@@ -52,6 +52,7 @@ export const runFlags = {
     meaning: "largest request body",
   },
   alias: { kind: "strings", value: "CLIENT=UPSTREAM", meaning: "model alias; may be repeated" },
+  openapi: { kind: "boolean", meaning: "print the OpenAPI 3.1 document of the admin API and exit" },
   "config-schema": {
     kind: "boolean",
     meaning: "print the JSON Schema of a configuration source document and exit",
@@ -122,6 +123,64 @@ export const clusterRecoverFlags = {
     meaning: "ids of the members to keep, with commas between",
   },
   confirm: { kind: "boolean", meaning: "write the smaller membership; without, only what was found is printed" },
+} as const satisfies FlagTable;
+
+/** How a verb names the gateway that it calls; `door.ts` reads them. */
+const doorFlags = {
+  socket: {
+    kind: "string",
+    value: "PATH",
+    defaultText: "GATEWAY_ADMIN_SOCKET",
+    meaning: "local socket of the gateway (its `admin.local_socket`)",
+  },
+  url: {
+    kind: "string",
+    value: "URL",
+    defaultText: "GATEWAY_ADMIN_URL",
+    meaning: "URL of the gateway, with the token that 'gateway login' keeps",
+  },
+} as const satisfies FlagTable;
+
+export const adminFlags = {
+  ...doorFlags,
+  d: { kind: "string", value: "BODY", meaning: "request body; @FILE reads a file, @- reads stdin" },
+} as const satisfies FlagTable;
+
+export const queryFlags = {
+  ...doorFlags,
+  o: {
+    kind: "string",
+    value: "FORMAT",
+    choices: ["table", "json"],
+    default: "table",
+    meaning: "table or json; a NULL is an empty cell of a table",
+  },
+  tables: { kind: "boolean", meaning: "describe the tables that may be queried, in place of a query" },
+  p: {
+    kind: "strings",
+    value: "VALUE",
+    meaning: `value of the next '?': a number, true, false or null as JSON writes it, else text ('"5"' is the text 5); may be repeated`,
+  },
+} as const satisfies FlagTable;
+
+export const snapshotSaveFlags = {
+  ...doorFlags,
+  stale: {
+    kind: "boolean",
+    meaning: "take it from the node asked though it does not lead, and may be a little behind",
+  },
+} as const satisfies FlagTable;
+
+export const snapshotRestoreFlags = doorFlags;
+
+export const loginFlags = {
+  issuer: { kind: "string", value: "NAME", meaning: "where to sign in, when the gateway trusts more than one issuer" },
+  device: { kind: "boolean", meaning: "sign in by a code that is typed into a browser elsewhere" },
+} as const satisfies FlagTable;
+
+export const logoutFlags = {
+  all: { kind: "boolean", meaning: "forget every sign-in that is kept" },
+  list: { kind: "boolean", meaning: "print the sign-ins that are kept, and change nothing" },
 } as const satisfies FlagTable;
 
 /** Of verbs that have none. */

@@ -8,14 +8,21 @@
 import { clip, didYouMean, type FlagsOf, type FlagTable, parseFlags, UsageError } from "./flags.ts";
 import type { ExitStatus, Io } from "./io.ts";
 import {
+  adminFlags,
   checkFlags,
   clusterPruneFlags,
   clusterRecoverFlags,
   devFlags,
+  loginFlags,
+  logoutFlags,
   noFlags,
+  queryFlags,
   runFlags,
   simulateFlags,
+  snapshotRestoreFlags,
+  snapshotSaveFlags,
 } from "./specs.ts";
+import { auditVerifyFlags } from "./specs-audit.ts";
 
 /** The positional arguments a verb takes. */
 export interface Positionals {
@@ -25,6 +32,8 @@ export interface Positionals {
   readonly max: number;
   /** The words a shell offers for the first of them. */
   readonly words?: () => readonly string[];
+  /** They are names of files, which a shell completes. */
+  readonly areFiles?: true;
 }
 
 /** The face of a verb's module. Status: see `ExitStatus`; a thrown error is printed and is status 1. */
@@ -98,7 +107,7 @@ export const DAEMON: Verb = verb({
     "Runs the gateway until SIGTERM or SIGINT. With -config it serves what the node file and its deployment document " +
     "say; without, it forwards to the one provider the flags describe.",
   flags: runFlags,
-  unsupportedFlags: ["openapi", "test-rules"],
+  unsupportedFlags: ["test-rules"],
   load: () => import("./run.ts"),
 });
 
@@ -129,6 +138,77 @@ export const VERBS: readonly Verb[] = [
       "sim-drop-mid-stream.",
     flags: simulateFlags,
     load: () => import("./simulate.ts"),
+  }),
+  verb({
+    name: "admin",
+    summary: "call the admin API of a running gateway",
+    description:
+      "Sends one request and prints the body of the answer. METHOD is GET when it is left out; PATH is keys, /keys or " +
+      "/admin/v1/keys alike. The status is 1 when the API answers 400 or above, 3 when nobody answers.",
+    flags: adminFlags,
+    positionals: { usage: "[METHOD] PATH", min: 1, max: 2 },
+    load: () => import("./admin.ts"),
+  }),
+  verb({
+    name: "query",
+    summary: "ask a running gateway by SQL",
+    description:
+      "Runs one SELECT over the lists of the admin API, all read at one moment on one node, and prints the rows. SQL '-' " +
+      "reads the statement from stdin. Try: gateway query -tables.",
+    flags: queryFlags,
+    positionals: { usage: "SQL", min: 0, max: 1 },
+    load: () => import("./query.ts"),
+  }),
+  verb({
+    name: "login",
+    summary: "sign in at a gateway's identity provider",
+    description:
+      "Signs in where the gateway says and keeps the token for verbs that take -url. URL is GATEWAY_ADMIN_URL when it is " +
+      "left out.",
+    flags: loginFlags,
+    positionals: { usage: "[URL]", min: 0, max: 1 },
+    load: () => import("./login.ts"),
+  }),
+  verb({
+    name: "logout",
+    summary: "forget the sign-in at a gateway",
+    description:
+      "Removes the token that this machine keeps for a gateway; URL is GATEWAY_ADMIN_URL when it is left out. The token " +
+      "stays valid until it expires.",
+    flags: logoutFlags,
+    positionals: { usage: "[URL]", min: 0, max: 1 },
+    load: () => import("./logout.ts"),
+  }),
+  verb({
+    name: "audit verify",
+    summary: "check an exported audit trail",
+    description:
+      "Checks each chain of the trail offline: every record, link and signature, and that none is missing between the " +
+      "first and the last. A trail cut at its end is noticed only against -heads. '-' reads stdin. The status is 1 when " +
+      "a chain fails.",
+    flags: auditVerifyFlags,
+    positionals: { usage: "FILE...", min: 1, max: Number.POSITIVE_INFINITY, areFiles: true },
+    load: () => import("./audit-verify.ts"),
+  }),
+  verb({
+    name: "snapshot save",
+    summary: "write the state of a running cluster to an archive",
+    description:
+      "Makes the leader take a snapshot and writes the archive: a file that is there whole or not at all, or stdout for " +
+      "'-'. Secrets in it are sealed; only a cluster of the same secret opens them.",
+    flags: snapshotSaveFlags,
+    positionals: { usage: "FILE", min: 1, max: 1, areFiles: true },
+    load: () => import("./snapshot-save.ts"),
+  }),
+  verb({
+    name: "snapshot restore",
+    summary: "replace the state of a running cluster by an archive's",
+    description:
+      "Replaces keys, budgets, sources, secrets and all other state by those of the archive, on every node and at once; " +
+      "what was there is gone. Members stay. '-' reads the archive from stdin.",
+    flags: snapshotRestoreFlags,
+    positionals: { usage: "FILE", min: 1, max: 1, areFiles: true },
+    load: () => import("./snapshot-restore.ts"),
   }),
   verb({
     name: "cluster prune",
@@ -175,19 +255,7 @@ export const VERBS: readonly Verb[] = [
 ];
 
 /** Verbs of the interface that this version does not have; asking for one is refused by name, with status 2. */
-export const NOT_YET: readonly string[] = [
-  "admin",
-  "audit verify",
-  "console",
-  "guardrails eval",
-  "login",
-  "logout",
-  "models pin",
-  "pack",
-  "query",
-  "snapshot restore",
-  "snapshot save",
-];
+export const NOT_YET: readonly string[] = ["console", "guardrails eval", "models pin", "pack"];
 
 /** The verb that the first words of a command line name, and what follows them. Throws `UsageError` for none. */
 export function findVerb(args: readonly string[]): { readonly verb: Verb; readonly rest: readonly string[] } {

@@ -14,7 +14,10 @@ async function serveWith(t: TestContext, listener: RequestListener, timeLimitMs?
   const socketPath = join(directory, "s");
   const server = createServer(listener).listen(socketPath);
   await once(server, "listening");
-  const client = createAdminClient({ socketPath, ...(timeLimitMs !== undefined && { timeLimitMs }) });
+  const client = createAdminClient({
+    door: { kind: "socket", path: socketPath },
+    ...(timeLimitMs !== undefined && { timeLimitMs }),
+  });
   t.after(async () => {
     client.close();
     server.closeAllConnections();
@@ -86,7 +89,7 @@ for (const [title, status, body] of [
 }
 
 test("a gateway that is not there is unreachable, by the path of its socket", async (t) => {
-  const client = createAdminClient({ socketPath: "/nonexistent/gateway.sock" });
+  const client = createAdminClient({ door: { kind: "socket", path: "/nonexistent/gateway.sock" } });
   t.after(() => client.close());
   const error = await rejection(client.call("get_status"));
   assert.deepEqual([error.status, error.code], [0, "unreachable"]);

@@ -14,7 +14,7 @@ test("no two operations share a method and a path", () => {
 });
 
 test("the name of an operation is a verb and its resource", () => {
-  for (const [id] of operations) assert.match(id, /^[a-z]+(_[a-z]+)+$/);
+  for (const [id] of operations) assert.match(id, /^[a-z]+(_[a-z0-9]+)+$/);
 });
 
 test("the parameters of a path are described, and no others", () => {
@@ -30,9 +30,9 @@ test("a policy's resource is named by parameters that the path has", () => {
   }
 });
 
-test("what only reads is a GET, and a GET but for the archive is in the group read", () => {
+test("what only reads is a GET but for a query, and a GET but for the archive is in the group read", () => {
   for (const [id, { method, group }] of operations) {
-    if (group === "read") assert.equal(method, "GET", id);
+    if (group === "read") assert.equal(method, id === "run_query" ? "POST" : "GET", id);
     if (method === "GET" && id !== "save_snapshot") assert.equal(group, "read", id);
   }
 });
@@ -52,7 +52,7 @@ test("each table has its list, at its own name", () => {
 });
 
 test("help is one sentence", () => {
-  for (const [id, { help }] of operations) assert.match(help, /^[A-Z][^.]*\.$/, id);
+  for (const [id, { help }] of operations) assert.match(help, /^[A-Z]([^.]|\.\d)*\.$/, id);
 });
 
 /** Every schema within one, with where it stands. */

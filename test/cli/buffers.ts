@@ -19,6 +19,7 @@ export function bufferIo(over: Partial<Io> = {}): BufferIo {
     env: {},
     cwd: "/",
     isTerminal: () => false,
+    columns: () => undefined,
     now: () => 0,
     signal: new AbortController().signal,
     ...over,

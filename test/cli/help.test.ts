@@ -35,5 +35,8 @@ test("no line of help is wider than a terminal", () => {
 });
 
 test("a usage line shows what may be left out and what may be repeated", () => {
-  assert.match(usage(DAEMON), /^gateway \[-config PATH\] .*\[-alias CLIENT=UPSTREAM\]\.\.\. \[-config-schema\]$/);
+  assert.match(
+    usage(DAEMON),
+    /^gateway \[-config PATH\] .*\[-alias CLIENT=UPSTREAM\]\.\.\. \[-openapi\] \[-config-schema\]$/,
+  );
 });

@@ -9,11 +9,11 @@ import { bufferIo } from "./buffers.ts";
 const USAGE: readonly (readonly [args: readonly string[], message: string])[] = [
   [["chekc"], "gateway: unknown verb 'chekc' (did you mean 'check'?)"],
   [["zzz"], "gateway: unknown verb 'zzz'"],
-  [["admin", "/keys"], "gateway: 'admin' is not supported by this version"],
-  [["audit", "verify", "-q"], "gateway: 'audit verify' is not supported by this version"],
+  [["console"], "gateway: 'console' is not supported by this version"],
+  [["models", "pin", "a/b"], "gateway: 'models pin' is not supported by this version"],
+  [["audit", "verify", "-q"], "gateway audit verify: missing argument: FILE..."],
   [["cluster"], "gateway: 'cluster' is followed by prune or recover"],
   [["pack", "list"], "gateway: 'pack' is not supported by this version"],
-  [["-openapi"], "gateway: '-openapi' is not supported by this version"],
   [["-test-rules", "x"], "gateway: '-test-rules' is not supported by this version"],
   [["-lisen", ":1"], "gateway: unknown flag '-lisen' (did you mean '-listen'?)"],
   [["-listen", ":1", "check"], "gateway: takes no arguments"],
@@ -24,7 +24,8 @@ const USAGE: readonly (readonly [args: readonly string[], message: string])[] = 
   [["completion", "bash", "zsh"], "gateway completion: too many arguments, takes bash|zsh|fish"],
   [["completion", "tcsh"], "gateway completion: no completion for 'tcsh', only for bash, zsh, fish"],
   [["help", "chekc"], "gateway help: unknown verb 'chekc' (did you mean 'check'?)"],
-  [["help", "login"], "gateway help: 'login' is not supported by this version"],
+  [["help", "console"], "gateway help: 'console' is not supported by this version"],
+  [["snapshot", "sav"], "gateway: 'snapshot' is followed by save or restore"],
   [["help", "check", "dev"], "gateway help: unknown verb 'check dev'"],
 ];
 

@@ -16,6 +16,7 @@ function buffers(env: Io["env"] = {}) {
     env,
     cwd: "/",
     isTerminal: () => false,
+    columns: () => undefined,
     now: () => 0,
     signal: stop.signal,
   };

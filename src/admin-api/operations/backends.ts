@@ -11,7 +11,7 @@ export const backendFailure = object("An attempt that failed.", {
   status: nullable(integer("Status that the provider answered with; null: it gave no answer.")),
   kind: text("What failed, as the label `outcome` of `gateway_upstream_attempts_total` names it."),
   attempt: integer("Which attempt of its request, from 1."),
-  moved_to: nullable(text("Provider that was asked next; null: none was.")),
+  moved_to: nullable(text("Provider that was to be asked next, the same one for a retry; null: none.")),
 });
 
 export const backendOperations = {

@@ -36,6 +36,7 @@ export const clusterOperations = {
       }),
     ),
     answer: answers(object("Who remains.", { members: list("Node ids.", text("Node id.")) })),
+    records: ["members"],
     codes: WRITE_CODES,
   },
   transfer_leader: {
@@ -48,6 +49,7 @@ export const clusterOperations = {
     query: NOTHING,
     body: jsonBody(object("To whom.", { to: optional(nodeId) })),
     answer: answers(object("Who leads.", { leader: text("Node id.") })),
+    records: ["leader"],
     codes: WRITE_CODES,
   },
   /** In `write`: it makes the leader take a snapshot, and what it answers holds every key and sealed secret. */
@@ -81,6 +83,7 @@ export const clusterOperations = {
         size: integer("Bytes of state."),
       }),
     ),
+    records: ["index", "term"],
     codes: ["refused", ...WRITE_CODES],
   },
 } as const satisfies Record<string, Operation>;

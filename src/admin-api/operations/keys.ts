@@ -48,6 +48,7 @@ export const keyOperations = {
       }),
     ),
     answer: creates(mintedKey),
+    records: ["id", "name", "profile", "expires_at"],
     codes: WRITE_CODES,
   },
   get_key: {
@@ -78,6 +79,7 @@ export const keyOperations = {
       }),
     ),
     answer: answers(TABLES.keys),
+    records: ["profile", "expires_at"],
     codes: ["not_found", ...WRITE_CODES],
   },
   delete_key: {
@@ -102,6 +104,7 @@ export const keyOperations = {
     query: NOTHING,
     body: NO_BODY,
     answer: answers(mintedKey),
+    records: ["id"],
     codes: ["not_found", ...WRITE_CODES],
   },
 } as const satisfies Record<string, Operation>;

@@ -31,6 +31,7 @@ export const secretOperations = {
       }),
     ),
     answer: answers(TABLES.secrets),
+    records: ["version"],
     codes: WRITE_CODES,
   },
   delete_secret: {
@@ -60,6 +61,7 @@ export const secretOperations = {
         data_keys: integer("Data keys wrapped anew; 0 when all were."),
       }),
     ),
+    records: ["kek", "data_keys"],
     codes: WRITE_CODES,
   },
 } as const satisfies Record<string, Operation>;

@@ -90,6 +90,7 @@ export const sourceOperations = {
     body: { kind: "document" },
     answer: answers(sourceChange),
     takesIfMatch: true,
+    records: ["revision", "changed"],
     codes: ["stale", "refused", "body_too_large", ...WRITE_CODES],
   },
   delete_source: {
@@ -142,6 +143,7 @@ export const sourceOperations = {
     body: jsonBody(object("Where to.", { revision })),
     answer: answers(sourceChange),
     takesIfMatch: true,
+    records: ["revision", "changed"],
     codes: ["not_found", "stale", "refused", ...WRITE_CODES],
   },
   get_config: {
@@ -172,6 +174,7 @@ export const sourceOperations = {
         file_status: fileStatus,
       }),
     ),
+    records: ["applied", "revision"],
     codes: ["refused", ...WRITE_CODES],
   },
 } as const satisfies Record<string, Operation>;

@@ -32,6 +32,7 @@ export const suspensionOperations = {
       }),
     ),
     answer: answers(TABLES.suspensions),
+    records: ["reason", "until"],
     codes: WRITE_CODES,
   },
   delete_suspension: {

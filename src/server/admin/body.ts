@@ -1,8 +1,9 @@
 /**
  * Bodies of requests: bounded each, bounded together, and text that is really UTF-8.
  *
- * A body over its bound is refused as soon as that is known, by its declared length or while it comes; what is left of
- * it is not read.
+ * A body over its bound is refused as soon as that is known, by its declared length or while it comes. What is left of
+ * it is held nowhere, but part of it is still taken: closing a connection that has unread bytes resets it, and the reset
+ * overtakes the answer that says why.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -15,6 +16,12 @@ export const MAX_JSON_BYTES = 1 << 20;
 export const MAX_DOCUMENT_BYTES = 8 << 20;
 /** Of all bodies held at once: eight documents, and small bodies beside them. */
 export const MAX_HELD_BYTES = 72 << 20;
+
+/** Of the rest of a refused body. A sender of more may see a broken connection in place of the answer. */
+const MAX_DISCARDED_BYTES = 64 << 20;
+const DISCARD_LIMIT_MS = 5_000;
+/** Without a byte: the sender waits for the answer, or for nothing. */
+const DISCARD_PAUSE_MS = 500;
 
 export interface BodyReader {
   /** The bytes; empty for an operation without a body. The caller calls `release` once it no longer holds them. */
@@ -32,7 +39,10 @@ export function createBodyReader(maxHeldBytes: number = MAX_HELD_BYTES): BodyRea
     async read(request, operation, signal) {
       const limit = operation.body.kind === "document" ? MAX_DOCUMENT_BYTES : MAX_JSON_BYTES;
       const declared = Number(request.headers["content-length"] ?? 0);
-      if (declared > limit) throw tooLarge(limit);
+      if (declared > limit) {
+        await discardRest(request, signal);
+        throw tooLarge(limit);
+      }
       let own = 0;
       const release = (): void => {
         held -= own;
@@ -40,7 +50,7 @@ export function createBodyReader(maxHeldBytes: number = MAX_HELD_BYTES): BodyRea
       };
       const chunks: Buffer[] = [];
       try {
-        for await (const chunk of request as AsyncIterable<Buffer>) {
+        for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
           signal.throwIfAborted();
           own += chunk.length;
           held += chunk.length;
@@ -50,11 +60,38 @@ export function createBodyReader(maxHeldBytes: number = MAX_HELD_BYTES): BodyRea
         }
       } catch (error) {
         release();
+        await discardRest(request, signal);
         throw error;
       }
       return { bytes: Buffer.concat(chunks), release };
     },
   };
+}
+
+/** Never rejects. Resolves once the body is through, or enough of it, or nothing more comes. */
+export function discardRest(request: IncomingMessage, signal: AbortSignal): Promise<void> {
+  if (request.complete || request.destroyed || signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    let left = MAX_DISCARDED_BYTES;
+    const settle = (): void => {
+      clearTimeout(limit);
+      clearTimeout(pause);
+      request.off("data", onData).off("end", settle).off("close", settle).off("error", settle);
+      signal.removeEventListener("abort", settle);
+      request.pause();
+      resolve();
+    };
+    const onData = (chunk: Buffer): void => {
+      left -= chunk.length;
+      pause.refresh();
+      if (left < 0) settle();
+    };
+    const limit = setTimeout(settle, DISCARD_LIMIT_MS);
+    const pause = setTimeout(settle, DISCARD_PAUSE_MS);
+    request.on("data", onData).once("end", settle).once("close", settle).once("error", settle);
+    signal.addEventListener("abort", settle, { once: true });
+    request.resume();
+  });
 }
 
 function tooLarge(limit: number): Error {

@@ -13,9 +13,13 @@ import type { WriteOptions } from "../cluster/index.ts";
 import type { ListSource } from "./lists.ts";
 import type { Ports } from "./ports.ts";
 import type { Principal } from "./principal.ts";
+import type { QueryEngine } from "./query/index.ts";
 
 export interface Call<Id extends OperationId> {
+  /** `NOBODY` where an operation is open to all. */
   readonly principal: Principal;
+  /** The tables that the caller may list. */
+  readonly tables: readonly TableName[];
   readonly params: OperationParams<Id>;
   readonly query: OperationQuery<Id>;
   readonly body: OperationBody<Id>;
@@ -34,7 +38,12 @@ export interface Reply<Id extends OperationId> {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export type Handler<Id extends OperationId> = (call: Call<Id>, ports: Ports) => Reply<Id> | Promise<Reply<Id>>;
+/** What handlers reach beyond the node's ports. */
+export interface HandlerPorts extends Ports {
+  readonly query: QueryEngine;
+}
+
+export type Handler<Id extends OperationId> = (call: Call<Id>, ports: HandlerPorts) => Reply<Id> | Promise<Reply<Id>>;
 
 /** Lists are read by one function for all, so they have sources in place of handlers. */
 export type ListId = `list_${TableName}`;

@@ -1,9 +1,16 @@
 /** Each operation of the table with its handler, and each list with its source: none is missing, or this does not compile. */
 
 import type { Handlers, ListSources } from "./handler.ts";
+import { auditHandlers, auditHeadList } from "./handlers/audit.ts";
+import { backendHandlers, backendList } from "./handlers/backends.ts";
 import { clusterHandlers, memberList } from "./handlers/cluster.ts";
+import { NOTHING_CONFIGURED } from "./handlers/configured.ts";
 import { keyHandlers, keyList } from "./handlers/keys.ts";
+import { loginHandlers } from "./handlers/login.ts";
+import { modelList } from "./handlers/models.ts";
 import { nodeHandlers } from "./handlers/node.ts";
+import { openApiHandlers } from "./handlers/openapi.ts";
+import { queryHandlers } from "./handlers/query.ts";
 import { secretHandlers, secretList } from "./handlers/secrets.ts";
 import { sourceHandlers, sourceList } from "./handlers/sources.ts";
 import { suspensionHandlers, suspensionList } from "./handlers/suspensions.ts";
@@ -14,7 +21,12 @@ export const HANDLERS: Handlers = {
   ...secretHandlers,
   ...sourceHandlers,
   ...clusterHandlers,
+  ...backendHandlers,
+  ...auditHandlers,
+  ...queryHandlers,
   ...nodeHandlers,
+  ...loginHandlers,
+  ...openApiHandlers,
 };
 
 export const LISTS: ListSources = {
@@ -23,4 +35,13 @@ export const LISTS: ListSources = {
   secrets: secretList,
   sources: sourceList,
   cluster_members: memberList,
+  backends: backendList,
+  models: modelList,
+  audit_heads: auditHeadList,
+  profiles: NOTHING_CONFIGURED,
+  budgets: NOTHING_CONFIGURED,
+  mcp_servers: NOTHING_CONFIGURED,
+  a2a_agents: NOTHING_CONFIGURED,
+  reconcile: NOTHING_CONFIGURED,
+  reconcile_verdicts: NOTHING_CONFIGURED,
 };

@@ -1,8 +1,9 @@
-/** The admin plane: the operations table answered, on the local socket. */
+/** The admin plane: the operations table answered, on the local socket and on the network. */
 
 export type {
   Configuration,
   FileStatus,
+  LoginIssuer,
   NodeStatus,
   SecretRecord,
   SourceChange,
@@ -10,6 +11,21 @@ export type {
   SourceRecord,
   SourceRevision,
 } from "../../admin-api/index.ts";
-export { type LocalDoor, type LocalDoorOptions, openLocalDoor } from "./local-door.ts";
-export type { DocumentWrite, NodeFacts, Ports, Secrets, SourceOutcome, Sources } from "./ports.ts";
+export { loadPolicy, type PolicyOutcome } from "./access/policy.ts";
+export { createTokenPrincipals, type TokenBinding, type TokenPrincipals } from "./access/token-principal.ts";
+export { type Access, PERMIT_ALL } from "./access/types.ts";
+export { type LocalDoor, type LocalDoorOptions, openLocalDoor } from "./doors/local-door.ts";
+export { type NetworkDoor, type NetworkDoorOptions, openNetworkDoor } from "./doors/network-door.ts";
+export { type OpenPlane, openPlane } from "./plane.ts";
+export type {
+  AuditEntry,
+  AuditSink,
+  Backends,
+  DocumentWrite,
+  NodeFacts,
+  Ports,
+  Secrets,
+  SourceOutcome,
+  Sources,
+} from "./ports.ts";
 export { refusal, refusedCommand } from "./refusal.ts";

@@ -3,17 +3,24 @@
 import type { Actor } from "../core/state/index.ts";
 
 export interface Principal {
-  /** `local`, or the issuer's URL. */
+  /** `local`, or the name of the issuer. */
   readonly issuer: string;
   /** `unix:<uid>`, `loopback`, or the subject of the token. */
   readonly subject: string;
   readonly roles: readonly string[];
+  /** Readable, for records. */
+  readonly name?: string;
+  /** Milliseconds since 1970; of a token, by which the caller was recognised. */
+  readonly expiresAt?: number;
 }
 
 /** A caller of the local socket. Only the owner can open it, so a caller is the user this process runs as. */
 export function localPrincipal(uid: number): Principal {
   return { issuer: "local", subject: `unix:${uid}`, roles: ["local"] };
 }
+
+/** In the place of a caller where none is asked for. */
+export const NOBODY: Principal = { issuer: "local", subject: "nobody", roles: [] };
 
 export function actorOf({ issuer, subject }: Principal): Actor {
   return { iss: issuer, sub: subject };

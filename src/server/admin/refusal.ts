@@ -4,9 +4,8 @@ import { asRefusal, GatewayError, type RefusalCode } from "../../base/index.ts";
 import { ClusterError } from "../cluster/index.ts";
 
 /** `details`: what a program may want to know beyond the code; never a credential, a value or a body. */
-export function refusal(code: RefusalCode, message: string, details?: unknown): GatewayError {
-  const error = new GatewayError(code, message);
-  return details === undefined ? error : Object.assign(error, { details });
+export function refusal(code: RefusalCode, message: string, details?: unknown, cause?: unknown): GatewayError {
+  return new GatewayError(code, message, { details, cause });
 }
 
 /** How a command that every replica refused alike is answered; what is not named here contradicts what is stored. */
@@ -37,6 +36,9 @@ function ofCluster(error: unknown): GatewayError | undefined {
 }
 
 export interface ErrorAnswer {
+  readonly code: RefusalCode;
+  /** `unknown` where what was asked may yet take effect. */
+  readonly outcome: string | undefined;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -46,9 +48,11 @@ export interface ErrorAnswer {
 
 export function errorAnswer(error: unknown): ErrorAnswer {
   const refused = ofCluster(error) ?? asRefusal(error);
-  const { code, status, message } = refused;
-  const details = "details" in refused ? refused.details : undefined;
+  const { code, status, message, details } = refused;
+  const told = (details as { readonly outcome?: unknown } | null | undefined)?.outcome;
   return {
+    code,
+    outcome: typeof told === "string" ? told : undefined,
     status,
     // Seconds: a full queue and an election are over by then, or nearly.
     headers: code === "busy" || code === "no_leader" ? { "retry-after": "1" } : {},

@@ -5,4 +5,5 @@ export const TABLE_PREFIX = {
   secrets: "secret/",
   ring: "ring/",
   sources: "source/",
+  heads: "head/",
 } as const;

@@ -94,13 +94,19 @@ export interface AuditOptions {
   readonly fd: number;
   /** Facts of the process for `chain.start` and `chain.resume`. */
   readonly process: { readonly version: string; readonly pid: number };
-  /** The newest head that the cluster has witnessed of this node; asked once, when a chain has to begin anew. */
+  /**
+   * The newest head that the cluster has witnessed of this node; asked once, at the start. A new chain names it as its
+   * predecessor, and a journal that is behind it, as after a restore, is not gone on from.
+   */
   readonly witnessed: () => AuditHead | undefined;
   /**
    * Shows a head to the cluster: every 5 s, every 1,000 records, and at the close. A rejection is counted, and the next
    * one is of a newer head.
    */
   readonly witness: (head: AuditHead, succeeds: AuditHead | null | undefined, signal: AbortSignal) => Promise<void>;
-  /** Called with each group of emitted records, in order, after they are out. */
-  readonly onEmitted: (records: readonly AuditRecord[]) => void;
+  /**
+   * Called with each group of emitted records, in order, after they are out. Without it no record is parsed. After a
+   * crash the first ones may be some that an earlier process has emitted too.
+   */
+  readonly onEmitted?: (records: readonly AuditRecord[]) => void;
 }

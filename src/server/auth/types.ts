@@ -3,16 +3,16 @@
  * design decisions, section 1. What a token may do here (audience, roles, profile) is decided by whoever asks.
  */
 
-/** An entry of `issuers` in the node file, with its defaults applied. */
+/** An entry of `issuers` in the node file, with its defaults applied; an empty `jwks_url` is undefined. */
 export interface IssuerOptions {
   /** Identifies the issuer in policies, bindings and records. */
   readonly name: string;
-  /** The `iss` claim, matched exactly; where discovery looks when `jwksUrl` is undefined. */
+  /** The `iss` claim, matched exactly; where discovery looks when `jwksUrl` is undefined. No two issuers have the same. */
   readonly url: string;
   readonly jwksUrl: string | undefined;
   /** Absolute. PEM bundle beside the system's roots. */
   readonly caFile: string | undefined;
-  /** Absolute. Bearer token for discovery and keys; read at each fetch. */
+  /** Absolute. Bearer token, read at each fetch; shown to the origin of `url` and to `jwksUrl`, to nobody else. */
   readonly tokenFile: string | undefined;
   readonly subjectClaim: string;
   /** Undefined: `preferred_username`, then `email`, then the subject. */
@@ -42,6 +42,7 @@ export type TokenFault =
   | "unknown_key"
   | "signature"
   | "expired"
+  /** By `nbf` or `iat`. */
   | "not_yet_valid"
   | "no_expiry"
   | "no_subject"
@@ -56,6 +57,7 @@ export type TokenVerdict =
 export interface TokenVerifier {
   /** `signal` bounds the caller's wait; a fetch of keys that others wait for goes on. Rejects only when it aborts. */
   verify(token: string, signal: AbortSignal): Promise<TokenVerdict>;
+  /** Ends fetches. What is verified later is verified by the keys known by then. */
   close(): Promise<void>;
 }
 

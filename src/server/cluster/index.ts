@@ -13,6 +13,5 @@ export {
   recoverMembership,
   type StorageFacts,
 } from "./recovery/index.ts";
-export { type DataDir, type DataDirOptions, openDataDir } from "./storage/index.ts";
 export { StorageError, type StorageErrorCode } from "./storage-error.ts";
 export type * from "./types.ts";

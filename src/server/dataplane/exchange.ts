@@ -11,6 +11,7 @@ import type { Downstream } from "../upstream/index.ts";
 import { isHopByHop, lowerCase, namedByConnection } from "./headers.ts";
 import type { Labels } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
+import { type RequestSpan, startSpan } from "./tracing.ts";
 
 /** What nginx and its kin write for a client that left; no such status is ever sent. */
 const CLIENT_GONE = 499;
@@ -24,6 +25,8 @@ export class Exchange implements Downstream {
   readonly request: IncomingMessage;
   readonly requestId: string;
   readonly startedAt: number;
+  /** Undefined when nobody traces. */
+  readonly span: RequestSpan | undefined;
   /** Which dialect's shape a refusal takes. */
   dialect: RouteDialect = "compat";
   labels: Labels;
@@ -50,6 +53,7 @@ export class Exchange implements Downstream {
     this.startedAt = performance.now();
     this.#bodyEndedAt = this.startedAt;
     this.requestId = requestIdOf(request);
+    this.span = ports.tracing && startSpan(ports.tracing, request);
     response.once("close", () => this.#closed());
     response.on("error", ignore); // a write to a socket that is gone; `close` follows and tells
   }
@@ -152,6 +156,7 @@ export class Exchange implements Downstream {
     this.#gone = !finished;
     const status = finished || this.#code !== "" ? this.#response.statusCode : CLIENT_GONE;
     this.#ports.metrics.finished(this.labels, status, this.#code);
+    this.span?.end({ labels: this.labels, status, code: this.#code });
     if (!finished) this.#onGone?.();
     this.#onGone = undefined;
   }

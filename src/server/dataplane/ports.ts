@@ -7,6 +7,8 @@ import type { Snapshot } from "../snapshot/index.ts";
 import type { Origins } from "../upstream/index.ts";
 import type { Admission } from "./admission.ts";
 import type { DataplaneMetrics } from "./metrics.ts";
+import type { Statistics } from "./statistics.ts";
+import type { Tracing } from "./tracing.ts";
 
 export interface Ports {
   /** The compiled configuration now in force. Listeners open only after the first one exists. */
@@ -14,5 +16,9 @@ export interface Ports {
   readonly origins: Origins;
   readonly admission: Admission;
   readonly metrics: DataplaneMetrics;
+  /** Absent where nobody can ask for them: in flag mode, which has no admin plane. */
+  readonly statistics?: Statistics;
+  /** Absent when traces are not exported. */
+  readonly tracing?: Tracing | undefined;
   readonly log: Log;
 }

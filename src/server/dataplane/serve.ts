@@ -16,6 +16,7 @@ import { Exchange } from "./exchange.ts";
 import { advertise } from "./models-list.ts";
 import type { Ports } from "./ports.ts";
 import { prepare } from "./prepare.ts";
+import type { ProviderStatistics } from "./statistics.ts";
 
 export async function serve(request: IncomingMessage, response: ServerResponse, ports: Ports): Promise<void> {
   const exchange = new Exchange(request, response, ports);
@@ -36,6 +37,7 @@ export async function serve(request: IncomingMessage, response: ServerResponse, 
     const target = address(snapshot, place, { contentType, original: body.bytes, plain }); // 400, 404
     exchange.labels = ports.metrics.labels(place.route.name, target.provider.name, target.label);
     const admitted = admit(snapshot, target); // 400 fidelity
+    let measured: ProviderStatistics | undefined;
     await forward({
       candidates: admitted.map((candidate) => candidateFor(candidate, exchange, target, snapshot)),
       deadlineMs: deadlineOf(request),
@@ -43,15 +45,27 @@ export async function serve(request: IncomingMessage, response: ServerResponse, 
       downstream: exchange,
       attempting: (provider, isRetry) => {
         const { labels } = exchange;
+        measured = ports.statistics?.of(provider.name);
+        measured?.begun(isRetry);
         if (isRetry) ports.metrics.retried(provider.name);
         else if (labels.provider !== provider.name) {
           ports.metrics.failedOver(labels.provider, provider.name);
+          ports.statistics?.of(labels.provider)?.leftForAnother();
+          measured?.cameFromAnother();
           exchange.labels = ports.metrics.labels(labels.route, provider.name, labels.model);
         }
         exchange.attempts++;
       },
-      attempted: (provider, result) => ports.metrics.attempted(provider.name, result),
+      answered: (ms) => measured?.answered(ms),
+      attempted: (provider, { result, status, next }) => {
+        ports.metrics.attempted(provider.name, result);
+        if (result !== "answered" && result !== "abandoned") {
+          measured?.failed({ kind: result, status, attempt: exchange.attempts, movedTo: next?.name ?? null });
+        }
+        measured?.ended();
+      },
       waited: (ms) => exchange.waited(ms),
+      tracer: exchange.span,
     }); // 502, 504
   } catch (error) {
     exchange.refuse(error);

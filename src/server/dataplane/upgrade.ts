@@ -16,6 +16,8 @@ import {
 import type { Ports } from "./ports.ts";
 import { prepare } from "./prepare.ts";
 import { locate } from "./serve.ts";
+import { type SessionAttempt, sessionAttempt } from "./session-attempt.ts";
+import { startSpan } from "./tracing.ts";
 
 const NO_BODY = Buffer.alloc(0);
 
@@ -28,9 +30,15 @@ export async function serveUpgrade(
   shutdown: AbortSignal,
 ): Promise<void> {
   const requestId = requestIdOf(request);
+  const span = ports.tracing && startSpan(ports.tracing, request);
   let labels = ports.metrics.labels("none");
   let isAdmitted = false;
   let closeSession: (() => void) | undefined;
+  let attempt: SessionAttempt | undefined;
+  const finished = (status: number, code: string): void => {
+    ports.metrics.finished(labels, status, code);
+    span?.end({ labels, status, code });
+  };
   try {
     socket.on("error", () => undefined); // node:http gives the socket up with the upgrade; its `close` follows
     const snapshot = ports.snapshot();
@@ -47,27 +55,36 @@ export async function serveUpgrade(
     const { request: prepared } = prepare(client, target, admitted, false);
     const offered = offeredProtocols(request);
     closeSession = ports.metrics.sessionOpened(provider.name);
+    const attemptSpan = span?.attempt({
+      method: prepared.method,
+      provider: provider.name,
+      channel: channel.id,
+      origin: channel.origin,
+    });
+    attempt = sessionAttempt(provider.name, ports, attemptSpan);
     const result = await tunnel({
       request,
       socket,
       head,
       upstream: {
         url: channel.origin.replace(/^http/, "ws") + prepared.path,
-        headers: prepareUpgradeHeaders(prepared.headers),
+        headers: prepareUpgradeHeaders(attemptSpan?.carry(prepared.headers) ?? prepared.headers),
         protocols: channel.credential.length > 0 ? withoutProtocolCredential(offered) : offered,
       },
       responseHeaders: ["x-gateway-request-id", requestId, "x-gateway-provider", provider.name],
+      handshake: attempt,
       signal: shutdown,
     });
-    ports.metrics.attempted(provider.name, "answered");
-    ports.metrics.finished(labels, result.kind === "refused" ? result.status : 101, "");
+    finished(result.kind === "refused" ? result.status : 101, "");
   } catch (error) {
     const refusal = asRefusal(error);
     if (refusal.code === "internal") ports.log.error("session failed", { request: requestId, error: refusal.cause });
-    ports.metrics.finished(labels, refusal.status, refusal.code);
+    attempt?.refused(refusal.code);
+    finished(refusal.status, refusal.code);
     const headers = [...refusalHeaders(refusal, requestId), "content-type", "application/json"];
     refuseUpgrade(socket, refusal.status, headers, refusalBody("compat", refusal, requestId));
   } finally {
+    attempt?.ended();
     closeSession?.();
     if (isAdmitted) ports.admission.leave();
   }

@@ -5,18 +5,23 @@
 
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
-import { type Lifetime, type Log, systemClock } from "../../base/index.ts";
-import { openLocalDoor } from "../admin/index.ts";
+import { type Lifetime, type Log, type LogTee, systemClock } from "../../base/index.ts";
+import { createFailureSampler } from "../audit/index.ts";
 import { type Cluster, openCluster } from "../cluster/index.ts";
 import { formatProblem, type NodeFile } from "../core/config/index.ts";
+import { createStatistics } from "../dataplane/index.ts";
 import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { BuildInfo } from "../telemetry/index.ts";
+import { backendsPort } from "./admin-backends.ts";
+import { type AdminDoors, accessOf, openAdminDoors } from "./admin-plane.ts";
 import { type SealingHere, secretsPort } from "./admin-secrets.ts";
 import { sourcesPort } from "./admin-sources.ts";
+import { auditSink, openTrail, recordChanges } from "./audit-trail.ts";
 import { clusterOptionsOf } from "./cluster-options.ts";
 import { type Configuration, openConfiguration } from "./configuration.ts";
 import { beside } from "./files.ts";
+import { loginsOf } from "./issuers.ts";
 import type { NodeDocuments } from "./load.ts";
 import { observeCluster } from "./observe-cluster.ts";
 import { bytesIn, ConfigurationRefused } from "./refused.ts";
@@ -33,6 +38,10 @@ export interface ConfigNodeOptions extends AdmissionBounds {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly build: BuildInfo;
   readonly log: Log;
+  /** Of `log`; without it no log line is exported. */
+  readonly tee?: LogTee | undefined;
+  /** File descriptor that the audit trail is written to; 2 when left out. */
+  readonly auditFd?: number;
   /** Ends a start that waits for a cluster. */
   readonly signal: AbortSignal;
 }
@@ -50,6 +59,8 @@ export interface ServingNode {
   readonly listen: string;
   readonly metrics: string | undefined;
   readonly socket: string | undefined;
+  /** Of the admin API on the network. */
+  readonly admin: string | undefined;
   readonly providers: readonly string[];
 }
 
@@ -60,7 +71,12 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const startedAt = systemClock.now();
   const keySources = keySourcesOf(nodeFile, path, env);
   const minFreeBytes = bytesIn(env, "GATEWAY_MIN_FREE_BYTES");
-  const observed = await observe(nodeFile.metrics_listen, owner, log, build);
+  const access = await accessOf(nodeFile, path, log);
+  const observed = await observe(nodeFile.metrics_listen, owner, log, build, {
+    env,
+    nodeId: nodeFile.cluster.node_id,
+    tee: options.tee,
+  });
 
   const dataDir = resolve(beside(path, nodeFile.cluster.data_dir));
   const clusterOptions = clusterOptionsOf(nodeFile, {
@@ -100,6 +116,23 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     here = { sealing, sealed: createSealedSecrets(sealing) };
   }
 
+  const { instruments } = observed;
+  const auditDir = nodeFile.audit?.dir;
+  const trail = owner.own(
+    "audit trail",
+    await openTrail({
+      cluster,
+      dir: auditDir === undefined ? dataDir : resolve(beside(path, auditDir)),
+      fd: options.auditFd ?? 2,
+      version: build.version,
+      instruments,
+      log,
+      onEmitted: (records) => observed.otlp?.audit(records),
+    }),
+    (it) => it.close(),
+  );
+
+  const statistics = createStatistics(systemClock);
   observed.reasons.add("configuration");
   const stop = new AbortController();
   let dataPlane: DataPlane | undefined;
@@ -116,6 +149,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       sealed: here?.sealed,
       log,
       signal: AbortSignal.any([signal, stop.signal]),
+      onNodeFile: (next) => doors.trust(next),
       onSnapshot(snapshot) {
         observed.reasons.delete("configuration");
         first?.(snapshot);
@@ -133,11 +167,15 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     () => (configuration.refusal() === undefined ? 0 : 1),
   );
 
-  const socket = nodeFile.admin?.local_socket && beside(path, nodeFile.admin.local_socket);
-  if (socket) {
-    const door = await openLocalDoor({
-      path: socket,
-      uid: process.getuid?.() ?? 0,
+  owner.own("record of changes", recordChanges(trail, cluster, configuration, log), (end) => end());
+
+  const doors = await openAdminDoors(
+    {
+      nodeFile,
+      path,
+      access,
+      instruments,
+      log,
       ports: {
         cluster,
         sources: sourcesPort(cluster, configuration),
@@ -145,23 +183,27 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         facts: {
           version: build.version,
           startedAt,
-          listeners: () => listenersOf(nodeFile, observed.metricsAddress, dataPlane, socket),
+          listeners: () => listenersOf(nodeFile, observed.metricsAddress, dataPlane, doors),
           readiness: observed.readiness,
           configuration: () => standingOf(configuration),
           keyLastUsedAt: () => undefined,
         },
+        backends: backendsPort(configuration, statistics),
+        audit: auditSink(trail, createFailureSampler({ trail, instruments, now: systemClock.now })),
+        logins: loginsOf(nodeFile),
         clock: systemClock,
         randomBytes,
         log,
       },
-    });
-    owner.own("admin socket", door, (it) => it.close());
-  }
+    },
+    owner,
+  );
 
   const ended = new Promise<Error>((resolve) => {
     void cluster.ended.then((error) => {
       if (error !== undefined) resolve(error);
     });
+    void trail.ended.then(resolve);
   });
   const begun = configuration.begin();
   begun.catch((error: unknown) => log.error("the deployment document could not be stored", { error }));
@@ -169,14 +211,20 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const serve = async (): Promise<ServingNode> => {
     const fault = ended.then((error) => Promise.reject(error));
     const snapshot = await Promise.race([firstSnapshot, standstillOf(begun), fault, aborted(signal)]);
-    dataPlane = await serveDataPlane({ ...options, listen: nodeFile.listen, snapshot }, observed, owner, log);
+    dataPlane = await serveDataPlane(
+      { ...options, listen: nodeFile.listen, snapshot, statistics },
+      observed,
+      owner,
+      log,
+    );
     // Another may have come while the listener opened.
     const running = configuration.running()?.compiled;
     if (running?.kind === "compiled") dataPlane.swap(running.snapshot);
     return {
       listen: dataPlane.address,
       metrics: observed.metricsAddress,
-      socket,
+      socket: doors.socket,
+      admin: doors.listen,
       providers: snapshot.providers.map(({ name }) => name),
     };
   };
@@ -202,13 +250,14 @@ function listenersOf(
   nodeFile: NodeFile,
   metrics: string | undefined,
   dataPlane: DataPlane | undefined,
-  socket: string,
+  doors: Pick<AdminDoors, "socket" | "listen">,
 ): readonly { readonly name: string; readonly address: string }[] {
   const { raft_addr: raft, forward_addr: forward } = nodeFile.cluster;
   return [
     ...(dataPlane === undefined ? [] : [{ name: "data", address: dataPlane.address }]),
     ...(metrics === undefined ? [] : [{ name: "metrics", address: metrics }]),
-    { name: "admin_socket", address: socket },
+    ...(doors.socket === undefined ? [] : [{ name: "admin_socket", address: doors.socket }]),
+    ...(doors.listen === undefined ? [] : [{ name: "admin", address: doors.listen }]),
     ...(raft ? [{ name: "raft", address: raft }] : []),
     ...(forward ? [{ name: "forward", address: forward }] : []),
   ];

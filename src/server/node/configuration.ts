@@ -32,6 +32,8 @@ export interface ConfigurationOptions {
   readonly log: Log;
   readonly signal: AbortSignal;
   onSnapshot(snapshot: Snapshot): void;
+  /** The node file was read again, and is sound. */
+  onNodeFile(nodeFile: NodeFile): void;
 }
 
 /** Why nothing is served, where nobody but an operator can change that. */
@@ -208,6 +210,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     const isOther = surroundingsOf(documents) !== surroundingsOf(next);
     const rebuiltBefore = rebuilds;
     documents = next;
+    options.onNodeFile(next.nodeFile);
     file.forget();
     if (next.document !== undefined) await applyByReload();
     await turn;

@@ -7,6 +7,7 @@ export {
 } from "./config-node.ts";
 export { beside } from "./files.ts";
 export { compileFlags, type FlagSnapshot, type ProviderFlags } from "./flag-mode.ts";
+export { issuersOf } from "./issuers.ts";
 export {
   compileDocuments,
   type Loaded,
@@ -28,4 +29,4 @@ export {
   type SourcesChange,
   type SourcesInput,
 } from "./sources.ts";
-export { type AdmissionBounds, DRAIN_MS, observe, serveDataPlane } from "./start.ts";
+export { type AdmissionBounds, DRAIN_MS, type Exporting, observe, serveDataPlane } from "./start.ts";

@@ -1,13 +1,26 @@
 /**
- * What both modes of a node are made of: instruments, the metrics listener and the data plane, opened in order and
- * closed in reverse. The data plane comes last and is drained first, so that nothing it needs goes away under it.
+ * What both modes of a node are made of: instruments, their exports and the data plane, opened in order and closed in
+ * reverse. The data plane comes last and is drained first, so that nothing it needs goes away under it.
  */
 
-import { createInstruments, type Instruments, type Lifetime, type Log } from "../../base/index.ts";
-import { createAdmission, createMetrics, DEFAULT_ADMISSION, listen } from "../dataplane/index.ts";
+import {
+  createInstruments,
+  type Instruments,
+  type Lifetime,
+  type Log,
+  type LogTee,
+  systemClock,
+} from "../../base/index.ts";
+import { createAdmission, createMetrics, DEFAULT_ADMISSION, listen, type Statistics } from "../dataplane/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
-import type { BuildInfo } from "../telemetry/index.ts";
-import { startMetrics } from "../telemetry/index.ts";
+import {
+  type BuildInfo,
+  type Otlp,
+  observeProcess,
+  openOtlp,
+  type ProcessMetrics,
+  startMetrics,
+} from "../telemetry/index.ts";
 import { openOrigins } from "../upstream/index.ts";
 
 /** Running requests get this long after a signal. */
@@ -18,8 +31,19 @@ export interface AdmissionBounds {
   readonly maxBufferedBytes: number | undefined;
 }
 
+/** What an export to a collector needs, beside the standard environment's wish for one. */
+export interface Exporting {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Names this node, or this process where there is no node, to the collector. */
+  readonly nodeId: string;
+  /** Of the node's log; without it no log line is exported. */
+  readonly tee: LogTee | undefined;
+}
+
 export interface Observed {
   readonly instruments: Instruments;
+  /** Undefined when the environment asks for no export. */
+  readonly otlp: Otlp | undefined;
   /** Undefined when no metrics are served. */
   readonly metricsAddress: string | undefined;
   readiness(): { readonly ready: boolean; readonly reasons: readonly string[] };
@@ -28,19 +52,50 @@ export interface Observed {
 }
 
 /** Metrics before all else, so that a node that waits can be asked why. */
-export async function observe(metricsListen: string, owner: Lifetime, log: Log, build: BuildInfo): Promise<Observed> {
+export async function observe(
+  metricsListen: string,
+  owner: Lifetime,
+  log: Log,
+  buildInfo: BuildInfo,
+  exporting: Exporting,
+): Promise<Observed> {
   const reasons = new Set(["starting"]);
   const instruments = createInstruments();
   const readiness = () => ({ ready: reasons.size === 0, reasons: [...reasons] });
+  const processMetrics = owner.own("process metrics", observeProcess(instruments, buildInfo), (it) => it.close());
   const metrics =
     metricsListen === "none"
       ? undefined
       : owner.own(
           "metrics listener",
-          await startMetrics({ address: metricsListen, instruments, buildInfo: build, readiness, log }),
+          await startMetrics({ address: metricsListen, instruments, buildInfo, processMetrics, readiness, log }),
           (it) => it.close(),
         );
-  return { instruments, metricsAddress: metrics?.address, readiness, reasons };
+  const otlp = await exportTelemetry({ instruments, processMetrics, log, buildInfo }, exporting, owner);
+  return { instruments, otlp, metricsAddress: metrics?.address, readiness, reasons };
+}
+
+async function exportTelemetry(
+  { instruments, processMetrics, log, buildInfo }: ExportedParts,
+  { env, nodeId, tee }: Exporting,
+  owner: Lifetime,
+): Promise<Otlp | undefined> {
+  const { now } = systemClock;
+  const { sample } = processMetrics;
+  const otlp = await openOtlp({ env, instruments, sample, build: buildInfo, nodeId, log, now });
+  if (otlp === undefined) return undefined;
+  if (tee !== undefined) tee.sink = otlp.logSink;
+  return owner.own("telemetry", otlp, (it) => {
+    if (tee !== undefined) tee.sink = undefined;
+    return it.close();
+  });
+}
+
+interface ExportedParts {
+  readonly instruments: Instruments;
+  readonly processMetrics: ProcessMetrics;
+  readonly log: Log;
+  readonly buildInfo: BuildInfo;
 }
 
 export interface DataPlane {
@@ -54,12 +109,14 @@ export interface DataPlane {
 export interface DataPlaneOptions extends AdmissionBounds {
   readonly listen: string;
   readonly snapshot: Snapshot;
+  /** Left out where nobody can ask for them. */
+  readonly statistics?: Statistics;
 }
 
 /** Rejects when the address cannot be had. */
 export async function serveDataPlane(
   options: DataPlaneOptions,
-  { instruments, reasons }: Observed,
+  { instruments, otlp, reasons }: Observed,
   owner: Lifetime,
   log: Log,
 ): Promise<DataPlane> {
@@ -73,7 +130,17 @@ export async function serveDataPlane(
   instruments.observedGauge("gateway_buffered_bytes", "Bytes held for requests.", () => admission.bufferedBytes());
   instruments.observedGauge("gateway_upstream_connections", "Open upstream connections.", () => origins.connections());
 
-  const ports = { snapshot: () => snapshot, origins, admission, metrics: createMetrics(instruments), log };
+  const metrics = createMetrics(instruments);
+  const { statistics } = options;
+  const ports = {
+    snapshot: () => snapshot,
+    origins,
+    admission,
+    metrics,
+    ...(statistics !== undefined && { statistics }),
+    tracing: otlp?.tracing,
+    log,
+  };
   const door = owner.own(
     "data plane",
     await listen(options.listen, ports),

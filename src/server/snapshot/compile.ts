@@ -85,12 +85,14 @@ function freeze(document: Deployment, claiming: readonly ClaimingProvider[]): Sn
   const implied = providers.length === 1 ? providers[0] : undefined;
   const defaultProvider = document.default_provider === undefined ? implied : byName.get(document.default_provider);
   const maxBodyBytes = document.max_body_bytes || DEFAULT_MAX_BODY_BYTES;
+  const { route, claims } = compileRouter(claiming, defaultProvider);
   return Object.freeze({
     providers: Object.freeze(providers),
     byName,
     defaultProvider,
     maxBodyBytes,
-    route: compileRouter(claiming, defaultProvider),
+    route,
+    claims: Object.freeze(claims),
     modelless: defaultProvider && { provider: defaultProvider, label: "none" },
     aliases: Object.freeze(
       providers.flatMap(({ name, aliases }) => [...aliases.keys()].map((alias) => ({ alias, provider: name }))),

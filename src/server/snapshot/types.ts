@@ -16,6 +16,11 @@ export interface Snapshot {
   readonly maxBodyBytes: number;
   /** The first provider that claims the model by name, pattern or alias, else the default. */
   readonly route: (model: string) => Routed | undefined;
+  /**
+   * Names and patterns in the order in which `route` tries them, each under its provider: the first that is the model, or
+   * a prefix of it, wins; the default provider takes the rest. Those that can never win are left out.
+   */
+  readonly claims: readonly Routed[];
   /** Where requests without a model go. */
   readonly modelless: Routed | undefined;
   /** Aliases of all providers, with the provider's name, as `GET /v1/models` advertises them. */

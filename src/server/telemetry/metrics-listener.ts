@@ -10,7 +10,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Registry } from "prom-client";
 import { type Address, formatAddress, type Instruments, type Log, nullLog, parseAddress } from "../../base/index.ts";
 import { exposeInstruments } from "./exposition.ts";
-import { type BuildInfo, observeProcess } from "./process-metrics.ts";
+import { type BuildInfo, observeProcess, type ProcessMetrics } from "./process-metrics.ts";
 
 export interface Readiness {
   readonly ready: boolean;
@@ -23,6 +23,8 @@ export interface MetricsOptions {
   readonly address: string;
   readonly instruments: Instruments;
   readonly buildInfo: BuildInfo;
+  /** Observed already, and not this listener's to close; without it the process is observed as long as it listens. */
+  readonly processMetrics?: ProcessMetrics;
   /** Asked at each `/readyz`; must be cheap. */
   readonly readiness: () => Readiness;
   readonly log?: Log;
@@ -62,7 +64,11 @@ export async function startMetrics(options: MetricsOptions): Promise<MetricsList
   if (address === undefined) throw new Error(`metrics: ${JSON.stringify(text)} is not host:port or :port`);
   signal?.throwIfAborted();
 
-  const observed = observeProcess(instruments, buildInfo);
+  const { processMetrics } = options;
+  const observed =
+    processMetrics === undefined
+      ? observeProcess(instruments, buildInfo)
+      : { ...processMetrics, close: () => undefined };
   let server: Server;
   try {
     const registry = new Registry();

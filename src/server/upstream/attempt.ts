@@ -38,6 +38,8 @@ export interface Judge {
    * for a provider may answer 200 and fail in the first event.
    */
   readonly acceptsFirstEvent: ((data: string) => boolean) | undefined;
+  /** The answer goes to the client, so many milliseconds after dispatch. */
+  started(ms: number): void;
 }
 
 export interface AttemptOptions {
@@ -187,6 +189,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     try {
       this.#downstream.start(status, statusText, headers);
       this.#phase = "flowing";
+      this.#options.judge.started(performance.now() - this.#startedAt);
     } catch (cause) {
       this.#giveUp({ kind: "unreachable", cause: cause instanceof Error ? cause : new Error(String(cause)) });
     }

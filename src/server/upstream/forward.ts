@@ -9,7 +9,7 @@ import { GatewayError } from "../../base/index.ts";
 import { type AttemptOutcome, attempt, headerValue, type Judge, type UpstreamRequest } from "./attempt.ts";
 import { type Move, nextMove, retryAfterMs, timeoutTrigger } from "./moves.ts";
 import type { Origins } from "./origins.ts";
-import type { Downstream } from "./ports.ts";
+import type { AttemptSpan, AttemptTracer, Downstream } from "./ports.ts";
 import type { Provider, Trigger, UpstreamChannel } from "./provider.ts";
 
 export interface Candidate {
@@ -23,6 +23,14 @@ const ANSWER: Move = { kind: "answer" };
 
 export type AttemptResult = "answered" | Trigger | "abandoned";
 
+export interface Attempted {
+  readonly result: AttemptResult;
+  /** Null where no answer came. */
+  readonly status: number | null;
+  /** Who is to be asked next, the same provider for a retry. */
+  readonly next: Provider | undefined;
+}
+
 export interface ForwardOptions {
   /** In order; the first is the provider that the request was addressed to, whose failover policy rules them all. */
   readonly candidates: readonly Candidate[];
@@ -32,9 +40,13 @@ export interface ForwardOptions {
   readonly downstream: Downstream;
   /** Told of each attempt as it begins, so that the answer's headers can say how many there were and where. */
   readonly attempting: (provider: Provider, isRetry: boolean) => void;
-  readonly attempted: (provider: Provider, result: AttemptResult) => void;
+  /** Told when an answer that is no failure begins to reach the client, so many milliseconds after its attempt began. */
+  readonly answered: (ms: number) => void;
+  readonly attempted: (provider: Provider, outcome: Attempted) => void;
   /** Milliseconds spent waiting for upstreams or between attempts: none of it is ours. */
   readonly waited: (ms: number) => void;
+  /** Undefined when nobody traces. */
+  readonly tracer: AttemptTracer | undefined;
 }
 
 /** Resolves when the answer was delivered or the client left; throws the refusal when no candidate answered. */
@@ -51,13 +63,17 @@ export async function forward(options: ForwardOptions): Promise<void> {
     for (let repeated = 0; ; repeated++) {
       const ruling = new Ruling(options, at, repeated, startedAt);
       options.attempting(provider, repeated > 0);
-      const outcome = await attempt(pool, prepared.request, prepared.downstream, {
+      const span = options.tracer && startSpan(options.tracer, candidate, prepared.request);
+      const request = span === undefined ? prepared.request : carrying(span, prepared.request);
+      const outcome = await attempt(pool, request, prepared.downstream, {
         firstByteTimeoutMs: provider.firstByteTimeoutMs,
         judge: ruling,
         waited: options.waited,
       });
       failed = failureOf(outcome, provider, failoverWhen, ruling);
-      options.attempted(provider, outcome.kind === "abandoned" ? "abandoned" : ruling.result);
+      if (outcome.kind === "abandoned") ruling.result = "abandoned";
+      span?.end(ruling.result, ruling.status);
+      options.attempted(provider, ruling);
       if (outcome.kind === "delivered" || outcome.kind === "abandoned") return;
       const { move } = ruling;
       if (move.kind === "retry" && !(await waitOut(move.waitMs, downstream, options.waited))) return;
@@ -69,9 +85,18 @@ export async function forward(options: ForwardOptions): Promise<void> {
   throw failed ?? new GatewayError("upstream_unreachable", "No provider answered.");
 }
 
+function startSpan(tracer: AttemptTracer, { provider, channel }: Candidate, { method }: UpstreamRequest): AttemptSpan {
+  return tracer.attempt({ method, provider: provider.name, channel: channel.id, origin: channel.origin });
+}
+
+function carrying(span: AttemptSpan, { method, path, headers, body }: UpstreamRequest): UpstreamRequest {
+  return { method, path, headers: span.carry(headers), body };
+}
+
 /** What one attempt came to, and what follows from it. */
-class Ruling implements Judge {
+class Ruling implements Judge, Attempted {
   result: AttemptResult = "answered";
+  status: number | null = null;
   move: Move = ANSWER;
   readonly acceptsFirstEvent: ((data: string) => boolean) | undefined;
   readonly #options: ForwardOptions;
@@ -88,9 +113,19 @@ class Ruling implements Judge {
     this.acceptsFirstEvent = mayMove ? (data) => this.#isAnswer(eventTrigger(data), undefined) : undefined;
   }
 
+  get next(): Provider | undefined {
+    if (this.move.kind === "answer") return undefined;
+    return this.#options.candidates[this.move.kind === "retry" ? this.#at : this.#at + 1]?.provider;
+  }
+
   accepts(status: number, headers: readonly Buffer[]): boolean {
+    this.status = status;
     const trigger = statusTrigger(status);
     return trigger === undefined || this.#isAnswer(trigger, namedWait(status, headers));
+  }
+
+  started(ms: number): void {
+    if (this.result === "answered") this.#options.answered(ms);
   }
 
   failed(trigger: Trigger): void {
@@ -137,7 +172,8 @@ function failureOf(
     : new GatewayError("upstream_unreachable", `Provider ${provider.name} sent no answer in time.`);
 }
 
-function statusTrigger(status: number): Trigger | undefined {
+/** What an upstream's status is as a failure; undefined: it is none. */
+export function statusTrigger(status: number): Trigger | undefined {
   if (status === 429) return "429";
   return status >= 500 ? "5xx" : undefined;
 }

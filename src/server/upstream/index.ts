@@ -1,7 +1,14 @@
 export { headerValue, type UpstreamRequest } from "./attempt.ts";
-export { type AttemptResult, type Candidate, type ForwardOptions, forward } from "./forward.ts";
+export {
+  type Attempted,
+  type AttemptResult,
+  type Candidate,
+  type ForwardOptions,
+  forward,
+  statusTrigger,
+} from "./forward.ts";
 export { type OriginOptions, type Origins, openOrigins } from "./origins.ts";
-export type { Downstream } from "./ports.ts";
+export type { AttemptSpan, AttemptTracer, Downstream, StartedAttempt } from "./ports.ts";
 export {
   compileProvider,
   matcher,

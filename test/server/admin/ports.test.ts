@@ -1,5 +1,7 @@
 /** The contract suites of the ports, over their twins in memory. */
 
+import { backendsContract } from "./support/backends-contract.ts";
+import { createMemoryBackends } from "./support/memory-backends.ts";
 import { createMemorySecrets } from "./support/memory-secrets.ts";
 import { createMemorySources } from "./support/memory-sources.ts";
 import { NOW } from "./support/open-door.ts";
@@ -12,3 +14,13 @@ sourcesContract("sources in memory", async () => ({
 }));
 
 secretsContract("secrets in memory", async () => createMemorySecrets(() => NOW));
+
+backendsContract("backends in memory", () => {
+  const { backends, configure, fail } = createMemoryBackends();
+  const time = new Date(NOW).toISOString();
+  return {
+    backends,
+    configure,
+    fail: (name) => fail(name, { time, status: 503, kind: "5xx", attempt: 1, moved_to: null }),
+  };
+});

@@ -1,6 +1,6 @@
 /** `issuers` and `admin` of the node file: whose tokens are trusted, and who reaches the control plane. Spec: document 2. */
 
-import { choice, flag, list, map, notYet, object, required, text, withDefault } from "./schema.ts";
+import { choice, flag, list, map, object, required, text, withDefault } from "./schema.ts";
 
 const filled = (description: string) => text(description, { minLength: 1, maxLength: 1024 });
 
@@ -21,6 +21,7 @@ export const issuers = list(
     ),
     name_claim: filled("Claim with a readable name; left out, `preferred_username`, `email`, then the subject."),
   }),
+  { maxItems: 64 },
 );
 
 const roles = object("Where roles come from.", {
@@ -33,29 +34,26 @@ const roles = object("Where roles come from.", {
 });
 
 const login = object("Tells the command-line client how to sign in; served without authentication, holds no secret.", {
-  client_id: filled("Public OAuth client (PKCE, loopback redirect)."),
+  client_id: required(filled("Public OAuth client (PKCE, loopback redirect).")),
   scopes: withDefault(list("Scopes to ask for.", filled("A scope.")), ["openid"]),
   extra: map("Further authorization parameters, sent as they are.", text("Value of the parameter.")),
   token: withDefault(choice("Which token is presented.", ["id", "access"]), "id"),
 });
 
 export const admin = object("Control plane.", {
-  listen: notYet(
-    text("Address of the admin API; empty serves none. Without an issuer it must be a loopback address.", {
-      format: "address-or-empty",
-    }),
-  ),
+  listen: text("Address of the admin API; empty serves none. Without an issuer it must be a loopback address.", {
+    format: "address-or-empty",
+  }),
   local_socket: filled("Path of a Unix socket that serves the same API to whoever may open it."),
-  policy_file: notYet(filled("Authorization policy; required once an issuer is set.")),
-  issuers: notYet(
-    list(
-      "Issuers whose tokens the admin API accepts.",
-      object("Binding of an issuer to the admin API.", {
-        issuer: required(filled("Entry of the top-level `issuers`.")),
-        audience: required(filled("What the `aud` claim must carry.")),
-        roles,
-        login,
-      }),
-    ),
+  policy_file: filled("Authorization policy (Cedar); required once an issuer is set."),
+  issuers: list(
+    "Issuers whose tokens the admin API accepts.",
+    object("Binding of an issuer to the admin API.", {
+      issuer: required(filled("Entry of the top-level `issuers`.")),
+      audience: required(filled("What the `aud` claim must carry.")),
+      roles,
+      login,
+    }),
+    { maxItems: 64 },
   ),
 });

@@ -42,12 +42,27 @@ const checkListeners: Check = (file, problem) => {
 /** Claims that most issuers let a caller set (spec document 1, Authentication). */
 const SELF_SET_CLAIMS: ReadonlySet<string> = new Set(["email", "preferred_username", "upn"]);
 
+/** Issuer, and role, of callers who come without a token. */
+const OWN_NAME = "local";
+const OWN_ROLES: ReadonlySet<string> = new Set([OWN_NAME, "loopback"]);
+
 const checkIssuers: Check = ({ issuers = [] }, problem) => [
   ...repeated(
     ["issuers"],
     "name",
     issuers.map(({ name }) => name),
     problem,
+  ),
+  ...repeated(
+    ["issuers"],
+    "url",
+    issuers.map(({ url }) => url),
+    problem,
+  ),
+  ...issuers.map(({ name }, at) =>
+    name === OWN_NAME
+      ? problem(["issuers", at, "name"], "stands for callers of this machine; take another name")
+      : undefined,
   ),
   ...issuers.map(({ subject_claim: claim, trust_subject_claim: isTrusted }, at) =>
     SELF_SET_CLAIMS.has(claim) && !isTrusted
@@ -71,6 +86,16 @@ const checkAdmin: Check = ({ admin, issuers = [] }, problem) => {
     bindings.length > 0 && admin.policy_file === undefined
       ? problem(["admin"], "needs a `policy_file`, since an issuer is set")
       : undefined,
+    ...bindings.flatMap(({ roles }, at) =>
+      Object.entries(roles?.map ?? {}).map(([value, granted]) =>
+        granted.some((role) => OWN_ROLES.has(role))
+          ? problem(
+              ["admin", "issuers", at, "roles", "map", value],
+              "grants a role of callers who come without a token (`local`, `loopback`)",
+            )
+          : undefined,
+      ),
+    ),
     ...bindings.flatMap(({ issuer, roles }, at) => [
       names.includes(issuer)
         ? undefined

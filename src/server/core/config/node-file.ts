@@ -111,7 +111,7 @@ export const nodeFileSchema = object("What configures one process of the gateway
   ),
   deployment: path("Path of the deployment document, relative to this file; left out where it arrives by the API."),
   cluster: required(cluster),
-  issuers: notYet(issuers),
+  issuers,
   admin,
   extproc: notYet(extproc),
   tls: notYet(tls),
@@ -129,7 +129,7 @@ export const nodeFileSchema = object("What configures one process of the gateway
     path("Where model artifacts and manifests are kept, all of which can be fetched again; `/gateway` if left out."),
   ),
   secrets_dir: path("Directory of the files that `${secret:NAME}` and `${file:NAME}` name."),
-  audit: notYet(audit),
+  audit,
 });
 
 export type NodeFile = TypeOf<typeof nodeFileSchema>;

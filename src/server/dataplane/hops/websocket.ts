@@ -64,6 +64,13 @@ export const TUNNEL_LIMITS: TunnelLimits = {
   closeMs: 5_000,
 };
 
+export interface HandshakeObserver {
+  /** The upstream is dialled; not told of a request that is refused before. */
+  begun(): void;
+  /** The upstream's own status: 101 for a session. */
+  answered(status: number): void;
+}
+
 export interface TunnelSession {
   /** As the `upgrade` event of a node:http server gives the three. */
   readonly request: IncomingMessage;
@@ -74,6 +81,7 @@ export interface TunnelSession {
   readonly responseHeaders: readonly string[];
   readonly limits?: Partial<TunnelLimits>;
   readonly observe?: TunnelObserver;
+  readonly handshake?: HandshakeObserver;
   /**
    * Ends the session: both sides are closed with 1001, or as the `TunnelClosing` says that is the abort's reason (a
    * budget that breaks: `closeTunnel(1008, "budget exhausted")`).
@@ -135,17 +143,20 @@ export async function tunnel(session: TunnelSession): Promise<TunnelResult> {
     return { kind: "refused", status: 426 };
   }
   const offered = offeredProtocols(request);
+  session.handshake?.begun();
   const { dialled, head } = await dialWatched(session, limits);
   switch (dialled.kind) {
     case "abandoned":
       socket.destroy();
       return NO_SESSION;
     case "refused": {
+      session.handshake?.answered(dialled.status);
       const headers = withOwnHeaders(session.responseHeaders, dialled.headers);
       refuseUpgrade(socket, dialled.status, headers, dialled.body);
       return { kind: "refused", status: dialled.status };
     }
     case "open":
+      session.handshake?.answered(101);
       return join(session, limits, head, dialled, offered);
     default:
       return dialled satisfies never;

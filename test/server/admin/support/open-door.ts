@@ -8,10 +8,15 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { type AdminClient, createAdminClient } from "../../../../src/admin-api/index.ts";
 import { createLogger } from "../../../../src/base/index.ts";
+import { PERMIT_ALL } from "../../../../src/server/admin/access/types.ts";
 import { type LocalDoor, openLocalDoor, type Ports, type Secrets } from "../../../../src/server/admin/index.ts";
+import { openPlane } from "../../../../src/server/admin/plane.ts";
+import { createMemoryAudit, type MemoryAudit } from "./memory-audit.ts";
+import { createMemoryBackends, type MemoryBackends } from "./memory-backends.ts";
 import { createMemoryCluster, type MemoryCluster } from "./memory-cluster.ts";
 import { createMemorySecrets } from "./memory-secrets.ts";
 import { createMemorySources, type MemorySources } from "./memory-sources.ts";
+import { assertAnswerTo } from "./openapi-answers.ts";
 
 export interface RawAnswer {
   readonly status: number;
@@ -28,11 +33,14 @@ export interface OpenDoor {
   readonly memory: MemoryCluster;
   readonly sources: MemorySources;
   readonly secrets: Secrets;
+  readonly backends: MemoryBackends;
+  readonly audit: MemoryAudit;
   /** Everything logged. */
   readonly log: () => string;
   /** Milliseconds since 1970; every reading of the clock gives this. */
   setNow(now: number): void;
   setReady(ready: boolean, reasons?: readonly string[]): void;
+  /** The answer is held against the OpenAPI document. */
   send(method: string, path: string, options?: RawOptions): Promise<RawAnswer>;
 }
 
@@ -52,10 +60,15 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
   const memory = createMemoryCluster(() => now);
   const sources = createMemorySources(() => now);
   const secrets = createMemorySecrets(() => now);
+  const backends = createMemoryBackends();
+  const audit = createMemoryAudit();
   const ports: Ports = {
     cluster: memory.cluster,
     sources: sources.sources,
     secrets,
+    backends: backends.backends,
+    audit: audit.audit,
+    logins: [],
     facts: {
       version: "1.2.3",
       startedAt: NOW - 90_000,
@@ -74,8 +87,10 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
     }),
     ...over,
   };
-  const door = await openLocalDoor({ path, ports, uid: 1000 });
-  const client = createAdminClient({ socketPath: path });
+  const plane = openPlane(ports, PERMIT_ALL);
+  const peerCredentials = () => ({ uid: 1000, gid: 1000, pid: undefined });
+  const door = await openLocalDoor({ path, plane, peerCredentials });
+  const client = createAdminClient({ door: { kind: "socket", path } });
   t.after(async () => {
     client.close();
     await door.close();
@@ -89,6 +104,8 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
     memory,
     sources,
     secrets,
+    backends,
+    audit,
     log: () => lines.join(""),
     setNow(next) {
       now = next;
@@ -96,7 +113,11 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
     setReady(ready, reasons = []) {
       readiness = { ready, reasons };
     },
-    send: (method, target, options) => send(path, method, target, options),
+    async send(method, target, options) {
+      const answer = await send(path, method, target, options);
+      assertAnswerTo(method, target, answer.status, answer.headers, answer.text);
+      return answer;
+    },
   };
 }
 

@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { ClassicLevel } from "classic-level";
-import { openDataDir } from "../../../../src/server/cluster/storage/index.ts";
+import { openStorage } from "../../../../src/server/cluster/storage/index.ts";
 import { makeDir, refusal } from "./fixtures.ts";
 
 async function initialise(dir: string, nodeId = "a"): Promise<void> {
-  await (await openDataDir({ dir, nodeId })).close();
+  await (await openStorage({ dir, nodeId })).close();
 }
 
 /** Changes the closed database behind the gateway's back. */
@@ -39,7 +39,7 @@ async function holdInSecondProcess(t: TestContext, dir: string): Promise<Holder>
 
 test("a directory is created with its parents, for the owner alone, and can be opened again", async (t) => {
   const dir = join(makeDir(t), "var", "lib", "gateway");
-  const first = await openDataDir({ dir, nodeId: "a" });
+  const first = await openStorage({ dir, nodeId: "a" });
   assert.equal(first.path, dir);
   assert.deepEqual(first.warnings, []);
   await first.close();
@@ -64,7 +64,7 @@ test("a directory that every user can write or read is opened with a warning", a
     [0o755, /can read the data directory .* \(mode 0755\): set it to 0700/],
   ] as const) {
     chmodSync(dir, mode);
-    const { warnings, close } = await openDataDir({ dir, nodeId: "a" });
+    const { warnings, close } = await openStorage({ dir, nodeId: "a" });
     await close();
     assert.equal(warnings.length, 1);
     assert.match(warnings[0] as string, warning);
@@ -74,9 +74,9 @@ test("a directory that every user can write or read is opened with a warning", a
 
 test("a directory that this process has open is refused as locked, and free after closing", async (t) => {
   const dir = makeDir(t);
-  const first = await openDataDir({ dir, nodeId: "a" });
+  const first = await openStorage({ dir, nodeId: "a" });
   await assert.rejects(
-    openDataDir({ dir, nodeId: "a" }),
+    openStorage({ dir, nodeId: "a" }),
     refusal("locked", /is in use by another process: stop that one/),
   );
   await first.close();
@@ -87,7 +87,7 @@ test("a directory that another process holds is refused as locked, until that pr
   const dir = makeDir(t);
   const { child, said } = await holdInSecondProcess(t, dir);
   assert.equal(said.kind, "opened", said.message);
-  await assert.rejects(openDataDir({ dir, nodeId: "a" }), refusal("locked", /in use by another process/));
+  await assert.rejects(openStorage({ dir, nodeId: "a" }), refusal("locked", /in use by another process/));
   child.kill("SIGKILL");
   await once(child, "exit");
   await initialise(dir);
@@ -95,7 +95,7 @@ test("a directory that another process holds is refused as locked, until that pr
 
 test("another process is refused while this one holds the directory", async (t) => {
   const dir = makeDir(t);
-  const first = await openDataDir({ dir, nodeId: "a" });
+  const first = await openStorage({ dir, nodeId: "a" });
   const { said } = await holdInSecondProcess(t, dir);
   await first.close();
   assert.equal(said.kind, "refused");
@@ -104,7 +104,7 @@ test("another process is refused while this one holds the directory", async (t) 
 
 test("of several that create the same directory at once, one gets it and the others find it locked", async (t) => {
   const dir = join(makeDir(t), "new");
-  const outcomes = await Promise.allSettled(Array.from({ length: 4 }, () => openDataDir({ dir, nodeId: "a" })));
+  const outcomes = await Promise.allSettled(Array.from({ length: 4 }, () => openStorage({ dir, nodeId: "a" })));
   const opened = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
   const refused = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
   for (const each of opened) await each.close();
@@ -119,7 +119,7 @@ test("a directory written by a newer version is refused with both versions", asy
   await initialise(dir);
   await tamper(dir, (database) => database.put("m/format", "7"));
   await assert.rejects(
-    openDataDir({ dir, nodeId: "a" }),
+    openStorage({ dir, nodeId: "a" }),
     refusal("newer_format", /written by a newer version \(format 7, this one reads 2\): upgrade/),
   );
 });
@@ -127,15 +127,15 @@ test("a directory written by a newer version is refused with both versions", asy
 test("a directory of another node is refused with both names, and a newer format is said first", async (t) => {
   const dir = makeDir(t);
   await initialise(dir, "a");
-  await assert.rejects(openDataDir({ dir, nodeId: "b" }), refusal("wrong_node", /belongs to node "a", this is "b"/));
+  await assert.rejects(openStorage({ dir, nodeId: "b" }), refusal("wrong_node", /belongs to node "a", this is "b"/));
   await tamper(dir, (database) => database.put("m/format", "3"));
-  await assert.rejects(openDataDir({ dir, nodeId: "b" }), refusal("newer_format", /format 3/));
+  await assert.rejects(openStorage({ dir, nodeId: "b" }), refusal("newer_format", /format 3/));
 });
 
 test("a refused directory is not left locked", async (t) => {
   const dir = makeDir(t);
   await initialise(dir, "a");
-  await assert.rejects(openDataDir({ dir, nodeId: "b" }));
+  await assert.rejects(openStorage({ dir, nodeId: "b" }));
   await initialise(dir, "a");
 });
 
@@ -144,7 +144,7 @@ test("a path through a file cannot be written", async (t) => {
   writeFileSync(join(dir, "file"), "");
   for (const path of [join(dir, "file"), join(dir, "file", "inner")]) {
     await assert.rejects(
-      openDataDir({ dir: path, nodeId: "a" }),
+      openStorage({ dir: path, nodeId: "a" }),
       refusal("unwritable", /check that the path is a dir/),
     );
   }
@@ -159,7 +159,7 @@ test("a database without its format version or node id is damaged", async (t) =>
     const dir = makeDir(t);
     await initialise(dir);
     await tamper(dir, (database) => (value === undefined ? database.del(key) : database.put(key, value)));
-    await assert.rejects(openDataDir({ dir, nodeId: "a" }), refusal("damaged", message));
+    await assert.rejects(openStorage({ dir, nodeId: "a" }), refusal("damaged", message));
   }
 });
 
@@ -169,7 +169,7 @@ test("a database whose CURRENT file is lost is damaged, and is not created anew 
   rmSync(join(dir, "raft", "CURRENT"));
   for (let attempt = 0; attempt < 2; attempt++) {
     await assert.rejects(
-      openDataDir({ dir, nodeId: "a" }),
+      openStorage({ dir, nodeId: "a" }),
       refusal("damaged", /Do not use it again: move it away and start this node with an empty one that joins/),
     );
   }
@@ -182,7 +182,7 @@ test("a database whose directory was emptied is damaged", async (t) => {
   rmSync(join(dir, "raft"), { recursive: true });
   mkdirSync(join(dir, "raft"));
   await assert.rejects(
-    openDataDir({ dir, nodeId: "a" }),
+    openStorage({ dir, nodeId: "a" }),
     refusal("damaged", /Do not use it again: move it away and start this node with an empty one that joins/),
   );
 });
@@ -192,7 +192,7 @@ test("a corrupted manifest is damage", async (t) => {
   await initialise(dir);
   writeFileSync(join(dir, "raft", "CURRENT"), "");
   await assert.rejects(
-    openDataDir({ dir, nodeId: "a" }),
+    openStorage({ dir, nodeId: "a" }),
     refusal("damaged", /Do not use it again: move it away and start this node with an empty one that joins/),
   );
 });
@@ -207,7 +207,7 @@ test("records that LevelDB drops in silence are damage", async (t) => {
   const log = readFileSync(join(dir, "raft", logName));
   log[100_000] = (log[100_000] as number) ^ 0xff;
   writeFileSync(join(dir, "raft", logName), log);
-  await assert.rejects(openDataDir({ dir, nodeId: "a" }), refusal("damaged", /lost records: .*dropping/));
+  await assert.rejects(openStorage({ dir, nodeId: "a" }), refusal("damaged", /lost records: .*dropping/));
 });
 
 test("what a process left that ended while creating does not stand in the way, and is removed", async (t) => {
@@ -220,6 +220,6 @@ test("what a process left that ended while creating does not stand in the way, a
 
 test("an aborted signal opens nothing", async (t) => {
   const dir = join(makeDir(t), "new");
-  await assert.rejects(openDataDir({ dir, nodeId: "a", signal: AbortSignal.abort() }), { name: "AbortError" });
+  await assert.rejects(openStorage({ dir, nodeId: "a", signal: AbortSignal.abort() }), { name: "AbortError" });
   assert.equal(existsSync(dir), false);
 });

@@ -1,10 +1,10 @@
 /** Run by data-dir.test.ts as a second process: opens a data directory, says how that went, and holds it. */
 
-import { openDataDir, StorageError } from "../../../../src/server/cluster/storage/index.ts";
+import { openStorage, StorageError } from "../../../../src/server/cluster/storage/index.ts";
 
 const [dir = "", nodeId = ""] = process.argv.slice(2);
 try {
-  const { path } = await openDataDir({ dir, nodeId });
+  const { path } = await openStorage({ dir, nodeId });
   process.send?.({ kind: "opened", path });
   process.on("message", () => {}); // the channel keeps the process, and with it the lock
 } catch (error) {

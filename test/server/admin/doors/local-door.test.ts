@@ -7,8 +7,8 @@ import { chmod, lstat, mkdir, readdir, rename, stat, symlink, writeFile } from "
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { placeSocket } from "../../../src/server/admin/socket-path.ts";
-import { openDoor, send } from "./support/open-door.ts";
+import { placeSocket } from "../../../../src/server/admin/doors/socket-path.ts";
+import { openDoor, send } from "../support/open-door.ts";
 
 /** A socket in the file system that nobody listens on, as a process that was killed leaves it. */
 async function leaveStale(path: string): Promise<void> {

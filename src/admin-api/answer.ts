@@ -1,0 +1,55 @@
+/** Answers of the admin API read whole: bounded, and refused with what the gateway said when it refused. */
+
+import { AdminError } from "./errors.ts";
+import type { AdminAnswer } from "./transport.ts";
+
+/** A list of 100,000 keys is some 40 MB. */
+const MAX_ANSWER_BYTES = 256 << 20;
+
+export async function readText({ status, body }: AdminAnswer): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > MAX_ANSWER_BYTES) {
+      throw new AdminError(status, "unintelligible", `The answer is over ${MAX_ANSWER_BYTES} bytes.`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Rejects with the refusal that the answer is, if it is one. */
+export async function throwIfRefused(answer: AdminAnswer): Promise<void> {
+  if (answer.status >= 400) throw refusalOf(answer.status, await readText(answer));
+}
+
+/** What a successful answer says; rejects with the refusal that it is otherwise. */
+export async function readJson(answer: AdminAnswer): Promise<unknown> {
+  await throwIfRefused(answer);
+  const body = await readText(answer);
+  try {
+    return JSON.parse(body);
+  } catch (cause) {
+    throw notJson(answer.status, cause);
+  }
+}
+
+/** `status` is 300 or above: the API answers below, or with an error of its own form. */
+export function refusalOf(status: number, body: string): AdminError {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body);
+  } catch (cause) {
+    return notJson(status, cause);
+  }
+  const { error } = (parsed ?? {}) as { readonly error?: { code?: unknown; message?: unknown; details?: unknown } };
+  if (typeof error?.code !== "string" || typeof error.message !== "string") {
+    return new AdminError(status, "unintelligible", `The answer (${status}) is no error of the admin API.`);
+  }
+  return new AdminError(status, error.code, error.message, { details: error.details });
+}
+
+function notJson(status: number, cause: unknown): AdminError {
+  return new AdminError(status, "unintelligible", `The answer (${status}) is not JSON.`, { cause });
+}

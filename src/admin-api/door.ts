@@ -1,0 +1,43 @@
+/**
+ * Where a gateway's admin API is reached, and by what right. Source: specification document 1, "Command line" and
+ * "Admin API (two separate doors)".
+ */
+
+/**
+ * A token for the gateway, or undefined where there is none. With `renew` one that is newer than the last it gave, which
+ * was refused.
+ */
+export type TokenSource = (options?: { readonly renew?: boolean }) => Promise<string | undefined>;
+
+export type AdminDoor =
+  /** The local socket: whoever can open it is known by that. */
+  | { readonly kind: "socket"; readonly path: string }
+  /** The network: `url` as `parseAdminUrl` gives it. */
+  | { readonly kind: "url"; readonly url: string; readonly token?: TokenSource };
+
+/** As a message names it. */
+export function doorName(door: AdminDoor): string {
+  return door.kind === "socket" ? door.path : door.url;
+}
+
+export type ParsedAdminUrl =
+  | { readonly kind: "url"; readonly url: string }
+  | { readonly kind: "refused"; readonly why: string };
+
+const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
+/** An operator may copy the address of the API; what is below it is the door's business. */
+const OWN_PATH = /\/admin\/v1$/;
+
+/**
+ * The one spelling of a gateway's URL: scheme, host, port where it is not the usual one, the path it is served below
+ * without a slash at its end. The reason of a refusal does not repeat the text, which may hold a password.
+ */
+export function parseAdminUrl(text: string): ParsedAdminUrl {
+  if (!SCHEME.test(text) || !URL.canParse(text))
+    return { kind: "refused", why: "is not a URL such as https://gateway.example" };
+  const url = new URL(text);
+  if (url.protocol !== "http:" && url.protocol !== "https:") return { kind: "refused", why: "is not http or https" };
+  if (url.username !== "" || url.password !== "") return { kind: "refused", why: "holds a user name or password" };
+  if (url.search !== "" || url.hash !== "") return { kind: "refused", why: "holds a query or a fragment" };
+  return { kind: "url", url: url.origin + url.pathname.replace(/\/+$/, "").replace(OWN_PATH, "") };
+}

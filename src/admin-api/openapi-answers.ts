@@ -1,0 +1,171 @@
+/**
+ * Answers of an operation as OpenAPI responses: the one of success, and its refusals by status, each with the codes that
+ * it may carry. Codes and statuses are those of the one table of refusals.
+ */
+
+import { REFUSALS, type RefusalCode } from "../base/index.ts";
+import { TABLES } from "./columns.ts";
+import { componentSchemas, reference, referred } from "./openapi-schemas.ts";
+import { COMMON_CODES, type Operation } from "./operation.ts";
+import type { JsonSchema } from "./schema.ts";
+
+type Responses = Readonly<Record<string, JsonSchema>>;
+
+const JSON_TYPE = "application/json";
+const REQUEST_ID = { "x-gateway-request-id": reference("headers", "RequestId") } as const;
+
+/** Refused while the body is read, whatever the operation. */
+const BODY_CODES: readonly RefusalCode[] = ["body_too_large", "busy"];
+/** Of a request without a path or method of the table, or that is no whole request. */
+const DOOR_CODES: readonly RefusalCode[] = ["not_found", "method_not_allowed", "request_timeout", "headers_too_large"];
+/** Answered with `retry-after`. */
+const PASSING_CODES: ReadonlySet<RefusalCode> = new Set(["busy", "no_leader"]);
+
+export const OPEN_CODES: readonly RefusalCode[] = COMMON_CODES.filter(
+  (code) => code !== "unauthenticated" && code !== "forbidden",
+);
+
+/** Every code that the operation may answer. */
+export function codesOf({ codes, body, isOpen }: Operation): readonly RefusalCode[] {
+  const common: readonly RefusalCode[] = isOpen === true ? OPEN_CODES : COMMON_CODES;
+  const held = body.kind === "json" || body.kind === "document" ? BODY_CODES : [];
+  return [...new Set([...common, ...codes, ...held])];
+}
+
+export function responsesOf(operation: Operation): Responses {
+  const { status, response } = success(operation);
+  const refusals = byStatus(codesOf(operation)).map(
+    ([refused, codes]) => [String(refused), reference("responses", responseName(codes))] as const,
+  );
+  return { [status]: response, ...Object.fromEntries(refusals), default: reference("responses", "Refusal") };
+}
+
+function success(operation: Operation): { readonly status: string; readonly response: JsonSchema } {
+  const { answer } = operation;
+  switch (answer.kind) {
+    case "json": {
+      const headers = { ...REQUEST_ID, ...(answersRevision(operation) && { etag: reference("headers", "Revision") }) };
+      const content = { [JSON_TYPE]: { schema: referred(answer.schema.json) } };
+      return { status: String(answer.status), response: { description: "Done.", headers, content } };
+    }
+    case "list": {
+      const headers = { ...REQUEST_ID, etag: reference("headers", "Index") };
+      const content = { [JSON_TYPE]: { schema: listing(TABLES[answer.table].json) } };
+      return {
+        status: "200",
+        response: { description: "The rows, and the index they were read at.", headers, content },
+      };
+    }
+    case "empty":
+      return { status: "204", response: { description: "Done.", headers: REQUEST_ID } };
+    case "stream": {
+      const content = { [answer.contentType]: {} };
+      return { status: "200", response: { description: "The bytes, as they come.", headers: REQUEST_ID, content } };
+    }
+    default:
+      return answer satisfies never;
+  }
+}
+
+/** Whether its answer is a single source, or what became of one. */
+function answersRevision({ resource, answer }: Operation): boolean {
+  if (resource.kind !== "Source" || answer.kind !== "json") return false;
+  return Object.hasOwn((answer.schema.json["properties"] ?? {}) as object, "revision");
+}
+
+const listing = (row: JsonSchema): JsonSchema => ({
+  type: "object",
+  description: "Rows of a list.",
+  properties: {
+    items: { type: "array", description: "The rows.", items: referred(row) },
+    index: {
+      type: "integer",
+      description: "Grows with each change; to be handed back as `index` of the next read.",
+      minimum: 0,
+    },
+  },
+  additionalProperties: false,
+  required: ["items", "index"],
+});
+
+const statusOf = (code: RefusalCode): number => REFUSALS[code].status;
+
+/** Statuses rising, the codes of each in the order of their table. */
+function byStatus(codes: readonly RefusalCode[]): readonly (readonly [number, readonly RefusalCode[]])[] {
+  const ordered = (Object.keys(REFUSALS) as RefusalCode[]).filter((code) => codes.includes(code));
+  const statuses = [...new Set(ordered.map(statusOf))].sort((a, b) => a - b);
+  return statuses.map((status) => [status, ordered.filter((code) => statusOf(code) === status)]);
+}
+
+const responseName = (codes: readonly RefusalCode[]): string => codes.join(".");
+
+/** The refusals that these operations refer to. */
+export function componentResponses(operations: readonly Operation[]): Responses {
+  const named = new Map<string, JsonSchema>();
+  for (const operation of operations) {
+    for (const [, codes] of byStatus(codesOf(operation))) named.set(responseName(codes), refused(codes));
+  }
+  const door = DOOR_CODES.map((code) => `${statusOf(code)} \`${code}\``).join(", ");
+  named.set("Refusal", {
+    description: `Refused by the door, before the operation: ${door}.`,
+    headers: REQUEST_ID,
+    content: { [JSON_TYPE]: { schema: reference("schemas", "Error") } },
+  });
+  return Object.fromEntries([...named].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function refused(codes: readonly RefusalCode[]): JsonSchema {
+  const mayPass = codes.some((code) => PASSING_CODES.has(code));
+  const only = { properties: { error: { properties: { code: { enum: codes } } } } };
+  return {
+    description: `${codes.map((code) => `\`${code}\`: ${REFUSALS[code].when}`).join("; ")}.`,
+    headers: { ...REQUEST_ID, ...(mayPass && { "retry-after": reference("headers", "RetryAfter") }) },
+    content: { [JSON_TYPE]: { schema: { allOf: [reference("schemas", "Error"), only] } } },
+  };
+}
+
+/** Every schema with a name, the one error schema among them. */
+export const schemasWithError = (): Readonly<Record<string, JsonSchema>> => ({
+  ...componentSchemas(),
+  Error: {
+    type: "object",
+    description: "Why a request was refused.",
+    properties: {
+      error: {
+        type: "object",
+        description: "The refusal.",
+        properties: {
+          code: { type: "string", description: "Stable: what a program goes by." },
+          message: { type: "string", description: "A sentence for a person." },
+          details: { description: "What a program may want to know beyond the code; its form follows from the code." },
+        },
+        additionalProperties: false,
+        required: ["code", "message"],
+      },
+    },
+    additionalProperties: false,
+    required: ["error"],
+  },
+});
+
+export const COMPONENT_HEADERS: Responses = {
+  Index: {
+    description: "The index of the list, in quotes.",
+    required: true,
+    schema: { type: "string", pattern: '^"\\d+"$' },
+  },
+  RequestId: {
+    description: "Id of the request, as the log of the gateway names it.",
+    required: true,
+    schema: { type: "string", minLength: 1, maxLength: 128 },
+  },
+  RetryAfter: {
+    description: "Seconds after which another try may do; left out where that is not known.",
+    schema: { type: "string", pattern: "^\\d+$" },
+  },
+  Revision: {
+    description: "The revision of the source, in quotes; `If-Match` of the next write.",
+    required: true,
+    schema: { type: "string", pattern: '^"\\d+"$' },
+  },
+};

@@ -1,0 +1,83 @@
+/**
+ * The schemas of the operations table as an OpenAPI document holds them: those that have a name stand once, among the
+ * components, and are referred to wherever they are part of another. A JSON Schema of 2020-12 is one of OpenAPI 3.1 as it
+ * stands; formats and `x-` keywords of ours are extensions that a reader may pass over.
+ */
+
+import { metadata, TABLES } from "./columns.ts";
+import { auditRecord } from "./operations/audit.ts";
+import { backendFailure } from "./operations/backends.ts";
+import { mintedKey } from "./operations/keys.ts";
+import { loginIssuer, nodeStatus } from "./operations/node.ts";
+import { queryResult, queryTables } from "./operations/query.ts";
+import {
+  configuration,
+  fileStatus,
+  sourceChange,
+  sourceDocument,
+  sourceProblem,
+  sourceRevision,
+} from "./operations/sources.ts";
+import type { JsonSchema, Schema } from "./schema.ts";
+
+/** Rows of the tables are beside these, each under the name of its table in the singular. */
+const NAMED: Readonly<Record<string, Schema<unknown>>> = {
+  AuditRecord: auditRecord,
+  BackendFailure: backendFailure,
+  Configuration: configuration,
+  FileStatus: fileStatus,
+  LoginIssuer: loginIssuer,
+  Metadata: metadata,
+  MintedKey: mintedKey,
+  NodeStatus: nodeStatus,
+  QueryResult: queryResult,
+  QueryTables: queryTables,
+  SourceChange: sourceChange,
+  SourceDocument: sourceDocument,
+  SourceProblem: sourceProblem,
+  SourceRevision: sourceRevision,
+};
+
+/** `cluster_members` to `ClusterMember`. */
+function rowName(table: string): string {
+  const words = table.split("_").map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return words.join("").replace(/s$/, "");
+}
+
+const COMPONENTS: readonly (readonly [name: string, schema: JsonSchema])[] = [
+  ...Object.entries(TABLES).map(([table, row]) => [rowName(table), row.json] as const),
+  ...Object.entries(NAMED).map(([name, schema]) => [name, schema.json] as const),
+].sort(([a], [b]) => (a < b ? -1 : 1));
+
+/** By identity: a schema that is part of several others is one value. */
+const NAMES: ReadonlyMap<JsonSchema, string> = new Map(COMPONENTS.map(([name, schema]) => [schema, name]));
+
+export const reference = (kind: "schemas" | "responses" | "parameters" | "headers", name: string): JsonSchema => ({
+  $ref: `#/components/${kind}/${name}`,
+});
+
+/** The schema, or a reference to it where it has a name. */
+export function referred(schema: JsonSchema): JsonSchema {
+  const name = NAMES.get(schema);
+  return name === undefined ? withReferences(schema) : reference("schemas", name);
+}
+
+export const componentSchemas = (): Readonly<Record<string, JsonSchema>> =>
+  Object.fromEntries(COMPONENTS.map(([name, schema]) => [name, withReferences(schema)]));
+
+/** The schema itself, with references in place of named parts. */
+function withReferences(schema: JsonSchema): JsonSchema {
+  return Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]) => {
+      if (keyword === "properties") {
+        return [keyword, mapValues(value as Readonly<Record<string, JsonSchema>>, referred)];
+      }
+      const isSchema = keyword === "items" || keyword === "additionalProperties";
+      return [keyword, isSchema && typeof value === "object" ? referred(value as JsonSchema) : value];
+    }),
+  );
+}
+
+function mapValues<T, U>(values: Readonly<Record<string, T>>, map: (value: T) => U): Readonly<Record<string, U>> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
+}

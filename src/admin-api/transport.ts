@@ -1,0 +1,230 @@
+/**
+ * Requests to the admin API over a door, and their answers as they come. It knows HTTP and nothing of the operations, so
+ * that a verb that calls one of them loads no table of them all.
+ *
+ * An exchange ends by its answer, its time limit or its signal, whichever comes first, and rejects with `AdminError`; an
+ * answer of 400 or above is an answer. The connection is kept for the next. No redirect is followed: a token is for the
+ * gateway that it was asked for.
+ */
+
+import { Agent, type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeaders, request } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { type AdminDoor, doorName, type TokenSource } from "./door.ts";
+import { AdminError } from "./errors.ts";
+
+/** A function gives the same bytes each time that it is called, so its request can be repeated. */
+export type RequestBody = string | Uint8Array | AsyncIterable<Uint8Array> | (() => AsyncIterable<Uint8Array>);
+
+export interface AdminRequest {
+  readonly method: string;
+  /** From the root of the gateway, with its query: `/admin/v1/keys?consistent=true`. */
+  readonly path: string;
+  readonly headers?: OutgoingHttpHeaders | undefined;
+  readonly body?: RequestBody | undefined;
+}
+
+export interface AdminAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** To be read to its end, or ended. It rejects with `AdminError` when it breaks off. */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  readonly timeLimitMs?: number;
+}
+
+export interface Transport {
+  readonly door: AdminDoor;
+  /** The time limit covers both the answer's head and `read`; of an answer that `read` hands out, it covers no more. */
+  exchange<T>(request: AdminRequest, read: (answer: AdminAnswer) => T | Promise<T>, options?: CallOptions): Promise<T>;
+  /** Ends idle connections, and exchanges under way. */
+  close(): void;
+}
+
+export interface TransportOptions {
+  /** Of an exchange that names none; a blocking read must name one above its `wait`. */
+  readonly timeLimitMs?: number | undefined;
+}
+
+const DEFAULT_TIME_LIMIT_MS = 30_000;
+/** A console has a blocking read open for each table it shows. */
+const MAX_CONNECTIONS = 64;
+/** Of a text at a time: an early refusal is then seen before the whole body is under way. */
+const SLICE_BYTES = 64 << 10;
+
+/** Puts a request on the wire; the token is that of the door. */
+type Dial = (options: {
+  method: string;
+  path: string;
+  headers: OutgoingHttpHeaders;
+  signal: AbortSignal;
+}) => Promise<ReturnType<typeof request>>;
+
+export function openTransport(door: AdminDoor, { timeLimitMs: ownLimit }: TransportOptions = {}): Transport {
+  const wire = door.kind === "socket" ? overSocket(door.path) : overNetwork(new URL(door.url));
+  const tokens = door.kind === "url" && door.token !== undefined ? sharedTokens(door.token) : undefined;
+  const closing = new AbortController();
+
+  async function send(asked: AdminRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const token = await unlessAborted(tokens?.(), signal);
+    const answer = await sendOnce(wire.dial, asked, token, signal);
+    const isRepeatable = !(typeof asked.body === "object" && Symbol.asyncIterator in asked.body);
+    if (answer.statusCode !== 401 || tokens === undefined || !isRepeatable) return answer;
+    const renewed = await unlessAborted(tokens({ renew: true }), signal);
+    if (renewed === undefined || renewed === token) return answer;
+    // What is still on its way of a long body is not sent to its end for nothing.
+    if (isShort(asked.body)) answer.resume();
+    else answer.destroy();
+    return await sendOnce(wire.dial, asked, renewed, signal);
+  }
+
+  return {
+    door,
+    async exchange(asked, read, options = {}) {
+      const timeLimitMs = options.timeLimitMs ?? ownLimit ?? DEFAULT_TIME_LIMIT_MS;
+      const late = new AbortController();
+      const limit = setTimeout(() => late.abort(), timeLimitMs);
+      const given = options.signal === undefined ? closing.signal : AbortSignal.any([closing.signal, options.signal]);
+      const signal = AbortSignal.any([late.signal, given]);
+      try {
+        signal.throwIfAborted();
+        const answer = await send(asked, signal);
+        return await read({ status: answer.statusCode ?? 0, headers: answer.headers, body: bytes(answer, given) });
+      } catch (error) {
+        if (error instanceof AdminError && error.status > 0) throw error;
+        if (late.signal.aborted) {
+          throw new AdminError(0, "timeout", `The gateway gave no answer within ${timeLimitMs} ms.`, { cause: error });
+        }
+        if (error instanceof AdminError) throw error;
+        if (signal.aborted) throw new AdminError(0, "aborted", "The call was given up.", { cause: error });
+        const message = `The gateway at ${doorName(door)} could not be reached.`;
+        throw new AdminError(0, "unreachable", message, { cause: error });
+      } finally {
+        clearTimeout(limit);
+      }
+    },
+    close() {
+      closing.abort();
+      wire.close();
+    },
+  };
+}
+
+interface Wire {
+  readonly dial: Dial;
+  close(): void;
+}
+
+function overSocket(socketPath: string): Wire {
+  const agent = new Agent({ keepAlive: true, maxSockets: MAX_CONNECTIONS });
+  return { dial: async (options) => request({ ...options, socketPath, agent }), close: () => agent.destroy() };
+}
+
+function overNetwork({ protocol, hostname, port, pathname }: URL): Wire {
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  const base = pathname.replace(/\/+$/, "");
+  const agentOptions = { keepAlive: true, maxSockets: MAX_CONNECTIONS };
+  let agent: Agent | undefined;
+  return {
+    async dial(options) {
+      // TLS is loaded only where it is spoken: it costs a small verb a fifth of its start.
+      const { Agent: OwnAgent, request: dial } =
+        protocol === "https:" ? await import("node:https") : { Agent, request };
+      agent ??= new OwnAgent(agentOptions);
+      return dial({ ...options, host, port, path: base + options.path, agent });
+    },
+    close: () => agent?.destroy(),
+  };
+}
+
+/** Calls that are refused at once ask for one renewal together; a source that fails says that there is no token. */
+function sharedTokens(source: TokenSource): TokenSource {
+  let renewing: Promise<string | undefined> | undefined;
+  const ask = async (renew: boolean): Promise<string | undefined> => {
+    try {
+      return await (renew ? source({ renew }) : source());
+    } catch (cause) {
+      const message = cause instanceof Error ? cause.message : String(cause);
+      throw new AdminError(renew ? 401 : 0, "unauthenticated", message, { cause });
+    }
+  };
+  return ({ renew = false } = {}) => {
+    if (!renew) return ask(false);
+    renewing ??= ask(true).finally(() => {
+      renewing = undefined;
+    });
+    return renewing;
+  };
+}
+
+async function sendOnce(
+  dial: Dial,
+  { method, path, headers, body }: AdminRequest,
+  token: string | undefined,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const length = lengthOf(body);
+  const outgoing = await dial({
+    method,
+    path,
+    headers: {
+      ...headers,
+      ...(length !== undefined && { "content-length": length }),
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
+    signal,
+  });
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.once("response", resolve);
+    outgoing.on("error", reject);
+    outgoing.once("close", () => reject(new Error("closed without an answer")));
+  });
+  if (isShort(body)) outgoing.end(body);
+  // A refusal may come before the body is through, and then says more than the failure to send the rest. A body that
+  // cannot be read closes the request, which rejects `answered`.
+  else pipeline(Readable.from(partsOf(body), { objectMode: false }), outgoing).catch(() => {});
+  return await answered;
+}
+
+function lengthOf(body: RequestBody | undefined): number | undefined {
+  return typeof body === "string" || body instanceof Uint8Array ? Buffer.byteLength(body) : undefined;
+}
+
+function isShort(body: RequestBody | undefined): body is string | Uint8Array | undefined {
+  return body === undefined || (lengthOf(body) ?? Number.POSITIVE_INFINITY) <= SLICE_BYTES;
+}
+
+function partsOf(body: RequestBody): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
+  if (typeof body === "function") return body();
+  if (typeof body === "string") return slices(Buffer.from(body));
+  return body instanceof Uint8Array ? slices(body) : body;
+}
+
+function* slices(whole: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < whole.length; at += SLICE_BYTES) yield whole.subarray(at, at + SLICE_BYTES);
+}
+
+/** `signal` says whether the reader has given up. */
+async function* bytes(answer: IncomingMessage, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) yield chunk;
+  } catch (cause) {
+    throw new AdminError(0, signal.aborted ? "aborted" : "unreachable", "The answer broke off.", { cause });
+  } finally {
+    answer.destroy();
+  }
+}
+
+async function unlessAborted<T>(wait: Promise<T> | undefined, signal: AbortSignal): Promise<T | undefined> {
+  if (wait === undefined) return undefined;
+  signal.throwIfAborted();
+  let leave = (): void => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    leave = () => reject(signal.reason);
+    signal.addEventListener("abort", leave, { once: true });
+  });
+  return Promise.race([wait, aborted]).finally(() => signal.removeEventListener("abort", leave));
+}

@@ -1,0 +1,73 @@
+/**
+ * Values made small enough for a line of bounded length: long texts are cut first, then long lists and objects.
+ *
+ * A line of at most `MAX_LINE_BYTES` reaches a pipe in one piece, whoever else writes to it: POSIX keeps writes of up to
+ * `PIPE_BUF` bytes whole, which is 4,096 on Linux. What is cut ends in `…`; the same value is always cut alike.
+ */
+
+/** In bytes of UTF-8, newline included. */
+export const MAX_LINE_BYTES = 4_096;
+
+export type Shrunk = null | boolean | number | string | readonly Shrunk[] | { readonly [name: string]: Shrunk };
+
+interface Limits {
+  /** UTF-16 code units of a text, before the `…`. */
+  readonly text: number;
+  /** Items of a list, members of an object. */
+  readonly members: number;
+}
+
+/** Nothing that is nested deeper fits a line and can be read there. */
+const MAX_DEPTH = 8;
+/** Of a member's name, in UTF-16 code units. */
+const MAX_NAME_LENGTH = 100;
+
+const STEPS: readonly Limits[] = [
+  ...[4_000, 2_800, 2_000, 1_400, 1_000, 700, 500, 350, 250, 170, 120, 80, 50].map((text) => ({
+    text,
+    members: 2_000,
+  })),
+  ...[128, 64, 32, 16, 8, 4, 2].map((members) => ({ text: 50, members })),
+  { text: 10, members: 2 },
+];
+
+/**
+ * The first of ever smaller forms of `value` for which `attempt` gives something; undefined when it gives nothing even
+ * for the smallest. What JSON cannot write becomes null, and half a surrogate pair U+FFFD.
+ */
+export function shrinkToFit<Result>(
+  value: unknown,
+  attempt: (smaller: Shrunk) => Result | undefined,
+): Result | undefined {
+  for (const limits of STEPS) {
+    const result = attempt(shrink(value, limits, 0));
+    if (result !== undefined) return result;
+  }
+  return undefined;
+}
+
+/** The first `length` code units of a text that is longer, and `…`; a surrogate pair is not torn. */
+export function cutText(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const last = text.charCodeAt(length - 1);
+  return `${text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length)}…`;
+}
+
+function shrink(value: unknown, limits: Limits, depth: number): Shrunk {
+  if (typeof value === "string") return cutText(value, limits.text).toWellFormed();
+  if (typeof value === "number") return Number.isFinite(value) ? value : null;
+  if (typeof value === "boolean") return value;
+  if (typeof value !== "object" || value === null) return null;
+  if (depth >= MAX_DEPTH) return "…";
+  if (Array.isArray(value)) {
+    const items = value.slice(0, limits.members).map((item) => shrink(item, limits, depth + 1));
+    return value.length > limits.members ? [...items, "…"] : items;
+  }
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
+  const kept = entries
+    .slice(0, limits.members)
+    .map(([name, each]) => [cutText(name, MAX_NAME_LENGTH).toWellFormed(), shrink(each, limits, depth + 1)] as const);
+  return Object.fromEntries(
+    entries.length > limits.members ? [...kept, ["…", entries.length - limits.members] as const] : kept,
+  );
+}

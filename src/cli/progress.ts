@@ -1,0 +1,55 @@
+/** How far a transfer has come: one line of stderr, rewritten at most ten times a second, and only in a terminal. */
+
+import type { Io } from "./io.ts";
+
+const PERIOD_MS = 100;
+const CLEAR_LINE = "\r\u001b[K";
+
+export interface Progress {
+  add(bytes: number): void;
+  /** Takes the line away again; what comes after begins a line. */
+  clear(): void;
+}
+
+/** `verb` as in `saved 12.3 MB of 40 MB`. */
+export function progressOf(io: Io, verb: string, wholeBytes?: number): Progress {
+  if (!io.isTerminal("stderr")) return { add() {}, clear() {} };
+  let bytes = 0;
+  let shownAt = Number.NEGATIVE_INFINITY;
+  return {
+    add(more) {
+      bytes += more;
+      if (io.now() - shownAt < PERIOD_MS) return;
+      shownAt = io.now();
+      const of = wholeBytes === undefined ? "" : ` of ${sizeText(wholeBytes)}`;
+      io.stderr.write(`${CLEAR_LINE}${verb} ${sizeText(bytes)}${of}`);
+    },
+    clear() {
+      if (shownAt > Number.NEGATIVE_INFINITY) io.stderr.write(CLEAR_LINE);
+      shownAt = Number.NEGATIVE_INFINITY;
+    },
+  };
+}
+
+/** The parts as they pass. */
+export async function* counted(parts: AsyncIterable<Uint8Array>, progress: Progress): AsyncGenerator<Uint8Array> {
+  for await (const part of parts) {
+    progress.add(part.length);
+    yield part;
+  }
+}
+
+const UNITS = ["B", "kB", "MB", "GB", "TB"];
+
+/** Decimal units, three digits: `999 B`, `1.00 kB`, `12.3 MB`. */
+export function sizeText(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`;
+  let at = 0;
+  let value = bytes;
+  // What would be rounded to 1000 of a unit is 1.00 of the next.
+  while (value >= 999.5 && at < UNITS.length - 1) {
+    value /= 1_000;
+    at += 1;
+  }
+  return `${value >= 99.95 ? value.toFixed(0) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2)} ${UNITS[at]}`;
+}

@@ -1,0 +1,82 @@
+/**
+ * Tokens by way of the browser: authorization code with PKCE (S256) and a loopback redirect. Sources: RFC 6749
+ * section 4.1, RFC 7636, RFC 8252; OpenID Connect Core, section 3.1, for the nonce.
+ *
+ * The URL that the browser is given holds the challenge, never the verifier: a code that somebody else reads is worth
+ * nothing to him.
+ */
+
+import type { TokenEndpointResponse } from "openid-client";
+import type { Io } from "../io.ts";
+import { openBrowser } from "./browser.ts";
+import { type Arrival, listenForCallback } from "./callback.ts";
+import type { Offer } from "./gateway-door.ts";
+import { requestedParameters, resourceOf } from "./parameters.ts";
+import { asSignInError, type Provider } from "./provider.ts";
+import { SignInError } from "./words.ts";
+
+/** Passwords are looked up and second factors fetched. */
+const WAIT_MS = 5 * 60_000;
+
+export async function browserGrant(provider: Provider, offer: Offer, io: Io): Promise<TokenEndpointResponse> {
+  const { oidc, configuration, issuer } = provider;
+  if (configuration.serverMetadata().authorization_endpoint === undefined) {
+    throw new SignInError(`the identity provider ${issuer} has no sign-in by browser; try -device`);
+  }
+  const codeVerifier = oidc.randomPKCECodeVerifier();
+  const state = oidc.randomState();
+  const nonce = offer.scopes.includes("openid") ? oidc.randomNonce() : undefined;
+  const callback = await listenForCallback();
+  try {
+    const url = oidc.buildAuthorizationUrl(configuration, {
+      ...requestedParameters(offer),
+      redirect_uri: callback.redirectUri,
+      code_challenge: await oidc.calculatePKCECodeChallenge(codeVerifier),
+      code_challenge_method: "S256",
+      state,
+      ...(nonce === undefined ? {} : { nonce }),
+    });
+    // Listening before the browser is told, which may come back at once.
+    const arrived = arrival(callback.wait.bind(undefined, state), io);
+    // Awaited below; an interruption while the browser starts rejects it earlier.
+    arrived.catch(() => undefined);
+    await invite(url.href, io);
+    const answer = await arrived;
+    try {
+      const tokens = await oidc.authorizationCodeGrant(
+        configuration,
+        answer.url,
+        {
+          pkceCodeVerifier: codeVerifier,
+          expectedState: state,
+          ...(nonce === undefined ? {} : { expectedNonce: nonce }),
+        },
+        resourceOf(offer),
+      );
+      await answer.show({ title: "Signed in", words: "You may close this window and go back to the terminal." });
+      return tokens;
+    } catch (error) {
+      const cause = asSignInError(oidc, issuer, error, io.signal);
+      const words = cause instanceof SignInError ? cause.message : "it was interrupted";
+      await answer.show({ title: "Not signed in", words: `The sign-in failed: ${words}.` });
+      throw cause;
+    }
+  } finally {
+    await callback.close();
+  }
+}
+
+async function arrival(wait: (signal: AbortSignal) => Promise<Arrival>, { signal }: Io): Promise<Arrival> {
+  const late = AbortSignal.timeout(WAIT_MS);
+  try {
+    return await wait(AbortSignal.any([signal, late]));
+  } catch (error) {
+    if (signal.aborted || !late.aborted) throw error;
+    throw new SignInError(`nobody signed in within ${WAIT_MS / 60_000} minutes`);
+  }
+}
+
+async function invite(url: string, { env, stderr }: Io): Promise<void> {
+  stderr.write(`Sign in with your browser. Should it not open by itself, go to\n\n  ${url}\n\n`);
+  if (!(await openBrowser(url, env))) stderr.write("The browser could not be started. -device signs in without one.\n");
+}

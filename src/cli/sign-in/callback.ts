@@ -1,0 +1,101 @@
+/**
+ * Where the browser comes back to: a listener on a free port of 127.0.0.1, open for one answer (RFC 8252 sections 7.3
+ * and 8.3).
+ *
+ * Only `GET /callback` with the state of this sign-in is that answer; everything else is a 404 and changes nothing, so
+ * that no page the user happens to have open can end or forge a sign-in. `Host` must name the listener, which keeps a
+ * name that was rebound to 127.0.0.1 out. The browser's page waits until it is known how the sign-in ended.
+ */
+
+import { timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { callbackPage, type Page } from "./page.ts";
+
+const MAX_HEADER_BYTES = 32 << 10;
+const REQUEST_MS = 10_000;
+/** A browser that does not read its page keeps nobody waiting. */
+const SHOW_MS = 2_000;
+
+export interface Callback {
+  readonly redirectUri: string;
+  /** Resolves with the first answer that bears `state`; rejects when `signal` aborts. To be called once. */
+  wait(state: string, signal: AbortSignal): Promise<Arrival>;
+  /** Ends the listener and every connection to it. */
+  close(): Promise<void>;
+}
+
+export interface Arrival {
+  /** The redirect URI with what the provider has put behind it. */
+  readonly url: URL;
+  /** Shows the browser how it ended; resolves when that is sent, or cannot be. */
+  show(page: Page): Promise<void>;
+}
+
+export async function listenForCallback(): Promise<Callback> {
+  const { createServer } = await import("node:http");
+  let accept: ((request: IncomingMessage, answer: ServerResponse) => boolean) | undefined;
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: REQUEST_MS }, (request, answer) => {
+    if (accept?.(request, answer) === true) accept = undefined;
+    else void send(answer, 404, { title: "Not found", words: "There is nothing here." });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("listening without a port");
+  const origin = `http://127.0.0.1:${address.port}`;
+  const redirectUri = `${origin}/callback`;
+
+  return {
+    redirectUri,
+    wait: (state, signal) =>
+      new Promise((resolve, reject) => {
+        if (signal.aborted) return reject(signal.reason);
+        const stop = () => reject(signal.reason);
+        signal.addEventListener("abort", stop, { once: true });
+        accept = (request, answer) => {
+          const url = answerOf(request, origin, state);
+          if (url === undefined) return false;
+          signal.removeEventListener("abort", stop);
+          resolve({ url, show: (page) => send(answer, 200, page) });
+          return true;
+        };
+      }),
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** The request's URL when it is the answer that is waited for. */
+function answerOf(request: IncomingMessage, origin: string, state: string): URL | undefined {
+  const target = request.url ?? "";
+  if (request.method !== "GET" || !target.startsWith("/callback?")) return undefined;
+  if (`http://${request.headers.host}` !== origin) return undefined;
+  const url = new URL(`${origin}${target}`);
+  const [given = "", ...more] = url.searchParams.getAll("state");
+  return more.length === 0 && isSame(given, state) ? url : undefined;
+}
+
+function isSame(a: string, b: string): boolean {
+  const [one, other] = [Buffer.from(a), Buffer.from(b)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+async function send(answer: ServerResponse, status: number, page: Page): Promise<void> {
+  if (answer.destroyed) return;
+  const gone = once(answer, "close", { signal: AbortSignal.timeout(SHOW_MS) }).catch(() => undefined);
+  answer.writeHead(status, {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    connection: "close",
+  });
+  answer.end(callbackPage(page));
+  await gone;
+}

@@ -1,0 +1,75 @@
+/**
+ * Tokens without a browser on this machine: the user enters a code on another device. Source: RFC 8628.
+ *
+ * Polls at the interval that the provider names, slower when told to, until the code ends.
+ */
+
+import type { DeviceAuthorizationResponse, TokenEndpointResponse } from "openid-client";
+import type { Io } from "../io.ts";
+import type { Offer } from "./gateway-door.ts";
+import { requestedParameters, resourceOf } from "./parameters.ts";
+import { asSignInError, type Provider } from "./provider.ts";
+import { printable, SignInError } from "./words.ts";
+
+/** A code that a provider lets live longer is not waited for longer. */
+const MAX_WAIT_SECONDS = 30 * 60;
+
+export async function deviceGrant(provider: Provider, offer: Offer, io: Io): Promise<TokenEndpointResponse> {
+  const { oidc, configuration, issuer } = provider;
+  if (configuration.serverMetadata().device_authorization_endpoint === undefined) {
+    throw new SignInError(
+      `the identity provider ${issuer} has no sign-in by code (device grant); sign in where a browser can be opened`,
+    );
+  }
+  try {
+    const parameters = requestedParameters(offer);
+    const device = await oidc.initiateDeviceAuthorization(configuration, { ...parameters });
+    invite(device, io);
+    return await poll(provider, device, resourceOf(offer), io);
+  } catch (error) {
+    throw asSignInError(oidc, issuer, error, io.signal);
+  }
+}
+
+async function poll(
+  { oidc, configuration }: Provider,
+  device: DeviceAuthorizationResponse,
+  parameters: Record<string, string>,
+  io: Io,
+): Promise<TokenEndpointResponse> {
+  const late = AbortSignal.timeout(Math.ceil(Math.min(device.expires_in, MAX_WAIT_SECONDS) * 1_000));
+  const signal = AbortSignal.any([io.signal, late]);
+  const stopped = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+  const polled = oidc.pollDeviceAuthorizationGrant(configuration, device, parameters, { signal });
+  try {
+    // The library looks at the signal between two steps of its wait, five seconds apart; Ctrl-C is not kept waiting.
+    return await Promise.race([polled, stopped]);
+  } catch (error) {
+    if (io.signal.aborted) throw io.signal.reason;
+    const isLate = late.aborted || (error instanceof oidc.ResponseBodyError && error.error === "expired_token");
+    throw isLate ? new SignInError("nobody entered the code before it expired") : error;
+  } finally {
+    // The one that lost is nobody's any longer.
+    for (const promise of [polled, stopped]) promise.catch(() => undefined);
+  }
+}
+
+function invite(device: DeviceAuthorizationResponse, { stderr }: Io): void {
+  const complete = webAddress(device.verification_uri_complete ?? "");
+  const address = webAddress(device.verification_uri);
+  if (address === undefined) throw new SignInError("the identity provider names no web address to enter the code at");
+  const shortcut = complete === undefined ? "" : `\nor straight to\n\n  ${complete}\n`;
+  stderr.write(
+    `On any device with a browser, go to\n\n  ${address}\n\nand enter the code\n\n  ${printable(device.user_code, 60)}\n` +
+      `${shortcut}\nWaiting.\n`,
+  );
+}
+
+/** Spelled out by the URL parser, so that nothing in it can be mistaken for something else. */
+function webAddress(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  return url.protocol === "https:" || url.protocol === "http:" ? url.href : undefined;
+}

@@ -1,0 +1,103 @@
+/**
+ * What is kept of a sign-in, and its text in the file. The version grows when a field changes its meaning; what an older
+ * or newer program wrote is then no sign-in to this one.
+ */
+
+export type TokenKind = "id" | "access";
+
+export interface SignIn {
+  /** The gateway, as `parseGatewayUrl` spells it. */
+  readonly url: string;
+  /** Of the gateway's list of issuers. */
+  readonly issuerName: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Which of the provider's tokens is presented. */
+  readonly tokenKind: TokenKind;
+  /** RFC 8707: for which resource the access token is; asked for again at each renewal. */
+  readonly resource: string | undefined;
+  readonly token: string;
+  /** Milliseconds since 1970; undefined where the provider did not say. */
+  readonly expiresAt: number | undefined;
+  readonly refreshToken: string | undefined;
+  /** Who signed in, for people to read. */
+  readonly who: string;
+}
+
+export type ParsedEntry =
+  | { readonly kind: "sign-in"; readonly signIn: SignIn }
+  | { readonly kind: "broken"; readonly words: string };
+
+const VERSION = 1;
+
+export function formatEntry(signIn: SignIn): string {
+  const { url, issuerName, issuer, clientId, tokenKind, resource, token, expiresAt, refreshToken, who } = signIn;
+  const fields = {
+    version: VERSION,
+    url,
+    issuer: { name: issuerName, url: issuer },
+    client_id: clientId,
+    token_kind: tokenKind,
+    resource,
+    token,
+    expires_at_ms: expiresAt,
+    refresh_token: refreshToken,
+    who,
+  };
+  return `${JSON.stringify(fields, null, 2)}\n`;
+}
+
+export function parseEntry(text: string): ParsedEntry {
+  let fields: unknown;
+  try {
+    fields = JSON.parse(text);
+  } catch {
+    return { kind: "broken", words: "it is damaged" };
+  }
+  const version = field(fields, "version");
+  if (version !== VERSION && Number.isSafeInteger(version)) {
+    return { kind: "broken", words: `it was written by another version of this program (format ${version})` };
+  }
+  const signIn = version === VERSION ? readFields(fields) : undefined;
+  return signIn === undefined ? { kind: "broken", words: "it is damaged" } : { kind: "sign-in", signIn };
+}
+
+function readFields(fields: unknown): SignIn | undefined {
+  const issuerFields = field(fields, "issuer");
+  const url = text(fields, "url");
+  const issuerName = text(issuerFields, "name");
+  const issuer = text(issuerFields, "url");
+  const clientId = text(fields, "client_id");
+  const tokenKind = field(fields, "token_kind");
+  const token = text(fields, "token");
+  const who = text(fields, "who");
+  const expiresAt = field(fields, "expires_at_ms");
+  const refreshToken = text(fields, "refresh_token");
+  const resource = text(fields, "resource");
+  if (url === undefined || issuerName === undefined || issuer === undefined || clientId === undefined) return undefined;
+  if ((tokenKind !== "id" && tokenKind !== "access") || token === undefined || who === undefined) return undefined;
+  if (!isBearerToken(token)) return undefined;
+  if (expiresAt !== undefined && (typeof expiresAt !== "number" || !isTime(expiresAt))) return undefined;
+  return { url, issuerName, issuer, clientId, tokenKind, resource, token, expiresAt, refreshToken, who };
+}
+
+/** What can stand in a header without changing the request. */
+export function isBearerToken(text: string): boolean {
+  return /^[\x21-\x7e]{1,65536}$/.test(text);
+}
+
+/** Milliseconds that a `Date` can hold (ECMA-262, "Time values"). */
+export function isTime(ms: number): boolean {
+  return Number.isFinite(ms) && Math.abs(ms) <= 8.64e15;
+}
+
+export function field(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? Reflect.get(value, name)
+    : undefined;
+}
+
+export function text(value: unknown, name: string): string | undefined {
+  const found = field(value, name);
+  return typeof found === "string" ? found : undefined;
+}

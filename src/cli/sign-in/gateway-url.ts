@@ -1,0 +1,35 @@
+/**
+ * The URL of a gateway, in the one spelling under which its sign-in is kept, and whether a token that is sent there can be
+ * read on the way.
+ */
+
+import { isIPv4 } from "node:net";
+import { parseAdminUrl } from "../../admin-api/index.ts";
+
+const MAX_URL_LENGTH = 2_048;
+
+export type GatewayUrl =
+  | {
+      readonly kind: "url";
+      readonly url: string;
+      /** Whether a token would travel unencrypted over a network. */
+      readonly isExposed: boolean;
+    }
+  | { readonly kind: "refused"; readonly words: string };
+
+export function parseGatewayUrl(text: string): GatewayUrl {
+  if (text.length > MAX_URL_LENGTH) return { kind: "refused", words: "the URL of the gateway is too long" };
+  const parsed = parseAdminUrl(text);
+  if (parsed.kind === "refused") return { kind: "refused", words: `the URL of the gateway ${parsed.why}` };
+  return { ...parsed, isExposed: isExposed(new URL(parsed.url)) };
+}
+
+/** Plain HTTP to anything but this machine. */
+export function isExposed(url: URL): boolean {
+  return url.protocol === "http:" && !isLoopback(url.hostname);
+}
+
+function isLoopback(hostname: string): boolean {
+  if (hostname === "localhost" || hostname.endsWith(".localhost") || hostname === "[::1]") return true;
+  return isIPv4(hostname) && hostname.startsWith("127.");
+}

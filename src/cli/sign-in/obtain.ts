@@ -1,0 +1,45 @@
+/** Tokens from the identity provider, by browser or by code, as a sign-in that is not yet kept. */
+
+import type { TokenEndpointResponse } from "openid-client";
+import type { Io } from "../io.ts";
+import { browserGrant } from "./browser-grant.ts";
+import { deviceGrant } from "./device-grant.ts";
+import type { SignIn } from "./entry.ts";
+import type { Offer } from "./gateway-door.ts";
+import { claimsOf, openProvider, tokensOf } from "./provider.ts";
+import { printable, SignInError } from "./words.ts";
+
+/** Rejects with `SignInError`, or with the reason of `io.signal`. */
+export async function obtain(url: string, offer: Offer, way: "browser" | "device", io: Io): Promise<SignIn> {
+  const { issuer, clientId } = offer;
+  const provider = await openProvider({ issuer, clientId, signal: io.signal, checksSignatures: true });
+  const grant = way === "browser" ? browserGrant : deviceGrant;
+  const answer = await grant(provider, offer, io);
+  const tokens = tokensOf(answer, offer.token, io.now());
+  if (tokens === undefined) {
+    const why = offer.token === "id" && !offer.scopes.includes("openid") ? "; `scopes` lacks openid" : "";
+    throw new SignInError(`the identity provider ${printable(issuer)} gave no ${offer.token} token${why}`);
+  }
+  return {
+    url,
+    issuerName: offer.name,
+    issuer,
+    clientId,
+    tokenKind: offer.token,
+    resource: offer.extra["resource"],
+    who: nameOf(answer),
+    ...tokens,
+  };
+}
+
+/** As a person would recognise it; empty when the tokens name nobody. */
+function nameOf({ id_token, access_token }: TokenEndpointResponse): string {
+  for (const token of [id_token, access_token]) {
+    const claims = token === undefined ? undefined : claimsOf(token);
+    for (const name of ["preferred_username", "email", "sub"]) {
+      const value = claims?.[name];
+      if (typeof value === "string" && value !== "") return printable(value, 200);
+    }
+  }
+  return "";
+}

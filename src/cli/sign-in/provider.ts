@@ -1,0 +1,140 @@
+/**
+ * The identity provider, through `openid-client`, which this file and those it hands a `Provider` to are alone in using
+ * (it costs 26 ms to load and is loaded when tokens are to be had). Sources: OpenID Connect Core and Discovery 1.0,
+ * RFC 8414, RFC 6749.
+ *
+ * Every request ends within `ANSWER_MS`, and an answer is at most `MAX_ANSWER_BYTES` long. Plain HTTP is spoken only
+ * where the issuer's own URL is of that kind.
+ */
+
+import type { Configuration, CustomFetchOptions, TokenEndpointResponse } from "openid-client";
+import { isBearerToken, isTime, type SignIn, type TokenKind } from "./entry.ts";
+import { failureCode, printable, SignInError, tlsHint } from "./words.ts";
+
+export const ANSWER_MS = 10_000;
+/** Key sets of large providers are some 20 KB. */
+const MAX_ANSWER_BYTES = 1 << 20;
+
+export type OpenIdClient = typeof import("openid-client");
+
+export interface Provider {
+  readonly oidc: OpenIdClient;
+  readonly configuration: Configuration;
+  readonly issuer: string;
+}
+
+export interface ProviderOptions {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly signal: AbortSignal;
+  /**
+   * Whether the signature of an ID token is checked against the provider's keys. A renewal leaves it to TLS (OpenID
+   * Connect Core, 3.1.3.7) and to the gateway: the keys are another request, and when that failed, a refresh token that
+   * had just been rotated would be lost with the answer.
+   */
+  readonly checksSignatures: boolean;
+}
+
+/** Discovers the provider. Rejects with `SignInError`. */
+export async function openProvider({ issuer, clientId, signal, checksSignatures }: ProviderOptions): Promise<Provider> {
+  if (!URL.canParse(issuer)) throw new SignInError(`the issuer '${printable(issuer)}' is not a URL`);
+  const url = new URL(issuer);
+  if (url.protocol !== "https:" && url.protocol !== "http:") {
+    throw new SignInError(`the issuer '${printable(issuer)}' does not begin with https://`);
+  }
+  const oidc = await import("openid-client");
+  const execute = [
+    ...(url.protocol === "http:" ? [oidc.allowInsecureRequests] : []),
+    ...(checksSignatures ? [oidc.enableNonRepudiationChecks] : []),
+  ];
+  try {
+    const configuration = await oidc.discovery(url, clientId, undefined, oidc.None(), {
+      execute,
+      timeout: ANSWER_MS / 1_000,
+      [oidc.customFetch]: boundedFetch(signal),
+    });
+    return { oidc, configuration, issuer };
+  } catch (error) {
+    throw asSignInError(oidc, issuer, error, signal);
+  }
+}
+
+/** Aborting `signal` ends requests under way. */
+function boundedFetch(signal: AbortSignal): (url: string, options: CustomFetchOptions) => Promise<Response> {
+  return async (url, options) => {
+    const signals = options.signal === undefined ? [signal] : [signal, options.signal];
+    const { body, ...rest } = options;
+    const answer = await fetch(url, { ...rest, ...(body == null ? {} : { body }), signal: AbortSignal.any(signals) });
+    if (answer.body === null) return answer;
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of answer.body) {
+      size += chunk.length;
+      if (size > MAX_ANSWER_BYTES) throw new SignInError(`an answer of ${printable(new URL(url).origin)} is too long`);
+      chunks.push(chunk);
+    }
+    const { status, statusText, headers } = answer;
+    return new Response(Buffer.concat(chunks), { status, statusText, headers });
+  };
+}
+
+/** What the provider's refusal or silence is to the user. `unknown` in, since libraries throw what they like. */
+export function asSignInError(oidc: OpenIdClient, issuer: string, error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted || error instanceof SignInError) return error;
+  const who = `the identity provider ${printable(issuer)}`;
+  if (error instanceof oidc.ResponseBodyError || error instanceof oidc.AuthorizationResponseError) {
+    const description = error.error_description === undefined ? "" : ` (${printable(error.error_description)})`;
+    return new SignInError(`${who} refused: ${printable(error.error)}${description}`, { cause: error });
+  }
+  if (error instanceof Error && error.cause instanceof SignInError) return error.cause;
+  if (error instanceof oidc.ClientError && error.code === "OAUTH_TIMEOUT") {
+    return new SignInError(`${who} gave no answer within ${ANSWER_MS / 1_000} s`, { cause: error });
+  }
+  const code = failureCode(error);
+  if (code !== undefined)
+    return new SignInError(`${who} could not be reached: ${code}${tlsHint(code)}`, { cause: error });
+  // The library's own sentences: what in an answer is not as it must be. They quote no answer.
+  const told = error instanceof oidc.ClientError && error.cause instanceof Error ? error.cause : error;
+  const words = told instanceof Error ? printable(told.message) : "the answer cannot be understood";
+  const isAboutTime = error instanceof oidc.ClientError && error.code === "OAUTH_JWT_TIMESTAMP_CHECK_FAILED";
+  return new SignInError(`${who}: ${words}${isAboutTime ? "; is the clock right?" : ""}`, { cause: error });
+}
+
+/** The refresh token is no longer good: expired, revoked, or used before. */
+export function isRefusedGrant(oidc: OpenIdClient, error: unknown): boolean {
+  return error instanceof oidc.ResponseBodyError && error.error === "invalid_grant";
+}
+
+export type Tokens = Pick<SignIn, "token" | "expiresAt" | "refreshToken">;
+
+/** The token that is presented, from the provider's answer; undefined when the answer has none of that kind. */
+export function tokensOf(answer: TokenEndpointResponse, kind: TokenKind, now: number): Tokens | undefined {
+  const token = kind === "id" ? answer.id_token : answer.access_token;
+  if (token === undefined || !isBearerToken(token)) return undefined;
+  return { token, expiresAt: expiryOf(token) ?? lifetimeEnd(answer, kind, now), refreshToken: answer.refresh_token };
+}
+
+/** `expires_in` speaks of the access token alone (RFC 6749 section 5.1). */
+function lifetimeEnd({ expires_in }: TokenEndpointResponse, kind: TokenKind, now: number): number | undefined {
+  return kind === "access" && expires_in !== undefined && isTime(now + expires_in * 1_000)
+    ? now + expires_in * 1_000
+    : undefined;
+}
+
+/** `exp` of a JWT, read and not believed: the gateway verifies the token, this only says when to renew it. */
+function expiryOf(token: string): number | undefined {
+  const exp = claimsOf(token)?.["exp"];
+  return typeof exp === "number" && isTime(exp * 1_000) ? exp * 1_000 : undefined;
+}
+
+/** The claims of a JWT; undefined for a token that is none. */
+export function claimsOf(token: string): Readonly<Record<string, unknown>> | undefined {
+  const parts = token.split(".");
+  if (parts.length !== 3) return undefined;
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(parts[1] ?? "", "base64url").toString("utf8"));
+    return typeof claims === "object" && claims !== null ? { ...claims } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * The sign-ins of this user on this machine: one file a gateway, `sign-in-<hash of its URL>.json`, in
+ * `$XDG_STATE_HOME/gateway` or `~/.local/state/gateway`.
+ *
+ * A file holds tokens, so the directory is made 0700 and a file 0600, and a file that others can read or own is not
+ * believed. A file is replaced whole (temporary file, fsync, rename): a reader sees the old or the new one. Whoever
+ * writes or removes holds the gateway's lock (`lock.ts`).
+ *
+ * Read by every call to a gateway, so it costs a few system calls and loads nothing but Node's own modules.
+ */
+
+import { createHash, randomBytes } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  writeFileSync,
+} from "node:fs";
+import { homedir } from "node:os";
+import { basename, dirname, isAbsolute, join } from "node:path";
+import process from "node:process";
+import type { Io } from "../io.ts";
+import { formatEntry, parseEntry, type SignIn } from "./entry.ts";
+import { codeOf, SignInError } from "./words.ts";
+
+/** Two tokens with many group claims are some 20 KB. */
+const MAX_FILE_BYTES = 256 << 10;
+/** The name of a sign-in's file, also where only an interrupted write has left something of it. */
+const ENTRY_NAME = /^(sign-in-[0-9a-f]{32}\.json)(?:\.[0-9a-f]+\.tmp)?$/;
+
+export type Stored =
+  | { readonly kind: "sign-in"; readonly signIn: SignIn }
+  | { readonly kind: "none" }
+  /** There is a file, and it says nothing that can be used: damaged, or of another version of this program. */
+  | { readonly kind: "unreadable"; readonly path: string; readonly words: string }
+  /** There is a file which somebody else may have read or written. */
+  | { readonly kind: "unsafe"; readonly path: string; readonly words: string };
+
+export interface Listed {
+  readonly path: string;
+  readonly stored: Stored;
+}
+
+export interface Store {
+  readonly directory: string;
+  read(url: string): Stored;
+  /** Creates the directory where there is none. */
+  write(signIn: SignIn): void;
+  entryPath(url: string): string;
+  /** Whether there was one. What an interrupted write has left goes as well. */
+  remove(entryPath: string): boolean;
+  /** Every file that is a sign-in or should be one, in the order of their URLs. */
+  list(): readonly Listed[];
+  lockPath(entryPath: string): string;
+  /** Creates the directory where there is none; throws where others may write to it. */
+  prepare(): void;
+}
+
+export function openStore(io: Io): Store {
+  const directory = join(stateHome(io), "gateway");
+  const entryPath = (url: string) => join(directory, `sign-in-${fingerprint(url)}.json`);
+
+  return {
+    directory,
+    entryPath,
+    lockPath: (path) => path.replace(/\.json$/, ".lock"),
+    prepare: () => prepareDirectory(directory),
+    read(url) {
+      const stored = readEntry(entryPath(url));
+      // Another gateway's tokens under this gateway's name: a copied file.
+      if (stored.kind !== "sign-in" || stored.signIn.url === url) return stored;
+      return { kind: "unreadable", path: entryPath(url), words: "it is of another gateway" };
+    },
+    write(signIn) {
+      prepareDirectory(directory);
+      const path = entryPath(signIn.url);
+      removeLeftovers(path);
+      replace(directory, path, formatEntry(signIn));
+    },
+    remove(path) {
+      removeLeftovers(path);
+      return removeFile(path);
+    },
+    list() {
+      const paths = new Set(names(directory).flatMap((name) => ENTRY_NAME.exec(name)?.[1] ?? []));
+      const found = [...paths].map((name) => ({
+        path: join(directory, name),
+        stored: readEntry(join(directory, name)),
+      }));
+      return found.sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+    },
+  };
+}
+
+/** `$XDG_STATE_HOME` where it is absolute; a relative one is to be ignored (XDG base directories, "Basics"). */
+function stateHome({ env }: Io): string {
+  const named = env["XDG_STATE_HOME"];
+  if (named !== undefined && isAbsolute(named)) return named;
+  const home = env["HOME"] || homedir();
+  if (!isAbsolute(home))
+    throw new SignInError("there is no place for sign-ins: neither HOME nor XDG_STATE_HOME is set");
+  return join(home, ".local", "state");
+}
+
+function fingerprint(url: string): string {
+  return createHash("sha256").update(url).digest("hex").slice(0, 32);
+}
+
+function sortKey({ path, stored }: Listed): string {
+  return stored.kind === "sign-in" ? stored.signIn.url : `\u{10ffff}${path}`;
+}
+
+function names(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw new SignInError(`${directory} cannot be read: ${codeOf(error)}`, { cause: error });
+  }
+}
+
+function readEntry(path: string): Stored {
+  let fd: number;
+  try {
+    // Not through a symbolic link, and without waiting for the writer of a pipe that lies in the file's place.
+    fd = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "ENOENT") return { kind: "none" };
+    if (code === "ELOOP") return { kind: "unsafe", path, words: "it is a symbolic link" };
+    return { kind: "unreadable", path, words: `it cannot be opened: ${code}` };
+  }
+  try {
+    const stats = fstatSync(fd);
+    const objection = objectionTo(stats);
+    if (objection !== undefined) return { kind: "unsafe", path, words: objection };
+    if (stats.size > MAX_FILE_BYTES) return { kind: "unreadable", path, words: "it is too large" };
+    const buffer = Buffer.alloc(stats.size);
+    const length = readSync(fd, buffer, 0, buffer.length, 0);
+    const parsed = parseEntry(buffer.toString("utf8", 0, length));
+    return parsed.kind === "sign-in" ? parsed : { kind: "unreadable", path, words: parsed.words };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Windows knows neither owners nor modes of this kind; there the profile's directory protects. */
+function objectionTo(stats: Stats): string | undefined {
+  if (!stats.isFile()) return "it is no regular file";
+  const user = process.geteuid?.();
+  if (user === undefined) return undefined;
+  if (stats.uid !== user) return `it belongs to user ${stats.uid}, and you are user ${user}`;
+  const mode = stats.mode & 0o777;
+  return (mode & 0o077) === 0 ? undefined : `others than you have access to it (mode ${mode.toString(8)})`;
+}
+
+function prepareDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new SignInError(`${directory} cannot be created: ${codeOf(error)}`, { cause: error });
+  }
+  const stats = lstatSync(directory);
+  if (!stats.isDirectory()) throw new SignInError(`${directory} is no directory`);
+  const user = process.geteuid?.();
+  if (user === undefined) return;
+  if (stats.uid !== user) {
+    throw new SignInError(
+      `${directory} belongs to user ${stats.uid}, and you are user ${user}: no token is kept there`,
+    );
+  }
+  if ((stats.mode & 0o022) !== 0) {
+    throw new SignInError(`others than you may write to ${directory}: no token is kept there; run chmod 700 on it`);
+  }
+}
+
+function replace(directory: string, path: string, text: string): void {
+  const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
+  try {
+    const fd = openSync(temporary, "wx", 0o600);
+    try {
+      writeFileSync(fd, text);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw new SignInError(`the sign-in cannot be kept in ${directory}: ${codeOf(error)}`, { cause: error });
+  }
+  syncDirectory(directory);
+}
+
+/** Makes the rename durable. Not every platform and file system can; the file itself is then all there is. */
+function syncDirectory(directory: string): void {
+  try {
+    const fd = openSync(directory, "r");
+    try {
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  } catch {}
+}
+
+/** What a process that was killed while it wrote has left: it holds tokens. Only the holder of the lock may ask. */
+function removeLeftovers(path: string): void {
+  const directory = dirname(path);
+  const begin = `${basename(path)}.`;
+  for (const name of names(directory)) {
+    if (name.startsWith(begin) && name.endsWith(".tmp")) rmSync(join(directory, name), { force: true });
+  }
+}
+
+function removeFile(path: string): boolean {
+  try {
+    rmSync(path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return false;
+    throw new SignInError(`${path} cannot be removed: ${codeOf(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * What sign-in says: its one error, and texts of others made safe to print.
+ *
+ * Names, addresses and descriptions come from the gateway and the identity provider. A terminal obeys control
+ * characters, so none of theirs reaches it. No message holds a token, a code or a verifier.
+ */
+
+import { escapeControls } from "../terminal-text.ts";
+
+/** `status` is what the verb ends with: 3 where the gateway could not be reached, else 1. */
+export class SignInError extends Error {
+  override readonly name = "SignInError";
+  readonly status: 1 | 3;
+
+  constructor(message: string, options: ErrorOptions & { readonly status?: 1 | 3 } = {}) {
+    super(message, options);
+    this.status = options.status ?? 1;
+  }
+}
+
+const MAX_PRINTED = 300;
+
+export function printable(text: string, limit = MAX_PRINTED): string {
+  return escapeControls(text.length > limit ? `${text.slice(0, limit)}...` : text);
+}
+
+/** RFC 3339, UTC, whole seconds. */
+export function timeText(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+/** What the system says of a failed call: `EACCES`. */
+export function codeOf(error: unknown): string {
+  const code: unknown = error instanceof Error ? Reflect.get(error, "code") : undefined;
+  return typeof code === "string" ? code : String(error);
+}
+
+/** Of the system's calls, of name look-up, of TLS and of undici: not the codes that libraries give to their own errors. */
+const NETWORK_CODE =
+  /^(?:E[A-Z]{2,20}|EAI_[A-Z]+|(?:UND_ERR|ERR_TLS|ERR_SSL|HPE)_[A-Z0-9_]+|[A-Z_]*CERT[A-Z_]*|UNABLE_TO_[A-Z_]+)$/;
+
+/** The code of a network failure (`ECONNREFUSED`), which lies below what `fetch` and the streams wrap around it. */
+export function failureCode(error: unknown): string | undefined {
+  let at = error;
+  for (let depth = 0; depth < 5 && at instanceof Error; depth += 1) {
+    const code: unknown = Reflect.get(at, "code");
+    if (typeof code === "string" && NETWORK_CODE.test(code)) return code;
+    at = at instanceof AggregateError ? at.errors[0] : at.cause;
+  }
+  return undefined;
+}
+
+/** Said after a failure of TLS, whose remedy is hard to guess. */
+export function tlsHint(code: string | undefined): string {
+  const isTrust = code !== undefined && /CERT|SELF_SIGNED|UNABLE_TO_/.test(code);
+  return isTrust ? "; where it is signed by a private authority, set NODE_EXTRA_CA_CERTS to its PEM file" : "";
+}

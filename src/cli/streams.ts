@@ -1,0 +1,73 @@
+/** Bytes between a verb's streams and a call: at the pace of the slower, and bounded where they are held. */
+
+import type { Readable, Writable } from "node:stream";
+import { UsageError } from "./flags.ts";
+import type { Io } from "./io.ts";
+
+/** Rejects with the signal's reason when the verb is to end, as when the reader of stdout has gone. */
+export async function writeAll(
+  stream: Writable,
+  parts: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const part of parts) {
+    signal.throwIfAborted();
+    if (!stream.write(part)) await drained(stream, signal);
+  }
+  signal.throwIfAborted();
+}
+
+function drained(stream: Writable, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (): void => {
+      stream.off("drain", settle).off("close", settle);
+      signal.removeEventListener("abort", settle);
+      if (signal.aborted) reject(signal.reason);
+      else resolve();
+    };
+    stream.once("drain", settle).once("close", settle);
+    signal.addEventListener("abort", settle, { once: true });
+  });
+}
+
+/** What is in the stream until its end; over `limit` bytes it is a usage error, which names it as `what`. */
+export async function readAll(stream: Readable, limit: number, what: string, signal: AbortSignal): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of untilAborted(stream, signal)) {
+    length += chunk.length;
+    if (length > limit) throw new UsageError(`${what} is over ${limit} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** A stream that waits for a keyboard does not end by itself. */
+export async function* untilAborted(stream: Readable, signal: AbortSignal): AsyncGenerator<Buffer> {
+  const end = (): void => void stream.destroy(signal.reason);
+  if (signal.aborted) end();
+  signal.addEventListener("abort", end, { once: true });
+  try {
+    for await (const chunk of stream) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+  } finally {
+    signal.removeEventListener("abort", end);
+  }
+}
+
+/** Lines joined to writes of some size: a system call for each is what makes a long table slow. */
+export function* joined(lines: Iterable<string>): Generator<string> {
+  let text = "";
+  for (const line of lines) {
+    text += line;
+    if (text.length < 64 << 10) continue;
+    yield text;
+    text = "";
+  }
+  if (text !== "") yield text;
+}
+
+/** `-` is stdin; the words of an error name it. */
+export function stdinOf(io: Io, what: string): Readable {
+  if (io.isTerminal("stdin")) io.stderr.write(`Reading ${what} from the terminal; Ctrl-D ends it.\n`);
+  return io.stdin;
+}

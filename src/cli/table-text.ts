@@ -1,0 +1,69 @@
+/**
+ * Rows as a text table: a line of names, then a line a row, columns two blanks apart. NULL is an empty cell, numbers stand
+ * at the right. Piped, nothing is cut. In a terminal the widest columns of text give way until a line fits; numbers are
+ * never cut, since part of a number is another number; what still does not fit is cut off at the edge.
+ */
+
+import { cellsOf, cutToCells, escapeControls } from "./terminal-text.ts";
+
+export interface TextColumn {
+  readonly name: string;
+  readonly isNumeric: boolean;
+}
+
+const GAP = "  ";
+/** A column of text keeps this much, beside what its numbers' neighbours take. */
+const LEAST_CELLS = 8;
+
+interface Cell {
+  readonly text: string;
+  readonly cells: number;
+}
+
+/** Lines, each with its line end. `width`: cells of the terminal; undefined: unlimited. */
+export function* tableLines(
+  columns: readonly TextColumn[],
+  rows: readonly (readonly unknown[])[],
+  width?: number,
+): Generator<string> {
+  const table = [columns.map(({ name }) => cell(name)), ...rows.map((row) => columns.map((_, at) => cell(row[at])))];
+  const natural = columns.map((_, at) => table.reduce((most, row) => Math.max(most, row[at]?.cells ?? 0), 0));
+  const widths = width === undefined ? natural : fitted(columns, natural, width);
+  for (const row of table) {
+    const text = lineOf(row, columns, widths);
+    yield `${width === undefined ? text : cutToCells(text, width)}\n`;
+  }
+}
+
+function cell(value: unknown): Cell {
+  const text = escapeControls(textOf(value));
+  return { text, cells: cellsOf(text) };
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function lineOf(row: readonly Cell[], columns: readonly TextColumn[], widths: readonly number[]): string {
+  const last = row.length - 1;
+  const texts = row.map((whole, at) => {
+    const width = widths[at] ?? 0;
+    const { text, cells } = whole.cells > width ? cell(cutToCells(whole.text, width)) : whole;
+    const blanks = " ".repeat(width - cells);
+    if (columns[at]?.isNumeric) return blanks + text;
+    return at === last ? text : text + blanks;
+  });
+  return texts.join(GAP).trimEnd();
+}
+
+/** One bound for all columns of text, the largest with which the line fits. */
+function fitted(columns: readonly TextColumn[], natural: readonly number[], width: number): readonly number[] {
+  const bounded = (bound: number) =>
+    natural.map((own, at) => (columns[at]?.isNumeric ? own : Math.min(own, Math.max(bound, LEAST_CELLS))));
+  const total = (widths: readonly number[]) =>
+    widths.reduce((sum, own) => sum + own, 0) + GAP.length * Math.max(0, widths.length - 1);
+  let bound = Math.max(LEAST_CELLS, ...natural);
+  while (bound > LEAST_CELLS && total(bounded(bound)) > width) bound -= 1;
+  return bounded(bound);
+}

@@ -1,0 +1,60 @@
+/**
+ * Text as a terminal shows it: without what it would obey, and measured in the cells that it takes.
+ *
+ * Widths follow Unicode Standard Annex 11 (wide and fullwidth are two cells) with emoji as terminals draw them; ambiguous
+ * characters are one. A terminal may disagree about sequences of joined emoji; a column is then a cell off.
+ */
+
+/** Controls (also those of the second range, line and paragraph separators) and what reverses the direction of text. */
+const UNSAFE = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\p{Surrogate}]/gu;
+const SHORT: ReadonlyMap<string, string> = new Map([
+  ["\n", "\\n"],
+  ["\r", "\\r"],
+  ["\t", "\\t"],
+]);
+
+/** One line, and nothing in it that moves the cursor or changes colours. */
+export function escapeControls(text: string): string {
+  return text.replace(UNSAFE, escaped);
+}
+
+/** The same for a text whose lines are to stay lines. */
+export function escapeControlsOfLines(text: string): string {
+  return text.replace(UNSAFE, (found) => (found === "\n" || found === "\t" ? found : escaped(found)));
+}
+
+function escaped(found: string): string {
+  return SHORT.get(found) ?? `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+const PLAIN = /^[\x20-\x7e]*$/;
+const ZERO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff]$/u;
+const WIDE =
+  /^[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]$/u;
+
+/** Cells of a text without controls. */
+export function cellsOf(text: string): number {
+  if (PLAIN.test(text)) return text.length;
+  let cells = 0;
+  for (const character of text) cells += cellsOfCharacter(character);
+  return cells;
+}
+
+function cellsOfCharacter(character: string): 0 | 1 | 2 {
+  if (PLAIN.test(character)) return 1;
+  if (ZERO_WIDTH.test(character)) return 0;
+  return WIDE.test(character) ? 2 : 1;
+}
+
+/** At most `cells` wide (one at least); what was cut off shows as `…`. */
+export function cutToCells(text: string, cells: number): string {
+  if (cellsOf(text) <= cells) return text;
+  let kept = "";
+  let left = cells - 1;
+  for (const character of text) {
+    left -= cellsOfCharacter(character);
+    if (left < 0) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}

@@ -1,0 +1,100 @@
+/**
+ * From a bearer token to a caller of the admin API. Source: specification document 1 (Authentication, Admin API 4),
+ * document 2 (`admin.issuers`).
+ *
+ * Whether a claim may be trusted for roles (`trust_claim`) was decided when the configuration was read. Roles of callers
+ * without a token (`local`, `loopback`) are never granted by one: it would inherit what the policy permits to whoever
+ * can open the socket.
+ */
+
+import assert from "node:assert/strict";
+import type { Log } from "../../../base/index.ts";
+import type { TokenFault, TokenVerifier, VerifiedToken } from "../../auth/index.ts";
+import type { Principal } from "../principal.ts";
+
+/** Values of the claim that are looked at, and roles that a caller has; a token's length allows some 4,000. */
+const MAX_VALUES = 256;
+const MAX_ROLES = 256;
+
+/** In UTF-16 code units. A longer value is not looked at. */
+const MAX_ROLE_LENGTH = 1024;
+
+const OWN_ROLES: ReadonlySet<string> = new Set(["local", "loopback"]);
+
+/** An entry of `admin.issuers` in the node file, with its defaults applied. */
+export interface TokenBinding {
+  /** Name of the issuer. */
+  readonly issuer: string;
+  readonly audience: string;
+  readonly roles: {
+    /** Name of a claim as it stands; no path. */
+    readonly claim: string;
+    /** Roles by value of the claim. Undefined: the values are the roles. */
+    readonly map: Readonly<Record<string, readonly string[]>> | undefined;
+  };
+}
+
+export type TokenPrincipal =
+  | { readonly kind: "principal"; readonly principal: Principal }
+  | {
+      readonly kind: "refused";
+      /** For the record, never for the caller. `unbound_issuer`: trusted, but not for the admin API. */
+      readonly fault: TokenFault | "unbound_issuer" | "audience";
+      /** Name of the issuer; undefined while it is not known. */
+      readonly issuer: string | undefined;
+      /** Of a token that is good, but not for this. */
+      readonly subject: string | undefined;
+    };
+
+export interface TokenPrincipals {
+  /** Rejects when `signal` aborts, and only then. */
+  identify(token: string, signal: AbortSignal): Promise<TokenPrincipal>;
+}
+
+export function createTokenPrincipals(
+  bindings: readonly TokenBinding[],
+  verifier: Pick<TokenVerifier, "verify">,
+  log: Log,
+): TokenPrincipals {
+  const told = new Set<string>();
+  const bound = bindings.map(({ issuer, audience, roles: { claim, map } }) => {
+    assert(issuer !== "local", "an issuer of this name would speak for callers without a token");
+    return { issuer, audience, claim, map: map === undefined ? undefined : new Map(Object.entries(map)) };
+  });
+
+  function withoutOwn(roles: ReadonlySet<string>, issuer: string): readonly string[] {
+    const granted = [...roles].filter((role) => !OWN_ROLES.has(role));
+    if (granted.length < roles.size && !told.has(issuer)) {
+      told.add(issuer);
+      log.warn("a token grants a role of callers without a token; the role is left out", { issuer });
+    }
+    return granted.slice(0, MAX_ROLES);
+  }
+
+  return {
+    async identify(text, signal) {
+      const token = await verifier.verify(text, signal);
+      if (token.kind === "refused") return { ...token, subject: undefined };
+      const { issuer, subject, displayName: name, audiences, expiresAt } = token;
+      const ofIssuer = bound.filter((binding) => binding.issuer === issuer);
+      const binding = ofIssuer.find(({ audience }) => audiences.includes(audience));
+      if (binding === undefined) {
+        return { kind: "refused", fault: ofIssuer.length === 0 ? "unbound_issuer" : "audience", issuer, subject };
+      }
+      const values = valuesOf(token, binding.claim);
+      const { map } = binding;
+      const roles = new Set(map === undefined ? values : values.flatMap((value) => map.get(value) ?? []));
+      return {
+        kind: "principal",
+        principal: { issuer, subject, roles: withoutOwn(roles, issuer), name, expiresAt },
+      };
+    },
+  };
+}
+
+/** What the claim carries: a text, or a list of which other things than texts are left out. */
+function valuesOf({ claims }: VerifiedToken, claim: string): readonly string[] {
+  const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
+  const list: readonly unknown[] = Array.isArray(value) ? value.slice(0, MAX_VALUES) : [value];
+  return list.filter((item) => typeof item === "string").filter((it) => it !== "" && it.length <= MAX_ROLE_LENGTH);
+}

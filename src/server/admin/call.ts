@@ -1,0 +1,151 @@
+/** What a request asks for, read and checked: its body, and the headers that say how a write is to be done. */
+
+import { createHash } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Operation, OperationId } from "../../admin-api/index.ts";
+import type { WriteOptions } from "../cluster/index.ts";
+import { type BodyReader, decodeText, type HeldBody, parseJson } from "./body.ts";
+import { check } from "./check.ts";
+import type { Ports } from "./ports.ts";
+import { actorOf, type Principal } from "./principal.ts";
+import { refusal } from "./refusal.ts";
+
+/** Of a write: an election takes two seconds, a slow disk some more. */
+const WRITE_LIMIT_MS = 15_000;
+/** Of a change of members or leader, and of a restore: they wait for others to catch up. */
+const LONG_WRITE_LIMIT_MS = 60_000;
+const LONG_WRITES: ReadonlySet<OperationId> = new Set([
+  "delete_cluster_member",
+  "prune_cluster",
+  "transfer_leader",
+  "restore_snapshot",
+]);
+
+/** Visible ASCII without the separator of principal and key. */
+const IDEMPOTENCY_KEY = /^[!-.0-~]{1,128}$/;
+const REVISION = /^"?(\d{1,16})"?$/;
+
+export interface Received extends HeldBody {
+  readonly value: unknown;
+}
+
+export async function receive(
+  bodies: BodyReader,
+  request: IncomingMessage,
+  operation: Operation,
+  signal: AbortSignal,
+): Promise<Received> {
+  const contentType = (request.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  switch (operation.body.kind) {
+    case "none":
+      return { ...(await noBody(bodies, request, operation, signal)), value: undefined };
+    case "stream":
+      return { bytes: Buffer.alloc(0), value: request as AsyncIterable<Uint8Array>, release() {} };
+    case "document": {
+      const held = await bodies.read(request, operation, signal);
+      return parsed(held, decodeText);
+    }
+    case "json": {
+      const { schema } = operation.body;
+      const held = await bodies.read(request, operation, signal);
+      // A web page can send any text to an address it may reach, but not under this type without asking first.
+      if (held.bytes.length > 0 && contentType !== "application/json") {
+        held.release();
+        throw refusal("invalid", "The body must be sent as content-type application/json.");
+      }
+      return parsed(held, (bytes) => check(schema, parseJson(bytes), "body"));
+    }
+    default:
+      return operation.body satisfies never;
+  }
+}
+
+function parsed(held: HeldBody, parse: (bytes: Buffer) => unknown): Received {
+  try {
+    return { ...held, value: parse(held.bytes) };
+  } catch (error) {
+    held.release();
+    throw error;
+  }
+}
+
+export async function noBody(
+  bodies: BodyReader,
+  request: IncomingMessage,
+  operation: Operation,
+  signal: AbortSignal,
+): Promise<HeldBody> {
+  const held = await bodies.read(request, operation, signal);
+  if (held.bytes.length > 0 && held.bytes.toString("latin1").trim() !== "{}") {
+    held.release();
+    throw refusal("invalid", "This operation takes no body.");
+  }
+  return held;
+}
+
+export interface WriteAsked {
+  /** Revision of `If-Match`. */
+  readonly ifMatch: number | undefined;
+  readonly write: WriteOptions;
+}
+
+/** Throws `invalid` on a header that the operation does not take, or that is not well-formed. */
+export function writeAsked(
+  ports: Ports,
+  request: IncomingMessage,
+  { id, operation }: { readonly id: OperationId; readonly operation: Operation },
+  principal: Principal,
+  body: Buffer,
+  signal: AbortSignal,
+): WriteAsked {
+  const key = header(request, "idempotency-key");
+  const match = header(request, "if-match");
+  if (
+    key !== undefined &&
+    (operation.group === "read" || operation.method === "GET" || operation.body.kind === "stream")
+  ) {
+    throw refusal("invalid", "This operation takes no Idempotency-Key.");
+  }
+  if (key !== undefined && !IDEMPOTENCY_KEY.test(key)) {
+    throw refusal("invalid", "An Idempotency-Key has 1 to 128 visible ASCII characters and no slash.");
+  }
+  if (match !== undefined && operation.takesIfMatch !== true) {
+    throw refusal("invalid", "This operation takes no If-Match.");
+  }
+  const by = actorOf(principal);
+  return {
+    ifMatch: match === undefined ? undefined : revisionOf(match),
+    write: {
+      by,
+      timeoutMs: LONG_WRITES.has(id) ? LONG_WRITE_LIMIT_MS : WRITE_LIMIT_MS,
+      signal,
+      ...(key !== undefined && {
+        idempotency: { key: `${by.iss}/${by.sub}/${key}`, digest: requestDigest(ports, request, id, body) },
+      }),
+    },
+  };
+}
+
+function requestDigest(ports: Ports, request: IncomingMessage, id: OperationId, body: Buffer): string {
+  const whole = Buffer.concat([
+    Buffer.from(`${request.method} ${request.url}\n${request.headers["if-match"] ?? ""}\n`),
+    body,
+  ]);
+  if (id === "put_secret") return ports.secrets.requestDigest(whole);
+  return createHash("sha256").update(whole).digest("hex");
+}
+
+function revisionOf(match: string): number {
+  const [, digits] = REVISION.exec(match) ?? [];
+  const revision = Number(digits);
+  if (digits === undefined || !Number.isSafeInteger(revision)) {
+    throw refusal("invalid", "If-Match must be one revision, as the ETag of the source gave it.");
+  }
+  return revision;
+}
+
+function header(request: IncomingMessage, name: string): string | undefined {
+  const values = request.headersDistinct[name] ?? [];
+  if (values.length > 1) throw refusal("invalid", `The header ${name} is given more than once.`);
+  return values[0];
+}

@@ -1,0 +1,89 @@
+/**
+ * Callers who present a bearer token. Source: RFC 6750, sections 2.1 and 3; its ways by body and by query are not taken.
+ *
+ * A token that is not accepted is answered alike whatever is wrong with it; what is wrong is recorded, and the token never.
+ */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AuditSink } from "../ports.ts";
+import type { Principal } from "../principal.ts";
+import { refusal } from "../refusal.ts";
+
+export type TokenVerdict =
+  | { readonly kind: "principal"; readonly principal: Principal }
+  | {
+      readonly kind: "refused";
+      /** For the record, never for the caller. */
+      readonly fault: string;
+      /** Name of the issuer, and who the token is of, where they are known. */
+      readonly issuer?: string | undefined;
+      readonly subject?: string | undefined;
+    };
+
+/** What a token says here: whether its issuer, times and audience are accepted, and whom it names. */
+export type CheckToken = (token: string, signal: AbortSignal) => Promise<TokenVerdict>;
+
+export interface TokenCallers {
+  readonly check: CheckToken;
+  /** Of a check: discovery and keys of an issuer that has not been met yet. */
+  readonly checkLimitMs: number;
+  readonly audit: Pick<AuditSink, "authFailure">;
+}
+
+/** Rejects with `unauthenticated`, or with `busy` when the check took too long. */
+export async function tokenCaller(
+  { check, checkLimitMs, audit }: TokenCallers,
+  request: IncomingMessage,
+  response: ServerResponse,
+  signal: AbortSignal,
+): Promise<Principal> {
+  const presented = presentedToken(request);
+  const verdict: TokenVerdict =
+    presented.kind === "token"
+      ? await checked(check, presented.token, checkLimitMs, signal)
+      : { kind: "refused", fault: presented.kind };
+  if (verdict.kind === "principal") return verdict.principal;
+  const { fault, issuer = null, subject = null } = verdict;
+  audit.authFailure({ door: "network", fault, issuer, subject, remote: request.socket.remoteAddress ?? null });
+  if (verdict === LATE) throw refusal("busy", "The bearer token could not be checked in time.");
+  // Without a token no error is named.
+  const isMissing = presented.kind === "missing";
+  response.setHeader("www-authenticate", isMissing ? "Bearer" : 'Bearer error="invalid_token"');
+  throw refusal(
+    "unauthenticated",
+    isMissing
+      ? "The admin API needs a bearer token; `gateway login` obtains one."
+      : "The bearer token is not accepted; `gateway login` obtains another.",
+  );
+}
+
+const LATE: TokenVerdict = { kind: "refused", fault: "late" };
+
+async function checked(check: CheckToken, token: string, limitMs: number, signal: AbortSignal): Promise<TokenVerdict> {
+  const limit = AbortSignal.timeout(limitMs);
+  try {
+    return await check(token, AbortSignal.any([signal, limit]));
+  } catch (error) {
+    if (limit.aborted && !signal.aborted) return LATE;
+    throw error;
+  }
+}
+
+export type Presented =
+  | { readonly kind: "token"; readonly token: string }
+  /** No credential, or one of another scheme. */
+  | { readonly kind: "missing" }
+  | { readonly kind: "malformed" };
+
+const SCHEME = /^bearer(?: |$)/i;
+const TOKEN = /^bearer +([\w.~+/-]+=*)$/i;
+
+export function presentedToken({ headersDistinct }: IncomingMessage): Presented {
+  const values = headersDistinct["authorization"] ?? [];
+  // Which of two credentials counts must not be a matter of taste.
+  if (values.length > 1) return { kind: "malformed" };
+  const [value = ""] = values;
+  if (!SCHEME.test(value)) return { kind: "missing" };
+  const token = TOKEN.exec(value)?.[1];
+  return token === undefined ? { kind: "malformed" } : { kind: "token", token };
+}

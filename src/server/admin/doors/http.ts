@@ -1,0 +1,155 @@
+/**
+ * What the doors share: an HTTP/1.1 server with bounds on connections, headers and time, which hands over every request as
+ * it comes, answers what is no HTTP, and drains.
+ */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import Fastify from "fastify";
+import type { RefusalCode } from "../../../base/index.ts";
+import { errorAnswer, refusal } from "../refusal.ts";
+import { sendText } from "../send.ts";
+
+export interface HttpOptions {
+  /** Also of those not yet taken: a Unix socket refuses at once when its queue is full. */
+  readonly maxConnections: number;
+  /** Before anything is read of a connection; one that it throws for is closed. */
+  readonly accept: (socket: Socket) => void;
+  /** Has the request with its body unread, and answers it. */
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
+  /** What fails in accepting, for example when no descriptor is left; the server goes on. */
+  readonly onFailure: (error: Error) => void;
+  /** For a request's headers to be whole; ten seconds when left out. */
+  readonly headersLimitMs?: number;
+}
+
+export interface HttpServer {
+  /** Rejects with the system's error. */
+  listen(where: { readonly path: string } | { readonly host: string; readonly port: number }): Promise<void>;
+  address(): AddressInfo | string | null;
+  /** Accepts no more, and lets running requests end within `limitMs`; what then remains is cut off. */
+  close(limitMs: number): Promise<void>;
+}
+
+const MAX_HEADER_BYTES = 16 << 10;
+const HEADERS_LIMIT_MS = 10_000;
+/** Of headers and requests that come too slowly. */
+const LIMIT_CHECK_MS = 1_000;
+/** The whole request: the archive of a large state from a slow disk. */
+const REQUEST_LIMIT_MS = 600_000;
+/** Nothing moves for the longest blocking read; beyond it somebody has stopped reading. */
+const INACTIVITY_MS = 330_000;
+const KEEP_ALIVE_MS = 75_000;
+
+export function createHttpServer(options: HttpOptions): HttpServer {
+  const { maxConnections, accept, handle, onFailure, headersLimitMs = HEADERS_LIMIT_MS } = options;
+  const app = Fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    forceCloseConnections: "idle",
+    return503OnClosing: false,
+    requestTimeout: REQUEST_LIMIT_MS,
+    connectionTimeout: INACTIVITY_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    clientErrorHandler: refuseUnreadable,
+    http: {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: headersLimitMs,
+      connectionsCheckingInterval: Math.min(LIMIT_CHECK_MS, headersLimitMs),
+      requireHostHeader: false, // refused below, in our words
+    },
+    // Paths are split and decoded by us; one that the framework cannot decode is refused like any other.
+    frameworkErrors: (_error, request, reply) => {
+      reply.hijack();
+      admit(request.raw, reply.raw);
+    },
+    routerOptions: { maxParamLength: MAX_HEADER_BYTES },
+  });
+  app.server.maxConnections = maxConnections;
+  // Hijacked before the framework looks at the body: its bound depends on the operation.
+  app.addHook("onRequest", (request, reply) => {
+    reply.hijack();
+    admit(request.raw, reply.raw);
+  });
+  app.all("/*", () => undefined);
+  app.setNotFoundHandler(() => undefined);
+
+  /** Open connections, with the number of requests under way on each. */
+  const connections = new Map<Socket, number>();
+  let isClosing = false;
+  app.server.prependListener("connection", (socket: Socket) => {
+    connections.set(socket, 0);
+    socket.once("close", () => connections.delete(socket));
+    try {
+      accept(socket);
+    } catch {
+      socket.destroy();
+    }
+  });
+  const admit = (request: IncomingMessage, response: ServerResponse): void => {
+    const { socket } = request;
+    connections.set(socket, (connections.get(socket) ?? 0) + 1);
+    response.once("close", () => {
+      const left = (connections.get(socket) ?? 1) - 1;
+      if (connections.has(socket)) connections.set(socket, left);
+      if (isClosing && left === 0) socket.destroySoon();
+    });
+    // RFC 9112, section 3.2.
+    const count = request.headersDistinct["host"]?.length ?? 0;
+    if (count > 1 || (count === 0 && request.httpVersion !== "1.0")) {
+      refuse(request, response, refusal("invalid", "A request has exactly one header host."));
+    } else {
+      handle(request, response);
+    }
+  };
+
+  return {
+    async listen(where) {
+      await app.listen({ ...where, backlog: maxConnections });
+      app.server.on("error", onFailure);
+    },
+    address: () => app.server.address(),
+    async close(limitMs) {
+      isClosing = true;
+      const closed = app.close();
+      // Node counts a connection on which nothing has come yet as busy, and stops timing it once the server closes.
+      for (const [socket, underWay] of connections) if (underWay === 0) socket.destroy();
+      const cut = setTimeout(() => app.server.closeAllConnections(), limitMs);
+      await closed.finally(() => clearTimeout(cut));
+    },
+  };
+}
+
+/** The answer to a request that does not get as far as the plane. */
+export function refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+  const { status, headers, body } = errorAnswer(error);
+  // What is left of a body that nobody wanted would be taken for the next request.
+  if (!request.complete) response.once("finish", () => request.destroy());
+  sendText(response, status, body, { ...headers, connection: "close" });
+}
+
+/** What the HTTP parser refuses never becomes a request. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || socket.writableLength > 0) {
+    socket.destroy();
+    return;
+  }
+  const [code, statusText, message] = UNREADABLE[error.code ?? ""] ?? NOT_HTTP;
+  const { status, body } = errorAnswer(refusal(code, message));
+  socket.end(
+    `HTTP/1.1 ${status} ${statusText}\r\ncontent-type: application/json\r\ncache-control: no-store\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}
+
+type Unreadable = readonly [code: RefusalCode, statusText: string, message: string];
+
+const NOT_HTTP: Unreadable = ["invalid", "Bad Request", "This is not a well-formed HTTP request."];
+const UNREADABLE: Readonly<Record<string, Unreadable>> = {
+  HPE_HEADER_OVERFLOW: [
+    "headers_too_large",
+    "Request Header Fields Too Large",
+    `The request's headers are larger than ${MAX_HEADER_BYTES} bytes.`,
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ["request_timeout", "Request Timeout", "The request did not arrive in time."],
+};

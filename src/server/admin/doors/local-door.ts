@@ -1,0 +1,73 @@
+/**
+ * The admin API on the local socket. Source: specification document 1, Authentication. Of mode 0600, it opens to the user
+ * of this process and to root; which of them calls is asked of the system, once a connection: `unix:<uid>`.
+ */
+
+import type { Socket } from "node:net";
+import type { OpenPlane } from "../plane.ts";
+import { localPrincipal } from "../principal.ts";
+import { refusal } from "../refusal.ts";
+import { serve } from "../request.ts";
+import type { Door } from "./door.ts";
+import { createHttpServer } from "./http.ts";
+import { openPeerCredentials, type Peer, type PeerCredentials } from "./peer.ts";
+import { placeSocket } from "./socket-path.ts";
+
+export interface LocalDoorOptions {
+  /** Absolute, or relative to the working directory. */
+  readonly path: string;
+  /** Shared with other doors, and closed with the first of them. */
+  readonly plane: OpenPlane;
+  /** Of the system, when left out. */
+  readonly peerCredentials?: PeerCredentials;
+}
+
+export interface LocalDoor {
+  readonly path: string;
+  /** Stops accepting, answers what waits, and lets running requests end within `limitMs`; then removes the socket. */
+  close(limitMs?: number): Promise<void>;
+}
+
+/** Consoles, each with a blocking read a table, and scripts. */
+const MAX_CONNECTIONS = 4_096;
+const CLOSE_LIMIT_MS = 5_000;
+
+/** Rejects with a sentence for the operator when the socket cannot be had, or callers could not be told apart. */
+export async function openLocalDoor({ path, plane, peerCredentials }: LocalDoorOptions): Promise<LocalDoor> {
+  const credentialsOf = peerCredentials ?? (await openPeerCredentials());
+  const peers = new WeakMap<Socket, Peer>();
+  const door: Door = {
+    name: "local",
+    identify({ socket }) {
+      const peer = peers.get(socket);
+      if (peer === undefined) throw refusal("unauthenticated", "The system did not say who connected.");
+      return localPrincipal(peer.uid);
+    },
+  };
+  const server = createHttpServer({
+    maxConnections: MAX_CONNECTIONS,
+    onFailure: (error) => plane.ports.log.warn("admin door failed to accept", { door: "local", error }),
+    accept: (socket) => void peers.set(socket, credentialsOf(socket)),
+    handle: (request, response) => void serve(plane, request, response, door),
+  });
+
+  try {
+    const placed = await placeSocket(path, (bound) => server.listen({ path: bound }));
+    let closing: Promise<void> | undefined;
+    return {
+      path,
+      close(limitMs = CLOSE_LIMIT_MS) {
+        closing ??= (async () => {
+          // The name goes first: whoever comes now is told that nobody is there, not left in a queue.
+          await placed.remove();
+          plane.close();
+          await server.close(limitMs);
+        })();
+        return closing;
+      },
+    };
+  } catch (error) {
+    await server.close(0);
+    throw error;
+  }
+}

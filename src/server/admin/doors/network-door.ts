@@ -1,0 +1,113 @@
+/**
+ * The admin API on `admin.listen`, in plain HTTP. Source: specification document 1, Authentication; design decisions,
+ * section 3. With issuers a caller presents a bearer token; without, the door stands on a loopback address only, and
+ * whoever reaches it is `loopback`.
+ */
+
+import { lookup } from "node:dns/promises";
+import type { IncomingMessage } from "node:http";
+import { isIPv4, type Socket } from "node:net";
+import { PROBE_PATHS } from "../../../admin-api/index.ts";
+import { formatAddress, parseAddress } from "../../../base/index.ts";
+import type { OpenPlane } from "../plane.ts";
+import type { Principal } from "../principal.ts";
+import { serve } from "../request.ts";
+import { type CheckToken, tokenCaller } from "./bearer.ts";
+import { createHttpServer, refuse } from "./http.ts";
+import { checkSite } from "./site.ts";
+
+export interface NetworkDoorOptions {
+  /** `host:port` or `:port`; port 0 takes a free one. */
+  readonly address: string;
+  /** Shared with other doors, and closed with the first of them. */
+  readonly plane: OpenPlane;
+  /** Undefined without an issuer: then the address must be a loopback one, and whoever reaches it is let in. */
+  readonly tokens: CheckToken | undefined;
+  /** Of a check of a token; ten seconds when left out. */
+  readonly checkLimitMs?: number;
+}
+
+export interface NetworkDoor {
+  /** As bound, `host:port`. */
+  readonly address: string;
+  readonly port: number;
+  /** Stops accepting, answers what waits, and lets running requests end within `limitMs`. */
+  close(limitMs?: number): Promise<void>;
+}
+
+/** Consoles, each with a blocking read a table, and scripts; each may keep a request's body and a check of a token. */
+const MAX_CONNECTIONS = 1_024;
+const CLOSE_LIMIT_MS = 5_000;
+const CHECK_LIMIT_MS = 10_000;
+
+const LOOPBACK: Principal = { issuer: "local", subject: "loopback", roles: ["loopback"] };
+
+/** Rejects with a sentence for the operator, whose cause is the system's error when the address cannot be had. */
+export async function openNetworkDoor(options: NetworkDoorOptions): Promise<NetworkDoor> {
+  const { address, plane, tokens, checkLimitMs = CHECK_LIMIT_MS } = options;
+  const asked = parseAddress(address);
+  if (asked === undefined) throw new Error(`admin.listen: ${JSON.stringify(address)} is not host:port or :port`);
+  const isOpen = tokens === undefined;
+  const callers = tokens && { check: tokens, checkLimitMs, audit: plane.ports.audit };
+
+  const server = createHttpServer({
+    maxConnections: MAX_CONNECTIONS,
+    onFailure: (error) => plane.ports.log.warn("admin door failed to accept", { door: "network", error }),
+    accept({ localAddress }: Socket) {
+      if (isOpen && !isLoopback(localAddress)) throw new Error("without an issuer only loopback is served");
+    },
+    handle(request, response) {
+      try {
+        if (!isProbe(request)) checkSite(request, isOpen ? "loopback" : "any");
+      } catch (error) {
+        return refuse(request, response, error);
+      }
+      const identify = (_: IncomingMessage, signal: AbortSignal): Principal | Promise<Principal> =>
+        callers === undefined ? LOOPBACK : tokenCaller(callers, request, response, signal);
+      void serve(plane, request, response, { name: "network", identify });
+    },
+  });
+
+  try {
+    const host = asked.host === undefined ? "::" : (await lookup(asked.host)).address;
+    // Before anybody is let in, and again by what was bound.
+    if (isOpen && !isLoopback(host)) throw notLoopback(address, host);
+    await server.listen({ host, port: asked.port });
+    const bound = server.address();
+    if (bound === null || typeof bound === "string") throw new Error("the server has no address");
+    if (isOpen && !isLoopback(bound.address)) throw notLoopback(address, bound.address);
+    let closing: Promise<void> | undefined;
+    return {
+      address: formatAddress({ host: bound.address, port: bound.port }),
+      port: bound.port,
+      close(limitMs = CLOSE_LIMIT_MS) {
+        closing ??= (async () => {
+          plane.close();
+          await server.close(limitMs);
+        })();
+        return closing;
+      },
+    };
+  } catch (error) {
+    await server.close(0);
+    if (!(error instanceof Error) || !("code" in error)) throw error;
+    throw new Error(`admin.listen: cannot listen on ${address}: ${error.message}`, { cause: error });
+  }
+}
+
+/** Open to load balancers and supervisors, who ask by address and often without a `Host`. */
+function isProbe({ method, url = "" }: IncomingMessage): boolean {
+  const path = url.split("?", 1)[0];
+  return method === "GET" && (path === PROBE_PATHS.alive || path === PROBE_PATHS.ready);
+}
+
+function isLoopback(address = ""): boolean {
+  const host = address.replace(/^::ffff:(?=\d+\.)/i, "");
+  return host === "::1" || (isIPv4(host) && host.startsWith("127."));
+}
+
+function notLoopback(address: string, actual: string): Error {
+  return new Error(
+    `admin.listen: without an issuer the admin API must listen on a loopback address, and ${address} is ${actual}`,
+  );
+}

@@ -1,0 +1,113 @@
+/**
+ * Whether a caller may do what a request asks, and what is recorded of it. Source: design decisions, sections 3 and 4.
+ *
+ * A change is recorded by its outcome, before the caller hears of it; room for the record is had before anything is done,
+ * so that what cannot be recorded is not done. Of reads, only denials are recorded.
+ */
+
+import type { Operation, OperationId } from "../../admin-api/index.ts";
+import type { Access, Resource } from "./access/types.ts";
+import type { AuditEntry, AuditSink } from "./ports.ts";
+import { actorOf, actorText, type Principal } from "./principal.ts";
+import { errorAnswer, refusal } from "./refusal.ts";
+
+/** A request whose caller is known. */
+export interface Asked {
+  readonly id: OperationId;
+  readonly operation: Operation;
+  readonly principal: Principal;
+  readonly resource: Resource;
+  /** `local` or `network`. */
+  readonly door: string;
+  readonly requestId: string;
+}
+
+/** `params`: checked. */
+export function resourceOf({ resource }: Operation, params: object): Resource {
+  const values = new Map<string, unknown>(Object.entries(params));
+  if ("name" in resource) return { kind: resource.kind, name: resource.name };
+  const { kind, param } = resource;
+  const name = typeof param === "string" ? values.get(param) : `${values.get(param[0])}:${values.get(param[1])}`;
+  return { kind, name: String(name) };
+}
+
+/** Throws `forbidden`, naming action and resource, once the denial is recorded. */
+export async function authorize(access: Access, audit: AuditSink, asked: Asked): Promise<void> {
+  const { id: action, operation, principal, resource } = asked;
+  const decision = access.decide({ principal, action, group: operation.group, resource });
+  if (decision.isAllowed) return;
+  const data = { ...facts(asked), decision: "deny", policies: decision.policies, failed_policies: decision.failed };
+  await audit.reserve().record({ event: "access.decision", data });
+  throw refusal("forbidden", `The admin policy does not permit ${action} on ${resourceText(resource)}.`, {
+    action,
+    resource: resourceText(resource),
+    principal: actorText(actorOf(principal)),
+    roles: principal.roles,
+  });
+}
+
+/** Does a change and records what came of it. Rejects as `change` does, or with `audit_unavailable`. */
+export async function recorded<T extends { readonly value: unknown }>(
+  audit: AuditSink,
+  asked: Asked,
+  change: () => Promise<T>,
+): Promise<T> {
+  const room = audit.reserve();
+  let done: { readonly reply: T } | { readonly error: unknown };
+  try {
+    done = { reply: await change() };
+  } catch (error) {
+    done = { error };
+  }
+  const outcome =
+    "error" in done ? failureOf(done.error) : { outcome: "done", ...told(asked.operation, done.reply.value) };
+  try {
+    await room.record({ event: "admin.write", data: { ...facts(asked), ...outcome } });
+  } catch (cause) {
+    // Whoever repeats it must know that it may have been done.
+    throw refusal("audit_unavailable", "What came of the request could not be recorded.", outcome, cause);
+  }
+  if ("error" in done) throw done.error;
+  return done.reply;
+}
+
+/** Of the answer, the fields that the operation names for its record. */
+function told({ records = [] }: Operation, answer: unknown): AuditEntry["data"] {
+  const fields = new Map<string, unknown>(Object.entries(answer ?? {}));
+  return Object.fromEntries(
+    records.flatMap((name) => {
+      const value = fields.get(name);
+      return isFact(value) ? [[name, value]] : [];
+    }),
+  );
+}
+
+type Fact = AuditEntry["data"][string];
+
+function isFact(value: unknown): value is Fact {
+  return (
+    value === null ||
+    ["string", "number", "boolean"].includes(typeof value) ||
+    (Array.isArray(value) && value.every((item) => typeof item === "string"))
+  );
+}
+
+/** `unknown`: it may yet take effect. */
+function failureOf(error: unknown): { readonly outcome: string; readonly code: string } {
+  const { code, outcome } = errorAnswer(error);
+  return { outcome: outcome ?? (code === "internal" ? "unknown" : "refused"), code };
+}
+
+function facts({ id, principal, resource, door, requestId }: Asked): AuditEntry["data"] {
+  return {
+    action: id,
+    resource: resourceText(resource),
+    principal: actorText(actorOf(principal)),
+    ...(principal.name !== undefined && { name: principal.name }),
+    roles: principal.roles,
+    door,
+    request_id: requestId,
+  };
+}
+
+const resourceText = ({ kind, name }: Resource): string => `${kind}::${JSON.stringify(name)}`;

@@ -1,0 +1,32 @@
+/** The audit trail: heads that the cluster has witnessed, and this node's last records. */
+
+import type { AuditHeadRecord } from "../../../admin-api/index.ts";
+import type { StateView } from "../../cluster/index.ts";
+import { type HeadRow, headConflictKey, readHead, readHeadConflict } from "../../core/state/index.ts";
+import { type Handlers, rfc3339 } from "../handler.ts";
+import { fixed, type ListSource, tables } from "../lists.ts";
+import type { Ports } from "../ports.ts";
+import { TABLE_PREFIX } from "../tables.ts";
+
+const DEFAULT_LIMIT = 100;
+
+export function auditHeadList({ cluster: { view } }: Ports): ListSource<AuditHeadRecord> {
+  return { ...tables(view, TABLE_PREFIX.heads), take: () => fixed(headRecords(view)) };
+}
+
+/** A node has at most 64 chains, a cluster few nodes: few enough for one turn. */
+function headRecords(view: StateView): readonly AuditHeadRecord[] {
+  const heads: HeadRow[] = [];
+  for (const [key, value] of view.scan(TABLE_PREFIX.heads)) if (!key.endsWith("/conflict")) heads.push(readHead(value));
+  return heads.map(({ node, kid, seq, hash, at }) => {
+    const conflict = view.get(headConflictKey(node));
+    const conflicts = conflict === undefined ? 0 : readHeadConflict(conflict).count;
+    return { node, kid, seq, hash, witnessed_at: rfc3339(at), conflicts };
+  });
+}
+
+export const auditHandlers: Pick<Handlers, "list_audit_records"> = {
+  list_audit_records({ query: { limit = DEFAULT_LIMIT } }, { audit }) {
+    return { value: { items: audit.recent(limit) } };
+  },
+};

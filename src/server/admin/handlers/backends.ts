@@ -1,0 +1,58 @@
+/** Providers as this node has met them, with the suspensions that the whole cluster holds. */
+
+import type { BackendRecord } from "../../../admin-api/index.ts";
+import { readSuspension, suspensionRowKey } from "../../core/state/index.ts";
+import { type Handlers, mapped, rfc3339 } from "../handler.ts";
+import { type ListSource, tables } from "../lists.ts";
+import type { Ports } from "../ports.ts";
+import { refusal } from "../refusal.ts";
+import { TABLE_PREFIX } from "../tables.ts";
+
+/**
+ * Changes with the configuration and the suspensions at once, and at most once a second with what is measured. That a
+ * suspension ends is no change.
+ */
+export function backendList({ cluster: { view }, backends }: Ports): ListSource<BackendRecord> {
+  const suspensions = tables(view, TABLE_PREFIX.suspensions);
+  let changes = 0;
+  return {
+    version: () => suspensions.version() + changes,
+    watch(onChange) {
+      const unwatch = [
+        suspensions.watch(onChange),
+        backends.onChange(() => {
+          changes += 1;
+          onChange();
+        }),
+      ];
+      return () => {
+        for (const end of unwatch) end();
+      };
+    },
+    take() {
+      const stored = backends
+        .list()
+        .map((row) => ({ row, suspension: view.get(suspensionRowKey("provider", row.name)) }));
+      return (now) => mapped(stored, ({ row, suspension }) => backendRecord(row, suspension, now));
+    },
+  };
+}
+
+/** `suspension`: as the state holds it. */
+function backendRecord(
+  row: Omit<BackendRecord, "suspended_until">,
+  suspension: string | undefined,
+  now: number,
+): BackendRecord {
+  const until = suspension === undefined ? undefined : readSuspension(suspension).until;
+  if (until === undefined || (until !== null && until <= now)) return { ...row, suspended_until: null };
+  return { ...row, state: "suspended", suspended_until: until === null ? null : rfc3339(until) };
+}
+
+export const backendHandlers: Pick<Handlers, "list_backend_errors"> = {
+  list_backend_errors({ params: { name } }, { backends }) {
+    const items = backends.failures(name);
+    if (items === undefined) throw refusal("not_found", "There is no provider of that name in the configuration.");
+    return { value: { items } };
+  },
+};

@@ -1,0 +1,14 @@
+/** The API described by itself. */
+
+import { type OpenApiDocument, openApiDocument } from "../../../admin-api/index.ts";
+import type { Handlers } from "../handler.ts";
+
+/** Made when first asked for; a process has one version. */
+let made: OpenApiDocument | undefined;
+
+export const openApiHandlers: Pick<Handlers, "get_openapi"> = {
+  get_openapi(_call, { facts: { version } }) {
+    if (made?.info.version !== version) made = openApiDocument({ version });
+    return { value: made };
+  },
+};

@@ -1,0 +1,140 @@
+/**
+ * Walks over the tokens of one statement and counts what a statement may hold. Keywords are words by their place: only
+ * where a word could end an expression or a table does it matter that it is one, so that columns may be named like them.
+ */
+
+import type { Expression, Name, Query } from "./syntax.ts";
+import { invalid, type Token } from "./tokens.ts";
+
+/** Of an expression, operators and functions counted alike: what walks over it recurses as deep. */
+const MAX_EXPRESSION_DEPTH = 200;
+/** Each is a statement of its own to the worker. */
+const MAX_SELECTS = 64;
+
+/** Words that begin the next part of a statement, so that none of them is an alias unless it is quoted or follows AS. */
+const RESERVED = new Set(
+  (
+    "all and as asc between by case cross desc distinct else end escape except exists fetch from full group having in " +
+    "inner intersect is join left like limit natural not null nulls offset on or order outer right select then union " +
+    "using when where window with"
+  ).split(" "),
+);
+
+export interface Cursor {
+  readonly peek: (ahead?: number) => Token;
+  readonly next: () => Token;
+  readonly isWord: (word: string, ahead?: number) => boolean;
+  readonly isSymbol: (symbol: string, ahead?: number) => boolean;
+  /** Takes the words if all of them come next. */
+  readonly takeWords: (...words: readonly string[]) => boolean;
+  readonly takeSymbol: (symbol: string) => boolean;
+  readonly expectWord: (word: string) => void;
+  readonly expectSymbol: (symbol: string) => void;
+  /** A name that cannot be taken for a keyword here; `after` says where, for the message. */
+  readonly name: (what: string) => Name;
+  /** The name that comes next unless it is a keyword. */
+  readonly aliasHere: () => Name | undefined;
+  readonly unexpected: () => Error;
+  /** The expression, when it is not too deep. */
+  readonly node: (expression: Expression, children: readonly Expression[]) => Expression;
+  /** Runs one level deeper. */
+  readonly nested: <T>(parse: () => T) => T;
+  readonly countSelect: () => void;
+  readonly parameter: () => number;
+  readonly parameters: () => number;
+  readonly textBetween: (from: number, to: number) => string;
+  readonly query: (cursor: Cursor) => Query;
+}
+
+export function openCursor(sql: string, tokens: readonly Token[], query: Cursor["query"]): Cursor {
+  const end: Token = { kind: "end", text: "", at: sql.length, end: sql.length };
+  const depths = new WeakMap<Expression, number>();
+  let index = 0;
+  let level = 0;
+  let selects = 0;
+  let parameters = 0;
+
+  const peek = (ahead = 0): Token => tokens[index + ahead] ?? end;
+  const isWord = (word: string, ahead = 0): boolean => {
+    const token = peek(ahead);
+    return token.kind === "word" && token.text.toLowerCase() === word;
+  };
+  const isSymbol = (symbol: string, ahead = 0): boolean => {
+    const token = peek(ahead);
+    return token.kind === "symbol" && token.text === symbol;
+  };
+  const next = (): Token => {
+    const token = peek();
+    index += 1;
+    return token;
+  };
+  const unexpected = (): Error => {
+    const { kind, text, at } = peek();
+    if (kind === "end") return invalid("The statement ends too early.");
+    const shown = kind === "text" ? "A text" : kind === "quoted" ? `"${text}"` : `\`${text}\``;
+    return invalid(`${shown} is not expected at character ${at + 1}.`);
+  };
+  const takeSymbol = (symbol: string): boolean => {
+    if (!isSymbol(symbol)) return false;
+    index += 1;
+    return true;
+  };
+  const takeWords = (...words: readonly string[]): boolean => {
+    if (!words.every((word, ahead) => isWord(word, ahead))) return false;
+    index += words.length;
+    return true;
+  };
+  const tooDeep = (): Error => invalid(`The statement nests deeper than ${MAX_EXPRESSION_DEPTH} levels.`);
+
+  return {
+    peek,
+    next,
+    isWord,
+    isSymbol,
+    takeWords,
+    takeSymbol,
+    expectWord(word) {
+      if (!takeWords(word)) throw unexpected();
+    },
+    expectSymbol(symbol) {
+      if (!takeSymbol(symbol)) throw unexpected();
+    },
+    name(what) {
+      const { kind, text } = peek();
+      if (kind !== "word" && kind !== "quoted") throw invalid(`${what} is missing before character ${peek().at + 1}.`);
+      index += 1;
+      return { text, isQuoted: kind === "quoted" };
+    },
+    aliasHere() {
+      const { kind, text } = peek();
+      if (kind !== "quoted" && (kind !== "word" || RESERVED.has(text.toLowerCase()))) return undefined;
+      index += 1;
+      return { text, isQuoted: kind === "quoted" };
+    },
+    unexpected,
+    node(expression, children) {
+      const depth = 1 + children.reduce((deepest, child) => Math.max(deepest, depths.get(child) ?? 0), 0);
+      if (depth > MAX_EXPRESSION_DEPTH) throw tooDeep();
+      depths.set(expression, depth);
+      return expression;
+    },
+    nested(parse) {
+      if (level >= MAX_EXPRESSION_DEPTH) throw tooDeep();
+      level += 1;
+      const parsed = parse();
+      level -= 1;
+      return parsed;
+    },
+    countSelect() {
+      selects += 1;
+      if (selects > MAX_SELECTS) throw invalid(`A statement may have ${MAX_SELECTS} SELECTs.`);
+    },
+    parameter() {
+      parameters += 1;
+      return parameters - 1;
+    },
+    parameters: () => parameters,
+    textBetween: (from, to) => sql.slice(from, to),
+    query,
+  };
+}

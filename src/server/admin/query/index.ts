@@ -1,0 +1,5 @@
+/** SQL over the lists of the admin API: read one statement, in one read of one node. */
+
+export { describeTables } from "./catalog.ts";
+export { openQueryEngine } from "./open-engine.ts";
+export type { QueryEngine, QueryEngineOptions, QueryRequest, QuerySource } from "./types.ts";

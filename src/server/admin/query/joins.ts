@@ -1,0 +1,127 @@
+/**
+ * How sources are joined. A condition that is an equality of values of one kind, one side over the source and one over
+ * those before it, becomes a key that is looked up; for an inner join those of WHERE count as well. What is left of an
+ * inner join's condition is asked of the joined row, and of a left join's, of the source by itself or of the pair.
+ */
+
+import type { Expr, Relation, Source } from "./plan.ts";
+
+export interface JoinedSource {
+  readonly relation: Relation;
+  readonly join: "inner" | "left";
+  readonly on: readonly Expr[];
+  /** Columns of the relation once all of the statement is bound. */
+  readonly width: () => number;
+}
+
+/** Whether the two sides of an equality are compared as they are: no text that may be a number. */
+export type IsSameKind = (equality: Expr) => boolean;
+
+/** The parts that all must be true. */
+export function conjuncts(condition: Expr | undefined): readonly Expr[] {
+  if (condition === undefined) return [];
+  const isAnd = condition.kind === "call" && condition.operation === "and";
+  return isAnd ? condition.args.flatMap(conjuncts) : [condition];
+}
+
+export function conjunction(parts: readonly Expr[]): Expr | undefined {
+  const [first, ...others] = parts;
+  return others.length === 0 ? first : { kind: "call", operation: "and", args: parts };
+}
+
+/** Numbers of the sources it reads; undefined when it holds a sub-query, which is asked as late as can be. */
+function sourcesOf(expr: Expr): ReadonlySet<number> | undefined {
+  switch (expr.kind) {
+    case "column":
+      return new Set([expr.source]);
+    case "call": {
+      const all = expr.args.map(sourcesOf);
+      if (!all.every((it) => it !== undefined)) return undefined;
+      return new Set(all.flatMap((it) => [...it]));
+    }
+    case "in-values":
+      return sourcesOf(expr.operand);
+    case "query":
+      return undefined;
+    default:
+      return new Set();
+  }
+}
+
+type Key = Source["keys"][number];
+
+/** The equality as a key of source `index`, if it is one. */
+function keyOf(expr: Expr, index: number, isSameKind: IsSameKind): Key | undefined {
+  if (expr.kind !== "call" || expr.operation !== "eq" || !isSameKind(expr)) return undefined;
+  const [a, b] = expr.args;
+  if (a === undefined || b === undefined) return undefined;
+  const isHere = (it: Expr): boolean => {
+    const read = sourcesOf(it);
+    return read !== undefined && read.size === 1 && read.has(index);
+  };
+  const isBefore = (it: Expr): boolean => {
+    const read = sourcesOf(it);
+    return read !== undefined && read.size > 0 && [...read].every((source) => source < index);
+  };
+  if (isHere(b) && isBefore(a)) return { left: a, right: b };
+  if (isHere(a) && isBefore(b)) return { left: b, right: a };
+  return undefined;
+}
+
+export function planJoins(
+  joined: readonly JoinedSource[],
+  where: Expr | undefined,
+  isSameKind: IsSameKind,
+): { readonly sources: readonly Source[]; readonly where: Expr | undefined } {
+  let left = [...conjuncts(where)];
+  const sources = joined.map((source, index): Source => {
+    const { relation, join, on, width } = source;
+    if (join === "inner") {
+      left.push(...on);
+      const keys: Key[] = [];
+      left = left.filter((expr) => {
+        const key = index > 0 ? keyOf(expr, index, isSameKind) : undefined;
+        if (key !== undefined) keys.push(key);
+        return key === undefined;
+      });
+      return { relation, join, keys, on: undefined };
+    }
+    const keys = on.map((expr) => keyOf(expr, index, isSameKind));
+    const others = on.filter((_, at) => keys[at] === undefined);
+    const isOfSource = others.every((expr) => {
+      const read = sourcesOf(expr);
+      return read !== undefined && [...read].every((it) => it === index);
+    });
+    const found = keys.filter((key) => key !== undefined);
+    if (found.length === 0 || !isOfSource) return { relation, join, keys: [], on: conjunction(on) };
+    return { relation: filtered(relation, index, others, width()), join, keys: found, on: undefined };
+  });
+  return { sources, where: conjunction(left) };
+}
+
+/** Those rows of a left-joined source that may match at all. */
+function filtered(relation: Relation, index: number, parts: readonly Expr[], width: number): Relation {
+  if (parts.length === 0) return relation;
+  return {
+    kind: "select",
+    sources: [{ relation, join: "inner", keys: [], on: undefined }],
+    where: conjunction(parts.map((part) => atFirst(part, index))),
+    group: undefined,
+    having: undefined,
+    outputs: Array.from({ length: width }, (_, column) => ({ kind: "column", source: 0, column })),
+  };
+}
+
+/** The expression where source `index` is the only one. */
+function atFirst(expr: Expr, index: number): Expr {
+  switch (expr.kind) {
+    case "column":
+      return expr.source === index ? { ...expr, source: 0 } : expr;
+    case "call":
+      return { ...expr, args: expr.args.map((arg) => atFirst(arg, index)) };
+    case "in-values":
+      return { ...expr, operand: atFirst(expr.operand, index) };
+    default:
+      return expr;
+  }
+}

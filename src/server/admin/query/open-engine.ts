@@ -1,0 +1,159 @@
+/**
+ * Runs statements one after the other in the worker: gate, rows of one moment, run, answer in parts.
+ *
+ * The worker is started with the first statement and kept warm; one that was stopped is replaced at once. Bounds: those of
+ * the gate, a time limit, a queue, and what the worker counts.
+ */
+
+import type { QueryResult } from "../../../admin-api/index.ts";
+import { refusal } from "../refusal.ts";
+import { planStatement } from "./bind.ts";
+import type { Plan, Value } from "./plan.ts";
+import type { FromWorker } from "./protocol.ts";
+import { openQueue } from "./queue.ts";
+import { type Moment, sendRows } from "./rows.ts";
+import { type QueryThread, startThread } from "./thread.ts";
+import { invalid } from "./tokens.ts";
+import type { QueryEngine, QueryEngineOptions, QueryRequest } from "./types.ts";
+
+const RUN_LIMIT_MS = 5_000;
+/** Loading the worker takes a tenth of a second; on a machine that is short of everything, much longer. */
+const START_LIMIT_MS = 30_000;
+const IDLE_MS = 5 * 60_000;
+const MAX_SQL_LENGTH = 65_536;
+
+export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
+  const { sources, index, now, log, runLimitMs = RUN_LIMIT_MS, idleMs = IDLE_MS } = options;
+  const queue = openQueue();
+  const closing = new AbortController();
+  let thread: QueryThread | undefined;
+  let idle: NodeJS.Timeout | undefined;
+
+  const open = (): QueryThread => {
+    if (thread === undefined || thread.isEnded) thread = startThread();
+    return thread;
+  };
+  /** Ends it and, unless the engine closes, has the next one ready. */
+  const replace = async (stopped: QueryThread): Promise<void> => {
+    await stopped.end();
+    if (closing.signal.aborted) return;
+    open().hold(false);
+  };
+  const rest = (): void => {
+    thread?.hold(false);
+    idle = setTimeout(() => {
+      void thread?.end();
+      thread = undefined;
+    }, idleMs);
+    idle.unref();
+  };
+
+  const perform = async (plan: Plan, caller: AbortSignal): Promise<QueryResult> => {
+    clearTimeout(idle);
+    const running = open();
+    running.hold(true);
+    const signal = AbortSignal.any([caller, closing.signal]);
+    let isAsked = false;
+    try {
+      await limited(running.ready, START_LIMIT_MS, signal, () => new Error("the query worker did not start in time"));
+      isAsked = true;
+      const moment = await sendRows(plan, { sources, index, now, send: running.send, signal });
+      running.send({ kind: "run", now: new Date(moment.now).toISOString() });
+      const answer = fetchAnswer(running, plan, moment);
+      const result = await limited(answer, runLimitMs, signal, () => tooSlow(runLimitMs));
+      isAsked = false;
+      return result;
+    } catch (error) {
+      // The worker itself said no: it waits for the next statement.
+      if (error instanceof Refused) {
+        isAsked = false;
+        throw refusal("invalid", error.message, error.reason && { reason: error.reason });
+      }
+      throw error;
+    } finally {
+      if (isAsked || running.isEnded)
+        await replace(running).catch((error) => log.error("the query worker failed", { error }));
+      rest();
+    }
+  };
+
+  return {
+    async run({ sql, params, tables, signal }: QueryRequest) {
+      signal.throwIfAborted();
+      if (closing.signal.aborted) throw stopping();
+      if (sql.length > MAX_SQL_LENGTH) throw invalid(`A statement has at most ${MAX_SQL_LENGTH} characters.`);
+      const plan = planStatement(sql, params.map(checkedParameter), tables);
+      const leave = await queue.enter(AbortSignal.any([signal, closing.signal]));
+      try {
+        return await perform(plan, signal);
+      } finally {
+        leave();
+      }
+    },
+    async close() {
+      closing.abort(stopping());
+      clearTimeout(idle);
+      await thread?.end();
+    },
+  };
+}
+
+const stopping = (): Error => refusal("busy", "The gateway is stopping.");
+
+const tooSlow = (limitMs: number): Error =>
+  refusal(
+    "invalid",
+    `The statement ran longer than ${limitMs / 1000} s and was stopped: join on equal columns, and filter first.`,
+    { reason: "time" },
+  );
+
+/** What the worker refuses; the thread goes on. */
+class Refused extends Error {
+  readonly reason: "rows" | "memory" | undefined;
+
+  constructor(message: string, reason: "rows" | "memory" | undefined) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+async function fetchAnswer(thread: QueryThread, plan: Plan, { index }: Moment): Promise<QueryResult> {
+  const done = told(await thread.next(), "done");
+  const rows: unknown[][] = [];
+  for (;;) {
+    // Each part is its own turn of this thread.
+    thread.send({ kind: "more" });
+    const { text, isLast } = told(await thread.next(), "part");
+    for (const row of JSON.parse(text) as unknown[][]) rows.push(row);
+    if (isLast) break;
+  }
+  const columns = plan.outputs.map(({ name, type }, at) => ({ name, type: done.types[at] ?? type }));
+  return { columns, rows, index };
+}
+
+function told<K extends FromWorker["kind"]>(message: FromWorker, kind: K): Extract<FromWorker, { kind: K }> {
+  if (message.kind === "refused") throw new Refused(message.message, message.reason);
+  if (message.kind === "fault") throw new Error(`the query worker failed: ${message.message}`);
+  if (message.kind !== kind) throw new Error(`the query worker said ${message.kind} in place of ${kind}`);
+  return message as Extract<FromWorker, { kind: K }>;
+}
+
+function checkedParameter(value: unknown): Value {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  throw invalid("A parameter is a text, a number, true, false or null.");
+}
+
+async function limited<T>(work: Promise<T>, limitMs: number, signal: AbortSignal, late: () => Error): Promise<T> {
+  signal.throwIfAborted();
+  work.catch(() => undefined);
+  return await new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    const timer = setTimeout(() => reject(late()), limitMs);
+    signal.addEventListener("abort", onAbort, { once: true });
+    void work.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+    });
+  });
+}

@@ -1,0 +1,159 @@
+/**
+ * What a statement comes to, as plain values that cross to the worker: no name of the user's is left in it, sources and
+ * columns are numbers, literals and parameters are values. Made by `bind*.ts`, run by `run-plan.ts`.
+ *
+ * Rows of every relation are objects with the columns `c0`, `c1`, …; an absent one is NULL.
+ */
+
+export type Value = string | number | boolean | null;
+
+/** A value's static type. `json`: JSON text; `unknown`: NULL, or not known before it runs. */
+export type SqlType = "text" | "integer" | "real" | "boolean" | "json" | "unknown";
+
+/** Scalar operations the worker knows, operators and functions alike; `values.ts` says what each does. */
+export const OPERATIONS = [
+  "and",
+  "or",
+  "not",
+  "eq",
+  "ne",
+  "lt",
+  "le",
+  "gt",
+  "ge",
+  "is_same",
+  "is_null",
+  "is_true",
+  "is_false",
+  "between",
+  "like",
+  "in",
+  "add",
+  "sub",
+  "mul",
+  "div",
+  "div_integer",
+  "div_real",
+  "mod",
+  "neg",
+  "plus",
+  "concat",
+  "json_text",
+  "case",
+  "case_of",
+  "coalesce",
+  "nullif",
+  "cast_text",
+  "cast_integer",
+  "cast_real",
+  "cast_boolean",
+  "upper",
+  "lower",
+  "trim",
+  "ltrim",
+  "rtrim",
+  "substr",
+  "length",
+  "replace",
+  "instr",
+  "round",
+  "floor",
+  "ceil",
+  "abs",
+  "epoch",
+  "json_array_length",
+] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+export const AGGREGATES = [
+  "first",
+  "count_rows",
+  "count",
+  "sum",
+  "avg",
+  "min",
+  "max",
+  "group_concat",
+  "sides",
+] as const;
+export type AggregateName = (typeof AGGREGATES)[number];
+
+export type Expr =
+  | { readonly kind: "value"; readonly value: Value }
+  /** RFC 3339, the moment of the read. */
+  | { readonly kind: "now" }
+  | { readonly kind: "column"; readonly source: number; readonly column: number }
+  /** A value of the statement around a sub-query, of the row it is evaluated for. */
+  | { readonly kind: "outer"; readonly slot: number }
+  | { readonly kind: "call"; readonly operation: Operation; readonly args: readonly Expr[] }
+  | { readonly kind: "in-values"; readonly operand: Expr; readonly values: readonly Value[] }
+  /** `outer`: the values its slots take. `operand` of `in`. */
+  | {
+      readonly kind: "query";
+      readonly form: "scalar" | "exists" | "in";
+      readonly operand: Expr | undefined;
+      readonly query: Relation;
+      readonly outer: readonly Expr[];
+    };
+
+export interface Source {
+  readonly relation: Relation;
+  readonly join: "inner" | "left";
+  /** Equal pairs, an expression over earlier sources and one over this: looked up, not searched. */
+  readonly keys: readonly { readonly left: Expr; readonly right: Expr }[];
+  /** Of a left join that has no keys. */
+  readonly on: Expr | undefined;
+}
+
+export interface Aggregate {
+  readonly name: AggregateName;
+  readonly args: readonly Expr[];
+  readonly isDistinct: boolean;
+}
+
+export interface SelectRelation {
+  readonly kind: "select";
+  readonly sources: readonly Source[];
+  readonly where: Expr | undefined;
+  /** With it, `outputs` and `having` are over one source: the keys, then the aggregates. Without keys: one row. */
+  readonly group: { readonly keys: readonly Expr[]; readonly aggregates: readonly Aggregate[] } | undefined;
+  readonly having: Expr | undefined;
+  readonly outputs: readonly Expr[];
+}
+
+export interface OrderKey {
+  readonly column: number;
+  readonly isDescending: boolean;
+  readonly nullsFirst: boolean;
+}
+
+export type Relation =
+  /** A table of `Plan.tables`. */
+  | { readonly kind: "table"; readonly table: number }
+  /** One of `Plan.shared`, computed once. */
+  | { readonly kind: "shared"; readonly index: number }
+  | SelectRelation
+  | { readonly kind: "distinct"; readonly of: Relation; readonly width: number }
+  | {
+      readonly kind: "set";
+      readonly operator: "union" | "union all" | "except" | "intersect";
+      readonly left: Relation;
+      readonly right: Relation;
+      readonly width: number;
+    }
+  | {
+      readonly kind: "order";
+      readonly of: Relation;
+      readonly keys: readonly OrderKey[];
+      readonly limit: number | undefined;
+      readonly offset: number;
+      readonly width: number;
+    };
+
+export interface Plan {
+  /** Names of the lists, and of their columns that the statement reads. */
+  readonly tables: readonly { readonly name: string; readonly columns: readonly string[] }[];
+  readonly shared: readonly Relation[];
+  readonly query: Relation;
+  readonly outputs: readonly { readonly name: string; readonly type: SqlType }[];
+}

@@ -1,0 +1,123 @@
+/**
+ * The rows that a plan reads, sent as JSON text in parts, all of one moment: when a list changes before the last of them
+ * is written, all are read again. The thread is held for a few milliseconds at a time.
+ */
+
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { TableName } from "../../../admin-api/index.ts";
+import { refusal } from "../refusal.ts";
+import type { Plan } from "./plan.ts";
+import type { ToWorker } from "./protocol.ts";
+import type { QuerySource } from "./types.ts";
+
+/** Work on the thread without a break. */
+const TURN_MS = 5;
+/** Rows between two looks at the clock. */
+const ROWS_A_LOOK = 64;
+/** Reads that changes may cut short; the last one keeps the thread while it writes. */
+const MAX_READS = 6;
+/** UTF-16 units of one message. */
+const PART_LENGTH = 64 * 1024;
+/** Of all rows together, as the worker has to hold them. */
+const MAX_LENGTH = 64 * 1024 * 1024;
+
+export interface RowPorts {
+  readonly sources: ReadonlyMap<TableName, QuerySource>;
+  readonly index: () => number;
+  readonly now: () => number;
+  readonly send: (message: ToWorker) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Where and when the rows were read. */
+export interface Moment {
+  readonly index: number;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+export async function sendRows(plan: Plan, ports: RowPorts): Promise<Moment> {
+  const sources = plan.tables.map(({ name }) => ports.sources.get(name as TableName));
+  const version = (): number => sources.reduce((sum, source) => sum + (source?.version() ?? 0), 0);
+  for (let read = 1; read <= MAX_READS; read++) {
+    ports.signal.throwIfAborted();
+    const began = version();
+    ports.send({ kind: "begin", plan });
+    const isSame = (): boolean => version() === began;
+    const moment = await sendOnce(plan, sources, ports, { isSame, yields: read < MAX_READS });
+    if (moment !== undefined) return moment;
+  }
+  throw refusal("busy", "The lists changed each time they were read. Run the statement again.");
+}
+
+interface Reading {
+  readonly isSame: () => boolean;
+  readonly yields: boolean;
+}
+
+/** Undefined when the rows changed on the way. */
+async function sendOnce(
+  plan: Plan,
+  sources: readonly (QuerySource | undefined)[],
+  ports: RowPorts,
+  reading: Reading,
+): Promise<Moment | undefined> {
+  const taken = [];
+  for (const source of sources) taken.push(await source?.take());
+  if (!reading.isSame()) return undefined;
+  const moment: Moment = { index: ports.index(), now: ports.now() };
+  const sender = openSender(ports.send);
+  let turn = performance.now();
+  let count = 0;
+  for (const [table, { columns }] of plan.tables.entries()) {
+    for (const row of taken[table]?.(moment.now) ?? []) {
+      sender.add(table, cellsOf(row, columns));
+      count += 1;
+      if (!reading.yields || count % ROWS_A_LOOK !== 0 || performance.now() - turn < TURN_MS) continue;
+      await nextTurn();
+      ports.signal.throwIfAborted();
+      if (!reading.isSame()) return undefined;
+      turn = performance.now();
+    }
+    sender.flush();
+  }
+  return reading.isSame() ? moment : undefined;
+}
+
+function openSender(send: RowPorts["send"]): {
+  readonly add: (table: number, cells: readonly unknown[]) => void;
+  readonly flush: () => void;
+} {
+  let rows: string[] = [];
+  let table = 0;
+  let length = 0;
+  let total = 0;
+  const flush = (): void => {
+    if (rows.length > 0) send({ kind: "rows", table, text: `[${rows.join(",")}]` });
+    rows = [];
+    length = 0;
+  };
+  return {
+    add(of, cells) {
+      table = of;
+      const text = JSON.stringify(cells);
+      rows.push(text);
+      length += text.length;
+      total += text.length;
+      if (total > MAX_LENGTH) {
+        const message = "The columns that the statement reads hold more than 64 MiB: name fewer of them.";
+        throw refusal("invalid", message, { reason: "memory" });
+      }
+      if (length >= PART_LENGTH) flush();
+    },
+    flush,
+  };
+}
+
+function cellsOf(row: unknown, columns: readonly string[]): readonly unknown[] {
+  const values = row as Readonly<Record<string, unknown>>;
+  return columns.map((column) => {
+    const value = values[column];
+    return typeof value === "object" && value !== null ? JSON.stringify(value) : (value ?? null);
+  });
+}

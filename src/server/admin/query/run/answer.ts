@@ -1,0 +1,70 @@
+/** The rows of an answer as JSON text, part by part, and the types of its columns. */
+
+import type { Plan, SqlType } from "../plan.ts";
+import { StatementError } from "./budget.ts";
+import type { Row } from "./engine.ts";
+
+const MAX_ROWS = 100_000;
+/** UTF-16 units of the whole answer. */
+const MAX_LENGTH = 64 * 1024 * 1024;
+/** What the other thread reads in one go. */
+const PART_LENGTH = 128 * 1024;
+
+export interface Answer {
+  readonly types: readonly SqlType[];
+  /** Throws over the bound. */
+  readonly parts: Iterator<string>;
+}
+
+export function answerOf(rows: readonly Row[], outputs: Plan["outputs"]): Answer {
+  if (rows.length > MAX_ROWS) {
+    throw new StatementError(`The answer has more than ${MAX_ROWS} rows: add a WHERE or a LIMIT.`, "rows");
+  }
+  return {
+    types: outputs.map(({ type }, column) => typeOf(type, rows, `c${column}`)),
+    parts: partsOf(rows, outputs.length),
+  };
+}
+
+function* partsOf(rows: readonly Row[], width: number): Generator<string> {
+  let part: string[] = [];
+  let partLength = 0;
+  let length = 0;
+  const columns = Array.from({ length: width }, (_, column) => `c${column}`);
+  for (const row of rows) {
+    const text = JSON.stringify(columns.map((column) => row[column] ?? null));
+    part.push(text);
+    partLength += text.length + 1;
+    if (partLength < PART_LENGTH) continue;
+    length += partLength;
+    if (length > MAX_LENGTH) {
+      throw new StatementError("The answer is larger than 64 MiB: select fewer columns or rows.", "memory");
+    }
+    yield `[${part.join(",")}]`;
+    part = [];
+    partLength = 0;
+  }
+  yield `[${part.join(",")}]`;
+}
+
+/** As it is declared or follows from an operation; else that of the values, where they are of one. */
+function typeOf(known: SqlType, rows: readonly Row[], column: string): SqlType {
+  if (known !== "unknown") return known;
+  const types = new Set(rows.map((row) => valueType(row[column])).filter((type) => type !== "unknown"));
+  const [first = "unknown"] = types;
+  if (types.size <= 1) return first;
+  return types.size === 2 && types.has("integer") && types.has("real") ? "real" : "unknown";
+}
+
+function valueType(value: unknown): SqlType {
+  switch (typeof value) {
+    case "string":
+      return "text";
+    case "boolean":
+      return "boolean";
+    case "number":
+      return Number.isInteger(value) ? "integer" : "real";
+    default:
+      return "unknown";
+  }
+}

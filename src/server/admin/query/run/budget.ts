@@ -1,0 +1,71 @@
+/**
+ * What one statement may hold in the worker. The heap of the worker is bounded as well, but an engine that finds its heap
+ * full may end the process instead of the thread: so rows and texts are counted, and a statement ends well before.
+ */
+
+/** Why a statement was ended, or why it has no answer. */
+export class StatementError extends Error {
+  readonly reason: "rows" | "memory" | undefined;
+
+  constructor(message: string, reason?: "rows" | "memory") {
+    super(message);
+    this.name = "StatementError";
+    this.reason = reason;
+  }
+}
+
+/** Values that rows between and at the end hold; a row counts for three more. 8 bytes each. */
+const MAX_CELLS = 8_000_000;
+/** UTF-16 units of all texts that functions made, kept or not. */
+const MAX_CHARACTERS = 64 * 1024 * 1024;
+const MAX_TEXT_LENGTH = 1024 * 1024;
+const ROW_CELLS = 3;
+/** What the engine keeps of a group besides its values. */
+const GROUP_CELLS = 16;
+/** UTF-16 units of a text that stand for the 8 bytes of a value, over what a short one costs. */
+const CHARACTERS_A_CELL = 8;
+
+export interface Budget {
+  /** Counts a row of so many values. Throws over the bound, as all of these do. */
+  row(width: number): void;
+  group(): void;
+  /** A text that is kept beside the rows. */
+  kept(text: string): void;
+  /** Counts a text that is about to be made. */
+  text(length: number): void;
+  /** What is held now. */
+  readonly held: number;
+  /** Everything counted since `held` was read is gone but so many rows. */
+  settle(held: number, rows: number, width: number): void;
+}
+
+export function openBudget(): Budget {
+  let cells = 0;
+  let characters = 0;
+  const hold = (more: number): void => {
+    cells += more;
+    if (cells > MAX_CELLS) throw tooMuch();
+  };
+  return {
+    row: (width) => hold(width + ROW_CELLS),
+    group: () => hold(GROUP_CELLS),
+    kept: (value) => hold(ROW_CELLS + value.length / CHARACTERS_A_CELL),
+    text(length) {
+      if (length > MAX_TEXT_LENGTH) {
+        throw new StatementError(`A text would be longer than ${MAX_TEXT_LENGTH} characters.`, "memory");
+      }
+      characters += length;
+      if (characters > MAX_CHARACTERS) throw tooMuch();
+    },
+    get held() {
+      return cells;
+    },
+    settle(held, rows, width) {
+      cells = held;
+      hold(rows * (width + ROW_CELLS));
+    },
+  };
+}
+
+const tooMuch = (): StatementError =>
+  new StatementError("The statement needs too much memory: filter before it joins, groups or sorts.", "memory");

@@ -1,0 +1,83 @@
+/**
+ * How values compare, and the texts that stand for them where they are looked up or sorted.
+ *
+ * NULL compares with nothing. Numbers and booleans compare as numbers, texts by their UTF-16 units. A text beside a number
+ * is the number it spells (parameters of the command line are texts), else it is greater than every number.
+ */
+
+import type { Value } from "../plan.ts";
+
+/** Of a row: absent where a left join found nothing. */
+export type Cell = Value | undefined;
+
+const NUMBER = /^ *[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)? *$/;
+
+/** The number that a text spells. */
+export function spelled(text: string): number | undefined {
+  if (text.length > 64 || !NUMBER.test(text)) return undefined;
+  const value = Number(text);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/** Below, at or above 0; null when either is NULL. */
+export function compare(a: Cell, b: Cell): number | null {
+  if (a == null || b == null) return null;
+  if (typeof a === "string") return typeof b === "string" ? order(a, b) : -beside(b, a);
+  return typeof b === "string" ? beside(a, b) : order(Number(a), Number(b));
+}
+
+const order = <T extends string | number>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
+
+function beside(value: number | boolean, text: string): number {
+  if (typeof value === "boolean") {
+    const word = text.toLowerCase();
+    if (word === "true" || word === "false") return order(Number(value), Number(word === "true"));
+  }
+  const number = spelled(text);
+  return number === undefined ? -1 : order(Number(value), number);
+}
+
+export function isEqual(a: Cell, b: Cell): boolean | null {
+  const order = compare(a, b);
+  return order === null ? null : order === 0;
+}
+
+/** Different for values that are not the same; NULL is the same as NULL. No text of an object's prototype is one. */
+export function keyText(values: readonly Cell[]): string {
+  return values.map(keyPart).join("");
+}
+
+function keyPart(value: Cell): string {
+  switch (typeof value) {
+    case "string":
+      return `t${value.length}:${value}`;
+    case "number":
+      return `d${value};`;
+    case "boolean":
+      return value ? "y" : "n";
+    default:
+      return "-";
+  }
+}
+
+/** For a lookup by equality: what holds a NULL is found by nothing, whichever side it stands on. */
+export const leftKey = (...values: readonly Cell[]): string =>
+  values.some((it) => it == null) ? "L" : keyText(values);
+export const rightKey = (...values: readonly Cell[]): string =>
+  values.some((it) => it == null) ? "R" : keyText(values);
+
+const bytes = new DataView(new ArrayBuffer(8));
+
+/** A text that sorts as the value does: NULLs, then numbers and booleans, then texts; or NULLs at the end. */
+export function sortText(value: Cell, isNullLeast: boolean): string {
+  if (value == null) return isNullLeast ? "0" : "9";
+  if (typeof value === "string") return `3${value}`;
+  bytes.setFloat64(0, Number(value) + 0);
+  const isNegative = (bytes.getUint8(0) & 0x80) !== 0;
+  // The bits of a positive number sort by themselves, those of a negative one the other way round.
+  const high = isNegative ? ~bytes.getUint32(0) : bytes.getUint32(0) | 0x80000000;
+  const low = isNegative ? ~bytes.getUint32(4) : bytes.getUint32(4);
+  return `2${hex(high)}${hex(low)}`;
+}
+
+const hex = (bits: number): string => (bits >>> 0).toString(16).padStart(8, "0");

@@ -1,0 +1,37 @@
+/** Reading JSON text: `->>` and the length of an array. What is no JSON, or has no such member, gives NULL. */
+
+import type { Value } from "../plan.ts";
+import { type Cell, spelled } from "./compare.ts";
+
+function parsed(text: Cell): unknown {
+  if (typeof text !== "string") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** By key of an object, or by number of an array's item, from 0 or from -1 backwards. Texts as they are. */
+export function jsonText(text: Cell, key: Cell): Value {
+  if (key == null) return null;
+  const container = parsed(text);
+  if (typeof container !== "object" || container === null) return null;
+  const value = Array.isArray(container) ? itemOf(container, key) : memberOf(container, String(key));
+  if (value === undefined || value === null) return null;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function itemOf(items: readonly unknown[], key: Exclude<Value, null>): unknown {
+  const number = typeof key === "string" ? spelled(key) : Number(key);
+  return number !== undefined && Number.isInteger(number) ? items.at(number) : undefined;
+}
+
+function memberOf(container: object, key: string): unknown {
+  return Object.hasOwn(container, key) ? (container as Readonly<Record<string, unknown>>)[key] : undefined;
+}
+
+export function jsonLength(text: Cell): Value {
+  const container = parsed(text);
+  return Array.isArray(container) ? container.length : null;
+}

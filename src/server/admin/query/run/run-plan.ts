@@ -1,0 +1,229 @@
+/**
+ * Runs a plan: each SELECT, grouping and ordering is a statement of its own to the engine, over the rows of what it reads.
+ *
+ * A statement is compiled once, when it is first run. What a sub-query comes to is kept by the values of its slots: it is
+ * run once for all rows that give the same. Nothing is kept from one plan to the next.
+ */
+
+import type { Expr, Plan, Relation, SelectRelation, Value } from "../plan.ts";
+import { type EngineAggregate, openAggregates } from "./aggregates.ts";
+import { openBudget, StatementError } from "./budget.ts";
+import { type Cell, keyText, leftKey, rightKey, sortText } from "./compare.ts";
+import { type Engine, type EngineFunctions, functionName, openEngine, type Row } from "./engine.ts";
+import { groupsStatement, orderStatement, rowsStatement, type Statement } from "./statement.ts";
+import { isAmong, openOperations, truth } from "./values.ts";
+
+/** Results of one sub-query that are kept; each is small. */
+const MAX_KEPT = 10_000;
+
+export interface Machine {
+  /** `tables`: rows of the plan's tables, their columns in its order. `now`: RFC 3339. */
+  run(plan: Plan, tables: readonly (readonly Row[])[], now: string): readonly Row[];
+}
+
+interface SubQuery {
+  readonly rows: (outer: readonly Cell[]) => readonly Row[];
+  readonly kept: Map<string, unknown>;
+}
+
+/** Rows for the values of the slots of the sub-query it stands in. */
+type Runner = (outer: readonly Cell[]) => readonly Row[];
+
+export async function openMachine(): Promise<Machine> {
+  let budget = openBudget();
+  /** The engine keeps its functions; a budget is of one statement. */
+  const current = {
+    row: (width: number) => budget.row(width),
+    group: () => budget.group(),
+    kept: (text: string) => budget.kept(text),
+    text: (length: number) => budget.text(length),
+    get held() {
+      return budget.held;
+    },
+    settle: (held: number, rows: number, width: number) => budget.settle(held, rows, width),
+  };
+  const evaluate = <T>(query: SubQuery, outer: readonly Cell[], read: (rows: readonly Row[]) => T): T => {
+    const key = keyText(outer);
+    if (query.kept.has(key)) return query.kept.get(key) as T;
+    const held = current.held;
+    const value = read(query.rows(outer));
+    budget.settle(held, Array.isArray(value) ? value.length : 1, 1);
+    if (query.kept.size >= MAX_KEPT) query.kept.clear();
+    query.kept.set(key, value);
+    return value;
+  };
+  const operations = Object.entries(openOperations(current)).map(([name, apply]) => [functionName(name), apply]);
+  const engine = await openEngine(
+    {
+      ...Object.fromEntries(operations),
+      Q_TRUE: (value: Cell) => truth(value) === true,
+      Q_ROW(width: number, value: Cell) {
+        if (truth(value) !== true) return false;
+        budget.row(width);
+        return true;
+      },
+      Q_KEY: (...values: readonly Cell[]) => keyText(values),
+      Q_LEFT_KEY: leftKey,
+      Q_RIGHT_KEY: rightKey,
+      Q_SORT: sortText,
+      Q_AMONG: among,
+      Q_SCALAR: (query: SubQuery, ...outer: readonly Cell[]) => evaluate(query, outer, scalar),
+      Q_EXISTS: (query: SubQuery, ...outer: readonly Cell[]) => evaluate(query, outer, (rows) => rows.length > 0),
+      Q_IN_QUERY: (query: SubQuery, value: Cell, ...outer: readonly Cell[]) =>
+        among(
+          value,
+          evaluate(query, outer, (rows) => rows.map((row) => row["c0"] as Cell)),
+        ),
+    } as EngineFunctions,
+    openAggregates(current) as Readonly<Record<string, EngineAggregate>>,
+  );
+  return {
+    run(plan, tables, now) {
+      budget = openBudget();
+      for (const [index, { columns }] of plan.tables.entries())
+        budget.settle(budget.held, tables[index]?.length ?? 0, columns.length);
+      const shared = plan.shared.map((relation) => once(() => runner(relation, context)([])));
+      const context: Context = { engine, tables, shared, now, held: () => current.held, settle: current.settle };
+      return runner(plan.query, context)([]);
+    },
+  };
+}
+
+interface Context {
+  readonly engine: Engine;
+  readonly tables: readonly (readonly Row[])[];
+  readonly shared: readonly (() => readonly Row[])[];
+  readonly now: string;
+  readonly held: () => number;
+  readonly settle: (held: number, rows: number, width: number) => void;
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+function scalar(rows: readonly Row[]): Cell {
+  if (rows.length > 1) throw new StatementError("A sub-query used as a value came to more than one row.");
+  return (rows[0]?.["c0"] ?? null) as Cell;
+}
+
+/** Sets of the lists that were looked into, for a value and items of one kind; the list is of one statement. */
+const looked = new WeakMap<readonly Cell[], { readonly kind: string; readonly set: ReadonlySet<Cell> } | undefined>();
+
+function among(value: Cell, items: readonly Cell[]): Value {
+  if (!looked.has(items)) {
+    const kinds = new Set(items.map((item) => (item == null ? "null" : typeof item)));
+    const [kind] = kinds;
+    looked.set(items, kinds.size === 1 && kind !== undefined ? { kind, set: new Set(items) } : undefined);
+  }
+  const known = looked.get(items);
+  if (known === undefined || typeof value !== known.kind) return isAmong(value, items);
+  return known.set.has(value);
+}
+
+function runner(relation: Relation, context: Context): Runner {
+  switch (relation.kind) {
+    case "table":
+      return () => context.tables[relation.table] ?? [];
+    case "shared":
+      return () => context.shared[relation.index]?.() ?? [];
+    case "select":
+      return selectRunner(relation, context);
+    case "distinct":
+      return settled(relation.width, context, distinctRunner(runner(relation.of, context), relation.width, context));
+    case "set":
+      return settled(relation.width, context, setRunner(relation, context));
+    case "order":
+      return settled(relation.width, context, orderRunner(relation, context));
+    default:
+      return relation satisfies never;
+  }
+}
+
+/** What was held on the way is gone when its rows are there. */
+function settled(width: number, { held, settle }: Context, run: Runner): Runner {
+  return (outer) => {
+    const before = held();
+    const rows = run(outer);
+    settle(before, rows.length, width);
+    return rows;
+  };
+}
+
+/** A statement of the engine over sources, compiled when first run. */
+function statementRunner(write: () => Statement, sources: readonly Runner[], { engine, now }: Context): Runner {
+  const compiled = once(() => {
+    const { text, parameters } = write();
+    return { run: engine.compile(text), parameters };
+  });
+  return (outer) => {
+    const { run, parameters } = compiled();
+    const rows = sources.map((source, index): [string, readonly Row[]] => [`t${index}`, source(outer)]);
+    const slots = outer.map((value, slot): [string, Cell] => [`o${slot}`, value ?? null]);
+    return run({ ...parameters, ...Object.fromEntries(rows), ...Object.fromEntries(slots), n0: now });
+  };
+}
+
+const ONE_ROW: readonly Row[] = [{}];
+
+function selectRunner(select: SelectRelation, context: Context): Runner {
+  const { sources, where, group, having, outputs } = select;
+  const read = sources.length === 0 ? [() => ONE_ROW] : sources.map(({ relation }) => runner(relation, context));
+  const subQueries = (query: Extract<Expr, { kind: "query" }>): SubQuery => ({
+    rows: runner(query.query, context),
+    kept: new Map(),
+  });
+  if (group === undefined) {
+    const rows = statementRunner(() => rowsStatement(sources, where, outputs, subQueries), read, context);
+    return settled(outputs.length, context, rows);
+  }
+  const groups = statementRunner(() => groupsStatement(sources, where, group, subQueries), read, context);
+  const after = statementRunner(() => rowsStatement([], having, outputs, subQueries), [groups], context);
+  return settled(outputs.length, context, after);
+}
+
+const columnsOf = (width: number): readonly Expr[] =>
+  Array.from({ length: width }, (_, column) => ({ kind: "column", source: 0, column }));
+
+function distinctRunner(of: Runner, width: number, context: Context): Runner {
+  const group = { keys: columnsOf(width), aggregates: [] };
+  return statementRunner(() => groupsStatement([], undefined, group, () => undefined), [of], context);
+}
+
+type SetRelation = Extract<Relation, { kind: "set" }>;
+
+const SIDE = { left: 1, right: 2, both: 3 } as const;
+
+function setRunner({ operator, left, right, width }: SetRelation, context: Context): Runner {
+  const [first, second] = [runner(left, context), runner(right, context)];
+  const all: Runner = (outer) => [...first(outer), ...second(outer)];
+  if (operator === "union all") return all;
+  if (operator === "union") return distinctRunner(all, width, context);
+  const side = `c${width}`;
+  const marked: Runner = (outer) => [
+    ...first(outer).map((row) => ({ ...row, [side]: SIDE.left })),
+    ...second(outer).map((row) => ({ ...row, [side]: SIDE.right })),
+  ];
+  const sides = { name: "sides", args: [{ kind: "column", source: 0, column: width }], isDistinct: false } as const;
+  const group = { keys: columnsOf(width), aggregates: [sides] };
+  const merged = statementRunner(() => groupsStatement([], undefined, group, () => undefined), [marked], context);
+  const wanted = operator === "intersect" ? SIDE.both : SIDE.left;
+  return (outer) => merged(outer).filter((row) => row[side] === wanted);
+}
+
+type OrderRelation = Extract<Relation, { kind: "order" }>;
+
+function orderRunner({ of, keys, limit, offset, width }: OrderRelation, context: Context): Runner {
+  const source = runner(of, context);
+  const ordered = keys.length === 0 ? source : statementRunner(() => orderStatement(keys, width), [source], context);
+  return (outer) => {
+    const rows = ordered(outer);
+    return offset === 0 && limit === undefined
+      ? rows
+      : rows.slice(offset, limit === undefined ? undefined : offset + limit);
+  };
+}

@@ -1,0 +1,78 @@
+/** Operations on texts. Positions and lengths are in characters (code points), the first is 1. What is made is counted. */
+
+import type { Operation, Value } from "../plan.ts";
+import { type Budget, StatementError } from "./budget.ts";
+import type { Cell } from "./compare.ts";
+
+export const textOf = (value: Exclude<Value, null>): string => (typeof value === "string" ? value : String(value));
+
+const SURROGATES = /[\ud800-\udfff]/;
+
+type TextOperation = Extract<
+  Operation,
+  "concat" | "upper" | "lower" | "trim" | "ltrim" | "rtrim" | "substr" | "length" | "replace" | "instr" | "cast_text"
+>;
+
+function wholeNumber(value: Exclude<Value, null>): number {
+  const number = Number(value);
+  if (!Number.isInteger(number)) throw new StatementError("A position or length of a text is a whole number.");
+  return number;
+}
+
+const lengthOf = (text: string): number => (SURROGATES.test(text) ? [...text].length : text.length);
+
+/** From position `start`, so many characters; those before the first count and are not there. */
+function part(text: string, start: number, length: number): string {
+  if (length < 0) throw new StatementError("The length of a part of a text is negative.");
+  const [from, to] = [Math.max(0, start - 1), Math.max(0, start - 1 + length)];
+  return SURROGATES.test(text) ? [...text].slice(from, to).join("") : text.slice(from, to);
+}
+
+export function texts(budget: Budget): Readonly<Record<TextOperation, (...args: readonly Cell[]) => Value>> {
+  const made =
+    (make: (text: string) => string) =>
+    (value: Cell): Value => {
+      if (value == null) return null;
+      const text = textOf(value);
+      budget.text(text.length);
+      return make(text);
+    };
+  return {
+    cast_text: made((text) => text),
+    upper: made((text) => text.toUpperCase()),
+    lower: made((text) => text.toLowerCase()),
+    trim: made((text) => text.replace(/^ +/, "").replace(/(?<! ) +$/, "")),
+    ltrim: made((text) => text.replace(/^ +/, "")),
+    rtrim: made((text) => text.replace(/(?<! ) +$/, "")),
+    concat(...values) {
+      let text = "";
+      for (const value of values) {
+        if (value == null) return null;
+        text += textOf(value);
+      }
+      budget.text(text.length);
+      return text;
+    },
+    substr(value, start, length = Number.MAX_SAFE_INTEGER) {
+      if (value == null || start == null || length === null) return null;
+      const text = textOf(value);
+      budget.text(text.length);
+      return part(text, wholeNumber(start), wholeNumber(length));
+    },
+    length: (value) => (value == null ? null : lengthOf(textOf(value))),
+    replace(value, what, by) {
+      if (value == null || what == null || by == null) return null;
+      const [text, old, other] = [textOf(value), textOf(what), textOf(by)];
+      if (old === "") return text;
+      const found = text.split(old);
+      budget.text(text.length + (found.length - 1) * (other.length - old.length));
+      return found.join(other);
+    },
+    instr(value, what) {
+      if (value == null || what == null) return null;
+      const text = textOf(value);
+      const at = text.indexOf(textOf(what));
+      return at < 0 ? 0 : lengthOf(text.slice(0, at)) + 1;
+    },
+  };
+}

@@ -1,0 +1,184 @@
+/**
+ * What each operation does to values. NULL in gives NULL out but where SQL says otherwise; a condition is true, false or
+ * NULL. Division by zero and a CAST of what is none of the type give NULL, so that the branches of a CASE, which are all
+ * computed, cannot end a statement.
+ */
+
+import type { Operation, Value } from "../plan.ts";
+import { type Budget, StatementError } from "./budget.ts";
+import { type Cell, compare, isEqual, spelled } from "./compare.ts";
+import { jsonLength, jsonText } from "./json.ts";
+import { isLike } from "./like.ts";
+import { texts } from "./texts.ts";
+
+export type Operations = Readonly<Record<Operation, (...args: readonly Cell[]) => Value>>;
+
+export function truth(value: Cell): boolean | null {
+  if (value == null) return null;
+  if (typeof value === "string") throw new StatementError("A text is no condition: compare it with something.");
+  return typeof value === "boolean" ? value : value !== 0;
+}
+
+function numeric(value: Cell): number | null {
+  if (value == null) return null;
+  if (typeof value !== "string") return Number(value);
+  const number = spelled(value);
+  if (number === undefined) {
+    throw new StatementError("A text that is no number stands where a number is needed: CAST makes NULL of it.");
+  }
+  return number;
+}
+
+function finite(value: number): number {
+  if (!Number.isFinite(value)) throw new StatementError("A number became too large.");
+  return value;
+}
+
+export const total = (a: number, b: number): number => finite(a + b);
+export { numeric };
+
+const arithmetic =
+  (compute: (a: number, b: number) => number | null) =>
+  (a: Cell, b: Cell): Value => {
+    const [left, right] = [numeric(a), numeric(b)];
+    if (left === null || right === null) return null;
+    const value = compute(left, right);
+    return value === null ? null : finite(value) + 0;
+  };
+
+const ofNumber =
+  (compute: (value: number) => number) =>
+  (value: Cell): Value => {
+    const number = numeric(value);
+    return number === null ? null : finite(compute(number)) + 0;
+  };
+
+const comparison =
+  (holds: (order: number) => boolean) =>
+  (a: Cell, b: Cell): Value => {
+    const order = compare(a, b);
+    return order === null ? null : holds(order);
+  };
+
+/** `ends`: the value that decides alone. */
+function combined(conditions: readonly Cell[], ends: boolean): Value {
+  let isKnown = true;
+  for (const condition of conditions) {
+    const value = truth(condition);
+    if (value === ends) return ends;
+    if (value === null) isKnown = false;
+  }
+  return isKnown ? !ends : null;
+}
+
+/** Whether it is one of these; NULL when it is not and one of them, or itself, is NULL. */
+export function isAmong(value: Cell, items: readonly Cell[]): boolean | null {
+  if (items.length === 0) return false;
+  let isKnown = true;
+  for (const item of items) {
+    const same = isEqual(value, item);
+    if (same === true) return true;
+    if (same === null) isKnown = false;
+  }
+  return isKnown ? false : null;
+}
+
+function branch(args: readonly Cell[], from: number, isTaken: (condition: Cell) => boolean): Value {
+  for (let at = from; at + 1 < args.length; at += 2) if (isTaken(args[at])) return args[at + 1] ?? null;
+  return args.at(-1) ?? null;
+}
+
+const quotient = (a: number, b: number): number | null => (b === 0 ? null : a / b);
+
+function castNumber(value: Cell): number | null {
+  if (value == null) return null;
+  return typeof value === "string" ? (spelled(value) ?? null) : Number(value);
+}
+
+function castBoolean(value: Cell): Value {
+  if (value == null) return null;
+  if (typeof value !== "string") return Number(value) !== 0;
+  const word = value.trim().toLowerCase();
+  if (["true", "t", "yes", "1"].includes(word)) return true;
+  return ["false", "f", "no", "0"].includes(word) ? false : null;
+}
+
+/** Half away from zero, in decimal: 1.005 to two places is 1.01. */
+function rounded(value: number, places: number): number {
+  const digits = Math.min(15, Math.max(-15, Math.trunc(places)));
+  const shifted = Number(`${Math.abs(value).toExponential().replace(/e.*/, "")}e${exponentOf(value) + digits}`);
+  if (!Number.isFinite(shifted)) return value;
+  return Math.sign(value) * Number(`${Math.round(shifted)}e${-digits}`);
+}
+
+const exponentOf = (value: number): number => Number(value.toExponential().replace(/.*e/, ""));
+
+const TIME =
+  /^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:[Zz]|[+-][0-9]{2}:[0-9]{2}))?$/;
+
+/** Seconds since 1970 of an RFC 3339 time or of the beginning of a UTC day. */
+function epoch(value: Cell): Value {
+  if (typeof value !== "string" || !TIME.test(value)) return null;
+  const ms = Date.parse(value);
+  return Number.isNaN(ms) ? null : ms / 1000;
+}
+
+export function openOperations(budget: Budget): Operations {
+  return {
+    ...texts(budget),
+    and: (...conditions) => combined(conditions, false),
+    or: (...conditions) => combined(conditions, true),
+    not(condition) {
+      const value = truth(condition);
+      return value === null ? null : !value;
+    },
+    eq: comparison((order) => order === 0),
+    ne: comparison((order) => order !== 0),
+    lt: comparison((order) => order < 0),
+    le: comparison((order) => order <= 0),
+    gt: comparison((order) => order > 0),
+    ge: comparison((order) => order >= 0),
+    is_same: (a, b) => (a == null || b == null ? a == null && b == null : compare(a, b) === 0),
+    is_null: (value) => value == null,
+    is_true: (value) => truth(value) === true,
+    is_false: (value) => truth(value) === false,
+    between(value, least, most) {
+      const [low, high] = [compare(value, least), compare(value, most)];
+      return combined([low === null ? null : low >= 0, high === null ? null : high <= 0], false);
+    },
+    like: isLike,
+    in: (value, ...items) => isAmong(value, items),
+    add: arithmetic((a, b) => a + b),
+    sub: arithmetic((a, b) => a - b),
+    mul: arithmetic((a, b) => a * b),
+    div: arithmetic((a, b) => {
+      const value = quotient(a, b);
+      return value !== null && Number.isInteger(a) && Number.isInteger(b) ? Math.trunc(value) : value;
+    }),
+    div_integer: arithmetic((a, b) => (b === 0 ? null : Math.trunc(a / b))),
+    div_real: arithmetic(quotient),
+    mod: arithmetic((a, b) => (b === 0 ? null : a % b)),
+    neg: ofNumber((value) => -value),
+    plus: ofNumber((value) => value),
+    abs: ofNumber(Math.abs),
+    floor: ofNumber(Math.floor),
+    ceil: ofNumber(Math.ceil),
+    round(value, places = 0) {
+      const [number, digits] = [numeric(value), numeric(places)];
+      return number === null || digits === null ? null : rounded(number, digits) + 0;
+    },
+    json_text: jsonText,
+    json_array_length: jsonLength,
+    case: (...args) => branch(args, 0, (condition) => truth(condition) === true),
+    case_of: (...args) => branch(args, 1, (value) => isEqual(args[0], value) === true),
+    coalesce: (...args) => args.find((it) => it != null) ?? null,
+    nullif: (a, b) => (isEqual(a, b) === true ? null : (a ?? null)),
+    cast_integer(value) {
+      const number = castNumber(value);
+      return number === null ? null : Math.trunc(number) + 0;
+    },
+    cast_real: castNumber,
+    cast_boolean: castBoolean,
+    epoch,
+  };
+}

@@ -1,0 +1,116 @@
+/**
+ * What the names in a SELECT mean: its sources and their columns, and for a sub-query those of the statements around it.
+ * A name that only a statement around knows becomes a slot, whose value the row outside gives.
+ */
+
+import { nearest } from "../../../base/index.ts";
+import type { Expr, SqlType } from "./plan.ts";
+import type { Name } from "./syntax.ts";
+import { invalid } from "./tokens.ts";
+
+export interface Typed {
+  readonly expr: Expr;
+  readonly type: SqlType;
+}
+
+export interface ScopeColumn {
+  readonly name: string;
+  readonly type: SqlType;
+  /** Its number among the columns of the source; of a list's table it is given out when first asked for. */
+  readonly number: () => number;
+  /** The same if it has one. */
+  readonly given: () => number | undefined;
+}
+
+export interface ScopeSource {
+  readonly name: string;
+  readonly columns: readonly ScopeColumn[];
+}
+
+export interface Scope {
+  readonly sources: ScopeSource[];
+  /** `source.column` of what USING took together with a column further left. */
+  readonly merged: Set<string>;
+  readonly parent: Scope | undefined;
+  /** Of a sub-query: values, in the parent's terms, of the slots that names from there take within it. */
+  readonly outer: Typed[] | undefined;
+}
+
+export const openScope = (parent: Scope | undefined): Scope => ({
+  sources: [],
+  merged: new Set(),
+  parent,
+  outer: undefined,
+});
+
+/** Has no sources: it stands between the SELECTs of a sub-query and what that is nested in. */
+export const openSubQueryScope = (parent: Scope): Scope & { readonly outer: Typed[] } => ({
+  ...openScope(parent),
+  outer: [],
+});
+
+export function isNamed(name: Name, text: string): boolean {
+  return name.isQuoted ? name.text === text : name.text.toLowerCase() === text.toLowerCase();
+}
+
+export const shown = ({ text, isQuoted }: Name): string => (isQuoted ? `"${text}"` : `\`${text}\``);
+
+export function columnExpr(source: number, column: ScopeColumn): Typed {
+  return { expr: { kind: "column", source, column: column.number() }, type: column.type };
+}
+
+/** Throws for a name that is not known, or that two sources know. */
+export function resolveColumn(scope: Scope, table: Name | undefined, name: Name): Typed {
+  const found = findColumn(scope, table, name);
+  if (found !== undefined) return found;
+  throw unknownColumn(scope, table, name);
+}
+
+/** Undefined where neither this scope nor one around it knows the name. */
+export function findColumn(scope: Scope, table: Name | undefined, name: Name): Typed | undefined {
+  const here = scope.sources.flatMap((source, index) =>
+    table === undefined || isNamed(table, source.name)
+      ? source.columns
+          .filter((column) => isNamed(name, column.name))
+          .filter((column) => table !== undefined || !scope.merged.has(`${index}.${column.name}`))
+          .map((column) => columnExpr(index, column))
+      : [],
+  );
+  if (here.length > 1) throw invalid(`The column ${shown(name)} is in more than one table: write \`table.column\`.`);
+  const [only] = here;
+  if (only !== undefined || scope.parent === undefined) return only;
+  const outer = findColumn(scope.parent, table, name);
+  if (outer === undefined || scope.outer === undefined) return outer;
+  return { expr: { kind: "outer", slot: slotOf(scope.outer, outer) }, type: outer.type };
+}
+
+function slotOf(slots: Typed[], value: Typed): number {
+  const text = JSON.stringify(value.expr);
+  const known = slots.findIndex(({ expr }) => JSON.stringify(expr) === text);
+  return known >= 0 ? known : slots.push(value) - 1;
+}
+
+function unknownColumn(scope: Scope, table: Name | undefined, name: Name): Error {
+  const around: ScopeSource[] = [];
+  for (let it: Scope | undefined = scope; it !== undefined; it = it.parent) around.push(...it.sources);
+  const sources = table === undefined ? around : around.filter((source) => isNamed(table, source.name));
+  if (table !== undefined && sources.length === 0) {
+    return invalid(`There is no table ${shown(table)} in this FROM, for the column ${shown(name)}.`);
+  }
+  const names = sources.flatMap(({ columns }) => columns.map((column) => column.name));
+  const near = nearest(name.text, names);
+  const hint =
+    near !== undefined
+      ? `; did you mean \`${near}\`?`
+      : name.isQuoted
+        ? "; a text is written in single quotes."
+        : sources.length === 1
+          ? `; there are ${names.join(", ")}.`
+          : ".";
+  return invalid(`There is no column ${shown(name)}${table === undefined ? "" : ` in ${shown(table)}`}${hint}`);
+}
+
+/** The name of a column of this scope, for a message. */
+export function nameOf(scope: Scope, source: number, column: number): string {
+  return scope.sources[source]?.columns.find((it) => it.given() === column)?.name ?? "?";
+}

@@ -1,0 +1,157 @@
+/**
+ * A statement as tokens. What is not listed here is refused, wherever it stands: the quotes and brackets in which other
+ * dialects hide identifiers, variables and code, and every character beyond ASCII outside of a text.
+ *
+ * A text is `'…'` with `''` for a quote; a backslash in it is a character like any other. An identifier in `"…"` is the
+ * name as it stands. Comments are dropped. Positions are UTF-16 units from 0.
+ */
+
+import { refusal } from "../refusal.ts";
+
+export interface Token {
+  readonly kind: "word" | "quoted" | "text" | "number" | "parameter" | "symbol" | "end";
+  /** Of a text or a quoted identifier without its quotes; of a word as it was written. */
+  readonly text: string;
+  readonly at: number;
+  readonly end: number;
+}
+
+/** Open parentheses; parsing and binding recurse as deep as they go. */
+const MAX_DEPTH = 100;
+const MAX_IDENTIFIER_LENGTH = 64;
+
+const SYMBOLS = [
+  "->>",
+  "->",
+  "<>",
+  "!=",
+  "<=",
+  ">=",
+  "||",
+  "(",
+  ")",
+  ",",
+  ".",
+  "*",
+  "+",
+  "-",
+  "/",
+  "%",
+  "=",
+  "<",
+  ">",
+  ";",
+];
+
+const WORD = /[A-Za-z_][A-Za-z0-9_]*/y;
+const NUMBER = /(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?/y;
+const SPACE = /[ \t\r\n]+/y;
+
+export const invalid = (message: string): Error => refusal("invalid", message);
+
+const place = (at: number): string => `at character ${at + 1}`;
+
+export function tokenize(sql: string): readonly Token[] {
+  const tokens: Token[] = [];
+  let at = 0;
+  let depth = 0;
+  const push = (kind: Token["kind"], text: string, end: number): void => {
+    tokens.push({ kind, text, at, end });
+    at = end;
+  };
+  while (at < sql.length) {
+    const skipped = spaceOrComment(sql, at);
+    if (skipped > at) {
+      at = skipped;
+      continue;
+    }
+    const char = sql.charAt(at);
+    if (char === "'") {
+      const end = closing(sql, at, "'", "text");
+      push("text", sql.slice(at + 1, end - 1).replaceAll("''", "'"), end);
+      continue;
+    }
+    if (char === '"') {
+      const end = closing(sql, at, '"', "identifier");
+      push("quoted", identifier(sql.slice(at + 1, end - 1).replaceAll('""', '"'), at), end);
+      continue;
+    }
+    if (char === "?") {
+      push("parameter", "?", at + 1);
+      continue;
+    }
+    const word = match(WORD, sql, at);
+    if (word !== undefined) {
+      push("word", identifier(word, at), at + word.length);
+      continue;
+    }
+    const number = match(NUMBER, sql, at);
+    if (number !== undefined) {
+      const end = at + number.length;
+      if (/[A-Za-z0-9_.]/.test(sql.charAt(end)))
+        throw invalid(`There is no number \`${sql.slice(at, end + 1)}\`, ${place(at)}.`);
+      push("number", number, end);
+      continue;
+    }
+    const symbol = SYMBOLS.find((it) => sql.startsWith(it, at));
+    if (symbol === undefined) throw unknownCharacter(sql, at);
+    if (symbol === "->")
+      throw invalid(`\`->\` ${place(at)} is not known: \`->>\` reads a key or an item of JSON as text.`);
+    if (symbol === "(") depth += 1;
+    if (symbol === ")") depth -= 1;
+    if (depth > MAX_DEPTH) throw invalid(`The statement nests more than ${MAX_DEPTH} parentheses.`);
+    push("symbol", symbol, at + symbol.length);
+  }
+  push("end", "", at);
+  return tokens;
+}
+
+function match(pattern: RegExp, sql: string, at: number): string | undefined {
+  pattern.lastIndex = at;
+  return pattern.exec(sql)?.[0];
+}
+
+/** Position after what begins here; the same where nothing does. */
+function spaceOrComment(sql: string, at: number): number {
+  if (sql.startsWith("--", at)) {
+    const end = sql.indexOf("\n", at);
+    return end < 0 ? sql.length : end + 1;
+  }
+  if (sql.startsWith("/*", at)) {
+    const end = sql.indexOf("*/", at + 2);
+    if (end < 0) throw invalid(`The comment ${place(at)} has no end.`);
+    if (sql.slice(at + 2, end).includes("/*")) throw invalid(`Comments do not nest, ${place(at)}.`);
+    return end + 2;
+  }
+  return at + (match(SPACE, sql, at)?.length ?? 0);
+}
+
+/** Position after the closing quote; a doubled quote stands for itself. */
+function closing(sql: string, at: number, quote: string, what: string): number {
+  let end = at + 1;
+  for (;;) {
+    end = sql.indexOf(quote, end);
+    if (end < 0) throw invalid(`The ${what} ${place(at)} has no closing ${quote}.`);
+    if (sql.charAt(end + 1) !== quote) return end + 1;
+    end += 2;
+  }
+}
+
+function identifier(name: string, at: number): string {
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(name))
+    throw invalid(`An identifier holds a control character, ${place(at)}.`);
+  if (name === "" || name.length > MAX_IDENTIFIER_LENGTH) {
+    throw invalid(`An identifier has 1 to ${MAX_IDENTIFIER_LENGTH} characters, ${place(at)}.`);
+  }
+  return name;
+}
+
+function unknownCharacter(sql: string, at: number): Error {
+  const char = String.fromCodePoint(sql.codePointAt(at) ?? 0);
+  if ("`[]".includes(char)) return invalid(`\`${char}\` ${place(at)} is not known: identifiers are quoted with "…".`);
+  if ("@:#$".includes(char)) return invalid(`\`${char}\` ${place(at)} is not known: a parameter is \`?\`.`);
+  const shown = /^[!-~]$/.test(char)
+    ? `\`${char}\``
+    : `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+  return invalid(`The character ${shown} ${place(at)} can stand in a text only.`);
+}

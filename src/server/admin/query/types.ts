@@ -1,0 +1,41 @@
+/** SQL over the lists: the face of the engine. Source: specification document 1, `gateway query`; design decisions, section 3. */
+
+import type { QueryResult, TableName } from "../../../admin-api/index.ts";
+import type { Log } from "../../../base/index.ts";
+import type { ListSource } from "../lists.ts";
+
+/** Rows of a table, and a number that changes with them. */
+export type QuerySource = Pick<ListSource<unknown>, "version" | "take">;
+
+export interface QueryEngineOptions {
+  /** A table without a source has no rows. */
+  readonly sources: ReadonlyMap<TableName, QuerySource>;
+  /** Log index of the state as it stands. */
+  readonly index: () => number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly log: Log;
+  /** Of one statement, in milliseconds; 5,000 unless given. */
+  readonly runLimitMs?: number;
+  /** After which the worker of an unused engine ends, in milliseconds; five minutes unless given. */
+  readonly idleMs?: number;
+}
+
+export interface QueryRequest {
+  readonly sql: string;
+  /** Values of its `?`: texts, numbers, booleans or null. */
+  readonly params: readonly unknown[];
+  /** Those that the caller may read. */
+  readonly tables: readonly TableName[];
+  readonly signal: AbortSignal;
+}
+
+export interface QueryEngine {
+  /**
+   * Rejects with `invalid` for a statement that is refused or was stopped by a bound (`details.reason` is then `time`,
+   * `rows` or `memory`), and with `busy` when too many wait.
+   */
+  run(request: QueryRequest): Promise<QueryResult>;
+  /** Statements under way and waiting are refused. Waits for the worker to end. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,36 @@
+/** Why a trail cannot be opened, or has ended by itself; the message says what to do. */
+
+export type AuditErrorCode =
+  /** The directory or a file in it cannot be read or written. */
+  | "unwritable"
+  /** Key or journal are not what this node wrote. */
+  | "damaged"
+  /** Another process holds the directory. */
+  | "locked"
+  /** The worker thread ended. */
+  | "worker";
+
+export class AuditError extends Error {
+  override readonly name = "AuditError";
+  readonly code: AuditErrorCode;
+
+  constructor(code: AuditErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** A failed system call on `path`, as a sentence. */
+export function unwritable(path: string, cause: unknown): AuditError {
+  if (cause instanceof AuditError) return cause;
+  const text = systemCode(cause) ?? (cause instanceof Error ? cause.message : String(cause));
+  const hint =
+    text === "ENOSPC" || text === "EDQUOT" || text === "EFBIG"
+      ? "make room on that disk"
+      : "this user must be able to read and write there";
+  return new AuditError("unwritable", `the audit trail cannot use ${path}: ${text}; ${hint}`, { cause });
+}
+
+export function systemCode(cause: unknown): string | undefined {
+  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : undefined;
+}

@@ -1,0 +1,19 @@
+/** The audit trail: a chain of signed records, its writing and its verification. */
+
+export { AuditError, type AuditErrorCode } from "./audit-error.ts";
+export { type AuthFailure, createFailureSampler, type FailureSampler } from "./failure-sampler.ts";
+export { MAX_QUEUE_BYTES, type OpenAuditOptions, openAudit } from "./open-audit.ts";
+export { MAX_RECORD_BYTES } from "./record.ts";
+export * from "./types.ts";
+export { parseChainKey, parseHeads } from "./verify/heads.ts";
+export type {
+  ChainReport,
+  Finding,
+  FindingKind,
+  Place,
+  TrailInput,
+  TrailReport,
+  VerifyOptions,
+  WitnessedHead,
+} from "./verify/types.ts";
+export { verifyTrail } from "./verify/verify-trail.ts";

@@ -1,0 +1,121 @@
+/**
+ * The lines of `audit-head`: `crc32 | text`, the checksum in eight hexadecimal digits. Source: cluster reference, 9.2.
+ *
+ * The first line names the chain; then come records as they are emitted, and between them how far the output has taken
+ * them. What follows the last acknowledged record may never have been synced, so damage there is a crash's doing and is
+ * cut off: nothing of it was ever emitted. Damage before it is somebody else's.
+ */
+
+import { crc32 } from "node:zlib";
+import { NO_HASH } from "./record.ts";
+import type { AuditHead } from "./types.ts";
+
+export interface JournalChain {
+  readonly node: string;
+  readonly kid: string;
+  /** What `chain.start` names. */
+  readonly succeeds: AuditHead | null;
+}
+
+export interface JournalRecord {
+  readonly seq: number;
+  readonly hash: string;
+  /** Without the newline. */
+  readonly line: string;
+}
+
+export interface JournalContent {
+  readonly chain: JournalChain;
+  /** In order, without a gap; at least one. */
+  readonly records: readonly JournalRecord[];
+  /** Sequence number of the last record that the output has taken; undefined when it is none of these or before. */
+  readonly acknowledged: number | undefined;
+  /** Bytes that are whole; what follows is torn. */
+  readonly length: number;
+}
+
+export type JournalReading =
+  | ({ readonly kind: "read" } & JournalContent)
+  | { readonly kind: "damaged"; readonly at: number };
+
+export function journalLine(text: string): string {
+  return `${crc32(text).toString(16).padStart(8, "0")} ${text}\n`;
+}
+
+export const chainLine = (chain: JournalChain): string => journalLine(JSON.stringify({ chain }));
+export const acknowledgedLine = (seq: number): string => journalLine(JSON.stringify({ acknowledged: seq }));
+
+type Line =
+  | { readonly kind: "chain"; readonly chain: JournalChain }
+  | ({ readonly kind: "record"; readonly kid: string; readonly prev: string } & JournalRecord)
+  | { readonly kind: "acknowledged"; readonly seq: number };
+
+export function readJournal(bytes: Buffer): JournalReading {
+  let chain: JournalChain | undefined;
+  const records: JournalRecord[] = [];
+  let acknowledged: number | undefined;
+  let at = 0;
+  while (at < bytes.length) {
+    const end = bytes.indexOf(10, at);
+    const line = end < 0 ? undefined : readLine(bytes.toString("utf8", at, end));
+    if (line === undefined || end < 0) break;
+    if (line.kind === "chain") {
+      if (at > 0) return { kind: "damaged", at };
+      chain = line.chain;
+    } else if (chain === undefined) {
+      return { kind: "damaged", at };
+    } else if (line.kind === "acknowledged") {
+      acknowledged = Math.max(line.seq, acknowledged ?? 0);
+    } else {
+      const { kid, prev, seq, hash, line: text } = line;
+      const last = records.at(-1);
+      const isNext =
+        last === undefined ? (seq === 0) === (prev === NO_HASH) : seq === last.seq + 1 && prev === last.hash;
+      if (!isNext || kid !== chain.kid) return { kind: "damaged", at };
+      records.push({ seq, hash, line: text });
+    }
+    at = end + 1;
+  }
+  const last = records.at(-1);
+  // Both were written before the file had its name.
+  if (chain === undefined || last === undefined) return { kind: "damaged", at };
+  if (isAcknowledgedLater(bytes, at, last.seq)) return { kind: "damaged", at };
+  return { kind: "read", chain, records, acknowledged, length: at };
+}
+
+/** Whether what follows the damage at `from` says that a record after `seq` was emitted. */
+function isAcknowledgedLater(bytes: Buffer, from: number, seq: number): boolean {
+  for (let at = bytes.indexOf(10, from) + 1; at > 0; at = bytes.indexOf(10, at) + 1) {
+    const end = bytes.indexOf(10, at);
+    const line = end < 0 ? undefined : readLine(bytes.toString("utf8", at, end));
+    if (line?.kind === "acknowledged" && line.seq > seq) return true;
+  }
+  return false;
+}
+
+function readLine(line: string): Line | undefined {
+  const text = line.slice(9);
+  if (line[8] !== " " || line.slice(0, 8) !== crc32(text).toString(16).padStart(8, "0")) return undefined;
+  try {
+    return parseLine(text, JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The parser of this file; a line whose checksum is good was written by this program. */
+function parseLine(text: string, value: unknown): Line | undefined {
+  const members = value as { chain?: JournalChain; acknowledged?: number; audit?: number } & Omit<
+    JournalRecord,
+    "line"
+  > & {
+      kid: string;
+      prev: string;
+    };
+  if (members.audit === 1) {
+    const { seq, hash, kid, prev } = members;
+    return { kind: "record", seq, hash, kid, prev, line: text };
+  }
+  if (typeof members.acknowledged === "number") return { kind: "acknowledged", seq: members.acknowledged };
+  return typeof members.chain?.kid === "string" ? { kind: "chain", chain: members.chain } : undefined;
+}

@@ -1,0 +1,89 @@
+/**
+ * The key of a chain: `audit.key`, Ed25519, PKCS#8 PEM, readable by its owner alone. Source: specification document 1,
+ * "Events"; cluster reference, 9.1.
+ */
+
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { closeSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { AuditError, unwritable } from "./audit-error.ts";
+import { readIfThere, replaceFile, UNFINISHED } from "./durable.ts";
+import { rawPublicKey, thumbprintOf } from "./record.ts";
+
+export const KEY_FILE = "audit.key";
+
+/** An Ed25519 key in PEM has 119. */
+const MAX_KEY_BYTES = 4_096;
+
+export interface ChainKey {
+  readonly privateKey: KeyObject;
+  readonly kid: string;
+  /** 32 bytes. */
+  readonly raw: Buffer;
+}
+
+export function generateKey(): ChainKey {
+  return chainKey(generateKeyPairSync("ed25519").privateKey);
+}
+
+/** A new key in the place of the one that may be there; on disk when this returns. */
+export function createKeyFile(dir: string): ChainKey {
+  const key = generateKey();
+  const path = join(dir, KEY_FILE);
+  try {
+    closeSync(replaceFile(path, Buffer.from(key.privateKey.export({ type: "pkcs8", format: "pem" }))));
+  } catch (cause) {
+    throw unwritable(path, cause);
+  }
+  return key;
+}
+
+export interface KeyFile {
+  readonly key: ChainKey | undefined;
+  /** For the log. */
+  readonly warning: string | undefined;
+}
+
+/** Throws an `AuditError` for a file that is there and is no key. */
+export function readKeyFile(dir: string): KeyFile {
+  const path = join(dir, KEY_FILE);
+  let text: Buffer | undefined;
+  let mode: number;
+  try {
+    rmSync(`${path}${UNFINISHED}`, { force: true });
+    text = readIfThere(path, MAX_KEY_BYTES);
+    if (text === undefined) return { key: undefined, warning: undefined };
+    mode = statSync(path).mode & 0o777;
+  } catch (cause) {
+    throw unwritable(path, cause);
+  }
+  const warning =
+    (mode & 0o077) === 0
+      ? undefined
+      : `others than its owner can use the audit key ${path} (mode ${mode.toString(8).padStart(4, "0")}): set it to 0600`;
+  return { key: parseKey(path, text), warning };
+}
+
+function parseKey(path: string, pem: Buffer): ChainKey {
+  let key: KeyObject;
+  try {
+    key = createPrivateKey({ key: pem, format: "pem" });
+  } catch {
+    throw notAKey(path);
+  }
+  if (key.asymmetricKeyType !== "ed25519") throw notAKey(path);
+  return chainKey(key);
+}
+
+function notAKey(path: string): AuditError {
+  return new AuditError(
+    "damaged",
+    `the audit key ${path} is not an Ed25519 private key in PKCS#8 PEM: restore it, or remove it together with ` +
+      "audit-head, so that a new chain begins",
+  );
+}
+
+function chainKey(privateKey: KeyObject): ChainKey {
+  const raw = rawPublicKey(privateKey);
+  return { privateKey, kid: thumbprintOf(raw), raw };
+}

@@ -1,0 +1,33 @@
+/** What the trail counts of itself. */
+
+import type { Counter, Histogram, Instruments } from "../../base/index.ts";
+import { AUDIT_EVENTS, type AuditEventName } from "./types.ts";
+
+/** Seconds of signing, writing and syncing a group. */
+const JOURNAL_BOUNDS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+
+export interface AuditMetrics {
+  readonly records: Readonly<Record<AuditEventName, Counter>>;
+  readonly refused: Counter;
+  readonly unread: Counter;
+  readonly journalSeconds: Histogram;
+  readonly witnessFailures: Counter;
+}
+
+export function createAuditMetrics(instruments: Instruments, queueBytes: () => number): AuditMetrics {
+  const records = instruments.counter("gateway_audit_records_total", "Events taken into the audit trail.", ["event"]);
+  instruments.observedGauge("gateway_audit_queue_bytes", "Bytes of events that are not yet out.", queueBytes);
+  return {
+    records: Object.fromEntries(AUDIT_EVENTS.map((name) => [name, records.with(name)])) as AuditMetrics["records"],
+    refused: instruments.counter("gateway_audit_refused_total", "Events refused, the trail being full or over.").with(),
+    unread: instruments
+      .counter("gateway_audit_unread_total", "Records written to an output whose reader was gone.")
+      .with(),
+    journalSeconds: instruments
+      .histogram("gateway_audit_journal_seconds", "Signing and syncing a group of records.", JOURNAL_BOUNDS_SECONDS)
+      .with(),
+    witnessFailures: instruments
+      .counter("gateway_audit_witness_failures_total", "Heads that the cluster did not take.")
+      .with(),
+  };
+}

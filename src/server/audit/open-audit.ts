@@ -1,0 +1,265 @@
+/**
+ * The audit trail on the main thread: counts what is queued, hands it to the worker once a turn, and follows what the
+ * worker has made durable and emitted. Face: `types.ts`.
+ *
+ * An event costs the caller its JSON text; a turn costs one message. The queue is counted from the moment an event is
+ * appended until it is out, so a reader that is blocked ends in `audit_unavailable` and never in memory.
+ */
+
+import type { Worker } from "node:worker_threads";
+import { GatewayError, type Instruments, type Log } from "../../base/index.ts";
+import { AuditError } from "./audit-error.ts";
+import { eventText } from "./fit-event.ts";
+import { createAuditMetrics } from "./metrics.ts";
+import { createRecent, parseRecord } from "./recent.ts";
+import { MAX_RECORD_BYTES } from "./record.ts";
+import { startThread } from "./start-thread.ts";
+import type { AuditEvent, AuditHead, AuditOptions, AuditTrail } from "./types.ts";
+import { createWitness, type Witness } from "./witness.ts";
+import type { FromWorker, ToWorker } from "./worker-protocol.ts";
+
+export const MAX_QUEUE_BYTES = 64 << 20;
+
+/** What a record is longer than its event's text: names, hashes, signature, and the entry in the queue itself. */
+const RECORD_OVERHEAD_BYTES = 640;
+const ROOM_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD_BYTES;
+
+/** How long the output may take for what is queued at the close; the rest stays in the journal. */
+const DRAIN_LIMIT_MS = 5_000;
+/** A worker that hangs in a write is left to itself: ending it would hang as well. */
+const CLOSE_LIMIT_MS = 15_000;
+
+export interface OpenAuditOptions extends AuditOptions {
+  readonly log: Log;
+  readonly instruments: Instruments;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+}
+
+interface Waiter {
+  /** Count of events at which it is on disk. */
+  readonly at: number;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Resolves once the key and the first record are on disk. Rejects with an `AuditError` whose message says what to do. */
+export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> {
+  const { nodeId, dir, fd, process, log, instruments, onEmitted, now = Date.now } = options;
+  let queueBytes = 0;
+  const metrics = createAuditMetrics(instruments, () => queueBytes);
+  const recent = createRecent();
+  const worker = startThread("worker");
+  let texts: string[] = [];
+  let times: number[] = [];
+  let handedOver = 0;
+  const waiters: Waiter[] = [];
+  let head: AuditHead | undefined;
+  let kid: string | undefined;
+  let witness: Witness | undefined;
+  let fault: AuditError | undefined;
+  let isClosing = false;
+  let isGoneTold = false;
+  let onStarted: (error?: AuditError) => void = () => undefined;
+  let onClosed: (left: number) => void = () => undefined;
+  let onEnded: (error: Error) => void = () => undefined;
+  const ended = new Promise<Error>((resolve) => {
+    onEnded = resolve;
+  });
+
+  const tell = (message: ToWorker): void => worker.postMessage(message);
+
+  function send(): void {
+    if (texts.length === 0) return;
+    tell({ kind: "append", texts, times });
+    texts = [];
+    times = [];
+  }
+
+  function receive(message: FromWorker): void {
+    switch (message.kind) {
+      case "started":
+        for (const warning of message.warnings) log.warn(warning);
+        kid = message.kid;
+        recent.add(message.recent);
+        witness = createWitness(options.witness, message.succeeds, metrics.witnessFailures);
+        onStarted();
+        return;
+      case "journaled":
+        metrics.journalSeconds.observe(message.seconds);
+        while ((waiters[0]?.at ?? Number.POSITIVE_INFINITY) <= message.events) waiters.shift()?.resolve();
+        return;
+      case "emitted":
+        emitted(message);
+        return;
+      case "blocked":
+        log.warn("the audit trail waits for its output", { code: message.code });
+        return;
+      case "closed":
+        onClosed(message.left);
+        return;
+      case "fault":
+        fail(new AuditError(message.code, message.message));
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  function emitted({ lines, head: reached, events, units, gone }: Extract<FromWorker, { kind: "emitted" }>): void {
+    queueBytes -= units + events * RECORD_OVERHEAD_BYTES;
+    recent.add(lines);
+    head = reached;
+    if (gone !== undefined) {
+      metrics.unread.inc(lines.length);
+      if (!isGoneTold)
+        log.warn("nobody reads the audit trail's output; the trail goes on in its journal", { code: gone });
+      isGoneTold = true;
+    }
+    if (reached.kid === kid) witness?.advance(reached);
+    try {
+      onEmitted?.(lines.map(parseRecord));
+    } catch (error) {
+      log.error("an export of the audit trail failed", { error });
+    }
+  }
+
+  function fail(error: AuditError): void {
+    if (fault !== undefined) return;
+    fault = error;
+    for (const { reject } of waiters.splice(0)) reject(unavailable("The audit trail has failed.", error));
+    onStarted(error);
+    onClosed(0);
+    if (!isClosing) onEnded(error);
+  }
+
+  worker.on("message", (messages: readonly FromWorker[]) => {
+    for (const message of messages) receive(message);
+  });
+  worker.on("error", (cause) => fail(new AuditError("worker", `the audit worker failed: ${textOf(cause)}`, { cause })));
+  worker.on("exit", () => {
+    fail(new AuditError("worker", "the audit worker ended unexpectedly"));
+  });
+
+  /** Once the trail is over. */
+  function refusal(): GatewayError | undefined {
+    if (isClosing) return unavailable("The audit trail is closed.");
+    return fault === undefined ? undefined : unavailable("The audit trail has failed.", fault);
+  }
+
+  /** Throws `audit_unavailable` when `bytes` more are too many. */
+  function admit(bytes: number): void {
+    if (refusal() === undefined && queueBytes + bytes <= MAX_QUEUE_BYTES) {
+      queueBytes += bytes;
+      return;
+    }
+    metrics.refused.inc();
+    throw refusal() ?? unavailable("The audit queue is full.");
+  }
+
+  function push(event: AuditEvent, text: string): void {
+    metrics.records[event.event].inc();
+    texts.push(text);
+    times.push(now());
+    handedOver += 1;
+    if (texts.length === 1) setImmediate(send);
+  }
+
+  const trail: AuditTrail = {
+    append(event) {
+      const text = eventText(event);
+      admit(text.length + RECORD_OVERHEAD_BYTES);
+      push(event, text);
+    },
+    reserve() {
+      admit(ROOM_BYTES);
+      let isHeld = true;
+      const release = (): void => {
+        if (isHeld) queueBytes -= ROOM_BYTES;
+        isHeld = false;
+      };
+      return {
+        record(event) {
+          if (!isHeld) return Promise.reject(new Error("this room has been used"));
+          release();
+          const refused = refusal();
+          if (refused !== undefined) return Promise.reject(refused);
+          const text = eventText(event);
+          queueBytes += text.length + RECORD_OVERHEAD_BYTES;
+          push(event, text);
+          return new Promise((resolve, reject) => waiters.push({ at: handedOver, resolve, reject }));
+        },
+        release,
+      };
+    },
+    recent: (limit) => recent.last(limit),
+    get head() {
+      return head;
+    },
+    ended,
+    async close() {
+      closing ??= close();
+      await closing;
+    },
+  };
+  let closing: Promise<void> | undefined;
+
+  async function close(): Promise<void> {
+    isClosing = true;
+    if (fault === undefined) {
+      send();
+      const closed = new Promise<number | undefined>((resolve) => {
+        onClosed = resolve;
+        setTimeout(() => resolve(undefined), CLOSE_LIMIT_MS).unref();
+      });
+      tell({ kind: "close", now: now(), limitMs: DRAIN_LIMIT_MS });
+      const left = await closed;
+      if (left !== 0 && fault === undefined) reportLeft(left);
+    }
+    await witness?.close();
+    await endWorker(worker);
+  }
+
+  function reportLeft(left: number | undefined): void {
+    const fields = { records: left, dir };
+    if (dir === undefined) log.error("the audit trail closed before its output took everything", fields);
+    else log.warn("the audit trail closed before its output took everything; the next start emits it", fields);
+  }
+
+  const started = new Promise<void>((resolve, reject) => {
+    onStarted = (error) => (error === undefined ? resolve() : reject(error));
+  });
+  tell({
+    kind: "start",
+    options: { nodeId, dir, fd, process, witnessed: options.witnessed(), now: now() },
+  });
+  try {
+    await started;
+  } catch (error) {
+    isClosing = true;
+    await endWorker(worker);
+    throw error;
+  }
+  return trail;
+}
+
+/** A worker in a blocked write cannot be terminated before it returns; the process does not wait for that. */
+async function endWorker(worker: Worker): Promise<void> {
+  worker.unref();
+  let limit: NodeJS.Timeout | undefined;
+  await Promise.race([
+    worker.terminate(),
+    new Promise((resolve) => {
+      limit = setTimeout(resolve, 1_000);
+    }),
+  ]);
+  clearTimeout(limit);
+}
+
+function unavailable(message: string, cause?: Error): GatewayError {
+  return new GatewayError("audit_unavailable", message, cause === undefined ? {} : { cause });
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

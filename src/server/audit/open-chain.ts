@@ -1,0 +1,158 @@
+/**
+ * Finds the chain that a directory holds and goes on with it, or begins a new one. Source: cluster reference, 9.2.
+ *
+ * | key | journal | |
+ * |---|---|---|
+ * | - | - | a new key, a new chain |
+ * | there | there | goes on, if they belong together and to this node; refused otherwise |
+ * | there | - | the journal is lost: a new key, a new chain; a number is never guessed |
+ * | - | there | refused |
+ * | there | behind what the cluster has witnessed | a directory from a backup: put aside, a new key, a new chain |
+ *
+ * A new chain is made in steps, each durable before the next: journal put aside, key replaced, journal created with
+ * the first record. A crash between two of them leaves a key without a journal, and the next start begins anew.
+ */
+
+import { AuditError, unwritable } from "./audit-error.ts";
+import { type Chain, createChain } from "./chain.ts";
+import { createDirectory } from "./durable.ts";
+import {
+  continueJournal,
+  createJournal,
+  JOURNAL_FILE,
+  type Journal,
+  loadJournal,
+  supersedeJournal,
+} from "./journal.ts";
+import type { JournalContent, JournalRecord } from "./journal-format.ts";
+import { type ChainKey, createKeyFile, generateKey, KEY_FILE, readKeyFile } from "./key-file.ts";
+import { acquireLock, type Lock } from "./lock.ts";
+import type { AuditHead, JsonValue } from "./types.ts";
+import type { StartOptions } from "./worker-protocol.ts";
+
+export interface OpenChain {
+  readonly chain: Chain;
+  /** Without a directory there is neither. */
+  readonly journal: Journal | undefined;
+  readonly lock: Lock | undefined;
+  /** In the journal and not acknowledged: to be emitted before anything else, byte for byte. */
+  readonly pending: readonly JournalRecord[];
+  /** Acknowledged ones that the journal has kept. */
+  readonly recent: readonly JournalRecord[];
+  /** Undefined for a chain that the cluster knows. */
+  readonly succeeds: AuditHead | null | undefined;
+  readonly warnings: readonly string[];
+}
+
+export async function openChain(options: StartOptions): Promise<OpenChain> {
+  const { dir } = options;
+  if (dir === undefined) return beginEphemeral(options);
+  try {
+    createDirectory(dir);
+  } catch (cause) {
+    throw unwritable(dir, cause);
+  }
+  const lock = await acquireLock(dir);
+  try {
+    return { ...openLocked(options, dir), lock };
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+type Unlocked = Omit<OpenChain, "lock">;
+
+function openLocked(options: StartOptions, dir: string): Unlocked {
+  const { key, warning } = readKeyFile(dir);
+  const content = loadJournal(dir);
+  const warnings = warning === undefined ? [] : [warning];
+  if (content === undefined) {
+    const lost = `the audit journal is missing beside ${KEY_FILE} in ${dir}: a new chain begins under a new key`;
+    return begin(options, dir, [], key === undefined ? warnings : [...warnings, lost]);
+  }
+  if (key === undefined) {
+    throw new AuditError(
+      "damaged",
+      `${KEY_FILE} is missing beside ${JOURNAL_FILE} in ${dir}: restore it, or remove ${JOURNAL_FILE}, so that a new ` +
+        "chain begins",
+    );
+  }
+  refuseForeign(options, dir, key, content);
+  const { records, acknowledged } = content;
+  const pending = records.filter(({ seq }) => acknowledged === undefined || seq > acknowledged);
+  if (isBehind(content, options.witnessed)) {
+    supersedeJournal(dir);
+    const behind = `the audit journal in ${dir} is behind what the cluster has witnessed of this node, as after a restore: it was put aside, and a new chain begins under a new key`;
+    return begin(options, dir, pending, [...warnings, behind]);
+  }
+  const journal = continueJournal(dir, content);
+  const chain = createChain(options.nodeId, key, records.at(-1));
+  const resume = chain.next({ event: "chain.resume", data: { ...options.process } }, options.now);
+  journal.append([resume]);
+  return {
+    chain,
+    journal,
+    pending: [...pending, resume],
+    recent: records.slice(0, records.length - pending.length),
+    succeeds: options.witnessed?.kid === key.kid ? undefined : content.chain.succeeds,
+    warnings,
+  };
+}
+
+function refuseForeign({ nodeId }: StartOptions, dir: string, key: ChainKey, { chain }: JournalContent): void {
+  if (chain.node !== nodeId) {
+    throw new AuditError(
+      "damaged",
+      `the audit trail in ${dir} is that of node ${chain.node}, and this is ${nodeId}: give each node its own audit.dir`,
+    );
+  }
+  if (chain.kid !== key.kid) {
+    throw new AuditError(
+      "damaged",
+      `${KEY_FILE} in ${dir} is not the key of the chain in ${JOURNAL_FILE}: restore the key ${chain.kid}, or remove ` +
+        `${JOURNAL_FILE}, so that a new chain begins`,
+    );
+  }
+}
+
+/** Whether going on would use numbers again that the cluster has seen used. What is witnessed was on this disk before. */
+function isBehind({ chain, records }: JournalContent, witnessed: AuditHead | undefined): boolean {
+  if (witnessed === undefined) return false;
+  const { kid, seq, hash } = witnessed;
+  // A chain that nobody has seen yet comes after the newest that was, however far that one was seen.
+  if (kid !== chain.kid) return chain.succeeds?.kid !== kid;
+  const last = records.at(-1);
+  const own = records.find((record) => record.seq === seq);
+  return last === undefined || seq > last.seq || (own !== undefined && own.hash !== hash);
+}
+
+function begin(
+  options: StartOptions,
+  dir: string,
+  pending: readonly JournalRecord[],
+  warnings: readonly string[],
+): Unlocked {
+  const key = createKeyFile(dir);
+  const succeeds = options.witnessed ?? null;
+  const { chain, first } = startOf(options, key, false);
+  const journal = createJournal(dir, { node: options.nodeId, kid: key.kid, succeeds }, [first]);
+  return { chain, journal, pending: [...pending, first], recent: [], succeeds, warnings };
+}
+
+function beginEphemeral(options: StartOptions): OpenChain {
+  const { chain, first } = startOf(options, generateKey(), true);
+  const succeeds = options.witnessed ?? null;
+  return { chain, journal: undefined, lock: undefined, pending: [first], recent: [], succeeds, warnings: [] };
+}
+
+function startOf(
+  { nodeId, process, witnessed, now }: StartOptions,
+  key: ChainKey,
+  ephemeral: boolean,
+): { readonly chain: Chain; readonly first: JournalRecord } {
+  const chain = createChain(nodeId, key, undefined);
+  const succeeds: JsonValue = witnessed === undefined ? null : { ...witnessed };
+  const data = { key: key.raw.toString("base64"), ephemeral, succeeds, ...process };
+  return { chain, first: chain.next({ event: "chain.start", data }, now) };
+}

@@ -1,0 +1,127 @@
+/**
+ * Lines to a file descriptor that others write to as well: whole lines, in pieces that a pipe takes whole or not at all.
+ *
+ * A pipe that is full, or a disk that is, is tried again later: the lines wait, and with them the queue. A reader that
+ * has gone does not stop the gateway: what it would have read counts as lost, and the journal goes on. A pipe is opened
+ * anew, since only an open file of our own can be made non-blocking without a say in how others write; a thread that
+ * hangs in a write could not be ended.
+ */
+
+import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
+import { systemCode } from "./audit-error.ts";
+import { MAX_RECORD_BYTES } from "./record.ts";
+
+export interface OutputLine {
+  /** Without the newline. */
+  readonly line: string;
+}
+
+export type WriteOutcome =
+  /** Everything was written. */
+  | { readonly kind: "written" }
+  /** The rest waits; `count` lines are out. */
+  | { readonly kind: "blocked"; readonly count: number; readonly code: string }
+  /** Nobody reads any more. */
+  | { readonly kind: "gone"; readonly code: string };
+
+export interface Output {
+  /** Writes as many as the descriptor takes; the next call must begin with the first line that was not counted. */
+  write(lines: readonly OutputLine[]): WriteOutcome;
+  /** An empty line, behind which nothing that a crash has torn is continued. */
+  breakLine(): void;
+  close(): void;
+}
+
+/** Of a write to what keeps no write whole anyway. */
+const LARGE_WRITE_BYTES = 256 * 1024;
+
+/** What passes: EAGAIN when the reader is slow, the others when there is room again. */
+const LATER: ReadonlySet<string> = new Set(["EAGAIN", "EWOULDBLOCK", "EINTR", "ENOSPC", "EDQUOT", "ENOBUFS", "ENOMEM"]);
+
+export function openOutput(given: number): Output {
+  const { fd, isOurs, isFile } = reopen(given);
+  const pieceBytes = isFile ? LARGE_WRITE_BYTES : MAX_RECORD_BYTES;
+  /** Of the first line that is not counted: what is still to be written of it. */
+  let rest: Buffer | undefined;
+  let isBreakOwed = false;
+
+  function writeAll(lines: readonly OutputLine[], counted: (lines: number) => void): void {
+    if (isBreakOwed) writeSync(fd, "\n");
+    isBreakOwed = false;
+    for (let count = 0; count < lines.length; ) {
+      const piece = rest ?? pieceOf(lines, count, pieceBytes);
+      const written = writeSync(fd, piece);
+      const whole = countNewlines(piece, written);
+      const lineEnd = written === piece.length ? -1 : piece.indexOf(NEWLINE, written);
+      rest = lineEnd < 0 || piece[written - 1] === NEWLINE ? undefined : piece.subarray(written, lineEnd + 1);
+      count += whole;
+      counted(count);
+    }
+  }
+
+  return {
+    write(lines) {
+      let count = 0;
+      try {
+        writeAll(lines, (counted) => {
+          count = counted;
+        });
+        return { kind: "written" };
+      } catch (error) {
+        const code = systemCode(error) ?? "EIO";
+        if (LATER.has(code)) return { kind: "blocked", count, code };
+        rest = undefined;
+        isBreakOwed = true;
+        return { kind: "gone", code };
+      }
+    },
+    breakLine() {
+      isBreakOwed = true;
+    },
+    close() {
+      if (isOurs) closeSync(fd);
+    },
+  };
+}
+
+const NEWLINE = 10;
+
+interface Opened {
+  readonly fd: number;
+  readonly isOurs: boolean;
+  readonly isFile: boolean;
+}
+
+function reopen(given: number): Opened {
+  try {
+    const stat = fstatSync(given);
+    if (!stat.isFIFO()) return { fd: given, isOurs: false, isFile: stat.isFile() };
+    return {
+      fd: openSync(`/proc/self/fd/${given}`, constants.O_WRONLY | constants.O_NONBLOCK),
+      isOurs: true,
+      isFile: false,
+    };
+  } catch {
+    // Another system, or a pipe of another user: written to as it is.
+    return { fd: given, isOurs: false, isFile: false };
+  }
+}
+
+/** Whole lines from `from` on, at least one, in at most `maxBytes` if one fits. */
+function pieceOf(lines: readonly OutputLine[], from: number, maxBytes: number): Buffer {
+  let text = "";
+  let bytes = 0;
+  for (let at = from; at < lines.length; at += 1) {
+    const line = `${lines[at]?.line ?? ""}\n`;
+    bytes += Buffer.byteLength(line);
+    if (at > from && bytes > maxBytes) break;
+    text += line;
+  }
+  return Buffer.from(text);
+}
+
+function countNewlines(bytes: Buffer, end: number): number {
+  let count = 0;
+  for (let at = bytes.indexOf(NEWLINE); at >= 0 && at < end; at = bytes.indexOf(NEWLINE, at + 1)) count += 1;
+  return count;
+}

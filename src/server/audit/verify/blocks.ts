@@ -1,0 +1,61 @@
+/**
+ * Input as blocks of whole lines: what a thread examines at a time. Memory is bounded by `BLOCK_BYTES` and the longest
+ * line that is kept; of a longer one only its beginning is.
+ */
+
+import type { TrailInput } from "./types.ts";
+
+const BLOCK_BYTES = 256 * 1024;
+/** A record has at most 4,096 bytes; a collector's dump may have put more around it, but not this much. */
+export const MAX_LINE_BYTES = 64 * 1024;
+
+const NEWLINE = 10;
+
+export interface Block {
+  readonly file: string;
+  /** Number of its first line, from 1. */
+  readonly firstLine: number;
+  /** Whole lines; the last line of a file may lack its newline. */
+  readonly bytes: Buffer;
+}
+
+export async function* blocksOf({ name, chunks }: TrailInput): AsyncGenerator<Block> {
+  let held: Buffer = Buffer.alloc(0);
+  let line = 1;
+  /** Within a line that is longer than is kept; `held` is its beginning. */
+  let isSkipping = false;
+
+  for await (const chunk of chunks) {
+    const whole =
+      typeof chunk === "string" ? Buffer.from(chunk) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+    for (let at = 0; at < whole.length; ) {
+      let piece = whole.subarray(at, at + BLOCK_BYTES);
+      at += piece.length;
+      if (isSkipping) {
+        const end = piece.indexOf(NEWLINE);
+        if (end < 0) continue;
+        isSkipping = false;
+        piece = piece.subarray(end);
+      }
+      held = Buffer.concat([held, piece]);
+      const end = held.lastIndexOf(NEWLINE) + 1;
+      if (end > 0) {
+        const bytes = held.subarray(0, end);
+        yield { file: name, firstLine: line, bytes };
+        line += countLines(bytes);
+        held = Buffer.from(held.subarray(end));
+      }
+      if (held.length > MAX_LINE_BYTES) {
+        held = Buffer.from(held.subarray(0, MAX_LINE_BYTES + 1));
+        isSkipping = true;
+      }
+    }
+  }
+  if (held.length > 0) yield { file: name, firstLine: line, bytes: held };
+}
+
+function countLines(bytes: Buffer): number {
+  let count = 0;
+  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) count += 1;
+  return count;
+}

@@ -1,0 +1,73 @@
+/** What a thread does with a block: reads its lines, hashes each record, checks each signature whose key is known. */
+
+import { type KeyObject, verify } from "node:crypto";
+import { publicKeyOf, thumbprintOf } from "../record.ts";
+import type { Block } from "./blocks.ts";
+import { type ReadLine, type ReadRecord, readLine } from "./read-record.ts";
+
+const NEWLINE = 10;
+
+export interface ExaminedRecord extends ReadRecord {
+  readonly line: number;
+  readonly signature: "good" | "bad" | "unknown";
+}
+
+export type ExaminedLine =
+  | ExaminedRecord
+  | (Exclude<ReadLine, ReadRecord | { readonly kind: "other" }> & { readonly line: number });
+
+export interface Keys {
+  /** `raw`: 32 bytes whose thumbprint is `kid`. */
+  add(kid: string, raw: Uint8Array): void;
+  get(kid: string): KeyObject | undefined;
+}
+
+/** A trail of a fleet has a few hundred; more are an attempt to fill the memory. */
+const MAX_KEYS = 20_000;
+
+export function createKeys(): Keys {
+  const keys = new Map<string, KeyObject>();
+  return {
+    add(kid, raw) {
+      if (!keys.has(kid) && keys.size < MAX_KEYS) keys.set(kid, publicKeyOf(raw));
+    },
+    get: (kid) => keys.get(kid),
+  };
+}
+
+/** The raw key that a start record names, if it is that of its chain. */
+export function startKey({ kid, start }: Pick<ReadRecord, "kid" | "start">): Buffer | undefined {
+  if (start?.key === undefined || start.key.length > 64) return undefined;
+  const raw = Buffer.from(start.key, "base64");
+  return raw.length === 32 && thumbprintOf(raw) === kid ? raw : undefined;
+}
+
+/** In the order of the lines, without those that are none of ours. */
+export function examineBlock({ bytes, firstLine }: Pick<Block, "bytes" | "firstLine">, keys: Keys): ExaminedLine[] {
+  const examined: ExaminedLine[] = [];
+  let line = firstLine;
+  for (let at = 0; at < bytes.length; line += 1) {
+    const newline = bytes.indexOf(NEWLINE, at);
+    const end = newline < 0 ? bytes.length : newline;
+    const read = readLine(bytes.subarray(at, end));
+    at = end + 1;
+    if (read.kind === "other") continue;
+    if (read.kind !== "record") {
+      examined.push({ ...read, line });
+      continue;
+    }
+    const raw = startKey(read);
+    if (raw !== undefined) keys.add(read.kid, raw);
+    examined.push({ ...read, line, signature: checkSignature(read, keys) });
+  }
+  return examined;
+}
+
+export function checkSignature(
+  { kid, hash, sig }: Pick<ReadRecord, "kid" | "hash" | "sig">,
+  keys: Keys,
+): ExaminedRecord["signature"] {
+  const key = keys.get(kid);
+  if (key === undefined) return "unknown";
+  return verify(null, Buffer.from(hash, "base64url"), key, Buffer.from(sig, "base64url")) ? "good" : "bad";
+}

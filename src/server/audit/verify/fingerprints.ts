@@ -1,0 +1,74 @@
+/**
+ * Which record has which number: 16 bytes of the hash of each, so that a copy is told from a fork wherever in the input
+ * it comes. Bounded over all chains by `MAX_PAGES`: the fingerprints that were made first are given up.
+ */
+
+const PAGE_RECORDS = 4_096;
+const FINGERPRINT_BYTES = 16;
+/** 128 MiB: over eight million records. */
+const MAX_PAGES = 2_048;
+
+interface Page {
+  readonly bytes: Buffer;
+  readonly isSet: Uint8Array;
+}
+
+export interface FingerprintStore {
+  chain(): Fingerprints;
+}
+
+export type Known = "same" | "other" | "unknown" | "given up";
+
+export interface Fingerprints {
+  /** Whether the record of this number is this one. */
+  compare(seq: number, hash: string): Known;
+  put(seq: number, hash: string): void;
+}
+
+export function createFingerprints(maxPages = MAX_PAGES): FingerprintStore {
+  /** In the order in which they were made; each gives itself up. */
+  const drops: (() => void)[] = [];
+
+  function chain(): Fingerprints {
+    const pages = new Map<number, Page>();
+    const givenUp = new Set<number>();
+
+    function pageOf(number: number): Page {
+      const known = pages.get(number);
+      if (known !== undefined) return known;
+      const page = { bytes: Buffer.alloc(PAGE_RECORDS * FINGERPRINT_BYTES), isSet: new Uint8Array(PAGE_RECORDS) };
+      pages.set(number, page);
+      drops.push(() => {
+        pages.delete(number);
+        givenUp.add(number);
+      });
+      if (drops.length > maxPages) drops.shift()?.();
+      return page;
+    }
+
+    return {
+      compare(seq, hash) {
+        const number = Math.floor(seq / PAGE_RECORDS);
+        if (givenUp.has(number)) return "given up";
+        const page = pages.get(number);
+        const at = seq % PAGE_RECORDS;
+        if (page === undefined || page.isSet[at] === 0) return "unknown";
+        const start = at * FINGERPRINT_BYTES;
+        const known = page.bytes.subarray(start, start + FINGERPRINT_BYTES);
+        return fingerprintOf(hash).equals(known) ? "same" : "other";
+      },
+      put(seq, hash) {
+        const page = pageOf(Math.floor(seq / PAGE_RECORDS));
+        const at = seq % PAGE_RECORDS;
+        page.isSet[at] = 1;
+        fingerprintOf(hash).copy(page.bytes, at * FINGERPRINT_BYTES);
+      },
+    };
+  }
+
+  return { chain };
+}
+
+function fingerprintOf(hash: string): Buffer {
+  return Buffer.from(hash, "base64url").subarray(0, FINGERPRINT_BYTES);
+}

@@ -1,0 +1,65 @@
+/** What can be said only when all has been read: what is missing, whose key is not known, which heads are not reached. */
+
+import type { BookedChain } from "./booked-chain.ts";
+import { chainKey } from "./findings.ts";
+import type { Finding, WitnessedHead } from "./types.ts";
+
+type Add = (finding: Finding) => void;
+
+export function judgeEnds(chains: readonly BookedChain[], heads: readonly WitnessedHead[], add: Add): void {
+  const byKey = new Map(chains.map((chain) => [chainKey(chain.node, chain.kid), chain]));
+  for (const chain of chains) {
+    judgeGaps(chain, add);
+    judgeKey(chain, add);
+    judgePredecessor(chain, byKey, add);
+  }
+  for (const head of heads) judgeHead(head, byKey.get(chainKey(head.node, head.kid)), add);
+}
+
+function judgeGaps({ node, kid, book }: BookedChain, add: Add): void {
+  for (const { first, last } of book.gaps()) {
+    const message = first === last ? "the record is missing" : `records ${first} to ${last} are missing`;
+    add({ kind: "missing", node, kid, seq: first, message });
+  }
+}
+
+function judgeKey({ node, kid, hasKey, unchecked, book, firstPlace }: BookedChain, add: Add): void {
+  if (hasKey) return;
+  const why =
+    book.first === 0
+      ? "no start record names it"
+      : `its start record is not in the input, which begins at ${book.first}`;
+  const message = `the chain's key is not known: ${why}; ${unchecked.length} signatures were not checked (-key ${kid}=BASE64 gives it)`;
+  add({ kind: "key", node, kid, place: firstPlace, message });
+}
+
+/** A chain that the directory lost goes on in another. */
+function judgePredecessor({ node, kid, book }: BookedChain, byKey: ReadonlyMap<string, BookedChain>, add: Add): void {
+  const named = book.start?.succeeds;
+  const before = named === undefined ? undefined : byKey.get(chainKey(node, named.kid));
+  if (named === undefined || before === undefined || named.seq < before.book.first) return;
+  const found = (message: string): void => add({ kind: "succeeds", node, kid, seq: 0, message });
+  if (named.seq > before.book.last) {
+    found(`it succeeds record ${named.seq} of ${named.kid}, which ends at ${before.book.last} in the input`);
+  } else if (before.book.has(named.seq, named.hash) === "other") {
+    found(`it succeeds record ${named.seq} of ${named.kid}, which is another one in the input`);
+  }
+}
+
+function judgeHead({ node, kid, seq, hash }: WitnessedHead, chain: BookedChain | undefined, add: Add): void {
+  const message = headFault({ seq, hash }, chain);
+  if (message !== undefined) add({ kind: "head", node, kid, seq, message });
+}
+
+function headFault(
+  { seq, hash }: Pick<WitnessedHead, "seq" | "hash">,
+  chain: BookedChain | undefined,
+): string | undefined {
+  if (chain === undefined) return "the cluster has witnessed this chain, and the input has no record of it";
+  const { first, last } = chain.book;
+  if (seq > last) return `the cluster has witnessed the chain up to ${seq}, and it ends at ${last}: it was cut`;
+  if (seq < first) return `the cluster has witnessed record ${seq}, and the input begins at ${first}`;
+  const known = chain.book.has(seq, hash);
+  if (known === "other") return "the record is not the one that the cluster has witnessed";
+  return known === "unknown" ? "the cluster has witnessed the record, and it is missing" : undefined;
+}

@@ -1,0 +1,98 @@
+/**
+ * Threads that examine blocks. The first blocks are examined where they are read: a small trail is verified before a
+ * thread has started.
+ */
+
+import type { Worker } from "node:worker_threads";
+import { startThread } from "../start-thread.ts";
+import type { Block } from "./blocks.ts";
+import { checkSignature, createKeys, type ExaminedLine, type ExaminedRecord, examineBlock } from "./examine.ts";
+
+/** Of 256 KiB; a tenth of a second. */
+const BLOCKS_WITHOUT_THREADS = 4;
+
+export type Signed = Pick<ExaminedRecord, "kid" | "hash" | "sig">;
+
+export type Task =
+  | { readonly kind: "block"; readonly bytes: Uint8Array; readonly firstLine: number }
+  | { readonly kind: "signatures"; readonly signed: readonly Signed[] };
+
+export interface ToExaminer {
+  /** Keys that this thread has not been told of. */
+  readonly keys: readonly (readonly [kid: string, raw: Uint8Array])[];
+  readonly task: Task;
+}
+
+export type FromExaminer =
+  | { readonly kind: "block"; readonly lines: readonly ExaminedLine[] }
+  | { readonly kind: "signatures"; readonly results: readonly ExaminedRecord["signature"][] };
+
+export interface Pool {
+  /** Tasks that may be under way at once. */
+  readonly width: number;
+  addKey(kid: string, raw: Uint8Array): void;
+  examine(block: Block): Promise<readonly ExaminedLine[]>;
+  check(signed: readonly Signed[]): Promise<readonly ExaminedRecord["signature"][]>;
+  close(): Promise<void>;
+}
+
+interface Thread {
+  readonly worker: Worker;
+  readonly waiting: { readonly resolve: (answer: FromExaminer) => void; readonly reject: (error: unknown) => void }[];
+  keysTold: number;
+}
+
+export function createPool(threadCount: number): Pool {
+  const own = createKeys();
+  const keys: (readonly [string, Uint8Array])[] = [];
+  let threads: Thread[] = [];
+  let blocks = 0;
+
+  function start(): Thread {
+    const worker = startThread("verify/worker");
+    const thread: Thread = { worker, waiting: [], keysTold: 0 };
+    const failAll = (error: unknown): void => {
+      for (const { reject } of thread.waiting.splice(0)) reject(error);
+    };
+    worker.on("message", (answer: FromExaminer) => thread.waiting.shift()?.resolve(answer));
+    worker.on("error", failAll);
+    worker.on("exit", () => failAll(new Error("a thread of the verification ended")));
+    return thread;
+  }
+
+  function ask(task: Task): Promise<FromExaminer> {
+    const thread = threads.reduce((a, b) => (b.waiting.length < a.waiting.length ? b : a));
+    return new Promise((resolve, reject) => {
+      thread.waiting.push({ resolve, reject });
+      const message: ToExaminer = { keys: keys.slice(thread.keysTold), task };
+      thread.keysTold = keys.length;
+      thread.worker.postMessage(message);
+    });
+  }
+
+  return {
+    width: Math.max(1, 2 * threadCount),
+    addKey(kid, raw) {
+      keys.push([kid, raw]);
+      own.add(kid, raw);
+    },
+    async examine(block) {
+      blocks += 1;
+      if (blocks > BLOCKS_WITHOUT_THREADS && threads.length < threadCount) {
+        threads = Array.from({ length: threadCount }, start);
+      }
+      if (threads.length === 0) return examineBlock(block, own);
+      const { bytes, firstLine } = block;
+      const answer = await ask({ kind: "block", bytes, firstLine });
+      return answer.kind === "block" ? answer.lines : [];
+    },
+    async check(signed) {
+      if (threads.length === 0) return signed.map((each) => checkSignature(each, own));
+      const answer = await ask({ kind: "signatures", signed });
+      return answer.kind === "signatures" ? answer.results : [];
+    },
+    async close() {
+      await Promise.all(threads.map(({ worker }) => worker.terminate()));
+    },
+  };
+}

@@ -1,0 +1,170 @@
+/**
+ * A line of the input as a record, if it is one. Whatever else a line holds is ignored; what is a record's and cannot be
+ * read as one is not.
+ *
+ * A collector may have written the record anew, with other white space or members in another order; what it says then
+ * still hashes to its entry. A name that occurs twice in an object is refused, since readers differ in which one counts.
+ */
+
+import { canonical, hashOfCanonical, isEventName } from "../record.ts";
+import type { AuditHead } from "../types.ts";
+import { MAX_LINE_BYTES } from "./blocks.ts";
+
+export interface Start {
+  /** Base64 of the raw key, as the record says. */
+  readonly key: string | undefined;
+  readonly ephemeral: boolean;
+  readonly succeeds: AuditHead | undefined;
+}
+
+export interface ReadRecord {
+  readonly kind: "record";
+  readonly node: string;
+  readonly kid: string;
+  readonly seq: number;
+  readonly prev: string;
+  readonly hash: string;
+  readonly sig: string;
+  /** Whether it hashes to `hash`. */
+  readonly isWhole: boolean;
+  /** Of a `chain.start`. */
+  readonly start: Start | undefined;
+}
+
+export type ReadLine =
+  | ReadRecord
+  | { readonly kind: "other" }
+  /** Begins as a record and ends early. */
+  | { readonly kind: "cut" }
+  | {
+      readonly kind: "unreadable";
+      readonly message: string;
+      readonly node?: string;
+      readonly kid?: string;
+      readonly seq?: number;
+    };
+
+const OTHER: ReadLine = { kind: "other" };
+
+const HASH = /^[A-Za-z0-9_-]{43}$/;
+const SIGNATURE = /^[A-Za-z0-9_-]{86}$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+/** How the canonical form of a record begins and ends. */
+const BEGINNING = '{"audit":1,';
+const ENDING = /"ts":"[^"]{0,40}"\}$/;
+
+const MAX_NODE_LENGTH = 256;
+const MAX_DEPTH = 64;
+
+/** `bytes`: the line without its newline. */
+export function readLine(bytes: Buffer): ReadLine {
+  if (!bytes.includes('"audit"')) return OTHER;
+  if (bytes.length > MAX_LINE_BYTES) {
+    return bytes.subarray(0, 256).includes(BEGINNING)
+      ? { kind: "unreadable", message: `the line begins as a record does and has more than ${MAX_LINE_BYTES} bytes` }
+      : OTHER;
+  }
+  const text = bytes
+    .toString("utf8")
+    .replace(/^\ufeff/, "")
+    .trim();
+  if (!text.startsWith("{")) return text.includes(BEGINNING) ? broken(text) : OTHER;
+  try {
+    return readObject(text, JSON.parse(text));
+  } catch {
+    return text.includes(BEGINNING) ? broken(text) : OTHER;
+  }
+}
+
+function broken(text: string): ReadLine {
+  return ENDING.test(text)
+    ? { kind: "unreadable", message: "the line is a record's and is not JSON" }
+    : { kind: "cut" };
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function readObject(text: string, value: unknown): ReadLine {
+  if (!isObject(value) || value["audit"] === undefined) return OTHER;
+  const { audit, node, kid, seq, prev, ts, event, controls, data, hash, sig } = value;
+  const looksSigned = typeof hash === "string" && typeof sig === "string";
+  if (audit !== 1 && !looksSigned) return OTHER;
+  const place = {
+    ...(typeof node === "string" && { node }),
+    ...(typeof kid === "string" && { kid }),
+    ...(typeof seq === "number" && { seq }),
+  };
+  const unreadable = (message: string): ReadLine => ({ kind: "unreadable", message, ...place });
+  if (audit !== 1) return unreadable("the record is of a form that is not known here");
+  if (typeof node !== "string" || node === "" || node.length > MAX_NODE_LENGTH) return unreadable(wrong("node"));
+  if (typeof kid !== "string" || !HASH.test(kid)) return unreadable(wrong("kid"));
+  if (typeof seq !== "number" || !Number.isSafeInteger(seq) || seq < 0) return unreadable(wrong("seq"));
+  if (typeof prev !== "string" || !HASH.test(prev)) return unreadable(wrong("prev"));
+  if (typeof hash !== "string" || !HASH.test(hash)) return unreadable(wrong("hash"));
+  if (typeof sig !== "string" || !isSignature(sig)) return unreadable(wrong("sig"));
+  if (typeof ts !== "string" || !TIME.test(ts)) return unreadable(wrong("ts"));
+  if (!isEventName(event)) return unreadable(wrong("event"));
+  if (!Array.isArray(controls)) return unreadable(wrong("controls"));
+  if (!isObject(data)) return unreadable(wrong("data"));
+  if (depthOf(value) > MAX_DEPTH) return unreadable(wrong("data"));
+  const form = canonicalForm(value);
+  if (form === undefined) return unreadable("the record has no canonical form");
+  if (text !== form.sealed && hasRepeatedName(text, value)) {
+    return unreadable("a name occurs twice in one of the record's objects");
+  }
+  const isWhole = hashOfCanonical(form.unsealed).toString("base64url") === hash;
+  const start = event === "chain.start" ? startOf(data) : undefined;
+  return { kind: "record", node, kid, seq, prev, hash, sig, isWhole, start };
+}
+
+const wrong = (name: string): string => `the record's '${name}' is not as it should be`;
+
+/** Base64 has spare bits at its end, in which two texts can be the same bytes. */
+function isSignature(text: string): boolean {
+  return SIGNATURE.test(text) && Buffer.from(text, "base64url").toString("base64url") === text;
+}
+
+function canonicalForm(value: Members): { readonly sealed: string; readonly unsealed: string } | undefined {
+  const { hash, sig, ...unsealed } = value;
+  try {
+    return { unsealed: canonical(unsealed), sealed: canonical(value) };
+  } catch {
+    return undefined;
+  }
+}
+
+function startOf(data: Members): Start {
+  const { key, ephemeral, succeeds } = data;
+  return {
+    key: typeof key === "string" ? key : undefined,
+    ephemeral: ephemeral === true,
+    succeeds: headOf(succeeds),
+  };
+}
+
+function headOf(value: unknown): AuditHead | undefined {
+  if (!isObject(value)) return undefined;
+  const { kid, seq, hash } = value;
+  if (typeof kid !== "string" || typeof seq !== "number" || typeof hash !== "string") return undefined;
+  return { kid, seq, hash };
+}
+
+/** More names were written than are left: the others were overwritten as the text was read. */
+function hasRepeatedName(text: string, value: unknown): boolean {
+  return (text.replace(/"(?:[^"\\]|\\.)*"/g, "").match(/:/g)?.length ?? 0) !== countNames(value);
+}
+
+function countNames(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Object.values(value).reduce<number>((sum, each) => sum + countNames(each), own);
+}
+
+function depthOf(value: unknown, depth = 0): number {
+  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return depth;
+  return Object.values(value).reduce<number>((most, each) => Math.max(most, depthOf(each, depth + 1)), depth);
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,153 @@
+/**
+ * Verifies an exported trail: every record hashes to its entry, links to the one before and is signed by its chain's
+ * key; no number is missing; the witnessed heads are reached. Source: specification document 1, "audit verify"; cluster
+ * reference, section 9.
+ *
+ * The input is read once, in order, and may be of any size. What memory bounds is found where it stands: fingerprints
+ * (`fingerprints.ts`), holes (`chain-book.ts`), chains, and signatures that wait for their key.
+ */
+
+import { availableParallelism } from "node:os";
+import { type Block, blocksOf } from "./blocks.ts";
+import type { BookedChain, Unchecked } from "./booked-chain.ts";
+import { createChainBook } from "./chain-book.ts";
+import { type ExaminedLine, type ExaminedRecord, startKey } from "./examine.ts";
+import { chainKey, createFindings } from "./findings.ts";
+import { createFingerprints } from "./fingerprints.ts";
+import { judgeEnds } from "./judge-ends.ts";
+import { createPool } from "./pool.ts";
+import type { ChainReport, Finding, Place, TrailInput, TrailReport, VerifyOptions } from "./types.ts";
+
+const MAX_THREADS = 8;
+const MAX_CHAINS = 10_000;
+/** Records whose signature waits for the chain's start record; of files given newest first. */
+const MAX_UNCHECKED = 200_000;
+const CHECK_BATCH = 1_000;
+
+export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyOptions = {}): Promise<TrailReport> {
+  const { keys = new Map(), heads = [], threads = Math.min(availableParallelism(), MAX_THREADS), signal } = options;
+  const pool = createPool(threads);
+  const findings = createFindings();
+  const fingerprints = createFingerprints();
+  const chains = new Map<string, BookedChain>();
+  const watched = new Map<string, number[]>();
+  for (const { node, kid, seq } of heads) {
+    const key = chainKey(node, kid);
+    watched.set(key, [...(watched.get(key) ?? []), seq]);
+  }
+  let records = 0;
+  let bytes = 0;
+  let cutShort = 0;
+  let uncheckedCount = 0;
+  for (const [kid, raw] of keys) pool.addKey(kid, raw);
+
+  function chainOf({ node, kid }: ExaminedRecord, firstPlace: Place): BookedChain | undefined {
+    const key = chainKey(node, kid);
+    const known = chains.get(key);
+    if (known !== undefined || chains.size >= MAX_CHAINS) return known;
+    const book = createChainBook(fingerprints.chain(), watched.get(key) ?? []);
+    const chain = { node, kid, book, hasKey: keys.has(kid), unchecked: [], firstPlace };
+    chains.set(key, chain);
+    return chain;
+  }
+
+  async function take(lines: readonly ExaminedLine[], file: string): Promise<void> {
+    for (const line of lines) {
+      const place = { file, line: line.line };
+      if (line.kind === "cut") cutShort += 1;
+      else if (line.kind === "record") await takeRecord(line, place);
+      else findings.add({ ...line, kind: "form", place });
+    }
+  }
+
+  async function takeRecord(record: ExaminedRecord, place: Place): Promise<void> {
+    const { node, kid, seq } = record;
+    const found = (kind: Finding["kind"], message: string): void =>
+      findings.add({ kind, node, kid, seq, place, message });
+    records += 1;
+    const chain = chainOf(record, place);
+    if (chain === undefined) {
+      found("bound", `the input has more than ${MAX_CHAINS} chains`);
+      return;
+    }
+    if (!record.isWhole) found("altered", "what it says does not hash to its entry");
+    for (const { kind, seq: of, message } of chain.book.add(record)) {
+      findings.add({ kind, node, kid, seq: of, place, message });
+    }
+    if (record.start !== undefined) {
+      const raw = startKey(record);
+      if (raw === undefined) found("start", "the key that the start record names is not the chain's");
+      else if (!chain.hasKey) {
+        chain.hasKey = true;
+        pool.addKey(kid, raw);
+      }
+    }
+    if (record.signature === "bad") found("signature", "it is not signed by the chain's key");
+    if (record.signature === "unknown") await postpone(chain, { ...record, place });
+  }
+
+  /** Until the chain's key is known. */
+  async function postpone(chain: BookedChain, { kid, hash, sig, seq, place }: Unchecked): Promise<void> {
+    if (uncheckedCount >= MAX_UNCHECKED && !chain.hasKey) {
+      const message = `more than ${MAX_UNCHECKED} records wait for a key: give it with -key, or the file with the start record first`;
+      findings.add({ kind: "bound", node: chain.node, kid, seq, place, message });
+      return;
+    }
+    uncheckedCount += 1;
+    chain.unchecked.push({ kid, hash, sig, seq, place });
+    if (chain.hasKey && chain.unchecked.length >= CHECK_BATCH) await checkPostponed(chain);
+  }
+
+  async function checkPostponed(chain: BookedChain): Promise<void> {
+    while (chain.unchecked.length > 0) {
+      const batch = chain.unchecked.splice(-CHECK_BATCH);
+      uncheckedCount -= batch.length;
+      const results = await pool.check(batch);
+      for (const [index, { seq, place }] of batch.entries()) {
+        if (results[index] === "good") continue;
+        const { node, kid } = chain;
+        findings.add({ kind: "signature", node, kid, seq, place, message: "it is not signed by the chain's key" });
+      }
+    }
+  }
+
+  try {
+    const underWay: { readonly block: Block; readonly lines: Promise<readonly ExaminedLine[]> }[] = [];
+    const takeNext = async (): Promise<void> => {
+      const next = underWay.shift();
+      if (next !== undefined) await take(await next.lines, next.block.file);
+      options.onProgress?.({ records, bytes });
+    };
+    for (const input of inputs) {
+      for await (const block of blocksOf(input)) {
+        signal?.throwIfAborted();
+        bytes += block.bytes.length;
+        const lines = pool.examine(block);
+        lines.catch(() => undefined);
+        underWay.push({ block, lines });
+        if (underWay.length >= pool.width) await takeNext();
+      }
+    }
+    while (underWay.length > 0) await takeNext();
+    for (const chain of chains.values()) {
+      if (chain.hasKey) await checkPostponed(chain);
+    }
+  } finally {
+    await pool.close();
+  }
+
+  judgeEnds([...chains.values()], heads, (finding) => findings.add(finding));
+  if (records === 0) findings.add({ kind: "empty", message: "the input holds no record of an audit trail" });
+  return {
+    chains: [...chains.values()].map((chain) => report(chain, findings.isClean(chain.node, chain.kid))),
+    findings: findings.listed,
+    unlisted: findings.unlisted,
+    records,
+    cutShort,
+  };
+}
+
+function report({ node, kid, book }: BookedChain, isVerified: boolean): ChainReport {
+  const { first, last, records, copies, start } = book;
+  return { node, kid, first, last, records, copies, ephemeral: start?.ephemeral, isVerified };
+}

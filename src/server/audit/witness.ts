@@ -1,0 +1,85 @@
+/**
+ * Shows heads to the cluster: every `INTERVAL_MS`, every `RECORDS`, and at the end. One at a time, each within a limit.
+ *
+ * Source: cluster reference, 9.3. What is shown was emitted before. A failure is counted; what is shown next is newer.
+ */
+
+import type { Counter } from "../../base/index.ts";
+import type { AuditHead, AuditOptions } from "./types.ts";
+
+export interface WitnessPace {
+  readonly intervalMs: number;
+  readonly records: number;
+  /** Of one call. */
+  readonly limitMs: number;
+}
+
+export const WITNESS_PACE: WitnessPace = { intervalMs: 5_000, records: 1_000, limitMs: 5_000 };
+
+export interface Witness {
+  /** The chain has come this far. */
+  advance(head: AuditHead): void;
+  /** Waits for one that is under way, then shows the last head, if that was not shown. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** `succeeds` goes with every head until one was taken. */
+export function createWitness(
+  show: AuditOptions["witness"],
+  succeeds: AuditHead | null | undefined,
+  failures: Counter,
+  pace: WitnessPace = WITNESS_PACE,
+): Witness {
+  let newest: AuditHead | undefined;
+  /** The last that was taken, and the last that was tried. */
+  let taken: AuditHead | undefined;
+  let triedSeq = -1;
+  let underWay: Promise<void> | undefined;
+  let isOver = false;
+
+  async function attempt(head: AuditHead): Promise<void> {
+    const limit = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    triedSeq = head.seq;
+    try {
+      await Promise.race([
+        show(head, taken === undefined ? succeeds : undefined, limit.signal),
+        new Promise<never>((_, reject) => {
+          timer = setTimeout(() => {
+            const error = new Error(`the cluster did not take a head within ${pace.limitMs} ms`);
+            limit.abort(error);
+            reject(error);
+          }, pace.limitMs);
+        }),
+      ]);
+      taken = head;
+    } catch {
+      failures.inc();
+    } finally {
+      clearTimeout(timer);
+      underWay = undefined;
+    }
+  }
+
+  function start(): void {
+    if (underWay !== undefined || newest === undefined || newest.seq === taken?.seq) return;
+    underWay = attempt(newest);
+  }
+
+  const interval = setInterval(start, pace.intervalMs);
+  interval.unref();
+
+  return {
+    advance(head) {
+      newest = head;
+      if (!isOver && head.seq - triedSeq >= pace.records) start();
+    },
+    async close() {
+      isOver = true;
+      clearInterval(interval);
+      await underWay;
+      start();
+      await underWay;
+    },
+  };
+}

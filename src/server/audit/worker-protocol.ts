@@ -1,0 +1,44 @@
+/** What the main thread and the audit worker say to each other. One port, in order. */
+
+import type { AuditErrorCode } from "./audit-error.ts";
+import type { AuditHead, AuditOptions } from "./types.ts";
+
+export interface StartOptions extends Pick<AuditOptions, "nodeId" | "dir" | "fd" | "process"> {
+  /** The newest head of this node that the cluster has seen. */
+  readonly witnessed: AuditHead | undefined;
+  readonly now: number;
+}
+
+export type ToWorker =
+  | { readonly kind: "start"; readonly options: StartOptions }
+  /** Events as JSON, and when each was made, in milliseconds since the epoch. */
+  | { readonly kind: "append"; readonly texts: readonly string[]; readonly times: readonly number[] }
+  /** Writes `chain.pause` and empties the queue; what the output has not taken `limitMs` later stays in the journal. */
+  | { readonly kind: "close"; readonly now: number; readonly limitMs: number };
+
+export type FromWorker =
+  | {
+      readonly kind: "started";
+      readonly kid: string;
+      /** Of a chain that the cluster has not seen yet: what its first record names. Else undefined. */
+      readonly succeeds: AuditHead | null | undefined;
+      /** The last records of the journal that were emitted by an earlier process. */
+      readonly recent: readonly string[];
+      readonly warnings: readonly string[];
+    }
+  /** So many of the events handed over are on disk, by count since the start. */
+  | { readonly kind: "journaled"; readonly events: number; readonly seconds: number }
+  /** Records are out, in order. `events` and `units` (of their texts) are those that leave the queue. */
+  | {
+      readonly kind: "emitted";
+      readonly lines: readonly string[];
+      readonly head: AuditHead;
+      readonly events: number;
+      readonly units: number;
+      /** Why nobody read them. */
+      readonly gone: string | undefined;
+    }
+  | { readonly kind: "blocked"; readonly code: string }
+  | { readonly kind: "closed"; readonly left: number }
+  /** The end: nothing is recorded any more. */
+  | { readonly kind: "fault"; readonly code: AuditErrorCode; readonly message: string };

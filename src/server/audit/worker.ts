@@ -1,0 +1,57 @@
+/** The audit worker: a thread that signs, journals and writes out, and says what `worker-protocol.ts` lists. */
+
+import { parentPort } from "node:worker_threads";
+import { AuditError } from "./audit-error.ts";
+import type { FromWorker, ToWorker } from "./worker-protocol.ts";
+import { openWriter, type Writer } from "./writer.ts";
+
+const port = parentPort;
+if (port === null) throw new Error("this file is the main of a worker thread");
+
+let writer: Writer | undefined;
+let untold: FromWorker[] = [];
+
+/** What is said in one turn goes in one message: each wakes the main thread. */
+function tell(message: FromWorker): void {
+  untold.push(message);
+  if (untold.length === 1) queueMicrotask(sendUntold);
+}
+
+function sendUntold(): void {
+  if (untold.length > 0) port?.postMessage(untold);
+  untold = [];
+}
+
+function fail(error: unknown): void {
+  const code = error instanceof AuditError ? error.code : "worker";
+  tell({ kind: "fault", code, message: error instanceof Error ? error.message : String(error) });
+}
+
+port.on("message", (message: ToWorker) => {
+  switch (message.kind) {
+    case "start":
+      openWriter(message.options, tell, fail).then((opened) => {
+        writer = opened;
+      }, fail);
+      return;
+    case "append":
+      writer?.append(message.texts, message.times);
+      return;
+    case "close":
+      void close(message.now, message.limitMs);
+      return;
+    default:
+      message satisfies never;
+  }
+});
+
+async function close(at: number, limitMs: number): Promise<void> {
+  try {
+    const left = (await writer?.close(at, limitMs)) ?? 0;
+    tell({ kind: "closed", left });
+  } catch (error) {
+    fail(error);
+  }
+  sendUntold();
+  port?.close();
+}

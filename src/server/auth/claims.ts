@@ -1,0 +1,96 @@
+/**
+ * What a token's claims say of caller and times. Source: RFC 7519 section 4.1, OpenID Connect Core sections 2 and 5.1;
+ * specification document 2 (`issuers`); design decisions, section 1.
+ */
+
+import { type JsonObject, member } from "./json-object.ts";
+import type { IssuerOptions, TokenFault } from "./types.ts";
+
+/** Clocks of issuer and gateway may differ by this much. */
+const LEEWAY_SECONDS = 60;
+
+/** In characters; a subject of OpenID Connect has 255 ASCII characters at most. */
+const MAX_NAME_LENGTH = 256;
+const MAX_DISPLAY_LENGTH = 128;
+
+/** The latest moment of a `Date`, in milliseconds since 1970. */
+const LATEST_MS = 8.64e15;
+
+/** Not seen when printed, or changing how what stands around is seen: controls, format marks, halves of a character. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+const UNPRINTABLES = new RegExp(UNPRINTABLE, "gu");
+
+export interface CallerClaims {
+  readonly kind: "read";
+  readonly subject: string;
+  readonly displayName: string;
+  readonly audiences: readonly string[];
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+export type ClaimsReading = CallerClaims | { readonly kind: "refused"; readonly fault: TokenFault };
+
+/** `nowMs`: milliseconds since 1970. */
+export function readClaims(claims: JsonObject, issuer: IssuerOptions, nowMs: number): ClaimsReading {
+  const times = readTimes(claims, nowMs / 1000);
+  if (times.kind === "refused") return times;
+  const audiences = listOfTexts(member(claims, "aud"));
+  if (audiences === undefined) return refused("malformed");
+  if (!isEmailUsable(member(claims, "email_verified"))) return refused("email_not_verified");
+  const subject = member(claims, issuer.subjectClaim);
+  if (!isName(subject)) return refused("no_subject");
+  const displayName = displayNameOf(claims, issuer) ?? subject;
+  return { kind: "read", subject, displayName, audiences, expiresAt: Math.min(times.expSeconds * 1000, LATEST_MS) };
+}
+
+function refused(fault: TokenFault): ClaimsReading & { readonly kind: "refused" } {
+  return { kind: "refused", fault };
+}
+
+type Times = { readonly kind: "read"; readonly expSeconds: number } | { readonly kind: "refused"; fault: TokenFault };
+
+function readTimes(claims: JsonObject, nowSeconds: number): Times {
+  const [exp, nbf, iat] = [member(claims, "exp"), member(claims, "nbf"), member(claims, "iat")];
+  if (exp === undefined) return refused("no_expiry");
+  // JSON has no infinity, but 1e999 reads as one.
+  if (!Number.isFinite(exp) || !isTime(nbf) || !isTime(iat)) return refused("malformed");
+  const expSeconds = Number(exp);
+  if (nowSeconds >= expSeconds + LEEWAY_SECONDS) return refused("expired");
+  const isEarly = [nbf, iat].some((from) => from !== undefined && from > nowSeconds + LEEWAY_SECONDS);
+  return isEarly ? refused("not_yet_valid") : { kind: "read", expSeconds };
+}
+
+function isTime(value: unknown): value is number | undefined {
+  return value === undefined || Number.isFinite(value);
+}
+
+/** A text or a list of texts, as a list; undefined for anything else. */
+function listOfTexts(value: unknown): readonly string[] | undefined {
+  if (value === undefined) return [];
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return list.every((item) => typeof item === "string") ? list : undefined;
+}
+
+/** Some issuers write booleans as texts. Whatever says neither yes nor nothing counts as no. */
+function isEmailUsable(isVerified: unknown): boolean {
+  if (typeof isVerified === "string") return isVerified.toLowerCase() === "true";
+  return isVerified === undefined || isVerified === null || isVerified === true;
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && [...value].length <= MAX_NAME_LENGTH && !UNPRINTABLE.test(value);
+}
+
+function displayNameOf(claims: JsonObject, { nameClaim }: IssuerOptions): string | undefined {
+  const names = nameClaim === undefined ? ["preferred_username", "email"] : [nameClaim];
+  return names.map((name) => cleaned(member(claims, name))).find((name) => name !== undefined);
+}
+
+/** One line of printable text, cut; undefined where nothing is left. */
+function cleaned(value: unknown): string | undefined {
+  if (typeof value !== "string") return undefined;
+  const line = value.replace(/\s+/g, " ").replace(UNPRINTABLES, "").trim();
+  const cut = [...line].slice(0, MAX_DISPLAY_LENGTH).join("");
+  return cut === "" ? undefined : cut;
+}

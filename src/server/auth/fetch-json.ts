@@ -1,0 +1,125 @@
+/**
+ * One JSON document of an issuer, fetched within bounds of time, size and place.
+ *
+ * A redirect is followed within the origin alone, so that neither the bearer token nor the trust in this origin's
+ * certificate passes to another. Messages name origin and path, never a query, header or body. Sizes are in bytes.
+ */
+
+import * as http from "node:http";
+import * as https from "node:https";
+import type { SecureContext } from "node:tls";
+
+const MAX_DOCUMENT_BYTES = 1 << 20;
+const MAX_HEADER_BYTES = 32 << 10;
+const MAX_REDIRECTS = 3;
+const MAX_MESSAGE_LENGTH = 200;
+
+export interface FetchOptions {
+  /** Undefined: what Node.js trusts. */
+  readonly secureContext: SecureContext | undefined;
+  /** A bearer token; sent to the origin of the address. */
+  readonly token: string | undefined;
+  /** Limits the time; its reason is told. */
+  readonly signal: AbortSignal;
+}
+
+export interface Fetched {
+  readonly value: unknown;
+  /** `cache-control` of the answer. */
+  readonly cacheControl: string;
+}
+
+/** What went wrong, as a line for an operator. */
+export class FetchFailure extends Error {}
+
+/** Rejects with `FetchFailure`. */
+export async function fetchJson(from: URL, options: FetchOptions): Promise<Fetched> {
+  let url = from;
+  for (let count = 0; count <= MAX_REDIRECTS; count++) {
+    const answer = await fetchOnce(url, options);
+    if (answer.location === undefined) return readJson(answer, url);
+    const next = URL.canParse(answer.location, url.href) ? new URL(answer.location, url) : undefined;
+    if (next?.origin !== url.origin) throw new FetchFailure(`${place(url)}: redirects to another origin`);
+    url = next;
+  }
+  throw new FetchFailure(`${place(from)}: more than ${MAX_REDIRECTS} redirects`);
+}
+
+interface Answer {
+  /** Where a redirect points; undefined when the answer is none. */
+  readonly location: string | undefined;
+  readonly cacheControl: string;
+  readonly body: Buffer;
+}
+
+/** A connection of its own, which ends with the answer or with `signal`, whatever state it is in by then. */
+async function fetchOnce(url: URL, { secureContext, token, signal }: FetchOptions): Promise<Answer> {
+  const options = {
+    signal,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headers: { accept: "application/json", ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+  };
+  try {
+    signal.throwIfAborted();
+    const request =
+      url.protocol === "https:"
+        ? https.get(url, {
+            ...options,
+            agent: new https.Agent({ ...(secureContext !== undefined && { secureContext }) }),
+          })
+        : http.get(url, { ...options, agent: new http.Agent() });
+    try {
+      const answer = await new Promise<http.IncomingMessage>((resolve, reject) => {
+        // Both stay: what fails after the answer began is told here too, and to whoever reads the body.
+        request.on("response", resolve).on("error", reject);
+      });
+      return await readAnswer(answer, url);
+    } finally {
+      request.destroy();
+    }
+  } catch (error) {
+    if (error instanceof FetchFailure) throw error;
+    throw new FetchFailure(`${place(url)}: ${reasonOf(signal.aborted ? signal.reason : error)}`, { cause: error });
+  }
+}
+
+async function readAnswer(answer: http.IncomingMessage, url: URL): Promise<Answer> {
+  const { statusCode: status = 0, headers } = answer;
+  const cacheControl = headers["cache-control"] ?? "";
+  const location = status >= 300 && status < 400 ? headers.location : undefined;
+  if (location !== undefined) return { location, cacheControl, body: Buffer.alloc(0) };
+  if (status !== 200) throw new FetchFailure(`${place(url)}: status ${status}`);
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of answer) {
+    const bytes: Buffer = Buffer.from(chunk);
+    length += bytes.length;
+    if (length > MAX_DOCUMENT_BYTES) throw new FetchFailure(`${place(url)}: over ${MAX_DOCUMENT_BYTES} bytes`);
+    chunks.push(bytes);
+  }
+  return { location, cacheControl, body: Buffer.concat(chunks) };
+}
+
+function readJson({ body, cacheControl }: Answer, url: URL): Fetched {
+  try {
+    const value: unknown = JSON.parse(body.toString("utf8"));
+    return { value, cacheControl };
+  } catch {
+    // The parser's message quotes the text.
+    throw new FetchFailure(`${place(url)}: the answer is not JSON`);
+  }
+}
+
+/** Without what may hold a secret. */
+export function place({ origin, pathname }: URL): string {
+  return (origin + pathname).slice(0, MAX_MESSAGE_LENGTH);
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return "failed";
+  const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
+  const message = error.message.slice(0, MAX_MESSAGE_LENGTH);
+  return message === "" || code === undefined || message.includes(code)
+    ? message || code || error.name
+    : `${code}: ${message}`;
+}

@@ -1,0 +1,149 @@
+/**
+ * The keys of one issuer as they are known, and when they are fetched.
+ *
+ * Invariants: one fetch at a time, which all who need it wait for; a failing one is not repeated before a pause that
+ * doubles; a caller who names keys that do not exist causes one fetch in 30 s at most and leaves nothing behind; keys
+ * outlive the issuer's absence by a day. Spans are measured with the monotonic clock, in milliseconds.
+ */
+
+import type { Clock, Log } from "../../base/index.ts";
+import type { PublicKey } from "./key-set.ts";
+import type { KeyLoad, LoadKeys } from "./load-keys.ts";
+import { waitAtMost, waitFor } from "./wait.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+/** Without a word of the issuer: a key that it withdrew is accepted for so long. */
+const DEFAULT_AGE_MS = 10 * MINUTE_MS;
+const LEAST_AGE_MS = MINUTE_MS;
+const MOST_AGE_MS = DAY_MS;
+
+/** Past their age, while the issuer cannot be reached. */
+const STALE_LIMIT_MS = DAY_MS;
+
+/** Design decisions, section 1. */
+const UNKNOWN_KEY_PAUSE_MS = 30_000;
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = MINUTE_MS;
+
+/** How long callers with usable keys wait for fresher ones: an issuer that hangs must not hold them up. */
+const REFRESH_PATIENCE_MS = 1_000;
+
+export interface KnownKeys {
+  readonly keys: readonly PublicKey[];
+  /** Came while the caller waited: asking for newer ones would be of no use. */
+  readonly isNew: boolean;
+}
+
+export interface IssuerKeys {
+  /** Undefined when none are known and none can be had now. Rejects when `signal` aborts, and only then. */
+  current(signal: AbortSignal): Promise<KnownKeys | undefined>;
+  /** Newer ones than `known`, in which a key was missing; undefined when there are none or it is too soon to ask. */
+  newerThan(known: KnownKeys, signal: AbortSignal): Promise<KnownKeys | undefined>;
+  /** Whether the last fetch failed. */
+  isUnreachable(): boolean;
+  close(): Promise<void>;
+}
+
+export interface IssuerKeysOptions {
+  readonly issuer: string;
+  readonly load: LoadKeys;
+  readonly limitMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Told of each fetch. */
+  readonly onLoad: (kind: KeyLoad["kind"]) => void;
+}
+
+interface Held {
+  readonly keys: readonly PublicKey[];
+  readonly freshUntil: number;
+}
+
+export function createIssuerKeys({ issuer, load, limitMs, clock, log, onLoad }: IssuerKeysOptions): IssuerKeys {
+  const closing = new AbortController();
+  let held: Held | undefined;
+  let loading: Promise<void> | undefined;
+  let failures = 0;
+  let retryAt = Number.NEGATIVE_INFINITY;
+  let missAt = Number.NEGATIVE_INFINITY;
+
+  /** The fetch under way, or one begun now; undefined while it is too soon after a failure. */
+  function refresh(): Promise<void> | undefined {
+    if (loading === undefined && !closing.signal.aborted && clock.monotonic() >= retryAt) {
+      loading = load({ limitMs, signal: closing.signal })
+        .then(take)
+        .finally(() => {
+          loading = undefined;
+        });
+    }
+    return loading;
+  }
+
+  function take(loaded: KeyLoad): void {
+    if (closing.signal.aborted) return;
+    onLoad(loaded.kind);
+    if (loaded.kind === "failed") {
+      failures++;
+      retryAt = clock.monotonic() + Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
+      const { step, message } = loaded;
+      log.warn("the keys of a token issuer cannot be fetched", { issuer, step, reason: message, failures });
+      return;
+    }
+    if (failures > 0) log.info("the keys of a token issuer can be fetched again", { issuer });
+    failures = 0;
+    retryAt = Number.NEGATIVE_INFINITY;
+    held = { keys: loaded.keys, freshUntil: clock.monotonic() + ageOf(loaded.cacheControl) };
+  }
+
+  function usable(): Held | undefined {
+    return held !== undefined && clock.monotonic() < held.freshUntil + STALE_LIMIT_MS ? held : undefined;
+  }
+
+  /** `before`: what the caller knew. */
+  function known(before: Held | undefined): KnownKeys | undefined {
+    const now = usable();
+    return now === undefined ? undefined : { keys: now.keys, isNew: now !== before };
+  }
+
+  return {
+    async current(signal) {
+      const before = usable();
+      if (before !== undefined && clock.monotonic() < before.freshUntil) return known(before);
+      const fetching = refresh();
+      if (fetching === undefined) return known(before);
+      if (before === undefined) await waitFor(fetching, signal);
+      else if (failures === 0) await waitAtMost(fetching, REFRESH_PATIENCE_MS, signal);
+      return known(before);
+    },
+
+    async newerThan({ keys }, signal) {
+      const before = usable();
+      if (before?.keys !== keys) return known(before);
+      if (loading === undefined && clock.monotonic() < missAt + UNKNOWN_KEY_PAUSE_MS) return undefined;
+      const fetching = refresh();
+      if (fetching === undefined) return undefined;
+      missAt = clock.monotonic();
+      await waitFor(fetching, signal);
+      const after = known(before);
+      return after?.isNew ? after : undefined;
+    },
+
+    isUnreachable: () => failures > 0,
+
+    async close() {
+      closing.abort(new Error("the token verifier is closed"));
+      await loading;
+    },
+  };
+}
+
+function ageOf(cacheControl: string): number {
+  const text = cacheControl.toLowerCase();
+  if (/(?:^|[\s,])no-(?:store|cache)(?:$|[\s,])/.test(text)) return LEAST_AGE_MS;
+  const seconds = /(?:^|[\s,])max-age="?(\d{1,10})/.exec(text)?.[1];
+  if (seconds === undefined) return DEFAULT_AGE_MS;
+  return Math.min(Math.max(Number(seconds) * 1000, LEAST_AGE_MS), MOST_AGE_MS);
+}

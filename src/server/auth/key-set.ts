@@ -1,0 +1,107 @@
+/**
+ * The published keys of an issuer. Source: RFC 7517 section 5, RFC 7518 section 6; RFC 8725 section 3.5 (weak keys).
+ *
+ * A key that cannot verify, or that nobody should trust, is left out of the set and the others stay: issuers publish
+ * keys for encryption and of algorithms to come beside those that sign.
+ */
+
+import { type CryptoKey, compactVerify, importJWK, type JWK } from "jose";
+import { type Algorithm, isSameAlgorithm, keyFormOf } from "./algorithms.ts";
+import { isJsonObject, type JsonObject, member } from "./json-object.ts";
+
+/** Real sets hold two to ten keys. */
+export const MAX_KEYS = 256;
+
+/** The least that RFC 7518 section 3.3 allows; the most keeps one verification under a millisecond. */
+const MIN_RSA_BITS = 2048;
+const MAX_RSA_BITS = 8192;
+
+/** In bytes. 65537 takes three; a long one makes verifying slow. */
+const MAX_RSA_EXPONENT_LENGTH = 8;
+
+export interface PublicKey {
+  readonly kid: string | undefined;
+  /** Whether signatures of this algorithm may be verified by the key. */
+  fits(algorithm: Algorithm): boolean;
+  /** False where the signature is not of this key. Call it for algorithms that fit. Never rejects. */
+  hasSigned(token: string, algorithm: Algorithm): Promise<boolean>;
+}
+
+/** Undefined when `value` is no key set; otherwise those of its keys that can be used. */
+export function readKeySet(value: unknown): readonly PublicKey[] | undefined {
+  const keys = isJsonObject(value) ? member(value, "keys") : undefined;
+  if (!Array.isArray(keys) || keys.length > MAX_KEYS) return undefined;
+  return keys.flatMap((key: unknown) => (isJsonObject(key) ? (readKey(key) ?? []) : []));
+}
+
+function readKey(key: JsonObject): PublicKey | undefined {
+  const [kid, use, operations, alg] = [key["kid"], key["use"], key["key_ops"], key["alg"]];
+  if (kid !== undefined && typeof kid !== "string") return undefined;
+  if (use !== undefined && use !== "sig") return undefined;
+  if (operations !== undefined && !(Array.isArray(operations) && operations.includes("verify"))) return undefined;
+  if (alg !== undefined && typeof alg !== "string") return undefined;
+  // Whoever publishes the private part lets everybody sign.
+  if (Object.hasOwn(key, "d")) return undefined;
+  const jwk = publicPart(key);
+  if (jwk === undefined) return undefined;
+
+  /** By algorithm, as the platform wants it; undefined for a key that it refuses. */
+  const imported = new Map<Algorithm, Promise<CryptoKey | undefined>>();
+  function importFor(algorithm: Algorithm): Promise<CryptoKey | undefined> {
+    let made = imported.get(algorithm);
+    if (made === undefined) {
+      made = importKey(jwk ?? {}, algorithm);
+      imported.set(algorithm, made);
+    }
+    return made;
+  }
+
+  return {
+    kid,
+    fits(algorithm) {
+      const { kty, crv } = keyFormOf(algorithm);
+      return jwk.kty === kty && jwk.crv === crv && (alg === undefined || isSameAlgorithm(alg, algorithm));
+    },
+    async hasSigned(token, algorithm) {
+      const publicKey = await importFor(algorithm);
+      if (publicKey === undefined) return false;
+      try {
+        await compactVerify(token, publicKey, { algorithms: [algorithm] });
+        return true;
+      } catch {
+        return false; // whatever went wrong, nothing was shown
+      }
+    },
+  };
+}
+
+async function importKey(jwk: JWK, algorithm: Algorithm): Promise<CryptoKey | undefined> {
+  try {
+    const key = await importJWK(jwk, algorithm);
+    return key instanceof Uint8Array ? undefined : key;
+  } catch {
+    return undefined; // a point that is not on its curve, say
+  }
+}
+
+/** The members that make the key, and none of those that come with it. */
+function publicPart(key: JsonObject): (JWK & { readonly kty: string }) | undefined {
+  const [kty, crv, x, y, n, e] = [key["kty"], key["crv"], key["x"], key["y"], key["n"], key["e"]];
+  if (kty === "RSA" && typeof n === "string" && typeof e === "string") {
+    return isSoundRsa(Buffer.from(n, "base64url"), Buffer.from(e, "base64url")) ? { kty, n, e } : undefined;
+  }
+  if (typeof crv !== "string" || typeof x !== "string") return undefined;
+  if (kty === "EC" && typeof y === "string") return { kty, crv, x, y };
+  return kty === "OKP" ? { kty, crv, x } : undefined;
+}
+
+/** Big-endian numbers. With an exponent of 1 every message is its own signature, and an even one is no exponent. */
+function isSoundRsa(modulus: Buffer, exponent: Buffer): boolean {
+  const first = modulus.findIndex((byte) => byte !== 0);
+  if (first < 0) return false;
+  const bits = (modulus.length - first) * 8 - (Math.clz32(modulus[first] ?? 0) - 24);
+  if (bits < MIN_RSA_BITS || bits > MAX_RSA_BITS) return false;
+  if (exponent.length === 0 || exponent.length > MAX_RSA_EXPONENT_LENGTH) return false;
+  const value = BigInt(`0x${exponent.toString("hex")}`);
+  return value >= 3n && value % 2n === 1n;
+}

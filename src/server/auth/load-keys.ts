@@ -1,0 +1,121 @@
+/**
+ * Where an issuer's keys are, and what they are. Source: OpenID Connect Discovery 1.0 section 4, RFC 8414 section 3.3;
+ * specification document 2 (`issuers`). Files are read anew at each load, so that a rotated one needs no reload.
+ */
+
+import { open } from "node:fs/promises";
+import * as tls from "node:tls";
+import { FetchFailure, type FetchOptions, fetchJson, place } from "./fetch-json.ts";
+import { isJsonObject, member } from "./json-object.ts";
+import { type PublicKey, readKeySet } from "./key-set.ts";
+import type { IssuerOptions } from "./types.ts";
+
+/** In bytes. A bundle of every public root is a quarter of it. */
+const MAX_FILE_BYTES = 1 << 20;
+
+export interface LoadOptions {
+  /** Milliseconds, for the whole of it. */
+  readonly limitMs: number;
+  readonly signal: AbortSignal;
+}
+
+export type KeyLoad =
+  | {
+      readonly kind: "loaded";
+      readonly jwksUrl: string;
+      readonly keys: readonly PublicKey[];
+      /** `cache-control` of the key set. */
+      readonly cacheControl: string;
+    }
+  | { readonly kind: "failed"; readonly step: "discovery" | "keys"; readonly message: string };
+
+/** Never rejects. */
+export type LoadKeys = (options: LoadOptions) => Promise<KeyLoad>;
+
+export function keyLoader(issuer: IssuerOptions): LoadKeys {
+  const trust = trustIn(issuer);
+  return async ({ limitMs, signal }) => {
+    const end = new AbortController();
+    const timer = setTimeout(() => end.abort(new Error(`no answer within ${limitMs} ms`)), limitMs);
+    const onAbort = (): void => end.abort(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    let step: "discovery" | "keys" = issuer.jwksUrl === undefined ? "discovery" : "keys";
+    try {
+      const request = { secureContext: await trust(), token: await readBearer(issuer.tokenFile), signal: end.signal };
+      const found = await findKeys(issuer, request);
+      step = "keys";
+      const mayKnowToken = issuer.jwksUrl !== undefined || found.origin === new URL(issuer.url).origin;
+      const { value, cacheControl } = await fetchJson(found, mayKnowToken ? request : { ...request, token: undefined });
+      const keys = readKeySet(value);
+      if (keys === undefined) throw new FetchFailure(`${place(found)}: the answer is no key set, or too long a one`);
+      return { kind: "loaded", jwksUrl: place(found), keys, cacheControl };
+    } catch (error) {
+      return { kind: "failed", step, message: error instanceof Error ? error.message : "failed" };
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+    }
+  };
+}
+
+async function findKeys({ url, jwksUrl }: IssuerOptions, options: FetchOptions): Promise<URL> {
+  if (jwksUrl !== undefined) return httpUrl(jwksUrl, "jwks_url");
+  const from = httpUrl(`${url.replace(/\/$/, "")}/.well-known/openid-configuration`, "the issuer's url");
+  const { value } = await fetchJson(from, options);
+  if (!isJsonObject(value)) throw new FetchFailure(`${place(from)}: the answer is no discovery document`);
+  // Else whoever can write one document of a shared host speaks for every issuer on it.
+  if (member(value, "issuer") !== url) throw new FetchFailure(`${place(from)}: the document is of another issuer`);
+  const keys = member(value, "jwks_uri");
+  if (typeof keys !== "string") throw new FetchFailure(`${place(from)}: the document names no jwks_uri`);
+  const found = httpUrl(keys, `${place(from)}: its jwks_uri`);
+  if (from.protocol === "https:" && found.protocol !== "https:") {
+    throw new FetchFailure(`${place(from)}: its jwks_uri is not https, as the issuer is`);
+  }
+  return found;
+}
+
+function httpUrl(text: string, what: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== "https:" && url?.protocol !== "http:") throw new FetchFailure(`${what} is no http(s) address`);
+  return url;
+}
+
+/** What certificates are trusted; made anew when the file changed, since making it takes milliseconds. */
+function trustIn({ caFile }: IssuerOptions): () => Promise<tls.SecureContext | undefined> {
+  let last: { readonly bundle: string; readonly secureContext: tls.SecureContext } | undefined;
+  return async () => {
+    if (caFile === undefined) return undefined;
+    const bundle = await readBounded(caFile, "ca_file");
+    if (bundle !== last?.bundle) {
+      if (!bundle.includes("-----BEGIN CERTIFICATE-----")) throw new FetchFailure("ca_file holds no certificate");
+      last = { bundle, secureContext: tls.createSecureContext({ ca: [...systemRoots(), bundle] }) };
+    }
+    return last.secureContext;
+  };
+}
+
+/** A list of our own replaces the one of Node.js, so that one stands in it too; where Node.js can tell, also its extras. */
+function systemRoots(): readonly string[] {
+  const certificates: unknown = Reflect.get(tls, "getCACertificates"); // from 22.15 on
+  const trusted: unknown = typeof certificates === "function" ? certificates("default") : undefined;
+  return Array.isArray(trusted) ? trusted.map(String) : tls.rootCertificates;
+}
+
+async function readBearer(tokenFile: string | undefined): Promise<string | undefined> {
+  if (tokenFile === undefined) return undefined;
+  const token = (await readBounded(tokenFile, "token_file")).trim();
+  if (!/^[!-~]+$/.test(token)) throw new FetchFailure("token_file holds no bearer token");
+  return token;
+}
+
+async function readBounded(path: string, key: string): Promise<string> {
+  try {
+    await using file = await open(path);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_FILE_BYTES), 0, MAX_FILE_BYTES, 0);
+    return buffer.toString("utf8", 0, bytesRead);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "failed";
+    throw new FetchFailure(`${key} cannot be read: ${code}`, { cause: error });
+  }
+}

@@ -1,0 +1,27 @@
+/** The series of token verification. Label values come from the configuration and from our own unions, never a token. */
+
+import type { Instruments } from "../../base/index.ts";
+import type { TokenFault } from "./types.ts";
+
+export interface TokenMetrics {
+  /** `issuer`: its name; undefined for a token of none. */
+  verified(issuer: string | undefined, outcome: "verified" | TokenFault): void;
+  keysFetched(issuer: string, outcome: "loaded" | "failed"): void;
+}
+
+/** Once a process: a verifier that replaces another counts on in the same series. */
+export function createTokenMetrics(instruments: Instruments): TokenMetrics {
+  const verifications = instruments.counter(
+    "gateway_token_verifications_total",
+    "Tokens of issuers presented, by what came of them.",
+    ["issuer", "outcome"],
+  );
+  const fetches = instruments.counter("gateway_issuer_key_fetches_total", "Fetches of an issuer's key set.", [
+    "issuer",
+    "outcome",
+  ]);
+  return {
+    verified: (issuer, outcome) => verifications.with(issuer ?? "", outcome).inc(),
+    keysFetched: (issuer, outcome) => fetches.with(issuer, outcome).inc(),
+  };
+}

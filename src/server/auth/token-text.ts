@@ -1,0 +1,69 @@
+/**
+ * A token taken apart, before anything is believed or fetched. Source: RFC 7515 section 7.1 (compact serialization),
+ * RFC 7519 section 7.2, RFC 8725 (best current practices).
+ *
+ * A text is read in one way only: base64url must be canonical (the unused bits of a last character are zero), members
+ * stand once, critical extensions are refused, and what a header says of keys (`jwk`, `jku`, `x5u`, `x5c`) is not read.
+ */
+
+import { type Algorithm, isAlgorithm } from "./algorithms.ts";
+import { type JsonObject, member, parseJsonObject } from "./json-object.ts";
+
+/** In characters. Proxies refuse longer headers, and a token with 200 groups has some 10,000. */
+export const MAX_TOKEN_LENGTH = 16 << 10;
+
+export interface TokenText {
+  readonly kind: "read";
+  readonly text: string;
+  readonly algorithm: Algorithm;
+  readonly kid: string | undefined;
+  /** Of a signature that is still to be verified. */
+  readonly claims: JsonObject;
+}
+
+export type TokenReading = TokenText | { readonly kind: "refused"; readonly fault: "malformed" | "algorithm" };
+
+const MALFORMED = { kind: "refused", fault: "malformed" } as const;
+
+const FORM = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)$/;
+
+export function readToken(text: string): TokenReading {
+  if (text.length > MAX_TOKEN_LENGTH) return MALFORMED;
+  const match = FORM.exec(text);
+  if (match === null) return MALFORMED;
+  const [, head = "", body = "", signature = ""] = match;
+  const header = parsePart(head);
+  if (header === undefined) return MALFORMED;
+  const algorithm = member(header, "alg");
+  if (!isAlgorithm(algorithm)) return { kind: "refused", fault: "algorithm" };
+  const kid = member(header, "kid");
+  if (kid !== undefined && typeof kid !== "string") return MALFORMED;
+  if (Object.hasOwn(header, "crit") || Object.hasOwn(header, "b64") || !isOfCaller(member(header, "typ"))) {
+    return MALFORMED;
+  }
+  const claims = parsePart(body);
+  if (claims === undefined || signature === "" || decodePart(signature) === undefined) return MALFORMED;
+  return { kind: "read", text, algorithm, kid, claims };
+}
+
+/**
+ * Issuers sign other things with the same keys, such as logout tokens, and say so in `typ` by a name that ends in `+jwt`
+ * (RFC 8725 section 3.11). Of those only access tokens (RFC 9068) name a caller; ID tokens carry no such name.
+ */
+function isOfCaller(type: unknown): boolean {
+  if (type === undefined) return true;
+  if (typeof type !== "string") return false;
+  const name = type.toLowerCase().replace(/^application\//, "");
+  return !name.endsWith("+jwt") || name === "at+jwt";
+}
+
+function parsePart(text: string): JsonObject | undefined {
+  const bytes = decodePart(text);
+  return bytes === undefined ? undefined : parseJsonObject(bytes);
+}
+
+/** Undefined where another text would have given the same bytes and been the canonical one. */
+function decodePart(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, "base64url");
+  return bytes.toString("base64url") === text ? bytes : undefined;
+}

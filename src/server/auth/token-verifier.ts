@@ -1,0 +1,110 @@
+/**
+ * From the text of a token to who calls, or why not. Source: specification document 1 (Authentication, Admin API 4),
+ * document 2 (`issuers`); design decisions, section 1 (JWT); RFC 8725.
+ *
+ * What costs nothing is judged first: form, algorithm, issuer, claims. So no token that could not be accepted anyway
+ * causes a fetch or a verification. A refused token's claims are nobody's, and none of them leaves this file.
+ */
+
+import assert from "node:assert/strict";
+import type { Clock, Log } from "../../base/index.ts";
+import { readClaims } from "./claims.ts";
+import { createIssuerKeys, type IssuerKeys, type KnownKeys } from "./issuer-keys.ts";
+import { member } from "./json-object.ts";
+import type { PublicKey } from "./key-set.ts";
+import { keyLoader } from "./load-keys.ts";
+import type { TokenMetrics } from "./token-metrics.ts";
+import { readToken, type TokenText } from "./token-text.ts";
+import type { IssuerOptions, TokenFault, TokenVerdict, TokenVerifier } from "./types.ts";
+
+/** Milliseconds, for discovery and keys together. */
+const FETCH_LIMIT_MS = 10_000;
+
+/** Keys tried for one token; only of a token that names no key, or an ambiguous one, there is more than one. */
+const MAX_TRIED_KEYS = 4;
+
+export interface TokenVerifierOptions {
+  /** Names and addresses are unique. */
+  readonly issuers: readonly IssuerOptions[];
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics?: TokenMetrics;
+  /** Milliseconds, for discovery and keys together; 10 s if left out. */
+  readonly fetchLimitMs?: number;
+}
+
+interface Issuer {
+  readonly options: IssuerOptions;
+  readonly keys: IssuerKeys;
+}
+
+/** Fetches nothing before the first token. A reload makes a new one and closes the old. */
+export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
+  const { issuers, clock, log, metrics, fetchLimitMs: limitMs = FETCH_LIMIT_MS } = options;
+  const byUrl = new Map<unknown, Issuer>();
+  for (const it of issuers) {
+    assert(!byUrl.has(it.url), "two issuers of one address: a token would be of both");
+    const onLoad = (kind: "loaded" | "failed") => metrics?.keysFetched(it.name, kind);
+    const keys = createIssuerKeys({ issuer: it.name, load: keyLoader(it), limitMs, clock, log, onLoad });
+    byUrl.set(it.url, { options: it, keys });
+  }
+
+  async function judge(text: string, signal: AbortSignal): Promise<TokenVerdict> {
+    const token = readToken(text);
+    if (token.kind === "refused") return refused(token.fault, undefined);
+    const issuer = byUrl.get(member(token.claims, "iss"));
+    if (issuer === undefined) return refused("unknown_issuer", undefined);
+    const { name } = issuer.options;
+    const caller = readClaims(token.claims, issuer.options, clock.now());
+    if (caller.kind === "refused") return refused(caller.fault, name);
+    const fault = await faultOfSignature(token, issuer.keys, signal);
+    if (fault !== undefined) return refused(fault, name);
+    const { subject, displayName, audiences, expiresAt } = caller;
+    return { kind: "verified", issuer: name, subject, displayName, audiences, expiresAt, claims: token.claims };
+  }
+
+  return {
+    async verify(text, signal) {
+      signal.throwIfAborted();
+      const verdict = await judge(text, signal);
+      metrics?.verified(verdict.issuer, verdict.kind === "refused" ? verdict.fault : "verified");
+      return verdict;
+    },
+    async close() {
+      await Promise.all([...byUrl.values()].map(({ keys }) => keys.close()));
+    },
+  };
+}
+
+function refused(fault: TokenFault, issuer: string | undefined): TokenVerdict {
+  return { kind: "refused", fault, issuer };
+}
+
+/** Undefined when a key of the issuer has signed the token. */
+async function faultOfSignature(
+  token: TokenText,
+  keys: IssuerKeys,
+  signal: AbortSignal,
+): Promise<TokenFault | undefined> {
+  const known = await keys.current(signal);
+  if (known === undefined) return "keys_unavailable";
+  const fault = await tryKeys(token, known);
+  // A signature that the named key did not make stays wrong. Where no key is named, the right one may be missing.
+  const mayBeMissing = fault === "unknown_key" || (fault === "signature" && token.kid === undefined);
+  if (!mayBeMissing || known.isNew) return fault;
+  const newer = await keys.newerThan(known, signal);
+  if (newer !== undefined) return await tryKeys(token, newer);
+  return keys.isUnreachable() ? "keys_unavailable" : fault;
+}
+
+async function tryKeys(token: TokenText, { keys }: KnownKeys): Promise<"unknown_key" | "signature" | undefined> {
+  const fitting = keys.filter((key) => isCandidate(key, token)).slice(0, MAX_TRIED_KEYS);
+  for (const key of fitting) {
+    if (await key.hasSigned(token.text, token.algorithm)) return undefined;
+  }
+  return fitting.length === 0 ? "unknown_key" : "signature";
+}
+
+function isCandidate(key: PublicKey, { kid, algorithm }: TokenText): boolean {
+  return (kid === undefined || key.kid === kid) && key.fits(algorithm);
+}

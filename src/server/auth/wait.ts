@@ -1,0 +1,24 @@
+/** Waiting for what goes on without us. */
+
+/** Rejects with the reason of `signal` when it aborts first; `promise` itself is left alone. */
+export function waitFor<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const onAbort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
+
+/** As `waitFor`, and resolves after `limitMs` at the latest. */
+export async function waitAtMost(promise: Promise<void>, limitMs: number, signal: AbortSignal): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limitMs);
+  });
+  try {
+    await waitFor(Promise.race([promise, limit]), signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * The one attempt of a WebSocket session, as counters and statistics see it: decided by the upstream's answer to the
+ * handshake, under way until the session is over.
+ */
+import { performance } from "node:perf_hooks";
+import type { RefusalCode } from "../../base/index.ts";
+import { type AttemptResult, type AttemptSpan, statusTrigger, type Trigger } from "../upstream/index.ts";
+import type { Ports } from "./ports.ts";
+
+export interface SessionAttempt {
+  /** The upstream is dialled. */
+  begun(): void;
+  /** It answered the handshake, with 101 or a refusal of its own. */
+  answered(status: number): void;
+  /** The session came to nothing, for this reason. */
+  refused(code: RefusalCode): void;
+  /** Once, at the very end, also of a session whose upstream was never dialled. */
+  ended(): void;
+}
+
+const UPSTREAM_FAULTS: ReadonlyMap<RefusalCode, Trigger> = new Map([
+  ["upstream_unreachable", "connect"],
+  ["upstream_timeout", "timeout"],
+]);
+
+/** `span`: undefined when nobody traces; it is ended with the session. */
+export function sessionAttempt(
+  provider: string,
+  { metrics, statistics }: Ports,
+  span: AttemptSpan | undefined,
+): SessionAttempt {
+  const measured = statistics?.of(provider);
+  let begunAt: number | undefined;
+  let result: AttemptResult = "abandoned";
+  let answer: number | null = null;
+  const failed = (kind: Trigger, status: number | null): void => {
+    result = kind;
+    measured?.failed({ kind, status, attempt: 1, movedTo: null });
+  };
+  return {
+    begun() {
+      begunAt = performance.now();
+      measured?.begun(false);
+    },
+    answered(status) {
+      answer = status;
+      const trigger = statusTrigger(status);
+      if (trigger !== undefined) return failed(trigger, status);
+      result = "answered";
+      measured?.answered(performance.now() - (begunAt ?? 0));
+    },
+    refused(code) {
+      const trigger = UPSTREAM_FAULTS.get(code);
+      if (trigger !== undefined && begunAt !== undefined) failed(trigger, null);
+    },
+    ended() {
+      span?.end(result, answer);
+      if (begunAt === undefined) return;
+      metrics.attempted(provider, result);
+      measured?.ended();
+    },
+  };
+}

@@ -1,0 +1,188 @@
+/**
+ * Providers as this node has met them in the last 60 seconds, for people who look: what the list `backends` of the admin
+ * API shows (design decisions, section 3). Counters for machines are in `metrics.ts`.
+ *
+ * An attempt counts once it is decided: answered when its answer begins to reach the client, failed by one of the
+ * triggers of `retry` and `failover`. One whose client left before that is neither, and is only seen while it is under
+ * way. What is held is bounded by the configuration: a window and 50 failures a provider.
+ */
+import type { Clock } from "../../base/index.ts";
+import type { Trigger } from "../upstream/index.ts";
+import { quantile } from "./latencies.ts";
+import { type Counted, WINDOW_SECONDS, Window } from "./window.ts";
+
+/** Failures remembered of a provider. */
+const KEPT_FAILURES = 50;
+
+/** One failure of one attempt, in a quiet minute, is no reason to call a provider failing. */
+const MIN_JUDGED_ATTEMPTS = 3;
+
+export interface AttemptFailure {
+  readonly kind: Trigger;
+  /** Null where the provider gave no answer. */
+  readonly status: number | null;
+  /** Of its request, from 1, all providers together. */
+  readonly attempt: number;
+  /** Who is to be asked next, the same provider for a retry; null: nobody. */
+  readonly movedTo: string | null;
+}
+
+/** Milliseconds since 1970. */
+export type KeptFailure = AttemptFailure & { readonly at: number };
+
+/** A provider's own, kept by an attempt from its begin to its end, over any change of the configuration. */
+export interface ProviderStatistics {
+  /** `isRetry`: it repeats one at this provider. */
+  begun(isRetry: boolean): void;
+  /** The answer begins, so many milliseconds after the attempt. */
+  answered(ms: number): void;
+  failed(failure: AttemptFailure): void;
+  /** Whatever came of it; once for each that has begun. */
+  ended(): void;
+  cameFromAnother(): void;
+  leftForAnother(): void;
+}
+
+export interface Measured {
+  /** `failing`: at least half of three or more attempts failed; `idle`: none counts and none is under way. */
+  readonly state: "ok" | "failing" | "idle";
+  /** Attempts a second, over 60 seconds or since the provider is configured. */
+  readonly rate: number;
+  /** Null without attempts. */
+  readonly errorRatio: number | null;
+  /** Milliseconds to the first byte of attempts that were answered; null without any. */
+  readonly firstByteP50: number | null;
+  readonly firstByteP95: number | null;
+  readonly inFlight: number;
+  readonly retries: number;
+  readonly failoversIn: number;
+  readonly failoversOut: number;
+}
+
+export interface Statistics {
+  /** From here on there are these providers; what was measured of others is forgotten. */
+  configure(names: Iterable<string>): void;
+  /** Undefined for a provider that is not configured any more. */
+  of(provider: string): ProviderStatistics | undefined;
+  read(provider: string): Measured | undefined;
+  /** Newest first. */
+  failures(provider: string): readonly KeptFailure[] | undefined;
+  /** Nothing has been counted for so long that readings stay as they are until the next call of `awaitChange` tells. */
+  isQuiet(): boolean;
+  /** Calls back once, as soon as something is recorded; the last one asked for holds, undefined takes it off. */
+  awaitChange(listener: (() => void) | undefined): void;
+}
+
+export function createStatistics(clock: Clock): Statistics {
+  let providers = new Map<string, Measuring>();
+  let awaiting: (() => void) | undefined;
+  const changed = (): void => {
+    if (awaiting === undefined) return;
+    const listener = awaiting;
+    awaiting = undefined;
+    listener();
+  };
+  return {
+    configure(names) {
+      const before = providers;
+      providers = new Map();
+      for (const name of names) providers.set(name, before.get(name) ?? new Measuring(clock, changed));
+    },
+    of: (provider) => providers.get(provider),
+    read: (provider) => providers.get(provider)?.read(),
+    failures: (provider) => providers.get(provider)?.failures(),
+    isQuiet: () => ![...providers.values()].some((it) => it.isWindowed()),
+    awaitChange(listener) {
+      awaiting = listener;
+    },
+  };
+}
+
+class Measuring implements ProviderStatistics {
+  readonly #clock: Clock;
+  readonly #changed: () => void;
+  readonly #window = new Window();
+  readonly #startedAt: number;
+  #inFlight = 0;
+  /** Oldest first once it is full, from `#next` on. */
+  readonly #failures: KeptFailure[] = [];
+  #next = 0;
+
+  constructor(clock: Clock, changed: () => void) {
+    this.#clock = clock;
+    this.#changed = changed;
+    this.#startedAt = clock.monotonic();
+  }
+
+  begun(isRetry: boolean): void {
+    this.#inFlight++;
+    if (isRetry) this.#count("retries");
+    else this.#changed();
+  }
+
+  answered(ms: number): void {
+    this.#window.firstByte(ms, this.#second());
+    this.#count("attempts");
+  }
+
+  failed(failure: AttemptFailure): void {
+    this.#failures[this.#next] = { ...failure, at: this.#clock.now() };
+    this.#next = (this.#next + 1) % KEPT_FAILURES;
+    this.#count("attempts");
+    this.#count("failures");
+  }
+
+  ended(): void {
+    this.#inFlight--;
+    this.#changed();
+  }
+
+  cameFromAnother(): void {
+    this.#count("failoversIn");
+  }
+
+  leftForAnother(): void {
+    this.#count("failoversOut");
+  }
+
+  read(): Measured {
+    const { attempts, failures, retries, failoversIn, failoversOut, firstBytes } = this.#window.totals(this.#second());
+    const isFailing = attempts >= MIN_JUDGED_ATTEMPTS && failures * 2 >= attempts;
+    const isIdle = attempts === 0 && this.#inFlight === 0;
+    return {
+      state: isFailing ? "failing" : isIdle ? "idle" : "ok",
+      rate: attempts / this.#coveredSeconds(),
+      errorRatio: attempts === 0 ? null : failures / attempts,
+      firstByteP50: quantile(firstBytes, 0.5),
+      firstByteP95: quantile(firstBytes, 0.95),
+      inFlight: this.#inFlight,
+      retries,
+      failoversIn,
+      failoversOut,
+    };
+  }
+
+  failures(): readonly KeptFailure[] {
+    return [...this.#failures.slice(this.#next), ...this.#failures.slice(0, this.#next)].reverse();
+  }
+
+  isWindowed(): boolean {
+    return this.#window.lastSecond() > this.#second() - WINDOW_SECONDS;
+  }
+
+  /** Whole seconds that have passed, and the one that runs; a rate over less than a second would be a guess. */
+  #coveredSeconds(): number {
+    const now = this.#clock.monotonic() / 1_000;
+    const windowStart = Math.floor(now) - WINDOW_SECONDS + 1;
+    return Math.max(1, now - Math.max(windowStart, this.#startedAt / 1_000));
+  }
+
+  #count(what: Counted): void {
+    this.#window.count(what, this.#second());
+    this.#changed();
+  }
+
+  #second(): number {
+    return Math.floor(this.#clock.monotonic() / 1_000);
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * The port `Backends` of the admin plane: the providers of the running configuration with what the data plane measured
+ * of them. While somebody listens and something is measured, listeners are told once a second; else no timer runs.
+ */
+import type { BackendFailure, BackendRecord, ModelRecord } from "../../admin-api/index.ts";
+import type { Backends } from "../admin/index.ts";
+import type { KeptFailure, Statistics } from "../dataplane/index.ts";
+import type { Routed, Snapshot } from "../snapshot/index.ts";
+import type { Provider } from "../upstream/index.ts";
+import type { Configuration } from "./configuration.ts";
+
+const TELL_EVERY_MS = 1_000;
+
+/** Keeps what is measured to the providers that are configured, for as long as the process runs. */
+export function backendsPort(
+  configuration: Pick<Configuration, "running" | "onChange">,
+  statistics: Statistics,
+): Backends {
+  const listeners = new Set<(what: "configuration" | "measurements") => void>();
+  let snapshot: Snapshot | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  const tell = (what: "configuration" | "measurements"): void => {
+    for (const listener of [...listeners]) listener(what);
+  };
+  const soon = (): void => {
+    timer = setTimeout(() => {
+      timer = undefined;
+      tell("measurements");
+      if (listeners.size > 0) goOn();
+    }, TELL_EVERY_MS).unref();
+  };
+  /** What is counted leaves the window by itself; once nothing is left, the next that comes tells. */
+  const goOn = (): void => {
+    if (statistics.isQuiet()) statistics.awaitChange(soon);
+    else soon();
+  };
+  const rest = (): void => {
+    statistics.awaitChange(undefined);
+    clearTimeout(timer);
+    timer = undefined;
+  };
+
+  /** In the turn in which the data plane takes a configuration over, so that no request of it goes unmeasured. */
+  const follow = (): void => {
+    const compiled = configuration.running()?.compiled;
+    if (compiled?.kind !== "compiled" || compiled.snapshot === snapshot) return;
+    snapshot = compiled.snapshot;
+    statistics.configure(snapshot.providers.map(({ name }) => name));
+    tell("configuration");
+  };
+  follow();
+  configuration.onChange(follow);
+
+  return {
+    list: () => (snapshot?.providers ?? []).map((provider) => backendRecord(provider, statistics)),
+    failures: (name) => statistics.failures(name)?.map(backendFailure),
+    models: () => (snapshot === undefined ? [] : modelRecords(snapshot)),
+    onChange(listener) {
+      listeners.add(listener);
+      if (listeners.size === 1) goOn();
+      return () => {
+        if (listeners.delete(listener) && listeners.size === 0) rest();
+      };
+    },
+  };
+}
+
+function backendRecord({ name, channels }: Provider, statistics: Statistics): Omit<BackendRecord, "suspended_until"> {
+  const measured = statistics.read(name);
+  if (measured === undefined) throw new Error("a configured provider has no statistics");
+  return {
+    name,
+    dialect: dialectsOf(channels).join(","),
+    state: measured.state,
+    rate: toDigits(measured.rate),
+    error_ratio: measured.errorRatio === null ? null : toDigits(measured.errorRatio),
+    ttfb_p50_ms: measured.firstByteP50,
+    ttfb_p95_ms: measured.firstByteP95,
+    in_flight: measured.inFlight,
+    retries: measured.retries,
+    failovers_in: measured.failoversIn,
+    failovers_out: measured.failoversOut,
+    // Neither budgets nor pools can be configured.
+    units_per_minute: 0,
+    subsets: [],
+    members: 0,
+  };
+}
+
+const backendFailure = ({ at, status, kind, attempt, movedTo }: KeptFailure): BackendFailure => ({
+  time: new Date(at).toISOString(),
+  status,
+  kind,
+  attempt,
+  moved_to: movedTo,
+});
+
+function modelRecords({ claims, defaultProvider }: Snapshot): readonly ModelRecord[] {
+  const isAllClaimed = claims.some(({ label }) => label === "*");
+  const rows = claims.map(modelRecord);
+  if (defaultProvider === undefined || isAllClaimed) return rows;
+  return [...rows, { ...modelRecord({ provider: defaultProvider, label: "*" }), kind: "default" }];
+}
+
+function modelRecord({ provider, label }: Routed): ModelRecord {
+  const { aliases, channels, failover } = provider;
+  const isPattern = label.endsWith("*");
+  const alias = aliases.get(label);
+  const model = alias ?? label;
+  // Of what a pattern stands for, a channel may serve some.
+  const serving = channels.filter(({ servesModel }) => isPattern || servesModel === undefined || servesModel(model));
+  return {
+    model: label,
+    kind: isPattern ? "pattern" : alias === undefined ? "name" : "alias",
+    provider: provider.name,
+    upstream_model: alias ?? null,
+    dialects: dialectsOf(serving),
+    failover: failover?.to ?? [],
+  };
+}
+
+const dialectsOf = (channels: Provider["channels"]): readonly string[] => [
+  ...new Set(channels.map(({ dialect }) => dialect)),
+];
+
+/** A ten-thousandth is below what a minute of counting can tell. */
+const toDigits = (value: number): number => Number(value.toFixed(4));

@@ -1,0 +1,115 @@
+/**
+ * The admin plane of a node: who is trusted, what the policy says, and the doors. Source: specification document 1
+ * (Authentication), document 2 (`admin`, `issuers`).
+ */
+import { readFile, stat } from "node:fs/promises";
+import type { Instruments, Lifetime, Log } from "../../base/index.ts";
+import {
+  type Access,
+  createTokenPrincipals,
+  loadPolicy,
+  openLocalDoor,
+  openNetworkDoor,
+  openPlane,
+  PERMIT_ALL,
+  type Ports,
+} from "../admin/index.ts";
+import { createTokenMetrics, createTokenVerifier, type TokenVerifier } from "../auth/index.ts";
+import type { NodeFile } from "../core/config/index.ts";
+import { beside } from "./files.ts";
+import { issuersOf } from "./issuers.ts";
+import { ConfigurationRefused } from "./refused.ts";
+
+/** A policy is written by people. */
+const MAX_POLICY_BYTES = 1 << 20;
+
+/** Specification document 2, `roles.claim`. */
+const DEFAULT_ROLES_CLAIM = "groups";
+
+/** What `admin.policy_file` says; everything is permitted where there is none. Throws `ConfigurationRefused`. */
+export async function accessOf({ admin }: NodeFile, path: string, log: Log): Promise<Access> {
+  if (admin?.policy_file === undefined) return PERMIT_ALL;
+  const file = beside(path, admin.policy_file);
+  const policy = await loadPolicy(await policyText(file));
+  const told = ({ line, column, message }: { line: number; column: number; message: string }): string =>
+    `${file}:${line}:${column}: ${message}`;
+  if (policy.kind === "refused") throw new ConfigurationRefused(policy.problems.map(told));
+  for (const warning of policy.warnings) log.warn("admin policy", { warning: told(warning) });
+  return policy.access;
+}
+
+async function policyText(file: string): Promise<string> {
+  const refused = (why: string): ConfigurationRefused =>
+    new ConfigurationRefused([`admin.policy_file: ${file}: ${why}`]);
+  try {
+    const { size } = await stat(file);
+    if (size > MAX_POLICY_BYTES) throw refused(`larger than ${MAX_POLICY_BYTES} bytes`);
+    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file));
+  } catch (error) {
+    if (error instanceof ConfigurationRefused) throw error;
+    throw refused((error as Error).message);
+  }
+}
+
+export interface AdminPlaneOptions {
+  readonly nodeFile: NodeFile;
+  /** Of the node file. */
+  readonly path: string;
+  readonly access: Access;
+  readonly ports: Ports;
+  readonly instruments: Instruments;
+  readonly log: Log;
+}
+
+export interface AdminDoors {
+  /** Path of the socket, and the address as bound; undefined where there is none. */
+  readonly socket: string | undefined;
+  readonly listen: string | undefined;
+  /** Issuers as a node file that was read again names them. */
+  trust(nodeFile: NodeFile): void;
+}
+
+/** What is opened belongs to `owner`. Rejects when a door cannot be had. */
+export async function openAdminDoors(options: AdminPlaneOptions, owner: Lifetime): Promise<AdminDoors> {
+  const { nodeFile, path, access, ports, instruments, log } = options;
+  const { local_socket: socketFile, listen = "", issuers: bindings = [] } = nodeFile.admin ?? {};
+  if (socketFile === undefined && listen === "") return { socket: undefined, listen: undefined, trust() {} };
+  const plane = owner.own("admin plane", openPlane(ports, access), (it) => it.close());
+
+  const metrics = createTokenMetrics(instruments);
+  const verifierOf = (file: NodeFile): TokenVerifier =>
+    createTokenVerifier({ issuers: issuersOf(file, path), clock: ports.clock, log, metrics });
+  let verifier = verifierOf(nodeFile);
+  const bound = bindings.map(({ issuer, audience, roles }) => ({
+    issuer,
+    audience,
+    roles: { claim: roles?.claim ?? DEFAULT_ROLES_CLAIM, map: roles?.map },
+  }));
+  let principals = createTokenPrincipals(bound, verifier, log);
+  owner.own("token verifier", undefined, () => verifier.close());
+
+  const socket = socketFile && beside(path, socketFile);
+  if (socket) owner.own("admin socket", await openLocalDoor({ path: socket, plane }), (it) => it.close());
+  const network =
+    listen === ""
+      ? undefined
+      : owner.own(
+          "admin listener",
+          await openNetworkDoor({
+            address: listen,
+            plane,
+            tokens: bindings.length === 0 ? undefined : (token, signal) => principals.identify(token, signal),
+          }),
+          (it) => it.close(),
+        );
+  return {
+    socket,
+    listen: network?.address,
+    trust(next) {
+      const before = verifier;
+      verifier = verifierOf(next);
+      principals = createTokenPrincipals(bound, verifier, log);
+      before.close().catch((error: unknown) => log.warn("could not close", { name: "token verifier", error }));
+    },
+  };
+}

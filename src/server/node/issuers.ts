@@ -1,0 +1,27 @@
+/** What the node file says of token issuers and of the admin API's bindings to them, in the terms of those who use it. */
+import type { LoginIssuer } from "../admin/index.ts";
+import type { IssuerOptions } from "../auth/index.ts";
+import type { NodeFile } from "../core/config/index.ts";
+import { beside } from "./files.ts";
+
+/** `path`: of the node file, which its paths are relative to. */
+export function issuersOf({ issuers = [] }: NodeFile, path: string): readonly IssuerOptions[] {
+  return issuers.map((issuer) => ({
+    name: issuer.name,
+    url: issuer.url,
+    jwksUrl: issuer.jwks_url || undefined,
+    caFile: issuer.ca_file && beside(path, issuer.ca_file),
+    tokenFile: issuer.token_file && beside(path, issuer.token_file),
+    subjectClaim: issuer.subject_claim,
+    nameClaim: issuer.name_claim,
+  }));
+}
+
+export function loginsOf({ admin, issuers = [] }: NodeFile): readonly LoginIssuer[] {
+  return (admin?.issuers ?? []).flatMap(({ issuer: name, login }) => {
+    const issuer = issuers.find((it) => it.name === name);
+    if (login === undefined || issuer === undefined) return [];
+    const { client_id, scopes, extra = {}, token } = login;
+    return [{ name, issuer: issuer.url, client_id, scopes, extra, token }];
+  });
+}

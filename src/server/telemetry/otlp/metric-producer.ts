@@ -1,0 +1,66 @@
+/**
+ * Our instruments as OTLP metrics: the series of `/metrics`, with the same names, labels, values and bounds.
+ *
+ * Counters become cumulative monotonic sums, gauges gauges, histograms cumulative ones with explicit bounds. No unit is
+ * given, since the names carry it and collectors that write Prometheus series would append it a second time. A value
+ * that is no number (a gauge that could not be read) has no place in OTLP and is left out.
+ */
+
+import { type HrTime, ValueType } from "@opentelemetry/api";
+import { core, metrics, resources } from "@opentelemetry/sdk-node";
+import type { HistogramSeries, Instruments, Reading } from "../../../base/index.ts";
+
+type Point<Value> = metrics.DataPoint<Value>;
+
+export interface ProducerOptions {
+  readonly instruments: Instruments;
+  /** Brings what is read from the system up to date. */
+  readonly sample: () => void;
+  readonly scope: { readonly name: string; readonly version: string };
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export function producerOf({ instruments, sample, scope, now }: ProducerOptions): metrics.MetricProducer {
+  const startTime = core.millisToHrTime(now());
+  // The reader puts the provider's own resource in its place.
+  const resource = resources.emptyResource();
+  return {
+    async collect() {
+      sample();
+      const endTime = core.millisToHrTime(now());
+      const series = instruments.read().map((reading) => metricOf(reading, startTime, endTime));
+      return { resourceMetrics: { resource, scopeMetrics: [{ scope, metrics: series }] }, errors: [] };
+    },
+  };
+}
+
+function metricOf(reading: Reading, startTime: HrTime, endTime: HrTime): metrics.MetricData {
+  const base = {
+    descriptor: { name: reading.name, description: reading.help, unit: "", valueType: ValueType.DOUBLE },
+    aggregationTemporality: metrics.AggregationTemporality.CUMULATIVE,
+  };
+  const point = <Value>(labelValues: readonly string[], value: Value): Point<Value> => ({
+    startTime,
+    endTime,
+    attributes: Object.fromEntries(reading.labelNames.map((name, at) => [name, labelValues[at] ?? ""])),
+    value,
+  });
+  if (reading.kind === "histogram") {
+    return {
+      ...base,
+      dataPointType: metrics.DataPointType.HISTOGRAM,
+      dataPoints: reading.series.map((series) => point(series.labelValues, histogramOf(series, reading.bounds))),
+    };
+  }
+  const dataPoints = reading.series
+    .filter(({ value }) => Number.isFinite(value))
+    .map(({ labelValues, value }) => point(labelValues, value));
+  if (reading.kind === "gauge") return { ...base, dataPointType: metrics.DataPointType.GAUGE, dataPoints };
+  return { ...base, dataPointType: metrics.DataPointType.SUM, isMonotonic: true, dataPoints };
+}
+
+function histogramOf({ cumulative, sum }: HistogramSeries, bounds: readonly number[]): metrics.Histogram {
+  const counts = cumulative.map((total, at) => total - (cumulative[at - 1] ?? 0));
+  return { buckets: { boundaries: [...bounds], counts }, sum, count: cumulative.at(-1) ?? 0 };
+}

@@ -1,0 +1,102 @@
+/**
+ * OTLP export of metrics, traces, log lines and audit records, when the standard environment asks for it.
+ *
+ * Source: specification document 1, overview 6 and events. Without such a wish no OpenTelemetry package is loaded. A
+ * collector that is slow or gone costs counters and nothing else: queues are bounded, no request waits for an export, and
+ * the last flush ends within `CLOSE_LIMIT_MS`.
+ */
+
+import type { Instruments, Log, LogLine } from "../../../base/index.ts";
+import type { BuildInfo } from "../process-metrics.ts";
+import type { AuditLike } from "./records.ts";
+import { type Environment, type OtlpSettings, readSettings } from "./settings.ts";
+import type { Tracing } from "./spans.ts";
+import { createTrouble, type Queue } from "./trouble.ts";
+
+/** Of the stop as a whole; the libraries' own take twice as long. */
+const CLOSE_LIMIT_MS = 5_000;
+
+export interface OtlpOptions {
+  /** The process's own: exporters and samplers read `process.env` themselves. */
+  readonly env: Environment;
+  readonly instruments: Instruments;
+  /** Brings the process metrics up to date before the instruments are read. */
+  readonly sample: () => void;
+  readonly build: BuildInfo;
+  /** Becomes `service.instance.id`. */
+  readonly nodeId: string;
+  readonly log: Log;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export interface Otlp {
+  /** Undefined when traces are off. */
+  readonly tracing: Tracing | undefined;
+  /** Takes each line of the log; undefined when logs are off. */
+  readonly logSink: ((line: LogLine) => void) | undefined;
+  /** Emitted records, in the order of the trail. */
+  audit(records: readonly AuditLike[]): void;
+  /** Flushes what waits, for 5 s at most. */
+  close(): Promise<void>;
+}
+
+/**
+ * Undefined when nothing is asked for, or when what is asked for cannot be opened: that is said in the log, and the
+ * gateway serves without it.
+ */
+export async function openOtlp(options: OtlpOptions): Promise<Otlp | undefined> {
+  const { env, instruments, log, now } = options;
+  const { settings, warnings } = readSettings(env);
+  for (const warning of warnings) log.warn("telemetry", { warning });
+  if (settings === undefined) return undefined;
+  const trouble = createTrouble({ instruments, log, now, queues: queuesOf(settings) });
+  const pipelines = await import("./pipelines.ts")
+    .then(({ openPipelines }) => openPipelines({ ...options, settings, trouble }))
+    .catch((error: unknown) => trouble.warn("telemetry could not be opened, and none is exported", { error }));
+  if (pipelines === undefined) return undefined;
+  trouble.settled();
+  const { tracing, line, audit, flush } = pipelines;
+  let closing: Promise<void> | undefined;
+  return {
+    tracing,
+    logSink:
+      line &&
+      ((written) => {
+        if (!trouble.isSpeaking()) line(written);
+      }),
+    audit(records) {
+      if (audit === undefined) return;
+      for (const record of records) {
+        try {
+          audit(record);
+        } catch (error) {
+          trouble.failed("audit", 1, error);
+        }
+      }
+    },
+    close() {
+      closing ??= within(flush(), CLOSE_LIMIT_MS).then((isDone) => {
+        if (!isDone) trouble.warn("telemetry was not exported in full before the end");
+      });
+      return closing;
+    },
+  };
+}
+
+function queuesOf({ traces, metrics, logs }: OtlpSettings): readonly Queue[] {
+  return [
+    ...(traces.length > 0 ? (["traces"] as const) : []),
+    ...(metrics.length > 0 ? (["metrics"] as const) : []),
+    ...(logs.length > 0 ? (["logs", "audit"] as const) : []),
+  ];
+}
+
+/** False when the work is not done by then; it never rejects. */
+async function within(work: Promise<void>, limitMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<boolean>((late) => {
+    timer = setTimeout(() => late(false), limitMs);
+  });
+  return Promise.race([work.then(() => true), limit]).finally(() => clearTimeout(timer));
+}

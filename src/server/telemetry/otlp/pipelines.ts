@@ -1,0 +1,125 @@
+/**
+ * The pipelines of the signals that are on, from tracer and loggers to exporters. Everything that loads an OpenTelemetry
+ * package stands behind this file, which is imported only when the environment asks for an export.
+ *
+ * Nothing is registered in the library's globals but what its complaints go through, nothing is instrumented and no
+ * signal is listened for: providers are used directly.
+ */
+
+import { api, core, logs, metrics, resources, tracing } from "@opentelemetry/sdk-node";
+import type { Instruments, LogLine } from "../../../base/index.ts";
+import type { BuildInfo } from "../process-metrics.ts";
+import { boundedRecords, boundedSpans, watchedMetrics } from "./bounded.ts";
+import { metricExporterFor, recordExporterFor, spanExporterFor } from "./exporters.ts";
+import { producerOf } from "./metric-producer.ts";
+import { type AuditLike, emitAudit, emitLine } from "./records.ts";
+import type { OtlpSettings } from "./settings.ts";
+import { createTracing, type Tracing } from "./spans.ts";
+import type { Queue, Trouble } from "./trouble.ts";
+
+export interface Pipelines {
+  readonly tracing: Tracing | undefined;
+  readonly line: ((line: LogLine) => void) | undefined;
+  readonly audit: ((record: AuditLike) => void) | undefined;
+  /** Hands over what waits; resolves when it was taken or given up. */
+  flush(): Promise<void>;
+}
+
+export interface PipelinesOptions {
+  readonly settings: OtlpSettings;
+  readonly instruments: Instruments;
+  readonly sample: () => void;
+  readonly build: BuildInfo;
+  readonly nodeId: string;
+  readonly trouble: Trouble;
+  readonly now: () => number;
+}
+
+export async function openPipelines(options: PipelinesOptions): Promise<Pipelines> {
+  const { settings, trouble, build } = options;
+  listenToLibraries(trouble);
+  const resource = resourceOf(options);
+  const traces = await openTraces(settings, resource, trouble);
+  const closers: (() => Promise<void>)[] = [];
+  if (traces !== undefined) closers.push(() => traces.shutdown());
+  const series = await openMetrics(options, resource);
+  if (series !== undefined) closers.push(() => series.shutdown());
+  const lines = await openRecords("logs", settings, resource, trouble);
+  const records = await openRecords("audit", settings, resource, trouble);
+  for (const provider of [records, lines]) if (provider !== undefined) closers.push(() => provider.shutdown());
+
+  const lineLogger = lines?.getLogger("gateway/log", build.version);
+  const auditLogger = records?.getLogger("gateway/audit", build.version);
+  return {
+    tracing: traces && createTracing(traces.getTracer("gateway", build.version), settings),
+    line: lineLogger && ((line) => emitLine(lineLogger, line)),
+    audit: auditLogger && ((record) => emitAudit(auditLogger, record)),
+    async flush() {
+      await Promise.allSettled(closers.map((close) => close()));
+      api.diag.disable();
+    },
+  };
+}
+
+async function openTraces(settings: OtlpSettings, resource: resources.Resource, trouble: Trouble) {
+  if (settings.traces.length === 0) return undefined;
+  const exporters = await Promise.all(settings.traces.map(spanExporterFor));
+  const spanProcessors = exporters.map((exporter) => boundedSpans(exporter, settings.spanBounds, trouble));
+  return new tracing.BasicTracerProvider({ resource, spanProcessors });
+}
+
+async function openMetrics(options: PipelinesOptions, resource: resources.Resource) {
+  const { settings, trouble, build } = options;
+  if (settings.metrics.length === 0) return undefined;
+  const producer = producerOf({ ...options, scope: { name: "gateway/metrics", version: build.version } });
+  const exporters = await Promise.all(settings.metrics.map(metricExporterFor));
+  const readers = exporters.map(
+    (exporter) =>
+      new metrics.PeriodicExportingMetricReader({
+        exporter: watchedMetrics(exporter, trouble),
+        exportIntervalMillis: settings.metricIntervalMs,
+        exportTimeoutMillis: settings.metricTimeoutMs,
+        metricProducers: [producer],
+      }),
+  );
+  return new metrics.MeterProvider({ resource, readers });
+}
+
+async function openRecords(queue: Queue, settings: OtlpSettings, resource: resources.Resource, trouble: Trouble) {
+  if (settings.logs.length === 0) return undefined;
+  const exporters = await Promise.all(settings.logs.map(recordExporterFor));
+  const processors = exporters.map((exporter) => boundedRecords(exporter, settings.recordBounds, queue, trouble));
+  return new logs.LoggerProvider({ resource, processors });
+}
+
+/** Who exports. Arguments of the process are left out: a URL among them may carry a credential. */
+function resourceOf({ build, nodeId }: PipelinesOptions): resources.Resource {
+  const own = resources.resourceFromAttributes({
+    "service.name": "gateway",
+    "service.version": build.version,
+    "service.instance.id": nodeId,
+    "process.pid": process.pid,
+    "process.executable.name": "gateway",
+    "process.runtime.name": "nodejs",
+    "process.runtime.version": build.node,
+  });
+  // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES have the last word.
+  return resources
+    .defaultResource()
+    .merge(own)
+    .merge(resources.detectResources({ detectors: [resources.envDetector] }));
+}
+
+/** Exports that fail are counted where they are made; the libraries' own message about each would repeat it. */
+function listenToLibraries(trouble: Trouble): void {
+  core.setGlobalErrorHandler(() => undefined);
+  const told = (message: string, ...rest: readonly unknown[]): void => {
+    const details = rest.map((item) => (item instanceof Error ? item.message : typeof item === "string" ? item : ""));
+    trouble.complained([message, ...details].join(" ").trim());
+  };
+  const untold = (): void => undefined;
+  api.diag.setLogger(
+    { error: told, warn: told, info: untold, debug: untold, verbose: untold },
+    { logLevel: api.DiagLogLevel.WARN, suppressOverrideMessage: true },
+  );
+}

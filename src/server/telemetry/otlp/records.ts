@@ -1,0 +1,53 @@
+/**
+ * Log lines and audit records as OTLP log records, under the scopes `gateway/log` and `gateway/audit`.
+ *
+ * An audit record's body is the record itself, RFC 8785 canonical, as one string: a collector's bodies written out one a
+ * line are the lines of the trail, byte for byte, and verify as such. Its attributes only repeat what helps to find it.
+ */
+
+import { type LogAttributes, type Logger, type LogRecord, SeverityNumber } from "@opentelemetry/api-logs";
+import canonicalize from "canonicalize";
+import type { LogLevel, LogLine } from "../../../base/index.ts";
+
+const SEVERITIES: Readonly<Record<LogLevel, SeverityNumber>> = {
+  debug: SeverityNumber.DEBUG,
+  info: SeverityNumber.INFO,
+  warn: SeverityNumber.WARN,
+  error: SeverityNumber.ERROR,
+};
+
+/** What is read of an audit record; the rest travels in its canonical form. */
+export interface AuditLike {
+  readonly node: string;
+  readonly seq: number;
+  readonly event: string;
+  /** RFC 3339. */
+  readonly ts: string;
+}
+
+export function emitLine(logger: Logger, { time, level, message, fields }: LogLine): void {
+  logger.emit({
+    ...timestampOf(time),
+    severityNumber: SEVERITIES[level],
+    severityText: level.toUpperCase(),
+    body: message,
+    // The logger has made plain values of them.
+    attributes: fields as LogAttributes,
+  });
+}
+
+/** Throws on a record that has no canonical form; the trail holds none. */
+export function emitAudit(logger: Logger, record: AuditLike): void {
+  logger.emit({
+    ...timestampOf(record.ts),
+    severityNumber: SeverityNumber.INFO,
+    severityText: "INFO",
+    body: canonicalize(record) ?? "",
+    attributes: { "event.name": record.event, "audit.node": record.node, "audit.seq": record.seq },
+  });
+}
+
+function timestampOf(time: string): Pick<LogRecord, "timestamp"> {
+  const timestamp = Date.parse(time);
+  return Number.isNaN(timestamp) ? {} : { timestamp };
+}

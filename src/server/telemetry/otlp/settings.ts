@@ -1,0 +1,148 @@
+/**
+ * What the standard environment asks of the export: which signals, where to, over which protocol, how much may wait.
+ *
+ * Source: the OpenTelemetry specification, "Environment Variable Specification" and "OTLP Exporter Configuration".
+ * Endpoints, headers, certificates, compression and timeouts are read by the exporters themselves, samplers and limits
+ * by the tracer provider. One deliberate narrowing: a signal whose exporter variable is unset is on only where an
+ * endpoint is named for it, since the standard's default (localhost) would make every start wait for nobody.
+ */
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export type Protocol = "grpc" | "http/json" | "http/protobuf";
+
+export type Destination = { readonly kind: "otlp"; readonly protocol: Protocol } | { readonly kind: "console" };
+
+/** Bounds of one queue, named as the batch processors name them. */
+export interface BatchBounds {
+  readonly maxQueueSize: number;
+  readonly maxExportBatchSize: number;
+  readonly scheduledDelayMillis: number;
+  readonly exportTimeoutMillis: number;
+}
+
+export interface OtlpSettings {
+  /** Empty: the signal is off. */
+  readonly traces: readonly Destination[];
+  readonly metrics: readonly Destination[];
+  readonly logs: readonly Destination[];
+  readonly spanBounds: BatchBounds;
+  readonly recordBounds: BatchBounds;
+  readonly metricIntervalMs: number;
+  /** At most the interval. */
+  readonly metricTimeoutMs: number;
+  /** Whether W3C trace context is taken from requests and passed on. */
+  readonly propagates: boolean;
+}
+
+export interface Asked {
+  /** Undefined when nothing is to be exported. */
+  readonly settings: OtlpSettings | undefined;
+  /** Sentences for the operator; no value of a variable stands in them but names that are known. */
+  readonly warnings: readonly string[];
+}
+
+type Signal = "traces" | "metrics" | "logs";
+
+const PROTOCOLS: readonly Protocol[] = ["grpc", "http/json", "http/protobuf"];
+
+const SPAN_DELAY_MS = 5_000;
+const RECORD_DELAY_MS = 1_000;
+/** 24.8 days: a longer timer would fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export function readSettings(env: Environment): Asked {
+  const warnings: string[] = [];
+  const text = (name: string): string | undefined => env[name]?.trim() || undefined;
+  if (text("OTEL_SDK_DISABLED")?.toLowerCase() === "true") return { settings: undefined, warnings };
+
+  const positive = (name: string, otherwise: number, most = MAX_TIMER_MS): number => {
+    const given = text(name);
+    if (given === undefined) return otherwise;
+    if (/^[1-9]\d{0,14}$/.test(given)) return Math.min(Number(given), most);
+    warnings.push(`${name} is not a positive integer; ${otherwise} is used`);
+    return otherwise;
+  };
+  const destinations = (signal: Signal) => destinationsOf(signal, text, warnings);
+  const [traces, metrics, logs] = [destinations("traces"), destinations("metrics"), destinations("logs")];
+  if (traces.length + metrics.length + logs.length === 0) return { settings: undefined, warnings };
+
+  const boundsOf = (prefix: string, delayMs: number): BatchBounds => {
+    const maxQueueSize = positive(`${prefix}_MAX_QUEUE_SIZE`, 2_048);
+    return {
+      maxQueueSize,
+      maxExportBatchSize: Math.min(positive(`${prefix}_MAX_EXPORT_BATCH_SIZE`, 512), maxQueueSize),
+      scheduledDelayMillis: positive(`${prefix}_SCHEDULE_DELAY`, delayMs),
+      exportTimeoutMillis: positive(`${prefix}_EXPORT_TIMEOUT`, 30_000),
+    };
+  };
+  const metricIntervalMs = positive("OTEL_METRIC_EXPORT_INTERVAL", 60_000);
+  const temporality = text("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE")?.toLowerCase() ?? "cumulative";
+  if (metrics.length > 0 && temporality !== "cumulative") {
+    warnings.push("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: the series are those of /metrics, so cumulative");
+  }
+  return {
+    settings: {
+      traces,
+      metrics,
+      logs,
+      spanBounds: boundsOf("OTEL_BSP", SPAN_DELAY_MS),
+      recordBounds: boundsOf("OTEL_BLRP", RECORD_DELAY_MS),
+      metricIntervalMs,
+      metricTimeoutMs: Math.min(positive("OTEL_METRIC_EXPORT_TIMEOUT", 30_000), metricIntervalMs),
+      propagates: readPropagators(text("OTEL_PROPAGATORS"), warnings),
+    },
+    warnings,
+  };
+}
+
+function destinationsOf(
+  signal: Signal,
+  text: (name: string) => string | undefined,
+  warnings: string[],
+): readonly Destination[] {
+  const name = signal.toUpperCase();
+  const variable = `OTEL_${name}_EXPORTER`;
+  const [ownEndpoint, endpoint] = [`OTEL_EXPORTER_OTLP_${name}_ENDPOINT`, "OTEL_EXPORTER_OTLP_ENDPOINT"];
+  const named = text(ownEndpoint) === undefined ? endpoint : ownEndpoint;
+  const chosen = text(variable) ?? (text(named) === undefined ? "none" : "otlp");
+  const names = new Set(chosen.split(",").map((item) => item.trim()));
+  if (names.has("none")) return [];
+  const destinations: Destination[] = [];
+  for (const exporter of names) {
+    if (exporter === "console") destinations.push({ kind: "console" });
+    else if (exporter !== "otlp") warnings.push(`${variable}: only otlp, console and none are supported; ignored`);
+    else {
+      const protocol = protocolOf(name, text, warnings);
+      if (isEndpoint(text(named), protocol)) destinations.push({ kind: "otlp", protocol });
+      else warnings.push(`${named} is not an http or https URL; ${signal} are not exported`);
+    }
+  }
+  return destinations;
+}
+
+function protocolOf(name: string, text: (name: string) => string | undefined, warnings: string[]): Protocol {
+  const own = `OTEL_EXPORTER_OTLP_${name}_PROTOCOL`;
+  const variable = text(own) === undefined ? "OTEL_EXPORTER_OTLP_PROTOCOL" : own;
+  const given = text(variable) ?? "http/protobuf";
+  const protocol = PROTOCOLS.find((candidate) => candidate === given);
+  if (protocol === undefined) warnings.push(`${variable} is none of ${PROTOCOLS.join(", ")}; http/protobuf is used`);
+  return protocol ?? "http/protobuf";
+}
+
+/** Absent is the exporters' own default. gRPC's may also be a bare `host:port`. */
+function isEndpoint(text: string | undefined, protocol: Protocol): boolean {
+  if (text === undefined) return true;
+  const url = protocol === "grpc" && !text.includes("://") ? `http://${text}` : text;
+  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+}
+
+function readPropagators(text: string | undefined, warnings: string[]): boolean {
+  if (text === undefined) return true;
+  const names = text.split(",").map((item) => item.trim());
+  // Baggage is never touched: it passes from client to upstream as it is, which is all that the name asks for.
+  if (names.some((name) => name !== "tracecontext" && name !== "baggage" && name !== "none")) {
+    warnings.push("OTEL_PROPAGATORS: only tracecontext, baggage and none are supported; others are ignored");
+  }
+  return names.includes("tracecontext");
+}

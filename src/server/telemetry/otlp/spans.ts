@@ -1,0 +1,168 @@
+/**
+ * Spans of requests and attempts: the data plane's tracing port over an OpenTelemetry tracer.
+ *
+ * Source: W3C Trace Context; OpenTelemetry semantic conventions for HTTP and generative AI. What a span says comes from
+ * the configuration, the route table and the wire's status codes: never a prompt, a header, a query or a model as a
+ * caller wrote it. That is also why `tracestate` passes upstream as it came and is not taken into spans.
+ */
+
+import {
+  type Attributes,
+  type Context,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
+import { core } from "@opentelemetry/sdk-node";
+import { carryContext, traceparentOf } from "./trace-context.ts";
+
+export interface StartedRequest {
+  readonly method: string;
+  readonly scheme: "http" | "https";
+  readonly traceparent: string | undefined;
+}
+
+export interface EndedRequest {
+  readonly labels: { readonly route: string; readonly provider: string; readonly model: string };
+  readonly status: number;
+  /** The refusal's, or empty. */
+  readonly code: string;
+}
+
+export interface StartedAttempt {
+  readonly method: string;
+  readonly provider: string;
+  readonly channel: string;
+  /** `scheme://host[:port]`. */
+  readonly origin: string;
+}
+
+export interface Tracing {
+  start(request: StartedRequest): RequestSpan;
+}
+
+export interface RequestSpan {
+  attempt(started: StartedAttempt): AttemptSpan;
+  end(ended: EndedRequest): void;
+}
+
+export interface AttemptSpan {
+  carry(headers: readonly string[]): readonly string[];
+  end(outcome: string, status: number | null): void;
+}
+
+/** Routes whose operation the conventions for generative AI have a name for. */
+const OPERATIONS: ReadonlyMap<string, string> = new Map([
+  ["chat_completions", "chat"],
+  ["messages", "chat"],
+  ["completions", "text_completion"],
+  ["complete", "text_completion"],
+  ["embeddings", "embeddings"],
+]);
+
+/** `propagates`: whether trace context is taken from requests and passed on. */
+export function createTracing(tracer: Tracer, { propagates }: { readonly propagates: boolean }): Tracing {
+  const addressOf = addressReader();
+  return {
+    start({ method, scheme, traceparent }) {
+      const remote = propagates && traceparent !== undefined ? core.parseTraceParent(traceparent) : null;
+      const parent = remote === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true });
+      const attributes = { "http.request.method": method, "url.scheme": scheme };
+      const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);
+      const context = trace.setSpan(ROOT_CONTEXT, span);
+      let attempts = 0;
+      return {
+        attempt(started) {
+          attempts++;
+          const attemptSpan = startAttempt(tracer, context, started, attempts, addressOf(started.origin));
+          return {
+            carry: (headers) =>
+              propagates ? carryContext(headers, traceparentOf(attemptSpan.spanContext()), remote !== null) : headers,
+            end: (outcome, status) => endAttempt(attemptSpan, outcome, status),
+          };
+        },
+        end: (ended) => endRequest(span, method, attempts, ended),
+      };
+    },
+  };
+}
+
+function endRequest(span: Span, method: string, attempts: number, { labels, status, code }: EndedRequest): void {
+  if (span.isRecording()) {
+    const { route, provider, model } = labels;
+    const attributes: Attributes = { "http.response.status_code": status, "gateway.attempts": attempts };
+    if (route !== "none") {
+      span.updateName(`${method} ${route}`);
+      attributes["http.route"] = route;
+      const operation = OPERATIONS.get(route);
+      if (operation !== undefined) attributes["gen_ai.operation.name"] = operation;
+    }
+    if (provider !== "none") attributes["gateway.provider"] = provider;
+    if (model !== "none") attributes["gateway.model"] = model;
+    if (code !== "") attributes["gateway.code"] = code;
+    // A client's own mistake is no error of the server; an answer that broke off is one, whatever its status says.
+    if (status >= 500 || code === "upstream_incomplete") {
+      attributes["error.type"] = code === "" ? String(status) : code;
+      span.setStatus({ code: SpanStatusCode.ERROR });
+    }
+    span.setAttributes(attributes);
+  }
+  span.end();
+}
+
+function startAttempt(
+  tracer: Tracer,
+  context: Context,
+  { method, provider, channel }: StartedAttempt,
+  attempt: number,
+  address: Address,
+): Span {
+  const attributes: Attributes = {
+    "http.request.method": method,
+    "server.address": address.host,
+    "server.port": address.port,
+    "gateway.provider": provider,
+    "gateway.channel": channel,
+    "gateway.attempt": attempt,
+  };
+  if (attempt > 1) attributes["http.request.resend_count"] = attempt - 1;
+  return tracer.startSpan(method, { kind: SpanKind.CLIENT, attributes }, context);
+}
+
+function endAttempt(span: Span, outcome: string, status: number | null): void {
+  if (span.isRecording()) {
+    span.setAttribute("gateway.outcome", outcome);
+    if (status !== null) span.setAttribute("http.response.status_code", status);
+    const hasFailed = (outcome !== "answered" && outcome !== "abandoned") || (status ?? 0) >= 400;
+    if (hasFailed) {
+      span.setAttribute("error.type", status !== null && status >= 400 ? String(status) : outcome);
+      span.setStatus({ code: SpanStatusCode.ERROR });
+    }
+  }
+  span.end();
+}
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Origins come from the configuration; over many reloads they could still add up. */
+const MAX_ADDRESSES = 1_000;
+
+/** Parsing costs more than the rest of an attempt's start. */
+function addressReader(): (origin: string) => Address {
+  const known = new Map<string, Address>();
+  return (origin) => {
+    const seen = known.get(origin);
+    if (seen !== undefined) return seen;
+    const { hostname, port, protocol } = new URL(origin);
+    const address = { host: hostname, port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port) };
+    if (known.size >= MAX_ADDRESSES) known.clear();
+    known.set(origin, address);
+    return address;
+  };
+}

@@ -1,0 +1,95 @@
+/**
+ * What goes wrong with the export: counted always, told at most once a minute, and never exported itself.
+ *
+ * A message about a failing export that became a record to export would fail again and be told again. Logging is
+ * synchronous, so a flag that stands while we speak is enough to tell our own lines from all others.
+ */
+
+import type { Instruments, Log } from "../../../base/index.ts";
+
+/** Log lines and audit records travel by queues of their own: a flood of the former must not displace the latter. */
+export type Queue = "traces" | "metrics" | "logs" | "audit";
+
+export interface Trouble {
+  /** One export failed; `lost` is how many spans or records went with it. */
+  failed(queue: Queue, lost: number, error: unknown): void;
+  /** The queue was full. */
+  dropped(queue: Queue): void;
+  /** What the libraries complain of: until `settled` each thing once, since it is of another setting; then as failures. */
+  complained(message: string): void;
+  settled(): void;
+  /** Says `message` in the plain log alone. */
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  /** True while a line of ours is being written. */
+  isSpeaking(): boolean;
+}
+
+const QUIET_MS = 60_000;
+const MAX_COMPLAINT_LENGTH = 500;
+
+export interface TroubleOptions {
+  readonly instruments: Instruments;
+  readonly log: Log;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Those that are open; each has its series from the beginning. */
+  readonly queues: readonly Queue[];
+}
+
+export function createTrouble({ instruments, log, now, queues }: TroubleOptions): Trouble {
+  const failures = instruments.counter(
+    "gateway_telemetry_export_failures_total",
+    "Exports to the collector that failed.",
+    ["signal"],
+  );
+  const drops = instruments.counter(
+    "gateway_telemetry_dropped_total",
+    "Spans and records given up: the queue was full, or their export failed.",
+    ["signal"],
+  );
+  const children = new Map(
+    queues.map((queue) => [queue, { failures: failures.with(queue), drops: drops.with(queue) }]),
+  );
+  const untold = new Map<Queue, number>();
+  let failureToldAt = Number.NEGATIVE_INFINITY;
+  let complaintToldAt = Number.NEGATIVE_INFINITY;
+  const toldAtStart = new Set<string>();
+  let isSettled = false;
+  let speaking = false;
+
+  function warn(message: string, fields?: Readonly<Record<string, unknown>>): void {
+    speaking = true;
+    try {
+      log.warn(message, fields);
+    } finally {
+      speaking = false;
+    }
+  }
+
+  return {
+    warn,
+    isSpeaking: () => speaking,
+    failed(queue, lost, error) {
+      children.get(queue)?.failures.inc();
+      if (lost > 0) children.get(queue)?.drops.inc(lost);
+      untold.set(queue, (untold.get(queue) ?? 0) + 1);
+      if (now() - failureToldAt < QUIET_MS) return;
+      failureToldAt = now();
+      warn("telemetry could not be exported", { failures: Object.fromEntries(untold), error });
+      untold.clear();
+    },
+    dropped(queue) {
+      children.get(queue)?.drops.inc();
+    },
+    complained(message) {
+      if (isSettled ? now() - complaintToldAt < QUIET_MS : toldAtStart.has(message)) return;
+      if (isSettled) complaintToldAt = now();
+      else toldAtStart.add(message);
+      warn("telemetry", { detail: message.slice(0, MAX_COMPLAINT_LENGTH) });
+    },
+    settled() {
+      isSettled = true;
+      toldAtStart.clear();
+    },
+  };
+}

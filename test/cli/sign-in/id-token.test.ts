@@ -1,0 +1,43 @@
+/** ID tokens that a sign-in must not believe (OpenID Connect Core, 3.1.3.7). */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { offer, startGateway } from "./gateway.ts";
+import { makeHome } from "./home.ts";
+import { startLogin } from "./login.ts";
+import { type Forgery, startLyingProvider } from "./lying-provider.ts";
+
+const past = () => Math.floor(Date.now() / 1_000) - 3_600;
+
+const TABLE: readonly (readonly [what: string, forgery: () => Forgery, words: RegExp | undefined])[] = [
+  ["a sound token", () => ({}), undefined],
+  ["a token signed with another key", () => ({ isForeignKey: true }), /JWT signature verification failed/],
+  ["a token for another client", () => ({ claims: { aud: "other" } }), /unexpected JWT "aud" \(audience\) claim value/],
+  [
+    "a token of another issuer",
+    () => ({ claims: { iss: "https://evil.example" } }),
+    /unexpected JWT "iss" \(issuer\) claim value/,
+  ],
+  ["a token of another sign-in", () => ({ claims: { nonce: "replayed" } }), /unexpected ID Token "nonce" claim value/],
+  ["an expired token", () => ({ claims: { exp: past() } }), /unexpected JWT "exp" .*; is the clock right\?/],
+  ["no ID token", () => ({ isMissing: true }), /"response" body "id_token" property/],
+];
+
+for (const [what, forgery, words] of TABLE) {
+  test(`${what} is ${words === undefined ? "kept" : "refused"}`, async (t) => {
+    const home = makeHome(t);
+    const provider = await startLyingProvider(t);
+    const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
+    const attempt = startLogin({ home, url: gateway.url });
+    const asked = new URL(await attempt.address).searchParams;
+    await provider.prepare(asked.get("nonce") ?? "", forgery());
+    const back = new URL(asked.get("redirect_uri") ?? "");
+    back.search = String(new URLSearchParams({ code: "code", state: asked.get("state") ?? "" }));
+    const page = await (await fetch(back)).text();
+    assert.equal(await attempt.ended, words === undefined ? 0 : 1, attempt.io.err());
+    if (words !== undefined) assert.match(attempt.io.err(), words);
+    assert.match(page, words === undefined ? /<h1>Signed in/ : /<h1>Not signed in/);
+    assert.equal(home.read(gateway.url) !== undefined, words === undefined);
+    assert.equal(gateway.requests.length, words === undefined ? 2 : 1, "the gateway is shown sound tokens alone");
+  });
+}

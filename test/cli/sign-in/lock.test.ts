@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { test } from "node:test";
+import { Interrupted } from "../../../src/cli/io.ts";
+import { acquire, STALE_MS, underLock } from "../../../src/cli/sign-in/lock.ts";
+import { SignInError } from "../../../src/cli/sign-in/words.ts";
+import type { Owner } from "../../e2e/support/wait.ts";
+import { makeHome } from "./home.ts";
+
+function lockPath(owner: Owner): { readonly path: string; readonly directory: string } {
+  const { directory } = makeHome(owner);
+  mkdirSync(directory);
+  return { path: join(directory, "sign-in.lock"), directory };
+}
+
+test("one holds it at a time, and it leaves nothing behind", async (t) => {
+  const { path, directory } = lockPath(t);
+  const io = makeHome(t).io();
+  let inside = 0;
+  const turns = Array.from({ length: 8 }, () =>
+    underLock(path, io, async () => {
+      inside += 1;
+      assert.equal(inside, 1);
+      await new Promise((done) => setImmediate(done));
+      inside -= 1;
+    }),
+  );
+  await Promise.all(turns);
+  assert.deepEqual(readdirSync(directory), []);
+});
+
+test("it is given up when the work fails", async (t) => {
+  const { path } = lockPath(t);
+  await assert.rejects(
+    underLock(path, makeHome(t).io(), () => {
+      throw new Error("the work failed");
+    }),
+    /^Error: the work failed$/,
+  );
+  assert.equal(existsSync(path), false);
+});
+
+/** A process that has ended, so that its number names nobody. */
+async function deadPid(): Promise<number> {
+  const child = spawn(process.execPath, ["-e", ""]);
+  await once(child, "close");
+  return child.pid ?? assert.fail();
+}
+
+interface Holder {
+  readonly host?: string;
+  readonly pid?: number;
+  readonly start?: string;
+  readonly at?: number;
+}
+
+function holder(over: Holder = {}): string {
+  return JSON.stringify({ host: hostname(), pid: process.pid, start: "", at: Date.now(), nonce: "n", ...over });
+}
+
+test("a stale lock is taken over at once", async (t) => {
+  const stale: readonly (readonly [why: string, words: string])[] = [
+    ["its process is gone", holder({ pid: await deadPid() })],
+    ["it is older than anybody may hold it", holder({ at: Date.now() - STALE_MS - 1 })],
+    ["its time is far ahead", holder({ at: Date.now() + STALE_MS + 60_000 })],
+    ...(existsSync("/proc/self/stat")
+      ? [["its process's number is another's now", holder({ start: "1" })] as const]
+      : []),
+  ];
+  for (const [why, words] of stale) {
+    const { path, directory } = lockPath(t);
+    writeFileSync(path, words);
+    const lock = await acquire(path, makeHome(t).io(), 0);
+    assert.equal(lock.isHeld(), true, why);
+    lock.release();
+    assert.deepEqual(readdirSync(directory), [], why);
+  }
+});
+
+test("a lock without words is taken over once nobody can be about to write them", async (t) => {
+  const { path } = lockPath(t);
+  writeFileSync(path, "");
+  const lock = await acquire(path, makeHome(t).io());
+  assert.equal(lock.isHeld(), true);
+  lock.release();
+});
+
+test("a lock that is held, here or on another machine, is waited for and then complained about", async (t) => {
+  for (const words of [holder(), holder({ host: "elsewhere", pid: await deadPid() })]) {
+    const { path } = lockPath(t);
+    writeFileSync(path, words);
+    await assert.rejects(
+      acquire(path, makeHome(t).io(), 0),
+      (error) => error instanceof SignInError && /^process \d+ is busy with this sign-in/.test(error.message),
+    );
+    assert.equal(readFileSync(path, "utf8"), words);
+  }
+});
+
+test("waiting ends when the user interrupts", async (t) => {
+  const { path } = lockPath(t);
+  writeFileSync(path, holder());
+  const stop = new AbortController();
+  const waiting = acquire(path, makeHome(t).io({ signal: stop.signal }));
+  stop.abort(new Interrupted("SIGINT"));
+  await assert.rejects(waiting, (error) => error === stop.signal.reason || (error as Error).name === "AbortError");
+});
+
+test("a holder whose lock was taken over knows it, and does not release the other's", async (t) => {
+  const { path } = lockPath(t);
+  const lock = await acquire(path, makeHome(t).io());
+  writeFileSync(path, holder());
+  assert.equal(lock.isHeld(), false);
+  lock.release();
+  assert.equal(readFileSync(path, "utf8").includes('"nonce":"n"'), true);
+});

@@ -1,0 +1,67 @@
+/** An identity provider that gives whatever ID token a test makes up. */
+
+import { createServer } from "node:http";
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import { listenLocally } from "../../e2e/support/ports.ts";
+import { atEnd, type Owner } from "../../e2e/support/wait.ts";
+
+export interface Forgery {
+  /** Claims that differ from those of a sound token. */
+  readonly claims?: JWTPayload;
+  /** Signed with a key that the provider does not list. */
+  readonly isForeignKey?: boolean;
+  readonly isMissing?: boolean;
+}
+
+export interface LyingProvider {
+  readonly issuer: string;
+  /** What is given from now on; `nonce` is that of the request. */
+  prepare(nonce: string, forgery: Forgery): Promise<void>;
+}
+
+export async function startLyingProvider(owner: Owner): Promise<LyingProvider> {
+  const [own, foreign] = [await generateKeyPair("RS256"), await generateKeyPair("RS256")];
+  const keys = [{ ...(await exportJWK(own.publicKey)), kid: "k", alg: "RS256", use: "sig" }];
+  let tokens: object = {};
+  const server = createServer((request, answer) => {
+    const documents: Readonly<Record<string, object>> = {
+      "/.well-known/openid-configuration": {
+        issuer,
+        authorization_endpoint: `${issuer}/auth`,
+        token_endpoint: `${issuer}/token`,
+        jwks_uri: `${issuer}/jwks`,
+        response_types_supported: ["code"],
+        subject_types_supported: ["public"],
+        id_token_signing_alg_values_supported: ["RS256"],
+      },
+      "/jwks": { keys },
+      "/token": tokens,
+    };
+    const document = documents[request.url ?? ""];
+    request.resume();
+    answer.writeHead(document === undefined ? 404 : 200, { "content-type": "application/json" });
+    answer.end(JSON.stringify(document ?? {}));
+  });
+  const issuer = `http://127.0.0.1:${await listenLocally(server)}`;
+  atEnd(owner, () => {
+    server.closeAllConnections();
+    return new Promise((done) => server.close(done));
+  });
+  return {
+    issuer,
+    async prepare(nonce, { claims = {}, isForeignKey = false, isMissing = false }) {
+      const now = Math.floor(Date.now() / 1_000);
+      const sound = { iss: issuer, aud: "gateway-cli", sub: "alice", nonce, iat: now, exp: now + 3_600 };
+      const key = isForeignKey ? foreign.privateKey : own.privateKey;
+      const idToken = await new SignJWT({ ...sound, ...claims })
+        .setProtectedHeader({ alg: "RS256", kid: "k" })
+        .sign(key);
+      tokens = {
+        access_token: "opaque",
+        token_type: "Bearer",
+        refresh_token: "next",
+        ...(isMissing ? {} : { id_token: idToken }),
+      };
+    },
+  };
+}

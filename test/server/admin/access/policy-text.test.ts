@@ -1,0 +1,180 @@
+/** What is refused of a policy file, with its place; what is warned of; and that no text breaks the compiler. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { OPERATIONS, type Operation } from "../../../../src/admin-api/index.ts";
+import { loadPolicy } from "../../../../src/server/admin/access/policy.ts";
+import { MAX_POLICY_BYTES } from "../../../../src/server/admin/access/policy-text.ts";
+import { adminPolicySchema } from "../../../../src/server/admin/access/schema.ts";
+
+const PERMIT = "permit(principal, action, resource);";
+const when = (condition: string): string => `permit(principal, action, resource) when { ${condition} };`;
+
+/** `line:column message` of each. */
+async function told(text: string): Promise<{ readonly kind: string; readonly told: readonly string[] }> {
+  const outcome = await loadPolicy(text);
+  const problems = outcome.kind === "loaded" ? outcome.warnings : outcome.problems;
+  return {
+    kind: outcome.kind,
+    told: problems.map(({ line, column, message }) => `${line}:${column} ${message}`),
+  };
+}
+
+const REFUSED: readonly (readonly [name: string, text: string, expected: RegExp])[] = [
+  ["a misspelt keyword", `${PERMIT}\n  frbid(principal, action, resource);`, /^2:3 invalid policy effect: frbid/],
+  ["an end in the middle", "permit(principal, action", /^1:25 unexpected end of input/],
+  ["a fault after characters of several bytes", `// é💥\n${when('"é" == }')}`, /^2:51 /],
+  ["a template", `${PERMIT}\npermit(principal == ?principal, action, resource);`, /^2:1 is a template/],
+  ["an id that is empty", `${PERMIT} @id("") ${PERMIT}`, /^1:38 an `@id` has 1 to 128 printable characters/],
+  ["an id that breaks the line", `@id("a\\nb") ${PERMIT}`, /^1:1 an `@id`/],
+  ["an id that is long", `@id("${"a".repeat(129)}") ${PERMIT}`, /^1:1 an `@id`/],
+  ["an annotation given twice", `@id("a") @id("b") ${PERMIT}`, /^1:10 duplicate annotation/],
+  ["brackets within brackets", when(`${"(".repeat(40)}true${")".repeat(40)}`), /^1:67 is nested deeper than 24/],
+  ["a long chain", when(`true${" && true".repeat(300)}`), /^1:\d+ a policy has more than 64 operators/],
+  ["too many policies", PERMIT.repeat(1_001), /^1:1 holds 1001 policies; 1000 are the most/],
+  ["too many bytes", `//${"é".repeat(MAX_POLICY_BYTES / 2)}`, /^1:1 is larger than 1048576 bytes/],
+  ["what is no Unicode", "// \ud800", /^1:1 is not well-formed Unicode/],
+];
+
+for (const [name, text, expected] of REFUSED) {
+  test(`${name} is refused with its place`, async () => {
+    const outcome = await told(text);
+    assert.equal(outcome.kind, "refused");
+    assert.match(outcome.told[0] ?? "", expected);
+  });
+}
+
+test("every fault of several is told", async () => {
+  const { told: faults } = await told("permit(principal, action, resource) when { 1 + };\n garbage");
+  assert.equal(faults.length, 2, faults.join("\n"));
+});
+
+const WARNED: readonly (readonly [name: string, text: string, expected: RegExp])[] = [
+  [
+    "an action that is none",
+    `// é\npermit(principal, action == Action::"lst_keys", resource);`,
+    /^2:29 unrecognized action `Action::"lst_keys"`; did you mean `Action::"list_keys"`\?$/,
+  ],
+  [
+    "an operation that is open to all",
+    'forbid(principal, action == Action::"get_login", resource);',
+    /^1:29 unrecognized action `Action::"get_login"`/,
+  ],
+  ["an entity type that is none", 'permit(principal in Rol::"a", action, resource);', /^1:21 unrecognized entity type/],
+  ["a table that is none", 'permit(principal, action, resource == Table::"kys");', /^1:39 .*`"kys"` is not declared/],
+  ["an attribute that is none", when("principal.email == 1"), /^1:44 attribute `email`/],
+  [
+    "a resource that the action is not about",
+    'permit(principal, action == Action::"list_keys", resource is Key);',
+    /^1:1 /,
+  ],
+  [
+    "an id given twice",
+    `@id("a") ${PERMIT}\n  @id("a") ${PERMIT}`,
+    /^2:3 a second policy has the id "a": records cannot tell them apart$/,
+  ],
+];
+
+for (const [name, text, expected] of WARNED) {
+  test(`${name} is warned of with its place, and the policy is used`, async () => {
+    const outcome = await told(text);
+    assert.equal(outcome.kind, "loaded");
+    assert.match(outcome.told[0] ?? "", expected);
+  });
+}
+
+const SOUND: readonly (readonly [name: string, text: string])[] = [
+  ["the permit of the specification", 'permit(principal in Role::"local", action, resource);'],
+  ["a mark of the byte order", `\ufeff${PERMIT}`],
+  ["nothing", ""],
+  ["comments with brackets and quotes", `// ${"(".repeat(100)}"\n${PERMIT} // ""`],
+  ["strings with brackets and comments", when(`resource == Key::"${"(".repeat(100)}\\"//"`)],
+  ["a long list", when(`resource in [${Array.from({ length: 5_000 }, (_, at) => `Key::"k${at}"`).join(", ")}]`)],
+  ["carriage returns", `@id("a")\r\n${PERMIT}\r\n`],
+];
+
+for (const [name, text] of SOUND) {
+  test(`${name}: loaded without a warning`, async () => {
+    assert.deepEqual(await told(text), { kind: "loaded", told: [] });
+  });
+}
+
+test("each operation that is decided about is an action of the schema, in its group and about its kind", () => {
+  const { actions = {}, entityTypes = {} } = adminPolicySchema()[""] ?? {};
+  for (const [id, { group, resource, isOpen }] of Object.entries<Operation>(OPERATIONS)) {
+    const action = actions[id];
+    assert.equal(action === undefined, isOpen === true, id);
+    if (action === undefined) continue;
+    assert.deepEqual(action.memberOf, [{ id: group }]);
+    assert.deepEqual(action.appliesTo?.resourceTypes, [resource.kind]);
+    assert.ok(entityTypes[resource.kind]);
+  }
+});
+
+test("the worst that is let through is decided, also once the evaluator is optimised", async () => {
+  const asked = {
+    principal: { issuer: "local", subject: "unix:0", roles: [] },
+    action: "list_keys",
+    group: "read",
+    resource: { kind: "Table", name: "keys" },
+  } as const;
+  for (const [left, right] of [
+    ["(", ")"],
+    ["[", "]"],
+    ["{a:", "}"],
+  ] as const) {
+    for (const [chain, operators] of [
+      ['["a"]', 1],
+      ["+1", 1],
+      [".contains(1)", 2],
+      [" && true", 1],
+    ] as const) {
+      // Brackets of the head, of `when`, and 22 more; then as many links as are allowed.
+      const links = Math.floor((64 - 24) / operators);
+      const policy = when(`${left.repeat(22)}1${chain.repeat(links)}${right.repeat(22)} == 1`);
+      const outcome = await loadPolicy(policy);
+      if (outcome.kind === "refused") assert.fail(JSON.stringify(outcome.problems));
+      for (let time = 0; time < 500; time++) assert.equal(outcome.access.decide(asked).isAllowed, false);
+      const longer = policy.replace(" == 1", " == 1 && (true == true)");
+      assert.equal((await loadPolicy(longer)).kind, "refused");
+    }
+  }
+  assert.deepEqual(await told(PERMIT), { kind: "loaded", told: [] });
+});
+
+test("no text throws, and after each the compiler still works", async () => {
+  const token = fc.constantFrom(
+    ..."permit forbid ( ) , ; { } [ ] . :: && || ! - + * == != < in is has like if then else when unless".split(" "),
+    ..."principal action resource context ?principal true 1 9223372036854775808 @id @x // \n".split(" "),
+    '"a"',
+    '("x")',
+    '"',
+    "\\",
+    'Role::"a"',
+    'Action::"read"',
+    "\u0000",
+    "é",
+    "💥",
+  );
+  const text = fc.oneof(
+    fc.array(token, { maxLength: 60 }).map((tokens) => tokens.join(" ")),
+    fc.string({ unit: "binary", maxLength: 200 }),
+    fc
+      .tuple(fc.constantFrom("(", "[", "{a:", "!", "-", "if ", "principal.", "a::"), fc.nat(5_000))
+      .map(([part, count]) => when(part.repeat(count))),
+    fc.tuple(token, fc.nat(PERMIT.length)).map(([given, at]) => PERMIT.slice(0, at) + given + PERMIT.slice(at)),
+  );
+  await fc.assert(
+    fc.asyncProperty(text, async (given) => {
+      const outcome = await loadPolicy(given);
+      if (outcome.kind === "refused") assert.ok(outcome.problems.length > 0);
+      const lines = given.split("\n");
+      for (const { line, column } of outcome.kind === "loaded" ? outcome.warnings : outcome.problems) {
+        assert.ok(column >= 1 && column <= (lines[line - 1]?.length ?? -1) + 1, `${line}:${column}`);
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+  assert.deepEqual(await told(PERMIT), { kind: "loaded", told: [] });
+});

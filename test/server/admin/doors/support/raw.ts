@@ -1,0 +1,64 @@
+/** Bytes to a door and what comes back, as no HTTP client would let one send them. */
+
+import { once } from "node:events";
+import { connect, type NetConnectOpts, type Socket } from "node:net";
+
+export async function dial(where: NetConnectOpts): Promise<Socket> {
+  const socket = connect(where);
+  await once(socket, "connect");
+  return socket;
+}
+
+/** Everything that is answered until the door closes the connection; a reset counts as that. */
+export async function exchange(where: NetConnectOpts, bytes: string): Promise<string> {
+  const socket = await dial(where);
+  socket.write(bytes);
+  return untilClosed(socket);
+}
+
+export async function untilClosed(socket: Socket): Promise<string> {
+  let received = "";
+  socket.setEncoding("latin1").on("data", (part) => {
+    received += part;
+  });
+  await new Promise<void>((resolve) => {
+    socket.on("error", () => undefined);
+    if (socket.destroyed) resolve();
+    else socket.once("close", () => resolve());
+  });
+  return received;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+/** One request on a connection of its own; `headers` as given, in that order, and none beside them. */
+export async function ask(
+  port: number,
+  target: string,
+  headers: readonly (readonly [name: string, value: string])[],
+  { method = "GET", version = "1.1", host = "127.0.0.1" } = {},
+): Promise<Answered> {
+  const lines = [...headers, ["connection", "close"]].map(([name, value]) => `${name}: ${value}\r\n`);
+  const answer = await exchange({ port, host }, `${method} ${target} HTTP/${version}\r\n${lines.join("")}\r\n`);
+  const [head = "", ...rest] = answer.split("\r\n\r\n");
+  const [status = "", ...fields] = head.split("\r\n");
+  return {
+    status: Number(status.split(" ")[1]),
+    headers: new Headers(fields.map((field): [string, string] => splitAt(field, ": "))),
+    body: rest.join("\r\n\r\n"),
+  };
+}
+
+function splitAt(given: string, separator: string): [string, string] {
+  const at = given.indexOf(separator);
+  return [given.slice(0, at), given.slice(at + separator.length)];
+}
+
+export const codeOf = ({ body }: Answered): string => {
+  const parsed = JSON.parse(body) as { readonly error?: { readonly code: string } };
+  return parsed.error?.code ?? "none";
+};

@@ -1,0 +1,119 @@
+/** Providers and models as lists: suspensions laid over what was measured, and what makes the lists change. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { rfc3339 } from "../../../src/server/admin/handler.ts";
+import { backendHandlers, backendList } from "../../../src/server/admin/handlers/backends.ts";
+import { NOTHING_CONFIGURED } from "../../../src/server/admin/handlers/configured.ts";
+import { modelList } from "../../../src/server/admin/handlers/models.ts";
+import { watchList } from "../../../src/server/admin/lists.ts";
+import { commands } from "../../../src/server/core/state/index.ts";
+import { callOf, handlerPorts, NOW } from "./support/handler-ports.ts";
+import { createMemoryBackends } from "./support/memory-backends.ts";
+
+const AT_ONCE = { index: undefined, waitMs: 0, signal: new AbortController().signal };
+const WRITE = { by: { iss: "local", sub: "unix:1000" }, timeoutMs: 1_000 };
+
+function open() {
+  const memory = createMemoryBackends();
+  const ports = handlerPorts({ backends: memory.backends });
+  const list = watchList(backendList(ports));
+  return {
+    ...memory,
+    ports,
+    list,
+    async rows(now = NOW) {
+      return [...(await list.read(AT_ONCE, () => now)).rows];
+    },
+    index: async () => (await list.read(AT_ONCE, () => NOW)).index,
+    async suspend(name: string, duration_ms: number | null) {
+      await ports.cluster.write(commands.suspensionPut({ kind: "provider", name, reason: "r", duration_ms }), WRITE);
+    },
+  };
+}
+
+test("a suspended provider is called so until its suspension ends, whatever was measured", async () => {
+  const { configure, measure, suspend, rows } = open();
+  configure("a", "b");
+  measure("a", { state: "failing", error_ratio: 1 });
+  await suspend("a", 60_000);
+  await suspend("b", null);
+  const told = async (now: number) => (await rows(now)).map((row) => [row.state, row.suspended_until]);
+  const until = rfc3339(NOW + 60_000);
+  assert.deepEqual(await told(NOW), [
+    ["suspended", until],
+    ["suspended", null],
+  ]);
+  assert.deepEqual((await told(NOW + 59_999))[0], ["suspended", until]);
+  assert.deepEqual(await told(NOW + 60_000), [
+    ["failing", null],
+    ["suspended", null],
+  ]);
+});
+
+test("a suspension of something else of the same name is none of the provider", async () => {
+  const { configure, ports, rows } = open();
+  configure("a");
+  const key = commands.suspensionPut({ kind: "key", name: "a", reason: "r", duration_ms: null });
+  await ports.cluster.write(key, WRITE);
+  assert.equal((await rows())[0]?.state, "idle");
+});
+
+test("the list changes with the configuration, what is measured, and suspensions", async () => {
+  const { configure, measure, suspend, index } = open();
+  const seen = [await index()];
+  configure("a");
+  seen.push(await index());
+  measure("a", { rate: 1 });
+  seen.push(await index());
+  await suspend("a", null);
+  seen.push(await index());
+  assert.deepEqual(
+    seen,
+    [...new Set(seen)].toSorted((a, b) => a - b),
+  );
+  assert.equal(await index(), seen.at(-1));
+});
+
+test("a closed list listens to nothing any more", async () => {
+  const { configure, list, index } = open();
+  list.close();
+  const before = await index();
+  configure("a");
+  assert.equal(await index(), before);
+});
+
+test("the list of models changes with the configuration and not with what is measured", async () => {
+  const { configure, measure, ports } = open();
+  const list = watchList(modelList(ports));
+  configure("a");
+  const { index, rows } = await list.read(AT_ONCE, () => NOW);
+  assert.deepEqual(
+    [...rows].map((row) => row.model),
+    ["a-*"],
+  );
+  measure("a", { rate: 1 });
+  assert.equal((await list.read(AT_ONCE, () => NOW)).index, index);
+  configure("b");
+  assert.ok((await list.read(AT_ONCE, () => NOW)).index > index);
+});
+
+test("the failures of a provider are answered, and a provider that is not configured is not found", async () => {
+  const { configure, fail, ports } = open();
+  configure("a");
+  const failure = { time: rfc3339(NOW), status: null, kind: "connect", attempt: 1, moved_to: "b" };
+  fail("a", failure);
+  const { list_backend_errors: answer } = backendHandlers;
+  assert.deepEqual(await answer(callOf("list_backend_errors", { params: { name: "a" } }), ports), {
+    value: { items: [failure] },
+  });
+  assert.throws(() => answer(callOf("list_backend_errors", { params: { name: "x" } }), ports), { code: "not_found" });
+});
+
+test("a list of what cannot be configured is empty and never changes", async () => {
+  const list = watchList(NOTHING_CONFIGURED());
+  const { index, rows } = await list.read(AT_ONCE, () => NOW);
+  assert.deepEqual([index, [...rows]], [1, []]);
+  const waited = await list.read({ ...AT_ONCE, index, waitMs: 1 }, () => NOW);
+  assert.equal(waited.index, index);
+});

@@ -1,0 +1,218 @@
+/** What stops a statement, and that nothing is left of one that was stopped. */
+
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { QueryResult } from "../../../../src/admin-api/index.ts";
+import { GatewayError, nullLog } from "../../../../src/base/index.ts";
+import { openQueryEngine, type QueryEngine, type QuerySource } from "../../../../src/server/admin/query/index.ts";
+import { ALL_TABLES, never, openTestEngine, sourceOf } from "./support.ts";
+
+const KEYS = Array.from({ length: 1_000 }, (_, n) => ({
+  id: `id${n}`,
+  name: `key-${n}`,
+  profile: n % 3 === 0 ? null : `p${n % 7}`,
+  metadata: { team: `t${n % 11}` },
+  created_at: "2026-01-01T00:00:00.000Z",
+  expires_at: null,
+  last_used_at: null,
+  status: "active",
+}));
+
+const run = (engine: QueryEngine, sql: string, signal = never()): Promise<QueryResult> =>
+  engine.run({ sql, params: [], tables: ALL_TABLES, signal });
+
+async function refusalOf(work: Promise<unknown>): Promise<{ readonly code: string; readonly reason: unknown }> {
+  const error = await work.then(
+    () => assert.fail("it was not refused"),
+    (it: unknown) => it,
+  );
+  assert.ok(error instanceof GatewayError, String(error));
+  const { details } = error as { details?: { readonly reason?: unknown } };
+  return { code: error.code, reason: details?.reason };
+}
+
+const ENDLESS = "SELECT count(*) FROM keys a, keys b, keys c, keys d";
+
+describe("bounds of a statement", () => {
+  const engine = openTestEngine({ keys: KEYS }, { runLimitMs: 2_000 });
+  after(() => engine.close());
+
+  it("stops one that runs too long, and runs the next", async () => {
+    assert.deepEqual(await refusalOf(run(engine, ENDLESS)), { code: "invalid", reason: "time" });
+    assert.deepEqual((await run(engine, "SELECT count(*) FROM keys")).rows, [[1_000]]);
+  });
+
+  it("stops one whose answer has too many rows", async () => {
+    const few = "SELECT a.id FROM keys a, keys b WHERE b.name < 'key-19'";
+    assert.deepEqual(await refusalOf(run(engine, few)), { code: "invalid", reason: "rows" });
+  });
+
+  const doubled = (times: number): string =>
+    Array.from({ length: times }).reduce<string>((it) => `replace(${it}, 'a', 'aaaaaaaaaaaaaaaaaaaaaaaaa')`, "'a'");
+
+  for (const [what, sql] of Object.entries({
+    "a text that grows with each step": `SELECT ${doubled(12)}`,
+    "a text that is joined to itself": `WITH a (x) AS (SELECT '${"x".repeat(1_000)}'), b (x) AS (SELECT x||x||x||x||x||x||x||x FROM a), c (x) AS (SELECT x||x||x||x||x||x||x||x FROM b), d (x) AS (SELECT x||x||x||x||x||x||x||x FROM c) SELECT x||x||x||x||x||x||x||x FROM d`,
+    "many long texts": `SELECT max(length(a.name || '${"x".repeat(2_000)}')) FROM keys a, keys b`,
+    "all names in one text": "SELECT group_concat(a.metadata || b.metadata) FROM keys a, keys b",
+    "rows that are only there to be sorted":
+      "SELECT a.id FROM keys a, keys b, keys c ORDER BY a.name || b.name LIMIT 1",
+    "a group a row":
+      "SELECT count(*) FROM (SELECT a.id, b.id AS o, c.id AS p FROM keys a, keys b, keys c GROUP BY 1, 2, 3) t",
+    "values that are counted once each": "SELECT count(DISTINCT a.id || b.id) FROM keys a, keys b, keys c",
+  })) {
+    it(`stops ${what} before the memory is gone`, async () => {
+      const { code, reason } = await refusalOf(run(engine, sql));
+      assert.equal(code, "invalid");
+      assert.ok(reason === "memory" || reason === "time", `${String(reason)}`);
+      assert.deepEqual((await run(engine, "SELECT 1")).rows, [[1]]);
+    });
+  }
+
+  it("reads nothing but the columns that are named", async () => {
+    const row = Object.defineProperty({ name: "a" }, "metadata", {
+      enumerable: true,
+      get: () => assert.fail("metadata was read"),
+    });
+    const careful = openTestEngine({ keys: [row] });
+    try {
+      assert.deepEqual((await run(careful, "SELECT k.name, count(*) FROM keys k GROUP BY name")).rows, [["a", 1]]);
+    } finally {
+      await careful.close();
+    }
+  });
+});
+
+describe("statements that are stopped", () => {
+  it("leave no worker behind", async () => {
+    const ports = (): number => process.getActiveResourcesInfo().filter((it) => it === "MessagePort").length;
+    const before = ports();
+    const engine = openTestEngine({ keys: KEYS }, { runLimitMs: 50 });
+    for (let turn = 0; turn < 8; turn++) {
+      assert.deepEqual(await refusalOf(run(engine, ENDLESS)), { code: "invalid", reason: "time" });
+    }
+    await engine.close();
+    await nextTurn();
+    assert.equal(ports(), before);
+  });
+
+  it("end when their caller goes", async () => {
+    const engine = openTestEngine({ keys: KEYS });
+    try {
+      const caller = new AbortController();
+      const under = run(engine, ENDLESS, caller.signal);
+      const waiting = run(engine, "SELECT 1", caller.signal);
+      const next = run(engine, "SELECT 2");
+      caller.abort(new Error("gone"));
+      await assert.rejects(under, /gone/);
+      await assert.rejects(waiting, /gone/);
+      assert.deepEqual((await next).rows, [[2]]);
+    } finally {
+      await engine.close();
+    }
+  });
+
+  it("are refused when the engine closes, as are those that come later", async () => {
+    const engine = openTestEngine({ keys: KEYS });
+    const under = refusalOf(run(engine, ENDLESS));
+    const waiting = refusalOf(run(engine, "SELECT 1"));
+    await engine.close();
+    assert.equal((await under).code, "busy");
+    assert.equal((await waiting).code, "busy");
+    assert.equal((await refusalOf(run(engine, "SELECT 1"))).code, "busy");
+  });
+});
+
+describe("the queue", () => {
+  it("runs one statement, lets eight wait in their order and refuses the next", async () => {
+    const engine = openTestEngine({ keys: KEYS });
+    try {
+      const done: number[] = [];
+      const all = Array.from({ length: 9 }, (_, n) =>
+        run(engine, `SELECT ${n}`).then(({ rows }) => done.push(Number(rows[0]?.[0]))),
+      );
+      assert.deepEqual(await refusalOf(run(engine, "SELECT 9")), { code: "busy", reason: undefined });
+      await Promise.all(all);
+      assert.deepEqual(done, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    } finally {
+      await engine.close();
+    }
+  });
+});
+
+describe("one moment", () => {
+  /** Two tables whose rows must agree; they change whenever a turn passes while they are read. */
+  function openChanging(changes: number): { readonly engine: QueryEngine; readonly read: () => Promise<QueryResult> } {
+    let version = 0;
+    const source = (name: string): QuerySource => ({
+      version: () => version,
+      async take() {
+        const rows = [{ name: `${name}-${version}`, id: String(version) }];
+        await nextTurn();
+        if (changes > version) version += 1;
+        return () => rows;
+      },
+    });
+    const engine = openQueryEngine({
+      sources: new Map([
+        ["keys", source("k")],
+        ["profiles", source("p")],
+      ]),
+      index: () => 100 + version,
+      now: () => 0,
+      log: nullLog,
+    });
+    return { engine, read: () => run(engine, "SELECT k.name, p.name FROM keys k, profiles p") };
+  }
+
+  it("is that of all rows of an answer, and of its index", async () => {
+    const { engine, read } = openChanging(3);
+    try {
+      assert.deepEqual(await read(), {
+        columns: [
+          { name: "name", type: "text" },
+          { name: "name", type: "text" },
+        ],
+        rows: [["k-3", "p-3"]],
+        index: 103,
+      });
+    } finally {
+      await engine.close();
+    }
+  });
+
+  it("is not there when the lists never stand still, and the caller is told to come again", async () => {
+    const { engine, read } = openChanging(Number.POSITIVE_INFINITY);
+    try {
+      assert.deepEqual(await refusalOf(read()), { code: "busy", reason: undefined });
+      assert.deepEqual((await run(engine, "SELECT 1")).rows, [[1]]);
+    } finally {
+      await engine.close();
+    }
+  });
+
+  it("is waited for without holding up the thread", async () => {
+    const many = Array.from({ length: 40_000 }, (_, n) => ({ name: `k${n}`, id: `${n}` }));
+    const engine = openQueryEngine({
+      sources: new Map([["keys", sourceOf(many)]]),
+      index: () => 1,
+      now: () => 0,
+      log: nullLog,
+    });
+    try {
+      let turns = 0;
+      let isDone = false;
+      const counted = (async () => {
+        for (; !isDone; turns++) await nextTurn();
+      })();
+      const { rows } = await run(engine, "SELECT name, id FROM keys");
+      isDone = true;
+      await counted;
+      assert.equal(rows.length, 40_000);
+      assert.ok(turns > 5);
+    } finally {
+      await engine.close();
+    }
+  });
+});

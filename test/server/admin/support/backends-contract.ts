@@ -1,0 +1,60 @@
+/** What any implementation of the port `Backends` keeps to. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { BackendFailure } from "../../../../src/admin-api/index.ts";
+import type { Backends } from "../../../../src/server/admin/index.ts";
+
+export interface BackendsUnderTest {
+  readonly backends: Backends;
+  /** Providers of these names, in this order. */
+  configure(...names: readonly string[]): void;
+  /** A 503 at a provider, moved nowhere. */
+  fail(name: string): void;
+}
+
+export function backendsContract(name: string, open: () => BackendsUnderTest): void {
+  test(`${name}: providers stand in the order of the configuration, with nothing met before anything was`, () => {
+    const { backends, configure } = open();
+    assert.deepEqual(backends.list(), []);
+    configure("b", "a");
+    assert.deepEqual(
+      backends.list().map((row) => [row.name, row.state, row.error_ratio, row.ttfb_p50_ms, row.in_flight]),
+      [
+        ["b", "idle", null, null, 0],
+        ["a", "idle", null, null, 0],
+      ],
+    );
+  });
+
+  test(`${name}: failures are those of the provider, and of one that is not configured there are none to speak of`, () => {
+    const { backends, configure, fail } = open();
+    configure("a", "b");
+    fail("a");
+    const told = backends.failures("a")?.map(({ time: _, ...rest }: BackendFailure) => rest);
+    assert.deepEqual(told, [{ status: 503, kind: "5xx", attempt: 1, moved_to: null }]);
+    assert.deepEqual(backends.failures("b"), []);
+    assert.equal(backends.failures("c"), undefined);
+  });
+
+  test(`${name}: a provider that is no longer configured is gone from both lists`, () => {
+    const { backends, configure } = open();
+    configure("a", "b");
+    configure("b");
+    assert.deepEqual(
+      [backends.list().map((row) => row.name), [...new Set(backends.models().map((row) => row.provider))]],
+      [["b"], ["b"]],
+    );
+    assert.equal(backends.failures("a"), undefined);
+  });
+
+  test(`${name}: a listener is told of a new configuration at once, until it ends`, () => {
+    const { backends, configure } = open();
+    const told: string[] = [];
+    const end = backends.onChange((what) => told.push(what));
+    configure("a");
+    end();
+    configure("b");
+    assert.deepEqual(told, ["configuration"]);
+  });
+}

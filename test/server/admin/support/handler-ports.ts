@@ -1,0 +1,58 @@
+/** Handlers and list sources by themselves: their ports in memory, and calls as the door would make them. */
+
+import { randomBytes } from "node:crypto";
+import type { OperationId } from "../../../../src/admin-api/index.ts";
+import { nullLog } from "../../../../src/base/index.ts";
+import type { Call, HandlerPorts } from "../../../../src/server/admin/handler.ts";
+import type { Ports } from "../../../../src/server/admin/ports.ts";
+import { createMemoryAudit } from "./memory-audit.ts";
+import { createMemoryBackends } from "./memory-backends.ts";
+import { createMemoryCluster } from "./memory-cluster.ts";
+import { createMemorySecrets } from "./memory-secrets.ts";
+import { createMemorySources } from "./memory-sources.ts";
+
+/** What every clock of these ports stands at. */
+export const NOW = Date.UTC(2026, 10, 20, 12, 0, 0);
+
+export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
+  const now = (): number => NOW;
+  return {
+    cluster: createMemoryCluster(now).cluster,
+    sources: createMemorySources(now).sources,
+    secrets: createMemorySecrets(now),
+    backends: createMemoryBackends().backends,
+    audit: createMemoryAudit().audit,
+    logins: [],
+    facts: {
+      version: "1.2.3",
+      startedAt: NOW - 90_000,
+      listeners: () => [],
+      readiness: () => ({ ready: true, reasons: [] }),
+      configuration: () => ({ state: "running", message: null }),
+      keyLastUsedAt: () => undefined,
+    },
+    clock: { now, monotonic: now },
+    randomBytes,
+    log: nullLog,
+    query: {
+      run: () => Promise.reject(new Error("no query is run here")),
+      async close() {},
+    },
+    ...over,
+  };
+}
+
+/** `asked`: what of the call the operation reads. */
+export function callOf<Id extends OperationId>(
+  _id: Id,
+  asked: Partial<Pick<Call<Id>, "params" | "query" | "body">> = {},
+): Call<Id> {
+  const call: Omit<Call<Id>, "params" | "query" | "body"> = {
+    principal: { issuer: "local", subject: "unix:1000", roles: ["local"] },
+    tables: [],
+    ifMatch: undefined,
+    write: { by: { iss: "local", sub: "unix:1000" }, timeoutMs: 1_000 },
+    signal: new AbortController().signal,
+  };
+  return { ...call, params: {}, query: {}, body: undefined, ...asked } as Call<Id>;
+}

@@ -1,0 +1,74 @@
+/** Providers in memory: rows that a test sets. */
+
+import type { BackendFailure, BackendRecord, ModelRecord } from "../../../../src/admin-api/index.ts";
+import type { Backends } from "../../../../src/server/admin/index.ts";
+
+type Row = Omit<BackendRecord, "suspended_until">;
+
+export interface MemoryBackends {
+  readonly backends: Backends;
+  /** As a configuration with these providers, in this order. */
+  configure(...names: readonly string[]): void;
+  /** As traffic at a provider. */
+  measure(name: string, measured: Partial<Row>): void;
+  fail(name: string, failure: BackendFailure): void;
+}
+
+export const backend = (name: string, over: Partial<Row> = {}): Row => ({
+  name,
+  dialect: "compat",
+  state: "idle",
+  rate: 0,
+  error_ratio: null,
+  ttfb_p50_ms: null,
+  ttfb_p95_ms: null,
+  in_flight: 0,
+  retries: 0,
+  failovers_in: 0,
+  failovers_out: 0,
+  units_per_minute: 0,
+  subsets: [],
+  members: 0,
+  ...over,
+});
+
+const model = (provider: string): ModelRecord => ({
+  model: `${provider}-*`,
+  kind: "pattern",
+  provider,
+  upstream_model: null,
+  dialects: ["compat"],
+  failover: [],
+});
+
+export function createMemoryBackends(): MemoryBackends {
+  const listeners = new Set<(what: "configuration" | "measurements") => void>();
+  let rows = new Map<string, Row>();
+  const failures = new Map<string, BackendFailure[]>();
+  const tell = (what: "configuration" | "measurements"): void => {
+    for (const listener of [...listeners]) listener(what);
+  };
+  return {
+    backends: {
+      list: () => [...rows.values()],
+      failures: (name) => (rows.has(name) ? (failures.get(name) ?? []) : undefined),
+      models: () => [...rows.keys()].map(model),
+      onChange(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    },
+    configure(...names) {
+      rows = new Map(names.map((name) => [name, rows.get(name) ?? backend(name)]));
+      tell("configuration");
+    },
+    measure(name, measured) {
+      rows.set(name, backend(name, { ...rows.get(name), ...measured }));
+      tell("measurements");
+    },
+    fail(name, failure) {
+      failures.set(name, [failure, ...(failures.get(name) ?? [])]);
+      tell("measurements");
+    },
+  };
+}

@@ -1,0 +1,146 @@
+/**
+ * A writer that is cut off before, or in the middle of, each single step of what it does to its files: what comes after
+ * verifies against every head that was witnessed, without a gap and without a fork, and holds all that was promised.
+ *
+ * `test/e2e/audit` does the same to processes.
+ */
+
+import assert from "node:assert/strict";
+import { closeSync, cpSync, openSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { AuditHead, WitnessedHead } from "../../../src/server/audit/index.ts";
+import { openWriter } from "../../../src/server/audit/writer.ts";
+import { quickFolder } from "./support/folder.ts";
+import { interceptFiles } from "./support/intercept-files.ts";
+import { AT, found, verifyChunks } from "./support/trails.ts";
+
+const folder = quickFolder("audit-steps-");
+after(() => rmSync(folder, { recursive: true }));
+
+/** What the world outside the directory knows. */
+interface World {
+  /** Newest of each chain, in the order of the chains. */
+  readonly heads: Map<string, AuditHead>;
+  readonly promised: Set<string>;
+}
+
+interface Life {
+  readonly name: string;
+  readonly start: string;
+  readonly world: World;
+  /** The call at which it is cut off, from 1. */
+  readonly crashAt?: number;
+  readonly isHalf?: boolean;
+}
+
+/** Opens, records two events and closes. True when it came to its end. */
+async function live({
+  name,
+  start,
+  world,
+  crashAt = Number.POSITIVE_INFINITY,
+  isHalf = false,
+}: Life): Promise<boolean> {
+  const fd = openSync(join(folder, `${name}.output`), "a");
+  const ids = [`${start}-1`, `${start}-2`];
+  let calls = 0;
+  const restore = interceptFiles((writePart) => {
+    calls += 1;
+    if (calls < crashAt) return;
+    if (calls === crashAt && isHalf) writePart();
+    throw new Error("cut off");
+  });
+  try {
+    const writer = await openWriter(
+      {
+        nodeId: "n1",
+        dir: join(folder, name),
+        fd,
+        process: { version: "0.0.0", pid: 1 },
+        witnessed: [...world.heads.values()].at(-1),
+        now: AT,
+      },
+      (message) => {
+        if (message.kind === "emitted") world.heads.set(message.head.kid, message.head);
+        if (message.kind === "journaled") for (const id of ids.slice(0, message.events)) world.promised.add(id);
+      },
+      () => undefined,
+    );
+    writer.append(
+      ids.map((id) => JSON.stringify({ event: "admin.write", data: { id } })),
+      ids.map(() => AT),
+    );
+    return (await writer.close(AT, 0)) === 0;
+  } catch {
+    return false;
+  } finally {
+    restore();
+    closeSync(fd);
+  }
+}
+
+async function judge(name: string, world: World, what: string): Promise<void> {
+  const output = readFileSync(join(folder, `${name}.output`));
+  const heads: WitnessedHead[] = [...world.heads.values()].map((head) => ({ node: "n1", ...head }));
+  assert.deepEqual(found(await verifyChunks([output], { heads })), [], what);
+  const text = output.toString();
+  for (const id of world.promised) assert.ok(text.includes(`"id":"${id}"`), `${what}: ${id} was promised`);
+}
+
+const copyOf = ({ heads, promised }: World): World => ({ heads: new Map(heads), promised: new Set(promised) });
+
+function copyFiles(from: string, to: string): void {
+  cpSync(join(folder, `${from}.output`), join(folder, `${to}.output`));
+  cpSync(join(folder, from), join(folder, to), { recursive: true });
+}
+
+async function liveWell(name: string, start: string, world: World): Promise<void> {
+  assert.equal(await live({ name, start, world }), true, `${name}: ${start}`);
+}
+
+const situations: readonly { readonly what: string; prepare(name: string, world: World): Promise<void> }[] = [
+  { what: "the first start", prepare: async () => undefined },
+  { what: "a start that goes on", prepare: (name, world) => liveWell(name, "before", world) },
+  {
+    what: "a start without its journal",
+    async prepare(name, world) {
+      await liveWell(name, "before", world);
+      rmSync(join(folder, name, "audit-head"));
+    },
+  },
+  {
+    what: "a start on an older copy of its directory",
+    async prepare(name, world) {
+      await liveWell(name, "before", world);
+      cpSync(join(folder, name), join(folder, `${name}-copy`), { recursive: true });
+      await liveWell(name, "between", world);
+      rmSync(join(folder, name), { recursive: true });
+      cpSync(join(folder, `${name}-copy`), join(folder, name), { recursive: true });
+    },
+  },
+];
+
+for (const { what, prepare } of situations) {
+  test(`${what}, cut off at any of its steps, is gone on from`, async () => {
+    const model = what.replaceAll(" ", "-");
+    const known: World = { heads: new Map(), promised: new Set() };
+    closeSync(openSync(join(folder, `${model}.output`), "a"));
+    await prepare(model, known);
+    let crashAt = 1;
+    for (let isOver = false; !isOver; crashAt += 1) {
+      for (const isHalf of [false, true]) {
+        const name = `${model}-${crashAt}${isHalf ? "-half" : ""}`;
+        if (known.heads.size > 0) copyFiles(model, name);
+        const world = copyOf(known);
+        isOver = await live({ name, start: "crashed", world, crashAt, isHalf });
+        await liveWell(name, "again", world);
+        await judge(name, world, name);
+        // And once more, since a start may leave behind what only the next one trips over.
+        await liveWell(name, "later", world);
+        await judge(name, world, name);
+      }
+    }
+    assert.ok(crashAt > 10, `${crashAt} steps`);
+  });
+}

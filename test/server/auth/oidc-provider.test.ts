@@ -1,0 +1,85 @@
+/** Tokens of a real OpenID provider, found by its own discovery document. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type IssuerOptions, probeIssuer } from "../../../src/server/auth/index.ts";
+import { startOidc } from "../../e2e/support/oidc.ts";
+import { testVerifier } from "./support/verify.ts";
+
+const API = "https://gateway.example.com";
+
+const USERS = {
+  alice: { groups: ["ops", "dev"], email: "alice@example.com", email_verified: true, preferred_username: "al" },
+  mallory: { email: "alice@example.com", email_verified: false },
+};
+
+const issuerOptions = (url: string): IssuerOptions => ({
+  name: "corp",
+  url,
+  jwksUrl: undefined,
+  caFile: undefined,
+  tokenFile: undefined,
+  subjectClaim: "sub",
+  nameClaim: undefined,
+});
+
+/** The provider's tokens are of the machine's time; a verifier whose clock agrees. */
+const verifierOf = (url: string) => {
+  const tokens = testVerifier([issuerOptions(url)]);
+  tokens.clock.advance(Date.now() - tokens.clock.now());
+  return tokens;
+};
+
+test("a provider's discovery and keys are what a probe expects", async (t) => {
+  const { issuer } = await startOidc(t);
+  assert.deepEqual(await probeIssuer(issuerOptions(issuer), { timeoutMs: 5_000, signal: t.signal }), {
+    kind: "ok",
+    jwksUrl: `${issuer}/jwks`,
+    keys: 1,
+  });
+});
+
+test("an ID token names user, client and groups", async (t) => {
+  const provider = await startOidc(t, { users: USERS });
+  await using tokens = verifierOf(provider.issuer);
+  const verdict = await tokens.verify((await provider.tokens("alice")).id_token);
+  assert.ok(verdict.kind === "verified");
+  const { issuer, subject, displayName, audiences, claims } = verdict;
+  assert.deepEqual(
+    { issuer, subject, displayName, audiences, groups: claims["groups"] },
+    { issuer: "corp", subject: "alice", displayName: "al", audiences: ["gateway-cli"], groups: ["ops", "dev"] },
+  );
+});
+
+test("a JWT access token is of the resource it was asked for, and expires with it", async (t) => {
+  const lifetimes = { accessToken: 300 };
+  const provider = await startOidc(t, { users: USERS, resources: { [API]: { audience: "gateway-api" } }, lifetimes });
+  await using tokens = verifierOf(provider.issuer);
+  const token = (await provider.tokens("alice", { resource: API })).access_token;
+  const verdict = await tokens.verify(token);
+  assert.ok(verdict.kind === "verified");
+  assert.deepEqual([verdict.subject, verdict.audiences], ["alice", ["gateway-api"]]);
+  assert.ok(Math.abs(verdict.expiresAt - tokens.clock.now() - 300_000) < 60_000);
+  tokens.clock.advance(420_000);
+  assert.equal(await tokens.outcome(token), "expired");
+});
+
+test("an opaque access token and a user whose address is not verified are refused", async (t) => {
+  const provider = await startOidc(t, { users: USERS });
+  await using tokens = verifierOf(provider.issuer);
+  assert.equal(await tokens.outcome((await provider.tokens("alice")).access_token), "malformed");
+  assert.equal(await tokens.outcome((await provider.tokens("mallory")).id_token), "email_not_verified");
+});
+
+test("a provider that rotates its keys is followed, and what it withdrew is refused in time", async (t) => {
+  const provider = await startOidc(t);
+  await using tokens = verifierOf(provider.issuer);
+  const old = (await provider.tokens("alice")).id_token;
+  assert.equal(await tokens.outcome(old), "verified");
+  await provider.rotateKeys();
+  assert.equal(await tokens.outcome((await provider.tokens("alice")).id_token), "verified");
+  assert.equal(await tokens.outcome(old), "verified");
+  await provider.rotateKeys({ isOldKept: false });
+  tokens.clock.advance(600_000);
+  assert.equal(await tokens.outcome(old), "unknown_key");
+});

@@ -1,0 +1,49 @@
+/** A verifier over test issuers, and what it says. */
+
+import { type Log, nullLog } from "../../../../src/base/index.ts";
+import {
+  createTokenVerifier,
+  type IssuerOptions,
+  type TokenMetrics,
+  type TokenVerdict,
+} from "../../../../src/server/auth/index.ts";
+import { type TestClock, testClock } from "./issuer.ts";
+
+export interface TestVerifier extends AsyncDisposable {
+  readonly clock: TestClock;
+  verify(token: string): Promise<TokenVerdict>;
+  /** `verified`, or the fault. */
+  outcome(token: string): Promise<string>;
+}
+
+export interface TestVerifierOptions {
+  readonly log?: Log;
+  readonly metrics?: TokenMetrics;
+  readonly fetchLimitMs?: number;
+}
+
+export function testVerifier(issuers: readonly IssuerOptions[], options: TestVerifierOptions = {}): TestVerifier {
+  const clock = testClock();
+  const verifier = createTokenVerifier({ issuers, clock, log: nullLog, ...options });
+  const verify = (token: string) => verifier.verify(token, AbortSignal.timeout(30_000));
+  return {
+    clock,
+    verify,
+    async outcome(token) {
+      const verdict = await verify(token);
+      return verdict.kind === "refused" ? verdict.fault : verdict.kind;
+    },
+    [Symbol.asyncDispose]: () => verifier.close(),
+  };
+}
+
+export interface RecordedLog extends Log {
+  readonly lines: readonly { readonly level: string; readonly text: string }[];
+}
+
+export function recordedLog(): RecordedLog {
+  const lines: { level: string; text: string }[] = [];
+  const at = (level: string) => (message: string, fields: unknown) =>
+    void lines.push({ level, text: `${message} ${JSON.stringify(fields)}` });
+  return { lines, debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}

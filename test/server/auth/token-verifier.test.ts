@@ -1,0 +1,108 @@
+/** Which tokens are accepted, by whose keys, and what is told of the others. */
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { createInstruments } from "../../../src/base/index.ts";
+import { createTokenMetrics, createTokenVerifier } from "../../../src/server/auth/index.ts";
+import {
+  DISCOVERY_PATH,
+  goodClaims,
+  KEYS_PATH,
+  START_MS,
+  sign,
+  startIssuer,
+  testClock,
+  testKey,
+} from "./support/issuer.ts";
+import { startTrusted } from "./support/trusted.ts";
+import { recordedLog, testVerifier } from "./support/verify.ts";
+
+const { rsa, issuer, verifier, good } = await startTrusted(after);
+
+test("a good token gives issuer, subject, name, audiences, expiry and claims", async () => {
+  const verdict = await verifier.verify(await sign(rsa, good({ aud: ["a", "gateway"], email: "alice@example.org" })));
+  assert.equal(verdict.kind, "verified");
+  assert.deepEqual(
+    { ...verdict, claims: undefined },
+    {
+      kind: "verified",
+      issuer: "corp",
+      subject: "alice",
+      displayName: "alice@example.org",
+      audiences: ["a", "gateway"],
+      expiresAt: START_MS + 3_600_000,
+      claims: undefined,
+    },
+  );
+  assert.equal(verdict.claims["email"], "alice@example.org");
+});
+
+test("the issuer is matched exactly, before anything is fetched", async () => {
+  const before = issuer.seen.length;
+  for (const iss of [
+    `${issuer.url}/`,
+    issuer.url.toUpperCase(),
+    "https://other.example",
+    "",
+    7,
+    [issuer.url],
+    undefined,
+  ]) {
+    const verdict = await verifier.verify(await sign(rsa, good({ iss }), { kid: "new" }));
+    assert.deepEqual(verdict, { kind: "refused", fault: "unknown_issuer", issuer: undefined });
+  }
+  assert.equal(issuer.seen.length, before);
+});
+
+test("a token of one issuer that is signed by another's key is refused", async () => {
+  const theirs = await testKey("RS256", "rsa-1");
+  await using other = await startIssuer({ keys: [theirs] });
+  await using both = testVerifier([issuer.options(), other.options({ name: "other" })]);
+  assert.equal(await both.outcome(await sign(theirs, goodClaims(other.url))), "verified");
+  assert.equal(await both.outcome(await sign(theirs, good())), "signature");
+});
+
+test("tokens that cannot be accepted anyway cause no fetch", async () => {
+  await using own = await startIssuer({ keys: [rsa] });
+  await using tokens = testVerifier([own.options()]);
+  const claims = goodClaims(own.url);
+  for (const changes of [{ exp: 1 }, { sub: "" }, { aud: 7 }, { email_verified: false }]) {
+    assert.notEqual(await tokens.outcome(await sign(rsa, { ...claims, ...changes })), "verified");
+  }
+  assert.equal(own.seen.length, 0);
+  assert.equal(await tokens.outcome(await sign(rsa, claims)), "verified");
+  assert.deepEqual([own.fetches(DISCOVERY_PATH), own.fetches(KEYS_PATH)], [1, 1]);
+});
+
+test("nothing of a token is in logs or metrics", async () => {
+  const log = recordedLog();
+  const instruments = createInstruments();
+  await using own = await startIssuer({ keys: [rsa] });
+  const tokens = testVerifier([own.options()], { log, metrics: createTokenMetrics(instruments) });
+  const mine = await testKey("RS256", "canary-kid");
+  const canary = { sub: "canary-sub", email: "canary-mail", aud: "canary-aud" };
+  assert.equal(await tokens.outcome(await sign(rsa, goodClaims(own.url, canary))), "verified");
+  assert.equal(await tokens.outcome(await sign(mine, goodClaims(own.url, canary))), "unknown_key");
+  await own.close();
+  tokens.clock.advance(600_000);
+  assert.equal(await tokens.outcome(await sign(mine, goodClaims(own.url, canary))), "keys_unavailable");
+  assert.equal(await tokens.outcome(await sign(rsa, goodClaims("https://canary-iss", canary))), "unknown_issuer");
+  await tokens[Symbol.asyncDispose]();
+  const told = JSON.stringify([log.lines, instruments.read()]);
+  assert.doesNotMatch(told, /canary|eyJ/);
+  assert.match(told, /\["corp","verified"\],"value":1/);
+  assert.match(told, /\["","unknown_issuer"\],"value":1/);
+  assert.match(told, /\["corp","failed"\],"value":1/);
+});
+
+test("two issuers of one address are a fault of whoever configured them", () => {
+  const issuers = [issuer.options(), issuer.options({ name: "again" })];
+  assert.throws(() => createTokenVerifier({ issuers, clock: testClock(), log: recordedLog() }), /one address/);
+});
+
+test("a caller that has gone before it asked is told so", async () => {
+  const tokens = createTokenVerifier({ issuers: [issuer.options()], clock: testClock(), log: recordedLog() });
+  const gone = AbortSignal.abort(new Error("gone"));
+  await assert.rejects(async () => tokens.verify(await sign(rsa, good()), gone), /gone/);
+  await tokens.close();
+});

@@ -1,0 +1,221 @@
+/** Providers as they were met in the last 60 seconds, against a model that remembers everything. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { createStatistics, type Measured, type Statistics } from "../../../src/server/dataplane/index.ts";
+
+const START = Date.UTC(2026, 10, 20);
+
+/** A clock that stands until it is moved; its monotonic reading begins at 1,000 s. */
+function standingClock() {
+  let ms = 0;
+  return {
+    clock: { now: () => START + ms, monotonic: () => 1_000_000 + ms },
+    pass(by: number) {
+      ms += by;
+    },
+  };
+}
+
+function open(...names: readonly string[]) {
+  const { clock, pass } = standingClock();
+  const statistics = createStatistics(clock);
+  statistics.configure(names);
+  return { statistics, pass };
+}
+
+const FAILURE = { kind: "5xx", status: 503, attempt: 1, movedTo: null } as const;
+
+function attempts(statistics: Statistics, provider: string, answered: number, failed: number): void {
+  const measured = statistics.of(provider);
+  for (let count = 0; count < answered + failed; count++) {
+    measured?.begun(false);
+    if (count < answered) measured?.answered(10);
+    else measured?.failed(FAILURE);
+    measured?.ended();
+  }
+}
+
+const NOTHING_MET: Measured = {
+  state: "idle",
+  rate: 0,
+  errorRatio: null,
+  firstByteP50: null,
+  firstByteP95: null,
+  inFlight: 0,
+  retries: 0,
+  failoversIn: 0,
+  failoversOut: 0,
+};
+
+test("a provider that nobody asked is idle, and one that is not configured is unknown", () => {
+  const { statistics } = open("a");
+  assert.deepEqual(statistics.read("a"), NOTHING_MET);
+  assert.deepEqual(statistics.failures("a"), []);
+  assert.deepEqual(
+    [statistics.read("b"), statistics.failures("b"), statistics.of("b")],
+    [undefined, undefined, undefined],
+  );
+});
+
+for (const [answered, failed, state] of [
+  [0, 2, "ok"],
+  [0, 3, "failing"],
+  [2, 1, "ok"],
+  [2, 2, "failing"],
+  [5, 4, "ok"],
+] as const) {
+  test(`${answered} answered and ${failed} failed attempts are called ${state}`, () => {
+    const { statistics } = open("a");
+    attempts(statistics, "a", answered, failed);
+    const measured = statistics.read("a");
+    assert.deepEqual([measured?.state, measured?.errorRatio], [state, failed / (answered + failed)]);
+  });
+}
+
+test("an attempt whose client left counts while it is under way, and as nothing afterwards", () => {
+  const { statistics } = open("a");
+  const attempt = statistics.of("a");
+  attempt?.begun(false);
+  assert.deepEqual(statistics.read("a"), { ...NOTHING_MET, state: "ok", inFlight: 1 });
+  attempt?.ended();
+  assert.deepEqual(statistics.read("a"), NOTHING_MET);
+});
+
+test("a rate is over the time since the provider is configured, and over 60 seconds once that is longer", () => {
+  const { statistics, pass } = open("a");
+  attempts(statistics, "a", 20, 0);
+  assert.equal(statistics.read("a")?.rate, 20, "never over less than a second");
+  pass(10_000);
+  assert.equal(statistics.read("a")?.rate, 2);
+  pass(600_000);
+  attempts(statistics, "a", 120, 0);
+  pass(500);
+  assert.equal(statistics.read("a")?.rate, 120 / 59.5);
+});
+
+test("what was counted leaves after 60 seconds; what is under way stays", () => {
+  const { statistics, pass } = open("a");
+  attempts(statistics, "a", 3, 3);
+  statistics.of("a")?.begun(true);
+  pass(59_000);
+  assert.deepEqual([statistics.read("a")?.state, statistics.isQuiet()], ["failing", false]);
+  pass(1_000);
+  assert.deepEqual(statistics.read("a"), { ...NOTHING_MET, state: "ok", inFlight: 1 });
+  assert.equal(statistics.isQuiet(), true);
+});
+
+test("a provider that is no longer configured is forgotten, and attempts at it end all the same", () => {
+  const { statistics } = open("a", "b");
+  const attempt = statistics.of("a");
+  attempt?.begun(false);
+  attempts(statistics, "b", 1, 0);
+  statistics.configure(["b"]);
+  assert.equal(statistics.read("a"), undefined);
+  statistics.configure(["a", "b"]);
+  attempt?.failed(FAILURE);
+  attempt?.ended();
+  assert.deepEqual(statistics.read("a"), NOTHING_MET);
+  assert.equal(statistics.read("b")?.errorRatio, 0);
+});
+
+test("the last 50 failures are kept, newest first, with when they were", () => {
+  const { statistics, pass } = open("a");
+  for (let attempt = 1; attempt <= 60; attempt++) {
+    statistics.of("a")?.failed({ kind: "timeout", status: null, attempt, movedTo: "b" });
+    pass(1_000);
+  }
+  const failures = statistics.failures("a") ?? [];
+  assert.equal(failures.length, 50);
+  assert.deepEqual(failures[0], { kind: "timeout", status: null, attempt: 60, movedTo: "b", at: START + 59_000 });
+  assert.deepEqual(
+    failures.map(({ attempt }) => attempt),
+    Array.from({ length: 50 }, (_, at) => 60 - at),
+  );
+});
+
+test("whoever awaits a change is told of the next, once", () => {
+  const { statistics } = open("a");
+  let told = 0;
+  statistics.awaitChange(() => {
+    told += 1;
+  });
+  statistics.of("a")?.begun(false);
+  statistics.of("a")?.ended();
+  assert.equal(told, 1);
+  statistics.awaitChange(() => assert.fail("it was taken off"));
+  statistics.awaitChange(undefined);
+  statistics.of("a")?.begun(true);
+});
+
+const RECORDED = ["answered", "failed", "retry", "in", "out"] as const;
+const event = fc.record({
+  afterMs: fc.oneof(fc.integer({ min: 0, max: 2_000 }), fc.integer({ min: 0, max: 200_000 })),
+  what: fc.constantFrom(...RECORDED),
+});
+
+test("whatever happens when, counts are those of the last 60 seconds", () => {
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 60 }), (events) => {
+      const { statistics, pass } = open("a");
+      const seen: { readonly second: number; readonly what: (typeof RECORDED)[number] }[] = [];
+      let ms = 0;
+      for (const { afterMs, what } of events) {
+        pass(afterMs);
+        ms += afterMs;
+        const measured = statistics.of("a");
+        if (what === "answered") measured?.answered(1);
+        if (what === "failed") measured?.failed(FAILURE);
+        if (what === "retry") measured?.begun(true);
+        if (what === "in") measured?.cameFromAnother();
+        if (what === "out") measured?.leftForAnother();
+        seen.push({ second: Math.floor(ms / 1_000), what });
+        const within = seen.filter(({ second }) => second > Math.floor(ms / 1_000) - 60);
+        const count = (...wanted: readonly string[]): number => within.filter((it) => wanted.includes(it.what)).length;
+        const read = statistics.read("a");
+        const all = count("answered", "failed");
+        assert.deepEqual(
+          [read?.errorRatio, read?.retries, read?.failoversIn, read?.failoversOut, read?.firstByteP50 === null],
+          [
+            all === 0 ? null : count("failed") / all,
+            count("retry"),
+            count("in"),
+            count("out"),
+            count("answered") === 0,
+          ],
+        );
+      }
+    }),
+  );
+});
+
+/** Milliseconds from the shortest that is told apart to ten minutes, as even over the orders of magnitude as they come. */
+const latency = fc.double({ min: Math.log(0.256), max: Math.log(600_000), noNaN: true }).map(Math.exp);
+
+test("quantiles of the time to the first byte are within 5 %", () => {
+  fc.assert(
+    fc.property(fc.array(latency, { minLength: 1, maxLength: 200 }), (latencies) => {
+      const { statistics } = open("a");
+      for (const ms of latencies) statistics.of("a")?.answered(ms);
+      const sorted = latencies.toSorted((a, b) => a - b);
+      const read = statistics.read("a");
+      for (const [share, found] of [
+        [0.5, read?.firstByteP50],
+        [0.95, read?.firstByteP95],
+      ] as const) {
+        const exact = sorted[Math.ceil(share * sorted.length) - 1] ?? 0;
+        assert.ok(Math.abs((found ?? 0) - exact) <= exact * 0.05, `${found} for ${exact}`);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("times beyond the bounds are recorded at the bounds", () => {
+  const { statistics } = open("a");
+  statistics.of("a")?.answered(0);
+  assert.equal(statistics.read("a")?.firstByteP50, 0.128);
+  for (let count = 0; count < 100; count++) statistics.of("a")?.answered(1e12);
+  assert.ok((statistics.read("a")?.firstByteP95 ?? 0) > 1_000_000);
+});

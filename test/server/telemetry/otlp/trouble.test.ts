@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createInstruments, type LogFields, nullLog } from "../../../../src/base/index.ts";
+import { createTrouble } from "../../../../src/server/telemetry/otlp/trouble.ts";
+import { freePort } from "../../../e2e/support/ports.ts";
+import { eventually } from "../../../e2e/support/wait.ts";
+import { startBlackhole, startCollector } from "./collector.ts";
+import { opened, trace } from "./support.ts";
+
+const FAILURES = "gateway_telemetry_export_failures_total";
+const DROPPED = "gateway_telemetry_dropped_total";
+
+function watched() {
+  const said: { readonly message: string; readonly fields: LogFields | undefined; readonly speaking: boolean }[] = [];
+  let at = 1_000_000;
+  const trouble = createTrouble({
+    instruments: createInstruments(),
+    log: {
+      ...nullLog,
+      warn: (message, fields) => void said.push({ message, fields, speaking: trouble.isSpeaking() }),
+    },
+    now: () => at,
+    queues: ["traces", "logs"],
+  });
+  const advance = (ms: number): void => {
+    at += ms;
+  };
+  return { trouble, said, advance };
+}
+
+test("failures are told at most once a minute, with how many there were meanwhile", () => {
+  const { trouble, said, advance } = watched();
+  const error = new Error("refused");
+  trouble.failed("traces", 1, error);
+  advance(59_999);
+  trouble.failed("traces", 1, error);
+  trouble.failed("logs", 1, error);
+  assert.equal(said.length, 1);
+  advance(1);
+  trouble.failed("logs", 1, error);
+  assert.deepEqual(
+    said.map(({ fields }) => fields?.["failures"]),
+    [{ traces: 1 }, { traces: 1, logs: 2 }],
+  );
+});
+
+test("it can be told from its own lines that they are its own", () => {
+  const { trouble, said } = watched();
+  trouble.failed("traces", 1, new Error("x"));
+  assert.deepEqual([said[0]?.speaking, trouble.isSpeaking()], [true, false]);
+});
+
+test("complaints of the start are each told once, later ones once a minute, and none at length", () => {
+  const { trouble, said, advance } = watched();
+  trouble.complained("one");
+  trouble.complained("two");
+  trouble.complained("one");
+  trouble.settled();
+  trouble.complained("three");
+  trouble.complained("four");
+  advance(60_000);
+  trouble.complained("x".repeat(10_000));
+  assert.deepEqual(
+    said.map(({ fields }) => String(fields?.["detail"]).slice(0, 5)),
+    ["one", "two", "three", "xxxxx"],
+  );
+  assert.equal(String(said[3]?.fields?.["detail"]).length, 500);
+});
+
+test("a collector that is not there costs counters and one line, which is not exported", async (t) => {
+  const port = await freePort();
+  const { otlp, log, lines, value } = await opened(t, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+    OTEL_EXPORTER_OTLP_TIMEOUT: "300",
+    OTEL_BSP_SCHEDULE_DELAY: "10",
+    OTEL_BLRP_SCHEDULE_DELAY: "10",
+    OTEL_METRIC_EXPORT_INTERVAL: "50",
+  });
+  trace(otlp);
+  log.info("one line");
+  await eventually("failures of all", () => ["traces", "metrics", "logs"].every((it) => value(FAILURES, it) > 0));
+  assert.equal(value(DROPPED, "traces"), 2);
+  await eventually("the line to be given up", () => value(DROPPED, "logs") > 0);
+  assert.equal(value(DROPPED, "logs"), 1);
+  assert.equal(value(DROPPED, "metrics"), 0);
+  assert.equal(value(FAILURES, "audit"), 0);
+  const startedAt = performance.now();
+  await otlp.close();
+  assert.ok(performance.now() - startedAt < 5_500);
+  assert.equal(lines().filter(({ message }) => message === "telemetry could not be exported").length, 1);
+  assert.equal(value(DROPPED, "logs"), 1);
+});
+
+test("a collector that refuses is no reason to tell it so", async (t) => {
+  const collector = await startCollector(t, 400);
+  const { otlp, log, lines, advance, value } = await opened(t, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+    OTEL_METRICS_EXPORTER: "none",
+    OTEL_BLRP_SCHEDULE_DELAY: "10",
+  });
+  for (const round of [1, 2, 3]) {
+    log.info("a line", { round });
+    await eventually("the refusal", () => value(FAILURES, "logs") >= round);
+    advance(60_001);
+  }
+  await otlp.close();
+  assert.equal(lines().filter(({ message }) => message === "telemetry could not be exported").length, 3);
+  assert.deepEqual(new Set(collector.records("gateway/log").map(({ body }) => body)), new Set(["a line"]));
+});
+
+test("what was exported, or failed to be, makes room for more", async (t) => {
+  for (const status of [200, 400]) {
+    const collector = await startCollector(t, status);
+    const { otlp, value } = await opened(t, {
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/v1/traces`,
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+      OTEL_BSP_MAX_QUEUE_SIZE: "4",
+      OTEL_BSP_SCHEDULE_DELAY: "1",
+    });
+    await eventually("ten times what the queue holds", () => {
+      trace(otlp);
+      return collector.spans().length >= 40;
+    });
+    assert.equal(value(FAILURES, "traces") > 0, status === 400);
+    await otlp.close();
+  }
+});
+
+test("a collector that never answers is given a bounded queue and five seconds at the end", async (t) => {
+  const { url } = await startBlackhole(t);
+  const { otlp, log, lines, value } = await opened(t, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: url,
+    OTEL_BSP_MAX_QUEUE_SIZE: "64",
+    OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "16",
+    OTEL_BLRP_MAX_QUEUE_SIZE: "32",
+    OTEL_BLRP_MAX_EXPORT_BATCH_SIZE: "32",
+    OTEL_BSP_SCHEDULE_DELAY: "1",
+    OTEL_BLRP_SCHEDULE_DELAY: "1",
+    // Past the close, so that it is the close that ends the wait, and soon after it, so that this process ends too.
+    OTEL_EXPORTER_OTLP_TIMEOUT: "5500",
+    OTEL_BSP_EXPORT_TIMEOUT: "5500",
+    OTEL_BLRP_EXPORT_TIMEOUT: "5500",
+  });
+  for (let i = 0; i < 500; i++) {
+    trace(otlp);
+    log.info("line", { i });
+    otlp.audit([{ node: "n1", seq: i, event: "access.decision", ts: "2026-01-01T00:00:00.000Z" }]);
+  }
+  // What is queued and what is on its way count together, so nothing else is held.
+  assert.equal(value(DROPPED, "traces"), 1_000 - 64);
+  assert.equal(value(DROPPED, "logs"), 500 - 32);
+  assert.equal(value(DROPPED, "audit"), 500 - 32);
+  const startedAt = performance.now();
+  await otlp.close();
+  const tookMs = performance.now() - startedAt;
+  assert.ok(tookMs < 5_500, `took ${tookMs} ms`);
+  assert.ok(lines().some(({ message }) => message === "telemetry was not exported in full before the end"));
+});
