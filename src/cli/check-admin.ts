@@ -1,10 +1,8 @@
 /** What `gateway check` asks about the admin plane: its doors, its policy, and the issuers whose tokens are trusted. */
-import { readFile } from "node:fs/promises";
-import { loadPolicy } from "../server/admin/index.ts";
 import { type IssuerOptions, probeIssuer } from "../server/auth/index.ts";
 import type { NodeFile } from "../server/core/config/index.ts";
-import { beside, issuersOf } from "../server/node/index.ts";
-import type { Answer } from "./check.ts";
+import { issuersOf, readPolicy } from "../server/node/index.ts";
+import type { Answer } from "./check-answer.ts";
 
 const note = (words: string): Answer => ({ verdict: "note", subject: "node", words });
 
@@ -28,25 +26,14 @@ export function doorAnswers({ admin }: NodeFile): readonly Answer[] {
 }
 
 /** Compiled as the gateway compiles it; `path`: of the node file. */
-export async function policyAnswers({ admin }: NodeFile, path: string): Promise<readonly Answer[]> {
-  if (admin?.policy_file === undefined) return [];
-  const file = beside(path, admin.policy_file);
+export async function policyAnswers(nodeFile: NodeFile, path: string): Promise<readonly Answer[]> {
   const subject = "admin policy";
-  let text: string;
-  try {
-    text = await readFile(file, "utf8");
-  } catch (error) {
-    return [{ verdict: "fail", subject, words: `${file}: ${(error as Error).message}` }];
-  }
-  const policy = await loadPolicy(text);
-  const at = ({ line, column, message }: { line: number; column: number; message: string }): string =>
-    `${file}:${line}:${column}: ${message}`;
-  if (policy.kind === "refused") {
-    return policy.problems.map((problem) => ({ verdict: "fail", subject, words: at(problem) }));
-  }
+  const policy = await readPolicy(nodeFile, path);
+  if (policy === undefined) return [];
+  if (policy.kind === "refused") return policy.problems.map((words) => ({ verdict: "fail", subject, words }));
   return [
-    { verdict: "ok", subject, words: `${file} compiles` },
-    ...policy.warnings.map((warning): Answer => ({ verdict: "note", subject, words: at(warning) })),
+    { verdict: "ok", subject, words: `${policy.file} compiles` },
+    ...policy.warnings.map((words): Answer => ({ verdict: "note", subject, words })),
   ];
 }
 

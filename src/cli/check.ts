@@ -5,18 +5,13 @@
 import { request as undiciRequest } from "undici";
 import { type LoadedNode, loadNode, STAND_IN } from "../server/node/index.ts";
 import { doorAnswers, issuerProbes, policyAnswers } from "./check-admin.ts";
+import type { Answer } from "./check-answer.ts";
 import type { FlagsOf } from "./flags.ts";
 import { type ExitStatus, type Io, resolvePath } from "./io.ts";
 import type { checkFlags } from "./specs.ts";
 
 type Provider = LoadedNode["compiled"]["snapshot"]["providers"][number];
 type Channel = Provider["channels"][number];
-
-export interface Answer {
-  readonly verdict: "ok" | "fail" | "note";
-  readonly subject: string;
-  readonly words: string;
-}
 
 /** Probes under way at once. */
 const CONCURRENT_PROBES = 8;

@@ -222,6 +222,8 @@ const CANNOT_BIND: ReadonlyMap<string, string> = new Map([
   ["EACCES", "permission denied"],
   ["EADDRNOTAVAIL", "this machine has no such address"],
   ["ENOTFOUND", "the name does not resolve"],
+  ["ERR_MODULE_NOT_FOUND", "an optional package is missing"],
+  ["EAI_AGAIN", "the name does not resolve"],
 ]);
 
 /** A start that failed, as exit status and the sentence that says what to do. */

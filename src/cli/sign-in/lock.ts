@@ -4,13 +4,13 @@
  *
  * The lock is a file created exclusively that names its holder: host, process, the process's start (a number is used
  * again) and a nonce. It is stale when that process is gone, or after `STALE_MS` in any case, which is longer than
- * anybody may hold it; so a process that was killed holds nobody up. A stale lock is moved aside before it is removed,
- * and put back when it turns out to be another's that was taken in that moment. What remains is the moment between the
- * two steps; a holder therefore asks `isHeld` before it does what cannot be done twice.
+ * anybody may hold it; so a process that was killed holds nobody up. Of several that find it stale one removes it, guarded
+ * by a second file: else the slower would remove the lock that the faster has taken since. A holder that was stopped for
+ * so long that it was taken for dead asks `isHeld` before it does what cannot be done twice.
  */
 
 import { randomBytes } from "node:crypto";
-import { closeSync, linkSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import process, { kill } from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
@@ -42,11 +42,8 @@ export async function acquire(path: string, io: Io, waitMs = WAIT_MS): Promise<L
     const found = contentOf(path) ?? "";
     const holder = parseHolder(found);
     wordless = holder === undefined ? wordless + 1 : 0;
-    if (holder === undefined ? wordless > WORDLESS_LOOKS : isStale(holder, io.now())) {
-      breakLock(path, found);
-      wordless = 0;
-      continue;
-    }
+    const isOver = holder === undefined ? wordless > WORDLESS_LOOKS : isStale(holder, io.now());
+    if (isOver && removeStale(path, found, io.now())) continue;
     if (performance.now() - startedAt > waitMs) {
       const who = holder === undefined ? "" : ` ${holder.pid}`;
       throw new SignInError(`process${who} is busy with this sign-in (${path}); try again`);
@@ -92,21 +89,26 @@ function create(path: string, words: string): boolean {
   return true;
 }
 
-function breakLock(path: string, judged: string): void {
-  const aside = `${path}.${randomBytes(6).toString("hex")}`;
-  try {
-    renameSync(path, aside);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return;
-    throw error;
+/** False when another process is about it. */
+function removeStale(path: string, judged: string, now: number): boolean {
+  const guard = `${path}.stale`;
+  if (!create(guard, "")) {
+    // Held for microseconds, unless its process was killed within them.
+    if (ageOf(guard, now) > STALE_MS) rmSync(guard, { force: true });
+    return false;
   }
   try {
-    if ((contentOf(aside) ?? "") !== judged) linkSync(aside, path);
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
+    if ((contentOf(path) ?? "") === judged) rmSync(path, { force: true });
+    return true;
   } finally {
-    rmSync(aside, { force: true });
+    rmSync(guard, { force: true });
   }
+}
+
+/** Milliseconds since it was written; none for a file that is gone. */
+function ageOf(path: string, now: number): number {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? 0 : Math.abs(now - stats.mtimeMs);
 }
 
 interface Holder {

@@ -18,6 +18,8 @@ export type Renewal =
   | { readonly kind: "token missing"; readonly refreshToken: string }
   /** The refresh token is no longer good. */
   | { readonly kind: "refused"; readonly error: unknown }
+  /** Nothing was sent: the lock is another's by now. */
+  | { readonly kind: "overtaken" }
   | { readonly kind: "failed"; readonly error: unknown };
 
 /** Rejects only when `signal` aborts. */
@@ -35,8 +37,7 @@ export async function renewTokens(signIn: SignIn, { signal, now, mayRenew }: Ren
     const { issuer, clientId } = signIn;
     provider = await openProvider({ issuer, clientId, signal: stop.signal, checksSignatures: false });
     signal.throwIfAborted();
-    if (!mayRenew())
-      return { kind: "failed", error: new SignInError("another process renews this sign-in; try again") };
+    if (!mayRenew()) return { kind: "overtaken" };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     return { kind: "failed", error };

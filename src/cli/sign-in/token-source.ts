@@ -17,6 +17,8 @@ import { SignInError } from "./words.ts";
 
 /** A token this close to its end may have ended when the gateway reads it. */
 const RENEW_BEFORE_MS = 30_000;
+/** A machine may sleep while it holds the lock, and finds it taken over when it wakes. */
+const ATTEMPTS = 3;
 
 export interface TokenSource {
   /**
@@ -76,31 +78,42 @@ function usable(stored: Stored, url: string, note: (path: string, words: string)
 async function renewed(io: Io, store: Store, seen: SignIn, isRejected: boolean): Promise<string | undefined> {
   if (seen.refreshToken === undefined) return withoutRenewal(seen, io.now(), isRejected);
   store.prepare();
-  return underLock(store.lockPath(store.entryPath(seen.url)), io, async (lock) => {
-    const stored = store.read(seen.url);
-    // Signed out, or damaged, while this process waited.
-    if (stored.kind !== "sign-in") return undefined;
-    const { signIn } = stored;
-    if (signIn.token !== seen.token && !isEnding(signIn, io.now())) return signIn.token;
-    return renewUnderLock(io, store, signIn, lock, isRejected);
-  });
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const outcome = await underLock(store.lockPath(store.entryPath(seen.url)), io, async (lock): Promise<Settled> => {
+      const stored = store.read(seen.url);
+      // Signed out, or damaged, while this process waited.
+      if (stored.kind !== "sign-in") return { kind: "settled", token: undefined };
+      const { signIn } = stored;
+      const isRenewed = signIn.token !== seen.token && !isEnding(signIn, io.now());
+      return isRenewed ? { kind: "settled", token: signIn.token } : renewUnderLock(io, store, signIn, lock, isRejected);
+    });
+    if (outcome.kind === "settled") return outcome.token;
+  }
+  throw new SignInError("another process renews this sign-in; try again");
 }
 
-async function renewUnderLock(io: Io, store: Store, signIn: SignIn, lock: Lock, isRejected: boolean): Promise<string> {
+type Settled =
+  | { readonly kind: "settled"; readonly token: string | undefined }
+  /** The lock was taken for stale and is another's. */
+  | { readonly kind: "overtaken" };
+
+async function renewUnderLock(io: Io, store: Store, signIn: SignIn, lock: Lock, isRejected: boolean): Promise<Settled> {
   const outcome = await renewTokens(signIn, { signal: io.signal, now: () => io.now(), mayRenew: () => lock.isHeld() });
   switch (outcome.kind) {
     case "renewed":
       store.write({ ...signIn, ...outcome.tokens });
-      return outcome.tokens.token;
+      return { kind: "settled", token: outcome.tokens.token };
     case "token missing":
       // The old refresh token may be spent.
       store.write({ ...signIn, refreshToken: outcome.refreshToken });
-      return withoutRenewal(signIn, io.now(), isRejected);
+      return { kind: "settled", token: withoutRenewal(signIn, io.now(), isRejected) };
     case "refused":
       throw new SignInError(`the sign-in at ${signIn.url} has ended${again(signIn)}`, { cause: outcome.error });
+    case "overtaken":
+      return outcome;
     case "failed":
       // Still good for a moment, and the next call tries again.
-      if (!isRejected && !isExpired(signIn, io.now())) return signIn.token;
+      if (!isRejected && !isExpired(signIn, io.now())) return { kind: "settled", token: signIn.token };
       throw outcome.error;
     default:
       return outcome satisfies never;

@@ -19,6 +19,8 @@ export const MAX_HELD_BYTES = 72 << 20;
 
 /** Of the rest of a refused body. A sender of more may see a broken connection in place of the answer. */
 const MAX_DISCARDED_BYTES = 64 << 20;
+/** Of a caller who is not known. */
+const MAX_DISCARDED_OF_STRANGER_BYTES = 1 << 20;
 const DISCARD_LIMIT_MS = 5_000;
 /** Without a byte: the sender waits for the answer, or for nothing. */
 const DISCARD_PAUSE_MS = 500;
@@ -39,10 +41,7 @@ export function createBodyReader(maxHeldBytes: number = MAX_HELD_BYTES): BodyRea
     async read(request, operation, signal) {
       const limit = operation.body.kind === "document" ? MAX_DOCUMENT_BYTES : MAX_JSON_BYTES;
       const declared = Number(request.headers["content-length"] ?? 0);
-      if (declared > limit) {
-        await discardRest(request, signal);
-        throw tooLarge(limit);
-      }
+      if (declared > limit) throw tooLarge(limit);
       let own = 0;
       const release = (): void => {
         held -= own;
@@ -60,7 +59,6 @@ export function createBodyReader(maxHeldBytes: number = MAX_HELD_BYTES): BodyRea
         }
       } catch (error) {
         release();
-        await discardRest(request, signal);
         throw error;
       }
       return { bytes: Buffer.concat(chunks), release };
@@ -69,10 +67,10 @@ export function createBodyReader(maxHeldBytes: number = MAX_HELD_BYTES): BodyRea
 }
 
 /** Never rejects. Resolves once the body is through, or enough of it, or nothing more comes. */
-export function discardRest(request: IncomingMessage, signal: AbortSignal): Promise<void> {
+export function discardRest(request: IncomingMessage, isKnown: boolean, signal: AbortSignal): Promise<void> {
   if (request.complete || request.destroyed || signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
-    let left = MAX_DISCARDED_BYTES;
+    let left = isKnown ? MAX_DISCARDED_BYTES : MAX_DISCARDED_OF_STRANGER_BYTES;
     const settle = (): void => {
       clearTimeout(limit);
       clearTimeout(pause);

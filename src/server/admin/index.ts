@@ -1,9 +1,12 @@
 /** The admin plane: the operations table answered, on the local socket and on the network. */
 
 export type {
+  BackendFailure,
+  BackendRecord,
   Configuration,
   FileStatus,
   LoginIssuer,
+  ModelRecord,
   NodeStatus,
   SecretRecord,
   SourceChange,

@@ -7,10 +7,10 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Operation, OperationId } from "../../admin-api/index.ts";
 import { PROBE_PATHS } from "../../admin-api/index.ts";
-import { parseDuration } from "../../base/index.ts";
+import { GatewayError, parseDuration } from "../../base/index.ts";
 import { permittedTables } from "./access/tables.ts";
 import type { Access } from "./access/types.ts";
-import type { BodyReader } from "./body.ts";
+import { type BodyReader, discardRest } from "./body.ts";
 import { noBody, type Received, receive, writeAsked } from "./call.ts";
 import { check, fromTexts, queryTexts } from "./check.ts";
 import type { Door } from "./doors/door.ts";
@@ -62,6 +62,8 @@ export async function serve(
   try {
     await answer(plane, exchange);
   } catch (error) {
+    const isKnown = !(error instanceof GatewayError && error.code === "unauthenticated");
+    if (!response.headersSent) await discardRest(request, isKnown, gone.signal);
     fail(plane, exchange, error);
   } finally {
     // What is left of a body that nobody wanted would be taken for the next request.

@@ -67,9 +67,9 @@ export interface Statistics {
   read(provider: string): Measured | undefined;
   /** Newest first. */
   failures(provider: string): readonly KeptFailure[] | undefined;
-  /** Nothing has been counted for so long that readings stay as they are until the next call of `awaitChange` tells. */
+  /** The last 60 seconds hold nothing: readings stay as they are until something is recorded. */
   isQuiet(): boolean;
-  /** Calls back once, as soon as something is recorded; the last one asked for holds, undefined takes it off. */
+  /** Calls back once, as soon as something is recorded. One listener at a time; undefined takes it off. */
   awaitChange(listener: (() => void) | undefined): void;
 }
 
@@ -121,15 +121,19 @@ class Measuring implements ProviderStatistics {
   }
 
   answered(ms: number): void {
-    this.#window.firstByte(ms, this.#second());
-    this.#count("attempts");
+    const second = this.#second();
+    this.#window.firstByte(ms, second);
+    this.#window.count("attempts", second);
+    this.#changed();
   }
 
   failed(failure: AttemptFailure): void {
     this.#failures[this.#next] = { ...failure, at: this.#clock.now() };
     this.#next = (this.#next + 1) % KEPT_FAILURES;
-    this.#count("attempts");
-    this.#count("failures");
+    const second = this.#second();
+    this.#window.count("attempts", second);
+    this.#window.count("failures", second);
+    this.#changed();
   }
 
   ended(): void {

@@ -2,8 +2,7 @@
  * The port `Backends` of the admin plane: the providers of the running configuration with what the data plane measured
  * of them. While somebody listens and something is measured, listeners are told once a second; else no timer runs.
  */
-import type { BackendFailure, BackendRecord, ModelRecord } from "../../admin-api/index.ts";
-import type { Backends } from "../admin/index.ts";
+import type { BackendFailure, BackendRecord, Backends, ModelRecord } from "../admin/index.ts";
 import type { KeptFailure, Statistics } from "../dataplane/index.ts";
 import type { Routed, Snapshot } from "../snapshot/index.ts";
 import type { Provider } from "../upstream/index.ts";

@@ -2,7 +2,6 @@
  * The admin plane of a node: who is trusted, what the policy says, and the doors. Source: specification document 1
  * (Authentication), document 2 (`admin`, `issuers`).
  */
-import { readFile, stat } from "node:fs/promises";
 import type { Instruments, Lifetime, Log } from "../../base/index.ts";
 import {
   type Access,
@@ -16,39 +15,38 @@ import {
 } from "../admin/index.ts";
 import { createTokenMetrics, createTokenVerifier, type TokenVerifier } from "../auth/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
-import { beside } from "./files.ts";
+import { beside, openDisk } from "./files.ts";
 import { issuersOf } from "./issuers.ts";
 import { ConfigurationRefused } from "./refused.ts";
-
-/** A policy is written by people. */
-const MAX_POLICY_BYTES = 1 << 20;
 
 /** Specification document 2, `roles.claim`. */
 const DEFAULT_ROLES_CLAIM = "groups";
 
-/** What `admin.policy_file` says; everything is permitted where there is none. Throws `ConfigurationRefused`. */
-export async function accessOf({ admin }: NodeFile, path: string, log: Log): Promise<Access> {
-  if (admin?.policy_file === undefined) return PERMIT_ALL;
+export type PolicyRead =
+  | { readonly kind: "loaded"; readonly file: string; readonly access: Access; readonly warnings: readonly string[] }
+  | { readonly kind: "refused"; readonly problems: readonly string[] };
+
+/** What `admin.policy_file` says, with lines for a person; undefined where there is none. `path`: of the node file. */
+export async function readPolicy({ admin }: NodeFile, path: string): Promise<PolicyRead | undefined> {
+  if (admin?.policy_file === undefined) return undefined;
   const file = beside(path, admin.policy_file);
-  const policy = await loadPolicy(await policyText(file));
+  const text = await openDisk().readText(file);
+  if (text.kind === "problem") return { kind: "refused", problems: [`admin.policy_file: ${text.message}`] };
+  const policy = await loadPolicy(text.text);
   const told = ({ line, column, message }: { line: number; column: number; message: string }): string =>
     `${file}:${line}:${column}: ${message}`;
-  if (policy.kind === "refused") throw new ConfigurationRefused(policy.problems.map(told));
-  for (const warning of policy.warnings) log.warn("admin policy", { warning: told(warning) });
-  return policy.access;
+  return policy.kind === "refused"
+    ? { kind: "refused", problems: policy.problems.map(told) }
+    : { kind: "loaded", file, access: policy.access, warnings: policy.warnings.map(told) };
 }
 
-async function policyText(file: string): Promise<string> {
-  const refused = (why: string): ConfigurationRefused =>
-    new ConfigurationRefused([`admin.policy_file: ${file}: ${why}`]);
-  try {
-    const { size } = await stat(file);
-    if (size > MAX_POLICY_BYTES) throw refused(`larger than ${MAX_POLICY_BYTES} bytes`);
-    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file));
-  } catch (error) {
-    if (error instanceof ConfigurationRefused) throw error;
-    throw refused((error as Error).message);
-  }
+/** Everything is permitted where there is no policy. Throws `ConfigurationRefused`. */
+export async function accessOf(nodeFile: NodeFile, path: string, log: Log): Promise<Access> {
+  const policy = await readPolicy(nodeFile, path);
+  if (policy === undefined) return PERMIT_ALL;
+  if (policy.kind === "refused") throw new ConfigurationRefused(policy.problems);
+  for (const warning of policy.warnings) log.warn("admin policy", { warning });
+  return policy.access;
 }
 
 export interface AdminPlaneOptions {

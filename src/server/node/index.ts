@@ -1,3 +1,4 @@
+export { type PolicyRead, readPolicy } from "./admin-plane.ts";
 export { type ClusterSurroundings, clusterOptionsOf } from "./cluster-options.ts";
 export {
   type ConfigNode,

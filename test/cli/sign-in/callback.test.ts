@@ -5,6 +5,7 @@ import { type Callback, listenForCallback } from "../../../src/cli/sign-in/callb
 import { atEnd, type Owner } from "../../e2e/support/wait.ts";
 
 const STATE = "the-state";
+const LIMIT_MS = 5_000;
 
 async function listen(owner: Owner): Promise<Callback> {
   const callback = await listenForCallback();
@@ -17,10 +18,14 @@ function ask(url: string, options: { readonly method?: string; readonly host?: s
   const { method = "GET", host } = options;
   return new Promise((resolve, reject) => {
     const headers = host === undefined ? {} : { host };
-    const outgoing = request(url, { method, headers, agent: false }, (answer) => {
-      answer.resume();
-      resolve(answer.statusCode ?? 0);
-    });
+    const outgoing = request(
+      url,
+      { method, headers, agent: false, signal: AbortSignal.timeout(LIMIT_MS) },
+      (answer) => {
+        answer.resume();
+        resolve(answer.statusCode ?? 0);
+      },
+    );
     outgoing.once("error", reject);
     outgoing.end();
   });

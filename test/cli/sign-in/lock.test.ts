@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -118,4 +118,15 @@ test("a holder whose lock was taken over knows it, and does not release the othe
   assert.equal(lock.isHeld(), false);
   lock.release();
   assert.equal(readFileSync(path, "utf8").includes('"nonce":"n"'), true);
+});
+
+test("whoever was killed while removing a stale lock holds nobody up for long", async (t) => {
+  const { path, directory } = lockPath(t);
+  writeFileSync(path, holder({ pid: await deadPid() }));
+  writeFileSync(`${path}.stale`, "");
+  await assert.rejects(acquire(path, makeHome(t).io(), 0), SignInError);
+  utimesSync(`${path}.stale`, new Date(0), new Date(0));
+  const lock = await acquire(path, makeHome(t).io());
+  lock.release();
+  assert.deepEqual(readdirSync(directory), []);
 });

@@ -15,6 +15,7 @@ async function refusing(t: TestContext): Promise<number> {
   const server = createServer(async (request, response) => {
     const signal = new AbortController().signal;
     const error = await bodies.read(request, OPERATIONS.create_key, signal).catch((reason: unknown) => reason);
+    await discardRest(request, true, signal);
     const { code, status } = asRefusal(error);
     response.writeHead(status, request.complete ? {} : { connection: "close" }).end(code);
     if (!request.complete) response.once("finish", () => request.destroy());
@@ -66,10 +67,10 @@ test("a sender that stops half-way is answered too", async (t) => {
 test("nothing is waited for when the caller has gone, or the body is through", async (t) => {
   const outcomes: string[] = [];
   const server = createServer(async (request, response) => {
-    await discardRest(request, AbortSignal.abort());
+    await discardRest(request, true, AbortSignal.abort());
     outcomes.push(`left ${request.complete}`);
-    await discardRest(request, new AbortController().signal);
-    await discardRest(request, new AbortController().signal);
+    await discardRest(request, true, new AbortController().signal);
+    await discardRest(request, true, new AbortController().signal);
     outcomes.push(`through ${request.complete}`);
     response.end("body_too_large");
   }).listen(0, "127.0.0.1");

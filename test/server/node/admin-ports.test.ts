@@ -63,6 +63,7 @@ sourcesContract("sources of a node", async () => {
     log: nullLog,
     signal: stop.signal,
     onSnapshot() {},
+    onNodeFile() {},
   });
   closers.push(() => {
     stop.abort();

@@ -44,9 +44,16 @@ function backendRecord(
   suspension: string | undefined,
   now: number,
 ): BackendRecord {
+  const { name, dialect, state, ...measured } = row;
   const until = suspension === undefined ? undefined : readSuspension(suspension).until;
-  if (until === undefined || (until !== null && until <= now)) return { ...row, suspended_until: null };
-  return { ...row, state: "suspended", suspended_until: until === null ? null : rfc3339(until) };
+  const isSuspended = until !== undefined && (until === null || until > now);
+  return {
+    name,
+    dialect,
+    state: isSuspended ? "suspended" : state,
+    suspended_until: isSuspended && until !== null ? rfc3339(until) : null,
+    ...measured,
+  };
 }
 
 export const backendHandlers: Pick<Handlers, "list_backend_errors"> = {

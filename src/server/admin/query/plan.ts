@@ -1,6 +1,6 @@
 /**
  * What a statement comes to, as plain values that cross to the worker: no name of the user's is left in it, sources and
- * columns are numbers, literals and parameters are values. Made by `bind*.ts`, run by `run-plan.ts`.
+ * columns are numbers, literals and parameters are values. Made by `bind*.ts`, run by `machine/`.
  *
  * Rows of every relation are objects with the columns `c0`, `c1`, …; an absent one is NULL.
  */
@@ -10,7 +10,7 @@ export type Value = string | number | boolean | null;
 /** A value's static type. `json`: JSON text; `unknown`: NULL, or not known before it runs. */
 export type SqlType = "text" | "integer" | "real" | "boolean" | "json" | "unknown";
 
-/** Scalar operations the worker knows, operators and functions alike; `values.ts` says what each does. */
+/** Scalar operations the worker knows, operators and functions alike; `machine/values.ts` says what each does. */
 export const OPERATIONS = [
   "and",
   "or",

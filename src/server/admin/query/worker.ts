@@ -4,12 +4,9 @@
  */
 
 import { parentPort } from "node:worker_threads";
+import { answerOf, openMachine, type Row, StatementError } from "./machine/index.ts";
 import type { Plan, SqlType } from "./plan.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
-import { answerOf } from "./run/answer.ts";
-import { StatementError } from "./run/budget.ts";
-import type { Row } from "./run/engine.ts";
-import { openMachine } from "./run/run-plan.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("this file is the main of a worker thread");

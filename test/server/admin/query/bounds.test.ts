@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Worker } from "node:worker_threads";
 import type { QueryResult } from "../../../../src/admin-api/index.ts";
 import { GatewayError, nullLog } from "../../../../src/base/index.ts";
 import { openQueryEngine, type QueryEngine, type QuerySource } from "../../../../src/server/admin/query/index.ts";
@@ -86,15 +87,26 @@ describe("bounds of a statement", () => {
 
 describe("statements that are stopped", () => {
   it("leave no worker behind", async () => {
-    const ports = (): number => process.getActiveResourcesInfo().filter((it) => it === "MessagePort").length;
-    const before = ports();
-    const engine = openTestEngine({ keys: KEYS }, { runLimitMs: 50 });
-    for (let turn = 0; turn < 8; turn++) {
-      assert.deepEqual(await refusalOf(run(engine, ENDLESS)), { code: "invalid", reason: "time" });
+    const alive = new Set<Worker>();
+    let started = 0;
+    const onWorker = (worker: Worker): void => {
+      started += 1;
+      alive.add(worker);
+      worker.once("exit", () => alive.delete(worker));
+    };
+    process.on("worker", onWorker);
+    try {
+      const engine = openTestEngine({ keys: KEYS }, { runLimitMs: 50 });
+      for (let turn = 0; turn < 4; turn++) {
+        assert.deepEqual(await refusalOf(run(engine, ENDLESS)), { code: "invalid", reason: "time" });
+        assert.equal(alive.size, 1);
+      }
+      await engine.close();
+      assert.equal(started, 5);
+      assert.equal(alive.size, 0);
+    } finally {
+      process.off("worker", onWorker);
     }
-    await engine.close();
-    await nextTurn();
-    assert.equal(ports(), before);
   });
 
   it("end when their caller goes", async () => {

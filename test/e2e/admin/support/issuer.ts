@@ -1,0 +1,87 @@
+/**
+ * A token issuer whose tokens a test makes as it likes, sound or not: discovery and a key set on a free port, each fetch
+ * counted. What people sign in at is `../../support/oidc.ts`; what no provider would sign is made here.
+ */
+import { createHmac } from "node:crypto";
+import { createServer } from "node:http";
+import { exportJWK, exportSPKI, generateKeyPair, type JWK, type JWTPayload, SignJWT } from "jose";
+import { listenLocally } from "../../support/ports.ts";
+import { atEnd, type Owner } from "../../support/wait.ts";
+
+export const AUDIENCE = "gateway-admin";
+
+export interface Issuer {
+  readonly url: string;
+  /** Fetches of the key set so far. */
+  readonly fetches: number;
+  /** Signed by the newest key; `claims` replace those of a token for the admin API, undefined leaves one out. */
+  token(claims?: Claims, header?: { readonly kid?: string }): Promise<string>;
+  /** A token of a person in these groups. */
+  tokenOf(subject: string, ...groups: readonly string[]): Promise<string>;
+  /** Without a signature, by the header's own word. */
+  unsigned(): string;
+  /** Signed with the text of the public key as a shared secret. */
+  signedWithPublicKey(): string;
+  /** New tokens are signed with a new key, and the key set lists it alone. */
+  rotate(): Promise<void>;
+}
+
+type Claims = Readonly<Record<string, JWTPayload[string]>>;
+
+interface Key {
+  readonly kid: string;
+  readonly sign: Parameters<SignJWT["sign"]>[0];
+  readonly jwk: JWK;
+  /** PEM of the public half. */
+  readonly pem: string;
+}
+
+export async function startIssuer(owner: Owner): Promise<Issuer> {
+  let fetches = 0;
+  let made = 0;
+  const newKey = async (): Promise<Key> => {
+    made += 1;
+    const kid = `key-${made}`;
+    const { publicKey, privateKey } = await generateKeyPair("ES256", { extractable: true });
+    const jwk = { ...(await exportJWK(publicKey)), kid, alg: "ES256", use: "sig" };
+    return { kid, sign: privateKey, jwk, pem: await exportSPKI(publicKey) };
+  };
+  let key = await newKey();
+  const server = createServer((request, response) => {
+    const isDiscovery = request.url === "/.well-known/openid-configuration";
+    if (!isDiscovery) fetches += 1;
+    const body = isDiscovery ? { issuer: url, jwks_uri: `${url}/keys` } : { keys: [key.jwk] };
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  const url = `http://127.0.0.1:${await listenLocally(server)}`;
+  atEnd(owner, () => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const claimsOf = (claims: Claims = {}): JWTPayload => {
+    const now = Math.floor(Date.now() / 1_000);
+    const whole = { iss: url, aud: AUDIENCE, sub: "alice", groups: [], iat: now, exp: now + 3_600, ...claims };
+    return Object.fromEntries(Object.entries(whole).filter(([, value]) => value !== undefined));
+  };
+  const token: Issuer["token"] = (claims, { kid = key.kid } = {}) =>
+    new SignJWT(claimsOf(claims)).setProtectedHeader({ alg: "ES256", kid }).sign(key.sign);
+  const text = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
+  const sound = { groups: ["everything"] };
+  return {
+    url,
+    get fetches() {
+      return fetches;
+    },
+    token,
+    tokenOf: (sub, ...groups) => token({ sub, groups }),
+    unsigned: () => `${text({ alg: "none" })}.${text(claimsOf(sound))}.`,
+    signedWithPublicKey() {
+      const signed = `${text({ alg: "HS256", kid: key.kid })}.${text(claimsOf(sound))}`;
+      return `${signed}.${createHmac("sha256", key.pem).update(signed).digest("base64url")}`;
+    },
+    async rotate() {
+      key = await newKey();
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/** A gateway with both doors of its admin plane open, an issuer it trusts, and a policy. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createOne, led, provider, ready, type TestNode } from "../../config/support/nodes.ts";
+import type { Document } from "../../support/config.ts";
+import type { Gateway } from "../../support/gateway.ts";
+import type { Owner } from "../../support/wait.ts";
+import { AUDIENCE } from "./issuer.ts";
+import type { DoorAddress } from "./send.ts";
+
+type Env = Readonly<Record<string, string>>;
+
+export interface PlaneOptions {
+  /** URL of the issuer; undefined: none, and the network door is the loopback's. */
+  readonly issuer?: string;
+  /** Text of the policy. */
+  readonly policy?: string;
+  /** Of its binding: `audience`, `roles`, `login`. */
+  readonly binding?: Document;
+  readonly deployment?: Document;
+  /** Keys of the node file. */
+  readonly changes?: Document;
+  readonly env?: Env;
+}
+
+export interface Plane {
+  readonly node: TestNode;
+  readonly gateway: Gateway;
+  readonly local: DoorAddress;
+  readonly network: Extract<DoorAddress, { kind: "network" }>;
+  /** `http://127.0.0.1:port` of the network door. */
+  readonly url: string;
+}
+
+/** With one provider, `one`, where nothing listens; its deployment arrives through the API unless one is given. */
+export async function startPlane(owner: Owner, options: PlaneOptions = {}): Promise<Plane> {
+  const node = await preparePlane(owner, options);
+  return planeOf(node, options);
+}
+
+/** Its files, and no process. */
+export async function preparePlane(owner: Owner, options: PlaneOptions): Promise<TestNode> {
+  const { issuer, policy, binding, deployment, changes } = options;
+  const node = await createOne(owner, {
+    deployment,
+    changes: {
+      ...(issuer !== undefined && { issuers: [{ name: "corp", url: issuer }] }),
+      admin: {
+        local_socket: "admin.sock",
+        listen: "127.0.0.1:0",
+        ...(policy !== undefined && { policy_file: "admin.cedar" }),
+        ...(issuer !== undefined && { issuers: [{ issuer: "corp", audience: AUDIENCE, ...binding }] }),
+      },
+      ...changes,
+    },
+  });
+  if (policy !== undefined) await writeFile(join(node.dir, "admin.cedar"), policy);
+  return node;
+}
+
+/** The plane of a process that this starts. */
+export async function planeOf(node: TestNode, { deployment, env }: PlaneOptions = {}): Promise<Plane> {
+  const program = node.launch(env);
+  if (deployment === undefined) await configure(node);
+  const gateway = await ready(program);
+  const { admin } = await program.logged("ready");
+  const url = `http://${admin}`;
+  return {
+    node,
+    gateway,
+    local: { kind: "local", socketPath: join(node.dir, "admin.sock") },
+    network: { kind: "network", port: Number(new URL(url).port) },
+    url,
+  };
+}
+
+/** The name of the source that a plane without a deployment document begins with. */
+export const BASE_SOURCE = "base";
+
+async function configure(node: TestNode): Promise<void> {
+  await led(node);
+  if ((await node.client.call("list_sources")).items.length > 0) return;
+  const body = JSON.stringify({ providers: [provider("one", "http://127.0.0.1:9")] });
+  await node.client.call("put_source", { params: { name: BASE_SOURCE }, body });
+}

@@ -1,0 +1,82 @@
+/**
+ * Requests to a door as a client that is not ours sends them: any method, any target, one connection each. Every answer is
+ * held against the OpenAPI document, as the caller of a generated client would rely on it.
+ */
+import { request as httpRequest, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http";
+import { assertAnswerTo } from "../../../server/admin/support/openapi-answers.ts";
+
+export type DoorAddress =
+  | { readonly kind: "local"; readonly socketPath: string }
+  | { readonly kind: "network"; readonly port: number };
+
+export interface Sending {
+  readonly headers?: OutgoingHttpHeaders;
+  readonly body?: string | Uint8Array;
+  /** As `authorization: Bearer`. */
+  readonly token?: string;
+}
+
+export interface Received {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  readonly text: string;
+}
+
+export interface Refused {
+  readonly code: string;
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** The answer as it came. */
+export function exchange(door: DoorAddress, method: string, target: string, sending: Sending = {}): Promise<Received> {
+  const { headers = {}, body, token } = sending;
+  const address = door.kind === "local" ? { socketPath: door.socketPath } : { host: "127.0.0.1", port: door.port };
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest({
+      ...address,
+      method,
+      path: target,
+      agent: false,
+      headers: {
+        ...(body !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...headers,
+      },
+    });
+    sent.once("error", reject);
+    sent.once("response", (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+      answer.once("error", reject);
+      answer.once("end", () => {
+        const whole = Buffer.concat(chunks);
+        resolve({
+          status: answer.statusCode ?? 0,
+          headers: answer.headers,
+          body: whole,
+          text: whole.toString("utf8"),
+        });
+      });
+    });
+    sent.end(body);
+  });
+}
+
+/** As `exchange`, for an answer that the OpenAPI document must describe. */
+export async function send(
+  door: DoorAddress,
+  method: string,
+  target: string,
+  sending: Sending = {},
+): Promise<Received> {
+  const answer = await exchange(door, method, target, sending);
+  assertAnswerTo(method, target, answer.status, answer.headers, answer.text);
+  return answer;
+}
+
+export function refusedOf({ text }: Pick<Received, "text">): Refused {
+  const { error } = JSON.parse(text) as { readonly error: Partial<Refused> };
+  return { code: "", message: "", details: {}, ...error };
+}

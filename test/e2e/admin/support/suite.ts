@@ -1,0 +1,11 @@
+/** An owner whose end is that of the suite in whose body it is made: hooks of `node:test` belong to where they are called. */
+import { after } from "node:test";
+import type { Owner } from "../../support/wait.ts";
+
+export function suiteOwner(): Owner {
+  const closers: (() => void | Promise<void>)[] = [];
+  after(async () => {
+    for (const close of closers) await close();
+  });
+  return { after: (close) => void closers.push(close) };
+}
