@@ -52,6 +52,6 @@ async function askIssuer(issuer: IssuerOptions, limits: ProbeLimits): Promise<An
   const probe = await probeIssuer(issuer, limits);
   if (probe.kind === "failed") return { verdict: "fail", subject, words: `${probe.step}: ${probe.message}` };
   const { jwksUrl, keys } = probe;
-  if (keys === 0) return { verdict: "fail", subject, words: `${jwksUrl} has no key that could sign a token` };
-  return { verdict: "ok", subject, words: `${jwksUrl} has ${keys === 1 ? "1 key" : `${keys} keys`}` };
+  const plain = jwksUrl.startsWith("http:") ? "; in plain HTTP, which anybody on the way can change" : "";
+  return { verdict: "ok", subject, words: `${jwksUrl} has ${keys === 1 ? "1 key" : `${keys} keys`}${plain}` };
 }

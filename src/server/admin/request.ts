@@ -3,7 +3,6 @@
  * operation passes here; there is no second way in, and one place where a failure becomes an answer.
  */
 
-import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Operation, OperationId } from "../../admin-api/index.ts";
 import { PROBE_PATHS } from "../../admin-api/index.ts";
@@ -21,13 +20,10 @@ import type { WatchedList } from "./lists.ts";
 import { NOBODY } from "./principal.ts";
 import { errorAnswer, refusal } from "./refusal.ts";
 import { type Route, route } from "./route.ts";
-import { sendEmpty, sendList, sendStream, sendText } from "./send.ts";
+import { nameRequest, sendEmpty, sendList, sendStream, sendText } from "./send.ts";
 
 const BARRIER_LIMIT_MS = 10_000;
 const DEFAULT_WAIT_MS = 30_000;
-
-/** A caller's own id of a request: visible ASCII. */
-const REQUEST_ID = /^[!-~]{1,128}$/;
 
 export interface AdminPlane {
   readonly ports: HandlerPorts;
@@ -55,9 +51,7 @@ export async function serve(
 ): Promise<void> {
   const gone = new AbortController();
   response.once("close", () => gone.abort(new Error("the caller has gone")));
-  const given = request.headers["x-request-id"];
-  const requestId = typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
-  response.setHeader("x-gateway-request-id", requestId);
+  const requestId = nameRequest(request, response);
   const exchange = { request, response, door, requestId, signal: gone.signal };
   try {
     await answer(plane, exchange);

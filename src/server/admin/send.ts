@@ -3,7 +3,8 @@
  * once, and a reader that is slow slows the writer and nobody else.
  */
 
-import type { ServerResponse } from "node:http";
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 type Headers = Readonly<Record<string, string>>;
@@ -16,6 +17,17 @@ const TURN_MS = 5;
 /** Of every answer: nothing here is for a cache or for a browser to guess at. */
 const ALWAYS: Headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 const JSON_TYPE: Headers = { "content-type": "application/json" };
+
+/** A caller's own id of a request: visible ASCII. */
+const REQUEST_ID = /^[!-~]{1,128}$/;
+
+/** The id that the request is known by, the caller's own where it is one. Every answer carries it. */
+export function nameRequest(request: IncomingMessage, response: ServerResponse): string {
+  const given = request.headers["x-request-id"];
+  const id = typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
+  response.setHeader("x-gateway-request-id", id);
+  return id;
+}
 
 export function sendText(response: ServerResponse, status: number, body: string, headers: Headers = {}): void {
   response.writeHead(status, { ...ALWAYS, ...JSON_TYPE, "content-length": Buffer.byteLength(body), ...headers });

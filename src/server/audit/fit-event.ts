@@ -52,12 +52,30 @@ function fitControls(controls: readonly string[] = []): readonly string[] {
 }
 
 /** The canonical form of a record of this event. */
-export function fitEvent(event: AuditEvent, place: Omit<Unsealed, "event" | "controls" | "data">): CanonicalParts {
-  const controls = fitControls(event.controls);
-  const parts = shrinkToFit(event.data, (data) => {
-    const attempt = canonicalParts({ ...place, event: event.event, controls, data });
+export function fitEvent(event: AuditEvent, place: Place): CanonicalParts {
+  return asItIs(event, place) ?? bounded(event, place);
+}
+
+type Place = Omit<Unsealed, "event" | "controls" | "data">;
+
+/** Nearly all events fit, and cost no copy. */
+function asItIs({ event, controls = [], data }: AuditEvent, place: Place): CanonicalParts | undefined {
+  if (controls.length > MAX_CONTROLS) return undefined;
+  try {
+    const parts = canonicalParts({ ...place, event, controls, data });
+    return lineBytes(parts) <= MAX_RECORD_BYTES ? parts : undefined;
+  } catch {
+    // Half a surrogate pair has no canonical form.
+    return undefined;
+  }
+}
+
+function bounded({ event, controls: given, data: whole }: AuditEvent, place: Place): CanonicalParts {
+  const controls = fitControls(given);
+  const parts = shrinkToFit(whole, (data) => {
+    const attempt = canonicalParts({ ...place, event, controls, data });
     return lineBytes(attempt) <= MAX_RECORD_BYTES ? attempt : undefined;
   });
   const fault: JsonValue = { fault: "the facts do not fit a record" };
-  return parts ?? canonicalParts({ ...place, event: event.event, controls: [], data: fault });
+  return parts ?? canonicalParts({ ...place, event, controls: [], data: fault });
 }

@@ -22,6 +22,9 @@ import { ConfigurationRefused } from "./refused.ts";
 /** Specification document 2, `roles.claim`. */
 const DEFAULT_ROLES_CLAIM = "groups";
 
+/** Callers whose tokens are being checked when the issuers change get their answer; a check takes no longer. */
+const RETIRE_MS = 10_000;
+
 export type PolicyRead =
   | { readonly kind: "loaded"; readonly file: string; readonly access: Access; readonly warnings: readonly string[] }
   | { readonly kind: "refused"; readonly problems: readonly string[] };
@@ -77,14 +80,19 @@ export async function openAdminDoors(options: AdminPlaneOptions, owner: Lifetime
   const metrics = createTokenMetrics(instruments);
   const verifierOf = (file: NodeFile): TokenVerifier =>
     createTokenVerifier({ issuers: issuersOf(file, path), clock: ports.clock, log, metrics });
+  let trusted = JSON.stringify(issuersOf(nodeFile, path));
   let verifier = verifierOf(nodeFile);
+  const retiring = new Set<NodeJS.Timeout>();
   const bound = bindings.map(({ issuer, audience, roles }) => ({
     issuer,
     audience,
     roles: { claim: roles?.claim ?? DEFAULT_ROLES_CLAIM, map: roles?.map },
   }));
   let principals = createTokenPrincipals(bound, verifier, log);
-  owner.own("token verifier", undefined, () => verifier.close());
+  owner.own("token verifier", undefined, () => {
+    for (const timer of retiring) clearTimeout(timer);
+    return verifier.close();
+  });
 
   const socket = socketFile && beside(path, socketFile);
   if (socket) owner.own("admin socket", await openLocalDoor({ path: socket, plane }), (it) => it.close());
@@ -104,10 +112,18 @@ export async function openAdminDoors(options: AdminPlaneOptions, owner: Lifetime
     socket,
     listen: network?.address,
     trust(next) {
+      // A new one knows no keys: were an issuer out of reach just now, its callers would be as well.
+      const issuers = JSON.stringify(issuersOf(next, path));
+      if (issuers === trusted) return;
+      trusted = issuers;
       const before = verifier;
       verifier = verifierOf(next);
       principals = createTokenPrincipals(bound, verifier, log);
-      before.close().catch((error: unknown) => log.warn("could not close", { name: "token verifier", error }));
+      const retired = setTimeout(() => {
+        retiring.delete(retired);
+        before.close().catch((error: unknown) => log.warn("could not close", { name: "token verifier", error }));
+      }, RETIRE_MS);
+      retiring.add(retired.unref());
     },
   };
 }

@@ -96,7 +96,7 @@ export function recordChanges(trail: AuditTrail, cluster: Cluster, configuration
 export function auditSink(trail: AuditTrail, sampler: FailureSampler): AuditSink {
   return {
     reserve: () => trail.reserve(),
-    authFailure: (data) => sampler.failed(data),
+    authFailure: (data) => sampler.failed({ plane: "admin", ...data }),
     recent: (limit) => trail.recent(limit),
   };
 }

@@ -149,7 +149,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       sealed: here?.sealed,
       log,
       signal: AbortSignal.any([signal, stop.signal]),
-      onNodeFile: (next) => doors.trust(next),
+      onNodeFile: (next) => doors?.trust(next),
       onSnapshot(snapshot) {
         observed.reasons.delete("configuration");
         first?.(snapshot);
@@ -169,7 +169,8 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
 
   owner.own("record of changes", recordChanges(trail, cluster, configuration, log), (end) => end());
 
-  const doors = await openAdminDoors(
+  let doors: AdminDoors | undefined;
+  doors = await openAdminDoors(
     {
       nodeFile,
       path,
@@ -223,8 +224,8 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     return {
       listen: dataPlane.address,
       metrics: observed.metricsAddress,
-      socket: doors.socket,
-      admin: doors.listen,
+      socket: doors?.socket,
+      admin: doors?.listen,
       providers: snapshot.providers.map(({ name }) => name),
     };
   };
@@ -250,14 +251,14 @@ function listenersOf(
   nodeFile: NodeFile,
   metrics: string | undefined,
   dataPlane: DataPlane | undefined,
-  doors: Pick<AdminDoors, "socket" | "listen">,
+  doors: AdminDoors | undefined,
 ): readonly { readonly name: string; readonly address: string }[] {
   const { raft_addr: raft, forward_addr: forward } = nodeFile.cluster;
   return [
     ...(dataPlane === undefined ? [] : [{ name: "data", address: dataPlane.address }]),
     ...(metrics === undefined ? [] : [{ name: "metrics", address: metrics }]),
-    ...(doors.socket === undefined ? [] : [{ name: "admin_socket", address: doors.socket }]),
-    ...(doors.listen === undefined ? [] : [{ name: "admin", address: doors.listen }]),
+    ...(doors?.socket === undefined ? [] : [{ name: "admin_socket", address: doors.socket }]),
+    ...(doors?.listen === undefined ? [] : [{ name: "admin", address: doors.listen }]),
     ...(raft ? [{ name: "raft", address: raft }] : []),
     ...(forward ? [{ name: "forward", address: forward }] : []),
   ];

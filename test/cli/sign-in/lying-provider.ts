@@ -19,7 +19,11 @@ export interface LyingProvider {
   prepare(nonce: string, forgery: Forgery): Promise<void>;
 }
 
-export async function startLyingProvider(owner: Owner): Promise<LyingProvider> {
+/** `onRequest` is called with the path before each answer. */
+export async function startLyingProvider(
+  owner: Owner,
+  onRequest: (path: string) => void = () => undefined,
+): Promise<LyingProvider> {
   const [own, foreign] = [await generateKeyPair("RS256"), await generateKeyPair("RS256")];
   const keys = [{ ...(await exportJWK(own.publicKey)), kid: "k", alg: "RS256", use: "sig" }];
   let tokens: object = {};
@@ -39,6 +43,7 @@ export async function startLyingProvider(owner: Owner): Promise<LyingProvider> {
     };
     const document = documents[request.url ?? ""];
     request.resume();
+    onRequest(request.url ?? "");
     answer.writeHead(document === undefined ? 404 : 200, { "content-type": "application/json" });
     answer.end(JSON.stringify(document ?? {}));
   });

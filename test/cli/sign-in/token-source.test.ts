@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { test } from "node:test";
 import { Interrupted } from "../../../src/cli/io.ts";
 import type { SignIn } from "../../../src/cli/sign-in/entry.ts";
@@ -158,6 +159,24 @@ test("a provider that renews all but the ID token leaves the old one to its end,
   home.write(signInOf(GATEWAY, { issuer: provider.issuer, refreshToken: "first", expiresAt: now }));
   await assert.rejects(source().token(), saying(/has expired and cannot be renewed; run `gateway login/));
   assert.equal(home.read(GATEWAY)?.refreshToken, "next");
+});
+
+test("a process that was taken for dead sends no refresh token before it has the lock again", async (t) => {
+  const home = makeHome(t);
+  const lock = home.path(GATEWAY).replace(/json$/, "lock");
+  const seen: string[] = [];
+  const provider = await startLyingProvider(t, (path) => {
+    // Another one takes the lock over during the first discovery, and ends.
+    if (seen.length === 0) writeFileSync(lock, JSON.stringify({ host: hostname(), pid: 1, start: "", at: 0 }));
+    seen.push(path);
+  });
+  await provider.prepare("", {});
+  home.write(signInOf(GATEWAY, { issuer: provider.issuer, refreshToken: "first", expiresAt: 0 }));
+  const token = await tokenSource(home.io(), GATEWAY).token();
+  assert.equal(home.read(GATEWAY)?.token, token);
+  const discovery = "/.well-known/openid-configuration";
+  assert.deepEqual(seen, [discovery, discovery, "/token"]);
+  assert.equal(existsSync(lock), false);
 });
 
 test("without a refresh token a sign-in ends with its token", async (t) => {

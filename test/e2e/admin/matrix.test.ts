@@ -120,10 +120,11 @@ describe("with a policy that is against local callers", () => {
   const owner = suiteOwner();
   let plane: Plane;
   before(async () => {
-    plane = await startPlane(
-      owner,
-      { issuer: "http://127.0.0.1:9", policy: POLICY_AGAINST_LOCAL, deployment: { providers: [] } },
-    );
+    plane = await startPlane(owner, {
+      issuer: "http://127.0.0.1:9",
+      policy: POLICY_AGAINST_LOCAL,
+      deployment: { providers: [] },
+    });
   });
 
   for (const id of GOVERNED.filter((it) => operationOf(it).group !== "read" || it === "list_keys")) {

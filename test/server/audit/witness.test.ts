@@ -8,10 +8,12 @@ import { createWitness, WITNESS_PACE } from "../../../src/server/audit/witness.t
 import { eventually } from "../../e2e/support/wait.ts";
 
 const headAt = (seq: number): AuditHead => ({ kid: "k", seq, hash: `h${seq}` });
-const failuresOf = () => {
-  const counted = { value: 0, inc: (by = 1) => void (counted.value += by) };
-  return counted;
-};
+const failuresOf = () => ({
+  value: 0,
+  inc(by = 1): void {
+    this.value += by;
+  },
+});
 const never = { intervalMs: 1 << 30, records: 1_000, limitMs: 5_000 };
 
 interface Shown {

@@ -102,7 +102,10 @@ test("two issuers of one address are a fault of whoever configured them", () => 
 
 test("a caller that has gone before it asked is told so", async () => {
   const tokens = createTokenVerifier({ issuers: [issuer.options()], clock: testClock(), log: recordedLog() });
+  const token = await sign(rsa, good());
   const gone = AbortSignal.abort(new Error("gone"));
-  await assert.rejects(async () => tokens.verify(await sign(rsa, good()), gone), /gone/);
+  await assert.rejects(tokens.verify(token, gone), /gone/);
+  assert.equal((await tokens.verify(token, new AbortController().signal)).kind, "verified");
+  await assert.rejects(tokens.verify(token, gone), /gone/, "also where nothing has to be fetched");
   await tokens.close();
 });

@@ -46,6 +46,10 @@ export async function tokenCaller(
   const { fault, issuer = null, subject = null } = verdict;
   audit.authFailure({ door: "network", fault, issuer, subject, remote: request.socket.remoteAddress ?? null });
   if (verdict === LATE) throw refusal("busy", "The bearer token could not be checked in time.");
+  // No fault of the token's: another one would fare no better.
+  if (fault === "keys_unavailable") {
+    throw refusal("busy", "The bearer token cannot be checked: its issuer's keys could not be fetched.");
+  }
   // Without a token no error is named.
   const isMissing = presented.kind === "missing";
   response.setHeader("www-authenticate", isMissing ? "Bearer" : 'Bearer error="invalid_token"');

@@ -8,7 +8,7 @@ import type { AddressInfo, Socket } from "node:net";
 import Fastify from "fastify";
 import type { RefusalCode } from "../../../base/index.ts";
 import { errorAnswer, refusal } from "../refusal.ts";
-import { sendText } from "../send.ts";
+import { nameRequest, sendText } from "../send.ts";
 
 export interface HttpOptions {
   /** Also of those not yet taken: a Unix socket refuses at once when its queue is full. */
@@ -122,6 +122,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
 
 /** The answer to a request that does not get as far as the plane. */
 export function refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+  nameRequest(request, response);
   const { status, headers, body } = errorAnswer(error);
   // What is left of a body that nobody wanted would be taken for the next request.
   if (!request.complete) response.once("finish", () => request.destroy());

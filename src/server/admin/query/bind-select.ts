@@ -3,7 +3,7 @@
 import { type Binding, bindExpression, type Place } from "./bind-expression.ts";
 import { hasAggregate, regrouping } from "./group.ts";
 import { conjuncts, type IsSameKind, type JoinedSource, planJoins } from "./joins.ts";
-import type { Aggregate, Expr, OrderKey, Relation, SelectRelation, SqlType } from "./plan.ts";
+import type { Aggregate, Expr, Operation, OrderKey, Relation, SelectRelation, SqlType } from "./plan.ts";
 import {
   columnExpr,
   findColumn,
@@ -186,9 +186,24 @@ function bindOrderItem(item: OrderItem, outputs: readonly NamedValue[], place: P
   return { isDescending, nullsFirst, value: index ?? bindExpression(item.value, place, binding).expr };
 }
 
-/** Of what is neither a plain column nor a literal it is not known, and then it is no key. */
+/** Operations that never come to anything else, whatever they are given. */
+const KINDS: Readonly<Partial<Record<Operation, "text" | "number">>> = {
+  json_text: "text",
+  concat: "text",
+  upper: "text",
+  lower: "text",
+  trim: "text",
+  substr: "text",
+  replace: "text",
+  cast_text: "text",
+  cast_integer: "number",
+  cast_real: "number",
+};
+
+/** Whether both sides are known to be of one kind. */
 function sameKind(scope: Scope): IsSameKind {
   const kindOf = (expr: Expr | undefined): string | undefined => {
+    if (expr?.kind === "call") return KINDS[expr.operation];
     if (expr?.kind !== "column") return undefined;
     const type = scope.sources[expr.source]?.columns.find((it) => it.given() === expr.column)?.type;
     if (type === "integer" || type === "real") return "number";

@@ -28,7 +28,7 @@ export function planStatement(sql: string, parameters: readonly Value[], tables:
     throw invalid(`The statement has ${statement.parameters} \`?\`, and ${parameters.length} values were given.`);
   }
   const read = new Map<TableName, ReadTable>();
-  const shared: { readonly name: Name; readonly bound: BoundRelation }[] = [];
+  const shared: SharedTable[] = [];
   const binding: SelectBinding = {
     parameters,
     query(query, scope) {
@@ -38,7 +38,7 @@ export function planStatement(sql: string, parameters: readonly Value[], tables:
     source: (item) => bindSource(item, { tables, read, shared, binding }),
   };
   for (const table of statement.tables) {
-    if (shared.some(({ name }) => isNamed(table.name, name.text))) {
+    if (shared.some(({ name }) => name !== undefined && isNamed(table.name, name.text))) {
       throw invalid(`There are two common tables ${shown(table.name)}.`);
     }
     shared.push({ name: table.name, bound: bindCommonTable(table, binding) });
@@ -58,26 +58,36 @@ interface ReadTable {
   readonly columns: string[];
 }
 
+/** A common table, or without a name a sub-query in FROM: neither knows anything of what is around it. */
+interface SharedTable {
+  readonly name: Name | undefined;
+  readonly bound: BoundRelation;
+}
+
 interface Sources {
   readonly tables: readonly TableName[];
   readonly read: Map<TableName, ReadTable>;
-  readonly shared: readonly { readonly name: Name; readonly bound: BoundRelation }[];
+  /** Each reads those before it only. */
+  readonly shared: SharedTable[];
   readonly binding: SelectBinding;
 }
 
 /** A common table goes before a list's table of the same name; it knows those before it and not itself. */
 function bindSource({ source, alias }: FromItem, { tables, read, shared, binding }: Sources): BoundSource {
   if (source.kind === "query") {
-    const name = alias?.text ?? "";
-    return derived(name, bindQuery(source.query, undefined, binding));
+    const bound = bindQuery(source.query, undefined, binding);
+    const index = shared.push({ name: undefined, bound }) - 1;
+    return derived(alias?.text ?? "", { ...bound, relation: { kind: "shared", index } });
   }
-  const index = shared.findIndex(({ name }) => isNamed(source.name, name.text));
+  const index = shared.findIndex(({ name }) => name !== undefined && isNamed(source.name, name.text));
   const known = shared[index];
   if (known !== undefined) {
-    return derived(alias?.text ?? known.name.text, { ...known.bound, relation: { kind: "shared", index } });
+    const name = alias ?? known.name;
+    return derived(name?.text ?? "", { ...known.bound, relation: { kind: "shared", index } });
   }
   const table = tables.find((it) => isNamed(source.name, it));
-  if (table === undefined) throw unknownTable(source.name, [...tables, ...shared.map(({ name }) => name.text)]);
+  if (table === undefined)
+    throw unknownTable(source.name, [...tables, ...shared.flatMap(({ name }) => name?.text ?? [])]);
   const reading = read.get(table) ?? { index: read.size, columns: [] };
   read.set(table, reading);
   const columns = columnsOf(table).map(({ name, type }): ScopeColumn => {

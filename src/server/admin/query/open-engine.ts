@@ -41,6 +41,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
   };
   const rest = (): void => {
     thread?.hold(false);
+    if (closing.signal.aborted) return;
     idle = setTimeout(() => {
       void thread?.end();
       thread = undefined;

@@ -130,7 +130,7 @@ export interface OrderKey {
 export type Relation =
   /** A table of `Plan.tables`. */
   | { readonly kind: "table"; readonly table: number }
-  /** One of `Plan.shared`, computed once. */
+  /** One of `Plan.shared`. */
   | { readonly kind: "shared"; readonly index: number }
   | SelectRelation
   | { readonly kind: "distinct"; readonly of: Relation; readonly width: number }
@@ -153,6 +153,7 @@ export type Relation =
 export interface Plan {
   /** Names of the lists, and of their columns that the statement reads. */
   readonly tables: readonly { readonly name: string; readonly columns: readonly string[] }[];
+  /** Common tables and sub-queries in FROM: each reads those before it only, and is computed once. */
   readonly shared: readonly Relation[];
   readonly query: Relation;
   readonly outputs: readonly { readonly name: string; readonly type: SqlType }[];

@@ -19,7 +19,7 @@ const MAX_READS = 6;
 /** UTF-16 units of one message. */
 const PART_LENGTH = 64 * 1024;
 /** Of all rows together, as the worker has to hold them. */
-const MAX_LENGTH = 64 * 1024 * 1024;
+const MAX_LENGTH = 48 * 1024 * 1024;
 
 export interface RowPorts {
   readonly sources: ReadonlyMap<TableName, QuerySource>;
@@ -105,7 +105,7 @@ function openSender(send: RowPorts["send"]): {
       length += text.length;
       total += text.length;
       if (total > MAX_LENGTH) {
-        const message = "The columns that the statement reads hold more than 64 MiB: name fewer of them.";
+        const message = "The columns that the statement reads hold more than 48 MiB: name fewer of them.";
         throw refusal("invalid", message, { reason: "memory" });
       }
       if (length >= PART_LENGTH) flush();

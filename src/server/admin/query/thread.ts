@@ -7,8 +7,11 @@ import { Worker } from "node:worker_threads";
 import { refusal } from "../refusal.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 
-/** MiB. Statements end well before by what is counted of them; this is for what is not. */
-const LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, codeRangeSizeMb: 16, stackSizeMb: 4 };
+/**
+ * MiB. Statements end well before by what is counted of them; a heap that is found full within one large allocation would
+ * end the process.
+ */
+const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32, codeRangeSizeMb: 16, stackSizeMb: 4 };
 
 export interface QueryThread {
   /** Resolves once it can be asked; rejects when it ends before. */

@@ -54,7 +54,8 @@ const BEGINNING = '{"audit":1,';
 const ENDING = /"ts":"[^"]{0,40}"\}$/;
 
 const MAX_NODE_LENGTH = 256;
-const MAX_DEPTH = 64;
+/** A record of this form has these members and no other. */
+const MEMBERS = 11;
 
 /** `bytes`: the line without its newline. */
 export function readLine(bytes: Buffer): ReadLine {
@@ -106,13 +107,13 @@ function readObject(text: string, value: unknown): ReadLine {
   if (!isEventName(event)) return unreadable(wrong("event"));
   if (!Array.isArray(controls)) return unreadable(wrong("controls"));
   if (!isObject(data)) return unreadable(wrong("data"));
-  if (depthOf(value) > MAX_DEPTH) return unreadable(wrong("data"));
-  const form = canonicalForm(value);
-  if (form === undefined) return unreadable("the record has no canonical form");
-  if (text !== form.sealed && hasRepeatedName(text, value)) {
+  if (Object.keys(value).length !== MEMBERS) return unreadable("the record has members that are not known here");
+  const sealed = canonicalOrNone(value);
+  if (sealed === undefined) return unreadable("the record has no canonical form");
+  if (text !== sealed && hasRepeatedName(text, value)) {
     return unreadable("a name occurs twice in one of the record's objects");
   }
-  const isWhole = hashOfCanonical(form.unsealed).toString("base64url") === hash;
+  const isWhole = hashOfCanonical(unsealed(sealed, hash, sig)).toString("base64url") === hash;
   const start = event === "chain.start" ? startOf(data) : undefined;
   return { kind: "record", node, kid, seq, prev, hash, sig, isWhole, start };
 }
@@ -124,13 +125,22 @@ function isSignature(text: string): boolean {
   return SIGNATURE.test(text) && Buffer.from(text, "base64url").toString("base64url") === text;
 }
 
-function canonicalForm(value: Members): { readonly sealed: string; readonly unsealed: string } | undefined {
-  const { hash, sig, ...unsealed } = value;
+function canonicalOrNone(value: Members): string | undefined {
   try {
-    return { unsealed: canonical(unsealed), sealed: canonical(value) };
+    return canonical(value);
   } catch {
     return undefined;
   }
+}
+
+/** Without `hash` and `sig`. After `data` there are texts alone, so the last place that reads like a member is it. */
+function unsealed(sealed: string, hash: string, sig: string): string {
+  return without(without(sealed, `"sig":"${sig}",`), `"hash":"${hash}",`);
+}
+
+function without(text: string, member: string): string {
+  const at = text.lastIndexOf(member);
+  return text.slice(0, at) + text.slice(at + member.length);
 }
 
 function startOf(data: Members): Start {
@@ -158,11 +168,6 @@ function countNames(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   const own = Array.isArray(value) ? 0 : Object.keys(value).length;
   return Object.values(value).reduce<number>((sum, each) => sum + countNames(each), own);
-}
-
-function depthOf(value: unknown, depth = 0): number {
-  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return depth;
-  return Object.values(value).reduce<number>((most, each) => Math.max(most, depthOf(each, depth + 1)), depth);
 }
 
 function isObject(value: unknown): value is Members {

@@ -7,7 +7,12 @@ const filled = (description: string) => text(description, { minLength: 1, maxLen
 export const issuers = list(
   "Token issuers that this node trusts; the gateway verifies tokens and never mints them.",
   object("An issuer of tokens.", {
-    name: required(filled("Names the issuer in audit records, policies and bindings.")),
+    name: required(
+      text("Names the issuer in audit records, policies and bindings.", {
+        pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
+        examples: ["corp"],
+      }),
+    ),
     url: required(text("The `iss` claim, matched exactly; where discovery looks.", { format: "url" })),
     jwks_url: text("Where the signing keys are; left out, discovered with the first token.", {
       format: "url-or-empty",

@@ -70,7 +70,7 @@ export const INPUTS: Readonly<Record<OperationId, Input>> = {
   rollback_source: { params: named, prepare: source, body: '{"revision":1}', status: 200 },
   get_config: list,
   // There is no document on disk.
-  reload_config: { status: 422 },
+  reload_config: { status: 409 },
   list_profiles: list,
   list_budgets: list,
   list_models: list,
@@ -89,7 +89,7 @@ export const INPUTS: Readonly<Record<OperationId, Input>> = {
   restore_snapshot: { body: archive, headers: { "content-type": "application/gzip" }, status: 200 },
   list_audit_heads: list,
   list_audit_records: { query: "limit=5", status: 200 },
-  run_query: { body: '{"sql":"select count(*) n from keys where name = ?","params":["a"]}', status: 200 },
+  run_query: { body: '{"sql":"select ? as n","params":["a"]}', status: 200 },
   list_query_tables: list,
   get_status: list,
   get_whoami: list,

@@ -1,7 +1,6 @@
 /** A trail with its worker, in a directory and with an output of its own. */
 
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import {
   createInstruments,
@@ -12,6 +11,7 @@ import {
 } from "../../../../src/base/index.ts";
 import { type AuditTrail, type OpenAuditOptions, openAudit } from "../../../../src/server/audit/index.ts";
 import { atEnd, type Owner } from "../../../e2e/support/wait.ts";
+import { quickFolder } from "./folder.ts";
 import { AT } from "./trails.ts";
 
 export interface Place {
@@ -25,7 +25,7 @@ export interface Place {
 }
 
 export function place(owner: Owner): Place {
-  const folder = mkdtempSync(join(tmpdir(), "audit-"));
+  const folder = quickFolder("audit-");
   const output = join(folder, "output");
   const fd = openSync(output, "a");
   atEnd(owner, () => {

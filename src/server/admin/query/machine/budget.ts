@@ -1,6 +1,7 @@
 /**
- * What one statement may hold in the worker. The heap of the worker is bounded as well, but an engine that finds its heap
- * full may end the process instead of the thread: so rows and texts are counted, and a statement ends well before.
+ * What one statement may hold in the worker. The heap of the worker is bounded as well, but JavaScript that finds its heap
+ * full within one large allocation ends the process and not the thread (tried: Node.js 20, a large JSON text): so rows and
+ * texts are counted, and a statement ends well before. All together they come to about half of the worker's heap.
  */
 
 /** Why a statement was ended, or why it has no answer. */
@@ -15,9 +16,9 @@ export class StatementError extends Error {
 }
 
 /** Values that rows between and at the end hold; a row counts for three more. 8 bytes each. */
-const MAX_CELLS = 8_000_000;
+const MAX_CELLS = 6_000_000;
 /** UTF-16 units of all texts that functions made, kept or not. */
-const MAX_CHARACTERS = 64 * 1024 * 1024;
+const MAX_CHARACTERS = 32 * 1024 * 1024;
 const MAX_TEXT_LENGTH = 1024 * 1024;
 const ROW_CELLS = 3;
 /** What the engine keeps of a group besides its values. */

@@ -5,6 +5,7 @@
  * is the number it spells (parameters of the command line are texts), else it is greater than every number.
  */
 
+import { createHash } from "node:crypto";
 import type { Value } from "../plan.ts";
 
 /** Of a row: absent where a left join found nothing. */
@@ -42,6 +43,9 @@ export function isEqual(a: Cell, b: Cell): boolean | null {
   return order === null ? null : order === 0;
 }
 
+/** A longer text is looked up by its digest, so that what is kept of it is small. UTF-16 units. */
+const MAX_KEY_LENGTH = 128;
+
 /** Different for values that are not the same; NULL is the same as NULL. No text of an object's prototype is one. */
 export function keyText(values: readonly Cell[]): string {
   return values.map(keyPart).join("");
@@ -50,6 +54,7 @@ export function keyText(values: readonly Cell[]): string {
 function keyPart(value: Cell): string {
   switch (typeof value) {
     case "string":
+      if (value.length > MAX_KEY_LENGTH) return `h${createHash("sha256").update(value, "utf16le").digest("base64")}`;
       return `t${value.length}:${value}`;
     case "number":
       return `d${value};`;

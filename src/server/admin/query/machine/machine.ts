@@ -48,6 +48,7 @@ export async function openMachine(): Promise<Machine> {
     const held = current.held;
     const value = read(query.rows(outer));
     budget.settle(held, Array.isArray(value) ? value.length : 1, 1);
+    budget.kept(key);
     if (query.kept.size >= MAX_KEPT) query.kept.clear();
     query.kept.set(key, value);
     return value;
@@ -82,8 +83,10 @@ export async function openMachine(): Promise<Machine> {
       budget = openBudget();
       for (const [index, { columns }] of plan.tables.entries())
         budget.settle(budget.held, tables[index]?.length ?? 0, columns.length);
-      const shared = plan.shared.map((relation) => once(() => runner(relation, context)([])));
+      const shared: (readonly Row[])[] = [];
       const context: Context = { engine, tables, shared, now, held: () => current.held, settle: current.settle };
+      // All before the statement itself: what they hold is held until its end.
+      for (const relation of plan.shared) shared.push(runner(relation, context)([]));
       return runner(plan.query, context)([]);
     },
   };
@@ -92,7 +95,7 @@ export async function openMachine(): Promise<Machine> {
 interface Context {
   readonly engine: Engine;
   readonly tables: readonly (readonly Row[])[];
-  readonly shared: readonly (() => readonly Row[])[];
+  readonly shared: readonly (readonly Row[])[];
   readonly now: string;
   readonly held: () => number;
   readonly settle: (held: number, rows: number, width: number) => void;
@@ -130,7 +133,7 @@ function runner(relation: Relation, context: Context): Runner {
     case "table":
       return () => context.tables[relation.table] ?? [];
     case "shared":
-      return () => context.shared[relation.index]?.() ?? [];
+      return () => context.shared[relation.index] ?? [];
     case "select":
       return selectRunner(relation, context);
     case "distinct":

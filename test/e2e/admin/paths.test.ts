@@ -1,0 +1,209 @@
+/**
+ * What is no operation of the table is answered by none of them, however it is spelt, and what is one is governed alike
+ * under each spelling; a field or a parameter that the table does not know is refused by its name. Source: design
+ * decisions, section 3; RFC 9112, section 3.2.
+ */
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import { BASE_PATH, type OperationId } from "../../../src/admin-api/index.ts";
+import { exchange as rawExchange } from "../support/raw.ts";
+import { INPUTS, OPERATION_IDS, operationOf, sendingOf, targetOf } from "./support/inputs.ts";
+import { type Issuer, startIssuer } from "./support/issuer.ts";
+import { type Plane, startPlane } from "./support/plane.ts";
+import { type DoorAddress, exchange, refusedOf, send } from "./support/send.ts";
+import { suiteOwner } from "./support/suite.ts";
+
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+/** What proxies, routers and careless joins make of a path that names an operation, and none of them is. */
+const DISTORTIONS: readonly (readonly [what: string, distort: (path: string) => string])[] = [
+  ["a slash at its end", (path) => `${path}/`],
+  ["a doubled slash before it", (path) => `/${path}`],
+  ["a doubled slash in it", (path) => path.replace(BASE_PATH, `${BASE_PATH}/`)],
+  ["an encoded slash", (path) => path.replace("/v1/", "/v1%2F")],
+  ["an encoded first letter", (path) => path.replace("/admin", "/%61dmin")],
+  ["a detour by ..", (path) => path.replace("/v1/", "/v1/keys/../")],
+  ["a detour by encoded ..", (path) => path.replace("/v1/", "/v1/keys/%2e%2e/")],
+  ["a step by .", (path) => path.replace("/v1/", "/v1/./")],
+  ["upper case", (path) => path.replace("/admin", "/ADMIN")],
+  ["a parameter of the path", (path) => path.replace("/v1/", "/v1;a=b/")],
+  ["another version", (path) => path.replace("/v1/", "/v2/")],
+  ["no version", (path) => path.replace("/v1/", "/")],
+  ["an address before it", (path) => `http://localhost${path}`],
+  ["an address of another host before it", (path) => `http://attacker.example${path}`],
+  ["a byte of zero", (path) => path.replace("/v1/", "/v1%00/")],
+  ["a backslash", (path) => path.replace("/v1/", "/v1\\")],
+];
+
+const bare = (id: OperationId): string => targetOf(id).split("?", 1)[0] ?? "";
+
+/** Of a distortion that leaves a name: the last segment is one, and may hold what was appended. */
+const takesAnything = (id: OperationId): boolean => operationOf(id).path.endsWith("}");
+
+describe("paths and methods", () => {
+  const owner = suiteOwner();
+  let plane: Plane;
+  before(async () => {
+    plane = await startPlane(owner);
+  });
+
+  for (const [what, distort] of DISTORTIONS) {
+    test(`no operation is reached by ${what}`, async () => {
+      for (const id of OPERATION_IDS) {
+        const target = distort(bare(id));
+        const sending = await sendingOf(id, plane.node.client);
+        for (const door of [plane.local, plane.network]) {
+          const { status, text } = await exchange(door, operationOf(id).method, target, sending);
+          const isNamed = takesAnything(id) && status === 400;
+          assert.ok(status === 404 || isNamed, `${operationOf(id).method} ${target}: ${status} ${text}`);
+          if (isNamed) assert.match(refusedOf({ text }).message, /^The path parameter/);
+        }
+      }
+    });
+  }
+
+  test("a method that a path does not take is answered with those that it takes", async () => {
+    for (const path of new Set(OPERATION_IDS.map(bare))) {
+      const taken = OPERATION_IDS.filter((id) => bare(id) === path).map((id) => operationOf(id).method);
+      for (const method of [...METHODS.filter((it) => !taken.some((own) => own === it)), "OPTIONS", "QUERY"]) {
+        const { status, headers, text } = await send(plane.local, method, path);
+        assert.equal(status, 405, `${method} ${path}: ${text}`);
+        assert.deepEqual(String(headers["allow"]).split(", ").sort(), taken.toSorted());
+        assert.equal(refusedOf({ text }).code, "method_not_allowed");
+      }
+    }
+  });
+
+  test("a method is what the request line says, whatever a header says", async () => {
+    await INPUTS.get_key.prepare?.(plane.node.client);
+    for (const name of ["x-http-method-override", "x-http-method", "x-method-override"]) {
+      const { status } = await send(plane.local, "GET", targetOf("get_key"), { headers: { [name]: "DELETE" } });
+      assert.equal(status, 200);
+    }
+    assert.equal((await send(plane.local, "GET", targetOf("get_key"))).status, 200);
+  });
+
+  test("HEAD and TRACE reach nothing", async () => {
+    for (const path of new Set(OPERATION_IDS.map(bare))) {
+      for (const method of ["HEAD", "TRACE"]) {
+        const { status } = await exchange(plane.network, method, path);
+        assert.ok(status === 405, `${method} ${path}: ${status}`);
+      }
+    }
+  });
+
+  test("a request line that is no request, and one without a host, are refused", async (t) => {
+    const { port } = plane.network;
+    for (const request of [
+      `GET ${BASE_PATH}/keys HTTP/1.1\r\n\r\n`,
+      `GET ${BASE_PATH}/keys HTTP/1.1\r\nHost: localhost\r\nHost: attacker.example\r\n\r\n`,
+      `GET ${BASE_PATH}/keys HTTP/1.1\r\nHost: local host\r\n\r\n`,
+      `GET ${BASE_PATH}/ke ys HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+      `GET ${BASE_PATH}/keys\r\n\r\n`,
+      `POST ${BASE_PATH}/keys HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}`,
+    ]) {
+      const { status, body } = await rawExchange(t, port, request);
+      assert.equal(status, 400, request);
+      assert.equal(refusedOf({ text: body.toString() }).code, "invalid");
+    }
+  });
+});
+
+describe("bodies and parameters", () => {
+  const owner = suiteOwner();
+  let plane: Plane;
+  before(async () => {
+    plane = await startPlane(owner);
+  });
+
+  /** Name of a field that the operation knows, misspelt. */
+  const misspelt = (id: OperationId): readonly [known: string, wrong: string] => {
+    const { body } = operationOf(id);
+    assert.ok(body.kind === "json");
+    const [known = ""] = Object.keys((body.schema.json["properties"] ?? {}) as object);
+    return [known, `${known}_`];
+  };
+
+  for (const id of OPERATION_IDS.filter((it) => operationOf(it).body.kind === "json")) {
+    test(`${id} names a field that it does not know, and the one that was probably meant`, async () => {
+      const [known, wrong] = misspelt(id);
+      const { method } = operationOf(id);
+      const { status, text } = await send(plane.local, method, targetOf(id), { body: `{"${wrong}":"x"}` });
+      assert.equal(status, 400);
+      const { code, message, details } = refusedOf({ text });
+      assert.equal(code, "invalid");
+      assert.ok(message.startsWith(`The field \`${wrong}\` is not known; did you mean \`${known}\`?`), message);
+      assert.equal(details["in"], "body");
+    });
+
+    test(`${id} takes no body of another type, no text that is not JSON, and no other value than an object`, async () => {
+      const { method } = operationOf(id);
+      const attempt = (body: string | Uint8Array, type = "application/json") =>
+        send(plane.local, method, targetOf(id), { body, headers: { "content-type": type } });
+      for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]) {
+        assert.equal((await attempt("{}", type)).status, 400, type);
+      }
+      for (const body of ["{", "[]", "null", '"x"', "1", Buffer.from([0x22, 0xff, 0x22]), '{"__proto__":{"a":1}}']) {
+        const { status, text } = await attempt(body);
+        assert.equal(status, 400, `${body}: ${text}`);
+      }
+    });
+  }
+
+  test("every operation names a query parameter that it does not know, and one that is given twice", async () => {
+    for (const id of OPERATION_IDS) {
+      const sending = await sendingOf(id, plane.node.client);
+      await INPUTS[id].prepare?.(plane.node.client);
+      for (const query of ["unknown=1", "wait=1s&wait=2s"]) {
+        const { status, text } = await send(plane.local, operationOf(id).method, `${bare(id)}?${query}`, sending);
+        assert.equal(status, 400, `${id}?${query}: ${text}`);
+        assert.match(refusedOf({ text }).message, /^The query parameter `(?:unknown|wait)` is /);
+      }
+    }
+    const { text } = await send(plane.local, "GET", `${BASE_PATH}/keys?consistant=true`);
+    assert.match(refusedOf({ text }).message, /`consistant` is not known; did you mean `consistent`\?/);
+  });
+
+  test("an operation without a body refuses one", async () => {
+    for (const id of OPERATION_IDS.filter((it) => operationOf(it).body.kind === "none")) {
+      const { status, text } = await send(plane.local, operationOf(id).method, targetOf(id), { body: '{"a":1}' });
+      assert.ok(status === 400 && /takes no body/.test(text), `${id}: ${status} ${text}`);
+    }
+  });
+});
+
+describe("spellings of what is forbidden", () => {
+  const owner = suiteOwner();
+  let issuer: Issuer;
+  let plane: Plane;
+  before(async () => {
+    issuer = await startIssuer(owner);
+    const policy = `
+      permit(principal, action, resource);
+      forbid(principal, action, resource == Key::"kept");
+      forbid(principal, action, resource == Suspension::"provider:kept/one");
+    `;
+    plane = await startPlane(owner, { issuer: issuer.url, policy, deployment: { providers: [] } });
+  });
+
+  test("a name is forbidden however it is encoded", async () => {
+    const token = await issuer.tokenOf("alice");
+    const doors: readonly DoorAddress[] = [plane.local, plane.network];
+    for (const path of ["keys/kept", "keys/%6bept", "keys/k%65pt", "keys/%6B%65%70%74"]) {
+      for (const door of doors) {
+        const { status, text } = await send(door, "DELETE", `${BASE_PATH}/${path}`, { token });
+        assert.equal(status, 403, path);
+        assert.equal(refusedOf({ text }).details["resource"], 'Key::"kept"');
+      }
+    }
+    for (const name of ["provider:kept%2Fone", "provider%3Akept%2fone", "provider%3akept%2Fo%6ee"]) {
+      const { status, text } = await send(plane.network, "DELETE", `${BASE_PATH}/suspensions/${name}`, { token });
+      assert.equal(status, 403, name);
+      assert.equal(refusedOf({ text }).details["resource"], 'Suspension::"provider:kept/one"');
+    }
+    for (const name of ["%70rovider:x", "provider:", ":x", "provider", "provider%253Ax"]) {
+      const { status } = await exchange(plane.network, "DELETE", `${BASE_PATH}/suspensions/${name}`, { token });
+      assert.ok(status === 404 || status === 400, `${name}: ${status}`);
+    }
+  });
+});

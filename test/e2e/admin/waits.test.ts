@@ -1,0 +1,150 @@
+/**
+ * Blocking reads through a real process: they cost nothing while they wait, and all of them hear of one change. Source:
+ * design decisions, section 3 (blocking reads).
+ */
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import { setTimeout as pass } from "node:timers/promises";
+import { BASE_PATH, TABLES, type TableName } from "../../../src/admin-api/index.ts";
+import { eventually, within } from "../support/wait.ts";
+import { type Issuer, startIssuer } from "./support/issuer.ts";
+import { type Plane, startPlane } from "./support/plane.ts";
+import { cpuSeconds, openDescriptors, residentBytes } from "./support/process.ts";
+import { type DoorAddress, exchange, type Received, send } from "./support/send.ts";
+import { suiteOwner } from "./support/suite.ts";
+
+const POLICY = `
+  permit(principal in Role::"local", action, resource);
+  permit(principal in Role::"viewer", action in Action::"read", resource);
+`;
+const TABLE_NAMES = Object.keys(TABLES) as readonly TableName[];
+const LOCAL_READERS = 1_000;
+const NETWORK_READERS = 200;
+
+const WATCHED_MS = 3_000;
+/** Of one processor, by all the reads together. */
+const CPU_SHARE = 0.01;
+const ANSWER_LIMIT_MS = 1_000;
+/** A connection with its request is some tens of KiB on either side. */
+const MEMORY_LIMIT_BYTES = 160 << 20;
+
+interface Read {
+  readonly index: number;
+  readonly names: readonly string[];
+}
+
+const readOf = ({ text }: Received): Read => {
+  const { items, index } = JSON.parse(text) as { index: number; items: readonly { readonly name: string }[] };
+  return { index, names: items.map(({ name }) => name) };
+};
+
+describe("blocking reads", { skip: process.platform !== "linux" && "counts what Linux tells" }, () => {
+  const owner = suiteOwner();
+  let issuer: Issuer;
+  let plane: Plane;
+  let token = "";
+  before(async () => {
+    issuer = await startIssuer(owner);
+    plane = await startPlane(owner, { issuer: issuer.url, policy: POLICY });
+    token = await issuer.tokenOf("alice", "viewer");
+  });
+
+  const suspend = (name: string) =>
+    plane.node.client.call("put_suspension", { params: { kind: "provider", name }, body: { reason: "r" } });
+  const wait = (door: DoorAddress, index: number, limit: string) =>
+    exchange(door, "GET", `${BASE_PATH}/suspensions?index=${index}&wait=${limit}`, { token });
+  const indexNow = async () => (await plane.node.client.call("list_suspensions")).index;
+
+  test("a thousand on the socket and two hundred on the network cost nothing while they wait, and all hear at once", async (t) => {
+    const { pid } = plane.gateway;
+    await suspend("before");
+    const index = await indexNow();
+    const descriptors = openDescriptors(pid);
+    const memory = residentBytes(pid);
+    const idle = await shareOf(pid);
+    const reads = [
+      ...Array.from({ length: LOCAL_READERS }, () => wait(plane.local, index, "1m")),
+      ...Array.from({ length: NETWORK_READERS }, () => wait(plane.network, index, "1m")),
+    ];
+    await eventually(
+      "all connections",
+      () => openDescriptors(pid) >= descriptors + LOCAL_READERS + NETWORK_READERS,
+      30_000,
+    );
+    // What taking them in left to do is done once a second passes without work.
+    await eventually("a process at rest", async () => (await shareOf(pid, 500)) <= CPU_SHARE + idle, 30_000);
+    const waiting = await shareOf(pid);
+    t.diagnostic(`cpu share: ${idle.toFixed(4)} before, ${waiting.toFixed(4)} while they wait`);
+    assert.ok(waiting - idle < CPU_SHARE, `${idle} before, ${waiting} while they wait`);
+
+    const startedAt = performance.now();
+    await suspend("change");
+    const answers = await within("all answers", Promise.all(reads), 30_000);
+    const tookMs = performance.now() - startedAt;
+    const growth = residentBytes(pid) - memory;
+    t.diagnostic(`all answered after ${tookMs.toFixed(0)} ms, ${(growth / 2 ** 20).toFixed(0)} MiB more`);
+    assert.ok(tookMs < ANSWER_LIMIT_MS, `${tookMs} ms`);
+    assert.ok(growth < MEMORY_LIMIT_BYTES, `${growth} bytes`);
+    for (const answer of answers) {
+      assert.equal(answer.status, 200, answer.text);
+      const { index: reached, names } = readOf(answer);
+      assert.ok(reached > index && names.includes("change"));
+    }
+    await eventually("the descriptors' return", () => openDescriptors(pid) <= descriptors + 10, 30_000);
+  });
+
+  test("readers who leave are not waited for, and leave nothing", async () => {
+    const { pid } = plane.gateway;
+    const index = await indexNow();
+    const descriptors = openDescriptors(pid);
+    const leaving = new AbortController();
+    const reads = Array.from({ length: 500 }, () => {
+      const url = `http://127.0.0.1:${plane.network.port}${BASE_PATH}/suspensions?index=${index}&wait=5m`;
+      return fetch(url, { headers: { authorization: `Bearer ${token}` }, signal: leaving.signal }).catch(() => "left");
+    });
+    await eventually("their connections", () => openDescriptors(pid) >= descriptors + 500, 30_000);
+    leaving.abort();
+    assert.deepEqual(new Set(await Promise.all(reads)), new Set(["left"]));
+    await eventually("the descriptors' return", () => openDescriptors(pid) <= descriptors + 10, 30_000);
+    await suspend("after");
+    assert.ok((await indexNow()) > index);
+  });
+
+  for (const table of TABLE_NAMES) {
+    test(`a read of ${table} waits for no longer than it was told to, and not at all for an index that is not its own`, async () => {
+      const read = (query: string) => send(plane.local, "GET", `${BASE_PATH}/${table}?${query}`);
+      const { index } = readOf(await read(""));
+      const startedAt = performance.now();
+      const waited = readOf(await read(`index=${index}&wait=300ms`));
+      const tookMs = performance.now() - startedAt;
+      // Nothing changes by itself but measurements, which have a new index then.
+      assert.ok(waited.index >= index);
+      assert.ok(waited.index > index || tookMs >= 290, `${tookMs} ms`);
+      for (const foreign of [0, index + 1_000_000, Number.MAX_SAFE_INTEGER]) {
+        const at = performance.now();
+        assert.ok(readOf(await read(`index=${foreign}&wait=5m`)).index >= index);
+        assert.ok(performance.now() - at < 5_000);
+      }
+    });
+  }
+
+  test("a read that waits is answered when the gateway stops", async (t) => {
+    const stopping = await startPlane(t, {});
+    const { index } = await stopping.node.client.call("list_keys");
+    const reads = Array.from({ length: 20 }, () =>
+      send(stopping.local, "GET", `${BASE_PATH}/keys?index=${index}&wait=5m`),
+    );
+    const before = openDescriptors(stopping.gateway.pid);
+    await eventually("their connections", () => openDescriptors(stopping.gateway.pid) >= before);
+    await send(stopping.local, "GET", `${BASE_PATH}/whoami`);
+    await stopping.node.stop();
+    for (const { status } of await Promise.all(reads)) assert.equal(status, 200);
+  });
+});
+
+/** Of one processor, over a while. */
+async function shareOf(pid: number, duringMs = WATCHED_MS): Promise<number> {
+  const [from, startedAt] = [cpuSeconds(pid), performance.now()];
+  await pass(duringMs);
+  return (cpuSeconds(pid) - from) / ((performance.now() - startedAt) / 1_000);
+}
