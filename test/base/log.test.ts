@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { GatewayError } from "../../src/base/errors.ts";
-import { createLogger, type Log, type LogLevel, nullLog, parseLogLevel } from "../../src/base/log.ts";
+import { createLogger, type Log, type LogFields, type LogLevel, nullLog, parseLogLevel } from "../../src/base/log.ts";
 
 const NOW = Date.UTC(2026, 6, 28, 9, 30, 15, 250);
 
@@ -123,12 +123,46 @@ test("a field cannot replace the time, the level or the message", () => {
   assert.deepEqual([line.message, line.level, line._message, line._level], ["real", "info", "forged", "debug"]);
 });
 
-test("long texts are cut, and fields beyond a line's bound are left out with a word on it", () => {
+test("a long text is cut, the longest first, so that the line with its newline is one piece for a pipe", () => {
+  for (const isTerminal of [true, false]) {
+    const { log, lines } = logInto({ isTerminal });
+    log.info("long", { text: "x".repeat(100_000), short: "kept", note: "y".repeat(300) });
+    const line = lines[0] as string;
+    assert.ok(Buffer.byteLength(line) <= 4_096 && Buffer.byteLength(line) > 2_000, `${Buffer.byteLength(line)} bytes`);
+    assert.ok(line.includes("kept") && line.includes("y".repeat(300)) && line.includes("x…"));
+  }
+});
+
+test("many fields, long lists and a long message are cut to a line's bound, in bytes and as JSON", () => {
+  const many: readonly LogFields[] = [
+    { texts: Array.from({ length: 60 }, () => "y".repeat(1_900)) },
+    { wide: Array.from({ length: 60 }, () => "é".repeat(1_900)) },
+    { escaped: "\u202e".repeat(2_000) },
+    Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`field${at}`, { a: "z".repeat(500), b: at }])),
+    { error: new Error("e".repeat(5_000), { cause: new Error("c".repeat(5_000)) }) },
+    { numbers: Array.from({ length: 64 }, () => Array.from({ length: 64 }, (_, at) => at)) },
+  ];
+  for (const fields of many) {
+    for (const message of ["m", "é".repeat(3_000), "\u009b".repeat(3_000)]) {
+      const { log, lines } = logInto({ level: "debug" });
+      log.info(message, fields);
+      assert.ok(Buffer.byteLength(lines[0] as string) <= 4_096);
+      const line = JSON.parse(lines[0] as string);
+      assert.equal(line.level, "info");
+      assert.equal(line.message[0], message[0]);
+    }
+  }
+});
+
+test("what no cutting makes short enough is left out, with a word on it", () => {
   const { log, lines } = logInto();
-  log.info("long", { text: "x".repeat(100_000) });
-  log.info("many", { texts: Array.from({ length: 60 }, () => "y".repeat(1_900)) });
-  assert.equal(JSON.parse(lines[0] as string).text.length, 2_001);
-  assert.equal(JSON.parse(lines[1] as string).log_fault, "the fields exceed a line's bound");
+  const name = (at: number): string => `${at}${"\u202e".repeat(99)}`;
+  log.info(
+    "names",
+    Object.fromEntries(Array.from({ length: 60 }, (_, at) => [name(at), { [name(at)]: { [name(at)]: 1 } }])),
+  );
+  assert.ok(Buffer.byteLength(lines[0] as string) <= 4_096);
+  assert.equal(JSON.parse(lines[0] as string).message, "names");
 });
 
 test("no text can begin a second line or send a control to a terminal", () => {
@@ -148,6 +182,7 @@ test("whatever the fields are, JSON lines are single and parse", () => {
       log.info(message, fields);
       assert.equal(lines.length, 1);
       assert.match(lines[0] as string, /^[^\n]*\n$/);
+      assert.ok(Buffer.byteLength(lines[0] as string) <= 4_096);
       assert.equal(JSON.parse(lines[0] as string).level, "info");
     }),
   );

@@ -79,11 +79,12 @@ try {
   process.stdout.write(`node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? "unknown"}\n`);
   const trail = join(folder, "trail");
   const job = { dir: join(folder, "audit"), records: Number(values.records), rate: Number(values.rate) };
-  const { append, main, cpu, fastest } = (await ask(program, job, trail)) as AuditCosts;
+  const { append, main, cpu, signature, fastest } = (await ask(program, job, trail)) as AuditCosts;
   const met = [
     show("append, in the caller", append, "us", { atMost: 10 }),
     show("main thread, with what the worker tells it", main, "us", { atMost: 10 }),
     show("CPU of all threads", cpu, "us", { atMost: 60 }),
+    show("of which one signature by itself (24 when quiet)", signature, "us", {}),
     show("emitted when appended as fast as it goes", fastest, "records/s", {}),
   ];
   for (const threads of [0, 1, 2]) {

@@ -20,7 +20,7 @@ import type { WatchedList } from "./lists.ts";
 import { NOBODY } from "./principal.ts";
 import { errorAnswer, refusal } from "./refusal.ts";
 import { type Route, route } from "./route.ts";
-import { nameRequest, sendEmpty, sendList, sendStream, sendText } from "./send.ts";
+import { nameRequest, sendEmpty, sendList, sendStream, sendText, sendValue } from "./send.ts";
 
 const BARRIER_LIMIT_MS = 10_000;
 const DEFAULT_WAIT_MS = 30_000;
@@ -190,7 +190,7 @@ async function send({ response, signal }: Exchange, operation: Operation, reply:
   const headers = { ...etag, ...reply.headers };
   switch (operation.answer.kind) {
     case "json":
-      return sendText(response, operation.answer.status, `${JSON.stringify(reply.value)}\n`, headers);
+      return await sendValue(response, operation.answer.status, reply.value, headers, signal);
     case "empty":
       return sendEmpty(response, headers);
     case "stream":

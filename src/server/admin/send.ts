@@ -14,6 +14,9 @@ const SLICE_LENGTH = 64 << 10;
 /** Work on the thread without a break; others wait at most this and one row. */
 const TURN_MS = 5;
 
+/** Items of one list that are written at once. */
+const MAX_WHOLE_ITEMS = 1_000;
+
 /** Of every answer: nothing here is for a cache or for a browser to guess at. */
 const ALWAYS: Headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 const JSON_TYPE: Headers = { "content-type": "application/json" };
@@ -62,13 +65,33 @@ export const sendList = (
 ): Promise<void> =>
   sendStream(response, listText(rows, index), { ...JSON_TYPE, etag: `"${index}"`, ...headers }, signal);
 
-/** `{"items":[…],"index":N}`, a row a line. */
-async function* listText(rows: Iterable<unknown>, index: number): AsyncGenerator<string> {
-  let text = '{"items":[';
+const listText = (rows: Iterable<unknown>, index: number): AsyncGenerator<string> =>
+  slices('{"items":[', rows, `],"index":${index}}\n`);
+
+/** A value whose longest list is written in slices, an item a line; one without a long list is written at once. */
+export async function sendValue(
+  response: ServerResponse,
+  status: number,
+  value: unknown,
+  headers: Headers,
+  signal: AbortSignal,
+): Promise<void> {
+  const fields = Object.entries(value ?? {});
+  const [name, items] = fields.find(([, field]) => Array.isArray(field) && field.length > MAX_WHOLE_ITEMS) ?? [];
+  if (name === undefined || status !== 200) return sendText(response, status, `${JSON.stringify(value)}\n`, headers);
+  const others = JSON.stringify(Object.fromEntries(fields.filter(([field]) => field !== name)));
+  const head = others === "{}" ? "{" : `${others.slice(0, -1)},`;
+  const parts = slices(`${head}${JSON.stringify(name)}:[`, items as readonly unknown[], "]}\n");
+  await sendStream(response, parts, { ...JSON_TYPE, ...headers }, signal);
+}
+
+/** Items, a line each, between head and tail. */
+async function* slices(head: string, items: Iterable<unknown>, tail: string): AsyncGenerator<string> {
+  let text = head;
   let separator = "\n";
   let turn = performance.now();
-  for (const row of rows) {
-    text += separator + JSON.stringify(row);
+  for (const item of items) {
+    text += separator + JSON.stringify(item);
     separator = ",\n";
     if (text.length >= SLICE_LENGTH) {
       yield text;
@@ -79,7 +102,7 @@ async function* listText(rows: Iterable<unknown>, index: number): AsyncGenerator
       turn = performance.now();
     }
   }
-  yield `${text}],"index":${index}}\n`;
+  yield text + tail;
 }
 
 function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {

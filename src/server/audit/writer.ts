@@ -15,6 +15,9 @@ import type { FromWorker, StartOptions } from "./worker-protocol.ts";
 const GROUP_MS = 10;
 const GROUP_RECORDS = 256;
 
+/** Emitted at once; what a start finds in the journal may be many times as much, and the main thread is told of it in parts. */
+const PASS_RECORDS = 512;
+
 /** A reader that is behind is asked again soon, one that has stopped seldom. */
 const FIRST_RETRY_MS = 2;
 const LAST_RETRY_MS = 100;
@@ -96,16 +99,18 @@ export async function openWriter(
   function pump(): void {
     clearTimeout(retryTimer);
     retryTimer = undefined;
-    const outcome = output.write(outbox);
-    const out = outcome.kind === "blocked" ? outcome.count : outbox.length;
+    const pass = outbox.slice(0, PASS_RECORDS);
+    const outcome = output.write(pass);
+    const out = outcome.kind === "blocked" ? outcome.count : pass.length;
     if (out > 0) {
-      emitted(outbox.slice(0, out), outcome.kind === "gone" ? outcome.code : undefined);
+      emitted(pass.slice(0, out), outcome.kind === "gone" ? outcome.code : undefined);
       outbox = outbox.slice(out);
       retryMs = FIRST_RETRY_MS;
       isBlockTold = false;
     }
     if (outcome.kind !== "blocked") {
-      drained?.();
+      if (outbox.length === 0) drained?.();
+      else retryTimer = setTimeout(() => guarded(pump), 0);
       return;
     }
     if (retryMs === LAST_RETRY_MS && !isBlockTold) {

@@ -5,6 +5,7 @@
  * Prints one JSON object. Times are microseconds a record; `main` is the time in which the main thread was not idle.
  */
 
+import { generateKeyPairSync, sign } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import { createInstruments, nullLog } from "../../../src/base/index.ts";
@@ -21,6 +22,8 @@ export interface AuditCosts {
   readonly append: number;
   readonly main: number;
   readonly cpu: number;
+  /** Of one Ed25519 signature by itself, on this machine, now. */
+  readonly signature: number;
   /** Records a second, from the first append to the last emission. */
   readonly fastest: number;
 }
@@ -84,6 +87,16 @@ async function spend(
   return { append: (within * 1_000) / records, main: (active * 1_000) / records, cpu: (user + system) / records };
 }
 
+function signatureCost(): number {
+  const { privateKey } = generateKeyPairSync("ed25519");
+  const hash = Buffer.alloc(32, 7);
+  const count = 10_000;
+  const cpu = process.cpuUsage();
+  for (let n = 0; n < count; n += 1) sign(null, hash, privateKey);
+  const { user, system } = process.cpuUsage(cpu);
+  return (user + system) / count;
+}
+
 async function costs(job: AuditCostJob): Promise<AuditCosts> {
   let emitted = 0;
   const trail = await openAudit({
@@ -126,6 +139,7 @@ async function costs(job: AuditCostJob): Promise<AuditCosts> {
     append: spent.append - base.append,
     main: spent.main - base.main,
     cpu: spent.cpu - base.cpu,
+    signature: signatureCost(),
     fastest,
   };
 }

@@ -1,5 +1,6 @@
 /**
- * Runs statements one after the other in the worker: gate, rows of one moment, run, answer in parts.
+ * Runs statements one after the other in the worker: the gate reads the statement and names what it needs, rows of one
+ * moment are sent, it runs, the answer comes in parts. What the caller may not read is never sent, whatever is asked for.
  *
  * The worker is started with the first statement and kept warm; one that was stopped is replaced at once. Bounds: those of
  * the gate, a time limit, a queue, and what the worker counts.
@@ -7,9 +8,8 @@
 
 import type { QueryResult } from "../../../admin-api/index.ts";
 import { refusal } from "../refusal.ts";
-import { planStatement } from "./bind.ts";
-import type { Plan, Value } from "./plan.ts";
-import type { FromWorker } from "./protocol.ts";
+import type { Value } from "./plan.ts";
+import type { FromWorker, ToWorker } from "./protocol.ts";
 import { openQueue } from "./queue.ts";
 import { type Moment, sendRows } from "./rows.ts";
 import { type QueryThread, startThread } from "./thread.ts";
@@ -20,6 +20,7 @@ const RUN_LIMIT_MS = 5_000;
 /** Loading the worker takes a tenth of a second; on a machine that is short of everything, much longer. */
 const START_LIMIT_MS = 30_000;
 const IDLE_MS = 5 * 60_000;
+/** UTF-16 units; the door holds requests to the same. */
 const MAX_SQL_LENGTH = 65_536;
 
 export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
@@ -49,19 +50,26 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
     idle.unref();
   };
 
-  const perform = async (plan: Plan, caller: AbortSignal): Promise<QueryResult> => {
+  const perform = async (statement: Statement, caller: AbortSignal): Promise<QueryResult> => {
     clearTimeout(idle);
     const running = open();
     running.hold(true);
     const signal = AbortSignal.any([caller, closing.signal]);
+    /** It works on something: what comes next from it would be the answer to that. */
     let isAsked = false;
     try {
       await limited(running.ready, START_LIMIT_MS, signal, () => new Error("the query worker did not start in time"));
+      const inTime = <T>(work: Promise<T>): Promise<T> => limited(work, runLimitMs, signal, () => tooSlow(runLimitMs));
       isAsked = true;
-      const moment = await sendRows(plan, { sources, index, now, send: running.send, signal });
+      running.send(statement);
+      const { tables } = told(await inTime(running.next()), "planned");
+      const isPermitted = tables.every(({ name }) => statement.tables.includes(name));
+      if (!isPermitted) throw new Error("the query worker asked for a table that the caller may not read");
+      isAsked = false;
+      const moment = await sendRows(tables, { sources, index, now, send: running.send, signal });
+      isAsked = true;
       running.send({ kind: "run", now: new Date(moment.now).toISOString() });
-      const answer = fetchAnswer(running, plan, moment);
-      const result = await limited(answer, runLimitMs, signal, () => tooSlow(runLimitMs));
+      const result = await inTime(fetchAnswer(running, moment));
       isAsked = false;
       return result;
     } catch (error) {
@@ -72,8 +80,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
       }
       throw error;
     } finally {
-      if (isAsked || running.isEnded)
-        await replace(running).catch((error) => log.error("the query worker failed", { error }));
+      if (isAsked || running.isEnded) await replace(running).catch((error) => log.error("no query worker", { error }));
       rest();
     }
   };
@@ -83,10 +90,10 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
       signal.throwIfAborted();
       if (closing.signal.aborted) throw stopping();
       if (sql.length > MAX_SQL_LENGTH) throw invalid(`A statement has at most ${MAX_SQL_LENGTH} characters.`);
-      const plan = planStatement(sql, params.map(checkedParameter), tables);
+      const statement: Statement = { kind: "plan", sql, parameters: params.map(checkedParameter), tables };
       const leave = await queue.enter(AbortSignal.any([signal, closing.signal]));
       try {
-        return await perform(plan, signal);
+        return await perform(statement, signal);
       } finally {
         leave();
       }
@@ -98,6 +105,8 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
     },
   };
 }
+
+type Statement = Extract<ToWorker, { kind: "plan" }>;
 
 const stopping = (): Error => refusal("busy", "The gateway is stopping.");
 
@@ -118,8 +127,8 @@ class Refused extends Error {
   }
 }
 
-async function fetchAnswer(thread: QueryThread, plan: Plan, { index }: Moment): Promise<QueryResult> {
-  const done = told(await thread.next(), "done");
+async function fetchAnswer(thread: QueryThread, { index }: Moment): Promise<QueryResult> {
+  const { columns } = told(await thread.next(), "done");
   const rows: unknown[][] = [];
   for (;;) {
     // Each part is its own turn of this thread.
@@ -128,7 +137,6 @@ async function fetchAnswer(thread: QueryThread, plan: Plan, { index }: Moment): 
     for (const row of JSON.parse(text) as unknown[][]) rows.push(row);
     if (isLast) break;
   }
-  const columns = plan.outputs.map(({ name, type }, at) => ({ name, type: done.types[at] ?? type }));
   return { columns, rows, index };
 }
 

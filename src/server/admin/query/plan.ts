@@ -1,9 +1,11 @@
 /**
- * What a statement comes to, as plain values that cross to the worker: no name of the user's is left in it, sources and
- * columns are numbers, literals and parameters are values. Made by `bind*.ts`, run by `machine/`.
+ * What a statement comes to: no name of the user's but those of the outputs is left in it, sources and columns are numbers,
+ * literals and parameters are values. Made by `bind*.ts`, run by `machine/`.
  *
  * Rows of every relation are objects with the columns `c0`, `c1`, …; an absent one is NULL.
  */
+
+import type { TableName } from "../../../admin-api/index.ts";
 
 export type Value = string | number | boolean | null;
 
@@ -152,7 +154,7 @@ export type Relation =
 
 export interface Plan {
   /** Names of the lists, and of their columns that the statement reads. */
-  readonly tables: readonly { readonly name: string; readonly columns: readonly string[] }[];
+  readonly tables: readonly { readonly name: TableName; readonly columns: readonly string[] }[];
   /** Common tables and sub-queries in FROM: each reads those before it only, and is computed once. */
   readonly shared: readonly Relation[];
   readonly query: Relation;

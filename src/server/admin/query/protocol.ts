@@ -1,13 +1,29 @@
 /**
- * What the main thread and the query worker say to each other. One statement at a time: its plan, the rows of its tables
- * part by part, then the order to run; the answer is fetched part by part, so that neither thread is held up by the other.
+ * What the main thread and the query worker say to each other. One statement at a time: its text, what of which tables it
+ * reads, the rows of those part by part, then the order to run; the answer is fetched part by part, so that neither thread
+ * is held up by the other. A statement is read in the worker too: a hostile one takes its time there.
  */
 
-import type { Plan, SqlType } from "./plan.ts";
+import type { QueryResult, TableName } from "../../../admin-api/index.ts";
+import type { Value } from "./plan.ts";
+
+/** A table and those of its columns that a statement reads. */
+export interface ReadTable {
+  readonly name: TableName;
+  readonly columns: readonly string[];
+}
 
 export type ToWorker =
-  | { readonly kind: "begin"; readonly plan: Plan }
-  /** JSON text of rows of one of the plan's tables, each an array of its columns' values. */
+  /** `tables`: those that the caller may read. */
+  | {
+      readonly kind: "plan";
+      readonly sql: string;
+      readonly parameters: readonly Value[];
+      readonly tables: readonly TableName[];
+    }
+  /** Rows sent before are void. */
+  | { readonly kind: "begin" }
+  /** JSON text of rows of one of the tables that were asked for, each an array of its columns' values. */
   | { readonly kind: "rows"; readonly table: number; readonly text: string }
   /** `now`: RFC 3339. */
   | { readonly kind: "run"; readonly now: string }
@@ -16,7 +32,8 @@ export type ToWorker =
 
 export type FromWorker =
   | { readonly kind: "ready" }
-  | { readonly kind: "done"; readonly types: readonly SqlType[] }
+  | { readonly kind: "planned"; readonly tables: readonly ReadTable[] }
+  | { readonly kind: "done"; readonly columns: QueryResult["columns"] }
   /** JSON text of rows, each an array. */
   | { readonly kind: "part"; readonly text: string; readonly isLast: boolean }
   /** The statement's fault. */

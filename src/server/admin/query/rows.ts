@@ -1,13 +1,12 @@
 /**
- * The rows that a plan reads, sent as JSON text in parts, all of one moment: when a list changes before the last of them
+ * The rows that a statement reads, sent as JSON text in parts, all of one moment: when a list changes before the last of them
  * is written, all are read again. The thread is held for a few milliseconds at a time.
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { TableName } from "../../../admin-api/index.ts";
 import { refusal } from "../refusal.ts";
-import type { Plan } from "./plan.ts";
-import type { ToWorker } from "./protocol.ts";
+import type { ReadTable, ToWorker } from "./protocol.ts";
 import type { QuerySource } from "./types.ts";
 
 /** Work on the thread without a break. */
@@ -36,15 +35,15 @@ export interface Moment {
   readonly now: number;
 }
 
-export async function sendRows(plan: Plan, ports: RowPorts): Promise<Moment> {
-  const sources = plan.tables.map(({ name }) => ports.sources.get(name as TableName));
+export async function sendRows(tables: readonly ReadTable[], ports: RowPorts): Promise<Moment> {
+  const sources = tables.map(({ name }) => ports.sources.get(name));
   const version = (): number => sources.reduce((sum, source) => sum + (source?.version() ?? 0), 0);
   for (let read = 1; read <= MAX_READS; read++) {
     ports.signal.throwIfAborted();
     const began = version();
-    ports.send({ kind: "begin", plan });
+    ports.send({ kind: "begin" });
     const isSame = (): boolean => version() === began;
-    const moment = await sendOnce(plan, sources, ports, { isSame, yields: read < MAX_READS });
+    const moment = await sendOnce(tables, sources, ports, { isSame, yields: read < MAX_READS });
     if (moment !== undefined) return moment;
   }
   throw refusal("busy", "The lists changed each time they were read. Run the statement again.");
@@ -57,7 +56,7 @@ interface Reading {
 
 /** Undefined when the rows changed on the way. */
 async function sendOnce(
-  plan: Plan,
+  tables: readonly ReadTable[],
   sources: readonly (QuerySource | undefined)[],
   ports: RowPorts,
   reading: Reading,
@@ -69,7 +68,7 @@ async function sendOnce(
   const sender = openSender(ports.send);
   let turn = performance.now();
   let count = 0;
-  for (const [table, { columns }] of plan.tables.entries()) {
+  for (const [table, { columns }] of tables.entries()) {
     for (const row of taken[table]?.(moment.now) ?? []) {
       sender.add(table, cellsOf(row, columns));
       count += 1;

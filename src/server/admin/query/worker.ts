@@ -4,8 +4,10 @@
  */
 
 import { parentPort } from "node:worker_threads";
+import { GatewayError } from "../../../base/index.ts";
+import { planStatement } from "./bind.ts";
 import { answerOf, openMachine, type Row, StatementError } from "./machine/index.ts";
-import type { Plan, SqlType } from "./plan.ts";
+import type { Plan } from "./plan.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 
 const port = parentPort;
@@ -31,10 +33,13 @@ tell({ kind: "ready" });
 
 function take(message: ToWorker): void {
   switch (message.kind) {
-    case "begin":
-      plan = message.plan;
-      tables = plan.tables.map(() => []);
+    case "plan":
       parts = undefined;
+      plan = planStatement(message.sql, message.parameters, message.tables);
+      tell({ kind: "planned", tables: plan.tables });
+      return;
+    case "begin":
+      tables = plan?.tables.map(() => []) ?? [];
       return;
     case "rows":
       addRows(message.table, message.text);
@@ -69,9 +74,8 @@ function run(now: string): void {
   // The rows are what the answer reads; the tables can go.
   tables = [];
   plan = undefined;
-  const types: readonly SqlType[] = answer.types;
   parts = answer.parts;
-  tell({ kind: "done", types });
+  tell({ kind: "done", columns: answer.columns });
 }
 
 function sendPart(): void {
@@ -85,6 +89,9 @@ function failureOf(error: unknown): FromWorker {
   plan = undefined;
   tables = [];
   parts = undefined;
+  if (error instanceof GatewayError && error.code === "invalid") {
+    return { kind: "refused", message: error.message, reason: undefined };
+  }
   if (error instanceof StatementError) return { kind: "refused", message: error.message, reason: error.reason };
   return { kind: "fault", message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
 }

@@ -1,4 +1,4 @@
-/** The rows of an answer as JSON text, part by part, and the types of its columns. */
+/** The rows of an answer as JSON text, part by part, and its columns. */
 
 import type { Plan, SqlType } from "../plan.ts";
 import { StatementError } from "./budget.ts";
@@ -11,7 +11,7 @@ const MAX_LENGTH = 64 * 1024 * 1024;
 const PART_LENGTH = 128 * 1024;
 
 export interface Answer {
-  readonly types: readonly SqlType[];
+  readonly columns: Plan["outputs"];
   /** Throws over the bound. */
   readonly parts: Iterator<string>;
 }
@@ -21,7 +21,7 @@ export function answerOf(rows: readonly Row[], outputs: Plan["outputs"]): Answer
     throw new StatementError(`The answer has more than ${MAX_ROWS} rows: add a WHERE or a LIMIT.`, "rows");
   }
   return {
-    types: outputs.map(({ type }, column) => typeOf(type, rows, `c${column}`)),
+    columns: outputs.map(({ name, type }, column) => ({ name, type: typeOf(type, rows, `c${column}`) })),
     parts: partsOf(rows, outputs.length),
   };
 }

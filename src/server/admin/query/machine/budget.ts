@@ -27,6 +27,8 @@ const GROUP_CELLS = 16;
 const CHARACTERS_A_CELL = 8;
 
 export interface Budget {
+  /** Nothing is held: a statement begins. */
+  begin(): void;
   /** Counts a row of so many values. Throws over the bound, as all of these do. */
   row(width: number): void;
   group(): void;
@@ -48,6 +50,10 @@ export function openBudget(): Budget {
     if (cells > MAX_CELLS) throw tooMuch();
   };
   return {
+    begin() {
+      cells = 0;
+      characters = 0;
+    },
     row: (width) => hold(width + ROW_CELLS),
     group: () => hold(GROUP_CELLS),
     kept: (value) => hold(ROW_CELLS + value.length / CHARACTERS_A_CELL),

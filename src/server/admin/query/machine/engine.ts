@@ -3,7 +3,8 @@
  *
  * A statement's text holds names of our own and operations as calls; every value, literals too, is a parameter. Its tree
  * is checked all the same before it is compiled to JavaScript: this is the second wall, should the first one have a hole.
- * Measured traps: dependencies.md, section 11.
+ * Left to itself it runs back-quoted text as code, reads and writes files and URLs named in FROM and INTO, and takes texts
+ * of rows for the keys of plain objects.
  */
 
 import { AGGREGATES, OPERATIONS } from "../plan.ts";

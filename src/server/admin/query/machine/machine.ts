@@ -6,8 +6,8 @@
  */
 
 import type { Expr, Plan, Relation, SelectRelation, Value } from "../plan.ts";
-import { type EngineAggregate, openAggregates } from "./aggregates.ts";
-import { openBudget, StatementError } from "./budget.ts";
+import { openAggregates } from "./aggregates.ts";
+import { type Budget, openBudget, StatementError } from "./budget.ts";
 import { type Cell, keyText, leftKey, rightKey, sortText } from "./compare.ts";
 import { type Engine, type EngineFunctions, functionName, openEngine, type Row } from "./engine.ts";
 import { groupsStatement, orderStatement, rowsStatement, type Statement } from "./statement.ts";
@@ -30,22 +30,11 @@ interface SubQuery {
 type Runner = (outer: readonly Cell[]) => readonly Row[];
 
 export async function openMachine(): Promise<Machine> {
-  let budget = openBudget();
-  /** The engine keeps its functions; a budget is of one statement. */
-  const current = {
-    row: (width: number) => budget.row(width),
-    group: () => budget.group(),
-    kept: (text: string) => budget.kept(text),
-    text: (length: number) => budget.text(length),
-    get held() {
-      return budget.held;
-    },
-    settle: (held: number, rows: number, width: number) => budget.settle(held, rows, width),
-  };
+  const budget = openBudget();
   const evaluate = <T>(query: SubQuery, outer: readonly Cell[], read: (rows: readonly Row[]) => T): T => {
     const key = keyText(outer);
     if (query.kept.has(key)) return query.kept.get(key) as T;
-    const held = current.held;
+    const { held } = budget;
     const value = read(query.rows(outer));
     budget.settle(held, Array.isArray(value) ? value.length : 1, 1);
     budget.kept(key);
@@ -53,7 +42,7 @@ export async function openMachine(): Promise<Machine> {
     query.kept.set(key, value);
     return value;
   };
-  const operations = Object.entries(openOperations(current)).map(([name, apply]) => [functionName(name), apply]);
+  const operations = Object.entries(openOperations(budget)).map(([name, apply]) => [functionName(name), apply]);
   const engine = await openEngine(
     {
       ...Object.fromEntries(operations),
@@ -76,15 +65,16 @@ export async function openMachine(): Promise<Machine> {
           evaluate(query, outer, (rows) => rows.map((row) => row["c0"] as Cell)),
         ),
     } as EngineFunctions,
-    openAggregates(current) as Readonly<Record<string, EngineAggregate>>,
+    openAggregates(budget),
   );
   return {
     run(plan, tables, now) {
-      budget = openBudget();
-      for (const [index, { columns }] of plan.tables.entries())
+      budget.begin();
+      for (const [index, { columns }] of plan.tables.entries()) {
         budget.settle(budget.held, tables[index]?.length ?? 0, columns.length);
+      }
       const shared: (readonly Row[])[] = [];
-      const context: Context = { engine, tables, shared, now, held: () => current.held, settle: current.settle };
+      const context: Context = { engine, tables, shared, now, budget };
       // All before the statement itself: what they hold is held until its end.
       for (const relation of plan.shared) shared.push(runner(relation, context)([]));
       return runner(plan.query, context)([]);
@@ -97,8 +87,7 @@ interface Context {
   readonly tables: readonly (readonly Row[])[];
   readonly shared: readonly (readonly Row[])[];
   readonly now: string;
-  readonly held: () => number;
-  readonly settle: (held: number, rows: number, width: number) => void;
+  readonly budget: Budget;
 }
 
 function once<T>(make: () => T): () => T {
@@ -148,11 +137,11 @@ function runner(relation: Relation, context: Context): Runner {
 }
 
 /** What was held on the way is gone when its rows are there. */
-function settled(width: number, { held, settle }: Context, run: Runner): Runner {
+function settled(width: number, { budget }: Context, run: Runner): Runner {
   return (outer) => {
-    const before = held();
+    const { held } = budget;
     const rows = run(outer);
-    settle(before, rows.length, width);
+    budget.settle(held, rows.length, width);
     return rows;
   };
 }

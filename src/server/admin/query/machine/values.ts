@@ -19,7 +19,7 @@ export function truth(value: Cell): boolean | null {
   return typeof value === "boolean" ? value : value !== 0;
 }
 
-function numeric(value: Cell): number | null {
+export function numeric(value: Cell): number | null {
   if (value == null) return null;
   if (typeof value !== "string") return Number(value);
   const number = spelled(value);
@@ -35,7 +35,6 @@ function finite(value: number): number {
 }
 
 export const total = (a: number, b: number): number => finite(a + b);
-export { numeric };
 
 const arithmetic =
   (compute: (a: number, b: number) => number | null) =>

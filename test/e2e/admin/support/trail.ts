@@ -1,0 +1,42 @@
+/** The audit records on the stderr of a gateway, and `gateway audit verify` of it. */
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { AuditRecord } from "../../../../src/admin-api/index.ts";
+import type { TestNode } from "../../config/support/nodes.ts";
+import { type End, runProgram } from "../../support/gateway.ts";
+import type { Owner } from "../../support/wait.ts";
+
+/** Of everything that the processes of the node have written, logs and all. */
+export function recordsIn(output: string): readonly AuditRecord[] {
+  return output
+    .split("\n")
+    .flatMap((line) => (line.startsWith('{"audit":1,') ? [JSON.parse(line) as AuditRecord] : []));
+}
+
+export interface Verdict extends End {
+  readonly text: string;
+}
+
+/** `heads`: text of the heads file; undefined for none. */
+export async function verify(owner: Owner, dir: string, output: string, heads?: string): Promise<Verdict> {
+  const file = join(dir, "gateway.stderr.log");
+  await writeFile(file, output);
+  const args = ["audit", "verify"];
+  if (heads !== undefined) {
+    await writeFile(join(dir, "heads.json"), heads);
+    args.push("-heads", join(dir, "heads.json"));
+  }
+  const program = runProgram(owner, { args: [...args, file] });
+  const end = await program.ended;
+  return { ...end, text: program.stdout() + program.stderr() };
+}
+
+/** The heads that the cluster has witnessed, asked for as an operator asks: `gateway admin audit_heads`. */
+export async function witnessedHeads(owner: Owner, node: TestNode): Promise<string> {
+  const program = runProgram(owner, { args: ["admin", "-socket", join(node.dir, "admin.sock"), "audit_heads"] });
+  const { status } = await program.ended;
+  assert.equal(status, 0, program.stderr());
+  const { items } = JSON.parse(program.stdout()) as { readonly items: unknown };
+  return JSON.stringify(items);
+}

@@ -1,0 +1,177 @@
+/**
+ * Tokens at the network door of a real process: each of those that must not be accepted is refused, all in the same words,
+ * and its fault stands in the trail; keys are fetched when they are needed and no oftener. Source: specification document
+ * 1, Authentication, Admin API 4; design decisions, section 1 (JWT).
+ */
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import { eventually } from "../support/wait.ts";
+import { type Issuer, startIssuer } from "./support/issuer.ts";
+import { type Plane, preparePlane, startPlane } from "./support/plane.ts";
+import { refusedOf, send } from "./support/send.ts";
+import { suiteOwner } from "./support/suite.ts";
+import { recordsIn } from "./support/trail.ts";
+
+const POLICY = 'permit(principal in Role::"viewer", action in Action::"read", resource);';
+const MAPPED = { roles: { claim: "groups", map: { staff: ["viewer"], broad: ["viewer", "local", "loopback"] } } };
+const FLOOD = 300;
+
+const inSeconds = (from: number): number => Math.floor(Date.now() / 1_000) + from;
+
+describe("tokens", () => {
+  const owner = suiteOwner();
+  let issuer: Issuer;
+  let other: Issuer;
+  let plane: Plane;
+  before(async () => {
+    issuer = await startIssuer(owner);
+    other = await startIssuer(owner);
+    plane = await startPlane(owner, {
+      issuer: issuer.url,
+      policy: `${POLICY}\npermit(principal in Role::"local", action, resource);`,
+      binding: MAPPED,
+    });
+  });
+
+  const whoami = (token: string) => send(plane.network, "GET", "/admin/v1/whoami", { token });
+  const staff = (claims: Parameters<Issuer["token"]>[0] = {}) => issuer.token({ groups: ["staff"], ...claims });
+
+  test("a token of a person in a mapped group is accepted, and its subject is of its issuer", async () => {
+    const { status, text } = await whoami(await staff());
+    assert.equal(status, 200, text);
+    assert.deepEqual(JSON.parse(text), { issuer: "corp", subject: "alice", roles: ["viewer"] });
+  });
+
+  test("a clock that is off by half a minute is no fault, and a list of audiences with ours in it none either", async () => {
+    for (const claims of [
+      { exp: inSeconds(-30), iat: inSeconds(-3_600) },
+      { iat: inSeconds(30), nbf: inSeconds(30) },
+      { aud: ["another-api", "gateway-admin"] },
+      { groups: "staff" },
+      { email: "a@example.com", email_verified: true },
+    ]) {
+      assert.equal((await whoami(await staff(claims))).status, 200, JSON.stringify(claims));
+    }
+  });
+
+  const REFUSED: readonly (readonly [what: string, fault: string, token: () => string | Promise<string>])[] = [
+    ["one that has expired", "expired", () => staff({ exp: inSeconds(-120), iat: inSeconds(-3_600) })],
+    ["one that never expires", "no_expiry", () => staff({ exp: undefined })],
+    ["one of a later time", "not_yet_valid", () => staff({ nbf: inSeconds(600) })],
+    ["one for another audience", "audience", () => staff({ aud: "data-plane" })],
+    ["one for no audience", "audience", () => staff({ aud: undefined })],
+    ["one for an audience that begins like ours", "audience", () => staff({ aud: "gateway-admin-2" })],
+    ["one of another issuer", "unknown_issuer", () => other.tokenOf("alice", "staff")],
+    ["one of another issuer in the name of ours", "unknown_key", () => other.token({ iss: issuer.url }, { kid: "k9" })],
+    ["one that another issuer signed under our key's id", "signature", () => other.token({ iss: issuer.url })],
+    ["one of our issuer with a slash more", "unknown_issuer", () => staff({ iss: `${issuer.url}/` })],
+    ["one of somebody whose address is not verified", "email_not_verified", () => staff({ email_verified: false })],
+    ["one of nobody", "no_subject", () => staff({ sub: undefined })],
+    ["one that says of itself that it is not signed", "algorithm", () => issuer.unsigned()],
+    ["one signed with the public key as a secret", "algorithm", () => issuer.signedWithPublicKey()],
+    ["one that is no token", "malformed", () => "not.a.token"],
+    ["one that was changed", "signature", async () => changed(await staff())],
+  ];
+
+  for (const [what, fault, make] of REFUSED) {
+    test(`${what} is refused, and why is told to the trail alone`, async () => {
+      const token = await make();
+      const answer = await whoami(token);
+      assert.equal(answer.status, 401, answer.text);
+      assert.equal(answer.headers["www-authenticate"], 'Bearer error="invalid_token"');
+      assert.deepEqual(refusedOf(answer), {
+        code: "unauthenticated",
+        message: "The bearer token is not accepted; `gateway login` obtains another.",
+        details: {},
+      });
+      await eventually(`a record of ${fault}`, () =>
+        recordsIn(plane.node.output()).some(({ event, data }) => event === "auth.failure" && data["fault"] === fault),
+      );
+      assert.ok(!plane.node.output().includes(token.slice(-40)));
+    });
+  }
+
+  test("a token in any other place than the header is none, and so are two", async () => {
+    const token = await staff();
+    const { network } = plane;
+    const attempts = [
+      send(network, "GET", `/admin/v1/whoami?access_token=${token}`),
+      send(network, "GET", "/admin/v1/whoami", { headers: { cookie: `token=${token}` } }),
+      send(network, "GET", "/admin/v1/whoami", { headers: { authorization: `Basic ${token}` } }),
+      send(network, "GET", "/admin/v1/whoami", { headers: { authorization: token } }),
+      send(network, "GET", "/admin/v1/whoami", { headers: { authorization: `Bearer ${token}, Bearer ${token}` } }),
+      send(network, "GET", "/admin/v1/whoami", { headers: { "x-forwarded-user": "alice", "x-remote-user": "root" } }),
+    ];
+    for (const { status } of await Promise.all(attempts)) assert.equal(status, 401);
+  });
+
+  test("a group that the map does not mention grants nothing, and no group grants a role of local callers' own", async () => {
+    const stranger = await whoami(await issuer.tokenOf("bob", "unmapped", "viewer", "local"));
+    assert.equal(stranger.status, 403);
+    assert.deepEqual(refusedOf(stranger).details["roles"], []);
+    const broad = await whoami(await issuer.tokenOf("bob", "broad"));
+    assert.deepEqual(JSON.parse(broad.text), { issuer: "corp", subject: "bob", roles: ["viewer"] });
+    const token = await issuer.tokenOf("bob", "broad");
+    assert.equal(
+      (await send(plane.network, "PUT", "/admin/v1/secrets/a", { token, body: '{"value":"v"}' })).status,
+      403,
+    );
+  });
+});
+
+test("a new key of the issuer is fetched with the first token that names it, and a flood of invented ones fetches once", async (t) => {
+  const issuer = await startIssuer(t);
+  const plane = await startPlane(t, {
+    issuer: issuer.url,
+    policy: `${POLICY}\npermit(principal in Role::"local", action, resource);`,
+    binding: MAPPED,
+  });
+  const statusOf = async (token: string) => (await send(plane.network, "GET", "/admin/v1/whoami", { token })).status;
+  assert.equal(issuer.fetches, 0, "nothing is fetched before the first token");
+  assert.equal(await statusOf(await issuer.tokenOf("alice", "staff")), 200);
+  assert.equal(issuer.fetches, 1);
+  const old = await issuer.tokenOf("alice", "staff");
+  await issuer.rotate();
+  assert.equal(await statusOf(old), 200, "until its keys are fetched anew, they are good");
+  assert.equal(await statusOf(await issuer.tokenOf("alice", "staff")), 200);
+  assert.equal(issuer.fetches, 2);
+  assert.equal(await statusOf(old), 401, "the key was withdrawn");
+
+  const flood = await Promise.all(
+    Array.from({ length: FLOOD }, (_, at) => issuer.token({}, { kid: `invented-${at}` })),
+  );
+  const statuses = new Set<number>();
+  // Who sends fifty at once sends as many as they can.
+  for (let at = 0; at < FLOOD; at += 50) {
+    for (const status of await Promise.all(flood.slice(at, at + 50).map(statusOf))) statuses.add(status);
+  }
+  assert.deepEqual([...statuses], [401]);
+  assert.ok(issuer.fetches <= 3, `${issuer.fetches} fetches`);
+  assert.equal(await statusOf(await issuer.tokenOf("alice", "staff")), 200);
+});
+
+test("a claim that people can set themselves gives no roles, unless the operator says that here they cannot", async (t) => {
+  for (const claim of ["email", "preferred_username", "upn"]) {
+    const options = { issuer: "http://127.0.0.1:9", policy: POLICY, deployment: {} };
+    const node = await preparePlane(t, { ...options, binding: { roles: { claim } } });
+    const program = node.launch();
+    assert.deepEqual(await program.ended, { status: 10, signal: null }, program.stderr());
+    assert.match(program.stderr(), new RegExp(`admin\\.issuers\\[0\\]\\.roles.*${claim}[^]*trust_claim`));
+  }
+  const issuer = await startIssuer(t);
+  const plane = await startPlane(t, {
+    issuer: issuer.url,
+    policy: 'permit(principal in Role::"viewer", action, resource);',
+    deployment: { providers: [] },
+    binding: { roles: { claim: "email", trust_claim: true, map: { "a@example.com": ["viewer"] } } },
+  });
+  const token = await issuer.token({ email: "a@example.com" });
+  assert.equal((await send(plane.network, "GET", "/admin/v1/whoami", { token })).status, 200);
+});
+
+/** Another subject under the same signature. */
+function changed(token: string): string {
+  const [head, claims = "", signature] = token.split(".");
+  const text = Buffer.from(claims, "base64url").toString().replace('"alice"', '"root1"');
+  return `${head}.${Buffer.from(text).toString("base64url")}.${signature}`;
+}
