@@ -79,13 +79,26 @@ export function supersedeJournal(dir: string): void {
   }
 }
 
+/** Records as the journal holds them: bytes, which the collector of garbage need not look at. */
+interface Group {
+  /** Sequence number of the last of them. */
+  readonly last: number;
+  readonly count: number;
+  readonly bytes: Buffer;
+}
+
+function groupOf(records: readonly JournalRecord[]): Group {
+  const bytes = Buffer.from(records.map(({ line }) => journalLine(line)).join(""));
+  return { last: records.at(-1)?.seq ?? -1, count: records.length, bytes };
+}
+
 function journalOf(
   path: string,
   chain: JournalChain,
   first: readonly JournalRecord[],
   found: JournalContent | undefined,
 ): Journal {
-  let kept = [...first];
+  let kept = first.map((record) => groupOf([record]));
   let acknowledged = found?.acknowledged;
   const state = guarded(() => (found === undefined ? rewritten() : cut(found.length)));
   let { fd, length } = state;
@@ -110,23 +123,26 @@ function journalOf(
 
   /** Keeps all that is not acknowledged, and of the rest the last. */
   function rewritten(): { fd: number; length: number } {
-    const open = kept.findIndex(({ seq }) => acknowledged === undefined || seq > acknowledged);
-    const from = Math.max(0, kept.length - KEPT_RECORDS);
-    kept = kept.slice(open < 0 ? from : Math.min(open, from));
-    const lines = kept.map(({ line }) => journalLine(line));
-    if (acknowledged !== undefined) lines.push(acknowledgedLine(acknowledged));
-    const bytes = Buffer.from(chainLine(chain) + lines.join(""));
+    let from = kept.length;
+    for (let count = 0; from > 0; from -= 1) {
+      const group = kept[from - 1];
+      if (group === undefined || (count >= KEPT_RECORDS && group.last <= (acknowledged ?? -1))) break;
+      count += group.count;
+    }
+    kept = kept.slice(from);
+    const end = acknowledged === undefined ? "" : acknowledgedLine(acknowledged);
+    const bytes = Buffer.concat([Buffer.from(chainLine(chain)), ...kept.map((group) => group.bytes), Buffer.from(end)]);
     return { fd: replaceFile(path, bytes), length: bytes.length };
   }
 
   return {
     append(records) {
       guarded(() => {
-        const bytes = Buffer.from(records.map(({ line }) => journalLine(line)).join(""));
-        writeWhole(fd, bytes);
+        const group = groupOf(records);
+        writeWhole(fd, group.bytes);
         fdatasyncSync(fd);
-        length += bytes.length;
-        kept.push(...records);
+        length += group.bytes.length;
+        kept.push(group);
       });
     },
     acknowledge(seq) {

@@ -83,6 +83,8 @@ export async function listen(address: string, ports: Ports): Promise<Listener> {
   const parsed = parseAddress(address);
   if (parsed === undefined) throw new GatewayError("internal", `cannot listen: ${address} is not host:port or :port`);
   await app.listen({ port: parsed.port, host: parsed.host ?? "::" });
+  // For example no descriptor left to accept with: the listener goes on, and accepts again when there is one.
+  app.server.on("error", (error) => ports.log.warn("data plane failed to accept", { error }));
   const bound = app.server.address() as AddressInfo;
   return {
     address: formatAddress({ host: bound.address, port: bound.port }),

@@ -61,7 +61,11 @@ export async function preparePlane(owner: Owner, options: PlaneOptions): Promise
 /** The plane of a process that this starts. */
 export async function planeOf(node: TestNode, { deployment, env }: PlaneOptions = {}): Promise<Plane> {
   const program = node.launch(env);
-  if (deployment === undefined) await configure(node);
+  const end = program.ended.then(({ status }) => {
+    throw new Error(`the gateway ended (${status}):\n${program.stderr()}`);
+  });
+  if (deployment === undefined) await Promise.race([configure(node), end]);
+  end.catch(() => undefined);
   const gateway = await ready(program);
   const { admin } = await program.logged("ready");
   const url = `http://${admin}`;
