@@ -3,9 +3,11 @@
  * no listener and writes nothing. One line an answer; status 1 when any of them is a failure.
  */
 import { request as undiciRequest } from "undici";
-import { type LoadedNode, loadNode, STAND_IN } from "../server/node/index.ts";
-import { doorAnswers, issuerProbes, policyAnswers } from "./check-admin.ts";
-import type { Answer } from "./check-answer.ts";
+import { formatDuration } from "../base/index.ts";
+import { type LoadedNode, loadNode, readNode, STAND_IN } from "../server/node/index.ts";
+import { doorAnswers, issuerProbes, libraryAnswers, policyAnswers } from "./check-admin.ts";
+import type { Answer, Limits, Probe } from "./check-answer.ts";
+import { placeAnswers } from "./check-places.ts";
 import type { FlagsOf } from "./flags.ts";
 import { type ExitStatus, type Io, resolvePath } from "./io.ts";
 import type { checkFlags } from "./specs.ts";
@@ -18,52 +20,87 @@ const CONCURRENT_PROBES = 8;
 
 export async function run(options: FlagsOf<typeof checkFlags>, _: readonly string[], io: Io): Promise<ExitStatus> {
   const path = resolvePath(io, options.config);
-  const loaded = await loadNode(path, io.env);
-  if (loaded.kind === "refused") {
-    for (const problem of loaded.problems) print(io, { verdict: "fail", subject: "configuration", words: problem });
-    return 1;
-  }
-  const { node } = loaded;
-  const { providers } = node.compiled.snapshot;
-  print(io, { verdict: "ok", subject: "configuration", words: `${path}: ${count(providers.length, "provider")}` });
-  for (const warning of node.warnings) print(io, { verdict: "note", subject: "configuration", words: warning });
-  for (const name of node.unseen) {
-    const words = "in no file of `secrets_dir`: the cluster must hold it, sealed";
-    print(io, { verdict: "note", subject: `secret ${name}`, words });
-  }
   let failures = 0;
   const tell = (answers: readonly Answer[]): void => {
     for (const answer of answers) {
-      if (answer.verdict === "fail") failures++;
+      if (answer.verdict === "fail") failures += 1;
       print(io, answer);
     }
   };
-  tell(nodeAnswers(node));
-  tell(await policyAnswers(node.nodeFile, path));
+  const loaded = await loadNode(path, io.env);
+  if (loaded.kind === "refused") {
+    tell(loaded.problems.map(configurationAnswer));
+    const { nodeFile } = await readNode(path, io.env);
+    if (nodeFile !== undefined) tell((await policyAnswers(nodeFile, path)).filter(({ verdict }) => verdict !== "ok"));
+    return 1;
+  }
+  const { node } = loaded;
+  const { nodeFile } = node;
+  const { providers } = node.compiled.snapshot;
+  const words = `${path}: ${count(providers.length, "provider")}`;
+  tell([{ verdict: "ok", subject: "configuration", words }, ...node.warnings.map(configurationAnswer)]);
+  for (const name of node.unseen) {
+    const words = "in no file of `secrets_dir`: the cluster must hold it, sealed";
+    tell([{ verdict: "note", subject: `secret ${name}`, words }]);
+  }
+  tell(nodeAnswers(node, path));
+  tell(await policyAnswers(nodeFile, path));
   if (options.offline) return failures === 0 ? 0 : 1;
 
-  const limits = { timeoutMs: options.timeout, signal: io.signal };
-  const probes = [
-    ...providers.flatMap((provider) =>
-      provider.channels.map((channel) => () => ask(provider, channel, options.timeout, io)),
-    ),
-    ...issuerProbes(node.nodeFile, path).map((probe) => () => probe(limits)),
-  ];
-  for (let at = 0; at < probes.length; at += CONCURRENT_PROBES) {
-    tell(await Promise.all(probes.slice(at, at + CONCURRENT_PROBES).map((probe) => probe())));
-    if (io.signal.aborted) return 130;
-  }
+  tell(await placeAnswers(nodeFile, path));
+  tell(await libraryAnswers(nodeFile));
+  const probes = [...providers.flatMap(providerProbes), ...issuerProbes(nodeFile, path)];
+  await askAll(probes, { timeoutMs: options.timeout, signal: io.signal }, io, (answer) => tell([answer]));
+  // Cut short it has checked nothing; whoever ended it knows.
+  io.signal.throwIfAborted();
   return failures === 0 ? 0 : 1;
 }
 
+/** A line of the loader, which marks its warnings. */
+function configurationAnswer(line: string): Answer {
+  return { verdict: / warning: /.test(line) ? "note" : "fail", subject: "configuration", words: line };
+}
+
+/** Asks several at once and tells the answers in the order of the probes, each as soon as it can be told. */
+async function askAll(probes: readonly Probe[], limits: Limits, io: Io, tell: (answer: Answer) => void): Promise<void> {
+  const answers = new Map<number, Answer>();
+  let asked = 0;
+  let told = 0;
+  const next = async (): Promise<void> => {
+    for (let at = asked++; at < probes.length && !limits.signal.aborted; at = asked++) {
+      const answer = await probes[at]?.ask(limits);
+      if (answer === undefined || limits.signal.aborted) return;
+      answers.set(at, answer);
+      clearWaiting(io);
+      for (let ready = answers.get(told); ready !== undefined; ready = answers.get(told)) {
+        tell(ready);
+        told += 1;
+      }
+      if (told < probes.length) showWaiting(`waiting for ${probes[told]?.subject}`, io);
+    }
+  };
+  if (probes.length > 0) showWaiting(`waiting for ${probes[0]?.subject}`, io);
+  await Promise.all(Array.from({ length: Math.min(CONCURRENT_PROBES, probes.length) }, next));
+  clearWaiting(io);
+}
+
+/** A line that is written over, for somebody who watches. */
+function showWaiting(words: string, io: Io): void {
+  if (io.isTerminal("stderr")) io.stderr.write(`\r\u001b[K${words}`);
+}
+
+function clearWaiting(io: Io): void {
+  if (io.isTerminal("stderr")) io.stderr.write("\r\u001b[K");
+}
+
 /** What the node half leaves out, as what the gateway will do. */
-function nodeAnswers({ nodeFile, deployment, compiled }: LoadedNode): readonly Answer[] {
+function nodeAnswers({ nodeFile, deployment, compiled }: LoadedNode, path: string): readonly Answer[] {
   const { defaultProvider } = compiled.snapshot;
   const note = (words: string): Answer => ({ verdict: "note", subject: "node", words });
   return [
     note(`serves plain HTTP on ${nodeFile.listen}: no \`tls\``),
     note(nodeFile.metrics_listen === "none" ? "serves no metrics" : `serves metrics on ${nodeFile.metrics_listen}`),
-    ...doorAnswers(nodeFile),
+    ...doorAnswers(nodeFile, path),
     note("hands out no address of its own: no `public_url`"),
     ...(nodeFile.deployment === undefined
       ? [note("serves once its deployment has arrived through the admin API: no `deployment`")]
@@ -81,9 +118,20 @@ function nodeAnswers({ nodeFile, deployment, compiled }: LoadedNode): readonly A
   ];
 }
 
+function providerProbes(provider: Provider): readonly Probe[] {
+  return provider.channels.map((channel) => {
+    const subject = `provider ${provider.name}${provider.channels.length > 1 ? ` (${channel.id})` : ""}`;
+    return { subject, ask: (limits) => askProvider(subject, provider, channel, limits) };
+  });
+}
+
 /** The models list: cheap, side-effect free, and present on nearly every server of either dialect. */
-async function ask(provider: Provider, channel: Channel, timeoutMs: number, io: Io): Promise<Answer> {
-  const subject = `provider ${provider.name}${provider.channels.length > 1 ? ` (${channel.id})` : ""}`;
+async function askProvider(
+  subject: string,
+  provider: Provider,
+  channel: Channel,
+  { timeoutMs, signal }: Limits,
+): Promise<Answer> {
   const url = channel.origin + channel.pathOf("/v1/models");
   const headers = [...channel.credential, ...provider.addedHeaders];
   if (`${url}\n${headers.join("\n")}`.includes(STAND_IN)) {
@@ -94,16 +142,30 @@ async function ask(provider: Provider, channel: Channel, timeoutMs: number, io: 
   try {
     const answer = await undiciRequest(url, {
       headers,
-      signal: AbortSignal.any([io.signal, AbortSignal.timeout(timeoutMs)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
     await answer.body.dump({ limit: 1 << 20 });
     const words = `${url} answered ${answer.statusCode} in ${Math.round(performance.now() - startedAt)} ms`;
     return judge(subject, words, answer.statusCode, channel.credential.length > 0);
   } catch (error) {
-    const { code, name, message } = error as NodeJS.ErrnoException;
-    const why = name === "TimeoutError" ? `no answer within ${timeoutMs} ms` : (code ?? message);
-    return { verdict: "fail", subject, words: `${url}: ${why}` };
+    return { verdict: "fail", subject, words: `${url}: ${reasonOf(error, timeoutMs)}` };
   }
+}
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ["ECONNREFUSED", "nobody listens there"],
+  ["ECONNRESET", "the connection broke off"],
+  ["UND_ERR_SOCKET", "the connection broke off"],
+  ["ENOTFOUND", "its name does not resolve"],
+  ["EAI_AGAIN", "its name does not resolve"],
+  ["EHOSTUNREACH", "the network does not lead there"],
+  ["ENETUNREACH", "the network does not lead there"],
+]);
+
+function reasonOf(error: unknown, timeoutMs: number): string {
+  const { code, name, message } = error as NodeJS.ErrnoException;
+  if (name === "TimeoutError") return `no answer within ${formatDuration(timeoutMs)}`;
+  return REASONS.get(code ?? "") ?? code ?? message;
 }
 
 function judge(subject: string, words: string, status: number, hasCredential: boolean): Answer {

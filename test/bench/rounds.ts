@@ -91,10 +91,10 @@ export async function runRounds(options: RoundsOptions, ask: Ask): Promise<reado
   });
 }
 
-/** A job whose every answer was 200; a figure over failures would be worth nothing. */
+/** A job whose every answer was good; a figure over failures would be worth nothing. */
 export async function load(ask: Ask, job: LoadJob): Promise<Extract<LoadResult, { kind: "done" }>> {
   const result = await ask(job);
   if (result.kind === "broken") throw new Error(`load: ${result.reason}`);
-  if (result.failures > 0) throw new Error(`load: ${result.failures} of ${job.requests} answers were not 200`);
+  if (result.failures > 0) throw new Error(`load: ${result.failures} of ${job.requests} answers were not 2xx`);
   return result;
 }

@@ -103,7 +103,7 @@ function facts({ id, principal, resource, door, requestId }: Asked): AuditEntry[
     action: id,
     resource: resourceText(resource),
     principal: actorText(actorOf(principal)),
-    ...(principal.name !== undefined && { name: principal.name }),
+    ...(principal.name !== undefined && { principal_name: principal.name }),
     roles: principal.roles,
     door,
     request_id: requestId,

@@ -19,6 +19,7 @@ export { createTokenPrincipals, type TokenBinding, type TokenPrincipals } from "
 export { type Access, PERMIT_ALL } from "./access/types.ts";
 export { type LocalDoor, type LocalDoorOptions, openLocalDoor } from "./doors/local-door.ts";
 export { type NetworkDoor, type NetworkDoorOptions, openNetworkDoor } from "./doors/network-door.ts";
+export { openPeerCredentials } from "./doors/peer.ts";
 export { type OpenPlane, openPlane } from "./plane.ts";
 export type {
   AuditEntry,

@@ -18,7 +18,7 @@ export interface TrailOptions {
   readonly version: string;
   readonly instruments: Instruments;
   readonly log: Log;
-  readonly onEmitted: (records: readonly AuditRecord[]) => void;
+  readonly onEmitted?: (records: readonly AuditRecord[]) => void;
 }
 
 export function openTrail(options: TrailOptions): Promise<AuditTrail> {

@@ -31,6 +31,8 @@ import { type AdmissionBounds, type DataPlane, observe, serveDataPlane } from ".
 /** Handing leadership over, and the last writes. */
 const CLUSTER_CLOSE_MS = 20_000;
 const HAND_OVER_MS = 5_000;
+/** What is queued goes out, and its head is shown to the cluster. */
+const AUDIT_CLOSE_MS = 30_000;
 
 export interface ConfigNodeOptions extends AdmissionBounds {
   /** Sound. */
@@ -127,9 +129,10 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       version: build.version,
       instruments,
       log,
-      onEmitted: (records) => observed.otlp?.audit(records),
+      ...(observed.otlp !== undefined && { onEmitted: (records) => observed.otlp?.audit(records) }),
     }),
     (it) => it.close(),
+    { limitMs: AUDIT_CLOSE_MS },
   );
 
   const statistics = createStatistics(systemClock);

@@ -1,18 +1,18 @@
 /**
  * The load generator, a process of its own: a closed loop over raw keep-alive sockets. Each connection sends prebuilt
  * bytes, waits for the whole answer, and sends again until the count is used up. It does one job at a time, asked for
- * over the channel, and answers with rates and latencies (microseconds, whole answers). Any answer but 200 is a failure.
+ * over the channel, and answers with rates and latencies (microseconds, whole answers). Any answer but a 2xx is a failure.
  */
 
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { percentile } from "../statistics.ts";
 import { endWithParent } from "./channel.ts";
-import { buildRequest, type RequestShape } from "./requests.ts";
+import { isGood, openSocket, type Target } from "./connections.ts";
+import { buildRequests, type RequestShape, type TextShape } from "./requests.ts";
 import { createResponseReader } from "./response-reader.ts";
 
-export interface LoadJob {
-  readonly port: number;
-  readonly shape: RequestShape;
+export interface LoadJob extends Target {
+  readonly shape: RequestShape | TextShape;
   readonly connections: number;
   readonly requests: number;
 }
@@ -53,12 +53,12 @@ async function run(job: LoadJob): Promise<LoadResult> {
 }
 
 async function drive(job: LoadJob, sockets: Set<Socket>): Promise<LoadResult> {
-  const bytes = buildRequest(job.shape, job.port);
+  const requests = buildRequests(job.shape, job.port);
   const latenciesUs = new Float64Array(job.requests);
   let sent = 0;
   let done = 0;
   let failures = 0;
-  await Promise.all(Array.from({ length: job.connections }, () => openSocket(job.port, sockets)));
+  await Promise.all(Array.from({ length: job.connections }, () => openSocket(job, sockets)));
   const startedAt = performance.now();
 
   await Promise.all(
@@ -71,6 +71,7 @@ async function drive(job: LoadJob, sockets: Set<Socket>): Promise<LoadResult> {
               resolve();
               return;
             }
+            const bytes = requests[sent % requests.length] ?? "";
             sent += 1;
             sentAt = performance.now();
             socket.write(bytes);
@@ -78,7 +79,7 @@ async function drive(job: LoadJob, sockets: Set<Socket>): Promise<LoadResult> {
           const reader = createResponseReader((status) => {
             latenciesUs[done] = (performance.now() - sentAt) * 1e3;
             done += 1;
-            if (status !== 200) failures += 1;
+            if (!isGood(status)) failures += 1;
             send();
           });
           socket.on("data", (piece: Buffer) => {
@@ -99,13 +100,4 @@ async function drive(job: LoadJob, sockets: Set<Socket>): Promise<LoadResult> {
   const perSecond = job.requests / seconds;
   const p50Us = percentile(latenciesUs, 0.5);
   return { kind: "done", seconds, failures, perSecond, p50Us, p99Us: percentile(latenciesUs, 0.99) };
-}
-
-function openSocket(port: number, sockets: Set<Socket>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: "127.0.0.1", noDelay: true });
-    sockets.add(socket);
-    socket.once("connect", resolve);
-    socket.once("error", reject);
-  });
 }

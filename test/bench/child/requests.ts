@@ -7,9 +7,19 @@ export interface RequestShape {
   readonly model: string;
 }
 
+/** Whole requests, sent one after the other and from the first again. */
+export interface TextShape {
+  readonly kind: "texts";
+  readonly texts: readonly string[];
+}
+
 /** Body bytes of a unary request, of the order of a short chat; a large one holds 1 MiB. */
 const SMALL_BODY_BYTES = 1_000;
 const LARGE_BODY_BYTES = 1 << 20;
+
+export function buildRequests(shape: RequestShape | TextShape, port: number): readonly Buffer[] {
+  return shape.kind === "texts" ? shape.texts.map((text) => Buffer.from(text)) : [buildRequest(shape, port)];
+}
 
 export function buildRequest(shape: RequestShape, port: number): Buffer {
   const body = buildBody(shape);

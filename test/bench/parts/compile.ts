@@ -15,6 +15,7 @@ export interface Pieces {
   readonly upstream: string;
   readonly bareProxy: string;
   readonly load: string;
+  readonly steadyLoad: string;
   readonly probe: string;
 }
 
@@ -23,7 +24,7 @@ export async function compilePieces(): Promise<Pieces> {
   removeAtEnd(folder);
   const source = fileURLToPath(new URL("../child/", import.meta.url));
   await build({
-    entryPoints: ["upstream", "bare-proxy", "load", "probe"].map((name) => join(source, `${name}.ts`)),
+    entryPoints: ["upstream", "bare-proxy", "load", "steady-load", "probe"].map((name) => join(source, `${name}.ts`)),
     outdir: folder,
     bundle: true,
     platform: "node",
@@ -37,6 +38,7 @@ export async function compilePieces(): Promise<Pieces> {
     upstream: join(folder, "upstream.cjs"),
     bareProxy: join(folder, "bare-proxy.cjs"),
     load: join(folder, "load.cjs"),
+    steadyLoad: join(folder, "steady-load.cjs"),
     probe: join(folder, "probe.cjs"),
   };
 }

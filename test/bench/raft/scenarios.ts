@@ -7,23 +7,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadJob, LoadResult } from "../child/load.ts";
 import type { WriteFigures } from "../child/raft-load.ts";
 import type { Child } from "../parts/children.ts";
+import type { Figure as FigureOf } from "../parts/figures.ts";
 import { cpuMicros } from "../parts/process-usage.ts";
+import type { Scenario as ScenarioOf } from "../parts/scenario.ts";
 import { percentile } from "../statistics.ts";
 import { type Done, leaderOf, type NodesOptions, type RaftNode, startAlone, startCluster, startNode } from "./nodes.ts";
 
-export interface Aim {
-  readonly atLeast?: number;
-  readonly atMost?: number;
-}
-
 /** `R`: commits over the raw rate. */
-export interface Figure {
-  readonly name: string;
-  readonly value: number;
-  readonly unit: "R" | "ms" | "MiB" | "times" | "s";
-  readonly aim: Aim | undefined;
-  readonly detail: string;
-}
+export type Figure = FigureOf<"R" | "ms" | "MiB" | "times" | "s">;
 
 export interface Surroundings extends NodesOptions {
   /** Share of the time and of the rows: 1, or 0.1 for a quick look. */
@@ -33,10 +24,7 @@ export interface Surroundings extends NodesOptions {
   readonly generator: Child & { ask(job: LoadJob): Promise<LoadResult> };
 }
 
-export interface Scenario {
-  readonly name: string;
-  run(given: Surroundings): Promise<readonly Figure[]>;
-}
+export type Scenario = ScenarioOf<Surroundings, Figure["unit"]>;
 
 const LOAD_SECONDS = 5;
 const WARM_UP_SECONDS = 1;

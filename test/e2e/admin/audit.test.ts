@@ -46,7 +46,12 @@ describe("what stands in the trail", () => {
 
   for (const id of CHANGES) {
     test(`${id} stands once, with who did what to which, over either door`, async () => {
-      const token = await issuer.token({ sub: "alice", groups: ["admin"], name: "ignored", email: "a@example.com" });
+      const token = await issuer.token({
+        sub: "alice",
+        groups: ["admin"],
+        name: "ignored",
+        preferred_username: "alice.a",
+      });
       const principals = { local: `unix:${process.getuid?.()}`, network: "corp/alice" };
       for (const door of ["local", "network"] as const) {
         await INPUTS[id].prepare?.(plane.node.client);
@@ -67,6 +72,8 @@ describe("what stands in the trail", () => {
           door,
           outcome: isDenied ? undefined : status < 400 ? "done" : "refused",
         });
+        assert.equal(record.data["principal_name"], door === "network" ? "alice.a" : undefined);
+        if (id === "create_key") assert.equal(record.data["name"], "matrix");
         if (isDenied) assert.deepEqual(record.data["policies"], ["not-the-snapshot"]);
         assert.deepEqual(more, []);
       }

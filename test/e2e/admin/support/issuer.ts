@@ -14,6 +14,8 @@ export interface Issuer {
   readonly url: string;
   /** Fetches of the key set so far. */
   readonly fetches: number;
+  /** What the last fetch of it presented. */
+  readonly presented: string | undefined;
   /** Signed by the newest key; `claims` replace those of a token for the admin API, undefined leaves one out. */
   token(claims?: Claims, header?: { readonly kid?: string }): Promise<string>;
   /** A token of a person in these groups. */
@@ -38,6 +40,7 @@ interface Key {
 
 export async function startIssuer(owner: Owner): Promise<Issuer> {
   let fetches = 0;
+  let presented: string | undefined;
   let made = 0;
   const newKey = async (): Promise<Key> => {
     made += 1;
@@ -49,7 +52,10 @@ export async function startIssuer(owner: Owner): Promise<Issuer> {
   let key = await newKey();
   const server = createServer((request, response) => {
     const isDiscovery = request.url === "/.well-known/openid-configuration";
-    if (!isDiscovery) fetches += 1;
+    if (!isDiscovery) {
+      fetches += 1;
+      presented = request.headers.authorization;
+    }
     const body = isDiscovery ? { issuer: url, jwks_uri: `${url}/keys` } : { keys: [key.jwk] };
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
   });
@@ -72,6 +78,9 @@ export async function startIssuer(owner: Owner): Promise<Issuer> {
     url,
     get fetches() {
       return fetches;
+    },
+    get presented() {
+      return presented;
     },
     token,
     tokenOf: (sub, ...groups) => token({ sub, groups }),

@@ -1,0 +1,122 @@
+/**
+ * The load generator that does not wait for answers, a process of its own: requests at a rate, on keep-alive sockets that
+ * are many more than are ever in use. A request that finds none free waits for one, and that wait counts as latency; the
+ * delay of the generator's own timer does not. Latencies are microseconds, to the end of the answer.
+ */
+
+import type { Socket } from "node:net";
+import { percentile } from "../statistics.ts";
+import { endWithParent } from "./channel.ts";
+import { isGood, openSocket, type Target } from "./connections.ts";
+import { buildRequests, type RequestShape } from "./requests.ts";
+import { createResponseReader } from "./response-reader.ts";
+
+export interface SteadyJob extends Target {
+  readonly shape: RequestShape;
+  readonly perSecond: number;
+  readonly seconds: number;
+  readonly connections: number;
+}
+
+export type SteadyResult =
+  | {
+      readonly kind: "done";
+      readonly answered: number;
+      readonly failures: number;
+      readonly p50Us: number;
+      readonly p99Us: number;
+      readonly longestUs: number;
+    }
+  | { readonly kind: "broken"; readonly reason: string };
+
+const TICK_MS = 1;
+/** After the last request is due, its answer. */
+const END_LIMIT_MS = 30_000;
+
+interface Client {
+  send(dueAt: number): void;
+}
+
+endWithParent();
+process.on("message", (job: SteadyJob) => {
+  void run(job).then((result) => process.send?.(result));
+});
+
+async function run(job: SteadyJob): Promise<SteadyResult> {
+  const sockets = new Set<Socket>();
+  try {
+    return await drive(job, sockets);
+  } catch (error) {
+    return { kind: "broken", reason: error instanceof Error ? error.message : String(error) };
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
+}
+
+async function drive(job: SteadyJob, sockets: Set<Socket>): Promise<SteadyResult> {
+  const [bytes = Buffer.alloc(0)] = buildRequests(job.shape, job.port);
+  const total = Math.round(job.perSecond * job.seconds);
+  const latenciesUs: number[] = [];
+  let failures = 0;
+  const idle: Client[] = [];
+  const waiting: number[] = [];
+
+  const opened = await Promise.all(Array.from({ length: job.connections }, () => openSocket(job, sockets)));
+  return await new Promise((resolve, reject) => {
+    let due = 0;
+    const startedAt = performance.now();
+    const end = (): void => {
+      clearInterval(timer);
+      resolve({
+        kind: "done",
+        answered: latenciesUs.length,
+        failures,
+        p50Us: percentile(latenciesUs, 0.5),
+        p99Us: percentile(latenciesUs, 0.99),
+        longestUs: percentile(latenciesUs, 1),
+      });
+    };
+    const open = (socket: Socket): Client => {
+      let dueAt = 0;
+      const client: Client = {
+        send(at) {
+          dueAt = at;
+          socket.write(bytes);
+        },
+      };
+      const reader = createResponseReader((status) => {
+        latenciesUs.push((performance.now() - dueAt) * 1e3);
+        if (!isGood(status)) failures += 1;
+        const next = waiting.shift();
+        if (next === undefined) idle.push(client);
+        else client.send(next);
+        if (latenciesUs.length === total) end();
+      });
+      socket.on("data", (piece: Buffer) => {
+        try {
+          reader.push(piece);
+        } catch (error) {
+          reject(error);
+        }
+      });
+      socket.on("error", reject);
+      socket.on("close", () => reject(new Error("the server closed a connection")));
+      return client;
+    };
+    idle.push(...opened.map(open));
+    const timer = setInterval(() => {
+      const now = performance.now();
+      if (now - startedAt > job.seconds * 1e3 + END_LIMIT_MS) {
+        clearInterval(timer);
+        reject(new Error(`${total - latenciesUs.length} of ${total} requests had no answer in time`));
+        return;
+      }
+      const wanted = Math.min(total, Math.floor(((now - startedAt) * job.perSecond) / 1e3));
+      for (; due < wanted; due += 1) {
+        const client = idle.pop();
+        if (client === undefined) waiting.push(now);
+        else client.send(now);
+      }
+    }, TICK_MS);
+  });
+}

@@ -1,0 +1,87 @@
+/**
+ * The frame of a bench that is a list of scenarios: its command line, the scenarios that were asked for one after the
+ * other, and the end. A scenario starts its own processes and ends them.
+ */
+
+import { parseArgs } from "node:util";
+import { countMissed, type Figure, figuresAsJson } from "./figures.ts";
+
+export interface ScenarioOptions {
+  /** A tenth of the time and of the rows: for trying the bench, not for judging. */
+  readonly isQuick: boolean;
+  readonly isJson: boolean;
+  readonly only: readonly string[];
+  /** Folder for CPU profiles of what is measured; undefined: none are taken. */
+  readonly profileFolder: string | undefined;
+  readonly isStrict: boolean;
+}
+
+export interface Scenario<Given, Unit extends string = string> {
+  readonly name: string;
+  run(given: Given): Promise<readonly Figure<Unit>[]>;
+}
+
+export function usageOf(script: string): string {
+  return `npm run ${script} -- [--quick] [--only NAME]... [--json] [--profile FOLDER] [--strict]
+
+  --quick           a tenth of the time and of the rows
+  --only NAME       this scenario alone; may be given more than once
+  --json            the figures as JSON
+  --profile FOLDER  writes a CPU profile of every thread of every measured process there
+  --strict          exit status 1 when an aim is missed
+`;
+}
+
+/** One dash is as good as two, as with the flags of the gateway. Throws with a sentence for whoever typed it. */
+export function parseScenarioOptions(argv: readonly string[], names: readonly string[]): ScenarioOptions {
+  const { values } = parseArgs({
+    args: argv.map((arg) => arg.replace(/^-(?=[a-z]{2})/, "--")),
+    options: {
+      quick: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+      only: { type: "string", multiple: true, default: [] },
+      profile: { type: "string" },
+      strict: { type: "boolean", default: false },
+    },
+  });
+  const unknown = values.only.find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new Error(`no scenario ${unknown}; there are ${names.join(", ")}`);
+  return {
+    isQuick: values.quick,
+    isJson: values.json,
+    only: values.only,
+    profileFolder: values.profile,
+    isStrict: values.strict,
+  };
+}
+
+/** Undefined, and the usage on stderr, when the command line cannot be read. */
+export function readScenarioOptions(script: string, names: readonly string[]): ScenarioOptions | undefined {
+  try {
+    return parseScenarioOptions(process.argv.slice(2), names);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usageOf(script)}`);
+    return undefined;
+  }
+}
+
+/** What cannot be measured is a miss in the table, so that the others are still shown. */
+export async function guarded<Given, Unit extends string>(
+  scenario: Scenario<Given, Unit>,
+  given: Given,
+): Promise<readonly Figure[]> {
+  try {
+    return await scenario.run(given);
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    return [{ name: scenario.name, value: Number.NaN, unit: "", aim: { atLeast: 0 }, detail }];
+  }
+}
+
+/** The last line, or the JSON; gives the exit status. */
+export function conclude(figures: readonly Figure[], { isJson, isStrict }: ScenarioOptions): number {
+  const missed = countMissed(figures);
+  if (isJson) process.stdout.write(`${figuresAsJson(figures)}\n`);
+  else process.stdout.write(missed === 0 ? "every aim met\n" : `${missed} of the aims not met\n`);
+  return missed > 0 && isStrict ? 1 : 0;
+}
