@@ -32,8 +32,7 @@ export function auditDirOf({ audit, cluster }: NodeFile, path: string): string {
 /** The gateway makes a directory that is missing, and those above it. */
 async function directory(subject: string, path: string): Promise<Answer> {
   const there = await look(path);
-  if (there.kind === "unknown")
-    return { verdict: "note", subject, words: `${path} cannot be looked at: ${there.code}` };
+  if (there.kind === "unknown") return hidden(subject, path, there.code);
   if (there.kind === "there" && !there.stats.isDirectory()) {
     return { verdict: "fail", subject, words: `${path} exists and is no directory; name another` };
   }
@@ -53,15 +52,22 @@ async function socketPlace(path: string): Promise<Answer> {
   if (there.kind === "there" && !there.stats.isSocket()) {
     return { verdict: "fail", subject, words: `${path} exists and is no socket; remove it, or name another` };
   }
+  if (there.kind === "unknown") return hidden(subject, path, there.code);
   const parent = await look(dirname(path));
   if (parent.kind === "missing") {
     const words = `${dirname(path)} is not there; make it before the gateway starts`;
     return { verdict: "note", subject, words };
   }
-  if (parent.kind === "unknown" || !(await mayWrite(dirname(path)))) {
+  if (!(await mayWrite(dirname(path)))) {
     return { verdict: "note", subject, words: `${dirname(path)} may not be written by the user of this check` };
   }
   return { verdict: "ok", subject, words: `${path} can be made` };
+}
+
+function hidden(subject: string, path: string, code: string): Answer {
+  return code === "ENOTDIR"
+    ? { verdict: "fail", subject, words: `${path} lies below what is no directory; name another` }
+    : { verdict: "note", subject, words: `${path} cannot be looked at by the user of this check: ${code}` };
 }
 
 function kekFile(path: string): Answer {

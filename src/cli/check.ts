@@ -2,21 +2,19 @@
  * `gateway check`: the configuration compiled as the gateway compiles it, then each provider asked to answer. It starts
  * no listener and writes nothing. One line an answer; status 1 when any of them is a failure.
  */
-import { request as undiciRequest } from "undici";
-import { formatDuration } from "../base/index.ts";
-import { type LoadedNode, loadNode, readNode, STAND_IN } from "../server/node/index.ts";
+import { type LoadedNode, loadNode, readNode } from "../server/node/index.ts";
 import { doorAnswers, issuerProbes, libraryAnswers, policyAnswers } from "./check-admin.ts";
 import type { Answer, Limits, Probe } from "./check-answer.ts";
 import { placeAnswers } from "./check-places.ts";
+import { providerProbes } from "./check-provider.ts";
 import type { FlagsOf } from "./flags.ts";
 import { type ExitStatus, type Io, resolvePath } from "./io.ts";
 import type { checkFlags } from "./specs.ts";
 
-type Provider = LoadedNode["compiled"]["snapshot"]["providers"][number];
-type Channel = Provider["channels"][number];
-
 /** Probes under way at once. */
 const CONCURRENT_PROBES = 8;
+/** The system's timers take no more, and fire at once for what is above. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 export async function run(options: FlagsOf<typeof checkFlags>, _: readonly string[], io: Io): Promise<ExitStatus> {
   const path = resolvePath(io, options.config);
@@ -29,7 +27,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   };
   const loaded = await loadNode(path, io.env);
   if (loaded.kind === "refused") {
-    tell(loaded.problems.map(configurationAnswer));
+    tell(loaded.problems.map(problemAnswer));
     const { nodeFile } = await readNode(path, io.env);
     if (nodeFile !== undefined) tell((await policyAnswers(nodeFile, path)).filter(({ verdict }) => verdict !== "ok"));
     return 1;
@@ -38,7 +36,10 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   const { nodeFile } = node;
   const { providers } = node.compiled.snapshot;
   const words = `${path}: ${count(providers.length, "provider")}`;
-  tell([{ verdict: "ok", subject: "configuration", words }, ...node.warnings.map(configurationAnswer)]);
+  tell([
+    { verdict: "ok", subject: "configuration", words },
+    ...node.warnings.map((words): Answer => ({ verdict: "note", subject: "configuration", words })),
+  ]);
   for (const name of node.unseen) {
     const words = "in no file of `secrets_dir`: the cluster must hold it, sealed";
     tell([{ verdict: "note", subject: `secret ${name}`, words }]);
@@ -50,15 +51,17 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   tell(await placeAnswers(nodeFile, path));
   tell(await libraryAnswers(nodeFile));
   const probes = [...providers.flatMap(providerProbes), ...issuerProbes(nodeFile, path)];
-  await askAll(probes, { timeoutMs: options.timeout, signal: io.signal }, io, (answer) => tell([answer]));
+  const limits = { timeoutMs: Math.min(options.timeout, MAX_TIMEOUT_MS), signal: io.signal };
+  await askAll(probes, limits, io, (answer) => tell([answer]));
   // Cut short it has checked nothing; whoever ended it knows.
   io.signal.throwIfAborted();
   return failures === 0 ? 0 : 1;
 }
 
-/** A line of the loader, which marks its warnings. */
-function configurationAnswer(line: string): Answer {
-  return { verdict: / warning: /.test(line) ? "note" : "fail", subject: "configuration", words: line };
+/** Where errors are, the loader's lines are both; it marks warnings behind the place, and the path of the key. */
+function problemAnswer(words: string): Answer {
+  const isWarning = /^.*?:\d+:\d+: (?:[^ ]*: )?warning: /.test(words);
+  return { verdict: isWarning ? "note" : "fail", subject: "configuration", words };
 }
 
 /** Asks several at once and tells the answers in the order of the probes, each as soon as it can be told. */
@@ -116,67 +119,6 @@ function nodeAnswers({ nodeFile, deployment, compiled }: LoadedNode, path: strin
         : `sends what no provider claims to ${defaultProvider.name}`,
     ),
   ];
-}
-
-function providerProbes(provider: Provider): readonly Probe[] {
-  return provider.channels.map((channel) => {
-    const subject = `provider ${provider.name}${provider.channels.length > 1 ? ` (${channel.id})` : ""}`;
-    return { subject, ask: (limits) => askProvider(subject, provider, channel, limits) };
-  });
-}
-
-/** The models list: cheap, side-effect free, and present on nearly every server of either dialect. */
-async function askProvider(
-  subject: string,
-  provider: Provider,
-  channel: Channel,
-  { timeoutMs, signal }: Limits,
-): Promise<Answer> {
-  const url = channel.origin + channel.pathOf("/v1/models");
-  const headers = [...channel.credential, ...provider.addedHeaders];
-  if (`${url}\n${headers.join("\n")}`.includes(STAND_IN)) {
-    return { verdict: "note", subject, words: "not asked: what it is asked with is sealed in the cluster" };
-  }
-  if (channel.dialect === "messages") headers.push("anthropic-version", "2023-06-01");
-  const startedAt = performance.now();
-  try {
-    const answer = await undiciRequest(url, {
-      headers,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-    });
-    await answer.body.dump({ limit: 1 << 20 });
-    const words = `${url} answered ${answer.statusCode} in ${Math.round(performance.now() - startedAt)} ms`;
-    return judge(subject, words, answer.statusCode, channel.credential.length > 0);
-  } catch (error) {
-    return { verdict: "fail", subject, words: `${url}: ${reasonOf(error, timeoutMs)}` };
-  }
-}
-
-const REASONS: ReadonlyMap<string, string> = new Map([
-  ["ECONNREFUSED", "nobody listens there"],
-  ["ECONNRESET", "the connection broke off"],
-  ["UND_ERR_SOCKET", "the connection broke off"],
-  ["ENOTFOUND", "its name does not resolve"],
-  ["EAI_AGAIN", "its name does not resolve"],
-  ["EHOSTUNREACH", "the network does not lead there"],
-  ["ENETUNREACH", "the network does not lead there"],
-]);
-
-function reasonOf(error: unknown, timeoutMs: number): string {
-  const { code, name, message } = error as NodeJS.ErrnoException;
-  if (name === "TimeoutError") return `no answer within ${formatDuration(timeoutMs)}`;
-  return REASONS.get(code ?? "") ?? code ?? message;
-}
-
-function judge(subject: string, words: string, status: number, hasCredential: boolean): Answer {
-  if (status === 401 || status === 403) {
-    return hasCredential
-      ? { verdict: "fail", subject, words: `${words}: it refuses the credential` }
-      : { verdict: "ok", subject, words: `${words}: it wants a credential, which clients bring themselves` };
-  }
-  if (status >= 500) return { verdict: "fail", subject, words };
-  if (status === 404 || status === 405) return { verdict: "ok", subject, words: `${words}: it lists no models` };
-  return { verdict: status >= 400 && status !== 429 ? "fail" : "ok", subject, words };
 }
 
 function print(io: Io, { verdict, subject, words }: Answer): void {

@@ -54,10 +54,17 @@ function places(): readonly Place[] {
     ...VERBS.map(({ name, flags, positionals }) => ({
       path: name,
       flags,
-      words: (positionals.words?.() ?? []).map((word) => ({ word, meaning: "" })),
+      words: firstWords(positionals.words?.() ?? []).map((word) => ({ word, meaning: "" })),
       takesFiles: positionals.areFiles ?? false,
     })),
+    // `help` takes the words of a verb as the command line does.
+    ...[...second].map(([path, words]) => ({ path: `help ${path}`, flags: noFlags, words, takesFiles: false })),
   ];
+}
+
+/** Of names of one word or two, each once. */
+function firstWords(names: readonly string[]): readonly string[] {
+  return [...new Set(names.map((name) => name.split(" ")[0] ?? ""))];
 }
 
 /** What may be the value of a flag: one of some words, a file, or anything. Undefined for a flag that takes none. */

@@ -7,9 +7,12 @@ export interface DevAddresses {
   /** Of the admin API. */
   readonly socket: string | undefined;
   readonly directory: string;
+  /** To be called by its path, where the shell does not find `gateway` by name. */
+  readonly launcher: string | undefined;
 }
 
-export function welcome({ gateway, simulator, metrics, socket, directory }: DevAddresses, isColoured: boolean): string {
+export function welcome(addresses: DevAddresses, isColoured: boolean): string {
+  const { gateway, simulator, metrics, socket, directory, launcher } = addresses;
   const bold = (text: string): string => (isColoured ? `\u001b[1m${text}\u001b[22m` : text);
   const dim = (text: string): string => (isColoured ? `\u001b[2m${text}\u001b[22m` : text);
   return `
@@ -18,8 +21,8 @@ ${bold("gateway dev")}  a gateway in front of a simulated provider, for trying t
   gateway    ${gateway}  ${dim("both dialects; no key is asked for")}
   simulator  ${simulator}  ${dim("answers with text made up on the spot")}
   metrics    ${metrics ?? "none"}
-  admin      ${socket ?? "none"}  ${dim("the admin API, on a socket that only you can open")}
-  files      ${directory}  ${dim("node.yaml, deployment.yaml, audit.jsonl; gone when it stops")}
+  admin      ${socket ?? "none"}  ${dim("a socket that only you can open")}
+  files      ${directory}  ${dim("configuration and state; gone at the end")}
 
 ${bold("curl")}
 
@@ -41,18 +44,23 @@ console.log(message.content[0].text);
 
 ${bold("Verbs")}  ${dim("against this gateway; gateway help lists all")}
 
-export GATEWAY_ADMIN_SOCKET=${socket ?? "(none)"}
+${launcher === undefined ? "" : `alias gateway=${quoted(launcher)}\n`}export GATEWAY_ADMIN_SOCKET=${quoted(socket ?? "")}
 gateway query "select name, state, rate, ttfb_p50_ms from backends"
 gateway admin -d '{"name":"me"}' POST keys
 gateway admin -d '{"reason":"trying","duration":"1m"}' PUT suspensions/provider:simulator
-gateway audit verify ${directory}/audit.jsonl
+gateway audit verify ${quoted(`${directory}/audit.jsonl`)}
 
 ${bold("Next")}
 
-  "model":"fast"           an alias that the gateway translates
-  "model":"sim-429"        a provider in trouble; gateway help simulate lists more: sim-500, sim-slow-2s, sim-drop-mid-stream …
-  curl ${metrics ?? "(start with -metrics-listen)"}
+  "model":"fast"     an alias that the gateway translates
+  "model":"sim-429"  faults; curl ${simulator}/ lists them
+  curl ${metrics === undefined ? `${gateway}/v1/models` : metrics}
 
 ${bold("ready")}  Ctrl-C stops it and leaves nothing behind
 `;
+}
+
+/** For a POSIX shell; as it is where that reads the same. */
+function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -2,23 +2,30 @@
  * `gateway dev`: a gateway in front of a simulated provider, for whoever wants to see one work. It runs from real
  * configuration files in a temporary directory, which a reader may look at while it runs and which go when it stops.
  */
+import { accessSync, constants } from "node:fs";
 import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createLogger, formatAddress, Lifetime, parseAddress } from "../base/index.ts";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createLogger, formatAddress, Lifetime, parseAddress, parseLogLevel } from "../base/index.ts";
 import { readNode, startConfigNode } from "../server/node/index.ts";
 import { type DevAddresses, welcome } from "./dev-welcome.ts";
-import type { FlagsOf } from "./flags.ts";
+import { clip, type FlagsOf, UsageError } from "./flags.ts";
 import { type ExitStatus, type Io, untilAborted } from "./io.ts";
 import { startFailure } from "./run.ts";
 import { startSimulator } from "./simulate/index.ts";
 import { devFlags } from "./specs.ts";
 import { buildOf } from "./version.ts";
 
+const CANNOT_LISTEN = 12;
+
 export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[], io: Io): Promise<ExitStatus> {
+  checkAddress("listen", options.listen);
+  if (options.metricsListen !== "none") checkAddress("metrics-listen", options.metricsListen);
   // Requests are no news here; what goes wrong is.
-  const log = createLogger({ stream: io.stderr, isTerminal: true, level: "warn", now: () => io.now() });
+  const level = parseLogLevel(io.env["GATEWAY_LOG"] ?? "warn") ?? "warn";
+  const log = createLogger({ stream: io.stderr, isTerminal: true, level, now: () => io.now() });
   const owner = new Lifetime({ onFailure: (name, error) => log.error("could not close", { name, error }) });
   try {
     const simulator = owner.own("simulator", await startSimulator({ host: "127.0.0.1", port: 0 }), (it) => it.close());
@@ -56,18 +63,60 @@ export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[
       metrics: serving.metrics && `http://${serving.metrics}/metrics`,
       socket: serving.socket,
       directory: dir,
+      launcher: isOnPath(io.env) ? undefined : launcher(),
     };
-    io.stdout.write(welcome(addresses, io.isTerminal("stdout") && !io.env["NO_COLOR"]));
+    io.stdout.write(welcome(addresses, isColoured(io)));
     const fault = await Promise.race([untilAborted(io.signal), node.ended]);
     if (fault instanceof Error) throw fault;
-    io.stdout.write("\nstopping\n");
+    io.stderr.write("\nstopping\n");
     return 0;
   } catch (error) {
+    if (io.signal.aborted) return 0;
     const { status, message } = startFailure(error);
-    log.error(message);
+    io.stderr.write(`gateway dev: ${message}\n`);
+    if (status === CANNOT_LISTEN) io.stderr.write("try: -listen 127.0.0.1:0 -metrics-listen 127.0.0.1:0\n");
     return status;
   } finally {
     await owner.close();
+  }
+}
+
+function checkAddress(flag: string, text: string): void {
+  if (parseAddress(text) === undefined) {
+    throw new UsageError(`flag '-${flag}' takes an address such as 127.0.0.1:8484, not '${clip(text)}'`);
+  }
+}
+
+/** Conventions: no-color.org; FORCE_COLOR asks for it where no terminal is. */
+function isColoured(io: Io): boolean {
+  const { NO_COLOR: none, FORCE_COLOR: forced, TERM: terminal } = io.env;
+  if (none !== undefined && none !== "") return false;
+  if (forced !== undefined && forced !== "" && forced !== "0") return true;
+  return io.isTerminal("stdout") && terminal !== "dumb";
+}
+
+/** Whether the commands that are printed find their program. */
+function isOnPath(env: Io["env"]): boolean {
+  return (env["PATH"] ?? "").split(delimiter).some((dir) => dir !== "" && isExecutable(join(dir, "gateway")));
+}
+
+/** bin/gateway above this file, built or not; undefined where there is none. */
+function launcher(): string | undefined {
+  let dir = dirname(fileURLToPath(import.meta.url));
+  for (let up = 0; up < 3; up += 1) {
+    const path = join(dir, "bin", "gateway");
+    if (isExecutable(path)) return path;
+    dir = dirname(dir);
+  }
+  return undefined;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -14,9 +14,19 @@ import { DAEMON, findVerb, NOT_YET, VERBS, type Verb } from "./verbs.ts";
 const WIDTH = 80;
 
 export async function run(_: FlagsOf<typeof noFlags>, words: readonly string[], io: Io): Promise<ExitStatus> {
+  const group = groupOf(words);
+  if (group.length > 0) {
+    io.stdout.write(group.map(helpOf).join("\n"));
+    return 0;
+  }
   const { verb, rest } = findVerb(words);
   if (rest.length > 0) throw new UsageError(`unknown verb '${clip(words.join(" "))}'`);
   return printHelp(verb, io);
+}
+
+/** The verbs of two words that begin with this one. */
+function groupOf([first, ...more]: readonly string[]): readonly Verb[] {
+  return more.length > 0 ? [] : VERBS.filter(({ name }) => name.startsWith(`${first} `));
 }
 
 /** On stdout: help that was asked for is data. */

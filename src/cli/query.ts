@@ -22,6 +22,7 @@ import { paramOf } from "./query-params.ts";
 import type { queryFlags } from "./specs.ts";
 import { joined, readAll, stdinOf, writeAll } from "./streams.ts";
 import { tableLines } from "./table-text.ts";
+import { escapeControlsOfLines } from "./terminal-text.ts";
 
 type Options = FlagsOf<typeof queryFlags>;
 
@@ -84,20 +85,25 @@ async function printRows({ columns, rows, index }: QueryResult, { o }: Options, 
 }
 
 function* jsonLines({ columns, index }: Omit<QueryResult, "rows">, rows: QueryResult["rows"]): Generator<string> {
-  yield `{"columns":${JSON.stringify(columns)},"rows":[`;
+  yield `{"columns":${jsonText(columns)},"rows":[`;
   let separator = "\n";
   for (const row of rows) {
-    yield separator + JSON.stringify(row);
+    yield separator + jsonText(row);
     separator = ",\n";
   }
   yield `],"index":${index}}\n`;
+}
+
+/** JSON leaves some controls as they are; spelled out, it says the same and no terminal obeys it. */
+function jsonText(value: unknown, indent?: number): string {
+  return escapeControlsOfLines(JSON.stringify(value, null, indent));
 }
 
 const TABLES_COLUMNS = ["table", "column", "type", "description"].map((name) => ({ name, isNumeric: false }));
 
 async function printTables(tables: QueryTables, { o }: Options, io: Io): Promise<ExitStatus> {
   if (o === "json") {
-    await writeAll(io.stdout, [`${JSON.stringify(tables, null, 2)}\n`], io.signal);
+    await writeAll(io.stdout, [`${jsonText(tables, 2)}\n`], io.signal);
     return 0;
   }
   const rows = tables.items.flatMap(({ name: table, columns }) =>

@@ -75,8 +75,13 @@ async function archiveOf(answer: AdminAnswer): Promise<Archive> {
   await throwIfRefused(answer);
   const { "content-type": type, "x-gateway-index": index, "x-gateway-term": term } = answer.headers;
   // A page of some proxy, kept as an archive, would be noticed on the day that it is needed.
-  if (type !== ARCHIVE_TYPE || typeof index !== "string" || typeof term !== "string") {
+  if (type !== ARCHIVE_TYPE || !isNumber(index) || !isNumber(term)) {
     throw new AdminError(answer.status, "unintelligible", `The answer (${answer.status}) is no archive.`);
   }
   return { index, term, parts: answer.body };
+}
+
+/** Printed, so it holds nothing that a terminal obeys. */
+function isNumber(text: string | string[] | undefined): text is string {
+  return typeof text === "string" && /^\d{1,16}$/.test(text);
 }

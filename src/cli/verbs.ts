@@ -260,6 +260,9 @@ export const NOT_YET: readonly string[] = ["console", "guardrails eval", "models
 /** The verb that the first words of a command line name, and what follows them. Throws `UsageError` for none. */
 export function findVerb(args: readonly string[]): { readonly verb: Verb; readonly rest: readonly string[] } {
   const [first, second] = args;
+  if (first === "-version" || first === "--version") {
+    throw new UsageError(`unknown flag '-version' (did you mean 'gateway version'?)`);
+  }
   if (first === undefined || first.startsWith("-")) return { verb: DAEMON, rest: args };
   const two = `${first} ${second}`;
   for (const verb of VERBS) {

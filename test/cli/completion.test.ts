@@ -2,6 +2,9 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { execute } from "../../src/cli/main.ts";
 import { SHELLS, VERBS } from "../../src/cli/verbs.ts";
@@ -53,6 +56,17 @@ const BASH: readonly (readonly [line: string, offered: readonly string[]])[] = [
   ["gateway completion ", ["bash", "zsh", "fish"]],
   ["gateway completion z", ["zsh"]],
   ["gateway help si", ["simulate"]],
+  ["gateway help s", ["simulate", "snapshot"]],
+  ["gateway help snapshot ", ["save", "restore"]],
+  ["gateway audit ", ["verify"]],
+  ["gateway audit verify -", ["-heads", "-key", "-q", "-help"]],
+  ["gateway audit verify -heads data/cli/help-ch", ["data/cli/help-check.txt"]],
+  ["gateway audit verify data/cli/help-ch", ["data/cli/help-check.txt"]],
+  ["gateway log", ["login", "logout"]],
+  ["gateway login -d", ["-device"]],
+  ["gateway logout -", ["-all", "-list", "-help"]],
+  ["gateway admin -", ["-socket", "-url", "-d", "-help"]],
+  ["gateway admin -socket data/cli/help-ch", ["data/cli/help-check.txt"]],
 ];
 
 for (const [line, offered] of BASH) {
@@ -60,6 +74,38 @@ for (const [line, offered] of BASH) {
     assert.deepEqual(await bashOffers(line), offered);
   });
 }
+
+/** util-linux, which gives the shell a terminal; other systems call it otherwise. */
+const lacksTerminal =
+  process.platform === "linux" && spawnSync("script", ["-qec", ":", "/dev/null"]).status === 0
+    ? isMissing("bash")
+    : "no program script that gives a terminal";
+
+test("a bash at a terminal completes what is typed, by the tab key", { skip: lacksTerminal }, async () => {
+  const shell = 'bash --noprofile --rcfile "$RCFILE" -i';
+  const directory = mkdtempSync(join(tmpdir(), "gateway-completion-"));
+  try {
+    const rcfile = join(directory, "rc");
+    // In the place of the program: what it would be given.
+    const told = `PS1=; gateway() { printf '<%s>' "$@"; echo; }\nbind 'set bell-style none'\n`;
+    writeFileSync(rcfile, `${told}${await script("bash")}`);
+    const { stdout, status } = spawnSync("script", ["-qec", shell, "/dev/null"], {
+      input: "gateway aud\tver\t-hea\tx\ngateway help snap\tres\t\ngateway -dial\tmes\t\nexit 0\n",
+      env: { PATH: process.env["PATH"], RCFILE: rcfile, TERM: "dumb", HOME: directory },
+      encoding: "utf8",
+      timeout: 20_000,
+    });
+    assert.equal(status, 0, stdout);
+    const given = stdout.split(/\r?\n/).filter((line) => line.startsWith("<"));
+    assert.deepEqual(
+      given,
+      ["<audit><verify><-heads><x>", "<help><snapshot><restore>", "<-dialect><messages>"],
+      stdout,
+    );
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
 
 for (const shell of SHELLS) {
   test(`${shell} accepts its script`, { skip: isMissing(shell) }, async () => {
@@ -71,7 +117,7 @@ for (const shell of SHELLS) {
   test(`the script of ${shell} knows every verb and its flags`, async () => {
     const text = await script(shell);
     for (const { name, flags } of VERBS) {
-      for (const word of [name, ...Object.keys(flags)]) assert.ok(text.includes(word), `${word} of ${name}`);
+      for (const word of [...name.split(" "), ...Object.keys(flags)]) assert.ok(text.includes(word), `${word} of ${name}`);
     }
   });
 }

@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { helpOf, overview, usage } from "../../src/cli/help.ts";
+import { execute } from "../../src/cli/main.ts";
 import { DAEMON, NOT_YET, VERBS } from "../../src/cli/verbs.ts";
+import { bufferIo } from "./buffers.ts";
 
 function assertGolden(name: string, text: string): void {
   const file = new URL(`../data/cli/${name}.txt`, import.meta.url);
@@ -25,6 +27,20 @@ for (const verb of VERBS) {
     assertGolden(`help-${verb.name.replace(" ", "-")}`, helpOf(verb));
   });
 }
+
+test("the first word of verbs of two words asks for the help of each", async () => {
+  for (const [word, names] of [
+    ["snapshot", ["snapshot save", "snapshot restore"]],
+    ["audit", ["audit verify"]],
+  ] as const) {
+    const io = bufferIo();
+    assert.equal(await execute(["help", word], io), 0);
+    const texts = VERBS.filter(({ name }) => names.some((it) => it === name)).map(helpOf);
+    assert.equal(texts.length, names.length);
+    assert.equal(io.out(), texts.join("\n"));
+    assert.equal(io.err(), "");
+  }
+});
 
 test("no line of help is wider than a terminal", () => {
   const lines = [overview(), ...VERBS.map(helpOf)].join("").split("\n");

@@ -24,3 +24,11 @@ test("run from source, the verb says that it was not built", async () => {
   assert.equal(await execute(["version"], io), 0);
   assert.equal(io.out(), `gateway 0.0.0, commit unknown, unknown, source on ${PLATFORM}\n`);
 });
+
+test("whoever asks by a flag is told the verb", async () => {
+  for (const flag of ["-version", "--version"]) {
+    const io = bufferIo();
+    assert.equal(await execute([flag], io), 2);
+    assert.match(io.err(), /^gateway: unknown flag '-version' \(did you mean 'gateway version'\?\)\n/);
+  }
+});

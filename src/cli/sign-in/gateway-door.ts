@@ -126,6 +126,8 @@ async function exchange(url: URL, options: RequestOptions): Promise<Answer> {
       );
     });
     outgoing.once("error", reject);
+    // Of an answer that would switch protocols nothing else is told.
+    outgoing.once("close", () => reject(new Error("closed without an answer")));
     outgoing.end();
   });
 }

@@ -14,6 +14,10 @@ import { refusal } from "./refusal.ts";
 export const MAX_JSON_BYTES = 1 << 20;
 /** Of configuration documents. */
 export const MAX_DOCUMENT_BYTES = 8 << 20;
+/** Where none is taken: room for an empty object. */
+const MAX_EMPTY_BYTES = 1 << 10;
+/** Until a body is whole. Whoever stopped in the middle would keep the room of others. */
+const BODY_LIMIT_MS = 120_000;
 /** Of all bodies held at once: eight documents, and small bodies beside them. */
 export const MAX_HELD_BYTES = 72 << 20;
 
@@ -35,31 +39,36 @@ export interface HeldBody {
   release(): void;
 }
 
-export function createBodyReader(maxHeldBytes: number = MAX_HELD_BYTES): BodyReader {
+export function createBodyReader(maxHeldBytes: number = MAX_HELD_BYTES, limitMs: number = BODY_LIMIT_MS): BodyReader {
   let held = 0;
   return {
     async read(request, operation, signal) {
-      const limit = operation.body.kind === "document" ? MAX_DOCUMENT_BYTES : MAX_JSON_BYTES;
+      const { kind } = operation.body;
+      const limit = kind === "document" ? MAX_DOCUMENT_BYTES : kind === "none" ? MAX_EMPTY_BYTES : MAX_JSON_BYTES;
+      const tooLong = (): Error => (kind === "none" ? notTaken() : tooLarge(limit));
       const declared = Number(request.headers["content-length"] ?? 0);
-      if (declared > limit) throw tooLarge(limit);
+      if (declared > limit) throw tooLong();
       let own = 0;
       const release = (): void => {
         held -= own;
         own = 0;
       };
       const chunks: Buffer[] = [];
+      const late = setTimeout(() => request.destroy(new Error("the body took too long")), limitMs);
       try {
         for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
           signal.throwIfAborted();
           own += chunk.length;
           held += chunk.length;
-          if (own > limit) throw tooLarge(limit);
+          if (own > limit) throw tooLong();
           if (held > maxHeldBytes) throw refusal("busy", "Too many large requests are under way; try again.");
           chunks.push(chunk);
         }
       } catch (error) {
         release();
         throw error;
+      } finally {
+        clearTimeout(late);
       }
       return { bytes: Buffer.concat(chunks), release };
     },
@@ -91,6 +100,9 @@ export function discardRest(request: IncomingMessage, isKnown: boolean, signal: 
     request.resume();
   });
 }
+
+/** Of a body where none is taken. */
+export const notTaken = (): Error => refusal("invalid", "This operation takes no body.");
 
 function tooLarge(limit: number): Error {
   return refusal("body_too_large", `The body is over ${limit} bytes.`, { limit });

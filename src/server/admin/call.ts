@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Operation, OperationId } from "../../admin-api/index.ts";
 import type { WriteOptions } from "../cluster/index.ts";
-import { type BodyReader, decodeText, type HeldBody, parseJson } from "./body.ts";
+import { type BodyReader, decodeText, type HeldBody, notTaken, parseJson } from "./body.ts";
 import { check } from "./check.ts";
 import type { Ports } from "./ports.ts";
 import { actorOf, type Principal } from "./principal.ts";
@@ -78,7 +78,7 @@ export async function noBody(
   const held = await bodies.read(request, operation, signal);
   if (held.bytes.length > 0 && held.bytes.toString("latin1").trim() !== "{}") {
     held.release();
-    throw refusal("invalid", "This operation takes no body.");
+    throw notTaken();
   }
   return held;
 }

@@ -36,7 +36,12 @@ export async function authorize(access: Access, audit: AuditSink, asked: Asked):
   const { id: action, operation, principal, resource } = asked;
   const decision = access.decide({ principal, action, group: operation.group, resource });
   if (decision.isAllowed) return;
-  const data = { ...facts(asked), decision: "deny", policies: decision.policies, failed_policies: decision.failed };
+  const data = {
+    ...facts(asked),
+    decision: "deny",
+    policies: fewOf(decision.policies),
+    failed_policies: fewOf(decision.failed),
+  };
   await audit.reserve().record({ event: "access.decision", data });
   throw refusal("forbidden", `The admin policy does not permit ${action} on ${resourceText(resource)}.`, {
     action,
@@ -46,10 +51,10 @@ export async function authorize(access: Access, audit: AuditSink, asked: Asked):
   });
 }
 
-/** Does a change and records what came of it. Rejects as `change` does, or with `audit_unavailable`. */
+/** Does a change and records what came of it; of one that is only tried, that it was. Rejects as `change` does, or with `audit_unavailable`. */
 export async function recorded<T extends { readonly value: unknown }>(
   audit: AuditSink,
-  asked: Asked,
+  asked: Asked & { readonly isDryRun?: boolean },
   change: () => Promise<T>,
 ): Promise<T> {
   const room = audit.reserve();
@@ -59,8 +64,10 @@ export async function recorded<T extends { readonly value: unknown }>(
   } catch (error) {
     done = { error };
   }
-  const outcome =
-    "error" in done ? failureOf(done.error) : { outcome: "done", ...told(asked.operation, done.reply.value) };
+  const outcome = {
+    ...("error" in done ? failureOf(done.error) : { outcome: "done", ...told(asked.operation, done.reply.value) }),
+    ...(asked.isDryRun === true && { dry_run: true }),
+  };
   try {
     await room.record({ event: "admin.write", data: { ...facts(asked), ...outcome } });
   } catch (cause) {
@@ -104,10 +111,23 @@ function facts({ id, principal, resource, door, requestId }: Asked): AuditEntry[
     resource: resourceText(resource),
     principal: actorText(actorOf(principal)),
     ...(principal.name !== undefined && { principal_name: principal.name }),
-    roles: principal.roles,
+    roles: fewOf(principal.roles),
     door,
     request_id: requestId,
   };
+}
+
+/** UTF-16 units of a list in a record, whose length is the caller's doing. */
+const MAX_LIST_LENGTH = 600;
+
+/** Its first ones: were all of them to fill the record, who did what to what would be cut. */
+function fewOf(names: readonly string[]): readonly string[] {
+  let length = 0;
+  const few = names.filter((name) => {
+    length += name.length + 3;
+    return length <= MAX_LIST_LENGTH;
+  });
+  return few.length === names.length ? names : [...few, `… ${names.length - few.length} more`];
 }
 
 const resourceText = ({ kind, name }: Resource): string => `${kind}::${JSON.stringify(name)}`;

@@ -32,4 +32,5 @@ export type {
   SourceOutcome,
   Sources,
 } from "./ports.ts";
+export { actorText } from "./principal.ts";
 export { refusal, refusedCommand } from "./refusal.ts";

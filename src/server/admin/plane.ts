@@ -10,7 +10,10 @@ import { openQueryEngine } from "./query/index.ts";
 import type { AdminPlane } from "./request.ts";
 
 export interface OpenPlane extends AdminPlane {
-  /** Answers what waits for a change, so that a door can be drained, and ends queries. Repeated calls wait for the same end. */
+  /**
+   * Answers what waits for a change, so that a door can be drained, and ends queries. Resolves once nothing is under way:
+   * what a door has cut off is recorded by then. Repeated calls wait for the same end.
+   */
   close(): Promise<void>;
 }
 
@@ -30,15 +33,21 @@ export function openPlane(ports: Ports, access: Access): OpenPlane {
     now: () => ports.clock.now(),
     log: ports.log,
   });
+  const underWay = new Set<Promise<void>>();
+  const end = async (): Promise<void> => {
+    for (const list of lists.values()) list.close();
+    await query.close();
+    while (underWay.size > 0) await Promise.all(underWay);
+  };
   let closing: Promise<void> | undefined;
   return {
     ports: { ...ports, query },
     access,
     lists,
     bodies: createBodyReader(),
+    underWay,
     close() {
-      if (closing === undefined) for (const list of lists.values()) list.close();
-      closing ??= query.close();
+      closing ??= end();
       return closing;
     },
   };

@@ -30,6 +30,8 @@ export interface AdminPlane {
   readonly access: Access;
   readonly lists: ReadonlyMap<string, WatchedList<unknown>>;
   readonly bodies: BodyReader;
+  /** Requests that are being served, also those whose caller has gone: what came of them may not be recorded yet. */
+  readonly underWay: Set<Promise<void>>;
 }
 
 interface Exchange {
@@ -43,7 +45,18 @@ interface Exchange {
 type Matched = Extract<Route, { kind: "operation" }>;
 
 /** Never rejects. */
-export async function serve(
+export function serve(
+  plane: AdminPlane,
+  request: IncomingMessage,
+  response: ServerResponse,
+  door: Door,
+): Promise<void> {
+  const serving = served(plane, request, response, door).finally(() => plane.underWay.delete(serving));
+  plane.underWay.add(serving);
+  return serving;
+}
+
+async function served(
   plane: AdminPlane,
   request: IncomingMessage,
   response: ServerResponse,
@@ -141,7 +154,9 @@ async function reached(
     signal,
   };
   const change = (): Promise<Reply<OperationId>> => handle(ports, id, call);
-  return asked === undefined || matched.operation.group === "read" ? change() : recorded(ports.audit, asked, change);
+  if (asked === undefined || matched.operation.group === "read") return await change();
+  const isDryRun = "dry_run" in query && query.dry_run === true;
+  return await recorded(ports.audit, { ...asked, isDryRun }, change);
 }
 
 function match({ request, response }: Exchange, path: string): Matched {

@@ -72,6 +72,8 @@ async function fetchOnce(url: URL, { secureContext, token, signal }: FetchOption
       const answer = await new Promise<http.IncomingMessage>((resolve, reject) => {
         // Both stay: what fails after the answer began is told here too, and to whoever reads the body.
         request.on("response", resolve).on("error", reject);
+        // An answer that would switch protocols is none, and Node closes it without an error.
+        request.once("close", () => reject(new Error("closed without an answer")));
       });
       return await readAnswer(answer, url);
     } finally {

@@ -18,6 +18,8 @@ const KEEP_ALIVE_MS = 75_000;
 /** Tokens and trace headers reach a few KiB; Node's own bound of 16 KiB is met by real ones. */
 const MAX_HEADER_BYTES = 64 << 10;
 const LIMIT_CHECK_MS = 1_000;
+/** For a peer that was refused to read why and close its half; one that does neither must not keep the connection. */
+const LINGER_MS = 1_000;
 
 export interface Listener {
   /** Actual address, `host:port`. */
@@ -122,6 +124,8 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
     `HTTP/1.1 ${refusal.status} ${STATUS_TEXT[code]}\r\ncontent-type: application/json\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
+  const linger = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once("close", () => clearTimeout(linger));
 }
 
 type Unreadable = "headers_too_large" | "request_timeout" | "invalid_request";

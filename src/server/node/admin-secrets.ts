@@ -68,7 +68,7 @@ export function secretsPort(cluster: Cluster, here: SealingHere | undefined, now
       const { sealing } = requireSealing();
       await carryOut(() => planPutSecret(name, value, sealing, now()), options);
       const row = view.get(secretRowKey(name));
-      if (row === undefined) throw refusal("conflict", "The secret was deleted at the same time.");
+      if (row === undefined) throw refusal("conflict", "The secret was deleted at the same time.", { outcome: "done" });
       return recordOf(readSecret(row));
     },
     async delete(name, options) {

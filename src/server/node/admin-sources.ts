@@ -1,5 +1,6 @@
 /** The port `Sources` of the admin plane, over the node's configuration and what the cluster stores. */
 import {
+  actorText,
   refusal,
   refusedCommand,
   type SourceOutcome,
@@ -10,7 +11,6 @@ import {
 import type { Cluster, WriteOptions } from "../cluster/index.ts";
 import { formatProblem, type Problem, type Source } from "../core/config/index.ts";
 import {
-  type Actor,
   commands,
   deployModeKey,
   FILE_SOURCE,
@@ -114,7 +114,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
       return kept
         .filter(({ text }) => text !== null)
         .reverse()
-        .map(({ revision, at, by, bytes }) => ({ revision, updated_at: timeOf(at), by: principalOf(by), bytes }));
+        .map(({ revision, at, by, bytes }) => ({ revision, updated_at: timeOf(at), by: actorText(by), bytes }));
     },
     put: ({ name, document, ifRevision }, options) =>
       inTurn(options, async () => {
@@ -247,7 +247,7 @@ function limited(before: Promise<void>, { timeoutMs, signal }: WriteOptions): Pr
 
 function recordOf(row: SourceRow, configuration: Configuration): SourceRecord {
   const { name, revision, writer, at, by } = row;
-  const facts = { name, revision, writer, updated_at: timeOf(at), by: principalOf(by) };
+  const facts = { name, revision, writer, updated_at: timeOf(at), by: actorText(by) };
   if (configuration.served().get(name) === revision) return { ...facts, state: "running", message: null };
   const errors = configuration.refusal()?.filter(({ severity }) => severity === "error") ?? [];
   const problem = errors.find(({ file }) => file === name) ?? errors[0];
@@ -258,10 +258,6 @@ function recordOf(row: SourceRow, configuration: Configuration): SourceRecord {
 
 function problemOf({ file, path, line, column, message }: Problem): SourceProblem {
   return { source: file, path, line, column, message };
-}
-
-function principalOf({ sub }: Actor): string {
-  return sub;
 }
 
 function timeOf(ms: number): string {

@@ -72,6 +72,15 @@ export function threadMicros(pid: number): readonly ThreadUsage[] {
   });
 }
 
+/**
+ * How long the main thread has been ready to run and no core was free, microseconds; NaN without schedstat. What delays a
+ * thread and is not in here, the thread does itself.
+ */
+export function mainThreadWaitMicros(pid: number): number {
+  if (!hasSchedstat) return Number.NaN;
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[1]) / 1e3;
+}
+
 /** utime + stime of a `/proc/<pid>/stat` line. The command may hold spaces and brackets, so fields count from its end. */
 export function parseStatTicks(line: string): number {
   const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");

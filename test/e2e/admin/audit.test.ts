@@ -5,14 +5,13 @@
  */
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import type { AuditRecord } from "../../../src/admin-api/index.ts";
 import { eventually } from "../support/wait.ts";
 import { INPUTS, OPERATION_IDS, operationOf, resourceOf, sendingOf, targetOf } from "./support/inputs.ts";
 import { type Issuer, startIssuer } from "./support/issuer.ts";
 import { type Plane, startPlane } from "./support/plane.ts";
 import { exchange, send } from "./support/send.ts";
 import { suiteOwner } from "./support/suite.ts";
-import { recordsIn, verify, witnessedHeads } from "./support/trail.ts";
+import { recordsIn, type SeenRecord, verify, witnessedHeads } from "./support/trail.ts";
 
 const POLICY = `
   permit(principal in Role::"local", action, resource);
@@ -39,7 +38,7 @@ describe("what stands in the trail", () => {
       const found = records().filter(({ data }) => data["request_id"] === id);
       return found.length > 0 && found;
     });
-  const factsOf = ({ event, data }: AuditRecord) => {
+  const factsOf = ({ event, data }: SeenRecord) => {
     const { action, resource, principal, door, outcome } = data;
     return { event, action, resource, principal, door, outcome };
   };

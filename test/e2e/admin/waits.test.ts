@@ -24,7 +24,8 @@ const NETWORK_READERS = 200;
 const WATCHED_MS = 3_000;
 /** Of one processor, by all the reads together. */
 const CPU_SHARE = 0.01;
-const ANSWER_LIMIT_MS = 1_000;
+/** A quarter of a second on a machine that does nothing else; the readers are on the same one. */
+const ANSWER_LIMIT_MS = 3_000;
 /** A connection with its request is some tens of KiB on either side. */
 const MEMORY_LIMIT_BYTES = 160 << 20;
 
@@ -71,9 +72,11 @@ describe("blocking reads", { skip: process.platform !== "linux" && "counts what 
       () => openDescriptors(pid) >= descriptors + LOCAL_READERS + NETWORK_READERS,
       30_000,
     );
-    // What taking them in left to do is done once a second passes without work.
+    // What taking them in left to do is done first.
     await eventually("a process at rest", async () => (await shareOf(pid, 500)) <= CPU_SHARE + idle, 30_000);
-    const waiting = Math.min(await shareOf(pid), await shareOf(pid));
+    const first = await shareOf(pid);
+    // On a machine that does other things the same work takes longer; what costs nothing does so again.
+    const waiting = first - idle < CPU_SHARE ? first : await shareOf(pid);
     t.diagnostic(`cpu share: ${idle.toFixed(4)} before, ${waiting.toFixed(4)} while they wait`);
     assert.ok(waiting - idle < CPU_SHARE, `${idle} before, ${waiting} while they wait`);
 

@@ -40,6 +40,10 @@ const REQUEST_LIMIT_MS = 600_000;
 /** Nothing moves for the longest blocking read; beyond it somebody has stopped reading. */
 const INACTIVITY_MS = 330_000;
 const KEEP_ALIVE_MS = 75_000;
+/** For a peer that was refused to read why and close its half; one that does neither must not keep the connection. */
+const LINGER_MS = 1_000;
+/** On one connection: no client sends on without an answer, and a read that waits costs some 10 KB. */
+const MAX_UNDER_WAY = 16;
 
 export function createHttpServer(options: HttpOptions): HttpServer {
   const { maxConnections, accept, handle, onFailure, headersLimitMs = HEADERS_LIMIT_MS } = options;
@@ -88,7 +92,10 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   });
   const admit = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
-    connections.set(socket, (connections.get(socket) ?? 0) + 1);
+    const underWay = connections.get(socket) ?? 0;
+    // What was asked after it on the way here is not begun either.
+    if (underWay >= MAX_UNDER_WAY) return void socket.destroy();
+    connections.set(socket, underWay + 1);
     response.once("close", () => {
       const left = (connections.get(socket) ?? 1) - 1;
       if (connections.has(socket)) connections.set(socket, left);
@@ -141,6 +148,8 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
     `HTTP/1.1 ${status} ${statusText}\r\ncontent-type: application/json\r\ncache-control: no-store\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
+  const linger = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once("close", () => clearTimeout(linger));
 }
 
 type Unreadable = readonly [code: RefusalCode, statusText: string, message: string];

@@ -62,7 +62,8 @@ async function refuseLive(path: string): Promise<void> {
   if (!there.isSocket())
     throw new Error(`admin.local_socket: ${path} exists and is no socket; remove it, or name another`);
   if (await isLive(path)) {
-    throw new Error(`admin.local_socket: another process listens on ${path}; stop it, or name another socket`);
+    const message = `admin.local_socket: another process listens on ${path}; stop it, or name another socket`;
+    throw Object.assign(new Error(message), { code: "EADDRINUSE" });
   }
 }
 

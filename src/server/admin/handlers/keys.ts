@@ -47,6 +47,13 @@ function find(ports: Ports, name: string): KeyRecord {
   return keyRecord(ports, readKey(value), ports.clock.now());
 }
 
+/** As a change left it; the change is done, whatever has become of the key since. */
+function changed(ports: Ports, name: string): KeyRecord {
+  const value = ports.cluster.view.get(keyRowKey(name));
+  if (value !== undefined) return keyRecord(ports, readKey(value), ports.clock.now());
+  throw refusal("conflict", `The key ${name} was deleted at the same time.`, { outcome: "done" });
+}
+
 /** Whole milliseconds; a schema has checked the text. */
 const lifetime = (text: string): number => Math.floor(parseDuration(text) ?? 0);
 
@@ -76,7 +83,7 @@ export const keyHandlers: Pick<Handlers, "create_key" | "get_key" | "update_key"
       }),
       write,
     );
-    return minted(find(ports, name), result, key);
+    return minted(changed(ports, name), result, key);
   },
   get_key({ params }, ports) {
     return { value: find(ports, params.name) };
@@ -93,7 +100,7 @@ export const keyHandlers: Pick<Handlers, "create_key" | "get_key" | "update_key"
       }),
       write,
     );
-    return { value: find(ports, name) };
+    return { value: changed(ports, name) };
   },
   async delete_key({ params: { name }, write }, ports) {
     await command(ports, commands.keyDelete({ name }), write);
@@ -102,6 +109,6 @@ export const keyHandlers: Pick<Handlers, "create_key" | "get_key" | "update_key"
   async rotate_key({ params: { name }, write }, ports) {
     const key = mintKey(ports.randomBytes);
     const result = await command(ports, commands.keyRotate({ name, id: key.id, digest: key.digest }), write);
-    return minted(find(ports, name), result, key);
+    return minted(changed(ports, name), result, key);
   },
 };

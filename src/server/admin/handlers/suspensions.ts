@@ -8,6 +8,7 @@ import { DONE, type Handlers, mapped, rfc3339 } from "../handler.ts";
 import { type ListSource, storedValues, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { actorText } from "../principal.ts";
+import { refusal } from "../refusal.ts";
 import { TABLE_PREFIX } from "../tables.ts";
 import { command } from "../write.ts";
 
@@ -45,7 +46,9 @@ export const suspensionHandlers: Pick<Handlers, "put_suspension" | "delete_suspe
     const ms = duration === "" ? null : Math.max(1, Math.floor(parseDuration(duration) ?? 0));
     await command(ports, commands.suspensionPut({ kind, name, reason, duration_ms: ms }), write);
     const value = ports.cluster.view.get(suspensionRowKey(kind, name));
-    if (value === undefined) throw new Error("a suspension is gone as soon as it is put");
+    if (value === undefined) {
+      throw refusal("conflict", "The suspension was lifted at the same time.", { outcome: "done" });
+    }
     return { value: suspensionRecord(readSuspension(value), ports.clock.now()) };
   },
   async delete_suspension({ params: { kind, name }, write }, ports) {

@@ -1,13 +1,11 @@
 /** What a process uses, as the system counts it. Linux only. */
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Of `/proc/<pid>/stat`, which counts in hundredths of a second on every Linux of ours. */
-const TICKS_PER_SECOND = 100;
-
-/** Processor time of all its threads so far, in seconds. */
+/** Processor time of its threads so far, in seconds; to the nanosecond, where `/proc/<pid>/stat` counts hundredths. */
 export function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  const ofThread = (thread: string): number =>
+    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]);
+  return readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + ofThread(thread), 0) / 1e9;
 }
 
 /** Resident memory, in bytes. */

@@ -7,11 +7,13 @@ import type { TestNode } from "../../config/support/nodes.ts";
 import { type End, runProgram } from "../../support/gateway.ts";
 import type { Owner } from "../../support/wait.ts";
 
+export interface SeenRecord extends AuditRecord {
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
 /** Of everything that the processes of the node have written, logs and all. */
-export function recordsIn(output: string): readonly AuditRecord[] {
-  return output
-    .split("\n")
-    .flatMap((line) => (line.startsWith('{"audit":1,') ? [JSON.parse(line) as AuditRecord] : []));
+export function recordsIn(output: string): readonly SeenRecord[] {
+  return output.split("\n").flatMap((line) => (line.startsWith('{"audit":1,') ? [JSON.parse(line) as SeenRecord] : []));
 }
 
 export interface Verdict extends End {

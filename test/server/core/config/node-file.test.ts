@@ -161,7 +161,7 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
     `${START}issuers:\n  - {name: local, url: 'https://i'}\nadmin:\n  policy_file: p\n  issuers: [{issuer: local, audience: y, roles: {map: {sre: [operator, local]}}}]\n`,
     [
       "n:3:12: issuers[0].name: stands for callers of this machine; take another name",
-      "n:6:55: admin.issuers[0].roles.map.sre: grants a role of callers who come without a token (`local`, `loopback`)",
+      "n:6:61: admin.issuers[0].roles.map.sre: grants a role of callers who come without a token (`local`, `loopback`)",
     ],
   ],
   "a certificate of both kinds": [

@@ -1,0 +1,77 @@
+/** The frame that the scenario benches share: their command line, and figures with aims as table and JSON. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { countMissed, type Figure, figuresAsJson, isMet, renderFigures, showNumber } from "../bench/parts/figures.ts";
+import { guarded, parseScenarioOptions, usageOf } from "../bench/parts/scenario.ts";
+
+const figure = (value: number, aim: Figure["aim"]): Figure => ({ name: "one", value, unit: "ms", aim, detail: "so" });
+
+describe("the command line of a scenario bench", () => {
+  it("takes flags with one dash and with two, and a scenario more than once", () => {
+    const asked = parseScenarioOptions(["-quick", "--only", "a", "-only=b", "-profile", "there"], ["a", "b"]);
+    assert.deepEqual(asked, {
+      isQuick: true,
+      isJson: false,
+      only: ["a", "b"],
+      profileFolder: "there",
+      isStrict: false,
+    });
+  });
+
+  it("refuses a scenario that there is not, and names those that there are", () => {
+    assert.throws(() => parseScenarioOptions(["-only", "c"], ["a", "b"]), /no scenario c; there are a, b/);
+  });
+
+  it("names every flag in its usage", () => {
+    for (const flag of ["--quick", "--only", "--json", "--profile", "--strict"]) {
+      assert.ok(usageOf("bench:one").includes(`  ${flag} `), flag);
+    }
+  });
+});
+
+describe("figures", () => {
+  it("are met at the aim itself, and by no value that is none", () => {
+    assert.equal(isMet(1.5, { atMost: 1.5 }), true);
+    assert.equal(isMet(1.4, { atLeast: 1.5 }), false);
+    assert.equal(isMet(Number.NaN, { atLeast: 0 }), false);
+    assert.equal(isMet(9, undefined), undefined);
+  });
+
+  it("are counted as missed only where there is an aim", () => {
+    assert.equal(countMissed([figure(2, { atMost: 1 }), figure(1, { atMost: 1 }), figure(9, undefined)]), 1);
+  });
+
+  it("show a column of the bench's own before the detail", () => {
+    const table = renderFigures([figure(2, { atMost: 1 })], [{ heading: "R", cell: ({ unit }) => `of ${unit}` }]);
+    const [heading = "", row = ""] = table.split("\n");
+    assert.match(heading, /value +aim +R$/);
+    assert.match(row, /one +2\.00 ms +<= 1 +NOT MET +of ms +so$/);
+  });
+
+  it("say in JSON whether they are met, and null where nothing is aimed at", () => {
+    const told = JSON.parse(figuresAsJson([figure(2, { atMost: 1 }), figure(2, undefined)])) as readonly {
+      readonly met: unknown;
+    }[];
+    assert.deepEqual(
+      told.map(({ met }) => met),
+      [false, null],
+    );
+  });
+
+  it("keep the digits of a small share", () => {
+    assert.equal(showNumber(0.00784), "0.0078");
+    assert.equal(showNumber(-0.0005), "-0.0005");
+    assert.equal(showNumber(0), "0");
+    assert.equal(showNumber(2.5), "2.50");
+    assert.equal(showNumber(1234.5), "1235");
+  });
+
+  it("of a scenario that fails are one that is missed, with the reason", async () => {
+    const failing = { name: "one", run: () => Promise.reject(new Error("no such thing")) };
+    const [only, ...rest] = await guarded(failing, undefined);
+    assert.deepEqual(rest, []);
+    assert.equal(only?.detail, "no such thing");
+    assert.equal(countMissed(only === undefined ? [] : [only]), 1);
+  });
+});

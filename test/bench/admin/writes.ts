@@ -1,0 +1,120 @@
+/**
+ * Changes through the local socket, each answered once it is committed, applied and its audit record is on the disk; beside
+ * them the same command given to a cluster of one directly, without HTTP, policy and audit. Rounds take turns, since a disk
+ * that others use is never as fast as a minute ago. R, the raw rate, is what the disk does by itself.
+ */
+
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { WriteFigures } from "../child/raft-load.ts";
+import { cpuMicros } from "../parts/process-usage.ts";
+import { compileNode } from "../raft/compile.ts";
+import { type RaftNode, startAlone } from "../raft/nodes.ts";
+import { measureRawRate } from "../raft/raw-rate.ts";
+import { load as loadNode } from "../raft/scenarios.ts";
+import { median, summarize } from "../statistics.ts";
+import type { AdminScenario, Figure, Given } from "./given.ts";
+import { type Plane, requestText, startPlane } from "./plane.ts";
+
+export const WRITES: AdminScenario = { name: "writes", run: writes };
+
+/** Clients, and writes a round of all of them together. */
+const SIZES = [
+  { clients: 1, count: 200 },
+  { clients: 16, count: 2_000 },
+] as const;
+const ROUNDS = 7;
+const QUICK_ROUNDS = 3;
+const QUICK_SHARE = 0.25;
+const SUBJECTS = 64;
+const REASON = "r".repeat(400);
+
+const TEXTS = Array.from({ length: SUBJECTS }, (_, number) =>
+  requestText("PUT", `/suspensions/provider:provider-${number}`, { body: { reason: REASON } }),
+);
+
+const READ = requestText("GET", "/whoami");
+
+interface Round {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly cpuUs: number;
+  readonly cluster: WriteFigures;
+  /** Of a read on the same connection: what HTTP and the plane take by themselves. */
+  readonly readP50Ms: number;
+  readonly raw: number;
+}
+
+async function writes(given: Given): Promise<readonly Figure[]> {
+  const folder = join(given.pieces.folder, "cluster");
+  await mkdir(folder);
+  const node = await startAlone({ file: await compileNode(folder), folder, nodeFlags: given.nodeFlags });
+  const plane = await startPlane(given);
+  try {
+    const rounds = new Map(SIZES.map(({ clients }): [number, Round[]] => [clients, []]));
+    const share = given.isQuick ? QUICK_SHARE : 1;
+    // The first is not counted: code is compiled.
+    for (let round = -1; round < (given.isQuick ? QUICK_ROUNDS : ROUNDS); round += 1) {
+      for (const { clients, count } of SIZES) {
+        const measured = await measure(given, plane, node, clients, Math.round(count * share));
+        if (round >= 0) rounds.get(clients)?.push(measured);
+      }
+    }
+    return [...rounds].flatMap(([clients, all]) => figures(clients, all));
+  } finally {
+    await plane.stop();
+    await node.end();
+  }
+}
+
+async function measure(given: Given, plane: Plane, node: RaftNode, clients: number, count: number): Promise<Round> {
+  const shared = { port: 0, socketPath: plane.socketPath, connections: clients } as const;
+  const raw = measureRawRate(given.pieces.folder);
+  const cluster = await loadNode(node, { what: "suspension", clients, seconds: 60, count });
+  const cpuBefore = cpuMicros(plane.pid);
+  const written = await given.load({ ...shared, shape: { kind: "texts", texts: TEXTS }, requests: count });
+  const cpuUs = (cpuMicros(plane.pid) - cpuBefore) / count;
+  const read = await given.load({ ...shared, shape: { kind: "texts", texts: [READ] }, requests: count });
+  return {
+    perSecond: written.perSecond,
+    p50Ms: written.p50Us / 1e3,
+    p99Ms: written.p99Us / 1e3,
+    cpuUs,
+    cluster,
+    readP50Ms: read.p50Us / 1e3,
+    raw,
+  };
+}
+
+function figures(clients: number, rounds: readonly Round[]): readonly Figure[] {
+  const middle = (of: (round: Round) => number): number => median(rounds.map(of));
+  const about = `writes, ${clients} ${clients === 1 ? "client" : "clients"}`;
+  const rate = summarize(rounds.map(({ perSecond }) => perSecond));
+  const beyond = rounds.map(({ p50Ms, cluster, readP50Ms }) => p50Ms - cluster.p50Ms - readP50Ms);
+  return [
+    {
+      name: `${about}: a second`,
+      value: rate.median,
+      unit: "/s",
+      aim: undefined,
+      detail: `${rate.least.toFixed(0)}-${rate.most.toFixed(0)}; R ${middle(({ raw }) => raw).toFixed(0)}/s; CPU ${middle((it) => it.cpuUs).toFixed(0)} us a write`,
+    },
+    { name: `${about}: p50`, value: middle((it) => it.p50Ms), unit: "ms", aim: undefined, detail: "" },
+    { name: `${about}: p99`, value: middle((it) => it.p99Ms), unit: "ms", aim: undefined, detail: "" },
+    {
+      name: `${about}: rate over that of the cluster alone`,
+      value: middle(({ perSecond, cluster }) => perSecond / cluster.perSecond),
+      unit: "times",
+      aim: undefined,
+      detail: `cluster alone ${middle((it) => it.cluster.perSecond).toFixed(0)}/s, p50 ${middle((it) => it.cluster.p50Ms).toFixed(1)} p99 ${middle((it) => it.cluster.p99Ms).toFixed(1)} ms`,
+    },
+    {
+      name: `${about}: p50 that the audit record adds`,
+      value: median(beyond),
+      unit: "ms",
+      aim: undefined,
+      detail: `p50 less the cluster's and less that of a read (${middle((it) => it.readP50Ms).toFixed(1)} ms)`,
+    },
+  ];
+}

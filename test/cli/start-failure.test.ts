@@ -1,0 +1,36 @@
+/** A start that failed, as the status that a supervisor sees. */
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { startFailure } from "../../src/cli/run.ts";
+import { placeSocket } from "../../src/server/admin/doors/socket-path.ts";
+import { unwritable } from "../../src/server/audit/audit-error.ts";
+import { listenLocally } from "../e2e/support/ports.ts";
+
+test("an audit trail that cannot be written is a storage fault", () => {
+  const full = Object.assign(new Error("no space"), { code: "ENOSPC" });
+  const { status, message } = startFailure(unwritable("/data/audit-head", full));
+  assert.equal(status, 11);
+  assert.match(message, /make room on that disk/);
+});
+
+test("a local socket that another process serves is one that cannot be listened on", async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), "gateway-start-"));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const path = join(directory, "admin.sock");
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(path, resolve));
+  t.after(() => other.close());
+  const failed = placeSocket(path, () => listenLocally(createServer()));
+  const error: unknown = await failed.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  const { status, message } = startFailure(error);
+  assert.equal(status, 12);
+  assert.match(message, /another process listens on .*admin\.sock; stop it/);
+});

@@ -1,0 +1,95 @@
+/**
+ * The doors of the admin plane as a process has them: whose the socket is, what a SIGHUP changes of who is trusted, and
+ * strangers who hold connections. Source: specification document 1, Authentication; design decisions, section 5.
+ */
+import assert from "node:assert/strict";
+import { lstat, readFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import { createOne, SLOW_MS, told } from "../config/support/nodes.ts";
+import type { Document } from "../support/config.ts";
+import { atEnd, eventually, within } from "../support/wait.ts";
+import { startIssuer } from "./support/issuer.ts";
+import { planeOf, preparePlane, startPlane } from "./support/plane.ts";
+import { openDescriptors } from "./support/process.ts";
+import { exchange, send } from "./support/send.ts";
+
+const POLICY = `
+  permit(principal in Role::"local", action, resource);
+  permit(principal in Role::"viewer", action in Action::"read", resource);
+`;
+/** More than the network door has. */
+const STRANGERS = 1_100;
+
+test("the socket is its owner's alone, is replaced after a crash, and is left to a process that lives", async (t) => {
+  const node = await createOne(t, { deployment: { providers: [] } });
+  const path = join(node.dir, "admin.sock");
+  await node.start();
+  const { mode } = await lstat(path);
+  assert.ok((await lstat(path)).isSocket());
+  assert.equal(mode & 0o777, 0o600);
+
+  const other = await createOne(t, { deployment: { providers: [] }, changes: { admin: { local_socket: path } } });
+  const refused = other.launch();
+  const { status } = await within("the end of the second", refused.ended, SLOW_MS);
+  assert.notEqual(status, 0);
+  assert.match(refused.stderr(), /another process listens on/);
+  assert.equal((await node.client.call("get_status")).ready, true);
+
+  node.program.signal("SIGKILL");
+  await node.program.ended;
+  assert.ok((await lstat(path)).isSocket(), "a crash leaves it");
+  await node.start();
+  assert.equal((await node.client.call("get_status")).ready, true);
+  await node.stop();
+  await assert.rejects(lstat(path), { code: "ENOENT" });
+});
+
+test("a SIGHUP takes up issuers, and names what needs a restart", async (t) => {
+  const [first, second] = [await startIssuer(t), await startIssuer(t)];
+  const plane = await startPlane(t, { issuer: first.url, policy: POLICY, deployment: { providers: [] } });
+  const statusOf = async (token: string) => (await send(plane.network, "GET", "/admin/v1/whoami", { token })).status;
+  const tokens = { first: await first.tokenOf("alice", "viewer"), second: await second.tokenOf("alice", "viewer") };
+  assert.deepEqual([await statusOf(tokens.first), await statusOf(tokens.second)], [200, 401]);
+
+  const file = JSON.parse(await readFile(plane.node.nodePath, "utf8")) as { readonly admin: Document };
+  const issuers = [{ name: "corp", url: second.url }];
+  await plane.node.writeNode({ ...file, issuers });
+  const from = plane.gateway.log().length;
+  plane.gateway.signal("SIGHUP");
+  await told(plane.gateway, "reloaded", from);
+  assert.deepEqual([await statusOf(tokens.first), await statusOf(tokens.second)], [401, 200]);
+
+  const admin = { ...file.admin, policy_file: "another.cedar" };
+  await plane.node.writeNode({ ...file, issuers, admin });
+  const next = plane.gateway.log().length;
+  plane.gateway.signal("SIGHUP");
+  await told(plane.gateway, "reloaded", next);
+  const lines = plane.gateway.log().slice(next);
+  assert.ok(
+    lines.some((line) => /restart/.test(line.message) && /admin/.test(JSON.stringify(line))),
+    JSON.stringify(lines),
+  );
+  assert.equal(await statusOf(tokens.second), 200);
+});
+
+test("strangers who take every connection of a listener do not close the others, and are cut off", async (t) => {
+  const issuer = await startIssuer(t);
+  const node = await preparePlane(t, { issuer: issuer.url, policy: POLICY, deployment: { providers: [] } });
+  const plane = await planeOf(node, { deployment: {} });
+  const before = openDescriptors(plane.gateway.pid);
+  // They send nothing, read nothing and never close.
+  const ports = [...Array<number>(STRANGERS).fill(plane.network.port), ...Array<number>(100).fill(plane.gateway.port)];
+  for (const port of ports) {
+    const socket = connect(port, "127.0.0.1").on("error", () => undefined);
+    atEnd(t, () => socket.destroy());
+  }
+  await eventually("a full door", () => openDescriptors(plane.gateway.pid) >= before + 1_100);
+  assert.equal((await send(plane.local, "GET", "/admin/v1/whoami")).status, 200);
+  assert.equal((await fetch(String(plane.gateway.metricsUrl))).status, 200);
+  // Who sends nothing has ten seconds.
+  await eventually("their end", () => openDescriptors(plane.gateway.pid) < before + 10, 30_000);
+  const token = await issuer.tokenOf("alice", "viewer");
+  assert.equal((await exchange(plane.network, "GET", "/admin/v1/whoami", { token })).status, 200);
+});

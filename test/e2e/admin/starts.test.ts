@@ -1,0 +1,71 @@
+/**
+ * What keeps a gateway from starting with an admin plane that is not what its operator meant. Source: specification document
+ * 1, Authentication (Admin API 2 and 3), Errors; document 2, `admin`.
+ */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { describe, test } from "node:test";
+import { ready, SLOW_MS, told } from "../config/support/nodes.ts";
+import type { Document } from "../support/config.ts";
+import { type Owner, within } from "../support/wait.ts";
+import { preparePlane } from "./support/plane.ts";
+
+const POLICY = `
+  permit(principal in Role::"local", action, resource);
+  permit(principal in Role::"viewer", action in Action::"read", resource);
+`;
+const ISSUER = "http://127.0.0.1:9";
+
+interface Stopped {
+  readonly status: number | null;
+  readonly stderr: string;
+}
+
+/** A start that is meant to fail. */
+async function stopped(owner: Owner, options: Parameters<typeof preparePlane>[1], admin?: Document): Promise<Stopped> {
+  const node = await preparePlane(owner, { deployment: { providers: [] }, ...options });
+  if (admin !== undefined) {
+    const file = JSON.parse(await readFile(node.nodePath, "utf8")) as { readonly admin: Document };
+    await node.writeNode({ ...file, admin: { ...file.admin, ...admin } });
+  }
+  const program = node.launch();
+  const { status } = await within("the end of a start that fails", program.ended, SLOW_MS);
+  return { status, stderr: program.stderr() };
+}
+
+describe("starts", { concurrency: 2 }, () => {
+  test("a policy that does not compile stops the start, and is told by file, line and column", async (t) => {
+    const { status, stderr } = await stopped(t, { issuer: ISSUER, policy: "permit(principal,\n  action resource);" });
+    assert.equal(status, 10);
+    assert.match(stderr, /admin\.cedar:2:\d+: /);
+  });
+
+  test("an issuer without a policy stops the start", async (t) => {
+    const { status, stderr } = await stopped(t, { issuer: ISSUER });
+    assert.equal(status, 10);
+    assert.match(stderr, /policy_file/);
+  });
+
+  test("a listener that others reach stops the start while there is no issuer", async (t) => {
+    for (const listen of ["0.0.0.0:0", ":0", "[::]:0"]) {
+      const { status, stderr } = await stopped(t, {}, { listen });
+      assert.ok(status === 10 || status === 12, `${listen}: ${status} ${stderr}`);
+      assert.match(stderr, /admin\.listen.*loopback/);
+    }
+  });
+
+  test("a binding to an issuer that the file does not have stops the start", async (t) => {
+    const issuers = [{ issuer: "corp2", audience: "a" }];
+    const { status, stderr } = await stopped(t, { issuer: ISSUER, policy: POLICY }, { issuers });
+    assert.equal(status, 10);
+    assert.match(stderr, /admin\.issuers\[0\]\.issuer: names no entry of the top-level `issuers`/);
+  });
+
+  test("what a policy names and nothing is called is warned of, and the policy holds", async (t) => {
+    const policy = `${POLICY} permit(principal in Role::"viewer", action == Action::"list_kees", resource);`;
+    const node = await preparePlane(t, { issuer: ISSUER, policy, deployment: { providers: [] } });
+    const program = node.launch();
+    await ready(program);
+    assert.match(String((await told(program, "admin policy"))["warning"]), /list_kees/);
+  });
+});

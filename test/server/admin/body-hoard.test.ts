@@ -1,0 +1,65 @@
+/** Bodies that take room from others: sent where none is taken, or never sent to their end. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { OPERATIONS, type Operation } from "../../../src/admin-api/index.ts";
+import { asRefusal } from "../../../src/base/index.ts";
+import { createBodyReader, MAX_JSON_BYTES } from "../../../src/server/admin/body.ts";
+import { dial, untilClosed } from "./doors/support/raw.ts";
+
+const HEAD = `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${MAX_JSON_BYTES}\r\n\r\n`;
+
+test("where no body is taken, a long one is refused by its length", async () => {
+  const read = await readBy(OPERATIONS.get_whoami);
+  const socket = await dial(read.where);
+  socket.write(HEAD);
+  const error = await read.outcome;
+  const { code, message } = asRefusal(error);
+  assert.deepEqual([code, message], ["invalid", "This operation takes no body."]);
+  await read.close();
+});
+
+test("a body that stops in the middle gives its room back, and its connection ends", async () => {
+  const read = await readBy(OPERATIONS.create_key, MAX_JSON_BYTES, 50);
+  const socket = await dial(read.where);
+  socket.write(HEAD + "x".repeat(1_000));
+  await untilClosed(socket);
+  assert.ok((await read.outcome) instanceof Error);
+
+  const next = await dial(read.where);
+  next.write(HEAD + "x".repeat(MAX_JSON_BYTES));
+  assert.equal(await read.next(), MAX_JSON_BYTES);
+  next.destroy();
+  await read.close();
+});
+
+/** The length of what was read, or why it was not. */
+async function readBy(operation: Operation, ...bounds: Parameters<typeof createBodyReader>) {
+  const bodies = createBodyReader(...bounds);
+  const told: ((outcome: unknown) => void)[] = [];
+  const next = () => new Promise<unknown>((resolve) => told.push(resolve));
+  const outcome = next();
+  const server = createServer(async (request) => {
+    const { signal } = new AbortController();
+    const read = bodies.read(request, operation, signal).then(
+      ({ bytes }) => bytes.length,
+      (error: unknown) => error,
+    );
+    told.shift()?.(await read);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const where = { host: "127.0.0.1", port: (server.address() as AddressInfo).port };
+  return {
+    where,
+    outcome,
+    next,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

@@ -1,0 +1,82 @@
+/** What a record tells of a change: that it was only tried, that it was done, and who did it, whatever the caller's roles. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { OPERATIONS } from "../../../src/admin-api/index.ts";
+import { recorded } from "../../../src/server/admin/govern.ts";
+import { fitEvent } from "../../../src/server/audit/fit-event.ts";
+import { createMemoryAudit } from "./support/memory-audit.ts";
+import { createMemoryCluster } from "./support/memory-cluster.ts";
+import { openDoor } from "./support/open-door.ts";
+
+test("a dry run is recorded as one, whether it compiles or not, and the write behind it as a write", async (t) => {
+  const { client, audit } = await openDoor(t);
+  const put = (body: string, query = {}) => client.call("put_source", { params: { name: "a" }, query, body });
+  await put("providers: []", { dry_run: true });
+  await assert.rejects(put("refused", { dry_run: true }));
+  await put("providers: []");
+  assert.deepEqual(
+    audit.entries.map(({ data }) => [data["outcome"], data["dry_run"]]),
+    [
+      ["done", true],
+      ["refused", true],
+      ["done", undefined],
+    ],
+  );
+});
+
+/** A cluster in which somebody else undoes each write before its writer looks at what it came to. */
+function undoing(undo: { readonly t: string; readonly p: unknown }) {
+  const { cluster } = createMemoryCluster(() => 0);
+  return {
+    ...cluster,
+    async write(...asked: Parameters<typeof cluster.write>) {
+      const result = await cluster.write(...asked);
+      await cluster.write(undo, asked[1]);
+      return result;
+    },
+  };
+}
+
+test("a key that is deleted as soon as it is minted was minted, and is recorded so", async (t) => {
+  const cluster = undoing({ t: "key.delete", p: { name: "ci" } });
+  const { send, audit } = await openDoor(t, { cluster });
+  const { status, json } = await send("POST", "/admin/v1/keys", { body: '{"name":"ci"}' });
+  assert.deepEqual([status, json().error.details], [409, { outcome: "done" }]);
+  assert.deepEqual([audit.entries[0]?.data["outcome"], audit.entries[0]?.data["code"]], ["done", "conflict"]);
+});
+
+test("a suspension that is lifted as soon as it is put was put, and is recorded so", async (t) => {
+  const cluster = undoing({ t: "suspension.delete", p: { kind: "key", name: "ci" } });
+  const { send, audit } = await openDoor(t, { cluster });
+  const { status, json } = await send("PUT", "/admin/v1/suspensions/key:ci", { body: '{"reason":"leaked"}' });
+  assert.deepEqual([status, json().error.details], [409, { outcome: "done" }]);
+  assert.equal(audit.entries[0]?.data["outcome"], "done");
+});
+
+test("however many roles a caller has, the record names the caller and the resource in full", async () => {
+  const { audit, entries } = createMemoryAudit();
+  const subject = `spiffe://cluster.example/ns/${"payments-".repeat(10)}/sa/deployer`;
+  const roles = Array.from({ length: 256 }, (_, at) => `${at}-0b8f6a52-6f0e-4a1e-9c55-2f6b7f9d1c3e`);
+  const name = "k".repeat(128);
+  const asked = {
+    id: "delete_key",
+    operation: OPERATIONS.delete_key,
+    principal: { issuer: "corp", subject, roles },
+    resource: { kind: "Key", name },
+    door: "network",
+    requestId: "r".repeat(128),
+  } as const;
+  await recorded(audit, asked, async () => ({ value: undefined }));
+  const [entry] = entries;
+  assert.ok(entry);
+  const place = { node: "n1", kid: "k".repeat(43), seq: 1, prev: "p".repeat(43), ts: "2026-11-20T12:00:00.000Z" };
+  const { data } = JSON.parse(`${fitEvent(entry, place).beforeHash.slice(0, -1)}}`) as {
+    data: Record<string, unknown>;
+  };
+  assert.equal(data["principal"], `corp/${subject}`);
+  assert.equal(data["resource"], `Key::"${name}"`);
+  const told = data["roles"] as readonly string[];
+  assert.deepEqual(told.slice(0, -1), roles.slice(0, told.length - 1));
+  assert.equal(told.at(-1), `… ${roles.length - told.length + 1} more`);
+});

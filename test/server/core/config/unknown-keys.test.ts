@@ -1,0 +1,16 @@
+/** Documents that are wrong all over: refused as fast as they are read, since whoever compiles one serves requests. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readDeployment } from "../../../../src/server/core/config/documents.ts";
+
+/** A second where each unknown key is looked up; a minute where each is searched for among all the others. */
+const LIMIT_MS = 30_000;
+
+test("a document of very many unknown keys is refused within seconds", () => {
+  const text = Array.from({ length: 49_000 }, (_, at) => `b${at}: 1`).join("\n");
+  const from = performance.now();
+  const { problems } = readDeployment({ name: "x", text }, { env: () => undefined });
+  assert.equal(problems.length, 101);
+  assert.ok(performance.now() - from < LIMIT_MS);
+});
