@@ -21,8 +21,9 @@ const DOOR_CODES: readonly RefusalCode[] = ["not_found", "method_not_allowed", "
 /** Answered with `retry-after`. */
 const PASSING_CODES: ReadonlySet<RefusalCode> = new Set(["busy", "no_leader"]);
 
+/** Where nobody is asked who they are. */
 export const OPEN_CODES: readonly RefusalCode[] = COMMON_CODES.filter(
-  (code) => code !== "unauthenticated" && code !== "forbidden",
+  (code) => code === "invalid" || code === "internal",
 );
 
 /** Every code that the operation may answer. */

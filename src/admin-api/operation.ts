@@ -19,8 +19,18 @@ export type AdminCode =
   | "body_too_large"
   | "audit_unavailable";
 
-/** Codes that any operation may answer. */
-export const COMMON_CODES = ["invalid", "unauthenticated", "forbidden", "internal"] as const;
+/**
+ * Codes that any operation may answer. `busy`: who calls could not be found out in time; `audit_unavailable`: that the
+ * caller may not could not be recorded.
+ */
+export const COMMON_CODES = [
+  "invalid",
+  "unauthenticated",
+  "forbidden",
+  "busy",
+  "audit_unavailable",
+  "internal",
+] as const;
 
 /** Of an operation that goes through the log. */
 export const WRITE_CODES = [

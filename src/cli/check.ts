@@ -1,6 +1,7 @@
 /**
- * `gateway check`: the configuration compiled as the gateway compiles it, then each provider asked to answer. It starts
- * no listener and writes nothing. One line an answer; status 1 when any of them is a failure.
+ * `gateway check`: the configuration compiled as the gateway compiles it, the places of this machine looked at, then each
+ * provider and issuer asked to answer. It starts no listener and writes nothing. One line an answer on stdout; status 1
+ * when any of them is a failure. Source: specification document 1, "gateway check".
  */
 import { type LoadedNode, loadNode, readNode } from "../server/node/index.ts";
 import { doorAnswers, issuerProbes, libraryAnswers, policyAnswers } from "./check-admin.ts";

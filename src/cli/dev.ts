@@ -68,7 +68,8 @@ export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[
     io.stdout.write(welcome(addresses, isColoured(io)));
     const fault = await Promise.race([untilAborted(io.signal), node.ended]);
     if (fault instanceof Error) throw fault;
-    io.stderr.write("\nstopping\n");
+    // After the ^C that a terminal shows.
+    if (io.isTerminal("stderr")) io.stderr.write("\nstopping\n");
     return 0;
   } catch (error) {
     if (io.signal.aborted) return 0;

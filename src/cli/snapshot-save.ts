@@ -26,6 +26,8 @@ type Options = FlagsOf<typeof snapshotSaveFlags>;
 
 /** Until the archive begins: the node takes a snapshot of its state first. */
 const TIME_LIMIT_MS = 300_000;
+/** Of a node that does not lead, and of a cluster in which nobody does. */
+const LEADERLESS: ReadonlySet<string> = new Set(["conflict", "no_leader"]);
 
 export async function run(options: Options, [name = ""]: readonly string[], io: Io): Promise<ExitStatus> {
   if (name === "") throw new UsageError("the name of the file is empty");
@@ -56,7 +58,7 @@ export async function run(options: Options, [name = ""]: readonly string[], io: 
   } catch (error) {
     progress.clear();
     const status = reportFailure("snapshot save", error, door, io);
-    if (!options.stale && error instanceof AdminError && error.code === "no_leader") {
+    if (!options.stale && error instanceof AdminError && LEADERLESS.has(error.code)) {
       io.stderr.write("try: -stale, for the state of this node, which may lack the newest writes\n");
     }
     return status;

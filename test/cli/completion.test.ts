@@ -117,7 +117,8 @@ for (const shell of SHELLS) {
   test(`the script of ${shell} knows every verb and its flags`, async () => {
     const text = await script(shell);
     for (const { name, flags } of VERBS) {
-      for (const word of [...name.split(" "), ...Object.keys(flags)]) assert.ok(text.includes(word), `${word} of ${name}`);
+      for (const word of [...name.split(" "), ...Object.keys(flags)])
+        assert.ok(text.includes(word), `${word} of ${name}`);
     }
   });
 }

@@ -46,3 +46,11 @@ test("a gateway that would speak another protocol is out of reach, and does not 
     return true;
   });
 });
+
+test("a node that does not lead says so by a conflict, and -stale is offered", async (t) => {
+  const refused = { error: { code: "conflict", message: "This node does not lead." } };
+  const { socket, directory } = await standIn(t, (_asked, response) => json(response, 409, refused));
+  const io = bufferIo({ cwd: directory });
+  assert.equal(await execute(["snapshot", "save", "-socket", socket, "a.tgz"], io), 1);
+  assert.match(io.err(), /try: -stale/);
+});

@@ -65,7 +65,7 @@ export const clusterOperations = {
     }),
     body: NO_BODY,
     answer: { kind: "stream", contentType: ARCHIVE_TYPE },
-    codes: ["no_leader", "busy"],
+    codes: ["conflict", "no_leader", "busy", "audit_unavailable"],
   },
   restore_snapshot: {
     method: "POST",

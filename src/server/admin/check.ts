@@ -29,7 +29,8 @@ export function check<S extends Schema<unknown>>(
   value: unknown,
   where: "body" | "query" | "path",
 ): TypeOf<S> {
-  const faults = faultsOf(schema, value);
+  const known = faultsOf(schema, value);
+  const faults = known.length > 0 ? known : brokenTexts(value, "").slice(0, MAX_FAULTS);
   if (faults.length === 0) return value as TypeOf<S>;
   const [first, ...more] = faults;
   const rest = more.length === 0 ? "" : ` (and ${more.length} more)`;
@@ -54,6 +55,17 @@ export function faultsOf(schema: Schema<unknown>, value: unknown): readonly Faul
   const isUnknown = (it: ErrorObject): boolean => it.keyword === "additionalProperties";
   const faults = [...errors.filter(isUnknown), ...errors.filter((it) => !isUnknown(it))].slice(0, MAX_FAULTS);
   return faults.map(fault);
+}
+
+/** Half a surrogate pair is no character: a text that has one cannot be written as UTF-8. */
+function brokenTexts(value: unknown, at: string): readonly Fault[] {
+  if (typeof value === "string") {
+    return value.isWellFormed() ? [] : [{ field: shown(at, ""), message: "is not well-formed Unicode" }];
+  }
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, item]) =>
+    brokenTexts(item, Array.isArray(value) ? `${at}[${name}]` : at === "" ? name : `${at}.${name}`),
+  );
 }
 
 /** Texts of a query or a path as the values their schema speaks of; a text that is none stays, and is then refused. */

@@ -24,14 +24,19 @@ const OF_COMMAND: Readonly<Record<string, RefusalCode>> = {
 /** The state's own code goes along in `details.reason`. */
 export function refusedCommand({ code, message }: { readonly code: string; readonly message: string }): GatewayError {
   const own = Object.hasOwn(OF_COMMAND, code) ? OF_COMMAND[code] : undefined;
-  const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
-  return refusal(own ?? "conflict", sentence, own === code ? undefined : { reason: code });
+  return refusal(own ?? "conflict", sentence(message), own === code ? undefined : { reason: code });
+}
+
+/** The words of other parts, which are made to stand within a line of theirs. */
+function sentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.!?]$/.test(words) ? "" : "."}`;
 }
 
 /** A node that was removed from the cluster has no leader either. */
 function ofCluster(error: unknown): GatewayError | undefined {
   if (!(error instanceof ClusterError)) return undefined;
-  const { code, message, details } = error;
+  const { code, details } = error;
+  const message = sentence(error.message);
   return code === "removed" ? refusal("no_leader", message, { reason: code }) : refusal(code, message, details);
 }
 

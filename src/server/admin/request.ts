@@ -19,7 +19,7 @@ import { HANDLERS } from "./handlers.ts";
 import type { WatchedList } from "./lists.ts";
 import { NOBODY } from "./principal.ts";
 import { errorAnswer, refusal } from "./refusal.ts";
-import { type Route, route } from "./route.ts";
+import { isProbe, type Route, route } from "./route.ts";
 import { nameRequest, sendEmpty, sendList, sendStream, sendText, sendValue } from "./send.ts";
 
 const BARRIER_LIMIT_MS = 10_000;
@@ -86,8 +86,8 @@ async function answer(plane: AdminPlane, exchange: Exchange): Promise<void> {
   const target = request.url ?? "/";
   const end = target.indexOf("?");
   const path = end < 0 ? target : target.slice(0, end);
-  if (request.method === "GET" && path === PROBE_PATHS.alive) return sendText(response, 200, '{"healthy":true}\n');
-  if (request.method === "GET" && path === PROBE_PATHS.ready) {
+  if (isProbe(request)) {
+    if (path === PROBE_PATHS.alive) return sendText(response, 200, '{"healthy":true}\n');
     const { ready, reasons } = plane.ports.facts.readiness();
     return sendText(response, ready ? 200 : 503, `${JSON.stringify({ ready, reasons })}\n`);
   }

@@ -5,7 +5,8 @@
  * before they are decoded: a name may hold an encoded slash.
  */
 
-import { BASE_PATH, OPERATIONS, type Operation, type OperationId } from "../../admin-api/index.ts";
+import type { IncomingMessage } from "node:http";
+import { BASE_PATH, OPERATIONS, type Operation, type OperationId, PROBE_PATHS } from "../../admin-api/index.ts";
 
 export type Route =
   | {
@@ -84,4 +85,10 @@ function pattern(id: OperationId, operation: Operation): Pattern {
       return { form: new RegExp(`^${source}$`), names };
     });
   return { id, operation, segments, literals: segments.filter(({ names }) => names.length === 0).length };
+}
+
+/** Open to load balancers and supervisors, who ask by address and often without a `Host`. */
+export function isProbe({ method, url = "" }: IncomingMessage): boolean {
+  const path = url.split("?", 1)[0];
+  return (method === "GET" || method === "HEAD") && (path === PROBE_PATHS.alive || path === PROBE_PATHS.ready);
 }

@@ -7,11 +7,11 @@
 import { lookup } from "node:dns/promises";
 import type { IncomingMessage } from "node:http";
 import { isIPv4, type Socket } from "node:net";
-import { PROBE_PATHS } from "../../../admin-api/index.ts";
 import { formatAddress, parseAddress } from "../../../base/index.ts";
 import type { OpenPlane } from "../plane.ts";
 import type { Principal } from "../principal.ts";
 import { serve } from "../request.ts";
+import { isProbe } from "../route.ts";
 import { type CheckToken, tokenCaller } from "./bearer.ts";
 import { createHttpServer, refuse } from "./http.ts";
 import { checkSite } from "./site.ts";
@@ -93,12 +93,6 @@ export async function openNetworkDoor(options: NetworkDoorOptions): Promise<Netw
     if (!(error instanceof Error) || !("code" in error)) throw error;
     throw new Error(`admin.listen: cannot listen on ${address}: ${error.message}`, { cause: error });
   }
-}
-
-/** Open to load balancers and supervisors, who ask by address and often without a `Host`. */
-function isProbe({ method, url = "" }: IncomingMessage): boolean {
-  const path = url.split("?", 1)[0];
-  return method === "GET" && (path === PROBE_PATHS.alive || path === PROBE_PATHS.ready);
 }
 
 function isLoopback(address = ""): boolean {
