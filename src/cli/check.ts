@@ -88,13 +88,13 @@ async function askAll(probes: readonly Probe[], limits: Limits, io: Io, tell: (a
   clearWaiting(io);
 }
 
-/** A line that is written over, for somebody who watches. */
+/** A line that is written over, for somebody who watches, on a terminal that can. */
 function showWaiting(words: string, io: Io): void {
-  if (io.isTerminal("stderr")) io.stderr.write(`\r\u001b[K${words}`);
+  if (io.isTerminal("stderr") && io.env["TERM"] !== "dumb") io.stderr.write(`\r\u001b[K${words}`);
 }
 
 function clearWaiting(io: Io): void {
-  if (io.isTerminal("stderr")) io.stderr.write("\r\u001b[K");
+  showWaiting("", io);
 }
 
 /** What the node half leaves out, as what the gateway will do. */

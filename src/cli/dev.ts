@@ -10,8 +10,9 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createLogger, formatAddress, Lifetime, parseAddress, parseLogLevel } from "../base/index.ts";
 import { readNode, startConfigNode } from "../server/node/index.ts";
+import { checkAddress } from "./check-address.ts";
 import { type DevAddresses, welcome } from "./dev-welcome.ts";
-import { clip, type FlagsOf, UsageError } from "./flags.ts";
+import type { FlagsOf } from "./flags.ts";
 import { type ExitStatus, type Io, untilAborted } from "./io.ts";
 import { startFailure } from "./run.ts";
 import { startSimulator } from "./simulate/index.ts";
@@ -79,12 +80,6 @@ export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[
     return status;
   } finally {
     await owner.close();
-  }
-}
-
-function checkAddress(flag: string, text: string): void {
-  if (parseAddress(text) === undefined) {
-    throw new UsageError(`flag '-${flag}' takes an address such as 127.0.0.1:8484, not '${clip(text)}'`);
   }
 }
 

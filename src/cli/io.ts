@@ -41,6 +41,15 @@ export class Interrupted extends Error {
   }
 }
 
+/** Why `Io.signal` aborted when stdout cannot be written though somebody wants it, as when the disk is full. */
+export class OutputLost extends Error {
+  override readonly name = "OutputLost";
+
+  constructor(cause: Error) {
+    super(`stdout cannot be written: ${cause.message}`, { cause });
+  }
+}
+
 /** A path of the command line, absolute. */
 export function resolvePath(io: Io, path: string): string {
   return resolve(io.cwd, path);
@@ -73,7 +82,9 @@ export function processIo(onSecondSignal: () => void): ProcessIo {
   const stdout = once(() => {
     // The reader of a pipe may leave first (`gateway … | head`). That is no fault: whoever still produces is told to
     // stop, and nothing is printed about it.
-    process.stdout.on("error", () => stop.abort(new Interrupted("closed stdout")));
+    process.stdout.on("error", (error: NodeJS.ErrnoException) =>
+      stop.abort(error.code === "EPIPE" ? new Interrupted("closed stdout") : new OutputLost(error)),
+    );
     return process.stdout;
   });
   const stderr = once(() => {
@@ -121,6 +132,8 @@ function once<Thing>(open: () => Thing): { readonly opened: Thing | undefined; g
 
 /** A destroyed stream has nothing left to write and might not call back. */
 function written(stream: Writable): Promise<void> {
+  // A write that failed at once has not told yet.
+  if (stream.errored !== null) return new Promise((done) => setImmediate(done));
   if (stream.destroyed || stream.writableLength === 0) return Promise.resolve();
   return new Promise((done) => {
     stream.once("error", () => done());

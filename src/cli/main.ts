@@ -6,7 +6,7 @@
  */
 
 import { UsageError } from "./flags.ts";
-import { type ExitStatus, Interrupted, type Io, processIo } from "./io.ts";
+import { type ExitStatus, Interrupted, type Io, OutputLost, processIo } from "./io.ts";
 import { findVerb } from "./verbs.ts";
 
 /** Runs the process from its arguments to its end. */
@@ -15,7 +15,10 @@ export async function main(args: readonly string[]): Promise<void> {
   const io = processIo(() => leave(130));
   const status = await execute(args, io);
   await io.flush();
-  leave(status);
+  // However well the verb went: what it wrote last may fail only now.
+  const { reason } = io.signal;
+  if (status !== 0 || !(reason instanceof OutputLost)) return leave(status);
+  leave(report("", reason, io));
 }
 
 /** Never rejects: what a verb throws is printed on stderr and becomes a status. */
@@ -41,11 +44,12 @@ function report(verb: string, error: unknown, io: Io): ExitStatus {
     return 2;
   }
   // A wait that the signal cut short rejects, with the reason or with an error of its own; either says nothing new.
-  if (io.signal.aborted) {
-    const { reason } = io.signal;
+  const { reason } = io.signal;
+  if (io.signal.aborted && !(reason instanceof OutputLost)) {
     return reason instanceof Interrupted && reason.by === "closed stdout" ? 1 : 130;
   }
-  const text = error instanceof Error ? error.message : String(error);
+  const told: unknown = reason instanceof OutputLost ? reason : error;
+  const text = told instanceof Error ? told.message : String(told);
   const stack = io.env["GATEWAY_LOG"] === "debug" && error instanceof Error ? `${error.stack}\n` : "";
   io.stderr.write(`${name}: ${text}\n${stack}`);
   return 1;

@@ -24,7 +24,8 @@ import {
   serveDataPlane,
   startConfigNode,
 } from "../server/node/index.ts";
-import type { FlagsOf } from "./flags.ts";
+import { checkAddress } from "./check-address.ts";
+import { type FlagsOf, UsageError } from "./flags.ts";
 import { type ExitStatus, type Io, resolvePath, untilAborted } from "./io.ts";
 import type { runFlags } from "./specs.ts";
 import { buildOf } from "./version.ts";
@@ -40,6 +41,7 @@ export async function run(options: Options, _: readonly string[], io: Io): Promi
     io.stdout.write(`${JSON.stringify(deploymentJsonSchema(), null, 2)}\n`);
     return 0;
   }
+  if (options.config === "") throw new UsageError("flag '-config' takes the path of a node file");
   if (options.openapi) {
     const { openApiDocument } = await import("../admin-api/index.ts");
     io.stdout.write(`${JSON.stringify(openApiDocument({ version: buildOf().version }), null, 2)}\n`);
@@ -65,6 +67,8 @@ export function loggerOf(io: Io, tee: LogTee): Log {
 }
 
 async function runFlagMode(options: Options, io: Io, log: Log, tee: LogTee): Promise<ExitStatus> {
+  checkAddress("listen", options.listen);
+  if (options.metricsListen !== "none") checkAddress("metrics-listen", options.metricsListen);
   const compiled = compileFlags({
     preset: options.preset,
     upstream: options.upstream,

@@ -192,6 +192,9 @@ test("who watches sees what is waited for, and nothing of it stays", async (t) =
   const io = bufferIo({ isTerminal: () => true });
   assert.equal(await execute(["check", "-config", files.nodePath], io), 0, io.out());
   assert.equal(io.err(), "\r\u001b[Kwaiting for provider one\r\u001b[K\r\u001b[K");
+  const dumb = bufferIo({ isTerminal: () => true, env: { TERM: "dumb" } });
+  assert.equal(await execute(["check", "-config", files.nodePath], dumb), 0);
+  assert.equal(dumb.err(), "");
 });
 
 test("a probe that is cut short says nothing of what it would have found", async (t) => {

@@ -42,10 +42,10 @@ export function tables(
   };
 }
 
-/** Work on the thread without a break; a hundred thousand rows take many times as long to walk through. */
-const TURN_MS = 5;
+/** Work on the thread without a break. A request of the data plane waits for several such turns, one for each of its own. */
+const TURN_MS = 1;
 /** Rows between two looks at the clock. */
-const ROWS_A_LOOK = 256;
+const ROWS_A_LOOK = 64;
 /** Walks that changes may cut short before the thread is held for a whole one. */
 const MAX_WALKS = 4;
 

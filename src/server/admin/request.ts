@@ -24,6 +24,8 @@ import { nameRequest, sendEmpty, sendList, sendStream, sendText, sendValue } fro
 
 const BARRIER_LIMIT_MS = 10_000;
 const DEFAULT_WAIT_MS = 30_000;
+/** A token is taken for so long after its end. Design decisions, section 1. */
+const TOKEN_LEEWAY_MS = 60_000;
 
 export interface AdminPlane {
   readonly ports: HandlerPorts;
@@ -102,7 +104,7 @@ async function answer(plane: AdminPlane, exchange: Exchange): Promise<void> {
   );
   if (operation.answer.kind === "list") {
     await noBody(plane.bodies, request, operation, signal);
-    return await answerList(plane, exchange, operation.answer.table, query);
+    return await answerList(plane, exchange, operation.answer.table, query, asked.asked?.principal.expiresAt);
   }
   const body = await receive(plane.bodies, request, operation, signal);
   try {
@@ -182,7 +184,14 @@ function handle(ports: HandlerPorts, id: Exclude<OperationId, ListId>, call: obj
   return Promise.resolve(handler(call as Call<OperationId>, ports));
 }
 
-async function answerList(plane: AdminPlane, exchange: Exchange, table: string, query: object): Promise<void> {
+/** `expiresAt`: of the caller's token, which a wait does not outlive. */
+async function answerList(
+  plane: AdminPlane,
+  exchange: Exchange,
+  table: string,
+  query: object,
+  expiresAt = Number.POSITIVE_INFINITY,
+): Promise<void> {
   const { ports, lists } = plane;
   const { signal, response } = exchange;
   const { index, wait, consistent } = query as { index?: number; wait?: string; consistent?: boolean };
@@ -195,7 +204,8 @@ async function answerList(plane: AdminPlane, exchange: Exchange, table: string, 
   if (consistent === true) await ports.cluster.readBarrier({ timeoutMs: BARRIER_LIMIT_MS, signal });
   const list = lists.get(table);
   if (list === undefined) throw new Error(`no list for the table ${table}`);
-  const waitMs = wait === undefined ? DEFAULT_WAIT_MS : (parseDuration(wait) ?? 0);
+  const asked = wait === undefined ? DEFAULT_WAIT_MS : (parseDuration(wait) ?? 0);
+  const waitMs = Math.min(asked, Math.max(0, expiresAt + TOKEN_LEEWAY_MS - ports.clock.now()));
   const read = await list.read({ index, waitMs, signal }, () => ports.clock.now());
   await sendList(response, read, {}, signal);
 }

@@ -11,8 +11,8 @@ type Headers = Readonly<Record<string, string>>;
 
 /** Characters gathered before a write. */
 const SLICE_LENGTH = 64 << 10;
-/** Work on the thread without a break; others wait at most this and one row. */
-const TURN_MS = 5;
+/** Work on the thread without a break. A request of the data plane waits for several such turns, one for each of its own. */
+const TURN_MS = 1;
 
 /** Items of one list that are written at once. */
 const MAX_WHOLE_ITEMS = 1_000;

@@ -24,6 +24,9 @@ import { OF_TABLE } from "./deployment-file.ts";
 import { contentOf } from "./source-content.ts";
 import { changeOf, editionOf } from "./sources.ts";
 
+/** For the turn of a dry run. */
+const DRY_RUN_WAIT_MS = 15_000;
+
 export function sourcesPort(cluster: Cluster, configuration: Configuration): Sources {
   const { view } = cluster;
 
@@ -73,7 +76,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
   const write = async (
     { name, ifRevision }: { readonly name: string; readonly ifRevision: number | undefined },
     command: NamedCommand,
-    options: WriteOptions,
+    options: Turn,
   ): Promise<number> => {
     const result = await cluster.write(command, options);
     if (result.kind === "refused") {
@@ -155,15 +158,17 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
         );
         return { kind: "done", value: changeAnswer(name, revision, changed, change) };
       }),
-    async dryRun({ name, document, ifRevision }) {
-      refuseFileOwned();
-      refuseStale(name, ifRevision);
-      const { change } = judge(name, document);
-      if (change.kind === "refused") return refused(change.problems);
-      const before = rowOf(name);
-      const changed = before?.sha256 !== editionOf(document, undefined).digest;
-      return { kind: "done", value: changeAnswer(name, before?.revision ?? 0, changed, change) };
-    },
+    // In line with the writes: a compile holds the thread, so nobody may have many of them at once.
+    dryRun: ({ name, document, ifRevision }, signal) =>
+      inTurn({ timeoutMs: DRY_RUN_WAIT_MS, signal }, async () => {
+        refuseFileOwned();
+        refuseStale(name, ifRevision);
+        const { change } = judge(name, document);
+        if (change.kind === "refused") return refused(change.problems);
+        const before = rowOf(name);
+        const changed = before?.sha256 !== editionOf(document, undefined).digest;
+        return { kind: "done", value: changeAnswer(name, before?.revision ?? 0, changed, change) };
+      }),
     delete: (name, ifRevision, options) =>
       inTurn(options, async () => {
         refuseFileOwned();
@@ -222,7 +227,10 @@ function turns(): <T>(options: WriteOptions, work: () => Promise<T>) => Promise<
   };
 }
 
-function limited(before: Promise<void>, { timeoutMs, signal }: WriteOptions): Promise<void> {
+/** How long a turn is waited for. */
+type Turn = Pick<WriteOptions, "timeoutMs" | "signal">;
+
+function limited(before: Promise<void>, { timeoutMs, signal }: Turn): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (): void => {
       clearTimeout(timer);

@@ -39,8 +39,15 @@ export function openTrail(options: TrailOptions): Promise<AuditTrail> {
       });
       const result = await cluster.write(command, { by: BY_AUDIT, timeoutMs: WITNESS_MS, signal });
       if (result.kind === "refused") throw new Error(result.message);
+      if (outcomeOf(result.value) === "conflict") {
+        options.log.error("the cluster has witnessed another audit chain of this node; see `audit_heads`", { seq });
+      }
     },
   });
+}
+
+function outcomeOf(value: unknown): unknown {
+  return (value as { readonly outcome?: unknown } | null)?.outcome;
 }
 
 /** By the time of the cluster, which a node that was set back cannot choose. */

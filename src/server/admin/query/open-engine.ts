@@ -50,7 +50,8 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
     idle.unref();
   };
 
-  const perform = async (statement: Statement, caller: AbortSignal): Promise<QueryResult> => {
+  /** `leave` is called once the next statement may have its turn, which the caller of this one need not wait for. */
+  const perform = async (statement: Statement, caller: AbortSignal, leave: () => void): Promise<QueryResult> => {
     clearTimeout(idle);
     const running = open();
     running.hold(true);
@@ -80,8 +81,16 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
       }
       throw error;
     } finally {
-      if (isAsked || running.isEnded) await replace(running).catch((error) => log.error("no query worker", { error }));
-      rest();
+      const over = (): void => {
+        rest();
+        leave();
+      };
+      if (!isAsked && !running.isEnded) over();
+      else
+        void replace(running).then(over, (error) => {
+          log.error("no query worker", { error });
+          over();
+        });
     }
   };
 
@@ -92,11 +101,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
       if (sql.length > MAX_SQL_LENGTH) throw invalid(`A statement has at most ${MAX_SQL_LENGTH} characters.`);
       const statement: Statement = { kind: "plan", sql, parameters: params.map(checkedParameter), tables };
       const leave = await queue.enter(AbortSignal.any([signal, closing.signal]));
-      try {
-        return await perform(statement, signal);
-      } finally {
-        leave();
-      }
+      return await perform(statement, signal, leave);
     },
     async close() {
       closing.abort(stopping());

@@ -10,9 +10,9 @@ import type { ReadTable, ToWorker } from "./protocol.ts";
 import type { QuerySource } from "./types.ts";
 
 /** Work on the thread without a break. */
-const TURN_MS = 5;
+const TURN_MS = 1;
 /** Rows between two looks at the clock. */
-const ROWS_A_LOOK = 64;
+const ROWS_A_LOOK = 16;
 /** Reads that changes may cut short; the last one keeps the thread while it writes. */
 const MAX_READS = 6;
 /** UTF-16 units of one message. */

@@ -3,6 +3,8 @@
  * the rows of the tables that the statement reads, and nothing else of the node.
  */
 
+import { readlinkSync } from "node:fs";
+import { setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import { GatewayError } from "../../../base/index.ts";
 import { planStatement } from "./bind.ts";
@@ -10,12 +12,16 @@ import { answerOf, openMachine, type Row, StatementError } from "./machine/index
 import type { Plan } from "./plan.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 
+/** As `nice` counts; 19 is the least. */
+const LOW_PRIORITY = 15;
+
 const port = parentPort;
 if (port === null) throw new Error("this file is the main of a worker thread");
 
 const tell = (message: FromWorker): void => port.postMessage(message);
 
 const machine = await openMachine();
+giveWay();
 takeAway();
 
 let plan: Plan | undefined;
@@ -30,6 +36,16 @@ port.on("message", (message: ToWorker) => {
   }
 });
 tell({ kind: "ready" });
+
+/** Statements take what requests leave of the processors. Linux alone has priorities of threads. */
+function giveWay(): void {
+  try {
+    const [, thread] = /\/task\/(\d+)$/.exec(readlinkSync("/proc/thread-self")) ?? [];
+    if (thread !== undefined) setPriority(Number(thread), LOW_PRIORITY);
+  } catch {
+    // Without /proc it has the priority of the process.
+  }
+}
 
 function take(message: ToWorker): void {
   switch (message.kind) {
