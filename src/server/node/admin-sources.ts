@@ -76,7 +76,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
   const write = async (
     { name, ifRevision }: { readonly name: string; readonly ifRevision: number | undefined },
     command: NamedCommand,
-    options: Turn,
+    options: WriteOptions,
   ): Promise<number> => {
     const result = await cluster.write(command, options);
     if (result.kind === "refused") {
@@ -209,7 +209,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
  * One write after the other: each is compiled with what the ones before came to. Who has waited for as long as the
  * write might take is told to ask again.
  */
-function turns(): <T>(options: WriteOptions, work: () => Promise<T>) => Promise<T> {
+function turns(): <T>(options: Turn, work: () => Promise<T>) => Promise<T> {
   let last: Promise<void> = Promise.resolve();
   return async (options, work) => {
     const before = last;
