@@ -19,7 +19,7 @@ import {
 } from "../server/audit/index.ts";
 import { clip, type FlagsOf, UsageError } from "./flags.ts";
 import { type ExitStatus, type Io, resolvePath } from "./io.ts";
-import type { auditVerifyFlags } from "./specs-audit.ts";
+import type { auditVerifyFlags } from "./specs.ts";
 
 type Options = FlagsOf<typeof auditVerifyFlags>;
 

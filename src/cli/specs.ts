@@ -183,5 +183,15 @@ export const logoutFlags = {
   list: { kind: "boolean", meaning: "print the sign-ins that are kept, and change nothing" },
 } as const satisfies FlagTable;
 
+export const auditVerifyFlags = {
+  heads: { kind: "string", value: "FILE", meaning: "JSON file of witnessed heads that the trail must reach" },
+  key: {
+    kind: "strings",
+    value: "KID=BASE64",
+    meaning: "public key of a chain whose start record is not in the input; may be repeated",
+  },
+  q: { kind: "boolean", meaning: "print findings only" },
+} as const satisfies FlagTable;
+
 /** Of verbs that have none. */
 export const noFlags = {} as const satisfies FlagTable;

@@ -9,6 +9,7 @@ import { clip, didYouMean, type FlagsOf, type FlagTable, parseFlags, UsageError 
 import type { ExitStatus, Io } from "./io.ts";
 import {
   adminFlags,
+  auditVerifyFlags,
   checkFlags,
   clusterPruneFlags,
   clusterRecoverFlags,
@@ -22,7 +23,6 @@ import {
   snapshotRestoreFlags,
   snapshotSaveFlags,
 } from "./specs.ts";
-import { auditVerifyFlags } from "./specs-audit.ts";
 
 /** The positional arguments a verb takes. */
 export interface Positionals {

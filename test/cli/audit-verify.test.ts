@@ -9,7 +9,7 @@ import { type TestContext, test } from "node:test";
 import { run } from "../../src/cli/audit-verify.ts";
 import { type FlagsOf, parseFlags, UsageError } from "../../src/cli/flags.ts";
 import type { Io } from "../../src/cli/io.ts";
-import { auditVerifyFlags } from "../../src/cli/specs-audit.ts";
+import { auditVerifyFlags } from "../../src/cli/specs.ts";
 import { makeTrail, textOf } from "../server/audit/support/trails.ts";
 import { bufferIo } from "./buffers.ts";
 

@@ -76,9 +76,18 @@ describe("blocking reads", { skip: process.platform !== "linux" && "counts what 
     );
     // What taking them in left to do is done first.
     await eventually("a process at rest", async () => (await shareOf(pid, 1)) <= CPU_SHARE + idle, 30_000);
-    const waiting = await shareOf(pid);
-    t.diagnostic(`cpu share: ${idle.toFixed(4)} before, ${waiting.toFixed(4)} while they wait`);
-    assert.ok(waiting - idle < CPU_SHARE, `${idle} before, ${waiting} while they wait`);
+    // Garbage of the start is collected now and then; readers that cost something would cost it all the time.
+    const shares: number[] = [];
+    await eventually(
+      "reads that cost nothing",
+      async () => {
+        const share = await shareOf(pid);
+        shares.push(share);
+        return share < CPU_SHARE + idle;
+      },
+      30_000,
+    );
+    t.diagnostic(`cpu share: ${idle.toFixed(4)} before, ${shares.map((it) => it.toFixed(4))} while they wait`);
 
     const startedAt = performance.now();
     await suspend("change");
