@@ -71,7 +71,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
 
   function send(): void {
     if (texts.length === 0) return;
-    tell({ kind: "append", texts, times });
+    tell({ kind: "append", texts, times, isAwaited: waiters.length > 0 });
     texts = [];
     times = [];
   }

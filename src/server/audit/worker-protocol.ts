@@ -11,8 +11,13 @@ export interface StartOptions extends Pick<AuditOptions, "nodeId" | "dir" | "fd"
 
 export type ToWorker =
   | { readonly kind: "start"; readonly options: StartOptions }
-  /** Events as JSON, and when each was made, in milliseconds since the epoch. */
-  | { readonly kind: "append"; readonly texts: readonly string[]; readonly times: readonly number[] }
+  /** Events as JSON, and when each was made, in milliseconds since the epoch; whether somebody waits until one is on disk. */
+  | {
+      readonly kind: "append";
+      readonly texts: readonly string[];
+      readonly times: readonly number[];
+      readonly isAwaited: boolean;
+    }
   /** Writes `chain.pause` and empties the queue; what the output has not taken `limitMs` later stays in the journal. */
   | { readonly kind: "close"; readonly now: number; readonly limitMs: number };
 

@@ -1,8 +1,8 @@
 /**
  * What the audit worker does: events in, signed records out, in the order journal, output, acknowledgement.
  *
- * Events are gathered up to `GROUP_RECORDS`, or until `GROUP_MS` after the sync before, signed, and made durable by one
- * sync; so one that comes alone waits for no other. Then they are
+ * Events are gathered for `GROUP_MS` or up to `GROUP_RECORDS`, signed, and made durable by one sync; a group that
+ * somebody waits for is not held up, and what comes during a sync is the next group. Then they are
  * told to be journaled, and wait for the output. Journaling does not wait for the output: when nobody reads, the journal
  * takes what the queue holds, and the next start emits it. Source: cluster reference, 9.2.
  */
@@ -13,7 +13,7 @@ import { openOutput } from "./output.ts";
 import type { AuditEvent, AuditHead } from "./types.ts";
 import type { FromWorker, StartOptions } from "./worker-protocol.ts";
 
-/** Between syncs: at most a hundred a second, which leaves the disk to the raft log. */
+/** A hundred syncs a second leave the disk to the raft log. */
 const GROUP_MS = 10;
 const GROUP_RECORDS = 256;
 
@@ -25,7 +25,7 @@ const FIRST_RETRY_MS = 2;
 const LAST_RETRY_MS = 100;
 
 export interface Writer {
-  append(texts: readonly string[], times: readonly number[]): void;
+  append(texts: readonly string[], times: readonly number[], isAwaited: boolean): void;
   /** Resolves with the number of records that the output has not taken; they are in the journal, if there is one. */
   close(at: number, limitMs: number): Promise<number>;
 }
@@ -47,7 +47,6 @@ export async function openWriter(
   const output = openOutput(options.fd);
   const inbox: { readonly text: string; readonly at: number }[] = [];
   let groupTimer: NodeJS.Timeout | undefined;
-  let flushedAt = Number.NEGATIVE_INFINITY;
   let outbox: Waiting[] = waitingOf(opened);
   let retryTimer: NodeJS.Timeout | undefined;
   let retryMs = FIRST_RETRY_MS;
@@ -82,7 +81,6 @@ export async function openWriter(
     const startedAt = performance.now();
     const records = group.map(({ text, at }) => ({ ...sealed(parseEvent(text), at), units: text.length }));
     journal?.append(records);
-    flushedAt = performance.now();
     outbox.push(...records);
     journaledEvents += group.length;
     tell({ kind: "journaled", events: journaledEvents, seconds: (performance.now() - startedAt) / 1_000 });
@@ -95,9 +93,9 @@ export async function openWriter(
     return { ...record, kid: chain.kid };
   }
 
-  function scheduleFlush(): void {
-    if (inbox.length >= GROUP_RECORDS) setImmediate(() => guarded(flush));
-    else groupTimer ??= setTimeout(() => guarded(flush), Math.max(0, flushedAt + GROUP_MS - performance.now()));
+  function scheduleFlush(isAwaited = false): void {
+    if (isAwaited || inbox.length >= GROUP_RECORDS) setImmediate(() => guarded(flush));
+    else groupTimer ??= setTimeout(() => guarded(flush), GROUP_MS);
   }
 
   function pump(): void {
@@ -139,10 +137,10 @@ export async function openWriter(
   guarded(pump);
 
   return {
-    append(texts, times) {
+    append(texts, times, isAwaited) {
       if (isOver) return;
       for (const [index, text] of texts.entries()) inbox.push({ text, at: times[index] ?? 0 });
-      scheduleFlush();
+      scheduleFlush(isAwaited);
     },
     async close(at, limitMs) {
       guarded(() => {

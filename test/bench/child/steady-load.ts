@@ -113,7 +113,8 @@ async function drive(job: SteadyJob, sockets: Set<Socket>): Promise<SteadyResult
       }
       const wanted = Math.min(total, Math.floor(((now - startedAt) * job.perSecond) / 1e3));
       for (; due < wanted; due += 1) {
-        const client = idle.pop();
+        // The one that has rested longest: a server closes a connection on which nothing ever comes.
+        const client = idle.shift();
         if (client === undefined) waiting.push(now);
         else client.send(now);
       }

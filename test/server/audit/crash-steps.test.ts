@@ -70,6 +70,7 @@ async function live({
     writer.append(
       ids.map((id) => JSON.stringify({ event: "admin.write", data: { id } })),
       ids.map(() => AT),
+      false,
     );
     return (await writer.close(AT, 0)) === 0;
   } catch {
