@@ -120,9 +120,10 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
 
   const { instruments } = observed;
   const auditDir = nodeFile.audit?.dir;
-  const trail = owner.own(
+  // While the configuration compiles.
+  const opening = owner.own(
     "audit trail",
-    await openTrail({
+    openTrail({
       cluster,
       dir: auditDir === undefined ? dataDir : resolve(beside(path, auditDir)),
       fd: options.auditFd ?? 2,
@@ -131,10 +132,15 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       log,
       ...(observed.otlp !== undefined && { onEmitted: (records) => observed.otlp?.audit(records) }),
     }),
-    (it) => it.close(),
+    // One that could not be had has been told to whoever waits for it below.
+    (it) =>
+      it.then(
+        (trail) => trail.close(),
+        () => undefined,
+      ),
     { limitMs: AUDIT_CLOSE_MS },
   );
-
+  opening.catch(() => undefined);
   const statistics = createStatistics(systemClock);
   observed.reasons.add("configuration");
   const stop = new AbortController();
@@ -170,6 +176,9 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     () => (configuration.refusal() === undefined ? 0 : 1),
   );
 
+  const begun = configuration.begin();
+  begun.catch((error: unknown) => log.error("the deployment document could not be stored", { error }));
+  const trail = await opening;
   owner.own("record of changes", recordChanges(trail, cluster, configuration, log), (end) => end());
 
   let doors: AdminDoors | undefined;
@@ -209,8 +218,6 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     });
     void trail.ended.then(resolve);
   });
-  const begun = configuration.begin();
-  begun.catch((error: unknown) => log.error("the deployment document could not be stored", { error }));
 
   const serve = async (): Promise<ServingNode> => {
     const fault = ended.then((error) => Promise.reject(error));
