@@ -47,7 +47,7 @@ ${bold("Verbs")}  ${dim("against this gateway; gateway help lists all")}
 ${launcher === undefined ? "" : `alias gateway=${quoted(launcher)}\n`}export GATEWAY_ADMIN_SOCKET=${quoted(socket ?? "")}
 gateway query "select name, state, rate, ttfb_p50_ms from backends"
 gateway admin -d '{"name":"me"}' POST keys
-gateway admin -d '{"reason":"trying","duration":"1m"}' PUT suspensions/provider:simulator
+gateway query "select name, status, created_at from keys"
 gateway audit verify ${quoted(`${directory}/audit.jsonl`)}
 
 ${bold("Next")}

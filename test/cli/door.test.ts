@@ -18,7 +18,7 @@ const URL = { GATEWAY_ADMIN_URL: "https://env.example/" };
 
 const CHOSEN: readonly (readonly [flags: { socket?: string; url?: string }, env: Env, door: string])[] = [
   [{ socket: "/a.sock" }, {}, "/a.sock"],
-  [{ socket: "a.sock" }, {}, "/work/dir/a.sock"],
+  [{ socket: "a.sock" }, {}, "/srv/dir/a.sock"],
   [{ url: "https://a.example/admin/v1/" }, {}, "https://a.example"],
   [{}, SOCKET, "/env.sock"],
   [{}, URL, "https://env.example"],
@@ -29,7 +29,7 @@ const CHOSEN: readonly (readonly [flags: { socket?: string; url?: string }, env:
 
 for (const [flags, env, door] of CHOSEN) {
   test(`${JSON.stringify(flags)} with ${JSON.stringify(env)} is the door ${door}`, () => {
-    const io = bufferIo({ env, cwd: "/work/dir" });
+    const io = bufferIo({ env, cwd: "/srv/dir" });
     assert.equal(doorName(chooseDoor({ socket: undefined, url: undefined, ...flags }, io)), door);
   });
 }
