@@ -1,0 +1,146 @@
+/**
+ * During and after a request: charge what it used, once, to the window of its admission.
+ *
+ * Usage is told as a running total of the attempt, never as a difference, so that a call repeated changes nothing. What
+ * a request was charged moves out of what it had reserved; only above that does it take of what is free, and may make
+ * it negative. Three cases leave the share of the admission:
+ *   a session whose window is over: what it had reserved is charged there, later usage where it flows
+ *   a share too old to be reported: later usage goes to the present window, since there it would count nowhere
+ *   a share of an earlier incarnation: its grant is charged in full, so that what was reserved out of it is paid for
+ * Source: cluster reference, 7.2 rule 4 and "Window roll"; decisions, section 6 (a client that leaves).
+ */
+
+import { freeOf, isGone, type Ledger, type Reservation, type Share, shareAt } from "./ledger.ts";
+import { askWhenLow, decideQueue } from "./reserving.ts";
+import { wholeUnits } from "./units.ts";
+
+/** A stream is to be charged about this often; each time costs a pricing of its usage. */
+export const STREAM_CHARGE_TOKENS = 256;
+
+/**
+ * While an answer flows: `used` is what the attempt used so far. False when the bucket is overdrawn: a session must
+ * then `reserve` a demand of 0 and go on only if that is admitted; a request goes on, since it was admitted.
+ */
+export function spend(ledger: Ledger, reservation: Reservation, used: number, now: number): boolean {
+  if (reservation.state !== "held") return true;
+  const more = reservation.before + wholeUnits(used) - reservation.spent;
+  if (more > 0) {
+    charge(ledger, reservation, more, now);
+    if (!reservation.share.isClosed) askWhenLow(ledger, reservation.share, now);
+  }
+  return freeOf(reservation.share) >= 0;
+}
+
+/**
+ * The attempt is over and another will follow: what it used stays charged, and the reservation is filled up again.
+ * False when that does not fit: whether to go on is the caller's choice, what it uses is charged either way.
+ */
+export function nextAttempt(ledger: Ledger, reservation: Reservation, now: number): boolean {
+  if (reservation.state !== "held") return false;
+  reservation.before = reservation.spent;
+  const { share, amount, left } = reservation;
+  if (share.isClosed || isGone(share, now)) return left === amount;
+  const free = freeOf(share) - (amount - left);
+  if (free >= 0) {
+    share.reserved += amount - left;
+    reservation.left = amount;
+    if (free < share.least) share.least = free;
+  }
+  askWhenLow(ledger, share, now);
+  return free >= 0;
+}
+
+/** The request is complete: `used` is what its last attempt used, and replaces what was charged for it as it flowed. */
+export function settle(ledger: Ledger, reservation: Reservation, used: number, now: number): void {
+  if (reservation.state !== "held") return;
+  const difference = reservation.before + wholeUnits(used) - reservation.spent;
+  if (difference > 0) charge(ledger, reservation, difference, now);
+  else if (difference < 0) credit(ledger, reservation, -difference);
+  end(ledger, reservation, now);
+}
+
+/**
+ * The request broke off after it went upstream: what is known of its usage is charged, else what it had reserved.
+ * Never nothing, unless nothing was reserved: the upstream bills for what it made.
+ */
+export function abort(ledger: Ledger, reservation: Reservation, used: number | undefined, now: number): void {
+  if (reservation.state === "held") {
+    const { before, spent, amount } = reservation;
+    const known = Math.max(wholeUnits(used ?? 0), spent - before);
+    const more = before + (known > 0 ? known : amount) - spent;
+    if (more > 0) charge(ledger, reservation, more, now);
+  }
+  release(ledger, reservation, now);
+}
+
+/** The request ended without reaching an upstream, or its client left while it waited: nothing more is charged. */
+export function release(ledger: Ledger, reservation: Reservation, now: number): void {
+  if (reservation.state === "held") {
+    end(ledger, reservation, now);
+  } else if (reservation.state === "waiting") {
+    reservation.state = "closed";
+    ledger.waiting.delete(reservation);
+    decideQueue(ledger, reservation.share, now);
+  }
+}
+
+function end(ledger: Ledger, reservation: Reservation, now: number): void {
+  const { share, left } = reservation;
+  reservation.state = "closed";
+  reservation.left = 0;
+  share.reserved -= left;
+  share.open -= 1;
+  share.bucket.open -= 1;
+  if (share.queue.length > 0) decideQueue(ledger, share, now);
+}
+
+function charge(ledger: Ledger, reservation: Reservation, units: number, now: number): void {
+  const { share } = reservation;
+  const isLate = isGone(share, now) && !share.isClosed;
+  const reserved = isLate ? 0 : Math.min(units, reservation.left);
+  reservation.spent += units;
+  reservation.left -= reserved;
+  share.reserved -= reserved;
+  if (!share.isClosed) put(ledger, reservation, share, reserved);
+  const excess = units - reserved;
+  if (excess === 0) return;
+  ledger.counts.excess += excess;
+  const isOver = share.isClosed || isLate || (reservation.isSession && now >= share.endsAt);
+  put(ledger, reservation, isOver ? move(reservation, now) : share, excess);
+}
+
+function put(ledger: Ledger, reservation: Reservation, share: Share, units: number): void {
+  if (units === 0) return;
+  share.spent += units;
+  reservation.spentHere += units;
+  ledger.dirty.add(share);
+  const free = freeOf(share);
+  if (free < share.least) share.least = free;
+}
+
+/**
+ * The final count is below what was charged on the way. What was reported already only grows, so that the cluster's
+ * count is above ours until later requests have used the difference up.
+ */
+function credit(ledger: Ledger, reservation: Reservation, units: number): void {
+  const { share } = reservation;
+  const back = Math.min(units, reservation.spentHere);
+  reservation.spent -= back;
+  reservation.spentHere -= back;
+  if (share.isClosed) return;
+  share.spent -= back;
+  ledger.dirty.add(share);
+}
+
+function move(reservation: Reservation, now: number): Share {
+  const { share: from, left } = reservation;
+  const to = shareAt(from.bucket, now);
+  if (to === from) return from;
+  from.reserved -= left;
+  from.open -= 1;
+  to.open += 1;
+  reservation.left = 0;
+  reservation.spentHere = 0;
+  reservation.share = to;
+  return to;
+}

@@ -1,0 +1,102 @@
+/**
+ * What to reserve before a request, when only bounds of its tokens are known.
+ *
+ * `hard` is an upper bound of the cost, `soft` what requests like it came to lately. For a class of tokens the bound is
+ * exact. For an expression it is the largest cost at the corners of what the usage may be (cached, newly cached or
+ * plain input, reasoning or plain output), which bounds every expression that is linear in the counts, or convex.
+ * Source: cluster reference, 7.2 rule 1.
+ */
+
+import type { PricedAt } from "./cost.ts";
+import type { BudgetRule } from "./rules.ts";
+import { MAX_UNITS, wholeUnits } from "./units.ts";
+import type { Usage } from "./usage.ts";
+
+export interface TokenBounds {
+  /** Upper bound of the tokens of the request. A text has no more tokens than bytes. */
+  readonly input: number;
+  /** `max_tokens` of the request, else the most that the model gives. */
+  readonly output: number;
+  /** The request itself bounds its output. */
+  readonly isOutputStated: boolean;
+}
+
+/** Units to hold, `hard` when little of the budget is left and `soft` before; `soft <= hard`. */
+export interface Demand {
+  readonly hard: number;
+  readonly soft: number;
+}
+
+/** A cost that is known beforehand: of a call, of a session. */
+export const flatDemand = (units: number): Demand => ({ hard: units, soft: units });
+
+export type Estimate =
+  | { readonly kind: "demand"; readonly demand: Demand }
+  | { readonly kind: "error"; readonly message: string };
+
+/**
+ * `average`: what requests like it cost lately; undefined when none has ended, and then the bound is held, so that the
+ * first use of a bucket is not the one that breaks it. A request that does not bound its output is bounded by the
+ * model's maximum, which may exceed the whole budget; it holds the whole budget then, so that it is served at all, alone.
+ */
+export function estimate(
+  { cost, costType, limit }: Pick<BudgetRule, "cost" | "costType" | "limit">,
+  at: PricedAt,
+  bounds: TokenBounds,
+  average: number | undefined,
+): Estimate {
+  let bound = 0;
+  for (const usage of costType === "CEL" ? cornersOf(bounds) : [mostOf(bounds)]) {
+    const corner = cost(usage, at);
+    if (corner.kind === "error") return corner;
+    bound = Math.max(bound, corner.units);
+  }
+  const hard = bounds.isOutputStated ? bound : Math.min(bound, limit);
+  const soft = average === undefined ? hard : Math.min(hard, Math.max(1, Math.ceil(average)));
+  return { kind: "demand", demand: { hard, soft } };
+}
+
+/** The most of each class by itself; no usage has all of it. */
+function mostOf({ input, output }: TokenBounds): Usage {
+  const inputTokens = wholeUnits(input);
+  const outputTokens = wholeUnits(output);
+  return {
+    inputTokens,
+    outputTokens,
+    totalTokens: Math.min(inputTokens + outputTokens, MAX_UNITS),
+    cachedInputTokens: inputTokens,
+    cacheCreationInputTokens: inputTokens,
+    reasoningTokens: outputTokens,
+  };
+}
+
+/** The largest usages within the bounds: each part of the input, with and without reasoning. */
+function cornersOf(bounds: TokenBounds): readonly Usage[] {
+  const most = mostOf(bounds);
+  const plain = { ...most, cachedInputTokens: 0, cacheCreationInputTokens: 0 };
+  const inputs = [plain, { ...most, cacheCreationInputTokens: 0 }, { ...most, cachedInputTokens: 0 }];
+  return inputs.flatMap((usage) => [usage, { ...usage, reasoningTokens: 0 }]);
+}
+
+/** Moving averages of cost, each under a key of its own, such as profile and model. */
+export interface Averages {
+  readonly of: Map<string, number>;
+}
+
+/** Past this, the average that was begun first is forgotten: a key may hold a model's name, which callers choose. */
+const MAX_AVERAGES = 10_000;
+/** Weight of the newest cost: about the last sixteen count. */
+const WEIGHT = 1 / 16;
+
+export const createAverages = (): Averages => ({ of: new Map() });
+
+export const averageOf = (averages: Averages, key: string): number | undefined => averages.of.get(key);
+
+export function observeCost(averages: Averages, key: string, units: number): void {
+  const before = averages.of.get(key);
+  if (before === undefined && averages.of.size >= MAX_AVERAGES) {
+    const [oldest] = averages.of.keys();
+    if (oldest !== undefined) averages.of.delete(oldest);
+  }
+  averages.of.set(key, before === undefined ? units : before + (units - before) * WEIGHT);
+}

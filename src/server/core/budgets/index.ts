@@ -1,0 +1,96 @@
+/**
+ * Budgets: windows, costs, and a node's ledger that works from allowances. Pure.
+ *
+ * A request: `bucketOf`, `estimate`, `reserve`; then `spend` as the answer flows, `nextAttempt` between attempts, and one
+ * of `settle`, `abort` and `release`. Whoever drives the ledger gives every call the same notion of `now`, the later of
+ * its clock and the time of the cluster's log, and does three things after a call and every `TICK_MS`, after `tick`:
+ * hands on what `takeDecided` gives; carries what `takeReport` gives as a `usage.report`, each to `answered` or `lost`;
+ * and calls `restart` when its process has a new number of start.
+ */
+
+export { abort, nextAttempt, release, STREAM_CHARGE_TOKENS, settle, spend } from "./charging.ts";
+export {
+  type CompileCost,
+  type CompiledCost,
+  type Cost,
+  type CostOf,
+  type CostType,
+  type CostValue,
+  type CostVariables,
+  type EvaluateCost,
+  expressionCost,
+  type PricedAt,
+  type TokenClass,
+  tokenCost,
+} from "./cost.ts";
+export {
+  type Averages,
+  averageOf,
+  createAverages,
+  type Demand,
+  type Estimate,
+  estimate,
+  flatDemand,
+  observeCost,
+  type TokenBounds,
+} from "./estimate.ts";
+export {
+  type Bucket,
+  bucketOf,
+  createLedger,
+  freeOf,
+  type Ledger,
+  type LedgerCounts,
+  MAX_BUCKETS,
+  type Reservation,
+  type ReservationState,
+  type Share,
+} from "./ledger.ts";
+export {
+  answered,
+  isAsking,
+  lost,
+  REPORT_MS,
+  type Report,
+  type ReportAnswer,
+  type ReportRow,
+  restart,
+  takeReport,
+} from "./reporting.ts";
+export {
+  type BudgetRefusal,
+  type ReserveOptions,
+  refusalOf,
+  reserve,
+  takeDecided,
+  UNAVAILABLE,
+  WAIT_MS,
+} from "./reserving.ts";
+export {
+  type BucketQuestion,
+  type BudgetRow,
+  budgetRow,
+  heldUnused,
+  type ReplicatedHolding,
+  type ReplicatedUsage,
+} from "./rows.ts";
+export {
+  type BudgetConfig,
+  type BudgetRule,
+  bucketName,
+  type CompiledBudget,
+  compileBudget,
+  type Limit,
+} from "./rules.ts";
+export { TICK_MS, tick, UNUSED_MS } from "./sweeping.ts";
+export { MAX_UNITS } from "./units.ts";
+export { addUsage, NO_USAGE, type Usage } from "./usage.ts";
+export {
+  MAX_WINDOW_MS,
+  MIN_WINDOW_MS,
+  resetsAt,
+  secondsUntil,
+  type WindowLength,
+  windowAt,
+  windowLength,
+} from "./windows.ts";

@@ -1,0 +1,262 @@
+/**
+ * A node's ledger: what its process was granted of each bucket, and what it did with it. No other thread touches it.
+ *
+ * A bucket is one limit for one payer; a share is what this node holds of a bucket in one window. Of each share:
+ *   granted, returned   only grow; `granted - returned` is what the node may spend in all
+ *   spent               charged by requests, whether they go on or not
+ *   reserved            held by requests under way, above what they are charged so far
+ *   free = granted - returned - spent - reserved; a request is admitted when `free >= amount`, so that free is negative
+ *   only where a request was charged more than it had reserved
+ * Times are milliseconds since the epoch and come in as `now`; they may go back (a clock that is set), which moves no
+ * unit, since a window is named by its number. Source: cluster reference, 7.2.
+ */
+
+import type { Limit } from "./rules.ts";
+import { windowAt } from "./windows.ts";
+
+/** One ask goes out when this much of a chunk is left, so that the answer is here before the rest is spent. */
+export const LOW_WATERMARK = 1 / 4;
+/** A chunk: what the node admits in this time at its present rate. */
+export const CHUNK_MS = 2_000;
+/** How often the rate is taken anew, and over what time it forgets what was. */
+const RATE_MS = 500;
+const RATE_MEMORY_MS = 1_000;
+/** Windows that the replicated usage keeps after the one they follow on. */
+const KEPT_WINDOWS = 2;
+/** A share is given up this long before the cluster drops its row: a report needs time to be committed. */
+const LAST_REPORT_MS = 500;
+/** About 150 MB. Keys are the operator's, subjects of tokens are not. */
+export const MAX_BUCKETS = 200_000;
+
+export type ReservationState = "waiting" | "held" | "exhausted" | "unavailable" | "closed";
+
+/** What one request holds and is charged. Its fields belong to the ledger; others read `state` and `spent`. */
+export interface Reservation {
+  state: ReservationState;
+  /** Charged so far, in all windows and attempts. */
+  spent: number;
+  share: Share;
+  hard: number;
+  soft: number;
+  /** What was held when it was admitted. */
+  amount: number;
+  /** Of `amount`, not yet charged. */
+  left: number;
+  /** Charged by attempts that are over. */
+  before: number;
+  /** Of `spent`, in the present share. */
+  spentHere: number;
+  /** A session's later usage is charged in the window in which it flows. */
+  readonly isSession: boolean;
+  /** Of the wait, while it waits. */
+  since: number;
+}
+
+export interface Share {
+  readonly bucket: Bucket;
+  readonly window: number;
+  readonly startsAt: number;
+  readonly endsAt: number;
+  granted: number;
+  returned: number;
+  spent: number;
+  reserved: number;
+  /** Reservations that are held. */
+  open: number;
+  /** Told by the last answer: left of the limit for whoever asks. Undefined before the first. */
+  remaining: number | undefined;
+  answeredAt: number;
+  /** As of the last answered report. */
+  ackedSpent: number;
+  ackedReturned: number;
+  /** Of the report under way; 0: none is. */
+  reportId: number;
+  /** Nothing is asked before this time: the last ask brought nothing although there was something. */
+  quietUntil: number;
+  /** Least `free` since `leastSince`. */
+  least: number;
+  leastSince: number;
+  /** Who waits, first come first served. Those no longer waiting are passed over. */
+  queue: Reservation[];
+  /** Of an earlier incarnation: its grant is charged in full, whatever becomes of it. */
+  isClosed: boolean;
+}
+
+export interface Bucket {
+  readonly name: string;
+  readonly windowMs: number;
+  limit: number;
+  limitRev: number;
+  /** The share that was used last. */
+  latest: Share | undefined;
+  readonly shares: Map<number, Share>;
+  /** Reservations that are held, in all windows. */
+  open: number;
+  /** Units a millisecond that requests were admitted with, lately. */
+  rate: number;
+  rateAt: number;
+  rateUnits: number;
+}
+
+/** What only grows; for metrics. */
+export interface LedgerCounts {
+  /** Charged above what the request had reserved: the bound of what can be overspent (cluster reference, 7.3). */
+  excess: number;
+  /** Spent in a window whose rows were dropped before it could be reported. Anything but 0 calls for a look. */
+  unreported: number;
+  admitted: number;
+  exhausted: number;
+  unavailable: number;
+}
+
+export interface Ledger {
+  readonly node: string;
+  /** Of this process, given by the cluster at its start; 0 before: nothing can be asked for. */
+  incarnation: number;
+  readonly buckets: Map<string, Bucket>;
+  /** To be asked for at once. */
+  readonly urgent: Set<Share>;
+  /** To be reported with the next interval. */
+  readonly dirty: Set<Share>;
+  readonly waiting: Set<Reservation>;
+  /** Waited, and are decided now. */
+  decided: Reservation[];
+  reportedAt: number;
+  lastReportId: number;
+  /** Ids of reports without an outcome yet. */
+  readonly underWay: Set<number>;
+  sweeping: Iterator<Bucket> | undefined;
+  readonly counts: LedgerCounts;
+}
+
+export function createLedger(node: string, incarnation = 0): Ledger {
+  return {
+    node,
+    incarnation,
+    buckets: new Map(),
+    urgent: new Set(),
+    dirty: new Set(),
+    waiting: new Set(),
+    decided: [],
+    reportedAt: Number.NEGATIVE_INFINITY,
+    lastReportId: 0,
+    underWay: new Set(),
+    sweeping: undefined,
+    counts: { excess: 0, unreported: 0, admitted: 0, exhausted: 0, unavailable: 0 },
+  };
+}
+
+/** As the replicated rows take it: one name that is no such label would have whole reports refused. */
+const NAME = /^[^\u0000-\u001f\u007f]{1,512}$/;
+
+/**
+ * The bucket of this name, with the newest limit that it was ever asked for with. Undefined when the ledger is full or
+ * the name is none, and to be refused as `budget_unavailable` then. Not to be kept over requests: idle buckets are
+ * dropped.
+ */
+export function bucketOf(ledger: Ledger, name: string, limit: Limit): Bucket | undefined {
+  const known = ledger.buckets.get(name);
+  if (known !== undefined && known.windowMs === limit.windowMs) {
+    if (limit.limitRev > known.limitRev) changeLimit(known, limit);
+    return known;
+  }
+  return known === undefined ? addBucket(ledger, name, limit) : swapBucket(ledger, known, limit);
+}
+
+function addBucket(ledger: Ledger, name: string, { windowMs, limit, limitRev }: Limit): Bucket | undefined {
+  if (ledger.buckets.size >= MAX_BUCKETS || !NAME.test(name) || !name.isWellFormed()) return undefined;
+  const made: Bucket = {
+    name,
+    windowMs,
+    limit,
+    limitRev,
+    latest: undefined,
+    shares: new Map(),
+    open: 0,
+    rate: 0,
+    rateAt: Number.NEGATIVE_INFINITY,
+    rateUnits: 0,
+  };
+  ledger.buckets.set(name, made);
+  return made;
+}
+
+/** The length of the window changed: the bucket of before is kept aside, until what it spent is reported. */
+function swapBucket(ledger: Ledger, known: Bucket, limit: Limit): Bucket | undefined {
+  const aside = (windowMs: number): string => `${known.name}\u0000${windowMs}`;
+  const back = ledger.buckets.get(aside(limit.windowMs));
+  ledger.buckets.delete(aside(limit.windowMs));
+  ledger.buckets.set(aside(known.windowMs), known);
+  ledger.buckets.delete(known.name);
+  if (back === undefined) return addBucket(ledger, known.name, limit);
+  ledger.buckets.set(known.name, back);
+  if (limit.limitRev > back.limitRev) changeLimit(back, limit);
+  return back;
+}
+
+/** What was told of the old limit does not hold for the new one. */
+function changeLimit(bucket: Bucket, { limit, limitRev }: Limit): void {
+  bucket.limit = limit;
+  bucket.limitRev = limitRev;
+  for (const share of bucket.shares.values()) share.remaining = undefined;
+}
+
+/** The share of the window that `now` is in. */
+export function shareAt(bucket: Bucket, now: number): Share {
+  const { latest } = bucket;
+  if (latest !== undefined && now >= latest.startsAt && now < latest.endsAt) return latest;
+  const window = windowAt(now, bucket.windowMs);
+  const share = bucket.shares.get(window) ?? addShare(bucket, window, now);
+  bucket.latest = share;
+  return share;
+}
+
+function addShare(bucket: Bucket, window: number, now: number): Share {
+  const startsAt = window * bucket.windowMs;
+  const share: Share = {
+    bucket,
+    window,
+    startsAt,
+    endsAt: startsAt + bucket.windowMs,
+    granted: 0,
+    returned: 0,
+    spent: 0,
+    reserved: 0,
+    open: 0,
+    remaining: undefined,
+    answeredAt: Number.NEGATIVE_INFINITY,
+    ackedSpent: 0,
+    ackedReturned: 0,
+    reportId: 0,
+    quietUntil: Number.NEGATIVE_INFINITY,
+    least: 0,
+    leastSince: now,
+    queue: [],
+    isClosed: false,
+  };
+  bucket.shares.set(window, share);
+  return share;
+}
+
+export const freeOf = (share: Share): number => share.granted - share.returned - share.spent - share.reserved;
+
+/** Too late to report: what is charged now would be counted nowhere. */
+export const isGone = (share: Share, now: number): boolean =>
+  now >= share.endsAt + KEPT_WINDOWS * share.bucket.windowMs - LAST_REPORT_MS;
+
+/** Notes that `units` were admitted. */
+export function noteRate(bucket: Bucket, units: number, now: number): void {
+  bucket.rateUnits += units;
+  const elapsed = now - bucket.rateAt;
+  if (elapsed >= 0 && elapsed < RATE_MS) return;
+  // The first stretch has no length that would tell anything, nor has one over which the clock was set.
+  const isKnown = elapsed > 0 && elapsed < Number.POSITIVE_INFINITY;
+  if (isKnown) bucket.rate += (bucket.rateUnits / elapsed - bucket.rate) * Math.min(1, elapsed / RATE_MEMORY_MS);
+  bucket.rateAt = now;
+  bucket.rateUnits = isKnown ? 0 : units;
+}
+
+export const chunkOf = (bucket: Bucket): number => Math.floor(bucket.rate * CHUNK_MS);
+
+/** Past `then + ms`, also where the clock was set back by more than that in between. */
+export const isPast = (then: number, ms: number, now: number): boolean => now >= then + ms || now < then - ms;

@@ -1,0 +1,104 @@
+/**
+ * Rows of the admin list `budgets`: a bucket in its current window, from what is replicated and what only this node
+ * knows. Source: decisions, section 3 (columns); `admin-api/columns.ts`.
+ */
+
+import { formatDuration } from "../../../base/index.ts";
+import { freeOf, type Ledger } from "./ledger.ts";
+import { resetsAt, windowAt } from "./windows.ts";
+
+/** Of the replicated usage of the bucket in its window; see the state's `UsageRow`. */
+export interface ReplicatedUsage {
+  readonly limit: number;
+  readonly limit_rev: number;
+  /** Charged to holders that are closed. */
+  readonly used: number;
+  /** Of open holders: granted and not given back. */
+  readonly granted: number;
+  /** Of open holders: reported as spent. */
+  readonly spent: number;
+}
+
+/** What a node holds of a bucket; see the state's `HoldingRow`. */
+export interface ReplicatedHolding {
+  readonly node: string;
+  readonly inc: number;
+  readonly granted: number;
+  readonly returned: number;
+  readonly spent: number;
+}
+
+export interface BucketQuestion {
+  readonly budget: string;
+  /** Name of the bucket, as `bucketName` gives it. */
+  readonly name: string;
+  /** Id and name of the key that has the bucket for itself; undefined for a shared one. */
+  readonly key?: { readonly id: string; readonly name: string } | undefined;
+  readonly windowMs: number;
+  readonly limit: number;
+  readonly usage?: ReplicatedUsage | undefined;
+  /** Of all nodes, in the current window. */
+  readonly holdings: readonly ReplicatedHolding[];
+}
+
+/** As the columns of `budgets` have it. */
+export interface BudgetRow {
+  readonly budget: string;
+  readonly bucket: string;
+  readonly key: string | null;
+  readonly limit: number;
+  readonly used: number;
+  readonly reserved: number;
+  readonly granted: number;
+  readonly remaining: number;
+  readonly window: string;
+  readonly resets_at: string;
+  readonly status: "ok" | "low" | "exhausted";
+}
+
+export function budgetRow(ledger: Ledger, question: BucketQuestion, now: number): BudgetRow {
+  const { budget, name, key, windowMs, limit, usage, holdings } = question;
+  const window = windowAt(now, windowMs);
+  const bucket = ledger.buckets.get(name);
+  const share = bucket?.windowMs === windowMs ? bucket.shares.get(window) : undefined;
+  const own = holdings.find(({ node, inc }) => node === ledger.node && inc === ledger.incarnation);
+  const unreported = Math.max(0, (share?.spent ?? 0) - (own?.spent ?? 0));
+  const used = (usage?.used ?? 0) + (usage?.spent ?? 0) + unreported;
+  const reserved = share?.reserved ?? 0;
+  const remaining = Math.max(0, limit - used - reserved);
+  return {
+    budget,
+    bucket: key?.id ?? "shared",
+    key: key?.name ?? null,
+    limit,
+    used,
+    reserved,
+    granted: grantedUnspent(holdings, unreported, own),
+    remaining,
+    window: formatDuration(windowMs),
+    resets_at: new Date(resetsAt(window, windowMs)).toISOString(),
+    status: remaining === 0 ? "exhausted" : remaining * 10 < limit ? "low" : "ok",
+  };
+}
+
+/** Summed a holder at a time: one that spent above its grant takes nothing from what others hold. */
+function grantedUnspent(
+  holdings: readonly ReplicatedHolding[],
+  unreported: number,
+  own: ReplicatedHolding | undefined,
+): number {
+  return holdings.reduce((sum, holding) => {
+    const spent = holding.spent + (holding === own ? unreported : 0);
+    return sum + Math.max(0, holding.granted - holding.returned - spent);
+  }, 0);
+}
+
+/** Allowance that this node holds and nothing uses, over all buckets; for a gauge. */
+export function heldUnused(ledger: Ledger, now: number): number {
+  let held = 0;
+  for (const bucket of ledger.buckets.values()) {
+    const share = bucket.shares.get(windowAt(now, bucket.windowMs));
+    if (share !== undefined) held += Math.max(0, freeOf(share));
+  }
+  return held;
+}

@@ -1,0 +1,160 @@
+/**
+ * Parts of an expression whose value does not depend on a request: what is always so, never so, or always fails.
+ *
+ * A part without variables is evaluated; `&&`, `||` and `?:` are decided by one side where that decides. Two different
+ * texts demanded of one value by one conjunction can never hold together. A part that cannot be told is undefined.
+ */
+
+import { evaluatorOf } from "./evaluator.ts";
+import { Fault } from "./faults.ts";
+import type { Frame } from "./frame.ts";
+import { children, type Node } from "./tree.ts";
+import type { Value } from "./values.ts";
+
+/** Units for one constant part; a dearer one is left undecided. */
+const FOLD_BUDGET = 20_000;
+
+export function constantOf(node: Node): Value | Fault | undefined {
+  if (isClosed(node)) return evaluated(node);
+  switch (node.kind) {
+    case "and":
+      return contradicts(node) ? false : decided(node, false);
+    case "or":
+      return decided(node, true);
+    case "choice": {
+      const condition = constantOf(node.condition);
+      if (condition === true) return constantOf(node.whenTrue);
+      return condition === false ? constantOf(node.whenFalse) : undefined;
+    }
+    case "call":
+      if (node.name === "!_" && node.args[0] !== undefined) {
+        const value = constantOf(node.args[0]);
+        return typeof value === "boolean" ? !value : undefined;
+      }
+      return node.name === "@in" && isEmptyList(node.args[1]) ? false : undefined;
+    default:
+      return undefined;
+  }
+}
+
+const isEmptyList = (node: Node | undefined): boolean => node?.kind === "list" && node.items.length === 0;
+
+/** Whether nothing outside a part is read by it: no variable, and no loop's variable from around it. */
+const isClosed = (node: Node): boolean => !readsVariable(node) && !readsOuterLocal(node, new Set());
+
+const readsVariable = (node: Node): boolean => node.kind === "variable" || children(node).some(readsVariable);
+
+function readsOuterLocal(node: Node, bound: ReadonlySet<number>): boolean {
+  if (node.kind === "local") return !bound.has(node.slot);
+  if (node.kind !== "loop") return children(node).some((child) => readsOuterLocal(child, bound));
+  const inside = new Set([...bound, node.slot]);
+  const parts = node.test === undefined ? [node.body] : [node.test, node.body];
+  return readsOuterLocal(node.range, bound) || parts.some((part) => readsOuterLocal(part, inside));
+}
+
+function evaluated(node: Node): Value | Fault | undefined {
+  const frame: Frame = { variables: {}, locals: [], left: FOLD_BUDGET };
+  try {
+    const value = evaluatorOf(node)(frame);
+    return frame.left < 0 ? undefined : value;
+  } catch {
+    return undefined;
+  }
+}
+
+function decided(node: Node & { kind: "and" | "or" }, decisive: boolean): Value | undefined {
+  const [left, right] = [constantOf(node.left), constantOf(node.right)];
+  if (left === decisive || right === decisive) return decisive;
+  return left === !decisive && right === !decisive ? !decisive : undefined;
+}
+
+/** `a == "x" && … && a == "y"`. */
+function contradicts(node: Node): boolean {
+  const demanded = new Map<string, Value>();
+  return conjuncts(node).some((part) => {
+    if (part.kind !== "call" || part.name !== "_==_") return false;
+    const [operand, literal] = part.args;
+    if (operand === undefined || literal?.kind !== "literal" || typeof literal.value !== "string") return false;
+    const path = pathOf(operand);
+    if (path === undefined) return false;
+    const before = demanded.get(path);
+    demanded.set(path, literal.value);
+    return before !== undefined && before !== literal.value;
+  });
+}
+
+export const conjuncts = (node: Node): readonly Node[] =>
+  node.kind === "and" ? [...conjuncts(node.left), ...conjuncts(node.right)] : [node];
+
+/** A variable and the keys below it, as one text; undefined for anything else. */
+export function pathOf(node: Node): string | undefined {
+  if (node.kind === "variable") return node.name;
+  if (node.kind === "select") {
+    const above = pathOf(node.operand);
+    return above && `${above}.${node.field}`;
+  }
+  if (node.kind !== "call" || node.name !== "_[_]") return undefined;
+  const [operand, key] = node.args;
+  const above = operand && pathOf(operand);
+  return above && key?.kind === "literal" && typeof key.value === "string" ? `${above}.${key.value}` : undefined;
+}
+
+/** The parts that always fail, outermost first; a part within one is not told again. */
+export function failingParts(node: Node): readonly { readonly at: number; readonly fault: Fault }[] {
+  if (isClosed(node) && node.kind !== "literal") {
+    const value = evaluated(node);
+    if (value instanceof Fault) {
+      const inner = children(node).flatMap(failingParts);
+      return inner.length > 0 ? inner : [{ at: node.at, fault: value }];
+    }
+    return [];
+  }
+  const pattern = badPattern(node);
+  return [...(pattern === undefined ? [] : [{ at: node.at, fault: pattern }]), ...children(node).flatMap(failingParts)];
+}
+
+/** A pattern that stands in the expression is read once, for all texts. */
+function badPattern(node: Node): Fault | undefined {
+  if (node.kind !== "call" || node.name !== "matches") return undefined;
+  const [, pattern] = node.args;
+  if (pattern?.kind !== "literal") return undefined;
+  const probe: Node = { ...node, args: [{ ...pattern, value: "" }, pattern] };
+  const value = evaluated(probe);
+  return value instanceof Fault ? value : undefined;
+}
+
+/** The tree with every part that has a value without any variable replaced by that value. A part that fails is left. */
+export function folded(node: Node): Node {
+  if (node.kind === "literal" || node.kind === "variable" || node.kind === "local") return node;
+  if (isClosed(node)) {
+    const value = evaluated(node);
+    if (value !== undefined && !(value instanceof Fault))
+      return { kind: "literal", at: node.at, type: node.type, value };
+  }
+  switch (node.kind) {
+    case "select":
+    case "has":
+      return { ...node, operand: folded(node.operand) };
+    case "and":
+    case "or":
+      return { ...node, left: folded(node.left), right: folded(node.right) };
+    case "choice":
+      return {
+        ...node,
+        condition: folded(node.condition),
+        whenTrue: folded(node.whenTrue),
+        whenFalse: folded(node.whenFalse),
+      };
+    case "call":
+      return { ...node, args: node.args.map(folded) };
+    case "list":
+      return { ...node, items: node.items.map(folded) };
+    case "map":
+      return { ...node, entries: node.entries.map(({ key, value }) => ({ key: folded(key), value: folded(value) })) };
+    case "loop": {
+      const body = folded(node.body);
+      const range = folded(node.range);
+      return node.test === undefined ? { ...node, range, body } : { ...node, range, test: folded(node.test), body };
+    }
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * From text to something that can be evaluated, in one step, with everything wrong with it told by position.
+ *
+ * An expression is compiled against declared variables and a demanded result; it then answers for given variables, with a
+ * bounded cost, and throws nothing. Evaluating allocates no more than the expression itself makes.
+ */
+
+import { check, type Mistake, type VariableTypes } from "./check.ts";
+import { conjuncts, constantOf, failingParts, folded, pathOf } from "./constant.ts";
+import { costBound } from "./cost.ts";
+import { evaluatorOf } from "./evaluator.ts";
+import { COST_FAULT, Fault } from "./faults.ts";
+import type { Frame, Variables } from "./frame.ts";
+import { parseSource } from "./syntax.ts";
+import { children, type Node, nodeCount } from "./tree.ts";
+import { type Type, typeText } from "./types.ts";
+import { Uint, type Value } from "./values.ts";
+
+/** Units an evaluation may cost: some tens of milliseconds at worst, for rules that cost a microsecond. */
+export const DEFAULT_COST_LIMIT = 100_000;
+
+/** Mistakes that are told of one expression. */
+const MAX_MISTAKES = 8;
+
+export interface CompileOptions {
+  /** By whole name, which may be dotted: `provider.metadata` beside `provider`. */
+  readonly variables: VariableTypes;
+  /** What must come out; `number` is int, uint or double. A result that is only known at run time is let through. */
+  readonly result: "bool" | "number" | "any";
+  readonly costLimit?: number;
+}
+
+/** Line and column are counted from 1 within the expression, the column in UTF-16 units. */
+export interface ExpressionProblem {
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+  /** The variable that is not declared, when that is what is wrong. */
+  readonly unknown?: string;
+}
+
+export type Outcome =
+  | { readonly kind: "value"; readonly value: Value }
+  | { readonly kind: "error"; readonly error: Fault };
+
+/** `path == "text"`, `path in ["text", …]` or `path.startsWith("text")`, wherever it stands in the expression. */
+export interface Comparison {
+  /** A variable, or keys below it: `model`, `key.metadata.team`. */
+  readonly path: string;
+  readonly how: "equals" | "starts";
+  /** One of these. */
+  readonly texts: readonly string[];
+  /** Without it the expression cannot be true. */
+  readonly isDemanded: boolean;
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface Expression {
+  readonly source: string;
+  readonly type: Type;
+  /** Declared variables that it reads, by whole name. */
+  readonly reads: readonly string[];
+  /** What it is whatever the variables are; undefined when that depends on them. */
+  readonly constant: Value | undefined;
+  /** Units; undefined when the cost grows with what the variables hold. Then only the limit bounds it. */
+  readonly costBound: number | undefined;
+  readonly comparisons: readonly Comparison[];
+  /** Parts that fail whenever they are asked: a division by zero, a pattern that is none. */
+  readonly failures: readonly ExpressionProblem[];
+  /** Never throws; not to be called while one of its evaluations runs, which cannot happen, as they do not wait. */
+  readonly evaluate: (variables: Variables) => Outcome;
+}
+
+export type CompiledExpression =
+  | { readonly kind: "compiled"; readonly expression: Expression }
+  | { readonly kind: "refused"; readonly problems: readonly ExpressionProblem[] };
+
+export function compileExpression(source: string, options: CompileOptions): CompiledExpression {
+  const parsed = parseSource(source);
+  if (parsed.kind === "refused") return { kind: "refused", problems: [placed(source, parsed.complaint)] };
+  const { node, type, mistakes, reads, slots } = check(parsed.tree, options.variables);
+  const wrong = mistakes.length > 0 ? mistakes : resultMistakes(type, options.result, node.at);
+  if (wrong.length > 0) {
+    return { kind: "refused", problems: wrong.slice(0, MAX_MISTAKES).map((one) => placed(source, one)) };
+  }
+  const limit = options.costLimit ?? DEFAULT_COST_LIMIT;
+  const reduced = folded(node);
+  const bound = costBound(reduced);
+  if (bound !== undefined && bound > limit) {
+    const message = `costs up to ${bound} units, at most ${limit} are allowed; loops within loops multiply`;
+    return { kind: "refused", problems: [placed(source, { at: node.at, message })] };
+  }
+  const known = constantOf(node);
+  const constant = known instanceof Fault ? undefined : known;
+  const failures = failingParts(node).map(({ at, fault }) =>
+    placed(source, { at, message: `this part always fails: ${fault.message}` }),
+  );
+  const expression: Expression = {
+    source,
+    type,
+    reads: [...reads],
+    constant,
+    costBound: bound,
+    comparisons: comparisonsOf(node, source),
+    failures,
+    evaluate: evaluation(reduced, limit, slots > 0),
+  };
+  return { kind: "compiled", expression: Object.freeze(expression) };
+}
+
+function resultMistakes(type: Type, wanted: CompileOptions["result"], at: number): readonly Mistake[] {
+  if (wanted === "any" || type.kind === "dyn") return [];
+  const kinds = wanted === "bool" ? ["bool"] : ["int", "uint", "double"];
+  if (kinds.includes(type.kind)) return [];
+  const name = wanted === "bool" ? "a bool" : "a number";
+  return [{ at, message: `the result must be ${name}, found ${typeText(type)}` }];
+}
+
+function placed(source: string, { at, message, unknown }: Mistake): ExpressionProblem {
+  // The parser places an operator at the white space before it.
+  const space = /^\s*/.exec(source.slice(at))?.[0].length ?? 0;
+  const before = source.slice(0, at + (at + space < source.length ? space : 0)).split(/\r\n|\r|\n/);
+  const place = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1, message };
+  return unknown === undefined ? place : { ...place, unknown };
+}
+
+const TRUE: Outcome = Object.freeze({ kind: "value", value: true });
+const FALSE: Outcome = Object.freeze({ kind: "value", value: false });
+const SPENT: Outcome = Object.freeze({ kind: "error", error: COST_FAULT });
+/** A text or a list beyond what the engine can hold, or data nested beyond its stack. */
+const BROKEN: Outcome = Object.freeze({ kind: "error", error: new Fault("other", "the evaluation broke down") });
+
+function evaluation(node: Node, limit: number, hasLoops: boolean): (variables: Variables) => Outcome {
+  const evaluate = evaluatorOf(node);
+  const units = limit - nodeCount(node);
+  const none: Variables = Object.freeze({});
+  const frame: Frame = { variables: none, locals: [], left: 0 };
+  return (variables) => {
+    frame.variables = variables;
+    frame.left = units;
+    try {
+      const value = evaluate(frame);
+      // Before the answer: what absorbed the fault of a spent budget has no say.
+      if (frame.left < 0) return SPENT;
+      if (value === true) return TRUE;
+      if (value === false) return FALSE;
+      return value instanceof Fault ? { kind: "error", error: value } : { kind: "value", value };
+    } catch {
+      return BROKEN;
+    } finally {
+      frame.variables = none;
+      if (hasLoops) frame.locals.length = 0;
+    }
+  };
+}
+
+const COMPARING: Readonly<Record<string, Comparison["how"]>> = {
+  "_==_": "equals",
+  "@in": "equals",
+  startsWith: "starts",
+};
+
+function comparisonsOf(node: Node, source: string): readonly Comparison[] {
+  const demanded = new Set(conjuncts(node));
+  const found: Comparison[] = [];
+  const walk = (part: Node): void => {
+    for (const child of children(part)) walk(child);
+    if (part.kind !== "call") return;
+    const [operand, value] = part.args;
+    const path = operand && pathOf(operand);
+    const how = COMPARING[part.name];
+    const texts = value && textsOf(value);
+    if (path === undefined || how === undefined || texts === undefined) return;
+    const { line, column } = placed(source, { at: value?.at ?? part.at, message: "" });
+    found.push({ path, how, texts, isDemanded: demanded.has(part), line, column });
+  };
+  walk(node);
+  return found;
+}
+
+/** A literal text, or those of a list of nothing else. */
+function textsOf(node: Node): readonly string[] | undefined {
+  if (node.kind === "literal") return typeof node.value === "string" ? [node.value] : undefined;
+  if (node.kind !== "list" || node.items.length === 0) return undefined;
+  const texts = node.items.map((item) => textsOf(item)?.[0]);
+  return texts.every((text) => text !== undefined) ? texts : undefined;
+}
+
+/** The number that a result says, for costs; undefined for what is no number. */
+export function numberOf(value: Value): number | undefined {
+  if (typeof value === "number") return value;
+  if (typeof value === "bigint") return Number(value);
+  return value instanceof Uint ? Number(value.value) : undefined;
+}

@@ -1,0 +1,64 @@
+/**
+ * `format` of the strings extension, by the library, whose values ours are turned into. Turning is charged by what there
+ * is to print, which bounds the result too; so is the precision, which the library takes from the text.
+ */
+
+import { create } from "@bufbuild/protobuf";
+import { reflect } from "@bufbuild/protobuf/reflect";
+import { DurationSchema, TimestampSchema } from "@bufbuild/protobuf/wkt";
+import { type CelInput, CelScalar, type CelValue, celList, celMap, celUint, isCelError, objectType } from "cel-js";
+import { strings } from "cel-js/ext";
+import { COST_FAULT, Fault, NO_OVERLOAD } from "./faults.ts";
+import { charge, chargeText, type Frame, type Run } from "./frame.ts";
+import { Duration, isList, mapEntries, Timestamp, TypeValue, Uint, type Value } from "./values.ts";
+
+const BAD_FORMAT = new Fault("other", "the format does not fit its arguments");
+
+const SECOND = 1_000_000_000n;
+
+/** Thrown by `turned` through the recursion, and caught in this file. */
+class Spent extends Error {}
+
+const TYPES: Readonly<Record<string, CelValue>> = Object.fromEntries(
+  Object.values(CelScalar).map((type) => [type.name, type]),
+);
+
+const format = strings.find(({ name }) => name === "format");
+
+function turned(frame: Frame, value: Value): CelInput {
+  if (!charge(frame, 4)) throw new Spent();
+  if (typeof value === "string" && !chargeText(frame, value.length)) throw new Spent();
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof Uint8Array) {
+    if (!chargeText(frame, value.length * 8)) throw new Spent();
+    return value;
+  }
+  if (value instanceof Uint) return celUint(value.value);
+  if (value instanceof Timestamp) return reflect(TimestampSchema, create(TimestampSchema, split(value.nanos, true)));
+  if (value instanceof Duration) return reflect(DurationSchema, create(DurationSchema, split(value.nanos, false)));
+  if (value instanceof TypeValue) return TYPES[value.name] ?? objectType(value.name);
+  if (isList(value)) return celList(value.map((item) => turned(frame, item)));
+  const entries = mapEntries(value).map(([key, item]) => [turned(frame, key), turned(frame, item)] as const);
+  return celMap(new Map(entries) as ReadonlyMap<string, CelInput>);
+}
+
+/** Seconds and nanoseconds as protobuf has them: of a timestamp never negative nanoseconds, of a duration of one sign. */
+function split(nanos: bigint, isFloored: boolean): { readonly seconds: bigint; readonly nanos: number } {
+  const rest = isFloored ? ((nanos % SECOND) + SECOND) % SECOND : nanos % SECOND;
+  return { seconds: (nanos - rest) / SECOND, nanos: Number(rest) };
+}
+
+const run: Run = (frame, text, args) => {
+  if (typeof text !== "string" || !isList(args) || format === undefined) return NO_OVERLOAD;
+  if (!chargeText(frame, text.length * 8)) return COST_FAULT;
+  try {
+    const list = celList(args.map((item) => turned(frame, item)));
+    const result = format.call(0, text, [list]);
+    return typeof result === "string" && !isCelError(result) ? result : BAD_FORMAT;
+  } catch (error) {
+    if (error instanceof Spent) return COST_FAULT;
+    throw error;
+  }
+};
+
+export const FORMAT_FUNCTIONS: Readonly<Record<string, Run>> = { format: run };

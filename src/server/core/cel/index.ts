@@ -1,0 +1,44 @@
+/**
+ * CEL: one environment for every expression of the configuration. Pure.
+ *
+ * `compileExpression(source, {variables, result})` parses, type-checks and compiles, and answers either the expression or
+ * everything that is wrong with it, by line and column. `expression.evaluate(variables)` answers a value or an error of a
+ * closed set of kinds (`FaultKind`), within a bounded cost, and throws nothing.
+ *
+ * Variables are handed in as one object whose properties are the declared names (a dotted one is a single property:
+ * `"provider.metadata"`). JSON is taken as it is; its numbers are doubles. An int of a declared variable is a bigint.
+ */
+
+export type { VariableTypes } from "./check.ts";
+export {
+  type Comparison,
+  type CompiledExpression,
+  type CompileOptions,
+  compileExpression,
+  DEFAULT_COST_LIMIT,
+  type Expression,
+  type ExpressionProblem,
+  numberOf,
+  type Outcome,
+} from "./expression.ts";
+export { Fault, type FaultKind } from "./faults.ts";
+export type { Variables } from "./frame.ts";
+export { MAX_SOURCE_LENGTH } from "./syntax.ts";
+export {
+  BOOL,
+  BYTES,
+  DOUBLE,
+  DURATION,
+  DYN,
+  INT,
+  listOf,
+  mapOf,
+  NULL,
+  recordOf,
+  STRING,
+  TIMESTAMP,
+  type Type,
+  typeText,
+  UINT,
+} from "./types.ts";
+export { CelMap, Duration, type Json, Timestamp, TypeValue, Uint, type Value } from "./values.ts";

@@ -1,0 +1,109 @@
+/**
+ * Macros over lists and maps. Source: CEL language definition, "Macros"; `sortBy` from cel-go, `ext/lists.go`.
+ *
+ * A turn is charged by the steps of its body before it is taken. `all` and `exists` absorb a fault of one turn when
+ * another turn decides; the others stop at the first fault.
+ */
+
+import { COST_FAULT, Fault, NO_OVERLOAD } from "./faults.ts";
+import { charge, type Evaluate, type Frame } from "./frame.ts";
+import { sorted } from "./lists.ts";
+import { type Node, nodeCount } from "./tree.ts";
+import { isList, isMap, type List, mapKeys, mapSize, type Value } from "./values.ts";
+
+const NOT_BOOL = new Fault("type", "the value is not a bool");
+
+type Loop = Node & { readonly kind: "loop" };
+
+export function loopEvaluator(node: Loop, compile: (node: Node) => Evaluate): Evaluate {
+  const range = compile(node.range);
+  const turns = turnsOf(node, compile(node.body), node.test && compile(node.test));
+  return (frame) => {
+    const value = range(frame);
+    if (value instanceof Fault) return value;
+    if (isList(value)) return turns(frame, value);
+    if (!isMap(value)) return NO_OVERLOAD;
+    return charge(frame, mapSize(value)) ? turns(frame, mapKeys(value)) : COST_FAULT;
+  };
+}
+
+function turnsOf(node: Loop, body: Evaluate, test: Evaluate | undefined): (frame: Frame, items: List) => Value | Fault {
+  const { slot } = node;
+  const cost = 1 + nodeCount(node.body) + (node.test === undefined ? 0 : nodeCount(node.test));
+  /** Sets the variable and takes the units of one turn. */
+  const enter = (frame: Frame, item: Value): boolean => {
+    frame.locals[slot] = item;
+    return charge(frame, cost);
+  };
+  switch (node.macro) {
+    case "all":
+      return quantifier(enter, body, false);
+    case "exists":
+      return quantifier(enter, body, true);
+    case "exists_one":
+      return (frame, items) => {
+        let count = 0;
+        for (const item of items) {
+          const held = enter(frame, item) ? truth(body(frame)) : COST_FAULT;
+          if (held instanceof Fault) return held;
+          if (held) count++;
+        }
+        return count === 1;
+      };
+    case "filter":
+      return (frame, items) => {
+        const kept: Value[] = [];
+        for (const item of items) {
+          const held = enter(frame, item) ? truth(body(frame)) : COST_FAULT;
+          if (held instanceof Fault) return held;
+          if (held) kept.push(item);
+        }
+        return kept;
+      };
+    case "map":
+      return (frame, items) => {
+        const made: Value[] = [];
+        for (const item of items) {
+          if (!enter(frame, item)) return COST_FAULT;
+          const taken = test === undefined || truth(test(frame));
+          if (taken instanceof Fault) return taken;
+          if (!taken) continue;
+          const value = body(frame);
+          if (value instanceof Fault) return value;
+          made.push(value);
+        }
+        return made;
+      };
+    case "sortBy":
+      return (frame, items) => {
+        const keys: Value[] = [];
+        for (const item of items) {
+          const key = enter(frame, item) ? body(frame) : COST_FAULT;
+          if (key instanceof Fault) return key;
+          keys.push(key);
+        }
+        return sorted(frame, items, keys);
+      };
+  }
+}
+
+const truth = (value: Value | Fault): boolean | Fault =>
+  typeof value === "boolean" || value instanceof Fault ? value : NOT_BOOL;
+
+/** `decisive` is what one turn decides the whole by: false for `all`, true for `exists`. */
+function quantifier(
+  enter: (frame: Frame, item: Value) => boolean,
+  body: Evaluate,
+  decisive: boolean,
+): (frame: Frame, items: List) => Value | Fault {
+  return (frame, items) => {
+    let fault: Fault | undefined;
+    for (const item of items) {
+      if (!enter(frame, item)) return COST_FAULT;
+      const held = truth(body(frame));
+      if (held === decisive) return decisive;
+      if (held instanceof Fault) fault ??= held;
+    }
+    return fault ?? !decisive;
+  };
+}

@@ -1,0 +1,70 @@
+/**
+ * `matches`: RE2 syntax, found anywhere in the text, in time linear in the text and, at worst, in the size of the pattern's
+ * program. A pattern that stands in the expression is compiled with it; one that is computed, which may come from a
+ * request, is compiled when it is met, and charged before that for the program it may become.
+ */
+
+import { RE2JS } from "@bufbuild/re2";
+import { COST_FAULT, Fault, NO_OVERLOAD } from "./faults.ts";
+import { charge, type Frame, type Run } from "./frame.ts";
+import type { Value } from "./values.ts";
+
+const BAD_PATTERN = new Fault("other", "the pattern is no regular expression of RE2");
+const LARGE_PATTERN = new Fault("other", "the pattern is too large");
+
+/** UTF-16 units of a pattern, and instructions of its program. */
+const MAX_PATTERN_LENGTH = 1024;
+const MAX_INSTRUCTIONS = 10_000;
+
+/** In steps: compiling, at least and for each unit that repetitions make of a pattern. */
+const COMPILE_COST = 200;
+const COMPILE_COST_PER_UNIT = 20;
+
+/** A class of Unicode is as large as so many characters. */
+const CLASS_LENGTH = 100;
+
+/** Instructions that are gone through in one step, for each unit of a text, when no table of states can be kept. */
+const INSTRUCTIONS_PER_UNIT = 16;
+
+export interface Pattern {
+  readonly expression: RE2JS;
+  /** Steps for each unit of a text. */
+  readonly unitCost: number;
+}
+
+export function compilePattern(pattern: string): Pattern | Fault {
+  if (pattern.length > MAX_PATTERN_LENGTH) return LARGE_PATTERN;
+  try {
+    const expression = RE2JS.compile(pattern);
+    const instructions = expression.re2().prog.numInst();
+    if (instructions > MAX_INSTRUCTIONS) return LARGE_PATTERN;
+    return { expression, unitCost: 1 + Math.ceil(instructions / INSTRUCTIONS_PER_UNIT) };
+  } catch {
+    return BAD_PATTERN;
+  }
+}
+
+export function matchCompiled(frame: Frame, text: Value, pattern: Pattern | Fault): boolean | Fault {
+  if (typeof text !== "string") return NO_OVERLOAD;
+  if (pattern instanceof Fault) return pattern;
+  return charge(frame, text.length * pattern.unitCost) ? pattern.expression.test(text) : COST_FAULT;
+}
+
+/** How long a pattern is with its repetitions written out, at most; the library refuses products beyond 1000. */
+function unrolledLength(pattern: string): number {
+  const classes = pattern.match(/\\[pP]|\[:/g)?.length ?? 0;
+  const counts = [...pattern.matchAll(/\{\d*,?(\d*)\}|\{(\d+)/g)]
+    .flatMap(([all]) => all.match(/\d+/g) ?? [])
+    .map(Number);
+  const most = counts.reduce((product, count) => Math.min(1000, product * Math.max(1, count)), 1);
+  return (pattern.length + classes * CLASS_LENGTH) * most;
+}
+
+export const PATTERN_FUNCTIONS: Readonly<Record<string, Run>> = {
+  matches: (frame, text, pattern) => {
+    if (typeof text !== "string" || typeof pattern !== "string") return NO_OVERLOAD;
+    if (pattern.length > MAX_PATTERN_LENGTH) return LARGE_PATTERN;
+    if (!charge(frame, COMPILE_COST + unrolledLength(pattern) * COMPILE_COST_PER_UNIT)) return COST_FAULT;
+    return matchCompiled(frame, text, compilePattern(pattern));
+  },
+};

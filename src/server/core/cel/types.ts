@@ -1,0 +1,169 @@
+/**
+ * Types of CEL, and which value of one may stand where another is wanted. Source: CEL language definition, "Gradual Type
+ * Checking"; the algorithm is the usual unification with type parameters, with `dyn` assignable both ways.
+ *
+ * A record is a type of ours: an object with declared fields, such as `key`; it has no literals.
+ */
+
+export type Scalar =
+  | "bool"
+  | "int"
+  | "uint"
+  | "double"
+  | "string"
+  | "bytes"
+  | "null"
+  | "timestamp"
+  | "duration"
+  | "dyn";
+
+export type Type =
+  | { readonly kind: Scalar }
+  | { readonly kind: "list"; readonly item: Type }
+  | { readonly kind: "map"; readonly key: Type; readonly value: Type }
+  | { readonly kind: "record"; readonly name: string; readonly fields: Readonly<Record<string, Type>> }
+  /** The type of `type(x)` and of `int` used as a value. */
+  | { readonly kind: "type" }
+  /** Stands for one type throughout one use of a function. */
+  | { readonly kind: "param"; readonly name: string };
+
+export const BOOL: Type = { kind: "bool" };
+export const INT: Type = { kind: "int" };
+export const UINT: Type = { kind: "uint" };
+export const DOUBLE: Type = { kind: "double" };
+export const STRING: Type = { kind: "string" };
+export const BYTES: Type = { kind: "bytes" };
+export const NULL: Type = { kind: "null" };
+export const TIMESTAMP: Type = { kind: "timestamp" };
+export const DURATION: Type = { kind: "duration" };
+export const DYN: Type = { kind: "dyn" };
+export const TYPE: Type = { kind: "type" };
+
+export const listOf = (item: Type): Type => ({ kind: "list", item });
+export const mapOf = (key: Type, value: Type): Type => ({ kind: "map", key, value });
+export const param = (name: string): Type => ({ kind: "param", name });
+export const recordOf = (name: string, fields: Readonly<Record<string, Type>>): Type => ({
+  kind: "record",
+  name,
+  fields,
+});
+
+export function typeText(type: Type): string {
+  switch (type.kind) {
+    case "list":
+      return `list(${typeText(type.item)})`;
+    case "map":
+      return `map(${typeText(type.key)}, ${typeText(type.value)})`;
+    case "record":
+    case "param":
+      return type.kind === "record" ? type.name : "dyn";
+    default:
+      return type.kind;
+  }
+}
+
+/** What the type parameters met so far stand for. */
+export type Bindings = Map<string, Type>;
+
+/** Follows bindings at the surface. */
+export function resolved(type: Type, bindings: Bindings): Type {
+  let at = type;
+  while (at.kind === "param") {
+    const bound = bindings.get(at.name);
+    if (bound === undefined) return at;
+    at = bound;
+  }
+  return at;
+}
+
+/** Follows bindings everywhere; what is still free is `dyn` when `close` is set. */
+export function substituted(type: Type, bindings: Bindings, close = false): Type {
+  const at = resolved(type, bindings);
+  switch (at.kind) {
+    case "param":
+      return close ? DYN : at;
+    case "list":
+      return listOf(substituted(at.item, bindings, close));
+    case "map":
+      return mapOf(substituted(at.key, bindings, close), substituted(at.value, bindings, close));
+    default:
+      return at;
+  }
+}
+
+/** Whether a value of `from` may stand where `to` is wanted; binds type parameters, also when it answers false. */
+export function assign(to: Type, from: Type, bindings: Bindings): boolean {
+  const wanted = resolved(to, bindings);
+  const given = resolved(from, bindings);
+  if (wanted === given) return true;
+  if (given.kind === "param") return bind(given.name, wanted, bindings);
+  if (wanted.kind === "param") return bind(wanted.name, given, bindings);
+  if (wanted.kind === "dyn" || given.kind === "dyn") return true;
+  switch (wanted.kind) {
+    case "list":
+      return given.kind === "list" && assign(wanted.item, given.item, bindings);
+    case "map":
+      return (
+        given.kind === "map" && assign(wanted.key, given.key, bindings) && assign(wanted.value, given.value, bindings)
+      );
+    case "record":
+      return given.kind === "record" && given.name === wanted.name;
+    case "timestamp":
+    case "duration":
+      return given.kind === wanted.kind || given.kind === "null";
+    default:
+      return given.kind === wanted.kind;
+  }
+}
+
+function bind(name: string, type: Type, bindings: Bindings): boolean {
+  const at = resolved(type, bindings);
+  if (at.kind === "param" && at.name === name) return true;
+  if (mentions(at, name, bindings)) return false;
+  bindings.set(name, at);
+  return true;
+}
+
+function mentions(type: Type, name: string, bindings: Bindings): boolean {
+  const at = resolved(type, bindings);
+  switch (at.kind) {
+    case "param":
+      return at.name === name;
+    case "list":
+      return mentions(at.item, name, bindings);
+    case "map":
+      return mentions(at.key, name, bindings) || mentions(at.value, name, bindings);
+    default:
+      return false;
+  }
+}
+
+/** One type for the items of a list, the values of a map, the branches of a choice: `dyn` when they have none. */
+export function joined(one: Type, other: Type, bindings: Bindings): Type {
+  let trial = new Map(bindings);
+  if (!assign(one, other, trial)) {
+    trial = new Map(bindings);
+    if (!assign(other, one, trial)) return DYN;
+  }
+  for (const [name, type] of trial) bindings.set(name, type);
+  return generality(one, bindings) >= generality(other, bindings) ? one : other;
+}
+
+/** `dyn` says less than a type parameter, and that less than a type. */
+function generality(type: Type, bindings: Bindings): number {
+  const at = resolved(type, bindings);
+  switch (at.kind) {
+    case "dyn":
+      return 2;
+    case "param":
+      return 0;
+    case "list":
+      return generality(at.item, bindings);
+    case "map":
+      return Math.max(generality(at.key, bindings), generality(at.value, bindings));
+    case "null":
+      return -1;
+    default:
+      return 1;
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * What rules may read at each hop, and how a request is put into it. Spec: document 3, `access_rules[]`, "Variables by hop".
+ *
+ * What a request does not have is empty: a caller by key has an `agent` and a `user` whose fields are empty texts. So a
+ * rule never fails for who is calling, and `has(user.email)` asks whether there is one. Only a key of `key.metadata`,
+ * `provider.metadata` or `args` can be missing.
+ *
+ * `provider` is a text; `provider.name` and `provider.metadata` are variables of their own (decisions, section 6).
+ */
+
+import { DYN, type Json, listOf, mapOf, recordOf, STRING, type VariableTypes } from "../cel/index.ts";
+
+export const HOPS = ["llm", "mcp", "a2a"] as const;
+
+export type Hop = (typeof HOPS)[number];
+
+const TEXT_MAP = mapOf(STRING, STRING);
+
+const CALLER: VariableTypes = {
+  key: recordOf("key", { name: STRING, metadata: TEXT_MAP }),
+  agent: recordOf("agent", { name: STRING, issuer: STRING, subject: STRING }),
+  user: recordOf("user", { name: STRING, issuer: STRING, subject: STRING, email: STRING }),
+};
+
+const PART = recordOf("part", { kind: STRING, media_type: STRING, url: STRING, filename: STRING });
+
+/** The types of the variables that each hop declares. */
+export const HOP_VARIABLES: Readonly<Record<Hop, VariableTypes>> = {
+  llm: {
+    ...CALLER,
+    model: STRING,
+    provider: STRING,
+    "provider.name": STRING,
+    "provider.metadata": TEXT_MAP,
+    route: STRING,
+  },
+  mcp: { ...CALLER, server: STRING, method: STRING, name: STRING, args: mapOf(STRING, DYN) },
+  a2a: {
+    ...CALLER,
+    peer: STRING,
+    method: STRING,
+    role: STRING,
+    task_id: STRING,
+    context_id: STRING,
+    parts: listOf(PART),
+  },
+};
+
+type Texts = Readonly<Record<string, string>>;
+
+export type CallerVariables = {
+  readonly key: { readonly name: string; readonly metadata: Texts };
+  readonly agent: { readonly name: string; readonly issuer: string; readonly subject: string };
+  readonly user: { readonly name: string; readonly issuer: string; readonly subject: string; readonly email: string };
+};
+
+export type LlmVariables = CallerVariables & {
+  /** As the client asked for it. */
+  readonly model: string;
+  /** The one the request is about to be sent to: with failover, each candidate in turn. */
+  readonly provider: string;
+  readonly "provider.name": string;
+  readonly "provider.metadata": Texts;
+  readonly route: string;
+};
+
+export type McpVariables = CallerVariables & {
+  readonly server: string;
+  /** JSON-RPC method. */
+  readonly method: string;
+  /** The tool, prompt or resource named; empty on other methods. */
+  readonly name: string;
+  /** Arguments of a tool call as read from the body; their numbers are doubles. */
+  readonly args: Json;
+};
+
+export type A2aPart = {
+  readonly kind: string;
+  readonly media_type: string;
+  readonly url: string;
+  readonly filename: string;
+};
+
+export type A2aVariables = CallerVariables & {
+  readonly peer: string;
+  readonly method: string;
+  /** `ROLE_USER` or `ROLE_AGENT` on message methods, else empty. */
+  readonly role: string;
+  readonly task_id: string;
+  readonly context_id: string;
+  readonly parts: readonly A2aPart[];
+};
+
+export interface HopVariables {
+  readonly llm: LlmVariables;
+  readonly mcp: McpVariables;
+  readonly a2a: A2aVariables;
+}
+
+/** Who calls, as rules see it. */
+export type PolicyCaller =
+  | { readonly kind: "anonymous" }
+  | { readonly kind: "key"; readonly name: string; readonly metadata: Texts }
+  | { readonly kind: "agent"; readonly name: string; readonly issuer: string; readonly subject: string }
+  | {
+      readonly kind: "user";
+      readonly name: string;
+      readonly issuer: string;
+      readonly subject: string;
+      readonly email: string;
+    };
+
+const NOTHING: Texts = Object.freeze({});
+const NO_KEY: CallerVariables["key"] = Object.freeze({ name: "", metadata: NOTHING });
+const NO_AGENT: CallerVariables["agent"] = Object.freeze({ name: "", issuer: "", subject: "" });
+const NO_USER: CallerVariables["user"] = Object.freeze({ name: "", issuer: "", subject: "", email: "" });
+
+/** Made once for a caller, and used for each of its requests. */
+export function callerVariables(caller: PolicyCaller): CallerVariables {
+  switch (caller.kind) {
+    case "anonymous":
+      return { key: NO_KEY, agent: NO_AGENT, user: NO_USER };
+    case "key":
+      return { key: { name: caller.name, metadata: caller.metadata }, agent: NO_AGENT, user: NO_USER };
+    case "agent": {
+      const { name, issuer, subject } = caller;
+      return { key: NO_KEY, agent: { name, issuer, subject }, user: NO_USER };
+    }
+    case "user": {
+      const { name, issuer, subject, email } = caller;
+      return { key: NO_KEY, agent: NO_AGENT, user: { name, issuer, subject, email } };
+    }
+  }
+}
+
+export interface LlmRequest {
+  readonly model: string;
+  readonly provider: { readonly name: string; readonly metadata?: Texts | undefined };
+  readonly route: string;
+}
+
+/** For each candidate anew: the provider differs. */
+export function llmVariables(
+  { key, agent, user }: CallerVariables,
+  { model, provider, route }: LlmRequest,
+): LlmVariables {
+  const { name, metadata = NOTHING } = provider;
+  return { key, agent, user, model, provider: name, "provider.name": name, "provider.metadata": metadata, route };
+}
+
+export interface McpRequest {
+  readonly server: string;
+  readonly method: string;
+  readonly name?: string | undefined;
+  readonly args?: Json | undefined;
+}
+
+export function mcpVariables({ key, agent, user }: CallerVariables, request: McpRequest): McpVariables {
+  const { server, method, name = "", args = NOTHING } = request;
+  return { key, agent, user, server, method, name, args };
+}
+
+export interface A2aRequest {
+  readonly peer: string;
+  readonly method: string;
+  readonly role?: string | undefined;
+  readonly taskId?: string | undefined;
+  readonly contextId?: string | undefined;
+  readonly parts?: readonly (Pick<A2aPart, "kind"> & { readonly [Field in keyof A2aPart]?: string | undefined })[];
+}
+
+export function a2aVariables({ key, agent, user }: CallerVariables, request: A2aRequest): A2aVariables {
+  const { peer, method, role = "", taskId: task_id = "", contextId: context_id = "" } = request;
+  const parts = (request.parts ?? []).map(({ kind, media_type = "", url = "", filename = "" }) => {
+    return { kind, media_type, url, filename };
+  });
+  return { key, agent, user, peer, method, role, task_id, context_id, parts };
+}

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { TABLES } from "../../../../src/admin-api/index.ts";
+import { type BudgetRow, budgetRow, heldUnused, settle } from "../../../../src/server/core/budgets/index.ts";
+import { BUCKET, createCluster, createNode, holdingsOf, limitOf, MINUTE, type Node, START } from "./cluster.ts";
+
+const rowOf = (node: Node, key?: { readonly id: string; readonly name: string }): BudgetRow => {
+  const { windowMs, limit } = node.limit;
+  const holdings = holdingsOf(node.cluster.state);
+  return budgetRow(
+    node.ledger,
+    { budget: "team", name: BUCKET, key, windowMs, limit, usage: node.usage(), holdings },
+    node.now,
+  );
+};
+
+test("a bucket that nobody used is whole", () => {
+  assert.deepEqual(rowOf(createNode(createCluster(["n1"]))), {
+    budget: "team",
+    bucket: "shared",
+    key: null,
+    limit: 1_000,
+    used: 0,
+    reserved: 0,
+    granted: 0,
+    remaining: 1_000,
+    window: "1m",
+    resets_at: new Date(START + MINUTE).toISOString(),
+    status: "ok",
+  });
+});
+
+test("a row has the columns of the admin list, in their order", () => {
+  const row = rowOf(createNode(createCluster(["n1"])), { id: "abcdefgh", name: "alice" });
+  assert.deepEqual(Object.keys(row), TABLES.budgets.json.required);
+  assert.deepEqual([row.bucket, row.key], ["abcdefgh", "alice"]);
+});
+
+test("used counts what this node has not reported yet, once", () => {
+  const cluster = createCluster(["n1", "n2"]);
+  const [one, two] = [createNode(cluster, "n1"), createNode(cluster, "n2")];
+  const call = one.take(100);
+  const other = two.take(200);
+  one.exchange();
+  two.exchange();
+  const { granted } = rowOf(one);
+  assert.equal(granted, 300);
+  settle(one.ledger, call, 60, one.now);
+  const figures = ({ used, reserved, granted: left, remaining }: BudgetRow) => [used, reserved, left, remaining];
+  assert.deepEqual(figures(rowOf(one)), [60, 0, 240, 940]);
+  assert.deepEqual(figures(rowOf(two)), [0, 200, 300, 800]);
+  one.pass(600);
+  one.exchange();
+  assert.equal(rowOf(one).used, 60);
+  assert.equal(rowOf(two).used, 60);
+  settle(two.ledger, other, 200, two.now);
+  assert.equal(rowOf(two).used, 260);
+  assert.ok(heldUnused(one.ledger, one.now) >= 40);
+});
+
+test("the grant of a process that died is used", () => {
+  const cluster = createCluster(["n1", "n2"]);
+  const [one, two] = [createNode(cluster, "n1"), createNode(cluster, "n2")];
+  one.take(100);
+  one.exchange();
+  createNode(cluster, "n1");
+  assert.equal(rowOf(two).used, 100);
+});
+
+test("a status follows from what remains", () => {
+  const cases: readonly (readonly [used: number, status: BudgetRow["status"]])[] = [
+    [0, "ok"],
+    [90, "ok"],
+    [91, "low"],
+    [99, "low"],
+    [100, "exhausted"],
+    [130, "exhausted"],
+  ];
+  for (const [used, status] of cases) {
+    const node = createNode(createCluster(["n1"]), "n1", limitOf(100));
+    const call = node.take(Math.min(used, 100));
+    node.exchange();
+    settle(node.ledger, call, used, node.now);
+    const row = rowOf(node);
+    assert.deepEqual([row.status, row.remaining], [status, Math.max(0, 100 - used)]);
+  }
+});

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { type Plan, simulate } from "./simulation.ts";
+
+const CALM: Plan = {
+  seed: 1,
+  limit: 20_000,
+  windowMs: 5_000,
+  lengthMs: 8_000,
+  load: [20, 20, 20],
+  skew: [0, 0, 0],
+  isHard: true,
+  loss: 0,
+  doubling: 0,
+  delayMs: 10,
+  restarts: 0,
+  leaderless: 0,
+  changesLimit: false,
+  retries: 0,
+  readsLog: true,
+};
+
+const plans = fc.record<Plan>({
+  seed: fc.integer(),
+  limit: fc.constantFrom(200, 2_000, 20_000, 200_000),
+  windowMs: fc.constantFrom(3_000, 5_000, 60_000),
+  lengthMs: fc.constantFrom(3_000, 7_000),
+  load: fc.constantFrom([20, 20, 20], [60, 6, 6], [30], [1, 1, 40]),
+  skew: fc.array(fc.integer({ min: -2_500, max: 2_500 }), { minLength: 3, maxLength: 3 }),
+  isHard: fc.boolean(),
+  loss: fc.constantFrom(0, 0.05, 0.3),
+  doubling: fc.constantFrom(0, 0.2),
+  delayMs: fc.constantFrom(0, 10, 40, 150),
+  restarts: fc.constantFrom(0, 0, 0.1, 0.5),
+  leaderless: fc.constantFrom(0, 0.1, 0.4),
+  changesLimit: fc.boolean(),
+  retries: fc.constantFrom(0, 0.1),
+  readsLog: fc.boolean(),
+});
+
+const sum = (of: ReadonlyMap<number, number>): number => [...of.values()].reduce((all, units) => all + units, 0);
+
+test("never charged beyond the bound, never refused with room, and all counted in the end, whatever fails", (t) => {
+  let runs = 0;
+  let restarted = 0;
+  let admitted = 0;
+  let exhausted = 0;
+  let unavailable = 0;
+  fc.assert(
+    fc.property(plans, (plan) => {
+      const outcome = simulate(plan);
+      runs += 1;
+      if (plan.restarts > 0) restarted += 1;
+      admitted += outcome.admitted;
+      exhausted += outcome.exhausted;
+      unavailable += outcome.unavailable;
+    }),
+    { numRuns: 40 },
+  );
+  assert.ok(restarted > 0 && admitted > 0 && exhausted > 0 && unavailable > 0);
+  t.diagnostic(`${runs} runs: ${admitted} admitted, ${exhausted} exhausted, ${unavailable} unavailable`);
+});
+
+test("with bounds reserved nothing is charged above the limit; with a guess, no more than the guesses fell short", (t) => {
+  for (const isHard of [true, false]) {
+    for (const limit of [2_000, 20_000]) {
+      const { charged, excess, exhausted } = simulate({ ...CALM, isHard, limit, load: [60, 60, 60], seed: limit });
+      assert.ok(exhausted > 0);
+      const over = Math.max(...[...charged.values()].map((units) => units - limit));
+      if (isHard) assert.deepEqual([sum(excess), over <= 0], [0, true]);
+      const used = [...charged.values()].slice(0, 1).map((units) => Math.round((units / limit) * 100));
+      t.diagnostic(
+        `limit ${limit}, ${isHard ? "bound" : "guess"}: ${Math.max(0, over)} over, ${used}% of a window used`,
+      );
+    }
+  }
+});
+
+test("a process that dies strands its grant until the window ends, and no more", (t) => {
+  const plan = { ...CALM, windowMs: 60_000, load: [60, 60, 60] };
+  const whole = simulate(plan);
+  const broken = simulate({ ...plan, restarts: 0.2 });
+  const used = (of: ReadonlyMap<number, number>): number => Math.round((sum(of) / plan.limit) * 100);
+  assert.ok(whole.exhausted > 0 && broken.exhausted > 0);
+  t.diagnostic(`used of the limit: ${used(whole.charged)}% without a death, ${used(broken.charged)}% with some`);
+  assert.ok(used(broken.charged) >= 50);
+});
+
+test("while the cluster answers and clocks agree, nobody is told that the budget cannot be asked for", () => {
+  for (const seed of [1, 2, 3]) {
+    for (const limit of [500, 5_000, 500_000]) {
+      const { unavailable, admitted } = simulate({ ...CALM, seed, limit });
+      assert.equal(unavailable, 0, `seed ${seed}, limit ${limit}`);
+      assert.ok(admitted > 0);
+    }
+  }
+});
+
+test("nodes whose clocks are behind are served by the time of the log, at the edges of windows too", () => {
+  for (const seed of [1, 2, 3]) {
+    const { unavailable, admitted } = simulate({ ...CALM, seed, limit: 500_000, skew: [-2_000, -1_000, -300] });
+    // At the edge of a window a node learns of the next one with the first entry in it.
+    assert.ok(unavailable * 100 <= admitted, `${unavailable} unavailable, ${admitted} admitted`);
+  }
+});
+
+test("reports are few, whatever the number of requests", () => {
+  const few = simulate({ ...CALM, limit: 10_000_000, load: [20, 20, 20] });
+  const many = simulate({ ...CALM, limit: 10_000_000, load: [400, 400, 400] });
+  assert.ok(many.admitted > 10 * few.admitted);
+  assert.ok(many.reports < 3 * few.reports, `${many.reports} after ${few.reports}`);
+});

@@ -1,0 +1,377 @@
+/**
+ * Nodes that spend from one bucket over a network that loses, doubles and reorders, with clocks that differ, processes
+ * that die and a leader that goes away; checked against what was really used. One seed is one run.
+ *
+ * Checked all the time, for each window: charged <= limit + sum over requests of max(0, charged - reserved); the same of
+ * what the cluster holds charged; and of each `exhausted`: what was left of the limit at some instant of the last answer's
+ * age, with what was free on the node, was less than the request needed; and of each `unavailable`: what was free was.
+ */
+
+import assert from "node:assert/strict";
+import {
+  abort,
+  answered,
+  bucketOf,
+  createLedger,
+  freeOf,
+  type Ledger,
+  lost,
+  nextAttempt,
+  type Report,
+  type Reservation,
+  release,
+  reserve,
+  settle,
+  spend,
+  TICK_MS,
+  takeDecided,
+  takeReport,
+  tick,
+  windowAt,
+} from "../../../../src/server/core/budgets/index.ts";
+import { BUCKET, type Cluster, createCluster, holdingsOf, limitOf, START, usageOf } from "./cluster.ts";
+
+const STEP_MS = 10;
+/** Of what a request costs. */
+const AVERAGE = 72;
+/** After this, who carries a report gives it up. */
+const CARRIED_MS = 400;
+/** An answer is believed for this long. */
+const TOLD_MS = 500;
+
+export interface Plan {
+  readonly seed: number;
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly lengthMs: number;
+  /** Requests a second, of each node. */
+  readonly load: readonly number[];
+  /** Of each node's clock, milliseconds. */
+  readonly skew: readonly number[];
+  /** Reservations are bounds of the cost. */
+  readonly isHard: boolean;
+  /** Of a report or an answer, each. */
+  readonly loss: number;
+  readonly doubling: number;
+  readonly delayMs: number;
+  /** Of each node, a second. */
+  readonly restarts: number;
+  /** Of a half second, to be without a leader. */
+  readonly leaderless: number;
+  readonly changesLimit: boolean;
+  /** Of a request, to fail after a third of it and to be tried again. */
+  readonly retries: number;
+  /** A node whose clock is behind the time of the log goes by the log. */
+  readonly readsLog: boolean;
+}
+
+export interface Outcome {
+  /** By number of the window. */
+  readonly charged: ReadonlyMap<number, number>;
+  readonly excess: ReadonlyMap<number, number>;
+  readonly admitted: number;
+  readonly exhausted: number;
+  readonly unavailable: number;
+  readonly reports: number;
+}
+
+interface Request {
+  readonly held: Reservation;
+  /** The window of its admission. */
+  window: number;
+  readonly actual: number;
+  readonly begins: number;
+  readonly ends: number;
+  readonly end: "settle" | "abort" | "release";
+  readonly knows: boolean;
+  fails: boolean;
+  /** Charged as far as told. */
+  charged: number;
+}
+
+interface Member {
+  readonly id: string;
+  readonly skew: number;
+  readonly load: number;
+  ledger: Ledger;
+  requests: Request[];
+}
+
+interface Post {
+  readonly at: number;
+  run(): void;
+}
+
+/** A generator of 32 bits of state, so that a seed is a run. */
+export function randomOf(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+export function simulate(plan: Plan): Outcome {
+  const random = randomOf(plan.seed);
+  const below = (bound: number): number => Math.floor(random() * bound);
+  const cluster: Cluster = createCluster(plan.load.map((_, at) => `n${at}`));
+  const members: Member[] = plan.load.map((load, at) => ({
+    id: `n${at}`,
+    skew: plan.skew[at] ?? 0,
+    load,
+    ledger: createLedger(`n${at}`, cluster.start(`n${at}`)),
+    requests: [],
+  }));
+  const post: Post[] = [];
+  const charged = new Map<number, number>();
+  const excess = new Map<number, number>();
+  const left: { readonly at: number; readonly window: number; readonly units: number }[] = [];
+  const counts = { admitted: 0, exhausted: 0, unavailable: 0, reports: 0 };
+  let limit = limitOf(plan.limit, plan.windowMs);
+  let highest = plan.limit;
+  let hasLeader = true;
+  let wasRestarted = false;
+  let isCalm = false;
+  let time = 0;
+
+  const nowOf = ({ skew }: Member): number =>
+    Math.max(START + time + skew, plan.readsLog ? cluster.state.applied.now : 0);
+  const add = (to: Map<number, number>, window: number, units: number): void => {
+    to.set(window, (to.get(window) ?? 0) + units);
+  };
+  const bucketFor = ({ ledger }: Member) => bucketOf(ledger, BUCKET, limit)!;
+
+  function begin(member: Member): void {
+    const actual = 1 + below(below(4) === 0 ? 400 : 60);
+    const bound = actual + below(100);
+    const soft = plan.isHard ? bound : Math.min(bound, AVERAGE);
+    const held = reserve(member.ledger, bucketFor(member), { hard: bound, soft }, nowOf(member));
+    const fate = random();
+    const request: Request = {
+      held,
+      window: held.share.window,
+      actual,
+      begins: time,
+      ends: time + 20 + below(1_500),
+      end: fate < 0.8 ? "settle" : fate < 0.95 ? "abort" : "release",
+      knows: below(2) === 0,
+      fails: random() < plan.retries,
+      charged: 0,
+    };
+    if (held.state === "exhausted" || held.state === "unavailable") decided(member, request);
+    else member.requests.push(request);
+    if (held.state === "held") counts.admitted += 1;
+  }
+
+  function decided(member: Member, request: Request): void {
+    const { held } = request;
+    if (held.state === "held") {
+      counts.admitted += 1;
+    } else if (held.state === "unavailable") {
+      counts.unavailable += 1;
+      if (plan.isHard) assert.ok(freeOf(held.share) < held.hard, "unavailable with room at hand");
+    } else if (held.state === "exhausted") {
+      counts.exhausted += 1;
+      if (plan.isHard) assertNoRoom(member, held);
+    }
+  }
+
+  function drain(member: Member): void {
+    for (const held of takeDecided(member.ledger)) {
+      const request = member.requests.find((one) => one.held === held);
+      if (request !== undefined) decided(member, request);
+    }
+  }
+
+  /** Nobody is refused while the bucket has room beyond what is reserved, or granted to another node. */
+  function assertNoRoom(member: Member, { hard, share }: Reservation): void {
+    if (hard > limit.limit) return;
+    const since = time - TOLD_MS - plan.delayMs - 2 * STEP_MS;
+    const here = left.filter(({ window }) => window === share.window);
+    const earlier = here.filter(({ at }) => at <= since).at(-1);
+    const least = Math.min(
+      earlier?.units ?? plan.limit,
+      ...here.filter(({ at }) => at > since).map(({ units }) => units),
+    );
+    assert.ok(
+      least + freeOf(share) < hard,
+      `${member.id} refused ${hard} with ${least} left and ${freeOf(share)} free`,
+    );
+  }
+
+  function note(request: Request, total: number): void {
+    const more = total - request.charged;
+    if (more <= 0) return;
+    const over = Math.max(0, total - request.held.amount) - Math.max(0, request.charged - request.held.amount);
+    add(charged, request.window, more);
+    add(excess, request.window, over);
+    request.charged = total;
+  }
+
+  function proceed(member: Member, request: Request): boolean {
+    const { held, actual } = request;
+    const now = nowOf(member);
+    if (held.state === "waiting") return true;
+    if (held.state !== "held") return false;
+    if (request.charged === 0) request.window = held.share.window;
+    const part = Math.min(1, (time - request.begins) / (request.ends - request.begins));
+    if (request.end === "release") {
+      if (part < 1) return true;
+      release(member.ledger, held, now);
+      return false;
+    }
+    const used = Math.floor(actual * part);
+    if (request.fails && part > 0.3) {
+      // What a failed attempt used stays charged, and all of the next comes on top.
+      request.fails = false;
+      nextAttempt(member.ledger, held, now);
+    }
+    if (part < 1) {
+      if (below(4) === 0) {
+        spend(member.ledger, held, used, now);
+        note(request, held.before + Math.max(used, held.spent - held.before));
+      }
+      return true;
+    }
+    const before = held.before;
+    if (request.end === "settle") {
+      settle(member.ledger, held, actual, now);
+      settle(member.ledger, held, actual, now);
+      note(request, before + actual);
+      assert.equal(held.spent, before + actual);
+    } else {
+      const known = request.knows ? Math.floor(actual / 2) : undefined;
+      const flowed = request.charged - before;
+      abort(member.ledger, held, known, now);
+      const sure = Math.max(known ?? 0, flowed);
+      note(request, before + (sure > 0 ? sure : held.amount));
+      assert.equal(held.spent, request.charged);
+    }
+    return false;
+  }
+
+  function send(member: Member): void {
+    const { ledger } = member;
+    for (
+      let report = takeReport(ledger, nowOf(member));
+      report !== undefined;
+      report = takeReport(ledger, nowOf(member))
+    ) {
+      counts.reports += 1;
+      carry(member, ledger, report);
+    }
+  }
+
+  function carry(member: Member, ledger: Ledger, report: Report): void {
+    const later = (run: () => void): void => void post.push({ at: time + below(plan.delayMs + 1), run });
+    const isFaulty = (chance: number): boolean => !isCalm && random() < chance;
+    const arrive = (): void => {
+      if (!hasLeader) return;
+      const result = cluster.apply(report);
+      noteLeft();
+      if (result.kind === "refused") {
+        assert.equal(result.code, "stale_incarnation");
+        return;
+      }
+      const { rows } = result.value as { readonly rows: Parameters<typeof answered>[2] };
+      if (isFaulty(plan.loss)) return;
+      const logNow = cluster.state.applied.now;
+      later(() => answered(ledger, report, rows, nowOf(member), logNow));
+    };
+    if (!isFaulty(plan.loss)) later(arrive);
+    if (isFaulty(plan.doubling)) post.push({ at: time + below(3_000), run: arrive });
+    post.push({ at: time + CARRIED_MS, run: () => lost(ledger, report, nowOf(member)) });
+  }
+
+  function noteLeft(): void {
+    for (const offset of [-1, 0, 1]) {
+      const usage = usageOf(cluster.state, cluster.now + offset * plan.windowMs, plan.windowMs);
+      if (usage === undefined) continue;
+      const units = Math.max(0, usage.limit - usage.used - usage.open);
+      left.push({ at: time, window: usage.window, units });
+    }
+  }
+
+  function check(): void {
+    for (const [window, units] of charged) {
+      const over = excess.get(window) ?? 0;
+      assert.ok(
+        units <= highest + over,
+        `window ${window}: ${units} charged of ${highest}, ${over} above reservations`,
+      );
+      const usage = usageOf(cluster.state, window * plan.windowMs, plan.windowMs);
+      if (usage !== undefined) assert.ok(usage.used + usage.open <= highest + over);
+    }
+  }
+
+  function step(arrivals: boolean): void {
+    time += STEP_MS;
+    cluster.now = START + time;
+    const due = post.filter(({ at }) => at <= time).sort((a, b) => a.at - b.at);
+    post.splice(0, post.length, ...post.filter(({ at }) => at > time));
+    for (const { run } of due) run();
+    if (time % 500 === 0) hasLeader = isCalm || random() >= plan.leaderless;
+    for (const member of members) {
+      if (!isCalm && random() < (plan.restarts * STEP_MS) / 1_000) {
+        wasRestarted = true;
+        member.ledger = createLedger(member.id, cluster.start(member.id));
+        member.requests = [];
+      }
+      for (let chance = (member.load * STEP_MS) / 1_000; arrivals && chance > 0; chance -= 1) {
+        if (random() < chance) begin(member);
+      }
+      drain(member);
+      member.requests = member.requests.filter((request) => proceed(member, request));
+      drain(member);
+      if (time % TICK_MS === 0) tick(member.ledger, nowOf(member));
+      drain(member);
+      send(member);
+    }
+    if (plan.changesLimit && !isCalm && below(200) === 0) {
+      limit = limitOf(Math.floor(plan.limit * (0.5 + random())), plan.windowMs, limit.limitRev + 1);
+      highest = Math.max(highest, limit.limit);
+    }
+    if (time % 100 === 0) check();
+  }
+
+  while (time < plan.lengthMs) step(true);
+  // The faults end, and all that is under way with them.
+  isCalm = true;
+  while (time < plan.lengthMs + 4_500) step(false);
+  const isBusy = (): boolean => members.some(({ ledger }) => ledger.underWay.size > 0);
+  for (let count = 0; isBusy(); count += 1) {
+    assert.ok(count < 200, "a report has no outcome");
+    step(false);
+  }
+  check();
+  assertSettled(members, cluster, { charged, excess }, plan.windowMs, wasRestarted);
+  return { charged, excess, ...counts };
+}
+
+/** In the end the cluster knows what every process that still runs was charged, and no less than what all were. */
+function assertSettled(
+  members: readonly Member[],
+  cluster: Cluster,
+  { charged, excess }: Pick<Outcome, "charged" | "excess">,
+  windowMs: number,
+  wasRestarted: boolean,
+): void {
+  for (const { ledger, requests } of members) {
+    assert.equal(requests.length, 0);
+    assert.equal(ledger.waiting.size + ledger.underWay.size, 0);
+    for (const share of ledger.buckets.get(BUCKET)?.shares.values() ?? []) {
+      assert.deepEqual([share.reserved, share.open, share.queue.length], [0, 0, 0]);
+      const row = holdingsOf(cluster.state).find(({ node, window }) => node === ledger.node && window === share.window);
+      assert.equal(share.spent, row?.spent ?? 0);
+    }
+  }
+  for (const [window, units] of charged) {
+    const usage = usageOf(cluster.state, window * windowMs, windowMs);
+    if (usage === undefined || window < windowAt(cluster.now, windowMs) - 2) continue;
+    // A process that died took with it what it had not reported above its grant, and nothing else.
+    if (wasRestarted) assert.ok(usage.used + usage.open + (excess.get(window) ?? 0) >= units, `window ${window}`);
+    else assert.equal(usage.used + usage.spent, units, `window ${window}`);
+  }
+}
