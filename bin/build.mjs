@@ -74,6 +74,7 @@ const bundle = (entry) =>
     sourcesContent: false,
     define: {
       GATEWAY_BUILD: JSON.stringify({ version, ...revision(), bundler: `esbuild ${esbuildVersion}` }),
+      GATEWAY_IS_BUILT: "true",
     },
     metafile: true,
     logLevel: "warning",

@@ -59,6 +59,10 @@ export interface RefusalOptions extends ErrorOptions {
   readonly retryAfterSeconds?: number;
   /** What a program may want to know beyond the code, in answers of the admin API. */
   readonly details?: unknown;
+  /** 403 for what is suspended of the caller itself; 503, as the table has it, for what the caller asks for. */
+  readonly suspended?: "caller";
+  /** Value of `www-authenticate`, for `unauthenticated`. RFC 9110 section 11.6.1. */
+  readonly challenge?: string;
 }
 
 /** `message` is shown to the client: never put a credential, a prompt or an upstream's text in it. `cause` is logged. */
@@ -68,15 +72,17 @@ export class GatewayError extends Error {
   readonly param: string | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly details: unknown;
+  readonly challenge: string | undefined;
 
   constructor(code: RefusalCode, message: string, options: RefusalOptions = {}) {
     super(message, options);
     this.name = "GatewayError";
     this.code = code;
-    this.status = REFUSALS[code].status;
+    this.status = options.suspended === "caller" ? 403 : REFUSALS[code].status;
     this.param = options.param;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.details = options.details;
+    this.challenge = options.challenge;
   }
 }
 

@@ -10,3 +10,4 @@ export * from "./lifetime.ts";
 export * from "./log.ts";
 export * from "./nearest.ts";
 export * from "./shrink.ts";
+export * from "./start-thread.ts";

@@ -24,6 +24,8 @@ export const MAX_QUEUE_BYTES = 64 << 20;
 const RECORD_OVERHEAD_BYTES = 640;
 const ROOM_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD_BYTES;
 
+/** Loading the worker and reading the journal take a second; on a machine that is short of everything, much longer. */
+const START_LIMIT_MS = 60_000;
 /** How long the output may take for what is queued at the close; the rest stays in the journal. */
 const DRAIN_LIMIT_MS = 5_000;
 /** A worker that hangs in a write is left to itself: ending it would hang as well. */
@@ -233,14 +235,26 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
     kind: "start",
     options: { nodeId, dir, fd, process, witnessed: options.witnessed(), now: now() },
   });
+  const limit = setTimeout(() => fail(late(dir)), START_LIMIT_MS);
   try {
     await started;
   } catch (error) {
     isClosing = true;
     await endWorker(worker);
     throw error;
+  } finally {
+    clearTimeout(limit);
   }
   return trail;
+}
+
+function late(dir: string | undefined): AuditError {
+  const what = `the audit trail did not open within ${START_LIMIT_MS / 1_000} s`;
+  const where = dir === undefined ? "" : `that the disk of ${dir} answers and `;
+  return new AuditError(
+    "worker",
+    `${what}: see ${where}that this machine has processor time to spare, and start again`,
+  );
 }
 
 /** A worker in a blocked write cannot be terminated before it returns; the process does not wait for that. */

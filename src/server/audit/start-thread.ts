@@ -1,15 +1,13 @@
-/** Threads of this folder, from the bundle or from the sources. */
+/** Threads of this folder. */
 
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
+import { startThread as start } from "../../base/index.ts";
 
 /** MiB. The short-lived objects are few; the default lets three times as many lie about. */
 const LIMITS = { resourceLimits: { maxYoungGenerationSizeMb: 16 } };
 
-/** In the build each is a file of its own below the directory of the chunks; from the sources it needs their loader. */
 export function startThread(name: "worker" | "verify/worker"): Worker {
-  if (!import.meta.url.endsWith(".ts")) {
-    return new Worker(new URL(`./server/audit/${name}.js`, import.meta.url), LIMITS);
-  }
-  const file = JSON.stringify(new URL(`./${name}.ts`, import.meta.url).href);
-  return new Worker(`import("tsx/esm/api").then((it) => (it.register(), import(${file})));`, { ...LIMITS, eval: true });
+  const source = new URL(`./${name}.ts`, import.meta.url);
+  const built = new URL(`./server/audit/${name}.js`, import.meta.url);
+  return start({ source, built }, LIMITS);
 }

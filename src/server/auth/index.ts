@@ -1,5 +1,20 @@
 /** Who calls: virtual keys, and tokens of trusted issuers. */
 
+export {
+  ANONYMOUS,
+  type AuthRules,
+  type Caller,
+  type CallerAgent,
+  type CallerFault,
+  type CallerKey,
+  type Callers,
+  type CallerUser,
+  type Identification,
+  type IssuerBinding,
+  type KeyStore,
+  type Presented,
+  type StoredKey,
+} from "./caller.ts";
 export { type ProbeOptions, probeIssuer } from "./probe-issuer.ts";
 export { createTokenMetrics, type TokenMetrics } from "./token-metrics.ts";
 export { createTokenVerifier, type TokenVerifierOptions } from "./token-verifier.ts";

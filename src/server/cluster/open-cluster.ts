@@ -7,8 +7,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Worker } from "node:worker_threads";
-import type { Log } from "../../base/index.ts";
+import type { Worker } from "node:worker_threads";
+import { type Log, startThread } from "../../base/index.ts";
 import { type CommandResult, encodeCommand, MAX_COMMAND_BYTES } from "../core/state/index.ts";
 import { type ArchiveMeta, readArchive, writeArchive } from "./archive.ts";
 import { ClusterError, clusterErrorOf } from "./failure.ts";
@@ -27,6 +27,9 @@ const BLOB_PART_BYTES = 512 * 1024;
 
 /** Parts of a document under way at once. */
 const BLOB_PARALLEL = 4;
+
+/** Of the worker to its first word. Opening the storage may take longer, and being admitted as long as the caller waits. */
+const START_LIMIT_MS = 60_000;
 
 /** A worker that does not end by itself is terminated. */
 const CLOSE_LIMIT_MS = 15_000;
@@ -283,8 +286,17 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
 
   const onAbort = (): void => void worker.terminate();
   signal?.addEventListener("abort", onAbort, { once: true });
+  const limit = setTimeout(() => {
+    fault ??= new Error(
+      `the raft worker did not answer within ${START_LIMIT_MS / 1_000} s: see that this machine has processor time and memory to spare, and start again`,
+    );
+    void worker.terminate();
+  }, START_LIMIT_MS);
+  const heard = (): void => clearTimeout(limit);
   try {
     tell({ kind: "start", options: plain });
+    // Refused at once, since the node is still starting: what counts is that it answers.
+    void ask({ kind: "read-barrier", timeoutMs: 1 }).then(heard, heard);
     await started.promise;
   } catch (error) {
     await worker.terminate();
@@ -358,12 +370,10 @@ function faultOf({ name, failure }: Extract<FromWorker, { kind: "fault" }>): Err
 /** MiB. The worker's short-lived objects are few; the default lets three times as many lie about. */
 const LIMITS = { resourceLimits: { maxYoungGenerationSizeMb: 16 } };
 
-/** In the build the worker is a file of its own below the directory of the chunks; from the sources it needs their loader. */
 function startWorker(): Worker {
-  if (!import.meta.url.endsWith(".ts"))
-    return new Worker(new URL("./server/cluster/worker.js", import.meta.url), LIMITS);
-  const file = JSON.stringify(new URL("./worker.ts", import.meta.url).href);
-  return new Worker(`import("tsx/esm/api").then((it) => (it.register(), import(${file})));`, { ...LIMITS, eval: true });
+  const source = new URL("./worker.ts", import.meta.url);
+  const built = new URL("./server/cluster/worker.js", import.meta.url);
+  return startThread({ source, built }, LIMITS);
 }
 
 function withResolvers(): {

@@ -3,9 +3,11 @@
  * counters only grow, nothing here waits for a disk or another node.
  */
 import type { Log } from "../../base/index.ts";
+import type { Callers } from "../auth/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { Origins } from "../upstream/index.ts";
 import type { Admission } from "./admission.ts";
+import type { Budgets } from "./budgets/index.ts";
 import type { DataplaneMetrics } from "./metrics.ts";
 import type { Statistics } from "./statistics.ts";
 import type { Tracing } from "./tracing.ts";
@@ -16,9 +18,47 @@ export interface Ports {
   readonly origins: Origins;
   readonly admission: Admission;
   readonly metrics: DataplaneMetrics;
+  /** Undefined in flag mode, which has no state: nobody is recognised, suspended, metered or recorded. */
+  readonly governing?: Governing | undefined;
   /** Absent where nobody can ask for them: in flag mode, which has no admin plane. */
   readonly statistics?: Statistics;
   /** Absent when traces are not exported. */
   readonly tracing?: Tracing | undefined;
   readonly log: Log;
+}
+
+/** What governs requests and is not configuration: replicated state as this node has it, allowances, the trail. */
+export interface Governing {
+  readonly callers: Callers;
+  readonly suspensions: Suspensions;
+  readonly budgets: Budgets;
+  readonly trail: DecisionTrail;
+}
+
+export type SuspendedKind = "provider" | "key" | "profile" | "model" | "mcp" | "a2a" | "issuer";
+
+export interface Suspension {
+  readonly reason: string;
+  /** First millisecond, since 1970, at which it does not hold any more; null: until lifted. */
+  readonly until: number | null;
+}
+
+/** Local, and as new as this node's applied log. One whose time is over is none. */
+export interface Suspensions {
+  /** False: nothing is suspended, and nothing need be asked. */
+  readonly any: boolean;
+  of(kind: SuspendedKind, name: string): Suspension | undefined;
+}
+
+/** A request that a rule decided. Nothing here is a prompt, a credential or a header's value but the request's id. */
+export interface DecisionRecord {
+  readonly controls: readonly string[];
+  readonly data: Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
+}
+
+export interface DecisionTrail {
+  /** Throws `audit_unavailable` when it cannot be recorded: the request is refused then. */
+  decided(record: DecisionRecord): void;
+  /** Sampled to 10 a second, the rest is counted. Never throws. */
+  notRecognised(data: Readonly<Record<string, string | null>>): void;
 }

@@ -12,6 +12,7 @@ import {
 } from "../core/catalog/index.ts";
 import type { Deployment, Problem, ProviderConfig, Read } from "../core/config/index.ts";
 import { compileProvider, type Provider } from "../upstream/index.ts";
+import { UNGOVERNED } from "./governance.ts";
 import { type ClaimingProvider, compileRouter } from "./router.ts";
 import { DEFAULT_MAX_BODY_BYTES, type Snapshot } from "./types.ts";
 
@@ -87,6 +88,7 @@ function freeze(document: Deployment, claiming: readonly ClaimingProvider[]): Sn
   const maxBodyBytes = document.max_body_bytes || DEFAULT_MAX_BODY_BYTES;
   const { route, claims } = compileRouter(claiming, defaultProvider);
   return Object.freeze({
+    governance: UNGOVERNED,
     providers: Object.freeze(providers),
     byName,
     defaultProvider,

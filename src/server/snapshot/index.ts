@@ -1,2 +1,2 @@
 export { type Compiled, type CompileInput, compileDeployment } from "./compile.ts";
-export { DEFAULT_MAX_BODY_BYTES, type Routed, type Snapshot } from "./types.ts";
+export { DEFAULT_MAX_BODY_BYTES, type Governance, type Profile, type Routed, type Snapshot } from "./types.ts";

@@ -1,4 +1,7 @@
 /** The whole compiled configuration, frozen. A request takes one at its start and keeps it to its end. */
+import type { AuthRules } from "../auth/index.ts";
+import type { BudgetRule } from "../core/budgets/index.ts";
+import type { AccessPolicy, Policies } from "../core/policy/index.ts";
 import type { Provider } from "../upstream/index.ts";
 
 export interface Routed {
@@ -7,7 +10,42 @@ export interface Routed {
   readonly label: string;
 }
 
+/** `profiles[]`, compiled; also what holds for those who have no profile. */
+export interface Profile {
+  /** Undefined: of those without a profile. */
+  readonly name: string | undefined;
+  /** As the document has them; empty: every routed model. */
+  readonly allowedModels: readonly string[];
+  /** Judges the name that the client asked for. Undefined: every model. */
+  readonly allows: ((model: string) => boolean) | undefined;
+  /** Capabilities that a channel must claim. */
+  readonly requireCaps: readonly string[];
+  /** Undefined: unmetered. */
+  readonly budget: BudgetRule | undefined;
+  /** The deployment's rules, then its own. */
+  readonly policy: AccessPolicy;
+  /** How many rules of its own it has. */
+  readonly ownRules: number;
+}
+
+/** Who may call, and what they may do and spend. */
+export interface Governance {
+  /** Undefined: everybody is anonymous, and the client's credential is forwarded. */
+  readonly auth: AuthRules | undefined;
+  /** By name; for no name, what holds without a profile. Undefined: the name is not configured, and nothing is allowed. */
+  readonly profile: (name: string | undefined) => Profile | undefined;
+  /** In the order of the document, without the one of no name. */
+  readonly profiles: readonly Profile[];
+  readonly budgets: readonly BudgetRule[];
+  readonly policies: Policies;
+  /** Without a slash at its end. */
+  readonly publicUrl: string | undefined;
+  /** Usage is read from answers: something counts it. */
+  readonly meters: boolean;
+}
+
 export interface Snapshot {
+  readonly governance: Governance;
   /** In the order of the document. */
   readonly providers: readonly Provider[];
   readonly byName: ReadonlyMap<string, Provider>;

@@ -44,6 +44,10 @@ export interface Provider {
   readonly addedHeaders: readonly string[];
   /** Ask a streamed compat answer to report usage, and take the extra chunk out again. */
   readonly asksStreamUsage: boolean;
+  /** The operator's own, for access rules. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Budget units of one WebSocket session. */
+  readonly costPerSession: number;
   readonly firstByteTimeoutMs: number | undefined;
   readonly retry: RetryPolicy | undefined;
   readonly failover: { readonly to: readonly string[]; readonly when: ReadonlySet<Trigger> } | undefined;
@@ -55,8 +59,16 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Besides the connection's own: what the dialling side writes itself, and `expect`, which our server has answered. */
 const NEVER_FORWARDED: readonly string[] = [...HOP_BY_HOP_HEADERS, "host", "content-length", "expect"];
 
-/** `key`: the resolved credential, undefined when the client's own is forwarded. */
-export function compileProvider(facts: CatalogProvider, config: ProviderConfig, key: string | undefined): Provider {
+/**
+ * `key`: the resolved credential, undefined when the client's own is forwarded. `readsUsage`: what `stream_usage` is where
+ * the document does not say.
+ */
+export function compileProvider(
+  facts: CatalogProvider,
+  config: ProviderConfig,
+  key: string | undefined,
+  readsUsage = false,
+): Provider {
   const added = [...facts.setRequestHeaders];
   const hasBodyEdits =
     facts.setRequestFields.size + facts.removeRequestFields.length + facts.renameRequestFields.size > 0;
@@ -78,7 +90,9 @@ export function compileProvider(facts: CatalogProvider, config: ProviderConfig, 
       ...added.map(([name]) => name.toLowerCase()),
     ]),
     addedHeaders: added.flat(),
-    asksStreamUsage: config.stream_usage ?? false,
+    asksStreamUsage: config.stream_usage ?? readsUsage,
+    metadata: Object.freeze({ ...config.metadata }),
+    costPerSession: config.cost_per_session ?? 1,
     firstByteTimeoutMs: config.first_byte_timeout === undefined ? undefined : timerMs(config.first_byte_timeout),
     retry: compileRetry(config.retry),
     failover: config.failover && { to: config.failover.to, when: new Set(config.failover.when) },

@@ -292,3 +292,16 @@ test("a directory that cannot be made is refused with its path", async (context)
   writeFileSync(at.dir, "a file");
   await assert.rejects(open(context, at), { name: "AuditError", code: "unwritable", message: /audit: EEXIST|ENOTDIR/ });
 });
+
+test("a worker that does not answer in time is given up, with what to do", async (context) => {
+  const at = place(context);
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  // Its answer cannot be heard before this turn is over.
+  const opening = open(context, at);
+  context.mock.timers.tick(60_000);
+  await assert.rejects(opening, {
+    name: "AuditError",
+    code: "worker",
+    message: /did not open within 60 s: see that the disk of .+ answers and .*start again$/,
+  });
+});

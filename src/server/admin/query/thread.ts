@@ -3,7 +3,7 @@
  * whoever wants another statement starts another thread.
  */
 
-import { Worker } from "node:worker_threads";
+import { startThread as start } from "../../../base/index.ts";
 import { refusal } from "../refusal.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 
@@ -13,8 +13,11 @@ import type { FromWorker, ToWorker } from "./protocol.ts";
  */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32, codeRangeSizeMb: 16, stackSizeMb: 4 };
 
+/** Less than a statement waits for it: the statement after finds this one ended, and gets another thread. */
+const START_LIMIT_MS = 25_000;
+
 export interface QueryThread {
-  /** Resolves once it can be asked; rejects when it ends before. */
+  /** Resolves once it can be asked; rejects when it ends before, as it does when it takes too long. */
   readonly ready: Promise<void>;
   readonly isEnded: boolean;
   send(message: ToWorker): void;
@@ -26,7 +29,10 @@ export interface QueryThread {
 }
 
 export function startThread(): QueryThread {
-  const worker = startWorker();
+  const options = { argv: [], env: {}, execArgv: [], stdin: false, stdout: true, stderr: true, resourceLimits: LIMITS };
+  const source = new URL("./worker.ts", import.meta.url);
+  const built = new URL("./server/admin/query/worker.js", import.meta.url);
+  const worker = start({ source, built }, options);
   let failure: Error | undefined;
   let isEnded = false;
   const told: FromWorker[] = [];
@@ -54,9 +60,15 @@ export function startThread(): QueryThread {
       else if (failure !== undefined && isEnded) reject(failure);
       else waiting = { resolve, reject };
     });
-  const ready = next().then((message) => {
-    if (message.kind !== "ready") throw new Error("the query worker did not begin as it should");
-  });
+  const limit = setTimeout(() => {
+    failure ??= new Error(`the query worker did not start within ${START_LIMIT_MS / 1_000} s`);
+    void worker.terminate();
+  }, START_LIMIT_MS).unref();
+  const ready = next()
+    .then((message) => {
+      if (message.kind !== "ready") throw new Error("the query worker did not begin as it should");
+    })
+    .finally(() => clearTimeout(limit));
   ready.catch(() => undefined);
   return {
     ready,
@@ -79,16 +91,3 @@ export const outOfMemory = (): Error =>
   refusal("invalid", "The statement needs too much memory: filter before it joins, groups or sorts.", {
     reason: "memory",
   });
-
-/** In the build the worker is a file of its own below the directory of the chunks; from the sources it needs their loader. */
-function startWorker(): Worker {
-  const options = { argv: [], env: {}, execArgv: [], stdin: false, stdout: true, stderr: true, resourceLimits: LIMITS };
-  if (!import.meta.url.endsWith(".ts")) {
-    return new Worker(new URL("./server/admin/query/worker.js", import.meta.url), options);
-  }
-  const file = JSON.stringify(new URL("./worker.ts", import.meta.url).href);
-  return new Worker(`import("tsx/esm/api").then((it) => (it.register(), import(${file})));`, {
-    ...options,
-    eval: true,
-  });
-}

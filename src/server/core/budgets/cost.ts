@@ -5,8 +5,8 @@
  * Source: document 3, `budgets[].cost`; decisions, section 6 (`cost.cel` variables).
  */
 
+import type { Usage } from "../dialects/index.ts";
 import { MAX_UNITS } from "./units.ts";
-import type { Usage } from "./usage.ts";
 
 /** A class of tokens counts as it is. */
 const CLASSES = {

@@ -7,10 +7,10 @@
  * Source: cluster reference, 7.2 rule 1.
  */
 
+import type { Usage } from "../dialects/index.ts";
 import type { PricedAt } from "./cost.ts";
 import type { BudgetRule } from "./rules.ts";
 import { MAX_UNITS, wholeUnits } from "./units.ts";
-import type { Usage } from "./usage.ts";
 
 export interface TokenBounds {
   /** Upper bound of the tokens of the request. A text has no more tokens than bytes. */

@@ -8,6 +8,7 @@
  * and calls `restart` when its process has a new number of start.
  */
 
+export { addUsage, NO_USAGE, type Usage } from "../dialects/index.ts";
 export { abort, nextAttempt, release, STREAM_CHARGE_TOKENS, settle, spend } from "./charging.ts";
 export {
   type CompileCost,
@@ -84,7 +85,6 @@ export {
 } from "./rules.ts";
 export { TICK_MS, tick, UNUSED_MS } from "./sweeping.ts";
 export { MAX_UNITS } from "./units.ts";
-export { addUsage, NO_USAGE, type Usage } from "./usage.ts";
 export {
   MAX_WINDOW_MS,
   MIN_WINDOW_MS,

@@ -41,6 +41,7 @@ export function refusalEvent(dialect: RouteDialect, error: GatewayError, request
 export function refusalHeaders(error: GatewayError, requestId: string): string[] {
   const headers = ["x-gateway-request-id", requestId, "x-request-id", requestId, "request-id", requestId];
   if (!REFUSALS[error.code].mayRetry) headers.push("x-should-retry", "false");
+  if (error.challenge !== undefined) headers.push("www-authenticate", error.challenge);
   if (error.retryAfterSeconds !== undefined) headers.push("retry-after", String(error.retryAfterSeconds));
   return headers;
 }

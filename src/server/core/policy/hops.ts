@@ -97,18 +97,12 @@ export interface HopVariables {
   readonly a2a: A2aVariables;
 }
 
-/** Who calls, as rules see it. */
-export type PolicyCaller =
-  | { readonly kind: "anonymous" }
-  | { readonly kind: "key"; readonly name: string; readonly metadata: Texts }
-  | { readonly kind: "agent"; readonly name: string; readonly issuer: string; readonly subject: string }
-  | {
-      readonly kind: "user";
-      readonly name: string;
-      readonly issuer: string;
-      readonly subject: string;
-      readonly email: string;
-    };
+/** Who calls, as rules see it; what is undefined is empty to them. */
+export interface PolicyCaller {
+  readonly key: CallerVariables["key"] | undefined;
+  readonly agent: CallerVariables["agent"] | undefined;
+  readonly user: CallerVariables["user"] | undefined;
+}
 
 const NOTHING: Texts = Object.freeze({});
 const NO_KEY: CallerVariables["key"] = Object.freeze({ name: "", metadata: NOTHING });
@@ -116,21 +110,13 @@ const NO_AGENT: CallerVariables["agent"] = Object.freeze({ name: "", issuer: "",
 const NO_USER: CallerVariables["user"] = Object.freeze({ name: "", issuer: "", subject: "", email: "" });
 
 /** Made once for a caller, and used for each of its requests. */
-export function callerVariables(caller: PolicyCaller): CallerVariables {
-  switch (caller.kind) {
-    case "anonymous":
-      return { key: NO_KEY, agent: NO_AGENT, user: NO_USER };
-    case "key":
-      return { key: { name: caller.name, metadata: caller.metadata }, agent: NO_AGENT, user: NO_USER };
-    case "agent": {
-      const { name, issuer, subject } = caller;
-      return { key: NO_KEY, agent: { name, issuer, subject }, user: NO_USER };
-    }
-    case "user": {
-      const { name, issuer, subject, email } = caller;
-      return { key: NO_KEY, agent: NO_AGENT, user: { name, issuer, subject, email } };
-    }
-  }
+export function callerVariables({ key, agent, user }: PolicyCaller): CallerVariables {
+  return {
+    key: key === undefined ? NO_KEY : { name: key.name, metadata: key.metadata },
+    agent: agent === undefined ? NO_AGENT : { name: agent.name, issuer: agent.issuer, subject: agent.subject },
+    user:
+      user === undefined ? NO_USER : { name: user.name, issuer: user.issuer, subject: user.subject, email: user.email },
+  };
 }
 
 export interface LlmRequest {

@@ -123,9 +123,13 @@ test("what a caller does not have is empty and never fails", () => {
   const access = policiesOf({ access_rules: [rule(nobody), rule(someone), rule(bot)] }).of(undefined);
   const request = { model: "m", provider: { name: "p" }, route: "r" };
   for (const [at, who] of [
-    callerVariables({ kind: "anonymous" }),
-    callerVariables({ kind: "user", name: "U", issuer: "corp", subject: "u1", email: "u@example.com" }),
-    callerVariables({ kind: "agent", name: "bot", issuer: "corp", subject: "a1" }),
+    callerVariables({ key: undefined, agent: undefined, user: undefined }),
+    callerVariables({
+      key: undefined,
+      agent: undefined,
+      user: { name: "U", issuer: "corp", subject: "u1", email: "u@example.com" },
+    }),
+    callerVariables({ key: undefined, agent: { name: "bot", issuer: "corp", subject: "a1" }, user: undefined }),
   ].entries()) {
     const verdict = access.decide("llm", llmVariables(who, request));
     assert.equal(verdict.kind, "deny", `caller ${at}`);

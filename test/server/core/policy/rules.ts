@@ -42,7 +42,11 @@ export const problemsOf = (
     .problems.filter((problem) => problem.severity === severity)
     .map(({ path, message }) => `${path.join(".")}: ${message}`);
 
-export const caller = callerVariables({ kind: "key", name: "ci", metadata: { team: "search" } });
+export const caller = callerVariables({
+  key: { name: "ci", metadata: { team: "search" } },
+  agent: undefined,
+  user: undefined,
+});
 
 export const chat: LlmVariables = llmVariables(caller, {
   model: "gpt-5",

@@ -1,0 +1,2 @@
+/** What a request used. */
+export type { AnswerMeter, Meter } from "./types.ts";

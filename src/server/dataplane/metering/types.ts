@@ -1,0 +1,28 @@
+/**
+ * What a request used, read from its answer as it passes, and charged once. Source: design decisions, section 6;
+ * dialects reference, sections 3 and 5; lessons P11 to P16.
+ */
+import type { Provider, Trigger } from "../../upstream/index.ts";
+
+/** Fed by the answer of the attempt under way, before the client sees it; changes nothing of it. */
+export interface AnswerMeter {
+  /** Of an answer that is going to the client. Says whether the body is to be shown, and how. */
+  started(status: number, headers: readonly Buffer[]): "events" | "bytes" | "nothing";
+  /** The data of one event of an event stream. */
+  event(data: string): void;
+  bytes(chunk: Buffer): void;
+  /** The answer is complete. */
+  ended(): void;
+  /** The upstream broke off within it. */
+  broken(): void;
+}
+
+/** One for each request that is metered. */
+export interface Meter extends AnswerMeter {
+  /** `model`: as this provider is sent it; empty on a modelless route. */
+  attempting(provider: Provider, model: string): void;
+  /** The attempt is over. `abandoned`: the client left while it was under way. */
+  attempted(result: "answered" | Trigger | "abandoned"): void;
+  /** Once, at the very end, whatever happened: charges what is to be charged. */
+  close(): void;
+}
