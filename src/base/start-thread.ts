@@ -3,8 +3,8 @@
  *
  * In the build each thread's module is a file of its own, bundled (`ENTRIES` of bin/build.mjs). From the sources it is
  * bundled the same way when this process first starts it, and kept below node_modules, where its imports of packages
- * resolve. A thread that compiled its modules as it loads them would need a loader, which is a second thread that the
- * first one waits for at every import, and a second or more of loading.
+ * resolve. A thread that compiled its modules as it loads them would need a loader: another thread, which it waits for at
+ * every import, without a limit.
  */
 
 import { createHash, randomBytes } from "node:crypto";

@@ -24,7 +24,7 @@ export const MAX_QUEUE_BYTES = 64 << 20;
 const RECORD_OVERHEAD_BYTES = 640;
 const ROOM_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD_BYTES;
 
-/** Loading the worker and reading the journal take a second; on a machine that is short of everything, much longer. */
+/** Loading the worker and reading the journal take a fraction of a second; on a machine that is short of everything, much longer. */
 const START_LIMIT_MS = 60_000;
 /** How long the output may take for what is queued at the close; the rest stays in the journal. */
 const DRAIN_LIMIT_MS = 5_000;
