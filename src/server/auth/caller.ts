@@ -145,6 +145,8 @@ export interface Callers {
     server: string | undefined,
     signal: AbortSignal,
   ): Identification | Promise<Identification>;
+  /** The key that the caller was recognised by is still accepted; true for whoever came by another credential. */
+  isStill(caller: Caller): boolean;
   /** When this node last accepted a key, milliseconds since 1970, to the minute; undefined when it has not. */
   lastUsedAt(keyId: string): number | undefined;
 }

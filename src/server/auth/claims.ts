@@ -8,6 +8,7 @@ import type { IssuerOptions, TokenFault } from "./types.ts";
 
 /** Clocks of issuer and gateway may differ by this much. */
 const LEEWAY_SECONDS = 60;
+export const LEEWAY_MS = LEEWAY_SECONDS * 1000;
 
 /** In characters; a subject of OpenID Connect has 255 ASCII characters at most. */
 const MAX_NAME_LENGTH = 256;
@@ -78,7 +79,8 @@ function isEmailUsable(isVerified: unknown): boolean {
   return isVerified === undefined || isVerified === null || isVerified === true;
 }
 
-function isName(value: unknown): value is string {
+/** What names somebody: printable and bounded. */
+export function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "" && [...value].length <= MAX_NAME_LENGTH && !UNPRINTABLE.test(value);
 }
 

@@ -42,6 +42,8 @@ export interface IssuerKeys {
   current(signal: AbortSignal): Promise<KnownKeys | undefined>;
   /** Newer ones than `known`, in which a key was missing; undefined when there are none or it is too soon to ask. */
   newerThan(known: KnownKeys, signal: AbortSignal): Promise<KnownKeys | undefined>;
+  /** Whether these are the newest that are known, and still usable. */
+  areCurrent(keys: readonly PublicKey[]): boolean;
   /** Whether the last fetch failed. */
   isUnreachable(): boolean;
   close(): Promise<void>;
@@ -130,6 +132,8 @@ export function createIssuerKeys({ issuer, load, limitMs, clock, log, onLoad }: 
       const after = known(before);
       return after?.isNew ? after : undefined;
     },
+
+    areCurrent: (keys) => usable()?.keys === keys,
 
     isUnreachable: () => failures > 0,
 

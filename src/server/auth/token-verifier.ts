@@ -15,7 +15,7 @@ import type { PublicKey } from "./key-set.ts";
 import { keyLoader } from "./load-keys.ts";
 import type { TokenMetrics } from "./token-metrics.ts";
 import { readToken, type TokenText } from "./token-text.ts";
-import type { IssuerOptions, TokenFault, TokenVerdict, TokenVerifier } from "./types.ts";
+import type { IssuerOptions, TokenFault, TokenVerdict, TokenVerifier, VerifiedToken } from "./types.ts";
 
 /** Milliseconds, for discovery and keys together. */
 const FETCH_LIMIT_MS = 10_000;
@@ -38,6 +38,12 @@ interface Issuer {
   readonly keys: IssuerKeys;
 }
 
+/** By which keys a token was verified. */
+interface Signers {
+  readonly issuer: IssuerKeys;
+  readonly keys: KnownKeys["keys"];
+}
+
 /** Fetches nothing before the first token. A reload makes a new one and closes the old. */
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
   const { issuers, clock, log, metrics, fetchLimitMs: limitMs = FETCH_LIMIT_MS } = options;
@@ -48,6 +54,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     const keys = createIssuerKeys({ issuer: it.name, load: keyLoader(it), limitMs, clock, log, onLoad });
     byUrl.set(it.url, { options: it, keys });
   }
+  const signers = new WeakMap<VerifiedToken, Signers>();
 
   async function judge(text: string, signal: AbortSignal): Promise<TokenVerdict> {
     const token = readToken(text);
@@ -57,10 +64,13 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     const { name } = issuer.options;
     const caller = readClaims(token.claims, issuer.options, clock.now());
     if (caller.kind === "refused") return refused(caller.fault, name);
-    const fault = await faultOfSignature(token, issuer.keys, signal);
-    if (fault !== undefined) return refused(fault, name);
+    const signature = await judgeSignature(token, issuer.keys, signal);
+    if (signature.kind === "refused") return refused(signature.fault, name);
     const { subject, displayName, audiences, expiresAt } = caller;
-    return { kind: "verified", issuer: name, subject, displayName, audiences, expiresAt, claims: token.claims };
+    const { claims } = token;
+    const verdict = { kind: "verified", issuer: name, subject, displayName, audiences, expiresAt, claims } as const;
+    signers.set(verdict, { issuer: issuer.keys, keys: signature.keys });
+    return verdict;
   }
 
   return {
@@ -69,6 +79,10 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
       const verdict = await judge(text, signal);
       metrics?.verified(verdict.issuer, verdict.kind === "refused" ? verdict.fault : "verified");
       return verdict;
+    },
+    holds(token) {
+      const signer = signers.get(token);
+      return signer?.issuer.areCurrent(signer.keys) ?? false;
     },
     async close() {
       await Promise.all([...byUrl.values()].map(({ keys }) => keys.close()));
@@ -80,29 +94,30 @@ function refused(fault: TokenFault, issuer: string | undefined): TokenVerdict {
   return { kind: "refused", fault, issuer };
 }
 
-/** Undefined when a key of the issuer has signed the token. */
-async function faultOfSignature(
-  token: TokenText,
-  keys: IssuerKeys,
-  signal: AbortSignal,
-): Promise<TokenFault | undefined> {
-  const known = await keys.current(signal);
-  if (known === undefined) return "keys_unavailable";
-  const fault = await tryKeys(token, known);
+type Signature =
+  | { readonly kind: "signed"; readonly keys: KnownKeys["keys"] }
+  | { readonly kind: "refused"; readonly fault: TokenFault };
+
+/** `keys`: those of the issuer of which one has signed the token. */
+async function judgeSignature(token: TokenText, issuer: IssuerKeys, signal: AbortSignal): Promise<Signature> {
+  const known = await issuer.current(signal);
+  if (known === undefined) return { kind: "refused", fault: "keys_unavailable" };
+  const judgement = await tryKeys(token, known);
+  if (judgement.kind === "signed") return judgement;
   // A signature that the named key did not make stays wrong. Where no key is named, the right one may be missing.
-  const mayBeMissing = fault === "unknown_key" || (fault === "signature" && token.kid === undefined);
-  if (!mayBeMissing || known.isNew) return fault;
-  const newer = await keys.newerThan(known, signal);
+  const mayBeMissing = judgement.fault === "unknown_key" || token.kid === undefined;
+  if (!mayBeMissing || known.isNew) return judgement;
+  const newer = await issuer.newerThan(known, signal);
   if (newer !== undefined) return await tryKeys(token, newer);
-  return keys.isUnreachable() ? "keys_unavailable" : fault;
+  return issuer.isUnreachable() ? { kind: "refused", fault: "keys_unavailable" } : judgement;
 }
 
-async function tryKeys(token: TokenText, { keys }: KnownKeys): Promise<"unknown_key" | "signature" | undefined> {
+async function tryKeys(token: TokenText, { keys }: KnownKeys): Promise<Signature> {
   const fitting = keys.filter((key) => isCandidate(key, token)).slice(0, MAX_TRIED_KEYS);
   for (const key of fitting) {
-    if (await key.hasSigned(token.text, token.algorithm)) return undefined;
+    if (await key.hasSigned(token.text, token.algorithm)) return { kind: "signed", keys };
   }
-  return fitting.length === 0 ? "unknown_key" : "signature";
+  return { kind: "refused", fault: fitting.length === 0 ? "unknown_key" : "signature" };
 }
 
 function isCandidate(key: PublicKey, { kid, algorithm }: TokenText): boolean {

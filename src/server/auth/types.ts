@@ -57,6 +57,11 @@ export type TokenVerdict =
 export interface TokenVerifier {
   /** `signal` bounds the caller's wait; a fetch of keys that others wait for goes on. Rejects only when it aborts. */
   verify(token: string, signal: AbortSignal): Promise<TokenVerdict>;
+  /**
+   * Whether what `verify` gave was verified by the keys that its issuer is known to have now. False: its key may have been
+   * withdrawn. Says nothing of times.
+   */
+  holds(token: VerifiedToken): boolean;
   /** Ends fetches. What is verified later is verified by the keys known by then. */
   close(): Promise<void>;
 }

@@ -7,7 +7,7 @@
  * characters. 32 random bytes cannot be guessed, so a fast hash without salt is enough.
  */
 
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -47,9 +47,9 @@ export function parseKey(text: string): VirtualKey | undefined {
   return checksum(text.slice(0, -CHECKSUM_LENGTH)) === sum ? { id, secret } : undefined;
 }
 
-/** Hex SHA-256 of a key's secret. */
+/** Hex SHA-256 of a key's secret. In one call, which takes a third of the time of a hash object. */
 export function digestOf(secret: string): string {
-  return createHash("sha256").update(secret, "ascii").digest("hex");
+  return hash("sha256", secret, "hex");
 }
 
 /** In a time that does not depend on where they differ. */

@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type IssuerOptions, probeIssuer } from "../../../src/server/auth/index.ts";
+import { createCallers, type IssuerOptions, probeIssuer } from "../../../src/server/auth/index.ts";
 import { startOidc } from "../../e2e/support/oidc.ts";
+import { bearer, identify, memoryKeys, testBinding, testRules } from "./support/callers.ts";
 import { testVerifier } from "./support/verify.ts";
 
 const API = "https://gateway.example.com";
@@ -82,4 +83,43 @@ test("a provider that rotates its keys is followed, and what it withdrew is refu
   await provider.rotateKeys({ isOldKept: false });
   tokens.clock.advance(600_000);
   assert.equal(await tokens.outcome(old), "unknown_key");
+});
+
+test("the data plane knows a person by an ID token, and at one server by an access token for it", async (t) => {
+  const publicUrl = "https://gateway.example.com";
+  const tickets = `${publicUrl}/mcp/tickets`;
+  const provider = await startOidc(t, { users: USERS, resources: { [tickets]: {} } });
+  await using tokens = verifierOf(provider.issuer);
+  const { clock } = tokens;
+  const callers = createCallers({ keys: memoryKeys(), verifier: () => tokens.source, clock });
+  const profiles = { claim: "groups", select: [{ value: "ops", profile: "operators" }] };
+  const rules = testRules({ publicUrl, issuers: [testBinding({ audience: "gateway-cli", profiles })] });
+
+  const found = await identify(callers, bearer((await provider.tokens("alice")).id_token), { rules });
+  assert.ok(found.kind === "caller");
+  const { user, profile, onlyServer } = found.caller;
+  assert.deepEqual(
+    { user, profile, onlyServer },
+    {
+      user: { name: "al", issuer: "corp", subject: "alice", email: "alice@example.com" },
+      profile: "operators",
+      onlyServer: undefined,
+    },
+  );
+
+  const narrow = bearer((await provider.tokens("alice", { resource: tickets })).access_token);
+  const there = await identify(callers, narrow, { rules, server: "tickets" });
+  assert.ok(there.kind === "caller");
+  const { agent, principal } = there.caller;
+  assert.deepEqual(
+    [agent?.subject, there.caller.onlyServer, principal],
+    ["gateway-cli", "tickets", found.caller.principal],
+  );
+  for (const asked of [{ rules }, { rules, server: "wiki" }]) {
+    assert.deepEqual(await identify(callers, narrow, asked), {
+      kind: "refused",
+      fault: "wrong_resource",
+      issuer: "corp",
+    });
+  }
 });

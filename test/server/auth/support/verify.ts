@@ -6,12 +6,15 @@ import {
   type IssuerOptions,
   type TokenMetrics,
   type TokenVerdict,
+  type TokenVerifier,
 } from "../../../../src/server/auth/index.ts";
 import { type TestClock, testClock } from "./issuer.ts";
 
 export interface TestVerifier extends AsyncDisposable {
   readonly clock: TestClock;
   verify(token: string): Promise<TokenVerdict>;
+  /** What a cache asks. */
+  readonly source: Pick<TokenVerifier, "verify" | "holds">;
   /** `verified`, or the fault. */
   outcome(token: string): Promise<string>;
 }
@@ -29,6 +32,7 @@ export function testVerifier(issuers: readonly IssuerOptions[], options: TestVer
   return {
     clock,
     verify,
+    source: verifier,
     async outcome(token) {
       const verdict = await verify(token);
       return verdict.kind === "refused" ? verdict.fault : verdict.kind;

@@ -1,0 +1,30 @@
+/** The series of recognised callers. Label values come from the configuration and from our own unions. */
+
+import type { Instruments } from "../../base/index.ts";
+import type { Identification } from "./caller.ts";
+
+export interface CallerMetrics {
+  count(identification: Identification): void;
+}
+
+/** Once a process. `keptTokens` is read at each scrape. */
+export function createCallerMetrics(instruments: Instruments, keptTokens: () => number): CallerMetrics {
+  const callers = instruments.counter(
+    "gateway_callers_total",
+    "Requests by who sent them (key, agent, user), or by why nobody was recognised.",
+    ["outcome", "issuer"],
+  );
+  const byKey = callers.with("key", "");
+  instruments.observedGauge("gateway_cached_tokens", "Verified tokens of callers that are kept.", keptTokens);
+  return {
+    count(identification) {
+      if (identification.kind === "refused") {
+        callers.with(identification.fault, identification.issuer ?? "").inc();
+      } else if (identification.caller.kind === "key") {
+        byKey.inc();
+      } else {
+        callers.with(identification.caller.kind, identification.caller.issuer ?? "").inc();
+      }
+    },
+  };
+}

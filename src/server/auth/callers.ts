@@ -1,0 +1,57 @@
+/**
+ * Recognises the callers of the data plane. Source: specification document 1 (Authentication, data plane), document 3
+ * (`auth`); design decisions, sections 1 and 2. A look-up answers from memory, and a refusal says nothing of the
+ * credential.
+ */
+
+import type { Clock, Instruments } from "../../base/index.ts";
+import type { CallerFault, Callers, Identification, KeyStore } from "./caller.ts";
+import { createCallerMetrics } from "./caller-metrics.ts";
+import { credentialOf } from "./credential.ts";
+import { createKeyCallers } from "./key-callers.ts";
+import { createCachedVerifier, type TokenSource } from "./token-cache.ts";
+import { createTokenCallers } from "./token-callers.ts";
+
+/** What begins like this is a key, and never tried as a token. */
+const KEY_PREFIX = "gwk_";
+
+const NO_CREDENTIAL = refusal("no_credential");
+const MALFORMED = refusal("malformed");
+
+export interface CallersOptions {
+  readonly keys: KeyStore;
+  /** The one now in force: another object after a reload of issuers, which forgets what the former one verified. */
+  readonly verifier: () => TokenSource;
+  readonly clock: Clock;
+  readonly instruments?: Instruments;
+}
+
+export function createCallers({ keys, verifier, clock, instruments }: CallersOptions): Callers {
+  const tokens = createCachedVerifier(verifier, clock);
+  const byKey = createKeyCallers({ keys, clock });
+  const byToken = createTokenCallers(tokens);
+  const count = instruments && createCallerMetrics(instruments, tokens.size).count;
+
+  function counted(identification: Identification): Identification {
+    count?.(identification);
+    return identification;
+  }
+
+  return {
+    identify(presented, rules, server, signal) {
+      const credential = credentialOf(presented);
+      if (credential.kind === "none") return counted(NO_CREDENTIAL);
+      if (credential.kind === "malformed") return counted(MALFORMED);
+      const { text } = credential;
+      if (text.startsWith(KEY_PREFIX)) return counted(byKey.identify(text, rules.virtualKeys));
+      const found = byToken.identify(text, rules, server, signal);
+      return found instanceof Promise ? found.then(counted) : counted(found);
+    },
+    isStill: byKey.isStill,
+    lastUsedAt: byKey.lastUsedAt,
+  };
+}
+
+function refusal(fault: CallerFault): Identification {
+  return Object.freeze({ kind: "refused", fault, issuer: undefined });
+}

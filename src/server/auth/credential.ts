@@ -1,0 +1,66 @@
+/**
+ * The one credential of a request that decides, wherever it stands. Source: design decisions, section 1; RFC 6750
+ * section 2.1. Lengths are in characters.
+ *
+ * Of two values of one header neither decides: joined by a comma, as node:http joins most of them, they are no credential.
+ */
+
+import type { IncomingMessage } from "node:http";
+import type { Presented } from "./caller.ts";
+import { MAX_TOKEN_LENGTH } from "./token-text.ts";
+
+export type Credential =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "none" }
+  /** Present, and nothing that could be recognised. */
+  | { readonly kind: "malformed" };
+
+const NONE: Credential = Object.freeze({ kind: "none" });
+const MALFORMED: Credential = Object.freeze({ kind: "malformed" });
+
+const SCHEME = "bearer";
+const AUTHORIZATION = "authorization";
+
+/** `protocolToken`: of a WebSocket subprotocol. */
+export function presentedOf(
+  { headers, rawHeaders }: Pick<IncomingMessage, "headers" | "rawHeaders">,
+  protocolToken?: string,
+): Presented {
+  return {
+    authorization: headers.authorization && authorizationOf(headers.authorization, rawHeaders),
+    xApiKey: single(headers["x-api-key"]),
+    apiKey: single(headers["api-key"]),
+    protocolToken,
+  };
+}
+
+/** The first that is present, in the order of `Presented`. */
+export function credentialOf({ authorization, xApiKey, apiKey, protocolToken }: Presented): Credential {
+  if (authorization !== undefined) return bearerOf(authorization);
+  const text = xApiKey ?? apiKey ?? protocolToken;
+  return text === undefined ? NONE : bounded(text);
+}
+
+/** Another scheme is present as well, and nothing that is recognised here. */
+function bearerOf(value: string): Credential {
+  const isBearer = value[SCHEME.length] === " " && value.slice(0, SCHEME.length).toLowerCase() === SCHEME;
+  return isBearer ? bounded(value.slice(SCHEME.length + 1).replace(/^ +/, "")) : MALFORMED;
+}
+
+function bounded(text: string): Credential {
+  return text === "" || text.length > MAX_TOKEN_LENGTH ? MALFORMED : { kind: "text", text };
+}
+
+/** Of `authorization` node:http keeps the first value, and nothing but the raw headers tells of a second. */
+function authorizationOf(first: string, rawHeaders: readonly string[]): string {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === AUTHORIZATION.length && name.toLowerCase() === AUTHORIZATION) count++;
+  }
+  return count > 1 ? `${first}, ` : first;
+}
+
+function single(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(", ") : value;
+}

@@ -1,0 +1,67 @@
+/**
+ * What of the gateway a token can be made for, and how clients learn it. Source: specification document 1
+ * (Authentication, data plane 3); design decisions, sections 2 and 7; RFC 8707, RFC 9728, RFC 6750 section 3.
+ *
+ * Addresses are compared as texts: an issuer copies into `aud` what the client asked for, and the client asks for what
+ * `resource` says here.
+ */
+
+import type { AuthRules } from "./caller.ts";
+
+const WELL_KNOWN = "/.well-known/oauth-protected-resource";
+
+/** RFC 9728 section 2. Members without a value are left out. */
+export interface ResourceMetadata {
+  readonly resource: string;
+  /** Issuers, at least one. */
+  readonly authorization_servers?: readonly string[];
+  readonly bearer_methods_supported: readonly ["header"];
+  readonly resource_name?: string;
+}
+
+/** Clients that build the resource from the origin alone write the slash at its end. */
+export function isFrontDoor(audience: string, publicUrl: string): boolean {
+  return audience === publicUrl || audience === `${publicUrl}/`;
+}
+
+/** The name behind `<publicUrl>/mcp/` as the token has it; undefined for anything else. */
+export function serverOf(audience: string, publicUrl: string): string | undefined {
+  const prefix = serverResource(publicUrl, "");
+  return audience.startsWith(prefix) && audience.length > prefix.length ? audience.slice(prefix.length) : undefined;
+}
+
+function serverResource(publicUrl: string, server: string): string {
+  return `${publicUrl}/mcp/${server}`;
+}
+
+/**
+ * `www-authenticate` of every 401, without `error`: what was wrong with a credential, or that there was none, is not
+ * told. `server`: the name of a configured MCP server that was asked for; its own metadata is named then.
+ */
+export function challengeOf({ publicUrl }: Pick<AuthRules, "publicUrl">, server?: string): string {
+  const scheme = 'Bearer realm="gateway"';
+  if (publicUrl === undefined) return scheme;
+  const url = publicUrl + WELL_KNOWN + (server === undefined ? "" : `/mcp/${server}`);
+  return `${scheme}, resource_metadata="${visible(url)}"`;
+}
+
+/** Neither ends the quoted text nor the header; an address that is written as it should be is left as it is. */
+function visible(url: string): string {
+  return url.replace(/[^\x21-\x7e]|["\\]/gu, (character) => encodeURIComponent(character.toWellFormed()));
+}
+
+/** Undefined without `publicUrl`. `urlOf`: of an issuer of the node by its name. `server`: a configured MCP server's name. */
+export function protectedResourceMetadata(
+  { publicUrl, issuers }: Pick<AuthRules, "publicUrl" | "issuers">,
+  urlOf: (issuer: string) => string | undefined,
+  server?: string,
+): ResourceMetadata | undefined {
+  if (publicUrl === undefined) return undefined;
+  const urls = [...new Set(issuers.flatMap(({ issuer }) => urlOf(issuer) ?? []))];
+  return {
+    resource: server === undefined ? publicUrl : serverResource(publicUrl, server),
+    ...(urls.length > 0 && { authorization_servers: urls }),
+    bearer_methods_supported: ["header"],
+    ...(server !== undefined && { resource_name: server }),
+  };
+}

@@ -1,0 +1,89 @@
+/**
+ * From a verified token to a caller: is it for here, who is it, which profile. Source: specification document 1
+ * (Authentication, data plane), document 3 (`auth.issuers`); RFC 8707 (resource indicators), RFC 9068.
+ *
+ * Of several bindings of one issuer the first whose audience the token carries decides. A token for a resource carries
+ * none of these audiences, so the first binding of its issuer decides who it is. A claim that callers can usually set
+ * themselves is refused for `profiles` when the configuration is loaded, unless `trust_claim` says otherwise; here every
+ * claim that is named counts. `name` is for reading: a rule that must be sure of somebody reads `subject`.
+ */
+
+import { hash } from "node:crypto";
+import type { AuthRules, Caller, CallerAgent, CallerFault, CallerUser, IssuerBinding } from "./caller.ts";
+import { isName } from "./claims.ts";
+import { member } from "./json-object.ts";
+import { isFrontDoor, serverOf } from "./resources.ts";
+import type { VerifiedToken } from "./types.ts";
+
+/** Servers that one token can be made for; the others that it names are not looked at. */
+const MAX_SERVERS = 64;
+
+/** What a token is worth under one configuration. */
+export type Standing =
+  | { readonly kind: "everywhere"; readonly caller: Caller }
+  /** Made for these servers, by name, and good for nothing else. */
+  | { readonly kind: "at"; readonly callers: ReadonlyMap<string, Caller> }
+  | { readonly kind: "refused"; readonly fault: CallerFault };
+
+export function standingOf(token: VerifiedToken, { issuers, publicUrl }: AuthRules): Standing {
+  const bindings = issuers.filter(({ issuer }) => issuer === token.issuer);
+  const first = bindings[0];
+  if (first === undefined) return { kind: "refused", fault: "unknown_issuer" };
+  const named = bindings.find(({ audience }) => token.audiences.includes(audience));
+  if (named !== undefined) return { kind: "everywhere", caller: Object.freeze(callerOf(token, named)) };
+  if (publicUrl === undefined) return { kind: "refused", fault: "wrong_audience" };
+  const caller = callerOf(token, first);
+  if (token.audiences.some((audience) => isFrontDoor(audience, publicUrl))) {
+    return { kind: "everywhere", caller: Object.freeze(caller) };
+  }
+  const servers = token.audiences.flatMap((audience) => serverOf(audience, publicUrl) ?? []).slice(0, MAX_SERVERS);
+  if (servers.length === 0) return { kind: "refused", fault: "wrong_audience" };
+  return {
+    kind: "at",
+    callers: new Map(servers.map((name) => [name, Object.freeze({ ...caller, onlyServer: name })])),
+  };
+}
+
+function callerOf(token: VerifiedToken, binding: IssuerBinding): Caller {
+  const { issuer, subject, displayName: name } = token;
+  const isUser = binding.subject === "user";
+  const named = { name, issuer, subject };
+  const user: CallerUser | undefined = isUser ? Object.freeze({ ...named, email: emailOf(token) }) : undefined;
+  return {
+    kind: binding.subject,
+    key: undefined,
+    agent: isUser ? applicationOf(token) : Object.freeze(named),
+    user,
+    issuer,
+    profile: profileOf(token, binding),
+    principal: principalOf(issuer, subject),
+    onlyServer: undefined,
+  };
+}
+
+/** RFC 9068 section 2.2 names the client in `client_id`, OpenID Connect Core section 2 in `azp`. */
+function applicationOf({ issuer, claims }: VerifiedToken): CallerAgent | undefined {
+  const id = [member(claims, "client_id"), member(claims, "azp")].find(isName);
+  return id === undefined ? undefined : Object.freeze({ name: id, issuer, subject: id });
+}
+
+/** An address that the issuer says is not verified got the token refused before. */
+function emailOf({ claims }: VerifiedToken): string {
+  const email = member(claims, "email");
+  return isName(email) ? email : "";
+}
+
+function profileOf({ claims }: VerifiedToken, { profile, profiles }: IssuerBinding): string | undefined {
+  if (profiles === undefined) return profile;
+  const claim = member(claims, profiles.claim);
+  const values = new Set<unknown>(Array.isArray(claim) ? claim : [claim]);
+  return profiles.select.find(({ value }) => values.has(value))?.profile ?? profile;
+}
+
+/**
+ * All 256 bits of SHA-256, as 43 characters of base64url: longer than the id of any key, so that nobody's token stands
+ * for a key. NUL is in no name of an issuer and in no subject, so that two pairs never read the same.
+ */
+function principalOf(issuer: string, subject: string): string {
+  return hash("sha256", `${issuer}\0${subject}`, "base64url");
+}

@@ -1,0 +1,97 @@
+/**
+ * Callers by token. Source: specification document 3 (`auth.issuers`); design decisions, section 1.
+ *
+ * What a token is worth is kept with it and with the configuration it was worked out under, so that a request of a known
+ * token costs a look-up, and another configuration holds at once.
+ */
+
+import type { AuthRules, CallerFault, Identification } from "./caller.ts";
+import { standingOf } from "./standing.ts";
+import type { CachedVerifier } from "./token-cache.ts";
+import { readToken } from "./token-text.ts";
+import type { TokenFault, VerifiedToken } from "./types.ts";
+
+export interface TokenCallers {
+  /** At once for a token that is known. Rejects when `signal` aborts, and only then. */
+  identify(
+    text: string,
+    rules: AuthRules,
+    server: string | undefined,
+    signal: AbortSignal,
+  ): Identification | Promise<Identification>;
+}
+
+/** Answers made once for a token under one configuration. */
+interface Answers {
+  readonly rules: AuthRules;
+  readonly atServer: ReadonlyMap<string, Identification>;
+  readonly elsewhere: Identification;
+}
+
+export function createTokenCallers(tokens: CachedVerifier): TokenCallers {
+  const known = new WeakMap<VerifiedToken, Answers>();
+
+  function answer(token: VerifiedToken, rules: AuthRules, server: string | undefined): Identification {
+    let answers = known.get(token);
+    if (answers?.rules !== rules) {
+      answers = answersOf(token, rules);
+      known.set(token, answers);
+    }
+    const there = server === undefined ? undefined : answers.atServer.get(server);
+    return there ?? answers.elsewhere;
+  }
+
+  return {
+    identify(text, rules, server, signal) {
+      // Whatever a token says, it is of no issuer that is accepted here: nothing is verified for it.
+      if (rules.issuers.length === 0) return refused(faultOfForm(text));
+      const token = tokens.known(text);
+      if (token !== undefined) return answer(token, rules, server);
+      return tokens
+        .verify(text, signal)
+        .then((verdict) =>
+          verdict.kind === "verified" ? answer(verdict, rules, server) : refused(FAULTS[verdict.fault], verdict.issuer),
+        );
+    },
+  };
+}
+
+function answersOf(token: VerifiedToken, rules: AuthRules): Answers {
+  const standing = standingOf(token, rules);
+  switch (standing.kind) {
+    case "everywhere":
+      return { rules, atServer: new Map(), elsewhere: { kind: "caller", caller: standing.caller } };
+    case "at": {
+      const atServer = new Map<string, Identification>();
+      for (const [server, caller] of standing.callers) atServer.set(server, { kind: "caller", caller });
+      return { rules, atServer, elsewhere: refused("wrong_resource", token.issuer) };
+    }
+    case "refused":
+      return { rules, atServer: new Map(), elsewhere: refused(standing.fault, token.issuer) };
+    default:
+      return standing satisfies never;
+  }
+}
+
+function refused(fault: CallerFault, issuer?: string): Identification {
+  return { kind: "refused", fault, issuer };
+}
+
+function faultOfForm(text: string): CallerFault {
+  const reading = readToken(text);
+  return reading.kind === "refused" ? reading.fault : "unknown_issuer";
+}
+
+const FAULTS = {
+  malformed: "malformed",
+  algorithm: "algorithm",
+  unknown_issuer: "unknown_issuer",
+  unknown_key: "unknown_signing_key",
+  signature: "signature",
+  expired: "expired_token",
+  not_yet_valid: "not_yet_valid",
+  no_expiry: "no_expiry",
+  no_subject: "no_subject",
+  email_not_verified: "email_not_verified",
+  keys_unavailable: "issuer_unreachable",
+} as const satisfies Record<TokenFault, CallerFault>;

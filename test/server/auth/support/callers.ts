@@ -1,0 +1,83 @@
+/** Keys in memory, rules that a test changes, and what is said of a credential. */
+
+import { randomBytes } from "node:crypto";
+import {
+  type AuthRules,
+  type Callers,
+  type Identification,
+  type IssuerBinding,
+  type KeyStore,
+  mintKey,
+  type Presented,
+  type StoredKey,
+  type TokenVerifier,
+} from "../../../../src/server/auth/index.ts";
+
+export interface MemoryKeys extends KeyStore {
+  /** Mints a key and stores it; the text is what a client sends. */
+  mint(changes?: Partial<StoredKey>): { readonly text: string; readonly stored: StoredKey };
+  put(stored: StoredKey): void;
+  remove(id: string): void;
+  /** Ids asked for, in their order. */
+  readonly asked: readonly string[];
+}
+
+export function memoryKeys(): MemoryKeys {
+  const byId = new Map<string, StoredKey>();
+  const asked: string[] = [];
+  return {
+    asked,
+    byId(id) {
+      asked.push(id);
+      return byId.get(id);
+    },
+    put: (stored) => void byId.set(stored.id, stored),
+    remove: (id) => void byId.delete(id),
+    mint(changes = {}) {
+      const { id, text, digest } = mintKey(randomBytes);
+      const stored = { id, name: `key-${id}`, profile: null, metadata: {}, digest, expires_at: null, ...changes };
+      byId.set(id, stored);
+      return { text, stored };
+    },
+  };
+}
+
+/** Accepts keys, and tokens of `corp` for `gateway` as users. */
+export function testRules(changes: Partial<AuthRules> = {}): AuthRules {
+  return { virtualKeys: true, issuers: [testBinding()], publicUrl: undefined, ...changes };
+}
+
+export function testBinding(changes: Partial<IssuerBinding> = {}): IssuerBinding {
+  return { issuer: "corp", audience: "gateway", subject: "user", profile: undefined, profiles: undefined, ...changes };
+}
+
+export function presented(changes: Partial<Presented>): Presented {
+  return { authorization: undefined, xApiKey: undefined, apiKey: undefined, protocolToken: undefined, ...changes };
+}
+
+export function bearer(text: string): Presented {
+  return presented({ authorization: `Bearer ${text}` });
+}
+
+export interface Asked {
+  readonly rules?: AuthRules;
+  readonly server?: string;
+}
+
+const RULES = testRules();
+
+export async function identify(callers: Callers, from: Presented, asked: Asked = {}): Promise<Identification> {
+  return callers.identify(from, asked.rules ?? RULES, asked.server, AbortSignal.timeout(30_000));
+}
+
+/** Kind of the caller, or the fault. */
+export async function outcome(callers: Callers, from: Presented, asked: Asked = {}): Promise<string> {
+  const found = await identify(callers, from, asked);
+  return found.kind === "caller" ? found.caller.kind : found.fault;
+}
+
+/** For tests in which no token may be verified. */
+export const noVerifier: Pick<TokenVerifier, "verify" | "holds"> = {
+  holds: () => false,
+  verify: () => Promise.reject(new Error("no token is to be verified here")),
+};
