@@ -2,7 +2,8 @@
  * What the simulated provider has seen. Of the requests, each is in the end answered (an error status is an answer),
  * aborted (the client left before the whole answer was written) or dropped (a fault closed the connection).
  *
- * Bytes are those of bodies and WebSocket messages. Tokens are those of the answers that were written whole.
+ * Bytes are those of bodies and WebSocket messages. Tokens are those of the answers that were written whole; a caller that
+ * gives each of its requests a model name of its own (`sim-1:r17`) can read each request's in `tokensByModel`.
  */
 
 export interface Counts {
@@ -15,13 +16,19 @@ export interface Counts {
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly openSockets: number;
-  readonly tokens: { readonly input: number; readonly output: number };
+  readonly tokens: CountedTokens;
+  readonly tokensByModel: Readonly<Record<string, CountedTokens>>;
+}
+
+export interface CountedTokens {
+  readonly input: number;
+  readonly output: number;
 }
 
 /** Model names are outside input; past these, further ones are counted as `other`. */
 const MAX_MODELS = 1_000;
 
-/** A name in `byModel` is cut here. */
+/** A model's name is cut here. */
 const MAX_NAME = 128;
 
 export interface Tally {
@@ -36,6 +43,7 @@ export interface Tally {
   outputTokens: number;
   readonly byRoute: Map<string, number>;
   readonly byModel: Map<string, number>;
+  readonly tokensByModel: Map<string, CountedTokens>;
 }
 
 export function createTally(): Tally {
@@ -51,6 +59,7 @@ export function createTally(): Tally {
     outputTokens: 0,
     byRoute: new Map(),
     byModel: new Map(),
+    tokensByModel: new Map(),
   };
 }
 
@@ -60,14 +69,23 @@ export function countRoute(tally: Tally, route: string): void {
 
 export function countModel(tally: Tally, model: string): void {
   if (model === "") return;
-  const cut = model.slice(0, MAX_NAME);
-  const name = tally.byModel.has(cut) || tally.byModel.size < MAX_MODELS ? cut : "other";
+  const name = nameIn(tally.byModel, model);
   tally.byModel.set(name, (tally.byModel.get(name) ?? 0) + 1);
 }
 
-export function countTokens(tally: Tally, tokens: { readonly input: number; readonly output: number }): void {
+/** `model`: empty when there is none. */
+export function countTokens(tally: Tally, model: string, tokens: CountedTokens): void {
   tally.inputTokens += tokens.input;
   tally.outputTokens += tokens.output;
+  if (model === "" || (tokens.input === 0 && tokens.output === 0)) return;
+  const name = nameIn(tally.tokensByModel, model);
+  const { input, output } = tally.tokensByModel.get(name) ?? { input: 0, output: 0 };
+  tally.tokensByModel.set(name, { input: input + tokens.input, output: output + tokens.output });
+}
+
+function nameIn(counted: ReadonlyMap<string, unknown>, model: string): string {
+  const name = model.slice(0, MAX_NAME);
+  return counted.has(name) || counted.size < MAX_MODELS ? name : "other";
 }
 
 /** Zeroes everything but the number of open sockets, which is a state and not a count. */
@@ -75,7 +93,8 @@ export function resetTally(tally: Tally): void {
   const { openSockets } = tally;
   tally.byRoute.clear();
   tally.byModel.clear();
-  const { byRoute: _, byModel: __, ...zeroes } = createTally();
+  tally.tokensByModel.clear();
+  const { byRoute: _, byModel: __, tokensByModel: ___, ...zeroes } = createTally();
   Object.assign(tally, zeroes, { openSockets });
 }
 
@@ -92,5 +111,6 @@ export function readTally(tally: Tally): Counts {
     bytesOut,
     openSockets,
     tokens: { input: tally.inputTokens, output: tally.outputTokens },
+    tokensByModel: Object.fromEntries(tally.tokensByModel),
   };
 }

@@ -16,7 +16,7 @@ import { type JsonObject, objectOf, parseJson, stringOf } from "./json.ts";
 import type { Memory } from "./memory.ts";
 import { answerClientEvent, openSession, realtimeError, respond, sessionEvent } from "./realtime.ts";
 import { streamResponses } from "./responses.ts";
-import type { Call, Tokens } from "./route.ts";
+import { type Call, NO_TOKENS, type Tokens } from "./route.ts";
 
 /** An event may carry audio or an image. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
@@ -159,6 +159,7 @@ interface Speech {
   readonly events: Iterable<string>;
   readonly failure: string;
   readonly fault: Fault;
+  readonly model: string;
   readonly tokens: Tokens;
 }
 
@@ -178,10 +179,10 @@ function realtimeSpeaker({ memory }: SocketPorts, model: string, serial: number,
     answer(event) {
       if (event["type"] !== "response.create") {
         const events = answerClientEvent(session, event).map((each) => JSON.stringify(each));
-        return { events, failure, fault: { kind: "none" }, tokens: { input: 0, output: 0 } };
+        return { events, failure, fault: { kind: "none" }, model, tokens: NO_TOKENS };
       }
       const { events, tokens } = respond(session, event, fault, memory);
-      return { events: texts(events), failure, fault, tokens };
+      return { events: texts(events), failure, fault, model, tokens };
     },
     errorText,
   };
@@ -202,7 +203,8 @@ function responsesSpeaker(ports: SocketPorts, serial: number): Speaker {
     events: [errorText(status, message)],
     failure: "",
     fault: { kind: "none" },
-    tokens: { input: 0, output: 0 },
+    model: "",
+    tokens: NO_TOKENS,
   });
   let made = 0;
   return {
@@ -229,7 +231,7 @@ function responsesSpeaker(ports: SocketPorts, serial: number): Speaker {
         memory: ports.memory,
       };
       const { events, failure, tokens } = streamResponses(call);
-      return { events: Array.from(events, (each) => each.json), failure: failure.json, fault, tokens };
+      return { events: Array.from(events, (each) => each.json), failure: failure.json, fault, model, tokens };
     },
     errorText,
   };
@@ -280,7 +282,7 @@ function serveClient(client: WebSocket, socket: Duplex, speaker: Speaker, { tall
     }
   }
 
-  async function say({ events, failure, fault, tokens }: Speech): Promise<void> {
+  async function say({ events, failure, fault, model, tokens }: Speech): Promise<void> {
     if (fault.kind === "slow" && !(await pauseSocket(socket, fault.ms))) return;
     if (fault.kind === "never" || fault.kind === "empty") return;
     if (fault.kind === "garbage") return send("<html>");
@@ -299,7 +301,7 @@ function serveClient(client: WebSocket, socket: Duplex, speaker: Speaker, { tall
       await send(event);
       sent += 1;
     }
-    countTokens(tally, tokens);
+    countTokens(tally, model, tokens);
   }
 }
 

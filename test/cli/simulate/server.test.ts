@@ -15,6 +15,7 @@ test("counts say what was asked and how it ended; a reset zeroes all but the ope
   await settled(of);
   const counts = async () => (await (await fetch(`${of.url}/sim/counts`)).json()) as Record<string, unknown>;
   const { bytesIn, bytesOut, openSockets, ...rest } = await counts();
+  const tokens = { input: 4, output: 2 + (answer.usage?.completion_tokens ?? 0) };
   assert.deepEqual(rest, {
     requests: 3,
     answered: 3,
@@ -22,7 +23,8 @@ test("counts say what was asked and how it ended; a reset zeroes all but the ope
     dropped: 0,
     byRoute: { chat_completions: 1, messages: 1, unknown: 1 },
     byModel: { "sim-small": 2 },
-    tokens: { input: 4, output: 2 + (answer.usage?.completion_tokens ?? 0) },
+    tokens,
+    tokensByModel: { "sim-small": tokens },
   });
   assert.ok(Number(bytesIn) > 100 && Number(bytesOut) > 1_000 && Number(openSockets) >= 1);
   await post(`${of.url}/sim/reset`, {});

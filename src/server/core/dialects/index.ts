@@ -1,8 +1,25 @@
 export { type AnswerEdits, editEvent, editJson } from "./answer.ts";
+export { namesBatch, type Upload } from "./batch-file.ts";
 export { editObject, type ObjectEdits, replaceValue } from "./json-edit.ts";
 export { type JsonScan, type Member, memberValue, scanObject } from "./json-scan.ts";
+export { IMAGE_TOKENS } from "./media-bounds.ts";
 export { boundaryOf, type FormField, findField } from "./multipart.ts";
 export { refusalBody, refusalEvent, refusalHeaders } from "./refusal.ts";
-export { findRoute, type ModelPlace, ROUTE_NAMES, type Route, type RouteDialect } from "./routes.ts";
+export { DEFAULT_OUTPUT_BOUND, type RequestBounds, tokenBounds } from "./request-bounds.ts";
+export {
+  findRoute,
+  type ModelPlace,
+  ROUTE_NAMES,
+  type Route,
+  type RouteDialect,
+  type RouteExample,
+  type RouteGuard,
+  routeExamples,
+  type UsagePlace,
+} from "./routes.ts";
 export { type SseEvent, SseSplitter } from "./sse.ts";
 export { addUsage, NO_USAGE, type Usage } from "./usage.ts";
+export { type BodyUsage, createBodyUsage } from "./usage-body.ts";
+export { normaliseUsage } from "./usage-normalise.ts";
+export { createSessionUsage, type SessionUsage } from "./usage-session.ts";
+export { createStreamUsage, type StreamUsage } from "./usage-stream.ts";

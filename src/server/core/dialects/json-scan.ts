@@ -185,6 +185,13 @@ function endOfScalar(bytes: Buffer, start: number): number {
 }
 
 function endOfString(bytes: Buffer, start: number): number {
+  const end = stringEnd(bytes, start);
+  if (end < 0) throw new Malformed("the body ends inside a string");
+  return end;
+}
+
+/** One past the closing quote of the string that opens at `start`, or -1. */
+export function stringEnd(bytes: Buffer, start: number): number {
   let at = start + 1;
   for (;;) {
     const near = Math.min(at + NEAR_BYTES, bytes.length);
@@ -194,7 +201,7 @@ function endOfString(bytes: Buffer, start: number): number {
       at += byte === BACKSLASH ? 2 : 1;
     }
     const quote = bytes.indexOf(QUOTE, at);
-    if (quote < 0) throw new Malformed("the body ends inside a string");
+    if (quote < 0) return -1;
     let backslashes = 0;
     while (quote - 1 - backslashes >= at && bytes[quote - 1 - backslashes] === BACKSLASH) backslashes++;
     if (backslashes % 2 === 0) return quote + 1;
@@ -238,7 +245,7 @@ function skipColon(bytes: Buffer, start: number): number {
   return skipSpace(bytes, at + 1);
 }
 
-function skipSpace(bytes: Buffer, start: number): number {
+export function skipSpace(bytes: Buffer, start: number): number {
   let at = start;
   for (;;) {
     const byte = bytes[at];

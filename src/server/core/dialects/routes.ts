@@ -1,7 +1,8 @@
 /**
- * Every route of the two dialects: its name, its dialect, and where its model stands.
+ * Every route of the two dialects: its name, its dialect, where its model stands, whether its answers tell usage, and
+ * what it could hide.
  *
- * Source: the route table of the dialects reference, section 2. A compat path under `/v1/` that has no row is forwarded
+ * Source: the route table of the dialects reference, section 2; design decisions, section 6. A compat path under `/v1/` that has no row is forwarded
  * as bytes under the name `compat_other`, by decision.
  */
 
@@ -14,6 +15,20 @@ export type RouteDialect = "compat" | "messages";
  */
 export type ModelPlace = "json" | "form" | "path" | "query" | "batch" | "none";
 
+/**
+ * Whether an answer tells what it used. `always`: a successful one does, and where it does not the provider still bills,
+ * so that what was reserved is charged. `maybe`: of some models or formats. `none`: nothing is used, or it was charged
+ * when the thing that the answer shows was made.
+ */
+export type UsagePlace = "always" | "maybe" | "none";
+
+/**
+ * What keeps a profile from seeing what it is to limit. `hides_models`: work is done by a model that the request does not
+ * name, or whose usage no answer tells. `grants_credential`: the answer lets its holder reach the provider without us.
+ * Files are open, but for those that `namesBatch` tells.
+ */
+export type RouteGuard = "open" | "hides_models" | "grants_credential";
+
 export interface Route {
   readonly name: string;
   readonly dialect: RouteDialect | "either";
@@ -22,6 +37,8 @@ export interface Route {
   readonly modelRequired: boolean;
   /** What a channel must claim to serve the route; empty where the vocabulary has no name for it. */
   readonly capability: string;
+  readonly usage: UsagePlace;
+  readonly guard: RouteGuard;
 }
 
 interface Row extends Route {
@@ -30,7 +47,7 @@ interface Row extends Route {
   readonly path: string;
 }
 
-type RowOptions = Partial<Pick<Row, "dialect" | "model" | "modelRequired" | "capability">>;
+type RowOptions = Partial<Omit<Route, "name">>;
 
 const row = (name: string, methods: string, path: string, options: RowOptions = {}): Row => ({
   name,
@@ -40,63 +57,88 @@ const row = (name: string, methods: string, path: string, options: RowOptions = 
   model: options.model ?? "none",
   modelRequired: options.modelRequired ?? false,
   capability: options.capability ?? name,
+  usage: options.usage ?? "none",
+  guard: options.guard ?? "open",
 });
 
 const ANY = "GET POST PUT PATCH DELETE HEAD";
+const BUT_POST = "GET PUT PATCH DELETE HEAD";
 const needsModel: RowOptions = { model: "json", modelRequired: true };
 const messages: RowOptions = { dialect: "messages" };
+const always: RowOptions = { usage: "always" };
+const maybe: RowOptions = { usage: "maybe" };
+const hidden: RowOptions = { guard: "hides_models" };
+const granting: RowOptions = { guard: "grants_credential" };
+const responses: RowOptions = { capability: "responses" };
+const images: RowOptions = { capability: "images", ...maybe };
+const transcription: RowOptions = { ...needsModel, model: "form", capability: "audio_transcription", ...maybe };
+const realtime: RowOptions = { capability: "realtime" };
+/** Paths without a name in the vocabulary, whose model is where `compat_other` looks for it. */
+const unnamed: RowOptions = { model: "form", capability: "" };
 
 const ROWS: readonly Row[] = [
-  row("chat_completions", "POST", "/v1/chat/completions", needsModel),
+  row("chat_completions", "POST", "/v1/chat/completions", { ...needsModel, ...always }),
   row("chat_completions_stored", "GET", "/v1/chat/completions", { capability: "chat_completions" }),
   row("chat_completions_stored", "GET POST DELETE", "/v1/chat/completions/*", { capability: "chat_completions" }),
-  row("completions", "POST", "/v1/completions", needsModel),
-  row("embeddings", "POST", "/v1/embeddings", needsModel),
-  row("responses", "POST", "/v1/responses", { model: "json" }),
-  row("responses_ws", "UPGRADE", "/v1/responses", { capability: "responses" }),
-  row("responses_input_tokens", "POST", "/v1/responses/input_tokens", { model: "json", capability: "responses" }),
-  row("responses_compact", "POST", "/v1/responses/compact", { ...needsModel, capability: "responses" }),
-  row("responses_item", "GET POST DELETE", "/v1/responses/*", { capability: "responses" }),
-  row("conversations", ANY, "/v1/conversations", { capability: "responses" }),
-  row("conversations", ANY, "/v1/conversations/*", { capability: "responses" }),
-  row("images_generations", "POST", "/v1/images/generations", { model: "json", capability: "images" }),
-  row("images_edits", "POST", "/v1/images/edits", { model: "form", capability: "images" }),
-  row("images_variations", "POST", "/v1/images/variations", { model: "form", capability: "images" }),
-  row("audio_speech", "POST", "/v1/audio/speech", needsModel),
-  row("audio_transcriptions", "POST", "/v1/audio/transcriptions", {
-    model: "form",
-    modelRequired: true,
-    capability: "audio_transcription",
-  }),
-  row("audio_translations", "POST", "/v1/audio/translations", {
-    model: "form",
-    modelRequired: true,
-    capability: "audio_transcription",
-  }),
-  row("moderations", "POST", "/v1/moderations", { model: "json" }),
-  row("videos", "POST", "/v1/videos", { model: "form", capability: "" }),
-  row("videos_item", ANY, "/v1/videos/*", { capability: "" }),
+  row("completions", "POST", "/v1/completions", { ...needsModel, ...always }),
+  row("embeddings", "POST", "/v1/embeddings", { ...needsModel, ...always }),
+  // In the background the answer comes before the work and tells no usage: what was reserved is charged.
+  row("responses", "POST", "/v1/responses", { model: "json", ...always }),
+  // Each event that asks for a response names its model, and the event that ends it tells its usage.
+  row("responses_ws", "UPGRADE", "/v1/responses", { ...responses, ...maybe }),
+  row("responses_input_tokens", "POST", "/v1/responses/input_tokens", { ...responses, model: "json" }),
+  row("responses_compact", "POST", "/v1/responses/compact", { ...responses, ...needsModel, ...always }),
+  // Shows the usage of a response that was charged when it was made; polling must not charge it again.
+  row("responses_item", "GET POST DELETE", "/v1/responses/*", responses),
+  row("conversations", ANY, "/v1/conversations", responses),
+  row("conversations", ANY, "/v1/conversations/*", responses),
+  row("images_generations", "POST", "/v1/images/generations", { ...images, model: "json" }),
+  row("images_edits", "POST", "/v1/images/edits", { ...images, model: "form" }),
+  row("images_variations", "POST", "/v1/images/variations", { ...images, model: "form" }),
+  row("audio_speech", "POST", "/v1/audio/speech", { ...needsModel, ...maybe }),
+  row("audio_transcriptions", "POST", "/v1/audio/transcriptions", transcription),
+  row("audio_translations", "POST", "/v1/audio/translations", transcription),
+  row("moderations", "POST", "/v1/moderations", { model: "json", ...maybe }),
+  row("videos", "POST", "/v1/videos", { model: "form", capability: "", ...maybe }),
+  // Remixes and extensions run the model of the video they begin from.
+  row("videos_item", "POST", "/v1/videos/*", { capability: "", ...maybe, ...hidden }),
+  row("videos_item", BUT_POST, "/v1/videos/*", { capability: "" }),
   row("uploads", "POST", "/v1/uploads", { capability: "files" }),
   row("uploads", "POST", "/v1/uploads/*", { capability: "files" }),
-  row("batches", "GET POST", "/v1/batches"),
-  row("batches", "GET POST", "/v1/batches/*"),
-  row("fine_tuning_jobs", "POST", "/v1/fine_tuning/jobs", { ...needsModel, capability: "" }),
-  row("fine_tuning", ANY, "/v1/fine_tuning/*", { capability: "" }),
+  row("batches", "GET POST", "/v1/batches", hidden),
+  row("batches", "GET POST", "/v1/batches/*", hidden),
+  // The model that is trained is named; what training uses is told nowhere, and graders name models of their own.
+  row("fine_tuning_jobs", "POST", "/v1/fine_tuning/jobs", { ...needsModel, capability: "", ...hidden }),
+  row("fine_tuning", ANY, "/v1/fine_tuning/*", { capability: "", ...hidden }),
+  // Making an assistant names its model and uses none; a run names the assistant.
   row("assistants", "POST", "/v1/assistants", { model: "json", capability: "" }),
-  row("threads", "POST", "/v1/threads/runs", { model: "json", capability: "" }),
-  row("realtime", "UPGRADE", "/v1/realtime", { model: "query" }),
-  row("realtime_client_secrets", "POST", "/v1/realtime/client_secrets", { capability: "realtime" }),
-  row("realtime_sessions", "POST", "/v1/realtime/sessions", { model: "json", capability: "realtime" }),
-  row("realtime_sessions", "POST", "/v1/realtime/transcription_sessions", { capability: "realtime" }),
-  row("realtime_calls", "POST", "/v1/realtime/calls", { model: "query", capability: "realtime" }),
-  row("realtime_calls", "POST", "/v1/realtime/calls/*", { capability: "realtime" }),
-  row("rerank", "POST", "/v1/rerank", needsModel),
-  row("messages", "POST", "/v1/messages", { ...messages, ...needsModel }),
+  row("assistants", ANY, "/v1/assistants/*", unnamed),
+  row("threads", "POST", "/v1/threads/runs", { model: "json", capability: "", ...maybe, ...hidden }),
+  row("threads", "POST", "/v1/threads", unnamed),
+  row("threads", "POST", "/v1/threads/*", { ...unnamed, ...maybe, ...hidden }),
+  row("threads", BUT_POST, "/v1/threads/*", unnamed),
+  // Runs and graders name models deep inside their definitions.
+  row("evals", "POST", "/v1/evals", { ...unnamed, ...hidden }),
+  row("evals", "POST", "/v1/evals/*", { ...unnamed, ...hidden }),
+  // A session's answer carries a client secret, like that of realtime.
+  row("chatkit", ANY, "/v1/chatkit/*", { ...unnamed, ...granting }),
+  // With a model, the query names it. Without one (a transcription, a call) the session's events do.
+  row("realtime", "UPGRADE", "/v1/realtime", { model: "query", ...maybe }),
+  row("realtime_client_secrets", "POST", "/v1/realtime/client_secrets", { ...realtime, ...granting }),
+  row("realtime_sessions", "POST", "/v1/realtime/sessions", { ...realtime, model: "json", ...granting }),
+  row("realtime_sessions", "POST", "/v1/realtime/transcription_sessions", { ...realtime, ...granting }),
+  // The session's media and events go past us; its model may stand in a part of the form.
+  row("realtime_calls", "POST", "/v1/realtime/calls", { ...realtime, model: "query", ...hidden }),
+  row("realtime_calls", "POST", "/v1/realtime/calls/*", { ...realtime, ...hidden }),
+  row("rerank", "POST", "/v1/rerank", { ...needsModel, ...maybe }),
+  row("messages", "POST", "/v1/messages", { ...messages, ...needsModel, ...always }),
   row("count_tokens", "POST", "/v1/messages/count_tokens", { ...messages, ...needsModel }),
-  row("message_batches", "POST", "/v1/messages/batches", { ...messages, model: "batch" }),
-  row("message_batches", "GET", "/v1/messages/batches", messages),
-  row("message_batches", "GET POST DELETE", "/v1/messages/batches/*", messages),
-  row("complete", "POST", "/v1/complete", { ...messages, ...needsModel, capability: "" }),
+  // Every model is named, and routed by; what the batch used is told in its results, hours later.
+  row("message_batches", "POST", "/v1/messages/batches", { ...messages, model: "batch", ...hidden }),
+  row("message_batches", "GET", "/v1/messages/batches", { ...messages, ...hidden }),
+  row("message_batches", "GET POST DELETE", "/v1/messages/batches/*", { ...messages, ...hidden }),
+  // Bills tokens and tells none: what was reserved is charged.
+  row("complete", "POST", "/v1/complete", { ...messages, ...needsModel, capability: "", ...always }),
   row("models", "GET", "/v1/models", { dialect: "either" }),
   row("model", "GET DELETE", "/v1/models/*", {
     dialect: "either",
@@ -110,13 +152,22 @@ const ROWS: readonly Row[] = [
   row("skills", ANY, "/v1/skills/*", { dialect: "either", capability: "" }),
 ];
 
+/** Stored things of the provider (vector stores, containers) and whatever it adds. */
 const OTHER: Route = {
   name: "compat_other",
   dialect: "compat",
   model: "form",
   modelRequired: false,
   capability: "",
+  usage: "maybe",
+  guard: "open",
 };
+
+export interface RouteExample {
+  readonly method: string;
+  readonly path: string;
+  readonly name: string;
+}
 
 const EXACT = new Map<string, Map<string, Route>>();
 const BELOW: { readonly prefix: string; readonly methods: ReadonlySet<string>; readonly route: Route }[] = [];
@@ -132,6 +183,14 @@ for (const { methods, path, ...route } of ROWS) {
 
 /** Names of all routes, for the documentation and for bounded labels. */
 export const ROUTE_NAMES: readonly string[] = [...new Set([...ROWS.map(({ name }) => name), OTHER.name])];
+
+/** One request of every row and method, for tests that no way in is forgotten. `UPGRADE`: a WebSocket handshake. */
+export function routeExamples(): readonly RouteExample[] {
+  const examples = ROWS.flatMap(({ methods, path, name }) =>
+    methods.map((method) => ({ method, path: path.replace("*", "example"), name })),
+  );
+  return [...examples, { method: "POST", path: "/v1/example", name: OTHER.name }];
+}
 
 /**
  * The route of a request. `method` is `UPGRADE` for a WebSocket handshake; `path` comes without its query.

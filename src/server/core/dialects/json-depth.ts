@@ -1,0 +1,109 @@
+/**
+ * Finds top-level members by native search, and walks no more of the text than the way from one to the nearer end.
+ *
+ * A request's numbers stand before its messages or after them, and the messages are what is long: a scan of every member
+ * would cost ten times as much. For text that `scanObject` found sound; of any other the answers mean nothing, but there
+ * is one. Offsets are bytes.
+ */
+import { scanObject, skipSpace, stringEnd } from "./json-scan.ts";
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_OBJECT = 0x7b;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_OBJECT = 0x7d;
+const CLOSE_ARRAY = 0x5d;
+
+/** More places than this are in no request, its tools' schemas included; every member is scanned then. */
+const MAX_PLACES = 1_000;
+
+/**
+ * Members that are looked for together. `ending` ends all of them, closing quote included: it is what is searched, and
+ * the rarer its first byte is in prose, the faster. Names are ASCII; one that is written with escapes is not found.
+ */
+export interface Wanted {
+  readonly names: readonly string[];
+  readonly ending: string;
+}
+
+/** Offsets of the values of these members where they stand at the top level. */
+export function topLevelValues(bytes: Buffer, wanted: Wanted): readonly number[] {
+  const places = namesIn(bytes, wanted);
+  if (places.length === MAX_PLACES) return scannedValues(bytes, wanted);
+  const middle = bytes.length / 2;
+  const found: number[] = [];
+  let depth = 0;
+  let from = 0;
+  for (const place of places) {
+    if (place >= middle) break;
+    depth += netDepth(bytes, from, place);
+    from = place;
+    if (depth === 1) found.push(place);
+  }
+  depth = 0;
+  let to = bytes.length;
+  for (const place of places.reverse()) {
+    if (place < middle) break;
+    // No bracket is open at the end, so what closes more than opens from here on is open here.
+    depth -= netDepth(bytes, place, to);
+    to = place;
+    if (depth === 1) found.push(place);
+  }
+  return found.map((place) => skipSpace(bytes, skipSpace(bytes, endWithin(bytes, place)) + 1));
+}
+
+/** The number of values in the array that opens at `start` and is not empty. */
+export function valuesIn(bytes: Buffer, start: number): number {
+  let values = 1;
+  let depth = 0;
+  for (let at = start; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = endWithin(bytes, at) - 1;
+    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth--;
+    else if (byte === COMMA && depth === 1) values++;
+    if (depth === 0) break;
+  }
+  return values;
+}
+
+/** Where their opening quotes stand. In a string the quotes would be escaped, and after a string of its own is no colon. */
+function namesIn(bytes: Buffer, { names, ending }: Wanted): number[] {
+  const places: number[] = [];
+  for (let at = bytes.indexOf(ending); at >= 0; at = bytes.indexOf(ending, at + ending.length)) {
+    const end = at + ending.length;
+    if (bytes[skipSpace(bytes, end)] !== COLON) continue;
+    const start = bytes.lastIndexOf(QUOTE, end - 2);
+    // A longer name, which has a quote in it.
+    if (bytes[start - 1] === BACKSLASH) continue;
+    if (names.includes(bytes.toString("latin1", start + 1, end - 1)) && places.push(start) === MAX_PLACES) break;
+  }
+  return places;
+}
+
+function scannedValues(bytes: Buffer, { names }: Wanted): readonly number[] {
+  const scan = scanObject(bytes, names);
+  return scan.kind === "problem"
+    ? []
+    : scan.members.flatMap((member) => (member === undefined ? [] : [member.valueStart]));
+}
+
+/** Brackets that open less those that close, from one place to another, neither of them within a string. */
+function netDepth(bytes: Buffer, from: number, to: number): number {
+  let net = 0;
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = endWithin(bytes, at) - 1;
+    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) net++;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) net--;
+  }
+  return net;
+}
+
+/** The string's end; the text's end where it is cut off. */
+function endWithin(bytes: Buffer, start: number): number {
+  const end = stringEnd(bytes, start);
+  return end < 0 ? bytes.length : end;
+}

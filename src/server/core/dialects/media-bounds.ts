@@ -1,0 +1,168 @@
+/**
+ * Upper bounds of the tokens of a body whose media are not text.
+ *
+ * Text has no more tokens than bytes. A medium has far fewer: an image of a megabyte takes some thousand, and a caller
+ * must not be refused for a number that is wrong by a hundred. So base64 that stands where either dialect puts media is
+ * counted by its kind, which its first bytes tell as they tell the provider. All other base64 is text to a model, and
+ * counted as such. Media that are fetched by their address count too, as far as they are images.
+ *
+ * Every long string of base64 covers a multiple of `STRIDE`; only there is looked, and from there natively to its ends.
+ */
+
+/**
+ * The most that the messages dialect documents for one image, 4,784 tokens (2,576 by 1,456 pixels in squares of 28);
+ * compat providers scale images down to fewer, but for a few models.
+ */
+export const IMAGE_TOKENS = 4_800;
+
+/** Audio and video: the most that is documented is 32 tokens a second, which speech fills with 2,000 bytes or more. */
+const BYTES_PER_AUDIO_TOKEN = 60;
+
+/** A page is given as its text and as an image, 4,600 tokens together, and takes 20 kB as documents come. */
+const BYTES_PER_DOCUMENT_TOKEN = 4;
+
+/** Base64 below this is counted as text. */
+const STRIDE = 1_024;
+/** Bytes that must all be of base64 where it is looked. */
+const PROBE_BYTES = 16;
+/** Distance of the bytes that are looked at within a string to tell that all of it is base64. */
+const SAMPLE_BYTES = 61;
+/** Places of one name that are looked at. No request holds more media (600 is the most that is documented). */
+const MAX_PLACES = 2_000;
+
+const QUOTE = 0x22;
+
+/** A backslash too: some clients escape the slash, or break lines. */
+const BASE64 = new Uint8Array(256);
+for (const char of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=\\") {
+  BASE64[char.charCodeAt(0)] = 1;
+}
+
+/** Names under which the dialects and their hosts put media. */
+const MEDIA_NAMES: ReadonlySet<string> = new Set(["data", "file_data", "url", "image_url", "image", "b64_json"]);
+
+type MediaKind = "image" | "audio" | "document" | "other";
+
+/** First characters in base64, as the formats of both dialects begin. RIFF holds WAVE or WEBP, told by its ninth byte. */
+const BEGINNINGS: readonly (readonly [beginning: string, kind: MediaKind])[] = [
+  ["iVBORw0KGgo", "image"],
+  ["/9j/", "image"],
+  ["R0lGOD", "image"],
+  ["SUkq", "image"],
+  ["JVBERi", "document"],
+  ["SUQz", "audio"],
+  ["//", "audio"],
+  ["T2dnUw", "audio"],
+  ["ZkxhQw", "audio"],
+  ["GkXfo", "audio"],
+];
+
+/** `isMessages`: the dialect, which says where the address of an image stands. */
+export function jsonTokens(plain: Buffer, isMessages: boolean): number {
+  let tokens = plain.length + IMAGE_TOKENS * (isMessages ? fetchedByMessages(plain) : fetchedByCompat(plain));
+  let at = STRIDE;
+  while (at + PROBE_BYTES <= plain.length) {
+    if (!isBase64(plain, at, at + PROBE_BYTES, 1)) {
+      at += STRIDE;
+      continue;
+    }
+    const start = plain.lastIndexOf(QUOTE, at) + 1;
+    const closing = plain.indexOf(QUOTE, at);
+    const end = closing < 0 ? plain.length : closing;
+    tokens += mediaDifference(plain, start, end);
+    at = end - (end % STRIDE) + STRIDE;
+  }
+  return Math.max(0, Math.ceil(tokens));
+}
+
+/**
+ * Of a form or of raw bytes: a file is an image or audio, and its kind is the route's. Whichever takes more is counted,
+ * with room for the text fields; a small body is no more than its bytes but for the images in it.
+ */
+export function formTokens(plain: Buffer): number {
+  const files = countOf(plain, "filename=");
+  const text = Math.min(plain.length, 32 << 10);
+  return text + Math.max(files * IMAGE_TOKENS, Math.ceil(plain.length / BYTES_PER_AUDIO_TOKEN));
+}
+
+/** What the string's tokens are above its bytes; mostly below zero, and zero for text. */
+function mediaDifference(plain: Buffer, start: number, end: number): number {
+  const name = nameBefore(plain, start - 1);
+  if (end - start < STRIDE || name === undefined || !MEDIA_NAMES.has(name)) return 0;
+  const head = plain.toString("latin1", start, Math.min(end, start + 128));
+  const address = /^data:([a-z]*)[^,]*;base64,/i.exec(head);
+  const data = address === null ? 0 : address[0].length;
+  if (address === null && /url$/.test(name)) return 0;
+  if (!isBase64(plain, start + data, end, SAMPLE_BYTES)) return 0;
+  const bytes = ((end - start - data) * 3) / 4;
+  return tokensOf(kindOf(head.slice(data), address?.[1]?.toLowerCase()), bytes) - (end - start);
+}
+
+function tokensOf(kind: MediaKind, bytes: number): number {
+  switch (kind) {
+    case "image":
+      return IMAGE_TOKENS;
+    case "audio":
+      return bytes / BYTES_PER_AUDIO_TOKEN;
+    case "document":
+      return IMAGE_TOKENS + bytes / BYTES_PER_DOCUMENT_TOKEN;
+    // A text file, a thought in cipher: no more tokens than bytes before they were coded.
+    case "other":
+      return bytes;
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** `type`: the first half of the media type in a data URL. It is what the caller says; the bytes say more. */
+function kindOf(head: string, type: string | undefined): MediaKind {
+  const text = head.replaceAll("\\", "");
+  if (text.startsWith("UklGR")) return text.startsWith("XRUJQ", 11) ? "image" : "audio";
+  for (const [beginning, kind] of BEGINNINGS) if (text.startsWith(beginning)) return kind;
+  if (type === "image") return "image";
+  return type === "audio" || type === "video" ? "audio" : "other";
+}
+
+/** The name of the member whose string opens at `quote`. */
+function nameBefore(plain: Buffer, quote: number): string | undefined {
+  const before = plain.toString("latin1", Math.max(0, quote - 32), Math.max(0, quote));
+  return /"([a-z0-9_]+)"\s*:\s*$/.exec(before)?.[1];
+}
+
+function isBase64(plain: Buffer, from: number, to: number, step: number): boolean {
+  for (let at = from; at < to; at += step) if (BASE64[plain[at] as number] === 0) return false;
+  return true;
+}
+
+/** Images that the provider is to fetch: `"image_url"` before an address, or before an object that holds one. */
+function fetchedByCompat(plain: Buffer): number {
+  let count = 0;
+  eachPlace(plain, '_url"', (_, end) => {
+    if (plain.toString("latin1", Math.max(0, end - 11), end) !== '"image_url"') return;
+    if (/^\s*:\s*(\{[^{}]{0,40}"url"\s*:\s*)?"https?:/i.test(plain.toString("latin1", end, end + 96))) count++;
+  });
+  return count;
+}
+
+/** The same where a source says `"type": "url"`. */
+function fetchedByMessages(plain: Buffer): number {
+  let count = 0;
+  eachPlace(plain, '"url"', (at) => {
+    if (/"type"\s*:\s*$/.test(plain.toString("latin1", Math.max(0, at - 24), at))) count++;
+  });
+  return count;
+}
+
+function countOf(plain: Buffer, text: string): number {
+  let count = 0;
+  eachPlace(plain, text, () => count++);
+  return count;
+}
+
+function eachPlace(plain: Buffer, text: string, visit: (at: number, end: number) => void): void {
+  let at = plain.indexOf(text);
+  for (let place = 0; at >= 0 && place < MAX_PLACES; place++) {
+    visit(at, at + text.length);
+    at = plain.indexOf(text, at + text.length);
+  }
+}

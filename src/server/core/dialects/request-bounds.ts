@@ -1,0 +1,88 @@
+/**
+ * Bounds of what a request will use, read from its bytes before it is sent. Source: cluster reference, 7.2 rule 1.
+ *
+ * Input: a text has no more tokens than bytes, and media are counted by what their bytes are (`media-bounds.ts`). What a
+ * request only names by an id (a stored file, an earlier response) is not in it. Output: what the request allows its
+ * model to say, in each of the answers that it asks for.
+ *
+ * Nothing is parsed but the numbers; bytes that are no JSON give bounds too, never an error.
+ */
+import { topLevelValues, valuesIn, type Wanted } from "./json-depth.ts";
+import { skipSpace } from "./json-scan.ts";
+import { formTokens, jsonTokens } from "./media-bounds.ts";
+import type { Route } from "./routes.ts";
+import { MAX_COUNT } from "./usage-normalise.ts";
+
+/** Of a request that does not bound its output: what most models give at most without being asked for more. */
+export const DEFAULT_OUTPUT_BOUND = 16_384;
+
+export interface RequestBounds {
+  readonly input: number;
+  readonly output: number;
+  /** The request itself, or its route, bounds the output. */
+  readonly isOutputStated: boolean;
+}
+
+/** Their answers are numbers and labels, of which providers count no tokens. */
+const WITHOUT_OUTPUT: ReadonlySet<string> = new Set(["embeddings", "moderations", "rerank"]);
+
+const OUTPUT: Wanted = { names: ["max_tokens", "max_completion_tokens", "max_output_tokens"], ending: '_tokens"' };
+/** The legacy completions of the messages dialect name it in their own way. */
+const OUTPUT_OF_COMPLETE: Wanted = { names: ["max_tokens_to_sample"], ending: '_to_sample"' };
+/** Answers that are given, and answers that are made to choose those from. */
+const ANSWERS: Wanted = { names: ["n"], ending: '"n"' };
+const CHOSEN_FROM: Wanted = { names: ["best_of"], ending: '_of"' };
+const PROMPT: Wanted = { names: ["prompt"], ending: '"prompt"' };
+
+/** Routes that take `n`; elsewhere it is not searched, since the search is what a long body costs. */
+const WITH_ANSWERS: ReadonlySet<string> = new Set([
+  "chat_completions",
+  "completions",
+  "images_generations",
+  "images_edits",
+  "images_variations",
+  "compat_other",
+]);
+
+const OPEN_ARRAY = 0x5b;
+const QUOTE = 0x22;
+
+/** `isJson`: `plain` is a JSON object that `scanObject` found sound. */
+export function tokenBounds(plain: Buffer, isJson: boolean, route: Route): RequestBounds {
+  if (route.usage === "none") return { input: 0, output: 0, isOutputStated: true };
+  const input = isJson ? jsonTokens(plain, route.dialect === "messages") : formTokens(plain);
+  if (WITHOUT_OUTPUT.has(route.name)) return { input, output: 0, isOutputStated: true };
+  const stated = isJson ? largest(plain, route.name === "complete" ? OUTPUT_OF_COMPLETE : OUTPUT) : undefined;
+  const output = (stated ?? DEFAULT_OUTPUT_BOUND) * (isJson ? answersTo(plain, route) : 1);
+  return { input, output: Math.min(output, MAX_COUNT), isOutputStated: stated !== undefined };
+}
+
+/** How many answers the request asks for, each as long as the output may be. */
+function answersTo(plain: Buffer, { name }: Route): number {
+  if (!WITH_ANSWERS.has(name)) return 1;
+  const given = largest(plain, ANSWERS) ?? 1;
+  if (name !== "completions") return Math.max(1, given);
+  return Math.max(1, given, largest(plain, CHOSEN_FROM) ?? 1) * promptsOf(plain);
+}
+
+/** The largest count among the top-level members of these names. */
+function largest(plain: Buffer, wanted: Wanted): number | undefined {
+  let found: number | undefined;
+  for (const at of topLevelValues(plain, wanted)) {
+    const [digits] = /^\d+(?![\d.eE])/.exec(plain.toString("latin1", at, at + 24)) ?? [];
+    const count = digits === undefined ? Number.NaN : Number(digits);
+    if (count <= MAX_COUNT && (found === undefined || count > found)) found = count;
+  }
+  return found;
+}
+
+/** Prompts in the list of a legacy completion, each answered by itself. A list of numbers is one prompt in tokens. */
+function promptsOf(plain: Buffer): number {
+  let most = 1;
+  for (const at of topLevelValues(plain, PROMPT)) {
+    if (plain[at] !== OPEN_ARRAY) continue;
+    const first = plain[skipSpace(plain, at + 1)];
+    if (first === QUOTE || first === OPEN_ARRAY) most = Math.max(most, valuesIn(plain, at));
+  }
+  return most;
+}

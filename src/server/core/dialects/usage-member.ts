@@ -1,0 +1,76 @@
+/**
+ * Reads the `usage` member out of one JSON event, and tells cheaply that an event has none.
+ *
+ * Most events of a stream are text; they are not parsed. Of an event that may tell usage, only the usage itself becomes
+ * a value: the answer beside it is skipped as bytes.
+ */
+import { type Member, memberValue, scanObject } from "./json-scan.ts";
+
+/** A usage takes some hundred bytes; what is larger is none. */
+export const MAX_USAGE_BYTES = 64 << 10;
+
+const NAME = '"usage"';
+const NAME_BYTES = Buffer.from(NAME);
+
+/**
+ * Whether an object follows the name anywhere in the text. Inside a JSON string the quotes of the name would be escaped,
+ * so an answer that talks of usage does not match; `"usage":null`, which stands in every chunk, does not either.
+ */
+export function mayTellUsage(data: string): boolean {
+  for (let at = data.indexOf(NAME); at >= 0; at = data.indexOf(NAME, at + NAME.length)) {
+    if (opensObject((offset) => data.charCodeAt(offset), at + NAME.length)) return true;
+  }
+  return false;
+}
+
+/** The same of bytes. */
+export function mayTellUsageIn(bytes: Buffer): boolean {
+  for (let at = bytes.indexOf(NAME_BYTES); at >= 0; at = bytes.indexOf(NAME_BYTES, at + NAME.length)) {
+    if (opensObject((offset) => bytes[offset], at + NAME.length)) return true;
+  }
+  return false;
+}
+
+function opensObject(codeAt: (offset: number) => number | undefined, start: number): boolean {
+  for (let at = start; ; at++) {
+    const code = codeAt(at);
+    if (code === 0x7b) return true;
+    if (code !== 0x3a && code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return false;
+  }
+}
+
+/** Undefined where there is none, or it is no JSON. */
+export function usageValue(bytes: Buffer, member: Member | undefined): unknown {
+  return member === undefined || member.valueEnd - member.valueStart > MAX_USAGE_BYTES
+    ? undefined
+    : parsed(bytes, member);
+}
+
+/** The `usage` of an object that is itself a member, and the object's `id` where it is a string. */
+export function nestedUsage(
+  bytes: Buffer,
+  member: Member | undefined,
+): { readonly usage: unknown; readonly id: string | undefined } {
+  const none = { usage: undefined, id: undefined };
+  if (member === undefined || bytes[member.valueStart] !== 0x7b) return none;
+  const object = bytes.subarray(member.valueStart, member.valueEnd);
+  const scan = scanObject(object, ["usage", "id"]);
+  if (scan.kind === "problem") return none;
+  const [usage, id] = scan.members;
+  return { usage: usageValue(object, usage), id: stringValue(object, id) };
+}
+
+/** A short string: a type, an id. */
+export function stringValue(bytes: Buffer, member: Member | undefined): string | undefined {
+  if (member === undefined || member.valueEnd - member.valueStart > 512) return undefined;
+  const value = parsed(bytes, member);
+  return typeof value === "string" ? value : undefined;
+}
+
+function parsed(bytes: Buffer, member: Member): unknown {
+  try {
+    return memberValue(bytes, member);
+  } catch {
+    return undefined;
+  }
+}

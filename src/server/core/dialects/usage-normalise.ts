@@ -1,0 +1,141 @@
+/**
+ * Brings the `usage` value of an answer, of whatever shape, to the one sense of `Usage`.
+ *
+ * Source: dialects reference, 3.2, 4 and 5.2; lesson P35. The names tell the shape: chat and completions say
+ * `prompt_tokens`, all else `input_tokens`. In the compat dialect the input is the whole, and the cache counts beside it
+ * are parts of it under whichever names they come; in the messages dialect they stand beside `input_tokens`. Details
+ * are called `..._tokens_details`, and `..._token_details` in realtime and transcriptions.
+ *
+ * The value is a provider's word: what is no whole number from 0 to `MAX_COUNT` counts as absent, a part is never larger
+ * than its whole, and nothing throws.
+ */
+import type { RouteDialect } from "./routes.ts";
+import type { Usage } from "./usage.ts";
+
+/** Far above any request of either dialect, and its sums are exact. */
+export const MAX_COUNT = 1e12;
+
+/** Counts as a provider names them; one that it does not name is absent. */
+export interface UsageCounts {
+  readonly input: number | undefined;
+  readonly output: number | undefined;
+  readonly total: number | undefined;
+  readonly cached: number | undefined;
+  readonly cacheCreation: number | undefined;
+  readonly reasoning: number | undefined;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Undefined: the value is no object, or holds no count: a transcription that is billed by its duration, say. */
+export function normaliseUsage(dialect: RouteDialect, value: unknown): Usage | undefined {
+  const counts = countsOf(dialect, value);
+  return counts && usageOf(dialect, counts);
+}
+
+/** The counts by themselves, for an answer that tells them in several places. Undefined: there is none. */
+export function countsOf(dialect: RouteDialect, value: unknown): UsageCounts | undefined {
+  const usage = objectOf(value);
+  if (usage === undefined) return undefined;
+  const counts = dialect === "messages" ? messagesCounts(usage) : compatCounts(usage);
+  const { input, output, total, cached, cacheCreation, reasoning } = counts;
+  return (input ?? output ?? total ?? cached ?? cacheCreation ?? reasoning) === undefined ? undefined : counts;
+}
+
+/** Those that `news` names are set, the others stay. */
+export function mergeCounts(known: UsageCounts | undefined, news: UsageCounts): UsageCounts {
+  return {
+    input: news.input ?? known?.input,
+    output: news.output ?? known?.output,
+    total: news.total ?? known?.total,
+    cached: news.cached ?? known?.cached,
+    cacheCreation: news.cacheCreation ?? known?.cacheCreation,
+    reasoning: news.reasoning ?? known?.reasoning,
+  };
+}
+
+function messagesCounts(usage: Values): UsageCounts {
+  return {
+    input: countOf(usage, "input_tokens"),
+    output: countOf(usage, "output_tokens"),
+    total: undefined,
+    cached: countOf(usage, "cache_read_input_tokens"),
+    cacheCreation: countOf(usage, "cache_creation_input_tokens"),
+    reasoning: countOf(objectOf(usage["output_tokens_details"]), "thinking_tokens"),
+  };
+}
+
+function compatCounts(usage: Values): UsageCounts {
+  const input = firstObject(usage, "prompt_tokens_details", "input_tokens_details", "input_token_details");
+  const output = firstObject(usage, "completion_tokens_details", "output_tokens_details", "output_token_details");
+  return {
+    input: countOf(usage, "prompt_tokens") ?? countOf(usage, "input_tokens"),
+    output: countOf(usage, "completion_tokens") ?? countOf(usage, "output_tokens"),
+    total: countOf(usage, "total_tokens"),
+    // The second names are those of bridges to the messages dialect and of DeepSeek; they are parts here too.
+    cached:
+      countOf(input, "cached_tokens") ??
+      countOf(usage, "cache_read_input_tokens") ??
+      countOf(usage, "prompt_cache_hit_tokens"),
+    cacheCreation: countOf(input, "cache_write_tokens") ?? countOf(usage, "cache_creation_input_tokens"),
+    reasoning: countOf(output, "reasoning_tokens"),
+  };
+}
+
+export function usageOf(dialect: RouteDialect, counts: UsageCounts): Usage {
+  const { cached = 0, cacheCreation = 0, reasoning = 0 } = counts;
+  const { input, output } = dialect === "messages" ? messagesWholes(counts) : compatWholes(counts);
+  const cachedInputTokens = Math.min(cached, input);
+  return {
+    inputTokens: input,
+    outputTokens: output,
+    // A total below the sum of its parts would be the wrong one of the three.
+    totalTokens: Math.max(counts.total ?? 0, input + output),
+    cachedInputTokens,
+    cacheCreationInputTokens: Math.min(cacheCreation, input - cachedInputTokens),
+    reasoningTokens: Math.min(reasoning, output),
+  };
+}
+
+interface Wholes {
+  readonly input: number;
+  readonly output: number;
+}
+
+function messagesWholes({ input = 0, output, cached = 0, cacheCreation = 0, reasoning = 0 }: UsageCounts): Wholes {
+  return { input: input + cached + cacheCreation, output: output ?? reasoning };
+}
+
+/**
+ * A whole that is not named is what the total leaves (embeddings name no output, some rerankers nothing but the total),
+ * else the sum of its parts.
+ */
+function compatWholes({ input, output, total, cached = 0, cacheCreation = 0, reasoning = 0 }: UsageCounts): Wholes {
+  if (total !== undefined && input === undefined) {
+    return { input: Math.max(0, total - (output ?? 0)), output: output ?? 0 };
+  }
+  const whole = input ?? cached + cacheCreation;
+  if (total === undefined) return { input: whole, output: output ?? reasoning };
+  if (output === undefined) return { input: whole, output: Math.max(0, total - whole) };
+  // xAI counts reasoning beside the completion, and its total says so.
+  return { input: whole, output: total === whole + output + reasoning ? output + reasoning : output };
+}
+
+function countOf(values: Values | undefined, name: string): number | undefined {
+  const value = values?.[name];
+  const isCount = typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT;
+  // Adding zero makes the -0 that JSON can say a 0.
+  return isCount ? value + 0 : undefined;
+}
+
+function firstObject(values: Values, ...names: readonly string[]): Values | undefined {
+  for (const name of names) {
+    const object = objectOf(values[name]);
+    if (object !== undefined) return object;
+  }
+  return undefined;
+}
+
+function objectOf(value: unknown): Values | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Values) : undefined;
+}

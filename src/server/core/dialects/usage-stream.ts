@@ -1,0 +1,106 @@
+/**
+ * Usage told within a stream of events, as it becomes known. Source: dialects reference, 3.3, 4 and 5.3.
+ *
+ * compat: `usage` of a chunk replaces the one before (running totals, or one at the end); media events carry it in the
+ * same place. The responses route tells it once, in the event that ends the response. messages: `message_start` tells
+ * the input, each `message_delta` sets the counts that it names and leaves the others.
+ *
+ * Nothing of the answer's text is kept.
+ */
+import { scanObject } from "./json-scan.ts";
+import type { RouteDialect } from "./routes.ts";
+import type { Usage } from "./usage.ts";
+import { mayTellUsage, nestedUsage, stringValue, usageValue } from "./usage-member.ts";
+import { countsOf, mergeCounts, type UsageCounts, usageOf } from "./usage-normalise.ts";
+
+export interface StreamUsage {
+  /** `data` of one event. True when what is known changed. */
+  read(data: string): boolean;
+  /**
+   * Known so far. Counts that are all zero are knowledge only when final: a bridge begins its stream with zeros, and a
+   * client that leaves then has not had its answer for nothing.
+   */
+  readonly usage: Usage | undefined;
+  /** The provider has told the usage of the whole answer. */
+  readonly isFinal: boolean;
+}
+
+/** What one event tells: counts to be set over those known, and whether they are the last. */
+interface Told {
+  readonly counts: UsageCounts | undefined;
+  readonly isFinal: boolean;
+}
+
+/** Of the responses route: one of these ends a response, also one that was not finished. */
+export const RESPONSE_ENDS: ReadonlySet<string> = new Set([
+  "response.completed",
+  "response.incomplete",
+  "response.failed",
+]);
+
+export function createStreamUsage(dialect: RouteDialect, routeName: string): StreamUsage {
+  const told = dialect === "messages" ? toldByMessages : routeName === "responses" ? toldByResponses : toldByChunk;
+  let counts: UsageCounts | undefined;
+  let usage: Usage | undefined;
+  let isFinal = false;
+  return {
+    read(data) {
+      if (data === "[DONE]") {
+        isFinal ||= usage !== undefined;
+        return false;
+      }
+      if (!mayTellUsage(data)) return false;
+      const news = told(Buffer.from(data));
+      if (news?.counts === undefined) return false;
+      counts = dialect === "messages" ? mergeCounts(counts, news.counts) : news.counts;
+      const before = usage;
+      usage = usageOf(dialect, counts);
+      isFinal = news.isFinal;
+      return !isSame(before, usage);
+    },
+    get usage() {
+      return usage !== undefined && usage.totalTokens === 0 && !isFinal ? undefined : usage;
+    },
+    get isFinal() {
+      return isFinal;
+    },
+  };
+}
+
+/** A chunk with choices may be followed by one that counts more; the one without, and a media event, come last. */
+function toldByChunk(data: Buffer): Told | undefined {
+  const scan = scanObject(data, ["usage", "choices"]);
+  if (scan.kind === "problem") return undefined;
+  const [usage, choices] = scan.members;
+  const isFinal =
+    choices === undefined || /^(\[\s*\]|null)$/.test(data.toString("latin1", choices.valueStart, choices.valueEnd));
+  return { counts: countsOf("compat", usageValue(data, usage)), isFinal };
+}
+
+function toldByResponses(data: Buffer): Told | undefined {
+  const scan = scanObject(data, ["type", "response"]);
+  if (scan.kind === "problem") return undefined;
+  const [type, response] = scan.members;
+  if (!RESPONSE_ENDS.has(stringValue(data, type) ?? "")) return undefined;
+  return { counts: countsOf("compat", nestedUsage(data, response).usage), isFinal: true };
+}
+
+function toldByMessages(data: Buffer): Told | undefined {
+  const scan = scanObject(data, ["usage", "message"]);
+  if (scan.kind === "problem") return undefined;
+  const [delta, message] = scan.members;
+  if (delta !== undefined) return { counts: countsOf("messages", usageValue(data, delta)), isFinal: true };
+  return { counts: countsOf("messages", nestedUsage(data, message).usage), isFinal: false };
+}
+
+function isSame(a: Usage | undefined, b: Usage | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return (
+    a.inputTokens === b.inputTokens &&
+    a.outputTokens === b.outputTokens &&
+    a.totalTokens === b.totalTokens &&
+    a.cachedInputTokens === b.cachedInputTokens &&
+    a.cacheCreationInputTokens === b.cacheCreationInputTokens &&
+    a.reasoningTokens === b.reasoningTokens
+  );
+}
