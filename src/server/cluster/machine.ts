@@ -17,8 +17,9 @@ const SLICE_ROWS = 2_000;
 export type Row = readonly [key: string, value: string];
 
 export interface MachineEvents {
-  onApplied(mutations: readonly Mutation[], index: number): void;
-  onReplaced(slices: Iterable<readonly Row[]>, index: number): void;
+  /** `now`: time of the log at `index`. */
+  onApplied(mutations: readonly Mutation[], index: number, now: number): void;
+  onReplaced(slices: Iterable<readonly Row[]>, index: number, now: number): void;
   /** The configuration, or everything, is another. */
   onConfiguration(configuration: Configuration, index: number): void;
   /** Rows were replaced by a restore: the log before it is of no use to anyone. */
@@ -66,7 +67,7 @@ export function createMachine(options: MachineOptions): Machine {
     isTelling = false;
     const mutations = untold;
     untold = [];
-    events.onApplied(mutations, state.applied.index);
+    events.onApplied(mutations, state.applied.index, state.applied.now);
   };
 
   const tell = (mutations: readonly Mutation[]): void => {
@@ -89,7 +90,7 @@ export function createMachine(options: MachineOptions): Machine {
   const announce = (): void => {
     untold = [];
     isTelling = false;
-    events.onReplaced(slicesOf(state), state.applied.index);
+    events.onReplaced(slicesOf(state), state.applied.index, state.applied.now);
   };
 
   /** The rows in memory as a generation of their own on the disk. */

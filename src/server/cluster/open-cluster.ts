@@ -65,6 +65,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
   let isClosing = false;
   let fault: Error | undefined;
   let writesUnderWay = 0;
+  let logNow = 0;
 
   const failAll = (error: Error): void => {
     for (const { reject } of waiting.values()) reject(error);
@@ -92,6 +93,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
         started.resolve(undefined);
         return;
       case "applied":
+        logNow = message.now;
         followed.follow(message.mutations, message.index);
         return;
       case "replace-begin":
@@ -102,6 +104,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
         setImmediate(() => tell({ kind: "took" }));
         return;
       case "replace-end":
+        logNow = message.now;
         followed.endReplace(message.index);
         return;
       case "status":
@@ -236,6 +239,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
 
   const cluster: Cluster = {
     view: followed.view,
+    logNow: () => logNow,
     status() {
       if (status === undefined) throw new Error("the cluster has not started");
       return status;

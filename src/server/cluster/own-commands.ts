@@ -10,6 +10,8 @@ export interface OwnCommands {
   submit(t: string, p: unknown): Promise<CommandResult | undefined>;
   /** Tells the cluster that this process has started, and where it is reached; until it is heard. */
   reportStart(): Promise<void>;
+  /** The number that the cluster gave the start; 0 before. */
+  startedAs(): number;
 }
 
 export interface OwnCommandsOptions {
@@ -17,13 +19,16 @@ export interface OwnCommandsOptions {
   readonly ports: SubmitPorts;
   readonly log: Log;
   readonly signal: AbortSignal;
+  /** `startedAs` is another. */
+  readonly onStarted: () => void;
 }
 
 const TIMEOUT_MS = 10_000;
 
-export function createOwnCommands({ self, ports, log, signal }: OwnCommandsOptions): OwnCommands {
+export function createOwnCommands({ self, ports, log, signal, onStarted }: OwnCommandsOptions): OwnCommands {
   const client = randomBytes(16).toString("hex");
   let sequence = 0;
+  let startedAs = 0;
 
   const submitOwn: OwnCommands["submit"] = async (t, p) => {
     sequence += 1;
@@ -36,12 +41,16 @@ export function createOwnCommands({ self, ports, log, signal }: OwnCommandsOptio
 
   return {
     submit: submitOwn,
+    startedAs: () => startedAs,
     async reportStart() {
       const { incarnation: _, ...told } = self;
       while (!signal.aborted && !ports.isRemoved()) {
         try {
           const result = await submitOwn("node.start", told);
           if (result?.kind === "refused") log.error(REFUSED.get(result.code) ?? `${REFUSED_ELSE}: ${result.message}`);
+          if (result?.kind !== "ok") return;
+          startedAs = Math.max(startedAs, incarnationIn(result.value));
+          onStarted();
           return;
         } catch (error) {
           if (!(error instanceof ClusterError)) throw error;
@@ -50,6 +59,11 @@ export function createOwnCommands({ self, ports, log, signal }: OwnCommandsOptio
       }
     },
   };
+}
+
+function incarnationIn(value: unknown): number {
+  const { incarnation } = (value ?? {}) as { readonly incarnation?: unknown };
+  return typeof incarnation === "number" ? incarnation : 0;
 }
 
 const REFUSED_ELSE = "the cluster does not take this node";

@@ -12,8 +12,9 @@ import type { ClusterOptions, ClusterStatus } from "./types.ts";
 import type { SavedSnapshot } from "./worker-protocol.ts";
 
 export interface ReplicaEvents {
-  onApplied(mutations: readonly Mutation[], index: number): void;
-  onReplaced(slices: Iterable<readonly Row[]>, index: number): void;
+  /** `now`: time of the log at `index`. */
+  onApplied(mutations: readonly Mutation[], index: number, now: number): void;
+  onReplaced(slices: Iterable<readonly Row[]>, index: number, now: number): void;
   onStatus(status: ClusterStatus): void;
   /** Seconds of each durable write of the log. */
   onTiming(fsyncSeconds: readonly number[]): void;

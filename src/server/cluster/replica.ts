@@ -241,7 +241,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     now: monotonic,
   };
 
-  const own = createOwnCommands({ self, ports: submitPorts, log, signal: stop.signal });
+  const own = createOwnCommands({ self, ports: submitPorts, log, signal: stop.signal, onStarted: () => tellStatus() });
 
   const duties = createDuties({
     leads: () => driver.status().role === "leader",
@@ -283,6 +283,7 @@ export function runReplica(parts: ReplicaParts): Replica {
       silentTicks,
       connected: network.connected(),
       self,
+      startedAs: own.startedAs(),
     });
 
   const tellStatus = (): void => events.onStatus(describe());

@@ -19,6 +19,7 @@ export interface StatusSources {
   readonly connected: ReadonlySet<string>;
   /** A blank node that joins knows itself before the cluster's rows reach it. */
   readonly self: Member;
+  readonly startedAs: number;
 }
 
 export function describeCluster(sources: StatusSources): ClusterStatus {
@@ -30,6 +31,7 @@ export function describeCluster(sources: StatusSources): ClusterStatus {
     nodeId,
     storageId,
     clusterId: sources.clusterId,
+    startedAs: sources.startedAs,
     role: sources.isRemoved ? "removed" : roleOf(raft.role, isLearner),
     leaderId: raft.lead === undefined || sources.isRemoved ? undefined : String(raft.lead),
     term: raft.term,

@@ -88,6 +88,11 @@ export interface ClusterStatus {
   readonly nodeId: string;
   readonly storageId: string;
   readonly clusterId: string | undefined;
+  /**
+   * The number that the cluster gave this process at its start; 0 before. A lower one in the node's row is of an earlier
+   * process.
+   */
+  readonly startedAs: number;
   readonly role: "leader" | "follower" | "candidate" | "learner" | "removed";
   readonly leaderId: string | undefined;
   readonly term: number;
@@ -114,8 +119,10 @@ export interface SnapshotArchiveInfo {
  */
 export interface Cluster {
   readonly view: StateView;
+  /** Time of the log as far as `view` has it, in milliseconds since 1970: never behind a time at which rows were written. */
+  logNow(): number;
   status(): ClusterStatus;
-  /** Changes at most once a second, and at once on a change of leader or members. */
+  /** Changes at most once a second, and at once on a change of leader or members, and once `startedAs` is known. */
   onStatus(listener: (status: ClusterStatus) => void): () => void;
   /** Resolves once the command is committed and `view` holds its effect. A refused command resolves too. */
   write(command: { readonly t: string; readonly p: unknown }, options: WriteOptions): Promise<CommandResult>;

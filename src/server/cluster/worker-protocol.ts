@@ -37,11 +37,17 @@ export type ToWorker =
 export type FromWorker =
   /** The node has its storage and its listeners, and knows its state as far as it is on its disk. */
   | { readonly kind: "started"; readonly clusterId: string | undefined; readonly warnings: readonly string[] }
-  | { readonly kind: "applied"; readonly index: number; readonly mutations: readonly Mutation[] }
+  /** `now`: time of the log at `index`. */
+  | {
+      readonly kind: "applied";
+      readonly index: number;
+      readonly now: number;
+      readonly mutations: readonly Mutation[];
+    }
   /** The whole state anew, in slices. */
   | { readonly kind: "replace-begin" }
   | { readonly kind: "replace-rows"; readonly rows: readonly (readonly [key: string, value: string])[] }
-  | { readonly kind: "replace-end"; readonly index: number }
+  | { readonly kind: "replace-end"; readonly index: number; readonly now: number }
   | { readonly kind: "status"; readonly status: ClusterStatus }
   | { readonly kind: "answer"; readonly id: number; readonly value: unknown }
   | { readonly kind: "failure"; readonly id: number; readonly failure: Failure }

@@ -84,11 +84,11 @@ async function start({ options }: Extract<ToWorker, { kind: "start" }>): Promise
       options,
       {
         log,
-        onApplied: (mutations, index) => tell({ kind: "applied", index, mutations }),
-        onReplaced(slices, index) {
+        onApplied: (mutations, index, now) => tell({ kind: "applied", index, now, mutations }),
+        onReplaced(slices, index, now) {
           tell({ kind: "replace-begin" });
           for (const rows of slices) tell({ kind: "replace-rows", rows });
-          tell({ kind: "replace-end", index });
+          tell({ kind: "replace-end", index, now });
         },
         onStatus: (status) => tell({ kind: "status", status }),
         onTiming: (fsyncSeconds) => tell({ kind: "timing", fsyncSeconds }),

@@ -31,13 +31,23 @@ function leading(outcomes: readonly WriteOutcome[]): SubmitPorts & { readonly co
   };
 }
 
-const APPLIED: WriteOutcome = { kind: "applied", index: 2, result: { kind: "ok", value: null } };
+const NEVER = new AbortController().signal;
+const onStarted = (): void => assert.fail("no start was taken");
+const APPLIED: WriteOutcome = { kind: "applied", index: 2, result: { kind: "ok", value: { incarnation: 7 } } };
 
 test("a start is reported until it is heard, without the number that the cluster counts", async () => {
   const { log } = memoryLog();
   const ports = leading([{ kind: "unknown" }, APPLIED]);
-  const own = createOwnCommands({ self: memberOf("a"), ports, log, signal: new AbortController().signal });
+  const seen: number[] = [];
+  const own = createOwnCommands({
+    self: memberOf("a"),
+    ports,
+    log,
+    signal: NEVER,
+    onStarted: () => seen.push(own.startedAs()),
+  });
   await own.reportStart();
+  assert.deepEqual(seen, [7]);
   assert.equal(ports.commands.length, 2);
   const [first, second] = ports.commands;
   assert.deepEqual(first, second);
@@ -53,8 +63,9 @@ test("a start that the cluster refuses is logged with what to do, and not repeat
   const { log, lines } = memoryLog();
   const refused = { kind: "refused", code: "storage_changed", message: "no" } as const;
   const ports = leading([{ kind: "applied", index: 2, result: refused }]);
-  const own = createOwnCommands({ self: memberOf("a"), ports, log, signal: new AbortController().signal });
+  const own = createOwnCommands({ self: memberOf("a"), ports, log, signal: NEVER, onStarted });
   await own.reportStart();
+  assert.equal(own.startedAs(), 0);
   assert.equal(ports.commands.length, 1);
   assert.match(lines[0]?.message ?? "", /another data directory/);
 });
@@ -62,13 +73,20 @@ test("a start that the cluster refuses is logged with what to do, and not repeat
 test("who is stopping or removed reports no start", async () => {
   const { log } = memoryLog();
   const stopped = leading([APPLIED]);
-  await createOwnCommands({ self: memberOf("a"), ports: stopped, log, signal: AbortSignal.abort() }).reportStart();
+  await createOwnCommands({
+    self: memberOf("a"),
+    ports: stopped,
+    log,
+    signal: AbortSignal.abort(),
+    onStarted,
+  }).reportStart();
   const removed = { ...leading([APPLIED]), isRemoved: () => true };
   await createOwnCommands({
     self: memberOf("a"),
     ports: removed,
     log,
-    signal: new AbortController().signal,
+    signal: NEVER,
+    onStarted,
   }).reportStart();
   assert.deepEqual([stopped.commands, removed.commands], [[], []]);
 });

@@ -75,6 +75,8 @@ test("a row tells what was measured, and the dialects the provider is spoken to 
   measured?.answered(100);
   measured?.begun(true);
   measured?.leftForAnother();
+  measured?.spent(40);
+  measured?.spent(2);
   pass(30_000);
   const [a, b] = backends.list();
   assert.deepEqual(a, {
@@ -89,7 +91,7 @@ test("a row tells what was measured, and the dialects the provider is spoken to 
     retries: 1,
     failovers_in: 0,
     failovers_out: 1,
-    units_per_minute: 0,
+    units_per_minute: 42,
     subsets: [],
     members: 0,
   });

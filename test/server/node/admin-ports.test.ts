@@ -54,6 +54,7 @@ sourcesContract("sources of a node", async () => {
       overlays: [],
       document: undefined,
       documentPath: undefined,
+      rules: undefined,
       problems: [],
       isSound: true,
     },

@@ -19,7 +19,7 @@ export const STREAM_CHARGE_TOKENS = 256;
 
 /**
  * While an answer flows: `used` is what the attempt used so far. False when the bucket is overdrawn: a session must
- * then `reserve` a demand of 0 and go on only if that is admitted; a request goes on, since it was admitted.
+ * then `reserve` a demand of 1 and go on only if that is admitted; a request goes on, since it was admitted.
  */
 export function spend(ledger: Ledger, reservation: Reservation, used: number, now: number): boolean {
   if (reservation.state !== "held") return true;

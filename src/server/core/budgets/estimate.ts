@@ -72,10 +72,23 @@ function mostOf({ input, output }: TokenBounds): Usage {
 
 /** The largest usages within the bounds: each part of the input, with and without reasoning. */
 function cornersOf(bounds: TokenBounds): readonly Usage[] {
-  const most = mostOf(bounds);
-  const plain = { ...most, cachedInputTokens: 0, cacheCreationInputTokens: 0 };
-  const inputs = [plain, { ...most, cacheCreationInputTokens: 0 }, { ...most, cachedInputTokens: 0 }];
-  return inputs.flatMap((usage) => [usage, { ...usage, reasoningTokens: 0 }]);
+  const { inputTokens, outputTokens, totalTokens } = mostOf(bounds);
+  const corner = (cachedInputTokens: number, cacheCreationInputTokens: number, reasoningTokens: number): Usage => ({
+    inputTokens,
+    outputTokens,
+    totalTokens,
+    cachedInputTokens,
+    cacheCreationInputTokens,
+    reasoningTokens,
+  });
+  return [
+    corner(0, 0, 0),
+    corner(0, 0, outputTokens),
+    corner(inputTokens, 0, 0),
+    corner(inputTokens, 0, outputTokens),
+    corner(0, inputTokens, 0),
+    corner(0, inputTokens, outputTokens),
+  ];
 }
 
 /** Moving averages of cost, each under a key of its own, such as profile and model. */

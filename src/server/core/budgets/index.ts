@@ -5,7 +5,7 @@
  * of `settle`, `abort` and `release`. Whoever drives the ledger gives every call the same notion of `now`, the later of
  * its clock and the time of the cluster's log, and does three things after a call and every `TICK_MS`, after `tick`:
  * hands on what `takeDecided` gives; carries what `takeReport` gives as a `usage.report`, each to `answered` or `lost`;
- * and calls `restart` when its process has a new number of start.
+ * and calls `restart` when its process has a new number of start. At its end it calls `giveAllBack` and reports once more.
  */
 
 export { addUsage, NO_USAGE, type Usage } from "../dialects/index.ts";
@@ -71,7 +71,6 @@ export {
   type BucketQuestion,
   type BudgetRow,
   budgetRow,
-  heldUnused,
   type ReplicatedHolding,
   type ReplicatedUsage,
 } from "./rows.ts";
@@ -83,7 +82,7 @@ export {
   compileBudget,
   type Limit,
 } from "./rules.ts";
-export { TICK_MS, tick, UNUSED_MS } from "./sweeping.ts";
+export { giveAllBack, TICK_MS, tick, UNUSED_MS } from "./sweeping.ts";
 export { MAX_UNITS } from "./units.ts";
 export {
   MAX_WINDOW_MS,

@@ -126,6 +126,12 @@ export interface Ledger {
   /** Ids of reports without an outcome yet. */
   readonly underWay: Set<number>;
   sweeping: Iterator<Bucket> | undefined;
+  /** Free in the buckets that the sweep has come by. */
+  sweptFree: number;
+  /** Allowance that nothing used, over all buckets, when they were last swept; for a gauge. */
+  heldUnused: number;
+  /** Since `restart`, while limits of a lower revision may be those of a restored state; undefined otherwise. */
+  unsettledSince: number | undefined;
   readonly counts: LedgerCounts;
 }
 
@@ -142,6 +148,9 @@ export function createLedger(node: string, incarnation = 0): Ledger {
     lastReportId: 0,
     underWay: new Set(),
     sweeping: undefined,
+    sweptFree: 0,
+    heldUnused: 0,
+    unsettledSince: undefined,
     counts: { excess: 0, unreported: 0, admitted: 0, exhausted: 0, unavailable: 0 },
   };
 }
@@ -150,14 +159,15 @@ export function createLedger(node: string, incarnation = 0): Ledger {
 const NAME = /^[^\u0000-\u001f\u007f]{1,512}$/;
 
 /**
- * The bucket of this name, with the newest limit that it was ever asked for with. Undefined when the ledger is full or
- * the name is none, and to be refused as `budget_unavailable` then. Not to be kept over requests: idle buckets are
+ * The bucket of this name, with the newest limit that it was asked for with since `restart`; for a minute from there,
+ * with the last one, since a restored state counts its revisions from before. Undefined when the ledger is full or the
+ * name is none, and to be refused as `budget_unavailable` then. Not to be kept over requests: idle buckets are
  * dropped.
  */
 export function bucketOf(ledger: Ledger, name: string, limit: Limit): Bucket | undefined {
   const known = ledger.buckets.get(name);
   if (known !== undefined && known.windowMs === limit.windowMs) {
-    if (limit.limitRev > known.limitRev) changeLimit(known, limit);
+    if (isNewer(ledger, known, limit)) changeLimit(known, limit);
     return known;
   }
   return known === undefined ? addBucket(ledger, name, limit) : swapBucket(ledger, known, limit);
@@ -190,9 +200,12 @@ function swapBucket(ledger: Ledger, known: Bucket, limit: Limit): Bucket | undef
   ledger.buckets.delete(known.name);
   if (back === undefined) return addBucket(ledger, known.name, limit);
   ledger.buckets.set(known.name, back);
-  if (limit.limitRev > back.limitRev) changeLimit(back, limit);
+  if (isNewer(ledger, back, limit)) changeLimit(back, limit);
   return back;
 }
+
+const isNewer = ({ unsettledSince }: Ledger, { limitRev }: Bucket, limit: Limit): boolean =>
+  unsettledSince === undefined ? limit.limitRev > limitRev : limit.limitRev !== limitRev;
 
 /** What was told of the old limit does not hold for the new one. */
 function changeLimit(bucket: Bucket, { limit, limitRev }: Limit): void {

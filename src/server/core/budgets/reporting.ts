@@ -178,17 +178,19 @@ function finish(ledger: Ledger, report: Report, now: number): void {
 /**
  * The process has a new number in the cluster: it started, or the state was replaced, or its reports are refused as
  * of a stale incarnation. What it held is charged in full there and is not used any more; what is reserved out of it
- * is paid for by that. Who waits goes on waiting.
+ * is paid for by that. Who waits goes on waiting. Revisions of limits are forgotten: those of a restored state are lower.
  */
 export function restart(ledger: Ledger, incarnation: number, now: number): void {
   ledger.incarnation = incarnation;
   ledger.urgent.clear();
   ledger.dirty.clear();
   ledger.underWay.clear();
+  ledger.unsettledSince = now;
   for (const bucket of ledger.buckets.values()) {
     const closed = [...bucket.shares.values()];
     bucket.shares.clear();
     bucket.latest = undefined;
+    bucket.limitRev = 0;
     for (const share of closed) {
       share.isClosed = true;
       const paid = Math.max(share.ackedSpent, share.granted - share.returned);

@@ -2,7 +2,7 @@
  * Before a request: hold what it may cost, or let it wait for an answer of the leader, or refuse it.
  *
  * A refusal is told on the word of an answer that is at most half a second old: `exhausted` says that what was left of
- * the limit then, together with what is free here, is less than the request needs. Everything else is `unavailable`.
+ * the limit then, together with what is free here or will be, is less than the request needs. Everything else is `unavailable`.
  * Who comes later waits behind who waits already, so that small requests do not starve a large one; nobody waits
  * longer than `WAIT_MS`. Source: cluster reference, 7.2 rules 2 and 3; decisions, sections 2 and 8.
  */
@@ -76,8 +76,17 @@ export function reserve(
 
 /** What is held of the demand: its bound where little is left, as far as this node knows. */
 function amountOf({ share, hard, soft }: Reservation): number {
-  const isTight = share.remaining !== undefined && share.remaining + freeOf(share) <= TIGHT * share.bucket.limit;
+  const isTight = share.remaining !== undefined && roomOf(share, share.remaining) <= TIGHT * share.bucket.limit;
   return isTight ? hard : soft;
+}
+
+/**
+ * What requests here may come to have, when the leader has told that `remaining` is left. That leaves out all that this
+ * node spent, also what it spent above its grant, for which `free` is negative: to catch up takes nothing of it.
+ */
+function roomOf(share: Share, remaining: number): number {
+  const overdrawn = Math.max(0, share.ackedSpent - (share.granted - share.returned));
+  return freeOf(share) + overdrawn + remaining;
 }
 
 function hold(ledger: Ledger, reservation: Reservation, now: number): boolean {
@@ -102,7 +111,7 @@ function isExhausted(reservation: Reservation, now: number): boolean {
   const { share } = reservation;
   const amount = amountOf(reservation);
   if (amount > freeOf(share) && amount > share.bucket.limit) return true;
-  return isTold(share, now) && amount > freeOf(share) + (share.remaining ?? 0);
+  return isTold(share, now) && amount > roomOf(share, share.remaining ?? 0);
 }
 
 const isTold = (share: Share, now: number): boolean =>

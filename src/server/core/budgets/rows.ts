@@ -4,7 +4,7 @@
  */
 
 import { formatDuration } from "../../../base/index.ts";
-import { freeOf, type Ledger } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 import { resetsAt, windowAt } from "./windows.ts";
 
 /** Of the replicated usage of the bucket in its window; see the state's `UsageRow`. */
@@ -91,14 +91,4 @@ function grantedUnspent(
     const spent = holding.spent + (holding === own ? unreported : 0);
     return sum + Math.max(0, holding.granted - holding.returned - spent);
   }, 0);
-}
-
-/** Allowance that this node holds and nothing uses, over all buckets; for a gauge. */
-export function heldUnused(ledger: Ledger, now: number): number {
-  let held = 0;
-  for (const bucket of ledger.buckets.values()) {
-    const share = bucket.shares.get(windowAt(now, bucket.windowMs));
-    if (share !== undefined) held += Math.max(0, freeOf(share));
-  }
-  return held;
 }

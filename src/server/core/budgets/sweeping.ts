@@ -24,14 +24,20 @@ export const UNUSED_MS = 5_000;
 export const TICK_MS = 50;
 /** A hundred thousand buckets are gone through in five seconds. */
 const SLICE = 1_000;
+/** Longer than it takes to compile what a restored state configures, and than most requests of before take to arrive. */
+const SETTLING_MS = 60_000;
 
 export function tick(ledger: Ledger, now: number): void {
   endWaits(ledger, now);
+  const { unsettledSince } = ledger;
+  if (unsettledSince !== undefined && isPast(unsettledSince, SETTLING_MS, now)) ledger.unsettledSince = undefined;
   for (let count = 0; count < SLICE; count += 1) {
     ledger.sweeping ??= ledger.buckets.values();
     const next = ledger.sweeping.next();
     if (next.done === true) {
       ledger.sweeping = undefined;
+      ledger.heldUnused = ledger.sweptFree;
+      ledger.sweptFree = 0;
       return;
     }
     sweepBucket(ledger, next.value, now);
@@ -42,7 +48,10 @@ function sweepBucket(ledger: Ledger, bucket: Bucket, now: number): void {
   noteRate(bucket, 0, now);
   for (const share of bucket.shares.values()) {
     if (isOver(share, now)) forget(ledger, share);
-    else if (now < share.endsAt) giveBack(ledger, share, now);
+    else if (now < share.endsAt) {
+      giveBack(ledger, share, now);
+      ledger.sweptFree += Math.max(0, freeOf(share));
+    }
   }
   if (bucket.shares.size === 0 && bucket.open === 0) ledger.buckets.delete(keyOf(ledger, bucket));
 }
@@ -74,4 +83,21 @@ function giveBack(ledger: Ledger, share: Share, now: number): void {
   }
   share.least = freeOf(share);
   share.leastSince = now;
+}
+
+/**
+ * The process ends: what it holds and nobody reserved goes back, so that others may spend it, and all that was spent is
+ * due at once. Nothing may be reserved after this.
+ */
+export function giveAllBack(ledger: Ledger, now: number): void {
+  ledger.reportedAt = Number.NEGATIVE_INFINITY;
+  for (const bucket of ledger.buckets.values()) {
+    bucket.rate = 0; // so that nothing is asked for any more
+    for (const share of bucket.shares.values()) {
+      const free = now < share.endsAt ? freeOf(share) : 0;
+      if (free <= 0) continue;
+      share.returned += free;
+      ledger.dirty.add(share);
+    }
+  }
 }

@@ -1,2 +1,12 @@
 /** Budgets of this node: the ledger driven, and its face to requests. */
-export type { Budgets, Charge, SessionCharge, Spending } from "./types.ts";
+export { type BudgetsOptions, openBudgets } from "./open-budgets.ts";
+export type {
+  Budgets,
+  Charge,
+  OpenBudgets,
+  ReportOutcome,
+  SessionCharge,
+  Spending,
+  UsageReport,
+  UsageReports,
+} from "./types.ts";

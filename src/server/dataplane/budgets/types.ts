@@ -2,13 +2,22 @@
  * Budgets as requests use them: an allowance of this node is reserved before a request and charged as its usage becomes
  * known. Source: specification document 3 (`budgets[]`); cluster reference, section 7; design decisions, sections 6, 8.
  */
-import type { BudgetRule, PricedAt, TokenBounds, Usage } from "../../core/budgets/index.ts";
+import type {
+  BucketQuestion,
+  BudgetRow,
+  BudgetRule,
+  PricedAt,
+  Report,
+  ReportAnswer,
+  TokenBounds,
+  Usage,
+} from "../../core/budgets/index.ts";
 
 export interface Spending {
   readonly rule: BudgetRule;
   /** `bucketName(rule.name, rule.isShared, caller.principal)`. */
   readonly bucket: string;
-  /** Requests that are likely to cost the same: profile and label of the model. Bounded by the configuration. */
+  /** Requests that are likely to cost the same: profile, route and label of the model. Bounded by the configuration. */
   readonly like: string;
   /** The first provider that the request is to be sent to. */
   readonly at: PricedAt;
@@ -19,7 +28,10 @@ export interface Spending {
     | { readonly kind: "atLeast"; readonly units: number };
 }
 
-/** What one request holds of its bucket. Ended exactly once, by `settle`, `abort` or `release`; later calls do nothing. */
+/**
+ * What one request holds of its bucket. Ended exactly once, by `settle`, `abort` or `release`; later calls do nothing.
+ * Usage whose price cannot be told counts as usage that nobody told. A `flat` demand costs its units, whatever was used.
+ */
 export interface Charge {
   /** Units charged so far. */
   readonly spent: number;
@@ -27,22 +39,25 @@ export interface Charge {
   readonly reserved: number;
   /** The attempt under way used this much so far, at the provider and model of the last `attempt`. */
   spend(usage: Usage): void;
-  /** The next attempt begins; what the one before used stays charged. */
+  /** The next attempt begins, or the first; what the one before used stays charged. */
   attempt(at: PricedAt): void;
   /** The answer is complete. `undefined`: it told no usage although it should have; what was reserved is charged. */
   settle(usage: Usage | undefined): void;
   /** It broke off, or the client left: what is known is charged, else what was reserved. */
   abort(usage: Usage | undefined): void;
-  /** Nothing was used. */
+  /** No more was used than is charged. */
   release(): void;
 }
 
-/** A WebSocket session: a flat cost at its start, and what its answers report in it. */
+/** A WebSocket session: a flat cost at its start, and beside it what its answers report. */
 export interface SessionCharge {
   readonly spent: number;
-  /** One more answer used this much. `onBroken` follows, at most once, when the bucket has no more to give. */
+  /**
+   * One more answer used this much; one whose price cannot be told costs as much as the session's start. `onBroken`
+   * follows, at most once, when the bucket has no more to give.
+   */
   spend(usage: Usage): void;
-  /** The session came to be and is over: its flat cost stays charged. */
+  /** The session came to be and is over: its flat cost is charged too. */
   settle(): void;
   /** It never came to be. */
   release(): void;
@@ -51,9 +66,44 @@ export interface SessionCharge {
 export interface Budgets {
   /**
    * Answers at once while this node's allowance lasts; otherwise waits for the leader, at most 250 ms. Throws, or rejects
-   * with, `budget_exhausted` (with seconds to the window's end) or `budget_unavailable`. `signal`: the client left.
+   * with, `budget_exhausted` (with seconds to the window's end) or `budget_unavailable`. Who has waited for one and does
+   * not need it any more releases it.
    */
-  reserve(spending: Spending, signal: AbortSignal): Charge | Promise<Charge>;
-  /** `onBroken`: to be called with the refusal when the budget breaks within the session. */
-  reserveSession(spending: Spending, onBroken: () => void, signal: AbortSignal): SessionCharge | Promise<SessionCharge>;
+  reserve(spending: Spending): Charge | Promise<Charge>;
+  /** `onBroken`: called when the budget breaks within the session. */
+  reserveSession(spending: Spending, onBroken: () => void): SessionCharge | Promise<SessionCharge>;
+}
+
+/** Budgets that were opened, as the node has them. */
+export interface OpenBudgets extends Budgets {
+  /** A row of the admin list, from what is replicated and what only this node knows. */
+  row(question: BucketQuestion): BudgetRow;
+  /** Names of the buckets that this node's ledger holds. */
+  buckets(): Iterable<string>;
+  /** Milliseconds since 1970, as the ledger takes it: windows are those that requests are charged in. */
+  now(): number;
+  /** Nothing is reserved from here on. Gives back what is not used and reports what was spent, for two seconds at most. */
+  close(): Promise<void>;
+}
+
+export type UsageReport = Pick<Report, "inc" | "rows">;
+
+export type ReportOutcome =
+  | { readonly kind: "answered"; readonly rows: readonly ReportAnswer[] }
+  /** By the state machine; `code` is stable. */
+  | { readonly kind: "refused"; readonly code: string };
+
+/** The cluster, as far as budgets need it. */
+export interface UsageReports {
+  /**
+   * Carries the command `usage.report`, again and again under one sequence until its outcome is known or `signal` is
+   * aborted. Rejects when it is not known; the command may yet be applied then.
+   */
+  report(report: UsageReport, signal: AbortSignal): Promise<ReportOutcome>;
+  /** Number of start of this process in the cluster; 0 while it has none. */
+  incarnation(): number;
+  /** Calls back when the number may be another. Gives the way to end it. */
+  onIncarnation(listener: () => void): () => void;
+  /** Time of the cluster's log as far as this node has applied it, in milliseconds since 1970; 0: nothing. */
+  logNow(): number;
 }

@@ -1,2 +1,5 @@
 /** What a request used. */
-export type { AnswerMeter, Meter } from "./types.ts";
+export { createMeter, type MeterOptions } from "./meter.ts";
+export { createUsageMetrics, type UsageMetrics } from "./metrics.ts";
+export { createSessionMeter, type SessionMeterOptions } from "./session-meter.ts";
+export type { AnswerMeter, Counted, Meter, SessionMeter } from "./types.ts";

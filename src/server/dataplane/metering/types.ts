@@ -2,12 +2,16 @@
  * What a request used, read from its answer as it passes, and charged once. Source: design decisions, section 6;
  * dialects reference, sections 3 and 5; lessons P11 to P16.
  */
-import type { Provider, Trigger } from "../../upstream/index.ts";
+import type { Usage } from "../../core/dialects/index.ts";
+import type { AttemptResult, Provider } from "../../upstream/index.ts";
+
+/** What is shown of an answer's body. */
+export type Shown = "events" | "bytes" | "nothing";
 
 /** Fed by the answer of the attempt under way, before the client sees it; changes nothing of it. */
 export interface AnswerMeter {
   /** Of an answer that is going to the client. Says whether the body is to be shown, and how. */
-  started(status: number, headers: readonly Buffer[]): "events" | "bytes" | "nothing";
+  started(status: number, headers: readonly Buffer[]): Shown;
   /** The data of one event of an event stream. */
   event(data: string): void;
   bytes(chunk: Buffer): void;
@@ -20,9 +24,18 @@ export interface AnswerMeter {
 /** One for each request that is metered. */
 export interface Meter extends AnswerMeter {
   /** `model`: as this provider is sent it; empty on a modelless route. */
-  attempting(provider: Provider, model: string): void;
+  attempting(provider: Pick<Provider, "name">, model: string): void;
   /** The attempt is over. `abandoned`: the client left while it was under way. */
-  attempted(result: "answered" | Trigger | "abandoned"): void;
+  attempted(result: AttemptResult): void;
   /** Once, at the very end, whatever happened: charges what is to be charged. */
   close(): void;
 }
+
+/** One for each WebSocket session that is metered. */
+export interface SessionMeter {
+  /** One message of the upstream. */
+  message(data: Buffer, isBinary: boolean): void;
+}
+
+/** For whoever keeps an account of tokens: usage that a provider told, and of which model it was asked. */
+export type Counted = (usage: Usage, of: { readonly provider: string; readonly model: string }) => void;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   answered,
+  giveAllBack,
   isAsking,
   lost,
   type Report,
@@ -278,6 +279,50 @@ test("who waits for an answer of before goes on waiting for one of the new numbe
   node.exchange();
   assert.equal(call.state, "held");
 });
+
+test("after a new number limits of a lower revision are taken for a minute, and then only of a higher one", () => {
+  const node = alone();
+  node.limit = limitOf(1_000, MINUTE, 50);
+  node.take(10);
+  node.exchange();
+  node.restart();
+  node.limit = limitOf(20, MINUTE, 30);
+  assert.equal(node.bucket().limit, 20);
+  // A request that began under the configuration of before the restore; the next one is right again.
+  node.limit = limitOf(1_000, MINUTE, 50);
+  assert.equal(node.bucket().limit, 1_000);
+  node.limit = limitOf(20, MINUTE, 30);
+  node.take(1);
+  node.pass(30_000);
+  node.take(1);
+  node.pass(30_000);
+  assert.equal(node.bucket().limit, 20);
+  node.limit = limitOf(5, MINUTE, 29);
+  assert.equal(node.bucket().limit, 20);
+});
+
+test("a process that ends gives back all that nobody reserved, and tells all that was spent", () => {
+  const node = provisionedAtARate();
+  const call = node.take(100);
+  const done = node.take(50);
+  node.exchange();
+  settle(node.ledger, done, 30, node.now);
+  assert.ok(node.free() > 0);
+  giveAllBack(node.ledger, node.now);
+  assert.equal(node.free(), 0);
+  assert.equal(node.exchange(), 1);
+  assert.deepEqual([node.usage()?.spent, node.usage()?.granted], [30, 30 + call.hard]);
+});
+function provisionedAtARate(): Node {
+  const node = alone();
+  for (let count = 0; count < 20; count += 1) {
+    const call = node.take(10);
+    node.exchange();
+    release(node.ledger, call, node.now);
+    node.pass(100);
+  }
+  return node;
+}
 
 test("a window that is over is settled without an ask, and late reports are counted", () => {
   const node = alone();

@@ -152,6 +152,30 @@ test("a raised limit is asked for at once, a lowered one leaves what is granted"
   assert.equal(node.bucket().limit, 1);
 });
 
+test("a node that spent above its part is not refused while the bucket has room", () => {
+  const node = alone(1_000);
+  const call = node.take(100);
+  node.exchange();
+  settle(node.ledger, call, 600, node.now);
+  const within = node.take(400);
+  node.exchange();
+  assert.equal(within.state, "held");
+  const beyond = node.take(1);
+  node.exchange();
+  assert.equal(beyond.state, "exhausted");
+});
+
+test("what little is left is told from what a node spent above its part", () => {
+  const node = alone(1_000);
+  const call = node.take(10);
+  node.exchange();
+  settle(node.ledger, call, 700, node.now);
+  const next = node.take({ hard: 400, soft: 20 });
+  node.exchange();
+  // Three tenths of the budget are left, which is not little: the bound of the request is not asked for.
+  assert.deepEqual([next.state, next.amount], ["held", 20]);
+});
+
 test("a changed length of the window begins a bucket of its own, and the old one still reports", () => {
   const node = provisioned(100);
   const before = node.take(50);

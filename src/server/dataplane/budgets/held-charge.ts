@@ -1,0 +1,99 @@
+/** What one request holds and is charged: usage priced where it was used, and handed to the ledger. */
+import {
+  abort,
+  nextAttempt,
+  observeCost,
+  type PricedAt,
+  type Reservation,
+  release,
+  settle,
+  spend,
+  type Usage,
+} from "../../core/budgets/index.ts";
+import type { Accounts } from "./accounts.ts";
+import type { Charge, Spending } from "./types.ts";
+
+/** A class, since there is one for each request: its methods are made once. */
+export class HeldCharge implements Charge {
+  readonly #accounts: Accounts;
+  readonly #spending: Spending;
+  readonly #reservation: Reservation;
+  #at: PricedAt;
+  #isAttempted = false;
+
+  /** `reservation`: held. */
+  constructor(accounts: Accounts, spending: Spending, reservation: Reservation) {
+    this.#accounts = accounts;
+    this.#spending = spending;
+    this.#reservation = reservation;
+    this.#at = spending.at;
+  }
+
+  get spent(): number {
+    return this.#reservation.spent;
+  }
+
+  get reserved(): number {
+    return this.#reservation.amount;
+  }
+
+  attempt(at: PricedAt): void {
+    this.#at = at;
+    if (this.#isAttempted) {
+      nextAttempt(this.#accounts.ledger, this.#reservation, this.#accounts.now());
+      this.#accounts.changed();
+    }
+    this.#isAttempted = true;
+  }
+
+  spend(usage: Usage): void {
+    const { rule, demand } = this.#spending;
+    if (demand.kind === "flat") return;
+    const cost = rule.cost(usage, this.#at);
+    if (cost.kind === "error") return; // told when the request ends
+    spend(this.#accounts.ledger, this.#reservation, cost.units, this.#accounts.now());
+    this.#accounts.changed();
+  }
+
+  settle(usage: Usage | undefined): void {
+    if (this.#reservation.state !== "held") return;
+    const { demand, like } = this.#spending;
+    const { ledger, averages } = this.#accounts;
+    const units = this.#unitsOf(usage);
+    if (units === undefined) {
+      abort(ledger, this.#reservation, undefined, this.#accounts.now());
+    } else {
+      settle(ledger, this.#reservation, units, this.#accounts.now());
+      if (demand.kind === "tokens") observeCost(averages, like, units);
+    }
+    this.#ended();
+  }
+
+  abort(usage: Usage | undefined): void {
+    if (this.#reservation.state !== "held") return;
+    abort(this.#accounts.ledger, this.#reservation, this.#unitsOf(usage), this.#accounts.now());
+    this.#ended();
+  }
+
+  release(): void {
+    if (this.#reservation.state !== "held") return;
+    release(this.#accounts.ledger, this.#reservation, this.#accounts.now());
+    this.#ended();
+  }
+
+  /** Undefined: nobody knows. */
+  #unitsOf(usage: Usage | undefined): number | undefined {
+    const { rule, demand } = this.#spending;
+    if (demand.kind === "flat") return demand.units;
+    if (usage === undefined) return undefined;
+    const cost = rule.cost(usage, this.#at);
+    if (cost.kind === "units") return cost.units;
+    this.#accounts.metrics.unpriced(rule.name);
+    return undefined;
+  }
+
+  #ended(): void {
+    this.#accounts.metrics.charged(this.#spending.rule.name, this.#reservation.spent);
+    this.#accounts.changed();
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * The ledger of this node, driven: time and the cluster's answers go in, reports and decisions come out.
+ *
+ * In the steady state a reservation touches memory only: no promise, no timer. A tick of 50 ms runs while there is a
+ * bucket. `now` is the later of the clock and the cluster's log, which goes on by itself between two of its entries, so
+ * that a wait ends also where the log is ahead of the clock and stands still. Source: cluster reference, section 7.2.
+ */
+import type { Clock, Instruments, Log } from "../../../base/index.ts";
+import {
+  bucketOf,
+  budgetRow,
+  createAverages,
+  createLedger,
+  giveAllBack,
+  type Reservation,
+  refusalOf,
+  release,
+  reserve,
+  restart,
+  TICK_MS,
+  takeDecided,
+  tick,
+  UNAVAILABLE,
+} from "../../core/budgets/index.ts";
+import type { Accounts } from "./accounts.ts";
+import { carryReports } from "./carry-reports.ts";
+import { demandOf, refusalFor } from "./demand.ts";
+import { HeldCharge } from "./held-charge.ts";
+import { heldSession } from "./held-session.ts";
+import { createBudgetMetrics } from "./metrics.ts";
+import type { Charge, OpenBudgets, SessionCharge, Spending, UsageReports } from "./types.ts";
+
+const CLOSE_LIMIT_MS = 2_000;
+
+export interface BudgetsOptions {
+  /** Id of the node in the cluster. */
+  readonly node: string;
+  readonly clock: Clock;
+  readonly reports: UsageReports;
+  readonly instruments: Instruments;
+  readonly log: Log;
+  /** Calls `run` every `ms` until the function given back is called; a timer that does not keep the process when left out. */
+  readonly every?: (ms: number, run: () => void) => () => void;
+}
+
+export function openBudgets(options: BudgetsOptions): OpenBudgets {
+  const { clock, reports, log, every = repeat } = options;
+  const ledger = createLedger(options.node, reports.incarnation());
+  const averages = createAverages();
+  const now = laterOf(clock, reports);
+  const metrics = createBudgetMetrics(
+    options.instruments,
+    () => ledger.buckets.size,
+    () => ledger.heldUnused,
+  );
+  const waiting = new Map<Reservation, () => void>();
+  let stopTicking: (() => void) | undefined;
+  let isClosed = false;
+
+  const accounts: Accounts = {
+    ledger,
+    averages,
+    metrics,
+    now,
+    changed() {
+      if (ledger.decided.length > 0) handOn();
+      carrier.changed();
+      if (stopTicking === undefined && !isClosed) stopTicking = every(TICK_MS, onTick);
+    },
+    whenDecided(reservation, decided) {
+      const since = clock.monotonic();
+      waiting.set(reservation, () => {
+        metrics.waited((clock.monotonic() - since) / 1_000);
+        decided();
+      });
+    },
+    refusal(spending, reservation) {
+      const refusal = (reservation && refusalOf(reservation, now())) ?? UNAVAILABLE;
+      metrics.refused(spending.rule.name, refusal.code);
+      return refusalFor(spending, refusal, {
+        endsAt: reservation?.share.endsAt ?? 0,
+        needed: reservation?.soft ?? 0,
+      });
+    },
+  };
+  const carrier = carryReports(accounts, reports, { monotonic: () => clock.monotonic(), log });
+
+  const handOn = (): void => {
+    // Whoever is told may give back what others wait for.
+    while (ledger.decided.length > 0) {
+      for (const reservation of takeDecided(ledger)) {
+        const decided = waiting.get(reservation);
+        waiting.delete(reservation);
+        decided?.();
+      }
+    }
+  };
+
+  const onTick = (): void => {
+    tick(ledger, now());
+    handOn();
+    carrier.tick();
+    metrics.follow(ledger.counts);
+    if (ledger.buckets.size > 0 || !carrier.isIdle) return;
+    stopTicking?.();
+    stopTicking = undefined;
+  };
+
+  const reportLast = async (): Promise<void> => {
+    await carrier.settled();
+    giveAllBack(ledger, now());
+    await carrier.flush();
+  };
+
+  const begin = (): void => {
+    const incarnation = reports.incarnation();
+    if (incarnation === 0 || incarnation === ledger.incarnation || isClosed) return;
+    restart(ledger, incarnation, now());
+    accounts.changed();
+  };
+  const unlisten = reports.onIncarnation(begin);
+
+  /** `held` makes what the caller gets of a reservation that is held. */
+  function take<Held>(
+    spending: Spending,
+    isSession: boolean,
+    held: (reservation: Reservation) => Held,
+  ): Held | Promise<Held> {
+    const bucket = isClosed ? undefined : bucketOf(ledger, spending.bucket, spending.rule);
+    if (bucket === undefined) throw accounts.refusal(spending, undefined);
+    const demand = demandOf(spending, averages, metrics);
+    const reservation = reserve(ledger, bucket, demand, now(), isSession ? OF_SESSION : undefined);
+    accounts.changed();
+    if (reservation.state === "held") return held(reservation);
+    if (reservation.state !== "waiting") throw accounts.refusal(spending, reservation);
+    return new Promise((resolve, reject) => {
+      accounts.whenDecided(reservation, () => {
+        if (reservation.state === "held") resolve(held(reservation));
+        else reject(accounts.refusal(spending, reservation));
+      });
+    });
+  }
+
+  return {
+    reserve: (spending: Spending): Charge | Promise<Charge> =>
+      take(spending, false, (reservation) => new HeldCharge(accounts, spending, reservation)),
+    reserveSession(spending, onBroken): SessionCharge | Promise<SessionCharge> {
+      return take(spending, true, (reservation) => heldSession(accounts, spending, reservation, onBroken));
+    },
+    row: (question) => budgetRow(ledger, question, now()),
+    buckets: () => ledger.buckets.keys(),
+    now,
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      unlisten();
+      for (const [reservation, decided] of waiting) {
+        release(ledger, reservation, now());
+        decided();
+      }
+      waiting.clear();
+      let timer: NodeJS.Timeout | undefined;
+      const limit = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, CLOSE_LIMIT_MS);
+      });
+      await Promise.race([reportLast(), limit]);
+      clearTimeout(timer);
+      carrier.stop();
+      stopTicking?.();
+      metrics.follow(ledger.counts);
+    },
+  };
+}
+
+const OF_SESSION = { isSession: true } as const;
+
+function repeat(ms: number, run: () => void): () => void {
+  const timer = setInterval(run, ms);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** Milliseconds since 1970, whole. */
+function laterOf(clock: Clock, reports: UsageReports): () => number {
+  let logNow = 0;
+  /** Monotonic, of when the log was seen to be ahead of the clock; undefined: it is not. */
+  let aheadSince: number | undefined;
+  return () => {
+    const local = clock.now();
+    const told = reports.logNow();
+    if (told !== logNow) {
+      logNow = told;
+      aheadSince = told > local ? clock.monotonic() : undefined;
+    }
+    return aheadSince === undefined ? local : Math.max(local, Math.trunc(logNow + clock.monotonic() - aheadSince));
+  };
+}

@@ -1,0 +1,208 @@
+/**
+ * Reads what one request used from its answer as it passes, and charges it once.
+ *
+ *   answered 2xx with usage            that usage
+ *   answered 2xx without, it should    what was reserved, and it is counted as missing
+ *   answered 2xx without, it may       nothing
+ *   answered in another way            nothing
+ *   broken off, or the client left     what is known, else what was reserved
+ *   moved on from                      what is known, else nothing
+ *   never sent                         nothing
+ *
+ * Source: design decisions, section 6; lessons P12 to P16.
+ */
+import { STREAM_CHARGE_TOKENS } from "../../core/budgets/index.ts";
+import {
+  type BodyUsage,
+  createBodyUsage,
+  createStreamUsage,
+  type Route,
+  type RouteDialect,
+  type StreamUsage,
+  type Usage,
+} from "../../core/dialects/index.ts";
+import { type AttemptResult, headerValue, type Provider } from "../../upstream/index.ts";
+import type { Charge } from "../budgets/index.ts";
+import type { UsageMetrics } from "./metrics.ts";
+import type { Counted, Meter, Shown } from "./types.ts";
+
+export interface MeterOptions {
+  /** Undefined: counted, and nobody pays. */
+  readonly charge: Charge | undefined;
+  readonly route: Pick<Route, "name" | "usage">;
+  /** Of the answer. */
+  readonly dialect: RouteDialect;
+  /** Of the model: a name or pattern of the configuration. */
+  readonly label: string;
+  readonly metrics: UsageMetrics;
+  /** Told of each provider what its attempts were charged, in cost units. */
+  readonly spent: (provider: string, units: number) => void;
+  readonly counted?: Counted;
+}
+
+/** An attempt as far as it has come. */
+interface Attempt {
+  readonly provider: string;
+  readonly model: string;
+  result: AttemptResult | undefined;
+  /** Of an answer that goes to the client. */
+  status: number | undefined;
+  isEnded: boolean;
+  isBroken: boolean;
+  stream: StreamUsage | undefined;
+  body: BodyUsage | undefined;
+  /** Of the usage that was charged last, as it flowed. */
+  chargedTokens: number | undefined;
+}
+
+export function createMeter(options: MeterOptions): Meter {
+  return new AttemptMeter(options);
+}
+
+/** A class, since there is one for each request: its methods are made once. */
+class AttemptMeter implements Meter {
+  readonly #options: MeterOptions;
+  #attempt: Attempt | undefined;
+  /** Units that were told to `spent`. */
+  #told = 0;
+  #isClosed = false;
+
+  constructor(options: MeterOptions) {
+    this.#options = options;
+  }
+
+  attempting({ name }: Pick<Provider, "name">, model: string): void {
+    this.#count();
+    this.#attempt = {
+      provider: name,
+      model,
+      result: undefined,
+      status: undefined,
+      isEnded: false,
+      isBroken: false,
+      stream: undefined,
+      body: undefined,
+      chargedTokens: undefined,
+    };
+    this.#options.charge?.attempt({ model, backend: name });
+  }
+
+  started(status: number, headers: readonly Buffer[]): Shown {
+    const attempt = this.#attempt;
+    if (attempt === undefined) return "nothing";
+    attempt.status = status;
+    if (!isSuccess(status) || this.#options.route.usage === "none" || isEncoded(headers)) return "nothing";
+    const type = headerValue(headers, "content-type")?.toLowerCase() ?? "";
+    if (type.startsWith("text/event-stream")) {
+      attempt.stream = createStreamUsage(this.#options.dialect, this.#options.route.name);
+      return "events";
+    }
+    if (!type.includes("json")) return "nothing";
+    attempt.body = createBodyUsage(this.#options.dialect);
+    return "bytes";
+  }
+
+  event(data: string): void {
+    const stream = this.#attempt?.stream;
+    if (stream?.read(data)) this.#flow(stream.usage);
+  }
+
+  bytes(chunk: Buffer): void {
+    this.#attempt?.body?.push(chunk);
+  }
+
+  ended(): void {
+    if (this.#attempt !== undefined) this.#attempt.isEnded = true;
+  }
+
+  broken(): void {
+    if (this.#attempt !== undefined) this.#attempt.isBroken = true;
+  }
+
+  attempted(result: AttemptResult): void {
+    if (this.#attempt !== undefined) this.#attempt.result = result;
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#charge();
+    this.#count();
+  }
+
+  /** At the first that is known, and then as often as it has grown by enough to be worth a pricing. */
+  #flow(usage: Usage | undefined): void {
+    const attempt = this.#attempt;
+    const { charge } = this.#options;
+    if (charge === undefined || attempt === undefined || usage === undefined) return;
+    const { chargedTokens } = attempt;
+    if (chargedTokens !== undefined && usage.totalTokens < chargedTokens + STREAM_CHARGE_TOKENS) return;
+    attempt.chargedTokens = usage.totalTokens;
+    charge.spend(usage);
+  }
+
+  #charge(): void {
+    const { charge, route, metrics } = this.#options;
+    const attempt = this.#attempt;
+    if (attempt === undefined) {
+      charge?.release();
+      return;
+    }
+    const usage = usageOf(attempt);
+    switch (outcomeOf(attempt)) {
+      case "complete":
+        if (usage === undefined && route.usage !== "always") {
+          charge?.release();
+        } else if (attempt.stream === undefined || attempt.stream.isFinal) {
+          charge?.settle(usage);
+        } else {
+          charge?.abort(usage); // whoever ends without its last count has told a part
+        }
+        if (route.usage === "always" && (usage === undefined || attempt.stream?.isFinal === false)) {
+          metrics.missing(attempt.provider, route.name);
+        }
+        return;
+      case "interrupted":
+        charge?.abort(usage);
+        return;
+      case "failed":
+        charge?.release();
+    }
+  }
+
+  /** What the last attempt came to, for those who only look. */
+  #count(): void {
+    const attempt = this.#attempt;
+    if (attempt === undefined) return;
+    const { charge, label, metrics, spent, counted } = this.#options;
+    const usage = usageOf(attempt);
+    if (usage !== undefined) {
+      metrics.used(attempt.provider, label, usage);
+      counted?.(usage, { provider: attempt.provider, model: attempt.model });
+    }
+    const units = (charge?.spent ?? 0) - this.#told;
+    if (units <= 0) return;
+    this.#told += units;
+    spent(attempt.provider, units);
+  }
+}
+
+/**
+ * `failed`: it gave no answer that is paid for. `interrupted`: it was under way, and the rest of it is not known to us.
+ */
+function outcomeOf({ status, result, isEnded, isBroken }: Attempt): "complete" | "interrupted" | "failed" {
+  if (status !== undefined && !isSuccess(status)) return "failed";
+  if (status !== undefined && isEnded && !isBroken) return "complete";
+  const hasFailed = result !== undefined && result !== "answered" && result !== "abandoned";
+  return status === undefined && hasFailed ? "failed" : "interrupted";
+}
+
+const usageOf = ({ stream, body }: Attempt): Usage | undefined => stream?.usage ?? body?.end();
+
+const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+
+/** Nobody here undoes an encoding: its usage cannot be read. */
+function isEncoded(headers: readonly Buffer[]): boolean {
+  const encoding = headerValue(headers, "content-encoding");
+  return encoding !== undefined && encoding.toLowerCase() !== "identity";
+}

@@ -1,0 +1,65 @@
+/** The series of usage. `model` is a name or pattern of the configuration, never what a caller wrote. */
+import type { Counter, Instruments } from "../../../base/index.ts";
+import type { Usage } from "../../core/dialects/index.ts";
+
+export interface UsageMetrics {
+  /** Of one attempt, or of one answer within a session. */
+  used(provider: string, model: string, usage: Usage): void;
+  /** An answer told no usage although those of its route do, or only a part of it. */
+  missing(provider: string, route: string): void;
+}
+
+/** Cached and newly cached tokens are parts of the input, reasoning is a part of the output. */
+interface Kinds {
+  readonly input: Counter;
+  readonly output: Counter;
+  readonly cached: Counter;
+  readonly created: Counter;
+  readonly reasoning: Counter;
+}
+
+export function createUsageMetrics(instruments: Instruments): UsageMetrics {
+  const tokens = instruments.counter(
+    "gateway_tokens_total",
+    "Tokens that providers said they used; cached_input and cache_creation_input are parts of input, reasoning of output.",
+    ["provider", "model", "kind"],
+  );
+  const missing = instruments.counter(
+    "gateway_usage_missing_total",
+    "Complete answers whose usage could not be read although their route tells it; what was reserved is charged.",
+    ["provider", "route"],
+  );
+  // Joining label values costs more than counting. Both names come from the configuration, which bounds the maps.
+  const children = new Map<string, Map<string, Kinds>>();
+  const kindsOf = (provider: string, model: string): Kinds => {
+    let models = children.get(provider);
+    if (models === undefined) {
+      models = new Map();
+      children.set(provider, models);
+    }
+    let kinds = models.get(model);
+    if (kinds === undefined) {
+      const of = (kind: string): Counter => tokens.with(provider, model, kind);
+      kinds = {
+        input: of("input"),
+        output: of("output"),
+        cached: of("cached_input"),
+        created: of("cache_creation_input"),
+        reasoning: of("reasoning"),
+      };
+      models.set(model, kinds);
+    }
+    return kinds;
+  };
+  return {
+    used(provider, model, usage) {
+      const { input, output, cached, created, reasoning } = kindsOf(provider, model);
+      input.inc(usage.inputTokens);
+      output.inc(usage.outputTokens);
+      cached.inc(usage.cachedInputTokens);
+      created.inc(usage.cacheCreationInputTokens);
+      reasoning.inc(usage.reasoningTokens);
+    },
+    missing: (provider, route) => missing.with(provider, route).inc(),
+  };
+}

@@ -1,0 +1,51 @@
+/**
+ * What this node spent, carried to the cluster. One write is one command under one sequence, which the cluster sends
+ * again by itself until its outcome is known, so that no ask is granted twice (core/budgets/reporting.ts).
+ *
+ * The incarnation is this process's own: a row that the disk or the log still has of an earlier process would hand its
+ * grants to this one. Source: cluster reference, 7.2.
+ */
+import type { Cluster } from "../cluster/index.ts";
+import { commands, memberRowKey, readMember, type UsageAnswer } from "../core/state/index.ts";
+import type { UsageReports } from "../dataplane/index.ts";
+
+const BY_BUDGETS = { iss: "gateway", sub: "budgets" } as const;
+/** Whoever reports gives up by a signal, and does so earlier. */
+const REPORT_MS = 5_000;
+
+export function usageReports(
+  cluster: Pick<Cluster, "view" | "status" | "onStatus" | "logNow" | "write">,
+): UsageReports {
+  const { view } = cluster;
+  const { nodeId } = cluster.status();
+  const key = memberRowKey(nodeId);
+  return {
+    async report({ inc, rows }, signal) {
+      const command = commands.usageReport({ node: nodeId, inc, rows });
+      const result = await cluster.write(command, { by: BY_BUDGETS, timeoutMs: REPORT_MS, signal });
+      return result.kind === "ok" ? { kind: "answered", rows: rowsIn(result.value) } : result;
+    },
+    incarnation() {
+      const { startedAs } = cluster.status();
+      const row = view.get(key);
+      const incarnation = row === undefined ? 0 : readMember(row).incarnation;
+      return startedAs > 0 && incarnation >= startedAs ? incarnation : 0;
+    },
+    onIncarnation(listener) {
+      // A removal, a start and a restored state write the row; the status tells when this process's start is known.
+      const unwatch = view.watch(key, listener);
+      const unlisten = cluster.onStatus(listener);
+      return () => {
+        unwatch();
+        unlisten();
+      };
+    },
+    logNow: () => cluster.logNow(),
+  };
+}
+
+/** A repeated command whose answer was too long to be remembered has none: the next report is told the same. */
+function rowsIn(value: unknown): readonly UsageAnswer[] {
+  const { rows } = (value ?? {}) as { readonly rows?: readonly UsageAnswer[] };
+  return rows ?? [];
+}

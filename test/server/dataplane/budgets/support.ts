@@ -1,0 +1,240 @@
+/**
+ * Nodes with open budgets around the replicated state machine, the real one, in one process. Time stands still but for
+ * `pass`; a report is carried only when a test says so.
+ */
+import assert from "node:assert/strict";
+import { setImmediate as turn } from "node:timers/promises";
+import { createInstruments, GatewayError, type Instruments, type Log } from "../../../../src/base/index.ts";
+import {
+  type BudgetRule,
+  type ReportAnswer,
+  TICK_MS,
+  tokenCost,
+  type Usage,
+} from "../../../../src/server/core/budgets/index.ts";
+import {
+  type BudgetsOptions,
+  type Charge,
+  type OpenBudgets,
+  openBudgets,
+  type ReportOutcome,
+  type SessionCharge,
+  type Spending,
+  type UsageReport,
+} from "../../../../src/server/dataplane/budgets/index.ts";
+import { BUCKET, type Cluster, MINUTE } from "../../core/budgets/cluster.ts";
+
+export interface Posted {
+  readonly report: UsageReport;
+  readonly signal: AbortSignal;
+  /** Applies it, and tells the node what came of it. */
+  deliver(): void;
+  /** Applies it; the answer gets lost. */
+  applyOnly(): void;
+  lose(): void;
+}
+
+export interface TestNode {
+  readonly budgets: OpenBudgets;
+  readonly instruments: Instruments;
+  readonly warnings: readonly string[];
+  /** Reports under way, oldest first. */
+  readonly posted: Posted[];
+  isTicking(): boolean;
+  /** Of this node's clock against the cluster's. */
+  skewMs: number;
+  /** Delivers all that is sent until nothing is; gives how many reports that took. */
+  exchange(): Promise<number>;
+  /** Of both the cluster's time and this process's, tick by tick. Nothing is delivered. */
+  pass(ms: number): Promise<void>;
+  tick(): Promise<void>;
+  /** The cluster gives the process a new number. */
+  renumber(): void;
+  /** The node is no member, or a member again. */
+  setIncarnation(incarnation: number): void;
+  metric(name: string, ...labels: string[]): number;
+}
+
+const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+
+export function openNode(
+  cluster: Cluster,
+  id = "n1",
+  { isStarted = true, readsLog = true }: { readonly isStarted?: boolean; readonly readsLog?: boolean } = {},
+): TestNode {
+  const instruments = createInstruments();
+  const warnings: string[] = [];
+  const posted: Posted[] = [];
+  const listeners = new Set<() => void>();
+  let incarnation = isStarted ? cluster.start(id) : 0;
+  let onTick: (() => void) | undefined;
+  const startedAt = cluster.now;
+
+  const apply = ({ inc, rows }: UsageReport): ReportOutcome => {
+    const result = cluster.apply({ node: id, inc, rows, id: 0, shares: [] });
+    if (result.kind === "refused") return result;
+    return { kind: "answered", rows: (result.value as { readonly rows: readonly ReportAnswer[] }).rows };
+  };
+
+  const options: BudgetsOptions = {
+    node: id,
+    clock: { now: () => cluster.now + self.skewMs, monotonic: () => cluster.now - startedAt },
+    instruments,
+    log: { ...silent, warn: (message) => warnings.push(message) },
+    every(ms, run) {
+      assert.equal(ms, TICK_MS);
+      onTick = run;
+      return () => {
+        onTick = undefined;
+      };
+    },
+    reports: {
+      incarnation: () => incarnation,
+      onIncarnation(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+      logNow: () => (readsLog ? cluster.state.applied.now : 0),
+      report: (report, signal) =>
+        new Promise((resolve, reject) => {
+          const remove = (one: Posted): void => void posted.splice(posted.indexOf(one), 1);
+          const one: Posted = {
+            report,
+            signal,
+            deliver() {
+              remove(one);
+              resolve(apply(report));
+            },
+            applyOnly() {
+              remove(one);
+              apply(report);
+              reject(new Error("lost"));
+            },
+            lose() {
+              remove(one);
+              reject(new Error("lost"));
+            },
+          };
+          posted.push(one);
+          signal.addEventListener("abort", () => posted.includes(one) && one.lose(), { once: true });
+        }),
+    },
+  };
+
+  const self: TestNode = {
+    budgets: openBudgets(options),
+    instruments,
+    warnings,
+    posted,
+    skewMs: 0,
+    isTicking: () => onTick !== undefined,
+    async exchange() {
+      let reports = 0;
+      await turn();
+      for (let next = posted[0]; next !== undefined; next = posted[0]) {
+        next.deliver();
+        reports += 1;
+        assert.ok(reports < 1_000, "asks without end");
+        await turn();
+        await turn();
+      }
+      return reports;
+    },
+    async pass(ms) {
+      for (let left = ms; left > 0; left -= TICK_MS) {
+        cluster.now += Math.min(left, TICK_MS);
+        await self.tick();
+      }
+    },
+    async tick() {
+      onTick?.();
+      await turn();
+    },
+    renumber() {
+      self.setIncarnation(cluster.start(id));
+    },
+    setIncarnation(next) {
+      incarnation = next;
+      for (const listener of listeners) listener();
+    },
+    metric(name, ...labels) {
+      const reading = instruments.read().find((one) => one.name === name);
+      assert.ok(reading !== undefined && reading.kind !== "histogram", `no number ${name}`);
+      const series = reading.series.find(({ labelValues }) => labelValues.join() === labels.join());
+      return series?.value ?? 0;
+    },
+  };
+  return self;
+}
+
+export const ruleOf = (limit: number, more: Partial<BudgetRule> = {}): BudgetRule => ({
+  name: "team",
+  isShared: true,
+  windowMs: MINUTE,
+  limit,
+  limitRev: 1,
+  costType: "TotalToken",
+  cost: tokenCost("TotalToken"),
+  ...more,
+});
+
+export const AT = { model: "m", backend: "p" } as const;
+
+/** A request whose cost is bounded by these units, all of them output. */
+export const spendingOf = (rule: BudgetRule, units: number, more: Partial<Spending> = {}): Spending => ({
+  rule,
+  bucket: BUCKET,
+  like: "m",
+  at: AT,
+  demand: { kind: "tokens", bounds: { input: 0, output: units, isOutputStated: true } },
+  ...more,
+});
+
+export const flatOf = (rule: BudgetRule, units: number): Spending =>
+  spendingOf(rule, 0, { demand: { kind: "flat", units } });
+
+export const tokens = (output: number, input = 0): Usage => ({
+  inputTokens: input,
+  outputTokens: output,
+  totalTokens: input + output,
+  cachedInputTokens: 0,
+  cacheCreationInputTokens: 0,
+  reasoningTokens: 0,
+});
+
+/** A charge, or the code of the refusal, as soon as it is known. */
+export type Decision<Held = Charge> = Held | GatewayError | undefined;
+
+/** What comes of a reservation; `now` is undefined while it waits. */
+export interface Asked<Held> {
+  readonly now: Decision<Held>;
+}
+
+export function ask<Held extends Charge | SessionCharge>(reserve: () => Held | Promise<Held>): Asked<Held> {
+  const asked: { now: Decision<Held> } = { now: undefined };
+  const refused = (error: unknown): void => {
+    assert.ok(error instanceof GatewayError, String(error));
+    asked.now = error;
+  };
+  try {
+    const held = reserve();
+    if (!(held instanceof Promise)) asked.now = held;
+    else
+      held.then((it) => {
+        asked.now = it;
+      }, refused);
+  } catch (error) {
+    refused(error);
+  }
+  return asked;
+}
+
+export function heldOf<Held extends Charge | SessionCharge>({ now }: Asked<Held>): Held {
+  if (now === undefined || now instanceof GatewayError) assert.fail(`not held: ${now?.message ?? "it waits"}`);
+  return now;
+}
+
+export function refusalOf({ now }: Asked<Charge | SessionCharge>): GatewayError {
+  assert.ok(now instanceof GatewayError, now === undefined ? "it waits" : "it is held");
+  return now;
+}

@@ -1,0 +1,222 @@
+/** What a request is charged, by what came of it and what its answer told. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  answer,
+  CHAT,
+  chatUsage,
+  events,
+  headers,
+  JSON_ANSWER,
+  MAYBE,
+  MESSAGES,
+  metered,
+  RESERVED,
+  STREAM,
+  show,
+} from "./support.ts";
+
+const UNARY = JSON.stringify({ choices: [{ message: { content: "hi" } }], usage: chatUsage(30, 12) });
+const STREAMED = events(
+  { choices: [{ delta: { content: "hi" } }] },
+  { choices: [], usage: chatUsage(30, 12) },
+  "[DONE]",
+);
+const MESSAGE = JSON.stringify({ content: [], usage: { input_tokens: 30, output_tokens: 12 } });
+const MESSAGE_STREAM = events(
+  { type: "message_start", message: { usage: { input_tokens: 30, output_tokens: 1 } } },
+  { type: "content_block_delta", delta: { type: "text_delta", text: "hi" } },
+  { type: "message_delta", delta: {}, usage: { output_tokens: 12 } },
+  { type: "message_stop" },
+);
+
+for (const [name, options, head, body] of [
+  ["a compat answer", { route: CHAT }, JSON_ANSWER, UNARY],
+  ["a compat stream", { route: CHAT }, STREAM, STREAMED],
+  ["a messages answer", { route: MESSAGES, dialect: "messages" }, JSON_ANSWER, MESSAGE],
+  ["a messages stream", { route: MESSAGES, dialect: "messages" }, STREAM, MESSAGE_STREAM],
+] as const) {
+  test(`${name} is charged the usage that it tells, and counted alike`, async () => {
+    const { meter, charge, spent, counted, tokens, missing } = await metered(options);
+    answer(meter, 200, head, body);
+    meter.close();
+    meter.close();
+    assert.equal(charge?.spent, 42);
+    assert.deepEqual(spent, [["p", 42]]);
+    assert.deepEqual([tokens("input"), tokens("output"), missing()], [30, 12, 0]);
+    const [one, ...more] = counted;
+    assert.deepEqual([one?.provider, one?.model, one?.totalTokens, more.length], ["p", "gpt-x", 42, 0]);
+  });
+}
+
+test("what nobody pays for is counted all the same", async () => {
+  const { meter, charge, spent, tokens } = await metered({ pays: false });
+  answer(meter, 200, JSON_ANSWER, UNARY);
+  meter.close();
+  assert.equal(charge, undefined);
+  assert.deepEqual([tokens("input"), tokens("output")], [30, 12]);
+  assert.deepEqual(spent, []);
+});
+
+test("cached, newly cached and reasoning tokens are counted as parts", async () => {
+  const { meter, tokens } = await metered();
+  const usage = {
+    ...chatUsage(100, 50),
+    prompt_tokens_details: { cached_tokens: 60 },
+    completion_tokens_details: { reasoning_tokens: 20 },
+  };
+  answer(meter, 200, JSON_ANSWER, JSON.stringify({ usage }));
+  meter.close();
+  const kinds = ["input", "cached_input", "cache_creation_input", "output", "reasoning"];
+  assert.deepEqual(
+    kinds.map((kind) => tokens(kind)),
+    [100, 60, 0, 50, 20],
+  );
+});
+
+test("an answer that should tell its usage and does not is charged what was reserved, and counted as missing", async () => {
+  for (const [head, body] of [
+    [JSON_ANSWER, JSON.stringify({ choices: [] })],
+    [JSON_ANSWER, "no json"],
+    [headers({ "content-type": "text/plain" }), "hi"],
+    [headers({ "content-type": "application/json", "content-encoding": "gzip" }), UNARY],
+    [STREAM, events({ choices: [{ delta: {} }] }, "[DONE]")],
+  ] as const) {
+    const { meter, charge, missing, counted } = await metered();
+    answer(meter, 200, head, body);
+    meter.close();
+    assert.equal(charge?.spent, RESERVED);
+    assert.deepEqual([missing(), counted.length], [1, 0]);
+  }
+});
+
+test("a stream that ends without its last count is charged what it told, and counted as missing", async () => {
+  const { meter, charge, missing } = await metered({ route: MESSAGES, dialect: "messages" });
+  answer(meter, 200, STREAM, events({ type: "message_start", message: { usage: { input_tokens: 30 } } }));
+  meter.close();
+  assert.deepEqual([charge?.spent, missing()], [30, 1]);
+});
+
+test("an answer that may tell its usage is charged what it tells, and nothing where it tells none", async () => {
+  const silent = await metered({ route: MAYBE, isUnknown: true });
+  answer(silent.meter, 200, JSON_ANSWER, JSON.stringify({ object: "list" }));
+  silent.meter.close();
+  assert.deepEqual([silent.charge?.spent, silent.missing()], [0, 0]);
+  const told = await metered({ route: MAYBE, isUnknown: true });
+  answer(told.meter, 200, JSON_ANSWER, UNARY);
+  told.meter.close();
+  assert.equal(told.charge?.spent, 42);
+});
+
+test("an answer that is a refusal costs nothing", async () => {
+  for (const status of [400, 404, 429, 500]) {
+    const { meter, charge, missing } = await metered();
+    meter.attempting({ name: "p" }, "gpt-x");
+    show(meter, status, JSON_ANSWER, JSON.stringify({ error: { message: "no" } }));
+    meter.ended();
+    meter.attempted(status === 429 ? "429" : status >= 500 ? "5xx" : "answered");
+    meter.close();
+    assert.deepEqual([charge?.spent, missing()], [0, 0]);
+  }
+});
+
+test("a request that came to no attempt, or whose attempts all failed, costs nothing", async () => {
+  const none = await metered();
+  none.meter.close();
+  assert.equal(none.charge?.spent, 0);
+  const failed = await metered();
+  for (const trigger of ["connect", "timeout", "5xx", "429"] as const) {
+    failed.meter.attempting({ name: "p" }, "gpt-x");
+    failed.meter.attempted(trigger);
+  }
+  failed.meter.close();
+  assert.deepEqual([failed.charge?.spent, failed.spent.length, failed.missing()], [0, 0, 0]);
+});
+
+test("a request that moved on is charged by the provider that answered", async () => {
+  const { meter, charge, spent, tokens } = await metered();
+  meter.attempting({ name: "first" }, "gpt-x");
+  meter.attempted("5xx");
+  answer(meter, 200, JSON_ANSWER, UNARY);
+  meter.close();
+  assert.equal(charge?.spent, 42);
+  assert.deepEqual(spent, [["p", 42]]);
+  assert.deepEqual([tokens("input", "first"), tokens("input")], [0, 30]);
+});
+
+test("a stream that breaks off, and a client that leaves, are charged what is known, else what was reserved", async () => {
+  const START_ONLY = events({ type: "message_start", message: { usage: { input_tokens: 30, output_tokens: 1 } } });
+  const NOTHING = events({ type: "ping" });
+  for (const [body, units] of [
+    [START_ONLY, 31],
+    [NOTHING, RESERVED],
+  ] as const) {
+    for (const end of ["broken", "abandoned", "fault"] as const) {
+      const { meter, charge, spent, missing } = await metered({ route: MESSAGES, dialect: "messages" });
+      meter.attempting({ name: "p" }, "claude-x");
+      show(meter, 200, STREAM, body);
+      if (end === "broken") meter.broken();
+      if (end !== "fault") meter.attempted(end === "broken" ? "answered" : "abandoned");
+      meter.close();
+      assert.equal(charge?.spent, units, end);
+      assert.deepEqual([spent, missing()], [[["p", units]], 0]);
+    }
+  }
+});
+
+test("a client that leaves before the answer began is charged what was reserved, one that leaves after it what it told", async () => {
+  const before = await metered();
+  before.meter.attempting({ name: "p" }, "gpt-x");
+  before.meter.attempted("abandoned");
+  before.meter.close();
+  assert.equal(before.charge?.spent, RESERVED);
+  const after = await metered();
+  after.meter.attempting({ name: "p" }, "gpt-x");
+  show(after.meter, 200, JSON_ANSWER, UNARY);
+  after.meter.ended();
+  after.meter.attempted("abandoned");
+  after.meter.close();
+  assert.equal(after.charge?.spent, 42);
+});
+
+test("a client that leaves between two attempts is charged nothing for those that failed", async () => {
+  const { meter, charge } = await metered();
+  meter.attempting({ name: "p" }, "gpt-x");
+  meter.attempted("429");
+  meter.close();
+  assert.equal(charge?.spent, 0);
+});
+
+test("a stream is charged as it flows, at the first count and then as it has grown by enough", async () => {
+  const { meter, charge } = await metered({ route: MESSAGES, dialect: "messages" });
+  meter.attempting({ name: "p" }, "claude-x");
+  meter.started(200, STREAM);
+  const seen: (number | undefined)[] = [];
+  const tell = (event: unknown): void => {
+    meter.event(JSON.stringify(event));
+    seen.push(charge?.spent);
+  };
+  tell({ type: "message_start", message: { usage: { input_tokens: 100, output_tokens: 1 } } });
+  tell({ type: "message_delta", usage: { output_tokens: 200 } });
+  tell({ type: "message_delta", usage: { output_tokens: 257 } });
+  tell({ type: "message_delta", usage: { output_tokens: 300 } });
+  assert.deepEqual(seen, [101, 101, 357, 357]);
+  meter.ended();
+  meter.attempted("answered");
+  meter.close();
+  assert.equal(charge?.spent, 400);
+});
+
+test("nothing is shown of an answer whose usage is not read", async () => {
+  const { meter } = await metered();
+  assert.equal(meter.started(200, JSON_ANSWER), "nothing");
+  meter.attempting({ name: "p" }, "gpt-x");
+  assert.equal(meter.started(200, JSON_ANSWER), "bytes");
+  assert.equal(meter.started(200, STREAM), "events");
+  assert.equal(meter.started(404, JSON_ANSWER), "nothing");
+  assert.equal(meter.started(200, headers({ "content-type": "audio/mpeg" })), "nothing");
+  const encoded = { "content-type": "text/event-stream", "content-encoding": "br" };
+  assert.equal(meter.started(200, headers(encoded)), "nothing");
+  assert.equal(meter.started(200, headers({ ...encoded, "content-encoding": "identity" })), "events");
+  meter.close();
+});

@@ -1,0 +1,102 @@
+/** A meter over a real charge, fed as the answer's side and the forwarding feed it. */
+import { type Route, type RouteDialect, SseSplitter, type Usage } from "../../../../src/server/core/dialects/index.ts";
+import type { Charge } from "../../../../src/server/dataplane/budgets/index.ts";
+import { createMeter, createUsageMetrics, type Meter } from "../../../../src/server/dataplane/metering/index.ts";
+import { createCluster } from "../../core/budgets/cluster.ts";
+import { ask, flatOf, heldOf, openNode, ruleOf, spendingOf, type TestNode } from "../budgets/support.ts";
+
+export const RESERVED = 500;
+
+export interface Metered {
+  readonly node: TestNode;
+  readonly meter: Meter;
+  /** Undefined where nobody pays. */
+  readonly charge: Charge | undefined;
+  readonly spent: readonly (readonly [provider: string, units: number])[];
+  readonly counted: readonly (Usage & { readonly provider: string; readonly model: string })[];
+  tokens(kind: string, provider?: string): number;
+  missing(provider?: string): number;
+}
+
+export interface MeteredOptions {
+  readonly route?: Pick<Route, "name" | "usage">;
+  readonly dialect?: RouteDialect;
+  readonly pays?: boolean;
+  /** What nobody can tell holds one unit. */
+  readonly isUnknown?: boolean;
+}
+
+export const CHAT = { name: "chat_completions", usage: "always" } as const;
+export const MESSAGES = { name: "messages", usage: "always" } as const;
+export const MAYBE = { name: "compat_other", usage: "maybe" } as const;
+
+export async function metered({
+  route = CHAT,
+  dialect = "compat",
+  pays = true,
+  isUnknown = false,
+}: MeteredOptions = {}): Promise<Metered> {
+  const node = openNode(createCluster(["n1"]));
+  const rule = ruleOf(1_000_000);
+  const first = ask(() => node.budgets.reserve(flatOf(rule, 10_000)));
+  await node.exchange();
+  heldOf(first).release();
+  const spending = spendingOf(rule, RESERVED, isUnknown ? { demand: { kind: "atLeast", units: 1 } } : {});
+  const charge = pays ? heldOf(ask(() => node.budgets.reserve(spending))) : undefined;
+  const spent: [string, number][] = [];
+  const counted: Metered["counted"][number][] = [];
+  const meter = createMeter({
+    charge,
+    route,
+    dialect,
+    label: "gpt-*",
+    metrics: createUsageMetrics(node.instruments),
+    spent: (provider, units) => spent.push([provider, units]),
+    counted: (usage, of) => counted.push({ ...usage, ...of }),
+  });
+  return {
+    node,
+    meter,
+    charge,
+    spent,
+    counted,
+    tokens: (kind, provider = "p") => node.metric("gateway_tokens_total", provider, "gpt-*", kind),
+    missing: (provider = "p") => node.metric("gateway_usage_missing_total", provider, route.name),
+  };
+}
+
+export const headers = (pairs: Readonly<Record<string, string>>): readonly Buffer[] =>
+  Object.entries(pairs)
+    .flat()
+    .map((text) => Buffer.from(text));
+
+export const JSON_ANSWER = headers({ "Content-Type": "application/json" });
+export const STREAM = headers({ "content-type": "text/event-stream; charset=utf-8" });
+
+/** One attempt that is answered; `body` goes where the meter asks for it, in pieces of a few bytes. */
+export function answer(meter: Meter, status: number, head: readonly Buffer[], body: string): void {
+  meter.attempting({ name: "p" }, "gpt-x");
+  show(meter, status, head, body);
+  meter.ended();
+  meter.attempted("answered");
+}
+
+export function show(meter: Meter, status: number, head: readonly Buffer[], body: string): void {
+  const shown = meter.started(status, head);
+  const splitter = new SseSplitter();
+  for (let at = 0; at < body.length; at += 7) {
+    const chunk = Buffer.from(body.slice(at, at + 7));
+    if (shown === "bytes") meter.bytes(chunk);
+    if (shown !== "events") continue;
+    for (const { data } of splitter.push(chunk)) if (data !== undefined) meter.event(data);
+  }
+}
+
+export const events = (...of: readonly unknown[]): string =>
+  of.map((one) => `data: ${typeof one === "string" ? one : JSON.stringify(one)}\n\n`).join("");
+
+export const chatUsage = (prompt: number, completion: number) => ({
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  total_tokens: prompt + completion,
+});
