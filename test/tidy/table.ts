@@ -12,7 +12,9 @@ const CORE = {
   "server/core/config": [],
   "server/core/catalog": ["server/core/config"],
   "server/core/dialects": ["server/core/config"],
-  "server/core/policy": ["server/core/config", "server/core/cel"],
+  "server/core/policy": ["server/core/config", "server/core/cel", "server/core/policy/variables"],
+  // Apart from the rules: the data plane fills variables in without loading the engine that reads them.
+  "server/core/policy/variables": ["server/core/cel"],
   "server/core/budgets": ["server/core/cel", "server/core/config", "server/core/dialects"],
   "server/core/guardrails": ["server/core/cel", "server/core/config", "server/core/dialects"],
   "server/core/state": ["server/core/config", "server/core/budgets"],
@@ -46,6 +48,7 @@ const PARTS = {
   ],
   "server/dataplane": [
     "server/core/policy",
+    "server/core/policy/variables",
     "server/core/budgets",
     "server/core/guardrails",
     "server/core/dialects",

@@ -12,11 +12,11 @@ import {
 } from "../core/catalog/index.ts";
 import type { Deployment, Problem, ProviderConfig, Read } from "../core/config/index.ts";
 import { compileProvider, type Provider } from "../upstream/index.ts";
-import { UNGOVERNED } from "./governance.ts";
+import { compileGovernance, type GovernanceInput, readsUsage } from "./governance.ts";
 import { type ClaimingProvider, compileRouter } from "./router.ts";
-import { DEFAULT_MAX_BODY_BYTES, type Snapshot } from "./types.ts";
+import { DEFAULT_MAX_BODY_BYTES, type Governance, type Snapshot } from "./types.ts";
 
-export interface CompileInput {
+export interface CompileInput extends GovernanceInput {
   readonly deployment: Read<Deployment>;
   /** Overlays of files on this node, applied before the inline ones, so that inline ones win. */
   readonly fileOverlays: readonly NamedOverlay[];
@@ -27,7 +27,8 @@ export type Compiled =
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
 
 /** `problems` of a compiled snapshot are warnings. */
-export function compileDeployment({ deployment: read, fileOverlays }: CompileInput): Compiled {
+export function compileDeployment(input: CompileInput): Compiled {
+  const { deployment: read, fileOverlays } = input;
   const { document } = read;
   if (document === undefined || read.problems.some(({ severity }) => severity === "error")) {
     return { kind: "refused", problems: read.problems };
@@ -37,9 +38,11 @@ export function compileDeployment({ deployment: read, fileOverlays }: CompileInp
   const claiming = (document.providers ?? []).map((config, at) => {
     return catalog && compileOne(read, document, catalog, config, at, problems);
   });
-  if (problems.some(({ severity }) => severity === "error")) return { kind: "refused", problems };
   const sound = claiming.filter((one): one is ClaimingProvider => one !== undefined);
-  return { kind: "compiled", snapshot: freeze(document, sound), problems };
+  const providers = sound.map(({ provider }) => provider);
+  const governance = compileGovernance(read, document, input, providers, problems);
+  if (problems.some(({ severity }) => severity === "error")) return { kind: "refused", problems };
+  return { kind: "compiled", snapshot: freeze(document, sound, governance), problems };
 }
 
 function overlaid(
@@ -76,11 +79,12 @@ function compileOne(
     return undefined;
   }
   const named = document.credentials?.find(({ name }) => name === config.credential);
-  const provider = compileProvider(resolved.provider, { ...config, name }, config.api_key ?? named?.api_key);
+  const key = config.api_key ?? named?.api_key;
+  const provider = compileProvider(resolved.provider, { ...config, name }, key, readsUsage(document));
   return { provider, models: config.models ?? [] };
 }
 
-function freeze(document: Deployment, claiming: readonly ClaimingProvider[]): Snapshot {
+function freeze(document: Deployment, claiming: readonly ClaimingProvider[], governance: Governance): Snapshot {
   const providers = claiming.map(({ provider }) => provider);
   const byName = new Map<string, Provider>(providers.map((provider) => [provider.name, provider]));
   const implied = providers.length === 1 ? providers[0] : undefined;
@@ -88,7 +92,7 @@ function freeze(document: Deployment, claiming: readonly ClaimingProvider[]): Sn
   const maxBodyBytes = document.max_body_bytes || DEFAULT_MAX_BODY_BYTES;
   const { route, claims } = compileRouter(claiming, defaultProvider);
   return Object.freeze({
-    governance: UNGOVERNED,
+    governance,
     providers: Object.freeze(providers),
     byName,
     defaultProvider,

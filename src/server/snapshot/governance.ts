@@ -1,26 +1,236 @@
-/** Who may call, and what they may do and spend: `auth`, `profiles`, `budgets`, `access_rules` and `public_url`, compiled. */
-import { compilePolicies } from "../core/policy/index.ts";
+/**
+ * Who may call, and what they may do and spend: `auth`, `profiles`, `budgets`, `access_rules` and `public_url`, compiled.
+ * Source: specification documents 1 (Authentication) and 3; design decisions, sections 1 and 6.
+ */
+import { nearest } from "../../base/index.ts";
+import type { AuthRules } from "../auth/index.ts";
+import { type BudgetRule, type CompileCost, compileBudget } from "../core/budgets/index.ts";
+import { CAPABILITY_NAMES, claimableIn, isCapability } from "../core/catalog/index.ts";
+import {
+  type Deployment,
+  type Path,
+  type Problem,
+  providerName,
+  type Read,
+  type Severity,
+  unknownName,
+} from "../core/config/index.ts";
+import { ROUTE_NAMES } from "../core/dialects/index.ts";
+import type { KnownNames, Policies } from "../core/policy/index.ts";
+import { matcher, type Provider } from "../upstream/index.ts";
+import { hasRules, type Rules } from "./load-rules.ts";
 import type { Governance, Profile } from "./types.ts";
 
-const { policies } = compilePolicies({});
+/** What the node file of this node says of token issuers. */
+export interface Trusted {
+  /** Names of its `issuers`. */
+  readonly issuers: readonly string[];
+  /** Audiences that the admin API accepts, by the issuer's name. */
+  readonly adminAudiences: ReadonlyMap<string, ReadonlySet<string>>;
+}
 
-const NO_PROFILE: Profile = Object.freeze({
-  name: undefined,
-  allowedModels: [],
-  allows: undefined,
-  requireCaps: [],
-  budget: undefined,
-  policy: policies.of(undefined),
-  ownRules: 0,
+export interface GovernanceInput {
+  /** The same on all nodes, and higher with every change of what is stored; 0 where nothing is stored. */
+  readonly limitRev: number;
+  /** Undefined where there is no node file to look at: then any issuer will do. */
+  readonly trusted: Trusted | undefined;
+  /** Undefined where `mayHoldRules` says of every text that it needs none. */
+  readonly rules: Rules | undefined;
+}
+
+type Report = (path: Path, message: string, severity?: Severity) => void;
+
+/** Something counts usage, so it is read from answers. */
+export const readsUsage = ({ auth, budgets = [] }: Deployment): boolean => auth !== undefined || budgets.length > 0;
+
+/** Of no use to anybody when an error was added to `problems`. */
+export function compileGovernance(
+  read: Read<Deployment>,
+  document: Deployment,
+  { limitRev, trusted, rules }: GovernanceInput,
+  providers: readonly Provider[],
+  problems: Problem[],
+): Governance {
+  const report: Report = (...problem) => problems.push(read.problem(...problem));
+  // Also those that did not compile: that a rule names one is no second mistake.
+  const names = (document.providers ?? []).flatMap((provider) => providerName(provider) ?? []);
+  const isWhole = names.length === providers.length;
+  const publicUrl = document.public_url === undefined ? undefined : withoutSlash(document.public_url);
+  const auth = document.auth && compileAuth(document.auth, publicUrl, trusted, report);
+  const budgets = compileBudgets(document, limitRev, costsOf(rules, names), report);
+  const policies = compilePolicies(document, names, rules, report);
+  const profiles = (document.profiles ?? []).map((profile, at): Profile => {
+    const path = ["profiles", at, "require_caps"];
+    checkCapabilities(profile.require_caps ?? [], isWhole ? providers : [], path, report);
+    const { name, allowed_models: models = [], budget } = profile;
+    return Object.freeze({
+      name,
+      allowedModels: Object.freeze([...models]),
+      allows: models.length === 0 ? undefined : matcher(models),
+      requireCaps: Object.freeze([...(profile.require_caps ?? [])]),
+      budget: budgets.find((rule) => rule.name === budget),
+      policy: policies.of(name),
+      ownRules: profile.access_rules?.length ?? 0,
+    });
+  });
+  const byName = new Map<string | undefined, Profile>(profiles.map((profile) => [profile.name, profile]));
+  byName.set(undefined, withoutProfile(policies));
+  return Object.freeze({
+    auth,
+    profile: (name: string | undefined) => byName.get(name),
+    profiles: Object.freeze(profiles),
+    budgets: Object.freeze(budgets),
+    policies,
+    publicUrl,
+    meters: readsUsage(document),
+  });
+}
+
+const withoutProfile = (policies: Policies): Profile =>
+  Object.freeze({
+    name: undefined,
+    allowedModels: Object.freeze([]),
+    allows: undefined,
+    requireCaps: Object.freeze([]),
+    budget: undefined,
+    policy: policies.of(undefined),
+    ownRules: 0,
+  });
+
+/** Scheme and host in lower case, and no port that the scheme implies: as clients write what they ask a token for. */
+function withoutSlash(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname.replace(/\/+$/, "")}`;
+}
+
+function compileAuth(
+  { virtual_keys: virtualKeys, issuers }: NonNullable<Deployment["auth"]>,
+  publicUrl: string | undefined,
+  trusted: Trusted | undefined,
+  report: Report,
+): AuthRules {
+  const bindings = issuers.map(({ issuer, audience, subject, profile, profiles }, at) => {
+    const path = ["auth", "issuers", at];
+    if (trusted?.issuers.includes(issuer) === false) {
+      const message = unknownName("entry of `issuers`", issuer, trusted.issuers, "this node's file");
+      report([...path, "issuer"], message);
+    }
+    if (trusted?.adminAudiences.get(issuer)?.has(audience) === true) {
+      const message =
+        "tokens of this issuer for this audience open the admin API; the data plane needs an audience of its own";
+      report([...path, "audience"], message);
+    }
+    return Object.freeze({
+      issuer,
+      audience,
+      subject,
+      profile: profile || undefined,
+      profiles: profiles && { claim: profiles.claim, select: profiles.select },
+    });
+  });
+  for (const issuer of new Set(issuers.map(({ issuer }) => issuer))) {
+    const audiences = [...(trusted?.adminAudiences.get(issuer) ?? [])];
+    if (publicUrl === undefined || !audiences.some((audience) => isResourceOf(publicUrl, audience))) continue;
+    const message = `tokens of issuer ${issuer} for this address open the admin API; give its binding in \`admin.issuers\` of the node file another \`audience\``;
+    report(["public_url"], message);
+  }
+  return Object.freeze({ virtualKeys, issuers: Object.freeze(bindings), publicUrl });
+}
+
+/** The front door, or one MCP server behind it. */
+const isResourceOf = (publicUrl: string, audience: string): boolean =>
+  audience.replace(/\/+$/, "") === publicUrl || audience.startsWith(`${publicUrl}/mcp/`);
+
+type CostCompiler = (warn: (message: string) => void) => CompileCost;
+
+const NOT_LOADED = "this cannot be judged, since the engine of rules is not loaded";
+
+const costsOf =
+  (rules: Rules | undefined, providers: readonly string[]): CostCompiler =>
+  (warn) =>
+    rules?.costCompiler(providers, warn) ?? (() => ({ kind: "invalid", message: NOT_LOADED }));
+
+/** Of those that compile. */
+function compileBudgets(
+  { budgets = [] }: Deployment,
+  limitRev: number,
+  costs: CostCompiler,
+  report: Report,
+): readonly BudgetRule[] {
+  return budgets.flatMap((config, at) => {
+    const pathOf = { window: ["budgets", at, "window"], cost: ["budgets", at, "cost", "cel"] };
+    const warn = (message: string): void => report(pathOf.cost, message, "warning");
+    const compiled = compileBudget(config, limitRev, costs(warn));
+    if (compiled.kind === "rule") {
+      const { limit } = compiled.rule;
+      if (limit < config.limit)
+        report(["budgets", at, "limit"], `lowered to ${limit}, the most there can be`, "warning");
+      return [Object.freeze(compiled.rule)];
+    }
+    report(pathOf[compiled.key], compiled.message);
+    return [];
+  });
+}
+
+const NONE: readonly never[] = Object.freeze([]);
+
+const NO_RULES: ReturnType<Policies["of"]> = Object.freeze({
+  count: Object.freeze({ llm: 0, mcp: 0, a2a: 0 }),
+  decide: () => ({ kind: "allow", decisions: NONE, skipped: NONE }) as const,
 });
 
-/** What holds where the document says nothing: everybody is anonymous, and everything is allowed. */
-export const UNGOVERNED: Governance = Object.freeze({
-  auth: undefined,
-  profile: (name: string | undefined) => (name === undefined ? NO_PROFILE : undefined),
-  profiles: [],
-  budgets: [],
-  policies,
-  publicUrl: undefined,
-  meters: false,
-});
+const NO_POLICIES: Policies = Object.freeze({ of: () => NO_RULES, rules: NONE });
+
+function compilePolicies(
+  document: Deployment,
+  providers: readonly string[],
+  rules: Rules | undefined,
+  report: Report,
+): Policies {
+  if (!hasRules(document)) return NO_POLICIES;
+  if (rules === undefined) {
+    if ((document.access_rules ?? []).length > 0) report(["access_rules"], NOT_LOADED);
+    for (const [at, { access_rules: own = [] }] of (document.profiles ?? []).entries()) {
+      if (own.length > 0) report(["profiles", at, "access_rules"], NOT_LOADED);
+    }
+    return NO_POLICIES;
+  }
+  const { policies, problems } = rules.compileRules(document, knownNames(document, providers));
+  for (const { path, message, severity } of problems) report(path, message, severity);
+  return policies;
+}
+
+function knownNames(document: Deployment, providers: readonly string[]): KnownNames {
+  const { auth, mcp = [], a2a = [] } = document;
+  const takesAll = document.default_provider !== undefined || providers.length === 1;
+  const models = (document.providers ?? []).flatMap(({ models = [], model_aliases: aliases = {} }) => [
+    ...models,
+    ...Object.keys(aliases),
+  ]);
+  return {
+    providers,
+    servers: mcp.map(({ name }) => name),
+    peers: a2a.map(({ name }) => name),
+    routes: ROUTE_NAMES,
+    ...(!takesAll && { models }),
+    // Without `auth` no caller has an issuer, which is said of every rule that asks for one.
+    ...(auth !== undefined && { issuers: auth.issuers.map(({ issuer }) => issuer) }),
+  };
+}
+
+/** A closed vocabulary: a name outside it can be claimed by no channel. */
+function checkCapabilities(caps: readonly string[], providers: readonly Provider[], path: Path, report: Report): void {
+  for (const [at, name] of caps.entries()) {
+    if (isCapability(name)) continue;
+    const meant = nearest(name, CAPABILITY_NAMES);
+    report([...path, at], `names no capability${meant === undefined ? "" : `; did you mean \`${meant}\`?`}`);
+  }
+  const channels = providers.flatMap((provider) => provider.channels);
+  const required = caps.filter(isCapability);
+  const serves = channels.some(({ caps: claimed, dialect }) =>
+    required.every((name) => claimed?.has(name) ?? claimableIn(dialect).has(name)),
+  );
+  if (!serves && channels.length > 0 && required.length > 0) {
+    report(path, "no channel of any provider claims them all: whoever has this profile is refused", "warning");
+  }
+}

@@ -1,2 +1,4 @@
 export { type Compiled, type CompileInput, compileDeployment } from "./compile.ts";
+export type { Trusted } from "./governance.ts";
+export { loadRules, mayHoldRules, type Rules } from "./load-rules.ts";
 export { DEFAULT_MAX_BODY_BYTES, type Governance, type Profile, type Routed, type Snapshot } from "./types.ts";

@@ -16,6 +16,17 @@ export { type NodeFile, nodeFileSchema } from "./node-file.ts";
 export { formatPath, formatProblem, type Path, type Problem, type ProblemAt, type Severity } from "./problem.ts";
 export { type Read, type ReadOptions, readDocument } from "./read.ts";
 export type { Lookup, ReferenceRules, References, Used } from "./references.ts";
-export type { JsonSchema, Schema, TypeOf } from "./schema.ts";
+export {
+  anything,
+  choice,
+  type JsonSchema,
+  list,
+  map,
+  object,
+  required,
+  type Schema,
+  type TypeOf,
+  text,
+} from "./schema.ts";
 export { MAX_DEPTH, MAX_DOCUMENT_BYTES, type Place, type Source } from "./tree.ts";
 export { type ApplyDecision, type ApplyQuestion, decideApply, type Edition } from "./versions.ts";

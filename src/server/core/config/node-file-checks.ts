@@ -5,6 +5,7 @@
  */
 
 import { parseAddress } from "../../../base/index.ts";
+import { selfSetClaim } from "./claims.ts";
 import type { NodeFile } from "./node-file.ts";
 import { clusterChecks } from "./node-file-cluster-checks.ts";
 import { type Check, repeated } from "./node-file-rule.ts";
@@ -39,9 +40,6 @@ const checkListeners: Check = (file, problem) => {
   });
 };
 
-/** Claims that most issuers let a caller set (spec document 1, Authentication). */
-const SELF_SET_CLAIMS: ReadonlySet<string> = new Set(["email", "preferred_username", "upn"]);
-
 /** Issuer, and role, of callers who come without a token. */
 const OWN_NAME = "local";
 const OWN_ROLES: ReadonlySet<string> = new Set([OWN_NAME, "loopback"]);
@@ -64,14 +62,10 @@ const checkIssuers: Check = ({ issuers = [] }, problem) => [
       ? problem(["issuers", at, "name"], "stands for callers of this machine; take another name")
       : undefined,
   ),
-  ...issuers.map(({ subject_claim: claim, trust_subject_claim: isTrusted }, at) =>
-    SELF_SET_CLAIMS.has(claim) && !isTrusted
-      ? problem(
-          ["issuers", at, "subject_claim"],
-          `callers can usually set \`${claim}\` themselves; \`trust_subject_claim: true\` says that here they cannot`,
-        )
-      : undefined,
-  ),
+  ...issuers.map(({ subject_claim: claim, trust_subject_claim: isTrusted }, at) => {
+    const message = isTrusted ? undefined : selfSetClaim(claim, "trust_subject_claim");
+    return message === undefined ? undefined : problem(["issuers", at, "subject_claim"], message);
+  }),
 ];
 
 const checkAdmin: Check = ({ admin, issuers = [] }, problem) => {
@@ -96,17 +90,15 @@ const checkAdmin: Check = ({ admin, issuers = [] }, problem) => {
           : undefined,
       ),
     ),
-    ...bindings.flatMap(({ issuer, roles }, at) => [
-      names.includes(issuer)
-        ? undefined
-        : problem(["admin", "issuers", at, "issuer"], "names no entry of the top-level `issuers`"),
-      roles !== undefined && SELF_SET_CLAIMS.has(roles.claim) && !roles.trust_claim
-        ? problem(
-            ["admin", "issuers", at, "roles"],
-            `callers can usually set \`${roles.claim}\` themselves; \`trust_claim: true\` says that here they cannot`,
-          )
-        : undefined,
-    ]),
+    ...bindings.flatMap(({ issuer, roles }, at) => {
+      const selfSet = roles === undefined || roles.trust_claim ? undefined : selfSetClaim(roles.claim, "trust_claim");
+      return [
+        names.includes(issuer)
+          ? undefined
+          : problem(["admin", "issuers", at, "issuer"], "names no entry of the top-level `issuers`"),
+        selfSet === undefined ? undefined : problem(["admin", "issuers", at, "roles"], selfSet),
+      ];
+    }),
   ];
 };
 

@@ -3,30 +3,12 @@
  *
  * Once a snapshot, `compilePolicies(document, known)` compiles the deployment's rules and each profile's against the hops
  * they stand at; `problems` are errors and warnings at paths of the document, for `read.problem(path, message, severity)`.
- * Once a caller, `callerVariables(…)`. Once a request and, with failover, once a candidate:
+ * `variables/` fills in what they read: once a caller, `callerVariables(…)`. Once a request and, with failover, once a candidate:
  * `policies.of(profile).decide("llm", llmVariables(caller, {model, provider, route}))`, and likewise `mcp` and `a2a`.
  * A verdict with no `decisions` and no `skipped` needs no audit record.
  */
 
-export {
-  type A2aPart,
-  type A2aRequest,
-  type A2aVariables,
-  a2aVariables,
-  type CallerVariables,
-  callerVariables,
-  HOP_VARIABLES,
-  HOPS,
-  type Hop,
-  type HopVariables,
-  type LlmRequest,
-  type LlmVariables,
-  llmVariables,
-  type McpRequest,
-  type McpVariables,
-  mcpVariables,
-  type PolicyCaller,
-} from "./hops.ts";
+export { HOP_VARIABLES, HOPS, type Hop } from "./hops.ts";
 export {
   type AccessPolicy,
   type CompiledPolicies,
@@ -39,4 +21,5 @@ export {
   type Verdict,
 } from "./policy.ts";
 export type { AccessRule, RuleProblem } from "./rule.ts";
+export type { HopVariables } from "./variables/index.ts";
 export type { KnownNames } from "./warnings.ts";

@@ -7,8 +7,9 @@
  */
 
 import { type Expression, Fault, type FaultKind } from "../cel/index.ts";
-import type { Hop, HopVariables } from "./hops.ts";
+import type { Hop } from "./hops.ts";
 import { type AccessRule, type CompiledRule, compileRule, type RuleProblem } from "./rule.ts";
+import type { HopVariables } from "./variables/index.ts";
 import { type KnownNames, listWarnings } from "./warnings.ts";
 
 export type Layer = { readonly kind: "deployment" } | { readonly kind: "profile"; readonly profile: string };

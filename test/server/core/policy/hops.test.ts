@@ -2,14 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { HOPS, type Hop } from "../../../../src/server/core/policy/index.ts";
 import {
   a2aVariables,
   callerVariables,
-  HOPS,
-  type Hop,
   llmVariables,
   mcpVariables,
-} from "../../../../src/server/core/policy/index.ts";
+} from "../../../../src/server/core/policy/variables/index.ts";
 import { atLlm, caller, chat, policiesOf, problemsOf, rule } from "./rules.ts";
 
 /** Conditions that are true of the requests below, one at least a variable of the table. */

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type AccessRule, llmVariables, mcpVariables, type Verdict } from "../../../../src/server/core/policy/index.ts";
+import type { AccessRule, Verdict } from "../../../../src/server/core/policy/index.ts";
+import { llmVariables, mcpVariables } from "../../../../src/server/core/policy/variables/index.ts";
 import { atLlm, caller, chat, policiesOf, rule } from "./rules.ts";
 
 /** A rule in one letter: allow, deny, or an error that fails open or closed; a small letter does not match. */

@@ -3,14 +3,16 @@
 import assert from "node:assert/strict";
 import {
   type AccessRule,
-  callerVariables,
   compilePolicies,
   type KnownNames,
-  type LlmVariables,
-  llmVariables,
   type Policies,
   type PolicyDocument,
 } from "../../../../src/server/core/policy/index.ts";
+import {
+  callerVariables,
+  type LlmVariables,
+  llmVariables,
+} from "../../../../src/server/core/policy/variables/index.ts";
 
 export const rule = (condition: string, more: Partial<AccessRule> = {}): AccessRule => ({
   name: "r",

@@ -26,7 +26,7 @@ export const editionSchema = object("Edition of a document.", { version });
 
 export const deploymentSchema = object("What the deployment is; every node agrees on it.", {
   version,
-  auth: notYet(auth),
+  auth,
   max_body_bytes: withDefault(
     integer("Longest request body in bytes; 0 takes the proxy's default of 32 MiB.", { minimum: 0 }),
     0,
@@ -34,8 +34,8 @@ export const deploymentSchema = object("What the deployment is; every node agree
   credentials: withDefault(credentials, []),
   catalog_overlays: withDefault(catalogOverlays, []),
   providers: withDefault(providers, []),
-  budgets: notYet(budgets),
-  profiles: notYet(profiles),
+  budgets,
+  profiles,
   mcp: notYet(mcp),
   a2a: notYet(a2a),
   a2a_cards: notYet(a2aCards),
@@ -49,15 +49,11 @@ export const deploymentSchema = object("What the deployment is; every node agree
     ),
     "reject",
   ),
-  public_url: notYet(
-    text(
-      "Absolute URL at which clients reach the data plane; used wherever addresses are given out, never for routing.",
-      {
-        format: "url",
-      },
-    ),
+  public_url: text(
+    "Absolute URL at which clients reach the data plane; used wherever addresses are given out, never for routing. With it, tokens are accepted whose audience names this address, or one MCP server below it.",
+    { format: "url", examples: ["https://gateway.example.com"] },
   ),
-  access_rules: notYet(accessRules("Rules that hold for everybody; a deny here is final.")),
+  access_rules: accessRules("Rules that hold for everybody; a deny here is final."),
   guardrails: notYet(guardrails),
   models: notYet(models),
 });

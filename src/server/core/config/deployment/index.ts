@@ -1,4 +1,4 @@
-export { deploymentChecks, operationChecks } from "./checks/index.ts";
+export { deploymentChecks, operationChecks, unknownName } from "./checks/index.ts";
 export type { Credential } from "./credentials.ts";
 export { type Deployment, deploymentSchema, editionSchema } from "./deployment.ts";
 export { NAMED_LISTS, type NamedList } from "./named-lists.ts";

@@ -1,6 +1,6 @@
 /** `profiles[]`: named policies of callers. Spec: document 3, `profiles[]`. A profile only narrows. */
 
-import { list, object, required } from "../schema.ts";
+import { list, notYet, object, required, text } from "../schema.ts";
 import { accessRules } from "./rules.ts";
 import { filled, label, modelPatterns } from "./terms.ts";
 
@@ -14,15 +14,19 @@ export const profiles = list(
       filled("Name of a capability."),
       { uniqueItems: true },
     ),
-    pool_subset: filled("Confines traffic to this subset of whichever pool serves it; left out, the whole pool."),
-    budget: filled("Name of the budget that is spent from; left out, nothing is metered."),
+    pool_subset: notYet(
+      text("Confines traffic to this subset of whichever pool serves it; left out or empty, the whole pool."),
+    ),
+    budget: text("Name of the budget that is spent from; left out or empty, nothing is metered."),
     access_rules: accessRules("Rules of this profile, evaluated after the deployment's own; they only narrow."),
-    guardrails: object("Which detectors inspect this profile's traffic.", {
-      detectors: list(
-        "Names of `guardrails.detectors`; left out, all of them; empty, none, which exempts the profile.",
-        filled("Name of a detector."),
-        { uniqueItems: true },
-      ),
-    }),
+    guardrails: notYet(
+      object("Which detectors inspect this profile's traffic.", {
+        detectors: list(
+          "Names of `guardrails.detectors`; left out, all of them; empty, none, which exempts the profile.",
+          filled("Name of a detector."),
+          { uniqueItems: true },
+        ),
+      }),
+    ),
   }),
 );

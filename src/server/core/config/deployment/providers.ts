@@ -95,13 +95,15 @@ const provider = object(
     on_fidelity_loss: fidelityPolicy(
       "What happens to a request that would lose a capability here; left out, the deployment's `on_fidelity_loss`.",
     ),
-    metadata: notYet(
-      map(
-        "Free entries that rules read as `provider.metadata.<key>`; the gateway reads none of them.",
-        text("A value."),
+    metadata: map(
+      "Free entries that rules read as `provider.metadata.<key>`; the gateway reads none of them.",
+      text("A value."),
+    ),
+    api_key: secret(
+      filled(
+        "Key for this provider, normally an environment reference; this or `credential` is needed when `auth` is set.",
       ),
     ),
-    api_key: secret(filled("Key for this provider, normally an environment reference.")),
     credential: filled("Entry of `credentials` with the key for this provider."),
     models: modelPatterns("Models that are routed here: exact names, or prefixes that end in `*`."),
     model_aliases: map(
@@ -109,14 +111,14 @@ const provider = object(
       filled("Model name that the provider is sent."),
     ),
     stream_usage: flag(
-      "Asks a streamed response of the `compat` dialect to report usage, and takes the extra chunk out again; left out, it is on when something reads usage. Set false for servers that refuse unknown fields.",
+      "Asks a streamed response of the `compat` dialect to report usage, and takes the extra chunk out again; left out, it is on when `auth`, a budget or `reconcile` reads usage. Set false for servers that refuse unknown fields.",
     ),
     first_byte_timeout: duration(
       "Longest wait for the response headers of one attempt; goes with a `timeout` trigger here or in the failover of a provider that lists this one.",
     ),
     retry,
     failover,
-    cost_per_session: notYet(integer("Budget units reserved for one WebSocket session; left out, 1.", { minimum: 0 })),
+    cost_per_session: integer("Budget units reserved for one WebSocket session; left out, 1.", { minimum: 0 }),
   },
   {
     oneOf: [["preset", "dialect"]],

@@ -27,6 +27,10 @@ const retry = (rest: Partial<Retry>): Retry => ({
 
 const failover = (to: readonly string[], when: Failover["when"] = ["connect"]): Failover => ({ to, when });
 
+const CORP = { issuer: "corp", audience: "models", subject: "user" } as const;
+
+const DAILY = { name: "daily", limit: 1, window: "day", shared: false } as const;
+
 /** A document that uses every key of this version, and nothing wrong with it; it also shows that the types infer. */
 const COMPLETE: Deployment = {
   version: 3,
@@ -44,17 +48,43 @@ const COMPLETE: Deployment = {
       credential: "openai-key",
       models: ["gpt-*"],
       model_aliases: { fast: "gpt-5-mini" },
+      metadata: { region: "eu" },
+      cost_per_session: 5,
       stream_usage: true,
       first_byte_timeout: "10s",
       retry: retry({ when: ["connect", "timeout"] }),
       failover: failover(["local"]),
       on_fidelity_loss: "reject",
     },
-    LOCAL,
+    { ...LOCAL, api_key: "k" },
     { name: "west", preset: "bedrock", region: "us-west-2", api_key: "k", models: ["amazon/*"] },
   ],
   default_provider: "local",
   on_fidelity_loss: "reject",
+  auth: {
+    virtual_keys: true,
+    issuers: [
+      {
+        ...CORP,
+        profile: "team",
+        profiles: { claim: "email", trust_claim: true, select: [{ value: "a@b.example", profile: "team" }] },
+      },
+      { ...CORP, audience: "agents", subject: "agent", profile: "" },
+    ],
+  },
+  budgets: [{ ...DAILY, cost: { type: "CEL", cel: "output_tokens" } }],
+  profiles: [
+    {
+      name: "team",
+      allowed_models: ["gpt-5", "nobody-claims-it"],
+      require_caps: ["tools"],
+      budget: "daily",
+      access_rules: [{ name: "r", condition: "true", action: "allow", on_error: "fail_closed" }],
+    },
+    { name: "free", budget: "" },
+  ],
+  access_rules: [{ name: "r", at: ["llm"], condition: "false", action: "deny", on_error: "fail_open" }],
+  public_url: "https://example.com/gateway/",
 };
 
 test("a document that uses every key of this version has no problem", () => {

@@ -85,31 +85,32 @@ profiles: [{name: dev}]
     ["1:7 auth: nobody can call: `auth` accepts no `virtual_keys` and names no `issuers`"],
   ],
   [
-    "an expression goes with the cost type CEL, and a window is longer than zero",
+    "an expression goes with the cost type CEL",
     `budgets:
   - {name: a, limit: 1, cost: {type: CEL}}
   - {name: b, limit: 1, cost: {cel: "1"}}
-  - {name: c, limit: 1, window: 0s}
+auth: {virtual_keys: true}
+profiles: [{name: a, budget: a}, {name: b, budget: b}]
 `,
     [
       "2:31 budgets[0].cost: cost of type `CEL` needs `cel`, the expression",
       "3:37 budgets[1].cost.cel: `cel` is read only with `type: CEL`",
-      "4:33 budgets[2].window: expected a window longer than zero",
     ],
   ],
   [
     "a profile names budgets, subsets and detectors that exist",
-    `providers: [{name: own, dialect: compat, pool: {service: "http://m:80", subsets: [{name: gold, service: g}]}}]
+    `providers: [{name: own, dialect: compat, api_key: k, pool: {service: "http://m:80", subsets: [{name: gold, service: g}]}}]
 budgets: [{name: small, limit: 1}]
 guardrails: {detectors: [{type: pii}]}
+auth: {virtual_keys: true}
 profiles:
   - {name: a, budget: smal, pool_subset: golf, guardrails: {detectors: [pi]}}
   - {name: b, budget: small, pool_subset: gold, guardrails: {detectors: [pii]}}
 `,
     [
-      '5:23 profiles[0].budget: "smal" is no budget of this document; did you mean "small"?',
-      '5:42 profiles[0].pool_subset: "golf" is no subset of a pool of this document; did you mean "gold"?',
-      '5:73 profiles[0].guardrails.detectors[0]: "pi" is no detector of this document; did you mean "pii"?',
+      '6:23 profiles[0].budget: "smal" is no budget of this document; did you mean "small"?',
+      '6:42 profiles[0].pool_subset: "golf" is no subset of a pool of this document; did you mean "gold"?',
+      '6:73 profiles[0].guardrails.detectors[0]: "pi" is no detector of this document; did you mean "pii"?',
     ],
   ],
   [
@@ -122,6 +123,7 @@ profiles:
 profiles:
   - {name: a, guardrails: {detectors: [pii]}}
   - {name: b, guardrails: {detectors: []}}
+auth: {virtual_keys: true}
 `,
     [
       '7:39 profiles[0].guardrails.detectors: detector "cards" cannot be left out: guardrail rule "all" has no `requires` and so reads every detector',

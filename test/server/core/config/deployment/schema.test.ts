@@ -73,9 +73,6 @@ test("defaults are those of the specification", () => {
 });
 
 const NOT_YET_SECTIONS: Readonly<Record<string, unknown>> = {
-  auth: { virtual_keys: true, issuers: [{ issuer: "corp", audience: "gw", subject: "user" }] },
-  budgets: [{ name: "b", limit: 10, window: "12h" }],
-  profiles: [{ name: "p", allowed_models: ["gpt-*"], guardrails: { detectors: [] } }],
   mcp: [
     {
       name: "search",
@@ -90,8 +87,6 @@ const NOT_YET_SECTIONS: Readonly<Record<string, unknown>> = {
   a2a: [{ name: "peer", url: "https://peer.example.com/rpc", card_url: "https://peer.example.com/card.json" }],
   a2a_cards: { signing_keys: ["-----BEGIN PRIVATE KEY-----"] },
   reconcile: { retention: "-1s", providers: [{ provider: "openai", type: "compat", admin_key: "k" }] },
-  public_url: "https://gateway.example.com",
-  access_rules: [{ name: "r", at: ["llm"], condition: "true", action: "deny", controls: ["AI-1"] }],
   guardrails: {
     detectors: [
       {
@@ -130,15 +125,58 @@ for (const [key, value] of Object.entries(NOT_YET_SECTIONS)) {
   });
 }
 
-test("what a provider or a credential may hold later is refused by this version", () => {
+test("governance is described whole", () => {
   assert.deepEqual(
-    faultsOf(provider({ pool: { service: "http://models.svc:8000" }, metadata: { a: "b" }, cost_per_session: 2 })),
-    [
-      "x-not-yet at /providers/0/cost_per_session",
-      "x-not-yet at /providers/0/metadata",
-      "x-not-yet at /providers/0/pool",
-    ],
+    faultsOf({
+      ...provider({ metadata: { a: "b" }, cost_per_session: 0 }),
+      auth: {
+        virtual_keys: true,
+        issuers: [
+          {
+            issuer: "corp",
+            audience: "gw",
+            subject: "user",
+            profile: "",
+            profiles: { claim: "groups", trust_claim: false, select: [{ value: "a", profile: "p" }] },
+          },
+        ],
+      },
+      budgets: [{ name: "b", limit: 10, window: "12h", shared: true, cost: { type: "CEL", cel: "1" } }],
+      profiles: [
+        {
+          name: "p",
+          allowed_models: ["gpt-*"],
+          require_caps: ["tools"],
+          budget: "b",
+          access_rules: [{ name: "r", condition: "true", action: "allow" }],
+        },
+        { name: "q", budget: "" },
+      ],
+      public_url: "https://gateway.example.com",
+      access_rules: [
+        {
+          name: "r",
+          at: ["llm", "mcp", "a2a"],
+          condition: "true",
+          action: "deny",
+          message: "no",
+          on_error: "fail_open",
+          controls: ["AI-1"],
+        },
+      ],
+    }),
+    [],
   );
+});
+
+test("what a provider, a profile or a credential may hold later is refused by this version", () => {
+  assert.deepEqual(faultsOf(provider({ pool: { service: "http://models.svc:8000" } })), [
+    "x-not-yet at /providers/0/pool",
+  ]);
+  assert.deepEqual(faultsOf({ profiles: [{ name: "p", pool_subset: "gold", guardrails: { detectors: [] } }] }), [
+    "x-not-yet at /profiles/0/guardrails",
+    "x-not-yet at /profiles/0/pool_subset",
+  ]);
   assert.deepEqual(
     faultsOf({
       credentials: [
@@ -179,6 +217,52 @@ const REFUSED: readonly (readonly [why: string, document: object, fault: string]
   ["no trigger", provider({ retry: { attempts: 1, when: [] } }), "minItems at /providers/0/retry/when"],
   ["failover to nobody", provider({ failover: { to: [] } }), "minItems at /providers/0/failover/to"],
   ["a duration without a unit", provider({ first_byte_timeout: "10" }), "format at /providers/0/first_byte_timeout"],
+  [
+    "a window that is no length",
+    { budgets: [{ name: "b", limit: 1, window: "fortnight" }] },
+    "pattern at /budgets/0/window",
+  ],
+  ["a budget without a limit", { budgets: [{ name: "b" }] }, "required at /budgets/0"],
+  ["a negative limit", { budgets: [{ name: "b", limit: -1 }] }, "minimum at /budgets/0/limit"],
+  ["a session that hands out units", provider({ cost_per_session: -1 }), "minimum at /providers/0/cost_per_session"],
+  ["a public_url that is a path", { public_url: "/gateway" }, "format at /public_url"],
+  ["a public_url with a user", { public_url: "https://u:p@g.example.com" }, "format at /public_url"],
+  ["a public_url of another scheme", { public_url: "ws://g.example.com" }, "format at /public_url"],
+  [
+    "a rule at an unknown hop",
+    { access_rules: [{ name: "r", at: ["tcp"], condition: "true", action: "deny" }] },
+    "enum at /access_rules/0/at/0",
+  ],
+  ["a rule without a condition", { access_rules: [{ name: "r", action: "deny" }] }, "required at /access_rules/0"],
+  [
+    "a control with a space",
+    { access_rules: [{ name: "r", condition: "true", action: "deny", controls: ["a b"] }] },
+    "pattern at /access_rules/0/controls/0",
+  ],
+  [
+    "one control twice",
+    { access_rules: [{ name: "r", condition: "true", action: "deny", controls: ["a", "a"] }] },
+    "uniqueItems at /access_rules/0/controls",
+  ],
+  [
+    "an issuer without an audience",
+    { auth: { issuers: [{ issuer: "corp", subject: "user" }] } },
+    "required at /auth/issuers/0",
+  ],
+  [
+    "a subject that is neither",
+    { auth: { issuers: [{ issuer: "corp", audience: "a", subject: "bot" }] } },
+    "enum at /auth/issuers/0/subject",
+  ],
+  [
+    "a selection of nothing",
+    {
+      auth: {
+        issuers: [{ issuer: "corp", audience: "a", subject: "user", profiles: { claim: "groups", select: [] } }],
+      },
+    },
+    "minItems at /auth/issuers/0/profiles/select",
+  ],
   ["a credential of no kind", { credentials: [{ name: "a" }] }, "x-one-of at /credentials/0"],
   ["a credential without a name", { credentials: [{ api_key: "k" }] }, "required at /credentials/0"],
 ];
@@ -188,10 +272,6 @@ for (const [why, document, fault] of REFUSED) {
 }
 
 test("faults inside a section of a later version are told as well", () => {
-  assert.deepEqual(faultsOf({ budgets: [{ name: "b", limit: 1, window: "fortnight" }] }), [
-    "pattern at /budgets/0/window",
-    "x-not-yet at /budgets",
-  ]);
   assert.deepEqual(faultsOf({ models: { models: [{ name: "m", hub: { repo: "o/n", revision: "main" } }] } }), [
     "pattern at /models/models/0/hub/revision",
     "x-not-yet at /models",

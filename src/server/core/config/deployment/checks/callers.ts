@@ -1,32 +1,13 @@
-/** `auth`, `budgets[]` and `profiles[]`: the names they refer to, and what a cost needs. Spec: document 3. */
+/**
+ * `budgets[]` and `profiles[]`: the names they refer to, and what a cost needs. Spec: document 3. Lengths of windows,
+ * expressions and capabilities are judged where they are compiled.
+ */
 
-import { parseDuration } from "../../../../../base/index.ts";
-import { type Path, type Problem, shown } from "../../problem.ts";
+import { type Problem, shown } from "../../problem.ts";
 import { type Check, unknownName, unknownNames } from "./check.ts";
 
-export const checkAuth: Check = ({ auth, profiles }, problem) => {
-  if (auth === undefined) return [];
-  const known = new Set((profiles ?? []).map(({ name }) => name));
-  const check = (name: string | undefined, path: Path): readonly Problem[] =>
-    name === undefined || known.has(name) ? [] : [problem(path, unknownName("profile", name, known))];
-  return [
-    ...(!auth.virtual_keys && auth.issuers.length === 0
-      ? [problem(["auth"], "nobody can call: `auth` accepts no `virtual_keys` and names no `issuers`", "warning")]
-      : []),
-    ...auth.issuers.flatMap((issuer, at) => {
-      const path = ["auth", "issuers", at];
-      return [
-        ...check(issuer.profile, [...path, "profile"]),
-        ...(issuer.profiles?.select ?? []).flatMap(({ profile }, position) =>
-          check(profile, [...path, "profiles", "select", position, "profile"]),
-        ),
-      ];
-    }),
-  ];
-};
-
 export const checkBudgets: Check = ({ budgets }, problem) =>
-  (budgets ?? []).flatMap(({ cost, window }, at) => {
+  (budgets ?? []).flatMap(({ cost }, at) => {
     const found: Problem[] = [];
     const isExpression = cost?.type === "CEL";
     if (isExpression && cost.cel === undefined) {
@@ -34,9 +15,6 @@ export const checkBudgets: Check = ({ budgets }, problem) =>
     }
     if (!isExpression && cost?.cel !== undefined) {
       found.push(problem(["budgets", at, "cost", "cel"], "`cel` is read only with `type: CEL`"));
-    }
-    if (parseDuration(window) === 0) {
-      found.push(problem(["budgets", at, "window"], "expected a window longer than zero"));
     }
     return found;
   });
@@ -48,10 +26,10 @@ export const checkProfiles: Check = ({ profiles, budgets, providers, guardrails 
   return (profiles ?? []).flatMap(({ budget, pool_subset, guardrails: selection }, at) => {
     const path = ["profiles", at];
     const found: Problem[] = [];
-    if (budget !== undefined && !budgetNames.has(budget)) {
+    if (budget && !budgetNames.has(budget)) {
       found.push(problem([...path, "budget"], unknownName("budget", budget, budgetNames)));
     }
-    if (pool_subset !== undefined && !subsets.has(pool_subset)) {
+    if (pool_subset && !subsets.has(pool_subset)) {
       found.push(problem([...path, "pool_subset"], unknownName("subset of a pool", pool_subset, subsets)));
     }
     const selected = selection?.detectors ?? [];

@@ -15,14 +15,14 @@ export type Check = (document: Deployment, problem: ProblemAt) => readonly Probl
 const LISTED_NAMES = 10;
 
 /** Bounds the work for a document that is wrong in thousands of places. */
-const COMPARED_NAMES = 500;
+export const COMPARED_NAMES = 500;
 
-/** `what` completes "no … of this document": `provider`, `entry of credentials`. */
-export function unknownName(what: string, found: string, known: Iterable<string>): string {
+/** `what` completes "no … of this document": `provider`, `entry of credentials`. `owner`: who has the names. */
+export function unknownName(what: string, found: string, known: Iterable<string>, owner = "this document"): string {
   const names = [...new Set(known)];
   const meant = nearest(found, names.slice(0, COMPARED_NAMES));
-  if (meant !== undefined) return `${shown(found)} is no ${what} of this document; did you mean ${shown(meant)}?`;
-  return `this names no ${what} of this document, ${names.length === 0 ? "which has none" : `which has ${listed(names)}`}`;
+  if (meant !== undefined) return `${shown(found)} is no ${what} of ${owner}; did you mean ${shown(meant)}?`;
+  return `this names no ${what} of ${owner}, ${names.length === 0 ? "which has none" : `which has ${listed(names)}`}`;
 }
 
 export function listed(names: readonly string[]): string {

@@ -1,12 +1,14 @@
 /**
  * The table of cross-checks of the deployment document, in the order of its sections.
- * What needs the catalog (unknown preset, `{region}`) or the node file (issuers) is checked where those are known.
+ * What needs the catalog (unknown preset, `{region}`, capabilities), the node file (issuers) or the engine of rules
+ * (conditions, costs) is checked where those are known.
  */
 
 import type { Problem, ProblemAt } from "../../problem.ts";
 import type { Deployment } from "../deployment.ts";
 import { checkFailover, checkFirstByteTimeout } from "./attempts.ts";
-import { checkAuth, checkBudgets, checkOmittedDetectors, checkProfiles } from "./callers.ts";
+import { checkAuth, checkHolders, checkPublicUrl } from "./auth.ts";
+import { checkBudgets, checkOmittedDetectors, checkProfiles } from "./callers.ts";
 import type { Check } from "./check.ts";
 import { checkCredentials } from "./credentials.ts";
 import { checkDetectors, checkGuardrailRules, checkModels, checkRecognizers } from "./guardrails.ts";
@@ -22,7 +24,7 @@ import {
   checkWaits,
 } from "./providers.ts";
 import { checkReconcile } from "./reconcile.ts";
-import { checkDefaultProvider, checkReachable, checkShadowedModels } from "./routing.ts";
+import { checkAllowedModels, checkDefaultProvider, checkReachable, checkShadowedModels } from "./routing.ts";
 
 const CHECKS: readonly Check[] = [
   checkNames,
@@ -40,9 +42,12 @@ const CHECKS: readonly Check[] = [
   checkDefaultProvider,
   checkReachable,
   checkShadowedModels,
+  checkPublicUrl,
   checkPools,
   checkBudgets,
   checkProfiles,
+  checkAllowedModels,
+  checkHolders,
   checkHops,
   checkReconcile,
   checkDetectors,

@@ -1,8 +1,9 @@
-/** Which provider a request goes to: the default provider, and models that two providers claim. */
+/** Which provider a request goes to: the default provider, models that two providers claim, models that none claims. */
 
+import { nearest } from "../../../../../base/index.ts";
 import { type Path, type Problem, shown } from "../../problem.ts";
 import { type ProviderConfig, providerName } from "../providers.ts";
-import { type Check, unknownName } from "./check.ts";
+import { type Check, COMPARED_NAMES, unknownName } from "./check.ts";
 
 export const checkDefaultProvider: Check = ({ default_provider, providers }, problem) => {
   const names = providers.flatMap((provider) => providerName(provider) ?? []);
@@ -83,7 +84,7 @@ export const checkShadowedModels: Check = ({ providers }, problem) => {
   return found;
 };
 
-function coveringClaim(model: string, owners: ReadonlyMap<string, string>): string | undefined {
+function coveringClaim(model: string, owners: { has(claim: string): boolean }): string | undefined {
   if (owners.has(model)) return model;
   const literal = model.endsWith("*") ? model.slice(0, -1) : model;
   for (let length = 0; length <= literal.length; length++) {
@@ -91,4 +92,33 @@ function coveringClaim(model: string, owners: ReadonlyMap<string, string>): stri
     if (owners.has(prefix)) return prefix;
   }
   return undefined;
+}
+
+/** With a default provider every model is served by somebody. */
+export const checkAllowedModels: Check = ({ default_provider, providers, profiles }, problem) => {
+  if (default_provider !== undefined || providers.length === 1) return [];
+  const claims = new Set(providers.flatMap((provider) => claimsOf(provider).map(({ model }) => model)));
+  const literals = [...claims].map((model) => (model.endsWith("*") ? model.slice(0, -1) : model)).sort();
+  const isRouted = (model: string): boolean =>
+    coveringClaim(model, claims) !== undefined || (model.endsWith("*") && hasBeginning(model.slice(0, -1), literals));
+  return (profiles ?? []).flatMap(({ allowed_models = [] }, at) =>
+    allowed_models.flatMap((model, position) => {
+      if (isRouted(model)) return [];
+      const meant = nearest(model, [...claims].slice(0, COMPARED_NAMES));
+      const hint = meant === undefined ? "" : `; did you mean ${shown(meant)}?`;
+      const message = `allows nothing: no provider claims such a model, and there is no \`default_provider\`${hint}`;
+      return [problem(["profiles", at, "allowed_models", position], message, "warning")];
+    }),
+  );
+};
+
+/** Whether one of the sorted texts begins so. */
+function hasBeginning(beginning: string, sorted: readonly string[]): boolean {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] ?? "") < beginning) low = middle + 1;
+    else high = middle;
+  }
+  return sorted[low]?.startsWith(beginning) === true;
 }

@@ -1,0 +1,121 @@
+/** `auth` and `public_url`: who is let in, and whether anybody can have what is defined for callers. Spec: document 3. */
+
+import { selfSetClaim } from "../../claims.ts";
+import { type Path, type Problem, type ProblemAt, shown } from "../../problem.ts";
+import type { Deployment } from "../deployment.ts";
+import { type Check, unknownName } from "./check.ts";
+
+type Auth = NonNullable<Deployment["auth"]>;
+type Issuer = Auth["issuers"][number];
+
+export const checkAuth: Check = ({ auth, profiles }, problem) => {
+  if (auth === undefined) return [];
+  const known = new Set((profiles ?? []).map(({ name }) => name));
+  return [
+    ...(!auth.virtual_keys && auth.issuers.length === 0
+      ? [problem(["auth"], "nobody can call: `auth` accepts no `virtual_keys` and names no `issuers`", "warning")]
+      : []),
+    ...repeatedBindings(auth.issuers, problem),
+    ...auth.issuers.flatMap((issuer, at) => bindingProblems(issuer, known, problem, ["auth", "issuers", at])),
+  ];
+};
+
+/** Bindings are told apart by issuer and audience, so a second of both would never be asked. */
+function repeatedBindings(issuers: readonly Issuer[], problem: ProblemAt): readonly Problem[] {
+  const first = new Map<string, number>();
+  return issuers.flatMap(({ issuer, audience }, at) => {
+    const binding = JSON.stringify([issuer, audience]);
+    const before = first.get(binding);
+    if (before === undefined) first.set(binding, at);
+    return before === undefined
+      ? []
+      : [
+          problem(
+            ["auth", "issuers", at],
+            `entry ${before + 1} of this list accepts this issuer with the same \`audience\` already`,
+          ),
+        ];
+  });
+}
+
+function bindingProblems(
+  { profile, profiles }: Issuer,
+  known: ReadonlySet<string>,
+  problem: ProblemAt,
+  path: Path,
+): readonly Problem[] {
+  const unknown = (name: string | undefined, at: Path): readonly Problem[] =>
+    !name || known.has(name) ? [] : [problem(at, unknownName("profile", name, known))];
+  if (profiles === undefined) return unknown(profile, [...path, "profile"]);
+  const { claim, trust_claim: isTrusted, select } = profiles;
+  const selfSet = isTrusted ? undefined : selfSetClaim(claim, "trust_claim");
+  const values = new Map<string, number>();
+  return [
+    ...unknown(profile, [...path, "profile"]),
+    ...(selfSet === undefined ? [] : [problem([...path, "profiles", "claim"], selfSet)]),
+    ...select.flatMap(({ value, profile: selected }, at) => {
+      const entry = [...path, "profiles", "select", at];
+      const before = values.get(value);
+      if (before === undefined) values.set(value, at);
+      return [
+        ...unknown(selected, [...entry, "profile"]),
+        ...(before === undefined
+          ? []
+          : [problem([...entry, "value"], `never selects: entry ${before + 1} has this value already`, "warning")]),
+      ];
+    }),
+  ];
+}
+
+/** What is defined for callers, and no caller can have. */
+export const checkHolders: Check = ({ auth, profiles, budgets }, problem) => {
+  const spent = new Set((profiles ?? []).flatMap(({ budget }) => budget || []));
+  const known = new Set((budgets ?? []).map(({ name }) => name));
+  // What is misspelt is told where it stands.
+  const isMisspelt = [...spent].some((name) => !known.has(name));
+  const unspent = (budgets ?? []).flatMap(({ name }, at) =>
+    isMisspelt || spent.has(name)
+      ? []
+      : [problem(["budgets", at], "nothing is spent from this budget: no profile's `budget` names it", "warning")],
+  );
+  return [...unspent, ...unheldProfiles(auth, profiles ?? [], problem)];
+};
+
+function unheldProfiles(
+  auth: Auth | undefined,
+  profiles: NonNullable<Deployment["profiles"]>,
+  problem: ProblemAt,
+): readonly Problem[] {
+  if (auth === undefined) {
+    const message = "nobody has a profile, nor spends from a budget: without `auth` every caller is anonymous";
+    return profiles.length === 0 ? [] : [problem(["profiles"], message, "warning")];
+  }
+  // Which profile a key names is not told before it is minted.
+  if (auth.virtual_keys) return [];
+  const named = new Set(
+    auth.issuers.flatMap(({ profile, profiles: selection }) => [
+      profile,
+      ...(selection?.select ?? []).map((choice) => choice.profile),
+    ]),
+  );
+  return profiles.flatMap(({ name }, at) =>
+    named.has(name)
+      ? []
+      : [
+          problem(
+            ["profiles", at],
+            `nobody has the profile ${shown(name)}: no issuer of \`auth\` names it, and \`virtual_keys\` is off`,
+            "warning",
+          ),
+        ],
+  );
+}
+
+/**
+ * It is the identifier of a protected resource, and addresses are made of it by adding to its path (RFC 9728, sections
+ * 1.2 and 3.1): a path of its own is allowed, a query or a fragment is not. A user is refused by its format.
+ */
+export const checkPublicUrl: Check = ({ public_url: url }, problem) =>
+  url === undefined || !/[?#]/.test(url)
+    ? []
+    : [problem(["public_url"], "the address of the data plane can have no query and no fragment (`?`, `#`)")];

@@ -1,0 +1,17 @@
+/** What rules may read of a request, without the rules. */
+export {
+  type A2aPart,
+  type A2aRequest,
+  type A2aVariables,
+  a2aVariables,
+  type CallerVariables,
+  callerVariables,
+  type HopVariables,
+  type LlmRequest,
+  type LlmVariables,
+  llmVariables,
+  type McpRequest,
+  type McpVariables,
+  mcpVariables,
+  type PolicyCaller,
+} from "./variables.ts";

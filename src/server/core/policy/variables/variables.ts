@@ -1,0 +1,125 @@
+/**
+ * A request at a hop, put into what rules may read of it. Apart from the rules themselves, so that whoever fills variables
+ * in does not load the engine that reads them. Source: document 3, `access_rules[]`, "Variables by hop".
+ *
+ * What a request does not have is empty: a caller by key has an `agent` and a `user` whose fields are empty texts.
+ */
+
+import type { Json } from "../../cel/index.ts";
+
+type Texts = Readonly<Record<string, string>>;
+
+export type CallerVariables = {
+  readonly key: { readonly name: string; readonly metadata: Texts };
+  readonly agent: { readonly name: string; readonly issuer: string; readonly subject: string };
+  readonly user: { readonly name: string; readonly issuer: string; readonly subject: string; readonly email: string };
+};
+
+export type LlmVariables = CallerVariables & {
+  /** As the client asked for it. */
+  readonly model: string;
+  /** The one the request is about to be sent to: with failover, each candidate in turn. */
+  readonly provider: string;
+  readonly "provider.name": string;
+  readonly "provider.metadata": Texts;
+  readonly route: string;
+};
+
+export type McpVariables = CallerVariables & {
+  readonly server: string;
+  /** JSON-RPC method. */
+  readonly method: string;
+  /** The tool, prompt or resource named; empty on other methods. */
+  readonly name: string;
+  /** Arguments of a tool call as read from the body; their numbers are doubles. */
+  readonly args: Json;
+};
+
+export type A2aPart = {
+  readonly kind: string;
+  readonly media_type: string;
+  readonly url: string;
+  readonly filename: string;
+};
+
+export type A2aVariables = CallerVariables & {
+  readonly peer: string;
+  readonly method: string;
+  /** `ROLE_USER` or `ROLE_AGENT` on message methods, else empty. */
+  readonly role: string;
+  readonly task_id: string;
+  readonly context_id: string;
+  readonly parts: readonly A2aPart[];
+};
+
+export interface HopVariables {
+  readonly llm: LlmVariables;
+  readonly mcp: McpVariables;
+  readonly a2a: A2aVariables;
+}
+
+/** Who calls, as rules see it; what is undefined is empty to them. */
+export interface PolicyCaller {
+  readonly key: CallerVariables["key"] | undefined;
+  readonly agent: CallerVariables["agent"] | undefined;
+  readonly user: CallerVariables["user"] | undefined;
+}
+
+const NOTHING: Texts = Object.freeze({});
+const NO_KEY: CallerVariables["key"] = Object.freeze({ name: "", metadata: NOTHING });
+const NO_AGENT: CallerVariables["agent"] = Object.freeze({ name: "", issuer: "", subject: "" });
+const NO_USER: CallerVariables["user"] = Object.freeze({ name: "", issuer: "", subject: "", email: "" });
+
+/** Made once for a caller, and used for each of its requests. */
+export function callerVariables({ key, agent, user }: PolicyCaller): CallerVariables {
+  return {
+    key: key === undefined ? NO_KEY : { name: key.name, metadata: key.metadata },
+    agent: agent === undefined ? NO_AGENT : { name: agent.name, issuer: agent.issuer, subject: agent.subject },
+    user:
+      user === undefined ? NO_USER : { name: user.name, issuer: user.issuer, subject: user.subject, email: user.email },
+  };
+}
+
+export interface LlmRequest {
+  readonly model: string;
+  readonly provider: { readonly name: string; readonly metadata?: Texts | undefined };
+  readonly route: string;
+}
+
+/** For each candidate anew: the provider differs. */
+export function llmVariables(
+  { key, agent, user }: CallerVariables,
+  { model, provider, route }: LlmRequest,
+): LlmVariables {
+  const { name, metadata = NOTHING } = provider;
+  return { key, agent, user, model, provider: name, "provider.name": name, "provider.metadata": metadata, route };
+}
+
+export interface McpRequest {
+  readonly server: string;
+  readonly method: string;
+  readonly name?: string | undefined;
+  readonly args?: Json | undefined;
+}
+
+export function mcpVariables({ key, agent, user }: CallerVariables, request: McpRequest): McpVariables {
+  const { server, method, name = "", args = NOTHING } = request;
+  return { key, agent, user, server, method, name, args };
+}
+
+export interface A2aRequest {
+  readonly peer: string;
+  readonly method: string;
+  readonly role?: string | undefined;
+  readonly taskId?: string | undefined;
+  readonly contextId?: string | undefined;
+  readonly parts?: readonly (Pick<A2aPart, "kind"> & { readonly [Field in keyof A2aPart]?: string | undefined })[];
+}
+
+export function a2aVariables({ key, agent, user }: CallerVariables, request: A2aRequest): A2aVariables {
+  const { peer, method, role = "", taskId: task_id = "", contextId: context_id = "" } = request;
+  const parts = (request.parts ?? []).map(({ kind, media_type = "", url = "", filename = "" }) => {
+    return { kind, media_type, url, filename };
+  });
+  return { key, agent, user, peer, method, role, task_id, context_id, parts };
+}

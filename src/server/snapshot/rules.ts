@@ -1,0 +1,161 @@
+/**
+ * Everything that needs the CEL engine: access rules, with what cannot be known of them without the rest of the
+ * document, and costs that are expressions. Loaded by `load-rules.ts`, and imported by nothing else.
+ * Source: specification document 3, `access_rules[]`, `budgets[].cost`; design decisions, section 6.
+ */
+import { nearest } from "../../base/index.ts";
+import type { CompileCost, CostValue, CostVariables } from "../core/budgets/index.ts";
+import {
+  type CompiledExpression,
+  compileExpression,
+  type Expression,
+  type ExpressionProblem,
+  INT,
+  numberOf,
+  STRING,
+  type VariableTypes,
+} from "../core/cel/index.ts";
+import type { Deployment } from "../core/config/index.ts";
+import {
+  type AccessRule,
+  type CompiledPolicies,
+  compilePolicies,
+  HOP_VARIABLES,
+  HOPS,
+  type KnownNames,
+  type RuleProblem,
+} from "../core/policy/index.ts";
+
+/** Compiles the rules of all layers. Paths of problems begin at the document's root. */
+export function compileRules(document: Deployment, known: KnownNames): CompiledPolicies {
+  const { policies, problems } = compilePolicies(document, known);
+  const profiles = document.profiles ?? [];
+  const lists = [
+    { path: ["access_rules"], rules: document.access_rules ?? [] },
+    ...profiles.map(({ access_rules: rules = [] }, at) => ({ path: ["profiles", at, "access_rules"], rules })),
+  ];
+  const unfilled = unfilledVariables(document.auth);
+  const metadata = new Set((document.providers ?? []).flatMap(({ metadata: own = {} }) => Object.keys(own)));
+  const warnings = lists.flatMap(({ path, rules }) =>
+    rules.flatMap((rule, at): readonly RuleProblem[] => {
+      const expression = expressionOf(rule);
+      const messages = [...emptyReads(expression, unfilled), ...unknownMetadata(expression, metadata, rule.condition)];
+      return messages.map((message) => ({ severity: "warning", path: [...path, at, "condition"], message }));
+    }),
+  );
+  return { policies, problems: [...problems, ...warnings] };
+}
+
+/** Variables that say who calls and that no caller fills, each with the reason. */
+function unfilledVariables(auth: Deployment["auth"]): ReadonlyMap<string, string> {
+  if (auth === undefined) {
+    const why = "without `auth` every caller is anonymous";
+    return new Map(["key", "agent", "user"].map((variable) => [variable, why]));
+  }
+  const found = new Map<string, string>();
+  if (!auth.virtual_keys) found.set("key", "`virtual_keys` of `auth` is off");
+  if (auth.issuers.length === 0) found.set("agent", "`auth` names no issuer");
+  if (auth.issuers.every(({ subject }) => subject !== "user")) {
+    found.set("user", "no issuer of `auth` has `subject: user`");
+  }
+  return found;
+}
+
+/** At the first hop that the rule stands at; undefined where it does not compile. */
+function expressionOf({ at, condition }: AccessRule): Expression | undefined {
+  const hop = HOPS.find((it) => at === undefined || at.includes(it));
+  if (hop === undefined) return undefined;
+  const compiled = compileExpression(condition, { variables: HOP_VARIABLES[hop], result: "bool" });
+  return compiled.kind === "compiled" ? compiled.expression : undefined;
+}
+
+const emptyReads = (expression: Expression | undefined, unfilled: ReadonlyMap<string, string>): readonly string[] =>
+  (expression?.reads ?? []).flatMap((variable) => {
+    const why = unfilled.get(variable);
+    return why === undefined ? [] : [`reads \`${variable}\`, which is empty for every caller: ${why}`];
+  });
+
+const METADATA = "provider.metadata.";
+
+/** A key that no provider has: what asks for it matches nothing, and fails where nothing guards it. */
+const unknownMetadata = (
+  expression: Expression | undefined,
+  keys: ReadonlySet<string>,
+  source: string,
+): readonly string[] =>
+  (expression?.comparisons ?? []).flatMap((comparison) => {
+    const key = comparison.path.startsWith(METADATA) ? comparison.path.slice(METADATA.length) : "";
+    if (key === "" || keys.has(key)) return [];
+    const message = `no provider has \`metadata.${key}\`${hintOf(key, keys)}`;
+    return [placed({ ...comparison, message }, source)];
+  });
+
+function hintOf(name: string, names: Iterable<string>): string {
+  const meant = nearest(name, names);
+  return meant === undefined ? "" : `, did you mean \`${meant}\`?`;
+}
+
+const COST_VARIABLES = {
+  model: STRING,
+  backend: STRING,
+  input_tokens: INT,
+  output_tokens: INT,
+  total_tokens: INT,
+  cached_input_tokens: INT,
+  cache_creation_input_tokens: INT,
+  reasoning_tokens: INT,
+} as const satisfies VariableTypes & Readonly<Record<keyof CostVariables, unknown>>;
+
+/** The port of budgets to the engine. `warn` is told of providers that the expression names and that there are not. */
+export const costCompiler =
+  (providers: readonly string[], warn: (message: string) => void): CompileCost =>
+  (source) => {
+    const compiled = compileExpression(source, { variables: COST_VARIABLES, result: "number" });
+    const wrong = faultsOf(compiled);
+    if (compiled.kind === "refused" || wrong.length > 0) {
+      return { kind: "invalid", message: wrong.map((problem) => placed(problem, source)).join("; ") };
+    }
+    const { expression } = compiled;
+    if (expression.constant !== undefined && !(Number(numberOf(expression.constant)) >= 0)) {
+      return { kind: "invalid", message: "is negative or no number, whatever is used" };
+    }
+    for (const problem of unknownBackends(expression, providers)) warn(placed(problem, source));
+    return { kind: "compiled", evaluate: (variables) => costOf(expression, variables) };
+  };
+
+/** A part that always fails would leave every charge at what was reserved. */
+const faultsOf = (compiled: CompiledExpression): readonly ExpressionProblem[] =>
+  compiled.kind === "refused" ? compiled.problems : compiled.expression.failures;
+
+/** Where in the expression, when it has more than one line; then what. */
+const placed = ({ line, column, message }: ExpressionProblem, source: string): string =>
+  source.includes("\n") ? `line ${line}, column ${column}: ${message}` : `column ${column}: ${message}`;
+
+function unknownBackends({ comparisons }: Expression, providers: readonly string[]): readonly ExpressionProblem[] {
+  return comparisons.flatMap(({ path, how, texts, line, column }) => {
+    if (path !== "backend") return [];
+    const isKnown = (text: string): boolean =>
+      providers.some((name) => (how === "equals" ? name === text : name.startsWith(text)));
+    return texts
+      .filter((text) => !isKnown(text))
+      .map((text) => {
+        const what = how === "equals" ? `there is no provider \`${text}\`` : `no provider begins with \`${text}\``;
+        return { line, column, message: `${what}${hintOf(text, providers)}` };
+      });
+  });
+}
+
+function costOf({ evaluate, reads }: Expression, variables: CostVariables): CostValue {
+  const given: Record<string, string | bigint> = {};
+  for (const name of reads) {
+    const value = variables[name as keyof CostVariables];
+    given[name] = typeof value === "number" ? intOf(value) : value;
+  }
+  const outcome = evaluate(given);
+  if (outcome.kind === "error") return { kind: "error", message: outcome.error.message };
+  const value = numberOf(outcome.value);
+  return value === undefined ? { kind: "error", message: "the cost is no number" } : { kind: "value", value };
+}
+
+/** Of an estimate a count may be a fraction. */
+const intOf = (count: number): bigint => BigInt(Math.min(Math.ceil(count), Number.MAX_SAFE_INTEGER));
