@@ -41,16 +41,26 @@ export const TABLES = {
   }),
   budgets: object("A bucket of a budget in its current window. Costs are in cost units.", {
     budget: text("Name of the budget."),
-    bucket: text("`shared`, or the id of the key that has the bucket for itself."),
-    key: nullable(text("Name of that key; null for a shared bucket.")),
+    bucket: text(
+      "`shared`, or who has the bucket alone: the id of a key, or a digest of a token's issuer and subject.",
+    ),
+    key: nullable(text("Name of that key; null: a shared bucket, a token's, or that of a key that is there no more.")),
     limit: integer("May be spent in a window."),
     used: integer("Spent in the current window, as far as this node knows."),
     reserved: integer("Held on this node by requests under way."),
-    granted: integer("Handed to nodes and not yet reported as spent."),
+    granted: integer("Handed to nodes and not yet reported as spent; the sum over `holders`."),
     remaining: integer("May still be spent; never negative."),
     window: text("Length of a window, Go-style duration."),
     resets_at: time("When the next window begins."),
     status: choice("How the bucket stands; `low` with less than a tenth left.", ["ok", "low", "exhausted"]),
+    holders: list(
+      "Nodes that were granted something in the window, in the order of their ids.",
+      object("What a node holds.", {
+        node: text("Node id."),
+        granted: integer("Handed to it and not yet reported as spent."),
+        spent: integer("Spent by its process that runs, as far as the node asked knows."),
+      }),
+    ),
   }),
   backends: object("A provider as this node has met it in the last 60 seconds.", {
     name: text("Name of the provider."),
@@ -74,7 +84,7 @@ export const TABLES = {
     retries: integer("Attempts that repeated one."),
     failovers_in: integer("Requests that came here from another provider."),
     failovers_out: integer("Requests that left here for another."),
-    units_per_minute: number("Cost units that budgets spent here; 0 while no budget meters."),
+    units_per_minute: number("Cost units that budgets were charged for what was used here; 0 while no budget meters."),
     subsets: list("Subsets of its pool.", text("Name of a subset.")),
     members: integer("Members of its pool; 0: it is none."),
   }),
@@ -182,5 +192,7 @@ export type SourceRecord = RowOf<"sources">;
 export type ClusterMemberRecord = RowOf<"cluster_members">;
 export type BackendRecord = RowOf<"backends">;
 export type ModelRecord = RowOf<"models">;
+export type ProfileRecord = RowOf<"profiles">;
+export type BudgetRecord = RowOf<"budgets">;
 export type AuditHeadRecord = RowOf<"audit_heads">;
 export type SuspensionKind = (typeof SUSPENSION_KINDS)[number];

@@ -17,7 +17,7 @@ export const suspensionOperations = {
     path: "/suspensions/{kind}:{name}",
     group: "write",
     resource,
-    help: "Suspends something, or replaces its suspension.",
+    help: "Suspends something that there is (a model: any name), or replaces its suspension.",
     params: SUBJECT,
     query: NOTHING,
     body: jsonBody(
@@ -33,7 +33,7 @@ export const suspensionOperations = {
     ),
     answer: answers(TABLES.suspensions),
     records: ["reason", "until"],
-    codes: WRITE_CODES,
+    codes: ["not_found", ...WRITE_CODES],
   },
   delete_suspension: {
     method: "DELETE",

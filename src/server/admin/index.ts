@@ -3,11 +3,13 @@
 export type {
   BackendFailure,
   BackendRecord,
+  BudgetRecord,
   Configuration,
   FileStatus,
   LoginIssuer,
   ModelRecord,
   NodeStatus,
+  ProfileRecord,
   SecretRecord,
   SourceChange,
   SourceProblem,
@@ -20,12 +22,14 @@ export { type Access, PERMIT_ALL } from "./access/types.ts";
 export { type LocalDoor, type LocalDoorOptions, openLocalDoor } from "./doors/local-door.ts";
 export { type NetworkDoor, type NetworkDoorOptions, openNetworkDoor } from "./doors/network-door.ts";
 export { openPeerCredentials } from "./doors/peer.ts";
+export { stored } from "./lists.ts";
 export { type OpenPlane, openPlane } from "./plane.ts";
 export type {
   AuditEntry,
   AuditSink,
   Backends,
   DocumentWrite,
+  Governed,
   NodeFacts,
   Ports,
   Secrets,

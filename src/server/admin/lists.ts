@@ -49,25 +49,47 @@ const ROWS_A_LOOK = 64;
 /** Walks that changes may cut short before the thread is held for a whole one. */
 const MAX_WALKS = 4;
 
+/** The values of a table as they stand at one moment, which is no earlier than the call. */
+export const storedValues = (view: StateView, prefix: string): Promise<readonly string[]> =>
+  stored(view, prefix, (_, value) => value);
+
 /**
- * The values of a table as they stand at one moment, which is no earlier than the call. A walk must not go on over rows
- * that have changed, so one that yields the thread begins anew when it finds that they did.
+ * What is taken of the rows of a table, all of one moment. A walk must not go on over rows that have changed, so one that
+ * yields the thread begins anew when it finds that they did.
  */
-export async function storedValues(view: StateView, prefix: string): Promise<readonly string[]> {
+export async function stored<T>(
+  view: StateView,
+  prefix: string,
+  take: (key: string, value: string) => T | undefined,
+): Promise<readonly T[]> {
   for (let walk = 1; ; walk++) {
-    const values: string[] = [];
+    const taken: T[] = [];
     const version = view.version("");
     let isWhole = true;
     let turn = performance.now();
-    for (const [, value] of view.scan(prefix)) {
-      values.push(value);
-      if (walk === MAX_WALKS || values.length % ROWS_A_LOOK !== 0 || performance.now() - turn < TURN_MS) continue;
+    let rows = 0;
+    for (const [key, value] of view.scan(prefix)) {
+      const item = take(key, value);
+      if (item !== undefined) taken.push(item);
+      rows += 1;
+      if (walk === MAX_WALKS || rows % ROWS_A_LOOK !== 0 || performance.now() - turn < TURN_MS) continue;
       await nextTurn();
       isWhole = view.version("") === version;
       if (!isWhole) break;
       turn = performance.now();
     }
-    if (isWhole) return values;
+    if (isWhole) return taken;
+  }
+}
+
+/** Does something for each of many items, which takes as many turns as it must. */
+export async function inTurns<T>(items: readonly T[], work: (item: T) => void): Promise<void> {
+  let turn = performance.now();
+  for (const [at, item] of items.entries()) {
+    work(item);
+    if ((at + 1) % ROWS_A_LOOK !== 0 || performance.now() - turn < TURN_MS) continue;
+    await nextTurn();
+    turn = performance.now();
   }
 }
 

@@ -7,11 +7,13 @@ import type {
   AuditRecord,
   BackendFailure,
   BackendRecord,
+  BudgetRecord,
   Configuration,
   FileStatus,
   LoginIssuer,
   ModelRecord,
   NodeStatus,
+  ProfileRecord,
   SecretRecord,
   SourceChange,
   SourceProblem,
@@ -27,6 +29,7 @@ export interface Ports {
   readonly secrets: Secrets;
   readonly facts: NodeFacts;
   readonly backends: Backends;
+  readonly governed: Governed;
   readonly audit: AuditSink;
   /** Empty where no issuer of the admin API has a `login` block. */
   readonly logins: readonly LoginIssuer[];
@@ -118,6 +121,21 @@ export interface Backends {
   /** In the order in which requests are matched. */
   models(): readonly ModelRecord[];
   /** Called when the configuration has changed, and at most once a second when measurements have. */
+  onChange(listener: (what: "configuration" | "measurements") => void): () => void;
+}
+
+/** Who may call and what they may spend, as the running configuration says and as this node knows. */
+export interface Governed {
+  /** In the order of the configuration; without what the keys know. */
+  profiles(): readonly Omit<ProfileRecord, "keys">[];
+  /** Issuers whose tokens the data plane accepts, by name. */
+  issuers(): readonly string[];
+  /** The buckets there are now; rows are made one by one as they are wanted, each as it stands then. */
+  budgets(): Promise<Iterable<BudgetRecord>>;
+  /**
+   * Called when the configuration has changed, and at most once a second when what is spent or granted has, or a window
+   * has ended in which something was.
+   */
   onChange(listener: (what: "configuration" | "measurements") => void): () => void;
 }
 

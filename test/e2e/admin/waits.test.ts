@@ -53,7 +53,7 @@ describe("blocking reads", { skip: process.platform !== "linux" && "counts what 
   });
 
   const suspend = (name: string) =>
-    plane.node.client.call("put_suspension", { params: { kind: "provider", name }, body: { reason: "r" } });
+    plane.node.client.call("put_suspension", { params: { kind: "model", name }, body: { reason: "r" } });
   const wait = (door: DoorAddress, index: number, limit: string) =>
     exchange(door, "GET", `${BASE_PATH}/suspensions?index=${index}&wait=${limit}`, { token });
   const indexNow = async () => (await plane.node.client.call("list_suspensions")).index;

@@ -17,14 +17,7 @@ import { commands } from "../../../src/server/core/state/index.ts";
 import { NOW, openDoor } from "./support/open-door.ts";
 
 /** Lists of what no configuration can set: they answer no row. */
-const UNCONFIGURED: ReadonlySet<TableName> = new Set([
-  "profiles",
-  "budgets",
-  "mcp_servers",
-  "a2a_agents",
-  "reconcile",
-  "reconcile_verdicts",
-]);
+const UNCONFIGURED: ReadonlySet<TableName> = new Set(["mcp_servers", "a2a_agents", "reconcile", "reconcile_verdicts"]);
 
 /** In an order in which each finds what it needs. */
 const CALLS: { readonly [Id in OperationId]: CallInput<Id> } = {
@@ -85,8 +78,10 @@ const LOGIN: LoginIssuer = {
 };
 
 test("every operation answers what its description says", async (t) => {
-  const { client, sources, backends, memory } = await openDoor(t, { logins: [LOGIN] });
+  const { client, sources, backends, governed, memory } = await openDoor(t, { logins: [LOGIN] });
   backends.configure("acme");
+  governed.configure({ profiles: ["p"], budgets: ["b"] });
+  governed.spend("b", 10);
   backends.fail("acme", {
     time: new Date(NOW).toISOString(),
     status: 503,

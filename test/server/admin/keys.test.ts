@@ -7,7 +7,8 @@ import { digestOf, parseKey } from "../../../src/server/auth/index.ts";
 import { NOW, openDoor } from "./support/open-door.ts";
 
 test("a key is minted with its fields, and its text is shown in that answer alone", async (t) => {
-  const { client, send, memory, log } = await openDoor(t);
+  const { client, send, memory, governed, log } = await openDoor(t);
+  governed.configure({ profiles: ["batch"] });
   const { key, ...record } = await client.call("create_key", {
     body: { name: "ci", profile: "batch", metadata: { team: "search" }, expires_in: "1h30m" },
   });
@@ -59,7 +60,8 @@ test("a second key of a name is refused as a conflict", async (t) => {
 });
 
 test("a change leaves alone what it does not name, and null takes away", async (t) => {
-  const { client } = await openDoor(t);
+  const { client, governed } = await openDoor(t);
+  governed.configure({ profiles: ["a"] });
   await client.call("create_key", { body: { name: "ci", profile: "a", metadata: { x: "1" }, expires_in: "1h" } });
   const params = { name: "ci" };
   const changed = await client.call("update_key", { params, body: { metadata: { y: "2" } } });
@@ -71,13 +73,52 @@ test("a change leaves alone what it does not name, and null takes away", async (
 });
 
 test("a rotated key has another id and text under its name, and keeps its fields", async (t) => {
-  const { client } = await openDoor(t);
+  const { client, governed } = await openDoor(t);
+  governed.configure({ profiles: ["a"] });
   const first = await client.call("create_key", { body: { name: "ci", profile: "a" } });
   const second = await client.call("rotate_key", { params: { name: "ci" } });
   assert.ok(first.key && second.key);
   assert.notEqual(second.key, first.key);
   assert.equal(parseKey(second.key)?.id, second.id);
   assert.deepEqual([second.name, second.profile, second.created_at], ["ci", "a", first.created_at]);
+});
+
+test("a profile that is not configured is refused by its field, with the nearest name and what there is", async (t) => {
+  const { client, send, governed, memory } = await openDoor(t);
+  governed.configure({ profiles: ["batch", "chat"] });
+  await client.call("create_key", { body: { name: "ci", profile: "chat" } });
+  const { writes } = memory;
+  for (const [method, path, body] of [
+    ["POST", "/admin/v1/keys", '{"name":"new","profile":"bacth"}'],
+    ["PATCH", "/admin/v1/keys/ci", '{"profile":"bacth"}'],
+  ] as const) {
+    const answer = await send(method, path, { body });
+    const message = "names no profile of the configuration; did you mean `batch`? (it has `batch`, `chat`)";
+    assert.deepEqual(
+      [answer.status, answer.json().error],
+      [
+        400,
+        {
+          code: "invalid",
+          message: `The field \`profile\` ${message}.`,
+          details: { in: "body", faults: [{ field: "profile", message }] },
+        },
+      ],
+    );
+  }
+  assert.equal(memory.writes, writes, "nothing is written");
+  assert.equal((await client.call("get_key", { params: { name: "ci" } })).profile, "chat");
+});
+
+test("a key whose profile is gone can still be changed, rotated and listed under it", async (t) => {
+  const { client, governed } = await openDoor(t);
+  governed.configure({ profiles: ["chat"] });
+  await client.call("create_key", { body: { name: "ci", profile: "chat" } });
+  governed.configure({ profiles: [] });
+  const params = { name: "ci" };
+  assert.equal((await client.call("update_key", { params, body: { metadata: { a: "b" } } })).profile, "chat");
+  assert.equal((await client.call("rotate_key", { params })).profile, "chat");
+  assert.equal((await client.call("update_key", { params, body: { profile: null } })).profile, null);
 });
 
 test("a deleted key is gone", async (t) => {

@@ -1,7 +1,9 @@
 /** The contract suites of the ports, over their twins in memory. */
 
 import { backendsContract } from "./support/backends-contract.ts";
+import { governedContract } from "./support/governed-contract.ts";
 import { createMemoryBackends } from "./support/memory-backends.ts";
+import { createMemoryGoverned } from "./support/memory-governed.ts";
 import { createMemorySecrets } from "./support/memory-secrets.ts";
 import { createMemorySources } from "./support/memory-sources.ts";
 import { NOW } from "./support/open-door.ts";
@@ -24,3 +26,5 @@ backendsContract("backends in memory", () => {
     fail: (name) => fail(name, { time, status: 503, kind: "5xx", attempt: 1, moved_to: null }),
   };
 });
+
+governedContract("governance in memory", createMemoryGoverned);

@@ -47,9 +47,9 @@ test("a key that is deleted as soon as it is minted was minted, and is recorded 
 });
 
 test("a suspension that is lifted as soon as it is put was put, and is recorded so", async (t) => {
-  const cluster = undoing({ t: "suspension.delete", p: { kind: "key", name: "ci" } });
+  const cluster = undoing({ t: "suspension.delete", p: { kind: "model", name: "ci" } });
   const { send, audit } = await openDoor(t, { cluster });
-  const { status, json } = await send("PUT", "/admin/v1/suspensions/key:ci", { body: '{"reason":"leaked"}' });
+  const { status, json } = await send("PUT", "/admin/v1/suspensions/model:ci", { body: '{"reason":"leaked"}' });
   assert.deepEqual([status, json().error.details], [409, { outcome: "done" }]);
   assert.equal(audit.entries[0]?.data["outcome"], "done");
 });

@@ -1,12 +1,13 @@
 /** Suspensions over the local socket: put, replaced, lifted, ended by time. */
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { SUSPENSION_KINDS } from "../../../src/admin-api/index.ts";
 import { NOW, openDoor } from "./support/open-door.ts";
 
 test("a suspension is put with who, why and until when, and reads back as it was answered", async (t) => {
-  const { client } = await openDoor(t);
+  const { client, backends } = await openDoor(t);
+  backends.configure("acme-chat");
   const params = { kind: "provider", name: "acme-chat" } as const;
   const put = await client.call("put_suspension", { params, body: { reason: "key rotation", duration: "30m" } });
   assert.deepEqual(put, {
@@ -23,7 +24,7 @@ test("a suspension is put with who, why and until when, and reads back as it was
 for (const body of [{ reason: "x" }, { reason: "x", duration: "" }]) {
   test(`a suspension of ${JSON.stringify(body)} holds until it is lifted`, async (t) => {
     const { client, setNow } = await openDoor(t);
-    const params = { kind: "mcp", name: "files" } as const;
+    const params = { kind: "model", name: "files" } as const;
     assert.equal((await client.call("put_suspension", { params, body })).until, null);
     setNow(NOW + 10 * 365 * 86_400_000);
     assert.equal((await client.call("list_suspensions")).items[0]?.status, "active");
@@ -61,11 +62,80 @@ test("a name may hold whatever names hold, colons and slashes too", async (t) =>
   assert.deepEqual([answer.status, answer.json<{ name: string }>().name], [200, "a"]);
 });
 
-test("every kind can be suspended", async (t) => {
-  const { client } = await openDoor(t);
-  for (const kind of SUSPENSION_KINDS)
-    await client.call("put_suspension", { params: { kind, name: "n" }, body: { reason: "x" } });
-  assert.equal((await client.call("list_suspensions")).items.length, SUSPENSION_KINDS.length);
+/** Of each kind one, but for those that nothing can be configured of. */
+async function openWithAll(t: TestContext) {
+  const opened = await openDoor(t);
+  opened.backends.configure("openai", "anthropic");
+  opened.governed.configure({ profiles: ["batch", "chat"], issuers: ["corp"] });
+  for (const name of ["ci", "nightly-build"]) await opened.client.call("create_key", { body: { name } });
+  return opened;
+}
+
+for (const [kind, name] of [
+  ["provider", "openai"],
+  ["profile", "chat"],
+  ["issuer", "corp"],
+  ["key", "ci"],
+  ["model", "whatever-a-default-provider-serves"],
+] as const) {
+  test(`a ${kind} that there is can be suspended`, async (t) => {
+    const { client } = await openWithAll(t);
+    await client.call("put_suspension", { params: { kind, name }, body: { reason: "x" } });
+    assert.deepEqual(
+      (await client.call("list_suspensions")).items.map((row) => [row.kind, row.name]),
+      [[kind, name]],
+    );
+  });
+}
+
+for (const [kind, name, message] of [
+  [
+    "provider",
+    "opnai",
+    "There is no provider named opnai in the configuration; did you mean `openai`? (it has `openai`, `anthropic`).",
+  ],
+  ["provider", "zzz", "There is no provider named zzz in the configuration (it has `openai`, `anthropic`)."],
+  [
+    "profile",
+    "bacth",
+    "There is no profile named bacth in the configuration; did you mean `batch`? (it has `batch`, `chat`).",
+  ],
+  ["issuer", "crop", "There is no issuer named crop in the configuration; did you mean `corp`? (it has `corp`)."],
+  ["key", "nightly-biuld", "There is no key named nightly-biuld; did you mean `nightly-build`?"],
+  ["key", "inghtly-build", "There is no key named inghtly-build; did you mean `nightly-build`?"],
+  ["key", "zzz", "There is no key named zzz."],
+  ["mcp", "files", "There is no MCP server named files in the configuration, which has none."],
+  ["a2a", "helper", "There is no A2A agent named helper in the configuration, which has none."],
+] as const) {
+  test(`the ${kind} ${name}, which there is not, is not suspended: 404, with what was probably meant`, async (t) => {
+    const { client, send, memory } = await openWithAll(t);
+    const { writes } = memory;
+    const answer = await send("PUT", `/admin/v1/suspensions/${kind}:${name}`, { body: '{"reason":"x"}' });
+    assert.deepEqual([answer.status, answer.json().error], [404, { code: "not_found", message }]);
+    assert.equal(memory.writes, writes, "nothing is written");
+    assert.deepEqual((await client.call("list_suspensions")).items, []);
+  });
+}
+
+test("every kind is decided about", () => {
+  const tried = new Set(["provider", "profile", "issuer", "key", "model", "mcp", "a2a"]);
+  assert.deepEqual(new Set<string>(SUSPENSION_KINDS), tried);
+});
+
+test("of twenty-one providers a message names twenty", async (t) => {
+  const { send, backends } = await openDoor(t);
+  backends.configure(...Array.from({ length: 21 }, (_, at) => `provider-of-number-${at}`));
+  const answer = await send("PUT", "/admin/v1/suspensions/provider:x", { body: '{"reason":"x"}' });
+  assert.match(answer.json().error.message, /`provider-of-number-19` and 1 more\)\.$/);
+});
+
+test("the suspension of what has left the configuration can be lifted", async (t) => {
+  const { client, backends } = await openWithAll(t);
+  const params = { kind: "provider", name: "openai" } as const;
+  await client.call("put_suspension", { params, body: { reason: "x" } });
+  backends.configure("anthropic");
+  await client.call("delete_suspension", { params });
+  assert.deepEqual((await client.call("list_suspensions")).items, []);
 });
 
 test("what is not suspended cannot be lifted", async (t) => {

@@ -5,6 +5,7 @@ import { parseDuration } from "../../../base/index.ts";
 import { mintKey } from "../../auth/index.ts";
 import { commands, type KeyRow, keyRowKey, readKey } from "../../core/state/index.ts";
 import { DONE, type Handlers, mapped, rfc3339 } from "../handler.ts";
+import { mustBeProfile } from "../known-names.ts";
 import { type ListSource, storedValues, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
@@ -71,6 +72,7 @@ export const keyHandlers: Pick<Handlers, "create_key" | "get_key" | "update_key"
   async create_key({ body, write }, ports) {
     const key = mintKey(ports.randomBytes);
     const { name, profile = null, metadata = {}, expires_in } = body;
+    if (profile !== null) mustBeProfile(ports, profile);
     const result = await command(
       ports,
       commands.keyCreate({
@@ -90,6 +92,7 @@ export const keyHandlers: Pick<Handlers, "create_key" | "get_key" | "update_key"
   },
   async update_key({ params: { name }, body, write }, ports) {
     const { profile, metadata, expires_in } = body;
+    if (typeof profile === "string") mustBeProfile(ports, profile);
     await command(
       ports,
       commands.keyPatch({

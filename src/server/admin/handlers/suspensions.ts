@@ -5,6 +5,7 @@ import { parseDuration } from "../../../base/index.ts";
 import type { StateView } from "../../cluster/index.ts";
 import { commands, readSuspension, type SuspensionRow, suspensionRowKey } from "../../core/state/index.ts";
 import { DONE, type Handlers, mapped, rfc3339 } from "../handler.ts";
+import { mustExist } from "../known-names.ts";
 import { type ListSource, storedValues, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { actorText } from "../principal.ts";
@@ -43,6 +44,7 @@ function suspensionRecord(row: SuspensionRow, now: number): SuspensionRecord {
 
 export const suspensionHandlers: Pick<Handlers, "put_suspension" | "delete_suspension"> = {
   async put_suspension({ params: { kind, name }, body: { reason, duration = "" }, write }, ports) {
+    mustExist(ports, kind, name);
     const ms = duration === "" ? null : Math.max(1, Math.floor(parseDuration(duration) ?? 0));
     await command(ports, commands.suspensionPut({ kind, name, reason, duration_ms: ms }), write);
     const value = ports.cluster.view.get(suspensionRowKey(kind, name));

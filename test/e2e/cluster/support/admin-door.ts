@@ -4,7 +4,8 @@ import type { Contents, Door, Outcome } from "./door.ts";
 
 const LOOK_MS = 2_000;
 const CHANGE_MS = 60_000;
-const KIND = "provider";
+/** Of any name; of other kinds only what there is can be suspended. */
+const KIND = "model";
 
 export function adminDoor(socketPath: string): Door {
   const client = createAdminClient({ door: { kind: "socket", path: socketPath } });

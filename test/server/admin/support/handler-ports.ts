@@ -8,6 +8,7 @@ import type { Ports } from "../../../../src/server/admin/ports.ts";
 import { createMemoryAudit } from "./memory-audit.ts";
 import { createMemoryBackends } from "./memory-backends.ts";
 import { createMemoryCluster } from "./memory-cluster.ts";
+import { createMemoryGoverned } from "./memory-governed.ts";
 import { createMemorySecrets } from "./memory-secrets.ts";
 import { createMemorySources } from "./memory-sources.ts";
 
@@ -21,6 +22,7 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
     sources: createMemorySources(now).sources,
     secrets: createMemorySecrets(now),
     backends: createMemoryBackends().backends,
+    governed: createMemoryGoverned().governed,
     audit: createMemoryAudit().audit,
     logins: [],
     facts: {

@@ -56,6 +56,7 @@ export function createMemoryCluster(now: () => number): MemoryCluster {
     nodeId: "n1",
     storageId: "0".repeat(32),
     clusterId: "c1",
+    startedAs: 1,
     role: "leader",
     leaderId: members.find(({ role }) => role === "leader")?.id,
     term: 3,
@@ -85,6 +86,7 @@ export function createMemoryCluster(now: () => number): MemoryCluster {
   }
 
   const cluster: Cluster = {
+    logNow: now,
     view: {
       get appliedIndex() {
         return index;

@@ -14,6 +14,7 @@ import { openPlane } from "../../../../src/server/admin/plane.ts";
 import { createMemoryAudit, type MemoryAudit } from "./memory-audit.ts";
 import { createMemoryBackends, type MemoryBackends } from "./memory-backends.ts";
 import { createMemoryCluster, type MemoryCluster } from "./memory-cluster.ts";
+import { createMemoryGoverned, type MemoryGoverned } from "./memory-governed.ts";
 import { createMemorySecrets } from "./memory-secrets.ts";
 import { createMemorySources, type MemorySources } from "./memory-sources.ts";
 import { assertAnswerTo } from "./openapi-answers.ts";
@@ -34,6 +35,7 @@ export interface OpenDoor {
   readonly sources: MemorySources;
   readonly secrets: Secrets;
   readonly backends: MemoryBackends;
+  readonly governed: MemoryGoverned;
   readonly audit: MemoryAudit;
   /** Everything logged. */
   readonly log: () => string;
@@ -61,12 +63,14 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
   const sources = createMemorySources(() => now);
   const secrets = createMemorySecrets(() => now);
   const backends = createMemoryBackends();
+  const governed = createMemoryGoverned();
   const audit = createMemoryAudit();
   const ports: Ports = {
     cluster: memory.cluster,
     sources: sources.sources,
     secrets,
     backends: backends.backends,
+    governed: governed.governed,
     audit: audit.audit,
     logins: [],
     facts: {
@@ -105,6 +109,7 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
     sources,
     secrets,
     backends,
+    governed,
     audit,
     log: () => lines.join(""),
     setNow(next) {

@@ -1,0 +1,74 @@
+/** Profiles, with the keys that name them, and the buckets of budgets. */
+
+import type { BudgetRecord, ProfileRecord } from "../../../admin-api/index.ts";
+import type { StateView } from "../../cluster/index.ts";
+import { readKey } from "../../core/state/index.ts";
+import { fixed, inTurns, type ListSource, storedValues, tables } from "../lists.ts";
+import type { Ports } from "../ports.ts";
+import { TABLE_PREFIX } from "../tables.ts";
+
+/** Changes with the configuration and with the keys. */
+export function profileList({ cluster: { view }, governed }: Ports): ListSource<ProfileRecord> {
+  const keys = tables(view, TABLE_PREFIX.keys);
+  const counts = keyCounts(view);
+  let changes = 0;
+  return {
+    version: () => keys.version() + changes,
+    watch(onChange) {
+      const unwatch = [
+        keys.watch(onChange),
+        governed.onChange((what) => {
+          if (what !== "configuration") return;
+          changes += 1;
+          onChange();
+        }),
+      ];
+      return () => {
+        for (const end of unwatch) end();
+      };
+    },
+    async take() {
+      const profiles = governed.profiles();
+      const counted = profiles.length === 0 ? undefined : await counts();
+      return fixed(profiles.map((row) => ({ ...row, keys: counted?.get(row.name) ?? 0 })));
+    },
+  };
+}
+
+/** Changes with the configuration at once, and at most once a second with what is spent and granted. */
+export function budgetList({ governed }: Ports): ListSource<BudgetRecord> {
+  let changes = 0;
+  return {
+    version: () => changes,
+    watch: (onChange) =>
+      governed.onChange(() => {
+        changes += 1;
+        onChange();
+      }),
+    async take() {
+      const rows = await governed.budgets();
+      return () => rows;
+    },
+  };
+}
+
+type Counts = ReadonlyMap<string, number>;
+
+/** How many keys name each profile, counted once a version of the keys, however many ask. */
+function keyCounts(view: StateView): () => Promise<Counts> {
+  let known: { readonly version: number; readonly counts: Promise<Counts> } | undefined;
+  return async () => {
+    const version = view.version(TABLE_PREFIX.keys);
+    if (known?.version !== version) known = { version, counts: countKeys(view) };
+    return await known.counts;
+  };
+}
+
+async function countKeys(view: StateView): Promise<Counts> {
+  const counts = new Map<string, number>();
+  await inTurns(await storedValues(view, TABLE_PREFIX.keys), (value) => {
+    const { profile } = readKey(value);
+    if (profile !== null) counts.set(profile, (counts.get(profile) ?? 0) + 1);
+  });
+  return counts;
+}

@@ -1,0 +1,99 @@
+/**
+ * Names that a request gives of things that must be there. A name that is mistyped must not look like success: a
+ * suspension of nothing would leave running what was to be stopped, and a key with a profile that is not configured would
+ * be refused at its first use.
+ */
+
+import type { SuspensionKind } from "../../admin-api/index.ts";
+import { nearest } from "../../base/index.ts";
+import type { StateView } from "../cluster/index.ts";
+import { keyRowKey } from "../core/state/index.ts";
+import type { Ports } from "./ports.ts";
+import { refusal } from "./refusal.ts";
+import { TABLE_PREFIX } from "./tables.ts";
+
+/** Names that a message lists. */
+const MAX_TOLD = 20;
+/** Keys that are compared with a name that is none; comparing 100,000 would hold the thread up. */
+const MAX_COMPARED = 1_000;
+
+/** Throws `not_found` where there is nothing of the kind and name that could be suspended. */
+export function mustExist(ports: Ports, kind: SuspensionKind, name: string): void {
+  // A default provider serves models that stand nowhere.
+  if (kind === "model") return;
+  if (kind === "key") {
+    keyMustExist(ports, name);
+    return;
+  }
+  const names = configured(ports, kind);
+  if (names.includes(name)) return;
+  throw refusal("not_found", `There is no ${WORDS[kind]} named ${name} in the configuration${told(name, names)}.`);
+}
+
+type Configured = Exclude<SuspensionKind, "model" | "key">;
+
+const WORDS: Readonly<Record<Configured, string>> = {
+  provider: "provider",
+  profile: "profile",
+  issuer: "issuer",
+  mcp: "MCP server",
+  a2a: "A2A agent",
+};
+
+function configured({ backends, governed }: Ports, kind: Configured): readonly string[] {
+  switch (kind) {
+    case "provider":
+      return namesOf(backends.list());
+    case "profile":
+      return namesOf(governed.profiles());
+    case "issuer":
+      return governed.issuers();
+    // Neither can be configured.
+    case "mcp":
+    case "a2a":
+      return [];
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** Throws `invalid` for the field `profile` of a body where it names none that is configured. */
+export function mustBeProfile({ governed }: Ports, name: string): void {
+  const names = namesOf(governed.profiles());
+  if (names.includes(name)) return;
+  const message = `names no profile of the configuration${told(name, names)}`;
+  const faults = [{ field: "profile", message }];
+  throw refusal("invalid", `The field \`profile\` ${message}.`, { in: "body", faults });
+}
+
+const namesOf = (rows: readonly { readonly name: string }[]): readonly string[] => rows.map(({ name }) => name);
+
+function keyMustExist({ cluster: { view } }: Ports, name: string): void {
+  if (view.get(keyRowKey(name)) !== undefined) return;
+  const near = nearest(name, similarKeys(view, name));
+  throw refusal(
+    "not_found",
+    `There is no key named ${name}${near === undefined ? "." : `; did you mean \`${near}\`?`}`,
+  );
+}
+
+/** Names that begin as this one does, then any, so that a slip in the first letters is found among few keys at least. */
+function* similarKeys(view: StateView, name: string): Generator<string> {
+  for (const beginning of [keyRowKey(name.slice(0, Math.ceil(name.length / 2))), TABLE_PREFIX.keys]) {
+    let compared = 0;
+    for (const [row] of view.scan(beginning)) {
+      yield row.slice(TABLE_PREFIX.keys.length);
+      compared += 1;
+      if (compared === MAX_COMPARED) break;
+    }
+  }
+}
+
+/** What there is instead: the nearest name, then as many as a line holds. */
+function told(name: string, names: readonly string[]): string {
+  if (names.length === 0) return ", which has none";
+  const near = nearest(name, names);
+  const first = names.slice(0, MAX_TOLD).map((it) => `\`${it}\``);
+  const more = names.length > MAX_TOLD ? ` and ${names.length - MAX_TOLD} more` : "";
+  return `${near === undefined ? "" : `; did you mean \`${near}\`?`} (it has ${first.join(", ")}${more})`;
+}

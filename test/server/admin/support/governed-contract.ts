@@ -1,0 +1,54 @@
+/** What any implementation of the port `Governed` keeps to. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Governed } from "../../../../src/server/admin/index.ts";
+
+export interface GovernedUnderTest {
+  readonly governed: Governed;
+  /** Profiles, issuers and shared budgets of these names, in this order. */
+  configure(named: {
+    readonly profiles: readonly string[];
+    readonly issuers: readonly string[];
+    readonly budgets: readonly string[];
+  }): void;
+}
+
+const NOTHING = { profiles: [], issuers: [], budgets: [] };
+
+export function governedContract(name: string, open: () => GovernedUnderTest): void {
+  test(`${name}: what there is stands in the order of the configuration, and nothing before there is one`, async () => {
+    const { governed, configure } = open();
+    assert.deepEqual([governed.profiles(), governed.issuers(), [...(await governed.budgets())]], [[], [], []]);
+    configure({ profiles: ["b", "a"], issuers: ["corp"], budgets: ["y", "x"] });
+    assert.deepEqual([governed.profiles().map((row) => row.name), governed.issuers()], [["b", "a"], ["corp"]]);
+    const buckets = await governed.budgets();
+    const told = () => Array.from(buckets, (row) => [row.budget, row.bucket, row.key, row.used]);
+    const expected = [
+      ["y", "shared", null, 0],
+      ["x", "shared", null, 0],
+    ];
+    assert.deepEqual(told(), expected, "also before their first use");
+    assert.deepEqual(told(), expected, "as often as they are read");
+  });
+
+  test(`${name}: what is no longer configured is gone`, async () => {
+    const { governed, configure } = open();
+    configure({ profiles: ["a", "b"], issuers: ["corp"], budgets: ["x"] });
+    configure({ ...NOTHING, profiles: ["b"] });
+    assert.deepEqual(
+      [governed.profiles().map((row) => row.name), governed.issuers(), [...(await governed.budgets())]],
+      [["b"], [], []],
+    );
+  });
+
+  test(`${name}: a listener is told of a new configuration at once, until it ends`, () => {
+    const { governed, configure } = open();
+    const told: string[] = [];
+    const end = governed.onChange((what) => told.push(what));
+    configure({ ...NOTHING, profiles: ["a"] });
+    end();
+    configure({ ...NOTHING, profiles: ["b"] });
+    assert.deepEqual(told, ["configuration"]);
+  });
+}
