@@ -1,7 +1,7 @@
 /**
  * What the documents print: each `gateway …` command line is read by the flag parser of its verb, each call of the admin
  * API is an operation, each query runs, and each configuration compiles. Commands of examples/admin that need somebody to
- * sign in are run in test/e2e/admin.
+ * sign in are run in test/e2e/admin, those of examples/governance in test/e2e/examples-governance.test.ts.
  */
 
 import assert from "node:assert/strict";
@@ -21,6 +21,7 @@ import { atEnd, type Owner } from "./support/wait.ts";
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 const SECRET = "a-secret-that-is-long-enough-for-tests";
+const SUITE = "rules-suite.yaml";
 const EXAMPLES = (await readdir(join(ROOT, "examples"))).sort();
 const DOCUMENTS = ["README.md", "CONTRIBUTING.md", ...EXAMPLES.map((name) => `examples/${name}/README.md`)];
 const owner: Owner = { after };
@@ -139,8 +140,11 @@ test("the documents of README.md compile together", async () => {
     ]),
   );
   assert.deepEqual([...printed.keys()], ["node.yaml", "deployment.yaml"]);
-  const dir = await copied("node.yaml", printed.get("node.yaml") ?? "");
-  await writeFile(join(dir, "deployment.yaml"), printed.get("deployment.yaml") ?? "");
+  const governed = /^```yaml\n(auth:.*?)^```$/ms.exec(texts.get("README.md") ?? "")?.[1] ?? "";
+  assert.match(governed, /^access_rules:$/m);
+  const issuers = "issuers: [{ name: corp, url: https://login.example.com }]";
+  const dir = await copied("node.yaml", `${printed.get("node.yaml")}\n${issuers}\n`);
+  await writeFile(join(dir, "deployment.yaml"), `${printed.get("deployment.yaml")}\n${governed}`);
   await assertCompiles(dir, "node.yaml");
 });
 
@@ -154,8 +158,17 @@ for (const example of EXAMPLES) {
         if (existsSync(join(folder, other))) await cp(join(folder, other), join(dir, other));
       }
       await assertCompiles(dir, name);
+      if (existsSync(join(folder, SUITE))) await assertPasses(dir, name, join(folder, SUITE));
     });
   }
+}
+
+/** And there is no rule that the suite does not show. */
+async function assertPasses(dir: string, name: string, suite: string): Promise<void> {
+  const io = bufferIo({ env: { GATEWAY_CLUSTER_SECRET: SECRET } });
+  const status = await execute(["-config", join(dir, name), "-test-rules", suite], io);
+  assert.equal(status, 0, `${io.out()}${io.err()}`);
+  assert.match(io.out(), /^each of the \d+ rules decided a case$/m);
 }
 
 /** Of links within the repository; a document that moved takes its readers nowhere. */

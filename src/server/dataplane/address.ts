@@ -28,6 +28,8 @@ export interface Target extends Routed {
   /** As the client asked for it. */
   readonly model: string | undefined;
   readonly spot: ModelSpot;
+  /** Of the body; empty where the request names none. */
+  readonly contentType: string;
   /** The body as it goes upstream when nothing changes. */
   readonly original: Buffer;
   /** The body with its content encoding taken off; the same buffer where there was none. */
@@ -89,6 +91,7 @@ export function address(snapshot: Snapshot, place: Place, payload: Payload): Tar
     query: place.query,
     model,
     spot: found.spot,
+    contentType: payload.contentType,
     original: payload.original,
     plain: payload.plain,
     isJson: found.isJson,

@@ -1,8 +1,18 @@
-/** Which channels may carry a request. Each failover candidate is admitted like the first. */
+/**
+ * Which channels may carry a request, for this caller. Each failover candidate is admitted like the first, when it is
+ * needed; one that may not be used is passed over. Source: specification document 3 (`failover`, `access_rules[]`,
+ * `profiles[]`); design decisions, section 2 (`suspended`).
+ */
 import { GatewayError } from "../../base/index.ts";
-import type { Snapshot } from "../snapshot/index.ts";
-import type { Provider, UpstreamChannel } from "../upstream/index.ts";
+import { llmVariables } from "../core/policy/variables/index.ts";
+import type { Profile, Snapshot } from "../snapshot/index.ts";
+import type { Provider, Trigger, UpstreamChannel } from "../upstream/index.ts";
 import type { Target } from "./address.ts";
+import { type DecidedRequest, type DecisionSinks, settleVerdict } from "./governance/decide.ts";
+import { guardRoute } from "./governance/guard.ts";
+import type { Standing } from "./governance/standing.ts";
+import { refuseSuspended, suspendedError } from "./governance/suspended.ts";
+import type { Suspensions } from "./ports.ts";
 
 export interface Admitted {
   readonly provider: Provider;
@@ -11,36 +21,121 @@ export interface Admitted {
   readonly model: string | undefined;
 }
 
-/** The addressed provider first, then its failover list; those that cannot carry the request are left out. */
-export function admit(snapshot: Snapshot, target: Target): readonly Admitted[] {
-  const first = admitTo(target.provider, target);
-  if (first === undefined) {
-    const { route, dialect, provider } = target;
-    throw new GatewayError(
-      "fidelity_loss",
-      `Provider ${provider.name} has no channel for the ${route.name} route of the ${dialect} dialect.`,
-      { param: route.capability === "" ? route.name : route.capability },
-    );
-  }
-  const { failover } = target.provider;
-  if (failover === undefined) return [first];
-  const admitted = [first];
-  for (const name of failover.to) {
-    const provider = snapshot.byName.get(name);
-    const candidate = provider && admitTo(provider, target);
-    if (candidate !== undefined) admitted.push(candidate);
-  }
-  return admitted;
+/** The addressed provider, or whoever stands in for it, then its failover list, without those that were passed over. */
+export interface AdmittedList {
+  readonly first: Admitted;
+  /** Counted from 0. Judges as many as it takes, each once. */
+  at(position: number): Admitted | undefined;
+  /** False: `at` answers undefined. */
+  mayHave(position: number): boolean;
+  /** Of the addressed provider. */
+  readonly failoverWhen: ReadonlySet<Trigger> | undefined;
 }
 
-/** Channels stand in order of preference: own surface first, then as defined. */
-function admitTo(provider: Provider, { route, dialect, model: asked }: Target): Admitted | undefined {
+export interface Governed {
+  readonly standing: Standing;
+  readonly requestId: string;
+  /** Undefined where nothing can be suspended. */
+  readonly suspensions: Suspensions | undefined;
+  readonly sinks: DecisionSinks;
+}
+
+type Outcome =
+  | { readonly kind: "admitted"; readonly admitted: Admitted }
+  | { readonly kind: "suspended" | "refused"; readonly error: GatewayError };
+
+/** Throws what the request is refused for. */
+export function admit(snapshot: Snapshot, target: Target, governed: Governed): AdmittedList {
+  if (target.model !== undefined && governed.suspensions?.any === true) {
+    refuseSuspended("model", target.model, governed.suspensions);
+  }
+  const { failover } = target.provider;
+  const names = failover?.to ?? [];
+  const admitted: Admitted[] = [];
+  let judged = 0;
+  const at = (position: number): Admitted | undefined => {
+    while (admitted.length <= position && judged < names.length) {
+      const provider = snapshot.byName.get(names[judged++] as string);
+      const outcome = provider && judge(provider, target, governed);
+      if (outcome?.kind === "admitted") admitted.push(outcome.admitted);
+    }
+    return admitted[position];
+  };
+
+  const primary = judge(target.provider, target, governed);
+  if (primary.kind === "refused") throw primary.error;
+  if (primary.kind === "admitted") admitted.push(primary.admitted);
+  else guardRoute(target, governed.standing);
+  const first = at(0);
+  if (first !== undefined) {
+    return {
+      first,
+      at,
+      mayHave: (position) => position < admitted.length || judged < names.length,
+      failoverWhen: failover?.when,
+    };
+  }
+  throw primary.kind === "suspended" ? primary.error : new Error("a candidate that was admitted is not there");
+}
+
+/** In the order of the decisions: suspensions, access rules, model list, capabilities. */
+function judge(provider: Provider, target: Target, { standing, requestId, suspensions, sinks }: Governed): Outcome {
+  const { route, dialect, model: asked } = target;
   const model = asked === undefined ? undefined : (provider.aliases.get(asked) ?? asked);
+  if (suspensions?.any === true) {
+    const suspension = suspensions.of("provider", provider.name);
+    if (suspension !== undefined)
+      return { kind: "suspended", error: suspendedError("provider", provider.name, suspension) };
+    const ofModel = model === undefined || model === asked ? undefined : suspensions.of("model", model);
+    if (ofModel !== undefined) return { kind: "refused", error: suspendedError("model", asked ?? "", ofModel) };
+  }
+  const { policy } = standing.profile;
+  if (policy.count.llm > 0) {
+    const variables = llmVariables(standing.variables, { model: asked ?? "", provider, route: route.name });
+    const decided: DecidedRequest = {
+      requestId,
+      hop: "llm",
+      route: route.name,
+      to: provider.name,
+      model: asked === undefined ? undefined : target.label,
+    };
+    const error = settleVerdict(policy.decide("llm", variables), decided, standing, sinks);
+    if (error !== undefined) return { kind: "refused", error };
+  }
+  if (provider === target.provider) guardRoute(target, standing);
+  const channel = channelOf(provider, target, model, standing.profile);
+  if (typeof channel === "object") return { kind: "admitted", admitted: { provider, channel, model } };
+  const lacking = `Provider ${provider.name} has no channel for the ${route.name} route of the ${dialect} dialect`;
+  return {
+    kind: "refused",
+    error:
+      channel === undefined
+        ? new GatewayError("fidelity_loss", `${lacking}.`, { param: route.capability || route.name })
+        : new GatewayError("fidelity_loss", `${lacking} that has ${channel}, which the caller's profile requires.`, {
+            param: channel,
+          }),
+  };
+}
+
+/**
+ * Channels stand in order of preference: own surface first, then as defined. A text names the capability that the profile
+ * requires and every channel lacks that could otherwise serve.
+ */
+function channelOf(
+  provider: Provider,
+  { route, dialect }: Target,
+  model: string | undefined,
+  { requireCaps }: Profile,
+): UpstreamChannel | string | undefined {
+  let missing: string | undefined;
   for (const channel of provider.channels) {
     if (channel.dialect !== dialect) continue;
-    if (channel.caps !== undefined && route.capability !== "" && !channel.caps.has(route.capability)) continue;
+    const { caps } = channel;
+    if (caps !== undefined && route.capability !== "" && !caps.has(route.capability)) continue;
     if (channel.servesModel !== undefined && model !== undefined && !channel.servesModel(model)) continue;
-    return { provider, channel, model };
+    const lacks = caps === undefined ? undefined : requireCaps.find((cap) => !caps.has(cap));
+    if (lacks === undefined) return channel;
+    missing ??= lacks;
   }
-  return undefined;
+  return missing;
 }

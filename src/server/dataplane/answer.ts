@@ -1,6 +1,10 @@
-/** An answer that must change a little on its way: event by event in a stream, once in a JSON body, not at all otherwise. */
+/**
+ * An answer that must change a little on its way: event by event in a stream, once in a JSON body, not at all otherwise;
+ * and one that is metered as it passes.
+ */
 import { type AnswerEdits, editEvent, editJson, SseSplitter } from "../core/dialects/index.ts";
 import { type Downstream, headerValue } from "../upstream/index.ts";
+import type { AnswerMeter } from "./metering/index.ts";
 
 /** A larger JSON answer passes as it comes; models lists and completions are far below. */
 const MAX_REWRITTEN_BYTES = 32 << 20;
@@ -11,10 +15,14 @@ export interface Rewrites {
   readonly edits: AnswerEdits | undefined;
   /** Applied to a whole JSON body after the edits. */
   readonly extend: ((body: Buffer) => Buffer) | undefined;
+  /** Sees the answer as it came, before the client sees what is made of it. */
+  readonly meter: AnswerMeter | undefined;
 }
 
-export function rewriting(to: Downstream, { edits, extend }: Rewrites): Downstream {
+export function rewriting(to: Downstream, { edits, extend, meter }: Rewrites): Downstream {
+  const changes = edits !== undefined || extend !== undefined;
   let mode: Mode = "pass";
+  let shown: ReturnType<AnswerMeter["started"]> = "nothing";
   const splitter = new SseSplitter();
   let held: Buffer[] = [];
   let heldBytes = 0;
@@ -22,10 +30,12 @@ export function rewriting(to: Downstream, { edits, extend }: Rewrites): Downstre
   function writeEvents(chunk: Buffer): boolean {
     let hasRoom = true;
     for (const event of splitter.push(chunk)) {
+      if (shown === "events" && event.data !== undefined) meter?.event(event.data);
+      if (mode !== "events") continue;
       const bytes = edits === undefined ? event.bytes : editEvent(event, edits);
       if (bytes !== undefined && bytes.length > 0) hasRoom = to.write(bytes);
     }
-    return hasRoom;
+    return mode === "events" ? hasRoom : to.write(chunk);
   }
 
   function hold(chunk: Buffer): boolean {
@@ -45,14 +55,17 @@ export function rewriting(to: Downstream, { edits, extend }: Rewrites): Downstre
     onGone: (listener) => to.onGone(listener),
     onDrain: (listener) => to.onDrain(listener),
     start(status, statusText, headers) {
-      mode = modeOf(status, headers);
+      mode = changes ? modeOf(status, headers) : "pass";
+      shown = meter?.started(status, headers) ?? "nothing";
       to.start(status, statusText, mode === "pass" ? headers : withoutLength(headers));
     },
     write(chunk) {
-      if (mode === "events") return writeEvents(chunk);
+      if (shown === "bytes") meter?.bytes(chunk);
+      if (mode === "events" || shown === "events") return writeEvents(chunk);
       return mode === "whole" ? hold(chunk) : to.write(chunk);
     },
     end() {
+      meter?.ended();
       if (mode === "events") {
         const rest = splitter.rest();
         if (rest.length > 0) to.write(rest);
@@ -64,7 +77,10 @@ export function rewriting(to: Downstream, { edits, extend }: Rewrites): Downstre
       }
       to.end();
     },
-    breakOff: (cause) => to.breakOff(cause),
+    breakOff(cause) {
+      meter?.broken();
+      to.breakOff(cause);
+    },
   };
 }
 

@@ -34,6 +34,7 @@ export class Exchange implements Downstream {
   /** Milliseconds spent waiting for the client's body, for upstreams, and between attempts. */
   #waitedMs = 0;
   #bodyEndedAt: number;
+  #isBodyRead = false;
   #gone = false;
   #onGone: (() => void) | undefined;
   #drain: (() => void) | undefined;
@@ -67,6 +68,7 @@ export class Exchange implements Downstream {
   }
 
   bodyRead(): void {
+    this.#isBodyRead = true;
     this.#bodyEndedAt = performance.now();
     this.#waitedMs += this.#bodyEndedAt - this.startedAt;
   }
@@ -124,6 +126,14 @@ export class Exchange implements Downstream {
     else this.#response.destroy(); // no terminating chunk: the client must not take this for the whole
   }
 
+  /** An answer of the gateway's own, JSON text. */
+  answer(body: string): void {
+    const headers = ["x-gateway-request-id", this.requestId, "content-type", "application/json"];
+    headers.push("content-length", String(Buffer.byteLength(body)), "access-control-allow-origin", "*");
+    this.#response.writeHead(200, headers);
+    this.#response.end(this.request.method === "HEAD" ? undefined : body);
+  }
+
   /** The only place where an error becomes an answer. */
   refuse(thrown: unknown): void {
     const error = asRefusal(thrown);
@@ -143,7 +153,8 @@ export class Exchange implements Downstream {
     const body = refusalBody(this.dialect, error, this.requestId);
     const headers = refusalHeaders(error, this.requestId);
     headers.push("content-type", "application/json", "content-length", String(Buffer.byteLength(body)));
-    if (!this.request.complete) {
+    // Whether some of it happens to be here already must not show: the answer would tell how long judging took.
+    if (!this.#isBodyRead && declaresBody(this.request)) {
       headers.push("connection", "close");
       linger(this.request);
     }
@@ -167,6 +178,10 @@ function ignore(): void {}
 export function requestIdOf(request: IncomingMessage): string {
   const given = request.headers["x-request-id"];
   return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
+}
+
+function declaresBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 }
 
 /** Reads away what still arrives, for a while, since closing on unread bytes resets the connection under the answer. */

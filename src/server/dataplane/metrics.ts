@@ -1,5 +1,7 @@
 /** The series of the data plane. Label values come from the configuration and the route table, never from a caller. */
 import { type Instruments, LATENCY_BOUNDS_SECONDS } from "../../base/index.ts";
+import { createDecisionMetrics, type DecisionMetrics } from "./governance/metrics.ts";
+import { createUsageMetrics, type UsageMetrics } from "./metering/index.ts";
 
 /** Made by `labels` alone, one object a set, so that a set can be looked up by identity. */
 export interface Labels {
@@ -9,6 +11,8 @@ export interface Labels {
 }
 
 export interface DataplaneMetrics {
+  readonly decisions: DecisionMetrics;
+  readonly usage: UsageMetrics;
   labels(route: string, provider?: string, model?: string): Labels;
   /** `code`: the refusal's, or empty when the answer is an upstream's. */
   finished(labels: Labels, status: number, code: string): void;
@@ -70,6 +74,8 @@ export function createMetrics(instruments: Instruments): DataplaneMetrics {
   );
 
   return {
+    decisions: createDecisionMetrics(instruments),
+    usage: createUsageMetrics(instruments),
     labels: (route, provider = "none", model = "none") => labels(route)(provider)(model),
     finished: (labels, status, code) => counters(labels)(status)(code).inc(),
     overhead: (route, seconds) => overheads(route).observe(seconds),

@@ -1,4 +1,7 @@
-/** Aliases in the answer of `GET /v1/models`, in either dialect's shape, beside what the provider itself lists. */
+/**
+ * The answer of `GET /v1/models`, in either dialect's shape: what the provider lists and the aliases beside it, and of both
+ * what the caller may ask for.
+ */
 import { memberValue, type RouteDialect, replaceValue, scanObject } from "../core/dialects/index.ts";
 
 export interface AdvertisedAlias {
@@ -6,22 +9,38 @@ export interface AdvertisedAlias {
   readonly provider: string;
 }
 
-/** The list with the aliases added at its end; the same buffer where it is no list, or a page with more to follow. */
-export function advertise(body: Buffer, dialect: RouteDialect, aliases: readonly AdvertisedAlias[]): Buffer {
+export interface ListChange {
+  readonly aliases: readonly AdvertisedAlias[];
+  /** Undefined: every model. */
+  readonly allows: ((model: string) => boolean) | undefined;
+}
+
+/** The same buffer where nothing changes: it is no list. Aliases stand at the end of the last page. */
+export function advertise(body: Buffer, dialect: RouteDialect, { aliases, allows }: ListChange): Buffer {
   const scan = scanObject(body, ["data", "has_more"]);
   if (scan.kind !== "object") return body;
   const [data, more] = scan.members;
-  if (data === undefined || (more !== undefined && memberValue(body, more) === true)) return body;
+  if (data === undefined) return body;
   const listed = memberValue(body, data);
   if (!Array.isArray(listed)) return body;
-  const known = new Set(listed.map((entry: { id?: unknown } | null) => entry?.id));
-  const added = aliases
-    .filter(({ alias }) => !known.has(alias))
-    .map((entry) => JSON.stringify(describe(entry, dialect)));
-  if (added.length === 0) return body;
+  const entries: readonly Entry[] = listed;
+  const kept = allows === undefined ? entries : entries.filter((entry) => isAllowed(entry, allows));
+  const hasMore = more !== undefined && memberValue(body, more) === true;
+  const known = new Set(entries.map((entry) => entry?.id));
+  const added = hasMore ? [] : aliases.filter(({ alias }) => !known.has(alias) && allows?.(alias) !== false);
+  if (added.length === 0 && kept.length === entries.length) return body;
+  const described = added.map((entry) => JSON.stringify(describe(entry, dialect)));
+  if (kept.length < entries.length) {
+    return replaceValue(body, data, `[${[...kept.map((entry) => JSON.stringify(entry)), ...described].join(",")}]`);
+  }
   const inner = body.toString("utf8", data.valueStart + 1, data.valueEnd - 1);
-  return replaceValue(body, data, `[${inner}${listed.length > 0 ? "," : ""}${added.join(",")}]`);
+  return replaceValue(body, data, `[${inner}${entries.length > 0 ? "," : ""}${described.join(",")}]`);
 }
+
+type Entry = { readonly id?: unknown } | null;
+
+const isAllowed = (entry: Entry, allows: (model: string) => boolean): boolean =>
+  typeof entry?.id === "string" && allows(entry.id);
 
 function describe({ alias, provider }: AdvertisedAlias, dialect: RouteDialect): object {
   return dialect === "messages"

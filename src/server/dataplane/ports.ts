@@ -30,7 +30,11 @@ export interface Ports {
 /** What governs requests and is not configuration: replicated state as this node has it, allowances, the trail. */
 export interface Governing {
   readonly callers: Callers;
+  /** `url` of an entry of the node file's `issuers`, as it was last read. */
+  issuerUrl(name: string): string | undefined;
   readonly suspensions: Suspensions;
+  /** Called after keys or suspensions have changed: who was let in may not be any more. Returns the way to end it. */
+  onWithdrawal(listener: () => void): () => void;
   readonly budgets: Budgets;
   readonly trail: DecisionTrail;
 }

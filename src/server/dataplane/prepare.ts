@@ -20,13 +20,13 @@ export interface ClientRequest {
   readonly connection: string | undefined;
 }
 
-/** `rewritesAnswer`: the answer must be readable for another reason too (the models list). */
-export function prepare(client: ClientRequest, target: Target, admitted: Admitted, rewritesAnswer: boolean): Prepared {
+/** `readsAnswer`: the answer must be readable for another reason too (the models list, its usage). */
+export function prepare(client: ClientRequest, target: Target, admitted: Admitted, readsAnswer: boolean): Prepared {
   const { provider, channel, model } = admitted;
   const isAliased = model !== target.model;
   const asksUsage = needsUsage(target, admitted);
   const body = editBody(target, admitted, isAliased, asksUsage);
-  const reads = isAliased || asksUsage || rewritesAnswer;
+  const reads = isAliased || asksUsage || readsAnswer;
 
   const alsoDropped: string[] = [];
   if (reads) alsoDropped.push("accept-encoding");

@@ -1,34 +1,51 @@
 /**
- * The life of a request, top to bottom: read, address, admit, forward. Every route passes here; there is no second way
- * in. A stage throws a refusal; the one catch turns it into an answer.
+ * The life of a request, top to bottom: identify, read, address, admit, reserve, forward, settle. Every route passes here;
+ * there is no second way in. A stage throws a refusal; the one catch turns it into an answer.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { GatewayError } from "../../base/index.ts";
 import { findRoute, type RouteDialect } from "../core/dialects/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
-import { type Candidate, forward } from "../upstream/index.ts";
+import { type Candidate, type Candidates, forward } from "../upstream/index.ts";
 import { address, type Place, type Target } from "./address.ts";
-import { type Admitted, admit } from "./admit.ts";
+import { type Admitted, type AdmittedList, admit } from "./admit.ts";
 import { rewriting } from "./answer.ts";
 import { type HeldBody, readBody } from "./body.ts";
 import { decode } from "./decode.ts";
 import { Exchange } from "./exchange.ts";
+import { identify } from "./governance/identify.ts";
+import { spendingOf } from "./governance/spending.ts";
+import { type Standing, standingOf } from "./governance/standing.ts";
+import { admitCaller } from "./governance/suspended.ts";
+import { createMeter, type Meter } from "./metering/index.ts";
 import { advertise } from "./models-list.ts";
 import type { Ports } from "./ports.ts";
 import { prepare } from "./prepare.ts";
 import type { ProviderStatistics } from "./statistics.ts";
+import { wellKnown } from "./well-known.ts";
 
 export async function serve(request: IncomingMessage, response: ServerResponse, ports: Ports): Promise<void> {
   const exchange = new Exchange(request, response, ports);
+  const { governing } = ports;
   let isAdmitted = false;
   let body: HeldBody | undefined;
+  let meter: Meter | undefined;
   try {
     const snapshot = ports.snapshot(); // one configuration for the whole request
+    const own = wellKnown(request, snapshot.governance, governing);
+    if (own !== undefined) {
+      exchange.labels = ports.metrics.labels(own.route);
+      exchange.answer(own.body);
+      return;
+    }
     const place = locate(request.method ?? "GET", request); // 404, before a byte of the body is read
     exchange.dialect = place.dialect;
     exchange.labels = ports.metrics.labels(place.route.name);
     ports.admission.enter(); // 503
     isAdmitted = true;
+    const caller = identify(request, snapshot.governance, governing); // 401
+    const standing = standingOf(caller instanceof Promise ? await caller : caller, snapshot.governance); // 403
+    if (governing !== undefined) admitCaller(standing.caller, governing.suspensions); // 403
     body = await readBody(request, snapshot.maxBodyBytes, ports.admission); // 413, 503
     exchange.bodyRead();
     const { "content-encoding": encoding, "content-type": contentType = "" } = request.headers;
@@ -36,43 +53,87 @@ export async function serve(request: IncomingMessage, response: ServerResponse, 
     const plain = isPlain ? body.bytes : await decode(body.bytes, encoding, snapshot.maxBodyBytes); // 400, 413
     const target = address(snapshot, place, { contentType, original: body.bytes, plain }); // 400, 404
     exchange.labels = ports.metrics.labels(place.route.name, target.provider.name, target.label);
-    const admitted = admit(snapshot, target); // 400 fidelity
-    let measured: ProviderStatistics | undefined;
-    await forward({
-      candidates: admitted.map((candidate) => candidateFor(candidate, exchange, target, snapshot)),
-      deadlineMs: deadlineOf(request),
-      origins: ports.origins,
-      downstream: exchange,
-      attempting: (provider, isRetry) => {
-        const { labels } = exchange;
-        measured = ports.statistics?.of(provider.name);
-        measured?.begun(isRetry);
-        if (isRetry) ports.metrics.retried(provider.name);
-        else if (labels.provider !== provider.name) {
-          ports.metrics.failedOver(labels.provider, provider.name);
-          ports.statistics?.of(labels.provider)?.leftForAnother();
-          measured?.cameFromAnother();
-          exchange.labels = ports.metrics.labels(labels.route, provider.name, labels.model);
-        }
-        exchange.attempts++;
-      },
-      answered: (ms) => measured?.answered(ms),
-      attempted: (provider, { result, status, next }) => {
-        ports.metrics.attempted(provider.name, result);
-        if (result !== "answered" && result !== "abandoned") {
-          measured?.failed({ kind: result, status, attempt: exchange.attempts, movedTo: next?.name ?? null });
-        }
-        measured?.ended();
-      },
-      waited: (ms) => exchange.waited(ms),
-      tracer: exchange.span,
-    }); // 502, 504
+    const admitted = admit(snapshot, target, {
+      standing,
+      requestId: exchange.requestId,
+      suspensions: governing?.suspensions,
+      sinks: { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log },
+    }); // 403, 503, 400 fidelity
+    meter = await reserve(target, admitted.first, standing, ports); // 429, 503
+    if (exchange.gone) return;
+    await forwardTo(admitted, { exchange, target, snapshot, standing, meter, ports }); // 502, 504
   } catch (error) {
     exchange.refuse(error);
   } finally {
+    meter?.close();
     body?.release();
     if (isAdmitted) ports.admission.leave();
   }
+}
+
+/** What the request may cost is held; undefined: nobody counts. */
+async function reserve(
+  target: Target,
+  first: Admitted,
+  standing: Standing,
+  { governing, metrics, statistics }: Ports,
+): Promise<Meter | undefined> {
+  if (governing === undefined || !standing.governance.meters || target.route.usage === "none") return undefined;
+  const spending = spendingOf(target, first, standing);
+  const charge = spending && governing.budgets.reserve(spending);
+  return createMeter({
+    charge: charge instanceof Promise ? await charge : charge,
+    route: target.route,
+    dialect: target.dialect,
+    label: target.label,
+    metrics: metrics.usage,
+    spent: (provider, units) => statistics?.of(provider)?.spent(units),
+  });
+}
+
+interface Forwarding {
+  readonly exchange: Exchange;
+  readonly target: Target;
+  readonly snapshot: Snapshot;
+  readonly standing: Standing;
+  readonly meter: Meter | undefined;
+  readonly ports: Ports;
+}
+
+function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promise<void> {
+  const { exchange, meter, ports } = forwarding;
+  let measured: ProviderStatistics | undefined;
+  return forward({
+    candidates: candidatesOf(admitted, forwarding),
+    deadlineMs: deadlineOf(exchange.request),
+    origins: ports.origins,
+    downstream: exchange,
+    attempting: (provider, model, isRetry) => {
+      const { labels } = exchange;
+      measured = ports.statistics?.of(provider.name);
+      measured?.begun(isRetry);
+      if (isRetry) ports.metrics.retried(provider.name);
+      else if (labels.provider !== provider.name) {
+        ports.metrics.failedOver(labels.provider, provider.name);
+        ports.statistics?.of(labels.provider)?.leftForAnother();
+        measured?.cameFromAnother();
+        exchange.labels = ports.metrics.labels(labels.route, provider.name, labels.model);
+      }
+      exchange.attempts++;
+      meter?.attempting(provider, model);
+    },
+    answered: (ms) => measured?.answered(ms),
+    attempted: (provider, { result, status, next }) => {
+      ports.metrics.attempted(provider.name, result);
+      if (result !== "answered" && result !== "abandoned") {
+        measured?.failed({ kind: result, status, attempt: exchange.attempts, movedTo: next?.name ?? null });
+      }
+      measured?.ended();
+      meter?.attempted(result);
+    },
+    waited: (ms) => exchange.waited(ms),
+    tracer: exchange.span,
+  });
 }
 
 /** `.` or `..` between slashes, however they are written; some servers take the encoded ones for their plain selves. */
@@ -111,18 +172,36 @@ function namesOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   return hosts === 1 || (hosts === 0 && httpVersion === "1.0");
 }
 
-function candidateFor(admitted: Admitted, exchange: Exchange, target: Target, snapshot: Snapshot): Candidate {
+function candidatesOf(admitted: AdmittedList, forwarding: Forwarding): Candidates {
+  return {
+    at(position) {
+      const one = admitted.at(position);
+      return one && candidateFor(one, forwarding);
+    },
+    mayHave: (position) => admitted.mayHave(position),
+    failoverWhen: admitted.failoverWhen,
+  };
+}
+
+function candidateFor(admitted: Admitted, { exchange, target, snapshot, standing, meter }: Forwarding): Candidate {
   return {
     provider: admitted.provider,
     channel: admitted.channel,
+    model: admitted.model ?? "",
     prepare() {
       const { method = "GET", rawHeaders, headers } = exchange.request;
-      const isList = target.route.name === "models" && snapshot.aliases.length > 0;
-      const prepared = prepare({ method, rawHeaders, connection: headers.connection }, target, admitted, isList);
+      const { aliases } = snapshot;
+      const { allows } = standing.profile;
+      const isList = target.route.name === "models" && (aliases.length > 0 || allows !== undefined);
+      const reads = isList || meter !== undefined;
+      const prepared = prepare({ method, rawHeaders, connection: headers.connection }, target, admitted, reads);
       const edits = prepared.answerEdits;
-      const extend = isList ? (body: Buffer) => advertise(body, target.dialect, snapshot.aliases) : undefined;
-      const rewrites = edits !== undefined || extend !== undefined;
-      return { request: prepared.request, downstream: rewrites ? rewriting(exchange, { edits, extend }) : exchange };
+      const extend = isList ? (body: Buffer) => advertise(body, target.dialect, { aliases, allows }) : undefined;
+      const passes = edits === undefined && extend === undefined && meter === undefined;
+      return {
+        request: prepared.request,
+        downstream: passes ? exchange : rewriting(exchange, { edits, extend, meter }),
+      };
     },
   };
 }

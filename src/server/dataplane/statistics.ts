@@ -41,6 +41,8 @@ export interface ProviderStatistics {
   ended(): void;
   cameFromAnother(): void;
   leftForAnother(): void;
+  /** A budget was charged so many cost units, whole and not negative, for what was used here. */
+  spent(units: number): void;
 }
 
 export interface Measured {
@@ -57,6 +59,8 @@ export interface Measured {
   readonly retries: number;
   readonly failoversIn: number;
   readonly failoversOut: number;
+  /** Cost units that budgets were charged for what was used here. */
+  readonly units: number;
 }
 
 export interface Statistics {
@@ -149,8 +153,15 @@ class Measuring implements ProviderStatistics {
     this.#count("failoversOut");
   }
 
+  spent(units: number): void {
+    if (units === 0) return;
+    this.#window.spent(units, this.#second());
+    this.#changed();
+  }
+
   read(): Measured {
-    const { attempts, failures, retries, failoversIn, failoversOut, firstBytes } = this.#window.totals(this.#second());
+    const totals = this.#window.totals(this.#second());
+    const { attempts, failures, retries, failoversIn, failoversOut, units, firstBytes } = totals;
     const isFailing = attempts >= MIN_JUDGED_ATTEMPTS && failures * 2 >= attempts;
     const isIdle = attempts === 0 && this.#inFlight === 0;
     return {
@@ -163,6 +174,7 @@ class Measuring implements ProviderStatistics {
       retries,
       failoversIn,
       failoversOut,
+      units,
     };
   }
 

@@ -1,19 +1,33 @@
-/** A WebSocket handshake: located, addressed and admitted like any request, then tunnelled. It cannot move. */
+/**
+ * A WebSocket handshake: identified, addressed, admitted and paid for like any request, then tunnelled. It cannot move.
+ * Source: specification document 3, `cost_per_session`; design decisions, section 1 (the subprotocol credential).
+ */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { asRefusal } from "../../base/index.ts";
+import type { Caller } from "../auth/index.ts";
 import { refusalBody, refusalHeaders } from "../core/dialects/index.ts";
 import { address } from "./address.ts";
 import { admit } from "./admit.ts";
+import type { SessionCharge } from "./budgets/index.ts";
 import { requestIdOf } from "./exchange.ts";
+import { identify } from "./governance/identify.ts";
+import { modelGate } from "./governance/model-gate.ts";
+import { sessionSpending } from "./governance/spending.ts";
+import { type Standing, standingOf } from "./governance/standing.ts";
+import { admitCaller } from "./governance/suspended.ts";
 import {
+  closeTunnel,
   offeredProtocols,
   prepareUpgradeHeaders,
+  protocolCredential,
   refuseUpgrade,
+  type TunnelObserver,
   tunnel,
   withoutProtocolCredential,
 } from "./hops/websocket.ts";
-import type { Ports } from "./ports.ts";
+import { createSessionMeter } from "./metering/index.ts";
+import type { Governing, Ports } from "./ports.ts";
 import { prepare } from "./prepare.ts";
 import { locate } from "./serve.ts";
 import { type SessionAttempt, sessionAttempt } from "./session-attempt.ts";
@@ -29,12 +43,16 @@ export async function serveUpgrade(
   ports: Ports,
   shutdown: AbortSignal,
 ): Promise<void> {
+  const { governing } = ports;
   const requestId = requestIdOf(request);
   const span = ports.tracing && startSpan(ports.tracing, request);
   let labels = ports.metrics.labels("none");
   let isAdmitted = false;
   let closeSession: (() => void) | undefined;
   let attempt: SessionAttempt | undefined;
+  let charge: SessionCharge | undefined;
+  let unwatch: (() => void) | undefined;
+  const ending = new AbortController();
   const finished = (status: number, code: string): void => {
     ports.metrics.finished(labels, status, code);
     span?.end({ labels, status, code });
@@ -46,14 +64,30 @@ export async function serveUpgrade(
     labels = ports.metrics.labels(place.route.name);
     ports.admission.enter();
     isAdmitted = true;
+    const offered = offeredProtocols(request);
+    const caller = identify(request, snapshot.governance, governing, { protocolToken: protocolCredential(offered) });
+    const standing = standingOf(caller instanceof Promise ? await caller : caller, snapshot.governance);
+    if (governing !== undefined) admitCaller(standing.caller, governing.suspensions);
     const target = address(snapshot, place, { contentType: "", original: NO_BODY, plain: NO_BODY });
-    const [admitted] = admit(snapshot, target);
-    if (admitted === undefined) return;
+    const { first: admitted } = admit(snapshot, target, {
+      standing,
+      requestId,
+      suspensions: governing?.suspensions,
+      sinks: { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log },
+    });
     const { provider, channel } = admitted;
     labels = ports.metrics.labels(place.route.name, provider.name, target.label);
+    const spending = sessionSpending(target, admitted, standing);
+    if (spending !== undefined && governing !== undefined) {
+      const broken = (): void => ending.abort(closeTunnel(1008, "budget exhausted"));
+      const reserved = governing.budgets.reserveSession(spending, broken);
+      charge = reserved instanceof Promise ? await reserved : reserved;
+    }
+    unwatch = governing?.onWithdrawal(() => {
+      if (isWithdrawn(standing.caller, provider.name, governing)) ending.abort(closeTunnel(1008, "no longer allowed"));
+    });
     const client = { method: "GET", rawHeaders: request.rawHeaders, connection: undefined };
     const { request: prepared } = prepare(client, target, admitted, false);
-    const offered = offeredProtocols(request);
     closeSession = ports.metrics.sessionOpened(provider.name);
     const attemptSpan = span?.attempt({
       method: prepared.method,
@@ -71,10 +105,12 @@ export async function serveUpgrade(
         headers: prepareUpgradeHeaders(attemptSpan?.carry(prepared.headers) ?? prepared.headers),
         protocols: channel.credential.length > 0 ? withoutProtocolCredential(offered) : offered,
       },
+      observe: observerOf(standing, { charge, provider: provider.name, label: target.label, ports, ending }),
       responseHeaders: ["x-gateway-request-id", requestId, "x-gateway-provider", provider.name],
       handshake: attempt,
-      signal: shutdown,
+      signal: AbortSignal.any([shutdown, ending.signal]),
     });
+    if (result.kind === "closed") charge?.settle();
     finished(result.kind === "refused" ? result.status : 101, "");
   } catch (error) {
     const refusal = asRefusal(error);
@@ -84,8 +120,49 @@ export async function serveUpgrade(
     const headers = [...refusalHeaders(refusal, requestId), "content-type", "application/json"];
     refuseUpgrade(socket, refusal.status, headers, refusalBody("compat", refusal, requestId));
   } finally {
+    unwatch?.();
+    charge?.release(); // of a session that came to nothing
     attempt?.ended();
     closeSession?.();
     if (isAdmitted) ports.admission.leave();
+  }
+}
+
+interface Watched {
+  readonly charge: SessionCharge | undefined;
+  readonly provider: string;
+  readonly label: string;
+  readonly ports: Ports;
+  readonly ending: AbortController;
+}
+
+/** Reads usage out of what the upstream says, and models out of what the client asks for. */
+function observerOf({ profile, governance }: Standing, watched: Watched): TunnelObserver {
+  const { charge, provider, label, ports, ending } = watched;
+  const meter = governance.meters
+    ? createSessionMeter({ charge, provider, label, metrics: ports.metrics.usage, spent: spentAt(ports, provider) })
+    : undefined;
+  const mayAsk = profile.allows && modelGate(profile.allows);
+  return {
+    message(from, data, isBinary) {
+      if (from === "upstream") meter?.message(data, isBinary);
+      else if (mayAsk?.(data) === false) ending.abort(closeTunnel(1008, "model not allowed"));
+    },
+  };
+}
+
+const spentAt =
+  ({ statistics }: Ports, provider: string) =>
+  (units: number): void =>
+    statistics?.of(provider)?.spent(units);
+
+/** A session may outlast what let it in by an hour; an operator who takes a key away means now. */
+function isWithdrawn(caller: Caller, provider: string, { callers, suspensions }: Governing): boolean {
+  if (!callers.isStill(caller) || suspensions.of("provider", provider) !== undefined) return true;
+  try {
+    admitCaller(caller, suspensions);
+    return false;
+  } catch {
+    return true;
   }
 }

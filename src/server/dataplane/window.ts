@@ -20,6 +20,8 @@ const PLACE: Readonly<Record<Counted, number>> = {
 const SLOT_LENGTH = COUNTED.length + BUCKETS;
 
 export interface WindowTotals extends Readonly<Record<Counted, number>> {
+  /** Cost units. */
+  readonly units: number;
   /** Of `latencies.ts`. */
   readonly firstBytes: Float64Array;
 }
@@ -27,6 +29,8 @@ export interface WindowTotals extends Readonly<Record<Counted, number>> {
 /** `second`: of a clock that never goes back, whole. */
 export class Window {
   readonly #counts = new Uint32Array(WINDOW_SECONDS * SLOT_LENGTH);
+  /** One charge may be more than a count of 32 bits holds. */
+  readonly #units = new Float64Array(WINDOW_SECONDS);
   /** The second that a slot was last written in; before any that can be asked about, where it never was. */
   readonly #seconds = new Float64Array(WINDOW_SECONDS).fill(Number.NEGATIVE_INFINITY);
 
@@ -40,10 +44,18 @@ export class Window {
     this.#counts[at] = (this.#counts[at] as number) + 1;
   }
 
+  spent(units: number, second: number): void {
+    this.#slot(second);
+    const slot = second % WINDOW_SECONDS;
+    this.#units[slot] = (this.#units[slot] as number) + units;
+  }
+
   totals(second: number): WindowTotals {
     const sums = new Float64Array(SLOT_LENGTH);
+    let units = 0;
     for (const [slot, written] of this.#seconds.entries()) {
       if (written <= second - WINDOW_SECONDS) continue;
+      units += this.#units[slot] as number;
       const start = slot * SLOT_LENGTH;
       for (let at = 0; at < SLOT_LENGTH; at++) sums[at] = (sums[at] as number) + (this.#counts[start + at] as number);
     }
@@ -54,6 +66,7 @@ export class Window {
       retries: of("retries"),
       failoversIn: of("failoversIn"),
       failoversOut: of("failoversOut"),
+      units,
       firstBytes: sums.subarray(COUNTED.length),
     };
   }
@@ -69,6 +82,7 @@ export class Window {
     if (this.#seconds[slot] !== second) {
       this.#seconds[slot] = second;
       this.#counts.fill(0, start, start + SLOT_LENGTH);
+      this.#units[slot] = 0;
     }
     return start;
   }

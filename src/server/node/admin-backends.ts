@@ -80,8 +80,8 @@ function backendRecord({ name, channels }: Provider, statistics: Statistics): Om
     retries: measured.retries,
     failovers_in: measured.failoversIn,
     failovers_out: measured.failoversOut,
-    // Neither budgets nor pools can be configured.
-    units_per_minute: 0,
+    units_per_minute: measured.units,
+    // Pools cannot be configured.
     subsets: [],
     members: 0,
   };

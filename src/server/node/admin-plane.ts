@@ -2,7 +2,7 @@
  * The admin plane of a node: who is trusted, what the policy says, and the doors. Source: specification document 1
  * (Authentication), document 2 (`admin`, `issuers`).
  */
-import type { Instruments, Lifetime, Log } from "../../base/index.ts";
+import type { Lifetime, Log } from "../../base/index.ts";
 import {
   type Access,
   createTokenPrincipals,
@@ -13,17 +13,14 @@ import {
   PERMIT_ALL,
   type Ports,
 } from "../admin/index.ts";
-import { createTokenMetrics, createTokenVerifier, type TokenVerifier } from "../auth/index.ts";
+import { createCachedVerifier } from "../auth/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
 import { beside, openDisk } from "./files.ts";
-import { issuersOf } from "./issuers.ts";
 import { ConfigurationRefused } from "./refused.ts";
+import type { Tokens } from "./tokens.ts";
 
 /** Specification document 2, `roles.claim`. */
 const DEFAULT_ROLES_CLAIM = "groups";
-
-/** Callers whose tokens are being checked when the issuers change get their answer; a check takes no longer. */
-const RETIRE_MS = 10_000;
 
 export type PolicyRead =
   | { readonly kind: "loaded"; readonly file: string; readonly access: Access; readonly warnings: readonly string[] }
@@ -58,7 +55,7 @@ export interface AdminPlaneOptions {
   readonly path: string;
   readonly access: Access;
   readonly ports: Ports;
-  readonly instruments: Instruments;
+  readonly tokens: Tokens;
   readonly log: Log;
 }
 
@@ -66,33 +63,21 @@ export interface AdminDoors {
   /** Path of the socket, and the address as bound; undefined where there is none. */
   readonly socket: string | undefined;
   readonly listen: string | undefined;
-  /** Issuers as a node file that was read again names them. */
-  trust(nodeFile: NodeFile): void;
 }
 
 /** What is opened belongs to `owner`. Rejects when a door cannot be had. */
 export async function openAdminDoors(options: AdminPlaneOptions, owner: Lifetime): Promise<AdminDoors> {
-  const { nodeFile, path, access, ports, instruments, log } = options;
+  const { nodeFile, path, access, ports, tokens, log } = options;
   const { local_socket: socketFile, listen = "", issuers: bindings = [] } = nodeFile.admin ?? {};
-  if (socketFile === undefined && listen === "") return { socket: undefined, listen: undefined, trust() {} };
+  if (socketFile === undefined && listen === "") return { socket: undefined, listen: undefined };
   const plane = owner.own("admin plane", openPlane(ports, access), (it) => it.close());
 
-  const metrics = createTokenMetrics(instruments);
-  const verifierOf = (file: NodeFile): TokenVerifier =>
-    createTokenVerifier({ issuers: issuersOf(file, path), clock: ports.clock, log, metrics });
-  let trusted = JSON.stringify(issuersOf(nodeFile, path));
-  let verifier = verifierOf(nodeFile);
-  const retiring = new Set<NodeJS.Timeout>();
   const bound = bindings.map(({ issuer, audience, roles }) => ({
     issuer,
     audience,
     roles: { claim: roles?.claim ?? DEFAULT_ROLES_CLAIM, map: roles?.map },
   }));
-  let principals = createTokenPrincipals(bound, verifier, log);
-  owner.own("token verifier", undefined, () => {
-    for (const timer of retiring) clearTimeout(timer);
-    return verifier.close();
-  });
+  const principals = createTokenPrincipals(bound, createCachedVerifier(tokens.verifier, ports.clock), log);
 
   const socket = socketFile && beside(path, socketFile);
   if (socket) owner.own("admin socket", await openLocalDoor({ path: socket, plane }), (it) => it.close());
@@ -108,22 +93,5 @@ export async function openAdminDoors(options: AdminPlaneOptions, owner: Lifetime
           }),
           (it) => it.close(),
         );
-  return {
-    socket,
-    listen: network?.address,
-    trust(next) {
-      // A new one knows no keys: were an issuer out of reach just now, its callers would be as well.
-      const issuers = JSON.stringify(issuersOf(next, path));
-      if (issuers === trusted) return;
-      trusted = issuers;
-      const before = verifier;
-      verifier = verifierOf(next);
-      principals = createTokenPrincipals(bound, verifier, log);
-      const retired = setTimeout(() => {
-        retiring.delete(retired);
-        before.close().catch((error: unknown) => log.warn("could not close", { name: "token verifier", error }));
-      }, RETIRE_MS);
-      retiring.add(retired.unref());
-    },
-  };
+  return { socket, listen: network?.address };
 }

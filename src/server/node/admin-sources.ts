@@ -66,8 +66,8 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
   ];
 
   /** What the write would change; `refused` where the whole would not compile. */
-  const judge = (name: string, text: string | undefined) => {
-    const next = configuration.compile(withSource(name, text));
+  const judge = async (name: string, text: string | undefined) => {
+    const next = await configuration.compile(withSource(name, text));
     const change = changeOf(configuration.running(), next);
     const version = next.deployment.versions.get(name);
     return { change, version };
@@ -123,7 +123,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
       inTurn(options, async () => {
         refuseFileOwned();
         refuseStale(name, ifRevision, options);
-        const { change, version } = judge(name, document);
+        const { change, version } = await judge(name, document);
         if (change.kind === "refused") return refused(change.problems);
         const { digest } = editionOf(document, undefined);
         const before = rowOf(name);
@@ -148,7 +148,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
         refuseStale(name, ifRevision, options);
         const text = configuration.textOf(name, to);
         if (text === undefined) throw refusal("not_found", `Revision ${to} of ${name} is not kept.`);
-        const { change } = judge(name, text);
+        const { change } = await judge(name, text);
         if (change.kind === "refused") return refused(change.problems);
         const changed = rowOf(name)?.sha256 !== editionOf(text, undefined).digest;
         const revision = await write(
@@ -163,7 +163,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
       inTurn({ timeoutMs: DRY_RUN_WAIT_MS, signal }, async () => {
         refuseFileOwned();
         refuseStale(name, ifRevision);
-        const { change } = judge(name, document);
+        const { change } = await judge(name, document);
         if (change.kind === "refused") return refused(change.problems);
         const before = rowOf(name);
         const changed = before?.sha256 !== editionOf(document, undefined).digest;
@@ -174,7 +174,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
         refuseFileOwned();
         if (rowOf(name) === undefined) return { kind: "done", value: false };
         refuseStale(name, ifRevision, options);
-        const { change } = judge(name, undefined);
+        const { change } = await judge(name, undefined);
         if (change.kind === "refused") return refused(change.problems);
         await write(
           { name, ifRevision },

@@ -14,6 +14,7 @@ import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { BuildInfo } from "../telemetry/index.ts";
 import { backendsPort } from "./admin-backends.ts";
+import { governedPort } from "./admin-governance.ts";
 import { type AdminDoors, accessOf, openAdminDoors } from "./admin-plane.ts";
 import { type SealingHere, secretsPort } from "./admin-secrets.ts";
 import { sourcesPort } from "./admin-sources.ts";
@@ -21,12 +22,14 @@ import { auditSink, openTrail, recordChanges } from "./audit-trail.ts";
 import { clusterOptionsOf } from "./cluster-options.ts";
 import { type Configuration, openConfiguration } from "./configuration.ts";
 import { beside } from "./files.ts";
+import { openGoverning } from "./governing.ts";
 import { loginsOf } from "./issuers.ts";
 import type { NodeDocuments } from "./load.ts";
 import { observeCluster } from "./observe-cluster.ts";
 import { bytesIn, ConfigurationRefused } from "./refused.ts";
 import { keySourcesOf, sealingKeysOf } from "./sealing-keys.ts";
 import { type AdmissionBounds, type DataPlane, observe, serveDataPlane } from "./start.ts";
+import { openTokens } from "./tokens.ts";
 
 /** Handing leadership over, and the last writes. */
 const CLUSTER_CLOSE_MS = 20_000;
@@ -119,6 +122,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   }
 
   const { instruments } = observed;
+  const tokens = openTokens({ nodeFile, path, clock: systemClock, instruments, log }, owner);
   const auditDir = nodeFile.audit?.dir;
   // While the configuration compiles.
   const opening = owner.own(
@@ -158,7 +162,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       sealed: here?.sealed,
       log,
       signal: AbortSignal.any([signal, stop.signal]),
-      onNodeFile: (next) => doors?.trust(next),
+      onNodeFile: (next) => tokens.trust(next),
       onSnapshot(snapshot) {
         observed.reasons.delete("configuration");
         first?.(snapshot);
@@ -181,13 +185,16 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const trail = await opening;
   owner.own("record of changes", recordChanges(trail, cluster, configuration, log), (end) => end());
 
+  const failures = createFailureSampler({ trail, instruments, now: systemClock.now });
+  const governing = openGoverning({ cluster, tokens, trail, failures, clock: systemClock, instruments, log }, owner);
+
   let doors: AdminDoors | undefined;
   doors = await openAdminDoors(
     {
       nodeFile,
       path,
       access,
-      instruments,
+      tokens,
       log,
       ports: {
         cluster,
@@ -199,10 +206,16 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
           listeners: () => listenersOf(nodeFile, observed.metricsAddress, dataPlane, doors),
           readiness: observed.readiness,
           configuration: () => standingOf(configuration),
-          keyLastUsedAt: () => undefined,
+          keyLastUsedAt: (id) => governing.callers.lastUsedAt(id),
         },
         backends: backendsPort(configuration, statistics),
-        audit: auditSink(trail, createFailureSampler({ trail, instruments, now: systemClock.now })),
+        governed: governedPort({
+          configuration,
+          view: cluster.view,
+          node: cluster.status().nodeId,
+          ledger: governing.budgets,
+        }),
+        audit: auditSink(trail, failures),
         logins: loginsOf(nodeFile),
         clock: systemClock,
         randomBytes,
@@ -223,7 +236,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     const fault = ended.then((error) => Promise.reject(error));
     const snapshot = await Promise.race([firstSnapshot, standstillOf(begun), fault, aborted(signal)]);
     dataPlane = await serveDataPlane(
-      { ...options, listen: nodeFile.listen, snapshot, statistics },
+      { ...options, listen: nodeFile.listen, snapshot, statistics, governing },
       observed,
       owner,
       log,

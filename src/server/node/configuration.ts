@@ -10,11 +10,11 @@ import { type Cluster, ClusterError, type WriteOptions } from "../cluster/index.
 import { formatProblem, type NodeFile, type Problem, type Source } from "../core/config/index.ts";
 import { readRevision, readSource, revisionRowKey, type SourceRow, secretRowKey } from "../core/state/index.ts";
 import { openSecrets, type SealedSecrets, type Secrets } from "../secrets/index.ts";
-import type { Snapshot } from "../snapshot/index.ts";
+import { loadRules, mayHoldRules, type Snapshot } from "../snapshot/index.ts";
 import { BY_FILE, FILE_WRITE_MS, type FileOutcome, openDeploymentFile } from "./deployment-file.ts";
 import { openDisk } from "./files.ts";
 import { type NodeDocuments, readNode } from "./load.ts";
-import { type CompiledSources, compileSources, type FileStatus } from "./sources.ts";
+import { type CompiledSources, compileSources, type FileStatus, trustedBy } from "./sources.ts";
 
 /** Node-file keys that a running process can change (design decisions, section 5). */
 const RELOADABLE: ReadonlySet<string> = new Set(["issuers", "secrets_dir", "catalog_overlay_paths", "deployment"]);
@@ -49,7 +49,7 @@ export interface Configuration {
   stored(): readonly SourceRow[];
   textOf(name: string, revision: number): string | undefined;
   /** With this node's environment, secrets and overlays. */
-  compile(sources: readonly Source[]): CompiledSources;
+  compile(sources: readonly Source[]): Promise<CompiledSources>;
   /** Resolves once everything that changed before the call was compiled. */
   settled(): Promise<void>;
   onChange(listener: () => void): () => void;
@@ -72,7 +72,9 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   const { cluster, env, log, sealed, signal } = options;
   const { view } = cluster;
   const listeners = new Set<() => void>();
+  const started = options.documents.nodeFile;
   let { documents } = options;
+  let { rules } = documents;
   let running: CompiledSources | undefined;
   let served: ReadonlyMap<string, number> = new Map();
   let refused: CompiledSources | undefined;
@@ -92,21 +94,46 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
 
   const secretsOfToday = (): Secrets => openSecrets({ dir: documents.secretsDir, sealed });
 
-  const compileWith = (sources: readonly Source[], secrets: Secrets): CompiledSources =>
-    compileSources({ sources, env, secrets, fileOverlays: documents.overlays });
+  const compileWith = (sources: readonly Source[], secrets: Secrets): CompiledSources => {
+    const { nodeFile, overlays: fileOverlays } = documents;
+    const trusted = nodeFile && trustedBy(nodeFile, started);
+    return compileSources({ sources, env, secrets, fileOverlays, trusted, rules, limitRev: limitRevision(view) });
+  };
 
-  const compile = (sources: readonly Source[]): CompiledSources => compileWith(sources, secretsOfToday());
+  /** Before any of the texts is compiled. */
+  const prepare = async (texts: readonly string[]): Promise<void> => {
+    rules ??= await loadRules(texts);
+  };
 
-  const file = openDeploymentFile({ cluster, log, signal, path: () => documents.documentPath, stored, compile });
+  const compile = async (sources: readonly Source[]): Promise<CompiledSources> => {
+    await prepare(sources.map(({ text }) => text));
+    return compileWith(sources, secretsOfToday());
+  };
+
+  const file = openDeploymentFile({
+    cluster,
+    log,
+    signal,
+    path: () => documents.documentPath,
+    stored,
+    compile: (source) => compileWith([source], secretsOfToday()),
+    prepare: (text) => prepare([text]),
+    isPrepared: (text) => rules !== undefined || !mayHoldRules(text),
+  });
 
   const refusal = (): readonly Problem[] | undefined => refused?.compiled.problems;
 
+  const sourcesOf = (rows: readonly SourceRow[]): readonly Source[] =>
+    rows.map(({ name, revision }) => ({ name, text: textOf(name, revision) ?? "" }));
+
   /** Compiles what is stored, and serves it where it compiles. */
-  const rebuild = (): void => {
+  const rebuild = async (): Promise<void> => {
+    await prepare(sourcesOf(stored()).map(({ text }) => text));
+    if (signal.aborted) return;
     const rows = stored();
     if (rows.length === 0 && running === undefined) return;
     rebuilds += 1;
-    const sources = rows.map(({ name, revision }) => ({ name, text: textOf(name, revision) ?? "" }));
+    const sources = sourcesOf(rows);
     const secrets = secretsOfToday();
     const next = compileWith(sources, secrets);
     file.forget();
@@ -166,10 +193,10 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     if (isQueued || signal.aborted) return;
     isQueued = true;
     clearTimeout(retry);
-    turn = turn.then(() => {
+    turn = turn.then(async () => {
       isQueued = false;
       try {
-        rebuild();
+        await rebuild();
       } catch (error) {
         log.error("the configuration could not be compiled", { error });
       }
@@ -308,8 +335,23 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
 }
 
 /** What a compile takes from this machine's files, beside secrets. */
-function surroundingsOf({ secretsDir, overlays }: NodeDocuments): string {
-  return JSON.stringify([secretsDir, overlays]);
+function surroundingsOf({ secretsDir, overlays, nodeFile }: NodeDocuments): string {
+  const { issuers, adminAudiences = [] } = nodeFile === undefined ? {} : trustedBy(nodeFile);
+  return JSON.stringify([secretsDir, overlays, issuers, [...adminAudiences].map(([name, them]) => [name, [...them]])]);
+}
+
+/**
+ * How many revisions of all sources there have been. Each change of what is stored makes one, deletions as well, and the
+ * newest of each name is kept, so every node counts the same and the count only rises.
+ */
+function limitRevision(view: Pick<Cluster["view"], "scan">): number {
+  const newest = new Map<string, number>();
+  // `hist/<name>/<revision>`, in order.
+  for (const [key] of view.scan("hist/")) {
+    const end = key.lastIndexOf("/");
+    newest.set(key.slice(0, end), Number(key.slice(end + 1)));
+  }
+  return [...newest.values()].reduce((sum, revision) => sum + revision, 0);
 }
 
 function changedKeys(before: NodeFile, after: NodeFile): readonly string[] {

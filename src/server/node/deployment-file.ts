@@ -48,8 +48,11 @@ export interface DeploymentFileOptions {
   /** Absolute; undefined where the node file names none. */
   path(): string | undefined;
   stored(): readonly SourceRow[];
-  /** With this node's environment, secrets and overlays, as they are now. */
-  compile(sources: readonly Source[]): CompiledSources;
+  /** As the only source, with this node's environment, secrets and overlays, as they are now. */
+  compile(source: Source): CompiledSources;
+  /** Loads what is needed to compile the text. */
+  prepare(text: string): Promise<void>;
+  isPrepared(text: string): boolean;
 }
 
 export interface DeploymentFile {
@@ -78,7 +81,7 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
     const { digest } = editionOf(text, undefined);
     const known = sound.get(digest);
     if (known !== undefined) return known;
-    const next = options.compile([{ name: FILE_SOURCE, text }]);
+    const next = options.compile({ name: FILE_SOURCE, text });
     if (next.compiled.kind === "compiled") {
       sound.clear();
       sound.set(digest, next);
@@ -101,6 +104,21 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
     return names.length === 0 ? undefined : { kind: "api", names };
   };
 
+  const standingOf = (file: FileText): FileQuestion["file"] => {
+    if (file.kind === "problem") return file;
+    const { text, name } = file;
+    if (!options.isPrepared(text)) {
+      // Nobody waits here: whoever asks again is told whether it compiles.
+      options.prepare(text).catch((error: unknown) => log.error("the engine of rules cannot be loaded", { error }));
+      return { kind: "document", edition: editionIn(text) };
+    }
+    const { compiled } = judge(text);
+    if (compiled.kind === "compiled") return { kind: "document", edition: editionIn(text) };
+    const first = compiled.problems.find(({ severity }) => severity === "error");
+    const message = first === undefined ? "it does not compile" : formatProblem({ ...first, file: name });
+    return { kind: "problem", message };
+  };
+
   const apply: DeploymentFile["apply"] = async (document, trigger, write) => {
     if (document === undefined) {
       throw new ClusterError(
@@ -109,6 +127,7 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
       );
     }
     if (document.kind === "problem") return refused({ message: document.message });
+    await options.prepare(document.text);
     sound.clear();
     const { compiled, missing } = judge(document.text);
     if (compiled.kind === "refused") {
@@ -186,7 +205,7 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
     tell,
     status(compiled, serves) {
       const path = options.path();
-      const file = path === undefined ? undefined : standingOf(readTextSync(path), judge, editionIn);
+      const file = path === undefined ? undefined : standingOf(readTextSync(path));
       return fileStatus({ stored: storedEdition(), writer: writer(), file, compiled, serves });
     },
     forget: () => sound.clear(),
@@ -201,19 +220,6 @@ function refused(facts: {
 }): FileOutcome {
   const { code, problems = [], message, lacking = [] } = facts;
   return { kind: "refused", code, problems, message, lacking };
-}
-
-function standingOf(
-  file: FileText,
-  judge: (text: string) => CompiledSources,
-  editionIn: (text: string) => Edition,
-): FileQuestion["file"] {
-  if (file.kind === "problem") return file;
-  const { compiled } = judge(file.text);
-  if (compiled.kind === "compiled") return { kind: "document", edition: editionIn(file.text) };
-  const first = compiled.problems.find(({ severity }) => severity === "error");
-  const message = first === undefined ? "it does not compile" : formatProblem({ ...first, file: file.name });
-  return { kind: "problem", message };
 }
 
 /** Resolves after `ms`, or when the signal aborts. */

@@ -54,6 +54,9 @@ export function compileFlags(flags: ProviderFlags): FlagSnapshot {
   const compiled = compileDeployment({
     deployment: readDeployment({ name: "flags", text }, NO_REFERENCES),
     fileOverlays: [],
+    limitRev: 0,
+    trusted: undefined,
+    rules: undefined,
   });
   return compiled.kind === "compiled" ? compiled : { kind: "refused", problems: compiled.problems.map(byFlag) };
 }

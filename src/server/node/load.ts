@@ -10,10 +10,10 @@ import {
   readOverlay,
 } from "../core/config/index.ts";
 import { openSecrets } from "../secrets/index.ts";
-import type { Compiled } from "../snapshot/index.ts";
+import { type Compiled, loadRules, type Rules } from "../snapshot/index.ts";
 import { beside, type Disk, type FileText, openDisk } from "./files.ts";
 import { glance } from "./glance.ts";
-import { compileSources } from "./sources.ts";
+import { compileSources, trustedBy } from "./sources.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -30,6 +30,8 @@ export interface NodeDocuments {
   readonly document: FileText | undefined;
   /** Absolute path of the deployment document. */
   readonly documentPath: string | undefined;
+  /** Loaded where the document may need it. */
+  readonly rules: Rules | undefined;
   /** Lines for a person, about the node file and the overlays; errors where `isSound` is false. */
   readonly problems: readonly string[];
   readonly isSound: boolean;
@@ -46,6 +48,7 @@ export async function readNode(path: string, env: Environment, disk: Disk = open
       overlays: [],
       document: undefined,
       documentPath: undefined,
+      rules: undefined,
       problems: [text.message],
       isSound: false,
     };
@@ -60,13 +63,15 @@ export async function readNode(path: string, env: Environment, disk: Disk = open
   });
   const overlays = await readOverlays(disk, path, node.document?.catalog_overlay_paths ?? seen.overlayPaths);
   const documentPath = seen.deployment === undefined ? undefined : beside(path, seen.deployment);
+  const document = documentPath === undefined ? undefined : await disk.readText(documentPath);
   return {
     path,
     nodeFile: node.document,
     secretsDir,
     overlays: overlays.overlays,
-    document: documentPath === undefined ? undefined : await disk.readText(documentPath),
+    document,
     documentPath,
+    rules: document?.kind === "text" ? await loadRules([document.text]) : undefined,
     problems: [...node.problems.map(formatProblem), ...overlays.problems],
     isSound: node.document !== undefined && !hasErrors(node.problems) && overlays.problems.length === 0,
   };
@@ -134,12 +139,15 @@ const UNSEEN: Sealed = {
 
 const STANDING_IN: Sealed = { secret: () => ({ kind: "value", value: STAND_IN }) };
 
-function compileWith({ document, overlays, secretsDir }: NodeDocuments, env: Environment, sealed: Sealed) {
+function compileWith(documents: NodeDocuments, env: Environment, sealed: Sealed) {
+  const { document, overlays, secretsDir, nodeFile, rules } = documents;
   return compileSources({
     sources: document?.kind === "text" ? [document] : [],
     env,
     secrets: openSecrets({ dir: secretsDir, sealed }),
     fileOverlays: overlays,
+    trusted: nodeFile && trustedBy(nodeFile),
+    rules,
   });
 }
 

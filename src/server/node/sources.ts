@@ -13,11 +13,12 @@ import {
   differencesOf,
   type Edition,
   formatProblem,
+  type NodeFile,
   type Problem,
   type Source,
 } from "../core/config/index.ts";
 import type { Secrets } from "../secrets/index.ts";
-import { type Compiled, compileDeployment } from "../snapshot/index.ts";
+import { type Compiled, compileDeployment, type Rules, type Trusted } from "../snapshot/index.ts";
 
 export interface SourcesInput {
   /** In any order. A name stands in problems: that of the stored source, or the path of a file. */
@@ -27,6 +28,12 @@ export interface SourcesInput {
   readonly secrets: Pick<Secrets, "secret" | "file">;
   /** Overlays of files on this node. */
   readonly fileOverlays: readonly NamedOverlay[];
+  /** Of what the cluster stores, the same on all nodes and rising with each change; 0 for documents that are not stored. */
+  readonly limitRev?: number;
+  /** Undefined where no node file could be read. */
+  readonly trusted?: Trusted | undefined;
+  /** Needed by texts that may hold rules. */
+  readonly rules?: Rules | undefined;
 }
 
 export interface CompiledSources {
@@ -37,7 +44,8 @@ export interface CompiledSources {
   readonly missing: readonly string[];
 }
 
-export function compileSources({ sources, env, secrets, fileOverlays }: SourcesInput): CompiledSources {
+export function compileSources(input: SourcesInput): CompiledSources {
+  const { sources, env, secrets, fileOverlays, limitRev = 0, trusted, rules } = input;
   const missing = new Set<string>();
   const deployment = composeDeployment(sources, {
     env: (name) => env[name],
@@ -48,7 +56,17 @@ export function compileSources({ sources, env, secrets, fileOverlays }: SourcesI
     },
     file: (name) => secrets.file(name),
   });
-  return { compiled: compileDeployment({ deployment, fileOverlays }), deployment, missing: [...missing] };
+  const compiled = compileDeployment({ deployment, fileOverlays, limitRev, trusted, rules });
+  return { compiled, deployment, missing: [...missing] };
+}
+
+/** What the node file says of token issuers; `started`: what the admin API was opened by, which a reload leaves as it is. */
+export function trustedBy(nodeFile: NodeFile, started: NodeFile = nodeFile): Trusted {
+  const adminAudiences = new Map<string, Set<string>>();
+  for (const { issuer, audience } of [nodeFile, started].flatMap(({ admin }) => admin?.issuers ?? [])) {
+    adminAudiences.set(issuer, (adminAudiences.get(issuer) ?? new Set()).add(audience));
+  }
+  return { issuers: (nodeFile.issuers ?? []).map(({ name }) => name), adminAudiences };
 }
 
 export type SourcesChange =

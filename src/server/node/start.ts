@@ -11,7 +11,14 @@ import {
   type LogTee,
   systemClock,
 } from "../../base/index.ts";
-import { createAdmission, createMetrics, DEFAULT_ADMISSION, listen, type Statistics } from "../dataplane/index.ts";
+import {
+  createAdmission,
+  createMetrics,
+  DEFAULT_ADMISSION,
+  type Governing,
+  listen,
+  type Statistics,
+} from "../dataplane/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import {
   type BuildInfo,
@@ -111,6 +118,8 @@ export interface DataPlaneOptions extends AdmissionBounds {
   readonly snapshot: Snapshot;
   /** Left out where nobody can ask for them. */
   readonly statistics?: Statistics;
+  /** Left out where there is no state. */
+  readonly governing?: Governing;
 }
 
 /** Rejects when the address cannot be had. */
@@ -131,13 +140,14 @@ export async function serveDataPlane(
   instruments.observedGauge("gateway_upstream_connections", "Open upstream connections.", () => origins.connections());
 
   const metrics = createMetrics(instruments);
-  const { statistics } = options;
+  const { statistics, governing } = options;
   const ports = {
     snapshot: () => snapshot,
     origins,
     admission,
     metrics,
     ...(statistics !== undefined && { statistics }),
+    ...(governing !== undefined && { governing }),
     tracing: otlp?.tracing,
     log,
   };

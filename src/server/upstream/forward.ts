@@ -15,8 +15,20 @@ import type { Provider, Trigger, UpstreamChannel } from "./provider.ts";
 export interface Candidate {
   readonly provider: Provider;
   readonly channel: UpstreamChannel;
+  /** As this provider is sent it; empty where the request names none. */
+  readonly model: string;
   /** Made when the candidate's turn comes, since most requests never reach the second. */
   readonly prepare: () => { readonly request: UpstreamRequest; readonly downstream: Downstream };
+}
+
+/** Who is asked, in order, counted from 0. All but the first are admitted when needed, since most requests need none. */
+export interface Candidates {
+  /** Undefined: there is none. There is a first one. */
+  at(position: number): Candidate | undefined;
+  /** False: `at` answers undefined. */
+  mayHave(position: number): boolean;
+  /** Triggers of the provider that the request was addressed to, be it the first or one that is passed over. */
+  readonly failoverWhen: ReadonlySet<Trigger> | undefined;
 }
 
 const ANSWER: Move = { kind: "answer" };
@@ -32,14 +44,13 @@ export interface Attempted {
 }
 
 export interface ForwardOptions {
-  /** In order; the first is the provider that the request was addressed to, whose failover policy rules them all. */
-  readonly candidates: readonly Candidate[];
+  readonly candidates: Candidates;
   /** Milliseconds from now that the client said it would wait; infinite where it said nothing. */
   readonly deadlineMs: number;
   readonly origins: Origins;
   readonly downstream: Downstream;
   /** Told of each attempt as it begins, so that the answer's headers can say how many there were and where. */
-  readonly attempting: (provider: Provider, isRetry: boolean) => void;
+  readonly attempting: (provider: Provider, model: string, isRetry: boolean) => void;
   /** Told when an answer that is no failure begins to reach the client, so many milliseconds after its attempt began. */
   readonly answered: (ms: number) => void;
   readonly attempted: (provider: Provider, outcome: Attempted) => void;
@@ -52,17 +63,19 @@ export interface ForwardOptions {
 /** Resolves when the answer was delivered or the client left; throws the refusal when no candidate answered. */
 export async function forward(options: ForwardOptions): Promise<void> {
   const { candidates, downstream } = options;
-  const failoverWhen = candidates[0]?.provider.failover?.when;
+  const { failoverWhen } = candidates;
   const startedAt = Date.now();
   let failed: GatewayError | undefined;
-  for (let at = 0; at < candidates.length; at++) {
-    const candidate = candidates[at] as Candidate;
+  let following = candidates.at(0);
+  for (let at = 0; following !== undefined; at++) {
+    const candidate: Candidate = following;
     const { provider } = candidate;
+    following = undefined;
     const prepared = candidate.prepare();
     const pool = options.origins.pool(candidate.channel.origin);
     for (let repeated = 0; ; repeated++) {
-      const ruling = new Ruling(options, at, repeated, startedAt);
-      options.attempting(provider, repeated > 0);
+      const ruling = new Ruling(options, { candidate, at, repeated }, startedAt);
+      options.attempting(provider, candidate.model, repeated > 0);
       const span = options.tracer && startSpan(options.tracer, candidate, prepared.request);
       const request = span === undefined ? prepared.request : carrying(span, prepared.request);
       const outcome = await attempt(pool, request, prepared.downstream, {
@@ -79,6 +92,7 @@ export async function forward(options: ForwardOptions): Promise<void> {
       if (move.kind === "retry" && !(await waitOut(move.waitMs, downstream, options.waited))) return;
       if (move.kind === "retry") continue;
       if (move.kind === "answer" && failed !== undefined) throw failed;
+      following = ruling.following;
       break;
     }
   }
@@ -93,29 +107,37 @@ function carrying(span: AttemptSpan, { method, path, headers, body }: UpstreamRe
   return { method, path, headers: span.carry(headers), body };
 }
 
+/** Whose attempt it is. */
+interface Turn {
+  readonly candidate: Candidate;
+  readonly at: number;
+  /** Attempts of the candidate before this one. */
+  readonly repeated: number;
+}
+
 /** What one attempt came to, and what follows from it. */
 class Ruling implements Judge, Attempted {
   result: AttemptResult = "answered";
   status: number | null = null;
   move: Move = ANSWER;
   readonly acceptsFirstEvent: ((data: string) => boolean) | undefined;
+  /** The candidate that `next` names, where the move is to it. */
+  following: Candidate | undefined;
   readonly #options: ForwardOptions;
-  readonly #at: number;
-  readonly #repeated: number;
+  readonly #turn: Turn;
   readonly #startedAt: number;
 
-  constructor(options: ForwardOptions, at: number, repeated: number, startedAt: number) {
+  constructor(options: ForwardOptions, turn: Turn, startedAt: number) {
     this.#options = options;
-    this.#at = at;
-    this.#repeated = repeated;
+    this.#turn = turn;
     this.#startedAt = startedAt;
-    const mayMove = options.candidates[at]?.provider.retry !== undefined || at + 1 < options.candidates.length;
+    const mayMove = turn.candidate.provider.retry !== undefined || options.candidates.mayHave(turn.at + 1);
     this.acceptsFirstEvent = mayMove ? (data) => this.#isAnswer(eventTrigger(data), undefined) : undefined;
   }
 
   get next(): Provider | undefined {
     if (this.move.kind === "answer") return undefined;
-    return this.#options.candidates[this.move.kind === "retry" ? this.#at : this.#at + 1]?.provider;
+    return this.move.kind === "retry" ? this.#turn.candidate.provider : this.following?.provider;
   }
 
   accepts(status: number, headers: readonly Buffer[]): boolean {
@@ -136,13 +158,17 @@ class Ruling implements Judge, Attempted {
     if (trigger === undefined) return true;
     const { candidates, deadlineMs } = this.#options;
     this.result = trigger;
+    const { candidate, at, repeated } = this.#turn;
     this.move = nextMove(
       { trigger, retryAfterMs },
       {
-        retry: candidates[this.#at]?.provider.retry,
-        repeated: this.#repeated,
-        failoverWhen: candidates[0]?.provider.failover?.when,
-        hasNext: this.#at + 1 < candidates.length,
+        retry: candidate.provider.retry,
+        repeated,
+        failoverWhen: candidates.failoverWhen,
+        hasNext: () => {
+          this.following = candidates.at(at + 1);
+          return this.following !== undefined;
+        },
         remainingMs: deadlineMs - (Date.now() - this.#startedAt),
         random: Math.random(),
       },

@@ -3,6 +3,7 @@ export {
   type Attempted,
   type AttemptResult,
   type Candidate,
+  type Candidates,
   type ForwardOptions,
   forward,
   statusTrigger,

@@ -23,7 +23,8 @@ export interface Standing {
   readonly repeated: number;
   /** The failover triggers of the provider that the request was addressed to. */
   readonly failoverWhen: ReadonlySet<Trigger> | undefined;
-  readonly hasNext: boolean;
+  /** Asked only where a failover would follow: to find one out may leave a record. */
+  readonly hasNext: () => boolean;
   /** Milliseconds the request may still take; infinite where it named no deadline. */
   readonly remainingMs: number;
   /** Uniform in [0, 1). */
@@ -36,7 +37,7 @@ export function nextMove(failure: Failure, standing: Standing): Move {
     const waitMs = waitBefore(failure, retry, standing);
     if (waitMs !== undefined && waitMs < standing.remainingMs) return { kind: "retry", waitMs };
   }
-  if (standing.hasNext && standing.failoverWhen?.has(failure.trigger) === true) return { kind: "next" };
+  if (standing.failoverWhen?.has(failure.trigger) === true && standing.hasNext()) return { kind: "next" };
   return { kind: "answer" };
 }
 

@@ -47,6 +47,7 @@ const NOTHING_MET: Measured = {
   retries: 0,
   failoversIn: 0,
   failoversOut: 0,
+  units: 0,
 };
 
 test("a provider that nobody asked is idle, and one that is not configured is unknown", () => {
@@ -149,7 +150,32 @@ test("whoever awaits a change is told of the next, once", () => {
   statistics.of("a")?.begun(true);
 });
 
-const RECORDED = ["answered", "failed", "retry", "in", "out"] as const;
+test("units that were spent are summed over 60 seconds, beyond what a count of 32 bits holds", () => {
+  const { statistics, pass } = open("a");
+  statistics.of("a")?.spent(3_000_000_000);
+  pass(30_000);
+  statistics.of("a")?.spent(2_000_000_000);
+  assert.equal(statistics.read("a")?.units, 5_000_000_000);
+  pass(30_000);
+  assert.equal(statistics.read("a")?.units, 2_000_000_000);
+  assert.equal(statistics.isQuiet(), false);
+  pass(30_000);
+  assert.deepEqual([statistics.read("a")?.units, statistics.isQuiet()], [0, true]);
+});
+
+test("what is spent is a change, and a charge of nothing is none", () => {
+  const { statistics } = open("a");
+  let told = 0;
+  statistics.awaitChange(() => {
+    told += 1;
+  });
+  statistics.of("a")?.spent(0);
+  assert.equal(told, 0);
+  statistics.of("a")?.spent(1);
+  assert.equal(told, 1);
+});
+
+const RECORDED = ["answered", "failed", "retry", "in", "out", "spent"] as const;
 const event = fc.record({
   afterMs: fc.oneof(fc.integer({ min: 0, max: 2_000 }), fc.integer({ min: 0, max: 200_000 })),
   what: fc.constantFrom(...RECORDED),
@@ -170,18 +196,27 @@ test("whatever happens when, counts are those of the last 60 seconds", () => {
         if (what === "retry") measured?.begun(true);
         if (what === "in") measured?.cameFromAnother();
         if (what === "out") measured?.leftForAnother();
+        if (what === "spent") measured?.spent(7);
         seen.push({ second: Math.floor(ms / 1_000), what });
         const within = seen.filter(({ second }) => second > Math.floor(ms / 1_000) - 60);
         const count = (...wanted: readonly string[]): number => within.filter((it) => wanted.includes(it.what)).length;
         const read = statistics.read("a");
         const all = count("answered", "failed");
         assert.deepEqual(
-          [read?.errorRatio, read?.retries, read?.failoversIn, read?.failoversOut, read?.firstByteP50 === null],
+          [
+            read?.errorRatio,
+            read?.retries,
+            read?.failoversIn,
+            read?.failoversOut,
+            read?.units,
+            read?.firstByteP50 === null,
+          ],
           [
             all === 0 ? null : count("failed") / all,
             count("retry"),
             count("in"),
             count("out"),
+            7 * count("spent"),
             count("answered") === 0,
           ],
         );

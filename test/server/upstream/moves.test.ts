@@ -14,7 +14,7 @@ const standing: Standing = {
   retry,
   repeated: 0,
   failoverWhen: new Set<Trigger>(["5xx", "429"]),
-  hasNext: true,
+  hasNext: () => true,
   remainingMs: Number.POSITIVE_INFINITY,
   random: 1,
 };
@@ -24,7 +24,7 @@ test("retries run out before failover", () => {
   assert.deepEqual(nextMove(failure("5xx"), standing), { kind: "retry", waitMs: 200 });
   assert.deepEqual(nextMove(failure("5xx"), { ...standing, repeated: 1 }), { kind: "retry", waitMs: 400 });
   assert.deepEqual(nextMove(failure("5xx"), { ...standing, repeated: 2 }), { kind: "next" });
-  assert.deepEqual(nextMove(failure("5xx"), { ...standing, repeated: 2, hasNext: false }), { kind: "answer" });
+  assert.deepEqual(nextMove(failure("5xx"), { ...standing, repeated: 2, hasNext: () => false }), { kind: "answer" });
 });
 
 test("the wait doubles to its cap, and jitter keeps at least its half", () => {
@@ -37,7 +37,7 @@ test("a 429 that names a wait is retried after exactly that wait, or beyond the 
   assert.deepEqual(nextMove(failure("429", 5_000), standing), { kind: "retry", waitMs: 5_000 });
   assert.deepEqual(nextMove(failure("429", 0), standing), { kind: "retry", waitMs: 0 });
   assert.deepEqual(nextMove(failure("429", 5_001), standing), { kind: "next" });
-  assert.deepEqual(nextMove(failure("429", 5_001), { ...standing, hasNext: false }), { kind: "answer" });
+  assert.deepEqual(nextMove(failure("429", 5_001), { ...standing, hasNext: () => false }), { kind: "answer" });
 });
 
 test("a wait that the request's own deadline cannot hold is not taken", () => {

@@ -1,0 +1,86 @@
+/**
+ * Access rules over a request at one hop: refused, or allowed, and recorded where a rule decided. Source: specification
+ * document 3 (`access_rules[]`), document 1 (Errors); design decisions, section 4.
+ */
+
+import type { Log } from "../../../base/index.ts";
+import { GatewayError } from "../../../base/index.ts";
+import type { Decision, Hop, Layer, Verdict } from "../../core/policy/index.ts";
+import type { DecisionRecord, DecisionTrail } from "../ports.ts";
+import type { DecisionMetrics } from "./metrics.ts";
+import type { Standing } from "./standing.ts";
+
+/** What a record says of the request, in names of the configuration. */
+export interface DecidedRequest {
+  readonly requestId: string;
+  readonly hop: Hop;
+  readonly route: string;
+  /** Provider, server or peer. */
+  readonly to: string;
+  /** The label of the model; undefined where there is none. */
+  readonly model: string | undefined;
+}
+
+export interface DecisionSinks {
+  /** Undefined where nothing is recorded: a process without state has no rules either. */
+  readonly trail: DecisionTrail | undefined;
+  readonly metrics: DecisionMetrics;
+  readonly log: Log;
+}
+
+/** Undefined: allowed. Throws `audit_unavailable` when the decision cannot be recorded. */
+export function settleVerdict(
+  verdict: Verdict,
+  request: DecidedRequest,
+  standing: Standing,
+  { trail, metrics, log }: DecisionSinks,
+): GatewayError | undefined {
+  const { decisions, skipped } = verdict;
+  if (verdict.kind === "allow" && decisions.length === 0 && skipped.length === 0) return undefined;
+  for (const { rule, layer, action } of decisions) metrics.decided(rule, profileOf(layer), action);
+  for (const { rule, layer, error, detail } of skipped) {
+    metrics.failed(rule, profileOf(layer), error);
+    log.warn("an access rule could not be evaluated and was skipped", { rule, profile: profileOf(layer), detail });
+  }
+  if (verdict.kind === "error") metrics.failed(verdict.by.rule, profileOf(verdict.by.layer), verdict.by.error);
+  trail?.decided(recordOf(verdict, request, standing));
+  return verdict.kind === "allow" ? undefined : new GatewayError(verdict.code, verdict.message);
+}
+
+const profileOf = (layer: Layer): string => (layer.kind === "profile" ? layer.profile : "");
+
+const spelled = ({ rule, layer, action }: Decision): string =>
+  `${layer.kind === "profile" ? `profile ${layer.profile}` : "deployment"}: ${action} by ${rule}`;
+
+function recordOf(verdict: Verdict, request: DecidedRequest, { caller, profile }: Standing): DecisionRecord {
+  const { decisions, skipped } = verdict;
+  // The last match decides: an allow of the deployment's list gives way to what the profile's says.
+  const by = verdict.kind === "error" ? verdict.by : (decisions.at(-1) ?? skipped.at(-1));
+  const controls = [...decisions, ...skipped, ...(verdict.kind === "error" ? [verdict.by] : [])];
+  const { key, agent, user, issuer } = caller;
+  return {
+    controls: [...new Set(controls.flatMap((it) => it.controls))],
+    data: {
+      request: request.requestId,
+      hop: request.hop,
+      route: request.route,
+      to: request.to,
+      model: request.model ?? null,
+      decision: verdict.kind,
+      rule: by?.rule ?? null,
+      layer: by?.layer.kind ?? null,
+      matched: decisions.map(spelled),
+      skipped: skipped.map(({ rule }) => rule),
+      error: verdict.kind === "error" ? verdict.by.error : null,
+      caller: caller.kind,
+      key: key === undefined ? null : key.name,
+      key_id: key === undefined ? null : key.id,
+      issuer: issuer ?? null,
+      user: user === undefined ? null : user.subject,
+      user_name: user === undefined ? null : user.name,
+      agent: agent === undefined ? null : agent.subject,
+      profile: profile.name ?? null,
+      budget: profile.budget?.name ?? null,
+    },
+  };
+}

@@ -1,0 +1,37 @@
+/**
+ * Routes on which a profile's limits could be walked around: a batch file or a stored object names models that nobody
+ * sees here, and an ephemeral credential calls the provider past us. Source: design decisions, section 6.
+ */
+import { GatewayError } from "../../../base/index.ts";
+import { namesBatch, type Route } from "../../core/dialects/index.ts";
+import type { Target } from "../address.ts";
+import type { Standing } from "./standing.ts";
+
+/** Throws `policy_denied` or `model_not_allowed`. */
+export function guardRoute(target: Target, standing: Standing): void {
+  const { route, model, plain } = target;
+  const { isRestricted, profile, governance } = standing;
+  if (route.name === "realtime_client_secrets" && governance.auth !== undefined) {
+    throw new GatewayError(
+      "policy_denied",
+      "Ephemeral credentials of a provider are not handed out: call the realtime route with the gateway's own credential.",
+    );
+  }
+  if (isRestricted) {
+    if (route.guard === "grants_credential") throw walkedAround(route, "hands out a credential of the provider");
+    if (route.guard === "hides_models" || namesBatch(target)) throw walkedAround(route, "hides which models it uses");
+  }
+  if (profile.allows === undefined) return;
+  if (model !== undefined) {
+    if (!profile.allows(model)) throw new GatewayError("model_not_allowed", NOT_LISTED, { param: "model" });
+  } else if (route.model !== "none" && plain.length > 0) {
+    throw new GatewayError("model_not_allowed", UNNAMED, { param: "model" });
+  }
+}
+
+const NOT_LISTED = "This model is not among those that the caller's profile allows.";
+const UNNAMED = "The request names no model, and the caller's profile allows some only.";
+
+function walkedAround({ name }: Route, why: string): GatewayError {
+  return new GatewayError("policy_denied", `The ${name} route ${why}, which the caller's profile does not allow.`);
+}

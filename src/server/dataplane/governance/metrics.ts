@@ -1,0 +1,25 @@
+/** What rules decided, by rule. Names come from the configuration. */
+import type { Instruments } from "../../../base/index.ts";
+
+export interface DecisionMetrics {
+  /** `profile`: whose rule it is; empty: the deployment's. */
+  decided(rule: string, profile: string, action: "allow" | "deny"): void;
+  failed(rule: string, profile: string, error: string): void;
+}
+
+export function createDecisionMetrics(instruments: Instruments): DecisionMetrics {
+  const decisions = instruments.counter(
+    "gateway_access_decisions_total",
+    "Requests that an access rule matched; `profile` is empty for the deployment's own rules.",
+    ["rule", "profile", "action"],
+  );
+  const errors = instruments.counter(
+    "gateway_access_rule_errors_total",
+    "Conditions of access rules that could not be evaluated.",
+    ["rule", "profile", "error"],
+  );
+  return {
+    decided: (rule, profile, action) => decisions.with(rule, profile, action).inc(),
+    failed: (rule, profile, error) => errors.with(rule, profile, error).inc(),
+  };
+}

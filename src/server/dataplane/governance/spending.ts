@@ -1,0 +1,43 @@
+/** What a request asks of its caller's budget, before it goes anywhere. Source: cluster reference, 7.2 rule 1. */
+import { tokenBounds } from "../../core/dialects/index.ts";
+import type { Target } from "../address.ts";
+import type { Admitted } from "../admit.ts";
+import type { Spending } from "../budgets/index.ts";
+import type { Standing } from "./standing.ts";
+
+/** Undefined: nothing is spent on this route, or nobody counts. */
+export function spendingOf(
+  target: Target,
+  { provider, model = "" }: Admitted,
+  standing: Standing,
+): Spending | undefined {
+  const { budget, name = "" } = standing.profile;
+  const { route } = target;
+  if (budget === undefined || route.usage === "none") return undefined;
+  return {
+    rule: budget,
+    bucket: standing.bucket,
+    like: `${name}\0${route.name}\0${target.label}`,
+    at: { model, backend: provider.name },
+    demand:
+      route.usage === "always"
+        ? { kind: "tokens", bounds: tokenBounds(target.plain, target.isJson, route) }
+        : { kind: "atLeast", units: 1 },
+  };
+}
+
+/** Of a WebSocket session at this provider. */
+export function sessionSpending(
+  target: Target,
+  { provider, model = "" }: Admitted,
+  { profile, bucket }: Standing,
+): Spending | undefined {
+  if (profile.budget === undefined) return undefined;
+  return {
+    rule: profile.budget,
+    bucket,
+    like: `${profile.name ?? ""}\0${target.route.name}\0${target.label}`,
+    at: { model, backend: provider.name },
+    demand: { kind: "flat", units: provider.costPerSession },
+  };
+}

@@ -1,0 +1,40 @@
+/** What operators have switched off. Source: design decisions, section 2 (`suspended`) and section 3. */
+import { GatewayError } from "../../../base/index.ts";
+import type { Caller } from "../../auth/index.ts";
+import type { SuspendedKind, Suspension, Suspensions } from "../ports.ts";
+
+const CALLERS_OWN: ReadonlySet<SuspendedKind> = new Set(["key", "profile", "issuer"]);
+
+const NOUNS: Readonly<Record<SuspendedKind, string>> = {
+  provider: "Provider",
+  key: "This key",
+  profile: "The profile",
+  model: "The model",
+  mcp: "MCP server",
+  a2a: "Agent",
+  issuer: "The issuer",
+};
+
+/** Throws `suspended` when the caller's key, profile or issuer is. */
+export function admitCaller({ key, profile, issuer }: Caller, suspensions: Suspensions): void {
+  if (!suspensions.any) return;
+  if (key !== undefined) refuseSuspended("key", key.name, suspensions);
+  if (profile !== undefined) refuseSuspended("profile", profile, suspensions);
+  if (issuer !== undefined) refuseSuspended("issuer", issuer, suspensions);
+}
+
+export function refuseSuspended(kind: SuspendedKind, name: string, suspensions: Suspensions): void {
+  const suspension = suspensions.of(kind, name);
+  if (suspension !== undefined) throw suspendedError(kind, name, suspension);
+}
+
+export function suspendedError(kind: SuspendedKind, name: string, { reason, until }: Suspension): GatewayError {
+  const isCallers = CALLERS_OWN.has(kind);
+  // A caller knows its own key, and need not learn what profile or issuer are called here.
+  const named = isCallers ? NOUNS[kind] : `${NOUNS[kind]} ${name}`;
+  const why = reason === "" ? "." : `: ${reason}`;
+  return new GatewayError("suspended", `${named} is suspended${why}`, {
+    ...(isCallers && { suspended: "caller" as const }),
+    ...(until !== null && { retryAfterSeconds: Math.max(1, Math.ceil((until - Date.now()) / 1_000)) }),
+  });
+}

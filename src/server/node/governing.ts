@@ -1,0 +1,50 @@
+/** What governs requests on this node, joined: callers, suspensions, budgets and the trail of decisions. */
+import type { Clock, Instruments, Lifetime, Log } from "../../base/index.ts";
+import type { AuditTrail, FailureSampler } from "../audit/index.ts";
+import { createCallers } from "../auth/index.ts";
+import type { Cluster } from "../cluster/index.ts";
+import { type Governing, openBudgets } from "../dataplane/index.ts";
+import { openSuspensions } from "./suspensions.ts";
+import type { Tokens } from "./tokens.ts";
+import { usageReports } from "./usage-reports.ts";
+import { openKeyStore } from "./virtual-keys.ts";
+
+export interface GoverningOptions {
+  readonly cluster: Cluster;
+  readonly tokens: Tokens;
+  readonly trail: AuditTrail;
+  readonly failures: FailureSampler;
+  readonly clock: Clock;
+  readonly instruments: Instruments;
+  readonly log: Log;
+}
+
+/** What is opened belongs to `owner`. */
+export function openGoverning(options: GoverningOptions, owner: Lifetime) {
+  const { cluster, tokens, trail, failures, clock, instruments, log } = options;
+  const { view } = cluster;
+  const keys = openKeyStore(view);
+  const suspensions = openSuspensions(view, clock);
+  const budgets = owner.own(
+    "budgets",
+    openBudgets({ node: cluster.status().nodeId, clock, reports: usageReports(cluster), instruments, log }),
+    (it) => it.close(),
+  );
+  const governing: Governing = {
+    callers: createCallers({ keys, verifier: tokens.verifier, clock, instruments }),
+    issuerUrl: (name) => tokens.issuerUrl(name),
+    suspensions,
+    onWithdrawal(listener) {
+      const unwatch = ["key/", "susp/"].map((table) => view.watch(table, listener));
+      return () => {
+        for (const end of unwatch) end();
+      };
+    },
+    budgets,
+    trail: {
+      decided: ({ controls, data }) => trail.append({ event: "access.decision", controls, data }),
+      notRecognised: (data) => failures.failed({ plane: "data", ...data }),
+    },
+  };
+  return { ...governing, budgets };
+}

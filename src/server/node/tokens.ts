@@ -1,0 +1,58 @@
+/**
+ * Verification of tokens by the issuers that the node file names, for the data plane and the admin plane alike. Source:
+ * specification document 2 (`issuers`).
+ */
+import type { Clock, Instruments, Lifetime, Log } from "../../base/index.ts";
+import { createTokenMetrics, createTokenVerifier, type TokenVerifier } from "../auth/index.ts";
+import type { NodeFile } from "../core/config/index.ts";
+import { issuersOf } from "./issuers.ts";
+
+/** Callers whose tokens are being checked when the issuers change get their answer; a check takes no longer. */
+const RETIRE_MS = 10_000;
+
+export interface Tokens {
+  /** Another object once the issuers have changed: what the former one verified does not count any more. */
+  verifier(): TokenVerifier;
+  /** Undefined for a name that the node file does not have. */
+  issuerUrl(name: string): string | undefined;
+  /** Issuers as a node file that was read again names them. */
+  trust(nodeFile: NodeFile): void;
+}
+
+export interface TokensOptions {
+  readonly nodeFile: NodeFile;
+  /** Of the node file. */
+  readonly path: string;
+  readonly clock: Clock;
+  readonly instruments: Instruments;
+  readonly log: Log;
+}
+
+/** What is opened belongs to `owner`. */
+export function openTokens({ nodeFile, path, clock, instruments, log }: TokensOptions, owner: Lifetime): Tokens {
+  const metrics = createTokenMetrics(instruments);
+  let issuers = issuersOf(nodeFile, path);
+  let verifier = createTokenVerifier({ issuers, clock, log, metrics });
+  const retiring = new Set<NodeJS.Timeout>();
+  owner.own("token verifier", undefined, () => {
+    for (const timer of retiring) clearTimeout(timer);
+    return verifier.close();
+  });
+  return {
+    verifier: () => verifier,
+    issuerUrl: (name) => issuers.find((it) => it.name === name)?.url,
+    trust(next) {
+      // A new one knows no keys: were an issuer out of reach just now, its callers would be as well.
+      const named = issuersOf(next, path);
+      if (JSON.stringify(named) === JSON.stringify(issuers)) return;
+      const before = verifier;
+      issuers = named;
+      verifier = createTokenVerifier({ issuers, clock, log, metrics });
+      const retired = setTimeout(() => {
+        retiring.delete(retired);
+        before.close().catch((error: unknown) => log.warn("could not close", { name: "token verifier", error }));
+      }, RETIRE_MS);
+      retiring.add(retired.unref());
+    },
+  };
+}

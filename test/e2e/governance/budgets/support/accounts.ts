@@ -1,0 +1,85 @@
+/**
+ * What must have been charged for calls, by design decisions, section 6, and by what the simulator says they used. Each
+ * call lies between two bounds; of one that completed or failed they are equal:
+ *
+ *   completed             its usage, as the simulator counted it and as its answer told it
+ *   failed, refused       nothing
+ *   broken, left          what was known when it broke off, which is at least what its client had seen, else what was
+ *                         reserved: at least one unit, and at most the bound of its tokens
+ *   left, never sent on   nothing
+ *   unreachable           of a process that was killed: nothing, or all that it could use; of one never sent on nothing
+ */
+import assert from "node:assert/strict";
+import type { Counts } from "../../../../../src/cli/simulate/index.ts";
+import type { Called, End } from "./calls.ts";
+import { FAILING_FIRST } from "./members.ts";
+
+export interface Bounds {
+  readonly lower: number;
+  readonly upper: number;
+}
+
+const exactly = (units: number): Bounds => ({ lower: units, upper: units });
+
+/** In tokens. `counts`: of the simulator, taken when nothing is under way any more. */
+export function boundsOf(called: Called, counts: Counts): Bounds {
+  const { plan, end, told } = called;
+  const { model, atMost } = plan;
+  switch (end) {
+    case "completed":
+      return exactly(usageOf(called, counts));
+    case "failed":
+    case "refused":
+      return exactly(0);
+    case "broken":
+      return { lower: told ?? 1, upper: atMost };
+    case "left":
+      return counts.byModel[model] === undefined ? exactly(0) : { lower: told ?? 1, upper: atMost };
+    case "unreachable":
+      return counts.byModel[model] === undefined ? exactly(0) : { lower: 0, upper: atMost };
+  }
+}
+
+/** In calls, where each costs one. */
+export function flatBoundsOf({ plan, end }: Called, counts: Counts): Bounds {
+  const isSeen = counts.byModel[plan.model] !== undefined;
+  switch (end) {
+    case "completed":
+    case "broken":
+      return exactly(1);
+    case "failed":
+    case "refused":
+      return exactly(0);
+    case "left":
+      return exactly(isSeen ? 1 : 0);
+    case "unreachable":
+      return { lower: 0, upper: isSeen ? 1 : 0 };
+  }
+}
+
+function usageOf({ plan, told }: Called, counts: Counts): number {
+  const { model } = plan;
+  if (model in FAILING_FIRST) return told ?? assert.fail(`nobody knows what the answer of ${model} used`);
+  const { input, output } = counts.tokensByModel[model] ?? assert.fail(`the provider never answered ${model}`);
+  if (told !== undefined) assert.equal(told, input + output, `${model}: told and counted`);
+  return input + output;
+}
+
+export function sumOf(all: readonly Bounds[]): Bounds {
+  return {
+    lower: all.reduce((sum, { lower }) => sum + lower, 0),
+    upper: all.reduce((sum, { upper }) => sum + upper, 0),
+  };
+}
+
+export function assertWithin(used: number, { lower, upper }: Bounds, what: string): void {
+  const isWithin = lower <= used && used <= upper;
+  assert.ok(isWithin, `${what}: charged ${used}, and it must be ${lower === upper ? lower : `${lower} to ${upper}`}`);
+}
+
+/** How many calls came to each end, for a line of output. */
+export function tallyOf(calls: readonly Called[]): string {
+  const counts = new Map<End, number>();
+  for (const { end } of calls) counts.set(end, (counts.get(end) ?? 0) + 1);
+  return [...counts].map(([end, count]) => `${count} ${end}`).join(", ");
+}

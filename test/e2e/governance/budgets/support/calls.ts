@@ -1,0 +1,175 @@
+/** One request from its client's side: sent, read or left, and what its answer says of its usage. */
+import assert from "node:assert/strict";
+import type { Simulator } from "../../../../../src/cli/simulate/index.ts";
+import { until } from "../../../cluster/support/until.ts";
+import type { Document } from "../../../support/config.ts";
+import type { Member } from "./members.ts";
+import type { Plan } from "./plans.ts";
+
+/**
+ *   completed     the whole answer was read
+ *   broken        it began well and did not come to its end
+ *   left          the client went away
+ *   failed        an error status, of the provider or of the gateway
+ *   refused       by the budget
+ *   unreachable   the gateway's process is gone
+ */
+export type End = "completed" | "broken" | "left" | "failed" | "refused" | "unreachable";
+
+export interface Called {
+  readonly plan: Plan;
+  readonly key: string;
+  readonly member: string;
+  readonly end: End;
+  /** Of the answer; undefined: none began. */
+  readonly status: number | undefined;
+  /** Of the gateway's refusal. */
+  readonly code: string | undefined;
+  readonly headers: Headers | undefined;
+  /** Total of the last usage that the client saw; undefined: none. */
+  readonly told: number | undefined;
+}
+
+export interface CallOptions {
+  readonly member: Member;
+  /** The key's name and text. */
+  readonly key: { readonly name: string; readonly text: string };
+  readonly simulator: Simulator;
+}
+
+/** Longer than an election, on a machine that does other things too. */
+const DECIDED_MS = 60_000;
+
+export async function call(plan: Plan, { member, key, simulator }: CallOptions): Promise<Called> {
+  const leaving = new AbortController();
+  let status: number | undefined;
+  let headers: Headers | undefined;
+  let text = "";
+  let isWhole = false;
+  const asking = fetch(member.gateway.url + plan.path, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${key.text}`, ...plan.headers },
+    body: JSON.stringify(plan.body),
+    signal: leaving.signal,
+  });
+  let isAnswered = false;
+  const left = leave(plan, leaving, () => isAnswered || simulator.counts().byModel[plan.model] !== undefined);
+  try {
+    const response = await asking;
+    isAnswered = true;
+    ({ status, headers } = response);
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body ?? []) {
+      text += decoder.decode(chunk, { stream: true });
+      if (plan.leaving === "within the answer") leaving.abort();
+    }
+    isWhole = true;
+  } catch {
+    isAnswered = true; // or never will be; the rest is told by what was read until then
+  }
+  await left;
+  const usages = usagesIn(text, status === 200 && plan.streams);
+  const code = status === undefined || status < 400 ? undefined : codeOf(text);
+  return {
+    plan,
+    key: key.name,
+    member: member.id,
+    status,
+    headers,
+    code,
+    told: usages.at(-1),
+    end: endOf({ plan, status, code, text, isWhole, hasLeft: leaving.signal.aborted }),
+  };
+}
+
+async function leave({ leaving }: Plan, aborting: AbortController, isHeard: () => boolean): Promise<void> {
+  if (leaving === "at once") aborting.abort();
+  if (leaving !== "when it is heard") return;
+  await until("the request at the provider, or its refusal", isHeard);
+  aborting.abort();
+}
+
+/** Asks again, as SDKs do, when the answer is that the budget could not be had just now. `onRetry`: before each time. */
+export async function callUntilDecided(plan: Plan, options: CallOptions, onRetry: () => void): Promise<Called> {
+  return until(
+    "a decision of the budget",
+    async () => {
+      const called = await call(plan, options);
+      if (called.code !== "budget_unavailable") return called;
+      assertUnavailable(called);
+      onRetry();
+      return undefined;
+    },
+    DECIDED_MS,
+  );
+}
+
+export function assertUnavailable({ status, code, headers, member }: Called): void {
+  assert.deepEqual([status, code, headers?.get("retry-after")], [503, "budget_unavailable", "1"], `on ${member}`);
+  assert.equal(headers?.get("x-should-retry"), null);
+}
+
+interface Seen {
+  readonly plan: Plan;
+  readonly status: number | undefined;
+  readonly code: string | undefined;
+  readonly text: string;
+  readonly isWhole: boolean;
+  readonly hasLeft: boolean;
+}
+
+function endOf({ plan, status, code, text, isWhole, hasLeft }: Seen): End {
+  if (isWhole && status === 200) return isComplete(plan, text) ? "completed" : "broken";
+  if (isWhole) return code === "budget_exhausted" || code === "budget_unavailable" ? "refused" : "failed";
+  if (hasLeft) return "left";
+  return status === undefined ? "unreachable" : "broken";
+}
+
+/** By what ends an answer of the dialect. */
+function isComplete({ shape, streams }: Plan, text: string): boolean {
+  if (!streams) return objectIn(text) !== undefined;
+  if (shape === "messages") return text.includes("event: message_stop\n");
+  if (shape === "responses") return text.includes("event: response.completed\n");
+  return text.includes("data: [DONE]\n");
+}
+
+/** Totals, in the order in which they were told. */
+function usagesIn(text: string, isStream: boolean): readonly number[] {
+  const objects = isStream
+    ? text.split("\n").flatMap((line) => (line.startsWith("data: {") ? [objectIn(line.slice(6))] : []))
+    : [objectIn(text)];
+  return objects.flatMap((object) => {
+    const usage = usageIn(object);
+    return usage === undefined ? [] : [totalOf(usage)];
+  });
+}
+
+function usageIn(object: Document | undefined): Document | undefined {
+  if (object === undefined) return undefined;
+  const nested = [object, object["message"], object["response"]] as readonly (Document | undefined)[];
+  for (const each of nested) {
+    const usage = each?.["usage"];
+    if (typeof usage === "object" && usage !== null) return usage as Document;
+  }
+  return undefined;
+}
+
+function totalOf(usage: Document): number {
+  const count = (name: string): number => Number(usage[name] ?? 0);
+  if (usage["total_tokens"] !== undefined) return count("total_tokens");
+  const input = count("input_tokens") + count("cache_creation_input_tokens") + count("cache_read_input_tokens");
+  return input + count("output_tokens");
+}
+
+function codeOf(text: string): string | undefined {
+  const error = objectIn(text)?.["error"] as Document | undefined;
+  return typeof error?.["code"] === "string" ? error["code"] : undefined;
+}
+
+function objectIn(text: string): Document | undefined {
+  try {
+    return JSON.parse(text) as Document;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * Who is let in, by which credential, and what a refusal tells. Source: specification document 1 (Authentication, data
+ * plane); design decisions, sections 1 and 2; lessons P22, P30, P31.
+ */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { startIssuer } from "../admin/support/issuer.ts";
+import { recordsIn } from "../admin/support/trail.ts";
+import { eventually } from "../support/wait.ts";
+import { mint, PROVIDER_KEY, say, startGoverned } from "./support/governed.ts";
+
+const file = { after };
+const issuer = await startIssuer(file);
+const stranger = await startIssuer(file);
+const PUBLIC_URL = "https://models.example.com";
+const { simulator, node, gateway } = await startGoverned(file, {
+  changes: { issuers: [{ name: "corp", url: issuer.url }] },
+  auth: {
+    issuers: [
+      {
+        issuer: "corp",
+        audience: "models",
+        subject: "user",
+        profile: "everybody",
+        profiles: { claim: "groups", select: [{ value: "research", profile: "research" }] },
+      },
+    ],
+  },
+  deployment: {
+    public_url: PUBLIC_URL,
+    profiles: [
+      { name: "everybody", allowed_models: ["sim-1"] },
+      { name: "research", allowed_models: ["sim-*"] },
+    ],
+    access_rules: [
+      {
+        name: "not-mallory",
+        at: ["llm"],
+        condition: 'user.subject == "mallory" && agent.name == "app-7"',
+        action: "deny",
+      },
+    ],
+  },
+});
+const key = await mint(node, "ci");
+const token = (claims: Parameters<typeof issuer.token>[0] = {}) => issuer.token({ aud: "models", ...claims });
+
+test("a virtual key is accepted in each of its places, and never reaches the provider", async () => {
+  const places = [
+    { authorization: `Bearer ${key}` },
+    { authorization: `bearer ${key}` },
+    { "x-api-key": key },
+    { "api-key": key },
+  ];
+  for (const headers of places) {
+    assert.equal((await say(gateway, { headers })).status, 200, Object.keys(headers).join());
+  }
+  // The simulator takes no other credential than the provider's.
+  assert.ok(PROVIDER_KEY !== key);
+  assert.equal(simulator.counts().answered, places.length);
+});
+
+test("the first credential that is present decides", async () => {
+  const both = await say(gateway, { headers: { authorization: "Bearer nothing", "x-api-key": key } });
+  assert.equal(both.status, 401);
+  assert.equal(
+    (await say(gateway, { headers: { authorization: `Bearer ${key}`, "x-api-key": "nothing" } })).status,
+    200,
+  );
+  assert.equal((await say(gateway, { headers: { authorization: "Basic Z3c6a2V5" } })).status, 401);
+});
+
+test("a token of the issuer is accepted for the data plane's audience, and its claims choose the profile", async () => {
+  const plain = await token();
+  assert.equal((await say(gateway, { key: plain })).status, 200);
+  assert.equal(
+    (await say(gateway, { key: plain, body: { model: "sim-2", messages: [{ role: "user", content: "x" }] } })).code,
+    "model_not_allowed",
+  );
+  const research = await token({ groups: ["other", "research"] });
+  assert.equal(
+    (await say(gateway, { key: research, body: { model: "sim-2", messages: [{ role: "user", content: "x" }] } }))
+      .status,
+    200,
+  );
+});
+
+test("the person and the application of a token are what rules read", async () => {
+  assert.equal((await say(gateway, { key: await token({ sub: "mallory", azp: "app-7" }) })).code, "policy_denied");
+  assert.equal((await say(gateway, { key: await token({ sub: "mallory", client_id: "app-8" }) })).status, 200);
+});
+
+test("a token for the front door works here, one for an MCP server does not", async () => {
+  for (const aud of [PUBLIC_URL, `${PUBLIC_URL}/`, ["else", PUBLIC_URL]]) {
+    assert.equal((await say(gateway, { key: await token({ aud }) })).status, 200, String(aud));
+  }
+  assert.equal((await say(gateway, { key: await token({ aud: `${PUBLIC_URL}/mcp/files` }) })).status, 401);
+});
+
+test("refusals are equal to the byte but for the request's id, and tell nothing of the credential", async () => {
+  const expired = await mint(node, "expired", { expires_in: "1ms" });
+  const now = Math.floor(Date.now() / 1_000);
+  const bad: Readonly<Record<string, string | undefined>> = {
+    nothing: undefined,
+    "an unknown key": key.replace(/^gwk_.{8}/, "gwk_AAAAAAAA"),
+    "an expired key": expired,
+    "a key with another secret": `${key.slice(0, 20)}${key.slice(20).split("").reverse().join("")}`,
+    "a malformed key": "gwk_short",
+    "any text": "sk-whatever",
+    "an expired token": await token({ exp: now - 600, iat: now - 1_200 }),
+    "a token for the admin plane": await token({ aud: "gateway-admin" }),
+    "a token of a stranger": await stranger.token({ aud: "models" }),
+    "an unsigned token": issuer.unsigned(),
+    "an address that is not verified": await token({ email_verified: false }),
+  };
+  const texts = new Map<string, string>();
+  for (const [what, credential] of Object.entries(bad)) {
+    const said = await say(gateway, {
+      method: "GET",
+      path: "/v1/models",
+      key: credential,
+      headers: { "x-request-id": "the-same" },
+    });
+    assert.equal(said.status, 401, what);
+    const headers = [...said.headers].filter(([name]) => name !== "date").map(([name, value]) => `${name}: ${value}`);
+    texts.set(what, `${headers.join("\n")}\n${said.text}`);
+    if (credential !== undefined) assert.ok(!said.text.includes(credential.slice(-12)), what);
+  }
+  assert.deepEqual([...new Set(texts.values())], [texts.get("nothing")]);
+  assert.match(texts.get("nothing") ?? "", /www-authenticate: Bearer realm="gateway", resource_metadata="https:/);
+  await eventually("a record of a failure", () =>
+    recordsIn(node.output()).some(({ event, data }) => event === "auth.failure" && data["plane"] === "data"),
+  );
+  for (const credential of [key, expired, await token()]) assert.ok(!node.output().includes(credential.slice(-20)));
+});
+
+test("two tokens that begin alike are two callers", async () => {
+  const research = await token({ groups: ["research"] });
+  const [head = "", , signature = ""] = research.split(".");
+  const forged = `${head}.${Buffer.from(JSON.stringify({ iss: issuer.url, aud: "models", sub: "root" })).toString("base64url")}.${signature}`;
+  assert.equal((await say(gateway, { key: research })).status, 200);
+  assert.equal((await say(gateway, { key: forged })).status, 401);
+  assert.equal((await say(gateway, { key: `${research.slice(0, -4)}AAAA` })).status, 401);
+});
