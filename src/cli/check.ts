@@ -6,6 +6,7 @@
 import { type LoadedNode, loadNode, readNode } from "../server/node/index.ts";
 import { doorAnswers, issuerProbes, libraryAnswers, policyAnswers } from "./check-admin.ts";
 import type { Answer, Limits, Probe } from "./check-answer.ts";
+import { callerAnswers } from "./check-callers.ts";
 import { placeAnswers } from "./check-places.ts";
 import { providerProbes } from "./check-provider.ts";
 import type { FlagsOf } from "./flags.ts";
@@ -36,7 +37,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   const { node } = loaded;
   const { nodeFile } = node;
   const { providers } = node.compiled.snapshot;
-  const words = `${path}: ${count(providers.length, "provider")}`;
+  const words = `${path}: ${contentsOf(node)}`;
   tell([
     { verdict: "ok", subject: "configuration", words },
     ...node.warnings.map((words): Answer => ({ verdict: "note", subject: "configuration", words })),
@@ -98,28 +99,36 @@ function clearWaiting(io: Io): void {
 }
 
 /** What the node half leaves out, as what the gateway will do. */
-function nodeAnswers({ nodeFile, deployment, compiled }: LoadedNode, path: string): readonly Answer[] {
+function nodeAnswers({ nodeFile, compiled }: LoadedNode, path: string): readonly Answer[] {
   const { defaultProvider } = compiled.snapshot;
   const note = (words: string): Answer => ({ verdict: "note", subject: "node", words });
   return [
     note(`serves plain HTTP on ${nodeFile.listen}: no \`tls\``),
     note(nodeFile.metrics_listen === "none" ? "serves no metrics" : `serves metrics on ${nodeFile.metrics_listen}`),
     ...doorAnswers(nodeFile, path),
-    note("hands out no address of its own: no `public_url`"),
     ...(nodeFile.deployment === undefined
       ? [note("serves once its deployment has arrived through the admin API: no `deployment`")]
       : []),
-    note(
-      deployment.document?.auth === undefined
-        ? "admits every request without a credential: no `auth`"
-        : "asks every request for a credential",
-    ),
+    ...callerAnswers(compiled.snapshot.governance),
     note(
       defaultProvider === undefined
         ? "refuses models that no provider claims, and requests without a model: no default provider"
         : `sends what no provider claims to ${defaultProvider.name}`,
     ),
   ];
+}
+
+/** What there is of each kind; providers also where there are none. */
+function contentsOf({ compiled }: LoadedNode): string {
+  const { providers, governance } = compiled.snapshot;
+  const { profiles, budgets, policies } = governance;
+  const others = [
+    [profiles.length, "profile"],
+    [budgets.length, "budget"],
+    [policies.rules.length, "access rule"],
+  ] as const;
+  const found = others.filter(([n]) => n > 0).map(([n, noun]) => count(n, noun));
+  return [count(providers.length, "provider"), ...found].join(", ");
 }
 
 function print(io: Io, { verdict, subject, words }: Answer): void {

@@ -1,60 +1,70 @@
-/** What `gateway dev` says once it is ready: where everything is, and three ways to use it that work as printed. */
+/** What `gateway dev` says once it is ready: where everything is, and ways to use it that work as printed. */
 
 export interface DevAddresses {
   readonly gateway: string;
   readonly simulator: string;
   readonly metrics: string | undefined;
   /** Of the admin API. */
-  readonly socket: string | undefined;
+  readonly socket: string;
   readonly directory: string;
+  readonly nodePath: string;
+  readonly suitePath: string;
+  /** The virtual key that was minted; good for this node, and for as long as it runs. */
+  readonly key: string;
   /** To be called by its path, where the shell does not find `gateway` by name. */
   readonly launcher: string | undefined;
 }
 
 export function welcome(addresses: DevAddresses, isColoured: boolean): string {
-  const { gateway, simulator, metrics, socket, directory, launcher } = addresses;
+  const { gateway, simulator, metrics, socket, directory, nodePath, suitePath, key, launcher } = addresses;
   const bold = (text: string): string => (isColoured ? `\u001b[1m${text}\u001b[22m` : text);
   const dim = (text: string): string => (isColoured ? `\u001b[2m${text}\u001b[22m` : text);
   return `
 ${bold("gateway dev")}  a gateway in front of a simulated provider, for trying things
 
-  gateway    ${gateway}  ${dim("both dialects; no key is asked for")}
+  gateway    ${gateway}  ${dim("both dialects")}
+  key        ${key}
   simulator  ${simulator}  ${dim("answers with text made up on the spot")}
   metrics    ${metrics ?? "none"}
-  admin      ${socket ?? "none"}  ${dim("a socket that only you can open")}
+  admin      ${socket}  ${dim("a socket that only you can open")}
   files      ${directory}  ${dim("configuration and state; gone at the end")}
 
 ${bold("curl")}
 
-curl ${gateway}/v1/chat/completions -H 'content-type: application/json' -d '{"model":"sim-chat","messages":[{"role":"user","content":"Hello"}]}'
+curl ${gateway}/v1/chat/completions -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '{"model":"sim-chat","messages":[{"role":"user","content":"Hello"}]}'
 
 ${bold("OpenAI SDK")}  ${dim("npm install openai")}
 
 import OpenAI from "openai";
-const openai = new OpenAI({ baseURL: "${gateway}/v1", apiKey: "any" });
+const openai = new OpenAI({ baseURL: "${gateway}/v1", apiKey: "${key}" });
 const chat = await openai.chat.completions.create({ model: "sim-chat", messages: [{ role: "user", content: "Hello" }] });
 console.log(chat.choices[0].message.content);
 
 ${bold("Anthropic SDK")}  ${dim("npm install @anthropic-ai/sdk")}
 
 import Anthropic from "@anthropic-ai/sdk";
-const anthropic = new Anthropic({ baseURL: "${gateway}", apiKey: "any" });
+const anthropic = new Anthropic({ baseURL: "${gateway}", apiKey: "${key}" });
 const message = await anthropic.messages.create({ model: "sim-chat", max_tokens: 100, messages: [{ role: "user", content: "Hello" }] });
 console.log(message.content[0].text);
 
 ${bold("Verbs")}  ${dim("against this gateway; gateway help lists all")}
 
-${launcher === undefined ? "" : `alias gateway=${quoted(launcher)}\n`}export GATEWAY_ADMIN_SOCKET=${quoted(socket ?? "")}
+${launcher === undefined ? "" : `alias gateway=${quoted(launcher)}\n`}export GATEWAY_ADMIN_SOCKET=${quoted(socket)}
 gateway query "select name, state, rate, ttfb_p50_ms from backends"
-gateway admin -d '{"name":"me"}' POST keys
-gateway query "select name, status, created_at from keys"
+gateway query "select budget, used, remaining, resets_at from budgets"
+gateway admin -d '{"reason":"trying","duration":"1m"}' PUT suspensions/provider:simulator
+gateway admin DELETE suspensions/provider:simulator
+gateway admin -d '{"name":"me","profile":"developer","metadata":{"approved":"yes"}}' POST keys
+gateway query "select name, profile, status, created_at from keys"
+gateway -config ${quoted(nodePath)} -test-rules ${quoted(suitePath)}
 gateway audit verify ${quoted(`${directory}/audit.jsonl`)}
 
 ${bold("Next")}
 
-  "model":"fast"     an alias that the gateway translates
-  "model":"sim-429"  faults; curl ${simulator}/ lists them
-  curl ${metrics === undefined ? `${gateway}/v1/models` : metrics}
+  "model":"sim-large"  denied by a rule; the key minted last may
+  "model":"fast"       an alias that the gateway translates
+  "model":"sim-429"    faults; curl ${simulator}/ lists them
+  curl ${metrics ?? `${gateway}/v1/models -H 'authorization: Bearer ${key}'`}
 
 ${bold("ready")}  Ctrl-C stops it and leaves nothing behind
 `;

@@ -3,14 +3,16 @@
  * configuration files in a temporary directory, which a reader may look at while it runs and which go when it stops.
  */
 import { accessSync, constants } from "node:fs";
-import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createAdminClient } from "../admin-api/index.ts";
 import { createLogger, formatAddress, Lifetime, parseAddress, parseLogLevel } from "../base/index.ts";
 import { readNode, startConfigNode } from "../server/node/index.ts";
 import { checkAddress } from "./check-address.ts";
+import { DEV_PROFILE, writeDevFiles } from "./dev-files.ts";
 import { type DevAddresses, welcome } from "./dev-welcome.ts";
 import type { FlagsOf } from "./flags.ts";
 import { type ExitStatus, type Io, untilAborted } from "./io.ts";
@@ -20,6 +22,8 @@ import { devFlags } from "./specs.ts";
 import { buildOf } from "./version.ts";
 
 const CANNOT_LISTEN = 12;
+/** One write to a cluster of one. */
+const MINT_LIMIT_MS = 10_000;
 
 export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[], io: Io): Promise<ExitStatus> {
   checkAddress("listen", options.listen);
@@ -37,7 +41,7 @@ export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[
       listen: await freeAddress(options.listen, devFlags.listen.default),
       metricsListen: await freeAddress(options.metricsListen, devFlags["metrics-listen"].default),
     };
-    const nodePath = await writeConfiguration(dir, simulator.url, wanted);
+    const { nodePath, suitePath } = await writeDevFiles(dir, { ...wanted, simulatorUrl: simulator.url });
     const documents = await readNode(nodePath, io.env);
     const { nodeFile } = documents;
     if (nodeFile === undefined || !documents.isSound) throw new Error(documents.problems.join("; "));
@@ -58,12 +62,17 @@ export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[
       owner,
     );
     const serving = await node.serving;
+    const { socket } = serving;
+    if (socket === undefined) throw new Error("the admin socket did not open");
     const addresses: DevAddresses = {
+      key: await mint(socket, io.signal),
       gateway: `http://${serving.listen}`,
       simulator: simulator.url,
       metrics: serving.metrics && `http://${serving.metrics}/metrics`,
-      socket: serving.socket,
+      socket,
       directory: dir,
+      nodePath,
+      suitePath,
       launcher: isOnPath(io.env) ? undefined : launcher(),
     };
     io.stdout.write(welcome(addresses, isColoured(io)));
@@ -80,6 +89,18 @@ export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[
     return status;
   } finally {
     await owner.close();
+  }
+}
+
+/** The key that what is printed is called with, as anybody would mint it. */
+async function mint(socket: string, signal: AbortSignal): Promise<string> {
+  const client = createAdminClient({ door: { kind: "socket", path: socket }, timeLimitMs: MINT_LIMIT_MS });
+  try {
+    const { key } = await client.call("create_key", { body: { name: "dev", profile: DEV_PROFILE } }, { signal });
+    if (key === undefined) throw new Error("the key that was minted was not shown");
+    return key;
+  } finally {
+    client.close();
   }
 }
 
@@ -127,53 +148,4 @@ async function freeAddress(address: string, usual: string): Promise<string> {
     probe.listen(port, host, () => probe.close(() => resolve(true)));
   });
   return isFree ? address : formatAddress({ host, port: 0 });
-}
-
-interface Wanted {
-  readonly listen: string;
-  readonly metricsListen: string;
-}
-
-async function writeConfiguration(
-  dir: string,
-  simulatorUrl: string,
-  { listen, metricsListen }: Wanted,
-): Promise<string> {
-  const nodePath = join(dir, "node.yaml");
-  await writeFile(
-    nodePath,
-    `# What this machine's process does.
-listen: "${listen}"
-metrics_listen: "${metricsListen}"
-deployment: deployment.yaml
-cluster:
-  node_id: dev
-  data_dir: ${JSON.stringify(join(dir, "data"))}
-  secret: only-for-trying-things-and-nothing-else
-  bootstrap: true
-admin:
-  local_socket: ${JSON.stringify(join(dir, "admin.sock"))}
-`,
-  );
-  await writeFile(
-    join(dir, "deployment.yaml"),
-    `# What the deployment is: here, one provider that speaks both dialects.
-catalog_overlays:
-  - name: dev
-    providers:
-      - op: add
-        name: simulator
-        schema: { name: compat }
-        base_url: ${simulatorUrl}/v1
-        strip_path_prefix: /v1
-        channels:
-          - { id: compat, dialect: compat, tier: provider }
-          - { id: messages, dialect: messages, tier: provider }
-providers:
-  - preset: simulator
-    models: ["sim-*"]
-    model_aliases: { fast: sim-chat }
-`,
-  );
-  return nodePath;
 }

@@ -69,12 +69,8 @@ export class UsageError extends Error {
 
 type FlagValue = string | number | boolean | readonly string[];
 
-/** `unsupported` names flags of the interface that this version refuses. Throws `UsageError`. */
-export function parseFlags<const Table extends FlagTable>(
-  table: Table,
-  args: readonly string[],
-  unsupported: readonly string[] = [],
-): Parsed<Table> {
+/** Throws `UsageError`. */
+export function parseFlags<const Table extends FlagTable>(table: Table, args: readonly string[]): Parsed<Table> {
   const given = new Map<string, FlagValue>();
   let at = 0;
   for (; at < args.length; at += 1) {
@@ -88,7 +84,6 @@ export function parseFlags<const Table extends FlagTable>(
     const flag = Object.hasOwn(table, name) ? table[name] : undefined;
     if (flag === undefined) {
       if (name === "h" || name === "help") return { kind: "help" };
-      if (unsupported.includes(name)) throw new UsageError(`'-${name}' is not supported by this version`);
       throw new UsageError(`unknown flag '-${clip(name)}'${didYouMean(name, Object.keys(table), "-")}`);
     }
     if (flag.kind === "boolean") {

@@ -47,6 +47,14 @@ export async function run(options: Options, _: readonly string[], io: Io): Promi
     io.stdout.write(`${JSON.stringify(openApiDocument({ version: buildOf().version }), null, 2)}\n`);
     return 0;
   }
+  if (options.testRules !== undefined) {
+    if (options.config === undefined) throw new UsageError("flag '-test-rules' needs '-config', whose rules it tests");
+    if (options.testRules === "") {
+      throw new UsageError("flag '-test-rules' takes the path of a rule suite, or of a folder of them");
+    }
+    const { testRules } = await import("./test-rules.ts");
+    return testRules(options.config, options.testRules, io);
+  }
   const tee = createLogTee();
   const log = loggerOf(io, tee);
   if (options.config === undefined) return runFlagMode(options, io, log, tee);

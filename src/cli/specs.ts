@@ -52,6 +52,11 @@ export const runFlags = {
     meaning: "largest request body",
   },
   alias: { kind: "strings", value: "CLIENT=UPSTREAM", meaning: "model alias; may be repeated" },
+  "test-rules": {
+    kind: "string",
+    value: "PATH",
+    meaning: "run the rule suites of a file or folder against -config and exit; 1 when a case fails",
+  },
   openapi: { kind: "boolean", meaning: "print the OpenAPI 3.1 document of the admin API and exit" },
   "config-schema": {
     kind: "boolean",

@@ -62,8 +62,6 @@ interface VerbSpec<Table extends FlagTable> {
   readonly description: string;
   readonly flags: Table;
   readonly positionals?: Positionals;
-  /** Flags of the interface that this version refuses. */
-  readonly unsupportedFlags?: readonly string[];
   readonly load: () => Promise<VerbModule<Table>>;
 }
 
@@ -71,7 +69,7 @@ const NONE: Positionals = { usage: "", min: 0, max: 0 };
 
 /** Binds a verb's flags to its module's options, so that the table may hold verbs of different flags. */
 function verb<const Table extends FlagTable>(spec: VerbSpec<Table>): Verb {
-  const { name, summary, description, flags, positionals = NONE, unsupportedFlags, load } = spec;
+  const { name, summary, description, flags, positionals = NONE, load } = spec;
   return {
     name,
     summary,
@@ -79,7 +77,7 @@ function verb<const Table extends FlagTable>(spec: VerbSpec<Table>): Verb {
     flags,
     positionals,
     async invoke(args, io) {
-      const parsed = parseFlags(flags, args, unsupportedFlags);
+      const parsed = parseFlags(flags, args);
       if (parsed.kind === "help") return parsed;
       checkCount(positionals, parsed.positionals);
       const module = await load();
@@ -107,7 +105,6 @@ export const DAEMON: Verb = verb({
     "Runs the gateway until SIGTERM or SIGINT. With -config it serves what the node file and its deployment document " +
     "say; without, it forwards to the one provider the flags describe.",
   flags: runFlags,
-  unsupportedFlags: ["test-rules"],
   load: () => import("./run.ts"),
 });
 

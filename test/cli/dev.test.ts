@@ -7,6 +7,7 @@ import { dirname, resolve } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { createAdminClient } from "../../src/admin-api/index.ts";
 import { type DevAddresses, welcome } from "../../src/cli/dev-welcome.ts";
 import { execute } from "../../src/cli/main.ts";
 import { runProgram } from "../e2e/support/gateway.ts";
@@ -26,11 +27,14 @@ const ADDRESSES: DevAddresses = {
   metrics: "http://127.0.0.1:50002/metrics",
   socket: "/tmp/gateway-dev-0ffN7P/admin.sock",
   directory: "/tmp/gateway-dev-0ffN7P",
+  nodePath: "/tmp/gateway-dev-0ffN7P/node.yaml",
+  suitePath: "/tmp/gateway-dev-0ffN7P/rules.yaml",
+  key: `gwk_8charsId_${"x".repeat(49)}`,
   launcher: undefined,
 };
 
 test("the words fit a terminal of 80 columns, except what is to be copied", () => {
-  const copied = /^(curl|const|gateway admin) /;
+  const copied = /^(curl|const|gateway) /;
   const lines = welcome(ADDRESSES, false).split("\n");
   assert.deepEqual(
     lines.filter((line) => line.length > 80 && !copied.test(line)),
@@ -100,14 +104,67 @@ test("the verbs work as printed", { skip: isMissing("bash") }, async () => {
   const script = `shopt -s expand_aliases\nset -e\n${await printed("Verbs")}\n`;
   const { stdout } = await run("bash", ["--norc", "-c", script], { env: { PATH: process.env["PATH"] } });
   assert.match(stdout, /^name +state +rate/);
+  assert.match(stdout, /^trying +\d+ +\d+ +20/m);
+  assert.match(stdout, /"reason":"trying"/);
   assert.match(stdout, /"name":"me"/);
-  assert.match(stdout, /^me +active /m);
+  assert.match(stdout, /^dev +developer +active /m);
+  assert.match(stdout, /^me +developer +active /m);
+  assert.match(stdout, /^3 cases: 3 pass, 0 fail\nthe one rule decided a case$/m);
   assert.match(stdout, /^1 chain, \d+ records: verified$/m);
 });
 
 test("curl works as printed", { skip: isMissing("curl") }, async () => {
   const { stdout } = await run("sh", ["-c", await printed("curl")]);
   assert.equal((JSON.parse(stdout) as { object: string }).object, "chat.completion");
+});
+
+/** What a chat with the model is answered. */
+async function ask(model: string, key: string | undefined) {
+  const { gateway } = await told();
+  const response = await fetch(`${gateway}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...(key !== undefined && { authorization: `Bearer ${key}` }) },
+    body: JSON.stringify({ model, messages: [{ role: "user", content: "Hello" }] }),
+  });
+  const body = (await response.json()) as { readonly error?: { readonly code: string; readonly message: string } };
+  return { status: response.status, error: body.error };
+}
+
+/** What the head of the welcome names. */
+async function told(): Promise<Readonly<Record<"gateway" | "key" | "admin" | "files", string>>> {
+  await printed("curl");
+  const find = (name: string): string => new RegExp(`^ {2}${name} +(\\S+)`, "m").exec(dev.stdout())?.[1] ?? "";
+  return { gateway: find("gateway"), key: find("key"), admin: find("admin"), files: find("files") };
+}
+
+test("its key is asked for, and the rule that is worth seeing denies with its message", async () => {
+  const { key } = await told();
+  assert.equal((await ask("sim-chat", undefined)).status, 401);
+  assert.equal((await ask("fast", key)).status, 200);
+  const denied = await ask("sim-large", key);
+  assert.equal(denied.status, 403);
+  assert.equal(denied.error?.code, "policy_denied");
+  assert.match(denied.error?.message ?? "", /^sim-large is for keys that were approved\./);
+});
+
+test("a suspension of its provider is heeded, and so is its end", async () => {
+  const { key, admin } = await told();
+  const client = createAdminClient({ door: { kind: "socket", path: admin } });
+  const params = { kind: "provider", name: "simulator" } as const;
+  try {
+    await client.call("put_suspension", { params, body: { reason: "trying" } });
+    assert.deepEqual((await ask("sim-chat", key)).error?.code, "suspended");
+    await client.call("delete_suspension", { params });
+    assert.equal((await ask("sim-chat", key)).status, 200);
+    // A list of measurements changes at most once a second.
+    const bucket = await eventually("what was asked is counted", async () => {
+      const { items } = await client.call("list_budgets");
+      return items.find(({ budget, used }) => budget === "trying" && used > 0);
+    });
+    assert.equal(bucket.bucket, "shared");
+  } finally {
+    client.close();
+  }
 });
 
 for (const sdk of ["OpenAI SDK", "Anthropic SDK"]) {

@@ -72,12 +72,11 @@ const REFUSED: readonly (readonly [args: string, message: string])[] = [
   ["-timeout -5s", "flag '-timeout' takes a duration such as 250ms or 1m30s, not '-5s'"],
   ["-offline=maybe", "flag '-offline' is true or false, not 'maybe'"],
   ["-dialect grpc", "flag '-dialect' is compat or messages, not 'grpc'"],
-  ["-later", "'-later' is not supported by this version"],
 ];
 
 for (const [args, message] of REFUSED) {
   test(`'${args}' is refused`, () => {
-    assert.throws(() => parseFlags(table, words(args), ["later"]), new UsageError(message));
+    assert.throws(() => parseFlags(table, words(args)), new UsageError(message));
   });
 }
 

@@ -53,6 +53,6 @@ test("no line of help is wider than a terminal", () => {
 test("a usage line shows what may be left out and what may be repeated", () => {
   assert.match(
     usage(DAEMON),
-    /^gateway \[-config PATH\] .*\[-alias CLIENT=UPSTREAM\]\.\.\. \[-openapi\] \[-config-schema\]$/,
+    /^gateway \[-config PATH\] .*\[-alias CLIENT=UPSTREAM\]\.\.\. \[-test-rules PATH\] \[-openapi\] \[-config-schema\]$/,
   );
 });

@@ -14,7 +14,11 @@ const USAGE: readonly (readonly [args: readonly string[], message: string])[] = 
   [["audit", "verify", "-q"], "gateway audit verify: missing argument: FILE..."],
   [["cluster"], "gateway: 'cluster' is followed by prune or recover"],
   [["pack", "list"], "gateway: 'pack' is not supported by this version"],
-  [["-test-rules", "x"], "gateway: '-test-rules' is not supported by this version"],
+  [["-test-rules", "x"], "gateway: flag '-test-rules' needs '-config', whose rules it tests"],
+  [
+    ["-config", "x", "-test-rules", ""],
+    "gateway: flag '-test-rules' takes the path of a rule suite, or of a folder of them",
+  ],
   [["-lisen", ":1"], "gateway: unknown flag '-lisen' (did you mean '-listen'?)"],
   [["-listen", ":1", "check"], "gateway: takes no arguments"],
   [["check"], "gateway check: flag '-config' is required"],

@@ -1,0 +1,97 @@
+/** A caller of a suite as rules see it, with the profile that the gateway gives it. Source: document 3, `auth`. */
+
+import type { AuthRules, IssuerBinding } from "../../server/auth/index.ts";
+import { type CallerVariables, callerVariables } from "../../server/core/policy/variables/index.ts";
+import type { Governance, Profile } from "../../server/snapshot/index.ts";
+import type { CallerText } from "./schema.ts";
+import type { Fault } from "./subject.ts";
+
+export interface Caller {
+  readonly variables: CallerVariables;
+  readonly profile: Profile;
+}
+
+export interface ResolvedCaller {
+  /** Undefined when there is a fault; its path is below the caller, or below the case that has none. */
+  readonly caller: Caller | undefined;
+  readonly faults: readonly Fault[];
+}
+
+/** `text` undefined: a request without a credential. */
+export function resolveCaller(text: CallerText | undefined, { auth, profile }: Governance): ResolvedCaller {
+  if (text === undefined) {
+    const variables = callerVariables({ key: undefined, agent: undefined, user: undefined });
+    return auth === undefined
+      ? found(variables, profile(undefined))
+      : refused([], "`caller` is missing: `auth` refuses a request without a credential before any rule is asked");
+  }
+  if (auth === undefined) return refused([], "without `auth` the gateway recognises nobody: leave `caller` out");
+  const named = text.key === undefined ? ofToken(text, auth) : ofKey(text, auth);
+  if (named.kind === "fault") return refused(named.path, named.message);
+  const variables = variablesOf(text);
+  const own = profile(named.profile);
+  if (own !== undefined) return found(variables, own);
+  return refused(["profile"], `there is no profile \`${named.profile}\``);
+}
+
+const found = (variables: CallerVariables, profile: Profile | undefined): ResolvedCaller => ({
+  caller: profile && { variables, profile },
+  faults: [],
+});
+
+const refused = (path: Fault["path"], message: string): ResolvedCaller => ({
+  caller: undefined,
+  faults: [{ path, message }],
+});
+
+type Named = { readonly kind: "profile"; readonly profile: string | undefined } | ({ readonly kind: "fault" } & Fault);
+
+function ofKey({ profile }: CallerText, { virtualKeys }: AuthRules): Named {
+  if (virtualKeys) return { kind: "profile", profile };
+  return { kind: "fault", path: ["key"], message: "`auth` accepts no `virtual_keys`" };
+}
+
+function ofToken({ user, agent, profile, claims, audience }: CallerText, { issuers }: AuthRules): Named {
+  const kind = user === undefined ? "agent" : "user";
+  const name = (user ?? agent)?.issuer;
+  const trusted = issuers.filter(({ issuer }) => issuer === name);
+  if (trusted.length === 0) return { kind: "fault", path: [kind, "issuer"], message: "is no issuer of `auth.issuers`" };
+  const bindings = trusted.filter(({ subject }) => subject === kind);
+  if (bindings.length === 0) {
+    return {
+      kind: "fault",
+      path: [kind],
+      message: `\`auth\` takes the subjects of this issuer for ${trusted[0]?.subject}s`,
+    };
+  }
+  const binding = bindings.find((it) => audience === undefined || it.audience === audience);
+  if (binding === undefined) {
+    return { kind: "fault", path: ["audience"], message: "`auth.issuers` has this issuer with no such audience" };
+  }
+  return { kind: "profile", profile: profile ?? selected(binding, claims ?? {}) };
+}
+
+/** The first entry whose value the claim carries, else the profile of the issuer's callers. */
+function selected({ profile, profiles }: IssuerBinding, claims: Readonly<Record<string, unknown>>): string | undefined {
+  if (profiles === undefined || !Object.hasOwn(claims, profiles.claim)) return profile;
+  const carried = [claims[profiles.claim]].flat();
+  return profiles.select.find(({ value }) => carried.includes(value))?.profile ?? profile;
+}
+
+function variablesOf({ key, agent, user }: CallerText): CallerVariables {
+  const email = user?.email ?? "";
+  return callerVariables({
+    key: key && { name: key.name, metadata: key.metadata ?? {} },
+    agent: agent && {
+      name: agent.name ?? agent.subject,
+      issuer: agent.issuer ?? user?.issuer ?? "",
+      subject: agent.subject,
+    },
+    user: user && {
+      name: user.name ?? (email === "" ? user.subject : email),
+      issuer: user.issuer,
+      subject: user.subject,
+      email,
+    },
+  });
+}

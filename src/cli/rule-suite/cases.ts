@@ -1,0 +1,119 @@
+/**
+ * The cases of a suite against one configuration: each name looked up, each caller given the profile that the gateway
+ * would give it. What the gateway could never meet (a profile that is not configured, a key where `auth` accepts none) is
+ * a mistake of the suite, told with its place: a case that tests nothing must not pass.
+ */
+
+import { formatProblem, type Place, type Problem, type Read } from "../../server/core/config/index.ts";
+import { ROUTE_NAMES } from "../../server/core/dialects/index.ts";
+import {
+  type A2aVariables,
+  a2aVariables,
+  type CallerVariables,
+  type LlmVariables,
+  llmVariables,
+  type McpVariables,
+  mcpVariables,
+} from "../../server/core/policy/variables/index.ts";
+import type { Profile } from "../../server/snapshot/index.ts";
+import { type Caller, resolveCaller } from "./callers.ts";
+import { type Expected, expectedOf } from "./expected.ts";
+import { hopOf } from "./read.ts";
+import type { RequestText, Suite } from "./schema.ts";
+import { type Fault, type Subject, unknownIn } from "./subject.ts";
+
+export type Question =
+  /** The provider that the request is routed to, then its failover list; empty: nobody serves it. */
+  | { readonly hop: "llm"; readonly model: string | undefined; readonly candidates: readonly LlmVariables[] }
+  | { readonly hop: "mcp"; readonly variables: McpVariables }
+  | { readonly hop: "a2a"; readonly variables: A2aVariables };
+
+export interface Case {
+  readonly suite: string;
+  readonly name: string;
+  readonly place: Place;
+  readonly profile: Profile;
+  readonly question: Question;
+  readonly expected: Expected;
+}
+
+export interface Resolved {
+  readonly cases: readonly Case[];
+  /** Lines for a person: `file:line:column: path: message`. */
+  readonly mistakes: readonly string[];
+}
+
+/** Nobody reads more, and a suite of another configuration has one in every case. */
+const MAX_MISTAKES = 100;
+
+/** `suite` is what was read. */
+export function resolveCases(read: Read<Suite>, suite: Suite, subject: Subject): Resolved {
+  const problems: Problem[] = [];
+  const tell = (faults: readonly Fault[], path: readonly (string | number)[]): void => {
+    problems.push(...faults.map((fault) => read.problem([...path, ...fault.path], fault.message)));
+  };
+  const named = new Map<string, Caller | undefined>();
+  for (const [name, text] of Object.entries(suite.callers ?? {})) {
+    const { caller, faults } = resolveCaller(text, subject.governance);
+    named.set(name, caller);
+    tell(faults, ["callers", name]);
+  }
+  const cases = suite.cases.flatMap((text, at) => {
+    if (problems.length >= MAX_MISTAKES) return [];
+    const path = ["cases", at];
+    const found =
+      typeof text.caller === "string"
+        ? { caller: named.get(text.caller), faults: [] }
+        : resolveCaller(text.caller, subject.governance);
+    tell(found.faults, text.caller === undefined ? path : [...path, "caller"]);
+    if (found.caller === undefined) return [];
+    const { profile } = found.caller;
+    const asked = questionOf(text.request, found.caller.variables, subject);
+    tell(asked.faults, [...path, "request"]);
+    const { expected, faults } = expectedOf(text, profile, subject);
+    tell(faults, path);
+    if (asked.question === undefined || faults.length > 0) return [];
+    const place = read.locate(path);
+    return [{ suite: suite.suite, name: text.name, place, profile, question: asked.question, expected }];
+  });
+  return { cases, mistakes: [...new Set(problems.map(formatProblem))] };
+}
+
+interface Asked {
+  readonly question: Question | undefined;
+  readonly faults: readonly Fault[];
+}
+
+function questionOf(request: RequestText, caller: CallerVariables, subject: Subject): Asked {
+  const { server = "", peer = "", method = "", name, args, role, parts } = request;
+  const hop = hopOf(request);
+  if (hop === "llm") return llmQuestion(request, caller, subject);
+  if (hop === "mcp") {
+    const variables = mcpVariables(caller, { server, method, name, args });
+    return asked({ hop, variables }, unknownIn(subject.servers, server, "MCP server", ["server"]));
+  }
+  const { task_id: taskId, context_id: contextId } = request;
+  const variables = a2aVariables(caller, { peer, method, role, taskId, contextId, ...(parts && { parts }) });
+  return asked({ hop, variables }, unknownIn(subject.peers, peer, "agent", ["peer"]));
+}
+
+function llmQuestion({ model, provider, route }: RequestText, caller: CallerVariables, subject: Subject): Asked {
+  const faults: Fault[] = [
+    ...(provider === undefined ? [] : unknownIn([...subject.byName.keys()], provider, "provider", ["provider"])),
+    ...(route === undefined ? [] : unknownIn(ROUTE_NAMES, route, "route", ["route"])),
+  ];
+  const routed = model === undefined ? subject.modelless : subject.route(model);
+  const first = provider === undefined ? routed?.provider : subject.byName.get(provider);
+  const others = provider === undefined ? (first?.failover?.to ?? []) : [];
+  const candidates = [first, ...others.map((name) => subject.byName.get(name))].flatMap((candidate) =>
+    candidate === undefined
+      ? []
+      : [llmVariables(caller, { model: model ?? "", provider: candidate, route: route ?? "chat_completions" })],
+  );
+  return asked({ hop: "llm", model, candidates }, faults);
+}
+
+const asked = (question: Question, faults: readonly Fault[]): Asked => ({
+  question: faults.length === 0 ? question : undefined,
+  faults,
+});

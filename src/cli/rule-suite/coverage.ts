@@ -1,0 +1,18 @@
+/** Which rules of a policy no case decided: a rule that nobody has shown to work may as well not be there. */
+
+import type { Layer, Policies } from "../../server/core/policy/index.ts";
+import { layerName } from "./expected.ts";
+import type { Judgement } from "./judge.ts";
+
+export interface Coverage {
+  readonly rules: number;
+  /** Rules that decided in none of the judgements, in the order of evaluation: `name (deployment)`. */
+  readonly undecided: readonly string[];
+}
+
+export function coverageOf(judgements: readonly Judgement[], { rules }: Policies): Coverage {
+  const key = (rule: string, layer: Layer): string => `${rule} ${layerName(layer)}`;
+  const decided = new Set(judgements.flatMap(({ deciders }) => deciders.map(({ rule, layer }) => key(rule, layer))));
+  const names = rules.map(({ rule, layer }) => key(rule.name, layer));
+  return { rules: names.length, undecided: names.filter((name) => !decided.has(name)) };
+}

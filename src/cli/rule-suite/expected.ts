@@ -1,0 +1,72 @@
+/** What a case expects, with the rules and providers that it names looked up. */
+
+import type { Layer } from "../../server/core/policy/index.ts";
+import type { Profile } from "../../server/snapshot/index.ts";
+import type { CaseText } from "./schema.ts";
+import { didYouMean, type Fault, type Subject, unknownIn } from "./subject.ts";
+
+export type By =
+  /** The profile's list of models. */
+  | { readonly kind: "allowed_models" }
+  /** `layer` undefined: either. */
+  | { readonly kind: "rule"; readonly rule: string; readonly layer: Layer | undefined };
+
+export interface Expected {
+  readonly expect: "allow" | "deny" | "error";
+  readonly by: By | undefined;
+  readonly message: string | undefined;
+  readonly reaches: readonly string[] | undefined;
+}
+
+/** Paths of faults are below the case. */
+export function expectedOf(
+  { expect, by, message, reaches }: CaseText,
+  profile: Profile,
+  subject: Subject,
+): { readonly expected: Expected; readonly faults: readonly Fault[] } {
+  const wanted = by === undefined ? undefined : byOf(by);
+  const faults: Fault[] = (reaches ?? []).flatMap((name, at) =>
+    unknownIn([...subject.byName.keys()], name, "provider", ["reaches", at]),
+  );
+  if (wanted?.kind === "rule") faults.push(...ruleFaults(wanted, profile, subject));
+  if (wanted?.kind === "allowed_models") {
+    if (expect !== "deny") faults.push({ path: ["by"], message: "`allowed_models` only denies" });
+    if (profile.allows === undefined) {
+      faults.push({ path: ["by"], message: `${spelled(profile)} has no \`allowed_models\`: every model is allowed` });
+    }
+    if (message !== undefined) faults.push({ path: ["message"], message: "only a rule has a message of its own" });
+  }
+  return { expected: { expect, by: wanted, message, reaches }, faults };
+}
+
+/** `allowed_models` alone is the list; a rule of that name is written `{rule: allowed_models}`. */
+function byOf(by: NonNullable<CaseText["by"]>): By {
+  if (by === "allowed_models") return { kind: "allowed_models" };
+  if (typeof by === "string") return { kind: "rule", rule: by, layer: undefined };
+  const { rule, profile } = by;
+  return { kind: "rule", rule, layer: profile === undefined ? { kind: "deployment" } : { kind: "profile", profile } };
+}
+
+type NamedRule = Extract<By, { kind: "rule" }>;
+
+function ruleFaults(wanted: NamedRule, profile: Profile, { governance }: Subject): readonly Fault[] {
+  const asked = governance.policies.rules.filter(({ layer }) => {
+    return layer.kind === "deployment" || layer.profile === profile.name;
+  });
+  if (asked.some(({ rule, layer }) => isOf(wanted, rule.name, layer))) return [];
+  const names = asked.map(({ rule }) => rule.name);
+  const where = wanted.layer === undefined ? "" : ` ${layerName(wanted.layer)}`;
+  const message = `no such rule${where} holds for ${spelled(profile)}${didYouMean(wanted.rule, names)}`;
+  return [{ path: ["by"], message }];
+}
+
+const spelled = ({ name }: Profile): string => (name === undefined ? "a caller without a profile" : `profile ${name}`);
+
+/** As lines of output have it: `(deployment)`, `(profile staff)`. */
+export const layerName = (layer: Layer): string =>
+  layer.kind === "deployment" ? "(deployment)" : `(profile ${layer.profile})`;
+
+/** Whether the rule of this name and layer is the one that is meant. */
+export function isOf({ rule, layer }: NamedRule, name: string, actual: Layer): boolean {
+  return rule === name && (layer === undefined || layerName(layer) === layerName(actual));
+}

@@ -1,0 +1,62 @@
+/** The suites that a path names: one file, or the `*.yaml` and `*.yml` of a directory, in the order of their names. */
+
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { MAX_DOCUMENT_BYTES } from "../../server/core/config/index.ts";
+
+const MAX_FILES = 1_000;
+/** Of all files together. */
+const MAX_BYTES = 16 << 20;
+
+export type Found =
+  | { readonly kind: "suites"; readonly sources: readonly { readonly name: string; readonly text: string }[] }
+  /** `message` begins with the path that it is about. */
+  | { readonly kind: "problem"; readonly message: string };
+
+/** `path` is absolute; `name` is how problems call it. */
+export async function findSuites(path: string, name: string, signal: AbortSignal): Promise<Found> {
+  let current = name;
+  try {
+    const files = (await stat(path)).isDirectory() ? await suitesIn(path) : [""];
+    if (files.length === 0) return problem(name, "holds no file named *.yaml");
+    if (files.length > MAX_FILES) return problem(name, `holds more than ${MAX_FILES} suites`);
+    const sources: { readonly name: string; readonly text: string }[] = [];
+    let bytes = 0;
+    for (const file of files) {
+      // Alone it is called as the operator wrote it.
+      current = file === "" ? name : join(name, file);
+      const whole = join(path, file);
+      const { size, isFile } = await look(whole);
+      if (!isFile) return problem(current, "is no file");
+      if (size > MAX_DOCUMENT_BYTES) return problem(current, `is over ${MAX_DOCUMENT_BYTES} bytes`);
+      bytes += size;
+      if (bytes > MAX_BYTES) return problem(name, `holds suites of over ${MAX_BYTES} bytes together`);
+      const text = new TextDecoder("utf-8", { fatal: true }).decode(await readFile(whole, { signal }));
+      sources.push({ name: current, text });
+    }
+    return { kind: "suites", sources };
+  } catch (error) {
+    signal.throwIfAborted();
+    return problem(current, reasonOf(error));
+  }
+}
+
+async function suitesIn(path: string): Promise<readonly string[]> {
+  const names = await readdir(path);
+  return names.filter((file) => /^[^.].*\.ya?ml$/.test(file)).sort();
+}
+
+async function look(path: string): Promise<{ readonly size: number; readonly isFile: boolean }> {
+  const stats = await stat(path);
+  return { size: stats.size, isFile: stats.isFile() };
+}
+
+const problem = (name: string, why: string): Found => ({ kind: "problem", message: `${name} ${why}` });
+
+function reasonOf(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "ENOENT") return "does not exist";
+  if (code === "EACCES") return "cannot be read: permission denied";
+  if (error instanceof TypeError) return "is not valid UTF-8";
+  return `cannot be read: ${code ?? String(error)}`;
+}

@@ -1,0 +1,9 @@
+/** Rule suites: cases of who asks for what, and whether the access rules of a deployment let them. Run by `-test-rules`. */
+
+export { type Case, resolveCases } from "./cases.ts";
+export { coverageOf } from "./coverage.ts";
+export { findSuites } from "./files.ts";
+export { type Judgement, judge } from "./judge.ts";
+export { readSuite } from "./read.ts";
+export { coverageLine, judgementLine, summaryLine } from "./report.ts";
+export type { Subject } from "./subject.ts";

@@ -1,0 +1,61 @@
+/** The lines of `-test-rules`: one a case, then the sum, then the rules that no case decided. */
+
+import type { Coverage } from "./coverage.ts";
+import { type Expected, layerName } from "./expected.ts";
+import type { Judgement, Outcome } from "./judge.ts";
+
+/** Where a case fails its place is told, and what was expected. Without a line end. */
+export function judgementLine({ case: it, passes, outcome }: Judgement): string {
+  const subject = `${it.suite}: ${it.name}`;
+  if (passes) return `ok    ${subject}: ${outcomeWords(outcome)}`;
+  const { file, line, column } = it.place;
+  return `fail  ${subject}: ${file}:${line}:${column}: expected ${expectedWords(it.expected)}; ${outcomeWords(outcome)}`;
+}
+
+export function summaryLine(judgements: readonly Judgement[]): string {
+  const total = judgements.length;
+  const passed = judgements.filter(({ passes }) => passes).length;
+  const failed = total - passed;
+  const sum = `${passed} ${passed === 1 ? "passes" : "pass"}, ${failed} ${failed === 1 ? "fails" : "fail"}`;
+  return `${total === 1 ? "1 case" : `${total} cases`}: ${sum}`;
+}
+
+export function coverageLine({ rules, undecided }: Coverage): string {
+  if (rules === 0) return "there are no access rules";
+  if (undecided.length > 0) return `rules that no case decided: ${undecided.join(", ")}`;
+  return rules === 1 ? "the one rule decided a case" : `each of the ${rules} rules decided a case`;
+}
+
+function outcomeWords(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case "allow": {
+      const by = outcome.decisions.map(({ rule, layer }) => `${rule} ${layerName(layer)}`);
+      const passedOver = outcome.passedOver.map(
+        ({ provider, refusal }) => `; not sent to ${provider}, ${outcomeWords(refusal)}`,
+      );
+      const then = outcome.reaches.slice(1).map((provider) => `, then ${provider}`);
+      const to = outcome.reaches.length === 0 ? "" : `; sent to ${outcome.reaches[0]}${then.join("")}`;
+      return `allowed by ${by.length === 0 ? "no rule" : by.join(" and ")}${to}${passedOver.join("")}`;
+    }
+    case "deny":
+      return `denied by ${outcome.by.rule} ${layerName(outcome.by.layer)}: ${outcome.message}`;
+    case "error":
+      return `refused by an error of ${outcome.by.rule} ${layerName(outcome.by.layer)}: ${outcome.by.detail}`;
+    case "unlisted":
+      return `denied by allowed_models (profile ${outcome.profile})`;
+    case "unserved":
+      return "no provider serves it";
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function expectedWords({ expect, by, message, reaches }: Expected): string {
+  const layer = by?.kind === "rule" && by.layer !== undefined ? ` ${layerName(by.layer)}` : "";
+  return [
+    expect,
+    ...(by === undefined ? [] : [`by ${by.kind === "rule" ? by.rule : by.kind}${layer}`]),
+    ...(message === undefined ? [] : [`with the message ${JSON.stringify(message)}`]),
+    ...(reaches === undefined ? [] : [`reaching ${reaches.join(", then ")}`]),
+  ].join(" ");
+}

@@ -1,0 +1,92 @@
+/** A configuration for suites to be run against, compiled as the gateway compiles it, and suites run against it. */
+
+import assert from "node:assert/strict";
+import { type Judgement, judge, readSuite, resolveCases, type Subject } from "../../../src/cli/rule-suite/index.ts";
+import { formatProblem, readDeployment } from "../../../src/server/core/config/index.ts";
+import { compileDeployment, loadRules } from "../../../src/server/snapshot/index.ts";
+
+const NOTHING = { kind: "problem", message: "no references here" } as const;
+const REFERENCES = { env: () => undefined, secret: () => NOTHING, file: () => NOTHING };
+const RULES = await loadRules(["access_rules"]);
+
+const provider = (name: string, region: string, more: object = {}): object => ({
+  name,
+  dialect: "compat",
+  base_url: "http://127.0.0.1:9/v1",
+  api_key: "k",
+  metadata: { region },
+  ...more,
+});
+
+const PROVIDERS = [
+  provider("home", "eu", { models: ["gpt-*", "local"], failover: { to: ["abroad", "spare"] } }),
+  provider("abroad", "us"),
+  provider("spare", "eu"),
+  provider("claude", "us", { dialect: "messages", base_url: "http://127.0.0.1:9", models: ["claude-*"] }),
+];
+
+export const AUTH = {
+  virtual_keys: true,
+  issuers: [
+    {
+      issuer: "corp",
+      audience: "models",
+      subject: "user",
+      profile: "staff",
+      profiles: { claim: "groups", select: [{ value: "lab", profile: "research" }] },
+    },
+    { issuer: "mesh", audience: "models", subject: "agent" },
+  ],
+};
+
+export interface Rules {
+  readonly access_rules?: readonly object[];
+  readonly profiles?: readonly ({ readonly name: string } & Readonly<Record<string, unknown>>)[];
+  readonly auth?: object | undefined;
+}
+
+/** A rule at the hop of models that denies, unless `more` says otherwise. */
+export const rule = (name: string, condition: string, more: object = {}): object => ({
+  name,
+  condition,
+  at: ["llm"],
+  action: "deny",
+  ...more,
+});
+
+/** Two profiles, `staff` and `research`, are always there. */
+export function subject({ profiles = [], ...document }: Rules = {}, over: Partial<Subject> = {}): Subject {
+  const named = ["staff", "research"].map((name) => profiles.find((it) => it.name === name) ?? { name });
+  const text = JSON.stringify({ auth: AUTH, ...document, providers: PROVIDERS, profiles: named });
+  const deployment = readDeployment({ name: "deployment.yaml", text }, REFERENCES);
+  const input = { deployment, fileOverlays: [], limitRev: 0, trusted: undefined, rules: RULES };
+  const compiled = compileDeployment(input);
+  assert.ok(compiled.kind === "compiled", compiled.problems.map(formatProblem).join("\n"));
+  return { ...compiled.snapshot, servers: undefined, peers: undefined, ...over };
+}
+
+export interface Ran {
+  /** As printed: `line:column: path: message`. */
+  readonly mistakes: readonly string[];
+  readonly judgements: readonly Judgement[];
+}
+
+/** `text` is the YAML of a suite. */
+export function runSuite(text: string, against: Subject): Ran {
+  const read = readSuite({ name: "suite.yaml", text });
+  const told = read.problems.map(formatProblem);
+  const resolved = read.document && resolveCases(read, read.document, against);
+  const mistakes = [...told, ...(resolved?.mistakes ?? [])].map((line) => line.replace(/^suite\.yaml:/, ""));
+  return { mistakes, judgements: (resolved?.cases ?? []).map(judge) };
+}
+
+/** One case, of a caller by a key of the profile `staff` unless it says otherwise, that has to be without a mistake. */
+export function judged(text: string, against: Subject): Judgement {
+  const caller = /^caller:/m.test(text) ? "" : "caller: { key: { name: k, metadata: { team: a } }, profile: staff }\n";
+  const indented = `name: it\n${caller}${text.trim()}`.split("\n").join("\n    ");
+  const { mistakes, judgements } = runSuite(`suite: s\ncases:\n  - ${indented}\n`, against);
+  assert.deepEqual(mistakes, []);
+  const [judgement] = judgements;
+  assert.ok(judgement !== undefined && judgements.length === 1);
+  return judgement;
+}
