@@ -4,27 +4,21 @@
  */
 
 import { spawnSync } from "node:child_process";
-import { cpus } from "node:os";
-import type { LoadJob, LoadResult } from "./child/load.ts";
+import { cpus, loadavg } from "node:os";
+import { compare } from "./comparisons.ts";
+import { startContenders } from "./contenders.ts";
+import { measureHalfLoad } from "./governance/half-load.ts";
+import { measureKeyMemory } from "./governance/key-memory.ts";
 import { measureMemory } from "./memory.ts";
 import { type BenchOptions, parseBenchOptions, USAGE } from "./options.ts";
-import { startAsked, startPiece } from "./parts/children.ts";
-import { compilePieces, type Pieces } from "./parts/compile.ts";
 import { startGateway } from "./parts/gateway.ts";
-import { isNginxInstalled, startNginx } from "./parts/nginx.ts";
+import { isNginxInstalled } from "./parts/nginx.ts";
 import { profileScenario } from "./profile.ts";
 import { type Judged, judge, renderJudged, renderLoad } from "./report.ts";
-import { type Ask, type Contender, runRounds } from "./rounds.ts";
+import { runRounds } from "./rounds.ts";
 import { LOAD_SCENARIOS, type LoadScenario, OTHER_SCENARIOS } from "./scenarios.ts";
+import { openStage, prepare, type Stage } from "./stage.ts";
 import { measureReady, measureVersion } from "./startup.ts";
-
-interface Bench {
-  readonly options: BenchOptions;
-  readonly pieces: Pieces;
-  readonly upstreamPort: number;
-  readonly scale: number;
-  readonly ask: Ask;
-}
 
 function readOptions(): BenchOptions | undefined {
   try {
@@ -37,94 +31,85 @@ function readOptions(): BenchOptions | undefined {
     say(`${version.stdout.trim()}; node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? "unknown"}`);
     return options;
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    process.stderr.write(`${describe(error)}\n\n${USAGE}`);
     return undefined;
   }
 }
 
 /** Runs what was asked for; gives how many targets were missed. */
 async function run(options: BenchOptions): Promise<number> {
-  const pieces = await compilePieces();
-  const upstream = await startPiece(pieces.upstream, []);
-  const generator = startAsked<LoadJob, LoadResult>(pieces.load);
-  const bench: Bench = {
-    options,
-    pieces,
-    upstreamPort: upstream.port,
-    scale: options.isQuick ? 0.1 : 1,
-    ask: (job) => generator.ask(job),
-  };
+  const stage = await openStage(options);
   const isAsked = (name: string): boolean => options.only.length === 0 || options.only.includes(name);
+  const load = loadavg().map((average) => average.toFixed(1));
+  say(`load of the machine before: ${load.join(" ")}`);
   if (!isNginxInstalled()) say("nginx is not installed: its rows are left out");
   say("ratio: CPU time per request over the bare proxy's, median of the rounds; +p50, +p99: added on one connection\n");
 
   let missed = 0;
   const scenarios = LOAD_SCENARIOS.filter(({ name }) => isAsked(name));
-  for (const scenario of scenarios) missed += await measureLoad(scenario, bench);
-  const judged = await measureOthers(bench, isAsked);
+  for (const scenario of scenarios) missed += await measureLoad(scenario, stage);
+  const judged = await measureOthers(stage, isAsked);
   if (judged.length > 0) say(`${renderJudged(judged)}\n`);
-  missed += judged.filter(({ verdict }) => verdict === "MISS").length;
+  missed += countMissed(judged);
   if (options.hasProfile) {
-    for (const scenario of scenarios) await profile(scenario, bench);
+    for (const scenario of scenarios) await profile(scenario, stage);
   }
 
-  await generator.stop();
-  await upstream.stop();
+  await stage.end();
   say(missed === 0 ? "every target reached" : `${missed} of the targets missed`);
   return missed;
 }
 
-async function measureLoad(scenario: LoadScenario, bench: Bench): Promise<number> {
-  const { options, pieces, upstreamPort } = bench;
-  const contenders: Contender[] = [];
-  contenders.push({ name: "bare", server: await startPiece(pieces.bareProxy, [String(upstreamPort)]) });
-  if (isNginxInstalled()) contenders.push({ name: "nginx", server: await startNginx(pieces.folder, upstreamPort) });
+async function measureLoad(scenario: LoadScenario, stage: Stage): Promise<number> {
   try {
-    const gateway = { file: options.gateway, mode: scenario.mode, upstreamPort, folder: pieces.folder };
-    contenders.push({ name: "gateway", server: await startGateway(gateway) });
-    const measured = await runRounds({ ...bench, ...options, scenario, contenders }, bench.ask);
-    say(`${renderLoad(scenario, measured)}\n`);
-    const ratio = measured.find(({ name }) => name === "gateway")?.ratio.median ?? Number.NaN;
-    return judge(ratio, scenario.maxRatio) === "MISS" ? 1 : 0;
+    const contenders = await startContenders(scenario, stage);
+    try {
+      const measured = await runRounds({ ...stage, ...stage.options, scenario, contenders: contenders.all }, stage.ask);
+      say(renderLoad(scenario, measured));
+      const compared = compare(scenario, measured);
+      if (compared.length > 0) say(renderJudged(compared));
+      say([...contenders.missing.map((reason) => `  ${reason}`), ""].join("\n"));
+      const ratio = measured.find(({ name }) => name === "gateway")?.ratio.median ?? Number.NaN;
+      return countMissed(compared) + (judge(ratio, scenario.maxRatio) === "MISS" ? 1 : 0);
+    } finally {
+      await contenders.stop();
+    }
   } catch (error) {
-    say(`${scenario.name}: not measured: ${error instanceof Error ? error.message : String(error)}\n`);
+    say(`${scenario.name}: not measured: ${describe(error)}\n`);
     return 1;
-  } finally {
-    for (const { server } of contenders) await server.stop();
   }
 }
 
-async function measureOthers(bench: Bench, isAsked: (name: string) => boolean): Promise<readonly Judged[]> {
-  const { options, pieces, upstreamPort } = bench;
+async function measureOthers(stage: Stage, isAsked: (name: string) => boolean): Promise<readonly Judged[]> {
+  const { options, pieces, upstreamPort } = stage;
   const common = { gateway: options.gateway, upstreamPort, folder: pieces.folder };
   const judged: Judged[] = [];
+  const measure = async (name: string, each: () => Promise<readonly Judged[]>): Promise<void> => {
+    judged.push(...(await guarded(name, each)));
+  };
+  if (isAsked("half-load")) await measure("half-load", () => measureHalfLoad(stage));
+  if (isAsked("key-memory")) await measure("key-memory", () => measureKeyMemory(stage));
   if (isAsked("version")) judged.push(measureVersion({ ...common, runs: options.isQuick ? 7 : 21 }));
   if (isAsked("ready")) {
     for (const mode of ["flag", "config"] as const) {
-      judged.push(
-        ...(await guarded(`ready: ${mode} mode`, async () => [
-          await measureReady(mode, { ...common, runs: options.rounds }),
-        ])),
-      );
+      const runs = options.rounds;
+      await measure(`ready: ${mode} mode`, async () => [await measureReady(mode, { ...common, runs })]);
     }
   }
   if (isAsked("rss")) {
-    judged.push(
-      ...(await guarded("rss", async () => {
-        const server = await startGateway({ file: options.gateway, mode: "flag", upstreamPort, folder: pieces.folder });
-        const rows = await measureMemory(server, bench.scale, bench.ask);
-        await server.stop();
-        return rows;
-      })),
-    );
+    await measure("rss", async () => {
+      const server = await startGateway({ file: options.gateway, mode: "flag", upstreamPort, folder: pieces.folder });
+      const rows = await measureMemory(server, stage.scale, stage.ask);
+      await server.stop();
+      return rows;
+    });
   }
   return judged;
 }
 
-async function profile(scenario: LoadScenario, bench: Bench): Promise<void> {
-  const { options, pieces, upstreamPort } = bench;
-  const gateway = { file: options.gateway, upstreamPort, folder: pieces.folder };
-  say(`${await profileScenario(scenario, gateway, bench.scale, bench.ask)}\n`);
+async function profile(scenario: LoadScenario, stage: Stage): Promise<void> {
+  const prepared = await prepare(stage, scenario.mode, scenario.shape);
+  say(`${await profileScenario(scenario, prepared, stage.scale, stage.ask)}\n`);
 }
 
 /** A measurement that cannot be made is a miss in the table, so that the others are still shown. */
@@ -132,9 +117,14 @@ async function guarded(name: string, measure: () => Promise<readonly Judged[]>):
   try {
     return await measure();
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
-    return [{ name, value: "-", target: "", verdict: "MISS", detail }];
+    return [{ name, value: "-", target: "", verdict: "MISS", detail: describe(error) }];
   }
+}
+
+const countMissed = (judged: readonly Judged[]): number => judged.filter(({ verdict }) => verdict === "MISS").length;
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function say(text: string): void {

@@ -17,16 +17,18 @@ export interface BenchOptions {
 export const USAGE = `npm run bench -- [--quick] [--only NAME]... [--rounds N] [--profile] [--strict] [--gateway FILE]
 
   --quick         a tenth of the load and three rounds
-  --only NAME     this scenario alone; may be given more than once
+  --only NAME     this scenario alone; may be given more than once. governed and governed-stream install Portkey's
+                  gateway into a temporary folder, and leave it out where that fails
   --rounds N      rounds per scenario (default 5)
   --profile       profiles the gateway under each scenario and prints where its time goes
   --strict        exit status 1 when a target is missed
   --gateway FILE  the launcher to measure (default bin/gateway)
 `;
 
+/** One dash is as good as two, as with the flags of the gateway. */
 export function parseBenchOptions(argv: readonly string[]): BenchOptions {
   const { values } = parseArgs({
-    args: [...argv],
+    args: argv.map((arg) => arg.replace(/^-(?=[a-z]{2})/, "--")),
     options: {
       quick: { type: "boolean", default: false },
       only: { type: "string", multiple: true, default: [] },

@@ -6,11 +6,13 @@
 
 import { mkdtemp, readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { type GatewayOptions, startGateway } from "./parts/gateway.ts";
+import { checkGoverned } from "./governance/check.ts";
+import { startGateway } from "./parts/gateway.ts";
 import { type ThreadUsage, threadMicros } from "./parts/process-usage.ts";
 import { align } from "./report.ts";
 import { type Ask, load } from "./rounds.ts";
 import type { LoadScenario } from "./scenarios.ts";
+import type { Prepared } from "./stage.ts";
 
 interface CallFrame {
   readonly functionName: string;
@@ -47,15 +49,17 @@ const INTERVAL_US = 200;
 
 export async function profileScenario(
   scenario: LoadScenario,
-  options: Omit<GatewayOptions, "mode">,
+  prepared: Prepared,
   scale: number,
   ask: Ask,
 ): Promise<string> {
+  const { gateway: options, shape } = prepared;
   const folder = await mkdtemp(join(options.folder, "profile-"));
   const nodeFlags = ["--cpu-prof", "--cpu-prof-dir", folder, "--cpu-prof-interval", String(INTERVAL_US)];
-  const gateway = await startGateway({ ...options, mode: scenario.mode, nodeFlags });
+  const gateway = await startGateway({ ...options, nodeFlags });
+  await checkGoverned(prepared, gateway);
   const requests = Math.max(scenario.connections, Math.round(scenario.requests * scale * 3));
-  const job = { port: gateway.port, shape: scenario.shape, connections: scenario.connections };
+  const job = { port: gateway.port, shape, connections: scenario.connections };
   await load(ask, { ...job, requests: Math.max(scenario.connections, Math.round(requests / 5)) });
   const fromUs = Number(process.hrtime.bigint() / 1_000n);
   const threadsBefore = threadMicros(gateway.pid);

@@ -48,7 +48,9 @@ export function renderLoad(scenario: LoadScenario, measured: readonly Measured[]
       row.rssMib.toFixed(0),
     ];
   });
-  const load = `${measured[0]?.requests ?? 0} requests a round on ${scenario.connections} connections`;
+  const fewer = measured.find(({ requests }) => requests !== measured[0]?.requests);
+  const exception = fewer === undefined ? "" : `, ${fewer.requests} for ${fewer.name}`;
+  const load = `${measured[0]?.requests ?? 0} requests a round${exception} on ${scenario.connections} connections`;
   return `${scenario.name}: ${scenario.about} (${load})\n${align([LOAD_HEADINGS, ...rows])}`;
 }
 

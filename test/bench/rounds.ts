@@ -1,12 +1,14 @@
 /**
- * One load scenario, measured in rounds: bare proxy, nginx, gateway, and then the other way round. Neighbours on the machine then disturb
- * all of them alike; a ratio is taken within a round, and the median of the rounds is what is reported.
+ * One load scenario, measured in rounds: one contender after the other, and then the other way round. Neighbours on the
+ * machine then disturb all of them alike; a ratio is taken within a round, and the median of the rounds is what is reported.
  *
- * CPU time is read around a closed loop on many connections. Added latency is taken on one connection, where no request
+ * CPU time is read around a closed loop on many connections, to the end of what the answers left to do. Added latency is taken on one connection, where no request
  * waits for another: the answer time through the contender less the answer time of the upstream asked directly.
  */
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadJob, LoadResult } from "./child/load.ts";
+import type { RequestShape } from "./child/requests.ts";
 import type { Piece } from "./parts/children.ts";
 import { cpuMicros, residentBytes } from "./parts/process-usage.ts";
 import type { LoadScenario } from "./scenarios.ts";
@@ -15,8 +17,11 @@ import { type Summary, summarize } from "./statistics.ts";
 export type Ask = (job: LoadJob) => Promise<LoadResult>;
 
 export interface Contender {
-  readonly name: "bare" | "nginx" | "gateway";
+  readonly name: "bare" | "nginx" | "gateway" | "many keys" | "portkey";
   readonly server: Piece;
+  readonly shape: RequestShape;
+  /** Of the scenario's requests: 1 where left out. */
+  readonly share?: number;
 }
 
 export interface Measured {
@@ -24,6 +29,8 @@ export interface Measured {
   readonly requests: number;
   readonly name: Contender["name"];
   readonly cpuUs: Summary;
+  /** Of each round, in their order. */
+  readonly cpuUsOfRounds: readonly number[];
   /** CPU time per request over that of the bare proxy in the same round. */
   readonly ratio: Summary;
   readonly perSecond: Summary;
@@ -50,21 +57,33 @@ export interface RoundsOptions {
 
 export async function runRounds(options: RoundsOptions, ask: Ask): Promise<readonly Measured[]> {
   const { scenario, contenders } = options;
-  const scaled = (requests: number): number => Math.max(scenario.connections, Math.round(requests * options.scale));
-  const full = { shape: scenario.shape, connections: scenario.connections, requests: scaled(scenario.requests) };
-  const alone = { shape: scenario.shape, connections: 1, requests: scaled(scenario.latencyRequests) };
+  const { connections } = scenario;
+  const scaled = (requests: number): number => Math.max(connections, Math.round(requests * options.scale));
+  const full = ({ shape, share = 1 }: Contender) => ({
+    shape,
+    connections,
+    requests: scaled(scenario.requests * share),
+  });
+  const alone = ({ shape, share = 1 }: Pick<Contender, "shape" | "share">) => ({
+    shape,
+    connections: 1,
+    requests: scaled(scenario.latencyRequests * share),
+  });
   const samples = contenders.map((): Sample[] => []);
 
-  for (const { server } of contenders) await load(ask, { ...full, port: server.port });
+  for (const contender of contenders) await load(ask, { ...full(contender), port: contender.server.port });
   for (let round = 0; round < options.rounds; round += 1) {
-    const direct = await load(ask, { ...alone, port: options.upstreamPort });
+    const direct = await load(ask, { ...alone({ shape: scenario.shape }), port: options.upstreamPort });
     // The other way round every second time, so that no contender always follows the same one.
     const order = [...contenders.entries()];
-    for (const [index, { server }] of round % 2 === 0 ? order : order.reverse()) {
-      const before = cpuMicros(server.pid);
-      const loaded = await load(ask, { ...full, port: server.port });
-      const cpuUs = (cpuMicros(server.pid) - before) / full.requests;
-      const through = await load(ask, { ...alone, port: server.port });
+    for (const [index, contender] of round % 2 === 0 ? order : order.reverse()) {
+      const { port, pid } = contender.server;
+      const job = full(contender);
+      const before = cpuMicros(pid);
+      const loaded = await load(ask, { ...job, port });
+      await waitForRest(pid);
+      const cpuUs = (cpuMicros(pid) - before) / job.requests;
+      const through = await load(ask, { ...alone(contender), port });
       const addedP50Us = through.p50Us - direct.p50Us;
       samples[index]?.push({
         cpuUs,
@@ -76,11 +95,13 @@ export async function runRounds(options: RoundsOptions, ask: Ask): Promise<reado
   }
 
   const bare = samples[contenders.findIndex(({ name }) => name === "bare")] ?? [];
-  return contenders.map(({ name, server }, index) => {
+  return contenders.map((contender, index) => {
+    const { name, server } = contender;
     const own = samples[index] ?? [];
     return {
-      requests: full.requests,
+      requests: full(contender).requests,
       name,
+      cpuUsOfRounds: own.map((sample) => sample.cpuUs),
       cpuUs: summarize(own.map((sample) => sample.cpuUs)),
       ratio: summarize(own.map((sample, round) => sample.cpuUs / (bare[round]?.cpuUs ?? Number.NaN))),
       perSecond: summarize(own.map((sample) => sample.perSecond)),
@@ -89,6 +110,23 @@ export async function runRounds(options: RoundsOptions, ask: Ask): Promise<reado
       rssMib: residentBytes(server.pid) / 2 ** 20,
     };
   });
+}
+
+const REST_WINDOW_MS = 25;
+/** Of one core. A process that waits for requests takes less. */
+const REST_SHARE = 0.1;
+/** Past this, what is left to do is not that of the load. */
+const REST_TIMEOUT_MS = 10_000;
+
+/** Records are signed, memory is collected and code is compiled after the answers have gone out. */
+async function waitForRest(pid: number): Promise<void> {
+  const deadline = performance.now() + REST_TIMEOUT_MS;
+  let used = Number.POSITIVE_INFINITY;
+  while (used > REST_SHARE * REST_WINDOW_MS * 1e3 && performance.now() < deadline) {
+    const before = cpuMicros(pid);
+    await sleep(REST_WINDOW_MS);
+    used = cpuMicros(pid) - before;
+  }
 }
 
 /** A job whose every answer was good; a figure over failures would be worth nothing. */

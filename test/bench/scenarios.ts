@@ -4,7 +4,7 @@
  */
 
 import type { RequestShape } from "./child/requests.ts";
-import { CONFIG_ALIAS, CONFIG_MODEL, type GatewayMode } from "./parts/gateway.ts";
+import { CONFIG_ALIAS, CONFIG_MODEL, type GatewayMode } from "./parts/configuration.ts";
 
 export interface LoadScenario {
   readonly name: string;
@@ -18,9 +18,17 @@ export interface LoadScenario {
   readonly latencyRequests: number;
   /** Most that gateway over bare proxy may be; undefined is reported and not judged. */
   readonly maxRatio: number | undefined;
+  /** Measured in the same rounds: the same gateway with many keys, which the requests bear in random order; Portkey's. */
+  readonly beside?: readonly ("many keys" | "portkey")[];
+  /** Most that gateway over Portkey's, which governs nothing, may be; undefined is reported and not judged. */
+  readonly maxPortkeyShare?: number;
 }
 
+const MAX_GOVERNED_RATIO = 1.6;
+const MAX_RECORDED_RATIO = 2.3;
+
 const unary = { connections: 32, requests: 25_000, latencyRequests: 4_000 };
+const stream = { connections: 16, requests: 800, latencyRequests: 100 };
 const large = { connections: 8, requests: 800, latencyRequests: 200 };
 
 export const LOAD_SCENARIOS: readonly LoadScenario[] = [
@@ -49,13 +57,11 @@ export const LOAD_SCENARIOS: readonly LoadScenario[] = [
     maxRatio: undefined,
   },
   {
+    ...stream,
     name: "stream",
     about: "100 chunks, flag mode",
     mode: "flag",
     shape: { kind: "stream", model: "bench-model" },
-    connections: 16,
-    requests: 800,
-    latencyRequests: 100,
     maxRatio: 1.3,
   },
   {
@@ -74,7 +80,50 @@ export const LOAD_SCENARIOS: readonly LoadScenario[] = [
     shape: { kind: "large-answer", model: "bench-model" },
     maxRatio: 1.2,
   },
+  {
+    ...unary,
+    name: "governed",
+    about: "1 KB chat, config mode, key, profile, four rules that do not match, shared budget, metrics",
+    mode: "governed",
+    shape: { kind: "unary", model: CONFIG_MODEL },
+    maxRatio: MAX_GOVERNED_RATIO,
+    beside: ["many keys", "portkey"],
+    maxPortkeyShare: 0.1,
+  },
+  {
+    ...stream,
+    name: "governed-stream",
+    about: "the same with 100 chunks",
+    mode: "governed",
+    shape: { kind: "stream", model: CONFIG_MODEL },
+    maxRatio: MAX_GOVERNED_RATIO,
+    beside: ["portkey"],
+  },
+  {
+    ...unary,
+    name: "recorded",
+    about: "as governed, and a rule decides: each request is recorded and signed",
+    mode: "recorded",
+    shape: { kind: "unary", model: CONFIG_MODEL },
+    maxRatio: MAX_RECORDED_RATIO,
+  },
+  {
+    ...stream,
+    name: "recorded-stream",
+    about: "the same with 100 chunks",
+    mode: "recorded",
+    shape: { kind: "stream", model: CONFIG_MODEL },
+    maxRatio: MAX_RECORDED_RATIO,
+  },
 ];
+
+export const MANY_KEYS = 100_000;
+/** What many keys may cost over one where the rounds agree better than this; where they do not, less than their spread. */
+export const MAX_MANY_KEYS_RATIO = 1.05;
+/** Portkey's takes so many times as long that a round with all the requests would be one of minutes. */
+export const PORTKEY_LOAD_SHARE = 0.1;
+/** Added by the governed gateway to the median answer, at half the rate that saturates it. */
+export const MAX_HALF_LOAD_ADDED_US = 150;
 
 export const MAX_VERSION_RATIO = 2.0;
 export const MAX_READY_MS = 1_000;
@@ -84,4 +133,4 @@ export const MAX_RSS_MIB = 130;
 /** Flat: over the last 200,000 requests memory may grow this much, 52 bytes a request; a heap that breathes does. */
 export const MAX_RSS_GROWTH_MIB = 10;
 
-export const OTHER_SCENARIOS = ["version", "ready", "rss"] as const;
+export const OTHER_SCENARIOS = ["half-load", "key-memory", "version", "ready", "rss"] as const;

@@ -3,7 +3,8 @@
 import { spawnSync } from "node:child_process";
 import { request } from "node:http";
 import type { Piece } from "./parts/children.ts";
-import { type GatewayMode, startGateway, waitForReadyLine } from "./parts/gateway.ts";
+import type { GatewayMode } from "./parts/configuration.ts";
+import { startGateway, waitForReadyLine } from "./parts/gateway.ts";
 import { type Judged, judge } from "./report.ts";
 import { MAX_READY_MS, MAX_VERSION_RATIO } from "./scenarios.ts";
 import { summarize } from "./statistics.ts";

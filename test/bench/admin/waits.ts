@@ -83,7 +83,7 @@ async function waits(given: Given): Promise<readonly Figure[]> {
 }
 
 const suspend = (plane: Plane, number: number): Promise<Answered> =>
-  callWell(plane, "PUT", "/suspensions/provider:bench", { body: { reason: `change ${number}` } });
+  callWell(plane, "PUT", "/suspensions/model:bench", { body: { reason: `change ${number}` } });
 
 /** NaN where the system does not tell. */
 const openDescriptors = ({ pid }: Plane): number => readDescriptors(pid)?.open ?? Number.NaN;

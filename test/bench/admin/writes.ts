@@ -30,7 +30,7 @@ const SUBJECTS = 64;
 const REASON = "r".repeat(400);
 
 const TEXTS = Array.from({ length: SUBJECTS }, (_, number) =>
-  requestText("PUT", `/suspensions/provider:provider-${number}`, { body: { reason: REASON } }),
+  requestText("PUT", `/suspensions/model:model-${number}`, { body: { reason: REASON } }),
 );
 
 const READ = requestText("GET", "/whoami");

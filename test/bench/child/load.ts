@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
 import { percentile } from "../statistics.ts";
 import { endWithParent } from "./channel.ts";
 import { isGood, openSocket, type Target } from "./connections.ts";
-import { buildRequests, type RequestShape, type TextShape } from "./requests.ts";
+import { createRequests, type RequestShape, type TextShape } from "./requests.ts";
 import { createResponseReader } from "./response-reader.ts";
 
 export interface LoadJob extends Target {
@@ -53,7 +53,7 @@ async function run(job: LoadJob): Promise<LoadResult> {
 }
 
 async function drive(job: LoadJob, sockets: Set<Socket>): Promise<LoadResult> {
-  const requests = buildRequests(job.shape, job.port);
+  const nextRequest = createRequests(job.shape, job.port);
   const latenciesUs = new Float64Array(job.requests);
   let sent = 0;
   let done = 0;
@@ -71,7 +71,7 @@ async function drive(job: LoadJob, sockets: Set<Socket>): Promise<LoadResult> {
               resolve();
               return;
             }
-            const bytes = requests[sent % requests.length] ?? "";
+            const bytes = nextRequest();
             sent += 1;
             sentAt = performance.now();
             socket.write(bytes);

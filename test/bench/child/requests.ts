@@ -1,10 +1,15 @@
-/** The requests of the bench as bytes, built once: HTTP/1.1, keep-alive, the headers an SDK sends. */
+/** The requests of the bench as bytes: HTTP/1.1, keep-alive, the headers an SDK sends. */
+
+import { readFileSync } from "node:fs";
 
 export type RequestKind = "unary" | "stream" | "large-request" | "large-answer";
 
 export interface RequestShape {
   readonly kind: RequestKind;
   readonly model: string;
+  /** File with a credential a line, all of one length, each borne once, in random order, before any is borne again; left out, one that nobody knows. */
+  readonly credentials?: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Whole requests, sent one after the other and from the first again. */
@@ -16,20 +21,79 @@ export interface TextShape {
 /** Body bytes of a unary request, of the order of a short chat; a large one holds 1 MiB. */
 const SMALL_BODY_BYTES = 1_000;
 const LARGE_BODY_BYTES = 1 << 20;
+const UNKNOWN_CREDENTIAL = "bench-client-credential";
 
-export function buildRequests(shape: RequestShape | TextShape, port: number): readonly Buffer[] {
-  return shape.kind === "texts" ? shape.texts.map((text) => Buffer.from(text)) : [buildRequest(shape, port)];
+/** Gives the bytes of one request after the other; what it gave is not written again. */
+export function createRequests(shape: RequestShape | TextShape, port: number): () => Buffer {
+  if (shape.kind === "texts") return inTurn(shape.texts.map((text) => Buffer.from(text)));
+  if (shape.credentials === undefined) return inTurn([buildRequest(shape, port, UNKNOWN_CREDENTIAL)]);
+  return withCredentials(shape, port, readShuffled(shape.credentials));
 }
 
-export function buildRequest(shape: RequestShape, port: number): Buffer {
+function inTurn(requests: readonly Buffer[]): () => Buffer {
+  let at = 0;
+  return () => {
+    const bytes = requests[at % requests.length];
+    at += 1;
+    if (bytes === undefined) throw new Error("a load without requests");
+    return bytes;
+  };
+}
+
+/** A copy of the first for each, with another credential in its place: 100,000 whole requests would not fit into a cache. */
+function withCredentials(shape: RequestShape, port: number, credentials: readonly string[]): () => Buffer {
+  const [first = ""] = credentials;
+  const template = buildRequest(shape, port, first);
+  if (credentials.length === 1) return () => template;
+  const at = template.indexOf(first, 0, "latin1");
+  let sent = 0;
+  return () => {
+    const bytes = Buffer.from(template);
+    bytes.write(credentials[sent % credentials.length] ?? first, at, "latin1");
+    sent += 1;
+    return bytes;
+  };
+}
+
+let lastRead: { readonly file: string; readonly credentials: readonly string[] } | undefined;
+
+function readShuffled(file: string): readonly string[] {
+  if (lastRead?.file !== file) {
+    const credentials = readFileSync(file, "latin1").trimEnd().split("\n");
+    const [{ length } = ""] = credentials;
+    if (length === 0 || credentials.some((credential) => credential.length !== length)) {
+      throw new Error(`${file} does not hold credentials of one length`);
+    }
+    lastRead = { file, credentials: shuffle(credentials) };
+  }
+  return lastRead.credentials;
+}
+
+/** By Fisher and Yates, alike in every run. */
+function shuffle(values: readonly string[]): readonly string[] {
+  const shuffled = [...values];
+  let random = 1;
+  for (let last = shuffled.length - 1; last > 0; last -= 1) {
+    // Linear congruential, modulus 2^32, of which the high bits are random enough to defeat every cache.
+    random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0;
+    const other = Math.floor((random / 2 ** 32) * (last + 1));
+    const value = shuffled[last] ?? "";
+    shuffled[last] = shuffled[other] ?? "";
+    shuffled[other] = value;
+  }
+  return shuffled;
+}
+
+export function buildRequest(shape: RequestShape, port: number, credential: string): Buffer {
   const body = buildBody(shape);
   const head = [
     "POST /v1/chat/completions HTTP/1.1",
     `Host: 127.0.0.1:${port}`,
-    "Authorization: Bearer bench-client-credential",
+    `Authorization: Bearer ${credential}`,
     "Content-Type: application/json",
     "Accept: application/json",
     "User-Agent: bench/1.0",
+    ...Object.entries(shape.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
     `Content-Length: ${body.length}`,
     "",
     "",

@@ -1,14 +1,18 @@
 /**
  * The load generator that does not wait for answers, a process of its own: requests at a rate, on keep-alive sockets that
  * are many more than are ever in use. A request that finds none free waits for one, and that wait counts as latency; the
- * delay of the generator's own timer does not. Latencies are microseconds, to the end of the answer.
+ * delay of the generator's own clock does not. Latencies are microseconds, to the end of the answer.
  */
 
+import { once } from "node:events";
 import type { Socket } from "node:net";
+import { dirname, join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { percentile } from "../statistics.ts";
 import { endWithParent } from "./channel.ts";
 import { isGood, openSocket, type Target } from "./connections.ts";
-import { buildRequests, type RequestShape } from "./requests.ts";
+import type { Pace } from "./pacer.ts";
+import { createRequests, type RequestShape } from "./requests.ts";
 import { createResponseReader } from "./response-reader.ts";
 
 export interface SteadyJob extends Target {
@@ -29,7 +33,10 @@ export type SteadyResult =
     }
   | { readonly kind: "broken"; readonly reason: string };
 
-const TICK_MS = 1;
+/** Beside this file, once both are compiled. */
+const PACER = join(dirname(process.argv[1] ?? ""), "pacer.cjs");
+/** Ticks that come faster than this cost more than they are worth. */
+const LEAST_TICK_MS = 0.1;
 /** After the last request is due, its answer. */
 const END_LIMIT_MS = 30_000;
 
@@ -44,17 +51,25 @@ process.on("message", (job: SteadyJob) => {
 
 async function run(job: SteadyJob): Promise<SteadyResult> {
   const sockets = new Set<Socket>();
+  const pace: Pace = {
+    intervalMs: Math.max(LEAST_TICK_MS, 1e3 / job.perSecond),
+    end: new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)),
+  };
+  const pacer = new Worker(PACER, { workerData: pace });
   try {
-    return await drive(job, sockets);
+    await once(pacer, "online");
+    return await drive(job, sockets, pacer);
   } catch (error) {
     return { kind: "broken", reason: error instanceof Error ? error.message : String(error) };
   } finally {
+    Atomics.store(pace.end, 0, 1);
+    Atomics.notify(pace.end, 0);
     for (const socket of sockets) socket.destroy();
   }
 }
 
-async function drive(job: SteadyJob, sockets: Set<Socket>): Promise<SteadyResult> {
-  const [bytes = Buffer.alloc(0)] = buildRequests(job.shape, job.port);
+async function drive(job: SteadyJob, sockets: Set<Socket>, pacer: Worker): Promise<SteadyResult> {
+  const nextRequest = createRequests(job.shape, job.port);
   const total = Math.round(job.perSecond * job.seconds);
   const latenciesUs: number[] = [];
   let failures = 0;
@@ -66,7 +81,6 @@ async function drive(job: SteadyJob, sockets: Set<Socket>): Promise<SteadyResult
     let due = 0;
     const startedAt = performance.now();
     const end = (): void => {
-      clearInterval(timer);
       resolve({
         kind: "done",
         answered: latenciesUs.length,
@@ -81,7 +95,7 @@ async function drive(job: SteadyJob, sockets: Set<Socket>): Promise<SteadyResult
       const client: Client = {
         send(at) {
           dueAt = at;
-          socket.write(bytes);
+          socket.write(nextRequest());
         },
       };
       const reader = createResponseReader((status) => {
@@ -104,10 +118,10 @@ async function drive(job: SteadyJob, sockets: Set<Socket>): Promise<SteadyResult
       return client;
     };
     idle.push(...opened.map(open));
-    const timer = setInterval(() => {
+    pacer.on("error", reject);
+    pacer.on("message", () => {
       const now = performance.now();
       if (now - startedAt > job.seconds * 1e3 + END_LIMIT_MS) {
-        clearInterval(timer);
         reject(new Error(`${total - latenciesUs.length} of ${total} requests had no answer in time`));
         return;
       }
@@ -118,6 +132,6 @@ async function drive(job: SteadyJob, sockets: Set<Socket>): Promise<SteadyResult
         if (client === undefined) waiting.push(now);
         else client.send(now);
       }
-    }, TICK_MS);
+    });
   });
 }

@@ -12,7 +12,8 @@ import type { Listening } from "../child/channel.ts";
 
 /** Between SIGTERM and SIGKILL. A gateway that drains longer than this has nothing left to drain in a bench. */
 const STOP_TIMEOUT_MS = 10_000;
-const START_TIMEOUT_MS = 15_000;
+/** A busy machine takes its time; what cannot start ends by itself. */
+const START_TIMEOUT_MS = 60_000;
 /** Of what a child writes, this much of the end is kept for the message about its failure. */
 const KEPT_OUTPUT_CHARS = 16_384;
 

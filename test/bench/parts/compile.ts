@@ -17,6 +17,7 @@ export interface Pieces {
   readonly load: string;
   readonly steadyLoad: string;
   readonly probe: string;
+  readonly loopback: string;
 }
 
 export async function compilePieces(): Promise<Pieces> {
@@ -24,7 +25,9 @@ export async function compilePieces(): Promise<Pieces> {
   removeAtEnd(folder);
   const source = fileURLToPath(new URL("../child/", import.meta.url));
   await build({
-    entryPoints: ["upstream", "bare-proxy", "load", "steady-load", "probe"].map((name) => join(source, `${name}.ts`)),
+    entryPoints: ["upstream", "bare-proxy", "load", "steady-load", "pacer", "loopback", "probe"].map((name) =>
+      join(source, `${name}.ts`),
+    ),
     outdir: folder,
     bundle: true,
     platform: "node",
@@ -40,5 +43,6 @@ export async function compilePieces(): Promise<Pieces> {
     load: join(folder, "load.cjs"),
     steadyLoad: join(folder, "steady-load.cjs"),
     probe: join(folder, "probe.cjs"),
+    loopback: join(folder, "loopback.cjs"),
   };
 }

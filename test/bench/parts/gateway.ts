@@ -1,15 +1,12 @@
 /**
  * The gateway under test, started as an operator would: flag mode with one upstream, or config mode with a node file and
- * a deployment of 20 providers and 50 aliases. Its stderr is read for the line that says it is ready.
+ * a deployment. Its stderr is read for the line that says it is ready.
  */
 
-import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { stringify } from "yaml";
-import { type Child, freePort, type Piece, startChild, waitForPort } from "./children.ts";
-
-export type GatewayMode = "flag" | "config";
+import type { Alive, ProbeQuestion } from "../child/probe.ts";
+import { type Child, freePort, type Piece, startAsked, startChild, waitForPort } from "./children.ts";
+import { type GatewayMode, makeHome, writeConfiguration } from "./configuration.ts";
 
 export interface GatewayOptions {
   /** The launcher. */
@@ -18,18 +15,14 @@ export interface GatewayOptions {
   readonly upstreamPort: number;
   /** Where configuration and state go. */
   readonly folder: string;
+  /** A folder in which a gateway of the same mode ran before, with its state; left out, a new one in `folder`. */
+  readonly home?: string;
   /** Flags for node itself, such as those of the profiler. */
   readonly nodeFlags?: readonly string[];
 }
 
-const PROVIDERS = 20;
-const ALIASES = 50;
 /** Past this a gateway is broken, not slow: the aim is one second. */
-const READY_TIMEOUT_MS = 15_000;
-
-/** A model of the tenth provider, as it is called there and by one of its aliases. */
-export const CONFIG_MODEL = "p10-chat";
-export const CONFIG_ALIAS = "alias-10";
+const READY_TIMEOUT_MS = 60_000;
 
 export interface StartedGateway extends Piece {
   /** From spawn to the first accepted connection, milliseconds. */
@@ -37,16 +30,34 @@ export interface StartedGateway extends Piece {
 }
 
 export async function startGateway(options: GatewayOptions): Promise<StartedGateway> {
-  const port = await freePort();
-  const metricsPort = options.mode === "config" ? await freePort() : undefined;
-  const args =
-    options.mode === "flag"
-      ? flagArguments(port, metricsPort, options.upstreamPort)
-      : ["-config", await writeConfiguration(options.folder, port, metricsPort, options.upstreamPort)];
+  const { port, args } = await configured(options);
   const startedAt = performance.now();
   const child = startChild(process.execPath, [...(options.nodeFlags ?? []), options.file, ...args]);
   await waitForPort(port, child);
   return Object.assign(child, { port, listeningMs: performance.now() - startedAt });
+}
+
+/** Under the probe, a compiled piece, which tells what is alive after a full collection. */
+export async function startProbed(
+  options: GatewayOptions,
+  probe: string,
+): Promise<Piece & { alive(): Promise<Alive> }> {
+  const { port, args } = await configured(options);
+  const nodeFlags = [...(options.nodeFlags ?? []), "--expose-gc", "--require", probe];
+  const child = startAsked<ProbeQuestion, Alive>(options.file, args, nodeFlags);
+  await waitForPort(port, child);
+  return Object.assign(child, { port, alive: () => child.ask({}) });
+}
+
+async function configured(
+  options: GatewayOptions,
+): Promise<{ readonly port: number; readonly args: readonly string[] }> {
+  const { mode, upstreamPort, folder } = options;
+  const port = await freePort();
+  if (mode === "flag") return { port, args: flagArguments(port, undefined, upstreamPort) };
+  const home = options.home ?? (await makeHome(folder));
+  const metricsPort = await freePort();
+  return { port, args: ["-config", await writeConfiguration({ mode, home, port, metricsPort, upstreamPort })] };
 }
 
 /** Waits for the log line whose message is `ready`. */
@@ -76,48 +87,4 @@ export function flagArguments(port: number, metricsPort: number | undefined, ups
     ...["-upstream", `http://127.0.0.1:${upstreamPort}`],
     ...["-dialect", "compat"],
   ];
-}
-
-/** Writes node file and deployment document; gives the path of the node file. */
-async function writeConfiguration(
-  folder: string,
-  port: number,
-  metricsPort: number | undefined,
-  upstreamPort: number,
-): Promise<string> {
-  const home = await mkdtemp(join(folder, "node-"));
-  await mkdir(join(home, "state"), { mode: 0o700 });
-  const node = {
-    listen: `127.0.0.1:${port}`,
-    metrics_listen: metricsPort === undefined ? "none" : `127.0.0.1:${metricsPort}`,
-    deployment: "deployment.yaml",
-    cluster: {
-      node_id: "bench",
-      data_dir: join(home, "state"),
-      secret: "bench-secret-of-the-cluster",
-      bootstrap: true,
-    },
-  };
-  await writeFile(join(home, "node.yaml"), stringify(node));
-  await writeFile(join(home, "deployment.yaml"), stringify(buildDeployment(upstreamPort)));
-  return join(home, "node.yaml");
-}
-
-/** Alias n belongs to provider n modulo 20 (provider 20 for those that divide), so each provider has two or three. */
-function buildDeployment(upstreamPort: number): object {
-  const providers = Array.from({ length: PROVIDERS }, (_, index) => {
-    const number = index + 1;
-    const aliases = Array.from({ length: ALIASES }, (_, at) => at + 1).filter(
-      (alias) => alias % PROVIDERS === number % PROVIDERS,
-    );
-    return {
-      name: `provider-${number}`,
-      dialect: "compat",
-      base_url: `http://127.0.0.1:${upstreamPort}/v1`,
-      api_key: `bench-key-${number}`,
-      models: [`p${number}-*`, ...aliases.map((alias) => `alias-${alias}`)],
-      model_aliases: Object.fromEntries(aliases.map((alias) => [`alias-${alias}`, `p${number}-chat`])),
-    };
-  });
-  return { version: 1, default_provider: "provider-1", providers };
 }

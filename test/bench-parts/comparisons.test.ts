@@ -1,0 +1,59 @@
+/** What the bench makes of gateways measured beside each other, and of what npm installed. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { compare } from "../bench/comparisons.ts";
+import { parseBenchOptions } from "../bench/options.ts";
+import { readIntegrity } from "../bench/parts/portkey.ts";
+import type { Measured } from "../bench/rounds.ts";
+import { summarize } from "../bench/statistics.ts";
+
+function measured(name: Measured["name"], cpuUsOfRounds: readonly number[]): Measured {
+  const none = summarize([]);
+  const cpuUs = summarize(cpuUsOfRounds);
+  const rest = { ratio: none, perSecond: none, addedP50Us: none, addedP99Us: none, rssMib: 0 };
+  return { name, requests: 1, cpuUs, cpuUsOfRounds, ...rest };
+}
+
+const JUDGED = { maxPortkeyShare: 0.1 };
+const verdicts = (rows: readonly Measured[]): readonly string[] => compare(JUDGED, rows).map(({ verdict }) => verdict);
+
+describe("the comparison of gateways", () => {
+  it("is silent where the gateway stands alone", () => {
+    assert.deepEqual(compare(JUDGED, [measured("bare", [50]), measured("gateway", [80])]), []);
+  });
+
+  it("takes a ratio within each round, and the median of them", () => {
+    const [row] = compare(JUDGED, [measured("gateway", [50, 100, 90]), measured("portkey", [1_000, 1_000, 1_000])]);
+    assert.deepEqual([row?.value, row?.detail], ["0.090", "0.050-0.100"]);
+  });
+
+  it("lets the gateway use a tenth of what Portkey's uses, and no more", () => {
+    assert.deepEqual(verdicts([measured("gateway", [100]), measured("portkey", [1_000])]), ["pass"]);
+    assert.deepEqual(verdicts([measured("gateway", [101]), measured("portkey", [1_000])]), ["MISS"]);
+  });
+
+  it("shows what it is not to judge", () => {
+    const [row] = compare({}, [measured("gateway", [500]), measured("portkey", [1_000])]);
+    assert.deepEqual([row?.value, row?.target, row?.verdict], ["0.500", "", ""]);
+  });
+
+  it("finds many keys dearer only where every round does", () => {
+    assert.deepEqual(verdicts([measured("gateway", [100, 100]), measured("many keys", [104, 104])]), ["pass"]);
+    assert.deepEqual(verdicts([measured("gateway", [100, 100]), measured("many keys", [99, 120])]), ["pass"]);
+    assert.deepEqual(verdicts([measured("gateway", [100, 100]), measured("many keys", [107, 120])]), ["MISS"]);
+  });
+});
+
+describe("what the bench reads", () => {
+  it("takes flags with one dash and with two", () => {
+    const { only, isQuick, rounds } = parseBenchOptions(["-only", "governed", "--quick", "-rounds=2"]);
+    assert.deepEqual({ only, isQuick, rounds }, { only: ["governed"], isQuick: true, rounds: 2 });
+  });
+
+  it("finds the integrity of a package in npm's lock file, and nothing where there is none", () => {
+    const packages = { "node_modules/@portkey-ai/gateway": { integrity: "sha512-x" } };
+    assert.equal(readIntegrity(JSON.stringify({ packages })), "sha512-x");
+    assert.equal(readIntegrity("{}"), undefined);
+  });
+});

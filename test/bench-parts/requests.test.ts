@@ -1,0 +1,64 @@
+/** The requests that the load generators send: which credential each bears, and that nothing else of it differs. */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { createRequests } from "../bench/child/requests.ts";
+
+const SHAPE = { kind: "unary", model: "one" } as const;
+
+function fileOf(t: TestContext, credentials: readonly string[]): string {
+  const folder = mkdtempSync(join(tmpdir(), "bench-requests-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "keys.txt");
+  writeFileSync(file, credentials.join("\n"));
+  return file;
+}
+
+const credentialOf = (bytes: Buffer): string => /^Authorization: Bearer (.*)\r$/m.exec(bytes.toString())?.[1] ?? "";
+
+describe("the requests of a load", () => {
+  it("hold a body as long as their head says", () => {
+    const text = createRequests(SHAPE, 80)().toString();
+    const [head = "", body = ""] = text.split("\r\n\r\n");
+    assert.equal(Number(/^Content-Length: (\d+)$/m.exec(head)?.[1]), Buffer.byteLength(body));
+    assert.equal(JSON.parse(body).model, "one");
+  });
+
+  it("bear each credential of the file once before any again, in another order, and are alike otherwise", (t) => {
+    const credentials = Array.from({ length: 10 }, (_, number) => `key-${number}`);
+    const next = createRequests({ ...SHAPE, credentials: fileOf(t, credentials) }, 80);
+    const sent = Array.from({ length: 20 }, next);
+    const borne = sent.map(credentialOf);
+    assert.deepEqual(borne.slice(0, 10).sort(), credentials);
+    assert.notDeepEqual(borne.slice(0, 10), credentials);
+    assert.deepEqual(borne.slice(10), borne.slice(0, 10));
+    const rests = new Set(sent.map((bytes) => bytes.toString().replace(credentialOf(bytes), "")));
+    assert.equal(rests.size, 1);
+  });
+
+  it("keep what they are when the next is made", (t) => {
+    const next = createRequests({ ...SHAPE, credentials: fileOf(t, ["key-a", "key-b"]) }, 80);
+    const first = next();
+    const before = first.toString();
+    for (let sent = 0; sent < 10; sent += 1) next();
+    assert.equal(first.toString(), before);
+  });
+
+  it("are not made of credentials of several lengths", (t) => {
+    const shape = { ...SHAPE, credentials: fileOf(t, ["short", "longer-one"]) };
+    assert.throws(() => createRequests(shape, 80), /credentials of one length/);
+  });
+
+  it("bear the headers that one server wants besides", () => {
+    const text = createRequests({ ...SHAPE, headers: { "x-to": "there" } }, 80)().toString();
+    assert.match(text, /\r\nx-to: there\r\n/);
+  });
+
+  it("are the given texts in turn", () => {
+    const next = createRequests({ kind: "texts", texts: ["a", "b"] }, 80);
+    assert.deepEqual([next(), next(), next()].map(String), ["a", "b", "a"]);
+  });
+});

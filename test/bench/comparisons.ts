@@ -1,0 +1,40 @@
+/** Gateway with gateway: many keys with one, ours with Portkey's. Pure. */
+
+import { type Judged, judge } from "./report.ts";
+import type { Measured } from "./rounds.ts";
+import { type LoadScenario, MAX_MANY_KEYS_RATIO } from "./scenarios.ts";
+import { type Summary, summarize } from "./statistics.ts";
+
+export function compare(
+  { maxPortkeyShare }: Pick<LoadScenario, "maxPortkeyShare">,
+  measured: readonly Measured[],
+): readonly Judged[] {
+  const of = (name: Measured["name"]): Measured | undefined => measured.find((row) => row.name === name);
+  const [own, many, portkey] = [of("gateway"), of("many keys"), of("portkey")];
+  if (own === undefined) return [];
+  const rows: Judged[] = [];
+  if (many !== undefined) {
+    const ratio = ratioOf(many, own);
+    // Rounds that differ by more than the allowance cannot tell: their spread decides whether the two are the same.
+    const isSame = ratio.median <= MAX_MANY_KEYS_RATIO || ratio.least <= 1;
+    const name = "CPU per request, many keys over one";
+    const target = MAX_MANY_KEYS_RATIO.toFixed(2);
+    rows.push({ ...shown(name, ratio, 2), target, verdict: isSame ? "pass" : "MISS" });
+  }
+  if (portkey !== undefined) {
+    const ratio = ratioOf(own, portkey);
+    const target = maxPortkeyShare?.toFixed(3) ?? "";
+    const row = shown("CPU per request, gateway over portkey", ratio, 3);
+    rows.push({ ...row, target, verdict: judge(ratio.median, maxPortkeyShare) });
+  }
+  return rows;
+}
+
+/** Within each round, as all ratios of the bench. */
+function ratioOf(one: Measured, other: Measured): Summary {
+  return summarize(one.cpuUsOfRounds.map((us, round) => us / (other.cpuUsOfRounds[round] ?? Number.NaN)));
+}
+
+function shown(name: string, { median, least, most }: Summary, digits: number): Omit<Judged, "target" | "verdict"> {
+  return { name, value: median.toFixed(digits), detail: `${least.toFixed(digits)}-${most.toFixed(digits)}` };
+}

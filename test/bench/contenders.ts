@@ -1,0 +1,71 @@
+/** The servers of a load scenario: bare proxy, nginx where installed, gateway, and what the scenario wants beside it. */
+
+import { checkGoverned } from "./governance/check.ts";
+import { startPiece } from "./parts/children.ts";
+import { startGateway } from "./parts/gateway.ts";
+import { isNginxInstalled, startNginx } from "./parts/nginx.ts";
+import { portkeyHeaders, startPortkey } from "./parts/portkey.ts";
+import { type Contender, load } from "./rounds.ts";
+import { type LoadScenario, PORTKEY_LOAD_SHARE } from "./scenarios.ts";
+import { prepare, type Stage } from "./stage.ts";
+
+/** What a foreign program cannot answer is told before the rounds, which it would break. */
+const TRIAL_REQUESTS = 20;
+
+export interface Contenders {
+  readonly all: readonly Contender[];
+  /** Of those that are wanted and are not there. */
+  readonly missing: readonly string[];
+  stop(): Promise<void>;
+}
+
+export async function startContenders(scenario: LoadScenario, stage: Stage): Promise<Contenders> {
+  const { pieces, upstreamPort } = stage;
+  const all: Contender[] = [];
+  const missing: string[] = [];
+  const stop = async (): Promise<void> => {
+    for (const { server } of all) await server.stop();
+  };
+  try {
+    const own = await prepare(stage, scenario.mode, scenario.shape);
+    const bare = await startPiece(pieces.bareProxy, [String(upstreamPort)]);
+    all.push({ name: "bare", server: bare, shape: own.shape });
+    if (isNginxInstalled()) {
+      all.push({ name: "nginx", server: await startNginx(pieces.folder, upstreamPort), shape: own.shape });
+    }
+    const gateway = await startGateway(own.gateway);
+    all.push({ name: "gateway", server: gateway, shape: own.shape });
+    await checkGoverned(own, gateway);
+    if (scenario.beside?.includes("many keys") === true) {
+      const many = await prepare(stage, scenario.mode, scenario.shape, stage.manyKeys);
+      const server = await startGateway(many.gateway);
+      all.push({ name: "many keys", server, shape: many.shape });
+      await checkGoverned(many, server);
+    }
+    if (scenario.beside?.includes("portkey") === true) {
+      try {
+        all.push(await startPortkeyContender(scenario, stage));
+      } catch (error) {
+        missing.push(`portkey: not measured: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { all, missing, stop };
+}
+
+async function startPortkeyContender({ shape }: LoadScenario, stage: Stage): Promise<Contender> {
+  const installed = await stage.portkey();
+  if (installed.kind === "missing") throw new Error(installed.reason);
+  const server = await startPortkey(installed.entry, stage.pieces.loopback);
+  const foreign = { ...shape, headers: portkeyHeaders(stage.upstreamPort) };
+  try {
+    await load(stage.ask, { port: server.port, shape: foreign, connections: 1, requests: TRIAL_REQUESTS });
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  return { name: "portkey", server, shape: foreign, share: PORTKEY_LOAD_SHARE };
+}

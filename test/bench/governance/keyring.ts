@@ -1,0 +1,89 @@
+/**
+ * Keys of a governed gateway, minted through its admin socket as an operator would, and what they weigh. The gateway is
+ * stopped afterwards; it is started again in its folder, with its keys, wherever it is to be measured.
+ */
+
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type AdminClient, createAdminClient } from "../../../src/admin-api/index.ts";
+import { teamOf } from "../admin/plane.ts";
+import { makeHome, socketIn } from "../parts/configuration.ts";
+import { type GatewayOptions, startProbed, waitForReadyLine } from "../parts/gateway.ts";
+import { PROFILE } from "../parts/governed-deployment.ts";
+import { residentBytes } from "../parts/process-usage.ts";
+
+export interface Keyring {
+  readonly count: number;
+  /** Of the gateway: node file, deployment, state. */
+  readonly home: string;
+  /** File with the text of a key a line. */
+  readonly credentials: string;
+  readonly mintedPerSecond: number;
+  /** Resident memory of the process before and after it minted them, bytes. */
+  readonly rssBefore: number;
+  readonly rssAfter: number;
+}
+
+export interface Minting {
+  /** `mode` is one that governs. */
+  readonly gateway: Omit<GatewayOptions, "home">;
+  readonly probe: string;
+  readonly count: number;
+}
+
+/** Each has as many connections as a client of the admin API opens. */
+const CLIENTS = 4;
+const CALLS_EACH = 64;
+const LEADER_TIMEOUT_MS = 60_000;
+
+export async function makeKeyring({ gateway, probe, count }: Minting): Promise<Keyring> {
+  const home = await makeHome(gateway.folder);
+  const server = await startProbed({ ...gateway, home }, probe);
+  const clients = Array.from({ length: CLIENTS }, () =>
+    createAdminClient({ door: { kind: "socket", path: socketIn(home) } }),
+  );
+  try {
+    await waitForReadyLine(server);
+    const [first] = clients;
+    if (first !== undefined) await waitForLeader(first);
+    await server.alive();
+    const rssBefore = residentBytes(server.pid);
+    const startedAt = performance.now();
+    const texts = await mint(clients, count);
+    const mintedPerSecond = (count * 1e3) / (performance.now() - startedAt);
+    const credentials = join(home, "keys.txt");
+    await writeFile(credentials, texts.join("\n"), { mode: 0o600 });
+    await server.alive();
+    return { count, home, credentials, mintedPerSecond, rssBefore, rssAfter: residentBytes(server.pid) };
+  } finally {
+    for (const client of clients) client.close();
+    await server.stop();
+  }
+}
+
+async function waitForLeader(client: AdminClient): Promise<void> {
+  const deadline = performance.now() + LEADER_TIMEOUT_MS;
+  while ((await client.call("get_status")).role !== "leader") {
+    if (performance.now() > deadline) throw new Error("the gateway does not lead its cluster of one");
+    await sleep(10);
+  }
+}
+
+async function mint(clients: readonly AdminClient[], count: number): Promise<readonly string[]> {
+  const texts: string[] = [];
+  let next = 0;
+  const work = async (client: AdminClient): Promise<void> => {
+    while (next < count) {
+      const number = next;
+      next += 1;
+      const name = `key-${String(number).padStart(6, "0")}`;
+      const body = { name, profile: PROFILE, metadata: { team: teamOf(number), env: "prod" } };
+      const { key } = await client.call("create_key", { body });
+      if (key === undefined) throw new Error(`the key ${name} was minted without its text`);
+      texts.push(key);
+    }
+  };
+  await Promise.all(clients.flatMap((client) => Array.from({ length: CALLS_EACH }, () => work(client))));
+  return texts;
+}

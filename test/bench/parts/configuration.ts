@@ -1,0 +1,81 @@
+/**
+ * Node file and deployment document of the gateway under test: 20 providers and 50 aliases, metrics on; and with a mode
+ * that governs, the sections that make it govern and a local socket by which keys are minted.
+ */
+
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { governedSections } from "./governed-deployment.ts";
+
+/** `governed` asks for keys and applies rules and a budget; `recorded` does that, and a rule decides each request. */
+export type GatewayMode = "flag" | "config" | "governed" | "recorded";
+
+/** A model of the tenth provider, as it is called there and by one of its aliases. */
+export const CONFIG_MODEL = "p10-chat";
+export const CONFIG_ALIAS = "alias-10";
+
+const PROVIDERS = 20;
+const ALIASES = 50;
+
+export interface Configuring {
+  readonly mode: Exclude<GatewayMode, "flag">;
+  /** Of the node file and the state; what is there already is served again. */
+  readonly home: string;
+  readonly port: number;
+  readonly metricsPort: number;
+  readonly upstreamPort: number;
+}
+
+/** A folder for `writeConfiguration`. */
+export async function makeHome(folder: string): Promise<string> {
+  const home = await mkdtemp(join(folder, "node-"));
+  await mkdir(join(home, "state"), { mode: 0o700 });
+  return home;
+}
+
+export const socketIn = (home: string): string => join(home, "admin.sock");
+
+/** Gives the path of the node file. */
+export async function writeConfiguration(options: Configuring): Promise<string> {
+  const { home, mode } = options;
+  const isGoverned = mode !== "config";
+  const node = {
+    listen: `127.0.0.1:${options.port}`,
+    metrics_listen: `127.0.0.1:${options.metricsPort}`,
+    deployment: "deployment.yaml",
+    cluster: {
+      node_id: "bench",
+      data_dir: join(home, "state"),
+      secret: "bench-secret-of-the-cluster",
+      bootstrap: true,
+    },
+    ...(isGoverned && { admin: { local_socket: socketIn(home) } }),
+  };
+  const deployment = {
+    ...routing(options.upstreamPort),
+    ...(isGoverned && governedSections({ model: CONFIG_MODEL, isRecorded: mode === "recorded" })),
+  };
+  await writeFile(join(home, "node.yaml"), stringify(node));
+  await writeFile(join(home, "deployment.yaml"), stringify(deployment));
+  return join(home, "node.yaml");
+}
+
+/** Alias n belongs to provider n modulo 20 (provider 20 for those that divide), so each provider has two or three. */
+function routing(upstreamPort: number): object {
+  const providers = Array.from({ length: PROVIDERS }, (_, index) => {
+    const number = index + 1;
+    const aliases = Array.from({ length: ALIASES }, (_, at) => at + 1).filter(
+      (alias) => alias % PROVIDERS === number % PROVIDERS,
+    );
+    return {
+      name: `provider-${number}`,
+      dialect: "compat",
+      base_url: `http://127.0.0.1:${upstreamPort}/v1`,
+      api_key: `bench-key-${number}`,
+      models: [`p${number}-*`, ...aliases.map((alias) => `alias-${alias}`)],
+      model_aliases: Object.fromEntries(aliases.map((alias) => [`alias-${alias}`, `p${number}-chat`])),
+    };
+  });
+  return { version: 1, default_provider: "provider-1", providers };
+}

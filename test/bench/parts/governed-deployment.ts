@@ -1,0 +1,57 @@
+/**
+ * What a governed deployment of the bench says besides its providers: keys only, one profile with a list of models and a
+ * shared budget that nobody will exhaust, and four rules that no request of the bench matches, two for everybody and two of
+ * the profile. All are looked at with each request. A deployment that records has one more, which decides each request.
+ */
+
+export const PROFILE = "engineers";
+export const BUDGET = "engineering";
+/** Tokens a day: of 260 each, more requests than a thousand benches send. */
+const LIMIT = 1_000_000_000_000;
+
+export interface Governing {
+  /** The one that the bench asks for. */
+  readonly model: string;
+  /** A rule decides each request, which is therefore recorded. */
+  readonly isRecorded: boolean;
+}
+
+export interface GovernedSections {
+  readonly auth: object;
+  readonly budgets: readonly object[];
+  readonly profiles: readonly object[];
+  readonly access_rules: readonly object[];
+}
+
+export function governedSections({ model, isRecorded }: Governing): GovernedSections {
+  return {
+    auth: { virtual_keys: true },
+    budgets: [{ name: BUDGET, limit: LIMIT, window: "day", shared: true, cost: { type: "TotalToken" } }],
+    profiles: [
+      {
+        name: PROFILE,
+        allowed_models: ["p1-chat", "p2-chat", "p3-*", "alias-*", "p7-chat", "p9-chat", model, "p20-*"],
+        budget: BUDGET,
+        access_rules: [
+          rule("no-embeddings-there", 'provider == "provider-10" && route == "embeddings"'),
+          rule("retired", 'model in ["p1-retired", "p2-retired", "p3-retired", "p4-retired", "p5-retired"]'),
+          ...(isRecorded ? [DECIDING] : []),
+        ],
+      },
+    ],
+    access_rules: [
+      rule("internal-models", 'model.startsWith("internal-")'),
+      rule("contractors", 'key.metadata.team == "contractors"'),
+    ],
+  };
+}
+
+const rule = (name: string, condition: string): object => ({ name, at: ["llm"], condition, action: "deny" });
+
+const DECIDING = {
+  name: "production",
+  at: ["llm"],
+  condition: 'key.metadata.env == "prod"',
+  action: "allow",
+  controls: ["AC-3", "SOC2-CC6.1"],
+};

@@ -1,0 +1,89 @@
+/**
+ * What all scenarios of a run share: the upstream, the generators, and what takes long to make and is made once, when
+ * first asked for: gateways' folders with minted keys, and Portkey's gateway.
+ */
+
+import type { LoadJob, LoadResult } from "./child/load.ts";
+import type { RequestShape } from "./child/requests.ts";
+import type { SteadyJob, SteadyResult } from "./child/steady-load.ts";
+import { type Keyring, makeKeyring } from "./governance/keyring.ts";
+import type { BenchOptions } from "./options.ts";
+import { startAsked, startPiece } from "./parts/children.ts";
+import { compilePieces, type Pieces } from "./parts/compile.ts";
+import type { GatewayMode } from "./parts/configuration.ts";
+import type { GatewayOptions } from "./parts/gateway.ts";
+import { type Installed, installPortkey } from "./parts/portkey.ts";
+import type { Ask } from "./rounds.ts";
+import { MANY_KEYS } from "./scenarios.ts";
+
+export type GoverningMode = Extract<GatewayMode, "governed" | "recorded">;
+
+export interface Stage {
+  readonly options: BenchOptions;
+  readonly pieces: Pieces;
+  readonly upstreamPort: number;
+  /** Share of the load: 1, or 0.1 for a quick look. */
+  readonly scale: number;
+  /** How many keys are many. */
+  readonly manyKeys: number;
+  readonly ask: Ask;
+  /** Rejects when an answer was not good. */
+  steady(job: SteadyJob): Promise<Extract<SteadyResult, { kind: "done" }>>;
+  keyring(mode: GoverningMode, count: number): Promise<Keyring>;
+  portkey(): Promise<Installed>;
+  end(): Promise<void>;
+}
+
+const QUICK_SCALE = 0.1;
+
+export async function openStage(options: BenchOptions): Promise<Stage> {
+  const pieces = await compilePieces();
+  const upstream = await startPiece(pieces.upstream, []);
+  const generator = startAsked<LoadJob, LoadResult>(pieces.load);
+  const steady = startAsked<SteadyJob, SteadyResult>(pieces.steadyLoad);
+  const scale = options.isQuick ? QUICK_SCALE : 1;
+  const keyrings = new Map<string, Promise<Keyring>>();
+  let portkey: Promise<Installed> | undefined;
+  return {
+    options,
+    pieces,
+    upstreamPort: upstream.port,
+    scale,
+    manyKeys: MANY_KEYS * scale,
+    ask: (job) => generator.ask(job),
+    async steady(job) {
+      const result = await steady.ask(job);
+      if (result.kind === "broken") throw new Error(`steady load: ${result.reason}`);
+      if (result.failures > 0) throw new Error(`steady load: ${result.failures} answers were not 2xx`);
+      return result;
+    },
+    keyring(mode, count) {
+      const name = `${mode} ${count}`;
+      const gateway = { file: options.gateway, mode, upstreamPort: upstream.port, folder: pieces.folder };
+      const keyring = keyrings.get(name) ?? makeKeyring({ gateway, probe: pieces.probe, count });
+      keyrings.set(name, keyring);
+      return keyring;
+    },
+    portkey() {
+      portkey ??= installPortkey(pieces.folder);
+      return portkey;
+    },
+    async end() {
+      await Promise.all([generator.stop(), steady.stop(), upstream.stop()]);
+    },
+  };
+}
+
+export interface Prepared {
+  readonly gateway: GatewayOptions;
+  readonly shape: RequestShape;
+}
+
+/** How the gateway of a mode is started, and what is sent to it: with `keys` keys where it governs. */
+export async function prepare(stage: Stage, mode: GatewayMode, shape: RequestShape, keys = 1): Promise<Prepared> {
+  const { options, pieces, upstreamPort } = stage;
+  const gateway = { file: options.gateway, mode, upstreamPort, folder: pieces.folder };
+  if (mode === "flag" || mode === "config") return { gateway, shape };
+  const { home, credentials } = await stage.keyring(mode, keys);
+  return { gateway: { ...gateway, home }, shape: { ...shape, credentials } };
+}
