@@ -2,7 +2,7 @@
  * The audit trail on the main thread: counts what is queued, hands it to the worker once a turn, and follows what the
  * worker has made durable and emitted. Face: `types.ts`.
  *
- * An event costs the caller its JSON text; a turn costs one message. The queue is counted from the moment an event is
+ * An event costs the caller its JSON text; what comes within two milliseconds costs one message. The queue is counted from the moment an event is
  * appended until it is out, so a reader that is blocked ends in `audit_unavailable` and never in memory.
  */
 
@@ -26,6 +26,10 @@ const ROOM_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD_BYTES;
 
 /** Loading the worker and reading the journal take a fraction of a second; on a machine that is short of everything, much longer. */
 const START_LIMIT_MS = 60_000;
+/** What nobody waits for goes to the worker together, which gathers it for longer: a message wakes two threads. */
+const HAND_OVER_MS = 2;
+const MAX_HANDED_OVER = 256;
+
 /** How long the output may take for what is queued at the close; the rest stays in the journal. */
 const DRAIN_LIMIT_MS = 5_000;
 /** A worker that hangs in a write is left to itself: ending it would hang as well. */
@@ -159,19 +163,20 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
     throw refusal() ?? unavailable("The audit queue is full.");
   }
 
-  function push(event: AuditEvent, text: string): void {
+  function push(event: AuditEvent, text: string, isAwaited: boolean): void {
     metrics.records[event.event].inc();
     texts.push(text);
     times.push(now());
     handedOver += 1;
-    if (texts.length === 1) setImmediate(send);
+    if (isAwaited || texts.length === MAX_HANDED_OVER) setImmediate(send);
+    else if (texts.length === 1) setTimeout(send, HAND_OVER_MS);
   }
 
   const trail: AuditTrail = {
     append(event) {
       const text = eventText(event);
       admit(text.length + RECORD_OVERHEAD_BYTES);
-      push(event, text);
+      push(event, text, false);
     },
     reserve() {
       admit(ROOM_BYTES);
@@ -188,7 +193,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
           if (refused !== undefined) return Promise.reject(refused);
           const text = eventText(event);
           queueBytes += text.length + RECORD_OVERHEAD_BYTES;
-          push(event, text);
+          push(event, text, true);
           return new Promise((resolve, reject) => waiters.push({ at: handedOver, resolve, reject }));
         },
         release,

@@ -66,6 +66,9 @@ const NOTHING: Found = {
   spot: { kind: "none" },
 };
 
+/** In characters, as in a form: rules and routing go through it, and no model has a name that comes near. */
+const MAX_MODEL_LENGTH = 1_024;
+
 const WANTED = ["model", "stream", "stream_options"] as const;
 
 /** Throws `invalid_request` or `model_not_found`. */
@@ -128,13 +131,16 @@ function readModel(snapshot: Snapshot, { route, path, query }: Place, { contentT
 }
 
 function readJson(plain: Buffer): Found {
-  const scan = scanObject(plain, WANTED);
+  const scan = scanObject(plain, WANTED, true);
   if (scan.kind === "problem") throw new GatewayError("invalid_request", `Cannot read the request: ${scan.message}.`);
   const [model, stream, streamOptions] = scan.members;
   const value = model === undefined ? undefined : valueOrRefuse(plain, model);
   // Null is absence where the model is optional; where it is required it is refused as absent.
   if (value !== undefined && value !== null && typeof value !== "string") {
     throw new GatewayError("invalid_request", "The model must be a string.", { param: "model" });
+  }
+  if (typeof value === "string" && value.length > MAX_MODEL_LENGTH) {
+    throw new GatewayError("invalid_request", "The model's name is too long.", { param: "model" });
   }
   return {
     isJson: true,

@@ -2,7 +2,14 @@
  * An answer that must change a little on its way: event by event in a stream, once in a JSON body, not at all otherwise;
  * and one that is metered as it passes.
  */
-import { type AnswerEdits, editEvent, editJson, SseSplitter } from "../core/dialects/index.ts";
+import {
+  type AnswerEdits,
+  editEvent,
+  editJson,
+  editUnread,
+  SseSplitter,
+  tellsNoUsage,
+} from "../core/dialects/index.ts";
 import { type Downstream, headerValue } from "../upstream/index.ts";
 import type { AnswerMeter } from "./metering/index.ts";
 
@@ -27,7 +34,15 @@ export function rewriting(to: Downstream, { edits, extend, meter }: Rewrites): D
   let held: Buffer[] = [];
   let heldBytes = 0;
 
+  /** Most chunks of a stream need no look into their events. */
+  function unread(chunk: Buffer): Buffer | undefined {
+    if (!splitter.isEmpty || (shown === "events" && !tellsNoUsage(chunk))) return undefined;
+    return mode === "events" && edits !== undefined ? editUnread(chunk, edits) : chunk;
+  }
+
   function writeEvents(chunk: Buffer): boolean {
+    const whole = unread(chunk);
+    if (whole !== undefined) return to.write(whole);
     let hasRoom = true;
     for (const event of splitter.push(chunk)) {
       if (shown === "events" && event.data !== undefined) meter?.event(event.data);

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { GatewayError } from "../../base/index.ts";
-import { findRoute, type RouteDialect } from "../core/dialects/index.ts";
+import { findRoute, isReadAlike, type RouteDialect } from "../core/dialects/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import { type Candidate, type Candidates, forward } from "../upstream/index.ts";
 import { address, type Place, type Target } from "./address.ts";
@@ -144,8 +144,9 @@ export function locate(method: string, request: IncomingMessage): Place {
   const url = request.url ?? "/";
   const mark = url.indexOf("?");
   const path = mark < 0 ? url : url.slice(0, mark);
-  // An absolute-form target names a host, and dot segments or a backslash may name another path: neither is the client's to choose.
-  if (!path.startsWith("/") || path.includes("\\") || DOT_SEGMENT.test(path)) {
+  // An absolute-form target names a host, and dot segments, a backslash or a fragment may name another path: neither is the
+  // client's to choose.
+  if (!path.startsWith("/") || /[\\#]/.test(path) || DOT_SEGMENT.test(path) || !isReadAlike(method, path)) {
     throw new GatewayError("invalid_request", "The request target must be a plain absolute path.");
   }
   if (!namesOneHost(request)) throw new GatewayError("invalid_request", "The request must have one Host header.");

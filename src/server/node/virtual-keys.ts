@@ -14,8 +14,11 @@ import { keyIdRowKey, keyRowKey, readKey, readKeyName } from "../core/state/inde
 /** A change of a key changes its row here, whatever becomes of its id. */
 const TABLE = "key/";
 
-/** Of each of two generations, about 1 KB a key: those used since the last turn of generations, and those before. */
-const GENERATION = 10_000;
+/**
+ * Of each of two generations: keys used since the last turn of generations, and those before. About 400 bytes a key; a
+ * hundred thousand in use at random are all kept, since a miss costs ten times what all else does for a request's key.
+ */
+const GENERATION = 65_536;
 
 interface Parsed {
   readonly key: StoredKey;

@@ -6,7 +6,8 @@
  * it negative. Three cases leave the share of the admission:
  *   a session whose window is over: what it had reserved is charged there, later usage where it flows
  *   a share too old to be reported: later usage goes to the present window, since there it would count nowhere
- *   a share of an earlier incarnation: its grant is charged in full, so that what was reserved out of it is paid for
+ *   a share of an earlier incarnation: its grant is charged in full and pays, as far as it goes, for what was reserved
+ *   out of it
  * Source: cluster reference, 7.2 rule 4 and "Window roll"; decisions, section 6 (a client that leaves).
  */
 
@@ -101,12 +102,19 @@ function charge(ledger: Ledger, reservation: Reservation, units: number, now: nu
   reservation.spent += units;
   reservation.left -= reserved;
   share.reserved -= reserved;
-  if (!share.isClosed) put(ledger, reservation, share, reserved);
-  const excess = units - reserved;
-  if (excess === 0) return;
-  ledger.counts.excess += excess;
+  ledger.counts.excess += units - reserved;
+  const covered = share.isClosed ? cover(share, reserved) : reserved;
+  if (!share.isClosed) put(ledger, reservation, share, covered);
+  if (covered === units) return;
   const isOver = share.isClosed || isLate || (reservation.isSession && now >= share.endsAt);
-  put(ledger, reservation, isOver ? move(reservation, now) : share, excess);
+  put(ledger, reservation, isOver ? move(reservation, now) : share, units - covered);
+}
+
+/** How much of what was reserved the closed grant pays for: all, unless others had overdrawn it. */
+function cover(share: Share, reserved: number): number {
+  const covered = Math.min(reserved, Math.max(0, share.granted - share.returned - share.spent));
+  share.spent += covered;
+  return covered;
 }
 
 function put(ledger: Ledger, reservation: Reservation, share: Share, units: number): void {

@@ -4,7 +4,7 @@
  * A refusal is told on the word of an answer that is at most half a second old: `exhausted` says that what was left of
  * the limit then, together with what is free here or will be, is less than the request needs. Everything else is `unavailable`.
  * Who comes later waits behind who waits already, so that small requests do not starve a large one; nobody waits
- * longer than `WAIT_MS`. Source: cluster reference, 7.2 rules 2 and 3; decisions, sections 2 and 8.
+ * longer than `WAIT_MS` for an answer. Source: cluster reference, 7.2 rules 2 and 3; decisions, sections 2 and 8.
  */
 
 import type { Demand } from "./estimate.ts";
@@ -24,6 +24,11 @@ import { wholeUnits } from "./units.ts";
 import { secondsUntil } from "./windows.ts";
 
 export const WAIT_MS = 250;
+/**
+ * Where answers keep coming and leave something, the leader is not out of reach: a small limit is granted a unit or two at
+ * a time, and each is a commit. No longer than this in all.
+ */
+export const MAX_WAIT_MS = 2_000;
 /** How long an answer's word on what is left is taken. */
 const TOLD_MS = 500;
 /** More than a node admits at a time: further ones are refused as unavailable. */
@@ -153,12 +158,17 @@ export function endWaits(ledger: Ledger, now: number): void {
       share = waiting.share;
       decideQueue(ledger, share, now);
     }
-    if (waiting.state !== "waiting" || !isPast(waiting.since, WAIT_MS, now)) continue;
+    if (waiting.state !== "waiting" || !isWaitOver(waiting, now)) continue;
     refuse(ledger, waiting, "unavailable");
     ledger.waiting.delete(waiting);
     ledger.decided.push(waiting);
     decideQueue(ledger, waiting.share, now);
   }
+}
+
+function isWaitOver({ since, share }: Reservation, now: number): boolean {
+  const from = share.remaining === undefined ? since : Math.max(since, share.answeredAt);
+  return isPast(from, WAIT_MS, now) || isPast(since, MAX_WAIT_MS, now);
 }
 
 /** A request that was not admitted yet is charged to the window in which it is. It goes before those who came later. */

@@ -5,6 +5,7 @@
 import { editObject, replaceValue } from "./json-edit.ts";
 import { type Member, scanObject } from "./json-scan.ts";
 import type { SseEvent } from "./sse.ts";
+import { mayTellUsageIn } from "./usage-member.ts";
 
 export interface AnswerEdits {
   /** Where the answer names the model it was sent (JSON text), it names this one (JSON text). */
@@ -25,6 +26,55 @@ export function editEvent(event: SseEvent, edits: AnswerEdits): Buffer | undefin
   // The data stood on several lines: written on one, which means the same.
   if (at < 0) return Buffer.from(`${event.event === "" ? "" : `event: ${event.event}\n`}data: ${edited}\n\n`);
   return Buffer.concat([event.bytes.subarray(0, at), edited, event.bytes.subarray(at + data.length)]);
+}
+
+const USAGE = Buffer.from('"usage"');
+const NO_USAGE_YET = Buffer.from(',"usage":null');
+const OBFUSCATION = Buffer.from(',"obfuscation":"');
+const EVENT_END = Buffer.from("}\n\n");
+const DONE = Buffer.from("[DONE]");
+
+/** The chunk ends with an event, as far as line feeds end it, and no event in it can tell usage or end the stream. */
+export function tellsNoUsage(chunk: Buffer): boolean {
+  return endsEvent(chunk) && !mayTellUsageIn(chunk) && !chunk.includes(DONE);
+}
+
+/**
+ * Whole events as the client is to have them, where that can be told without reading them; undefined where it cannot. The
+ * usual ones are left as they are, or lose a `"usage":null` that stands last: what closes behind it closes the event, so
+ * that it is a member of the outermost object.
+ */
+export function editUnread(chunk: Buffer, { model, hidesUsage }: AnswerEdits): Buffer | undefined {
+  if (model !== undefined || !endsEvent(chunk)) return undefined;
+  if (!hidesUsage) return chunk;
+  const kept: Buffer[] = [];
+  let from = 0;
+  for (let at = chunk.indexOf(USAGE); at >= 0; at = chunk.indexOf(USAGE, at + USAGE.length)) {
+    const start = at - 1;
+    const end = start + NO_USAGE_YET.length;
+    if (start < from || !startsAt(chunk, NO_USAGE_YET, start) || !closesEvent(chunk, end)) return undefined;
+    kept.push(chunk.subarray(from, start));
+    from = end;
+  }
+  if (from === 0) return chunk;
+  kept.push(chunk.subarray(from));
+  return Buffer.concat(kept);
+}
+
+/** Some providers pad each chunk with a text of no meaning, which stands behind its usage. */
+function closesEvent(chunk: Buffer, at: number): boolean {
+  if (startsAt(chunk, EVENT_END, at)) return true;
+  if (!startsAt(chunk, OBFUSCATION, at)) return false;
+  const quote = chunk.indexOf(0x22, at + OBFUSCATION.length);
+  return quote > 0 && chunk[quote - 1] !== 0x5c && startsAt(chunk, EVENT_END, quote + 1);
+}
+
+function startsAt(bytes: Buffer, text: Buffer, at: number): boolean {
+  return at >= 0 && bytes.compare(text, 0, text.length, at, Math.min(bytes.length, at + text.length)) === 0;
+}
+
+function endsEvent(bytes: Buffer): boolean {
+  return bytes[bytes.length - 1] === 0x0a && bytes[bytes.length - 2] === 0x0a;
 }
 
 /** A whole JSON answer; the same buffer when nothing changes. Only the model's name: usage was asked for by the client. */

@@ -25,7 +25,7 @@ export function namesBatch({ route, contentType, plain }: Upload): boolean {
     const field = findField(plain, boundary, "purpose");
     return field.kind === "field" ? isBatch(field.value) : field.kind === "problem";
   }
-  const scan = scanObject(plain, ["purpose"]);
+  const scan = scanObject(plain, ["purpose"], true);
   if (scan.kind === "problem") return true;
   const [purpose] = scan.members;
   return purpose !== undefined && isBatch(stringValue(plain, purpose) ?? "batch");

@@ -1,4 +1,4 @@
-export { type AnswerEdits, editEvent, editJson } from "./answer.ts";
+export { type AnswerEdits, editEvent, editJson, editUnread, tellsNoUsage } from "./answer.ts";
 export { namesBatch, type Upload } from "./batch-file.ts";
 export { editObject, type ObjectEdits, replaceValue } from "./json-edit.ts";
 export { type JsonScan, type Member, memberValue, scanObject } from "./json-scan.ts";
@@ -6,6 +6,7 @@ export { IMAGE_TOKENS } from "./media-bounds.ts";
 export { boundaryOf, type FormField, findField } from "./multipart.ts";
 export { refusalBody, refusalEvent, refusalHeaders } from "./refusal.ts";
 export { DEFAULT_OUTPUT_BOUND, type RequestBounds, tokenBounds } from "./request-bounds.ts";
+export { isReadAlike } from "./route-readings.ts";
 export {
   findRoute,
   type ModelPlace,

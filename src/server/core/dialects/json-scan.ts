@@ -46,13 +46,16 @@ const LITERALS: ReadonlyMap<number, Buffer> = new Map([
 
 class Malformed extends Error {}
 
-/** Scans one JSON object; the result lists, for each wanted name in order, where it stands, or undefined. */
-export function scanObject(bytes: Buffer, wanted: readonly string[]): JsonScan {
+/**
+ * Scans one JSON object; the result lists, for each wanted name in order, where it stands, or undefined. `isRequest`: a
+ * wanted name in letters of another case is a problem, since some readers (Go's `encoding/json`) take it for the name.
+ */
+export function scanObject(bytes: Buffer, wanted: readonly string[], isRequest = false): JsonScan {
   try {
     if (!isUtf8(bytes)) throw new Malformed("the body is not valid UTF-8");
     const members: (Member | undefined)[] = wanted.map(() => undefined);
     eachMember(bytes, (member) => {
-      const at = wantedAt(bytes, member, wanted);
+      const at = wantedAt(bytes, member, wanted, isRequest);
       if (at < 0) return;
       if (members[at] !== undefined) throw new Malformed(`the body names "${wanted[at]}" twice`);
       members[at] = member;
@@ -105,22 +108,42 @@ function eachMember(bytes: Buffer, visit: (member: Member) => void): void {
   }
 }
 
-function wantedAt(bytes: Buffer, member: Member, wanted: readonly string[]): number {
+function wantedAt(bytes: Buffer, member: Member, wanted: readonly string[], isRequest: boolean): number {
   const start = member.nameStart + 1;
   let end = start;
   while (bytes[end] !== QUOTE) {
-    if (bytes[end] === BACKSLASH) return wanted.indexOf(escapedName(bytes, member));
+    if (bytes[end] === BACKSLASH) return escapedAt(escapedName(bytes, member), wanted, isRequest);
     end++;
   }
   for (let i = 0; i < wanted.length; i++) {
     const name = wanted[i] as string;
-    if (name.length === end - start && isAt(bytes, start, name)) return i;
+    if (name.length !== end - start || !isAt(bytes, start, name)) continue;
+    if (isExactly(bytes, start, name)) return i;
+    if (isRequest) throw otherCase(name);
   }
   return -1;
 }
 
-/** `name` is ASCII. */
+function escapedAt(written: string, wanted: readonly string[], isRequest: boolean): number {
+  const at = wanted.indexOf(written);
+  const alike = at < 0 && isRequest ? wanted.find((name) => name === written.toLowerCase()) : undefined;
+  if (alike !== undefined) throw otherCase(alike);
+  return at;
+}
+
+const otherCase = (name: string): Malformed => new Malformed(`the body names "${name}" in other letters`);
+
+/** Whether it is `name` but for the case of letters. `name` is ASCII in lower case. */
 function isAt(bytes: Buffer, start: number, name: string): boolean {
+  for (let i = 0; i < name.length; i++) {
+    const byte = bytes[start + i] as number;
+    const code = name.charCodeAt(i);
+    if (byte !== code && (byte < 0x41 || byte > 0x5a || byte + 0x20 !== code)) return false;
+  }
+  return true;
+}
+
+function isExactly(bytes: Buffer, start: number, name: string): boolean {
   for (let i = 0; i < name.length; i++) if (bytes[start + i] !== name.charCodeAt(i)) return false;
   return true;
 }

@@ -19,8 +19,9 @@ export type FormField =
   | { readonly kind: "problem"; readonly message: string };
 
 export function boundaryOf(contentType: string): string | undefined {
-  const match = /;\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i.exec(contentType);
-  const boundary = match?.[1] ?? match?.[2];
+  // Two, or one within the text of another parameter: readers differ in which they take.
+  const [match, second] = contentType.matchAll(/boundary\*?=(?:"([^"\\]+)"|([^\s;"]+))?/gi);
+  const boundary = second === undefined ? (match?.[1] ?? match?.[2]) : undefined;
   return boundary !== undefined && boundary.length <= MAX_BOUNDARY_CHARS ? boundary : undefined;
 }
 
@@ -39,7 +40,10 @@ export function findField(bytes: Buffer, boundary: string, name: string): FormFi
     const start = headersEnd + 4;
     const end = bytes.indexOf(delimiter, headersEnd + 2);
     if (end < 0) break;
-    if (isField(bytes.toString("latin1", at, headersEnd), name)) {
+    const headers = readPart(bytes.toString("latin1", at, headersEnd));
+    if (headers === undefined) return { kind: "problem", message: "the form has a part that readers may read differently" };
+    if (headers.name === name && headers.isFile) return { kind: "problem", message: `the form's "${name}" is a file` };
+    if (headers.name === name) {
       if (found.kind === "field") return { kind: "problem", message: `the form names "${name}" twice` };
       if (end - start > MAX_FIELD_BYTES) return { kind: "problem", message: `the form's "${name}" is too long` };
       found = {
@@ -59,10 +63,27 @@ function after(bytes: Buffer, needle: Buffer, from: number): number {
   return at < 0 ? -1 : at + needle.length;
 }
 
-/** A field of this name that is not a file. */
-function isField(headers: string, name: string): boolean {
-  const disposition = /^content-disposition:(.*)$/im.exec(headers)?.[1];
-  if (disposition === undefined || /;\s*filename\*?=/i.test(disposition)) return false;
-  const match = /;\s*name=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i.exec(disposition);
-  return (match?.[1] ?? match?.[2]) === name;
+interface Part {
+  /** Undefined: it has none. */
+  readonly name: string | undefined;
+  readonly isFile: boolean;
+}
+
+/** A folded line, a line end of another kind, a header twice. */
+const FOLDED = /\r\n[ \t]|\r(?!\n)|(?<!\r)\n/;
+const DISPOSITION = /^content-disposition[ \t]*:(.*)$/gim;
+
+/** Undefined where readers of forms differ in what they read: our guards must not judge another name than the provider. */
+function readPart(headers: string): Part | undefined {
+  const [disposition, second] = headers.matchAll(DISPOSITION);
+  if (second !== undefined || FOLDED.test(headers)) return undefined;
+  const text = disposition?.[1];
+  if (text === undefined) return { name: undefined, isFile: false };
+  // Of texts in quotes only the quotes are left, so that what they say is no parameter.
+  const bare = text.replace(/"(?:[^"\\]|\\.)*"/g, '""');
+  const [first, more] = bare.matchAll(/;\s*name(\*?)\s*=/gi);
+  if (more !== undefined || first?.[1] === "*") return undefined;
+  const match = /;\s*name\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i.exec(text);
+  const name = match?.[1] ?? match?.[2];
+  return name?.includes("\\") ? undefined : { name, isFile: /;\s*filename\*?\s*=/i.test(bare) };
 }

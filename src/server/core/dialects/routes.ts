@@ -163,6 +163,9 @@ const OTHER: Route = {
   guard: "open",
 };
 
+/** TRACE is not among them: its answer repeats the request, with the provider's credential. */
+const OTHER_METHODS: ReadonlySet<string> = new Set([...ANY.split(" "), "OPTIONS", "UPGRADE"]);
+
 export interface RouteExample {
   readonly method: string;
   readonly path: string;
@@ -194,7 +197,7 @@ export function routeExamples(): readonly RouteExample[] {
 
 /**
  * The route of a request. `method` is `UPGRADE` for a WebSocket handshake; `path` comes without its query.
- * Undefined: none of ours (`not_found`). The provider's administration below `/v1/organizations` is never proxied.
+ * Undefined: none of ours (`not_found`). The provider's administration below `/v1/organization` is never proxied.
  */
 export function findRoute(method: string, path: string): Route | undefined {
   const exact = EXACT.get(path)?.get(method);
@@ -202,9 +205,7 @@ export function findRoute(method: string, path: string): Route | undefined {
   for (const { prefix, methods, route } of BELOW) {
     if (path.length > prefix.length && path.startsWith(prefix) && methods.has(method)) return route;
   }
-  if (!path.startsWith("/v1/") || path.startsWith("/v1/organizations") || path.startsWith("/v1/organization/")) {
-    return undefined;
-  }
+  if (!path.startsWith("/v1/") || path.startsWith("/v1/organization") || !OTHER_METHODS.has(method)) return undefined;
   // A messages path with a method it does not have is no compat path.
   return path === "/v1/messages" || path.startsWith("/v1/messages/") ? undefined : OTHER;
 }

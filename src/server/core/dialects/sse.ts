@@ -25,6 +25,11 @@ export class SseSplitter {
   /** Where in `#pending` the search for a blank line goes on, so that a long event is not searched anew each time. */
   #searched = 0;
 
+  /** Nothing of an unfinished event is held: a chunk that is whole events need not be pushed. */
+  get isEmpty(): boolean {
+    return this.#pending.length === 0;
+  }
+
   push(chunk: Buffer): readonly SseEvent[] {
     this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
     const events: SseEvent[] = [];

@@ -9,7 +9,7 @@ import type { Standing } from "./standing.ts";
 
 /** Throws `policy_denied` or `model_not_allowed`. */
 export function guardRoute(target: Target, standing: Standing): void {
-  const { route, model, plain } = target;
+  const { route, model, plain, query } = target;
   const { isRestricted, profile, governance } = standing;
   if (route.name === "realtime_client_secrets" && governance.auth !== undefined) {
     throw new GatewayError(
@@ -22,6 +22,10 @@ export function guardRoute(target: Target, standing: Standing): void {
     if (route.guard === "hides_models" || namesBatch(target)) throw walkedAround(route, "hides which models it uses");
   }
   if (profile.allows === undefined) return;
+  // A provider may read the query on more routes than we do, and before the body.
+  for (const named of query === "" ? [] : new URLSearchParams(query).getAll("model")) {
+    if (!profile.allows(named)) throw new GatewayError("model_not_allowed", NOT_LISTED, { param: "model" });
+  }
   if (model !== undefined) {
     if (!profile.allows(model)) throw new GatewayError("model_not_allowed", NOT_LISTED, { param: "model" });
   } else if (route.model !== "none" && plain.length > 0) {

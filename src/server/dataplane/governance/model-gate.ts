@@ -4,9 +4,13 @@
  */
 import { type Member, memberValue, scanObject } from "../../core/dialects/index.ts";
 
-/** Where an event of the client names a model that will answer: the event itself, its response, its session. */
+/**
+ * Where an event of the client names a model that will work for it: the event itself, its response, its session, and
+ * below that what writes down the caller's speech, in the older shape of a session and in the newer.
+ */
 const NAME = "model";
-const HOLDERS = ["response", "session"];
+const HOLDERS = ["response", "session", "input_audio_transcription", "audio", "input", "transcription"];
+const MAX_LEVELS = 5;
 
 const QUOTED = Buffer.from('"model"');
 /** JSON may write any character of a name as an escape. */
@@ -14,16 +18,16 @@ const ESCAPE = Buffer.from("\\u");
 
 /** True: the message may pass. One that two readers may read differently may not. */
 export function modelGate(allows: (model: string) => boolean): (message: Buffer) => boolean {
-  const mayName = (bytes: Buffer, isNested: boolean): boolean => {
-    const scan = scanObject(bytes, isNested ? [NAME] : [NAME, ...HOLDERS]);
+  const mayName = (bytes: Buffer, level: number): boolean => {
+    const scan = scanObject(bytes, level < MAX_LEVELS ? [NAME, ...HOLDERS] : [NAME], true);
     if (scan.kind === "problem") return false;
     const [model, ...holders] = scan.members;
     if (model !== undefined && !isAllowed(bytes, model, allows)) return false;
-    return holders.every((holder) => holder === undefined || mayHold(bytes, holder));
+    return holders.every((holder) => holder === undefined || mayHold(bytes, holder, level));
   };
-  const mayHold = (bytes: Buffer, { valueStart, valueEnd }: Member): boolean =>
-    bytes[valueStart] !== 0x7b || mayName(bytes.subarray(valueStart, valueEnd), true);
-  return (message) => !(message.includes(QUOTED) || message.includes(ESCAPE)) || mayName(message, false);
+  const mayHold = (bytes: Buffer, { valueStart, valueEnd }: Member, level: number): boolean =>
+    bytes[valueStart] !== 0x7b || mayName(bytes.subarray(valueStart, valueEnd), level + 1);
+  return (message) => !(message.includes(QUOTED) || message.includes(ESCAPE)) || mayName(message, 1);
 }
 
 function isAllowed(bytes: Buffer, member: Member, allows: (model: string) => boolean): boolean {

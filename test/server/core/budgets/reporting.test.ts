@@ -253,6 +253,20 @@ test("a process that gets a new number goes on: what runs is paid for by the old
   assert.equal(node.ledger.counts.unreported, 0);
 });
 
+test("what was reserved out of a grant that others overdrew is charged anew, since nothing paid for it", () => {
+  const node = alone();
+  const over = node.take(100);
+  const call = node.take(50);
+  node.exchange();
+  settle(node.ledger, over, 130, node.now);
+  node.restart();
+  settle(node.ledger, call, 50, node.now);
+  assert.deepEqual([node.share()?.spent, node.ledger.counts.unreported], [30, 0]);
+  node.pass(600);
+  node.exchange();
+  assert.deepEqual([node.usage()?.used, node.usage()?.spent], [150, 30]);
+});
+
 test("a bucket of before a new number stays one bucket while a request of it is under way", () => {
   const node = alone();
   const call = node.take(100);

@@ -59,12 +59,12 @@ export const usageReport = define(
     const member = site.draft.get(memberRowKey(node));
     if (member === undefined) return refused("not_a_member");
     if (memberRows.read(member).incarnation !== inc) return refused("stale_incarnation");
-    const liveNodes = Array.from(site.draft.scan("member/")).length;
-    return ok({ rows: rows.map((row) => settle(site, node, inc, row, liveNodes)) });
+    const members = Array.from(site.draft.scan("member/")).length;
+    return ok({ rows: rows.map((row) => settle(site, node, inc, row, members)) });
   },
 );
 
-function settle({ draft, now }: Site, node: string, inc: number, row: ReportRow, liveNodes: number): UsageAnswer {
+function settle({ draft, now }: Site, node: string, inc: number, row: ReportRow, members: number): UsageAnswer {
   const of = { bucket: row.b, window_ms: row.window_ms, window: row.w };
   const answer = { b: row.b, w: row.w, window_ms: row.window_ms };
   const current = Math.floor(now / row.window_ms);
@@ -86,7 +86,7 @@ function settle({ draft, now }: Site, node: string, inc: number, row: ReportRow,
   const charged = usage.used + usage.open - chargeOf(before) + chargeOf(settled);
   const left = Math.max(0, limit - charged);
   const mayGrant = row.w >= current && charged <= limit;
-  const grant = mayGrant ? grantOf(settled, row.want, left, limit, liveNodes) : 0;
+  const grant = mayGrant ? grantOf(settled, row.want, left, limit, members) : 0;
   const after: HoldingRow = { ...settled, granted: settled.granted + grant };
 
   draft.put(holdingRowKey(node, of), holdingRows.write(after));
@@ -113,13 +113,15 @@ function holdingOf(draft: Draft, node: string, inc: number, of: WindowOf): Holdi
   return { ...of, node, inc, granted: 0, returned: 0, spent: 0 };
 }
 
-/** At most half of what is left, shared among the nodes, so that others find something too. */
-function grantOf(holding: HoldingRow, want: number, left: number, limit: number, liveNodes: number): number {
+/**
+ * At most half of what is left, shared among the nodes, so that others find something too; where there are no others, all.
+ * A holder that spent above its grant is charged for it already: catching up takes nothing more of the limit.
+ */
+function grantOf(holding: HoldingRow, want: number, left: number, limit: number, members: number): number {
   const least = Math.max(1, Math.floor(limit / MIN_GRANT_DIVISOR));
-  const share = Math.max(least, Math.floor(left / (2 * liveNodes)));
-  // A holder that spent above its grant is charged for it already: catching up takes nothing more of the limit.
-  const room = left + (chargeOf(holding) - (holding.granted - holding.returned));
-  return Math.min(want, room, share);
+  const share = members === 1 ? left : Math.max(least, Math.floor(left / (2 * members)));
+  const catchUp = chargeOf(holding) - (holding.granted - holding.returned);
+  return Math.min(want, catchUp + Math.min(left, share));
 }
 
 /**

@@ -67,6 +67,8 @@ export async function startBudgeted(owner: Owner, { ids = ["n1"], budgets, provi
   const nodes = await createNodes(owner, { ids, deployment: deploymentOf(simulator, budgets, provider) });
   if (nodes.length > 1) await Promise.all((await linked(nodes, links)).map((write) => write()));
   const members = nodes.map((node) => memberOf(node, links));
+  // A cluster that is ended node by node takes seconds, since the last ones have no majority to report to.
+  atEnd(owner, () => Promise.all(members.filter(({ isRunning }) => isRunning).map((member) => member.kill())));
   await Promise.all(members.map((member) => member.start()));
   const budgeted: Budgeted = {
     simulator,

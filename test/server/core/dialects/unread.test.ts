@@ -1,0 +1,91 @@
+/** Events that are passed on without being read come out as they would have, had they been read. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import {
+  type AnswerEdits,
+  createStreamUsage,
+  editEvent,
+  editUnread,
+  SseSplitter,
+  tellsNoUsage,
+} from "../../../../src/server/core/dialects/index.ts";
+
+const HIDING: AnswerEdits = { model: undefined, hidesUsage: true };
+const event = (data: unknown): string => `data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
+
+function read(chunk: Buffer, edits: AnswerEdits): Buffer {
+  const splitter = new SseSplitter();
+  const events = splitter.push(chunk).map((one) => editEvent(one, edits) ?? Buffer.alloc(0));
+  return Buffer.concat([...events, splitter.rest()]);
+}
+
+const choices = [{ index: 0, delta: { content: 'says "usage":null}' } }];
+const USUAL: readonly (readonly [what: string, chunk: string])[] = [
+  ["a delta without usage", event({ id: "1", choices })],
+  ["a delta whose null usage stands last", event({ id: "1", choices, usage: null })],
+  ["a padded one", event({ id: "1", choices, usage: null, obfuscation: "aX9" })],
+  ["several in one chunk", event({ id: "1", choices, usage: null }) + event({ id: "1", choices })],
+  ["a comment", ": still here\n\n"],
+];
+
+for (const [what, text] of USUAL) {
+  test(`${what} is passed on unread, as if it had been read`, () => {
+    const chunk = Buffer.from(text);
+    assert.deepEqual(String(editUnread(chunk, HIDING)), String(read(chunk, HIDING)));
+    assert.ok(tellsNoUsage(chunk));
+  });
+}
+
+test("a chunk that tells usage, ends the stream or ends within an event is read", () => {
+  const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
+  for (const text of [event({ id: "1", choices: [], usage }), event("[DONE]"), event({ choices }).slice(0, -1)]) {
+    assert.equal(tellsNoUsage(Buffer.from(text)), false, text);
+  }
+  assert.equal(editUnread(Buffer.from(event({ id: "1", choices: [], usage })), HIDING), undefined);
+  assert.equal(editUnread(Buffer.from(event({ usage: null, id: "1" })), HIDING), undefined);
+  assert.equal(editUnread(Buffer.from(event({ id: "1", nested: { a: 1, usage: null }, b: 1 })), HIDING), undefined);
+  assert.equal(
+    editUnread(Buffer.from(event({ id: "1" })), { model: { upstream: '"a"', shown: '"b"' }, hidesUsage: true }),
+    undefined,
+  );
+});
+
+const member = fc.oneof(
+  fc.record({ content: fc.string({ unit: "binary" }) }),
+  fc.constantFrom(null, { usage: null }, { a: 1, usage: null }, 'x","usage":null}', [1, { usage: null }], 7),
+);
+const data = fc.oneof(
+  fc.record(
+    { id: fc.string(), choices: member, usage: fc.constantFrom(null, { total_tokens: 1 }) },
+    { requiredKeys: [] },
+  ),
+  fc.record({ choices: member, usage: fc.constant(null), obfuscation: fc.string() }),
+  fc.record({ nested: fc.record({ a: member, usage: fc.constant(null) }) }),
+);
+
+test("whatever is passed on unread is what reading makes of it, and nothing that tells usage is overlooked", () => {
+  let unread = 0;
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof(data.map(event), fc.constantFrom(event("[DONE]"), ": c\n\n", "event: delta\n", "id: 7\n")), {
+        maxLength: 4,
+      }),
+      (events) => {
+        const chunk = Buffer.from(events.join(""));
+        const edited = editUnread(chunk, HIDING);
+        if (edited !== undefined) {
+          unread++;
+          // A chunk without events' ends in the middle of a text is cut by the splitter alike.
+          assert.equal(edited.toString("latin1"), read(chunk, HIDING).toString("latin1"));
+        }
+        if (!tellsNoUsage(chunk)) return;
+        const usage = createStreamUsage("compat", "chat_completions");
+        for (const one of new SseSplitter().push(chunk)) if (one.data !== undefined) usage.read(one.data);
+        assert.equal(usage.usage, undefined);
+      },
+    ),
+    { numRuns: 3_000 },
+  );
+  assert.ok(unread > 500, `${unread} were passed on unread`);
+});
