@@ -1,6 +1,6 @@
 /** A caller of a suite as rules see it, with the profile that the gateway gives it. Source: document 3, `auth`. */
 
-import type { AuthRules, IssuerBinding } from "../../server/auth/index.ts";
+import { type AuthRules, profileOf } from "../../server/auth/index.ts";
 import { type CallerVariables, callerVariables } from "../../server/core/policy/variables/index.ts";
 import type { Governance, Profile } from "../../server/snapshot/index.ts";
 import type { CallerText } from "./schema.ts";
@@ -68,14 +68,7 @@ function ofToken({ user, agent, profile, claims, audience }: CallerText, { issue
   if (binding === undefined) {
     return { kind: "fault", path: ["audience"], message: "`auth.issuers` has this issuer with no such audience" };
   }
-  return { kind: "profile", profile: profile ?? selected(binding, claims ?? {}) };
-}
-
-/** The first entry whose value the claim carries, else the profile of the issuer's callers. */
-function selected({ profile, profiles }: IssuerBinding, claims: Readonly<Record<string, unknown>>): string | undefined {
-  if (profiles === undefined || !Object.hasOwn(claims, profiles.claim)) return profile;
-  const carried = [claims[profiles.claim]].flat();
-  return profiles.select.find(({ value }) => carried.includes(value))?.profile ?? profile;
+  return { kind: "profile", profile: profile ?? profileOf(claims ?? {}, binding) };
 }
 
 function variablesOf({ key, agent, user }: CallerText): CallerVariables {

@@ -19,6 +19,7 @@ export { type CallersOptions, createCallers } from "./callers.ts";
 export { presentedOf } from "./credential.ts";
 export { type ProbeOptions, probeIssuer } from "./probe-issuer.ts";
 export { challengeOf, protectedResourceMetadata, type ResourceMetadata } from "./resources.ts";
+export { profileOf } from "./standing.ts";
 export { type CachedVerifier, createCachedVerifier, type TokenSource } from "./token-cache.ts";
 export { createTokenMetrics, type TokenMetrics } from "./token-metrics.ts";
 export { createTokenVerifier, type TokenVerifierOptions } from "./token-verifier.ts";

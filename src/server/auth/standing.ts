@@ -55,7 +55,7 @@ function callerOf(token: VerifiedToken, binding: IssuerBinding): Caller {
     agent: isUser ? applicationOf(token) : Object.freeze(named),
     user,
     issuer,
-    profile: profileOf(token, binding),
+    profile: profileOf(token.claims, binding),
     principal: principalOf(issuer, subject),
     onlyServer: undefined,
   };
@@ -73,7 +73,11 @@ function emailOf({ claims }: VerifiedToken): string {
   return isName(email) ? email : "";
 }
 
-function profileOf({ claims }: VerifiedToken, { profile, profiles }: IssuerBinding): string | undefined {
+/** The first entry whose value the claim carries, else the profile of the issuer's callers. Document 3, `auth.issuers[]`. */
+export function profileOf(
+  claims: VerifiedToken["claims"],
+  { profile, profiles }: Pick<IssuerBinding, "profile" | "profiles">,
+): string | undefined {
   if (profiles === undefined) return profile;
   const claim = member(claims, profiles.claim);
   const values = new Set<unknown>(Array.isArray(claim) ? claim : [claim]);

@@ -56,7 +56,7 @@ export function admit(snapshot: Snapshot, target: Target, governed: Governed): A
   const at = (position: number): Admitted | undefined => {
     while (admitted.length <= position && judged < names.length) {
       const provider = snapshot.byName.get(names[judged++] as string);
-      const outcome = provider && judge(provider, target, governed);
+      const outcome = provider && judgeNext(provider, target, governed);
       if (outcome?.kind === "admitted") admitted.push(outcome.admitted);
     }
     return admitted[position];
@@ -78,6 +78,16 @@ export function admit(snapshot: Snapshot, target: Target, governed: Governed): A
   throw primary.kind === "suspended" ? primary.error : new Error("a candidate that was admitted is not there");
 }
 
+/** Of a failover candidate, in the midst of an attempt: one whose decision cannot be recorded is passed over too. */
+function judgeNext(provider: Provider, target: Target, governed: Governed): Outcome {
+  try {
+    return judge(provider, target, governed);
+  } catch (error) {
+    if (error instanceof GatewayError) return { kind: "refused", error };
+    throw error;
+  }
+}
+
 /** In the order of the decisions: suspensions, access rules, model list, capabilities. */
 function judge(provider: Provider, target: Target, { standing, requestId, suspensions, sinks }: Governed): Outcome {
   const { route, dialect, model: asked } = target;
@@ -89,19 +99,8 @@ function judge(provider: Provider, target: Target, { standing, requestId, suspen
     const ofModel = model === undefined || model === asked ? undefined : suspensions.of("model", model);
     if (ofModel !== undefined) return { kind: "refused", error: suspendedError("model", asked ?? "", ofModel) };
   }
-  const { policy } = standing.profile;
-  if (policy.count.llm > 0) {
-    const variables = llmVariables(standing.variables, { model: asked ?? "", provider, route: route.name });
-    const decided: DecidedRequest = {
-      requestId,
-      hop: "llm",
-      route: route.name,
-      to: provider.name,
-      model: asked === undefined ? undefined : target.label,
-    };
-    const error = settleVerdict(policy.decide("llm", variables), decided, standing, sinks);
-    if (error !== undefined) return { kind: "refused", error };
-  }
+  const error = deniedByRules(provider, target, asked, { standing, requestId, sinks });
+  if (error !== undefined) return { kind: "refused", error };
   if (provider === target.provider) guardRoute(target, standing);
   const channel = channelOf(provider, target, model, standing.profile);
   if (typeof channel === "object") return { kind: "admitted", admitted: { provider, channel, model } };
@@ -115,6 +114,26 @@ function judge(provider: Provider, target: Target, { standing, requestId, suspen
             param: channel,
           }),
   };
+}
+
+/** Records what a rule decided. `model`: that of the request, or of an event within its session. */
+export function deniedByRules(
+  provider: Provider,
+  { route, label }: Target,
+  model: string | undefined,
+  { standing, requestId, sinks }: Omit<Governed, "suspensions">,
+): GatewayError | undefined {
+  const { policy } = standing.profile;
+  if (policy.count.llm === 0) return undefined;
+  const variables = llmVariables(standing.variables, { model: model ?? "", provider, route: route.name });
+  const decided: DecidedRequest = {
+    requestId,
+    hop: "llm",
+    route: route.name,
+    to: provider.name,
+    model: model === undefined ? undefined : label,
+  };
+  return settleVerdict(policy.decide("llm", variables), decided, standing, sinks);
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import {
   type AnswerEdits,
+  countEvents,
   editEvent,
   editJson,
   editUnread,
@@ -37,7 +38,9 @@ export function rewriting(to: Downstream, { edits, extend, meter }: Rewrites): D
   /** Most chunks of a stream need no look into their events. */
   function unread(chunk: Buffer): Buffer | undefined {
     if (!splitter.isEmpty || (shown === "events" && !tellsNoUsage(chunk))) return undefined;
-    return mode === "events" && edits !== undefined ? editUnread(chunk, edits) : chunk;
+    const edited = mode === "events" && edits !== undefined ? editUnread(chunk, edits) : chunk;
+    if (edited !== undefined && shown === "events") meter?.passed(countEvents(chunk));
+    return edited;
   }
 
   function writeEvents(chunk: Buffer): boolean {

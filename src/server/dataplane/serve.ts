@@ -13,7 +13,7 @@ import { rewriting } from "./answer.ts";
 import { type HeldBody, readBody } from "./body.ts";
 import { decode } from "./decode.ts";
 import { Exchange } from "./exchange.ts";
-import { identify } from "./governance/identify.ts";
+import { identify, recogniseAgain } from "./governance/identify.ts";
 import { spendingOf } from "./governance/spending.ts";
 import { type Standing, standingOf } from "./governance/standing.ts";
 import { admitCaller } from "./governance/suspended.ts";
@@ -48,6 +48,10 @@ export async function serve(request: IncomingMessage, response: ServerResponse, 
     if (governing !== undefined) admitCaller(standing.caller, governing.suspensions); // 403
     body = await readBody(request, snapshot.maxBodyBytes, ports.admission); // 413, 503
     exchange.bodyRead();
+    if (governing !== undefined) {
+      recogniseAgain(standing.caller, snapshot.governance, governing); // 401
+      admitCaller(standing.caller, governing.suspensions); // 403
+    }
     const { "content-encoding": encoding, "content-type": contentType = "" } = request.headers;
     const isPlain = encoding === undefined || encoding === "identity" || place.route.model === "none";
     const plain = isPlain ? body.bytes : await decode(body.bytes, encoding, snapshot.maxBodyBytes); // 400, 413
@@ -150,6 +154,10 @@ export function locate(method: string, request: IncomingMessage): Place {
     throw new GatewayError("invalid_request", "The request target must be a plain absolute path.");
   }
   if (!namesOneHost(request)) throw new GatewayError("invalid_request", "The request must have one Host header.");
+  // All of them go to the provider, and we read the body as the first says.
+  if (countOf(request, "content-type") > 1) {
+    throw new GatewayError("invalid_request", "The request must have one Content-Type header at most.");
+  }
   const route = findRoute(method, path);
   if (route === undefined) {
     throw new GatewayError("not_found", `No route for ${request.method} of this path. Model routes begin with /v1/.`);
@@ -164,13 +172,19 @@ export function locate(method: string, request: IncomingMessage): Place {
 }
 
 /** RFC 9112 section 3.2: none is an error from HTTP/1.1 on, and two always are. */
-function namesOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
-  let hosts = 0;
+function namesOneHost(request: IncomingMessage): boolean {
+  const hosts = countOf(request, "host");
+  return hosts === 1 || (hosts === 0 && request.httpVersion === "1.0");
+}
+
+/** How often a header stands there. `lowerCaseName`: as such. */
+function countOf({ rawHeaders }: IncomingMessage, lowerCaseName: string): number {
+  let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;
-    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
+    if (name.length === lowerCaseName.length && name.toLowerCase() === lowerCaseName) count++;
   }
-  return hosts === 1 || (hosts === 0 && httpVersion === "1.0");
+  return count;
 }
 
 function candidatesOf(admitted: AdmittedList, forwarding: Forwarding): Candidates {

@@ -7,11 +7,12 @@ import type { Duplex } from "node:stream";
 import { asRefusal } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { refusalBody, refusalHeaders } from "../core/dialects/index.ts";
-import { address } from "./address.ts";
-import { admit } from "./admit.ts";
+import type { Snapshot } from "../snapshot/index.ts";
+import { address, type Target } from "./address.ts";
+import { type Admitted, admit, deniedByRules, type Governed } from "./admit.ts";
 import type { SessionCharge } from "./budgets/index.ts";
 import { requestIdOf } from "./exchange.ts";
-import { identify } from "./governance/identify.ts";
+import { identify, recogniseAgain } from "./governance/identify.ts";
 import { modelGate } from "./governance/model-gate.ts";
 import { sessionSpending } from "./governance/spending.ts";
 import { type Standing, standingOf } from "./governance/standing.ts";
@@ -69,23 +70,34 @@ export async function serveUpgrade(
     const standing = standingOf(caller instanceof Promise ? await caller : caller, snapshot.governance);
     if (governing !== undefined) admitCaller(standing.caller, governing.suspensions);
     const target = address(snapshot, place, { contentType: "", original: NO_BODY, plain: NO_BODY });
-    const { first: admitted } = admit(snapshot, target, {
+    const governed: Governed = {
       standing,
       requestId,
       suspensions: governing?.suspensions,
       sinks: { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log },
-    });
+    };
+    const { first: admitted } = admit(snapshot, target, governed);
     const { provider, channel } = admitted;
     labels = ports.metrics.labels(place.route.name, provider.name, target.label);
     const spending = sessionSpending(target, admitted, standing);
     if (spending !== undefined && governing !== undefined) {
-      const broken = (): void => ending.abort(closeTunnel(1008, "budget exhausted"));
+      // Behind the answer that broke it, which is paid for and on its way to the client.
+      const broken = (): void => queueMicrotask(() => ending.abort(closeTunnel(1008, "budget exhausted")));
       const reserved = governing.budgets.reserveSession(spending, broken);
       charge = reserved instanceof Promise ? await reserved : reserved;
     }
-    unwatch = governing?.onWithdrawal(() => {
-      if (isWithdrawn(standing.caller, provider.name, governing)) ending.abort(closeTunnel(1008, "no longer allowed"));
-    });
+    if (governing !== undefined) {
+      // What was taken away while the budget was asked.
+      recogniseAgain(standing.caller, snapshot.governance, governing);
+      admitCaller(standing.caller, governing.suspensions);
+    }
+    const models = [target.model, admitted.model].filter((it) => it !== undefined);
+    const watch = (): void => {
+      if (governing === undefined || mayGoOn(standing.caller, provider.name, models, governing)) return;
+      ending.abort(closeTunnel(1008, "no longer allowed"));
+    };
+    unwatch = governing?.onWithdrawal(watch);
+    watch();
     const client = { method: "GET", rawHeaders: request.rawHeaders, connection: undefined };
     const { request: prepared } = prepare(client, target, admitted, false);
     closeSession = ports.metrics.sessionOpened(provider.name);
@@ -105,7 +117,11 @@ export async function serveUpgrade(
         headers: prepareUpgradeHeaders(attemptSpan?.carry(prepared.headers) ?? prepared.headers),
         protocols: channel.credential.length > 0 ? withoutProtocolCredential(offered) : offered,
       },
-      observe: observerOf(standing, { charge, provider: provider.name, label: target.label, ports, ending }),
+      observe: observerOf(
+        standing,
+        { charge, provider: provider.name, label: target.label, ports, ending },
+        mayAsk(admitted, target, snapshot, governed),
+      ),
       responseHeaders: ["x-gateway-request-id", requestId, "x-gateway-provider", provider.name],
       handshake: attempt,
       signal: AbortSignal.any([shutdown, ending.signal]),
@@ -137,12 +153,15 @@ interface Watched {
 }
 
 /** Reads usage out of what the upstream says, and models out of what the client asks for. */
-function observerOf({ profile, governance }: Standing, watched: Watched): TunnelObserver {
+function observerOf(
+  { governance }: Standing,
+  watched: Watched,
+  mayAsk: ((message: Buffer) => boolean) | undefined,
+): TunnelObserver {
   const { charge, provider, label, ports, ending } = watched;
   const meter = governance.meters
     ? createSessionMeter({ charge, provider, label, metrics: ports.metrics.usage, spent: spentAt(ports, provider) })
     : undefined;
-  const mayAsk = profile.allows && modelGate(profile.allows);
   return {
     message(from, data, isBinary) {
       if (from === "upstream") meter?.message(data, isBinary);
@@ -151,18 +170,46 @@ function observerOf({ profile, governance }: Standing, watched: Watched): Tunnel
   };
 }
 
+/**
+ * Whether the client may ask for the model that a message of it names: lists, rules and suspensions hold for that one too.
+ * Undefined: for any.
+ */
+function mayAsk(
+  { provider }: Admitted,
+  target: Target,
+  snapshot: Snapshot,
+  governed: Governed,
+): ((message: Buffer) => boolean) | undefined {
+  const { standing, suspensions } = governed;
+  const { allows, policy } = standing.profile;
+  if (allows === undefined && suspensions === undefined && !policy.readsModel) return undefined;
+  return modelGate((model) => {
+    if (allows?.(model) === false) return false;
+    if (suspensions?.of("model", model) !== undefined) return false;
+    if (!policy.readsModel || model === target.model) return true;
+    const named: Target = { ...target, label: snapshot.route(model)?.label ?? target.label };
+    return deniedByRules(provider, named, model, governed) === undefined;
+  });
+}
+
 const spentAt =
   ({ statistics }: Ports, provider: string) =>
   (units: number): void =>
     statistics?.of(provider)?.spent(units);
 
 /** A session may outlast what let it in by an hour; an operator who takes a key away means now. */
-function isWithdrawn(caller: Caller, provider: string, { callers, suspensions }: Governing): boolean {
-  if (!callers.isStill(caller) || suspensions.of("provider", provider) !== undefined) return true;
+function mayGoOn(
+  caller: Caller,
+  provider: string,
+  models: readonly string[],
+  { callers, suspensions }: Governing,
+): boolean {
+  if (!callers.isStill(caller) || suspensions.of("provider", provider) !== undefined) return false;
+  if (models.some((model) => suspensions.of("model", model) !== undefined)) return false;
   try {
     admitCaller(caller, suspensions);
-    return false;
-  } catch {
     return true;
+  } catch {
+    return false;
   }
 }

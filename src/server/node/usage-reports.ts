@@ -41,6 +41,7 @@ export function usageReports(
       };
     },
     logNow: () => cluster.logNow(),
+    hasLeader: () => cluster.status().leaderId !== undefined,
   };
 }
 

@@ -176,6 +176,7 @@ const NONE: readonly never[] = Object.freeze([]);
 
 const NO_RULES: ReturnType<Policies["of"]> = Object.freeze({
   count: Object.freeze({ llm: 0, mcp: 0, a2a: 0 }),
+  readsModel: false,
   decide: () => ({ kind: "allow", decisions: NONE, skipped: NONE }) as const,
 });
 

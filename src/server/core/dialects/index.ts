@@ -18,7 +18,7 @@ export {
   routeExamples,
   type UsagePlace,
 } from "./routes.ts";
-export { type SseEvent, SseSplitter } from "./sse.ts";
+export { countEvents, type SseEvent, SseSplitter } from "./sse.ts";
 export { addUsage, NO_USAGE, type Usage } from "./usage.ts";
 export { type BodyUsage, createBodyUsage } from "./usage-body.ts";
 export { normaliseUsage } from "./usage-normalise.ts";

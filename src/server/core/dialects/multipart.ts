@@ -26,41 +26,52 @@ export function boundaryOf(contentType: string): string | undefined {
 }
 
 export function findField(bytes: Buffer, boundary: string, name: string): FormField {
-  const delimiter = Buffer.from(`\r\n--${boundary}`, "latin1");
+  const dashes = Buffer.from(`--${boundary}`, "latin1");
   let found: FormField = { kind: "absent" };
-  // The first delimiter may stand at the very start, without its line end.
-  let at = bytes.subarray(0, delimiter.length - 2).equals(delimiter.subarray(2))
-    ? delimiter.length - 2
-    : after(bytes, delimiter, 0);
-  for (let part = 0; at >= 0; part++) {
-    if (part === MAX_PARTS) return { kind: "problem", message: `the form has more than ${MAX_PARTS} parts` };
-    if (bytes[at] === 0x2d && bytes[at + 1] === 0x2d) return found;
+  let delimiter = nextDelimiter(bytes, dashes, 0);
+  for (let part = 0; delimiter >= 0; part++) {
+    if (part === MAX_PARTS) return problem(`the form has more than ${MAX_PARTS} parts`);
+    const at = delimiter + dashes.length;
+    if (bytes[at] === DASH && bytes[at + 1] === DASH) {
+      const isEnd = at + 2 === bytes.length || (bytes[at + 2] === CR && bytes[at + 3] === LF);
+      return isEnd && bytes.indexOf(dashes, at + 2) < 0 ? found : problem(TWO_READINGS);
+    }
     const headersEnd = bytes.indexOf("\r\n\r\n", at, "latin1");
     if (headersEnd < 0 || headersEnd - at > MAX_PART_HEADER_BYTES) break;
     const start = headersEnd + 4;
-    const end = bytes.indexOf(delimiter, headersEnd + 2);
-    if (end < 0) break;
+    delimiter = nextDelimiter(bytes, dashes, headersEnd + 4);
+    if (delimiter === AMBIGUOUS) return problem(TWO_READINGS);
+    if (delimiter < 0) break;
+    const end = Math.max(start, delimiter - 2);
     const headers = readPart(bytes.toString("latin1", at, headersEnd));
-    if (headers === undefined) return { kind: "problem", message: "the form has a part that readers may read differently" };
-    if (headers.name === name && headers.isFile) return { kind: "problem", message: `the form's "${name}" is a file` };
-    if (headers.name === name) {
-      if (found.kind === "field") return { kind: "problem", message: `the form names "${name}" twice` };
-      if (end - start > MAX_FIELD_BYTES) return { kind: "problem", message: `the form's "${name}" is too long` };
-      found = {
-        kind: "field",
-        value: bytes.toString("utf8", Math.min(start, end), end),
-        start: Math.min(start, end),
-        end,
-      };
-    }
-    at = end + delimiter.length;
+    if (headers === undefined) return problem(TWO_READINGS);
+    if (headers.name !== name) continue;
+    if (headers.isFile) return problem(`the form's "${name}" is a file`);
+    if (found.kind === "field") return problem(`the form names "${name}" twice`);
+    if (end - start > MAX_FIELD_BYTES) return problem(`the form's "${name}" is too long`);
+    found = { kind: "field", value: bytes.toString("utf8", start, end), start, end };
   }
-  return { kind: "problem", message: "the body is not a complete multipart form" };
+  return delimiter === AMBIGUOUS ? problem(TWO_READINGS) : problem("the body is not a complete multipart form");
 }
 
-function after(bytes: Buffer, needle: Buffer, from: number): number {
-  const at = bytes.indexOf(needle, from);
-  return at < 0 ? -1 : at + needle.length;
+const CR = 0x0d;
+const LF = 0x0a;
+const DASH = 0x2d;
+
+const AMBIGUOUS = -2;
+const TWO_READINGS = "the form is one that readers may read differently";
+
+const problem = (message: string): FormField => ({ kind: "problem", message });
+
+/** Where the next one's dashes stand; -1: there is none. `AMBIGUOUS`: behind half a line end, which some readers take. */
+function nextDelimiter(bytes: Buffer, dashes: Buffer, from: number): number {
+  for (let at = bytes.indexOf(dashes, from); at >= 0; at = bytes.indexOf(dashes, at + 1)) {
+    if (at === 0) return at;
+    const before = bytes[at - 1];
+    if (before === LF && bytes[at - 2] === CR) return at;
+    if (before === LF || before === CR) return AMBIGUOUS;
+  }
+  return -1;
 }
 
 interface Part {
@@ -69,21 +80,25 @@ interface Part {
   readonly isFile: boolean;
 }
 
-/** A folded line, a line end of another kind, a header twice. */
+/** A folded line, or a line end of another kind. */
 const FOLDED = /\r\n[ \t]|\r(?!\n)|(?<!\r)\n/;
-const DISPOSITION = /^content-disposition[ \t]*:(.*)$/gim;
+const DISPOSITION = /^content-disposition[ \t]*:[ \t]*[^\s;]*(.*)$/gim;
+const PARAMETER = /[ \t]*;[ \t]*([^\s=;"]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))[ \t]*/y;
 
-/** Undefined where readers of forms differ in what they read: our guards must not judge another name than the provider. */
+/** Undefined where readers of forms differ: our guards must not judge another name than the provider reads. */
 function readPart(headers: string): Part | undefined {
   const [disposition, second] = headers.matchAll(DISPOSITION);
   if (second !== undefined || FOLDED.test(headers)) return undefined;
-  const text = disposition?.[1];
-  if (text === undefined) return { name: undefined, isFile: false };
-  // Of texts in quotes only the quotes are left, so that what they say is no parameter.
-  const bare = text.replace(/"(?:[^"\\]|\\.)*"/g, '""');
-  const [first, more] = bare.matchAll(/;\s*name(\*?)\s*=/gi);
-  if (more !== undefined || first?.[1] === "*") return undefined;
-  const match = /;\s*name\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i.exec(text);
-  const name = match?.[1] ?? match?.[2];
-  return name?.includes("\\") ? undefined : { name, isFile: /;\s*filename\*?\s*=/i.test(bare) };
+  const text = disposition?.[1] ?? "";
+  const parameters = new Map<string, string>();
+  PARAMETER.lastIndex = 0;
+  for (let at = 0; at < text.length; at = PARAMETER.lastIndex) {
+    const [, key = "", quoted, plain = ""] = PARAMETER.exec(text) ?? [];
+    const lower = key.toLowerCase();
+    if (lower === "" || parameters.has(lower)) return undefined;
+    parameters.set(lower, quoted ?? plain);
+  }
+  const name = parameters.get("name");
+  if (parameters.has("name*") || name?.includes("\\")) return undefined;
+  return { name, isFile: parameters.has("filename") || parameters.has("filename*") };
 }

@@ -21,10 +21,11 @@ const STEPS: readonly ((path: string) => string)[] = [
   decoded, // a proxy may have decoded once already
 ];
 
-/** `method` and `path` as `findRoute` takes them. */
+/** `method` and `path` as `findRoute` takes them. True of a path without a route, which goes nowhere. */
 export function isReadAlike(method: string, path: string): boolean {
   if (!UNUSUAL.test(path)) return true;
   const route = findRoute(method, path);
+  if (route === undefined) return true;
   let read = path;
   return STEPS.every((step) => {
     read = step(read);

@@ -16,8 +16,16 @@ export interface SseEvent {
   readonly data: string | undefined;
 }
 
+const BLANK_LINE = Buffer.from("\n\n");
 const LF = 0x0a;
 const CR = 0x0d;
+
+/** How many events, or comments, line feeds end in it. */
+export function countEvents(chunk: Buffer): number {
+  let count = 0;
+  for (let at = chunk.indexOf(BLANK_LINE); at >= 0; at = chunk.indexOf(BLANK_LINE, at + BLANK_LINE.length)) count++;
+  return count;
+}
 
 /** Splits a stream into events; `rest` hands out what came after the last complete one. */
 export class SseSplitter {

@@ -59,6 +59,8 @@ export type Verdict =
 export interface AccessPolicy {
   /** Rules of both layers that stand at a hop; where it is zero nothing need be asked. */
   readonly count: Readonly<Record<Hop, number>>;
+  /** A rule at `llm` asks for the model: what hides its models would walk round it. */
+  readonly readsModel: boolean;
   readonly decide: <At extends Hop>(hop: At, variables: HopVariables[At]) => Verdict;
 }
 
@@ -144,6 +146,9 @@ function accessPolicy(lists: readonly RuleList[]): AccessPolicy {
   const count = { llm: countAt("llm"), mcp: countAt("mcp"), a2a: countAt("a2a") };
   return Object.freeze({
     count: Object.freeze(count),
+    readsModel: lists.some(({ rules }) =>
+      rules.some(({ conditions }) => conditions.llm?.reads.includes("model") === true),
+    ),
     decide: <At extends Hop>(hop: At, variables: HopVariables[At]): Verdict => decide(layers[hop], variables),
   });
 }

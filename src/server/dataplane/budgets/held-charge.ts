@@ -69,9 +69,11 @@ export class HeldCharge implements Charge {
     this.#ended();
   }
 
-  abort(usage: Usage | undefined): void {
+  abort(usage: Usage | undefined, atLeast?: Usage): void {
     if (this.#reservation.state !== "held") return;
-    abort(this.#accounts.ledger, this.#reservation, this.#unitsOf(usage), this.#accounts.now());
+    const floor = usage === undefined ? (this.#unitsOf(atLeast) ?? 0) : 0;
+    const units = floor > this.reserved ? floor : this.#unitsOf(usage);
+    abort(this.#accounts.ledger, this.#reservation, units, this.#accounts.now());
     this.#ended();
   }
 

@@ -163,7 +163,7 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
       const limit = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, CLOSE_LIMIT_MS);
       });
-      await Promise.race([reportLast(), limit]);
+      if (reports.hasLeader()) await Promise.race([reportLast(), limit]);
       clearTimeout(timer);
       carrier.stop();
       stopTicking?.();

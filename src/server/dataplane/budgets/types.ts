@@ -43,8 +43,11 @@ export interface Charge {
   attempt(at: PricedAt): void;
   /** The answer is complete. `undefined`: it told no usage although it should have; what was reserved is charged. */
   settle(usage: Usage | undefined): void;
-  /** It broke off, or the client left: what is known is charged, else what was reserved. */
-  abort(usage: Usage | undefined): void;
+  /**
+   * It broke off, or the client left: what is known is charged, else what was reserved, or `atLeast` where that costs more:
+   * what was reserved may be an average, and a long answer is not to be had at its price.
+   */
+  abort(usage: Usage | undefined, atLeast?: Usage): void;
   /** No more was used than is charged. */
   release(): void;
 }
@@ -106,4 +109,6 @@ export interface UsageReports {
   onIncarnation(listener: () => void): () => void;
   /** Time of the cluster's log as far as this node has applied it, in milliseconds since 1970; 0: nothing. */
   logNow(): number;
+  /** False: no leader is known, and a last report would wait for nobody. */
+  hasLeader(): boolean;
 }

@@ -15,7 +15,7 @@ export interface Standing {
   readonly variables: CallerVariables;
   /** That the profile's budget is spent from; empty without one. */
   readonly bucket: string;
-  /** The profile keeps models from its callers, or counts what they use: see `Route.guard`. */
+  /** Models are kept from the caller, by its profile's list or by a rule, or what they use is counted: see `Route.guard`. */
   readonly isRestricted: boolean;
 }
 
@@ -33,14 +33,14 @@ export function standingOf(caller: Caller, governance: Governance): Standing {
   if (profile === undefined) {
     throw new GatewayError("policy_denied", "The profile of this caller is not configured.");
   }
-  const { budget, allows } = profile;
+  const { budget, allows, policy } = profile;
   const standing: Standing = {
     caller,
     governance,
     profile,
     variables: callerVariables(caller),
     bucket: budget === undefined ? "" : bucketName(budget.name, budget.isShared, caller.principal),
-    isRestricted: allows !== undefined || budget !== undefined,
+    isRestricted: allows !== undefined || budget !== undefined || policy.readsModel,
   };
   known.set(caller, standing);
   return standing;

@@ -5,7 +5,7 @@
  *   answered 2xx without, it should    what was reserved, and it is counted as missing
  *   answered 2xx without, it may       nothing
  *   answered in another way            nothing
- *   broken off, or the client left     what is known, else what was reserved
+ *   broken off, or the client left     what is known, else what was reserved, or a token an event where that is more
  *   moved on from                      what is known, else nothing
  *   never sent                         nothing
  *
@@ -16,6 +16,7 @@ import {
   type BodyUsage,
   createBodyUsage,
   createStreamUsage,
+  NO_USAGE,
   type Route,
   type RouteDialect,
   type StreamUsage,
@@ -25,6 +26,9 @@ import { type AttemptResult, headerValue, type Provider } from "../../upstream/i
 import type { Charge } from "../budgets/index.ts";
 import type { UsageMetrics } from "./metrics.ts";
 import type { Counted, Meter, Shown } from "./types.ts";
+
+/** Roles, starts and stops of blocks, pings. */
+const EVENTS_AROUND = 8;
 
 export interface MeterOptions {
   /** Undefined: counted, and nobody pays. */
@@ -50,6 +54,8 @@ interface Attempt {
   isEnded: boolean;
   isBroken: boolean;
   stream: StreamUsage | undefined;
+  /** Of the stream so far. */
+  events: number;
   body: BodyUsage | undefined;
   /** Of the usage that was charged last, as it flowed. */
   chargedTokens: number | undefined;
@@ -81,6 +87,7 @@ class AttemptMeter implements Meter {
       isEnded: false,
       isBroken: false,
       stream: undefined,
+      events: 0,
       body: undefined,
       chargedTokens: undefined,
     };
@@ -103,8 +110,14 @@ class AttemptMeter implements Meter {
   }
 
   event(data: string): void {
-    const stream = this.#attempt?.stream;
-    if (stream?.read(data)) this.#flow(stream.usage);
+    const attempt = this.#attempt;
+    if (attempt?.stream === undefined) return;
+    attempt.events++;
+    if (attempt.stream.read(data)) this.#flow(attempt.stream.usage);
+  }
+
+  passed(events: number): void {
+    if (this.#attempt !== undefined) this.#attempt.events += events;
   }
 
   bytes(chunk: Buffer): void {
@@ -163,7 +176,7 @@ class AttemptMeter implements Meter {
         }
         return;
       case "interrupted":
-        charge?.abort(usage);
+        charge?.abort(usage, atLeastOf(attempt));
         return;
       case "failed":
         charge?.release();
@@ -195,6 +208,12 @@ function outcomeOf({ status, result, isEnded, isBroken }: Attempt): "complete" |
   if (status !== undefined && isEnded && !isBroken) return "complete";
   const hasFailed = result !== undefined && result !== "answered" && result !== "abandoned";
   return status === undefined && hasFailed ? "failed" : "interrupted";
+}
+
+/** Each event of a stream brings a token or more, but for a few around them. */
+function atLeastOf({ events }: Attempt): Usage | undefined {
+  const tokens = events - EVENTS_AROUND;
+  return tokens > 0 ? { ...NO_USAGE, outputTokens: tokens, totalTokens: tokens } : undefined;
 }
 
 const usageOf = ({ stream, body }: Attempt): Usage | undefined => stream?.usage ?? body?.end();

@@ -14,6 +14,8 @@ export interface AnswerMeter {
   started(status: number, headers: readonly Buffer[]): Shown;
   /** The data of one event of an event stream. */
   event(data: string): void;
+  /** So many events went by that tell no usage, and were not looked into. */
+  passed(events: number): void;
   bytes(chunk: Buffer): void;
   /** The answer is complete. */
   ended(): void;

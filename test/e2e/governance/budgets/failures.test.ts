@@ -75,7 +75,7 @@ test("a node that ends by SIGTERM gives back what it did not use: each call is c
     await resetCounts(simulator);
     const before = await usedOf("plenty");
     const victim = random.pick(members);
-    const working = load(() => members);
+    const working = load(running);
     await stretch(working);
     await victim.stop();
     await stretch(working);

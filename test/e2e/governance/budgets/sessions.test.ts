@@ -15,6 +15,8 @@ import { rowOn } from "./support/rows.ts";
 
 const PER_SESSION = 7;
 const LIMIT = 100;
+/** Too little for a session. */
+const LEFT = PER_SESSION - 2;
 
 interface Ended {
   readonly code: number;
@@ -26,8 +28,12 @@ async function recorder(owner: Owner) {
   const ends: Ended[] = [];
   const server = createServer();
   const door = new WebSocketServer({ server });
+  let answers = 0;
   door.on("connection", (socket) => {
-    socket.on("message", (bytes) => socket.send(doneWith(Number(bytes))));
+    socket.on("message", (bytes) => {
+      answers += 1;
+      socket.send(doneWith(`resp_${answers}`, Number(bytes)));
+    });
     socket.on("close", (code, reason) => ends.push({ code, reason: String(reason) }));
   });
   const port = await listenLocally(server);
@@ -38,9 +44,9 @@ async function recorder(owner: Owner) {
   return { url: `http://127.0.0.1:${port}`, ends };
 }
 
-function doneWith(tokens: number): string {
+function doneWith(id: string, tokens: number): string {
   const usage = { total_tokens: tokens, input_tokens: 1, output_tokens: tokens - 1 };
-  return JSON.stringify({ type: "response.done", response: { id: "resp_1", status: "completed", output: [], usage } });
+  return JSON.stringify({ type: "response.done", response: { id, status: "completed", output: [], usage } });
 }
 
 const file = { after };
@@ -77,7 +83,7 @@ async function open(budget: string) {
     use: async (tokens: number): Promise<void> => {
       const wanted = answers + 1;
       socket.send(String(tokens));
-      await eventually("the answer", () => answers >= wanted);
+      await eventually(`the answer of ${tokens} tokens`, () => answers >= wanted);
     },
   };
 }
@@ -128,7 +134,8 @@ test("one session that breaks a shared budget does not end another that uses not
 
 test("a handshake for which there is no room is refused like a request", async () => {
   const session = await open("empty");
-  await session.use(LIMIT - PER_SESSION);
+  await session.use(LIMIT - PER_SESSION - LEFT);
+  await becomes("empty", LIMIT - LEFT, 0);
   const [, answer] = (await within("the refusal", once(dial("empty"), "unexpected-response"))) as [
     unknown,
     IncomingMessage,

@@ -23,10 +23,9 @@ for (const [what, disguise] of disguises) {
   test(`a path with ${what} is no other route to us than to a provider that reads past it`, () => {
     for (const { method, path } of routeExamples().filter(({ path: it }) => !it.includes("example"))) {
       const written = disguise(path);
-      assert.ok(
-        findRoute(method, written) === findRoute(method, path) || !isReadAlike(method, written),
-        `${method} ${written}`,
-      );
+      const ours = findRoute(method, written);
+      const isSafe = ours === undefined || ours === findRoute(method, path) || !isReadAlike(method, written);
+      assert.ok(isSafe, `${method} ${written}`);
     }
   });
 }

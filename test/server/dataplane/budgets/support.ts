@@ -94,6 +94,7 @@ export function openNode(
         listeners.add(listener);
         return () => listeners.delete(listener);
       },
+      hasLeader: () => true,
       logNow: () => (readsLog ? cluster.state.applied.now : 0),
       report: (report, signal) =>
         new Promise((resolve, reject) => {

@@ -164,6 +164,22 @@ test("a stream that breaks off, and a client that leaves, are charged what is kn
   }
 });
 
+test("a client that leaves a stream without usage pays a token an event where that is more than was reserved", async () => {
+  for (const [events, charged] of [
+    [100, RESERVED],
+    [RESERVED + 300, RESERVED + 300 - 8],
+  ] as const) {
+    const { meter, charge } = await metered();
+    meter.attempting({ name: "p" }, "gpt-x");
+    meter.started(200, STREAM);
+    meter.passed(events - 1);
+    meter.event('{"choices":[]}');
+    meter.attempted("abandoned");
+    meter.close();
+    assert.equal(charge?.spent, charged);
+  }
+});
+
 test("a client that leaves before the answer began is charged what was reserved, one that leaves after it what it told", async () => {
   const before = await metered();
   before.meter.attempting({ name: "p" }, "gpt-x");

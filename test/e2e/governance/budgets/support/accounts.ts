@@ -5,7 +5,8 @@
  *   completed             its usage, as the simulator counted it and as its answer told it
  *   failed, refused       nothing
  *   broken, left          what was known when it broke off, which is at least what its client had seen, else what was
- *                         reserved: at least one unit, and at most the bound of its tokens
+ *                         reserved: at least one unit, and at least the pieces of text that its client had read; at
+ *                         most the bound of its tokens
  *   left, never sent on   nothing
  *   unreachable           of a process that was killed: nothing, or all that it could use; of one never sent on nothing
  */
@@ -19,11 +20,14 @@ export interface Bounds {
   readonly upper: number;
 }
 
+/** Of a stream, events that bring no text. */
+const EVENTS_AROUND = 8;
+
 const exactly = (units: number): Bounds => ({ lower: units, upper: units });
 
 /** In tokens. `counts`: of the simulator, taken when nothing is under way any more. */
 export function boundsOf(called: Called, counts: Counts): Bounds {
-  const { plan, end, told } = called;
+  const { plan, end } = called;
   const { model, atMost } = plan;
   switch (end) {
     case "completed":
@@ -32,13 +36,15 @@ export function boundsOf(called: Called, counts: Counts): Bounds {
     case "refused":
       return exactly(0);
     case "broken":
-      return { lower: told ?? 1, upper: atMost };
+      return { lower: leastOf(called), upper: atMost };
     case "left":
-      return counts.byModel[model] === undefined ? exactly(0) : { lower: told ?? 1, upper: atMost };
+      return counts.byModel[model] === undefined ? exactly(0) : { lower: leastOf(called), upper: atMost };
     case "unreachable":
       return counts.byModel[model] === undefined ? exactly(0) : { lower: 0, upper: atMost };
   }
 }
+
+const leastOf = ({ told, events }: Called): number => told ?? Math.max(1, events - EVENTS_AROUND);
 
 /** In calls, where each costs one. */
 export function flatBoundsOf({ plan, end }: Called, counts: Counts): Bounds {

@@ -28,6 +28,8 @@ export interface Called {
   readonly headers: Headers | undefined;
   /** Total of the last usage that the client saw; undefined: none. */
   readonly told: number | undefined;
+  /** Events of a stream that the client has read. */
+  readonly events: number;
 }
 
 export interface CallOptions {
@@ -68,7 +70,8 @@ export async function call(plan: Plan, { member, key, simulator }: CallOptions):
     isAnswered = true; // or never will be; the rest is told by what was read until then
   }
   await left;
-  const usages = usagesIn(text, status === 200 && plan.streams);
+  const isStream = status === 200 && plan.streams;
+  const usages = usagesIn(text, isStream);
   const code = status === undefined || status < 400 ? undefined : codeOf(text);
   return {
     plan,
@@ -78,6 +81,7 @@ export async function call(plan: Plan, { member, key, simulator }: CallOptions):
     headers,
     code,
     told: usages.at(-1),
+    events: isStream ? text.split("\ndata: ").length : 0,
     end: endOf({ plan, status, code, text, isWhole, hasLeft: leaving.signal.aborted }),
   };
 }

@@ -66,9 +66,7 @@ export async function startBudgeted(owner: Owner, { ids = ["n1"], budgets, provi
   atEnd(owner, () => links.close());
   const nodes = await createNodes(owner, { ids, deployment: deploymentOf(simulator, budgets, provider) });
   if (nodes.length > 1) await Promise.all((await linked(nodes, links)).map((write) => write()));
-  const members = nodes.map((node) => memberOf(node, links));
-  // A cluster that is ended node by node takes seconds, since the last ones have no majority to report to.
-  atEnd(owner, () => Promise.all(members.filter(({ isRunning }) => isRunning).map((member) => member.kill())));
+  const members = nodes.map((node) => memberOf(owner, node, links, nodes.length > 1));
   await Promise.all(members.map((member) => member.start()));
   const budgeted: Budgeted = {
     simulator,
@@ -129,7 +127,7 @@ async function linked(nodes: readonly TestNode[], links: Links): Promise<(() => 
   });
 }
 
-function memberOf(node: TestNode, links: Links): Member {
+function memberOf(owner: Owner, node: TestNode, links: Links, isOfCluster: boolean): Member {
   let gateway: Gateway | undefined;
   let isRunning = false;
   const member: Member = {
@@ -145,6 +143,8 @@ function memberOf(node: TestNode, links: Links): Member {
     async start() {
       const program = node.launch();
       links.setProcess(node.id, program.pid);
+      // A cluster that is ended node by node takes seconds, since the last ones have no majority to report to.
+      if (isOfCluster) atEnd(owner, () => isRunning && member.kill());
       let hasEnded = false;
       void program.ended.then(() => {
         hasEnded = true;
