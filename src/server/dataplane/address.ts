@@ -38,6 +38,8 @@ export interface Target extends Routed {
   readonly isJson: boolean;
   readonly streams: boolean;
   readonly streamOptions: Member | undefined;
+  /** Where the body names models that some hosts fall back on by themselves; empty where it does not. */
+  readonly fallbacks: readonly Member[];
 }
 
 /** A request's line, read. */
@@ -56,12 +58,13 @@ export interface Payload {
   readonly plain: Buffer;
 }
 
-type Found = Pick<Target, "isJson" | "streams" | "streamOptions" | "model" | "spot">;
+type Found = Pick<Target, "isJson" | "streams" | "streamOptions" | "fallbacks" | "model" | "spot">;
 
 const NOTHING: Found = {
   isJson: false,
   streams: false,
   streamOptions: undefined,
+  fallbacks: [],
   model: undefined,
   spot: { kind: "none" },
 };
@@ -69,7 +72,8 @@ const NOTHING: Found = {
 /** In characters, as in a form: rules and routing go through it, and no model has a name that comes near. */
 const MAX_MODEL_LENGTH = 1_024;
 
-const WANTED = ["model", "stream", "stream_options"] as const;
+/** `models` is OpenRouter's, `fallbacks` LiteLLM's. */
+const WANTED = ["model", "stream", "stream_options", "models", "fallbacks"] as const;
 
 /** Throws `invalid_request` or `model_not_found`. */
 export function address(snapshot: Snapshot, place: Place, payload: Payload): Target {
@@ -100,6 +104,7 @@ export function address(snapshot: Snapshot, place: Place, payload: Payload): Tar
     isJson: found.isJson,
     streams: found.streams,
     streamOptions: found.streamOptions,
+    fallbacks: found.fallbacks,
   };
 }
 
@@ -133,7 +138,7 @@ function readModel(snapshot: Snapshot, { route, path, query }: Place, { contentT
 function readJson(plain: Buffer): Found {
   const scan = scanObject(plain, WANTED, true);
   if (scan.kind === "problem") throw new GatewayError("invalid_request", `Cannot read the request: ${scan.message}.`);
-  const [model, stream, streamOptions] = scan.members;
+  const [model, stream, streamOptions, ...fallbacks] = scan.members;
   const value = model === undefined ? undefined : valueOrRefuse(plain, model);
   // Null is absence where the model is optional; where it is required it is refused as absent.
   if (value !== undefined && value !== null && typeof value !== "string") {
@@ -146,6 +151,7 @@ function readJson(plain: Buffer): Found {
     isJson: true,
     streams: stream !== undefined && plain[stream.valueStart] === 0x74,
     streamOptions,
+    fallbacks: fallbacks.filter((it) => it !== undefined),
     model: value ?? undefined,
     spot: model === undefined ? NOTHING.spot : { kind: "json", member: model },
   };

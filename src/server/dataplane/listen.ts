@@ -1,4 +1,5 @@
 /** The data plane's listener: bounds on connections and headers, and every request handed to `serve`. */
+import { setMaxListeners } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -32,6 +33,7 @@ export interface Listener {
 /** Rejects with the system's error when the address cannot be bound. */
 export async function listen(address: string, ports: Ports): Promise<Listener> {
   const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal); // each session listens
   const app = Fastify({
     logger: false,
     exposeHeadRoutes: false,

@@ -2,6 +2,7 @@
  * The request as one channel is sent it, and what must be done to its answer. Where nothing has to change, the client's
  * own bytes go out; otherwise the smallest change is made.
  */
+import { GatewayError } from "../../base/index.ts";
 import { type AnswerEdits, editObject, memberValue, type ObjectEdits, replaceValue } from "../core/dialects/index.ts";
 import type { UpstreamRequest } from "../upstream/index.ts";
 import type { Target } from "./address.ts";
@@ -24,8 +25,10 @@ export interface ClientRequest {
 export function prepare(client: ClientRequest, target: Target, admitted: Admitted, readsAnswer: boolean): Prepared {
   const { provider, channel, model } = admitted;
   const isAliased = model !== target.model;
-  const asksUsage = needsUsage(target, admitted);
-  const body = editBody(target, admitted, isAliased, asksUsage);
+  const { asksUsage, body } = readable(() => {
+    const asks = needsUsage(target, admitted);
+    return { asksUsage: asks, body: editBody(target, admitted, isAliased, asks) };
+  });
   const reads = isAliased || asksUsage || readsAnswer;
 
   const alsoDropped: string[] = [];
@@ -50,6 +53,19 @@ export function prepare(client: ClientRequest, target: Target, admitted: Admitte
           }
         : undefined,
   };
+}
+
+/** A body that a scan found sound may still hold an escape that is none, in a name or in `stream_options`. */
+function readable<Read>(read: () => Read): Read {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new GatewayError(
+      "invalid_request",
+      "Cannot read the request: a text of its JSON has an escape that is none.",
+    );
+  }
 }
 
 const NO_EDITS: ObjectEdits = { set: new Map(), remove: new Set(), rename: new Map() };

@@ -13,9 +13,9 @@ import { type Admitted, admit, deniedByRules, type Governed } from "./admit.ts";
 import type { SessionCharge } from "./budgets/index.ts";
 import { requestIdOf } from "./exchange.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
-import { modelGate } from "./governance/model-gate.ts";
+import { type ModelGate, modelGate } from "./governance/model-gate.ts";
 import { sessionSpending } from "./governance/spending.ts";
-import { type Standing, standingOf } from "./governance/standing.ts";
+import { standingOf } from "./governance/standing.ts";
 import { admitCaller } from "./governance/suspended.ts";
 import {
   closeTunnel,
@@ -27,7 +27,7 @@ import {
   tunnel,
   withoutProtocolCredential,
 } from "./hops/websocket.ts";
-import { createSessionMeter } from "./metering/index.ts";
+import { createSessionMeter, type SessionMeter } from "./metering/index.ts";
 import type { Governing, Ports } from "./ports.ts";
 import { prepare } from "./prepare.ts";
 import { locate } from "./serve.ts";
@@ -54,6 +54,8 @@ export async function serveUpgrade(
   let charge: SessionCharge | undefined;
   let unwatch: (() => void) | undefined;
   const ending = new AbortController();
+  // Joined by hand: on Node 20 a signal made of others stays with the one of them that lives longer.
+  const stop = (): void => ending.abort(shutdown.reason);
   const finished = (status: number, code: string): void => {
     ports.metrics.finished(labels, status, code);
     span?.end({ labels, status, code });
@@ -108,6 +110,17 @@ export async function serveUpgrade(
       origin: channel.origin,
     });
     attempt = sessionAttempt(provider.name, ports, attemptSpan);
+    const meter = snapshot.governance.meters
+      ? createSessionMeter({
+          charge,
+          provider: provider.name,
+          label: target.label,
+          metrics: ports.metrics.usage,
+          spent: (units) => ports.statistics?.of(provider.name)?.spent(units),
+        })
+      : undefined;
+    shutdown.addEventListener("abort", stop, { once: true });
+    if (shutdown.aborted) stop();
     const result = await tunnel({
       request,
       socket,
@@ -117,15 +130,12 @@ export async function serveUpgrade(
         headers: prepareUpgradeHeaders(attemptSpan?.carry(prepared.headers) ?? prepared.headers),
         protocols: channel.credential.length > 0 ? withoutProtocolCredential(offered) : offered,
       },
-      observe: observerOf(
-        standing,
-        { charge, provider: provider.name, label: target.label, ports, ending },
-        mayAsk(admitted, target, snapshot, governed),
-      ),
+      observe: observerOf(meter, mayAsk(admitted, target, snapshot, governed), ending),
       responseHeaders: ["x-gateway-request-id", requestId, "x-gateway-provider", provider.name],
       handshake: attempt,
-      signal: AbortSignal.any([shutdown, ending.signal]),
+      signal: ending.signal,
     });
+    meter?.close();
     if (result.kind === "closed") charge?.settle();
     finished(result.kind === "refused" ? result.status : 101, "");
   } catch (error) {
@@ -136,6 +146,7 @@ export async function serveUpgrade(
     const headers = [...refusalHeaders(refusal, requestId), "content-type", "application/json"];
     refuseUpgrade(socket, refusal.status, headers, refusalBody("compat", refusal, requestId));
   } finally {
+    shutdown.removeEventListener("abort", stop);
     unwatch?.();
     charge?.release(); // of a session that came to nothing
     attempt?.ended();
@@ -144,28 +155,16 @@ export async function serveUpgrade(
   }
 }
 
-interface Watched {
-  readonly charge: SessionCharge | undefined;
-  readonly provider: string;
-  readonly label: string;
-  readonly ports: Ports;
-  readonly ending: AbortController;
-}
-
 /** Reads usage out of what the upstream says, and models out of what the client asks for. */
 function observerOf(
-  { governance }: Standing,
-  watched: Watched,
-  mayAsk: ((message: Buffer) => boolean) | undefined,
+  meter: SessionMeter | undefined,
+  mayAsk: ModelGate | undefined,
+  ending: AbortController,
 ): TunnelObserver {
-  const { charge, provider, label, ports, ending } = watched;
-  const meter = governance.meters
-    ? createSessionMeter({ charge, provider, label, metrics: ports.metrics.usage, spent: spentAt(ports, provider) })
-    : undefined;
   return {
     message(from, data, isBinary) {
       if (from === "upstream") meter?.message(data, isBinary);
-      else if (mayAsk?.(data) === false) ending.abort(closeTunnel(1008, "model not allowed"));
+      else if (mayAsk?.(data, isBinary) === false) ending.abort(closeTunnel(1008, "model not allowed"));
     },
   };
 }
@@ -174,28 +173,20 @@ function observerOf(
  * Whether the client may ask for the model that a message of it names: lists, rules and suspensions hold for that one too.
  * Undefined: for any.
  */
-function mayAsk(
-  { provider }: Admitted,
-  target: Target,
-  snapshot: Snapshot,
-  governed: Governed,
-): ((message: Buffer) => boolean) | undefined {
+function mayAsk({ provider }: Admitted, target: Target, snapshot: Snapshot, governed: Governed): ModelGate | undefined {
   const { standing, suspensions } = governed;
   const { allows, policy } = standing.profile;
   if (allows === undefined && suspensions === undefined && !policy.readsModel) return undefined;
-  return modelGate((model) => {
+  const gate = modelGate((model) => {
     if (allows?.(model) === false) return false;
     if (suspensions?.of("model", model) !== undefined) return false;
     if (!policy.readsModel || model === target.model) return true;
     const named: Target = { ...target, label: snapshot.route(model)?.label ?? target.label };
     return deniedByRules(provider, named, model, governed) === undefined;
   });
+  if (allows !== undefined || policy.readsModel) return gate;
+  return (message, isBinary) => suspensions?.any !== true || gate(message, isBinary);
 }
-
-const spentAt =
-  ({ statistics }: Ports, provider: string) =>
-  (units: number): void =>
-    statistics?.of(provider)?.spent(units);
 
 /** A session may outlast what let it in by an hour; an operator who takes a key away means now. */
 function mayGoOn(

@@ -56,6 +56,9 @@ test("no model gets past a list by other letters, by the query, or in a body of 
   await refused([400], post("/v1/chat/completions", '{"model":"sim-1","MODEL":"sim-2","messages":[]}', headers));
   await refused([400], post("/v1/chat/completions", '{"model":"sim-1","Mod\\u0065l":"sim-2"}', headers));
   await refused([403], post("/v1/chat/completions?model=sim-2", chat, headers));
+  for (const others of ['"models":["sim-2"]', '"fallbacks":[{"model":"sim-2"}]', '"mod\\u0065ls":["sim-2"]']) {
+    await refused([403], post("/v1/chat/completions", `{"model":"sim-1","messages":[],${others}}`, headers));
+  }
   await refused([400], post("/v1/images/edits", chat, [...headers, "Content-Type: multipart/form-data; boundary=B"]));
   await refused([400], post("/v1/chat/completions", `{"model":"${"m".repeat(2_000)}"}`, headers));
 });
@@ -63,6 +66,17 @@ test("no model gets past a list by other letters, by the query, or in a body of 
 test("work whose models nobody sees is refused where a rule asks for the model", async () => {
   const { status, code } = await say(gateway, { key: free, path: "/v1/batches", body: { input_file_id: "file-1" } });
   assert.deepEqual([status, code], [403, "policy_denied"]);
+});
+
+test("an escape that is none is the client's mistake, and no fault of ours to be logged", async () => {
+  for (const member of ['"\\q":1', '"stream_options":{"x":"\\q"}']) {
+    const body = `{"model":"sim-1","messages":[],"stream":true,${member}}`;
+    await refused([400], post("/v1/chat/completions", body, [bearer(free), JSON_BODY]));
+  }
+  assert.deepEqual(
+    gateway.log().filter(({ message }) => message === "request failed"),
+    [],
+  );
 });
 
 async function session(path: string, key: string): Promise<WebSocket> {

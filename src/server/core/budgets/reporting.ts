@@ -9,7 +9,7 @@
  */
 
 import { isPast, type Ledger, type Share } from "./ledger.ts";
-import { askWhenLow, decideQueue, wantOf } from "./reserving.ts";
+import { askWhenLow, decideQueue, needOf, wantOf } from "./reserving.ts";
 import { MAX_UNITS } from "./units.ts";
 import { windowAt } from "./windows.ts";
 
@@ -32,6 +32,8 @@ export interface ReportRow {
   readonly limit_rev: number;
   readonly spent: number;
   readonly want: number;
+  /** Of `want`: requests wait for it now. Left out where none do. */
+  readonly need?: number;
   readonly ret: number;
 }
 
@@ -93,6 +95,7 @@ export const isAsking = (ledger: Ledger): boolean =>
 
 function rowOf(share: Share, now: number): ReportRow {
   const { name, windowMs, limit, limitRev } = share.bucket;
+  const need = needOf(share, now);
   return {
     b: name,
     w: share.window,
@@ -101,6 +104,7 @@ function rowOf(share: Share, now: number): ReportRow {
     limit_rev: limitRev,
     spent: Math.min(share.spent, MAX_UNITS),
     want: wantOf(share, now),
+    ...(need > 0 && { need }),
     ret: share.returned,
   };
 }

@@ -193,16 +193,26 @@ export function askWhenLow(ledger: Ledger, share: Share, now: number): void {
   askSoon(ledger, share, now);
 }
 
+function waitingIn(share: Share): number {
+  let waiting = 0;
+  for (const next of share.queue) if (next.state === "waiting") waiting += amountOf(next);
+  return waiting;
+}
+
+/** What waits, above what is free: to be granted before a chunk that may be used some time. */
+export function needOf(share: Share, now: number): number {
+  if (now >= share.endsAt || share.isClosed || share.queue.length === 0) return 0;
+  return Math.min(wholeUnits(waitingIn(share) - freeOf(share)), share.bucket.limit);
+}
+
 /** How much to ask for: what waits, and a chunk beyond it. */
 export function wantOf(share: Share, now: number): number {
   if (now >= share.endsAt || share.isClosed) return 0;
-  let waiting = 0;
-  for (const next of share.queue) if (next.state === "waiting") waiting += amountOf(next);
   const free = freeOf(share);
   const isLow = free < LOW_WATERMARK * chunkOf(share.bucket);
   const mayGetMore = !(isTold(share, now) && share.remaining === 0);
   const chunk = isLow && mayGetMore ? chunkOf(share.bucket) : 0;
-  return Math.min(wholeUnits(waiting + chunk - free), share.bucket.limit);
+  return Math.min(wholeUnits(waitingIn(share) + chunk - free), share.bucket.limit);
 }
 
 /** Those that waited and are `held`, `exhausted` or `unavailable` now; each is handed out once. */

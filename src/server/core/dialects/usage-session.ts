@@ -5,7 +5,7 @@
  * Each response counts once, by its id, and so does each transcription of the caller's audio, which is billed by itself.
  */
 import { scanObject } from "./json-scan.ts";
-import type { Usage } from "./usage.ts";
+import { NO_USAGE, type Usage } from "./usage.ts";
 import { mayTellUsageIn, nestedUsage, stringValue, usageValue } from "./usage-member.ts";
 import { normaliseUsage } from "./usage-normalise.ts";
 import { RESPONSE_ENDS } from "./usage-stream.ts";
@@ -13,7 +13,14 @@ import { RESPONSE_ENDS } from "./usage-stream.ts";
 export interface SessionUsage {
   /** One message of the upstream. Of what ended with it; undefined for every other message. Binary ones are audio. */
   read(message: Buffer, isBinary: boolean): Usage | undefined;
+  /**
+   * What the response under way has said and not told the usage of: a token for each of its deltas, at least. For a session
+   * that ends within it; undefined when none was.
+   */
+  untold(): Usage | undefined;
 }
+
+const DELTA = Buffer.from('.delta"');
 
 /** Ids remembered. A response is made in seconds, and few at a time: a repetition comes soon or never. */
 const MAX_IDS = 256;
@@ -28,11 +35,18 @@ interface Ended {
 
 export function createSessionUsage(): SessionUsage {
   const seen = new Set<string>();
+  let deltas = 0;
   return {
+    untold: () => (deltas === 0 ? undefined : { ...NO_USAGE, outputTokens: deltas, totalTokens: deltas }),
     read(message, isBinary) {
-      if (isBinary || !mayTellUsageIn(message)) return undefined;
+      if (isBinary) return undefined;
+      if (!mayTellUsageIn(message)) {
+        if (message.includes(DELTA)) deltas++;
+        return undefined;
+      }
       const ended = endedBy(message);
       if (ended === undefined) return undefined;
+      deltas = 0;
       const usage = normaliseUsage("compat", ended.usage);
       if (usage === undefined || ended.id === undefined) return usage;
       if (seen.has(ended.id)) return undefined;

@@ -17,7 +17,7 @@ export interface Spending {
   readonly rule: BudgetRule;
   /** `bucketName(rule.name, rule.isShared, caller.principal)`. */
   readonly bucket: string;
-  /** Requests that are likely to cost the same: profile, route and label of the model. Bounded by the configuration. */
+  /** Requests that are likely to cost the same: profile, route, label of the model, size. Bounded by the configuration. */
   readonly like: string;
   /** The first provider that the request is to be sent to. */
   readonly at: PricedAt;

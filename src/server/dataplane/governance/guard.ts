@@ -3,7 +3,7 @@
  * sees here, and an ephemeral credential calls the provider past us. Source: design decisions, section 6.
  */
 import { GatewayError } from "../../../base/index.ts";
-import { namesBatch, type Route } from "../../core/dialects/index.ts";
+import { type Member, memberValue, namesBatch, type Route } from "../../core/dialects/index.ts";
 import type { Target } from "../address.ts";
 import type { Standing } from "./standing.ts";
 
@@ -11,6 +11,7 @@ import type { Standing } from "./standing.ts";
 export function guardRoute(target: Target, standing: Standing): void {
   const { route, model, plain, query } = target;
   const { isRestricted, profile, governance } = standing;
+  const { allows, policy } = profile;
   if (route.name === "realtime_client_secrets" && governance.auth !== undefined) {
     throw new GatewayError(
       "policy_denied",
@@ -21,18 +22,36 @@ export function guardRoute(target: Target, standing: Standing): void {
     if (route.guard === "grants_credential") throw walkedAround(route, "hands out a credential of the provider");
     if (route.guard === "hides_models" || namesBatch(target)) throw walkedAround(route, "hides which models it uses");
   }
-  if (profile.allows === undefined) return;
+  // Rules were asked for the one model only: where one asks for it, there can be no other.
+  const mayFallBack = policy.readsModel ? NO_MODEL : allows;
+  if (mayFallBack !== undefined && !target.fallbacks.every((it) => areAllowed(plain, it, mayFallBack))) {
+    throw new GatewayError("model_not_allowed", OTHERS, { param: "model" });
+  }
+  if (allows === undefined) return;
   // A provider may read the query on more routes than we do, and before the body.
   for (const named of query === "" ? [] : new URLSearchParams(query).getAll("model")) {
-    if (!profile.allows(named)) throw new GatewayError("model_not_allowed", NOT_LISTED, { param: "model" });
+    if (!allows(named)) throw new GatewayError("model_not_allowed", NOT_LISTED, { param: "model" });
   }
   if (model !== undefined) {
-    if (!profile.allows(model)) throw new GatewayError("model_not_allowed", NOT_LISTED, { param: "model" });
+    if (!allows(model)) throw new GatewayError("model_not_allowed", NOT_LISTED, { param: "model" });
   } else if (route.model !== "none" && plain.length > 0) {
     throw new GatewayError("model_not_allowed", UNNAMED, { param: "model" });
   }
 }
 
+const NO_MODEL = (): boolean => false;
+
+/** A list of names, all allowed; or nothing. */
+function areAllowed(plain: Buffer, member: Member, allows: (model: string) => boolean): boolean {
+  try {
+    const names = memberValue(plain, member) ?? [];
+    return Array.isArray(names) && names.every((name) => typeof name === "string" && allows(name));
+  } catch {
+    return false; // an escape that is none
+  }
+}
+
+const OTHERS = "The request names models to fall back on that the caller's profile or a rule does not allow.";
 const NOT_LISTED = "This model is not among those that the caller's profile allows.";
 const UNNAMED = "The request names no model, and the caller's profile allows some only.";
 

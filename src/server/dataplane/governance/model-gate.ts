@@ -2,6 +2,7 @@
  * Models that a WebSocket client asks for within its session: a profile's list holds for them too. Source: specification
  * document 3, `allowed_models`; dialects reference, section 4.1.
  */
+import { isUtf8 } from "node:buffer";
 import { type Member, memberValue, scanObject } from "../../core/dialects/index.ts";
 
 /**
@@ -16,8 +17,10 @@ const QUOTED = Buffer.from('"model"');
 /** JSON may write any character of a name as an escape. */
 const ESCAPE = Buffer.from("\\u");
 
+export type ModelGate = (message: Buffer, isBinary: boolean) => boolean;
+
 /** True: the message may pass. One that two readers may read differently may not. */
-export function modelGate(allows: (model: string) => boolean): (message: Buffer) => boolean {
+export function modelGate(allows: (model: string) => boolean): ModelGate {
   const mayName = (bytes: Buffer, level: number): boolean => {
     const scan = scanObject(bytes, level < MAX_LEVELS ? [NAME, ...HOLDERS] : [NAME], true);
     if (scan.kind === "problem") return false;
@@ -27,7 +30,11 @@ export function modelGate(allows: (model: string) => boolean): (message: Buffer)
   };
   const mayHold = (bytes: Buffer, { valueStart, valueEnd }: Member, level: number): boolean =>
     bytes[valueStart] !== 0x7b || mayName(bytes.subarray(valueStart, valueEnd), level + 1);
-  return (message) => !(message.includes(QUOTED) || message.includes(ESCAPE)) || mayName(message, 1);
+  return (message, isBinary) => {
+    if (!message.includes(QUOTED) && !message.includes(ESCAPE)) return true;
+    // Sound holds any bytes; what is no text is no JSON to anybody.
+    return (isBinary && !isUtf8(message)) || mayName(message, 1);
+  };
 }
 
 function isAllowed(bytes: Buffer, member: Member, allows: (model: string) => boolean): boolean {

@@ -1,4 +1,5 @@
 /** What a request asks of its caller's budget, before it goes anywhere. Source: cluster reference, 7.2 rule 1. */
+import type { TokenBounds } from "../../core/budgets/index.ts";
 import { tokenBounds } from "../../core/dialects/index.ts";
 import type { Target } from "../address.ts";
 import type { Admitted } from "../admit.ts";
@@ -14,16 +15,23 @@ export function spendingOf(
   const { budget, name = "" } = standing.profile;
   const { route } = target;
   if (budget === undefined || route.usage === "none") return undefined;
+  const bounds = route.usage === "always" ? tokenBounds(target.plain, target.isJson, route) : undefined;
   return {
     rule: budget,
     bucket: standing.bucket,
-    like: `${name}\0${route.name}\0${target.label}`,
+    like: `${name}\0${route.name}\0${target.label}${bounds === undefined ? "" : sizeOf(bounds)}`,
     at: { model, backend: provider.name },
-    demand:
-      route.usage === "always"
-        ? { kind: "tokens", bounds: tokenBounds(target.plain, target.isJson, route) }
-        : { kind: "atLeast", units: 1 },
+    demand: bounds === undefined ? { kind: "atLeast", units: 1 } : { kind: "tokens", bounds },
   };
+}
+
+/**
+ * Requests of very different sizes are not alike: what small ones cost would be held for large ones, and charged for those
+ * that break off. Powers of four, of which there are few.
+ */
+function sizeOf({ input, output, isOutputStated }: TokenBounds): string {
+  const power = (tokens: number): number => Math.ceil(Math.log2(tokens + 1) / 2);
+  return `\0${power(input)}\0${isOutputStated ? power(output) : ""}`;
 }
 
 /** Of a WebSocket session at this provider. */

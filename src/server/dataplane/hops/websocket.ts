@@ -135,7 +135,7 @@ export async function tunnel(session: TunnelSession): Promise<TunnelResult> {
   const { request, socket } = session;
   // node:http takes its own listener off with the upgrade; without one, a reset would end the process.
   socket.on("error", ignore);
-  // One signal serves all sessions, and Node warns of a leak from the eleventh listener on.
+  // One signal may serve many sessions, and Node warns of a leak from the eleventh listener on.
   setMaxListeners(0, session.signal);
   const limits = { ...TUNNEL_LIMITS, ...session.limits };
   if (!speaksVersion13(request)) {

@@ -37,6 +37,8 @@ export interface Meter extends AnswerMeter {
 export interface SessionMeter {
   /** One message of the upstream. */
   message(data: Buffer, isBinary: boolean): void;
+  /** The session is over: what was said of a response whose usage was not told is counted too. */
+  close(): void;
 }
 
 /** For whoever keeps an account of tokens: usage that a provider told, and of which model it was asked. */

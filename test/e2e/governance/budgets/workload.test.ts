@@ -16,7 +16,7 @@ import { settledRows } from "./support/rows.ts";
 const CALLS = 160;
 const CLIENTS = 12;
 const PLENTY = 1_000_000_000;
-const TIGHT = 60_000;
+const TIGHT = 8_000;
 
 /** Budget by name of the key. Requests of the last one are never left, and never break off. */
 const KEYS = { "own-1": "own", "own-2": "own", "pool-1": "pool", "pool-2": "pool", tight: "tight", certain: "own" };

@@ -81,12 +81,12 @@ const form = (...parts: readonly (readonly [string, string])[]): Buffer =>
     `${parts.map(([head, body]) => `--XX\r\nContent-Disposition: form-data; ${head}\r\n\r\n${body}\r\n`).join("")}--XX--\r\n`,
   );
 
-test("a form field is found after a file, and a file of that name is not a field", () => {
+test("a form field is found after a file, and a file of that name is refused", () => {
   const bytes = form(['name="file"; filename="a.wav"', "RIFF\r\n\r\n--X"], ['name="model"', "whisper-1"]);
   const field = findField(bytes, "XX", "model");
   assert.equal(field.kind, "field");
   assert.equal(bytes.toString("utf8", field.start, field.end), "whisper-1");
-  assert.equal(findField(form(['name="model"; filename="m"', "x"]), "XX", "model").kind, "absent");
+  assert.equal(findField(form(['name="model"; filename="m"', "x"]), "XX", "model").kind, "problem");
 });
 
 test("a form that names the model twice, is cut off, or has endless parts is refused", () => {

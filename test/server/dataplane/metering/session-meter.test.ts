@@ -42,3 +42,19 @@ test("each response of a session is charged once, beside its flat cost, and coun
     assert.deepEqual(spent, pays ? [35, 45] : []);
   }
 });
+
+test("a session that ends within a response pays a token for each delta that it had of it", async () => {
+  const node = openNode(createCluster(["n1"]));
+  const asked = ask(() => node.budgets.reserveSession(flatOf(ruleOf(10_000), 5), () => undefined));
+  await node.exchange();
+  const charge = heldOf(asked);
+  const metrics = createUsageMetrics(node.instruments);
+  const meter = createSessionMeter({ charge, provider: "p", label: "gpt-*", metrics, spent: () => undefined });
+  const delta = Buffer.from(JSON.stringify({ type: "response.output_text.delta", delta: "word" }));
+  for (let count = 0; count < 20; count += 1) meter.message(delta, false);
+  meter.message(done("r1", 3, 20), false);
+  assert.equal(charge.spent, 5 + 23);
+  for (let count = 0; count < 7; count += 1) meter.message(delta, false);
+  meter.close();
+  assert.equal(charge.spent, 5 + 23 + 7);
+});

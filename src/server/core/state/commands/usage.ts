@@ -8,7 +8,7 @@
 
 import { define, type Site } from "../command.ts";
 import type { Draft } from "../draft.ts";
-import { integer, label, listOf, object } from "../fields.ts";
+import { integer, label, listOf, object, optional } from "../fields.ts";
 import { ok, refused } from "../refusals.ts";
 import { memberRowKey, memberRows } from "./member-rows.ts";
 import {
@@ -38,6 +38,8 @@ const report = object({
   spent: unit,
   /** Wished for, above what is granted. */
   want: unit,
+  /** Of `want`: requests wait for it now. */
+  need: optional(unit),
   ret: unit,
 });
 type ReportRow = ReturnType<typeof report>;
@@ -86,7 +88,7 @@ function settle({ draft, now }: Site, node: string, inc: number, row: ReportRow,
   const charged = usage.used + usage.open - chargeOf(before) + chargeOf(settled);
   const left = Math.max(0, limit - charged);
   const mayGrant = row.w >= current && charged <= limit;
-  const grant = mayGrant ? grantOf(settled, row.want, left, limit, members) : 0;
+  const grant = mayGrant ? grantOf(settled, row, left, limit, members) : 0;
   const after: HoldingRow = { ...settled, granted: settled.granted + grant };
 
   draft.put(holdingRowKey(node, of), holdingRows.write(after));
@@ -114,11 +116,18 @@ function holdingOf(draft: Draft, node: string, inc: number, of: WindowOf): Holdi
 }
 
 /**
- * At most half of what is left, shared among the nodes, so that others find something too; where there are no others, all.
- * A holder that spent above its grant is charged for it already: catching up takes nothing more of the limit.
+ * At most half of what is left, shared among the nodes, so that others find something too; all, where there are no others,
+ * and of what requests wait for: to hand that out in pieces would only make them wait for more commits. A holder that spent
+ * above its grant is charged for it already: catching up takes nothing more of the limit.
  */
-function grantOf(holding: HoldingRow, want: number, left: number, limit: number, members: number): number {
-  const least = Math.max(1, Math.floor(limit / MIN_GRANT_DIVISOR));
+function grantOf(
+  holding: HoldingRow,
+  { want, need = 0 }: ReportRow,
+  left: number,
+  limit: number,
+  members: number,
+): number {
+  const least = Math.max(1, Math.floor(limit / MIN_GRANT_DIVISOR), need);
   const share = members === 1 ? left : Math.max(least, Math.floor(left / (2 * members)));
   const catchUp = chargeOf(holding) - (holding.granted - holding.returned);
   return Math.min(want, catchUp + Math.min(left, share));

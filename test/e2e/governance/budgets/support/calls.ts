@@ -1,5 +1,6 @@
 /** One request from its client's side: sent, read or left, and what its answer says of its usage. */
 import assert from "node:assert/strict";
+import { type IncomingMessage, request } from "node:http";
 import type { Simulator } from "../../../../../src/cli/simulate/index.ts";
 import { until } from "../../../cluster/support/until.ts";
 import type { Document } from "../../../support/config.ts";
@@ -42,36 +43,16 @@ export interface CallOptions {
 /** Longer than an election, on a machine that does other things too. */
 const DECIDED_MS = 60_000;
 
-export async function call(plan: Plan, { member, key, simulator }: CallOptions): Promise<Called> {
+export async function call(plan: Plan, options: CallOptions): Promise<Called> {
+  const { member, key, simulator } = options;
   const leaving = new AbortController();
-  let status: number | undefined;
-  let headers: Headers | undefined;
-  let text = "";
-  let isWhole = false;
-  const asking = fetch(member.gateway.url + plan.path, {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${key.text}`, ...plan.headers },
-    body: JSON.stringify(plan.body),
-    signal: leaving.signal,
-  });
-  let isAnswered = false;
-  const left = leave(plan, leaving, () => isAnswered || simulator.counts().byModel[plan.model] !== undefined);
-  try {
-    const response = await asking;
-    isAnswered = true;
-    ({ status, headers } = response);
-    const decoder = new TextDecoder();
-    for await (const chunk of response.body ?? []) {
-      text += decoder.decode(chunk, { stream: true });
-      if (plan.leaving === "within the answer") leaving.abort();
-    }
-    isWhole = true;
-  } catch {
-    isAnswered = true; // or never will be; the rest is told by what was read until then
-  }
+  const hearing = hear(plan, options, leaving);
+  let isOver = false;
+  const left = leave(plan, leaving, () => isOver || simulator.counts().byModel[plan.model] !== undefined);
+  const { status, headers, text, isWhole } = await hearing;
+  isOver = true;
   await left;
   const isStream = status === 200 && plan.streams;
-  const usages = usagesIn(text, isStream);
   const code = status === undefined || status < 400 ? undefined : codeOf(text);
   return {
     plan,
@@ -80,10 +61,58 @@ export async function call(plan: Plan, { member, key, simulator }: CallOptions):
     status,
     headers,
     code,
-    told: usages.at(-1),
+    told: usagesIn(text, isStream).at(-1),
     events: isStream ? text.split("\ndata: ").length : 0,
     end: endOf({ plan, status, code, text, isWhole, hasLeft: leaving.signal.aborted }),
   };
+}
+
+interface Heard {
+  readonly status: number | undefined;
+  readonly headers: Headers | undefined;
+  /** As much as came. */
+  readonly text: string;
+  readonly isWhole: boolean;
+}
+
+/** Over a connection of its own, so that who leaves takes nothing of another's along. */
+function hear(plan: Plan, { member, key }: CallOptions, leaving: AbortController): Promise<Heard> {
+  return new Promise((resolve) => {
+    let answer: IncomingMessage | undefined;
+    const chunks: Buffer[] = [];
+    const ended = (isWhole: boolean): void => {
+      const { statusCode: status, headers } = answer ?? {};
+      resolve({
+        status,
+        headers: headers && new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+        text: Buffer.concat(chunks).toString("utf8"),
+        isWhole,
+      });
+    };
+    const asking = request(member.gateway.url + plan.path, {
+      method: "POST",
+      agent: false,
+      signal: leaving.signal,
+      headers: {
+        "content-type": "application/json",
+        // Usage is to be read also of who could be answered in gzip.
+        "accept-encoding": "gzip",
+        authorization: `Bearer ${key.text}`,
+        ...plan.headers,
+      },
+    });
+    asking.on("error", () => ended(false));
+    asking.on("response", (response) => {
+      answer = response;
+      response.on("data", (chunk: Buffer) => {
+        chunks.push(chunk);
+        if (plan.leaving === "within the answer") leaving.abort();
+      });
+      response.on("error", () => ended(false));
+      response.on("close", () => ended(response.complete && !leaving.signal.aborted));
+    });
+    asking.end(JSON.stringify(plan.body));
+  });
 }
 
 async function leave({ leaving }: Plan, aborting: AbortController, isHeard: () => boolean): Promise<void> {
