@@ -27,79 +27,108 @@ export interface Rewrites {
   readonly meter: AnswerMeter | undefined;
 }
 
-export function rewriting(to: Downstream, { edits, extend, meter }: Rewrites): Downstream {
-  const changes = edits !== undefined || extend !== undefined;
-  let mode: Mode = "pass";
-  let shown: ReturnType<AnswerMeter["started"]> = "nothing";
-  const splitter = new SseSplitter();
-  let held: Buffer[] = [];
-  let heldBytes = 0;
+export function rewriting(to: Downstream, rewrites: Rewrites): Downstream {
+  return new Rewriting(to, rewrites);
+}
+
+/** A class, since there is one for each request: a literal with a getter is a shape of its own each time it is made. */
+class Rewriting implements Downstream {
+  readonly #to: Downstream;
+  readonly #edits: AnswerEdits | undefined;
+  readonly #extend: Rewrites["extend"];
+  readonly #meter: AnswerMeter | undefined;
+  #mode: Mode = "pass";
+  #shown: ReturnType<AnswerMeter["started"]> = "nothing";
+  /** Undefined unless events are looked into. */
+  #splitter: SseSplitter | undefined;
+  #held: Buffer[] | undefined;
+  #heldBytes = 0;
+
+  constructor(to: Downstream, { edits, extend, meter }: Rewrites) {
+    this.#to = to;
+    this.#edits = edits;
+    this.#extend = extend;
+    this.#meter = meter;
+  }
+
+  get gone(): boolean {
+    return this.#to.gone;
+  }
+
+  onGone(listener: (() => void) | undefined): void {
+    this.#to.onGone(listener);
+  }
+
+  onDrain(listener: () => void): void {
+    this.#to.onDrain(listener);
+  }
+
+  start(status: number, statusText: string, headers: readonly Buffer[]): void {
+    const changes = this.#edits !== undefined || this.#extend !== undefined;
+    this.#mode = changes ? modeOf(status, headers) : "pass";
+    this.#shown = this.#meter?.started(status, headers) ?? "nothing";
+    if (this.#mode === "events" || this.#shown === "events") this.#splitter = new SseSplitter();
+    this.#to.start(status, statusText, this.#mode === "pass" ? headers : withoutLength(headers));
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#shown === "bytes") this.#meter?.bytes(chunk);
+    if (this.#splitter !== undefined) return this.#writeEvents(chunk, this.#splitter);
+    return this.#mode === "whole" ? this.#hold(chunk) : this.#to.write(chunk);
+  }
+
+  end(): void {
+    this.#meter?.ended();
+    if (this.#mode === "events") {
+      const rest = this.#splitter?.rest();
+      if (rest !== undefined && rest.length > 0) this.#to.write(rest);
+    }
+    if (this.#mode === "whole" && this.#held !== undefined) {
+      const body = Buffer.concat(this.#held);
+      const edited = this.#edits === undefined ? body : editJson(body, this.#edits);
+      this.#to.write(this.#extend === undefined ? edited : this.#extend(edited));
+    }
+    this.#to.end();
+  }
+
+  breakOff(cause: Error): void {
+    this.#meter?.broken();
+    this.#to.breakOff(cause);
+  }
+
+  #writeEvents(chunk: Buffer, splitter: SseSplitter): boolean {
+    const whole = this.#unread(chunk, splitter);
+    if (whole !== undefined) return this.#to.write(whole);
+    let hasRoom = true;
+    for (const event of splitter.push(chunk)) {
+      if (this.#shown === "events" && event.data !== undefined) this.#meter?.event(event.data);
+      if (this.#mode !== "events") continue;
+      const bytes = this.#edits === undefined ? event.bytes : editEvent(event, this.#edits);
+      if (bytes !== undefined && bytes.length > 0) hasRoom = this.#to.write(bytes);
+    }
+    return this.#mode === "events" ? hasRoom : this.#to.write(chunk);
+  }
 
   /** Most chunks of a stream need no look into their events. */
-  function unread(chunk: Buffer): Buffer | undefined {
-    if (!splitter.isEmpty || (shown === "events" && !tellsNoUsage(chunk))) return undefined;
-    const edited = mode === "events" && edits !== undefined ? editUnread(chunk, edits) : chunk;
-    if (edited !== undefined && shown === "events") meter?.passed(countEvents(chunk));
+  #unread(chunk: Buffer, splitter: SseSplitter): Buffer | undefined {
+    const isMetered = this.#shown === "events";
+    if (!splitter.isEmpty || (isMetered && !tellsNoUsage(chunk))) return undefined;
+    const edits = this.#mode === "events" ? this.#edits : undefined;
+    const edited = edits === undefined ? chunk : editUnread(chunk, edits);
+    if (edited !== undefined && isMetered) this.#meter?.passed(countEvents(chunk));
     return edited;
   }
 
-  function writeEvents(chunk: Buffer): boolean {
-    const whole = unread(chunk);
-    if (whole !== undefined) return to.write(whole);
-    let hasRoom = true;
-    for (const event of splitter.push(chunk)) {
-      if (shown === "events" && event.data !== undefined) meter?.event(event.data);
-      if (mode !== "events") continue;
-      const bytes = edits === undefined ? event.bytes : editEvent(event, edits);
-      if (bytes !== undefined && bytes.length > 0) hasRoom = to.write(bytes);
-    }
-    return mode === "events" ? hasRoom : to.write(chunk);
+  #hold(chunk: Buffer): boolean {
+    this.#held ??= [];
+    this.#held.push(chunk);
+    this.#heldBytes += chunk.length;
+    if (this.#heldBytes <= MAX_REWRITTEN_BYTES) return true;
+    this.#mode = "pass";
+    const all = Buffer.concat(this.#held);
+    this.#held = undefined;
+    return this.#to.write(all);
   }
-
-  function hold(chunk: Buffer): boolean {
-    held.push(chunk);
-    heldBytes += chunk.length;
-    if (heldBytes <= MAX_REWRITTEN_BYTES) return true;
-    mode = "pass";
-    const all = Buffer.concat(held);
-    held = [];
-    return to.write(all);
-  }
-
-  return {
-    get gone() {
-      return to.gone;
-    },
-    onGone: (listener) => to.onGone(listener),
-    onDrain: (listener) => to.onDrain(listener),
-    start(status, statusText, headers) {
-      mode = changes ? modeOf(status, headers) : "pass";
-      shown = meter?.started(status, headers) ?? "nothing";
-      to.start(status, statusText, mode === "pass" ? headers : withoutLength(headers));
-    },
-    write(chunk) {
-      if (shown === "bytes") meter?.bytes(chunk);
-      if (mode === "events" || shown === "events") return writeEvents(chunk);
-      return mode === "whole" ? hold(chunk) : to.write(chunk);
-    },
-    end() {
-      meter?.ended();
-      if (mode === "events") {
-        const rest = splitter.rest();
-        if (rest.length > 0) to.write(rest);
-      }
-      if (mode === "whole" && heldBytes > 0) {
-        const body = Buffer.concat(held);
-        const edited = edits === undefined ? body : editJson(body, edits);
-        to.write(extend === undefined ? edited : extend(edited));
-      }
-      to.end();
-    },
-    breakOff(cause) {
-      meter?.broken();
-      to.breakOff(cause);
-    },
-  };
 }
 
 function modeOf(status: number, headers: readonly Buffer[]): Mode {

@@ -17,6 +17,7 @@ export interface SseEvent {
 }
 
 const BLANK_LINE = Buffer.from("\n\n");
+const NOTHING = Buffer.alloc(0);
 const LF = 0x0a;
 const CR = 0x0d;
 
@@ -29,7 +30,7 @@ export function countEvents(chunk: Buffer): number {
 
 /** Splits a stream into events; `rest` hands out what came after the last complete one. */
 export class SseSplitter {
-  #pending: Buffer = Buffer.alloc(0);
+  #pending: Buffer = NOTHING;
   /** Where in `#pending` the search for a blank line goes on, so that a long event is not searched anew each time. */
   #searched = 0;
 
@@ -57,7 +58,7 @@ export class SseSplitter {
 
   rest(): Buffer {
     const rest = this.#pending;
-    this.#pending = Buffer.alloc(0);
+    this.#pending = NOTHING;
     this.#searched = 0;
     return rest;
   }

@@ -39,32 +39,44 @@ export const RESPONSE_ENDS: ReadonlySet<string> = new Set([
 ]);
 
 export function createStreamUsage(dialect: RouteDialect, routeName: string): StreamUsage {
-  const told = dialect === "messages" ? toldByMessages : routeName === "responses" ? toldByResponses : toldByChunk;
-  let counts: UsageCounts | undefined;
-  let usage: Usage | undefined;
-  let isFinal = false;
-  return {
-    read(data) {
-      if (data === "[DONE]") {
-        isFinal ||= usage !== undefined;
-        return false;
-      }
-      if (!mayTellUsage(data)) return false;
-      const news = told(Buffer.from(data));
-      if (news?.counts === undefined) return false;
-      counts = dialect === "messages" ? mergeCounts(counts, news.counts) : news.counts;
-      const before = usage;
-      usage = usageOf(dialect, counts);
-      isFinal = news.isFinal;
-      return !isSame(before, usage);
-    },
-    get usage() {
-      return usage !== undefined && usage.totalTokens === 0 && !isFinal ? undefined : usage;
-    },
-    get isFinal() {
-      return isFinal;
-    },
-  };
+  return new TellingStream(dialect, routeName);
+}
+
+/** A class, since there is one for each stream: a literal with getters is a shape of its own each time it is made. */
+class TellingStream implements StreamUsage {
+  readonly #dialect: RouteDialect;
+  readonly #told: (data: Buffer) => Told | undefined;
+  #counts: UsageCounts | undefined;
+  #usage: Usage | undefined;
+  #isFinal = false;
+
+  constructor(dialect: RouteDialect, routeName: string) {
+    this.#dialect = dialect;
+    this.#told = dialect === "messages" ? toldByMessages : routeName === "responses" ? toldByResponses : toldByChunk;
+  }
+
+  read(data: string): boolean {
+    if (data === "[DONE]") {
+      this.#isFinal ||= this.#usage !== undefined;
+      return false;
+    }
+    if (!mayTellUsage(data)) return false;
+    const news = this.#told(Buffer.from(data));
+    if (news?.counts === undefined) return false;
+    this.#counts = this.#dialect === "messages" ? mergeCounts(this.#counts, news.counts) : news.counts;
+    const before = this.#usage;
+    this.#usage = usageOf(this.#dialect, this.#counts);
+    this.#isFinal = news.isFinal;
+    return !isSame(before, this.#usage);
+  }
+
+  get usage(): Usage | undefined {
+    return this.#usage !== undefined && this.#usage.totalTokens === 0 && !this.#isFinal ? undefined : this.#usage;
+  }
+
+  get isFinal(): boolean {
+    return this.#isFinal;
+  }
 }
 
 /** A chunk with choices may be followed by one that counts more; the one without, and a media event, come last. */
