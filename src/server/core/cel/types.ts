@@ -98,6 +98,12 @@ export function assign(to: Type, from: Type, bindings: Bindings): boolean {
   if (wanted === given) return true;
   if (given.kind === "param") return bind(given.name, wanted, bindings);
   if (wanted.kind === "param") return bind(wanted.name, given, bindings);
+  if (to.kind === "param") {
+    // Bound by an argument before: what may be anything in this one may be anything in what is made of both.
+    const fits = assign(wanted, given, bindings);
+    if (fits) bindings.set(to.name, widened(wanted, given, bindings));
+    return fits;
+  }
   if (wanted.kind === "dyn" || given.kind === "dyn") return true;
   switch (wanted.kind) {
     case "list":
@@ -114,6 +120,17 @@ export function assign(to: Type, from: Type, bindings: Bindings): boolean {
     default:
       return given.kind === wanted.kind;
   }
+}
+
+/** Of two types that fit each other: `dyn` wherever one of them says `dyn`. */
+function widened(one: Type, other: Type, bindings: Bindings): Type {
+  const [a, b] = [resolved(one, bindings), resolved(other, bindings)];
+  if (a.kind === "dyn" || b.kind === "dyn") return DYN;
+  if (a.kind === "list" && b.kind === "list") return listOf(widened(a.item, b.item, bindings));
+  if (a.kind === "map" && b.kind === "map") {
+    return mapOf(widened(a.key, b.key, bindings), widened(a.value, b.value, bindings));
+  }
+  return a;
 }
 
 function bind(name: string, type: Type, bindings: Bindings): boolean {

@@ -193,3 +193,16 @@ test("comparisons with texts are told, and which of them must hold", () => {
     ],
   );
 });
+
+test("what may be anything in one argument may be anything in what is made of both", () => {
+  for (const [source, type] of [
+    ['["a"] + ["b"]', "list(string)"],
+    ['["a"] + ["b", 0u]', "list(dyn)"],
+    ['["b", 0u] + ["a"]', "list(dyn)"],
+    ['[["a"]] + [["b", 1]]', "list(list(dyn))"],
+    ['[] + ["a"]', "list(string)"],
+  ] as const) {
+    const compiled = compileExpression(source, { variables: VARIABLES, result: "any" });
+    assert.equal(compiled.kind === "compiled" ? typeText(compiled.expression.type) : compiled.kind, type, source);
+  }
+});
