@@ -11,3 +11,4 @@ export * from "./log.ts";
 export * from "./nearest.ts";
 export * from "./shrink.ts";
 export * from "./start-thread.ts";
+export * from "./terminal-text.ts";

@@ -16,6 +16,7 @@ import {
   readText,
   refusalOf,
 } from "../admin-api/index.ts";
+import { escapeControlsOfLines } from "../base/index.ts";
 import { chooseDoor } from "./door.ts";
 import { reportFailure } from "./door-failure.ts";
 import { type FileInput, readInput } from "./file-input.ts";
@@ -23,7 +24,6 @@ import { clip, didYouMean, type FlagsOf, UsageError } from "./flags.ts";
 import type { ExitStatus, Io } from "./io.ts";
 import type { adminFlags } from "./specs.ts";
 import { readAll, stdinOf, untilAborted, writeAll } from "./streams.ts";
-import { escapeControlsOfLines } from "./terminal-text.ts";
 
 type Options = FlagsOf<typeof adminFlags>;
 

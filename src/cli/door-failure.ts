@@ -4,8 +4,8 @@
  */
 
 import { type AdminDoor, AdminError, doorName } from "../admin-api/index.ts";
+import { escapeControls } from "../base/index.ts";
 import type { ExitStatus, Io } from "./io.ts";
-import { escapeControls } from "./terminal-text.ts";
 
 const REFUSED: ExitStatus = 1;
 const UNREACHABLE: ExitStatus = 3;

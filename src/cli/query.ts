@@ -14,6 +14,7 @@ import {
   type QueryTables,
   readJson,
 } from "../admin-api/index.ts";
+import { escapeControlsOfLines } from "../base/index.ts";
 import { chooseDoor } from "./door.ts";
 import { reportFailure } from "./door-failure.ts";
 import { type FlagsOf, UsageError } from "./flags.ts";
@@ -22,7 +23,6 @@ import { paramOf } from "./query-params.ts";
 import type { queryFlags } from "./specs.ts";
 import { joined, readAll, stdinOf, writeAll } from "./streams.ts";
 import { tableLines } from "./table-text.ts";
-import { escapeControlsOfLines } from "./terminal-text.ts";
 
 type Options = FlagsOf<typeof queryFlags>;
 

@@ -4,7 +4,7 @@
  * never cut, since part of a number is another number; what still does not fit is cut off at the edge.
  */
 
-import { cellsOf, cutToCells, escapeControls } from "./terminal-text.ts";
+import { cellsOf, cutToCells, escapeControls } from "../base/index.ts";
 
 export interface TextColumn {
   readonly name: string;

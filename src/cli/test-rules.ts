@@ -4,6 +4,7 @@
  * listener, writes nothing, calls nobody. Source: specification document 1, `-test-rules`.
  */
 
+import { escapeControls } from "../base/index.ts";
 import { formatProblem } from "../server/core/config/index.ts";
 import { type LoadedNode, loadNode } from "../server/node/index.ts";
 import { UsageError } from "./flags.ts";
@@ -21,7 +22,6 @@ import {
   summaryLine,
 } from "./rule-suite/index.ts";
 import { joined, writeAll } from "./streams.ts";
-import { escapeControls } from "./terminal-text.ts";
 
 /** Both as the operator wrote them. */
 export async function testRules(configPath: string, suitesPath: string, io: Io): Promise<ExitStatus> {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { cellsOf } from "../../src/base/index.ts";
 import { tableLines } from "../../src/cli/table-text.ts";
-import { cellsOf } from "../../src/cli/terminal-text.ts";
 
 const text = (name: string) => ({ name, isNumeric: false });
 const number = (name: string) => ({ name, isNumeric: true });

@@ -5,7 +5,7 @@
  * characters, so none of theirs reaches it. No message holds a token, a code or a verifier.
  */
 
-import { escapeControls } from "../terminal-text.ts";
+import { escapeControls } from "../../base/index.ts";
 
 /** `status` is what the verb ends with: 3 where the gateway could not be reached, else 1. */
 export class SignInError extends Error {

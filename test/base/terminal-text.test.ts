@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { cellsOf, cutToCells, escapeControls, escapeControlsOfLines } from "../../src/cli/terminal-text.ts";
+import { cellsOf, cutToCells, escapeControls, escapeControlsOfLines } from "../../src/base/terminal-text.ts";
 
 const CELLS: readonly (readonly [text: string, cells: number])[] = [
   ["", 0],
