@@ -1,0 +1,15 @@
+/** What a view, a dialog or a verb may look at: readings, the clock, and who asks. */
+
+import type { Data } from "./data.ts";
+
+export interface Context {
+  readonly data: Data;
+  /** Milliseconds since 1970; steps once a second, and not while the screen is frozen. */
+  readonly now: number;
+  /** What follows the view's name: the provider whose errors, the source whose revisions. */
+  readonly subject: string | undefined;
+  readonly isReadOnly: boolean;
+  readonly isAscii: boolean;
+  /** How a command line names this door: `-socket /run/gateway/admin.sock`. */
+  readonly doorFlags: string;
+}

@@ -1,0 +1,75 @@
+/**
+ * A question before something is done: what will happen, the values that may be changed, and the one way to confirm. It
+ * is data; the store steps it, the screen draws it. Source: operator console reference, B5 and B6.
+ */
+
+import type { Action } from "./action.ts";
+import type { Context } from "./context.ts";
+import type { Line } from "./text.ts";
+
+export type Field =
+  /** `secret`: never. Text may be empty unless `isRequired`; `why` says what is wrong with it, undefined when nothing. */
+  | {
+      readonly kind: "text";
+      readonly id: string;
+      readonly label: string;
+      readonly initial: string;
+      readonly isRequired?: boolean;
+      why?(text: string): string | undefined;
+      /** Offered by Tab-less completion: left and right walk through them. */
+      readonly suggestions?: readonly string[];
+    }
+  | {
+      readonly kind: "choice";
+      readonly id: string;
+      readonly label: string;
+      readonly initial: string;
+      readonly choices: readonly string[];
+    }
+  /** Boxes to tick; the value is the ticked names joined by commas, in the order of `choices`. */
+  | {
+      readonly kind: "boxes";
+      readonly id: string;
+      readonly label: string;
+      readonly initial: string;
+      readonly choices: readonly string[];
+    };
+
+/** By the id of the field. */
+export type FieldValues = Readonly<Record<string, string>>;
+
+/** What is done once it is confirmed. */
+export type Deed =
+  /** One after the other; the first that fails ends the row, and what was done is said. */
+  | { readonly kind: "actions"; readonly actions: readonly Action[] }
+  /** Work of this machine by a port: `job` names it. */
+  | { readonly kind: "job"; readonly job: JobRequest };
+
+/** Local verbs that the command line hands in; `ports.ts`. */
+export type JobRequest =
+  | { readonly kind: "save_snapshot"; readonly file: string }
+  | { readonly kind: "restore_snapshot"; readonly file: string }
+  | {
+      readonly kind: "put_document";
+      readonly source: string;
+      readonly file: string;
+      readonly revision: number | undefined;
+    };
+
+export interface Dialog {
+  readonly title: string;
+  /** Red, with its button reversed. */
+  readonly isDangerous?: boolean;
+  readonly fields: readonly Field[];
+  /** Label and words, drawn anew with each answer, so that they stay true while the dialog is open. */
+  lines(values: FieldValues, context: Context): readonly (readonly [label: string, line: Line])[];
+  readonly confirm:
+    | { readonly kind: "yes"; readonly does: string }
+    /** Enter in its own text field, once the text is exactly this. */
+    | { readonly kind: "typed"; readonly does: string; readonly label: string; expected(values: FieldValues): string };
+  /** Why it cannot be confirmed as it stands; undefined when it can. */
+  why?(values: FieldValues, context: Context): string | undefined;
+  deed(values: FieldValues, context: Context): Deed;
+  /** Command lines that do the same; left out, those of the deed's actions. */
+  commands?(values: FieldValues, context: Context): readonly string[];
+}

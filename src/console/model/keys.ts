@@ -1,0 +1,112 @@
+/**
+ * Every key of the console, in one table: the hint bar, the help screen, the README and the handler read it. A letter
+ * means one thing in all views; what a view offers of it is the view's own list. Source: operator console reference, B2.
+ */
+
+import type { Chord } from "./key.ts";
+
+/** `write`: it can change the gateway, once confirmed; read-only mode neither shows nor takes it. */
+export type VerbGroup = "read" | "write";
+
+interface VerbKey {
+  readonly chord: Chord;
+  /** Two or three words for the hint bar. */
+  readonly does: string;
+  readonly group: VerbGroup;
+  /** For the help screen: when it differs between views, what is common. */
+  readonly help: string;
+}
+
+/** What a view can offer on its rows. */
+export const VERBS = {
+  suspend: { chord: "s", does: "suspend", group: "write", help: "suspend what the row names" },
+  lift: { chord: "u", does: "lift", group: "write", help: "lift a suspension" },
+  extend: { chord: "E", does: "extend", group: "write", help: "give a suspension or a key a new end" },
+  create: { chord: "n", does: "new", group: "write", help: "make a new one of what the view lists" },
+  mint: { chord: "m", does: "mint", group: "write", help: "mint a virtual key, shown once" },
+  rotate: { chord: "T", does: "rotate", group: "write", help: "give a key a new text, shown once" },
+  remove: { chord: "X", does: "remove", group: "write", help: "revoke, delete or remove for good; asks for its name" },
+  reload: { chord: "R", does: "reload", group: "write", help: "apply the deployment document on disk to the cluster" },
+  rollback: { chord: "B", does: "roll back", group: "write", help: "write an earlier revision as the newest" },
+  prune: { chord: "P", does: "prune", group: "write", help: "choose the members that stay" },
+  lead: { chord: "L", does: "hand leadership", group: "write", help: "hand leadership to the member of the row" },
+  save: { chord: "w", does: "save", group: "read", help: "save to a file of this machine" },
+  restore: { chord: "I", does: "restore", group: "write", help: "replace all state by that of an archive" },
+  preview: { chord: "p", does: "preview", group: "read", help: "what a document would change; writes nothing" },
+  difference: { chord: "D", does: "difference", group: "read", help: "what differs between two documents" },
+  view: { chord: "v", does: "view", group: "read", help: "the document, as the gateway gives it" },
+  history: { chord: "h", does: "history", group: "read", help: "earlier revisions or windows" },
+  errors: { chord: "e", does: "errors", group: "read", help: "errors or evidence behind the row" },
+  follow: {
+    chord: "f",
+    does: "follow",
+    group: "read",
+    help: "go where the row leads: its failover, its budget, its provider",
+  },
+  rules: { chord: "a", does: "rules", group: "read", help: "the access rules that bind the row" },
+  verify: { chord: "V", does: "verify", group: "read", help: "verify an exported audit trail" },
+  guide: { chord: "H", does: "recovery guide", group: "read", help: "what to do when the majority is lost for good" },
+} as const satisfies Readonly<Record<string, VerbKey>>;
+
+export type VerbId = keyof typeof VERBS;
+
+interface CommonKey {
+  /** The first is the one that hints show. */
+  readonly chords: readonly Chord[];
+  readonly does: string;
+  readonly help: string;
+  /** Shown in the hint bar of every view, in this order, after the view's verbs. */
+  readonly isHinted?: true;
+}
+
+/** What works everywhere. */
+export const COMMON = {
+  view: { chords: ["1", "2", "3", "4", "5", "6", "7", "8", "9"], does: "view", help: "go to the view of that number" },
+  command: { chords: [":"], does: "command", help: "go anywhere by name; Tab completes", isHinted: true },
+  filter: { chords: ["/"], does: "filter", help: "text, /regex/, ! inverts; Enter keeps, Esc clears", isHinted: true },
+  help: { chords: ["?"], does: "help", help: "keys of this view", isHinted: true },
+  back: { chords: ["esc"], does: "back", help: "one step back", isHinted: true },
+  previous: { chords: ["-"], does: "previous", help: "the view before" },
+  refresh: { chords: ["r", "ctrl-l", "f5"], does: "refresh", help: "read again now and draw the screen anew" },
+  freeze: { chords: ["z"], does: "freeze", help: "hold the screen still; again lets it go on" },
+  door: { chords: ["O"], does: "next door", help: "go on with the next gateway that was given" },
+  quit: { chords: ["q", "ctrl-c"], does: "quit", help: "leave the console" },
+  suspend_process: { chords: ["ctrl-z"], does: "to the shell", help: "stop the console; `fg` brings it back" },
+} as const satisfies Readonly<Record<string, CommonKey>>;
+
+/** What works in tables and in pages of text. */
+export const MOVING = {
+  up: { chords: ["up", "k"], does: "up", help: "one row up" },
+  down: { chords: ["down", "j"], does: "down", help: "one row down" },
+  page_up: { chords: ["pageup", "ctrl-u"], does: "page up", help: "a page up" },
+  page_down: { chords: ["pagedown", "ctrl-d"], does: "page down", help: "a page down" },
+  first: { chords: ["g", "home"], does: "first", help: "the first row" },
+  last: { chords: ["G", "end"], does: "last", help: "the last row" },
+  left: { chords: ["left"], does: "left", help: "columns to the left" },
+  right: { chords: ["right"], does: "right", help: "columns to the right" },
+  open: { chords: ["enter"], does: "open", help: "open the row; never changes anything" },
+  describe: { chords: ["d"], does: "describe", help: "all fields of the row" },
+  raw: { chords: ["J"], does: "JSON", help: "the row as the admin API gives it" },
+  sort: { chords: ["S"], does: "sort", help: "then the letter of a column; again reverses" },
+  sort_next: { chords: ["shift-right"], does: "sort next", help: "sort by the next column" },
+  sort_before: { chords: ["shift-left"], does: "sort before", help: "sort by the column before" },
+  mark: { chords: ["space"], does: "mark", help: "mark the row; verbs act on marked rows" },
+  copy: { chords: ["c"], does: "copy", help: "copy the name; in a dialog, the command line" },
+  query: { chords: ["o"], does: "query", help: "open the same rows in the query workbench" },
+  wide: { chords: ["t"], does: "wide", help: "all columns, scrolled by left and right" },
+  bad: { chords: ["b"], does: "narrow", help: "only rows that want attention" },
+  tab: { chords: ["tab"], does: "next tab", help: "the next tab of this view" },
+} as const satisfies Readonly<Record<string, CommonKey>>;
+
+/** What works in a dialog. Any other letter leaves it with nothing done; Enter does nothing. */
+export const DIALOG = {
+  confirm: { chords: ["y"], does: "yes", help: "do it" },
+  leave: { chords: ["esc"], does: "leave", help: "nothing is done" },
+  field: { chords: ["tab", "shift-tab"], does: "field", help: "the next field" },
+  choose: { chords: ["left", "right"], does: "change", help: "another value of the field" },
+  toggle: { chords: ["space"], does: "toggle", help: "tick the box of the field" },
+  copy: { chords: ["c"], does: "copy", help: "copy the command line, or what is shown once" },
+} as const satisfies Readonly<Record<string, CommonKey>>;
+
+export type CommonId = keyof typeof COMMON;
+export type MovingId = keyof typeof MOVING;

@@ -1,0 +1,49 @@
+/**
+ * What the console needs of the machine it runs on, handed in by the command line: the verbs that work without a gateway
+ * or with files, and the places where it remembers. Nothing here rejects with what is not an `Error` fit to be shown.
+ */
+
+import type { AdminDoor } from "../../admin-api/index.ts";
+import type { Line } from "./text.ts";
+
+export interface ConsoleDoor {
+  readonly door: AdminDoor;
+  /** For the identity line. */
+  readonly name: string;
+  /** As a command line spells it: `-socket PATH` or `-url URL`, quoted for a shell where needed. */
+  readonly flags: string;
+}
+
+/** What a local verb reports; `isGood` false is its exit status 1. */
+export interface Report {
+  readonly isGood: boolean;
+  readonly lines: readonly Line[];
+}
+
+export interface JobOptions {
+  readonly signal: AbortSignal;
+  /** One short line of how far it is. */
+  onProgress(words: string): void;
+}
+
+export interface ConsolePorts {
+  /** The code of `gateway audit verify`. */
+  verifyAudit(file: string, options: JobOptions): Promise<Report>;
+  /** The code of `gateway snapshot save`; resolves with what it wrote, in words. */
+  saveSnapshot(door: AdminDoor, file: string, options: JobOptions): Promise<string>;
+  /** The code of `gateway snapshot restore`. */
+  restoreSnapshot(door: AdminDoor, file: string, options: JobOptions): Promise<string>;
+  /** A document of at most 4 MiB. */
+  readDocument(file: string, signal: AbortSignal): Promise<string>;
+  /** Whole or not at all, mode 0600; refuses a file that is there. */
+  saveText(file: string, text: string, signal: AbortSignal): Promise<void>;
+  /** Kept over runs, for this user alone; both resolve when they cannot be read or kept, which is no fault. */
+  readonly memory: {
+    load(name: "history" | "statements"): Promise<string>;
+    save(name: "history" | "statements", text: string): Promise<void>;
+  };
+  /** New bytes of a file that grows, from its last `fromEnd` bytes on; ends with the signal. */
+  follow(file: string, fromEnd: number, signal: AbortSignal): AsyncIterable<string>;
+  /** Text of the metrics page. Rejects after five seconds at the latest. */
+  scrape(url: string, signal: AbortSignal): Promise<string>;
+}

@@ -1,0 +1,210 @@
+/**
+ * Everything that the console is at a moment, and what moves it. `step(state, event)` of `store/` is the one function
+ * that makes the next state; what it wants done comes out as effects. Both are plain data, so that what a key does can be
+ * tested, and a hundred thousand random keys tried, without a terminal.
+ */
+
+import type { QueryResult } from "../../admin-api/index.ts";
+import type { Data, Failure } from "./data.ts";
+import type { Deed, Dialog, FieldValues } from "./dialog.ts";
+import type { KeyEvent } from "./key.ts";
+import type { ConsoleDoor, Report } from "./ports.ts";
+import type { Line } from "./text.ts";
+import type { Intent, LocalJob, PageRequest, Place } from "./view.ts";
+
+/** A text under the cursor of an editor. */
+export interface Edit {
+  readonly text: string;
+  /** UTF-16 index of the cursor, never inside a code point. */
+  readonly at: number;
+}
+
+/** Of one table; kept while the console runs, by `placeKey`. */
+export interface TableState {
+  /** The row under the cursor; it stays under it wherever it moves. Undefined: the first. */
+  readonly cursorId: string | undefined;
+  /** Where that row was last, for when it goes. */
+  readonly cursorAt: number;
+  /** The first row on the screen. */
+  readonly offset: number;
+  /** Undefined: as the view says. */
+  readonly sort: { readonly column: string; readonly isDescending: boolean } | undefined;
+  /** As typed: text, `/regex/`, `!` before inverts; empty: none. */
+  readonly filter: string;
+  readonly marks: ReadonlySet<string>;
+  readonly isWide: boolean;
+  /** Columns scrolled out at the left. */
+  readonly scrolled: number;
+  /** Only rows that want attention. */
+  readonly isNarrowed: boolean;
+}
+
+export interface DialogState {
+  readonly id: number;
+  readonly dialog: Dialog;
+  readonly values: FieldValues;
+  /** Index of the field with the focus; -1: none, where `y` confirms. For a typed confirmation its field is the last. */
+  readonly focus: number;
+  /** Of a typed confirmation. */
+  readonly typed: Edit;
+  /** Of the text field with the focus. */
+  readonly edit: Edit;
+  readonly stage:
+    | { readonly kind: "asking" }
+    | { readonly kind: "running"; readonly words: string }
+    /** The dialog stays, with the gateway's words. */
+    | { readonly kind: "failed"; readonly words: string }
+    /** Only where something is shown once; otherwise a dialog that is done is gone. */
+    | { readonly kind: "done"; readonly words: string; readonly secret: string };
+}
+
+/** A page of text over the view. */
+export interface PageState {
+  readonly id: number;
+  readonly title: string;
+  /** Undefined while it is loaded. */
+  readonly lines: readonly Line[] | undefined;
+  readonly offset: number;
+  readonly filter: string;
+}
+
+export interface PromptState {
+  readonly kind: "command" | "filter" | "ask";
+  readonly label: string;
+  readonly edit: Edit;
+  /** Of `ask`. */
+  readonly then?: (text: string) => Intent;
+  /** What the line was before a filter was typed, which Esc brings back. */
+  readonly before: string;
+}
+
+export interface Flash {
+  readonly words: string;
+  readonly tone: "plain" | "warn" | "fail";
+  readonly at: number;
+}
+
+/** How the console stands to the gateway. */
+export interface Link {
+  readonly door: ConsoleDoor;
+  /** Of those given. */
+  readonly doors: number;
+  readonly state:
+    | { readonly kind: "connecting" }
+    | { readonly kind: "online" }
+    /** `retryAt`: milliseconds since 1970. */
+    | { readonly kind: "offline"; readonly since: number; readonly retryAt: number; readonly failure: Failure }
+    /** A 401: nothing is asked until the operator signs in again and presses `r`. */
+    | { readonly kind: "signed_out"; readonly failure: Failure };
+}
+
+export interface LogLine {
+  readonly at: number;
+  readonly words: string;
+}
+
+export interface State {
+  readonly size: { readonly columns: number; readonly rows: number };
+  readonly now: number;
+  readonly data: Data;
+  readonly link: Link;
+  /** What is shown instead while the screen is held still. */
+  readonly frozen: { readonly data: Data; readonly now: number } | undefined;
+  readonly place: Place;
+  /** Places gone through, newest last, at most `MAX_PAST`. */
+  readonly past: readonly Place[];
+  readonly tables: ReadonlyMap<string, TableState>;
+  readonly page: PageState | undefined;
+  readonly isHelpOpen: boolean;
+  readonly dialog: DialogState | undefined;
+  readonly prompt: PromptState | undefined;
+  /** `S` was pressed and a column's letter is awaited. */
+  readonly isSorting: boolean;
+  readonly workbench: WorkbenchState;
+  /** The audit stream that was given; undefined: none was. */
+  readonly tail: readonly string[] | undefined;
+  readonly verification: Verification | undefined;
+  readonly flash: Flash | undefined;
+  /** What happened, newest last, at most `MAX_LOG`; shown by `:log`. */
+  readonly log: readonly LogLine[];
+  readonly isReadOnly: boolean;
+  readonly isAscii: boolean;
+  /** Whether a metrics address was given. */
+  readonly hasMetrics: boolean;
+  /** Counts up; names dialogs, pages and what is under way. */
+  readonly nextId: number;
+}
+
+export const MAX_PAST = 50;
+export const MAX_LOG = 500;
+
+export interface Verification {
+  readonly file: string;
+  readonly state:
+    | { readonly kind: "running"; readonly words: string }
+    | { readonly kind: "failed"; readonly words: string }
+    | { readonly kind: "done"; readonly report: Report };
+}
+
+export interface WorkbenchState {
+  readonly edit: Edit;
+  /** Whether letters go to the editor. */
+  readonly isEditing: boolean;
+  /** One a line, as `-p` takes them. */
+  readonly params: readonly string[];
+  readonly isEditingParams: boolean;
+  /** Newest last. */
+  readonly history: readonly string[];
+  /** Index into `history`; undefined: what is typed. */
+  readonly recalled: number | undefined;
+  readonly draft: string;
+  /** Statements kept by name. */
+  readonly statements: ReadonlyMap<string, string>;
+  readonly completion: { readonly words: readonly string[]; readonly at: number; readonly from: number } | undefined;
+  readonly run:
+    | { readonly kind: "none" }
+    | { readonly kind: "running"; readonly id: number; readonly sql: string; readonly since: number }
+    | { readonly kind: "failed"; readonly words: string }
+    | { readonly kind: "done"; readonly result: QueryResult; readonly tookMs: number };
+  /** First row and first column of the result on the screen, and the row under the cursor. */
+  readonly result: { readonly row: number; readonly offset: number; readonly column: number; readonly isJson: boolean };
+}
+
+export type Event =
+  | KeyEvent
+  | { readonly kind: "size"; readonly columns: number; readonly rows: number }
+  | { readonly kind: "tick"; readonly now: number }
+  | { readonly kind: "data"; readonly data: Data; readonly now: number }
+  | { readonly kind: "link"; readonly link: Link }
+  | { readonly kind: "flash"; readonly flash: Omit<Flash, "at"> }
+  | { readonly kind: "deed_progress"; readonly id: number; readonly words: string }
+  | { readonly kind: "deed_done"; readonly id: number; readonly words: string; readonly secret?: string }
+  | { readonly kind: "deed_failed"; readonly id: number; readonly words: string }
+  | { readonly kind: "page_loaded"; readonly id: number; readonly lines: readonly Line[] }
+  | { readonly kind: "verification"; readonly verification: Verification }
+  | { readonly kind: "query_done"; readonly id: number; readonly result: QueryResult; readonly tookMs: number }
+  | { readonly kind: "query_failed"; readonly id: number; readonly words: string }
+  | { readonly kind: "remembered"; readonly name: "history" | "statements"; readonly text: string }
+  | { readonly kind: "tail"; readonly lines: readonly string[] };
+
+export type Effect =
+  /** The only effect that changes a gateway. It comes out of a confirmed dialog and of nothing else. */
+  | { readonly kind: "deed"; readonly id: number; readonly deed: Deed }
+  | { readonly kind: "load"; readonly id: number; readonly request: PageRequest }
+  | { readonly kind: "job"; readonly id: number; readonly job: LocalJob }
+  | { readonly kind: "query"; readonly id: number; readonly sql: string; readonly params: readonly string[] }
+  /** Ends a query, a load or a deed that runs. */
+  | { readonly kind: "cancel"; readonly id: number }
+  | { readonly kind: "remember"; readonly name: "history" | "statements"; readonly text: string }
+  /** `what` is said in the flash line; the text itself never is. */
+  | { readonly kind: "copy"; readonly text: string }
+  | { readonly kind: "refresh" }
+  | { readonly kind: "redraw" }
+  | { readonly kind: "door" }
+  | { readonly kind: "stop_process" }
+  | { readonly kind: "quit" };
+
+export interface Step {
+  readonly state: State;
+  readonly effects: readonly Effect[];
+}

@@ -1,0 +1,118 @@
+/**
+ * A view as data: what it reads, the table it lists, what is said when there is nothing, what is told of the row under
+ * the cursor, and what may be done. Everything else (moving, sorting, filtering, states, hints, help) is the same for
+ * all of them and stands elsewhere. A new view is one file and one line in `views/index.ts`.
+ */
+
+import type { Context } from "./context.ts";
+import type { Need } from "./data.ts";
+import type { Dialog, JobRequest } from "./dialog.ts";
+import type { VerbId } from "./keys.ts";
+import type { Table } from "./table.ts";
+import type { Line } from "./text.ts";
+
+/** Where the operator is: a view, and what it is about. */
+export interface Place {
+  readonly view: string;
+  readonly subject?: string;
+}
+
+/** What a key leads to. Only a dialog leads to a change of the gateway. */
+export type Intent =
+  | { readonly kind: "dialog"; readonly dialog: Dialog }
+  | { readonly kind: "go"; readonly place: Place; readonly filter?: string; readonly row?: string }
+  /** A page of text over the view; `load` reads what it needs from the gateway first. */
+  | { readonly kind: "page"; readonly title: string; readonly lines: readonly Line[] }
+  | { readonly kind: "load"; readonly title: string; readonly load: PageRequest }
+  /** Asks for one line of text (a file name), then goes on. */
+  | { readonly kind: "ask"; readonly label: string; readonly initial: string; then(text: string): Intent }
+  | { readonly kind: "job"; readonly job: LocalJob }
+  | { readonly kind: "query"; readonly sql: string }
+  | { readonly kind: "flash"; readonly words: string; readonly tone?: "plain" | "warn" | "fail" };
+
+/** Pages that need a read of their own. */
+export type PageRequest =
+  | { readonly kind: "document"; readonly source: string; readonly revision?: number }
+  /** Unified difference of two revisions; `to` undefined: the one in force. */
+  | { readonly kind: "difference"; readonly source: string; readonly from: number; readonly to?: number }
+  /** What a document would change: a file of this machine, or an earlier revision. Writes nothing. */
+  | {
+      readonly kind: "preview";
+      readonly source: string;
+      readonly from: { readonly file: string } | { readonly revision: number };
+    };
+
+/** Work of this machine that changes nothing at the gateway. */
+export type LocalJob =
+  | { readonly kind: "verify_audit"; readonly file: string }
+  | { readonly kind: "save_text"; readonly file: string; readonly text: string }
+  | Extract<JobRequest, { readonly kind: "save_snapshot" }>;
+
+/** Rows that a verb is about: those marked, else the one under the cursor. */
+export interface Chosen {
+  readonly ids: readonly string[];
+}
+
+export interface Offer {
+  readonly verb: VerbId;
+  /** What the hint bar says in this view; left out, the verb's own words. */
+  readonly does?: string;
+  /** Works without a row. */
+  readonly needsRow: boolean;
+  /** Takes several marked rows. */
+  readonly takesMany?: boolean;
+  /** Why it cannot be done to these, as the flash line says it: `acme-alt is not suspended`. */
+  why?(chosen: Chosen, context: Context): string | undefined;
+  start(chosen: Chosen, context: Context): Intent;
+}
+
+export interface TableBody {
+  readonly kind: "table";
+  /** Made anew when one of the view's readings has changed, and not with the clock. */
+  table(context: Omit<Context, "now">): Table;
+  /** Sorted by it until the operator says otherwise. */
+  readonly sort: { readonly column: string; readonly isDescending: boolean };
+  /** Under the table where there is room, about the row under the cursor. */
+  pane?(rowId: string, context: Context): readonly Line[];
+  /** Beside the table's own; read while that row is under the cursor. */
+  paneNeeds?(rowId: string, context: Context): readonly Need[];
+  /** Above the table where there is room: at most `rows` lines. */
+  above?(context: Context, size: { readonly columns: number; readonly rows: number }): readonly Line[];
+  /** One sentence, and the next step. */
+  empty(context: Context): { readonly sentence: string; readonly next: string };
+  /** What Enter does; left out, describes the row. */
+  open?(rowId: string, context: Context): Intent;
+  /** For `d`; left out, the fields of the row's JSON. */
+  describe?(rowId: string, context: Context): readonly Line[];
+  /** For `o`. */
+  sql?(context: Context): string;
+}
+
+export interface PageBody {
+  readonly kind: "page";
+  lines(context: Context): readonly Line[];
+}
+
+/** The query workbench, whose keys are its own while it edits. */
+export interface WorkbenchBody {
+  readonly kind: "workbench";
+}
+
+export interface View {
+  /** As `:` takes it. */
+  readonly id: string;
+  readonly aliases: readonly string[];
+  /** The key that goes there. */
+  readonly digit?: string;
+  readonly title: string;
+  /** For help and for completion: what it shows, in a few words. */
+  readonly about: string;
+  /** Views of one group are tabs of each other, in their order. */
+  readonly group?: string;
+  /** Takes what stands after its name in `:errors acme-chat`; what it is. */
+  readonly subject?: string;
+  /** The first one decides whether the view is loading, forbidden or failed. */
+  needs(subject: string | undefined): readonly [Need, ...Need[]] | readonly [];
+  readonly body: TableBody | PageBody | WorkbenchBody;
+  readonly offers: readonly Offer[];
+}
