@@ -6,6 +6,7 @@ export { type AdminClient, type CallInput, type ClientOptions, createAdminClient
 export * from "./columns.ts";
 export * from "./door.ts";
 export { AdminError } from "./errors.ts";
+export { type Explanation, explain } from "./explain.ts";
 export { type OpenApiDocument, type OpenApiOptions, openApiDocument } from "./openapi.ts";
 export * from "./operation.ts";
 export { type AuditRecord, KEPT_RECORDS } from "./operations/audit.ts";

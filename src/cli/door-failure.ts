@@ -1,9 +1,8 @@
 /**
- * A call that failed, as words on stderr and an exit status: what failed, why, and what to try. Source: design decisions,
- * section 5 (exit status of a verb).
+ * A call that failed, as words on stderr and an exit status. Source: design decisions, section 5 (exit status of a verb).
  */
 
-import { type AdminDoor, AdminError, doorName } from "../admin-api/index.ts";
+import { type AdminDoor, AdminError, explain } from "../admin-api/index.ts";
 import { escapeControls } from "../base/index.ts";
 import type { ExitStatus, Io } from "./io.ts";
 
@@ -13,122 +12,11 @@ const UNREACHABLE: ExitStatus = 3;
 /** Throws `error` on when it is none of a call, or the verb was interrupted. */
 export function reportFailure(verb: string, error: unknown, door: AdminDoor, io: Io): ExitStatus {
   if (!(error instanceof AdminError) || io.signal.aborted) throw error;
-  const { words, remedy, status } = explain(error, door);
+  const { words, remedy, isUnreachable } = explain(error, door);
   io.stderr.write(`gateway ${verb}: ${escapeControls(words)}\n`);
   if (remedy !== undefined) io.stderr.write(`try: ${remedy}\n`);
-  return status;
-}
-
-interface Explained {
-  readonly words: string;
-  readonly remedy?: string;
-  readonly status: ExitStatus;
-}
-
-function explain({ status, code, message, cause }: AdminError, door: AdminDoor): Explained {
-  switch (code) {
-    case "unreachable":
-      return { ...whyUnreachable(cause, door), status: UNREACHABLE };
-    case "timeout":
-      return { words: `${doorName(door)}: ${message}`, status: UNREACHABLE };
-    case "unintelligible":
-      return {
-        words: `${doorName(door)}: ${message}`,
-        remedy: "the door of a gateway's admin API; something else answers here",
-        status: REFUSED,
-      };
-    case "unauthenticated": {
-      // Of a sign-in that failed by itself; its message says what to do.
-      if (cause !== undefined) return { words: message, status: statusOf(cause) ?? REFUSED };
-      const words = `${status} ${code}: ${message}`;
-      return door.kind === "url"
-        ? { words, remedy: `gateway login ${door.url}`, status: REFUSED }
-        : { words, status: REFUSED };
-    }
-    case "no_leader":
-    case "busy":
-      return { words: `${status} ${code}: ${message}`, remedy: "again in a moment", status: REFUSED };
-    default:
-      return { words: `${status} ${code}: ${message}`, status: REFUSED };
-  }
-}
-
-function whyUnreachable(cause: unknown, door: AdminDoor): Omit<Explained, "status"> {
-  const code = codeOf(cause);
-  const [why, remedy] = door.kind === "socket" ? ofSocket(code) : ofNetwork(code, door.url);
-  const words = `cannot reach ${doorName(door)}: ${why ?? (cause instanceof Error ? cause.message : String(cause))}`;
-  return remedy === undefined ? { words } : { words, remedy };
-}
-
-type Why = readonly [why: string | undefined, remedy?: string | undefined];
-
-function ofSocket(code: string | undefined): Why {
-  switch (code) {
-    case "ENOENT":
-    case "ENOTDIR":
-      return ["there is no such socket", "-socket with the path that `admin.local_socket` of the node file names"];
-    case "EACCES":
-    case "EPERM":
-      return ["permission denied", "the same command as the user that runs the gateway"];
-    case "EINVAL":
-    case "ENAMETOOLONG":
-      return ["its path is too long for a socket"];
-    case "ECONNREFUSED":
-      return ["nobody listens on it", "starting the gateway whose socket it is"];
-    case "ECONNRESET":
-    case "EPIPE":
-      return ["the connection broke off", "again, and see the gateway's log"];
-    default:
-      return [undefined];
-  }
-}
-
-function ofNetwork(code: string | undefined, url: string): Why {
-  const isTls = url.startsWith("https:");
-  switch (code) {
-    case "ECONNREFUSED":
-      return ["nobody listens there", "the address that `admin.listen` of the node file names"];
-    case "ENOTFOUND":
-    case "EAI_AGAIN":
-      return ["its name does not resolve"];
-    case "ETIMEDOUT":
-    case "EHOSTUNREACH":
-    case "ENETUNREACH":
-      return ["the network does not lead there"];
-    case "EPROTO":
-    case "ERR_SSL_WRONG_VERSION_NUMBER":
-    case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
-      return ["it does not speak TLS", `-url ${url.replace(/^https:/, "http:")}`];
-    case "ECONNRESET":
-    case "EPIPE":
-      return ["the connection broke off", isTls ? undefined : `-url ${url.replace(/^http:/, "https:")}`];
-    case "ERR_TLS_CERT_ALTNAME_INVALID":
-      return ["its certificate is for another name"];
-    case "CERT_HAS_EXPIRED":
-      return ["its certificate has expired"];
-    default:
-      break;
-  }
-  if (code?.startsWith("HPE_"))
-    return ["it does not speak HTTP", isTls ? undefined : `-url ${url.replace(/^http:/, "https:")}`];
-  if (code !== undefined && /SELF_SIGNED|UNABLE_TO_|CERT_/.test(code)) {
-    return [
-      `its certificate is not trusted (${code})`,
-      "NODE_EXTRA_CA_CERTS=FILE with the certificate of its authority",
-    ];
-  }
-  return [undefined];
-}
-
-/** The code of a failure lies below what was wrapped around it; a host of several addresses has one of each. */
-function codeOf(error: unknown): string | undefined {
-  let at = error;
-  for (let depth = 0; depth < 5 && at instanceof Error; depth += 1) {
-    const code: unknown = Reflect.get(at, "code");
-    if (typeof code === "string") return code;
-    at = at instanceof AggregateError ? at.errors[0] : at.cause;
-  }
-  return undefined;
+  if (isUnreachable) return UNREACHABLE;
+  return (error.code === "unauthenticated" ? statusOf(error.cause) : undefined) ?? REFUSED;
 }
 
 /** Of a failed sign-in, which may be that its provider could not be reached. */

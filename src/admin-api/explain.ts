@@ -1,0 +1,121 @@
+/**
+ * A call that failed, in words: what failed, why, and what to try. The verbs print them on stderr, the console shows them.
+ */
+
+import { type AdminDoor, doorName } from "./door.ts";
+import type { AdminError } from "./errors.ts";
+
+export interface Explanation {
+  readonly words: string;
+  /** What follows `try:`. */
+  readonly remedy?: string;
+  /** No gateway answered. */
+  readonly isUnreachable: boolean;
+}
+
+/** Foreign text in it is as it came; whoever shows it escapes controls. */
+export function explain({ status, code, message, cause }: AdminError, door: AdminDoor): Explanation {
+  switch (code) {
+    case "unreachable":
+      return { ...whyUnreachable(cause, door), isUnreachable: true };
+    case "timeout":
+      return { words: `${doorName(door)}: ${message}`, isUnreachable: true };
+    case "unintelligible":
+      return {
+        words: `${doorName(door)}: ${message}`,
+        remedy: "the door of a gateway's admin API; something else answers here",
+        isUnreachable: false,
+      };
+    case "unauthenticated": {
+      // Of a sign-in that failed by itself; its message says what to do.
+      if (cause !== undefined) return { words: message, isUnreachable: false };
+      const words = `${status} ${code}: ${message}`;
+      return door.kind === "url"
+        ? { words, remedy: `gateway login ${door.url}`, isUnreachable: false }
+        : { words, isUnreachable: false };
+    }
+    case "no_leader":
+    case "busy":
+      return { words: `${status} ${code}: ${message}`, remedy: "again in a moment", isUnreachable: false };
+    default:
+      return { words: `${status} ${code}: ${message}`, isUnreachable: false };
+  }
+}
+
+function whyUnreachable(cause: unknown, door: AdminDoor): Omit<Explanation, "isUnreachable"> {
+  const code = codeOf(cause);
+  const [why, remedy] = door.kind === "socket" ? ofSocket(code) : ofNetwork(code, door.url);
+  const words = `cannot reach ${doorName(door)}: ${why ?? (cause instanceof Error ? cause.message : String(cause))}`;
+  return remedy === undefined ? { words } : { words, remedy };
+}
+
+type Why = readonly [why: string | undefined, remedy?: string | undefined];
+
+function ofSocket(code: string | undefined): Why {
+  switch (code) {
+    case "ENOENT":
+    case "ENOTDIR":
+      return ["there is no such socket", "-socket with the path that `admin.local_socket` of the node file names"];
+    case "EACCES":
+    case "EPERM":
+      return ["permission denied", "the same command as the user that runs the gateway"];
+    case "EINVAL":
+    case "ENAMETOOLONG":
+      return ["its path is too long for a socket"];
+    case "ECONNREFUSED":
+      return ["nobody listens on it", "starting the gateway whose socket it is"];
+    case "ECONNRESET":
+    case "EPIPE":
+      return ["the connection broke off", "again, and see the gateway's log"];
+    default:
+      return [undefined];
+  }
+}
+
+function ofNetwork(code: string | undefined, url: string): Why {
+  const isTls = url.startsWith("https:");
+  switch (code) {
+    case "ECONNREFUSED":
+      return ["nobody listens there", "the address that `admin.listen` of the node file names"];
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return ["its name does not resolve"];
+    case "ETIMEDOUT":
+    case "EHOSTUNREACH":
+    case "ENETUNREACH":
+      return ["the network does not lead there"];
+    case "EPROTO":
+    case "ERR_SSL_WRONG_VERSION_NUMBER":
+    case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
+      return ["it does not speak TLS", `-url ${url.replace(/^https:/, "http:")}`];
+    case "ECONNRESET":
+    case "EPIPE":
+      return ["the connection broke off", isTls ? undefined : `-url ${url.replace(/^http:/, "https:")}`];
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+      return ["its certificate is for another name"];
+    case "CERT_HAS_EXPIRED":
+      return ["its certificate has expired"];
+    default:
+      break;
+  }
+  if (code?.startsWith("HPE_"))
+    return ["it does not speak HTTP", isTls ? undefined : `-url ${url.replace(/^http:/, "https:")}`];
+  if (code !== undefined && /SELF_SIGNED|UNABLE_TO_|CERT_/.test(code)) {
+    return [
+      `its certificate is not trusted (${code})`,
+      "NODE_EXTRA_CA_CERTS=FILE with the certificate of its authority",
+    ];
+  }
+  return [undefined];
+}
+
+/** The code of a failure lies below what was wrapped around it; a host of several addresses has one of each. */
+function codeOf(error: unknown): string | undefined {
+  let at = error;
+  for (let depth = 0; depth < 5 && at instanceof Error; depth += 1) {
+    const code: unknown = Reflect.get(at, "code");
+    if (typeof code === "string") return code;
+    at = at instanceof AggregateError ? at.errors[0] : at.cause;
+  }
+  return undefined;
+}
