@@ -1,6 +1,9 @@
 /**
  * `npm run build`: src/ to dist/ with esbuild. Dependencies stay outside; every verb, being loaded by `import()`, becomes
  * a file of its own. What only the build knows (commit, date) is written into the bundle for `gateway version`.
+ *
+ * The console is a bundle by itself that holds React and Ink: their 2,000 files take twice as long to load as one, and of
+ * React only the production build may ever run (the other keeps a record of every frame).
  */
 
 import { execFileSync } from "node:child_process";
@@ -23,6 +26,17 @@ const ENTRIES = [
   "src/server/audit/verify/worker.ts",
   "src/server/admin/query/worker.ts",
 ];
+
+const CONSOLE = "src/console/index.ts";
+
+/** Keeps the console out of the bundle that opens it. */
+const consoleApart = {
+  name: "console-apart",
+  setup(build) {
+    // Every verb is a file at the top of dist/, as the pieces that esbuild splits off are.
+    build.onResolve({ filter: /\/console\/index\.ts$/ }, () => ({ path: "./console/index.js", external: true }));
+  },
+};
 
 /** One line of git's, or undefined where there is no git or no repository. */
 function git(...args) {
@@ -58,30 +72,54 @@ function removeAllBut(kept) {
   }
 }
 
+/** Ink loads React's developer tools where DEV says so; they are not installed, and the console does without. */
+const noDeveloperTools = {
+  name: "no-developer-tools",
+  setup(build) {
+    const namespace = "nothing";
+    build.onResolve({ filter: /^react-devtools-core$/ }, ({ path }) => ({ path, namespace }));
+    build.onLoad({ filter: /.*/, namespace }, () => ({
+      contents: "export default { initialize() {}, connectToDevTools() {} };",
+    }));
+  },
+};
+
+const SHARED = {
+  absWorkingDir: root,
+  outbase: "src",
+  outdir: "dist",
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  platform: "node",
+  target: "node20",
+  sourcemap: "linked",
+  sourcesContent: false,
+  metafile: true,
+  logLevel: "warning",
+};
+
+const DEFINED = {
+  GATEWAY_BUILD: JSON.stringify({ version, ...revision(), bundler: `esbuild ${esbuildVersion}` }),
+  GATEWAY_IS_BUILT: "true",
+};
+
 const bundle = (entry) =>
+  build({ ...SHARED, entryPoints: [entry], packages: "external", plugins: [consoleApart], define: DEFINED });
+
+const bundleConsole = () =>
   build({
-    absWorkingDir: root,
-    entryPoints: [entry],
-    outbase: "src",
-    outdir: "dist",
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    platform: "node",
-    target: "node20",
-    packages: "external",
-    sourcemap: "linked",
-    sourcesContent: false,
-    define: {
-      GATEWAY_BUILD: JSON.stringify({ version, ...revision(), bundler: `esbuild ${esbuildVersion}` }),
-      GATEWAY_IS_BUILT: "true",
-    },
-    metafile: true,
-    logLevel: "warning",
+    ...SHARED,
+    entryPoints: [CONSOLE],
+    chunkNames: "console/[name]-[hash]",
+    // Packages written for CommonJS look for a `require` of their own.
+    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+    define: { ...DEFINED, "process.env.NODE_ENV": '"production"' },
+    plugins: [noDeveloperTools],
   });
 
 try {
-  const bundles = await Promise.all(ENTRIES.map(bundle));
+  const bundles = await Promise.all([...ENTRIES.map(bundle), bundleConsole()]);
   const written = bundles.flatMap(({ metafile }) => Object.keys(metafile.outputs));
   removeAllBut(new Set(written.map((path) => join(root, path))));
   stamp.write(root, fingerprint);

@@ -24,6 +24,7 @@ export type {
 } from "./operations/sources.ts";
 export * from "./operations.ts";
 export { BASE_PATH, PROBE_PATHS } from "./paths.ts";
+export { paramOf, type QueryParam } from "./query-param.ts";
 export type { JsonSchema, ObjectSchema, Schema, TypeOf } from "./schema.ts";
 export {
   type AdminAnswer,

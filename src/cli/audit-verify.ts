@@ -38,7 +38,7 @@ export async function run(options: Options, files: readonly string[], io: Io): P
   } finally {
     progress.clear();
   }
-  print(report, options.q, io);
+  for (const line of reportLines(report, options.q)) io.stdout.write(`${line}\n`);
   return report.findings.length === 0 ? 0 : 1;
 }
 
@@ -59,7 +59,8 @@ function readHeads(io: Io, file: string): readonly WitnessedHead[] {
   }
 }
 
-function inputOf(io: Io, file: string): TrailInput {
+/** Of `-`, or of the file of that name. */
+export function inputOf(io: Io, file: string): TrailInput {
   if (file === "-") return { name: "stdin", chunks: named("stdin", io.stdin) };
   const name = printable(file);
   const stream = (): AsyncIterable<Uint8Array> =>
@@ -81,17 +82,20 @@ async function* named(name: string, chunks: AsyncIterable<Uint8Array | string>):
   }
 }
 
-function print({ chains, findings, unlisted, cutShort }: TrailReport, isQuiet: boolean, io: Io): void {
-  const { stdout } = io;
-  if (!isQuiet) for (const chain of chains) stdout.write(`${chainLine(chain)}\n`);
-  for (const finding of findings) stdout.write(`${findingLine(finding)}\n`);
-  if (unlisted > 0) stdout.write(`and ${count(unlisted, "more finding")}, of kinds and chains named above\n`);
+/** What was found, a line each; quietly the findings alone. */
+export function* reportLines(
+  { chains, findings, unlisted, cutShort }: TrailReport,
+  isQuiet = false,
+): Generator<string> {
+  if (!isQuiet) for (const chain of chains) yield chainLine(chain);
+  for (const finding of findings) yield findingLine(finding);
+  if (unlisted > 0) yield `and ${count(unlisted, "more finding")}, of kinds and chains named above`;
   if (isQuiet) return;
-  if (cutShort > 0) stdout.write(`${count(cutShort, "line")} cut short, as a crash leaves them: not counted\n`);
+  if (cutShort > 0) yield `${count(cutShort, "line")} cut short, as a crash leaves them: not counted`;
   const distinct = chains.reduce((sum, { records }) => sum + records, 0);
   const found = findings.length + unlisted;
   const words = found === 0 ? "verified" : count(found, "finding");
-  stdout.write(`${count(chains.length, "chain")}, ${count(distinct, "record")}: ${words}\n`);
+  yield `${count(chains.length, "chain")}, ${count(distinct, "record")}: ${words}`;
 }
 
 function chainLine({ node, kid, first, last, records, copies, ephemeral, isVerified }: ChainReport): string {

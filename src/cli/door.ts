@@ -15,8 +15,19 @@ export interface DoorFlags {
 /** Throws `UsageError`. Nothing is opened or read before the door is used. */
 export function chooseDoor(flags: DoorFlags, io: Io): AdminDoor {
   const { socket, url, from } = givenOf(flags, io);
-  if (socket !== undefined) return { kind: "socket", path: resolvePath(io, socket) };
-  const parsed = parseAdminUrl(url ?? "");
+  return socket === undefined ? networkDoor(url ?? "", from, io) : { kind: "socket", path: resolvePath(io, socket) };
+}
+
+/** The same where `-url` is a list with commas between: doors of one cluster, to be tried in this order. */
+export function chooseDoors(flags: DoorFlags, io: Io): readonly [AdminDoor, ...AdminDoor[]] {
+  const { socket, url, from } = givenOf(flags, io);
+  if (socket !== undefined) return [{ kind: "socket", path: resolvePath(io, socket) }];
+  const [first = "", ...others] = [...new Set((url ?? "").split(",").map((item) => item.trim()))];
+  return [networkDoor(first, from, io), ...others.map((other) => networkDoor(other, from, io))];
+}
+
+function networkDoor(text: string, from: string, io: Io): AdminDoor {
+  const parsed = parseAdminUrl(text);
   if (parsed.kind === "refused") throw new UsageError(`${from} ${parsed.why}`);
   return { kind: "url", url: parsed.url, token: signedIn(io, parsed.url) };
 }

@@ -10,9 +10,10 @@ import type { Readable, Writable } from "node:stream";
 
 /**
  * 0 done; 1 the thing asked about is not so, or failed; 2 usage; 3 the gateway could not be reached; of the daemon:
- * 10 configuration, 11 storage fault, 12 cannot listen; 130 interrupted.
+ * 10 configuration, 11 storage fault, 12 cannot listen; 130 interrupted; of the console also 129 and 143, when its terminal
+ * is closed or it is told to end.
  */
-export type ExitStatus = 0 | 1 | 2 | 3 | 10 | 11 | 12 | 130;
+export type ExitStatus = 0 | 1 | 2 | 3 | 10 | 11 | 12 | 129 | 130 | 143;
 
 export interface Io {
   readonly stdin: Readable;

@@ -32,7 +32,10 @@ export function progressOf(io: Io, verb: string, wholeBytes?: number): Progress 
 }
 
 /** The parts as they pass. */
-export async function* counted(parts: AsyncIterable<Uint8Array>, progress: Progress): AsyncGenerator<Uint8Array> {
+export async function* counted(
+  parts: AsyncIterable<Uint8Array>,
+  progress: Pick<Progress, "add">,
+): AsyncGenerator<Uint8Array> {
   for await (const part of parts) {
     progress.add(part.length);
     yield part;

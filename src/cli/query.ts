@@ -10,6 +10,7 @@ import {
   AdminError,
   BASE_PATH,
   openTransport,
+  paramOf,
   type QueryResult,
   type QueryTables,
   readJson,
@@ -19,7 +20,6 @@ import { chooseDoor } from "./door.ts";
 import { reportFailure } from "./door-failure.ts";
 import { type FlagsOf, UsageError } from "./flags.ts";
 import type { ExitStatus, Io } from "./io.ts";
-import { paramOf } from "./query-params.ts";
 import type { queryFlags } from "./specs.ts";
 import { joined, readAll, stdinOf, writeAll } from "./streams.ts";
 import { tableLines } from "./table-text.ts";

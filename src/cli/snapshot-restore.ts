@@ -6,13 +6,21 @@
  * anything. A call that breaks off after the archive is through may still have been applied.
  */
 
-import { type AdminAnswer, AdminError, ARCHIVE_TYPE, BASE_PATH, openTransport, readJson } from "../admin-api/index.ts";
+import {
+  type AdminAnswer,
+  type AdminDoor,
+  AdminError,
+  ARCHIVE_TYPE,
+  BASE_PATH,
+  openTransport,
+  readJson,
+} from "../admin-api/index.ts";
 import { chooseDoor } from "./door.ts";
 import { reportFailure } from "./door-failure.ts";
 import { readInput } from "./file-input.ts";
 import { clip, type FlagsOf, UsageError } from "./flags.ts";
 import type { ExitStatus, Io } from "./io.ts";
-import { counted, progressOf, sizeText } from "./progress.ts";
+import { counted, type Progress, progressOf, sizeText } from "./progress.ts";
 import type { snapshotRestoreFlags } from "./specs.ts";
 import { untilAborted } from "./streams.ts";
 
@@ -24,14 +32,43 @@ const TIME_LIMIT_MS = 720_000;
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 
 export async function run(options: Options, [name = ""]: readonly string[], io: Io): Promise<ExitStatus> {
-  const { open, size, isRepeatable } = await archiveIn(name, io);
+  const source = await archiveIn(name, io);
   const door = chooseDoor(options, io);
-  const transport = openTransport(door);
-  const progress = progressOf(io, "sent", size);
+  const progress = progressOf(io, "sent", source.size);
   let isSent = false;
+  const onSent = (): void => {
+    isSent = true;
+  };
+  try {
+    const restored = await restoreArchive(door, source, { signal: io.signal, progress, onSent });
+    progress.clear();
+    io.stderr.write(`restored ${clip(name)}: ${restored}\n`);
+    return 0;
+  } catch (error) {
+    progress.clear();
+    const status = reportFailure("snapshot restore", error, door, io);
+    if (isSent && status === 3) io.stderr.write("The archive was sent; it may have been restored.\n");
+    return status;
+  }
+}
+
+export interface RestoreOptions {
+  readonly signal: AbortSignal;
+  readonly progress: Pick<Progress, "add">;
+  /** All of the archive has left; whatever fails from then on, it may be restored. */
+  onSent(): void;
+}
+
+/** What was restored, in words. */
+export async function restoreArchive(
+  door: AdminDoor,
+  { open, isRepeatable }: ArchiveSource,
+  { signal, progress, onSent }: RestoreOptions,
+): Promise<string> {
+  const transport = openTransport(door);
   const parts = async function* (): AsyncGenerator<Uint8Array> {
     yield* counted(open(), progress);
-    isSent = true;
+    onSent();
   };
   try {
     const request = {
@@ -40,23 +77,17 @@ export async function run(options: Options, [name = ""]: readonly string[], io: 
       headers: { "content-type": ARCHIVE_TYPE },
       body: isRepeatable ? parts : parts(),
     };
-    const call = { signal: io.signal, timeLimitMs: TIME_LIMIT_MS };
-    const restored = await transport.exchange(request, readRestored, call);
-    progress.clear();
-    const { index, term } = restored;
-    io.stderr.write(`restored ${clip(name)}: index ${index}, term ${term}, ${sizeText(restored.size)} of state\n`);
-    return 0;
-  } catch (error) {
-    progress.clear();
-    const status = reportFailure("snapshot restore", error, door, io);
-    if (isSent && status === 3) io.stderr.write("The archive was sent; it may have been restored.\n");
-    return status;
+    const { index, term, size } = await transport.exchange(request, readRestored, {
+      signal,
+      timeLimitMs: TIME_LIMIT_MS,
+    });
+    return `index ${index}, term ${term}, ${sizeText(size)} of state`;
   } finally {
     transport.close();
   }
 }
 
-interface ArchiveSource {
+export interface ArchiveSource {
   open(): AsyncIterable<Uint8Array>;
   /** Bytes; undefined where nobody knows. */
   readonly size: number | undefined;
@@ -64,7 +95,8 @@ interface ArchiveSource {
   readonly isRepeatable: boolean;
 }
 
-async function archiveIn(name: string, io: Io): Promise<ArchiveSource> {
+/** Refuses what cannot be an archive. Throws `UsageError`. */
+export async function archiveIn(name: string, io: Io): Promise<ArchiveSource> {
   if (name === "") throw new UsageError("the name of the file is empty");
   if (name === "-") {
     if (io.isTerminal("stdin"))

@@ -7,6 +7,7 @@
 
 import {
   type AdminAnswer,
+  type AdminDoor,
   AdminError,
   ARCHIVE_TYPE,
   BASE_PATH,
@@ -17,7 +18,7 @@ import { chooseDoor } from "./door.ts";
 import { reportFailure } from "./door-failure.ts";
 import { type FlagsOf, UsageError } from "./flags.ts";
 import { type ExitStatus, type Io, resolvePath } from "./io.ts";
-import { counted, progressOf, sizeText } from "./progress.ts";
+import { counted, type Progress, progressOf, sizeText } from "./progress.ts";
 import type { snapshotSaveFlags } from "./specs.ts";
 import { writeAll } from "./streams.ts";
 import { fileTarget, writeWhole } from "./whole-file.ts";
@@ -36,24 +37,15 @@ export async function run(options: Options, [name = ""]: readonly string[], io: 
   }
   const target = name === "-" ? undefined : await fileTarget(resolvePath(io, name));
   const door = chooseDoor(options, io);
-  const transport = openTransport(door);
   const progress = progressOf(io, "saved");
-  try {
-    const request = { method: "GET", path: `${BASE_PATH}/snapshot${options.stale ? "?stale=true" : ""}` };
-    const archive = await transport.exchange(request, archiveOf, { signal: io.signal, timeLimitMs: TIME_LIMIT_MS });
-    let size = 0;
-    const parts = counted(archive.parts, {
-      ...progress,
-      add(bytes) {
-        size += bytes;
-        progress.add(bytes);
-      },
-    });
+  const write = async (parts: AsyncIterable<Uint8Array>): Promise<void> => {
     if (target === undefined) await writeAll(io.stdout, parts, io.signal);
     else await writeWhole(target, parts);
+  };
+  try {
+    const saved = await saveArchive(door, { isStale: options.stale, signal: io.signal, progress, write });
     progress.clear();
-    const to = target === undefined ? "an archive" : name;
-    io.stderr.write(`saved ${to}: index ${archive.index}, term ${archive.term}, ${sizeText(size)}\n`);
+    io.stderr.write(`saved ${target === undefined ? "an archive" : name}: ${saved}\n`);
     return 0;
   } catch (error) {
     progress.clear();
@@ -62,6 +54,31 @@ export async function run(options: Options, [name = ""]: readonly string[], io: 
       io.stderr.write("try: -stale, for the state of this node, which may lack the newest writes\n");
     }
     return status;
+  }
+}
+
+export interface SaveOptions {
+  /** Also from a node that does not lead. */
+  readonly isStale: boolean;
+  readonly signal: AbortSignal;
+  readonly progress: Pick<Progress, "add">;
+  write(parts: AsyncIterable<Uint8Array>): Promise<void>;
+}
+
+/** What was saved, in words. */
+export async function saveArchive(door: AdminDoor, options: SaveOptions): Promise<string> {
+  const { isStale, signal, progress, write } = options;
+  const transport = openTransport(door);
+  try {
+    const request = { method: "GET", path: `${BASE_PATH}/snapshot${isStale ? "?stale=true" : ""}` };
+    const archive = await transport.exchange(request, archiveOf, { signal, timeLimitMs: TIME_LIMIT_MS });
+    let size = 0;
+    const add = (bytes: number): void => {
+      size += bytes;
+      progress.add(bytes);
+    };
+    await write(counted(archive.parts, { add }));
+    return `index ${archive.index}, term ${archive.term}, ${sizeText(size)}`;
   } finally {
     transport.close();
   }

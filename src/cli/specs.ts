@@ -151,6 +151,21 @@ export const adminFlags = {
   d: { kind: "string", value: "BODY", meaning: "request body; @FILE reads a file, @- reads stdin" },
 } as const satisfies FlagTable;
 
+export const consoleFlags = {
+  socket: doorFlags.socket,
+  url: {
+    kind: "string",
+    value: "URL[,...]",
+    defaultText: "GATEWAY_ADMIN_URL",
+    meaning:
+      "URLs of nodes of one cluster, with the tokens that 'gateway login' keeps; the next is used when one is gone",
+  },
+  readonly: { kind: "boolean", meaning: "show everything, change nothing" },
+  ascii: { kind: "boolean", meaning: "draw with plain characters alone" },
+  metrics: { kind: "string", value: "URL", meaning: "metrics page of a node, for rates over time" },
+  audit: { kind: "string", value: "FILE", meaning: "audit trail that grows, shown as it does" },
+} as const satisfies FlagTable;
+
 export const queryFlags = {
   ...doorFlags,
   o: {

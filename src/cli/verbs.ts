@@ -13,6 +13,7 @@ import {
   checkFlags,
   clusterPruneFlags,
   clusterRecoverFlags,
+  consoleFlags,
   devFlags,
   loginFlags,
   logoutFlags,
@@ -137,6 +138,16 @@ export const VERBS: readonly Verb[] = [
     load: () => import("./simulate.ts"),
   }),
   verb({
+    name: "console",
+    summary: "watch and operate a running gateway on a full screen",
+    description:
+      "Shows the cluster as it is and as it changes, and does nothing that was not confirmed. '?' explains the keys of " +
+      "what is on the screen; Esc goes back, q leaves. NO_COLOR and INK_SCREEN_READER=true are honoured. For scripts: " +
+      "gateway admin, gateway query.",
+    flags: consoleFlags,
+    load: () => import("./console.ts"),
+  }),
+  verb({
     name: "admin",
     summary: "call the admin API of a running gateway",
     description:
@@ -252,7 +263,7 @@ export const VERBS: readonly Verb[] = [
 ];
 
 /** Verbs of the interface that this version does not have; asking for one is refused by name, with status 2. */
-export const NOT_YET: readonly string[] = ["console", "guardrails eval", "models pin", "pack"];
+export const NOT_YET: readonly string[] = ["guardrails eval", "models pin", "pack"];
 
 /** The verb that the first words of a command line name, and what follows them. Throws `UsageError` for none. */
 export function findVerb(args: readonly string[]): { readonly verb: Verb; readonly rest: readonly string[] } {

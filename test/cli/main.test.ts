@@ -9,7 +9,7 @@ import { bufferIo } from "./buffers.ts";
 const USAGE: readonly (readonly [args: readonly string[], message: string])[] = [
   [["chekc"], "gateway: unknown verb 'chekc' (did you mean 'check'?)"],
   [["zzz"], "gateway: unknown verb 'zzz'"],
-  [["console"], "gateway: 'console' is not supported by this version"],
+  [["console", "x"], "gateway console: takes no arguments"],
   [["models", "pin", "a/b"], "gateway: 'models pin' is not supported by this version"],
   [["audit", "verify", "-q"], "gateway audit verify: missing argument: FILE..."],
   [["cluster"], "gateway: 'cluster' is followed by prune or recover"],
@@ -28,7 +28,7 @@ const USAGE: readonly (readonly [args: readonly string[], message: string])[] = 
   [["completion", "bash", "zsh"], "gateway completion: too many arguments, takes bash|zsh|fish"],
   [["completion", "tcsh"], "gateway completion: no completion for 'tcsh', only for bash, zsh, fish"],
   [["help", "chekc"], "gateway help: unknown verb 'chekc' (did you mean 'check'?)"],
-  [["help", "console"], "gateway help: 'console' is not supported by this version"],
+  [["help", "pack"], "gateway help: 'pack' is not supported by this version"],
   [["snapshot", "sav"], "gateway: 'snapshot' is followed by save or restore"],
   [["help", "check", "dev"], "gateway help: unknown verb 'check dev'"],
 ];

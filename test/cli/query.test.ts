@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import { test } from "node:test";
 import fc from "fast-check";
 import { execute } from "../../src/cli/main.ts";
-import { paramOf } from "../../src/cli/query-params.ts";
+import { paramOf } from "../../src/admin-api/index.ts";
 import { bufferIo } from "./buffers.ts";
 import { json, refusal, standIn } from "./stand-in.ts";
 

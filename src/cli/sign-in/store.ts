@@ -25,10 +25,10 @@ import {
   type Stats,
   writeFileSync,
 } from "node:fs";
-import { homedir } from "node:os";
-import { basename, dirname, isAbsolute, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import type { Io } from "../io.ts";
+import { stateHome } from "../state-home.ts";
 import { formatEntry, parseEntry, type SignIn } from "./entry.ts";
 import { codeOf, SignInError } from "./words.ts";
 
@@ -66,7 +66,11 @@ export interface Store {
 }
 
 export function openStore(io: Io): Store {
-  const directory = join(stateHome(io), "gateway");
+  const home = stateHome(io);
+  if (home === undefined) {
+    throw new SignInError("there is no place for sign-ins: neither HOME nor XDG_STATE_HOME is set");
+  }
+  const directory = join(home, "gateway");
   const entryPath = (url: string) => join(directory, `sign-in-${fingerprint(url)}.json`);
 
   return {
@@ -99,16 +103,6 @@ export function openStore(io: Io): Store {
       return found.sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
     },
   };
-}
-
-/** `$XDG_STATE_HOME` where it is absolute; a relative one is to be ignored (XDG base directories, "Basics"). */
-function stateHome({ env }: Io): string {
-  const named = env["XDG_STATE_HOME"];
-  if (named !== undefined && isAbsolute(named)) return named;
-  const home = env["HOME"] || homedir();
-  if (!isAbsolute(home))
-    throw new SignInError("there is no place for sign-ins: neither HOME nor XDG_STATE_HOME is set");
-  return join(home, ".local", "state");
 }
 
 function fingerprint(url: string): string {

@@ -1,6 +1,7 @@
 /** What a view, a dialog or a verb may look at: readings, the clock, and who asks. */
 
 import type { Data } from "./data.ts";
+import type { Verification } from "./verification.ts";
 
 export interface Context {
   readonly data: Data;
@@ -12,4 +13,8 @@ export interface Context {
   readonly isAscii: boolean;
   /** How a command line names this door: `-socket /run/gateway/admin.sock`. */
   readonly doorFlags: string;
+  /** Lines of the audit stream that was given, newest last; undefined: none was. */
+  readonly tail: readonly string[] | undefined;
+  /** Of an audit trail, the newest; undefined: none was asked for. */
+  readonly verification: Verification | undefined;
 }

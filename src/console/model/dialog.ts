@@ -40,6 +40,11 @@ export type FieldValues = Readonly<Record<string, string>>;
 
 /** What is done once it is confirmed. */
 export type Deed =
+  | SingleDeed
+  /** One after the other, as a snapshot before what cannot be undone; the first that fails ends the row. */
+  | { readonly kind: "steps"; readonly steps: readonly SingleDeed[] };
+
+export type SingleDeed =
   /** One after the other; the first that fails ends the row, and what was done is said. */
   | { readonly kind: "actions"; readonly actions: readonly Action[] }
   /** Work of this machine by a port: `job` names it. */

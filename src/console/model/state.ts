@@ -8,9 +8,12 @@ import type { QueryResult } from "../../admin-api/index.ts";
 import type { Data, Failure } from "./data.ts";
 import type { Deed, Dialog, FieldValues } from "./dialog.ts";
 import type { KeyEvent } from "./key.ts";
-import type { ConsoleDoor, Report } from "./ports.ts";
+import type { ConsoleDoor } from "./ports.ts";
 import type { Line } from "./text.ts";
+import type { Verification } from "./verification.ts";
 import type { Intent, LocalJob, PageRequest, Place } from "./view.ts";
+
+export type { Verification } from "./verification.ts";
 
 /** A text under the cursor of an editor. */
 export interface Edit {
@@ -47,7 +50,7 @@ export interface DialogState {
   readonly focus: number;
   /** Of a typed confirmation. */
   readonly typed: Edit;
-  /** Of the text field with the focus. */
+  /** Of the text field with the focus; of a field of boxes, `at` is the index of the box that space ticks. */
   readonly edit: Edit;
   readonly stage:
     | { readonly kind: "asking" }
@@ -73,7 +76,7 @@ export interface PromptState {
   readonly label: string;
   readonly edit: Edit;
   /** Of `ask`. */
-  readonly then?: (text: string) => Intent;
+  readonly next?: (text: string) => Intent;
   /** What the line was before a filter was typed, which Esc brings back. */
   readonly before: string;
 }
@@ -138,14 +141,6 @@ export interface State {
 export const MAX_PAST = 50;
 export const MAX_LOG = 500;
 
-export interface Verification {
-  readonly file: string;
-  readonly state:
-    | { readonly kind: "running"; readonly words: string }
-    | { readonly kind: "failed"; readonly words: string }
-    | { readonly kind: "done"; readonly report: Report };
-}
-
 export interface WorkbenchState {
   readonly edit: Edit;
   /** Whether letters go to the editor. */
@@ -153,6 +148,10 @@ export interface WorkbenchState {
   /** One a line, as `-p` takes them. */
   readonly params: readonly string[];
   readonly isEditingParams: boolean;
+  /** Their text while they are edited, a value a line. */
+  readonly paramsEdit?: Edit | undefined;
+  /** What is asked for in a line of the workbench's own: the name of a statement, or of a file for the result. */
+  readonly asking?: { readonly kind: "save" | "recall" | "export"; readonly edit: Edit } | undefined;
   /** Newest last. */
   readonly history: readonly string[];
   /** Index into `history`; undefined: what is typed. */

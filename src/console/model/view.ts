@@ -1,7 +1,7 @@
 /**
  * A view as data: what it reads, the table it lists, what is said when there is nothing, what is told of the row under
  * the cursor, and what may be done. Everything else (moving, sorting, filtering, states, hints, help) is the same for
- * all of them and stands elsewhere. A new view is one file and one line in `views/index.ts`.
+ * all of them and stands elsewhere. A new view is one file and one line in `views/all.ts`.
  */
 
 import type { Context } from "./context.ts";
@@ -25,8 +25,9 @@ export type Intent =
   | { readonly kind: "page"; readonly title: string; readonly lines: readonly Line[] }
   | { readonly kind: "load"; readonly title: string; readonly load: PageRequest }
   /** Asks for one line of text (a file name), then goes on. */
-  | { readonly kind: "ask"; readonly label: string; readonly initial: string; then(text: string): Intent }
-  | { readonly kind: "job"; readonly job: LocalJob }
+  | { readonly kind: "ask"; readonly label: string; readonly initial: string; next(text: string): Intent }
+  /** `place`: where what comes of it is shown. */
+  | { readonly kind: "job"; readonly job: LocalJob; readonly place?: Place }
   | { readonly kind: "query"; readonly sql: string }
   | { readonly kind: "flash"; readonly words: string; readonly tone?: "plain" | "warn" | "fail" };
 

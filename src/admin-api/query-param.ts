@@ -1,7 +1,8 @@
 /**
- * Values of `-p`. The command line has only texts, and a column of numbers is compared with numbers: a value written as
- * JSON writes a number, and `true`, `false` and `null`, are those. So is a text in double quotes that text: `"5"`.
- * Anything else is text as it stands, among it `05`, `1e3` and integers that a double does not hold.
+ * Values of a statement's `?`, as `-p` and the query workbench take them: texts, while a column of numbers is compared
+ * with numbers. A value written as JSON writes a number, and `true`, `false` and `null`, are those. So is a text in double
+ * quotes that text: `"5"`. Anything else is text as it stands, among it `05`, `1e3` and integers that a double does not
+ * hold.
  */
 
 export type QueryParam = string | number | boolean | null;

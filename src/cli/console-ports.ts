@@ -1,0 +1,164 @@
+/**
+ * What the console needs of this machine: the verbs that work on files, each by the code of its verb, and what it
+ * remembers between runs, in `$XDG_STATE_HOME/gateway/console`.
+ */
+
+import { createReadStream } from "node:fs";
+import { mkdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { escapeControls } from "../base/index.ts";
+import type { ConsolePorts, JobOptions } from "../console/index.ts";
+import { UsageError } from "./flags.ts";
+import { type Io, resolvePath } from "./io.ts";
+import { sizeText } from "./progress.ts";
+import { stateHome } from "./state-home.ts";
+import { fileTarget, writeWhole } from "./whole-file.ts";
+
+/** The gateway takes no larger one. */
+const MAX_DOCUMENT_BYTES = 4 << 20;
+/** Of history or statements; more was not written by a console. */
+const MAX_MEMORY_BYTES = 1 << 20;
+const MAX_PAGE_BYTES = 8 << 20;
+const SCRAPE_LIMIT_MS = 5_000;
+/** Between two looks at a file that grows. */
+const FOLLOW_MS = 500;
+
+export function createPorts(io: Io): ConsolePorts {
+  return {
+    async verifyAudit(file, { signal, onProgress }) {
+      const { inputOf, reportLines } = await import("./audit-verify.ts");
+      const { verifyTrail } = await import("../server/audit/index.ts");
+      const report = await verifyTrail([inputOf({ ...io, signal }, file)], {
+        keys: new Map(),
+        heads: [],
+        signal,
+        onProgress: ({ records, bytes }) =>
+          onProgress(`${records.toLocaleString("en-US")} records, ${sizeText(bytes)}`),
+      });
+      const isGood = report.findings.length === 0;
+      const lines = [...reportLines(report)].map((text) => [{ text: escapeControls(text) }]);
+      return { isGood, lines };
+    },
+    async saveSnapshot(door, file, { signal, onProgress }) {
+      const { saveArchive } = await import("./snapshot-save.ts");
+      const target = await freshTarget(io, file);
+      const saved = await saveArchive(door, {
+        isStale: false,
+        signal,
+        progress: bytesTold("saved", onProgress),
+        write: async (parts) => void (await writeWhole(target, parts)),
+      });
+      return `saved ${file}: ${saved}`;
+    },
+    async restoreSnapshot(door, file, { signal, onProgress }) {
+      const { archiveIn, restoreArchive } = await import("./snapshot-restore.ts");
+      const source = await archiveIn(file, { ...io, signal });
+      const restored = await restoreArchive(door, source, {
+        signal,
+        progress: bytesTold("sent", onProgress),
+        onSent: () => onProgress("sent; the cluster replaces its state"),
+      });
+      return `restored ${file}: ${restored}`;
+    },
+    readDocument: (file, signal) => readBounded(resolvePath(io, file), MAX_DOCUMENT_BYTES, signal),
+    async saveText(file, text, signal) {
+      signal.throwIfAborted();
+      await writeWhole(await freshTarget(io, file), bytesOf(text));
+    },
+    memory: {
+      load: (name) => readBounded(memoryFile(io, name), MAX_MEMORY_BYTES, io.signal).catch(() => ""),
+      async save(name, text) {
+        try {
+          const file = memoryFile(io, name);
+          await mkdir(join(file, ".."), { recursive: true, mode: 0o700 });
+          await writeWhole(await fileTarget(file), bytesOf(text));
+        } catch {
+          // What cannot be remembered is still on the screen; a read-only home is no fault of the operator's.
+        }
+      },
+    },
+    follow: (file, fromEnd, signal) => follow(resolvePath(io, file), fromEnd, signal),
+    scrape,
+  };
+}
+
+/** Not over what is there: a slip of the fingers must not cost an archive. */
+async function freshTarget(io: Io, file: string): ReturnType<typeof fileTarget> {
+  const path = resolvePath(io, file);
+  if ((await stat(path).catch(() => undefined))?.isFile()) throw new UsageError(`${file} is there already`);
+  return await fileTarget(path);
+}
+
+function bytesTold(verb: string, onProgress: JobOptions["onProgress"]): { add(bytes: number): void } {
+  let total = 0;
+  return {
+    add(bytes) {
+      total += bytes;
+      onProgress(`${verb} ${sizeText(total)}`);
+    },
+  };
+}
+
+function memoryFile(io: Io, name: string): string {
+  const folder = stateHome(io);
+  if (folder === undefined) throw new UsageError("neither HOME nor XDG_STATE_HOME is set");
+  return join(folder, "gateway", "console", name);
+}
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text, "utf8");
+}
+
+async function readBounded(path: string, limit: number, signal: AbortSignal): Promise<string> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    throw new UsageError(`${path} cannot be read: ${error.code === "ENOENT" ? "there is no such file" : error.code}`);
+  });
+  if (!found.isFile()) throw new UsageError(`${path} is no file`);
+  if (found.size > limit) throw new UsageError(`${path} is over ${sizeText(limit)}`);
+  return await readFile(path, { encoding: "utf8", signal });
+}
+
+/**
+ * A file that is replaced or cut is read anew from its start, as `tail -F` does. One that is not there yet is waited for.
+ */
+async function* follow(path: string, fromEnd: number, signal: AbortSignal): AsyncGenerator<string> {
+  let inode: number | undefined;
+  let at = 0;
+  while (!signal.aborted) {
+    const found = await stat(path).catch(() => undefined);
+    if (found?.isFile() === true) {
+      if (inode === undefined) at = Math.max(0, found.size - fromEnd);
+      else if (inode !== found.ino || found.size < at) at = 0;
+      inode = found.ino;
+      if (found.size > at) {
+        for await (const chunk of createReadStream(path, {
+          start: at,
+          end: found.size - 1,
+          encoding: "utf8",
+          signal,
+        })) {
+          yield String(chunk);
+        }
+        at = found.size;
+      }
+    }
+    await pause(FOLLOW_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+async function scrape(url: string, signal: AbortSignal): Promise<string> {
+  const answer = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(SCRAPE_LIMIT_MS)]) });
+  if (!answer.ok || answer.body === null) {
+    await answer.body?.cancel();
+    throw new Error(`${url} answered ${answer.status}`);
+  }
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
+    length += chunk.length;
+    if (length > MAX_PAGE_BYTES) throw new Error(`${url} answers more than ${sizeText(MAX_PAGE_BYTES)}`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}

@@ -1,0 +1,91 @@
+/**
+ * The arithmetic of a quorum, and what becomes of it when members go: what the cluster view says, and what its dialogs
+ * refuse before the gateway would. Source: cluster reference, section 2.6 (membership), section 2.7 (recovery).
+ *
+ * A change of members is decided by the present voters, and what comes after it by those that stay: of both a majority
+ * must be reachable. Members without a vote never count. Reachable is what the node asked sees, so another may differ.
+ */
+
+import type { ClusterMemberRecord } from "../../admin-api/index.ts";
+import { plural } from "../format/numbers.ts";
+
+export type Member = Pick<ClusterMemberRecord, "id" | "voter" | "state">;
+
+export interface Quorum {
+  readonly voters: number;
+  /** Voters that must agree. */
+  readonly quorum: number;
+  /** Voters that may be lost while the rest still decides. */
+  readonly tolerates: number;
+  /** Voters that the node asked hears of. */
+  readonly reachable: number;
+  /** Whether those reachable can decide. */
+  readonly isMet: boolean;
+}
+
+/** A member that is sent a snapshot is there. */
+export const isReachable = ({ state }: Pick<Member, "state">): boolean => state !== "silent";
+
+export function quorumOf(members: readonly Member[]): Quorum {
+  const voters = members.filter(({ voter }) => voter);
+  const quorum = Math.floor(voters.length / 2) + 1;
+  const reachable = voters.filter(isReachable).length;
+  return {
+    voters: voters.length,
+    quorum,
+    tolerates: Math.max(0, voters.length - quorum),
+    reachable,
+    isMet: reachable >= quorum,
+  };
+}
+
+/** `3 voters, quorum 2, tolerates the loss of 1`. */
+export function quorumWords({ voters, quorum, tolerates }: Quorum): string {
+  if (voters === 0) return "no voters";
+  return `${plural(voters, "voter")}, quorum ${quorum}, tolerates ${tolerates === 0 ? "no loss" : `the loss of ${tolerates}`}`;
+}
+
+/** `LOSING EITHER NODE STOPS WRITES`; undefined while one may be lost. */
+export function fragilityOf({ voters, tolerates }: Quorum): string | undefined {
+  if (tolerates > 0 || voters === 0) return undefined;
+  return voters === 1 ? "LOSING THIS ONE NODE STOPS WRITES" : "LOSING EITHER NODE STOPS WRITES";
+}
+
+export type Reduction =
+  /** Everybody stays. */
+  | { readonly kind: "nothing" }
+  /** It would be refused, or could never be decided. */
+  | { readonly kind: "impossible"; readonly why: string; readonly needsRecovery: boolean }
+  | {
+      readonly kind: "possible";
+      readonly removed: readonly string[];
+      readonly after: Quorum;
+    };
+
+/** What it comes to when the members become `keep`. */
+export function reductionOf(members: readonly Member[], keep: readonly string[]): Reduction {
+  const kept = members.filter(({ id }) => keep.includes(id));
+  const removed = members.filter(({ id }) => !keep.includes(id)).map(({ id }) => id);
+  const [before, after] = [quorumOf(members), quorumOf(kept)];
+  if (members.length === 0) return impossible("the members are not known yet");
+  if (kept.length === 0) return impossible("nobody stays: tick at least one member");
+  if (removed.length === 0) return { kind: "nothing" };
+  if (after.voters === 0) return impossible("none of those that stay has a vote");
+  if (!before.isMet) {
+    return {
+      kind: "impossible",
+      why: `${before.reachable} of ${plural(before.voters, "voter")} reachable, quorum ${before.quorum}: nothing can be decided, this neither`,
+      needsRecovery: true,
+    };
+  }
+  if (!after.isMet) {
+    return impossible(
+      `of the ${plural(after.voters, "voter")} that would stay ${after.reachable} can be reached, quorum ${after.quorum}: nothing could be decided any more`,
+    );
+  }
+  return { kind: "possible", removed, after };
+}
+
+function impossible(why: string): Reduction {
+  return { kind: "impossible", why, needsRecovery: false };
+}

@@ -1,0 +1,22 @@
+/** Metadata of a key as one line: `team=core,env=prod`. A value has no comma in this form; the API takes any. */
+
+const MAX_PAIRS = 64;
+
+export type MetadataText =
+  | { readonly kind: "metadata"; readonly metadata: Readonly<Record<string, string>> }
+  | { readonly kind: "invalid"; readonly why: string };
+
+export function metadataOf(text: string): MetadataText {
+  const pairs = text.split(",").map((pair) => pair.trim());
+  if (pairs.length === 1 && pairs[0] === "") return { kind: "metadata", metadata: {} };
+  if (pairs.length > MAX_PAIRS) return { kind: "invalid", why: `a key has ${MAX_PAIRS} texts of metadata at most` };
+  const found = new Map<string, string>();
+  for (const pair of pairs) {
+    const at = pair.indexOf("=");
+    const name = pair.slice(0, Math.max(0, at)).trim();
+    if (name === "") return { kind: "invalid", why: "metadata is written as team=core,env=prod" };
+    if (found.has(name)) return { kind: "invalid", why: `metadata names ${name} twice` };
+    found.set(name, pair.slice(at + 1).trim());
+  }
+  return { kind: "metadata", metadata: Object.fromEntries(found) };
+}

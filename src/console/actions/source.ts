@@ -1,0 +1,271 @@
+/**
+ * Dialogs about the configuration: reload of the file, a new revision, a rollback, the deletion of a source. Source:
+ * operator console reference, B6; design decisions, section 3 (sources); specification document 1 (apply).
+ *
+ * Where a deployment document on disk is the writer, the gateway refuses every other write, and so does the console.
+ */
+
+import type { SourceRecord } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
+import { plural } from "../format/numbers.ts";
+import { ago } from "../format/times.ts";
+import { type Action, actionOf } from "../model/action.ts";
+import type { Context } from "../model/context.ts";
+import { rowsOf } from "../model/data.ts";
+import type { Dialog } from "../model/dialog.ts";
+import { type Line, line } from "../model/text.ts";
+
+type Reads = Pick<Context, "data">;
+type Rows = readonly (readonly [label: string, line: Line])[];
+
+export const sourceOf = ({ data }: Reads, name: string): SourceRecord | undefined =>
+  rowsOf(data, "sources").find((source) => source.name === name);
+
+/** What the gateway says of itself; undefined while it is not known. */
+const configOf = ({ data }: Reads) => data.get({ id: "get_config" })?.value;
+
+/** Why this API may not write: a file is the single writer, also one that waits to be the first source. */
+export function writeWhy(context: Reads): string | undefined {
+  const sources = rowsOf(context.data, "sources");
+  const path = configOf(context)?.source ?? "api";
+  const isFile = sources.some(({ writer }) => writer === "file") || (sources.length === 0 && path !== "api");
+  return isFile
+    ? `the deployment document ${path === "api" ? "of a node file" : escapeControls(path)} is the single writer: edit it and reload (R)`
+    : undefined;
+}
+
+/** `all 3 nodes`; how many there are may not be readable to the operator. */
+function everywhere({ data }: Reads): string {
+  const { length } = rowsOf(data, "cluster_members");
+  return length < 2 ? "all nodes" : `all ${length} nodes`;
+}
+
+/** Why there is nothing that a reload could apply. */
+export function reloadWhy(context: Reads): string | undefined {
+  const config = configOf(context);
+  if (config === undefined) return "how the file stands is not known yet";
+  if (config.source !== "api") return undefined;
+  return "this node is configured by the API: its node file names no deployment document";
+}
+
+export function reloadDialog(): Dialog {
+  return {
+    title: "Reload the deployment document",
+    fields: [],
+    lines(_, context) {
+      const config = configOf(context);
+      if (config === undefined) return [["Effect", line("how the file stands is not known yet")]];
+      const { state, message, remedy } = config.file_status;
+      return [
+        ["Effect", line(`apply ${escapeControls(config.source)} to ${everywhere(context)}`)],
+        ["File", fileLine(state, message)],
+        ...(remedy === "" ? [] : ([["What to do", line(escapeControls(remedy))]] as const)),
+        ...reloadForecast(state),
+      ];
+    },
+    confirm: { kind: "yes", does: "reload" },
+    why: (_, context) => reloadWhy(context),
+    deed: () => ({
+      kind: "actions",
+      actions: [
+        actionOf("reload_config", {}, ({ applied, revision, file_status }) => ({
+          words: applied
+            ? `the document is applied, revision ${revision ?? "unknown"}`
+            : `nothing applied: ${escapeControls(file_status.message)}`,
+        })),
+      ],
+    }),
+  };
+}
+
+type FileState = NonNullable<ReturnType<typeof configOf>>["file_status"]["state"];
+
+/** A state in the words of a table: `IN SYNC`. */
+export const stateWord = (state: FileState): string => state.replace("_", " ").toUpperCase();
+
+export const STATE_TONES = {
+  in_sync: "plain",
+  diverged: "warn",
+  behind: "warn",
+  no_version: "warn",
+  no_file: "dim",
+  refused: "fail",
+} as const satisfies Readonly<Record<FileState, string>>;
+
+const fileLine = (state: FileState, message: string): Line => [
+  { text: stateWord(state), tone: STATE_TONES[state] },
+  { text: `  ${escapeControls(message)}` },
+];
+
+function reloadForecast(state: FileState): Rows {
+  switch (state) {
+    case "in_sync":
+      return [["Forecast", line("nothing will change: the document is the stored one")]];
+    case "behind":
+    case "refused":
+      return [["Forecast", line("as it stands it will be refused, and what runs goes on", "warn")]];
+    case "diverged":
+    case "no_version":
+    case "no_file":
+      return [["Forecast", line("where it does not compile it is refused, and what runs goes on")]];
+    default:
+      return state satisfies never;
+  }
+}
+
+/** Shared with the admin API's path. */
+const SOURCE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+const SOURCE = "source";
+/** `If-Match` of a source that there is not yet: whoever makes it first is not written over. */
+const NONE = 0;
+
+/** A new revision out of a file of this machine; `initial`: the source under the cursor. */
+export function putDocumentDialog(initial: string, file: string, opened: Reads): Dialog {
+  const named = (values: Readonly<Record<string, string>>): string => values[SOURCE] ?? "";
+  return {
+    title: "New revision of a source",
+    fields: [
+      {
+        kind: "text",
+        id: SOURCE,
+        label: "Source",
+        initial,
+        isRequired: true,
+        why: nameWhy,
+        suggestions: rowsOf(opened.data, "sources").map(({ name }) => name),
+      },
+    ],
+    lines(values, context) {
+      const name = named(values);
+      const source = sourceOf(context, name);
+      return [
+        ["Document", line(`${escapeControls(file)} of this machine`)],
+        [
+          "Effect",
+          line(
+            source === undefined
+              ? `makes the source ${escapeControls(name)}, in force on ${everywhere(context)}`
+              : `replaces revision ${source.revision} of ${escapeControls(name)} on ${everywhere(context)}`,
+          ),
+        ],
+        [
+          "Guard",
+          line(
+            source === undefined
+              ? "refused where the whole does not compile"
+              : `refused where the whole does not compile, or revision ${source.revision} is no longer the newest`,
+          ),
+        ],
+        ["First", line("preview it (p): this dialog does not show what changes", "warn")],
+      ];
+    },
+    confirm: { kind: "yes", does: "write" },
+    why: (values, context) =>
+      nameWhy(named(values)) ??
+      writeWhy(context) ??
+      movedWhy(sourceOf(opened, named(values))?.revision, sourceOf(context, named(values))),
+    deed: (values) => ({
+      kind: "job",
+      job: {
+        kind: "put_document",
+        source: named(values),
+        file,
+        revision: sourceOf(opened, named(values))?.revision ?? NONE,
+      },
+    }),
+  };
+}
+
+const nameWhy = (name: string): string | undefined =>
+  SOURCE_NAME.test(name) ? undefined : "a source's name is letters, digits, `_`, `.` and `-`, 64 at most";
+
+/** `opened`: what was so when it opened. It is void once there is another revision. */
+export function deleteSourceDialog(name: string, opened: Reads): Dialog {
+  const shown = escapeControls(name);
+  const revision = sourceOf(opened, name)?.revision;
+  return {
+    title: `Delete source ${shown}`,
+    isDangerous: true,
+    fields: [],
+    lines(_, context) {
+      const source = sourceOf(context, name);
+      const others = rowsOf(context.data, "sources").length - 1;
+      return [
+        [
+          "Effect",
+          line(`what ${shown} defines is gone from the running deployment, on ${everywhere(context)}`, "fail"),
+        ],
+        [
+          "What stays",
+          line(others > 0 ? `${plural(others, "other source")}` : "nothing: it is the only source", "warn"),
+        ],
+        ["Guard", line("refused where what remains does not compile")],
+        ["Newest", line(source === undefined ? "not known" : writtenBy(source, context.now))],
+        ["Its history", line("is shown again once a source of that name is put; keep a copy of it first (v)")],
+      ];
+    },
+    confirm: { kind: "typed", does: "delete", label: `Type ${shown}`, expected: () => name },
+    why: (_, context) => deleteWhy(name, context) ?? movedWhy(revision, sourceOf(context, name)),
+    deed: () => ({ kind: "actions", actions: [deleteAction(name, revision)] }),
+  };
+}
+
+export const deleteWhy = (name: string, context: Reads): string | undefined =>
+  sourceOf(context, name) === undefined ? `there is no source ${escapeControls(name)} any more` : writeWhy(context);
+
+const deleteAction = (name: string, revision: number | undefined): Action =>
+  actionOf("delete_source", { params: { name }, ...(revision !== undefined && { ifMatch: revision }) }, () => ({
+    words: `source ${escapeControls(name)} is deleted`,
+  }));
+
+/** What was read is not what would be replaced. */
+function movedWhy(opened: number | undefined, source: SourceRecord | undefined): string | undefined {
+  if (opened === source?.revision) return undefined;
+  const now = source === undefined ? "gone" : `at revision ${source.revision}`;
+  const then = opened === undefined ? "not there" : `at revision ${opened}`;
+  return `it is ${now}, and was ${then} when this was opened: leave and look again`;
+}
+
+const writtenBy = ({ revision, by, updated_at }: SourceRecord, now: number): string =>
+  `revision ${revision}, by ${escapeControls(by)} ${ago(updated_at, now)}`;
+
+/** Why the revision cannot be made the newest. */
+export function rollbackWhy(name: string, revision: number, context: Reads): string | undefined {
+  const source = sourceOf(context, name);
+  if (source === undefined) return `there is no source ${escapeControls(name)}, or it is not known yet`;
+  if (source.revision === revision) return `revision ${revision} is the newest`;
+  return writeWhy(context);
+}
+
+export function rollbackDialog(name: string, revision: number, opened: Reads): Dialog {
+  const shown = escapeControls(name);
+  const replaced = sourceOf(opened, name)?.revision;
+  return {
+    title: `Roll ${shown} back to revision ${revision}`,
+    fields: [],
+    lines(_, context) {
+      const source = sourceOf(context, name);
+      const newest = source?.revision ?? 0;
+      return [
+        ["Effect", line(`writes revision ${revision} again as the newest, ${newest + 1}, on ${everywhere(context)}`)],
+        ["Newest", line(source === undefined ? "not known" : writtenBy(source, context.now))],
+        ["Guard", line(`refused where the whole does not compile, or revision ${newest} is no longer the newest`)],
+        ["Nothing is lost", line("the revisions between stay in the history")],
+      ];
+    },
+    confirm: { kind: "yes", does: "roll back" },
+    why: (_, context) => rollbackWhy(name, revision, context) ?? movedWhy(replaced, sourceOf(context, name)),
+    deed: () => ({ kind: "actions", actions: [rollbackAction(name, revision, replaced)] }),
+  };
+}
+
+const rollbackAction = (name: string, revision: number, newest: number | undefined): Action =>
+  actionOf(
+    "rollback_source",
+    { params: { name }, query: {}, body: { revision }, ...(newest !== undefined && { ifMatch: newest }) },
+    (change) => ({
+      words: change.changed
+        ? `${escapeControls(name)}: revision ${revision} is in force again, as ${change.revision}`
+        : `${escapeControls(name)}: the document is the stored one, revision ${change.revision}`,
+    }),
+  );

@@ -1,0 +1,72 @@
+/** What may be answered in the dialogs about suspensions, and the bounds that the admin API sets to it. */
+
+import { OPERATIONS, SUSPENSION_KINDS, type SuspensionKind } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
+import type { Field } from "../model/dialog.ts";
+
+export const UNTIL_LIFTED = "until lifted";
+const DURATIONS = ["5m", "15m", "30m", "1h", "4h", "24h", UNTIL_LIFTED] as const;
+
+const { params, body } = OPERATIONS.put_suspension;
+const REASON = patternOf(body.schema.keys.reason.json);
+const NAME = patternOf(params.keys.name.json);
+
+function patternOf({ pattern }: Readonly<Record<string, unknown>>): RegExp {
+  if (typeof pattern !== "string") throw new Error("the admin API bounds it by a pattern");
+  return new RegExp(pattern, "u");
+}
+
+export const whyNoReason = (text: string): string | undefined =>
+  REASON.test(text)
+    ? undefined
+    : text === ""
+      ? "say why: callers are shown it"
+      : "1 to 500 characters, no control characters";
+
+export const whyNoName = (text: string): string | undefined =>
+  NAME.test(text)
+    ? undefined
+    : text === ""
+      ? "name what is to be suspended"
+      : `${escapeControls(text)} cannot be suspended by name: 1 to 256 printable ASCII characters without blanks`;
+
+export const reasonField = (initial = "console: incident"): Field => ({
+  kind: "text",
+  id: "reason",
+  label: "Reason",
+  initial,
+  isRequired: true,
+  why: whyNoReason,
+});
+
+export const DURATION_FIELD: Field = {
+  kind: "choice",
+  id: "duration",
+  label: "Duration",
+  initial: "30m",
+  choices: DURATIONS,
+};
+
+export const KIND_FIELD: Field = {
+  kind: "choice",
+  id: "kind",
+  label: "Kind",
+  initial: "provider",
+  choices: SUSPENSION_KINDS,
+};
+
+export const nameField = (suggestions: readonly string[]): Field => ({
+  kind: "text",
+  id: "name",
+  label: "Name",
+  initial: "",
+  isRequired: true,
+  why: whyNoName,
+  suggestions,
+});
+
+export const kindOf = (text: string | undefined): SuspensionKind =>
+  SUSPENSION_KINDS.find((kind) => kind === text) ?? "provider";
+
+/** `for 30m`, `until lifted`. */
+export const forWords = (duration: string): string => (duration === UNTIL_LIFTED ? duration : `for ${duration}`);

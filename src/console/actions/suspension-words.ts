@@ -1,0 +1,94 @@
+/** What a suspension of each kind means to callers, and how one is told in a line. All that is foreign is escaped here. */
+
+import type { SuspensionKind, SuspensionRecord } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
+import { plural } from "../format/numbers.ts";
+import { span } from "../format/times.ts";
+import { type Data, rowsOf } from "../model/data.ts";
+
+export interface Suspendable {
+  readonly kind: SuspensionKind;
+  readonly name: string;
+}
+
+/** `provider:acme-chat`. */
+export const labelOf = ({ kind, name }: Suspendable): string => `${kind}:${escapeControls(name)}`;
+
+interface KindWords {
+  readonly one: string;
+  readonly many: string;
+  /** `names`: one or several, with commas between. */
+  suspended(names: string): string;
+  /** After the label of one. */
+  readonly lifted: string;
+}
+
+export const KIND_WORDS: Readonly<Record<SuspensionKind, KindWords>> = {
+  provider: {
+    one: "provider",
+    many: "providers",
+    suspended: (names) => `new requests skip ${names}`,
+    lifted: "takes traffic again",
+  },
+  key: {
+    one: "key",
+    many: "keys",
+    suspended: (names) => `requests with ${names} are refused`,
+    lifted: "is accepted again",
+  },
+  profile: {
+    one: "profile",
+    many: "profiles",
+    suspended: (names) => `requests of callers with ${names} are refused`,
+    lifted: "has its callers accepted again",
+  },
+  model: {
+    one: "model",
+    many: "models",
+    suspended: (names) => `requests for ${names} are refused`,
+    lifted: "may be asked for again",
+  },
+  mcp: {
+    one: "MCP server",
+    many: "MCP servers",
+    suspended: (names) => `calls to ${names} are refused`,
+    lifted: "is open to callers again",
+  },
+  a2a: {
+    one: "agent",
+    many: "agents",
+    suspended: (names) => `calls to ${names} are refused`,
+    lifted: "is open to callers again",
+  },
+  issuer: {
+    one: "issuer",
+    many: "issuers",
+    suspended: (names) => `requests with tokens of ${names} are refused`,
+    lifted: "has its tokens accepted again",
+  },
+};
+
+/** Names that a dialog spells out. */
+const MAX_NAMES = 8;
+
+/** `a, b and 3 more`. */
+export function namesInWords(names: readonly string[], most = MAX_NAMES): string {
+  const shown = names.slice(0, most).map(escapeControls).join(", ");
+  return names.length > most ? `${shown} and ${names.length - most} more` : shown;
+}
+
+/** `on all 3 nodes`; a suspension is replicated, so it is never on fewer. */
+export function onNodes(data: Data): string {
+  const { length } = rowsOf(data, "cluster_members");
+  return length === 0 ? "on all nodes" : length === 1 ? "on the one node" : `on all ${plural(length, "node")}`;
+}
+
+/** `lifts in 12m 02s`, `until lifted`. */
+export function liftsWords({ until }: Pick<SuspensionRecord, "until">, now: number): string {
+  return until === null ? "until lifted" : `lifts in ${span(Date.parse(until) - now)}`;
+}
+
+/** `"key rotation" by alice@example, lifts in 12m 02s`. */
+export function suspensionWords(of: Pick<SuspensionRecord, "reason" | "by" | "until">, now: number): string {
+  return `"${escapeControls(of.reason)}" by ${escapeControls(of.by)}, ${liftsWords(of, now)}`;
+}

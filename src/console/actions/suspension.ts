@@ -1,0 +1,304 @@
+/**
+ * The dialogs that suspend, lift and extend, for every view whose rows can be suspended. Each says what becomes of the
+ * traffic before it is confirmed, and goes on saying it with each new answer of the gateway while it is open. Source:
+ * operator console reference, B5 (suspend dialog) and B6; design decisions, section 3.
+ *
+ * One subject is confirmed by `y`, several by typing how many. A view whose `why` was empty may open them; what has
+ * changed since is said by the dialog's own `why`.
+ */
+
+import type { SuspensionKind, SuspensionRecord } from "../../admin-api/index.ts";
+import { parseDuration } from "../../base/index.ts";
+import { plural } from "../format/numbers.ts";
+import { type Action, actionOf } from "../model/action.ts";
+import type { Context } from "../model/context.ts";
+import { type Data, rowsOf } from "../model/data.ts";
+import type { Dialog, FieldValues } from "../model/dialog.ts";
+import { type Line, line } from "../model/text.ts";
+import {
+  DURATION_FIELD,
+  forWords,
+  KIND_FIELD,
+  kindOf,
+  nameField,
+  reasonField,
+  UNTIL_LIFTED,
+  whyNoName,
+  whyNoReason,
+} from "./suspension-fields.ts";
+import { reroutingOf, suspensionOf } from "./suspension-routes.ts";
+import {
+  KIND_WORDS,
+  labelOf,
+  liftsWords,
+  namesInWords,
+  onNodes,
+  type Suspendable,
+  suspensionWords,
+} from "./suspension-words.ts";
+
+export { activeSuspensions, suspensionOf } from "./suspension-routes.ts";
+export { labelOf, type Suspendable, suspensionWords } from "./suspension-words.ts";
+
+/** One kind, one name or several. */
+export interface Subjects {
+  readonly kind: SuspensionKind;
+  readonly names: readonly string[];
+}
+
+type Lines = ReturnType<Dialog["lines"]>;
+
+export function suspendDialog({ kind, names }: Subjects, { data }: Context): Dialog {
+  return {
+    title: `Suspend ${titleOf(kind, names)}`,
+    isDangerous: kind === "provider" && reroutingOf(data, names).bereft.length > 0,
+    fields: [reasonField(), DURATION_FIELD],
+    lines: (_, context) => [...namesLine(names), ...consequences(kind, names, context.data)],
+    confirm: confirmed("suspend now", kind, names.length),
+    why: (values, context) => whyNotSuspend(kind, names, values, context),
+    deed: (values, context) => ({
+      kind: "actions",
+      actions: freeOf(kind, names, context.data).map((name) => putAction({ kind, name }, values)),
+    }),
+  };
+}
+
+/** Asks for kind and name as well. */
+export function newSuspensionDialog({ data }: Context): Dialog {
+  const subjectOf = (values: FieldValues): Suspendable => ({
+    kind: kindOf(values["kind"]),
+    name: values["name"] ?? "",
+  });
+  return {
+    title: "New suspension",
+    fields: [KIND_FIELD, nameField(knownNames(data)), reasonField(), DURATION_FIELD],
+    lines(values, context) {
+      const { kind, name } = subjectOf(values);
+      return name === ""
+        ? [["Effect", line("none yet: name what is to be suspended")]]
+        : consequences(kind, [name], context.data);
+    },
+    confirm: { kind: "yes", does: "suspend now" },
+    why(values, context) {
+      const { kind, name } = subjectOf(values);
+      return whyNoName(name) ?? whyUnknown(kind, name, context.data) ?? whyNotSuspend(kind, [name], values, context);
+    },
+    deed: (values) => ({ kind: "actions", actions: [putAction(subjectOf(values), values)] }),
+  };
+}
+
+export const liftDialog = ({ kind, names }: Subjects, context: Context): Dialog =>
+  liftSuspensionsDialog(
+    names.map((name) => ({ kind, name })),
+    context,
+  );
+
+/** Of several kinds at once; those of them that are suspended now. */
+export function liftSuspensionsDialog(chosen: readonly Suspendable[], { data: atFirst }: Context): Dialog {
+  const standing = chosen.filter(({ kind, name }) => suspensionOf(atFirst, kind, name) !== undefined);
+  const subjects = standing.length === 0 ? chosen : standing;
+  const [first] = subjects;
+  const suspended = (data: Data): readonly SuspensionRecord[] =>
+    subjects.flatMap(({ kind, name }) => suspensionOf(data, kind, name) ?? []);
+  return {
+    title: `Lift ${subjects.length === 1 && first !== undefined ? labelOf(first) : plural(subjects.length, "suspension")}`,
+    fields: [],
+    lines(_, { data, now }) {
+      const all = suspended(data);
+      return [
+        ...all.slice(0, MAX_TOLD).map((it): Lines[number] => ["Effect", line(liftWords(it, data, now))]),
+        ...moreLine(all.length - MAX_TOLD),
+      ];
+    },
+    confirm:
+      subjects.length === 1
+        ? { kind: "yes", does: "lift now" }
+        : typedCount("lift now", subjects.length, "suspensions"),
+    why: (_, { data }) => whyNotSuspended(data, subjects),
+    deed: (_, { data }) => ({ kind: "actions", actions: suspended(data).map(deleteAction) }),
+  };
+}
+
+/** Gives one a new end, counted from now; reason and author become those of whoever does it. */
+export function extendDialog({ kind, name }: Suspendable, { data }: Context): Dialog {
+  const label = labelOf({ kind, name });
+  return {
+    title: `Extend ${label}`,
+    fields: [DURATION_FIELD, reasonField(suspensionOf(data, kind, name)?.reason)],
+    lines(values, context) {
+      const suspension = suspensionOf(context.data, kind, name);
+      if (suspension === undefined) return [["Now", line("not suspended", "warn")]];
+      return [
+        ["Now", line(suspensionWords(suspension, context.now))],
+        ["Effect", newEnd(label, suspension, durationOf(values), context.now)],
+        ["Then", line("the suspension bears your name and the reason below")],
+      ];
+    },
+    confirm: { kind: "yes", does: "extend now" },
+    why: (values, context) =>
+      whyNoReason(values["reason"] ?? "") ??
+      (suspensionOf(context.data, kind, name) === undefined ? `${label} is not suspended` : undefined),
+    deed: (values) => ({ kind: "actions", actions: [putAction({ kind, name }, values)] }),
+  };
+}
+
+/** Why none of them can be suspended; for `why` of an offer. */
+export function whyAllSuspended(data: Data, { kind, names }: Subjects): string | undefined {
+  const bad = names.map((name) => whyNoName(name)).find((why) => why !== undefined);
+  if (bad !== undefined) return bad;
+  if (freeOf(kind, names, data).length > 0) return undefined;
+  const [name = ""] = names;
+  const by = suspensionOf(data, kind, name);
+  return names.length === 1 && by !== undefined
+    ? `${labelOf({ kind, name })} is suspended already, by ${namesInWords([by.by])}`
+    : `all ${names.length} are suspended already`;
+}
+
+/** Why none of them can be lifted; for `why` of an offer. */
+export function whyNotSuspended(data: Data, subjects: readonly Suspendable[]): string | undefined {
+  if (subjects.some(({ kind, name }) => suspensionOf(data, kind, name) !== undefined)) return undefined;
+  return subjects.length === 1
+    ? `${namesInWords(subjects.map(({ name }) => name))} is not suspended`
+    : `none of these ${subjects.length} is suspended`;
+}
+
+function whyNotSuspend(
+  kind: SuspensionKind,
+  names: readonly string[],
+  values: FieldValues,
+  { data }: Context,
+): string | undefined {
+  return whyNoReason(values["reason"] ?? "") ?? whyAllSuspended(data, { kind, names });
+}
+
+/** A slip of the pen would be refused by the gateway too; a model may have a name that no list holds. */
+function whyUnknown(kind: SuspensionKind, name: string, data: Data): string | undefined {
+  if (kind === "model" && name.endsWith("*")) return "a suspension names one model; a pattern would match nothing";
+  if (kind !== "provider" && kind !== "profile") return undefined;
+  const known = data.get({ id: kind === "provider" ? "list_backends" : "list_profiles" })?.value;
+  if (known === undefined || known.some((row) => row.name === name)) return undefined;
+  return `there is no ${kind} named ${namesInWords([name])}`;
+}
+
+/** What happens, and what is left. `names` are of one kind; those suspended already stay as they are. */
+function consequences(kind: SuspensionKind, names: readonly string[], data: Data): Lines {
+  const free = freeOf(kind, names, data);
+  const before = names.filter((name) => !free.includes(name));
+  return [
+    ["Effect", line(effectWords(kind, free.length === 0 ? names : free, data))],
+    ...(kind === "provider" ? rerouted(names, data) : []),
+    ...(before.length === 0
+      ? []
+      : [["Already", line(`${namesInWords(before)} suspended, left as it is`, "warn")] as const]),
+  ];
+}
+
+function effectWords(kind: SuspensionKind, names: readonly string[], data: Data): string {
+  const { many, one, suspended } = KIND_WORDS[kind];
+  const named = names.length === 1 ? namesInWords(names) : `these ${plural(names.length, one, many)}`;
+  const subject = kind === "provider" || names.length > 1 ? named : `${one} ${named}`;
+  const inFlight = rowsOf(data, "backends").filter(({ name }) => names.includes(name));
+  const finishing =
+    kind === "provider" && inFlight.length > 0
+      ? `; ${inFlight.reduce((sum, { in_flight }) => sum + in_flight, 0)} in flight finish`
+      : "";
+  return `${suspended(subject)} ${onNodes(data)}${finishing}`;
+}
+
+/** Models without a provider that a line names. */
+const MAX_BEREFT = 5;
+
+function rerouted(names: readonly string[], data: Data): Lines {
+  if (data.get({ id: "list_models" })?.value === undefined) {
+    return [["Then", line("where its patterns go is not known: the models could not be read", "warn")]];
+  }
+  const { routed, takers, bereft } = reroutingOf(data, names);
+  const whose = names.length === 1 ? "its" : "their";
+  const left = `models left with no provider: ${bereft.length}`;
+  return [
+    [
+      "Then",
+      line(
+        routed === 0
+          ? `no model goes to ${names.length === 1 ? "it" : "them"} first`
+          : takers.length === 0
+            ? `${whose} patterns go to: nobody`
+            : `${whose} patterns go to: ${namesInWords(takers)}`,
+      ),
+    ],
+    ["", bereft.length === 0 ? line(left) : line(`${left} (${namesInWords(bereft, MAX_BEREFT)})`, "fail")],
+  ];
+}
+
+const freeOf = (kind: SuspensionKind, names: readonly string[], data: Data): readonly string[] =>
+  names.filter((name) => suspensionOf(data, kind, name) === undefined);
+
+/** Suspensions that the lift dialog tells of one by one. */
+const MAX_TOLD = 8;
+
+const moreLine = (more: number): Lines => (more > 0 ? [["", line(`and ${more} more`)]] : []);
+
+function liftWords(suspension: SuspensionRecord, data: Data, now: number): string {
+  const { kind, by, reason } = suspension;
+  const [who, why] = [namesInWords([by]), namesInWords([reason])];
+  return `${labelOf(suspension)} ${KIND_WORDS[kind].lifted} ${onNodes(data)}. Suspended by ${who} for "${why}", ${liftsWords(suspension, now)}`;
+}
+
+function newEnd(label: string, { until }: SuspensionRecord, duration: string, now: number): Line {
+  if (duration === UNTIL_LIFTED) return line(`${label} stays suspended until lifted`);
+  const isSooner = until === null || now + (parseDuration(duration) ?? 0) < Date.parse(until);
+  return isSooner
+    ? line(`${label} lifts ${duration} from now, which is SOONER than it would`, "warn")
+    : line(`${label} lifts ${duration} from now`);
+}
+
+const durationOf = (values: FieldValues): string => values["duration"] ?? DURATION_FIELD.initial;
+
+function putAction({ kind, name }: Suspendable, values: FieldValues): Action {
+  const duration = durationOf(values);
+  return actionOf(
+    "put_suspension",
+    {
+      params: { kind, name },
+      body: { reason: values["reason"] ?? "", ...(duration !== UNTIL_LIFTED && { duration }) },
+    },
+    () => ({ words: `${labelOf({ kind, name })} suspended ${forWords(duration)}` }),
+  );
+}
+
+function deleteAction({ kind, name }: Suspendable): Action {
+  return actionOf("delete_suspension", { params: { kind, name } }, () => ({
+    words: `${labelOf({ kind, name })} ${KIND_WORDS[kind].lifted}`,
+  }));
+}
+
+function titleOf(kind: SuspensionKind, names: readonly string[]): string {
+  const [name = ""] = names;
+  const { one, many } = KIND_WORDS[kind];
+  return names.length === 1 ? labelOf({ kind, name }) : plural(names.length, one, many);
+}
+
+const namesLine = (names: readonly string[]): Lines => (names.length > 1 ? [["Names", line(namesInWords(names))]] : []);
+
+function confirmed(does: string, kind: SuspensionKind, number: number): Dialog["confirm"] {
+  return number === 1 ? { kind: "yes", does } : typedCount(does, number, KIND_WORDS[kind].many);
+}
+
+function typedCount(does: string, number: number, many: string): Dialog["confirm"] {
+  return { kind: "typed", does, label: `How many ${many}`, expected: () => String(number) };
+}
+
+/** Names that are offered: a walk through more would be longer than typing. */
+const MAX_SUGGESTED = 200;
+
+function knownNames(data: Data): readonly string[] {
+  const names = [
+    ...rowsOf(data, "backends").map(({ name }) => name),
+    ...rowsOf(data, "models").flatMap(({ model, kind }) => (kind === "name" || kind === "alias" ? [model] : [])),
+    ...rowsOf(data, "profiles").map(({ name }) => name),
+    ...rowsOf(data, "mcp_servers").map(({ name }) => name),
+    ...rowsOf(data, "a2a_agents").map(({ name }) => name),
+    ...rowsOf(data, "keys").map(({ name }) => name),
+  ];
+  return [...new Set(names)].slice(0, MAX_SUGGESTED);
+}

@@ -1,0 +1,94 @@
+/**
+ * Which columns of a table fit, and how wide each is. Columns go by priority until the rest fits; what is left over goes
+ * to those that flex. A right-aligned column is never narrower than what stands in it: a number that is cut is wrong.
+ */
+
+import { cellsOf } from "../../base/index.ts";
+import type { ColumnHead } from "../model/table.ts";
+
+export interface Placed {
+  /** Index into the table's columns. */
+  readonly at: number;
+  readonly head: ColumnHead;
+  readonly cells: number;
+}
+
+/** Blanks between columns. */
+export const GAP = 2;
+
+/** `contents`: the widest text of each column on the screen, in cells. */
+export function fitColumns(
+  heads: readonly ColumnHead[],
+  contents: readonly number[],
+  cells: number,
+): readonly Placed[] {
+  const kept = heads.map((head, at) => ({ at, head, cells: leastOf(head, contents[at] ?? 0) }));
+  while (kept.length > 1 && widthOf(kept) > cells) kept.splice(leastWorth(kept), 1);
+  const [only] = kept;
+  if (kept.length === 1 && only !== undefined && only.cells > cells) return [{ ...only, cells: Math.max(1, cells) }];
+  return share(kept, cells - widthOf(kept));
+}
+
+/**
+ * All columns at their natural width, the first one always, the others from `scrolled` on, as many as fit. `from` and
+ * `to`: the others that show, counted from 1.
+ */
+export function scrollColumns(
+  heads: readonly ColumnHead[],
+  contents: readonly number[],
+  cells: number,
+  scrolled: number,
+): { readonly placed: readonly Placed[]; readonly from: number; readonly to: number } {
+  const all = heads.map((head, at) => ({
+    at,
+    head,
+    cells: Math.max(leastOf(head, contents[at] ?? 0), contents[at] ?? 0),
+  }));
+  const [first, ...others] = all;
+  if (first === undefined) return { placed: [], from: 0, to: 0 };
+  const pinned = { ...first, cells: Math.min(first.cells, Math.max(1, Math.floor(cells / 2))) };
+  const from = Math.min(Math.max(0, scrolled), Math.max(0, others.length - 1));
+  const placed: Placed[] = [pinned];
+  let left = cells - pinned.cells;
+  for (const column of others.slice(from)) {
+    const room = left - GAP;
+    const isCut = column.cells > room;
+    // A text may show its beginning; a number shows whole or not at all, unless it would be the only one.
+    if (isCut && (room < 8 || (column.head.align === "right" && placed.length > 1))) break;
+    placed.push({ ...column, cells: Math.min(column.cells, room) });
+    left = room - column.cells;
+    if (isCut) break;
+  }
+  return { placed, from: from + 1, to: from + placed.length - 1 };
+}
+
+const widthOf = (columns: readonly Placed[]): number =>
+  columns.reduce((sum, column) => sum + column.cells, 0) + GAP * Math.max(0, columns.length - 1);
+
+function leastOf({ head, width, align }: ColumnHead, content: number): number {
+  const declared = typeof width === "number" ? width : width.least;
+  return Math.max(1, declared, align === "right" ? Math.max(content, cellsOf(head)) : 0);
+}
+
+/** The one with the highest number; of equals the rightmost. */
+function leastWorth(columns: readonly Placed[]): number {
+  let worst = 0;
+  for (const [at, { head }] of columns.entries()) {
+    if (head.priority >= (columns[worst]?.head.priority ?? 0)) worst = at;
+  }
+  return worst;
+}
+
+/** Whole cells in proportion; what is left of the division goes to the first ones. */
+function share(columns: readonly Placed[], spare: number): readonly Placed[] {
+  const flexOf = ({ head: { width } }: Placed) => (typeof width === "number" ? 0 : Math.max(0, width.flex));
+  const total = columns.reduce((sum, column) => sum + flexOf(column), 0);
+  if (total === 0 || spare <= 0) return columns;
+  const parts = columns.map((column) => Math.floor((spare * flexOf(column)) / total));
+  let rest = spare - parts.reduce((sum, part) => sum + part, 0);
+  return columns.map((column, at) => {
+    const extra = rest > 0 && flexOf(column) > 0 ? 1 : 0;
+    rest -= extra;
+    return { ...column, cells: column.cells + (parts[at] ?? 0) + extra };
+  });
+}

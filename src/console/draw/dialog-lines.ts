@@ -1,0 +1,217 @@
+/**
+ * What a dialog says, as lines of a given width: its words, its fields, the request and the command line that it stands
+ * for, and why it cannot be confirmed. Nothing of it is shortened: what is confirmed must be read whole.
+ */
+
+import { cellsOf } from "../../base/index.ts";
+import type { Action } from "../model/action.ts";
+import type { Deed, Field } from "../model/dialog.ts";
+import type { DialogState, State } from "../model/state.ts";
+import { BLANK, type Line, line, type Span } from "../model/text.ts";
+import { boxOf, commandsOf, whyNotConfirmed } from "../store/dialog.ts";
+import { contextOf } from "../store/seen.ts";
+import { editLine } from "./edit-line.ts";
+import { wrapLine } from "./fit.ts";
+
+/** Names of what is written, at most so many; the others are counted. */
+const MOST_REQUESTS = 4;
+const MOST_LABEL = 14;
+
+export interface DialogText {
+  /** May scroll. */
+  readonly body: readonly Line[];
+  /** Of `body`, the first line of the field with the focus. */
+  readonly focusAt: number | undefined;
+  /** Stays on the screen whatever its height: what is to be answered. */
+  readonly foot: readonly Line[];
+}
+
+export function dialogText(state: State, open: DialogState, cells: number): DialogText {
+  switch (open.stage.kind) {
+    case "asking":
+      return asking(state, open, cells, []);
+    case "failed":
+      return asking(state, open, cells, wrapLine(line(`FAILED  ${open.stage.words}`, "fail"), cells));
+    case "running":
+      return {
+        body: wrapLine(line(open.stage.words), cells),
+        focusAt: undefined,
+        foot: [BLANK, line("under way …", "dim")],
+      };
+    case "done":
+      return {
+        body: [
+          ...wrapLine(line(open.stage.words), cells),
+          BLANK,
+          ...wrapLine(line(open.stage.secret, "strong"), cells),
+          BLANK,
+          ...wrapLine(line("shown this once: copy it now (c)", "warn"), cells),
+        ],
+        focusAt: undefined,
+        foot: [BLANK, line("Esc  close; it cannot be shown again", "dim")],
+      };
+    default:
+      return open.stage satisfies never;
+  }
+}
+
+function asking(state: State, open: DialogState, cells: number, failure: readonly Line[]): DialogText {
+  const { dialog, values, focus } = open;
+  const context = contextOf(state);
+  const said = dialog.lines(values, context);
+  const labels = [...said.map(([label]) => label), ...dialog.fields.map(({ label }) => label), "Request", "Same as"];
+  const width = Math.min(MOST_LABEL, Math.max(...labels.map(cellsOf)));
+  const labelled = (label: string, words: Line, tone?: Span["tone"]): readonly Line[] =>
+    besideLabel(label, width, wrapLine(words, Math.max(8, cells - width - 2)), tone);
+
+  const body: Line[] = said.flatMap(([label, words]) => [...labelled(label, words)]);
+  let focusAt: number | undefined;
+  for (const [at, field] of dialog.fields.entries()) {
+    const isFocused = focus === at;
+    if (isFocused) focusAt = body.length;
+    body.push(...fieldLines(field, open, isFocused, width, cells));
+  }
+  const why = whyNotConfirmed(state);
+  body.push(...requestLines(state, open, labelled));
+  return {
+    body,
+    focusAt,
+    foot: [
+      ...failure,
+      ...(why === undefined ? [] : wrapLine(line(why, "fail"), cells)),
+      BLANK,
+      ...confirmLines(open, why === undefined, cells),
+    ],
+  };
+}
+
+function besideLabel(
+  label: string,
+  width: number,
+  lines: readonly Line[],
+  tone: Span["tone"] = "dim",
+): readonly Line[] {
+  const isLong = cellsOf(label) > width;
+  const blank = " ".repeat(width + 2);
+  const beside = lines.map((words, at): Line => {
+    const start = at === 0 && !isLong ? label + " ".repeat(width + 2 - cellsOf(label)) : blank;
+    return [{ text: start, tone }, ...words];
+  });
+  return isLong ? [[{ text: label, tone }], ...beside] : beside;
+}
+
+function fieldLines(
+  field: Field,
+  state: DialogState,
+  isFocused: boolean,
+  width: number,
+  cells: number,
+): readonly Line[] {
+  const room = Math.max(8, cells - width - 2);
+  const value = state.values[field.id] ?? "";
+  const words = fieldLine(field, value, state, isFocused, room);
+  const label = `${isFocused ? "> " : ""}${field.label}`;
+  return besideLabel(label, width, wrapLine(words, room), isFocused ? "strong" : "dim");
+}
+
+function fieldLine(field: Field, value: string, state: DialogState, isFocused: boolean, room: number): Line {
+  switch (field.kind) {
+    case "text": {
+      if (!isFocused) return [{ text: `[${value}]` }];
+      const hint: Line = (field.suggestions ?? []).length > 0 ? [{ text: "  up down suggestions", tone: "dim" }] : [];
+      return [{ text: "[" }, ...editLine(state.edit, room - 2), { text: "]" }, ...hint];
+    }
+    case "choice":
+      return field.choices.flatMap((choice): Line => {
+        const isChosen = choice === value;
+        return [
+          {
+            text: isChosen ? `<${choice}>` : ` ${choice} `,
+            ...(isChosen && { isInverse: isFocused, tone: "strong" as const }),
+          },
+          { text: " " },
+        ];
+      });
+    case "boxes": {
+      const ticked = new Set(value.split(","));
+      return field.choices.flatMap(
+        (choice, at): Line => [
+          { text: `[${ticked.has(choice) ? "x" : " "}] ${choice}`, isInverse: isFocused && at === boxOf(state) },
+          { text: "   " },
+        ],
+      );
+    }
+    default:
+      return field satisfies never;
+  }
+}
+
+type Labelled = (label: string, words: Line) => readonly Line[];
+
+function requestLines(state: State, open: DialogState, labelled: Labelled): readonly Line[] {
+  const requests = requestsOf(open.dialog.deed(open.values, contextOf(state)));
+  return [...few("Request", requests, labelled), ...few("Same as", commandsOf(state, open), labelled)];
+}
+
+/** `PUT /admin/v1/…`, one for each action. */
+export const requestsOf = (deed: Deed): readonly string[] =>
+  actionsOf(deed).map(({ request: { method, path } }) => `${method} ${path}`);
+
+function actionsOf(deed: Deed): readonly Action[] {
+  switch (deed.kind) {
+    case "actions":
+      return deed.actions;
+    case "steps":
+      return deed.steps.flatMap(actionsOf);
+    case "job":
+      return [];
+    default:
+      return deed satisfies never;
+  }
+}
+
+function few(label: string, texts: readonly string[], labelled: Labelled): readonly Line[] {
+  const shown = texts.slice(0, MOST_REQUESTS);
+  const more = texts.length - shown.length;
+  return [
+    ...shown.flatMap((text, at) => [...labelled(at === 0 ? label : "", line(text))]),
+    ...(more > 0 ? labelled("", line(`and ${more} more`, "dim")) : []),
+  ];
+}
+
+function confirmLines(state: DialogState, isPossible: boolean, cells: number): readonly Line[] {
+  const { dialog, values, focus, typed } = state;
+  const { confirm, isDangerous = false } = dialog;
+  const tone = isDangerous ? ("fail" as const) : ("strong" as const);
+  const button = (key: string): Span =>
+    isPossible
+      ? { text: ` ${key}  ${confirm.does} `, tone, isInverse: isDangerous }
+      : { text: ` ${key}  ${confirm.does} `, tone: "dim" };
+  if (confirm.kind === "yes") {
+    const key = focus === -1 ? "y" : "Tab, then y";
+    const leave = focus === -1 && cells >= 66 ? "Esc / any other letter  nothing is done" : "Esc  nothing is done";
+    return wrapLine([button(key), { text: "      " }, { text: leave, tone: "dim" }], cells);
+  }
+  const isFocused = focus === dialog.fields.length;
+  const expected = confirm.expected(values);
+  const field: Line = isFocused ? editLine(typed, Math.max(3, cells - 4)) : [{ text: typed.text }];
+  const isRight = typed.text === expected;
+  return [
+    ...wrapLine(
+      [
+        { text: `${confirm.label}: `, tone: "dim" },
+        { text: expected, tone: "strong" },
+      ],
+      cells,
+    ),
+    [{ text: isFocused ? "> [" : "  [" }, ...field, { text: "]" }],
+    ...wrapLine(
+      [
+        isRight ? button("Enter") : { text: ` Enter  ${confirm.does} `, tone: "dim" },
+        { text: "      " },
+        { text: "Esc  nothing is done", tone: "dim" },
+      ],
+      cells,
+    ),
+  ];
+}

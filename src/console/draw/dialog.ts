@@ -1,0 +1,60 @@
+/**
+ * A dialog in the middle of an emptied body, or as wide as the screen where that is small. What is to be answered stays
+ * visible; the words above it give way, around the field with the focus. Source: operator console reference, B5 and B6.
+ */
+
+import type { DialogState, State } from "../model/state.ts";
+import { BLANK, type Line, line } from "../model/text.ts";
+import { dialogText } from "./dialog-lines.ts";
+import { bodyRow, borderLine, fill } from "./frame.ts";
+
+const WIDEST = 100;
+const NARROWEST = 60;
+
+/** The box alone, at most `rows` lines; `columns` is the width of what it stands in. */
+export function drawDialog(
+  state: State,
+  open: DialogState,
+  { columns, rows, isWhole }: { readonly columns: number; readonly rows: number; readonly isWhole: boolean },
+): readonly Line[] {
+  const width = isWhole ? columns : Math.max(Math.min(columns, NARROWEST), Math.min(WIDEST, columns - 12));
+  const { body, focusAt, foot } = dialogText(state, open, Math.max(8, width - 4));
+  const tone = open.dialog.isDangerous ? ("fail" as const) : undefined;
+  const room = Math.max(0, rows - 2 - foot.length);
+  const seen = windowOf(body, room, focusAt);
+  // A foot higher than the screen keeps its end, where the answer is.
+  const lines = [...seen, ...foot].slice(-Math.max(1, rows - 2));
+  const title = line(open.dialog.title, tone ?? "strong");
+  return [
+    borderLine("top", width, { left: title, tone }),
+    ...(isWhole ? fill(lines, Math.max(lines.length, rows - 2)) : lines).map((words) =>
+      bodyRow(words, width, { tone }),
+    ),
+    borderLine("bottom", width, { tone }),
+  ];
+}
+
+/** As many as there is room for, the line at `focusAt` among them; what is left out is said. */
+function windowOf(lines: readonly Line[], room: number, focusAt = 0): readonly Line[] {
+  if (lines.length <= room) return lines;
+  if (room < 3) return lines.slice(0, room);
+  const start = Math.max(0, Math.min(focusAt - Math.floor(room / 2), lines.length - room));
+  const seen = lines.slice(start, start + room);
+  const [above, below] = [start, lines.length - start - room];
+  return seen.map((words, at) => {
+    if (at === 0 && above > 0) return line(`↑ ${above + 1} lines above`, "dim");
+    if (at === seen.length - 1 && below > 0) return line(`↓ ${below + 1} lines below`, "dim");
+    return words;
+  });
+}
+
+/** `box` in the middle of `columns` and `rows`, as lines of the body's text. */
+export function centred(
+  box: readonly Line[],
+  boxColumns: number,
+  { columns, rows }: { columns: number; rows: number },
+): readonly Line[] {
+  const left = " ".repeat(Math.max(0, Math.floor((columns - boxColumns) / 2)));
+  const above = Math.max(0, Math.floor((rows - box.length) / 2));
+  return fill([...Array.from({ length: above }, () => BLANK), ...box.map((words) => [{ text: left }, ...words])], rows);
+}

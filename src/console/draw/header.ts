@@ -1,0 +1,170 @@
+/**
+ * The two lines above the view: where one is and who one is there, and how the gateway does. What may not be read, or is
+ * not known yet, is left out; what is wrong has its word and its tone. Source: operator console reference, B1 and B8.
+ */
+
+import type { FileStatus } from "../../admin-api/index.ts";
+import { timeOfDay } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import type { Data } from "../model/data.ts";
+import { rowsOf } from "../model/data.ts";
+import type { State } from "../model/state.ts";
+import type { Line, Span, Tone } from "../model/text.ts";
+import type { View } from "../model/view.ts";
+import { isRoomy } from "../store/layout.ts";
+import { contextOf, freshnessOf } from "../store/select.ts";
+import { fitLine, spread } from "./fit.ts";
+
+export function drawHeader(state: State, views: readonly View[]): readonly [identity: Line, health: Line] {
+  const { columns } = state.size;
+  const context = contextOf(state);
+  const { word, tone } = freshnessOf(state, views);
+  // What is old is to be seen from across the room; in front of it the clock, which goes on.
+  const fresh: Span = { text: word, tone, ...((tone === "fail" || tone === "warn") && { isInverse: true }) };
+  const clock: Line = [{ text: `${timeOfDay(context.now)} `, tone: "dim" }, fresh, { text: " " }];
+  const identity = isRoomy(state.size) ? roomyIdentity(state, context) : shortIdentity(context);
+  return [
+    spread([{ text: " " }, ...identity], clock, columns),
+    fitLine([{ text: " " }, ...drawHealth(state)], columns),
+  ];
+}
+
+function roomyIdentity({ link }: State, { data }: Context): Line {
+  const status = data.get({ id: "get_status" })?.value;
+  return [
+    { text: "gateway", tone: "strong" },
+    { text: `  ${link.door.name}` },
+    ...callerOf(data, true),
+    ...(status === undefined
+      ? []
+      : [
+          { text: `  node ${status.node} ` },
+          roleOf(status),
+          { text: ` term ${status.term} index ${status.applied_index}` },
+        ]),
+  ];
+}
+
+function shortIdentity({ data }: Context): Line {
+  const status = data.get({ id: "get_status" })?.value;
+  const members = rowsOf(data, "cluster_members");
+  return [
+    ...(status === undefined
+      ? [{ text: "gateway", tone: "strong" as const }]
+      : [{ text: `${status.node} ` }, roleOf(status)]),
+    ...(members.length === 0 ? [] : [{ text: ` ${reachable(members)}/${members.length}` }]),
+    ...callerOf(data, false),
+  ];
+}
+
+function roleOf({ role, ready }: { readonly role: string; readonly ready: boolean }): Span {
+  if (!ready) return { text: `${role === "leader" ? "LEADER" : role} NOT READY`, tone: "fail" };
+  return role === "leader" ? { text: "LEADER", tone: "strong" } : { text: role };
+}
+
+function callerOf(data: Data, hasRoles: boolean): Line {
+  const caller = data.get({ id: "get_whoami" })?.value;
+  if (caller === undefined) return [];
+  const roles = caller.roles.length > 0 ? caller.roles.join(", ") : caller.issuer;
+  return [{ text: `  ${caller.subject}`, tone: "strong" }, { text: hasRoles ? ` (${roles})` : "" }];
+}
+
+interface Part {
+  readonly words: readonly Span[];
+}
+
+/** In one line: ` members 3/3 │ providers 5 ok 1 FAIL │ …`; small screens name what is wrong first. */
+export function drawHealth(state: State): Line {
+  const { data } = contextOf(state);
+  const parts = [
+    membersPart(data, isRoomy(state.size)),
+    providersPart(data),
+    budgetsPart(data),
+    suspensionsPart(data),
+    filesPart(data),
+  ].filter((part) => part !== undefined);
+  if (isRoomy(state.size)) return joined(parts);
+  const rank = ({ words }: Part): number => Math.max(...words.map(({ tone }) => RANK[tone ?? "plain"]));
+  return joined([...parts].sort((a, b) => rank(b) - rank(a)));
+}
+
+const RANK: Readonly<Record<Tone, number>> = { fail: 3, warn: 2, off: 1, plain: 0, strong: 0, dim: 0, changed: 0 };
+
+const joined = (parts: readonly Part[]): Line =>
+  parts.flatMap(({ words }, at) => (at === 0 ? words : [{ text: " │ ", tone: "dim" as const }, ...words]));
+
+const reachable = (members: readonly { readonly state: string }[]): number =>
+  members.filter(({ state }) => state !== "silent").length;
+
+function membersPart(data: Data, hasRoom: boolean): Part | undefined {
+  const members = rowsOf(data, "cluster_members");
+  if (isHidden(data, "list_cluster_members") || members.length === 0) return undefined;
+  const there = reachable(members);
+  const voters = members.filter(({ voter }) => voter);
+  const hasQuorum = reachable(voters) * 2 > voters.length;
+  const words = `members ${there}/${members.length}${hasRoom ? " reachable" : ""}`;
+  if (there === members.length) return { words: [{ text: words }] };
+  return {
+    words: [
+      { text: `${words} `, tone: "warn" },
+      hasQuorum ? { text: "SILENT", tone: "warn" } : { text: "NO QUORUM", tone: "fail" },
+    ],
+  };
+}
+
+function providersPart(data: Data): Part | undefined {
+  if (isHidden(data, "list_backends")) return undefined;
+  const backends = rowsOf(data, "backends");
+  const of = (wanted: string) => backends.filter(({ state }) => state === wanted).length;
+  const [failing, suspended] = [of("failing"), of("suspended")];
+  return {
+    words: [
+      { text: `providers ${backends.length - failing - suspended} ok` },
+      ...counted(failing, "FAIL", "fail"),
+      ...counted(suspended, "SUSP", "off"),
+    ],
+  };
+}
+
+function budgetsPart(data: Data): Part | undefined {
+  if (isHidden(data, "list_budgets")) return undefined;
+  const budgets = rowsOf(data, "budgets");
+  const of = (wanted: string) => budgets.filter(({ status }) => status === wanted).length;
+  const [low, exhausted] = [of("low"), of("exhausted")];
+  if (low + exhausted === 0) return { words: [{ text: "budgets ok" }] };
+  return { words: [{ text: "budgets" }, ...counted(low, "hot", "warn"), ...counted(exhausted, "EXHAUSTED", "fail")] };
+}
+
+/** Providers among them are told with the providers. */
+function suspensionsPart(data: Data): Part | undefined {
+  if (isHidden(data, "list_suspensions")) return undefined;
+  const others = rowsOf(data, "suspensions").filter(({ kind, status }) => status === "active" && kind !== "provider");
+  return others.length === 0 ? undefined : { words: [{ text: `others suspended ${others.length}`, tone: "off" }] };
+}
+
+const FILES: Readonly<Record<FileStatus["state"], readonly [words: string, tone: Tone]>> = {
+  in_sync: ["IN SYNC", "plain"],
+  diverged: ["DIVERGED", "warn"],
+  behind: ["BEHIND", "warn"],
+  no_version: ["NO VERSION", "warn"],
+  no_file: ["none", "plain"],
+  refused: ["REFUSED", "fail"],
+};
+
+function filesPart(data: Data): Part | undefined {
+  const configuration = data.get({ id: "get_config" })?.value;
+  if (configuration === undefined || isHidden(data, "get_config")) return undefined;
+  const [words, tone] = FILES[configuration.file_status.state];
+  return { words: [{ text: "files " }, { text: words, tone }] };
+}
+
+const counted = (count: number, word: string, tone: Tone): readonly Span[] =>
+  count === 0 ? [] : [{ text: ` ${count} ${word}`, tone }];
+
+function isHidden(
+  data: Data,
+  id: "list_cluster_members" | "list_backends" | "list_budgets" | "list_suspensions" | "get_config",
+): boolean {
+  const reading = data.get({ id });
+  return reading?.value === undefined || reading.failure?.status === 403;
+}

@@ -1,0 +1,136 @@
+/**
+ * The two lowest lines: what may be pressed now, and what happened last or is being typed. The hints are computed of what
+ * is possible, from the table of keys that also the handler reads.
+ */
+
+import { cellsOf } from "../../base/index.ts";
+import { COMMON, DIALOG, MOVING, VERBS } from "../model/keys.ts";
+import type { State } from "../model/state.ts";
+import { BLANK, type Line, type Span } from "../model/text.ts";
+import type { View } from "../model/view.ts";
+import { whyNotConfirmed } from "../store/dialog.ts";
+import { ROOMY_SIZE } from "../store/layout.ts";
+import { listingOf, offersOf, statusOf, tableStateOf, textOf, viewOf } from "../store/select.ts";
+import { modeOf, workbenchHints } from "../workbench/keys.ts";
+import { editLine } from "./edit-line.ts";
+import { cutLine } from "./fit.ts";
+import { chordText } from "./keys-text.ts";
+import { noticeOf } from "./status.ts";
+
+export interface Hint {
+  readonly key: string;
+  readonly does: string;
+}
+
+/** Where the screen is narrow: more is not read anyway. */
+const FEW = 5;
+
+const common = (entry: { readonly chords: readonly string[]; readonly does: string }): Hint => ({
+  key: chordText(entry.chords[0] ?? ""),
+  does: entry.does,
+});
+
+export function drawHints(state: State, views: readonly View[]): Line {
+  const { columns } = state.size;
+  if (state.isSorting) return cutLine([{ text: " sort by  " }, ...sortHints(state, views)], columns);
+  const { own, always } = hintsOf(state, views);
+  const isNarrow = columns < ROOMY_SIZE.columns;
+  // `always` is in order of worth; it stays while the view's own give way.
+  const last = isNarrow ? always.slice(0, Math.max(2, FEW - own.length)) : always;
+  let first = isNarrow ? own.slice(0, FEW - last.length) : own;
+  while (first.length > 0 && widthOf([...first, ...last]) > columns - 1) first = first.slice(0, -1);
+  return cutLine([{ text: " " }, ...spansOf([...first, ...last])], columns);
+}
+
+export interface Hints {
+  readonly own: readonly Hint[];
+  readonly always: readonly Hint[];
+}
+
+/** What may be pressed now. */
+export function hintsOf(state: State, views: readonly View[]): Hints {
+  if (state.prompt !== undefined) return { own: [], always: promptHints(state.prompt.kind) };
+  if (state.dialog !== undefined)
+    return { own: [], always: dialogHints(state.dialog, whyNotConfirmed(state) === undefined) };
+  if (state.isHelpOpen) return { own: [], always: [common(COMMON.back)] };
+  if (state.page !== undefined) {
+    return {
+      own: [],
+      always: [common(MOVING.page_up), common(MOVING.page_down), common(COMMON.filter), common(COMMON.back)],
+    };
+  }
+  const view = viewOf(state, views);
+  const own = offersOf(state, views)
+    .filter(({ isShown, why }) => isShown && why === undefined)
+    .map(({ offer }) => ({ key: chordText(VERBS[offer.verb].chord), does: offer.does ?? VERBS[offer.verb].does }));
+  if (view.body.kind === "workbench") {
+    const keys = workbenchHints(state.workbench).map(({ chord, does }) => ({ key: chordText(chord), does }));
+    const isTyping = modeOf(state.workbench) !== "result";
+    return { own: [...keys, ...own], always: isTyping ? [] : [common(COMMON.help), common(COMMON.command)] };
+  }
+  return { own, always: [common(COMMON.help), common(COMMON.filter), common(COMMON.command), common(COMMON.back)] };
+}
+
+function promptHints(kind: "command" | "filter" | "ask"): readonly Hint[] {
+  const leave: Hint = { key: "Esc", does: kind === "filter" ? "as before" : "leave" };
+  const accept: Hint = { key: "Enter", does: kind === "command" ? "go" : kind === "filter" ? "keep" : "accept" };
+  return kind === "command" ? [accept, { key: "Tab", does: "complete" }, leave] : [accept, leave];
+}
+
+function dialogHints({ dialog, stage, focus }: NonNullable<State["dialog"]>, isPossible: boolean): readonly Hint[] {
+  const leave = common(DIALOG.leave);
+  if (stage.kind === "running") return [];
+  if (stage.kind === "done") return [{ ...common(DIALOG.copy), does: "copy what is shown once" }, leave];
+  const { fields, confirm } = dialog;
+  const kind = fields[focus]?.kind;
+  const isTyping = confirm.kind === "typed" && focus === fields.length;
+  const canChoose =
+    kind === "choice" || kind === "boxes" || (focus === -1 && fields.some((one) => one.kind === "choice"));
+  return [
+    ...(isPossible && isTyping ? [{ key: "Enter", does: confirm.does }] : []),
+    ...(isPossible && focus === -1 && confirm.kind === "yes"
+      ? [{ ...common(DIALOG.confirm), does: confirm.does }]
+      : []),
+    leave,
+    ...(fields.length > 0 ? [common(DIALOG.field)] : []),
+    ...(canChoose ? [{ key: "left right", does: DIALOG.choose.does }] : []),
+    ...(kind === "boxes" ? [common(DIALOG.toggle)] : []),
+    ...(focus === -1 ? [common(DIALOG.copy)] : []),
+  ];
+}
+
+function sortHints(state: State, views: readonly View[]): Line {
+  const columns = listingOf(state, views)?.table.columns ?? [];
+  return spansOf(columns.map(({ letter, id }) => ({ key: letter, does: id })));
+}
+
+const widthOf = (hints: readonly Hint[]): number =>
+  hints.reduce((sum, { key, does }) => sum + cellsOf(key) + cellsOf(does) + 3, 0);
+
+const spansOf = (hints: readonly Hint[]): readonly Span[] =>
+  hints.flatMap(({ key, does }, at) => [
+    { text: `${at === 0 ? "" : "  "}${key}`, tone: "strong" as const },
+    { text: ` ${does}`, tone: "dim" as const },
+  ]);
+
+/** What is typed; else what happened; else why what is shown is old, or what is wrong with the filter. */
+export function drawFlash(state: State, views: readonly View[]): Line {
+  const { columns } = state.size;
+  const { prompt, flash } = state;
+  if (prompt !== undefined) {
+    const label = ` ${prompt.label}${/[\s:/]$/.test(prompt.label) ? "" : ": "}`;
+    const start = cutLine([{ text: label, tone: "strong" }], Math.max(4, Math.floor(columns / 2)));
+    const width = start.reduce((sum, { text }) => sum + cellsOf(text), 0);
+    return cutLine([...start, ...editLine(prompt.edit, Math.max(3, columns - width - 1))], columns);
+  }
+  if (flash !== undefined) return cutLine([{ text: ` ${flash.words}`, tone: flash.tone }], columns);
+  const notice = noticeOf(statusOf(state, views), state) ?? filterNotice(state, views);
+  return notice === undefined ? BLANK : cutLine([{ text: " " }, ...notice], columns);
+}
+
+function filterNotice(state: State, views: readonly View[]): Line | undefined {
+  const error = listingOf(state, views)?.filterError ?? textOf(state, views)?.filterError;
+  if (error === undefined) return undefined;
+  const filter = state.page?.filter ?? tableStateOf(state).filter;
+  return [{ text: `${filter} filters nothing: ${error}`, tone: "warn" }];
+}

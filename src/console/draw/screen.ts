@@ -1,0 +1,181 @@
+/**
+ * The whole screen of a state: exactly `rows - 1` lines, none wider than the terminal, whatever the size. Pure, so that a
+ * frame is a value that tests compare. Source: operator console reference, A3 (1) and B1 to B8.
+ */
+
+import type { QueryTables } from "../../admin-api/index.ts";
+import type { State, WorkbenchState } from "../model/state.ts";
+import { BLANK, type Line } from "../model/text.ts";
+import type { TableBody, View } from "../model/view.ts";
+import { bodyCells, bodyRows, isRoomy, isTooSmall, LEAST_SIZE, screenRows, tableRegions } from "../store/layout.ts";
+import {
+  contextOf,
+  cursorRowOf,
+  type Listing,
+  listingOf,
+  statusOf,
+  tableStateOf,
+  textOf,
+  type ViewStatus,
+  viewOf,
+} from "../store/select.ts";
+import { inAscii } from "./ascii.ts";
+import { centred, drawDialog } from "./dialog.ts";
+import { allIn, cellsOfLine, cutLine, wrapLines } from "./fit.ts";
+import { bodyRow, fill, ruleLine } from "./frame.ts";
+import { drawHeader, drawHealth } from "./header.ts";
+import { drawHelp } from "./help.ts";
+import { drawFlash, drawHints } from "./hints.ts";
+import { drawStatus, isOld } from "./status.ts";
+import { drawTable } from "./table.ts";
+import { drawFoot, drawTitle, positionWords } from "./title.ts";
+
+export type DrawWorkbench = (
+  workbench: WorkbenchState,
+  tables: QueryTables["items"],
+  size: { readonly columns: number; readonly rows: number; readonly isAscii: boolean; readonly now: number },
+) => readonly Line[];
+
+export function drawScreen(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): readonly Line[] {
+  const { size, isAscii } = state;
+  const lines = isTooSmall(size) ? drawTooSmall(state) : drawAll(state, views, drawWorkbench);
+  const fitted = fill(lines, screenRows(size)).map((line) => cutLine(line, size.columns));
+  return isAscii ? inAscii(fitted) : fitted;
+}
+
+function drawTooSmall(state: State): readonly Line[] {
+  const { columns, rows } = state.size;
+  const need = `need ${LEAST_SIZE.columns}x${LEAST_SIZE.rows}, have ${columns}x${rows}`;
+  return [[{ text: need, tone: "warn" }], drawHealth(state)];
+}
+
+function drawAll(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): readonly Line[] {
+  const [identity, health] = drawHeader(state, views);
+  return [
+    identity,
+    health,
+    ...drawMiddle(state, views, drawWorkbench),
+    drawHints(state, views),
+    drawFlash(state, views),
+  ];
+}
+
+/** From the title to the lower border: `bodyRows` and two. */
+function drawMiddle(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): readonly Line[] {
+  const { columns } = state.size;
+  const status = statusOf(state, views);
+  const rows = bodyRows(state.size);
+  const title = drawTitle(state, views, status);
+  if (state.dialog !== undefined) {
+    if (!isRoomy(state.size))
+      return fill(drawDialog(state, state.dialog, { columns, rows: rows + 2, isWhole: true }), rows + 2);
+    const inner = bodyCells(state.size);
+    const box = drawDialog(state, state.dialog, { columns: inner, rows, isWhole: false });
+    const [first = BLANK] = box;
+    return [
+      title,
+      ...inSides(centred(box, cellsOfLine(first), { columns: inner, rows }), columns),
+      drawFoot(columns, []),
+    ];
+  }
+  const { lines, position } = drawBody(state, views, drawWorkbench, status);
+  return [
+    title,
+    ...fill(lines, rows).map((line) => (line.length === 0 ? bodyRow(BLANK, columns) : line)),
+    drawFoot(columns, position),
+  ];
+}
+
+interface Body {
+  /** With their sides. */
+  readonly lines: readonly Line[];
+  readonly position: readonly (string | undefined)[];
+}
+
+function drawBody(state: State, views: readonly View[], drawWorkbench: DrawWorkbench, status: ViewStatus): Body {
+  const { size } = state;
+  const { columns } = size;
+  if (state.isHelpOpen) return { lines: inSides(drawHelp(state, views), columns), position: [] };
+  if (state.page !== undefined) return drawText(state, views, false);
+  const view = viewOf(state, views);
+  const instead = drawStatus(status, state);
+  if (view.body.kind === "table")
+    return drawTableBody(state, view, view.body, listingOf(state, views), status, instead);
+  if (instead !== undefined)
+    return {
+      lines: inSides(wrapLines([BLANK, ...instead], bodyCells(size)), columns),
+      position: [],
+    };
+  if (view.body.kind === "page") return drawText(state, views, isOld(status));
+  const { data, now, isAscii } = contextOf(state);
+  const tables = data.get({ id: "list_query_tables" })?.value ?? [];
+  const lines = drawWorkbench(state.workbench, tables, {
+    columns: bodyCells(size),
+    rows: bodyRows(size),
+    isAscii,
+    now,
+  });
+  return { lines: inSides(lines, columns), position: [] };
+}
+
+function drawText(state: State, views: readonly View[], isDimmed: boolean): Body {
+  const text = textOf(state, views);
+  if (text === undefined) return { lines: [], position: [] };
+  const rows = bodyRows(state.size);
+  const shown = text.lines.slice(text.offset, text.offset + rows);
+  return {
+    lines: inSides(isDimmed ? shown.map((line) => allIn(line, "dim")) : shown, state.size.columns),
+    position: [positionWords(text.offset, shown.length, text.lines.length)],
+  };
+}
+
+function drawTableBody(
+  state: State,
+  view: View,
+  body: TableBody,
+  listing: Listing | undefined,
+  status: ViewStatus,
+  instead: readonly Line[] | undefined,
+): Body {
+  const { columns } = state.size;
+  const cells = bodyCells(state.size);
+  const context = contextOf(state);
+  const regions = tableRegions(state.size, view);
+  const isDimmed = isOld(status);
+  const dimmed = (lines: readonly Line[]) => (isDimmed ? lines.map((line) => allIn(line, "dim")) : lines);
+  const above =
+    regions.above === 0
+      ? []
+      : fill(dimmed(body.above?.(context, { columns: cells, rows: regions.above }) ?? []), regions.above);
+  const rows = regions.head + regions.rows;
+  if (instead !== undefined || listing === undefined) {
+    const said = wrapLines([BLANK, ...(instead ?? [])], cells);
+    return { lines: inSides([...above, ...said], columns), position: [] };
+  }
+  const tableState = tableStateOf(state);
+  const table = drawTable(listing, tableState, { columns, rows: regions.rows }, { now: context.now, isOld: isDimmed });
+  const pane = regions.pane === 0 ? [] : drawPane(body, listing, context, cells, regions.pane);
+  const shown = Math.min(regions.rows, listing.order.length - tableState.offset);
+  return {
+    lines: [...inSides(above, columns), ...fill(table.lines, rows), ...inSides(dimmed(pane), columns)],
+    position: [table.scrolled, positionWords(tableState.offset, shown, listing.order.length)],
+  };
+}
+
+/** A rule with the name of the row under the cursor, and what the view tells of it. */
+function drawPane(
+  body: TableBody,
+  listing: Listing,
+  context: ReturnType<typeof contextOf>,
+  cells: number,
+  rows: number,
+): readonly Line[] {
+  const row = cursorRowOf(listing);
+  const at = listing.order[listing.cursor];
+  if (row === undefined || at === undefined) return fill([ruleLine(BLANK, cells)], rows);
+  const lines = body.pane?.(row, context) ?? [];
+  return fill([ruleLine([{ text: listing.table.nameOf(at), tone: "strong" }], cells), ...lines], rows);
+}
+
+const inSides = (lines: readonly Line[], columns: number): readonly Line[] =>
+  lines.map((line) => bodyRow(line, columns));

@@ -1,0 +1,89 @@
+/** A dialog in words: what it says, its fields with their kind and value, and what confirms it. */
+
+import type { Field } from "../model/dialog.ts";
+import type { DialogState, State } from "../model/state.ts";
+import { textOfLine } from "../model/text.ts";
+import { whyNotConfirmed } from "../store/dialog.ts";
+import { contextOf } from "../store/seen.ts";
+import { requestsOf } from "./dialog-lines.ts";
+import { plain, type Spoken, type SpokenNode, said } from "./spoken-node.ts";
+
+export function speakDialog(state: State, open: DialogState): Spoken {
+  const { dialog, stage } = open;
+  const title = said(`dialog: ${plain(dialog.title)}${dialog.isDangerous ? ", dangerous" : ""}`);
+  switch (stage.kind) {
+    case "asking":
+      return [title, ...speakQuestion(state, open)];
+    case "failed":
+      return [title, said(`failed: ${plain(stage.words)}`), ...speakQuestion(state, open)];
+    case "running":
+      return [title, { ...said(plain(stage.words)), state: { busy: true } }];
+    case "done":
+      return [title, said(plain(stage.words)), said(stage.secret), said("shown this once: copy it now with c")];
+    default:
+      return stage satisfies never;
+  }
+}
+
+function speakQuestion(state: State, open: DialogState): Spoken {
+  const { dialog, values, focus, typed } = open;
+  const context = contextOf(state);
+  const { confirm } = dialog;
+  const why = whyNotConfirmed(state);
+  const isTyped = confirm.kind === "typed";
+  const isReady = why === undefined && (!isTyped || typed.text === confirm.expected(values));
+  return [
+    ...dialog.lines(values, context).map(([label, words]) => said(plain(`${label}: ${textOfLine(words)}`))),
+    ...dialog.fields.map((field, at) => speakField(field, values[field.id] ?? "", open, focus === at)),
+    ...requestsOf(dialog.deed(values, context)).map((request) => said(`request: ${request}`)),
+    ...(why === undefined ? [] : [said(`cannot be confirmed: ${plain(why)}`)]),
+    ...(isTyped
+      ? [
+          {
+            role: "textbox" as const,
+            text: plain(`${confirm.label}, type ${confirm.expected(values)}: ${typed.text}`),
+            state: { required: true, selected: focus === dialog.fields.length },
+          },
+        ]
+      : []),
+    { role: "button", text: `${isTyped ? "Enter" : "y"} ${confirm.does}`, state: { disabled: !isReady } },
+    { role: "button", text: "Esc nothing is done" },
+  ];
+}
+
+function speakField(field: Field, value: string, { edit }: DialogState, isFocused: boolean): SpokenNode {
+  switch (field.kind) {
+    case "text":
+      return {
+        role: "textbox",
+        text: plain(`${field.label}: ${isFocused ? edit.text : value}`),
+        state: { required: field.isRequired === true, selected: isFocused },
+      };
+    case "choice":
+      return {
+        role: "radiogroup",
+        text: field.label,
+        state: { selected: isFocused },
+        children: field.choices.map((choice) => ({
+          role: "radio",
+          text: plain(choice),
+          state: { checked: choice === value },
+        })),
+      };
+    case "boxes": {
+      const ticked = new Set(value.split(","));
+      return {
+        role: "list",
+        text: field.label,
+        state: { selected: isFocused },
+        children: field.choices.map((choice) => ({
+          role: "checkbox",
+          text: plain(choice),
+          state: { checked: ticked.has(choice) },
+        })),
+      };
+    }
+    default:
+      return field satisfies never;
+  }
+}

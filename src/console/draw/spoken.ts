@@ -1,0 +1,168 @@
+/**
+ * What a screen reader is told of a state: the same as the screen shows, in order and in words, without borders and
+ * columns, each part with its role. Left out is what changes by itself (clock, ages, indexes), since each change of the
+ * text is read aloud. Source: operator console reference, A6.
+ */
+
+import type { State } from "../model/state.ts";
+import { textOfLine } from "../model/text.ts";
+import type { TableBody, View } from "../model/view.ts";
+import { bodyCells, bodyRows, isTooSmall, LEAST_SIZE, tableRegions } from "../store/layout.ts";
+import { contextOf, freshnessOf, listingOf, statusOf, tableStateOf, textOf, viewOf } from "../store/select.ts";
+import { drawHealth } from "./header.ts";
+import { sectionsOf } from "./help.ts";
+import { hintsOf } from "./hints.ts";
+import type { DrawWorkbench } from "./screen.ts";
+import { speakDialog } from "./spoken-dialog.ts";
+import { plain, type Spoken, type SpokenNode, said } from "./spoken-node.ts";
+import { drawStatus, noticeOf } from "./status.ts";
+import { positionWords } from "./title.ts";
+
+export type { Spoken, SpokenNode } from "./spoken-node.ts";
+
+export function speak(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): Spoken {
+  const { size } = state;
+  const where = said(whereabouts(state, views));
+  const health = said(plain(textOfLine(drawHealth(state))));
+  if (isTooSmall(size)) {
+    return [said(`need ${LEAST_SIZE.columns}x${LEAST_SIZE.rows}, have ${size.columns}x${size.rows}`), health];
+  }
+  return [where, health, ...speakMiddle(state, views, drawWorkbench), ...speakKeys(state, views), ...speakFlash(state)];
+}
+
+function whereabouts(state: State, views: readonly View[]): string {
+  const { data } = contextOf(state);
+  const status = data.get({ id: "get_status" })?.value;
+  const caller = data.get({ id: "get_whoami" })?.value;
+  const fresh = freshnessOf(state, views).word.replace(/ ?\d+\w*/g, "");
+  return [
+    `gateway ${state.link.door.name}`,
+    ...(caller === undefined ? [] : [`as ${caller.subject}`]),
+    ...(status === undefined ? [] : [`node ${status.node} ${status.role}${status.ready ? "" : " NOT READY"}`]),
+    fresh,
+  ].join(", ");
+}
+
+function speakMiddle(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): Spoken {
+  if (state.dialog !== undefined) return speakDialog(state, state.dialog);
+  if (state.isHelpOpen) return speakHelp(state, views);
+  if (state.page !== undefined) return [said(state.page.title), ...speakText(state, views)];
+  const view = viewOf(state, views);
+  const status = statusOf(state, views);
+  const instead = drawStatus(status, state);
+  const title = said([view.title, ...(state.place.subject === undefined ? [] : [state.place.subject])].join(" "));
+  const notice = noticeOf(status, state);
+  const told = notice === undefined ? [] : [said(plain(textOfLine(notice)))];
+  if (instead !== undefined) {
+    const isBusy = status.kind === "loading";
+    return [
+      title,
+      ...instead.map((line) => ({ ...said(plain(textOfLine(line))), ...(isBusy && { state: { busy: true } }) })),
+    ];
+  }
+  switch (view.body.kind) {
+    case "table":
+      return [title, ...told, ...speakTable(state, views, view, view.body)];
+    case "page":
+      return [title, ...told, ...speakText(state, views)];
+    case "workbench":
+      return [title, ...told, ...speakWorkbench(state, drawWorkbench)];
+    default:
+      return view.body satisfies never;
+  }
+}
+
+function speakTable(state: State, views: readonly View[], view: View, body: TableBody): Spoken {
+  const listing = listingOf(state, views);
+  if (listing === undefined) return [];
+  const { table, order, cursor, total, sort } = listing;
+  const { marks, offset, filter } = tableStateOf(state);
+  const context = contextOf(state);
+  const rows = tableRegions(state.size, view).rows;
+  const shown = order.slice(offset, offset + rows);
+  const items = shown.map((at, index): SpokenNode => {
+    const cells = table.columns.map(
+      ({ head }, column) => [head, table.cell(at, column, context.now).text.trim()] as const,
+    );
+    const words = cells.filter(([, text]) => text !== "" && text !== "-").map(([head, text]) => `${head}: ${text}`);
+    return {
+      role: "listitem",
+      text: plain(words.join(", ")),
+      state: { selected: offset + index === cursor, checked: marks.has(table.idOf(at)) },
+    };
+  });
+  const under = order[cursor];
+  const pane = under === undefined ? [] : (body.pane?.(table.idOf(under), context) ?? []);
+  const caption = [
+    positionWords(offset, shown.length, order.length) ?? `${total} rows`,
+    `sort ${sort.column} ${sort.isDescending ? "descending" : "ascending"}`,
+    ...(filter === "" ? [] : [`filter ${filter}, ${order.length} of ${total}`]),
+  ].join(", ");
+  return [
+    said(caption),
+    { role: "table", text: "", children: items },
+    ...pane.map((line) => said(plain(textOfLine(line)))).filter(({ text }) => text !== ""),
+  ];
+}
+
+function speakText(state: State, views: readonly View[]): Spoken {
+  const text = textOf(state, views);
+  if (text === undefined) return [{ ...said("loading"), state: { busy: true } }];
+  const shown = text.lines.slice(text.offset, text.offset + bodyRows(state.size));
+  const position = positionWords(text.offset, shown.length, text.lines.length);
+  return [
+    ...(position === undefined ? [] : [said(`lines ${position}`)]),
+    ...shown.map((line) => said(plain(textOfLine(line)))),
+  ];
+}
+
+function speakWorkbench(state: State, drawWorkbench: DrawWorkbench): Spoken {
+  const { workbench, size } = state;
+  const { data, now } = contextOf(state);
+  const tables = data.get({ id: "list_query_tables" })?.value ?? [];
+  const lines = drawWorkbench(workbench, tables, {
+    columns: bodyCells(size),
+    rows: bodyRows(size),
+    isAscii: true,
+    now,
+  });
+  return [
+    {
+      role: "textbox",
+      text: `statement: ${plain(workbench.edit.text)}`,
+      state: { multiline: true, selected: workbench.isEditing },
+    },
+    ...lines.map((line) => said(plain(textOfLine(line)))).filter(({ text }) => text !== ""),
+  ];
+}
+
+function speakHelp(state: State, views: readonly View[]): Spoken {
+  return sectionsOf(state, views).map(
+    ({ head, entries }): SpokenNode => ({
+      role: "list",
+      text: head,
+      children: entries.map(({ key, help, why }) => ({
+        role: "listitem",
+        text: `${key}: ${help}${why === undefined ? "" : ` (not now: ${why})`}`,
+        state: { disabled: why !== undefined },
+      })),
+    }),
+  );
+}
+
+function speakKeys(state: State, views: readonly View[]): Spoken {
+  const { own, always } = hintsOf(state, views);
+  return [
+    {
+      role: "list",
+      text: "keys",
+      children: [...own, ...always].map(({ key, does }) => ({ role: "listitem", text: `${key} ${does}` })),
+    },
+  ];
+}
+
+function speakFlash({ prompt, flash }: State): Spoken {
+  if (prompt !== undefined)
+    return [{ role: "textbox", text: plain(`${prompt.label} ${prompt.edit.text}`), state: { selected: true } }];
+  return flash === undefined ? [] : [said(plain(flash.words))];
+}

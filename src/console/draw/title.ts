@@ -1,0 +1,104 @@
+/** The upper border of the view: what it is, how many rows, their order, the filter, its tabs. And the lower one: where. */
+
+import { count, plural } from "../format/numbers.ts";
+import type { State } from "../model/state.ts";
+import type { Line, Span } from "../model/text.ts";
+import type { View } from "../model/view.ts";
+import { listingOf, tableStateOf, textOf, type ViewStatus, viewOf } from "../store/select.ts";
+import { borderLine } from "./frame.ts";
+
+export function drawTitle(state: State, views: readonly View[], status: ViewStatus): Line {
+  const { columns } = state.size;
+  if (state.isHelpOpen) return borderLine("top", columns, { left: [{ text: "Help", tone: "strong" }] });
+  if (state.page !== undefined) {
+    const { title, lines, filter } = state.page;
+    const words = [
+      { text: title, tone: "strong" as const },
+      ...(lines === undefined ? [said("loading")] : filterWords(state, views, filter)),
+    ];
+    return borderLine("top", columns, { left: words });
+  }
+  const view = viewOf(state, views);
+  return borderLine("top", columns, {
+    left: [...viewWords(state, view), ...rowWords(state, views, status), ...tabs(view, views)],
+  });
+}
+
+function viewWords({ place }: State, { title, digit, aliases, id }: View): readonly Span[] {
+  return [
+    { text: title, tone: "strong" },
+    ...(place.subject === undefined ? [] : [{ text: ` ${place.subject}` }]),
+    { text: `  [${digit ?? `:${aliases[0] ?? id}`}]`, tone: "dim" },
+  ];
+}
+
+function rowWords(state: State, views: readonly View[], status: ViewStatus): readonly Span[] {
+  const instead = insteadOfRows(status);
+  if (instead !== undefined) return [said(instead)];
+  const listing = listingOf(state, views);
+  const { filter, isNarrowed, marks, isWide } = tableStateOf(state);
+  if (listing === undefined) return filterWords(state, views, filter);
+  return [
+    said(plural(listing.total, "row")),
+    ...(marks.size > 0 ? [said(`${count(marks.size)} marked`)] : []),
+    said(`sort: ${listing.sort.column} ${listing.sort.isDescending ? "desc" : "asc"}`),
+    ...(isNarrowed ? [said("attention only")] : []),
+    ...filterWords(state, views, filter),
+    ...(isWide ? [said("wide")] : []),
+  ];
+}
+
+/** In a word why there are no rows to count; undefined: there are. */
+function insteadOfRows(status: ViewStatus): string | undefined {
+  switch (status.kind) {
+    case "loading":
+      return "loading";
+    case "forbidden":
+      return "forbidden";
+    case "failed":
+    case "offline":
+    case "signed_out":
+      return status.hasData ? undefined : "not read";
+    default:
+      return undefined;
+  }
+}
+
+function filterWords(state: State, views: readonly View[], filter: string): readonly Span[] {
+  const listing = state.page === undefined ? listingOf(state, views) : undefined;
+  const { isNarrowed } = tableStateOf(state);
+  if (filter === "" && !(isNarrowed && listing !== undefined)) return [];
+  const text = listing === undefined ? textOf(state, views) : undefined;
+  const found = listing === undefined ? undefined : `${count(listing.order.length)} of ${count(listing.total)}`;
+  const words = filter === "" ? "" : `filter: ${filter} `;
+  return [
+    said(
+      `${words}${found ?? (text === undefined ? "" : `${plural(text.lines.length, "line")} of ${count(text.total)}`)}`,
+    ),
+  ];
+}
+
+function tabs({ group, id }: View, views: readonly View[]): readonly Span[] {
+  const members = group === undefined ? [] : views.filter((view) => view.group === group);
+  if (members.length < 2) return [];
+  return [
+    { text: "   Tab: ", tone: "dim" },
+    ...members.flatMap((view, at): Span[] => [
+      ...(at === 0 ? [] : [{ text: " | ", tone: "dim" as const }]),
+      view.id === id ? { text: `(${view.title})`, tone: "strong" } : { text: view.title, tone: "dim" },
+    ]),
+  ];
+}
+
+const said = (text: string): Span => ({ text: `   ${text}` });
+
+/** `12-40 of 10,000`, where there is more than is shown. */
+export function positionWords(offset: number, shown: number, total: number): string | undefined {
+  if (total === 0 || shown >= total) return undefined;
+  return `${count(offset + 1)}-${count(Math.min(total, offset + shown))} of ${count(total)}`;
+}
+
+export function drawFoot(columns: number, words: readonly (string | undefined)[]): Line {
+  const known = words.filter((text) => text !== undefined);
+  return borderLine("bottom", columns, { right: known.length === 0 ? [] : [{ text: known.join("   "), tone: "dim" }] });
+}

@@ -1,0 +1,4 @@
+/** The operator's terminal. Light until it is opened: React and Ink are loaded by `openConsole`. */
+
+export type { ConsolePorts, JobOptions, Report } from "./model/ports.ts";
+export { type ConsoleEnd, type ConsoleOptions, openConsole } from "./open.ts";

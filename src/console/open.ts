@@ -1,0 +1,221 @@
+/**
+ * Opens the console on this process's terminal and runs it to its end: events go through `step`, what they want done goes
+ * to the effects, what is to be seen goes to the screen, and what is on the screen says what the watch keeps up to date.
+ *
+ * React is loaded here and not before, once it is told to be its production build: the other keeps a record of every frame
+ * for ever (operator console reference, A3).
+ */
+
+import type { AdminDoor } from "../admin-api/index.ts";
+import { Lifetime, systemClock } from "../base/index.ts";
+import { drawScreen } from "./draw/screen.ts";
+import { speak } from "./draw/spoken.ts";
+import { keyOf } from "./model/data.ts";
+import type { ConsoleDoor, ConsolePorts } from "./model/ports.ts";
+import type { Event, State } from "./model/state.ts";
+import type { ScreenStore } from "./parts/render.tsx";
+import { createEffects } from "./run/effects.ts";
+import { wordsOf } from "./run/failure.ts";
+import { keepTail } from "./run/tail.ts";
+import { quoted } from "./store/command-line.ts";
+import { initialState } from "./store/initial.ts";
+import { needsOf } from "./store/select.ts";
+import { createStep } from "./store/step.ts";
+import { osc52 } from "./terminal/clipboard.ts";
+import { environmentOf } from "./terminal/environment.ts";
+import { guardTerminal } from "./terminal/guard.ts";
+import { openScreen } from "./terminal/screen.ts";
+import { VIEWS } from "./views/all.ts";
+import { createWatch } from "./watch/watch.ts";
+import { drawWorkbench } from "./workbench/draw.ts";
+import { stepWorkbench } from "./workbench/step.ts";
+
+export interface ConsoleOptions {
+  /** Of nodes of one cluster, tried in this order. */
+  readonly doors: readonly [AdminDoor, ...AdminDoor[]];
+  readonly ports: ConsolePorts;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly isReadOnly: boolean;
+  readonly isAscii: boolean;
+  readonly metricsUrl: string | undefined;
+  readonly auditFile: string | undefined;
+  /** Aborts with the signal that ends the process. */
+  readonly signal: AbortSignal;
+}
+
+export type ConsoleEnd =
+  | { readonly kind: "left" }
+  /** Left before any gateway had answered. */
+  | { readonly kind: "never_reached"; readonly words: string }
+  | { readonly kind: "signal"; readonly signal: "SIGTERM" | "SIGINT" | "SIGHUP" };
+
+const TICK_MS = 1_000;
+/** A screen reader is told of changes at this pace, since it reads each one out. */
+const SPOKEN_TICK_MS = 30_000;
+/** A history is read from a disk that may be slow, and a door may hang while it is closed. */
+const CLOSE_LIMIT_MS = 2_000;
+
+/** The terminal is as it was when this settles. Rejects with a fault of the console's own. */
+export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> {
+  const { ports, env, metricsUrl, auditFile } = options;
+  const looks = environmentOf({ env, isTTY: true, isAsciiAsked: options.isAscii });
+  // Not as an assignment: the bundle has the value written in its place.
+  Reflect.set(process.env, "NODE_ENV", "production");
+  const { renderConsole } = await import("./parts/render.tsx");
+  const { COLOURS, MONO } = await import("./parts/theme.ts");
+
+  await using life = new Lifetime({ limitMs: CLOSE_LIMIT_MS, onFailure: () => {} });
+  const [firstDoor, ...otherDoors] = options.doors;
+  const doors = [doorOf(firstDoor), ...otherDoors.map(doorOf)] as const;
+  const step = createStep({ views: VIEWS, stepWorkbench });
+  const now = (): number => systemClock.now();
+  const stop = new AbortController();
+  life.own("what runs", stop, () => stop.abort());
+
+  let end: (by: ConsoleEnd | { readonly kind: "fault"; readonly error: unknown }) => void = () => {};
+  const ended = new Promise<ConsoleEnd | { readonly kind: "fault"; readonly error: unknown }>((resolve) => {
+    end = resolve;
+  });
+  let wasReached = false;
+
+  const screen = life.own(
+    "terminal",
+    openScreen({
+      stdin: process.stdin,
+      stdout: process.stdout,
+      onEvent: (event) => (event.kind === "repaint" ? rendered?.redraw() : dispatch(event)),
+      onGone: () => end({ kind: "signal", signal: "SIGHUP" }),
+      stopProcess: () => process.kill(process.pid, "SIGSTOP"),
+    }),
+    (it) => it.leave(),
+  );
+  life.own("handlers", guardTerminal(screen), (remove) => remove());
+
+  let state = initialState({
+    size: screen.size(),
+    now: now(),
+    place: { view: "overview" },
+    door: doors[0],
+    doors: doors.length,
+    isReadOnly: options.isReadOnly,
+    isAscii: looks.isAscii,
+    hasMetrics: metricsUrl !== undefined,
+    hasTail: auditFile !== undefined,
+  });
+  const listeners = new Set<() => void>();
+  let needed = "";
+
+  function dispatch(event: Event): void {
+    const next = step(state, event);
+    if (next.state !== state) {
+      state = next.state;
+      const needs = needsOf(state, VIEWS);
+      const keys = needs.map(keyOf).join(" ");
+      if (keys !== needed) {
+        needed = keys;
+        watch.need(needs);
+      }
+      for (const listener of listeners) listener();
+    }
+    for (const effect of next.effects) carryOut(effect);
+  }
+
+  const watch = createWatch({
+    doors,
+    ...(metricsUrl !== undefined && { metricsUrl }),
+    scrape: ports.scrape,
+    now,
+    onData: (data) => dispatch({ kind: "data", data, now: now() }),
+    onLink(link) {
+      wasReached ||= link.state.kind === "online" || link.state.kind === "signed_out";
+      dispatch({ kind: "link", link });
+    },
+    onNote: (words) => dispatch({ kind: "flash", flash: { words, tone: "warn" } }),
+    signal: stop.signal,
+  });
+  life.own("watch", watch, (it) => it.close());
+
+  const carryOut = createEffects({
+    ports,
+    watch,
+    doors,
+    signal: stop.signal,
+    now,
+    dispatch,
+    copy(text) {
+      const sequence = osc52(text, { env });
+      if (sequence !== undefined) screen.output.stream.write(sequence);
+      return sequence !== undefined;
+    },
+    redraw: () => rendered?.redraw(),
+    stopProcess: () => screen.suspend(),
+    quit: () => end(leaving(wasReached, state)),
+  });
+
+  const store: ScreenStore = {
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    getLines: () => drawScreen(state, VIEWS, drawWorkbench),
+    getSpoken: () => speak(state, VIEWS, drawWorkbench),
+    get size() {
+      return state.size;
+    },
+  };
+  const rendered = life.own(
+    "screen",
+    renderConsole({
+      stdout: screen.output.stream,
+      store,
+      theme: looks.hasColour ? COLOURS : MONO,
+      isScreenReader: looks.isScreenReader,
+      gate: screen.output,
+      onCrash: (error) => end({ kind: "fault", error }),
+      onPrinted: (words) => dispatch({ kind: "flash", flash: { words, tone: "warn" } }),
+    }),
+    (it) => it.unmount(),
+  );
+
+  const clock = setInterval(
+    () => dispatch({ kind: "tick", now: now() }),
+    looks.isScreenReader ? SPOKEN_TICK_MS : TICK_MS,
+  );
+  life.own("clock", clock, clearInterval);
+  watch.need(needsOf(state, VIEWS));
+  for (const name of ["history", "statements"] as const) {
+    void ports.memory.load(name).then((text) => dispatch({ kind: "remembered", name, text }));
+  }
+  if (auditFile !== undefined) {
+    keepTail({
+      follow: (fromEnd, signal) => ports.follow(auditFile, fromEnd, signal),
+      signal: stop.signal,
+      onLines: (lines) => dispatch({ kind: "tail", lines }),
+    }).catch((error: unknown) => {
+      if (!stop.signal.aborted) dispatch({ kind: "flash", flash: { words: wordsOf(error, firstDoor), tone: "fail" } });
+    });
+  }
+  if (options.signal.aborted) end(signalled(options.signal));
+  options.signal.addEventListener("abort", () => end(signalled(options.signal)), { once: true, signal: stop.signal });
+
+  const by = await ended;
+  if (by.kind === "fault") throw by.error;
+  return by;
+}
+
+function leaving(wasReached: boolean, { link }: State): ConsoleEnd {
+  if (wasReached || link.state.kind !== "offline") return { kind: "left" };
+  return { kind: "never_reached", words: link.state.failure.message };
+}
+
+/** The reason is the verb's `Interrupted`, whose `by` names the signal. */
+function signalled({ reason }: AbortSignal): ConsoleEnd {
+  const by: unknown = reason instanceof Error ? Reflect.get(reason, "by") : undefined;
+  return { kind: "signal", signal: by === "SIGTERM" || by === "SIGINT" ? by : "SIGHUP" };
+}
+
+function doorOf(door: AdminDoor): ConsoleDoor {
+  return door.kind === "socket"
+    ? { door, name: `unix:${door.path}`, flags: `-socket ${quoted(door.path)}` }
+    : { door, name: door.url, flags: `-url ${quoted(door.url)}` };
+}

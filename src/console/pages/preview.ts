@@ -1,0 +1,93 @@
+/**
+ * What a write of a document would come to, and why one is refused: by path, and by line and column. Source: design
+ * decisions, section 3 (dry run; 422 `refused`).
+ */
+
+import type { SourceChange, SourceProblem } from "../../admin-api/index.ts";
+import { plural } from "../format/numbers.ts";
+import { BLANK, type Line, line, span, type Tone } from "../model/text.ts";
+import { shown } from "./shown.ts";
+
+const KINDS = {
+  added: { sign: "+", tone: "strong" },
+  removed: { sign: "-", tone: "fail" },
+  changed: { sign: "~", tone: "changed" },
+} as const satisfies Readonly<
+  Record<SourceChange["differences"][number]["kind"], { readonly sign: string; readonly tone: Tone }>
+>;
+
+export function previewPage({ name, revision, changed, differences, warnings }: SourceChange): readonly Line[] {
+  const against = revision === 0 ? "nothing stored yet" : `revision ${revision}`;
+  const tally = (["added", "removed", "changed"] as const)
+    .map((kind) => `${differences.filter((difference) => difference.kind === kind).length} ${kind}`)
+    .join(", ");
+  return [
+    line(`${shown(name)} against ${against}. Nothing was written.`, "dim"),
+    BLANK,
+    line(
+      changed
+        ? differences.length === 0
+          ? "The text differs, and what it means does not."
+          : `${plural(differences.length, "difference")}: ${tally}`
+        : "The document is the stored one.",
+      "strong",
+    ),
+    ...differences.map(({ path, kind }): Line => {
+      const { sign, tone } = KINDS[kind];
+      return [span(`${sign} ${kind.padEnd(8)}`, tone), span(path === "" ? "the whole document" : shown(path))];
+    }),
+    BLANK,
+    line(warnings.length === 0 ? "No warnings." : `${plural(warnings.length, "warning")}:`, "strong"),
+    ...warnings.map((warning) => problemLine(warning, "~", "warn")),
+  ];
+}
+
+export interface Refused {
+  readonly message: string;
+  /** As the answer has them; what does not read as a problem is left out. */
+  readonly details: unknown;
+}
+
+export function refusalPage({ message, details }: Refused): readonly Line[] {
+  const problems = problemsOf(details);
+  return [
+    line("Refused. Nothing was written.", "fail"),
+    line(shown(message)),
+    ...(problems.length === 0 ? [] : [BLANK, line(`${plural(problems.length, "problem")}:`, "strong")]),
+    ...problems.map((problem) => problemLine(problem, "!", "fail")),
+  ];
+}
+
+/** `! default 12:3 providers[0].name: is taken`. */
+function problemLine({ source, path, line: at, column, message }: SourceProblem, sign: string, tone: Tone): Line {
+  const place = at === 0 ? [] : [column === 0 ? `${at}` : `${at}:${column}`];
+  const where = [...(source === "" ? [] : [shown(source)]), ...place].join(" ");
+  return [
+    span(`${sign} `, tone),
+    ...(where === "" ? [] : [span(`${where}  `, "dim")]),
+    span(`${path === "" ? "" : `${shown(path)}: `}${shown(message)}`),
+  ];
+}
+
+function problemsOf(details: unknown): readonly SourceProblem[] {
+  if (!Array.isArray(details)) return [];
+  return details.flatMap((detail: unknown) => {
+    if (typeof detail !== "object" || detail === null) return [];
+    const text = (name: string): string => {
+      const value: unknown = Reflect.get(detail, name);
+      return typeof value === "string" ? value : "";
+    };
+    const whole = (name: string): number => {
+      const value: unknown = Reflect.get(detail, name);
+      return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : 0;
+    };
+    const problem = {
+      source: text("source"),
+      path: text("path"),
+      line: whole("line"),
+      column: whole("column"),
+      message: text("message"),
+    };
+    return problem.message === "" ? [] : [problem];
+  });
+}

@@ -1,0 +1,183 @@
+/**
+ * Puts the console on the screen through Ink, and keeps it there: one tree for as long as the size stays, a new one when
+ * it changes or when all is to be painted anew.
+ *
+ * A state that comes while the terminal is still taking the frame before is not queued: once there is room the newest is
+ * drawn. After the first frame nothing here writes ESC[2J or ESC[3J; anew means ESC[H ESC[J and every line.
+ */
+
+import { render } from "ink";
+import { createElement } from "react";
+import type { Spoken } from "../draw/spoken-node.ts";
+import type { Line } from "../model/text.ts";
+import { Guard } from "./guard.tsx";
+import { LinearScreen } from "./linear.tsx";
+import { INK_INPUT, type InkOutput, inkOutput } from "./output.ts";
+import { type Frame, Screen } from "./screen.tsx";
+import { takeConsole } from "./take-console.ts";
+import type { Theme } from "./theme.ts";
+
+export interface ScreenStore {
+  /** Told after each change of what the others answer. */
+  subscribe(listener: () => void): () => void;
+  /** `rows - 1` lines of at most `columns` cells. */
+  getLines(): readonly Line[];
+  /** The same for a screen reader. */
+  getSpoken(): Spoken;
+  readonly size: { readonly columns: number; readonly rows: number };
+}
+
+/** How much the terminal has still to take. */
+export interface OutputGate {
+  isBusy(): boolean;
+  whenDrained(): Promise<void>;
+}
+
+export interface RenderOptions {
+  readonly stdout: { write(text: string): unknown };
+  readonly store: ScreenStore;
+  readonly theme: Theme;
+  readonly isScreenReader: boolean;
+  readonly gate: OutputGate;
+  /** Once at most; the screen is gone then, and nothing was printed. */
+  onCrash(error: unknown): void;
+  /** What something printed through `console`, which would have torn the screen. */
+  onPrinted?(words: string): void;
+  /** After each frame, with the milliseconds it took to lay out. */
+  onFrame?(tookMs: number): void;
+}
+
+export interface RenderedConsole {
+  /** Takes the tree away and writes nothing more: what is on the screen is the terminal's to leave. */
+  unmount(): void;
+  /** Paints everything anew, as after another program had the screen. */
+  redraw(): void;
+}
+
+/** Twice as often as Ink by itself: a key is answered within a sixtieth of a second. */
+const MAX_FPS = 60;
+/** Home, and everything from there on away; held back (2026) until the frame that follows is there. */
+const ANEW = "\x1b[?2026h\x1b[H\x1b[J";
+
+interface Mounted {
+  readonly output: InkOutput;
+  unmount(): void;
+}
+
+export function renderConsole(options: RenderOptions): RenderedConsole {
+  const { stdout, store, theme, isScreenReader, gate } = options;
+  const listeners = new Set<() => void>();
+  let frame: Shown = take(store, isScreenReader);
+  let mounted: Mounted | undefined;
+  let isOver = false;
+  let isWaiting = false;
+
+  const frames = {
+    subscribe(listener: () => void): () => void {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    current: () => frame,
+  };
+
+  function mount(): Mounted {
+    const output = inkOutput(
+      (text) => stdout.write(text),
+      () => ({ columns: frame.columns, lines: frame.lines.length }),
+    );
+    const tree = isScreenReader
+      ? createElement(LinearScreen, { source: frames })
+      : createElement(Screen, { frames, theme });
+    const instance = render(
+      <Guard onFailing={output.mute} onFailed={crash}>
+        {tree}
+      </Guard>,
+      {
+        stdout: output.stream,
+        stderr: output.stream,
+        stdin: INK_INPUT,
+        exitOnCtrlC: false,
+        patchConsole: false,
+        incrementalRendering: true,
+        isScreenReaderEnabled: isScreenReader,
+        maxFps: MAX_FPS,
+        onRender: ({ renderTime }) => options.onFrame?.(renderTime),
+      },
+    );
+    instance.waitUntilExit().then(undefined, crash);
+    return {
+      output,
+      unmount() {
+        output.mute();
+        instance.unmount();
+      },
+    };
+  }
+
+  function crash(error: unknown): void {
+    if (isOver) return;
+    // Out of React's own work before its tree is taken away.
+    queueMicrotask(() => {
+      if (isOver) return;
+      end();
+      options.onCrash(error);
+    });
+  }
+
+  function redraw(): void {
+    if (isOver) return;
+    mounted?.unmount();
+    stdout.write(ANEW);
+    mounted = mount();
+  }
+
+  function changed(): void {
+    if (isOver || isWaiting) return;
+    if (gate.isBusy()) {
+      isWaiting = true;
+      gate.whenDrained().then(() => {
+        isWaiting = false;
+        changed();
+      }, crash);
+      return;
+    }
+    try {
+      const next = take(store, isScreenReader);
+      const isResized = next.columns !== frame.columns || next.lines.length !== frame.lines.length;
+      frame = next;
+      if (isResized) redraw();
+      else for (const listener of listeners) listener();
+    } catch (error) {
+      crash(error);
+    }
+  }
+
+  const giveConsoleBack = takeConsole((words) => options.onPrinted?.(words));
+  const unsubscribe = store.subscribe(changed);
+
+  function end(): void {
+    isOver = true;
+    unsubscribe();
+    mounted?.unmount();
+    mounted = undefined;
+    giveConsoleBack();
+  }
+
+  redraw();
+  return {
+    unmount() {
+      if (!isOver) end();
+    },
+    redraw,
+  };
+}
+
+type Shown = Frame & { readonly spoken: Spoken };
+
+function take(store: ScreenStore, isScreenReader: boolean): Shown {
+  return {
+    lines: isScreenReader ? [] : store.getLines(),
+    spoken: isScreenReader ? store.getSpoken() : [],
+    columns: store.size.columns,
+  };
+}

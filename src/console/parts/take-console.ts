@@ -1,0 +1,14 @@
+/** While the console has the screen, what is printed through `console` goes to a listener instead of over the screen. */
+
+import { format } from "node:util";
+
+const METHODS = ["log", "info", "warn", "error", "debug", "trace"] as const;
+
+/** Answers how to give it back. */
+export function takeConsole(onPrinted: (words: string) => void): () => void {
+  const before = METHODS.map((name) => [name, console[name]] as const);
+  for (const name of METHODS) console[name] = (...values: readonly unknown[]) => onPrinted(format(...values));
+  return () => {
+    for (const [name, method] of before) console[name] = method;
+  };
+}

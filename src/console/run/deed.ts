@@ -1,0 +1,89 @@
+/**
+ * Does what a dialog was confirmed for. Each action is sent under a key of its own, and one whose outcome is not known is
+ * sent again under the same key, so that it is applied once however often the operator insists.
+ */
+
+import { randomUUID } from "node:crypto";
+import type { AdminClient } from "../../admin-api/index.ts";
+import type { Action, Outcome } from "../model/action.ts";
+import type { Deed, JobRequest, SingleDeed } from "../model/dialog.ts";
+import { isUnknown } from "./failure.ts";
+
+/** Above what a gateway takes to find a leader. */
+const TIME_LIMIT_MS = 30_000;
+
+export interface DeedOptions {
+  readonly client: AdminClient;
+  readonly signal: AbortSignal;
+  /** Of requests whose outcome is not known, by `requestKey`. */
+  readonly unsettled: Map<string, string>;
+  job(request: JobRequest, onProgress: (words: string) => void): Promise<string>;
+  onProgress(words: string): void;
+}
+
+/** Rejects with what the first that failed rejected with; `DeedFailed` when others were done before it. */
+export async function carryOut(deed: Deed, options: DeedOptions): Promise<Outcome> {
+  if (deed.kind !== "steps") return await carryOutSingle(deed, options);
+  const words: string[] = [];
+  for (const step of deed.steps) {
+    try {
+      words.push((await carryOutSingle(step, options)).words);
+    } catch (cause) {
+      if (words.length === 0) throw cause;
+      throw new DeedFailed(`${words.join("; ")}; then: ${messageOf(cause)}`, { cause });
+    }
+  }
+  return { words: words.join("; ") };
+}
+
+async function carryOutSingle(deed: SingleDeed, options: DeedOptions): Promise<Outcome> {
+  switch (deed.kind) {
+    case "actions":
+      return await carryOutAll(deed.actions, options);
+    case "job":
+      return { words: await options.job(deed.job, options.onProgress) };
+    default:
+      return deed satisfies never;
+  }
+}
+
+/** Some of it was done. */
+export class DeedFailed extends Error {
+  override readonly name = "DeedFailed";
+}
+
+async function carryOutAll(actions: readonly Action[], options: DeedOptions): Promise<Outcome> {
+  const { onProgress } = options;
+  let last: Outcome | undefined;
+  for (const [at, action] of actions.entries()) {
+    if (actions.length > 1) onProgress(`${at + 1} of ${actions.length}`);
+    try {
+      last = await carryOutOne(action, options);
+    } catch (cause) {
+      if (at === 0) throw cause;
+      throw new DeedFailed(`${at} of ${actions.length} done, then ${action.request.path}: ${messageOf(cause)}`, {
+        cause,
+      });
+    }
+  }
+  if (last === undefined) return { words: "nothing to do" };
+  return actions.length === 1 ? last : { words: `${actions.length} done; the last: ${last.words}` };
+}
+
+async function carryOutOne(action: Action, { client, signal, unsettled }: DeedOptions): Promise<Outcome> {
+  const asked = JSON.stringify(action.request);
+  const idempotencyKey = unsettled.get(asked) ?? randomUUID();
+  try {
+    const outcome = await action.run(client, { signal, timeLimitMs: TIME_LIMIT_MS, idempotencyKey });
+    unsettled.delete(asked);
+    return outcome;
+  } catch (error) {
+    if (isUnknown(error)) unsettled.set(asked, idempotencyKey);
+    else unsettled.delete(asked);
+    throw error;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

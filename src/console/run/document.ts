@@ -1,0 +1,22 @@
+/** Writes a document of this machine as the newest revision of a source, over exactly the revision that was looked at. */
+
+import type { AdminClient } from "../../admin-api/index.ts";
+import type { JobRequest } from "../model/dialog.ts";
+
+const TIME_LIMIT_MS = 60_000;
+
+export async function putDocument(
+  client: AdminClient,
+  { source, revision }: Extract<JobRequest, { readonly kind: "put_document" }>,
+  document: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const change = await client.call(
+    "put_source",
+    { params: { name: source }, query: {}, body: document, ...(revision !== undefined && { ifMatch: revision }) },
+    { signal, timeLimitMs: TIME_LIMIT_MS },
+  );
+  if (!change.changed) return `${source}: the document is the stored one, revision ${change.revision}`;
+  const warnings = change.warnings.length === 0 ? "" : `, ${change.warnings.length} warnings`;
+  return `${source}: revision ${change.revision} in force${warnings}`;
+}

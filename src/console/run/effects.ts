@@ -1,0 +1,194 @@
+/**
+ * Carries effects out and tells what came of them. What is under way is known by the id that its effect gave; a `cancel`
+ * ends it, and so does the end of the console.
+ */
+
+import { paramOf, type QueryResult } from "../../admin-api/index.ts";
+import type { JobRequest } from "../model/dialog.ts";
+import type { ConsoleDoor, ConsolePorts } from "../model/ports.ts";
+import type { Effect, Event } from "../model/state.ts";
+import type { LocalJob } from "../model/view.ts";
+import type { Watch } from "../watch/watch.ts";
+import { carryOut } from "./deed.ts";
+import { putDocument } from "./document.ts";
+import { isUnknown, wordsOf } from "./failure.ts";
+import { loadPage } from "./load.ts";
+import { follow } from "./visible.ts";
+
+/** Above the gateway's own limit of a statement. */
+const QUERY_LIMIT_MS = 120_000;
+
+export interface EffectsOptions {
+  readonly ports: ConsolePorts;
+  readonly watch: Watch;
+  readonly doors: readonly ConsoleDoor[];
+  readonly signal: AbortSignal;
+  now(): number;
+  dispatch(event: Event): void;
+  /** Hands a text to the terminal's clipboard; false when it is too long for one. */
+  copy(text: string): boolean;
+  redraw(): void;
+  stopProcess(): void;
+  quit(): void;
+}
+
+export function createEffects(options: EffectsOptions): (effect: Effect) => void {
+  const { ports, watch, doors, dispatch } = options;
+  const running = new Map<number, AbortController>();
+  const unsettled = new Map<string, string>();
+
+  /** Never rejects: what goes wrong is told by `onFailure`. */
+  async function under(
+    id: number,
+    work: (signal: AbortSignal) => Promise<void>,
+    onFailure: (error: unknown) => void,
+  ): Promise<void> {
+    const stop = new AbortController();
+    running.set(id, stop);
+    try {
+      await work(AbortSignal.any([options.signal, stop.signal]));
+    } catch (error) {
+      if (!options.signal.aborted) onFailure(error);
+    } finally {
+      running.delete(id);
+    }
+  }
+
+  const door = () => watch.link().door.door;
+  const flash = (words: string, tone: "plain" | "warn" | "fail" = "plain"): void =>
+    dispatch({ kind: "flash", flash: { words, tone } });
+
+  async function job(request: JobRequest, signal: AbortSignal, onProgress: (words: string) => void): Promise<string> {
+    switch (request.kind) {
+      case "save_snapshot":
+        return await ports.saveSnapshot(door(), request.file, { signal, onProgress });
+      case "restore_snapshot":
+        return await ports.restoreSnapshot(door(), request.file, { signal, onProgress });
+      case "put_document":
+        return await putDocument(watch.client(), request, await ports.readDocument(request.file, signal), signal);
+      default:
+        return request satisfies never;
+    }
+  }
+
+  async function deed({ id, deed }: Extract<Effect, { kind: "deed" }>, signal: AbortSignal): Promise<void> {
+    const onProgress = (words: string): void => dispatch({ kind: "deed_progress", id, words });
+    const client = watch.client();
+    const outcome = await carryOut(deed, {
+      client,
+      signal,
+      unsettled,
+      job: (request, progress) => job(request, signal, progress),
+      onProgress,
+    });
+    dispatch({ kind: "deed_done", id, ...outcome });
+    const { door: used } = watch.link();
+    const others = doors.filter((other) => other !== used);
+    const tell = ({ index, on, members }: { index: number; on: readonly string[]; members: readonly string[] }): void =>
+      flash(`${outcome.words} (revision ${index} on ${on.length}/${members.length} nodes)`);
+    await follow(client, others, tell, options.signal).catch(() => undefined);
+  }
+
+  async function local(work: LocalJob, signal: AbortSignal): Promise<void> {
+    switch (work.kind) {
+      case "verify_audit": {
+        const { file } = work;
+        const running = (words: string): void =>
+          dispatch({ kind: "verification", verification: { file, state: { kind: "running", words } } });
+        running("reading");
+        try {
+          const report = await ports.verifyAudit(file, { signal, onProgress: running });
+          dispatch({ kind: "verification", verification: { file, state: { kind: "done", report } } });
+        } catch (error) {
+          const words = wordsOf(error, door());
+          dispatch({ kind: "verification", verification: { file, state: { kind: "failed", words } } });
+        }
+        return;
+      }
+      case "save_text":
+        await ports.saveText(work.file, work.text, signal);
+        return flash(`saved ${work.file}`);
+      case "save_snapshot":
+        return flash(await ports.saveSnapshot(door(), work.file, { signal, onProgress: (words) => flash(words) }));
+      default:
+        return work satisfies never;
+    }
+  }
+
+  async function query({ id, sql, params }: Extract<Effect, { kind: "query" }>, signal: AbortSignal): Promise<void> {
+    const startedAt = options.now();
+    const values = params.map(paramOf);
+    const body = values.length === 0 ? { sql } : { sql, params: values };
+    const limits = { signal, timeLimitMs: QUERY_LIMIT_MS };
+    const result: QueryResult = await watch.client().call("run_query", { body }, limits);
+    dispatch({ kind: "query_done", id, result, tookMs: options.now() - startedAt });
+  }
+
+  return (effect) => {
+    switch (effect.kind) {
+      case "deed":
+        void under(
+          effect.id,
+          (signal) => deed(effect, signal),
+          (error) => {
+            const words = wordsOf(error, door());
+            const insist = isUnknown(error)
+              ? "; it may have been done all the same: y asks again, and is applied once"
+              : "";
+            dispatch({ kind: "deed_failed", id: effect.id, words: words + insist });
+          },
+        );
+        return;
+      case "load":
+        void under(
+          effect.id,
+          async (signal) => {
+            const lines = await loadPage(effect.request, { client: watch.client(), ports, signal });
+            dispatch({ kind: "page_loaded", id: effect.id, lines });
+          },
+          (error) => {
+            const lines = [[{ text: wordsOf(error, door()), tone: "fail" as const }]];
+            dispatch({ kind: "page_loaded", id: effect.id, lines });
+          },
+        );
+        return;
+      case "job":
+        void under(
+          effect.id,
+          (signal) => local(effect.job, signal),
+          (error) => flash(wordsOf(error, door()), "fail"),
+        );
+        return;
+      case "query":
+        void under(
+          effect.id,
+          (signal) => query(effect, signal),
+          (error) => dispatch({ kind: "query_failed", id: effect.id, words: wordsOf(error, door()) }),
+        );
+        return;
+      case "cancel":
+        running.get(effect.id)?.abort();
+        return;
+      case "remember":
+        void ports.memory.save(effect.name, effect.text);
+        return;
+      case "copy":
+        if (options.copy(effect.text)) flash("copied, where the terminal takes it (OSC 52)");
+        else flash("too long for the terminal's clipboard", "warn");
+        return;
+      case "refresh":
+        watch.refresh();
+        return options.redraw();
+      case "redraw":
+        return options.redraw();
+      case "door":
+        return watch.nextDoor();
+      case "stop_process":
+        return options.stopProcess();
+      case "quit":
+        return options.quit();
+      default:
+        return effect satisfies never;
+    }
+  };
+}

@@ -1,0 +1,62 @@
+/** The command line that does the same as a deed, ready to be pasted into a POSIX shell. */
+
+import { BASE_PATH } from "../../admin-api/index.ts";
+import type { Action } from "../model/action.ts";
+import type { Context } from "../model/context.ts";
+import type { Deed, JobRequest } from "../model/dialog.ts";
+
+type Door = Pick<Context, "doorFlags">;
+
+/** `gateway admin -socket PATH -d '{"reason":"…"}' PUT suspensions/provider:acme`. */
+export function commandOf({ request }: Pick<Action, "request">, { doorFlags }: Door): string {
+  const { method, path, body } = request;
+  const words = ["gateway", "admin", doorFlags];
+  if (body !== undefined) words.push("-d", quoted(bodyWord(body)));
+  if (method !== "GET") words.push(method);
+  words.push(quoted(path.startsWith(`${BASE_PATH}/`) ? path.slice(BASE_PATH.length + 1) : path));
+  return words.filter((word) => word !== "").join(" ");
+}
+
+/** One command a line, in the order in which they are to be run. */
+export function commandsOfDeed(deed: Deed, context: Door): readonly string[] {
+  switch (deed.kind) {
+    case "actions":
+      return deed.actions.map((action) => commandOf(action, context));
+    case "job":
+      return [commandOfJob(deed.job, context)];
+    case "steps":
+      return deed.steps.flatMap((step) => commandsOfDeed(step, context));
+    default:
+      return deed satisfies never;
+  }
+}
+
+function commandOfJob(job: JobRequest, { doorFlags }: Door): string {
+  switch (job.kind) {
+    case "save_snapshot":
+      return `gateway snapshot save ${doorFlags} ${quoted(job.file)}`;
+    case "restore_snapshot":
+      return `gateway snapshot restore ${doorFlags} ${quoted(job.file)}`;
+    case "put_document":
+      return `gateway admin ${doorFlags} -d ${quoted(`@${job.file}`)} PUT ${quoted(`sources/${encodeURIComponent(job.source)}`)}`;
+    default:
+      return job satisfies never;
+  }
+}
+
+/** Longer texts, and what is streamed, are better kept in a file than on a command line. UTF-16 units. */
+const MAX_BODY_LENGTH = 16_384;
+/** Where the body is to be put first. */
+const BODY_FILE = "@FILE";
+
+function bodyWord(body: unknown): string {
+  if (typeof body === "object" && body !== null && Symbol.asyncIterator in body) return BODY_FILE;
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  // A word of a command line ends at a NUL, and `-d` takes what follows an `@` for the name of a file.
+  return text.length > MAX_BODY_LENGTH || text.includes("\0") || text.startsWith("@") ? BODY_FILE : text;
+}
+
+/** As it stands where it is only what no shell gives a meaning, else in single quotes. POSIX.1-2017, 2.2.2. */
+export function quoted(word: string): string {
+  return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

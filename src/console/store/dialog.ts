@@ -1,0 +1,237 @@
+/**
+ * Stepping a dialog. Here and nowhere else a change of the gateway begins: by the key `y` while no field has the focus,
+ * or by Enter in a field that holds exactly what was to be typed. A paste never is either. While the deed is under way
+ * the dialog stays; what is shown once lives in it alone and goes with it. Source: operator console reference, B5 and B6.
+ */
+
+import { applyEdit, editAtEnd } from "../edit/edit.ts";
+import type { Dialog, Field, FieldValues } from "../model/dialog.ts";
+import { type Chord, characterOf, type KeyEvent } from "../model/key.ts";
+import { DIALOG } from "../model/keys.ts";
+import type { DialogState, Effect, State, Step } from "../model/state.ts";
+import { commandsOfDeed } from "./command-line.ts";
+import { flashed } from "./flash.ts";
+import { isOneOf, only } from "./only.ts";
+import { contextOf } from "./seen.ts";
+import { whyNoWrite } from "./select.ts";
+
+export function openedDialog(state: State, dialog: Dialog): State {
+  const values = Object.fromEntries(dialog.fields.map(({ id, initial }) => [id, initial]));
+  const missing = dialog.fields.findIndex((field) => field.kind === "text" && field.isRequired && field.initial === "");
+  const focus = missing !== -1 || dialog.confirm.kind === "yes" ? missing : dialog.fields.length;
+  const opened: DialogState = {
+    id: state.nextId,
+    dialog,
+    values,
+    focus: -1,
+    typed: editAtEnd(""),
+    edit: editAtEnd(""),
+    stage: { kind: "asking" },
+  };
+  return { ...state, dialog: focused(opened, focus), nextId: state.nextId + 1 };
+}
+
+/** The field with the focus; `typed`: that of a typed confirmation. */
+export function focusOf({ dialog, focus }: DialogState): Field | "typed" | undefined {
+  return focus === dialog.fields.length && dialog.confirm.kind === "typed" ? "typed" : dialog.fields[focus];
+}
+
+/** Index of the box that space ticks, while a field of boxes has the focus. */
+export const boxOf = ({ edit }: DialogState): number => edit.at;
+
+/** Why it cannot be confirmed as it stands; undefined when it can. A typed text that is not there yet is none of it. */
+export function whyNotConfirmed(state: State): string | undefined {
+  const { dialog: open } = state;
+  if (open === undefined) return "no dialog is open";
+  const { dialog, values } = open;
+  const refused = whyNoWrite(state);
+  if (refused !== undefined) return refused;
+  for (const field of dialog.fields) {
+    if (field.kind !== "text") continue;
+    const text = values[field.id] ?? "";
+    if (field.isRequired && text === "") return `${field.label}: nothing is given`;
+    const why = field.why?.(text);
+    if (why !== undefined) return `${field.label}: ${why}`;
+  }
+  return dialog.why?.(values, contextOf(state));
+}
+
+/** Command lines that do the same as the dialog would. */
+export function commandsOf(state: State, { dialog, values }: DialogState): readonly string[] {
+  const context = contextOf(state);
+  return dialog.commands?.(values, context) ?? commandsOfDeed(dialog.deed(values, context), context);
+}
+
+export function stepDialog(state: State, open: DialogState, event: KeyEvent): Step {
+  switch (open.stage.kind) {
+    case "running":
+      return event.kind === "key" && isOneOf(event.chord, DIALOG.leave)
+        ? only(flashed(state, `still under way: ${open.stage.words}`))
+        : only(state);
+    case "done":
+      return stepDone(state, event, open.stage.secret);
+    case "asking":
+    case "failed":
+      return event.kind === "paste" ? pastedInto(state, open, event) : stepAsking(state, open, event.chord);
+    default:
+      return open.stage satisfies never;
+  }
+}
+
+function stepDone(state: State, event: KeyEvent, secret: string): Step {
+  if (event.kind === "key") {
+    if (isOneOf(event.chord, DIALOG.leave)) return only({ ...state, dialog: undefined });
+    if (isOneOf(event.chord, DIALOG.copy)) {
+      return { state: flashed(state, "copied what is shown once"), effects: [{ kind: "copy", text: secret }] };
+    }
+  }
+  return only(flashed(state, "c copies it; esc leaves, and it is never shown again"));
+}
+
+function stepAsking(state: State, open: DialogState, chord: Chord): Step {
+  if (isOneOf(chord, DIALOG.leave)) return only({ ...state, dialog: undefined });
+  if (chord === "tab") return only(withDialog(state, moved(open, 1)));
+  if (chord === "shift-tab") return only(withDialog(state, moved(open, -1)));
+  const field = focusOf(open);
+  if (field === undefined) return stepUnfocused(state, open, chord);
+  if (field === "typed") return stepTyped(state, open, chord);
+  // Enter goes on to what is next, and so never does anything.
+  if (chord === "enter") return only(withDialog(state, moved(open, 1)));
+  switch (field.kind) {
+    case "text":
+      return stepText(state, open, field, chord);
+    case "choice":
+      return stepChoice(state, open, field, chord);
+    case "boxes":
+      return stepBoxes(state, open, field, chord);
+    default:
+      return field satisfies never;
+  }
+}
+
+function stepUnfocused(state: State, open: DialogState, chord: Chord): Step {
+  const { confirm } = open.dialog;
+  if (isOneOf(chord, DIALOG.confirm)) {
+    if (confirm.kind === "yes") return confirmed(state, open);
+    return only(flashed(state, `${confirm.label}: type it, then Enter`));
+  }
+  if (isOneOf(chord, DIALOG.copy)) return copied(state, open);
+  if (isOneOf(chord, DIALOG.choose)) {
+    const field =
+      open.dialog.fields.find(({ kind }) => kind === "choice") ??
+      open.dialog.fields.find((one) => one.kind === "text" && one.suggestions !== undefined);
+    return only(field === undefined ? state : withDialog(state, chosen(open, field, chord === "left" ? -1 : 1)));
+  }
+  if (chord === "enter") {
+    return only(flashed(state, confirm.kind === "yes" ? "y does it, esc leaves" : "tab goes to what is to be typed"));
+  }
+  if (characterOf(chord) === undefined) return only(state);
+  return only(flashed({ ...state, dialog: undefined }, "nothing was done"));
+}
+
+function stepTyped(state: State, open: DialogState, chord: Chord): Step {
+  const { confirm } = open.dialog;
+  if (chord === "enter" && confirm.kind === "typed") {
+    if (open.typed.text === confirm.expected(open.values)) return confirmed(state, open);
+    return only(flashed(state, "what is typed is not what is asked for"));
+  }
+  const typed = applyEdit(open.typed, { kind: "key", chord }, { isMultiline: false });
+  return only(typed === undefined ? state : withDialog(state, { ...open, typed }));
+}
+
+function stepText(state: State, open: DialogState, field: Field & { readonly kind: "text" }, chord: Chord): Step {
+  if (chord === "up" || chord === "down") {
+    return only(withDialog(state, focused(chosen(open, field, chord === "up" ? -1 : 1), open.focus)));
+  }
+  return only(edited(state, open, field, { kind: "key", chord }));
+}
+
+function stepChoice(state: State, open: DialogState, field: Field, chord: Chord): Step {
+  const by =
+    chord === "left" || chord === "up" ? -1 : chord === "right" || chord === "down" || chord === "space" ? 1 : 0;
+  if (by === 0) return only(flashed(state, `${field.label}: left and right change it, tab leaves it`));
+  return only(withDialog(state, chosen(open, field, by)));
+}
+
+function stepBoxes(state: State, open: DialogState, field: Field & { readonly kind: "boxes" }, chord: Chord): Step {
+  const { choices, id } = field;
+  const at = boxOf(open);
+  const box = choices[at];
+  if (chord === "space" && box !== undefined) {
+    const ticked = new Set((open.values[id] ?? "").split(","));
+    if (!ticked.delete(box)) ticked.add(box);
+    return only(withDialog(state, valued(open, id, choices.filter((one) => ticked.has(one)).join(","))));
+  }
+  const by = chord === "left" || chord === "up" ? -1 : chord === "right" || chord === "down" ? 1 : 0;
+  if (by === 0) return only(flashed(state, `${field.label}: space ticks a box, tab leaves them`));
+  const next = choices.length === 0 ? 0 : (at + by + choices.length) % choices.length;
+  return only(withDialog(state, { ...open, edit: { text: "", at: next } }));
+}
+
+function pastedInto(state: State, open: DialogState, event: KeyEvent & { readonly kind: "paste" }): Step {
+  const field = focusOf(open);
+  if (field === "typed") {
+    const typed = applyEdit(open.typed, event, { isMultiline: false }) ?? open.typed;
+    return only(withDialog(state, { ...open, typed }));
+  }
+  if (field?.kind === "text") return only(edited(state, open, field, event));
+  return only(flashed(state, DROPPED, "warn"));
+}
+
+export const DROPPED = "pasted text was dropped: nothing takes text here";
+
+function confirmed(state: State, open: DialogState): Step {
+  const why = whyNotConfirmed(state);
+  if (why !== undefined) return only(flashed(state, why, "warn"));
+  const { dialog, values, id } = open;
+  const running: DialogState = { ...open, stage: { kind: "running", words: dialog.confirm.does } };
+  const effect: Effect = { kind: "deed", id, deed: dialog.deed(values, contextOf(state)) };
+  return { state: withDialog(state, running), effects: [effect] };
+}
+
+function copied(state: State, open: DialogState): Step {
+  const commands = commandsOf(state, open);
+  if (commands.length === 0) return only(flashed(state, "no command line does this"));
+  return {
+    state: flashed(
+      state,
+      commands.length === 1 ? "copied the command line" : `copied ${commands.length} command lines`,
+    ),
+    effects: [{ kind: "copy", text: commands.join("\n") }],
+  };
+}
+
+const withDialog = (state: State, dialog: DialogState): State => ({ ...state, dialog });
+
+/** To the next field, or by none to where `y` confirms, and round. */
+function moved(open: DialogState, by: 1 | -1): DialogState {
+  const { fields, confirm } = open.dialog;
+  const places = fields.length + (confirm.kind === "typed" ? 1 : 0) + 1;
+  return focused(open, ((open.focus + 1 + by + places) % places) - 1);
+}
+
+function focused(open: DialogState, focus: number): DialogState {
+  const field = open.dialog.fields[focus];
+  const text = field?.kind === "text" ? (open.values[field.id] ?? "") : "";
+  return { ...open, focus, edit: editAtEnd(text) };
+}
+
+function edited(state: State, open: DialogState, field: Field, event: KeyEvent): State {
+  const edit = applyEdit(open.edit, event, { isMultiline: false });
+  if (edit === undefined) return state;
+  return withDialog(state, { ...valued(open, field.id, edit.text), edit });
+}
+
+/** Another value of the field, going round; a text that is none of them gives way to the first or the last. */
+function chosen(open: DialogState, field: Field, by: 1 | -1): DialogState {
+  const choices = field.kind === "text" ? (field.suggestions ?? []) : field.kind === "choice" ? field.choices : [];
+  const at = choices.indexOf(open.values[field.id] ?? "");
+  const next = choices[at === -1 && by === -1 ? choices.length - 1 : (at + by + choices.length) % choices.length];
+  return next === undefined ? open : valued(open, field.id, next);
+}
+
+/** With another value it is another question: what failed before is not what would be tried now. */
+function valued(open: DialogState, id: string, value: string): DialogState {
+  const values: FieldValues = { ...open.values, [id]: value };
+  return { ...open, values, stage: { kind: "asking" } };
+}

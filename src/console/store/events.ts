@@ -1,0 +1,127 @@
+/** What comes to the console from elsewhere than the keyboard. */
+
+import { escapeControls } from "../../base/index.ts";
+import type { KeyEvent } from "../model/key.ts";
+import type { Event, Link, State } from "../model/state.ts";
+import { flashed, logged, without, withoutOld } from "./flash.ts";
+import { withTable } from "./places.ts";
+import { tableStateOf } from "./seen.ts";
+
+/** Those of the workbench go to its own step. */
+export type Report = Exclude<
+  Event,
+  KeyEvent | { readonly kind: "query_done" } | { readonly kind: "query_failed" } | { readonly kind: "remembered" }
+>;
+
+/** Lines of the audit stream that are kept. */
+export const MAX_TAIL = 1_000;
+/** What a terminal may claim to be. */
+const MAX_SIZE = 1_000;
+
+export function reported(state: State, event: Report): State {
+  switch (event.kind) {
+    case "size":
+      return { ...state, size: { columns: sane(event.columns), rows: sane(event.rows) } };
+    case "tick":
+      return withoutOld({ ...state, now: event.now });
+    case "data":
+      return withLeader(state, { ...state, data: event.data, now: event.now });
+    case "link":
+      return withLink(state, event.link);
+    case "flash":
+      return flashed(state, event.flash.words, event.flash.tone);
+    case "deed_progress":
+    case "deed_done":
+    case "deed_failed":
+      return withDeed(state, event);
+    case "page_loaded":
+      return state.page?.id === event.id ? { ...state, page: { ...state.page, lines: event.lines } } : state;
+    case "verification":
+      return withVerification(state, event.verification);
+    case "tail":
+      // Each time all that are kept.
+      return { ...state, tail: event.lines.slice(-MAX_TAIL) };
+    default:
+      return event satisfies never;
+  }
+}
+
+const sane = (cells: number): number => Math.max(1, Math.min(MAX_SIZE, Math.floor(cells) || 1));
+
+function withLeader(before: State, after: State): State {
+  const led = leaderOf(before);
+  const leads = leaderOf(after);
+  if (led === undefined || leads === undefined || led === leads) return after;
+  return flashed(after, leads === null ? `${led} leads no more` : `${escapeControls(leads)} leads now`);
+}
+
+/** Null: the node knows of none; undefined: the console does not know. */
+const leaderOf = ({ data }: State): string | null | undefined => data.get({ id: "get_status" })?.value?.leader;
+
+function withLink(state: State, link: Link): State {
+  const after = { ...state, link };
+  const before = state.link.state.kind;
+  if (link.door.name !== state.link.door.name) return withWords(flashed(after, `now at ${link.door.name}`));
+  if (link.state.kind === before) return after;
+  return withWords(after);
+}
+
+function withWords(state: State): State {
+  const { link } = state;
+  switch (link.state.kind) {
+    case "offline":
+      return flashed(state, `offline: ${link.state.failure.message}`, "fail");
+    case "signed_out":
+      return flashed(state, `session ended: ${link.state.failure.message}; run gateway login, then r`, "warn");
+    case "online":
+      return logged(state, `online at ${link.door.name}`);
+    case "connecting":
+      return state;
+    default:
+      return link.state satisfies never;
+  }
+}
+
+type DeedEvent = Event & { readonly kind: "deed_progress" | "deed_done" | "deed_failed" };
+
+function withDeed(state: State, event: DeedEvent): State {
+  const open = state.dialog?.id === event.id && state.dialog.stage.kind === "running" ? state.dialog : undefined;
+  const secret = event.kind === "deed_done" ? event.secret : undefined;
+  const words = without(secret, event.words);
+  switch (event.kind) {
+    case "deed_progress":
+      return open === undefined ? state : { ...state, dialog: { ...open, stage: { kind: "running", words } } };
+    case "deed_failed": {
+      const failed = flashed(state, words, "fail");
+      return open === undefined ? failed : { ...failed, dialog: { ...open, stage: { kind: "failed", words } } };
+    }
+    case "deed_done": {
+      const done = logged(flashed(state, words), words);
+      if (open === undefined) return done;
+      if (secret === undefined) return withoutMarks({ ...done, dialog: undefined });
+      return { ...done, dialog: { ...open, stage: { kind: "done", words, secret } } };
+    }
+    default:
+      return event satisfies never;
+  }
+}
+
+/** What was done was done to the marked rows; the next verb is about others. */
+const withoutMarks = (state: State): State =>
+  tableStateOf(state).marks.size === 0 ? state : withTable(state, { marks: new Set() });
+
+function withVerification(state: State, verification: NonNullable<State["verification"]>): State {
+  const after = { ...state, verification };
+  switch (verification.state.kind) {
+    case "running":
+      return after;
+    case "failed":
+      return flashed(after, verification.state.words, "fail");
+    case "done":
+      return verification.state.report.isGood
+        ? flashed(after, `${verification.file}: verified`)
+        : flashed(after, `${verification.file}: does not verify`, "fail");
+    default:
+      return verification.state satisfies never;
+  }
+}

@@ -1,0 +1,31 @@
+/** The flash line and the log behind it. Neither ever holds what is shown once: words are checked for it here. */
+
+import { type Flash, MAX_LOG, type State } from "../model/state.ts";
+
+/** How long a flash stays. */
+export const FLASH_MS = 6_000;
+/** UTF-16 units; a screen shows less. */
+const MAX_WORDS = 1_000;
+
+/** Says it; what warns or fails also goes into the log. */
+export function flashed(state: State, words: string, tone: Flash["tone"] = "plain"): State {
+  const said = bounded(words);
+  const flash: Flash = { words: said, tone, at: state.now };
+  return tone === "plain" ? { ...state, flash } : logged({ ...state, flash }, said);
+}
+
+export function logged(state: State, words: string): State {
+  const log = [...state.log, { at: state.now, words: bounded(words) }];
+  return { ...state, log: log.slice(-MAX_LOG) };
+}
+
+/** Without the text that is shown once, whatever the words were made of. */
+export const without = (secret: string | undefined, words: string): string =>
+  secret === undefined || secret === "" ? words : words.replaceAll(secret, "(shown once)");
+
+export function withoutOld(state: State): State {
+  const { flash, now } = state;
+  return flash !== undefined && now - flash.at >= FLASH_MS ? { ...state, flash: undefined } : state;
+}
+
+const bounded = (words: string): string => words.slice(0, MAX_WORDS);

@@ -1,0 +1,52 @@
+/** The console before its first answer. */
+
+import type { Data } from "../model/data.ts";
+import type { Link, State } from "../model/state.ts";
+import type { Place } from "../model/view.ts";
+import { EMPTY_WORKBENCH } from "../workbench/workbench.ts";
+import type { Size } from "./layout.ts";
+
+export interface InitialOptions {
+  readonly size: Size;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly place: Place;
+  readonly door: Link["door"];
+  /** Of those given. */
+  readonly doors: number;
+  readonly isReadOnly: boolean;
+  readonly isAscii: boolean;
+  readonly hasMetrics: boolean;
+  /** Whether an audit stream was given. */
+  readonly hasTail: boolean;
+}
+
+export const NO_DATA: Data = { get: () => undefined };
+
+export function initialState(options: InitialOptions): State {
+  const { size, now, place, door, doors, isReadOnly, isAscii, hasMetrics, hasTail } = options;
+  return {
+    size,
+    now,
+    data: NO_DATA,
+    link: { door, doors, state: { kind: "connecting" } },
+    frozen: undefined,
+    place,
+    past: [],
+    tables: new Map(),
+    page: undefined,
+    isHelpOpen: false,
+    dialog: undefined,
+    prompt: undefined,
+    isSorting: false,
+    workbench: EMPTY_WORKBENCH,
+    tail: hasTail ? [] : undefined,
+    verification: undefined,
+    flash: undefined,
+    log: [],
+    isReadOnly,
+    isAscii,
+    hasMetrics,
+    nextId: 1,
+  };
+}

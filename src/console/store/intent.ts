@@ -1,0 +1,92 @@
+/** Where a verb or a command leads. Nothing here changes a gateway: the most it does is to ask, by a dialog. */
+
+import { editAtEnd } from "../edit/edit.ts";
+import type { Effect, State, Step } from "../model/state.ts";
+import type { Intent, LocalJob, View } from "../model/view.ts";
+import { boundedHistory } from "../workbench/memory.ts";
+import { openedDialog } from "./dialog.ts";
+import { flashed } from "./flash.ts";
+import { only } from "./only.ts";
+import { openedPage } from "./page.ts";
+import { gone, withTable } from "./places.ts";
+
+export function followed(state: State, intent: Intent, views: readonly View[]): Step {
+  switch (intent.kind) {
+    case "dialog":
+      return only(openedDialog(state, intent.dialog));
+    case "go": {
+      const there = gone(state, intent.place);
+      const { filter, row } = intent;
+      if (filter === undefined && row === undefined) return only(there);
+      return only(
+        withTable(there, {
+          ...(filter !== undefined && { filter }),
+          // What would hide the row it goes to is let go.
+          ...(row !== undefined && { cursorId: row, isNarrowed: false, ...(filter === undefined && { filter: "" }) }),
+        }),
+      );
+    }
+    case "page":
+      return only(openedPage(state, intent.title, intent.lines));
+    case "load": {
+      const opened = openedPage(state, intent.title, undefined);
+      return { state: opened, effects: [{ kind: "load", id: state.nextId, request: intent.load }] };
+    }
+    case "ask": {
+      const { initial, ...asked } = intent;
+      return only({ ...state, prompt: { ...asked, edit: editAtEnd(initial), before: initial } });
+    }
+    case "job": {
+      const effect: Effect = { kind: "job", id: state.nextId, job: intent.job };
+      const there = intent.place === undefined ? state : gone(state, intent.place);
+      return { state: flashed({ ...there, nextId: state.nextId + 1 }, wordsOf(intent.job)), effects: [effect] };
+    }
+    case "query":
+      return only(toWorkbench(state, intent.sql, views));
+    case "flash":
+      return only(flashed(state, intent.words, intent.tone));
+    default:
+      return intent satisfies never;
+  }
+}
+
+function toWorkbench(state: State, sql: string, views: readonly View[]): State {
+  const view = views.find(({ body }) => body.kind === "workbench");
+  if (view === undefined) return flashed(state, "this console has no query workbench");
+  const there = gone(state, { view: view.id });
+  const { workbench } = there;
+  const { edit, history } = workbench;
+  return {
+    ...there,
+    workbench: {
+      ...workbench,
+      edit: editAtEnd(sql),
+      history: isUnsaved(state) ? boundedHistory([...history, edit.text]) : history,
+      isEditing: true,
+      isEditingParams: false,
+      paramsEdit: undefined,
+      asking: undefined,
+      recalled: undefined,
+      completion: undefined,
+    },
+  };
+}
+
+/** Whether the workbench holds a statement that is kept nowhere. */
+export function isUnsaved({ workbench }: State): boolean {
+  const { edit, history, statements } = workbench;
+  const text = edit.text.trim();
+  return text !== "" && !history.some((one) => one.trim() === text) && ![...statements.values()].includes(edit.text);
+}
+
+function wordsOf(job: LocalJob): string {
+  switch (job.kind) {
+    case "verify_audit":
+      return `verifying ${job.file}`;
+    case "save_text":
+    case "save_snapshot":
+      return `saving ${job.file}`;
+    default:
+      return job satisfies never;
+  }
+}

@@ -1,0 +1,143 @@
+/** Keys of a table: the cursor, sorting, marking, narrowing, columns, and looking at a row. */
+
+import { escapeControls } from "../../base/index.ts";
+import type { Chord } from "../model/key.ts";
+import { MOVING } from "../model/keys.ts";
+import type { State, Step } from "../model/state.ts";
+import type { ColumnHead } from "../model/table.ts";
+import type { TableBody, View } from "../model/view.ts";
+import { flashed } from "./flash.ts";
+import { followed } from "./intent.ts";
+import { tableRegions } from "./layout.ts";
+import type { Listing } from "./listing.ts";
+import { isOneOf, only } from "./only.ts";
+import { linesOfFields, linesOfJson, openedPage } from "./page.ts";
+import { clamp, withTable } from "./places.ts";
+import { contextOf, cursorRowOf, tableStateOf } from "./seen.ts";
+import { chosenOf } from "./select.ts";
+
+interface Seen {
+  readonly view: View;
+  readonly body: TableBody;
+  readonly listing: Listing;
+}
+
+/** Undefined: it is no key of a table. */
+export function stepTable(state: State, seen: Seen, chord: Chord, views: readonly View[]): Step | undefined {
+  const moved = movedCursor(state, seen, chord);
+  if (moved !== undefined) return only(moved);
+  const { listing, body } = seen;
+  const { isWide, isNarrowed } = tableStateOf(state);
+  if (isOneOf(chord, MOVING.left)) return only(scrolledBy(state, listing, -1));
+  if (isOneOf(chord, MOVING.right)) return only(scrolledBy(state, listing, 1));
+  if (isOneOf(chord, MOVING.wide)) return only(withTable(state, { isWide: !isWide, scrolled: 0 }));
+  if (isOneOf(chord, MOVING.bad)) return only(withTable(state, { isNarrowed: !isNarrowed }));
+  if (isOneOf(chord, MOVING.sort)) return only({ ...state, isSorting: true });
+  if (isOneOf(chord, MOVING.sort_next)) return only(sortedByNeighbour(state, listing, 1));
+  if (isOneOf(chord, MOVING.sort_before)) return only(sortedByNeighbour(state, listing, -1));
+  if (isOneOf(chord, MOVING.query)) return query(state, body, views);
+  if (isOneOf(chord, MOVING.mark)) return only(marked(state, listing));
+  if (isOneOf(chord, MOVING.copy)) return copied(state, listing, views);
+  if (isOneOf(chord, MOVING.open)) return opened(state, seen, views);
+  if (isOneOf(chord, MOVING.describe)) return only(described(state, seen));
+  if (isOneOf(chord, MOVING.raw)) return only(raw(state, listing));
+  return undefined;
+}
+
+function movedCursor(state: State, { view, listing }: Seen, chord: Chord): State | undefined {
+  const { cursor, order } = listing;
+  const page = tableRegions(state.size, view).rows;
+  const last = order.length - 1;
+  const to = (index: number): State => onRow(state, listing, clamp(index, 0, last));
+  if (isOneOf(chord, MOVING.up)) return to(cursor - 1);
+  if (isOneOf(chord, MOVING.down)) return to(cursor + 1);
+  if (isOneOf(chord, MOVING.page_up)) return to(cursor - page);
+  if (isOneOf(chord, MOVING.page_down)) return to(cursor + page);
+  if (isOneOf(chord, MOVING.first)) return to(0);
+  if (isOneOf(chord, MOVING.last)) return to(last);
+  return undefined;
+}
+
+function onRow(state: State, listing: Listing, index: number): State {
+  const id = cursorRowOf({ ...listing, cursor: index });
+  return id === undefined ? state : withTable(state, { cursorId: id, cursorAt: index });
+}
+
+function scrolledBy(state: State, { table }: Listing, by: 1 | -1): State {
+  const { isWide, scrolled } = tableStateOf(state);
+  if (!isWide) return flashed(state, "t shows all columns; left and right then scroll them");
+  return withTable(state, { scrolled: clamp(scrolled + by, 0, table.columns.length - 1) });
+}
+
+/** The key after `S`. */
+export function stepSorting(state: State, listing: Listing | undefined, chord: Chord): State {
+  const awaited = { ...state, isSorting: false };
+  if (chord === "esc" || listing === undefined) return awaited;
+  const { columns } = listing.table;
+  const column =
+    columns.find(({ letter }) => letter === chord) ??
+    columns.find(({ letter }) => letter.toLowerCase() === chord.toLowerCase());
+  if (column !== undefined) return sortedBy(awaited, listing, column);
+  const letters = columns.map(({ letter, head }) => `${letter} ${head}`).join(", ");
+  return flashed(awaited, `no column sorts by ${chord}: ${letters}`);
+}
+
+/** Numbers, which stand at the right, are more telling from the largest on. */
+function sortedBy(state: State, { sort }: Listing, { id, align }: ColumnHead): State {
+  const isDescending = sort.column === id ? !sort.isDescending : align === "right";
+  return withTable(state, { sort: { column: id, isDescending } });
+}
+
+function sortedByNeighbour(state: State, { table: { columns }, sort }: Listing, by: 1 | -1): State {
+  const at = columns.findIndex(({ id }) => id === sort.column);
+  const next = columns[(at + by + columns.length) % columns.length];
+  return next === undefined
+    ? state
+    : withTable(state, { sort: { column: next.id, isDescending: next.align === "right" } });
+}
+
+/** Marks of rows that are there no more go with the next one. */
+function marked(state: State, listing: Listing): State {
+  const id = cursorRowOf(listing);
+  if (id === undefined) return flashed(state, "there is no row to mark");
+  const { table } = listing;
+  const known = new Set(Array.from({ length: table.count }, (_, at) => table.idOf(at)));
+  const marks = new Set([...tableStateOf(state).marks].filter((one) => known.has(one)));
+  if (!marks.delete(id)) marks.add(id);
+  return withTable(state, { marks });
+}
+
+function copied(state: State, { table, order }: Listing, views: readonly View[]): Step {
+  const chosen = new Set(chosenOf(state, views).ids);
+  const names = order.filter((at) => chosen.has(table.idOf(at))).map((at) => table.nameOf(at));
+  const [first] = names;
+  if (first === undefined) return only(flashed(state, "there is no row to copy"));
+  const words = names.length === 1 ? `copied ${escapeControls(first)}` : `copied ${names.length} names`;
+  return { state: flashed(state, words), effects: [{ kind: "copy", text: names.join("\n") }] };
+}
+
+function query(state: State, { sql }: TableBody, views: readonly View[]): Step {
+  if (sql === undefined) return only(flashed(state, "the query workbench has no table of these rows"));
+  return followed(state, { kind: "query", sql: sql(contextOf(state)) }, views);
+}
+
+function opened(state: State, seen: Seen, views: readonly View[]): Step {
+  const row = cursorRowOf(seen.listing);
+  const { open } = seen.body;
+  if (row === undefined || open === undefined) return only(described(state, seen));
+  return followed(state, open(row, contextOf(state)), views);
+}
+
+function described(state: State, { body, listing }: Seen): State {
+  const row = cursorRowOf(listing);
+  const at = listing.order[listing.cursor];
+  if (row === undefined || at === undefined) return flashed(state, "there is no row to describe");
+  const { table } = listing;
+  return openedPage(state, table.nameOf(at), body.describe?.(row, contextOf(state)) ?? linesOfFields(table.jsonOf(at)));
+}
+
+function raw(state: State, { table, order, cursor }: Listing): State {
+  const at = order[cursor];
+  if (at === undefined) return flashed(state, "there is no row to show");
+  return openedPage(state, `${table.nameOf(at)} as JSON`, linesOfJson(table.jsonOf(at)));
+}

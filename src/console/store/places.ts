@@ -1,0 +1,100 @@
+/** Going to places and back, and what is kept of each. */
+
+import { MAX_PAST, type State, type TableState } from "../model/state.ts";
+import type { Place, View } from "../model/view.ts";
+import { flashed } from "./flash.ts";
+import { bodyRows, tableRegions } from "./layout.ts";
+import { cursorRowOf, listingOf, placeKey, tableStateOf, textOf, viewOf } from "./seen.ts";
+
+/** Of as many places the cursor and the filter are kept; the one longest untouched is forgotten first. */
+export const MAX_TABLES = 100;
+
+/** With changes to what is kept of the place. */
+export function withTable(state: State, changes: Partial<TableState>): State {
+  const key = placeKey(state.place);
+  const table = { ...tableStateOf(state), ...changes };
+  const tables = new Map(state.tables);
+  tables.delete(key);
+  tables.set(key, table);
+  const [oldest] = tables.keys();
+  if (tables.size > MAX_TABLES && oldest !== undefined) tables.delete(oldest);
+  return { ...state, tables };
+}
+
+/** There, with nothing over it. A held screen goes on, as what is elsewhere was not being read. */
+function at(state: State, place: Place, past: readonly Place[]): State {
+  return {
+    ...state,
+    place,
+    past: past.slice(-MAX_PAST),
+    frozen: undefined,
+    page: undefined,
+    isHelpOpen: false,
+    prompt: undefined,
+    isSorting: false,
+  };
+}
+
+export function gone(state: State, place: Place): State {
+  const isHere = placeKey(place) === placeKey(state.place);
+  return at(state, place, isHere ? state.past : [...state.past, state.place]);
+}
+
+/** To another tab of the same view: not a step to go back from. */
+export const turned = (state: State, place: Place): State => at(state, place, state.past);
+
+/** Undefined: this is the root. */
+export function backFrom(state: State): State | undefined {
+  const last = state.past.at(-1);
+  return last === undefined ? undefined : at(state, last, state.past.slice(0, -1));
+}
+
+/** There and here take turns. */
+export function toPrevious(state: State): State {
+  const last = state.past.at(-1);
+  if (last === undefined) return flashed(state, "there is no view before this one");
+  return at(state, last, [...state.past.slice(0, -1), state.place]);
+}
+
+/** The next of the views that are tabs of each other. */
+export function toNextTab(state: State, views: readonly View[]): State {
+  const view = viewOf(state, views);
+  const tabs = view.group === undefined ? [] : views.filter(({ group }) => group === view.group);
+  const next = tabs[(tabs.indexOf(view) + 1) % tabs.length];
+  if (next === undefined || next === view) return flashed(state, "this view has no tabs");
+  return turned(state, { view: next.id });
+}
+
+/**
+ * The cursor on a row that is there, and on the screen. It follows its row; where that is gone, it stays at the same
+ * height. Called after every event, so that no other step has to.
+ */
+export function settled(state: State, views: readonly View[]): State {
+  const settledPage = withPageInside(state, views);
+  const listing = listingOf(settledPage, views);
+  const view = viewOf(settledPage, views);
+  const { cursorId, cursorAt, offset } = tableStateOf(settledPage);
+  if (listing === undefined) {
+    const text = view.body.kind === "page" ? textOf({ ...settledPage, page: undefined }, views) : undefined;
+    const inside = clamp(offset, 0, (text?.lines.length ?? 0) - bodyRows(settledPage.size));
+    return inside === offset ? settledPage : withTable(settledPage, { offset: inside });
+  }
+  // An empty table keeps what the cursor was on, as it may only be loading or filtered for a moment.
+  const row = cursorRowOf(listing);
+  if (row === undefined) return offset === 0 ? settledPage : withTable(settledPage, { offset: 0 });
+  const { cursor, order } = listing;
+  const { rows } = tableRegions(settledPage.size, view);
+  const shown = clamp(clamp(offset, cursor - rows + 1, cursor), 0, order.length - rows);
+  if (row === cursorId && cursor === cursorAt && shown === offset) return settledPage;
+  return withTable(settledPage, { cursorId: row, cursorAt: cursor, offset: shown });
+}
+
+function withPageInside(state: State, views: readonly View[]): State {
+  const { page, size } = state;
+  if (page === undefined) return state;
+  const offset = clamp(page.offset, 0, (textOf(state, views)?.lines.length ?? 0) - bodyRows(size));
+  return offset === page.offset ? state : { ...state, page: { ...page, offset } };
+}
+
+/** The lower bound wins where there is no room between. */
+export const clamp = (value: number, least: number, most: number): number => Math.max(least, Math.min(value, most));

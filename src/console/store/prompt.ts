@@ -1,0 +1,108 @@
+/** The line at the bottom: a command, a filter that works while it is typed, or an answer to what a verb asks. */
+
+import { applyEdit, editAtEnd } from "../edit/edit.ts";
+import type { KeyEvent } from "../model/key.ts";
+import type { PromptState, State, Step } from "../model/state.ts";
+import type { View } from "../model/view.ts";
+import { commandOfText, completed } from "./command.ts";
+import { flashed } from "./flash.ts";
+import { followed } from "./intent.ts";
+import { only } from "./only.ts";
+import { linesOfLog, openedPage } from "./page.ts";
+import { withTable } from "./places.ts";
+import { tableStateOf, viewOf } from "./seen.ts";
+
+/** UTF-16 units; a filter is looked for in every row. */
+const MAX_PROMPT_LENGTH = 4_096;
+
+export const commandPrompt = (state: State): State => ({
+  ...state,
+  prompt: { kind: "command", label: ":", edit: editAtEnd(""), before: "" },
+});
+
+/** Of the page that is open, else of the view; a workbench has none. */
+export function filterPrompt(state: State, views: readonly View[]): State {
+  if (state.page === undefined && viewOf(state, views).body.kind === "workbench") {
+    return flashed(state, "there is nothing to filter here");
+  }
+  const before = filterText(state);
+  return { ...state, prompt: { kind: "filter", label: "/", edit: editAtEnd(before), before } };
+}
+
+export const filterText = (state: State): string => state.page?.filter ?? tableStateOf(state).filter;
+
+export function withFilter(state: State, filter: string): State {
+  const { page } = state;
+  if (page !== undefined) return { ...state, page: { ...page, filter, offset: 0 } };
+  return withTable(state, { filter });
+}
+
+export function stepPrompt(state: State, prompt: PromptState, event: KeyEvent, views: readonly View[]): Step {
+  if (event.kind === "key") {
+    if (event.chord === "esc") return only(left(state, prompt));
+    if (event.chord === "enter") return entered({ ...state, prompt: undefined }, prompt, views);
+    if (event.chord === "tab") return only(prompt.kind === "command" ? tabbed(state, prompt, views) : state);
+  }
+  const edit = applyEdit(prompt.edit, event, { isMultiline: false });
+  if (edit === undefined) return only(state);
+  if (edit.text.length > MAX_PROMPT_LENGTH) return only(flashed(state, "that is too long for a line", "warn"));
+  const edited = { ...state, prompt: { ...prompt, edit } };
+  return only(prompt.kind === "filter" && edit.text !== prompt.edit.text ? withFilter(edited, edit.text) : edited);
+}
+
+function left(state: State, prompt: PromptState): State {
+  const closed = { ...state, prompt: undefined };
+  switch (prompt.kind) {
+    case "filter":
+      return withFilter(closed, prompt.before);
+    case "ask":
+      return flashed(closed, "nothing was done");
+    case "command":
+      return closed;
+    default:
+      return prompt.kind satisfies never;
+  }
+}
+
+function entered(state: State, { kind, edit, next }: PromptState, views: readonly View[]): Step {
+  switch (kind) {
+    case "filter":
+      return only(state);
+    case "ask":
+      return edit.text.trim() === "" || next === undefined
+        ? only(flashed(state, "nothing was given, nothing was done"))
+        : followed(state, next(edit.text), views);
+    case "command":
+      return run(state, edit.text, views);
+    default:
+      return kind satisfies never;
+  }
+}
+
+function run(state: State, text: string, views: readonly View[]): Step {
+  const command = commandOfText(text, views);
+  switch (command.kind) {
+    case "nothing":
+      return only(state);
+    case "quit":
+      return { state, effects: [{ kind: "quit" }] };
+    case "log":
+      return only(openedPage(state, "Log of this console", linesOfLog(state.log)));
+    case "help":
+      return only({ ...state, isHelpOpen: true });
+    case "go": {
+      const { place, filter } = command;
+      return followed(state, { kind: "go", place, ...(filter !== undefined && { filter }) }, views);
+    }
+    case "wrong":
+      return only(flashed(state, command.words));
+    default:
+      return command satisfies never;
+  }
+}
+
+function tabbed(state: State, prompt: PromptState, views: readonly View[]): State {
+  const { text, words } = completed(prompt.edit.text, views);
+  const edited = { ...state, prompt: { ...prompt, edit: editAtEnd(text) } };
+  return words === undefined ? edited : flashed(edited, words);
+}

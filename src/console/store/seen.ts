@@ -1,0 +1,97 @@
+/**
+ * What of a state is on the screen: the view, its rows in order with the cursor among them, or its text. Pure, and
+ * remembered by identity where it would cost.
+ */
+
+import { wrapLines } from "../draw/fit.ts";
+import type { Context } from "../model/context.ts";
+import type { State, TableState } from "../model/state.ts";
+import { type Line, textOfLine } from "../model/text.ts";
+import type { Place, View } from "../model/view.ts";
+import { filterOf } from "./filter.ts";
+import { bodyCells } from "./layout.ts";
+import { type Listing, listingIn, tableOfView } from "./listing.ts";
+import { createRecall } from "./remember.ts";
+
+/** Places of one key are one table, with one cursor and one filter. */
+export const placeKey = ({ view, subject }: Place): string => (subject === undefined ? view : `${view} ${subject}`);
+
+/** The view that is shown; the first of all while the place names none of them. */
+export function viewOf({ place }: State, views: readonly View[]): View {
+  const view = views.find(({ id }) => id === place.view) ?? views[0];
+  if (view === undefined) throw new RangeError("there is no view");
+  return view;
+}
+
+/** What the view, its dialogs and its verbs may look at; held still while the screen is. */
+export function contextOf(state: State): Context {
+  const { data, now } = state.frozen ?? state;
+  const { place, isReadOnly, isAscii, link, tail, verification } = state;
+  return { data, now, subject: place.subject, isReadOnly, isAscii, doorFlags: link.door.flags, tail, verification };
+}
+
+const UNTOUCHED: TableState = {
+  cursorId: undefined,
+  cursorAt: 0,
+  offset: 0,
+  sort: undefined,
+  filter: "",
+  marks: new Set(),
+  isWide: false,
+  scrolled: 0,
+  isNarrowed: false,
+};
+
+/** Of the place; also of a view that is a page, whose offset and filter it holds. */
+export const tableStateOf = ({ tables, place }: State): TableState => tables.get(placeKey(place)) ?? UNTOUCHED;
+
+/** Undefined: the view has no table. */
+export function listingOf(state: State, views: readonly View[]): Listing | undefined {
+  const view = viewOf(state, views);
+  if (view.body.kind !== "table") return undefined;
+  return listingIn(tableOfView(view, view.body, contextOf(state)), view.body, tableStateOf(state));
+}
+
+/** The id of the row under the cursor. */
+export function cursorRowOf(listing: Listing | undefined): string | undefined {
+  const at = listing?.order[listing.cursor];
+  return listing === undefined || at === undefined ? undefined : listing.table.idOf(at);
+}
+
+export interface Text {
+  /** After the filter, none wider than the body: longer ones go on in the next line. */
+  readonly lines: readonly Line[];
+  /** Lines before the filter. */
+  readonly total: number;
+  /** The first line on the screen. */
+  readonly offset: number;
+  readonly filter: string;
+  readonly filterError?: string;
+}
+
+const TEXTS = createRecall<Omit<Text, "offset">>();
+
+/** The page that is open, or the view where it is one; undefined: neither, or it is still loaded. */
+export function textOf(state: State, views: readonly View[]): Text | undefined {
+  const { page, size } = state;
+  if (page !== undefined) {
+    const { lines, filter, offset } = page;
+    if (lines === undefined) return undefined;
+    return { ...TEXTS([lines, filter, size.columns], () => fitted(lines, filter, bodyCells(size))), offset };
+  }
+  const { body } = viewOf(state, views);
+  if (body.kind !== "page") return undefined;
+  const { filter, offset } = tableStateOf(state);
+  return { ...fitted(body.lines(contextOf(state)), filter, bodyCells(size)), offset };
+}
+
+function fitted(lines: readonly Line[], text: string, cells: number): Omit<Text, "offset"> {
+  const filter = filterOf(text);
+  const kept = filter.kind === "match" ? lines.filter((line) => filter.test(textOfLine(line))) : lines;
+  return {
+    lines: wrapLines(kept, cells),
+    total: lines.length,
+    filter: text,
+    ...(filter.kind === "wrong" && { filterError: filter.words }),
+  };
+}

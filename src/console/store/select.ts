@@ -1,0 +1,122 @@
+/**
+ * What those ask who draw and who watch: everything that is seen of a state (`seen.ts`, `status.ts`, handed on here), what
+ * may be done, and what is to be read.
+ */
+
+import type { Context } from "../model/context.ts";
+import { keyOf, type Need, type ReadableId } from "../model/data.ts";
+import { VERBS } from "../model/keys.ts";
+import type { State } from "../model/state.ts";
+import type { Chosen, Offer, View } from "../model/view.ts";
+import { type Listing, placeOfRow } from "./listing.ts";
+import { contextOf, cursorRowOf, listingOf, tableStateOf, viewOf } from "./seen.ts";
+
+export type { Listing } from "./listing.ts";
+export {
+  contextOf,
+  cursorRowOf,
+  listingOf,
+  placeKey,
+  type Text,
+  tableStateOf,
+  textOf,
+  viewOf,
+} from "./seen.ts";
+export { type Freshness, freshnessOf, statusOf, type ViewStatus } from "./status.ts";
+
+/** The marked rows that can be seen, in their order; without any the row under the cursor; none in an empty table. */
+export function chosenOf(state: State, views: readonly View[]): Chosen {
+  const listing = listingOf(state, views);
+  if (listing === undefined) return { ids: [] };
+  const { table, order } = listing;
+  const marked = [...tableStateOf(state).marks].flatMap((id) => placeOfRow(table, order, id) ?? []);
+  if (marked.length > 0) {
+    return { ids: marked.sort((a, b) => a - b).flatMap((index) => idsAt(listing, index)) };
+  }
+  return { ids: idsAt(listing, listing.cursor) };
+}
+
+function idsAt({ table, order }: Listing, index: number): readonly string[] {
+  const at = order[index];
+  return at === undefined ? [] : [table.idOf(at)];
+}
+
+/** Why nothing can be changed at the gateway now; undefined when it can. */
+export function whyNoWrite({ isReadOnly, frozen, link }: State): string | undefined {
+  if (isReadOnly) return "read-only";
+  if (frozen !== undefined) return "the screen is held: z lets it go on";
+  switch (link.state.kind) {
+    case "online":
+      return undefined;
+    case "connecting":
+      return "not while connecting";
+    case "offline":
+      return `not while OFFLINE: ${link.state.failure.message}`;
+    case "signed_out":
+      return `not while SIGNED OUT: ${link.state.failure.message}`;
+    default:
+      return link.state satisfies never;
+  }
+}
+
+export interface Offered {
+  readonly offer: Offer;
+  /** Verbs that change the gateway vanish in read-only mode. */
+  readonly isShown: boolean;
+  /** Why it cannot be done now; undefined when it can. */
+  readonly why: string | undefined;
+}
+
+/** What the view offers, in its order. */
+export function offersOf(state: State, views: readonly View[]): readonly Offered[] {
+  const { offers } = viewOf(state, views);
+  if (offers.length === 0) return [];
+  const chosen = chosenOf(state, views);
+  const context = contextOf(state);
+  return offers.map((offer) => ({
+    offer,
+    isShown: !(state.isReadOnly && VERBS[offer.verb].group === "write"),
+    why: whyNot(state, offer, chosen, context),
+  }));
+}
+
+function whyNot(state: State, offer: Offer, chosen: Chosen, context: Context): string | undefined {
+  const { group, chord } = VERBS[offer.verb];
+  const refused = group === "write" ? whyNoWrite(state) : undefined;
+  if (refused !== undefined) return refused;
+  if (offer.needsRow && chosen.ids.length === 0) return "no row";
+  if (offer.takesMany !== true && offer.needsRow && chosen.ids.length > 1) {
+    return `${chord} takes one row, and ${chosen.ids.length} are marked`;
+  }
+  return offer.why?.(chosen, context);
+}
+
+/** What the identity and the health line are made of. */
+const FRAME_NEEDS: readonly Need[] = (
+  [
+    "get_status",
+    "get_whoami",
+    "list_cluster_members",
+    "list_backends",
+    "list_budgets",
+    "list_suspensions",
+    "get_config",
+  ] as const satisfies readonly ReadableId[]
+).map((id) => ({ id }));
+
+/** Charted on the view of this id, whether or not it names them among its needs. */
+const METRICS_VIEW = "overview";
+
+/** What is to be kept up to date now: for the frame, the view, and the pane of the row under the cursor. */
+export function needsOf(state: State, views: readonly View[]): readonly Need[] {
+  const view = viewOf(state, views);
+  const { subject } = state.place;
+  const row = view.body.kind === "table" ? cursorRowOf(listingOf(state, views)) : undefined;
+  const ofPane =
+    view.body.kind === "table" && row !== undefined ? (view.body.paneNeeds?.(row, contextOf(state)) ?? []) : [];
+  const all = [...FRAME_NEEDS, ...view.needs(subject), ...ofPane];
+  if (view.id === METRICS_VIEW) all.push({ id: "metrics" });
+  const byKey = new Map(all.map((need) => [keyOf(need), need]));
+  if (!state.hasMetrics) byKey.delete("metrics");
+  return [...byKey.values()];
+}

@@ -1,0 +1,120 @@
+/**
+ * How the view on the screen stands, and how old what it shows is. Source: operator console reference, B1 (freshness) and
+ * B4 (states that each view must have). A view is judged by the first of its needs.
+ */
+
+import type { Failure, Need, Reading } from "../model/data.ts";
+import type { ConsoleDoor } from "../model/ports.ts";
+import type { State } from "../model/state.ts";
+import type { Tone } from "../model/text.ts";
+import type { View } from "../model/view.ts";
+import { isTooSmall } from "./layout.ts";
+import { contextOf, listingOf, tableStateOf, textOf, viewOf } from "./seen.ts";
+
+/** `hasData`: the last good answer is there and stays on the screen. Times are milliseconds since 1970. */
+export type ViewStatus =
+  | { readonly kind: "ok" }
+  | { readonly kind: "too_small"; readonly columns: number; readonly rows: number }
+  | { readonly kind: "loading"; readonly since: number | undefined }
+  | { readonly kind: "empty"; readonly sentence: string; readonly next: string }
+  | {
+      readonly kind: "filtered_out";
+      readonly total: number;
+      readonly filter: string;
+      readonly isNarrowed: boolean;
+    }
+  | { readonly kind: "forbidden"; readonly need: Need; readonly failure: Failure }
+  | {
+      readonly kind: "failed";
+      readonly need: Need;
+      readonly failure: Failure;
+      readonly hasData: boolean;
+      readonly freshAt: number | undefined;
+    }
+  | {
+      readonly kind: "offline";
+      readonly failure: Failure;
+      readonly since: number;
+      readonly retryAt: number;
+      readonly door: ConsoleDoor;
+      readonly hasData: boolean;
+    }
+  | { readonly kind: "signed_out"; readonly failure: Failure; readonly hasData: boolean };
+
+export function statusOf(state: State, views: readonly View[]): ViewStatus {
+  const { size, link } = state;
+  if (isTooSmall(size)) return { kind: "too_small", columns: size.columns, rows: size.rows };
+  const [need] = viewOf(state, views).needs(state.place.subject);
+  const reading = need === undefined ? undefined : readingOf(state, need);
+  const hasData = need === undefined || reading?.value !== undefined;
+  const failure = reading?.failure;
+  if (link.state.kind === "signed_out") return { kind: "signed_out", failure: link.state.failure, hasData };
+  if (link.state.kind === "offline") return { ...link.state, door: link.door, hasData };
+  if (need !== undefined && failure !== undefined) {
+    if (failure.status === 403) return { kind: "forbidden", need, failure };
+    return { kind: "failed", need, failure, hasData, freshAt: reading?.freshAt };
+  }
+  if (!hasData) return { kind: "loading", since: reading?.askedAt };
+  return statusOfRows(state, views);
+}
+
+function statusOfRows(state: State, views: readonly View[]): ViewStatus {
+  const { body } = viewOf(state, views);
+  const { filter, isNarrowed } = tableStateOf(state);
+  if (body.kind === "table") {
+    const listing = listingOf(state, views);
+    if (listing === undefined || listing.order.length > 0) return { kind: "ok" };
+    if (listing.total === 0) return { kind: "empty", ...body.empty(contextOf(state)) };
+    return { kind: "filtered_out", total: listing.total, filter, isNarrowed };
+  }
+  if (body.kind === "page" && filter !== "") {
+    const text = textOf({ ...state, page: undefined }, views);
+    if (text !== undefined && text.lines.length === 0 && text.total > 0) {
+      return { kind: "filtered_out", total: text.total, filter, isNarrowed: false };
+    }
+  }
+  return { kind: "ok" };
+}
+
+const readingOf = (state: State, need: Need): Reading<unknown> | undefined => contextOf(state).data.get(need);
+
+export interface Freshness {
+  readonly word: string;
+  readonly tone: Tone;
+}
+
+const SECOND = 1_000;
+/** What is shown is as old as its last blocking read, which answers or is repeated sooner than this. */
+const LIVE_MS = 5 * SECOND;
+const SLOW_MS = 10 * SECOND;
+
+export function freshnessOf(state: State, views: readonly View[]): Freshness {
+  const { word, tone } = wordOf(state, views);
+  return { word: state.isReadOnly ? `${word} READ-ONLY` : word, tone };
+}
+
+function wordOf(state: State, views: readonly View[]): Freshness {
+  const { link, now, frozen } = state;
+  switch (link.state.kind) {
+    case "signed_out":
+      return { word: "SIGNED OUT", tone: "fail" };
+    case "offline":
+      return { word: `OFFLINE retry ${seconds(link.state.retryAt - now)}`, tone: "fail" };
+    case "connecting":
+      return { word: "connecting", tone: "dim" };
+    case "online":
+      break;
+    default:
+      return link.state satisfies never;
+  }
+  if (frozen !== undefined) return { word: "FROZEN", tone: "warn" };
+  const [need = { id: "get_status" } as const] = viewOf(state, views).needs(state.place.subject);
+  const freshAt = state.data.get(need)?.freshAt ?? state.data.get({ id: "get_status" })?.freshAt;
+  if (freshAt === undefined) return { word: "connecting", tone: "dim" };
+  const age = now - freshAt;
+  if (age <= LIVE_MS) return { word: `live ${seconds(age)}`, tone: "plain" };
+  if (age <= SLOW_MS) return { word: `slow ${seconds(age)}`, tone: "warn" };
+  return { word: `STALE ${seconds(age)}`, tone: "fail" };
+}
+
+const seconds = (ms: number): string => `${Math.max(0, Math.floor(ms / SECOND))}s`;

@@ -1,0 +1,176 @@
+/**
+ * The one function that makes the next state. A key goes to what lies on top: the dialog, the prompt, a sort that awaits
+ * its letter, the help, the page, the workbench, and then the view; ctrl-c leaves from anywhere. What a paste spells is
+ * text for whatever takes text, and never a key. Whatever happened, the cursor is on a row in the end.
+ */
+
+import { type Chord, characterOf, type KeyEvent } from "../model/key.ts";
+import { COMMON, MOVING } from "../model/keys.ts";
+import type { Event, State, Step, WorkbenchState } from "../model/state.ts";
+import type { View } from "../model/view.ts";
+import type { WorkbenchFacts, WorkbenchStep } from "../workbench/workbench.ts";
+import { DROPPED, stepDialog } from "./dialog.ts";
+import { reported } from "./events.ts";
+import { flashed } from "./flash.ts";
+import { isUnsaved } from "./intent.ts";
+import { bodyCells, bodyRows } from "./layout.ts";
+import { stepSorting, stepTable } from "./moving.ts";
+import { isOneOf, only } from "./only.ts";
+import { stepPage, stepPageView } from "./page.ts";
+import { backFrom, gone, settled, toNextTab, toPrevious, withTable } from "./places.ts";
+import { commandPrompt, filterPrompt, filterText, stepPrompt, withFilter } from "./prompt.ts";
+import { listingOf, tableStateOf, viewOf } from "./seen.ts";
+import { stepVerb } from "./verbs.ts";
+
+/** Keys go to the workbench while its view is on top; the others wherever the operator is. */
+export type WorkbenchEvent = KeyEvent | Extract<Event, { readonly kind: "query_done" | "query_failed" | "remembered" }>;
+
+export type StepWorkbench = (workbench: WorkbenchState, event: WorkbenchEvent, facts: WorkbenchFacts) => WorkbenchStep;
+
+export interface StepOptions {
+  readonly views: readonly View[];
+  readonly stepWorkbench: StepWorkbench;
+}
+
+export function createStep({ views, stepWorkbench }: StepOptions): (state: State, event: Event) => Step {
+  function stepIn(state: State, event: Event): Step {
+    switch (event.kind) {
+      case "key":
+      case "paste":
+        return stepKey(state, event);
+      case "query_done":
+      case "query_failed":
+      case "remembered":
+        return toWorkbench(state, event) ?? only(state);
+      default:
+        return only(reported(state, event));
+    }
+  }
+
+  function toWorkbench(state: State, event: WorkbenchEvent): Step | undefined {
+    const { data, now, nextId, size } = state;
+    const { workbench, effects, isTaken, flash, usedIds } = stepWorkbench(state.workbench, event, {
+      tables: data.get({ id: "list_query_tables" })?.value ?? [],
+      now,
+      nextId,
+      size: { columns: bodyCells(size), rows: bodyRows(size) },
+    });
+    if (!isTaken) return undefined;
+    const stepped = { ...state, workbench, nextId: nextId + usedIds };
+    return { state: flash === undefined ? stepped : flashed(stepped, flash.words, flash.tone), effects };
+  }
+
+  function stepKey(state: State, event: KeyEvent): Step {
+    if (event.kind === "key" && event.chord === "ctrl-c") return { state, effects: [{ kind: "quit" }] };
+    if (event.kind === "key" && isOneOf(event.chord, COMMON.suspend_process)) {
+      return { state, effects: [{ kind: "stop_process" }] };
+    }
+    if (state.dialog !== undefined) return stepDialog(state, state.dialog, event);
+    if (state.prompt !== undefined) return stepPrompt(state, state.prompt, event, views);
+    if (event.kind === "paste") {
+      return (takesText(state, views) ? toWorkbench(state, event) : undefined) ?? only(flashed(state, DROPPED, "warn"));
+    }
+    const { chord } = event;
+    if (state.isSorting) return only(stepSorting(state, listingOf(state, views), chord));
+    if (state.isHelpOpen) return stepHelp(state, chord);
+    if (state.page !== undefined) {
+      return stepPage(state, state.page, chord, views) ?? stepCommon(state, chord) ?? unknown(state, chord, "the page");
+    }
+    return stepView(state, chord);
+  }
+
+  function stepView(state: State, chord: Chord): Step {
+    const view = viewOf(state, views);
+    if (view.body.kind === "workbench") {
+      const taken = toWorkbench(state, { kind: "key", chord });
+      if (taken !== undefined) return taken;
+    }
+    const common = stepVerb(state, chord, views) ?? stepCommon(state, chord);
+    if (common !== undefined) return common;
+    if (isOneOf(chord, MOVING.tab)) return only(toNextTab(state, views));
+    const listing = listingOf(state, views);
+    const moved =
+      view.body.kind === "table" && listing !== undefined
+        ? stepTable(state, { view, body: view.body, listing }, chord, views)
+        : view.body.kind === "page"
+          ? stepPageView(state, chord, views)
+          : undefined;
+    return moved ?? unknown(state, chord, undefined);
+  }
+
+  function stepHelp(state: State, chord: Chord): Step {
+    if (isOneOf(chord, COMMON.help) || isOneOf(chord, COMMON.back)) return only({ ...state, isHelpOpen: false });
+    if (isOneOf(chord, COMMON.filter)) return unknown(state, chord, "the help");
+    return stepCommon(state, chord) ?? unknown(state, chord, "the help");
+  }
+
+  /** Undefined: it is no key that works everywhere. */
+  function stepCommon(state: State, chord: Chord): Step | undefined {
+    if (isOneOf(chord, COMMON.back)) return back(state);
+    if (isOneOf(chord, COMMON.view)) return only(toNumber(state, chord));
+    if (isOneOf(chord, COMMON.command)) return only(commandPrompt(state));
+    if (isOneOf(chord, COMMON.filter)) return only(filterPrompt(state, views));
+    if (isOneOf(chord, COMMON.help)) return only({ ...state, isHelpOpen: true });
+    if (isOneOf(chord, COMMON.previous)) return only(toPrevious(state));
+    if (isOneOf(chord, COMMON.refresh)) return { state, effects: [{ kind: "refresh" }, { kind: "redraw" }] };
+    if (isOneOf(chord, COMMON.freeze)) return only(turnedFreeze(state));
+    if (isOneOf(chord, COMMON.door)) return nextDoor(state);
+    if (isOneOf(chord, COMMON.quit)) return quit(state);
+    return undefined;
+  }
+
+  function toNumber(state: State, chord: Chord): State {
+    const view = views.find(({ digit }) => digit === chord);
+    return view === undefined ? flashed(state, `no view has the number ${chord}`) : gone(state, { view: view.id });
+  }
+
+  return (state, event) => {
+    const next = stepIn(state, event);
+    return { state: settled(next.state, views), effects: next.effects };
+  };
+}
+
+/** Whether the workbench is on top and in one of its editors. */
+function takesText(state: State, views: readonly View[]): boolean {
+  const { workbench, page, isHelpOpen, isSorting } = state;
+  const isOnTop = viewOf(state, views).body.kind === "workbench" && page === undefined && !isHelpOpen && !isSorting;
+  return isOnTop && (workbench.isEditing || workbench.isEditingParams || workbench.asking !== undefined);
+}
+
+function unknown(state: State, chord: Chord, over: string | undefined): Step {
+  if (characterOf(chord) === undefined) return only(state);
+  return only(
+    flashed(state, over === undefined ? `${chord} does nothing here; ? lists the keys` : `esc leaves ${over} first`),
+  );
+}
+
+/** Exactly one step, and never out of the console. */
+function back(state: State): Step {
+  const { page } = state;
+  if (page !== undefined && page.filter === "") {
+    const effects: Step["effects"] = page.lines === undefined ? [{ kind: "cancel", id: page.id }] : [];
+    return { state: { ...state, page: undefined }, effects };
+  }
+  if (filterText(state) !== "") return only(withFilter(state, ""));
+  const { marks, isNarrowed } = tableStateOf(state);
+  if (marks.size > 0) return only(withTable(state, { marks: new Set() }));
+  if (isNarrowed) return only(withTable(state, { isNarrowed: false }));
+  return only(backFrom(state) ?? flashed(state, "q quits"));
+}
+
+function turnedFreeze(state: State): State {
+  const { data, now, frozen } = state;
+  return { ...state, frozen: frozen === undefined ? { data, now } : undefined };
+}
+
+function nextDoor(state: State): Step {
+  if (state.link.doors > 1) return { state, effects: [{ kind: "door" }] };
+  return only(flashed(state, "no other gateway was given"));
+}
+
+const UNSAVED = "q again leaves; the statement is not saved";
+
+function quit(state: State): Step {
+  if (isUnsaved(state) && state.flash?.words !== UNSAVED) return only(flashed(state, UNSAVED));
+  return { state, effects: [{ kind: "quit" }] };
+}

@@ -1,0 +1,39 @@
+/** Verb letters: what the view offers is begun, and what it does not offer or cannot do now says why. */
+
+import type { Chord } from "../model/key.ts";
+import { VERBS, type VerbId } from "../model/keys.ts";
+import type { State, Step } from "../model/state.ts";
+import type { View } from "../model/view.ts";
+import { flashed } from "./flash.ts";
+import { followed } from "./intent.ts";
+import { only } from "./only.ts";
+import { contextOf } from "./seen.ts";
+import { chosenOf, offersOf } from "./select.ts";
+
+const BY_CHORD: ReadonlyMap<Chord, VerbId> = new Map(
+  (Object.keys(VERBS) as VerbId[]).map((verb) => [VERBS[verb].chord, verb]),
+);
+
+/** As many views are named where a verb is not offered. */
+const MOST_NAMED = 5;
+
+/** Undefined: it is no verb's letter. */
+export function stepVerb(state: State, chord: Chord, views: readonly View[]): Step | undefined {
+  const verb = BY_CHORD.get(chord);
+  if (verb === undefined) return undefined;
+  if (state.isReadOnly && VERBS[verb].group === "write") {
+    return only(flashed(state, `read-only: ${chord} is not available`));
+  }
+  const offered = offersOf(state, views).find(({ offer }) => offer.verb === verb);
+  if (offered === undefined) return only(flashed(state, whereOffered(verb, views)));
+  if (offered.why !== undefined) return only(flashed(state, `${chord}: ${offered.why}`));
+  return followed(state, offered.offer.start(chosenOf(state, views), contextOf(state)), views);
+}
+
+function whereOffered(verb: VerbId, views: readonly View[]): string {
+  const { chord, does } = VERBS[verb];
+  const ids = views.filter(({ offers }) => offers.some((offer) => offer.verb === verb)).map(({ id }) => id);
+  if (ids.length === 0) return `${chord} (${does}) is not offered here`;
+  const more = ids.length > MOST_NAMED ? ` and ${ids.length - MOST_NAMED} more` : "";
+  return `${chord} (${does}) is not offered here; it is in: ${ids.slice(0, MOST_NAMED).join(", ")}${more}`;
+}

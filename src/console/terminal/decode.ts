@@ -1,0 +1,213 @@
+/**
+ * Bytes of a terminal's keyboard as key events: UTF-8 text, control bytes, escape sequences (ECMA-48, XTerm Control
+ * Sequences) and bracketed pastes, cut at any byte. Pure: time is the reader's, which calls `flush` when nothing more has
+ * come for a while, since a lone ESC byte is the Esc key and otherwise the beginning of a sequence.
+ *
+ * What the console does not know (reports of mouse, focus, colours, unknown keys) is swallowed to its last byte. Its tail
+ * would be letters, and letters are verbs; when in doubt a key is lost rather than invented.
+ */
+
+import { escapeControls } from "../../base/index.ts";
+import type { Chord, KeyEvent } from "../model/key.ts";
+import { createPasteReader, type PasteReader } from "./paste.ts";
+import { chordOfCsi, chordOfSs3 } from "./sequences.ts";
+import { createUtf8Reader } from "./utf8.ts";
+
+export interface Decoder {
+  feed(bytes: Uint8Array): readonly KeyEvent[];
+  /** Nothing more has come for a while: a lone ESC was the Esc key. What else has begun stays begun. */
+  flush(): readonly KeyEvent[];
+  /** Whether something has begun and not ended. */
+  readonly isPending: boolean;
+}
+
+/** Of parameters that are kept; a longer sequence means nothing to us and is passed over to its end. */
+const MAX_SEQUENCE_LENGTH = 64;
+/** Of a reply (OSC, DCS and the like) without its terminator, after which it is given up. */
+const MAX_REPLY_LENGTH = 4_096;
+
+const ESC = 0x1b;
+const CAN = 0x18;
+const SUB = 0x1a;
+const BEL = 0x07;
+
+type State =
+  | { readonly kind: "ground"; readonly isAlt: boolean }
+  | { readonly kind: "escape" }
+  | { readonly kind: "csi" | "ss3"; readonly parameters: string }
+  /** OSC, DCS, SOS, PM and APC: up to BEL or ST. `opened` is the byte that stands after ESC, `last` the one before. */
+  | { readonly kind: "reply"; readonly opened: number; readonly length: number; readonly last: number }
+  /** So many bytes of a report that has no last byte of its own. */
+  | { readonly kind: "skip"; readonly left: number }
+  /** The byte after `CSI [`, which the Linux console sends for its first five function keys. */
+  | { readonly kind: "linux" }
+  | { readonly kind: "paste"; readonly reader: PasteReader };
+
+const GROUND: State = { kind: "ground", isAlt: false };
+const REPLIES: ReadonlySet<number> = new Set(Array.from("PX]^_", (character) => character.charCodeAt(0)));
+
+export function createDecoder(): Decoder {
+  const utf8 = createUtf8Reader();
+  let state: State = GROUND;
+  let events: KeyEvent[] = [];
+
+  function push(byte: number): void {
+    const found = step(byte);
+    if (found !== undefined) events.push(typeof found === "string" ? { kind: "key", chord: found } : found);
+  }
+
+  function step(byte: number): Chord | KeyEvent | undefined {
+    switch (state.kind) {
+      case "ground":
+        return inGround(byte, state.isAlt);
+      case "escape":
+        return afterEscape(byte);
+      case "csi":
+      case "ss3":
+        return inSequence(byte, state.kind, state.parameters);
+      case "reply":
+        return inReply(byte, state);
+      case "skip":
+        state = state.left > 1 ? { kind: "skip", left: state.left - 1 } : GROUND;
+        return undefined;
+      case "linux":
+        state = GROUND;
+        return byte === 0x45 ? "f5" : undefined;
+      case "paste": {
+        const text = state.reader.push(byte);
+        if (text === undefined) return undefined;
+        state = GROUND;
+        return { kind: "paste", text };
+      }
+    }
+  }
+
+  function inGround(byte: number, isAlt: boolean): Chord | undefined {
+    const point = utf8.push(byte);
+    if (utf8.isPending) return undefined;
+    state = GROUND;
+    if (point === undefined) return undefined;
+    if (point === ESC) state = { kind: "escape" };
+    else if (point >= 0x80 && point <= 0x9f) introduce(point - 0x40);
+    else return withAlt(chordOfCharacter(point), isAlt);
+    return undefined;
+  }
+
+  function afterEscape(byte: number): Chord | KeyEvent | undefined {
+    state = GROUND;
+    if (byte === ESC) {
+      state = { kind: "escape" };
+      return "esc";
+    }
+    if (introduce(byte)) return undefined;
+    if (byte >= 0x80) {
+      state = { kind: "ground", isAlt: true };
+      return inGround(byte, true);
+    }
+    const chord = chordOfCharacter(byte);
+    if (byte >= 0x20 || chord === "enter" || chord === "backspace") return withAlt(chord, true);
+    // No other control key is one of its own with Alt, and none must be lost: Esc, and then the key.
+    events.push({ kind: "key", chord: "esc" });
+    return chord;
+  }
+
+  /** `byte` as it stands after ESC; false when it opens nothing. */
+  function introduce(byte: number): boolean {
+    if (byte === 0x5b) state = { kind: "csi", parameters: "" };
+    else if (byte === 0x4f) state = { kind: "ss3", parameters: "" };
+    else if (REPLIES.has(byte)) state = { kind: "reply", opened: byte, length: 0, last: 0 };
+    else return false;
+    return true;
+  }
+
+  function inSequence(byte: number, kind: "csi" | "ss3", parameters: string): Chord | KeyEvent | undefined {
+    if (byte >= 0x20 && byte <= 0x3f) {
+      const isLong = parameters.length >= MAX_SEQUENCE_LENGTH;
+      state = { kind, parameters: isLong ? parameters : parameters + String.fromCharCode(byte) };
+      return undefined;
+    }
+    state = GROUND;
+    if (byte < 0x20) return cutShortBy(byte);
+    if (byte >= 0x7f) return undefined;
+    const final = String.fromCharCode(byte);
+    if (kind === "ss3") return chordOfSs3(parameters, final);
+    if (final === "~" && parameters === "200") state = { kind: "paste", reader: createPasteReader() };
+    // The mouse report of old has its place in three bytes after its last one.
+    else if (final === "M" && parameters === "") state = { kind: "skip", left: 3 };
+    else if (final === "[" && parameters === "") state = { kind: "linux" };
+    else return chordOfCsi(parameters, final);
+    return undefined;
+  }
+
+  function inReply(byte: number, reply: Extract<State, { readonly kind: "reply" }>): Chord | KeyEvent | undefined {
+    const { length, last } = reply;
+    const isEnd =
+      byte === BEL ||
+      (last === ESC && byte === 0x5c) ||
+      // ST as one character of the upper controls, in UTF-8.
+      (last === 0xc2 && byte === 0x9c) ||
+      length >= MAX_REPLY_LENGTH;
+    state = isEnd ? GROUND : { ...reply, length: length + 1, last: byte };
+    if (isEnd) return undefined;
+    if (last === ESC) {
+      state = { kind: "escape" };
+      return step(byte);
+    }
+    return byte < 0x20 && byte !== ESC ? cutShortBy(byte) : undefined;
+  }
+
+  /** A control inside a sequence ends it and counts by itself: Ctrl-C must work after whatever noise. */
+  function cutShortBy(byte: number): Chord | KeyEvent | undefined {
+    state = GROUND;
+    return byte === CAN || byte === SUB ? undefined : step(byte);
+  }
+
+  function taken(): readonly KeyEvent[] {
+    const found = events;
+    events = [];
+    return found;
+  }
+
+  return {
+    feed(bytes) {
+      for (const byte of bytes) push(byte);
+      return taken();
+    },
+    flush() {
+      if (state.kind === "escape" || (state.kind === "reply" && state.last === ESC)) {
+        // In a reply that does not end it was pressed to get out of it.
+        state = GROUND;
+        events.push({ kind: "key", chord: "esc" });
+      } else if (state.kind === "reply" && state.length === 0) {
+        // Terminals send more than its opening at once; a person who holds Alt does not.
+        events.push({ kind: "key", chord: `alt-${String.fromCharCode(state.opened)}` });
+        state = GROUND;
+      }
+      return taken();
+    },
+    get isPending() {
+      return state.kind !== "ground" || utf8.isPending;
+    },
+  };
+}
+
+const CONTROLS: ReadonlyMap<number, Chord> = new Map([
+  [0x08, "backspace"],
+  [0x09, "tab"],
+  [0x0a, "enter"],
+  [0x0d, "enter"],
+  [0x20, "space"],
+  [0x7f, "backspace"],
+]);
+
+/** Undefined for what is no key: other controls, and characters that cannot stand on a screen as they are. */
+function chordOfCharacter(point: number): Chord | undefined {
+  const control = CONTROLS.get(point);
+  if (control !== undefined) return control;
+  if (point < 0x20) return point >= 1 && point <= 26 ? `ctrl-${String.fromCharCode(0x60 + point)}` : undefined;
+  const character = String.fromCodePoint(point);
+  return escapeControls(character) === character ? character : undefined;
+}
+
+const withAlt = (chord: Chord | undefined, isAlt: boolean): Chord | undefined =>
+  isAlt && chord !== undefined ? `alt-${chord}` : chord;

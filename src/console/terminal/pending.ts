@@ -1,0 +1,68 @@
+/** Bytes on their way to a terminal that takes them when it can: joined, in order, with who wants to hear of their end. */
+
+import assert from "node:assert/strict";
+
+export interface Pending {
+  readonly isEmpty: boolean;
+  readonly length: number;
+  add(data: string | Uint8Array, done?: () => void): void;
+  /** What to offer next. */
+  head(): Uint8Array;
+  /** Takes so many bytes off the head. */
+  take(count: number): void;
+  /** Forgets all of it; true when the terminal has the beginning of what is forgotten. */
+  drop(): boolean;
+}
+
+/** Of bytes. Frames are not made while one is on its way, so this much is a fault of whoever writes. */
+const MAX_PENDING_LENGTH = 4 * 1_024 * 1_024;
+
+export function createPending(): Pending {
+  let chunks: Uint8Array[] = [];
+  let waiting: (() => void)[] = [];
+  let length = 0;
+  let isCut = false;
+
+  function finish(): void {
+    for (const done of waiting) process.nextTick(done);
+    waiting = [];
+    chunks = [];
+    length = 0;
+    isCut = false;
+  }
+
+  return {
+    get isEmpty() {
+      return length === 0;
+    },
+    get length() {
+      return length;
+    },
+    add(data, done) {
+      const bytes = typeof data === "string" ? Buffer.from(data, "utf8") : data;
+      assert(length + bytes.length <= MAX_PENDING_LENGTH, "a terminal is written to faster than it can show");
+      if (done !== undefined) waiting.push(done);
+      if (bytes.length > 0) chunks.push(bytes);
+      length += bytes.length;
+      if (length === 0) finish();
+    },
+    head() {
+      const joined = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
+      const bytes = joined ?? new Uint8Array();
+      chunks = [bytes];
+      return bytes;
+    },
+    take(count) {
+      // What a lost terminal is said to take may be more than what is left.
+      if (count >= length) return finish();
+      chunks = [this.head().subarray(count)];
+      length -= count;
+      isCut = true;
+    },
+    drop() {
+      const wasCut = isCut;
+      finish();
+      return wasCut;
+    },
+  };
+}

@@ -1,0 +1,118 @@
+/**
+ * The terminal while the console has it: alternate screen, no cursor, bracketed paste, raw keyboard; and the way back,
+ * which must be found from wherever the process ends. What leads back is synchronous and may be repeated.
+ *
+ * Sequences: XTerm Control Sequences, "Private Modes" 25, 1049, 2004; 2026 is synchronized output, which Ink turns on
+ * for a frame and which a frame that is cut would leave on.
+ */
+
+import type { KeyEvent } from "../model/key.ts";
+import { type Keyboard, type KeyboardInput, openKeyboard } from "./keyboard.ts";
+import { type Output, openOutput, type Size, type TerminalOutput } from "./output.ts";
+
+export const ENTER = "\u001b[?1049h\u001b[?25l\u001b[?2004h\u001b[H\u001b[2J";
+export const LEAVE = "\u001b[?2026l\u001b[?2004l\u001b[0m\u001b[?25h\u001b[?1049l";
+
+/** Empties the screen without the sequence that some terminals keep a copy of the screen for. */
+export const CLEAN = "\u001b[H\u001b[J";
+
+export type ScreenEvent =
+  | KeyEvent
+  /** What was painted may be anywhere: write `CLEAN` and paint all of it anew, in a new instance of Ink. */
+  | ({ readonly kind: "size" } & Size)
+  /** The same after the process went on: nothing of what was painted is on the screen. */
+  | { readonly kind: "repaint" };
+
+export interface ScreenOptions {
+  readonly stdin: KeyboardInput;
+  readonly stdout: TerminalOutput;
+  onEvent(event: ScreenEvent): void;
+  /**
+   * The terminal was closed, or SIGHUP says so. Called once. The process then ends by SIGHUP: where it ended by itself,
+   * Node would put the mode of the terminal back, fail at it and abort with a core.
+   */
+  onGone(): void;
+  /** Stops this process until it is continued (SIGSTOP); the process is the caller's, so the caller does it. */
+  stopProcess(): void;
+}
+
+export interface Screen {
+  readonly output: Output;
+  /** At least 40 columns and 10 rows. */
+  size(): Size;
+  /** Gives the terminal back for good. */
+  leave(): void;
+  /** Gives the terminal back and stops the process; whoever continues it calls `resume`. */
+  suspend(): void;
+  /** After the process was stopped, by itself or from outside: takes the terminal anew and asks for a repaint. */
+  resume(): void;
+  /** The terminal hung up. */
+  hangUp(): void;
+}
+
+export function openScreen({ stdin, stdout, onEvent, onGone, stopProcess }: ScreenOptions): Screen {
+  const output = openOutput(stdout);
+  let keyboard: Keyboard | undefined;
+  let state: "on" | "suspended" | "left" = "on";
+  let isGone = false;
+
+  function hangUp(): void {
+    if (isGone) return;
+    isGone = true;
+    leave();
+    onGone();
+  }
+
+  function take(): void {
+    output.release();
+    output.writeNow(ENTER);
+    keyboard = openKeyboard({ stdin, onEvent, onGone: hangUp });
+  }
+
+  function giveBack(): void {
+    keyboard?.close();
+    keyboard = undefined;
+    output.hold();
+    output.writeNow(LEAVE);
+  }
+
+  function leave(): void {
+    if (state === "left") return;
+    const wasOn = state === "on";
+    state = "left";
+    stopListening();
+    output.stream.off("resize", onResize);
+    if (wasOn) giveBack();
+    output.close();
+  }
+
+  function onResize(): void {
+    if (state === "on") onEvent({ kind: "size", ...output.size() });
+  }
+
+  const stopListening = output.onGone(hangUp);
+  output.stream.on("resize", onResize);
+  take();
+
+  return {
+    output,
+    size: () => output.size(),
+    leave,
+    suspend() {
+      if (state !== "on") return;
+      state = "suspended";
+      giveBack();
+      stopProcess();
+    },
+    resume() {
+      if (state === "left") return;
+      // Whoever had the terminal in between may have changed its mode, which Node would not notice.
+      keyboard?.close();
+      state = "on";
+      take();
+      onEvent({ kind: "size", ...output.size() });
+      onEvent({ kind: "repaint" });
+    },
+    hangUp,
+  };
+}

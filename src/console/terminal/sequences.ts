@@ -1,0 +1,74 @@
+/**
+ * What terminals send for keys that type nothing, as chords. Sources: XTerm Control Sequences, "PC-Style Function Keys";
+ * the consoles of Linux (`CSI 1~`, `CSI 4~`, `CSI [ E`) and rxvt (`CSI 7~`, `CSI 8~`, `CSI a`, `SS3 a`).
+ *
+ * Modified keys that the key table does not name come out all the same (`ctrl-home`, `alt-left`), modifiers in the order
+ * ctrl, alt, shift; a chord that nobody takes does nothing.
+ */
+
+import type { Chord } from "../model/key.ts";
+
+/** By the last byte of `CSI` or `SS3`. */
+const LETTERS: ReadonlyMap<string, string> = new Map([
+  ["A", "up"],
+  ["B", "down"],
+  ["C", "right"],
+  ["D", "left"],
+  ["H", "home"],
+  ["F", "end"],
+]);
+
+/** By the number before `~`. */
+const NUMBERS: ReadonlyMap<number, string> = new Map([
+  [1, "home"],
+  [3, "delete"],
+  [4, "end"],
+  [5, "pageup"],
+  [6, "pagedown"],
+  [7, "home"],
+  [8, "end"],
+  [15, "f5"],
+]);
+
+const RXVT: ReadonlyMap<string, string> = new Map([
+  ["a", "up"],
+  ["b", "down"],
+  ["c", "right"],
+  ["d", "left"],
+]);
+
+const SHIFT = 1;
+const ALT = 2;
+const CTRL = 4;
+
+/** `parameters`: what stands between `CSI` and its last byte. Undefined: no key that the console knows. */
+export function chordOfCsi(parameters: string, final: string): Chord | undefined {
+  if (final === "Z") return "shift-tab";
+  const [, number = "", modifier = ""] = /^(\d*)(?:;(\d+))?$/.exec(parameters) ?? [];
+  if (parameters !== "" && number === "") return undefined;
+  const letter = LETTERS.get(final);
+  if (letter !== undefined) return modified(letter, modifier);
+  if (final === "~") return modified(NUMBERS.get(Number(number)), modifier);
+  return parameters === "" ? named(RXVT.get(final), SHIFT) : undefined;
+}
+
+/** The same for `SS3`, which a terminal in application mode sends; `M` is the Enter of the number pad. */
+export function chordOfSs3(parameters: string, final: string): Chord | undefined {
+  if (parameters !== "") return chordOfCsi(parameters.includes(";") ? parameters : `1;${parameters}`, final);
+  return final === "M" ? "enter" : (LETTERS.get(final) ?? named(RXVT.get(final), CTRL));
+}
+
+/** `modifier`: 1 and the sum of 1 shift, 2 alt, 4 ctrl, 8 meta; empty for none. */
+function modified(key: string | undefined, modifier: string): Chord | undefined {
+  if (modifier === "") return key;
+  const bits = Number(modifier) - 1;
+  return bits >= 0 && bits < 16 ? named(key, bits) : undefined;
+}
+
+function named(key: string | undefined, bits: number): Chord | undefined {
+  if (key === undefined) return undefined;
+  const ctrl = (bits & CTRL) > 0 ? "ctrl-" : "";
+  // Meta is Alt on all keyboards of today.
+  const alt = (bits & (ALT | 8)) > 0 ? "alt-" : "";
+  return `${ctrl}${alt}${(bits & SHIFT) > 0 ? "shift-" : ""}${key}`;
+}

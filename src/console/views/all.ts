@@ -1,0 +1,42 @@
+/** The views, in the order in which help and completion list them. A new view is one file and one line here. */
+
+import type { View } from "../model/view.ts";
+import { auditHeadsView } from "./audit-heads.ts";
+import { auditTailView } from "./audit-tail.ts";
+import { auditVerifyView } from "./audit-verify.ts";
+import { budgetsView } from "./budgets.ts";
+import { changesView } from "./changes.ts";
+import { clusterView } from "./cluster.ts";
+import { configView } from "./config.ts";
+import { errorsView } from "./errors.ts";
+import { keysView } from "./keys.ts";
+import { modelsView } from "./models.ts";
+import { overviewView } from "./overview.ts";
+import { profilesView } from "./profiles.ts";
+import { providersView } from "./providers.ts";
+import { queryView } from "./query.ts";
+import { recoverView } from "./recover.ts";
+import { revisionsView } from "./revisions.ts";
+import { secretsView } from "./secrets.ts";
+import { suspensionsView } from "./suspensions.ts";
+
+export const VIEWS: readonly View[] = [
+  overviewView,
+  providersView,
+  errorsView,
+  suspensionsView,
+  modelsView,
+  keysView,
+  profilesView,
+  budgetsView,
+  clusterView,
+  recoverView,
+  configView,
+  revisionsView,
+  secretsView,
+  auditHeadsView,
+  auditTailView,
+  auditVerifyView,
+  changesView,
+  queryView,
+];

@@ -1,0 +1,174 @@
+/** Attention for the cluster and what it stores: members, leader, configuration, audit chains. */
+
+import type { ClusterMemberRecord, FileStatus, NodeStatus, SourceRecord } from "../../admin-api/index.ts";
+import { type Quorum, quorumOf } from "../actions/cluster-quorum.ts";
+import { plural } from "../format/numbers.ts";
+import { rowsOf } from "../model/data.ts";
+import type { AttentionItem, AttentionSource, Seen, Severity } from "./attention-item.ts";
+import { contactWords } from "./cluster-members.ts";
+
+export const SILENT_MEMBERS: AttentionSource = {
+  needs: [{ id: "list_cluster_members" }],
+  items({ data }) {
+    const members = rowsOf(data, "cluster_members");
+    const quorum = quorumOf(members);
+    return members.filter(({ state }) => state === "silent").map((member) => silent(member, quorum));
+  },
+};
+
+/** After so long a silence no longer tells one member from another. */
+const LONG_SILENCE_MS = 3_600_000;
+
+function silent(member: ClusterMemberRecord, { voters, reachable, quorum, isMet }: Quorum): AttentionItem {
+  const { id, last_contact_ms: ms } = member;
+  const since = ms === null ? "silent, never heard of by this node" : `silent ${contactWords(ms)}`;
+  const left = `${reachable} of ${plural(voters, "voter")} reachable, quorum ${quorum}`;
+  return {
+    id: `member:${id}`,
+    severity: "fail",
+    weight: isMet ? 0.4 + 0.4 * Math.min(1, (ms ?? LONG_SILENCE_MS) / LONG_SILENCE_MS) : 1,
+    what: "MEMBER",
+    kind: "member",
+    name: id,
+    says: `${since}; ${left}${isMet ? "" : ": NOTHING CAN BE DECIDED"}`,
+    goes: { place: { view: "cluster" }, row: id },
+    json: member,
+  };
+}
+
+const status = ({ data }: Seen): NodeStatus | undefined => data.get({ id: "get_status" })?.value;
+
+export const NO_LEADER: AttentionSource = {
+  needs: [{ id: "get_status" }],
+  items(context) {
+    const node = status(context);
+    if (node === undefined || node.leader !== null) return [];
+    return [
+      ofNode(node, {
+        id: "leader:none",
+        what: "LEADER",
+        kind: "cluster",
+        view: "cluster",
+        words: "knows no leader: changes are refused until there is one; traffic goes on",
+      }),
+    ];
+  },
+};
+
+export const NODE_NOT_READY: AttentionSource = {
+  needs: [{ id: "get_status" }],
+  items(context) {
+    const node = status(context);
+    if (node === undefined || node.ready) return [];
+    const words = `not ready: ${node.reasons.join("; ") || "it does not say why"}`;
+    return [ofNode(node, { id: "node:ready", what: "NODE", kind: "node", view: "cluster", words })];
+  },
+};
+
+export const CONFIGURATION_REFUSED: AttentionSource = {
+  needs: [{ id: "get_status" }],
+  items(context) {
+    const node = status(context);
+    if (node === undefined || !isRefused(node)) return [];
+    const words = `serves what it served before: ${node.configuration.message ?? "it does not say why"}`;
+    return [ofNode(node, { id: "node:configuration", what: "CONFIG", kind: "node", view: "config", words })];
+  },
+};
+
+const isRefused = ({ configuration }: NodeStatus): boolean => configuration.state === "refused";
+
+interface OfNode {
+  readonly id: string;
+  readonly what: string;
+  readonly kind: string;
+  readonly view: string;
+  readonly words: string;
+}
+
+const ofNode = (node: NodeStatus, { id, what, kind, view, words }: OfNode): AttentionItem => ({
+  id,
+  severity: "fail",
+  weight: 1,
+  what,
+  kind,
+  name: node.node,
+  says: words,
+  goes: { place: { view } },
+  json: node,
+});
+
+/** `no_file`: as it is on each node but the one that has the file, and wherever the API writes. */
+const FILE_SEVERITY: Readonly<Record<FileStatus["state"], Severity | undefined>> = {
+  in_sync: undefined,
+  no_file: undefined,
+  no_version: "warn",
+  behind: "warn",
+  diverged: "warn",
+  refused: "fail",
+};
+
+export const FILE_STATUS: AttentionSource = {
+  needs: [{ id: "get_config" }],
+  items(context) {
+    const config = context.data.get({ id: "get_config" })?.value;
+    const node = status(context);
+    if (config === undefined) return [];
+    const { state, message, remedy } = config.file_status;
+    const severity = FILE_SEVERITY[state];
+    // The node's own refusal has an item already.
+    if (severity === undefined || (state === "refused" && node !== undefined && isRefused(node))) return [];
+    const item: AttentionItem = {
+      id: "config:file",
+      severity,
+      weight: 0.6,
+      what: "FILE",
+      kind: "config",
+      name: state,
+      says: remedy === "" ? message : `${message}. To do: ${remedy}`,
+      goes: { place: { view: "config" } },
+      json: config,
+    };
+    return [item];
+  },
+};
+
+export const SOURCES: AttentionSource = {
+  needs: [{ id: "list_sources" }],
+  items: ({ data }) => rowsOf(data, "sources").flatMap((row) => (row.state === "running" ? [] : [sourceItem(row)])),
+};
+
+function sourceItem(row: SourceRecord): AttentionItem {
+  const isRefusedHere = row.state === "refused";
+  const words = isRefusedHere
+    ? `revision ${row.revision} is refused here`
+    : `revision ${row.revision} is not served yet`;
+  return {
+    id: `source:${row.name}`,
+    severity: isRefusedHere ? "fail" : "warn",
+    weight: 0.5,
+    what: "SOURCE",
+    kind: "source",
+    name: row.name,
+    says: row.message === null ? words : `${words}: ${row.message}`,
+    goes: { place: { view: "config" }, row: row.name },
+    json: row,
+  };
+}
+
+export const AUDIT_CONFLICTS: AttentionSource = {
+  needs: [{ id: "list_audit_heads" }],
+  items: ({ data }) =>
+    rowsOf(data, "audit_heads")
+      .filter(({ conflicts }) => conflicts > 0)
+      .map((head) => ({
+        id: `audit:${head.node}/${head.kid}`,
+        severity: "fail",
+        weight: 0.7,
+        what: "AUDIT",
+        kind: "chain",
+        name: head.node,
+        says: `showed ${plural(head.conflicts, "time")} what cannot be one chain: verify its exported trail`,
+        goes: { place: { view: "audit-heads" }, row: `${head.node}/${head.kid}` },
+        json: head,
+      })),
+};

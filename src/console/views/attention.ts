@@ -1,0 +1,42 @@
+/** All that wants attention, worst first. Another kind of trouble is one entry in `ATTENTION`. */
+
+import type { Need } from "../model/data.ts";
+import { keyOf } from "../model/data.ts";
+import {
+  AUDIT_CONFLICTS,
+  CONFIGURATION_REFUSED,
+  FILE_STATUS,
+  NO_LEADER,
+  NODE_NOT_READY,
+  SILENT_MEMBERS,
+  SOURCES,
+} from "./attention-cluster.ts";
+import { type AttentionItem, type AttentionSource, SEVERITIES, type Seen } from "./attention-item.ts";
+import { FAILING_PROVIDERS, SPENT_BUDGETS, SUSPENSIONS, UNSERVED_MODELS } from "./attention-traffic.ts";
+
+/** Of items that weigh the same, those of an earlier source come first. */
+export const ATTENTION: readonly AttentionSource[] = [
+  FAILING_PROVIDERS,
+  UNSERVED_MODELS,
+  NO_LEADER,
+  SILENT_MEMBERS,
+  NODE_NOT_READY,
+  CONFIGURATION_REFUSED,
+  FILE_STATUS,
+  SOURCES,
+  AUDIT_CONFLICTS,
+  SPENT_BUDGETS,
+  SUSPENSIONS,
+];
+
+export function attentionOf(context: Seen): readonly AttentionItem[] {
+  return ATTENTION.flatMap((source) => source.items(context)).sort((a, b) => urgencyOf(a) - urgencyOf(b));
+}
+
+/** The smaller, the more urgent. */
+export const urgencyOf = ({ severity, weight }: AttentionItem): number => SEVERITIES[severity].rank - weight / 2;
+
+/** What all sources read, each once. */
+export function attentionNeeds(): readonly Need[] {
+  return [...new Map(ATTENTION.flatMap(({ needs }) => needs).map((need) => [keyOf(need), need])).values()];
+}

@@ -1,0 +1,172 @@
+/** The audit heads: of each chain the newest record that the cluster has witnessed, and what did not fit to one. */
+
+import type { AuditHeadRecord } from "../../admin-api/index.ts";
+import { askFile } from "../actions/cluster-snapshot.ts";
+import { count } from "../format/numbers.ts";
+import { ago, clock } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import { type Data, rowsOf } from "../model/data.ts";
+import { type Column, type Table, tableOf } from "../model/table.ts";
+import { type Line, line, span } from "../model/text.ts";
+import type { Offer, View } from "../model/view.ts";
+import { verifyOffer } from "./audit-verify.ts";
+import { describedAs, labelled, shown } from "./keys-lines.ts";
+
+/** `7f3aB2..x91Q`: enough to tell two apart on a screen; `d` shows the whole. */
+const abbreviated = (text: string): string => (text.length <= 14 ? text : `${text.slice(0, 8)}..${text.slice(-4)}`);
+const ABBREVIATED_CELLS = 14;
+
+const COLUMNS: readonly Column<AuditHeadRecord>[] = [
+  {
+    id: "node",
+    head: "NODE",
+    letter: "n",
+    width: { least: 8, flex: 2 },
+    align: "left",
+    priority: 1,
+    cut: "middle",
+    cell: ({ node }) => shown(node),
+    sortKey: ({ node }) => node,
+  },
+  {
+    id: "seq",
+    head: "SEQ",
+    letter: "s",
+    width: 6,
+    align: "right",
+    priority: 2,
+    cell: ({ seq }) => span(count(seq)),
+    sortKey: ({ seq }) => seq,
+  },
+  {
+    id: "hash",
+    head: "HASH",
+    letter: "h",
+    width: ABBREVIATED_CELLS,
+    align: "left",
+    priority: 5,
+    cell: ({ hash }) => shown(abbreviated(hash)),
+    sortKey: ({ hash }) => hash,
+  },
+  {
+    id: "kid",
+    head: "KID",
+    letter: "k",
+    width: ABBREVIATED_CELLS,
+    align: "left",
+    priority: 6,
+    cell: ({ kid }) => shown(abbreviated(kid)),
+    sortKey: ({ kid }) => kid,
+  },
+  {
+    id: "witnessed",
+    head: "WITNESSED",
+    letter: "w",
+    width: 9,
+    align: "left",
+    priority: 4,
+    cell: ({ witnessed_at }, now) => span(ago(witnessed_at, now)),
+    sortKey: ({ witnessed_at }) => Date.parse(witnessed_at),
+  },
+  {
+    id: "conflicts",
+    head: "CONFLICTS",
+    letter: "c",
+    width: 9,
+    align: "right",
+    priority: 3,
+    cell: ({ conflicts }) => (conflicts > 0 ? span(`!${count(conflicts)}`, "fail") : span("0", "dim")),
+    sortKey: ({ conflicts }) => conflicts,
+  },
+];
+
+const idOf = ({ node, kid }: AuditHeadRecord): string => `${node}/${kid}`;
+
+const table = ({ data }: Pick<Context, "data">): Table =>
+  tableOf<AuditHeadRecord>(
+    {
+      columns: COLUMNS,
+      idOf,
+      nameOf: ({ node }) => node,
+      haystack: ({ node, kid, hash, seq }) => `${node} ${seq} ${hash} ${kid}`,
+      isBad: ({ conflicts }) => conflicts > 0,
+      jsonOf: (head) => head,
+    },
+    rowsOf(data, "audit_heads"),
+  );
+
+const headWith = ({ data }: Pick<Context, "data">, id: string): AuditHeadRecord | undefined =>
+  rowsOf(data, "audit_heads").find((it) => idOf(it) === id);
+
+function pane(id: string, { data, now }: Context): readonly Line[] {
+  const head = headWith({ data }, id);
+  if (head === undefined) return [];
+  const { node, seq, hash, kid, witnessed_at, conflicts } = head;
+  return [
+    labelled(
+      "chain",
+      shown(node, "strong"),
+      span(`  seq ${count(seq)}  witnessed ${clock(Date.parse(witnessed_at), now)}`),
+    ),
+    labelled("hash", shown(hash)),
+    labelled("kid", shown(kid)),
+    ...(conflicts === 0
+      ? [line("Each head that this node showed fits to those before it.", "dim")]
+      : conflictLines(head)),
+  ];
+}
+
+function conflictLines({ node, conflicts }: AuditHeadRecord): readonly Line[] {
+  const times = conflicts === 1 ? "once" : `${count(conflicts)} times`;
+  return [
+    line(
+      `! CONFLICT: ${times} this node showed a head that cannot go on from what the cluster had witnessed of it:`,
+      "fail",
+    ),
+    line("two records of one number, or a new chain that names no predecessor. Records were replaced, or its data"),
+    line(
+      `directory was set back. Export the trail of ${shown(node).text}, save the heads (w), verify with both (V; -heads).`,
+    ),
+  ];
+}
+
+/** As `gateway audit verify -heads` takes it. */
+export function headsFile(data: Data): string {
+  const heads = rowsOf(data, "audit_heads").map(({ node, kid, seq, hash }) => ({ node, kid, seq, hash }));
+  return `${JSON.stringify(heads, null, 2)}\n`;
+}
+
+const saveOffer: Offer = {
+  verb: "save",
+  does: "save heads",
+  needsRow: false,
+  why: (_, { data }) => (rowsOf(data, "audit_heads").length === 0 ? "there are no heads to save" : undefined),
+  start: (_, { data }) =>
+    askFile("save heads to", "audit-heads.json", (file) => ({
+      kind: "job",
+      job: { kind: "save_text", file, text: headsFile(data) },
+    })),
+};
+
+export const auditHeadsView: View = {
+  id: "audit-heads",
+  aliases: ["audit", "heads"],
+  digit: "8",
+  title: "Audit heads",
+  about: "the newest witnessed record of each audit chain, and conflicts",
+  group: "audit",
+  needs: () => [{ id: "list_audit_heads" }],
+  body: {
+    kind: "table",
+    table,
+    sort: { column: "node", isDescending: false },
+    pane,
+    describe: (id, context) => describedAs(pane(id, context), headWith(context, id)),
+    empty: () => ({
+      sentence: "No heads yet.",
+      next: "A node shows its newest record to the cluster every 5 seconds; r reads again",
+    }),
+    sql: () => "SELECT node, kid, seq, hash, witnessed_at, conflicts FROM audit_heads ORDER BY node",
+  },
+  offers: [saveOffer, verifyOffer],
+};

@@ -1,0 +1,100 @@
+/**
+ * Rows of the audit tail: the node's last records, or lines of the stream that was given. A line may be anything; one
+ * that is no record is a row without a record. Lines are parsed when they are looked at.
+ */
+
+import type { AuditRecord } from "../../admin-api/index.ts";
+
+export interface TailRow {
+  readonly id: string;
+  /** In the order of the source, from 0, the newest last. */
+  readonly position: number;
+  /** What a filter looks through. */
+  readonly text: string;
+  /** Undefined: the line is no record. */
+  record(): AuditRecord | undefined;
+}
+
+/** As many as the node remembers, twice over: a stream may tell of several nodes. */
+export const MAX_TAIL_ROWS = 2_000;
+/** UTF-16 units of a line; a record is 4 KiB at most. */
+const MAX_LINE_LENGTH = 65_536;
+
+export const rowsOfRecords = (records: readonly AuditRecord[]): readonly TailRow[] =>
+  unique(
+    records.slice(-MAX_TAIL_ROWS),
+    ({ kid, seq }) => `${kid}:${seq}`,
+    (record, id, position) => {
+      let text: string | undefined;
+      return {
+        id,
+        position,
+        get text() {
+          text ??= JSON.stringify(record);
+          return text;
+        },
+        record: () => record,
+      };
+    },
+  );
+
+export const rowsOfLines = (lines: readonly string[]): readonly TailRow[] =>
+  unique(
+    lines.slice(-MAX_TAIL_ROWS),
+    (text) => text,
+    (text, id, position) => {
+      let read: { readonly record: AuditRecord | undefined } | undefined;
+      return {
+        id,
+        position,
+        text,
+        record() {
+          read ??= { record: parseRecord(text) };
+          return read.record;
+        },
+      };
+    },
+  );
+
+/** After a crash a node writes some records a second time: equal rows are told apart by their count. */
+function unique<T>(
+  items: readonly T[],
+  nameOf: (item: T) => string,
+  make: (item: T, id: string, position: number) => TailRow,
+): readonly TailRow[] {
+  const seen = new Map<string, number>();
+  return items.map((item, position) => {
+    const name = nameOf(item);
+    const times = (seen.get(name) ?? 0) + 1;
+    seen.set(name, times);
+    return make(item, times === 1 ? name : `${name} (${times})`, position);
+  });
+}
+
+/** Undefined: it is no record. Signatures are not checked here; `V` does. */
+export function parseRecord(text: string): AuditRecord | undefined {
+  if (text.length > MAX_LINE_LENGTH || !text.startsWith("{")) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return isRecord(value) ? value : undefined;
+}
+
+const TEXTS = ["node", "kid", "prev", "ts", "event", "hash", "sig"] as const;
+
+function isRecord(value: unknown): value is AuditRecord {
+  if (typeof value !== "object" || value === null) return false;
+  const fields = new Map<string, unknown>(Object.entries(value));
+  const controls = fields.get("controls");
+  return (
+    fields.get("audit") === 1 &&
+    fields.has("data") &&
+    Number.isSafeInteger(fields.get("seq")) &&
+    TEXTS.every((name) => typeof fields.get(name) === "string") &&
+    Array.isArray(controls) &&
+    controls.every((control) => typeof control === "string")
+  );
+}

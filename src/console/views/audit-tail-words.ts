@@ -1,0 +1,175 @@
+/**
+ * A record in a few words, by its event: what was decided or done, about what, by whom. The facts of each event stand in
+ * `data`; words that a newer gateway adds are told as they are. All that comes out is fit for a screen.
+ */
+
+import type { AuditRecord } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
+import type { Tone } from "../model/text.ts";
+
+type Facts = ReadonlyMap<string, unknown>;
+
+const factsOf = ({ data }: AuditRecord): Facts =>
+  new Map<string, unknown>(typeof data === "object" && data !== null ? Object.entries(data) : []);
+
+/** Of facts that are not known: their names and values, as far as a line goes. */
+const MAX_FACTS = 12;
+const MAX_FACT_LENGTH = 120;
+
+export interface RecordWords {
+  readonly text: string;
+  readonly tone: Tone;
+  /** Somebody was refused, or something went wrong. */
+  readonly isBad: boolean;
+}
+
+export function wordsOf(record: AuditRecord): RecordWords {
+  const facts = factsOf(record);
+  const text = escapeControls(tell(record, facts));
+  return isBad(record, facts)
+    ? { text: `! ${text}`, tone: "fail", isBad: true }
+    : { text, tone: "plain", isBad: false };
+}
+
+function tell({ event }: AuditRecord, facts: Facts): string {
+  switch (event) {
+    case "access.decision":
+      return facts.has("action") ? adminDecision(facts) : accessDecision(facts);
+    case "admin.write":
+      return adminWrite(facts);
+    case "auth.failure":
+      return authFailure(facts);
+    case "config.applied":
+      return joined(["sources", ...texts(facts, "sources")]);
+    case "cluster.change":
+      return joined([
+        `leader ${text(facts, "leader") ?? "none"}`,
+        named("term", facts),
+        `members ${list(facts, "members")}`,
+      ]);
+    case "chain.start":
+      return joined([
+        "a new chain",
+        facts.get("ephemeral") === true ? "with an EPHEMERAL key, gone with the process" : undefined,
+        named("version", facts),
+        named("pid", facts),
+      ]);
+    case "chain.resume":
+      return joined(["the chain goes on", named("version", facts), named("pid", facts)]);
+    case "chain.pause":
+      return joined(["the process ended in order", named("pid", facts)]);
+    default:
+      return others(facts);
+  }
+}
+
+/** Of a request on the data plane. */
+function accessDecision(facts: Facts): string {
+  const rule = text(facts, "rule");
+  const layer = text(facts, "layer");
+  return joined([
+    text(facts, "decision"),
+    rule === undefined
+      ? undefined
+      : `by rule ${rule}${layer === "profile" ? ` of profile ${text(facts, "profile")}` : ""}`,
+    text(facts, "error"),
+    callerOf(facts),
+    targetOf(facts),
+  ]);
+}
+
+function callerOf(facts: Facts): string {
+  const key = text(facts, "key");
+  if (key !== undefined) return `key ${key}`;
+  const who = text(facts, "user_name") ?? text(facts, "user") ?? text(facts, "agent");
+  return who ?? text(facts, "caller") ?? "-";
+}
+
+function targetOf(facts: Facts): string {
+  const model = text(facts, "model");
+  const to = text(facts, "to");
+  return joined([model, to === undefined ? undefined : `-> ${to}`, text(facts, "hop")]);
+}
+
+const adminDecision = (facts: Facts): string =>
+  joined([text(facts, "decision"), text(facts, "action"), resourceOf(facts), by(facts)]);
+
+const RESOURCE = /^(\w+)::"(.*)"$/;
+
+/** `Suspension::"provider:acme"` is `provider:acme`, `Key::"ci"` is `key ci`; what is written otherwise stays as it is. */
+function resourceOf(facts: Facts): string | undefined {
+  const resource = text(facts, "resource");
+  const [, kind = "", name = ""] = RESOURCE.exec(resource ?? "") ?? [];
+  if (kind === "") return resource;
+  return kind === "Suspension" ? name : `${kind.toLowerCase()} ${name}`;
+}
+
+function adminWrite(facts: Facts): string {
+  const outcome = text(facts, "outcome");
+  return joined([
+    text(facts, "action"),
+    resourceOf(facts),
+    by(facts),
+    facts.get("dry_run") === true ? "tried only" : undefined,
+    outcome === "done" ? undefined : joined([outcome?.toUpperCase(), text(facts, "code")]),
+    facts.get("reason") === undefined ? undefined : `"${text(facts, "reason")}"`,
+  ]);
+}
+
+const by = (facts: Facts): string | undefined => {
+  const who = text(facts, "principal_name") ?? text(facts, "principal");
+  return who === undefined ? undefined : `by ${who}`;
+};
+
+function authFailure(facts: Facts): string {
+  const suppressed = facts.get("suppressed");
+  return joined([
+    text(facts, "fault"),
+    text(facts, "plane") === undefined ? undefined : `${text(facts, "plane")} plane`,
+    named("issuer", facts),
+    named("subject", facts),
+    text(facts, "remote") === undefined ? undefined : `from ${text(facts, "remote")}`,
+    suppressed === undefined ? undefined : `and ${suppressed} more not recorded`,
+  ]);
+}
+
+/** Of an event that this version has no words for. */
+function others(facts: Facts): string {
+  return [...facts]
+    .filter(([, value]) => value !== null)
+    .slice(0, MAX_FACTS)
+    .map(
+      ([name, value]) =>
+        `${name} ${(typeof value === "string" ? value : JSON.stringify(value)).slice(0, MAX_FACT_LENGTH)}`,
+    )
+    .join("  ");
+}
+
+function isBad({ event }: AuditRecord, facts: Facts): boolean {
+  const decision = facts.get("decision");
+  if (event === "auth.failure") return true;
+  if (event === "admin.write") return facts.get("outcome") !== "done";
+  return decision === "deny" || decision === "error";
+}
+
+const joined = (parts: readonly (string | undefined)[]): string =>
+  parts.filter((part) => part !== undefined && part !== "").join("  ");
+
+/** Undefined: it is not there, or nothing. */
+function text(facts: Facts, name: string): string | undefined {
+  const value = facts.get(name);
+  if (value === undefined || value === null || value === "") return undefined;
+  return (typeof value === "string" ? value : JSON.stringify(value)).slice(0, MAX_FACT_LENGTH);
+}
+
+function named(name: string, facts: Facts): string | undefined {
+  const value = text(facts, name);
+  return value === undefined ? undefined : `${name} ${value}`;
+}
+
+function texts(facts: Facts, name: string): readonly string[] {
+  const value = facts.get(name);
+  return Array.isArray(value) ? value.slice(0, MAX_FACTS).map(String) : [];
+}
+
+const list = (facts: Facts, name: string): string => texts(facts, name).join(", ");

@@ -1,0 +1,161 @@
+/**
+ * The newest audit records: of the node that is asked, or of the stream that `-audit` names. They are shown as they were
+ * written; whether they are whole and signed is told by `V` alone.
+ */
+
+import type { AuditRecord } from "../../admin-api/index.ts";
+import { count } from "../format/numbers.ts";
+import { clock } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import { type Column, type Table, tableOf } from "../model/table.ts";
+import { BLANK, type Line, type Span, span } from "../model/text.ts";
+import type { View } from "../model/view.ts";
+import { rowsOfLines, rowsOfRecords, type TailRow } from "./audit-tail-rows.ts";
+import { wordsOf } from "./audit-tail-words.ts";
+import { verifyOffer } from "./audit-verify.ts";
+import { labelled, shown } from "./keys-lines.ts";
+
+const rowsIn = ({ data, tail }: Pick<Context, "data" | "tail">): readonly TailRow[] =>
+  tail === undefined ? rowsOfRecords(data.get({ id: "list_audit_records" })?.value ?? []) : rowsOfLines(tail);
+
+/** A cell of a record; a line that is none has its text under WHAT. */
+const of =
+  (cell: (record: AuditRecord, now: number) => Span) =>
+  (row: TailRow, now: number): Span => {
+    const record = row.record();
+    return record === undefined ? span("-", "dim") : cell(record, now);
+  };
+
+/** Of another day the month and the day are shown; `d` shows the whole. */
+const YEAR = /^\d{4}-/;
+
+/** Of a line that is no record. */
+const MAX_SHOWN_LENGTH = 500;
+
+const COLUMNS: readonly Column<TailRow>[] = [
+  {
+    id: "time",
+    head: "TIME",
+    letter: "t",
+    width: 12,
+    align: "left",
+    priority: 2,
+    cell: of(({ ts }, now) => span(clock(Date.parse(ts), now).replace(YEAR, ""))),
+    // As written: a stream may hold records of one millisecond, and lines that have no time.
+    sortKey: ({ position }) => position,
+  },
+  {
+    id: "seq",
+    head: "SEQ",
+    letter: "s",
+    width: 6,
+    align: "right",
+    priority: 4,
+    cell: of(({ seq }) => span(count(seq))),
+    sortKey: (row) => row.record()?.seq ?? null,
+  },
+  {
+    id: "node",
+    head: "NODE",
+    letter: "n",
+    width: 8,
+    align: "left",
+    priority: 5,
+    cut: "middle",
+    cell: of(({ node }) => shown(node)),
+    sortKey: (row) => row.record()?.node ?? null,
+  },
+  {
+    id: "event",
+    head: "EVENT",
+    letter: "e",
+    width: 18,
+    align: "left",
+    priority: 3,
+    cell: of(({ event }) => shown(event)),
+    sortKey: (row) => row.record()?.event ?? null,
+  },
+  {
+    id: "what",
+    head: "WHAT",
+    letter: "w",
+    width: { least: 20, flex: 1 },
+    align: "left",
+    priority: 1,
+    cell(row) {
+      const record = row.record();
+      if (record === undefined) return shown(row.text.slice(0, MAX_SHOWN_LENGTH), "dim");
+      const { text, tone } = wordsOf(record);
+      return { text, tone };
+    },
+    sortKey(row) {
+      const record = row.record();
+      return record === undefined ? null : wordsOf(record).text;
+    },
+  },
+];
+
+const table = (context: Pick<Context, "data" | "tail">): Table =>
+  tableOf<TailRow>(
+    {
+      columns: COLUMNS,
+      idOf: ({ id }) => id,
+      nameOf(row) {
+        const record = row.record();
+        return record === undefined ? row.text : `${record.node} ${record.kid} ${record.seq}`;
+      },
+      haystack: ({ text }) => text,
+      isBad(row) {
+        const record = row.record();
+        return record !== undefined && wordsOf(record).isBad;
+      },
+      jsonOf: (row) => row.record() ?? row.text,
+    },
+    rowsIn(context),
+  );
+
+/** The whole record: its facts first, then what binds it to its chain. */
+function describe(id: string, context: Context): readonly Line[] {
+  const row = rowsIn(context).find((it) => it.id === id);
+  if (row === undefined) return [];
+  const record = row.record();
+  if (record === undefined) return [[span("no record of the audit trail:", "warn")], BLANK, [shown(row.text)]];
+  const { ts, event, node, seq, kid, controls, data, prev, hash, sig } = record;
+  return [
+    labelled("what", span(wordsOf(record).text, "strong")),
+    labelled("event", shown(event)),
+    labelled("time", shown(ts)),
+    labelled("node", shown(node)),
+    labelled("controls", shown(controls.length === 0 ? "-" : controls.join(", "))),
+    BLANK,
+    ...JSON.stringify(data, null, 2)
+      .split("\n")
+      .map((text) => [shown(text)]),
+    BLANK,
+    labelled("seq", span(count(seq))),
+    labelled("kid", shown(kid)),
+    labelled("prev", shown(prev, "dim")),
+    labelled("hash", shown(hash, "dim")),
+    labelled("sig", shown(sig, "dim")),
+  ];
+}
+
+export const auditTailView: View = {
+  id: "audit-tail",
+  aliases: ["tail"],
+  title: "Audit tail",
+  about: "the newest audit records of this node, or of the stream given",
+  group: "audit",
+  needs: () => [{ id: "list_audit_records" }],
+  body: {
+    kind: "table",
+    table,
+    sort: { column: "time", isDescending: true },
+    empty: ({ tail }) =>
+      tail === undefined
+        ? { sentence: "This node remembers no records yet.", next: "r reads again; a change of anything makes one" }
+        : { sentence: "The stream that was given has no lines yet.", next: "They show here as they come" },
+    describe,
+  },
+  offers: [verifyOffer],
+};

@@ -1,0 +1,118 @@
+/**
+ * What the console tells of a bucket, wherever it is shown: its name, how it stands, and how fast it is spent. Costs are
+ * in cost units, times in milliseconds since 1970.
+ */
+
+import type { BudgetRecord } from "../../admin-api/index.ts";
+import { escapeControls, parseDuration } from "../../base/index.ts";
+import { bar } from "../format/charts.ts";
+import { count, percent, short } from "../format/numbers.ts";
+import { span } from "../format/times.ts";
+import type { Line, Tone } from "../model/text.ts";
+
+/** Names a row of the list; a bucket's name has no slash. */
+export const bucketId = ({ budget, bucket }: Pick<BudgetRecord, "budget" | "bucket">): string => `${budget}/${bucket}`;
+
+export const isShared = ({ bucket }: Pick<BudgetRecord, "bucket">): boolean => bucket === "shared";
+
+/** Of the limit; a limit of nothing is spent. */
+export const usedFraction = ({ limit, used }: Pick<BudgetRecord, "limit" | "used">): number =>
+  limit <= 0 ? 1 : used / limit;
+
+/** Never `100.0` before all of it is spent. */
+export const usedPercent = (row: Pick<BudgetRecord, "limit" | "used">): string => {
+  const fraction = usedFraction(row);
+  return percent(fraction < 1 ? Math.min(fraction, 0.999) : fraction);
+};
+
+export const STANDING: Readonly<Record<BudgetRecord["status"], { mark: string; word: string; tone: Tone }>> = {
+  ok: { mark: "", word: "ok", tone: "plain" },
+  low: { mark: "~", word: "hot", tone: "warn" },
+  exhausted: { mark: "!", word: "SPENT", tone: "fail" },
+};
+
+const WHOLE_DIGEST = 16;
+
+/** Whose it is: everybody's, a key's, or a token's, of which the list has a digest. */
+export function ownerOf({ bucket, key }: Pick<BudgetRecord, "bucket" | "key">): string {
+  if (key !== null) return escapeControls(`key ${key}`);
+  const name = bucket.length <= WHOLE_DIGEST ? bucket : `${bucket.slice(0, 8)}..${bucket.slice(-4)}`;
+  return escapeControls(name);
+}
+
+/** Above it a column of whole numbers would take the room of all others. */
+const WHOLE_CELLS = "999,999,999".length;
+
+/** How a column tells its numbers: whole with digits in threes, or all of them shortened. */
+export function unitsFormat(largest: number): (value: number) => string {
+  return count(largest).length <= WHOLE_CELLS ? (value) => count(value) : short;
+}
+
+export type Burn =
+  /** `resets_at` has passed; a newer reading will tell. */
+  | { readonly kind: "over" }
+  | { readonly kind: "spent" }
+  | { readonly kind: "unused" }
+  /** Too little of the window has passed for an average. */
+  | { readonly kind: "early" }
+  | { readonly kind: "lasts"; readonly perHour: number }
+  | { readonly kind: "exhausts"; readonly perHour: number; readonly inMs: number };
+
+const HOUR_MS = 3_600_000;
+/** Of a window, before which one burst would pass for a rate. */
+const LEAST_FRACTION = 0.01;
+
+/** From what is spent and how much of the window has passed: the API keeps no history. */
+export function burnOf(row: BudgetRecord, now: number): Burn {
+  const windowMs = parseDuration(row.window) ?? 0;
+  const left = Date.parse(row.resets_at) - now;
+  if (!(left > 0)) return { kind: "over" };
+  if (row.status === "exhausted") return { kind: "spent" };
+  if (row.used <= 0) return { kind: "unused" };
+  const passed = windowMs - left;
+  if (!(passed > windowMs * LEAST_FRACTION)) return { kind: "early" };
+  const perMs = row.used / passed;
+  const inMs = row.remaining / perMs;
+  const perHour = perMs * HOUR_MS;
+  return inMs < left ? { kind: "exhausts", perHour, inMs } : { kind: "lasts", perHour };
+}
+
+export function burnWords(row: BudgetRecord, now: number): string {
+  const burn = burnOf(row, now);
+  const resets = `the window ends in ${span(Date.parse(row.resets_at) - now)}`;
+  switch (burn.kind) {
+    case "over":
+      return "the window has ended; the next reading tells of the new one";
+    case "spent":
+      return `spent; ${resets}`;
+    case "unused":
+      return `nothing spent; ${resets}`;
+    case "early":
+      return `the window has just begun: too early for an estimate; ${resets}`;
+    case "lasts":
+      return `${rate(burn.perHour)}: lasts beyond the reset, ${resets} (estimate: this window's average)`;
+    case "exhausts":
+      return `${rate(burn.perHour)}: exhausted in ${span(burn.inMs)} at this rate, ${resets} (estimate: this window's average)`;
+    default:
+      return burn satisfies never;
+  }
+}
+
+const rate = (perHour: number): string => `${perHour < 10 ? count(perHour, 1) : count(Math.round(perHour))} an hour`;
+
+const BAR_CELLS = 20;
+
+export const usedBar = (row: BudgetRecord, isAscii: boolean): string => bar(usedFraction(row), BAR_CELLS, isAscii);
+
+/** For panes: the bucket in one line. */
+export function bucketLine(row: BudgetRecord, now: number, isAscii: boolean): Line {
+  const { mark, word, tone } = STANDING[row.status];
+  const resets = span(Date.parse(row.resets_at) - now);
+  return [
+    { text: `${escapeControls(row.budget)} (${ownerOf(row)})  ` },
+    { text: usedBar(row, isAscii), tone },
+    { text: `  ${mark}${usedPercent(row)} %`, tone },
+    { text: `  ${count(row.used)} of ${count(row.limit)} in ${escapeControls(row.window)}, resets in ${resets}` },
+    ...(row.status === "ok" ? [] : [{ text: `  ${word}`, tone }]),
+  ];
+}

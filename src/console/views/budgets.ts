@@ -1,0 +1,110 @@
+/** The budgets: each bucket in its current window, what is left of it, and how long it lasts at the rate of this window. */
+
+import type { BudgetRecord } from "../../admin-api/index.ts";
+import { namesInWords } from "../actions/suspension-words.ts";
+import { padTo } from "../format/cut.ts";
+import { count, plural } from "../format/numbers.ts";
+import { clock } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import { type Data, rowsOf } from "../model/data.ts";
+import { type Line, line, span } from "../model/text.ts";
+import type { Chosen, Intent, Offer, View } from "../model/view.ts";
+import { bucketId, bucketLine, burnOf, burnWords, isShared, ownerOf } from "./budgets-bucket.ts";
+import { budgetsTable } from "./budgets-table.ts";
+import { budgetFilter } from "./keys-filters.ts";
+import { describedAs, labelled, shown } from "./keys-lines.ts";
+
+const bucketWith = (data: Data, id: string): BudgetRecord | undefined =>
+  rowsOf(data, "budgets").find((row) => bucketId(row) === id);
+
+function pane(id: string, { data, now, isAscii }: Context, mostHolders: number): readonly Line[] {
+  const row = bucketWith(data, id);
+  if (row === undefined) return [];
+  const isShort = burnOf(row, now).kind === "exhausts";
+  return [
+    bucketLine(row, now, isAscii),
+    labelled("burn", span(burnWords(row, now), isShort ? "warn" : "plain")),
+    labelled(
+      "left",
+      span(`${count(row.remaining)}; ${count(row.reserved)} reserved here, ${count(row.granted)} granted and unspent`),
+      span(`  window ends ${clock(Date.parse(row.resets_at), now)}`, "dim"),
+    ),
+    labelled("used by", ...referrersOf(row, data)),
+    ...holderLines(row, mostHolders),
+  ];
+}
+
+function referrersOf(row: BudgetRecord, data: Data) {
+  if (row.key !== null) return [shown(`the key ${row.key} alone`)];
+  if (!isShared(row)) return [shown(`${ownerOf(row)} alone: a token's subject, or a key that is there no more`)];
+  const profiles = rowsOf(data, "profiles").filter(({ budget }) => budget === row.budget);
+  if (data.get({ id: "list_profiles" })?.value === undefined) return [span("the profiles are not known", "dim")];
+  if (profiles.length === 0) return [span("no profile; issuers may refer to it")];
+  const keys = profiles.reduce((sum, profile) => sum + profile.keys, 0);
+  return [
+    span(`${profiles.length === 1 ? "profile" : "profiles"} ${namesInWords(profiles.map(({ name }) => name))}`),
+    span(`  ${plural(keys, "key")}`),
+  ];
+}
+
+/** Nodes that the pane has room for. */
+const MAX_HOLDERS = 3;
+const NUMBER_CELLS = 16;
+
+function holderLines({ holders }: BudgetRecord, most: number): readonly Line[] {
+  if (holders.length === 0) return [labelled("nodes", span("none holds a part of it", "dim"))];
+  const cells = (text: string): string => padTo(text, NUMBER_CELLS, "right");
+  const nodeCells = 14;
+  const told = holders.length > most ? holders.slice(0, most - 1) : holders;
+  return [
+    line(`${padTo("NODE", nodeCells)}${cells("GRANTED")}${cells("SPENT")}`, "dim"),
+    ...told.map(({ node, granted, spent }) => [
+      { text: padTo(shown(node).text, nodeCells) },
+      { text: `${cells(count(granted))}${cells(count(spent))}` },
+    ]),
+    ...(told.length < holders.length ? [line(`and ${holders.length - told.length} more; d shows all`, "dim")] : []),
+  ];
+}
+
+const chosenBucket = ({ ids: [id = ""] }: Chosen, { data }: Context): BudgetRecord | undefined => bucketWith(data, id);
+
+const follow: Offer = {
+  verb: "follow",
+  does: "keys",
+  needsRow: true,
+  why(chosen, context) {
+    const row = chosenBucket(chosen, context);
+    if (row === undefined) return "the bucket is there no more";
+    if (row.key !== null || isShared(row)) return undefined;
+    return `${ownerOf(row)} is a token's subject, or a key that is there no more`;
+  },
+  start(chosen, context): Intent {
+    const row = chosenBucket(chosen, context);
+    if (row === undefined) return { kind: "flash", words: "the bucket is there no more", tone: "warn" };
+    if (row.key === null) return { kind: "go", place: { view: "keys" }, filter: budgetFilter(row.budget) };
+    return { kind: "go", place: { view: "keys" }, filter: "", row: row.key };
+  },
+};
+
+export const budgetsView: View = {
+  id: "budgets",
+  aliases: ["budget"],
+  digit: "4",
+  title: "Budgets",
+  about: "buckets in their current windows: used, left, when they reset",
+  needs: () => [{ id: "list_budgets" }, { id: "list_profiles" }],
+  body: {
+    kind: "table",
+    table: budgetsTable,
+    sort: { column: "%", isDescending: true },
+    pane: (id, context) => pane(id, context, MAX_HOLDERS),
+    describe: (id, context) => describedAs(pane(id, context, Number.POSITIVE_INFINITY), bucketWith(context.data, id)),
+    empty: ({ doorFlags }) => ({
+      sentence: "No budgets, or nothing has been spent of them yet.",
+      next: `They are written in the deployment document (\`budgets:\`); who has one: \`gateway admin ${doorFlags} GET profiles\``,
+    }),
+    sql: () =>
+      "SELECT budget, bucket, key, limit, used, reserved, remaining, resets_at, status FROM budgets ORDER BY remaining",
+  },
+  offers: [follow],
+};

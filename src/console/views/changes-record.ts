@@ -1,0 +1,102 @@
+/**
+ * Audit records of the admin plane, read for their facts: changes with what came of them, and changes that the policy
+ * refused. Source: design decisions, section 4; the facts of `admin.write` and of a denied `access.decision`.
+ *
+ * `data` follows from the event and from the version that wrote it: what is not there is told as unknown.
+ */
+
+import { type AuditRecord, OPERATIONS, type Operation } from "../../admin-api/index.ts";
+import type { Data } from "../model/data.ts";
+import type { Tone } from "../model/text.ts";
+
+export interface Change {
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly who: string;
+  readonly action: string;
+  /** `Suspension provider:acme-chat`. */
+  readonly resource: string;
+  readonly result: "done" | "tried" | "refused" | "denied" | "unknown";
+  /** Why it was refused; empty: it was not. */
+  readonly code: string;
+  /** What the record adds: reason, revision and the like. */
+  readonly facts: readonly (readonly [name: string, value: string])[];
+  readonly record: AuditRecord;
+}
+
+export const RESULTS: Readonly<Record<Change["result"], { word: string; tone: Tone; isBad: boolean }>> = {
+  done: { word: "done", tone: "plain", isBad: false },
+  tried: { word: "dry run", tone: "dim", isBad: false },
+  refused: { word: "!REFUSED", tone: "warn", isBad: true },
+  denied: { word: "!DENIED", tone: "fail", isBad: true },
+  unknown: { word: "~UNKNOWN", tone: "warn", isBad: true },
+};
+
+/** Facts that stand in columns of their own, and how the request came. */
+const KNOWN: ReadonlySet<string> = new Set([
+  ...["action", "resource", "principal", "principal_name", "roles", "door", "request_id"],
+  ...["outcome", "code", "dry_run", "decision", "policies", "failed_policies"],
+]);
+
+/** Newest first. */
+export function changesOf(data: Data): readonly Change[] {
+  const records = data.get({ id: "list_audit_records" })?.value ?? [];
+  return records.flatMap((record) => changeOf(record) ?? []).toReversed();
+}
+
+/** Undefined for a record that is of no change through the admin API. */
+export function changeOf(record: AuditRecord): Change | undefined {
+  const { event, data } = record;
+  if (typeof data !== "object" || data === null) return undefined;
+  const facts = new Map<string, unknown>(Object.entries(data));
+  const action = textOf(facts.get("action"));
+  const isDenied = event === "access.decision" && facts.get("decision") === "deny" && isWrite(action);
+  if (event !== "admin.write" && !isDenied) return undefined;
+  return {
+    id: `${record.kid}:${record.seq}`,
+    at: Date.parse(record.ts),
+    who: textOf(facts.get("principal")),
+    action,
+    resource: resourceOf(textOf(facts.get("resource"))),
+    result: isDenied ? "denied" : resultOf(facts),
+    code: isDenied ? "forbidden" : facts.has("code") ? textOf(facts.get("code")) : "",
+    facts: [...facts].flatMap(([name, value]) => (KNOWN.has(name) ? [] : [[name, textOf(value)] as const])),
+    record,
+  };
+}
+
+function resultOf(facts: ReadonlyMap<string, unknown>): Change["result"] {
+  switch (facts.get("outcome")) {
+    case "done":
+      return facts.get("dry_run") === true ? "tried" : "done";
+    case "refused":
+      return "refused";
+    default:
+      return "unknown";
+  }
+}
+
+const GROUPS: ReadonlyMap<string, Operation["group"]> = new Map(
+  Object.entries(OPERATIONS).map(([id, { group }]) => [id, group]),
+);
+
+const isWrite = (action: string): boolean => GROUPS.has(action) && GROUPS.get(action) !== "read";
+
+/** Of `Suspension::"provider:acme-chat"`, as Cedar spells it, kind and name. */
+function resourceOf(text: string): string {
+  const [, kind, name] = /^(\w+)::"(.*)"$/.exec(text) ?? [];
+  return kind === undefined || name === undefined ? text : `${kind} ${name}`;
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined) return "?";
+  if (typeof value === "string") return value;
+  return Array.isArray(value) ? value.map(textOf).join(", ") : (JSON.stringify(value) ?? "?");
+}
+
+/** `done  reason "key rotation", until ...`; what is foreign in it is not escaped yet. */
+export function resultWords({ result, code, facts }: Change): string {
+  const told = [...(code === "" ? [] : [code]), ...facts.map(([name, value]) => `${name} ${value}`)];
+  return [RESULTS[result].word, ...(told.length === 0 ? [] : [told.join(", ")])].join("  ");
+}

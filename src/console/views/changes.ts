@@ -1,0 +1,145 @@
+/** What was done through the admin API of this node lately, by whom, and what came of it. */
+
+import { clock } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import { type Column, type Table, tableOf } from "../model/table.ts";
+import { BLANK, type Line, line, span } from "../model/text.ts";
+import type { View } from "../model/view.ts";
+import { type Change, changesOf, RESULTS, resultWords } from "./changes-record.ts";
+import { labelled, shown } from "./keys-lines.ts";
+
+const COLUMNS: readonly Column<Change>[] = [
+  {
+    id: "time",
+    head: "TIME",
+    letter: "t",
+    width: 17,
+    align: "left",
+    priority: 1,
+    cell: ({ at }, now) => span(clock(at, now)),
+    sortKey: ({ at }) => at,
+  },
+  {
+    id: "who",
+    head: "WHO",
+    letter: "w",
+    width: { least: 12, flex: 1 },
+    align: "left",
+    priority: 1,
+    cut: "middle",
+    cell: ({ who }) => shown(who),
+    sortKey: ({ who }) => who,
+  },
+  {
+    id: "action",
+    head: "ACTION",
+    letter: "a",
+    width: 21,
+    align: "left",
+    priority: 1,
+    cell: ({ action }) => shown(action),
+    sortKey: ({ action }) => action,
+  },
+  {
+    id: "resource",
+    head: "RESOURCE",
+    letter: "e",
+    width: { least: 14, flex: 2 },
+    align: "left",
+    priority: 2,
+    cut: "middle",
+    cell: ({ resource }) => shown(resource),
+    sortKey: ({ resource }) => resource,
+  },
+  {
+    id: "result",
+    head: "RESULT",
+    letter: "r",
+    width: { least: 8, flex: 3 },
+    align: "left",
+    priority: 1,
+    cell: (change) => shown(resultWords(change), RESULTS[change.result].tone),
+    sortKey: (change) => resultWords(change),
+  },
+];
+
+const table = ({ data }: Omit<Context, "now">): Table =>
+  tableOf<Change>(
+    {
+      columns: COLUMNS,
+      idOf: ({ id }) => id,
+      nameOf: ({ resource }) => resource,
+      haystack: (change) => `${change.who} ${change.action} ${change.resource} ${resultWords(change)}`,
+      isBad: ({ result }) => RESULTS[result].isBad,
+      jsonOf: ({ record }) => record,
+    },
+    changesOf(data),
+  );
+
+const LABEL_CELLS = 18;
+
+function factLines({ record }: Change): readonly Line[] {
+  const data = typeof record.data === "object" && record.data !== null ? record.data : {};
+  return Object.entries(data).map(([name, value]) => [
+    span(name.padEnd(LABEL_CELLS), "dim"),
+    shown(typeof value === "string" ? value : (JSON.stringify(value) ?? "")),
+  ]);
+}
+
+function pane(id: string, { data, now }: Context): readonly Line[] {
+  const change = changesOf(data).find((it) => it.id === id);
+  if (change === undefined) return [];
+  const { record, who, action, resource, result } = change;
+  return [
+    labelled(
+      "who",
+      shown(who),
+      span(`  ${clock(change.at, now)}`, "dim"),
+      shown(`  record ${record.seq} of ${record.node}`, "dim"),
+    ),
+    labelled("what", shown(`${action} on ${resource}`)),
+    labelled("result", shown(resultWords(change), RESULTS[result].tone)),
+  ];
+}
+
+function describe(id: string, { data }: Context): readonly Line[] {
+  const change = changesOf(data).find((it) => it.id === id);
+  if (change === undefined) return [line("The node remembers the record no more.", "warn")];
+  const { node, seq, ts, event, kid, prev, hash, sig, controls } = change.record;
+  const own: readonly (readonly [string, string])[] = [
+    ["time", ts],
+    ["event", event],
+    ["node", node],
+    ["seq", String(seq)],
+    ["controls", controls.join(", ")],
+    ["kid", kid],
+    ["prev", prev],
+    ["hash", hash],
+    ["sig", sig],
+  ];
+  return [
+    ...factLines(change),
+    BLANK,
+    ...own.map(([name, value]) => [span(name.padEnd(LABEL_CELLS), "dim"), shown(value)]),
+  ];
+}
+
+export const changesView: View = {
+  id: "changes",
+  aliases: ["admin", "audit-changes"],
+  title: "Admin changes",
+  about: "what was done through the admin API of this node lately, and what was refused",
+  needs: () => [{ id: "list_audit_records" }],
+  body: {
+    kind: "table",
+    table,
+    sort: { column: "time", isDescending: true },
+    pane,
+    describe,
+    empty: () => ({
+      sentence: "No change through the admin API of this node among the audit records it remembers.",
+      next: "Each node remembers its own; the whole trail is in the exported files, which `:audit` verifies.",
+    }),
+  },
+  offers: [],
+};

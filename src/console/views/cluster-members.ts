@@ -1,0 +1,268 @@
+/**
+ * What the console tells of members: the cells of the table, what a state means and what is to be done, and the cluster
+ * in two lines. Source: operator console reference, B5; cluster reference, section 2.6.
+ */
+
+import type { ClusterMemberRecord, NodeStatus } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
+import { fragilityOf, quorumOf, quorumWords, reductionOf } from "../actions/cluster-quorum.ts";
+import { count, milliseconds, plural } from "../format/numbers.ts";
+import { span as spanOf } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import { rowsOf } from "../model/data.ts";
+import { type TableSpec, tableOf } from "../model/table.ts";
+import { type Line, type Span, span, type Tone } from "../model/text.ts";
+
+type Reads = Pick<Context, "data">;
+
+export const membersOf = ({ data }: Reads): readonly ClusterMemberRecord[] => rowsOf(data, "cluster_members");
+
+export const statusOf = ({ data }: Reads): NodeStatus | undefined => data.get({ id: "get_status" })?.value;
+
+export const memberOf = (context: Reads, id: string): ClusterMemberRecord | undefined =>
+  membersOf(context).find((member) => member.id === id);
+
+const STATES: Readonly<Record<ClusterMemberRecord["state"], { readonly words: string; readonly tone: Tone }>> = {
+  reachable: { words: "reachable", tone: "plain" },
+  snapshot: { words: "~ snapshot", tone: "warn" },
+  silent: { words: "! silent", tone: "fail" },
+};
+
+/** A span of contact: milliseconds while they matter, then two units. */
+export function contactWords(ms: number | null): string {
+  if (ms === null) return "-";
+  return ms < 10_000 ? milliseconds(ms) : spanOf(ms);
+}
+
+/** `self`: the node asked, marked by a star. */
+function specFor(self: string | undefined): TableSpec<ClusterMemberRecord> {
+  return {
+    columns: [
+      {
+        id: "node",
+        head: "NODE",
+        letter: "n",
+        width: { least: 8, flex: 1 },
+        align: "left",
+        priority: 1,
+        cut: "middle",
+        cell: ({ id }) => span(`${escapeControls(id)}${id === self ? " *" : ""}`),
+        sortKey: ({ id }) => id,
+      },
+      {
+        id: "role",
+        head: "ROLE",
+        letter: "r",
+        width: 8,
+        align: "left",
+        priority: 2,
+        cell: ({ role }) => span(role, role === "leader" ? "strong" : "plain"),
+        sortKey: ({ role }) => role,
+      },
+      {
+        id: "voter",
+        head: "VOTER",
+        letter: "v",
+        width: 5,
+        align: "left",
+        priority: 5,
+        cell: ({ voter }) => span(voter ? "yes" : "no", voter ? "plain" : "warn"),
+        sortKey: ({ voter }) => (voter ? 1 : 0),
+      },
+      {
+        id: "state",
+        head: "STATE",
+        letter: "s",
+        width: 10,
+        align: "left",
+        priority: 1,
+        cell: ({ state }) => span(STATES[state].words, STATES[state].tone),
+        sortKey: ({ state }) => state,
+      },
+      {
+        id: "last contact",
+        head: "LAST CONTACT",
+        letter: "c",
+        width: 12,
+        align: "right",
+        priority: 3,
+        cell: ({ last_contact_ms }) => span(contactWords(last_contact_ms)),
+        sortKey: ({ last_contact_ms }) => last_contact_ms,
+      },
+      {
+        id: "applied",
+        head: "APPLIED",
+        letter: "a",
+        width: 7,
+        align: "right",
+        priority: 4,
+        cell: ({ applied }) => span(applied === null ? "-" : count(applied)),
+        sortKey: ({ applied }) => applied,
+      },
+      {
+        id: "lag",
+        head: "LAG",
+        letter: "l",
+        width: 3,
+        align: "right",
+        priority: 3,
+        cell: ({ lag }) => span(lag === null ? "-" : count(lag)),
+        sortKey: ({ lag }) => lag,
+      },
+      {
+        id: "version",
+        head: "VERSION",
+        letter: "e",
+        width: { least: 7, flex: 1 },
+        align: "left",
+        priority: 6,
+        cell: ({ version }) => span(version === "" ? "-" : escapeControls(version)),
+        sortKey: ({ version }) => version,
+      },
+      {
+        id: "addresses",
+        head: "ADDRESSES",
+        letter: "d",
+        width: { least: 20, flex: 3 },
+        align: "left",
+        priority: 7,
+        cut: "middle",
+        cell: (member) => span(addressesOf(member)),
+        sortKey: ({ raft_addr }) => raft_addr,
+      },
+    ],
+    idOf: ({ id }) => id,
+    nameOf: ({ id }) => id,
+    haystack: (member) =>
+      [member.id, member.role, member.state, member.version, member.raft_addr, member.forward_addr].join(" "),
+    isBad: ({ state, voter }) => state !== "reachable" || !voter,
+    jsonOf: (member) => member,
+  };
+}
+
+/** Of the raft and of the forward listener, the port alone where the host is the same. */
+function addressesOf({ raft_addr, forward_addr }: ClusterMemberRecord): string {
+  if (raft_addr === "" && forward_addr === "") return "-";
+  const at = raft_addr.lastIndexOf(":");
+  const isSameHost = at > 0 && forward_addr.startsWith(raft_addr.slice(0, at + 1));
+  return escapeControls(`${raft_addr} ${isSameHost ? forward_addr.slice(at) : forward_addr}`);
+}
+
+export const membersTable = (context: Omit<Context, "now">) =>
+  tableOf(specFor(statusOf(context)?.node), membersOf(context));
+
+/** The quorum, and who leads: what decides whether anything can be written. */
+export function clusterLines(context: Reads): readonly Line[] {
+  const members = membersOf(context);
+  if (members.length === 0) return [];
+  const quorum = quorumOf(members);
+  const fragility = fragilityOf(quorum);
+  const learners = members.length - quorum.voters;
+  const verdict: Span = quorum.isMet
+    ? span(`; ${quorum.reachable} reachable`, quorum.reachable === quorum.voters ? "plain" : "warn")
+    : span(`; ! ${quorum.reachable} reachable: NO QUORUM, nothing can be written (H)`, "fail");
+  const lines: Line[] = [
+    [
+      span(quorumWords(quorum)),
+      ...(learners === 0 ? [] : [span(`; ${plural(learners, "learner")} without a vote`)]),
+      verdict,
+      ...(fragility === undefined || quorum.voters === 1 ? [] : [span(`; ~ ${fragility}`, "warn")]),
+    ],
+  ];
+  const status = statusOf(context);
+  if (status === undefined) return lines;
+  const { node, leader, term, applied_index, commit_index, role } = status;
+  const behind = commit_index > applied_index ? `, committed ${count(commit_index)}` : "";
+  return [
+    ...lines,
+    [
+      leader === null ? span("! no leader", "fail") : span(`leader ${escapeControls(leader)}`),
+      span(`; term ${count(term)}; index ${count(applied_index)}${behind}; asked of ${escapeControls(node)} (${role})`),
+    ],
+  ];
+}
+
+/** What its state means, what to do, and what would become of the quorum without it. */
+export function memberPane(id: string, context: Reads): readonly Line[] {
+  const member = memberOf(context, id);
+  if (member === undefined) return [];
+  return [
+    ...meaning(member, context),
+    [span("Without it  ", "dim"), withoutIt(id, context)],
+    [span("Addresses   ", "dim"), span(`raft ${orNone(member.raft_addr)}, forward ${orNone(member.forward_addr)}`)],
+  ];
+}
+
+const orNone = (address: string): string => (address === "" ? "not known" : escapeControls(address));
+
+function meaning(member: ClusterMemberRecord, context: Reads): readonly Line[] {
+  const { state, role, voter, lag, last_contact_ms } = member;
+  const row = (label: string, text: string, tone: Tone = "plain"): Line => [
+    span(label.padEnd(12), "dim"),
+    span(text, tone),
+  ];
+  if (state === "silent") {
+    const since = last_contact_ms === null ? "" : ` for ${spanOf(last_contact_ms)}`;
+    return [
+      row("State", `nothing is heard of it${since}: its process, its machine or the way there is down`, "fail"),
+      ...(quorumOf(membersOf(context)).isMet
+        ? [
+            row("What to do", "start it again: it replays its log and catches up"),
+            row("", "if it will not come back: P or X, then add another with `join`"),
+          ]
+        : [row("What to do", "start it again: no majority is reachable. If the majority is lost for good: H", "fail")]),
+    ];
+  }
+  if (state === "snapshot") {
+    return [
+      row("State", "it was too far behind for the log and is being sent the whole state", "warn"),
+      row("What to do", "wait; if it does not end, look at its disk and at the link to the leader"),
+    ];
+  }
+  if (!voter) {
+    return [
+      row("State", `a learner: it catches up${lag === null ? "" : `, ${plural(lag, "entry", "entries")} to go`}`),
+      row("What to do", "nothing: it gets its vote once it has caught up. Until then it does not count for a quorum"),
+    ];
+  }
+  if (role === "leader") {
+    return [
+      row("State", "it leads: every write goes through it"),
+      row("What to do", "nothing; before its machine is stopped for long, hand leadership to another (L there)"),
+    ];
+  }
+  const behind = lag !== null && lag > 0 ? `, ${plural(lag, "entry", "entries")} behind` : "";
+  return [
+    row("State", `it follows and votes${behind}`),
+    row(
+      "What to do",
+      lag !== null && lag > MUCH ? "see that its lag falls; if not, look at its disk and the link" : "nothing",
+    ),
+  ];
+}
+
+/** Entries that a busy cluster has under way at any moment. */
+const MUCH = 1_000;
+
+function withoutIt(id: string, context: Reads): Span {
+  const members = membersOf(context);
+  const reduction = reductionOf(
+    members,
+    members.map((member) => member.id).filter((each) => each !== id),
+  );
+  switch (reduction.kind) {
+    case "nothing":
+      return span("the same");
+    case "impossible":
+      return members.length === 1
+        ? span("there is no cluster: it is the only member")
+        : span(`it cannot be removed now: ${escapeControls(reduction.why)}`, "warn");
+    case "possible": {
+      const fragility = fragilityOf(reduction.after);
+      const words = quorumWords(reduction.after);
+      return fragility === undefined ? span(words) : span(`${words}: ${fragility}`, "warn");
+    }
+    default:
+      return reduction satisfies never;
+  }
+}

@@ -1,0 +1,59 @@
+/** The members of the cluster: who leads, who votes, who is silent, and what may be done about it. */
+
+import { leadDialog, leadWhy, pruneDialog, pruneWhy, removeDialog, removeWhy } from "../actions/cluster.ts";
+import { restoreSnapshot, restoreWhy, saveSnapshot } from "../actions/cluster-snapshot.ts";
+import type { Dialog } from "../model/dialog.ts";
+import type { Intent, View } from "../model/view.ts";
+import { clusterLines, memberPane, membersTable } from "./cluster-members.ts";
+
+const asked = (dialog: Dialog): Intent => ({ kind: "dialog", dialog });
+
+export const clusterView: View = {
+  id: "cluster",
+  aliases: ["members", "member"],
+  title: "Cluster",
+  about: "members: leader, votes, contact, lag; prune, snapshots, leadership",
+  needs: () => [{ id: "list_cluster_members" }, { id: "get_status" }],
+  body: {
+    kind: "table",
+    table: membersTable,
+    sort: { column: "node", isDescending: false },
+    pane: memberPane,
+    above: (context, { rows }) => clusterLines(context).slice(0, rows),
+    empty: () => ({
+      sentence: "No members are known to this node.",
+      next: "It has no cluster yet: see its log, and `peers`, `join` or `bootstrap` of its node file.",
+    }),
+    sql: () =>
+      "SELECT id, role, voter, state, last_contact_ms, applied, lag, version, raft_addr, forward_addr FROM cluster_members ORDER BY id",
+  },
+  offers: [
+    {
+      verb: "lead",
+      needsRow: true,
+      why: ({ ids: [id = ""] }, context) => leadWhy(id, context),
+      start: ({ ids: [id = ""] }) => asked(leadDialog(id)),
+    },
+    {
+      verb: "remove",
+      needsRow: true,
+      why: ({ ids: [id = ""] }, context) => removeWhy(id, context),
+      start: ({ ids: [id = ""] }) => asked(removeDialog(id)),
+    },
+    {
+      verb: "prune",
+      needsRow: false,
+      why: (_, context) => pruneWhy(context),
+      start: (_, context) => asked(pruneDialog(context)),
+    },
+    { verb: "save", does: "save snapshot", needsRow: false, start: (_, context) => saveSnapshot(context) },
+    {
+      verb: "restore",
+      does: "restore snapshot",
+      needsRow: false,
+      why: (_, context) => restoreWhy(context),
+      start: (_, context) => restoreSnapshot(context),
+    },
+    { verb: "guide", needsRow: false, start: () => ({ kind: "go", place: { view: "recover" } }) },
+  ],
+};

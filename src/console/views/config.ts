@@ -1,0 +1,245 @@
+/** The configuration sources, how the deployment document on disk stands to them, and what may be done about either. */
+
+import type { SourceRecord, SourceRevision } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
+import { askFile } from "../actions/cluster-snapshot.ts";
+import {
+  deleteSourceDialog,
+  deleteWhy,
+  putDocumentDialog,
+  reloadDialog,
+  reloadWhy,
+  STATE_TONES,
+  sourceOf,
+  stateWord,
+  writeWhy,
+} from "../actions/source.ts";
+import { count } from "../format/numbers.ts";
+import { ago, clock } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import { rowsOf } from "../model/data.ts";
+import { type TableSpec, tableOf } from "../model/table.ts";
+import { type Line, type Span, span, type Tone } from "../model/text.ts";
+import type { Chosen, View } from "../model/view.ts";
+import { previewFile, viewDifference, viewDocument } from "./source-pages.ts";
+
+/** The source of a deployment that is configured by a file, and the first one of any other. */
+const FIRST = "default";
+
+const STATES: Readonly<Record<SourceRecord["state"], { readonly words: string; readonly tone: Tone }>> = {
+  running: { words: "running", tone: "plain" },
+  pending: { words: "~ pending", tone: "warn" },
+  refused: { words: "! REFUSED", tone: "fail" },
+};
+
+const SOURCES: TableSpec<SourceRecord> = {
+  columns: [
+    {
+      id: "source",
+      head: "SOURCE",
+      letter: "s",
+      width: { least: 10, flex: 2 },
+      align: "left",
+      priority: 1,
+      cut: "middle",
+      cell: ({ name }) => span(escapeControls(name)),
+      sortKey: ({ name }) => name,
+    },
+    {
+      id: "revision",
+      head: "REVISION",
+      letter: "r",
+      width: 8,
+      align: "right",
+      priority: 2,
+      cell: ({ revision }) => span(count(revision)),
+      sortKey: ({ revision }) => revision,
+    },
+    {
+      id: "writer",
+      head: "WRITER",
+      letter: "w",
+      width: 6,
+      align: "left",
+      priority: 4,
+      cell: ({ writer }) => span(writer),
+      sortKey: ({ writer }) => writer,
+    },
+    {
+      id: "updated",
+      head: "UPDATED",
+      letter: "u",
+      width: 17,
+      align: "left",
+      priority: 3,
+      cell: ({ updated_at }, now) => span(clock(Date.parse(updated_at), now)),
+      sortKey: ({ updated_at }) => Date.parse(updated_at),
+    },
+    {
+      id: "by",
+      head: "BY",
+      letter: "b",
+      width: { least: 10, flex: 2 },
+      align: "left",
+      priority: 5,
+      cut: "middle",
+      cell: ({ by }) => span(escapeControls(by)),
+      sortKey: ({ by }) => by,
+    },
+    {
+      id: "state",
+      head: "STATE",
+      letter: "t",
+      width: 9,
+      align: "left",
+      priority: 1,
+      cell: ({ state }) => span(STATES[state].words, STATES[state].tone),
+      sortKey: ({ state }) => state,
+    },
+  ],
+  idOf: ({ name }) => name,
+  nameOf: ({ name }) => name,
+  haystack: ({ name, writer, by, state, message }) => [name, writer, by, state, message ?? ""].join(" "),
+  isBad: ({ state }) => state !== "running",
+  jsonOf: (source) => source,
+};
+
+/** How the file of the node asked stands, and what to do. */
+export function fileLines({ data }: Pick<Context, "data">): readonly Line[] {
+  const config = data.get({ id: "get_config" })?.value;
+  if (config === undefined) return [];
+  const { state, message, remedy } = config.file_status;
+  const label = (text: string): Span => span(text.padEnd(12), "dim");
+  return [
+    [label("file"), span(stateWord(state), STATE_TONES[state]), span(`  ${escapeControls(message)}`)],
+    ...(remedy === "" ? [] : [[label("what to do"), span(escapeControls(remedy))]]),
+    ...(config.source === "api" ? [] : [[label("document"), span(escapeControls(config.source))]]),
+  ];
+}
+
+const revisionsOf = ({ data }: Pick<Context, "data">, name: string): readonly SourceRevision[] | undefined =>
+  data.get({ id: "list_source_revisions", name })?.value;
+
+/** Revisions that the pane shows. */
+const SHOWN_REVISIONS = 5;
+
+function pane(name: string, context: Context): readonly Line[] {
+  const source = sourceOf(context, name);
+  if (source === undefined) return [];
+  const label = (text: string): Span => span(text.padEnd(12), "dim");
+  const served = context.data.get({ id: "get_config" })?.value?.sources.find((it) => it.name === name)?.revision;
+  const revisions = revisionsOf(context, name) ?? [];
+  const bytes = revisions.find(({ revision }) => revision === source.revision)?.bytes;
+  return [
+    [
+      label("state"),
+      span(STATES[source.state].words, STATES[source.state].tone),
+      span(source.message === null ? "" : `  ${escapeControls(source.message)}`),
+    ],
+    ...(served === undefined || served === source.revision
+      ? []
+      : [[label("serves"), span(`this node serves revision ${served}, and ${source.revision} is stored`, "warn")]]),
+    ...(bytes === undefined ? [] : [[label("document"), span(`${count(bytes)} bytes`)]]),
+    ...revisions
+      .slice(0, SHOWN_REVISIONS)
+      .map(
+        ({ revision, updated_at, by }, at): Line => [
+          label(at === 0 ? "revisions" : ""),
+          span(`${revision}  ${ago(updated_at, context.now)}  ${escapeControls(by)}`),
+        ],
+      ),
+  ];
+}
+
+/** The one before the newest, as far as it is known whether it is kept. */
+function beforeOf(name: string, context: Context): number | undefined {
+  const newest = sourceOf(context, name)?.revision;
+  if (newest === undefined) return undefined;
+  const kept = revisionsOf(context, name);
+  if (kept === undefined) return newest > 1 ? newest - 1 : undefined;
+  return kept.find(({ revision }) => revision < newest)?.revision;
+}
+
+const named = ({ ids: [name = FIRST] }: Chosen): string => name;
+
+export const configView: View = {
+  id: "config",
+  aliases: ["sources", "source", "cfg"],
+  digit: "7",
+  title: "Configuration",
+  about: "sources, their revisions, and how the file on disk stands",
+  needs: () => [{ id: "list_sources" }, { id: "get_config" }, { id: "list_cluster_members" }],
+  body: {
+    kind: "table",
+    table: ({ data }) => tableOf(SOURCES, rowsOf(data, "sources")),
+    sort: { column: "source", isDescending: false },
+    pane,
+    paneNeeds: (name) => [{ id: "list_source_revisions", name }],
+    above: (context, { rows }) => fileLines(context).slice(0, rows),
+    empty: (context) =>
+      writeWhy(context) === undefined
+        ? { sentence: "No configuration is stored.", next: "Press n to write the first source from a file." }
+        : {
+            sentence: "No configuration is stored yet.",
+            next: "The file becomes the source `default` by R, once there is a leader.",
+          },
+    sql: () => "SELECT name, revision, writer, updated_at, by, state, message FROM sources ORDER BY name",
+  },
+  offers: [
+    {
+      verb: "reload",
+      needsRow: false,
+      why: (_, context) => reloadWhy(context),
+      start: () => ({ kind: "dialog", dialog: reloadDialog() }),
+    },
+    { verb: "view", needsRow: true, start: (chosen) => viewDocument(named(chosen)) },
+    {
+      verb: "history",
+      does: "revisions",
+      needsRow: true,
+      start: (chosen) => ({ kind: "go", place: { view: "revisions", subject: named(chosen) } }),
+    },
+    {
+      verb: "difference",
+      does: "last change",
+      needsRow: true,
+      why: (chosen, context) =>
+        beforeOf(named(chosen), context) === undefined
+          ? `no revision before the newest of ${escapeControls(named(chosen))} is kept`
+          : undefined,
+      start(chosen, context) {
+        const name = named(chosen);
+        const newest = sourceOf(context, name)?.revision;
+        const before = beforeOf(name, context);
+        return before === undefined
+          ? { kind: "flash", words: `no revision before the newest of ${escapeControls(name)} is kept`, tone: "warn" }
+          : viewDifference(name, before, newest);
+      },
+    },
+    {
+      verb: "preview",
+      does: "preview a file",
+      needsRow: false,
+      why: (_, context) => writeWhy(context),
+      start: (chosen) => previewFile(named(chosen)),
+    },
+    {
+      verb: "create",
+      does: "new revision",
+      needsRow: false,
+      why: (_, context) => writeWhy(context),
+      start: (chosen, context) =>
+        askFile("new revision from file", "", (file) => ({
+          kind: "dialog",
+          dialog: putDocumentDialog(named(chosen), file, context),
+        })),
+    },
+    {
+      verb: "remove",
+      does: "delete source",
+      needsRow: true,
+      why: (chosen, context) => deleteWhy(named(chosen), context),
+      start: (chosen, context) => ({ kind: "dialog", dialog: deleteSourceDialog(named(chosen), context) }),
+    },
+  ],
+};

@@ -1,0 +1,176 @@
+/**
+ * The last failures that the node asked had with one provider. What the provider said is in no record: its texts may hold
+ * prompts. Source: design decisions, section 3 (`GET /backends/{name}/errors`).
+ */
+
+import type { BackendFailure } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
+import { liftDialog, suspendDialog, whyAllSuspended, whyNotSuspended } from "../actions/suspension.ts";
+import { clock } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import { type Column, type Table, tableOf } from "../model/table.ts";
+import { span } from "../model/text.ts";
+import type { Chosen, View } from "../model/view.ts";
+import { shown } from "./keys-lines.ts";
+import { movedWords } from "./providers-pane.ts";
+
+interface Row {
+  readonly id: string;
+  readonly failure: BackendFailure;
+}
+
+const columnsOf = (provider: string): readonly Column<Row>[] => [
+  {
+    id: "time",
+    head: "TIME",
+    letter: "t",
+    width: 18,
+    align: "left",
+    priority: 1,
+    cell: ({ failure }, now) => span(clock(Date.parse(failure.time), now)),
+    sortKey: ({ failure }) => Date.parse(failure.time),
+  },
+  {
+    id: "status",
+    head: "STATUS",
+    letter: "s",
+    width: 6,
+    align: "right",
+    priority: 1,
+    cell: ({ failure: { status } }) => (status === null ? span("-", "dim") : span(String(status), "fail")),
+    sortKey: ({ failure }) => failure.status,
+  },
+  {
+    id: "kind",
+    head: "KIND",
+    letter: "k",
+    width: { least: 10, flex: 1 },
+    align: "left",
+    priority: 1,
+    cell: ({ failure }) => shown(failure.kind),
+    sortKey: ({ failure }) => failure.kind,
+  },
+  {
+    id: "attempt",
+    head: "ATTEMPT",
+    letter: "a",
+    width: 7,
+    align: "right",
+    priority: 3,
+    cell: ({ failure }) => span(String(failure.attempt)),
+    sortKey: ({ failure }) => failure.attempt,
+  },
+  {
+    id: "moved to",
+    head: "MOVED TO",
+    letter: "m",
+    width: { least: 12, flex: 2 },
+    align: "left",
+    priority: 2,
+    cut: "middle",
+    cell({ failure: { moved_to: movedTo } }) {
+      if (movedTo === null || movedTo === provider) return span(movedWords(movedTo, provider), "dim");
+      return shown(movedTo);
+    },
+    sortKey: ({ failure }) => failure.moved_to,
+  },
+];
+
+/** Failures have no id: those of one millisecond are told apart by how many came before. */
+export function failureRows(failures: readonly BackendFailure[]): readonly Row[] {
+  const met = new Map<string, number>();
+  return failures
+    .toReversed()
+    .map((failure) => {
+      const { time, kind, attempt } = failure;
+      const facts = `${time} ${kind} ${attempt}`;
+      const before = met.get(facts) ?? 0;
+      met.set(facts, before + 1);
+      return { id: `${facts} ${before}`, failure };
+    })
+    .toReversed();
+}
+
+const rows = ({ data, subject }: Pick<Context, "data" | "subject">): readonly Row[] =>
+  subject === undefined ? [] : failureRows(data.get({ id: "list_backend_errors", name: subject })?.value ?? []);
+
+const table = (context: Omit<Context, "now">): Table =>
+  tableOf<Row>(
+    {
+      columns: columnsOf(context.subject ?? ""),
+      idOf: ({ id }) => id,
+      nameOf: ({ failure }) => failure.kind,
+      haystack: ({ failure: { status, kind, moved_to: movedTo } }) => `${status ?? ""} ${kind} ${movedTo ?? ""}`,
+      jsonOf: ({ failure }) => failure,
+    },
+    rows(context),
+  );
+
+const NO_SUBJECT = "name a provider: `:errors NAME`";
+
+/** The verbs are about the provider, whichever row is under the cursor. */
+const subjects = ({ subject = "" }: Context) => ({ kind: "provider", names: [subject] }) as const;
+
+const movedTo = ({ ids: [id] }: Chosen, context: Context): string | null | undefined =>
+  rows(context).find((row) => row.id === id)?.failure.moved_to;
+
+export const errorsView: View = {
+  id: "errors",
+  aliases: ["err"],
+  title: "Errors",
+  about: "the last 50 failures that this node had with a provider",
+  subject: "provider name",
+  needs: (subject) =>
+    subject === undefined
+      ? []
+      : [
+          { id: "list_backend_errors", name: subject },
+          { id: "list_backends" },
+          { id: "list_suspensions" },
+          { id: "list_models" },
+          { id: "list_cluster_members" },
+        ],
+  body: {
+    kind: "table",
+    table,
+    sort: { column: "time", isDescending: true },
+    empty: ({ subject }) =>
+      subject === undefined
+        ? { sentence: "No provider was named.", next: NO_SUBJECT }
+        : {
+            sentence: `No failure of ${escapeControls(subject)} on this node since its start.`,
+            next: "Another node may have met some: each remembers its own. O goes to the next door that was given.",
+          },
+  },
+  offers: [
+    {
+      verb: "suspend",
+      needsRow: false,
+      why: (_, context) =>
+        context.subject === undefined ? NO_SUBJECT : whyAllSuspended(context.data, subjects(context)),
+      start: (_, context) => ({ kind: "dialog", dialog: suspendDialog(subjects(context), context) }),
+    },
+    {
+      verb: "lift",
+      needsRow: false,
+      why: (_, { subject, data }) =>
+        subject === undefined ? NO_SUBJECT : whyNotSuspended(data, [{ kind: "provider", name: subject }]),
+      start: (_, context) => ({ kind: "dialog", dialog: liftDialog(subjects(context), context) }),
+    },
+    {
+      verb: "follow",
+      does: "moved to",
+      needsRow: true,
+      why: (chosen, context) => {
+        const name = movedTo(chosen, context);
+        if (name === undefined) return "the failure is remembered no more";
+        return name === null ? "this request was not moved" : undefined;
+      },
+      start: (chosen, context) => ({
+        kind: "go",
+        place: { view: "providers" },
+        row: movedTo(chosen, context) ?? context.subject ?? "",
+      }),
+    },
+  ],
+};

@@ -1,0 +1,13 @@
+/**
+ * Filters with which one view leads to another. Each is a token of the haystacks with a comma behind it, so that it finds
+ * the one name and none that begins with it.
+ */
+
+/** Keys with this profile. */
+export const profileFilter = (profile: string): string => `profile=${profile},`;
+
+/** Keys that spend from this budget. */
+export const budgetFilter = (budget: string): string => `budget=${budget},`;
+
+/** Buckets that this key has for itself. */
+export const keyFilter = (key: string): string => `key=${key},`;

@@ -1,0 +1,122 @@
+/** The virtual keys: what each may, what it has spent, when it was last used and when it ends. */
+
+import { escapeControls } from "../../base/index.ts";
+import { extendDialog, mintDialog, revokeDialog, rotateDialog } from "../actions/key.ts";
+import { liftDialog, suspendDialog, whyAllSuspended, whyNotSuspended } from "../actions/suspension.ts";
+import type { Context } from "../model/context.ts";
+import type { Dialog } from "../model/dialog.ts";
+import type { Chosen, Intent, Offer, View } from "../model/view.ts";
+import { bucketId, isShared } from "./budgets-bucket.ts";
+import { budgetFilter, keyFilter } from "./keys-filters.ts";
+import { keyNamed, spendingIn } from "./keys-index.ts";
+import { describedAs } from "./keys-lines.ts";
+import { keyPane } from "./keys-pane.ts";
+import { keysTable } from "./keys-table.ts";
+
+const MINT_COMMAND = '-d \'{"name":"ci"}\' POST keys';
+
+const isKnown = ({ data }: Context): boolean => data.get({ id: "list_keys" })?.value !== undefined;
+
+/** For verbs on one key. */
+function whyGone({ ids: [name = ""] }: Chosen, context: Context): string | undefined {
+  if (!isKnown(context) || keyNamed(context.data, name) !== undefined) return undefined;
+  return `${escapeControls(name)} is there no more`;
+}
+
+const subjects = ({ ids }: Chosen) => ({ kind: "key", names: ids }) as const;
+
+const asked = (dialog: Dialog): Intent => ({ kind: "dialog", dialog });
+
+/** The bucket that the key spends from; words when there is none. */
+function bucketFor({ ids: [name = ""] }: Chosen, { data }: Context) {
+  const key = keyNamed(data, name);
+  const named = escapeControls(name);
+  if (key === undefined) return `${named} is there no more`;
+  if (key.profile === null) return `${named} has no profile, so no budget`;
+  const { budget, bucket } = spendingIn(data)(key);
+  if (budget === undefined) return `the profile of ${named} has no budget`;
+  return bucket ?? `${named} has spent nothing of ${escapeControls(budget)} yet: there is no bucket`;
+}
+
+const follow: Offer = {
+  verb: "follow",
+  does: "budget",
+  needsRow: true,
+  why(chosen, context) {
+    const found = bucketFor(chosen, context);
+    return typeof found === "string" ? found : undefined;
+  },
+  start(chosen, context) {
+    const found = bucketFor(chosen, context);
+    if (typeof found === "string") return { kind: "flash", words: found, tone: "warn" };
+    const [name = ""] = chosen.ids;
+    const filter = isShared(found) ? budgetFilter(found.budget) : keyFilter(name);
+    return { kind: "go", place: { view: "budgets" }, filter, row: bucketId(found) };
+  },
+};
+
+export const keysView: View = {
+  id: "keys",
+  aliases: ["key"],
+  digit: "3",
+  title: "Keys",
+  about: "virtual keys: profile, state, last use, budget, end",
+  group: "keys",
+  needs: () => [
+    { id: "list_keys" },
+    { id: "list_profiles" },
+    { id: "list_budgets" },
+    { id: "list_suspensions" },
+    { id: "list_cluster_members" },
+  ],
+  body: {
+    kind: "table",
+    table: keysTable,
+    sort: { column: "name", isDescending: false },
+    pane: keyPane,
+    describe: (name, context) => describedAs(keyPane(name, context), keyNamed(context.data, name)),
+    empty: ({ doorFlags, isReadOnly }) => ({
+      sentence: "No keys.",
+      next: `${isReadOnly ? "Mint one with" : "Press m to mint one, or"} \`gateway admin ${doorFlags} ${MINT_COMMAND}\``,
+    }),
+    sql: () => "SELECT name, profile, status, created_at, last_used_at, expires_at, id FROM keys ORDER BY name",
+  },
+  offers: [
+    { verb: "mint", needsRow: false, start: (_, context) => asked(mintDialog(context)) },
+    {
+      verb: "suspend",
+      needsRow: true,
+      takesMany: true,
+      why: (chosen, { data }) => whyAllSuspended(data, subjects(chosen)),
+      start: (chosen, context) => asked(suspendDialog(subjects(chosen), context)),
+    },
+    {
+      verb: "lift",
+      needsRow: true,
+      takesMany: true,
+      why: ({ ids }, { data }) =>
+        whyNotSuspended(
+          data,
+          ids.map((name) => ({ kind: "key", name })),
+        ),
+      start: (chosen, context) => asked(liftDialog(subjects(chosen), context)),
+    },
+    {
+      verb: "extend",
+      does: "new end",
+      needsRow: true,
+      why: whyGone,
+      start: ({ ids: [name = ""] }) => asked(extendDialog(name)),
+    },
+    { verb: "rotate", needsRow: true, why: whyGone, start: ({ ids: [name = ""] }) => asked(rotateDialog(name)) },
+    {
+      verb: "remove",
+      does: "revoke",
+      needsRow: true,
+      takesMany: true,
+      why: ({ ids }, context) => (ids.length === 1 ? whyGone({ ids }, context) : undefined),
+      start: ({ ids }) => asked(revokeDialog(ids)),
+    },
+    follow,
+  ],
+};

@@ -1,0 +1,237 @@
+/** The names that requests may ask for, in the order in which they match, and where each of them goes as things stand. */
+
+import { escapeControls } from "../../base/index.ts";
+import { liftDialog, suspendDialog, whyAllSuspended, whyNotSuspended } from "../actions/suspension.ts";
+import { activeSuspensions } from "../actions/suspension-routes.ts";
+import type { Context } from "../model/context.ts";
+import { type Data, rowsOf } from "../model/data.ts";
+import { type Column, type Table, tableOf } from "../model/table.ts";
+import { type Line, span, type Tone } from "../model/text.ts";
+import type { Chosen, View } from "../model/view.ts";
+import { labelled, shown } from "./keys-lines.ts";
+import { joined, providerSpan, type Serving, servings } from "./providers-facts.ts";
+
+interface Row extends Serving {
+  /** In the order in which they match, from 1. */
+  readonly order: number;
+  readonly isSuspended: boolean;
+}
+
+const modelRows = (data: Data): readonly Row[] => {
+  const off = new Set(activeSuspensions(data).flatMap(({ kind, name }) => (kind === "model" ? [name] : [])));
+  return servings(data).map((serving, at) => ({
+    ...serving,
+    order: at + 1,
+    // An alias is off with what it stands for.
+    isSuspended: [serving.model.model, serving.model.upstream_model].some((name) => name !== null && off.has(name)),
+  }));
+};
+
+interface Standing {
+  readonly rank: number;
+  readonly mark: string;
+  readonly word: string;
+  readonly tone: Tone;
+}
+
+function standingOf({ isSuspended, first, model }: Row): Standing {
+  if (first === undefined) return { rank: 0, mark: "!", word: "NOBODY", tone: "fail" };
+  if (isSuspended) return { rank: 1, mark: "~", word: "SUSPENDED", tone: "off" };
+  if (first !== model.provider) return { rank: 2, mark: "~", word: "moved", tone: "warn" };
+  return { rank: 3, mark: " ", word: "ok", tone: "plain" };
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  {
+    id: "#",
+    head: "#",
+    letter: "o",
+    width: 4,
+    align: "right",
+    priority: 4,
+    cell: ({ order }) => span(String(order), "dim"),
+    sortKey: ({ order }) => order,
+  },
+  {
+    id: "model",
+    head: "MODEL",
+    letter: "m",
+    width: { least: 16, flex: 3 },
+    align: "left",
+    priority: 1,
+    cut: "middle",
+    cell: ({ model }) => shown(model.model),
+    sortKey: ({ model }) => model.model,
+  },
+  {
+    id: "kind",
+    head: "KIND",
+    letter: "k",
+    width: 7,
+    align: "left",
+    priority: 3,
+    cell: ({ model }) => span(model.kind),
+    sortKey: ({ model }) => model.kind,
+  },
+  {
+    id: "state",
+    head: "STATE",
+    letter: "s",
+    width: 10,
+    align: "left",
+    priority: 1,
+    cell(row) {
+      const { mark, word, tone } = standingOf(row);
+      return span(`${mark}${word}`, tone);
+    },
+    sortKey: (row) => standingOf(row).rank,
+  },
+  {
+    id: "provider",
+    head: "PROVIDER",
+    letter: "p",
+    width: { least: 12, flex: 2 },
+    align: "left",
+    priority: 1,
+    cut: "middle",
+    cell: ({ model }) => shown(model.provider),
+    sortKey: ({ model }) => model.provider,
+  },
+  {
+    id: "asked for",
+    head: "ASKED FOR",
+    letter: "a",
+    width: { least: 9, flex: 2 },
+    align: "left",
+    priority: 4,
+    cut: "middle",
+    cell: ({ model: { upstream_model: upstream } }) => (upstream === null ? span("same", "dim") : shown(upstream)),
+    sortKey: ({ model }) => model.upstream_model,
+  },
+  {
+    id: "dialects",
+    head: "DIALECTS",
+    letter: "d",
+    width: 15,
+    align: "left",
+    priority: 5,
+    cell: ({ model }) => shown(model.dialects.join(",")),
+    sortKey: ({ model }) => model.dialects.join(","),
+  },
+  {
+    id: "failover",
+    head: "FAILOVER",
+    letter: "f",
+    width: { least: 8, flex: 2 },
+    align: "left",
+    priority: 2,
+    cell: ({ model }) => (model.failover.length === 0 ? span("-", "dim") : shown(model.failover.join(", "))),
+    sortKey: ({ model }) => (model.failover.length === 0 ? null : model.failover.join(", ")),
+  },
+];
+
+const table = ({ data }: Omit<Context, "now">): Table =>
+  tableOf<Row>(
+    {
+      columns: COLUMNS,
+      idOf: ({ model }) => model.model,
+      nameOf: ({ model }) => model.model,
+      haystack: ({ model, plan }) => [model.model, model.kind, model.upstream_model ?? "", ...plan].join(" "),
+      isBad: (row) => standingOf(row).mark !== " ",
+      jsonOf: ({ model }) => model,
+    },
+    modelRows(data),
+  );
+
+function pane(id: string, { data }: Context): readonly Line[] {
+  const row = modelRows(data).find(({ model }) => model.model === id);
+  if (row === undefined) return [];
+  const { model, plan, first } = row;
+  const { word, tone } = standingOf(row);
+  return [
+    labelled(
+      "state",
+      span(word, tone),
+      shown(first === undefined ? "  no provider of its plan serves" : `  now asks ${first}`),
+    ),
+    labelled(
+      "plan",
+      ...joined(
+        plan.map((name) => providerSpan(data, name)),
+        " > ",
+      ),
+    ),
+    labelled("asked for", shown(model.upstream_model ?? "the same name")),
+    labelled("dialects", shown(model.dialects.join(", "))),
+  ];
+}
+
+const subjects = ({ ids }: Chosen) => ({ kind: "model", names: ids }) as const;
+
+/** A suspension is of a name; a pattern's would match no request. */
+function whyPattern({ ids }: Chosen, data: Data): string | undefined {
+  const pattern = rowsOf(data, "models").find(
+    ({ model, kind }) => ids.includes(model) && (kind === "pattern" || kind === "default"),
+  );
+  return pattern === undefined
+    ? undefined
+    : `${escapeControls(pattern.model)} is a pattern and a suspension names one model: n in :suspensions takes any name`;
+}
+
+const providerOf = ({ ids: [id] }: Chosen, data: Data): string | undefined =>
+  rowsOf(data, "models").find(({ model }) => model === id)?.provider;
+
+export const modelsView: View = {
+  id: "models",
+  aliases: ["model", "routes"],
+  title: "Models",
+  about: "names that requests may ask for, in the order in which they match, and who serves them",
+  needs: () => [
+    { id: "list_models" },
+    { id: "list_suspensions" },
+    { id: "list_backends" },
+    { id: "list_cluster_members" },
+  ],
+  body: {
+    kind: "table",
+    table,
+    sort: { column: "#", isDescending: false },
+    pane,
+    empty: () => ({
+      sentence: "No model is routed: every request is refused.",
+      next: "Names stand in the deployment document, as `providers[].models` and `model_aliases`; or name a `default_provider`.",
+    }),
+    sql: () => "SELECT model, kind, provider, upstream_model, dialects, failover FROM models",
+  },
+  offers: [
+    {
+      verb: "suspend",
+      needsRow: true,
+      takesMany: true,
+      why: (chosen, { data }) => whyPattern(chosen, data) ?? whyAllSuspended(data, subjects(chosen)),
+      start: (chosen, context) => ({ kind: "dialog", dialog: suspendDialog(subjects(chosen), context) }),
+    },
+    {
+      verb: "lift",
+      needsRow: true,
+      takesMany: true,
+      why: ({ ids }, { data }) =>
+        whyNotSuspended(
+          data,
+          ids.map((name) => ({ kind: "model", name })),
+        ),
+      start: (chosen, context) => ({ kind: "dialog", dialog: liftDialog(subjects(chosen), context) }),
+    },
+    {
+      verb: "follow",
+      does: "provider",
+      needsRow: true,
+      why: (chosen, { data }) => (providerOf(chosen, data) === undefined ? "the model is there no more" : undefined),
+      start: (chosen, { data }) => ({
+        kind: "go",
+        place: { view: "providers" },
+        row: providerOf(chosen, data) ?? "",
+      }),
+    },
+  ],
+};

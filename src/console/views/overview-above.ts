@@ -1,0 +1,167 @@
+/** What stands above the attention list where there is room: the members, the traffic and the last admin changes. */
+
+import type { BackendRecord } from "../../admin-api/index.ts";
+import { quorumOf, quorumWords } from "../actions/cluster-quorum.ts";
+import { fitLine } from "../draw/fit.ts";
+import { sparkline } from "../format/charts.ts";
+import { padTo } from "../format/cut.ts";
+import { count, milliseconds, percent, plural } from "../format/numbers.ts";
+import { clock } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import { type Metrics, rowsOf } from "../model/data.ts";
+import { BLANK, type Line, line, span } from "../model/text.ts";
+import { changesOf, RESULTS, resultWords } from "./changes-record.ts";
+import { contactWords } from "./cluster-members.ts";
+import { shown } from "./keys-lines.ts";
+
+interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** Changes, and the line that heads them. */
+const MOST_CHANGES = 3;
+/** Of the members: heading, column heads and one member. */
+const LEAST_MEMBERS = 3;
+
+export function overviewAbove(context: Context, { columns, rows }: Size): readonly Line[] {
+  const changes = recentChanges(context).slice(0, Math.max(0, rows - LEAST_MEMBERS));
+  const room = Math.max(0, rows - changes.length);
+  const left = Math.min(LEFT_CELLS, Math.max(columns - RIGHT_CELLS, Math.floor(columns / 2)));
+  const members = clusterLines(context, room);
+  const traffic = trafficLines(context, columns - left).slice(0, room);
+  const beside = Array.from({ length: Math.max(members.length, traffic.length) }, (_, at) => [
+    ...fitLine(members[at] ?? BLANK, left - 1),
+    { text: " " },
+    ...(traffic[at] ?? BLANK),
+  ]);
+  return [...beside, ...changes].slice(0, rows);
+}
+
+/** Of the members, with blanks after them. */
+const LEFT_CELLS = 58;
+/** Of the traffic, where there is no room for both. */
+const RIGHT_CELLS = 38;
+
+const MEMBER_CELLS = { node: 12, role: 10, state: 11, last: 8, applied: 9, lag: 5 } as const;
+
+function clusterLines({ data }: Context, rows: number): readonly Line[] {
+  const members = rowsOf(data, "cluster_members");
+  if (members.length === 0) return [line("CLUSTER  members not known", "dim")];
+  const self = data.get({ id: "get_status" })?.value?.node;
+  const quorum = quorumOf(members);
+  const room = Math.max(1, rows - 2);
+  // Those that are silent must not be the ones that have no room.
+  const ordered = [...members].sort((a, b) => Number(b.state === "silent") - Number(a.state === "silent"));
+  const told = members.length > room ? ordered.slice(0, room - 1) : members;
+  const { node, role, state, last, applied, lag } = MEMBER_CELLS;
+  const head = [
+    ["NODE", node],
+    ["ROLE", role],
+    ["STATE", state],
+  ] as const;
+  return [
+    [
+      span("CLUSTER", "strong"),
+      span(`  ${quorumWords(quorum)}${quorum.isMet ? "" : ", NOT MET"}`, quorum.isMet ? "plain" : "fail"),
+    ],
+    line(
+      [
+        ...head.map(([text, cells]) => padTo(text, cells)),
+        padTo("LAST", last, "right"),
+        padTo("APPLIED", applied, "right"),
+        padTo("LAG", lag, "right"),
+      ].join(""),
+      "dim",
+    ),
+    ...told.map((member) => [
+      { text: padTo(`${shown(member.id).text}${member.id === self ? " *" : ""}`, node) },
+      span(padTo(member.role, role), member.role === "leader" ? "strong" : "plain"),
+      member.state === "silent" ? span(padTo("! silent", state), "fail") : span(padTo(member.state, state)),
+      {
+        text: [
+          padTo(contactWords(member.last_contact_ms), last, "right"),
+          padTo(member.applied === null ? "-" : String(member.applied), applied, "right"),
+          padTo(member.lag === null ? "-" : String(member.lag), lag, "right"),
+        ].join(""),
+      },
+    ]),
+    ...(told.length < members.length ? [line(`and ${members.length - told.length} more in :cluster`, "dim")] : []),
+  ];
+}
+
+const LABEL_CELLS = 10;
+const VALUE_CELLS = 9;
+
+function trafficLines(context: Context, cells: number): readonly Line[] {
+  const metrics = context.data.get({ id: "metrics" })?.value;
+  return metrics === undefined ? measuredLines(context) : metricLines(metrics, context.isAscii, cells);
+}
+
+function metricLines(
+  { requests, errors, inFlight, overhead }: Metrics,
+  isAscii: boolean,
+  cells: number,
+): readonly Line[] {
+  const width = Math.max(0, cells - LABEL_CELLS - VALUE_CELLS - 2);
+  const series = (label: string, points: readonly (number | null)[], unit: string, digits: number): Line => {
+    const newest = points.at(-1) ?? null;
+    return [
+      span(label.padEnd(LABEL_CELLS), "dim"),
+      { text: padTo(newest === null ? "-" : `${count(newest, digits)}${unit}`, VALUE_CELLS) },
+      { text: `  ${width === 0 ? "" : sparkline(points.slice(-width), isAscii)}` },
+    ];
+  };
+  const { p50, p95, p99 } = overhead;
+  return [
+    [span("TRAFFIC", "strong"), span("  this node, by its metrics", "dim")],
+    series("requests", requests, "/s", 1),
+    series("errors", errors, "/s", 1),
+    series("in flight", inFlight, "", 0),
+    [
+      span("overhead".padEnd(LABEL_CELLS), "dim"),
+      { text: `p50 ${milliseconds(p50)}  p95 ${milliseconds(p95)}  p99 ${milliseconds(p99)}` },
+    ],
+  ];
+}
+
+/** Without metrics: attempts at providers, which is nearest to requests among what the lists hold. */
+function measuredLines({ data }: Context): readonly Line[] {
+  const backends = data.get({ id: "list_backends" })?.value;
+  if (backends === undefined) return [line("TRAFFIC  not known", "dim")];
+  const sum = (of: (it: BackendRecord) => number): number => backends.reduce((total, it) => total + of(it), 0);
+  const rate = sum(({ rate }) => rate);
+  const failed = sum(({ rate, error_ratio: ratio }) => rate * (ratio ?? 0));
+  const labelledBy = (label: string, text: string): Line => [span(label.padEnd(LABEL_CELLS), "dim"), { text }];
+  return [
+    [span("TRAFFIC", "strong"), span("  this node, last 60 s, attempts at providers", "dim")],
+    labelledBy("attempts", `${count(rate, 1)}/s`),
+    labelledBy("failed", `${count(failed, 1)}/s  ${percent(rate === 0 ? null : failed / rate)} %`),
+    labelledBy("in flight", count(sum(({ in_flight: inFlight }) => inFlight))),
+    labelledBy(
+      "moved",
+      `${plural(
+        sum(({ retries }) => retries),
+        "retry",
+        "retries",
+      )}, ${plural(
+        sum(({ failovers_out: out }) => out),
+        "failover",
+      )}`,
+    ),
+  ];
+}
+
+function recentChanges({ data, now }: Context): readonly Line[] {
+  const changes = changesOf(data).slice(0, MOST_CHANGES);
+  if (changes.length === 0) return [];
+  return [
+    [span("RECENT ADMIN CHANGES", "strong"), span("  this node, by its audit records; :changes", "dim")],
+    ...changes.map((change) => [
+      { text: padTo(clock(change.at, now), 19) },
+      shown(padTo(shown(change.who).text, 22)),
+      shown(`  ${change.action}  ${change.resource}  `),
+      shown(resultWords(change), RESULTS[change.result].tone),
+    ]),
+  ];
+}

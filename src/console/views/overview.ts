@@ -1,0 +1,255 @@
+/**
+ * What wants attention, worst first, so that one key acts on the worst. Source: operator console reference, B5 and B7.
+ *
+ * A list that the policy does not permit is simply absent; the calm sentence names what it speaks of.
+ */
+
+import {
+  extendDialog,
+  liftSuspensionsDialog,
+  type Suspendable,
+  suspendDialog,
+  whyAllSuspended,
+  whyNotSuspended,
+} from "../actions/suspension.ts";
+import { namesInWords } from "../actions/suspension-words.ts";
+import { plural } from "../format/numbers.ts";
+import type { Context } from "../model/context.ts";
+import { keyOf, type Need } from "../model/data.ts";
+import { type Column, type Table, tableOf } from "../model/table.ts";
+import { span } from "../model/text.ts";
+import type { Chosen, Intent, View } from "../model/view.ts";
+import { attentionNeeds, attentionOf, urgencyOf } from "./attention.ts";
+import { type AttentionItem, SEVERITIES, saying } from "./attention-item.ts";
+import { shown } from "./keys-lines.ts";
+import { overviewAbove } from "./overview-above.ts";
+
+const columnsOf = (isReadOnly: boolean): readonly Column<AttentionItem>[] => [
+  {
+    id: "what",
+    head: "WHAT",
+    letter: "w",
+    width: 8,
+    align: "left",
+    priority: 1,
+    cell({ severity, what, tone }) {
+      const { mark, tone: usual } = SEVERITIES[severity];
+      return span(`${mark} ${what}`, tone ?? usual);
+    },
+    sortKey: urgencyOf,
+  },
+  {
+    id: "kind",
+    head: "KIND",
+    letter: "k",
+    width: 8,
+    align: "left",
+    priority: 3,
+    cell: ({ kind }) => span(kind),
+    sortKey: ({ kind }) => kind,
+  },
+  {
+    id: "name",
+    head: "NAME",
+    letter: "n",
+    width: { least: 12, flex: 1 },
+    align: "left",
+    priority: 1,
+    cut: "middle",
+    cell: ({ name }) => shown(name),
+    sortKey: ({ name }) => name,
+  },
+  {
+    id: "says",
+    head: "SAYS",
+    letter: "s",
+    width: { least: 32, flex: 6 },
+    align: "left",
+    priority: 1,
+    cell: (item, now) => shown(saying(item, now)),
+    sortKey: ({ says }) => says,
+  },
+  {
+    id: "acts",
+    head: "ACTS",
+    letter: "a",
+    width: 19,
+    align: "left",
+    priority: 4,
+    cell: (item) => span(actsOf(item, isReadOnly), "dim"),
+    sortKey: (item) => actsOf(item, isReadOnly),
+  },
+];
+
+function actsOf({ suspends, lifts, goes }: AttentionItem, isReadOnly: boolean): string {
+  if (!isReadOnly && suspends !== undefined) return "[s] suspend";
+  if (!isReadOnly && lifts !== undefined) return "[u] lift";
+  return `[Enter] ${goes.place.view}`;
+}
+
+const table = (context: Omit<Context, "now">): Table =>
+  tableOf<AttentionItem>(
+    {
+      columns: columnsOf(context.isReadOnly),
+      idOf: ({ id }) => id,
+      nameOf: ({ name }) => name,
+      haystack: (item) => [item.what, item.kind, item.name, item.says].join(" "),
+      isBad: ({ severity }) => severity === "fail",
+      jsonOf: ({ json }) => json,
+    },
+    attentionOf(context),
+  );
+
+const chosenOnes = ({ ids }: Chosen, context: Context): readonly AttentionItem[] => {
+  const items = attentionOf(context);
+  return ids.flatMap((id) => items.find((item) => item.id === id) ?? []);
+};
+
+const GONE = "what the row told is over";
+
+/** What the chosen rows name for a verb; a text says which of them names nothing. */
+function named<T>(
+  chosen: Chosen,
+  context: Context,
+  of: (item: AttentionItem) => T | undefined,
+  otherwise: string,
+): readonly T[] | string {
+  const items = chosenOnes(chosen, context);
+  if (items.length === 0) return GONE;
+  const other = items.find((item) => of(item) === undefined);
+  if (other !== undefined) return `${namesInWords([other.name])} ${otherwise}`;
+  return items.flatMap((item) => of(item) ?? []);
+}
+
+const toSuspend = (chosen: Chosen, context: Context): readonly string[] | string =>
+  named(chosen, context, ({ suspends }) => suspends, "is not a provider that fails");
+
+const toLift = (chosen: Chosen, context: Context): readonly Suspendable[] | string =>
+  named(chosen, context, ({ lifts }) => lifts, "is not suspended");
+
+function whyNotLift(chosen: Chosen, context: Context): string | undefined {
+  const subjects = toLift(chosen, context);
+  return typeof subjects === "string" ? subjects : whyNotSuspended(context.data, subjects);
+}
+
+const over = (words: string): Intent => ({ kind: "flash", words, tone: "warn" });
+
+/** Reads that are not for attention: what stands above it. */
+const BESIDE: readonly Need[] = [{ id: "list_audit_records" }, { id: "metrics" }];
+
+function needs(): readonly [Need, ...Need[]] {
+  // What everybody may read who may read anything decides whether there is an overview.
+  const first: Need = { id: "get_status" };
+  return [first, ...[...attentionNeeds(), ...BESIDE].filter((need) => keyOf(need) !== keyOf(first))];
+}
+
+/** Says only what was read. */
+function calmSentence({ data }: Context): string {
+  const members = data.get({ id: "list_cluster_members" })?.value;
+  const backends = data.get({ id: "list_backends" })?.value;
+  const file = data.get({ id: "get_config" })?.value?.file_status.state;
+  const ok = backends?.filter(({ state }) => state === "ok").length ?? 0;
+  const idle = backends?.filter(({ state }) => state === "idle").length ?? 0;
+  const facts = [
+    ...(members === undefined
+      ? []
+      : [`${members.filter(({ state }) => state !== "silent").length}/${plural(members.length, "member")}`]),
+    ...(backends === undefined ? [] : [`${plural(ok, "provider")} ok${idle === 0 ? "" : ` and ${idle} idle`}`]),
+    ...(file === "in_sync" ? ["files in sync"] : []),
+  ];
+  return facts.length === 0
+    ? "Nothing of what could be read wants attention."
+    : `Nothing wants attention: ${facts.join(", ")}.`;
+}
+
+/** What the sentence does not speak for. */
+function unread({ data }: Context): readonly string[] {
+  return attentionNeeds().flatMap((need) => {
+    const reading = data.get(need);
+    if (reading?.value !== undefined) return [];
+    const why = reading?.failure === undefined ? "not yet" : reading.failure.code;
+    return [`${need.id.replace(/^(list|get)_/, "")} (${why})`];
+  });
+}
+
+export const overviewView: View = {
+  id: "overview",
+  aliases: ["attention", "home"],
+  digit: "1",
+  title: "Overview",
+  about: "what wants attention, most urgent first; Enter goes there, the key in brackets acts",
+  needs,
+  body: {
+    kind: "table",
+    table,
+    sort: { column: "what", isDescending: false },
+    above: overviewAbove,
+    empty(context) {
+      const missing = unread(context);
+      return {
+        sentence: calmSentence(context),
+        next:
+          missing.length === 0
+            ? "2 providers, 3 keys, 4 budgets, : for everything else"
+            : `Not read: ${namesInWords(missing)}`,
+      };
+    },
+    open(id, context) {
+      const item = chosenOnes({ ids: [id] }, context)[0];
+      return item === undefined ? over(GONE) : { kind: "go", ...item.goes };
+    },
+    describe(id, context) {
+      const item = chosenOnes({ ids: [id] }, context)[0];
+      if (item === undefined) return [[span(GONE, "warn")]];
+      const { severity, what, tone, kind, name } = item;
+      return [
+        [
+          span(`${SEVERITIES[severity].mark} ${what}  `, tone ?? SEVERITIES[severity].tone),
+          shown(`${kind} ${name}`, "strong"),
+        ],
+        [shown(saying(item, context.now))],
+        [],
+        ...JSON.stringify(item.json, undefined, 2)
+          .split("\n")
+          .map((text) => [shown(text)]),
+      ];
+    },
+  },
+  offers: [
+    {
+      verb: "suspend",
+      needsRow: true,
+      takesMany: true,
+      why(chosen, context) {
+        const names = toSuspend(chosen, context);
+        return typeof names === "string" ? names : whyAllSuspended(context.data, { kind: "provider", names });
+      },
+      start(chosen, context) {
+        const names = toSuspend(chosen, context);
+        if (typeof names === "string") return over(names);
+        return { kind: "dialog", dialog: suspendDialog({ kind: "provider", names }, context) };
+      },
+    },
+    {
+      verb: "lift",
+      needsRow: true,
+      takesMany: true,
+      why: whyNotLift,
+      start(chosen, context) {
+        const subjects = toLift(chosen, context);
+        if (typeof subjects === "string") return over(subjects);
+        return { kind: "dialog", dialog: liftSuspensionsDialog(subjects, context) };
+      },
+    },
+    {
+      verb: "extend",
+      needsRow: true,
+      why: whyNotLift,
+      start(chosen, context) {
+        const subjects = toLift(chosen, context);
+        const [first] = typeof subjects === "string" ? [] : subjects;
+        return first === undefined ? over(GONE) : { kind: "dialog", dialog: extendDialog(first, context) };
+      },
+    },
+  ],
+};

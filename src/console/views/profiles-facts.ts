@@ -1,0 +1,44 @@
+/** A profile in words, for its own view and for that of the keys that refer to it. */
+
+import type { ProfileRecord } from "../../admin-api/index.ts";
+import { namesInWords } from "../actions/suspension-words.ts";
+import { plural } from "../format/numbers.ts";
+import { type Line, span } from "../model/text.ts";
+import { labelled, shown } from "./keys-lines.ts";
+
+/** Names that a line has room for. */
+const MAX_NAMED = 12;
+
+/** Empty: every routed one. */
+export const modelsOf = ({ allowed_models: models }: ProfileRecord): string =>
+  models.length === 0 ? "all" : models.join(", ");
+
+export const capsOf = ({ require_caps: caps }: ProfileRecord): string => (caps.length === 0 ? "-" : caps.join(", "));
+
+/** Null: all of them; none: nothing is inspected. */
+export function detectorsOf({ detectors }: ProfileRecord): string {
+  if (detectors === null) return "all";
+  return detectors.length === 0 ? "none" : detectors.join(", ");
+}
+
+export function profileLines(profile: ProfileRecord): readonly Line[] {
+  const { name, budget, allowed_models: models, access_rules: rules } = profile;
+  return [
+    labelled(
+      "profile",
+      shown(name, "strong"),
+      span("  models ", "dim"),
+      span(models.length === 0 ? "all that are routed" : namesInWords(models, MAX_NAMED)),
+      span("  require_caps ", "dim"),
+      shown(capsOf(profile)),
+    ),
+    labelled(
+      "",
+      span("budget ", "dim"),
+      shown(budget ?? "none"),
+      span(`  ${plural(rules, "access rule")} of its own, beside those of the deployment`),
+      span("  detectors ", "dim"),
+      shown(detectorsOf(profile)),
+    ),
+  ];
+}

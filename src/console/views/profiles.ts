@@ -1,0 +1,219 @@
+/** The profiles of the configuration: named policies that keys and issuers refer to, and how many keys do. */
+
+import type { ProfileRecord } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
+import {
+  liftDialog,
+  suspendDialog,
+  suspensionOf,
+  suspensionWords,
+  whyAllSuspended,
+  whyNotSuspended,
+} from "../actions/suspension.ts";
+import { count } from "../format/numbers.ts";
+import type { Context } from "../model/context.ts";
+import { type Data, rowsOf } from "../model/data.ts";
+import { type Column, type Table, tableOf } from "../model/table.ts";
+import { type Line, span } from "../model/text.ts";
+import type { Chosen, Intent, Offer, View } from "../model/view.ts";
+import { bucketLine, isShared, STANDING } from "./budgets-bucket.ts";
+import { budgetFilter, profileFilter } from "./keys-filters.ts";
+import { profileNamed } from "./keys-index.ts";
+import { describedAs, labelled, shown } from "./keys-lines.ts";
+import { capsOf, detectorsOf, modelsOf, profileLines } from "./profiles-facts.ts";
+
+const columnsOf = (data: Data): readonly Column<ProfileRecord>[] => [
+  {
+    id: "name",
+    head: "NAME",
+    letter: "n",
+    width: { least: 14, flex: 2 },
+    align: "left",
+    priority: 1,
+    cut: "middle",
+    cell: ({ name }) => shown(name),
+    sortKey: ({ name }) => name,
+  },
+  {
+    id: "state",
+    head: "STATE",
+    letter: "s",
+    width: 9,
+    align: "left",
+    priority: 2,
+    cell: ({ name }) => (isSuspended(data, name) ? span("SUSPENDED", "off") : span("active")),
+    sortKey: ({ name }) => (isSuspended(data, name) ? "suspended" : "active"),
+  },
+  {
+    id: "budget",
+    head: "BUDGET",
+    letter: "b",
+    width: { least: 10, flex: 1 },
+    align: "left",
+    priority: 4,
+    cut: "middle",
+    cell: ({ budget }) => (budget === null ? span("-", "dim") : shown(budget)),
+    sortKey: ({ budget }) => budget,
+  },
+  {
+    id: "models",
+    head: "MODELS",
+    letter: "m",
+    width: { least: 10, flex: 3 },
+    align: "left",
+    priority: 5,
+    cell: (profile) => shown(modelsOf(profile)),
+    sortKey: ({ allowed_models }) => allowed_models.length,
+  },
+  {
+    id: "caps",
+    head: "CAPS",
+    letter: "c",
+    width: { least: 6, flex: 1 },
+    align: "left",
+    priority: 7,
+    cell: (profile) => shown(capsOf(profile)),
+    sortKey: ({ require_caps }) => require_caps.length,
+  },
+  {
+    id: "rules",
+    head: "RULES",
+    letter: "r",
+    width: 5,
+    align: "right",
+    priority: 6,
+    cell: ({ access_rules }) => span(count(access_rules)),
+    sortKey: ({ access_rules }) => access_rules,
+  },
+  {
+    id: "detectors",
+    head: "DETECTORS",
+    letter: "d",
+    width: { least: 9, flex: 1 },
+    align: "left",
+    priority: 8,
+    cell: (profile) => shown(detectorsOf(profile)),
+    sortKey: detectorsOf,
+  },
+  {
+    id: "keys",
+    head: "KEYS",
+    letter: "k",
+    width: 6,
+    align: "right",
+    priority: 3,
+    cell: ({ keys }) => span(count(keys)),
+    sortKey: ({ keys }) => keys,
+  },
+];
+
+const isSuspended = (data: Data, name: string): boolean => suspensionOf(data, "profile", name) !== undefined;
+
+const table = ({ data }: Pick<Context, "data">): Table =>
+  tableOf<ProfileRecord>(
+    {
+      columns: columnsOf(data),
+      idOf: ({ name }) => name,
+      nameOf: ({ name }) => name,
+      haystack: ({ name, budget, allowed_models: models, require_caps: caps, detectors }) =>
+        [
+          profileFilter(name),
+          budget === null ? "" : budgetFilter(budget),
+          ...models,
+          ...caps,
+          ...(detectors ?? []),
+        ].join(" "),
+      isBad: ({ name }) => isSuspended(data, name),
+      jsonOf: (profile) => profile,
+    },
+    rowsOf(data, "profiles"),
+  );
+
+/** Buckets of its budget that the pane has room for; those that want attention come first. */
+const MAX_BUCKETS = 4;
+
+function pane(name: string, { data, now, isAscii }: Context): readonly Line[] {
+  const profile = profileNamed(data, name);
+  if (profile === undefined) return [];
+  const suspension = suspensionOf(data, "profile", name);
+  const buckets = rowsOf(data, "budgets").filter(({ budget }) => budget === profile.budget);
+  const shared = buckets.filter(isShared);
+  const bad = buckets.filter((it) => !isShared(it) && STANDING[it.status].mark !== "");
+  const told = [...shared, ...bad].slice(0, MAX_BUCKETS);
+  return [
+    ...profileLines(profile),
+    ...(suspension === undefined ? [] : [labelled("", span(`SUSPENDED ${suspensionWords(suspension, now)}`, "off"))]),
+    ...told.map((bucket) => labelled("budget", ...bucketLine(bucket, now, isAscii))),
+    ...(buckets.length > told.length
+      ? [labelled("", span(`${count(buckets.length - told.length)} more buckets; f shows them`, "dim"))]
+      : []),
+  ];
+}
+
+const subjects = ({ ids }: Chosen) => ({ kind: "profile", names: ids }) as const;
+
+const follow: Offer = {
+  verb: "follow",
+  does: "budget",
+  needsRow: true,
+  why({ ids: [name = ""] }, { data }) {
+    const profile = profileNamed(data, name);
+    const named = escapeControls(name);
+    if (profile === undefined) return `${named} is there no more`;
+    return profile.budget === null ? `${named} has no budget` : undefined;
+  },
+  start: ({ ids: [name = ""] }, { data }): Intent => ({
+    kind: "go",
+    place: { view: "budgets" },
+    filter: budgetFilter(profileNamed(data, name)?.budget ?? ""),
+  }),
+};
+
+export const profilesView: View = {
+  id: "profiles",
+  aliases: ["profile"],
+  title: "Profiles",
+  about: "policies that keys refer to: models, capabilities, budget, rules",
+  group: "keys",
+  needs: () => [
+    { id: "list_profiles" },
+    { id: "list_suspensions" },
+    { id: "list_budgets" },
+    { id: "list_cluster_members" },
+  ],
+  body: {
+    kind: "table",
+    table,
+    sort: { column: "name", isDescending: false },
+    pane,
+    describe: (name, context) => describedAs(pane(name, context), profileNamed(context.data, name)),
+    empty: ({ doorFlags }) => ({
+      sentence: "No profiles.",
+      next: `They are written in the deployment document (\`profiles:\`); see what is in force with \`gateway admin ${doorFlags} GET config\``,
+    }),
+    open: (name) => ({ kind: "go", place: { view: "keys" }, filter: profileFilter(name) }),
+    sql: () =>
+      "SELECT name, budget, allowed_models, require_caps, access_rules, detectors, keys FROM profiles ORDER BY name",
+  },
+  offers: [
+    {
+      verb: "suspend",
+      needsRow: true,
+      takesMany: true,
+      why: (chosen, { data }) => whyAllSuspended(data, subjects(chosen)),
+      start: (chosen, context) => ({ kind: "dialog", dialog: suspendDialog(subjects(chosen), context) }),
+    },
+    {
+      verb: "lift",
+      needsRow: true,
+      takesMany: true,
+      why: ({ ids }, { data }) =>
+        whyNotSuspended(
+          data,
+          ids.map((name) => ({ kind: "profile", name })),
+        ),
+      start: (chosen, context) => ({ kind: "dialog", dialog: liftDialog(subjects(chosen), context) }),
+    },
+    follow,
+  ],
+};

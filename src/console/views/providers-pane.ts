@@ -1,0 +1,151 @@
+/** What is told of one provider: how it stands, what goes to it and where that goes next, and how it failed lately. */
+
+import type { BackendFailure } from "../../admin-api/index.ts";
+import { suspensionWords } from "../actions/suspension-words.ts";
+import { padTo } from "../format/cut.ts";
+import { count, milliseconds, percent, plural } from "../format/numbers.ts";
+import { clock } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import type { Data } from "../model/data.ts";
+import { BLANK, type Line, line, type Span, span } from "../model/text.ts";
+import { labelled, shown } from "./keys-lines.ts";
+import {
+  joined,
+  type ProviderRow,
+  providerNamed,
+  providerSpan,
+  type Serving,
+  STATES,
+  servings,
+} from "./providers-facts.ts";
+import { failoverWords } from "./providers-table.ts";
+
+/** Failures that the pane has room for. */
+const FEW_FAILURES = 4;
+/** Names that a line has room for. */
+const MAX_MODELS = 8;
+
+export function providerPane(name: string, context: Context): readonly Line[] {
+  const row = providerNamed(context.data, name);
+  return row === undefined ? [] : [...standing(row, context), ...failureLines(name, context, FEW_FAILURES)];
+}
+
+/** All that the pane would tell, then the fields as the admin API gives them. */
+export function describeProvider(name: string, context: Context): readonly Line[] {
+  const row = providerNamed(context.data, name);
+  if (row === undefined) return [line("The provider is there no more.", "warn")];
+  return [
+    ...standing(row, context),
+    ...failureLines(name, context, Number.POSITIVE_INFINITY),
+    BLANK,
+    ...Object.entries(row.backend).map(([field, value]) => [
+      span(field.padEnd(18), "dim"),
+      shown(Array.isArray(value) ? value.join(", ") : String(value ?? "-")),
+    ]),
+  ];
+}
+
+function standing({ backend, state, suspension }: ProviderRow, { data, now }: Context): readonly Line[] {
+  const { word, tone } = STATES[state];
+  const { ttfb_p50_ms: p50, ttfb_p95_ms: p95 } = backend;
+  const fails = backend.error_ratio === null ? "" : `, ${percent(backend.error_ratio)} % fail`;
+  return [
+    labelled(
+      "state",
+      span(word, tone),
+      span(`  ${count(backend.rate, 1)} attempts/s${fails}; ${backend.in_flight} in flight`),
+    ),
+    ...(suspension === undefined ? [] : [labelled("suspended", span(suspensionWords(suspension, now), "off"))]),
+    labelled(
+      "measured",
+      span(
+        `first byte p50 ${milliseconds(p50)} p95 ${milliseconds(p95)}; ${plural(backend.retries, "retry", "retries")}; failover ${failoverWords(backend.failovers_in, backend.failovers_out)}`,
+      ),
+    ),
+    ...routes(backend.name, data),
+  ];
+}
+
+function routes(name: string, data: Data): readonly Line[] {
+  if (data.get({ id: "list_models" })?.value === undefined) return [labelled("serves", span("not known", "dim"))];
+  const all = servings(data);
+  const own = all.filter(({ model }) => model.provider === name);
+  const targets = [...new Set(own.flatMap(({ model }) => model.failover))];
+  const stoodInFor = new Set(
+    all.filter(({ model }) => model.failover.includes(name)).map(({ model }) => model.provider),
+  );
+  return [
+    labelled("serves", ...namesOf(own.map(modelWords))),
+    labelled(
+      "failover",
+      ...(targets.length === 0 ? [span("none")] : joined(targets.map((it) => providerSpan(data, it)))),
+    ),
+    ...(stoodInFor.size === 0
+      ? []
+      : [labelled("after", ...joined([...stoodInFor].map((it) => providerSpan(data, it))))]),
+  ];
+}
+
+/** `gpt-fast -> acme-small` of an alias. */
+function modelWords({ model: { model, upstream_model: upstream } }: Serving): string {
+  return upstream === null ? model : `${model} -> ${upstream}`;
+}
+
+function namesOf(names: readonly string[]): readonly Span[] {
+  if (names.length === 0) return [span("no model goes to it first", "dim")];
+  const more = names.length - MAX_MODELS;
+  return [
+    shown(names.slice(0, MAX_MODELS).join(", ")),
+    ...(more > 0 ? [span(` and ${more} more; f shows all`, "dim")] : []),
+  ];
+}
+
+function failureLines(name: string, { data, now }: Context, most: number): readonly Line[] {
+  const reading = data.get({ id: "list_backend_errors", name });
+  if (reading?.value === undefined) {
+    return reading?.failure === undefined ? [] : [labelled("failures", shown(reading.failure.message, "dim"))];
+  }
+  const [first, ...others] = reading.value.slice(0, most);
+  if (first === undefined) return [labelled("failures", span("none on this node since its start", "dim"))];
+  return [
+    labelled("failures", ...failureSpans(first, name, now)),
+    ...others.map((failure) => labelled("", ...failureSpans(failure, name, now))),
+  ];
+}
+
+function failureSpans({ time, status, kind, attempt, moved_to: movedTo }: BackendFailure, name: string, now: number) {
+  return [
+    span(padTo(clock(Date.parse(time), now), 11)),
+    span(padTo(String(status ?? "-"), 4), "fail"),
+    shown(padTo(kind, 10)),
+    span(`  attempt ${attempt}`),
+    shown(`  ${movedWords(movedTo, name)}`, "dim"),
+  ];
+}
+
+/** Of a failure of the provider `name`. */
+export const movedWords = (movedTo: string | null, name: string): string =>
+  movedTo === null ? "not moved" : movedTo === name ? "tried again" : `moved to ${movedTo}`;
+
+/** Where its requests go: each name with its plan, those that it stands in for after. */
+export function routePage(name: string, { data }: Context): readonly Line[] {
+  const all = servings(data);
+  const own = all.filter(({ model }) => model.provider === name);
+  const others = all.filter(({ model }) => model.failover.includes(name));
+  const width = Math.min(40, Math.max(5, ...[...own, ...others].map(({ model }) => model.model.length)) + 2);
+  const plan = ({ model, plan: names, first }: Serving): Line => [
+    shown(padTo(model.model, width)),
+    ...joined(
+      names.map((it) => providerSpan(data, it)),
+      " > ",
+    ),
+    ...(first === undefined ? [span("  NO PROVIDER LEFT", "fail")] : [shown(`  now asks ${first}`, "dim")]),
+  ];
+  return [
+    line("Asked in this order; a provider that is suspended is skipped.", "dim"),
+    BLANK,
+    line(own.length === 0 ? "No model goes to it first." : "GOES TO IT FIRST", "strong"),
+    ...own.map(plan),
+    ...(others.length === 0 ? [] : [BLANK, line("IT STANDS IN FOR", "strong"), ...others.map(plan)]),
+  ];
+}

@@ -1,0 +1,75 @@
+/** The providers: worst first, with what may be done about one that fails. Source: operator console reference, B5. */
+
+import { escapeControls } from "../../base/index.ts";
+import { liftDialog, suspendDialog, whyAllSuspended, whyNotSuspended } from "../actions/suspension.ts";
+import type { Chosen, View } from "../model/view.ts";
+import { describeProvider, providerPane, routePage } from "./providers-pane.ts";
+import { providersTable } from "./providers-table.ts";
+
+const subjects = ({ ids }: Chosen) => ({ kind: "provider", names: ids }) as const;
+const one = ({ ids: [id = ""] }: Chosen): string => id;
+
+export const providersView: View = {
+  id: "providers",
+  aliases: ["prov", "provider", "backends"],
+  digit: "2",
+  title: "Providers",
+  about: "providers as this node met them in the last minute: state, rate, errors, failover",
+  needs: () => [
+    { id: "list_backends" },
+    { id: "list_suspensions" },
+    { id: "list_models" },
+    { id: "list_cluster_members" },
+  ],
+  body: {
+    kind: "table",
+    table: providersTable,
+    sort: { column: "state", isDescending: false },
+    pane: providerPane,
+    paneNeeds: (name) => [{ id: "list_backend_errors", name }],
+    describe: describeProvider,
+    empty: ({ doorFlags }) => ({
+      sentence: "No providers are configured.",
+      next: `They are written in the deployment document (\`providers:\`); what is in force: \`gateway admin ${doorFlags} GET config\``,
+    }),
+    sql: () =>
+      "SELECT name, state, rate, error_ratio, ttfb_p50_ms, ttfb_p95_ms, in_flight, retries, failovers_in, failovers_out FROM backends ORDER BY error_ratio DESC",
+  },
+  offers: [
+    {
+      verb: "suspend",
+      needsRow: true,
+      takesMany: true,
+      why: (chosen, { data }) => whyAllSuspended(data, subjects(chosen)),
+      start: (chosen, context) => ({ kind: "dialog", dialog: suspendDialog(subjects(chosen), context) }),
+    },
+    {
+      verb: "lift",
+      needsRow: true,
+      takesMany: true,
+      why: ({ ids }, { data }) =>
+        whyNotSuspended(
+          data,
+          ids.map((name) => ({ kind: "provider", name })),
+        ),
+      start: (chosen, context) => ({ kind: "dialog", dialog: liftDialog(subjects(chosen), context) }),
+    },
+    {
+      verb: "errors",
+      needsRow: true,
+      start: (chosen) => ({ kind: "go", place: { view: "errors", subject: one(chosen) } }),
+    },
+    {
+      verb: "follow",
+      does: "failover",
+      needsRow: true,
+      why: (_, { data }) =>
+        data.get({ id: "list_models" })?.value === undefined ? "where its models go could not be read" : undefined,
+      start: (chosen, context) => ({
+        kind: "page",
+        title: `Where requests to ${escapeControls(one(chosen))} go`,
+        lines: routePage(one(chosen), context),
+      }),
+    },
+  ],
+};

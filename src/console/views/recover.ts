@@ -1,0 +1,126 @@
+/**
+ * The recovery guide: what to do when the majority of the voters is lost for good, with the commands in their order and
+ * the names that are known. It does nothing itself: the verb works on a stopped node. Source: operator console reference,
+ * B5; specification document 1, "cluster recover"; `src/cli/cluster-recover.ts`.
+ */
+
+import type { ClusterMemberRecord } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
+import { isReachable, quorumOf, quorumWords } from "../actions/cluster-quorum.ts";
+import { count } from "../format/numbers.ts";
+import type { Context } from "../model/context.ts";
+import { BLANK, type Line, line, span } from "../model/text.ts";
+import type { View } from "../model/view.ts";
+import { contactWords, membersOf, statusOf } from "./cluster-members.ts";
+
+const NODE_FILE = "node.yaml";
+
+export const recoverView: View = {
+  id: "recover",
+  aliases: [],
+  title: "Recovery guide",
+  about: "what to do when the majority is lost for good",
+  needs: () => [{ id: "list_cluster_members" }, { id: "get_status" }],
+  body: { kind: "page", lines: recoverLines },
+  offers: [],
+};
+
+export function recoverLines(context: Context): readonly Line[] {
+  const members = membersOf(context);
+  return [
+    line("WHEN", "strong"),
+    line("Only when the majority of the voters is lost for good: their disks will not come back."),
+    line("While a majority can be started again, start it: nothing is lost then, and all of this is wrong."),
+    line("Single members that will not come back are pruned while the cluster runs (:cluster, then P)."),
+    BLANK,
+    line("NOW", "strong"),
+    ...standing(context, members),
+    ...members.map((member) => memberLine(member, statusOf(context)?.node)),
+    BLANK,
+    line("WHAT TO DO, in this order", "strong"),
+    ...steps(members),
+    BLANK,
+    line("WHAT IS LOST", "strong"),
+    line(
+      "Writes that only the lost members had. What the chosen survivor holds beyond the last known commit counts as",
+    ),
+    line("committed from then on: some of it may never have been acknowledged."),
+    line(
+      "A lost member that turns up again with its old disk is refused. Never start it without moving data_dir aside.",
+    ),
+  ];
+}
+
+function standing(context: Context, members: readonly ClusterMemberRecord[]): readonly Line[] {
+  if (members.length === 0) return [line("The members are not known: no gateway has answered yet.", "warn")];
+  const quorum = quorumOf(members);
+  const from = statusOf(context)?.node;
+  const asSeen = from === undefined ? "" : ` as ${escapeControls(from)} sees it`;
+  return [
+    line(`${quorumWords(quorum)}; ${quorum.reachable} reachable${asSeen}`),
+    quorum.isMet
+      ? line("A majority is reachable: do NOT recover. Whatever is wrong, this is not the remedy.", "warn")
+      : line("! No majority is reachable: nothing can be decided until it is, or until a recovery.", "fail"),
+  ];
+}
+
+function memberLine(member: ClusterMemberRecord, self: string | undefined): Line {
+  const { id, voter, state, last_contact_ms, applied, forward_addr } = member;
+  const contact = last_contact_ms === null || id === self ? "" : `, heard of ${contactWords(last_contact_ms)} ago`;
+  return [
+    span(`  ${escapeControls(id)}${id === self ? " *" : ""}`.padEnd(12)),
+    span(`${voter ? "voter  " : "learner"}  `),
+    span(`${state}${contact}`, isReachable(member) ? "plain" : "fail"),
+    span(`, index ${applied === null ? "not known" : count(applied)}`),
+    span(`, forward ${forward_addr === "" ? "not known" : escapeControls(forward_addr)}`, "dim"),
+  ];
+}
+
+/** The reachable voter that is furthest as far as is known; the disks decide in the end. */
+export function survivorOf(members: readonly ClusterMemberRecord[]): ClusterMemberRecord | undefined {
+  const survivors = members.filter((member) => member.voter && isReachable(member));
+  return survivors.toSorted((a, b) => (b.applied ?? -1) - (a.applied ?? -1) || (a.id < b.id ? -1 : 1))[0];
+}
+
+function steps(members: readonly ClusterMemberRecord[]): readonly Line[] {
+  const survivors = members.filter((member) => member.voter && isReachable(member)).map(({ id }) => escapeControls(id));
+  const best = survivorOf(members);
+  const chosen = best === undefined ? "NODE" : escapeControls(best.id);
+  const address = best === undefined || best.forward_addr === "" ? "HOST:PORT" : escapeControls(best.forward_addr);
+  const known = best?.applied === null || best === undefined ? "" : `, index ${count(best.applied)}`;
+  const named = survivors.length === 0 ? "" : ` (${survivors.join(", ")})`;
+  const only = survivors.length === 1 ? `. ${survivors[0]} is the only survivor known` : "";
+  return [
+    ...step("1", `on every survivor${named}: stop the gateway`, "systemctl stop gateway"),
+    ...step(
+      "2",
+      "on every survivor: print what its disk says; this writes nothing",
+      `gateway cluster recover -config ${NODE_FILE}`,
+    ),
+    line(
+      "   Choose ONE: the highest `last term`, and among equals the highest `last index`. A higher index of an older",
+    ),
+    line(`   term knows less${only}.`),
+    ...step(
+      "3",
+      `on the chosen one alone (by what is known now ${chosen}${known}): look, then write, once`,
+      `gateway cluster recover -config ${NODE_FILE} -keep ${chosen}`,
+      `gateway cluster recover -config ${NODE_FILE} -keep ${chosen} -confirm`,
+    ),
+    ...step("4", `on ${chosen}: start it; it is a cluster of one and leads`, "systemctl start gateway"),
+    ...step(
+      "5",
+      "on the others, one after the other: move data_dir aside, name the chosen one in the node file, start",
+      "mv DATA_DIR DATA_DIR.lost",
+      `cluster.join: ["${address}"]   in place of peers and bootstrap`,
+      "systemctl start gateway",
+    ),
+    ...step("6", "look: each is a learner first and votes once it has caught up", ":cluster"),
+    line("   Then save a snapshot (w), and compare keys, budgets and audit heads with what you know of."),
+  ];
+}
+
+/** What is to be done in words, then what is typed. */
+function step(number: string, words: string, ...typed: readonly string[]): readonly Line[] {
+  return [line(`${number}  ${words}`), ...typed.map((command): Line => [span("     "), span(command, "strong")])];
+}

@@ -1,0 +1,171 @@
+/** The revisions that are kept of a source, newest first, and the way back to one of them. */
+
+import type { SourceRevision } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
+import { rollbackDialog, rollbackWhy, sourceOf } from "../actions/source.ts";
+import { count } from "../format/numbers.ts";
+import { ago, clock } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import { type TableSpec, tableOf } from "../model/table.ts";
+import { type Line, span } from "../model/text.ts";
+import type { Chosen, View } from "../model/view.ts";
+import { previewRollback, viewDifference, viewDocument } from "./source-pages.ts";
+
+/** Of a deployment that is configured by a file, and shown where no source is named. */
+const DEFAULT = "default";
+
+type Reads = Pick<Context, "data" | "subject">;
+
+const nameOf = ({ subject }: Pick<Context, "subject">): string => subject ?? DEFAULT;
+
+const revisionsOf = (context: Reads): readonly SourceRevision[] =>
+  context.data.get({ id: "list_source_revisions", name: nameOf(context) })?.value ?? [];
+
+/** `newest`: what is in force, and marked. */
+const specFor = (newest: number | undefined): TableSpec<SourceRevision> => ({
+  columns: [
+    {
+      id: "revision",
+      head: "REVISION",
+      letter: "r",
+      width: 8,
+      align: "right",
+      priority: 1,
+      cell: ({ revision }) => span(count(revision), revision === newest ? "strong" : "plain"),
+      sortKey: ({ revision }) => revision,
+    },
+    {
+      id: "in force",
+      head: "IN FORCE",
+      letter: "f",
+      width: 8,
+      align: "left",
+      priority: 2,
+      cell: ({ revision }) => span(revision === newest ? "yes" : ""),
+      sortKey: ({ revision }) => (revision === newest ? 1 : 0),
+    },
+    {
+      id: "when",
+      head: "WHEN",
+      letter: "w",
+      width: 17,
+      align: "left",
+      priority: 1,
+      cell: ({ updated_at }, now) => span(clock(Date.parse(updated_at), now)),
+      sortKey: ({ updated_at }) => Date.parse(updated_at),
+    },
+    {
+      id: "by",
+      head: "BY",
+      letter: "b",
+      width: { least: 10, flex: 1 },
+      align: "left",
+      priority: 3,
+      cut: "middle",
+      cell: ({ by }) => span(escapeControls(by)),
+      sortKey: ({ by }) => by,
+    },
+    {
+      id: "bytes",
+      head: "BYTES",
+      letter: "y",
+      width: 5,
+      align: "right",
+      priority: 4,
+      cell: ({ bytes }) => span(count(bytes)),
+      sortKey: ({ bytes }) => bytes,
+    },
+  ],
+  idOf: ({ revision }) => String(revision),
+  nameOf: ({ revision }) => String(revision),
+  haystack: ({ revision, by, updated_at }) => `${revision} ${by} ${updated_at}`,
+  jsonOf: (revision) => revision,
+});
+
+const chosenRevision = ({ ids: [id = ""] }: Chosen): number => Number(id);
+
+/** Why a revision is not compared with the one in force, or tried in its place. */
+function sameWhy(chosen: Chosen, context: Context): string | undefined {
+  const revision = chosenRevision(chosen);
+  return revision === sourceOf(context, nameOf(context))?.revision
+    ? `revision ${revision} is the one in force`
+    : undefined;
+}
+
+function pane(id: string, context: Context): readonly Line[] {
+  const revision = revisionsOf(context).find((it) => String(it.revision) === id);
+  if (revision === undefined) return [];
+  const isNewest = revision.revision === sourceOf(context, nameOf(context))?.revision;
+  return [
+    [
+      span(
+        `${count(revision.bytes)} bytes, written ${ago(revision.updated_at, context.now)} by ${escapeControls(revision.by)}`,
+      ),
+    ],
+    [
+      span(
+        isNewest
+          ? "In force. D on another row compares that with it."
+          : "D: what differs to the one in force.  p: what a rollback would change.  B: rolls back.",
+        "dim",
+      ),
+    ],
+  ];
+}
+
+export const revisionsView: View = {
+  id: "revisions",
+  aliases: ["rev", "revision"],
+  title: "Revisions",
+  about: "the revisions kept of a source, and the way back to one",
+  subject: "source",
+  needs: (subject) => [
+    { id: "list_source_revisions", name: subject ?? DEFAULT },
+    { id: "list_sources" },
+    { id: "get_config" },
+    { id: "list_cluster_members" },
+  ],
+  body: {
+    kind: "table",
+    table: (context) => tableOf(specFor(sourceOf(context, nameOf(context))?.revision), revisionsOf(context)),
+    sort: { column: "revision", isDescending: true },
+    pane,
+    above: (context) => [[span("source  ", "dim"), span(escapeControls(nameOf(context)), "strong")]],
+    empty: (context) => ({
+      sentence: `No revisions of ${escapeControls(nameOf(context))} are kept.`,
+      next: "`:config` lists the sources; `:revisions NAME` shows those of one.",
+    }),
+    open: (id, context) => viewDocument(nameOf(context), Number(id)),
+  },
+  offers: [
+    {
+      verb: "view",
+      needsRow: true,
+      start: (chosen, context) => viewDocument(nameOf(context), chosenRevision(chosen)),
+    },
+    {
+      verb: "difference",
+      does: "to the one in force",
+      needsRow: true,
+      why: sameWhy,
+      start: (chosen, context) => viewDifference(nameOf(context), chosenRevision(chosen)),
+    },
+    {
+      verb: "preview",
+      does: "preview rollback",
+      needsRow: true,
+      why: (chosen, context) =>
+        sameWhy(chosen, context) ?? rollbackWhy(nameOf(context), chosenRevision(chosen), context),
+      start: (chosen, context) => previewRollback(nameOf(context), chosenRevision(chosen)),
+    },
+    {
+      verb: "rollback",
+      needsRow: true,
+      why: (chosen, context) => rollbackWhy(nameOf(context), chosenRevision(chosen), context),
+      start: (chosen, context) => ({
+        kind: "dialog",
+        dialog: rollbackDialog(nameOf(context), chosenRevision(chosen), context),
+      }),
+    },
+  ],
+};

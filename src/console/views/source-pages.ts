@@ -1,0 +1,31 @@
+/** Pages that the views of sources lead to, with their titles. */
+
+import { escapeControls } from "../../base/index.ts";
+import { askFile } from "../actions/cluster-snapshot.ts";
+import type { Intent } from "../model/view.ts";
+
+export const viewDocument = (source: string, revision?: number): Intent => ({
+  kind: "load",
+  title: `${escapeControls(source)}, ${revision === undefined ? "the revision in force" : `revision ${revision}`}`,
+  load: { kind: "document", source, ...(revision !== undefined && { revision }) },
+});
+
+/** `to` left out: the one in force. */
+export const viewDifference = (source: string, from: number, to?: number): Intent => ({
+  kind: "load",
+  title: `${escapeControls(source)}, revision ${from} -> ${to === undefined ? "the one in force" : to}`,
+  load: { kind: "difference", source, from, ...(to !== undefined && { to }) },
+});
+
+export const previewRollback = (source: string, revision: number): Intent => ({
+  kind: "load",
+  title: `${escapeControls(source)}, what revision ${revision} would change`,
+  load: { kind: "preview", source, from: { revision } },
+});
+
+export const previewFile = (source: string): Intent =>
+  askFile(`preview as ${escapeControls(source)}, file`, "", (file) => ({
+    kind: "load",
+    title: `${escapeControls(source)}, what ${escapeControls(file)} would change`,
+    load: { kind: "preview", source, from: { file } },
+  }));

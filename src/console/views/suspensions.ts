@@ -1,0 +1,220 @@
+/** What operators have switched off, whatever its kind, and when it comes back. */
+
+import type { SuspensionKind, SuspensionRecord } from "../../admin-api/index.ts";
+import {
+  extendDialog,
+  labelOf,
+  liftSuspensionsDialog,
+  newSuspensionDialog,
+  suspensionOf,
+  whyNotSuspended,
+} from "../actions/suspension.ts";
+import { clock, span as duration } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import { type Data, rowsOf } from "../model/data.ts";
+import { type Column, type Table, tableOf } from "../model/table.ts";
+import { type Line, span } from "../model/text.ts";
+import type { Chosen, Intent, View } from "../model/view.ts";
+import { labelled, shown } from "./keys-lines.ts";
+
+/** Names a row of the list; a kind has no colon. */
+export const suspensionId = ({ kind, name }: Pick<SuspensionRecord, "kind" | "name">): string => `${kind}:${name}`;
+
+const named = (data: Data, id: string): SuspensionRecord | undefined =>
+  rowsOf(data, "suspensions").find((row) => suspensionId(row) === id);
+
+const isActive = ({ status }: SuspensionRecord): boolean => status === "active";
+
+const COLUMNS: readonly Column<SuspensionRecord>[] = [
+  {
+    id: "kind",
+    head: "KIND",
+    letter: "k",
+    width: 8,
+    align: "left",
+    priority: 1,
+    cell: ({ kind }) => span(kind),
+    sortKey: ({ kind }) => kind,
+  },
+  {
+    id: "name",
+    head: "NAME",
+    letter: "n",
+    width: { least: 12, flex: 2 },
+    align: "left",
+    priority: 1,
+    cut: "middle",
+    cell: ({ name }) => shown(name),
+    sortKey: ({ name }) => name,
+  },
+  {
+    id: "reason",
+    head: "REASON",
+    letter: "r",
+    width: { least: 12, flex: 3 },
+    align: "left",
+    priority: 2,
+    cell: ({ reason }) => shown(reason),
+    sortKey: ({ reason }) => reason,
+  },
+  {
+    id: "by",
+    head: "BY",
+    letter: "b",
+    width: { least: 10, flex: 1 },
+    align: "left",
+    priority: 3,
+    cut: "middle",
+    cell: ({ by }) => shown(by),
+    sortKey: ({ by }) => by,
+  },
+  {
+    id: "since",
+    head: "SINCE",
+    letter: "s",
+    width: 17,
+    align: "left",
+    priority: 4,
+    cell: ({ created_at: since }, now) => span(clock(Date.parse(since), now)),
+    sortKey: ({ created_at: since }) => Date.parse(since),
+  },
+  {
+    id: "lifts in",
+    head: "LIFTS IN",
+    letter: "l",
+    width: 12,
+    align: "left",
+    priority: 1,
+    cell(row, now) {
+      if (!isActive(row)) return span("-", "dim");
+      return span(row.until === null ? "until lifted" : duration(Date.parse(row.until) - now));
+    },
+    // One without an end comes after all that have one.
+    sortKey: ({ until }) => (until === null ? Number.MAX_SAFE_INTEGER : Date.parse(until)),
+  },
+  {
+    id: "status",
+    head: "STATUS",
+    letter: "t",
+    width: 10,
+    align: "left",
+    priority: 2,
+    cell: (row) => (isActive(row) ? span("~SUSPENDED", "off") : span(" ended", "dim")),
+    sortKey: ({ status }) => status,
+  },
+];
+
+const table = ({ data }: Omit<Context, "now">): Table =>
+  tableOf<SuspensionRecord>(
+    {
+      columns: COLUMNS,
+      idOf: suspensionId,
+      nameOf: ({ name }) => name,
+      haystack: ({ kind, name, reason, by }) => `${kind}:${name} ${reason} ${by}`,
+      isBad: isActive,
+      jsonOf: (row) => row,
+    },
+    rowsOf(data, "suspensions"),
+  );
+
+/** Where what is suspended is listed. */
+const VIEWS: Readonly<Record<SuspensionKind, string | undefined>> = {
+  provider: "providers",
+  key: "keys",
+  profile: "profiles",
+  model: "models",
+  mcp: undefined,
+  a2a: undefined,
+  issuer: undefined,
+};
+
+/** The view of what a suspension is about, with it under the cursor. */
+export function subjectOf({ kind, name }: Pick<SuspensionRecord, "kind" | "name">): Intent {
+  const view = VIEWS[kind];
+  return view === undefined
+    ? { kind: "flash", words: `${labelOf({ kind, name })} stands in no other view`, tone: "warn" }
+    : { kind: "go", place: { view }, row: name };
+}
+
+const GONE: Intent = { kind: "flash", words: "the suspension is there no more", tone: "warn" };
+
+function pane(id: string, { data, now }: Context): readonly Line[] {
+  const row = named(data, id);
+  if (row === undefined) return [];
+  return [
+    labelled("suspended", shown(labelOf(row), isActive(row) ? "off" : "dim")),
+    labelled("reason", shown(row.reason)),
+    labelled("by", shown(row.by), span(`  since ${clock(Date.parse(row.created_at), now)}`, "dim")),
+    labelled("until", span(row.until === null ? "lifted" : clock(Date.parse(row.until), now))),
+  ];
+}
+
+const chosenOnes = ({ ids }: Chosen, data: Data): readonly SuspensionRecord[] =>
+  ids.flatMap((id) => named(data, id) ?? []);
+
+export const suspensionsView: View = {
+  id: "suspensions",
+  aliases: ["susp", "suspension"],
+  title: "Suspensions",
+  about: "what operators switched off, why, and when it comes back",
+  needs: () => [
+    { id: "list_suspensions" },
+    { id: "list_backends" },
+    { id: "list_models" },
+    { id: "list_profiles" },
+    { id: "list_mcp_servers" },
+    { id: "list_a2a_agents" },
+    { id: "list_cluster_members" },
+  ],
+  body: {
+    kind: "table",
+    table,
+    sort: { column: "since", isDescending: true },
+    pane,
+    empty: ({ isReadOnly, doorFlags }) => ({
+      sentence: "Nothing is suspended.",
+      next: isReadOnly
+        ? "The console is read-only: it lists what others suspend."
+        : `Press n to suspend, or \`gateway admin ${doorFlags} -d '{"reason":"..."}' PUT suspensions/provider:NAME\``,
+    }),
+    open(id, { data }) {
+      const row = named(data, id);
+      return row === undefined ? GONE : subjectOf(row);
+    },
+    sql: () => "SELECT kind, name, reason, by, created_at, until, status FROM suspensions ORDER BY created_at DESC",
+  },
+  offers: [
+    {
+      verb: "lift",
+      needsRow: true,
+      takesMany: true,
+      why: (chosen, { data }) => {
+        const rows = chosenOnes(chosen, data);
+        return rows.length === 0 ? "the suspension is there no more" : whyNotSuspended(data, rows);
+      },
+      start: (chosen, context) => ({
+        kind: "dialog",
+        dialog: liftSuspensionsDialog(chosenOnes(chosen, context.data), context),
+      }),
+    },
+    {
+      verb: "extend",
+      needsRow: true,
+      why(chosen, { data }) {
+        const [row] = chosenOnes(chosen, data);
+        if (row === undefined) return "the suspension is there no more";
+        return suspensionOf(data, row.kind, row.name) === undefined ? `${labelOf(row)} is not suspended` : undefined;
+      },
+      start(chosen, context) {
+        const [row] = chosenOnes(chosen, context.data);
+        return row === undefined ? GONE : { kind: "dialog", dialog: extendDialog(row, context) };
+      },
+    },
+    {
+      verb: "create",
+      does: "new",
+      needsRow: false,
+      start: (_, context) => ({ kind: "dialog", dialog: newSuspensionDialog(context) }),
+    },
+  ],
+};

@@ -1,0 +1,49 @@
+/** The text of an answer as the value that the console keeps, with what did not change since the last one as it was. */
+
+import type { TableName } from "../../admin-api/index.ts";
+import { fits } from "./fits.ts";
+import { answerSchemaOf, PLAIN, type PlainId, type Row, rowIdOf, rowSchemaOf } from "./readables.ts";
+import { isSame, withKnownRows } from "./same.ts";
+
+export interface ListAnswer {
+  readonly rows: readonly Row[];
+  readonly index: number;
+}
+
+/** Of one table; undefined for what is no list of it. `previous`: rows that such a parser gave, if there are any. */
+export function listParser(table: TableName): (text: string, previous: unknown) => ListAnswer | undefined {
+  const schema = rowSchemaOf(table);
+  const idOf = rowIdOf(table);
+  return (text, previous) => {
+    const { items, index } = jsonObjectIn(text) ?? {};
+    if (typeof index !== "number" || !Number.isSafeInteger(index) || index < 0 || !Array.isArray(items))
+      return undefined;
+    if (!items.every(isRow)) return undefined;
+    const known = Array.isArray(previous) ? (previous as readonly Row[]) : [];
+    const { rows, fresh } = withKnownRows(known, items, idOf);
+    return fresh.every((row) => fits(schema, row)) ? { rows, index } : undefined;
+  };
+}
+
+/** Undefined for what is no answer of this operation; `previous`: the value before, if there is one. */
+export function plainParser(id: PlainId): (text: string, previous: unknown) => { readonly value: unknown } | undefined {
+  const schema = answerSchemaOf(id) ?? {};
+  const { isList = false } = PLAIN[id];
+  return (text, previous) => {
+    const answer = jsonObjectIn(text);
+    if (answer === undefined || !fits(schema, answer)) return undefined;
+    const value = isList ? answer["items"] : answer;
+    return { value: isSame(previous, value) ? previous : value };
+  };
+}
+
+function jsonObjectIn(text: string): Row | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRow(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,0 +1,77 @@
+/**
+ * One GET at a door, and what came of it. Every part of it is limited: the wait for the head of the answer, and the rest.
+ */
+
+import { type AdminClient, type AdminDoor, AdminError, explain, readText, refusalOf } from "../../admin-api/index.ts";
+import type { Failure } from "../model/data.ts";
+
+export type Outcome =
+  | { readonly kind: "answered"; readonly text: string }
+  /** The gateway answered, and it was no. */
+  | { readonly kind: "refused"; readonly failure: Failure }
+  | { readonly kind: "signed_out"; readonly failure: Failure }
+  /** There was no answer, or no whole one. */
+  | { readonly kind: "unanswered"; readonly failure: Failure }
+  /** The signal ended it. */
+  | { readonly kind: "ended" };
+
+/** Whom to ask. */
+export interface Peer {
+  readonly client: AdminClient;
+  readonly door: AdminDoor;
+}
+
+export interface AskOptions {
+  readonly signal: AbortSignal;
+  readonly headMs: number;
+  readonly bodyMs: number;
+  now(): number;
+}
+
+/** Of a message, which a hostile door makes as long as it likes. */
+const MAX_MESSAGE_LENGTH = 1_000;
+
+export async function ask(
+  { client, door }: Peer,
+  path: string,
+  { signal, headMs, bodyMs, now }: AskOptions,
+): Promise<Outcome> {
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  signal.addEventListener("abort", end, { once: true });
+  if (signal.aborted) end();
+  let limit: NodeJS.Timeout | undefined;
+  let isLate = false;
+  try {
+    const answer = await client.raw("GET", path, { signal: ending.signal, timeLimitMs: headMs });
+    limit = setTimeout(() => {
+      isLate = true;
+      end();
+    }, bodyMs);
+    const text = await readText(answer);
+    if (answer.status >= 300) throw refusalOf(answer.status, text);
+    return { kind: "answered", text };
+  } catch (error) {
+    if (signal.aborted) return { kind: "ended" };
+    if (!(error instanceof AdminError)) throw error;
+    if (isLate) {
+      const message = `The answer did not end within ${bodyMs} ms.`;
+      return { kind: "unanswered", failure: { status: 0, code: "timeout", message, at: now() } };
+    }
+    return outcomeOf(error, door, now());
+  } finally {
+    clearTimeout(limit);
+    signal.removeEventListener("abort", end);
+  }
+}
+
+function outcomeOf(error: AdminError, door: AdminDoor, at: number): Outcome {
+  const { status, code } = error;
+  const failureOf = (message: string): Failure => ({ status, code, message: message.slice(0, MAX_MESSAGE_LENGTH), at });
+  const failure = failureOf(error.message);
+  if (status === 401 || code === "unauthenticated") return { kind: "signed_out", failure };
+  if (status === 403) return { kind: "refused", failure: { ...failure, code: "forbidden" } };
+  if (status > 0) return { kind: "refused", failure };
+  // Why there was no answer is not in the message itself.
+  return { kind: "unanswered", failure: failureOf(explain(error, door).words) };
+}

@@ -1,0 +1,56 @@
+/** Waits that end with a signal and leave no timer. None of them rejects. */
+
+import { systemClock } from "../../base/index.ts";
+
+/** Resolves after `ms`, or once `signal` is aborted. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms <= 0 || signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end, { once: true });
+  });
+}
+
+/** Resolves at `at` of the monotonic clock, never before. */
+export async function pauseUntil(at: () => number, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const ms = at() - systemClock.monotonic();
+    if (ms <= 0 || signal.aborted) return;
+    await pause(ms, signal);
+  }
+}
+
+/** Ends a wait early; rung while nobody waits, it ends the next one. */
+export interface Bell {
+  ring(): void;
+  wait(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+export function createBell(): Bell {
+  let isRung = false;
+  let wake: (() => void) | undefined;
+  return {
+    ring() {
+      isRung = true;
+      wake?.();
+    },
+    async wait(ms, signal) {
+      if (!isRung) {
+        const rung = new AbortController();
+        const end = (): void => rung.abort();
+        wake = end;
+        signal.addEventListener("abort", end, { once: true });
+        if (signal.aborted) end();
+        await pause(ms, rung.signal);
+        signal.removeEventListener("abort", end);
+        wake = undefined;
+      }
+      isRung = false;
+    },
+  };
+}

@@ -1,0 +1,45 @@
+/** Whether a door answers at all, and which process is behind it: `get_status`, within a short limit. */
+
+import type { Failure } from "../model/data.ts";
+import { ask, type Peer } from "./ask.ts";
+import type { Pace } from "./pace.ts";
+import { pathOf } from "./readables.ts";
+
+export type Probe =
+  /** A refusal is an answer. `identity`: undefined when the answer does not tell. */
+  | { readonly kind: "answered"; readonly identity: string | undefined }
+  | { readonly kind: "signed_out"; readonly failure: Failure }
+  | { readonly kind: "unanswered"; readonly failure: Failure }
+  | { readonly kind: "ended" };
+
+export interface ProbeOptions {
+  readonly signal: AbortSignal;
+  readonly pace: Pace;
+  now(): number;
+}
+
+export async function probe(peer: Peer, { signal, pace, now }: ProbeOptions): Promise<Probe> {
+  const limits = { headMs: pace.probeMs, bodyMs: pace.probeMs };
+  const outcome = await ask(peer, pathOf({ id: "get_status" }), { signal, now, ...limits });
+  switch (outcome.kind) {
+    case "answered":
+      return { kind: "answered", identity: identityIn(outcome.text) };
+    case "refused":
+      return { kind: "answered", identity: undefined };
+    default:
+      return outcome;
+  }
+}
+
+/** Node and start of its process. */
+function identityIn(text: string): string | undefined {
+  try {
+    const { node, started_at: startedAt } = JSON.parse(text) as {
+      readonly node?: unknown;
+      readonly started_at?: unknown;
+    };
+    return `${node} ${startedAt}`;
+  } catch {
+    return undefined;
+  }
+}

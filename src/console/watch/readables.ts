@@ -1,0 +1,91 @@
+/**
+ * How each thing that can be read is read: its path, whether the gateway can hold the answer back until it changes (lists
+ * can), and else how often it is asked for and which list tells that it may have changed. Source: design decisions,
+ * section 3; operator console reference, B3.
+ */
+
+import {
+  BASE_PATH,
+  type JsonSchema,
+  KEPT_RECORDS,
+  OPERATIONS,
+  type Operation,
+  type OperationId,
+  TABLES,
+  type TableName,
+} from "../../admin-api/index.ts";
+import type { Need, ReadableId } from "../model/data.ts";
+
+export type ListId = `list_${TableName}`;
+export type PlainId = Exclude<ReadableId, ListId | "metrics">;
+
+export interface PlainRule {
+  /** Read again when this list has changed, as long as that is read itself. */
+  readonly follows?: ListId;
+  /** By itself; `once`: with each connection to a door. */
+  readonly every: "soon" | "seldom" | "once";
+  /** The value is the `items` of the answer. */
+  readonly isList?: true;
+  readonly query?: string;
+}
+
+export const PLAIN: Readonly<Record<PlainId, PlainRule>> = {
+  get_status: { follows: "list_cluster_members", every: "soon" },
+  get_whoami: { every: "once" },
+  get_config: { follows: "list_sources", every: "seldom" },
+  list_query_tables: { every: "once", isList: true },
+  list_audit_records: { follows: "list_audit_heads", every: "soon", isList: true, query: `limit=${KEPT_RECORDS / 2}` },
+  list_backend_errors: { follows: "list_backends", every: "soon", isList: true },
+  list_source_revisions: { follows: "list_sources", every: "seldom", isList: true },
+};
+
+/** What tells the rows of a list apart, so that a row that did not change is the same object in the next answer. */
+const IDENTITY: { readonly [T in TableName]: readonly (keyof (typeof TABLES)[T]["keys"])[] } = {
+  keys: ["id"],
+  profiles: ["name"],
+  budgets: ["budget", "bucket"],
+  backends: ["name"],
+  models: ["kind", "model", "provider"],
+  mcp_servers: ["name"],
+  a2a_agents: ["name"],
+  suspensions: ["kind", "name"],
+  secrets: ["name"],
+  sources: ["name"],
+  cluster_members: ["id"],
+  audit_heads: ["node", "kid"],
+  reconcile: ["provider", "day"],
+  reconcile_verdicts: ["provider", "day", "class"],
+};
+
+export type Row = Readonly<Record<string, unknown>>;
+
+export function tableOfList(id: ReadableId): TableName | undefined {
+  const table = id.startsWith("list_") ? id.slice("list_".length) : "";
+  return isTable(table) ? table : undefined;
+}
+
+const isTable = (name: string): name is TableName => Object.hasOwn(TABLES, name);
+
+export function rowSchemaOf(table: TableName): JsonSchema {
+  return TABLES[table].json;
+}
+
+export function rowIdOf(table: TableName): (row: Row) => string {
+  const columns: readonly string[] = IDENTITY[table];
+  const [only = ""] = columns;
+  if (columns.length === 1) return (row) => String(row[only]);
+  return (row) => columns.map((column) => String(row[column])).join("\n");
+}
+
+/** Of the answer to a plain read; undefined: any JSON. */
+export function answerSchemaOf(id: PlainId): JsonSchema | undefined {
+  const { answer }: Operation = OPERATIONS[id];
+  return answer.kind === "json" ? answer.schema.json : undefined;
+}
+
+/** With its query; the parts of `query` are encoded already. */
+export function pathOf({ id, name = "" }: Need<Exclude<ReadableId, "metrics">>, query = ""): string {
+  const operation: OperationId = id;
+  const path = OPERATIONS[operation].path.replace("{name}", () => encodeURIComponent(name));
+  return `${BASE_PATH}${path}${query === "" ? "" : `?${query}`}`;
+}

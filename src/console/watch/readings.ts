@@ -1,0 +1,178 @@
+/**
+ * What was read, and how it stands. Readings are replaced, never changed; new data is told once for all that happened
+ * within a turn, and at most every `tellMs`. What nobody needs any more stays for `keepMs`, so that who goes back sees what
+ * was there.
+ */
+
+import { systemClock } from "../../base/index.ts";
+import {
+  type Data,
+  type Failure,
+  keyOf,
+  type Need,
+  type Readable,
+  type ReadableId,
+  type Reading,
+} from "../model/data.ts";
+import { backoffOf, type Pace } from "./pace.ts";
+
+/** One thing that is or was read. Times are of the monotonic clock. */
+export interface Entry {
+  readonly need: Need;
+  /** The last good one. */
+  value(): unknown;
+  /** While true, an answer to anything proves that the value is what the gateway has. */
+  setPending(isPending: boolean): void;
+  succeed(value: unknown): void;
+  /** `value`: what is to be shown all the same, if not the last good one. */
+  fail(failure: Failure, value?: unknown): void;
+  /** The next read begins no sooner than `ms` from now. */
+  rest(ms: number): void;
+  /** When the next read may begin. */
+  readonly dueAt: number;
+  /** Not asked again until the operator wants it. */
+  readonly isForbidden: boolean;
+  /** Forgets failures. */
+  forgive(): void;
+}
+
+export interface Readings {
+  /** Begins to keep what is needed, or goes on with what was kept. */
+  take(need: Need): Entry;
+  /** Nobody needs it now. */
+  leave(key: string): void;
+  /** Those that are needed. */
+  entries(): Iterable<Entry>;
+  /** Also of what is not needed now. */
+  forgiveForbidden(): void;
+  /** The door answered something just now. */
+  touch(): void;
+  close(): void;
+}
+
+interface Kept {
+  readonly entry: Entry;
+  reading: Reading<unknown>;
+  isPending: boolean;
+  drop: NodeJS.Timeout | undefined;
+}
+
+export interface ReadingsOptions {
+  readonly pace: Pace;
+  now(): number;
+  onData(data: Data): void;
+}
+
+export function createReadings({ pace, now, onData }: ReadingsOptions): Readings {
+  const { monotonic } = systemClock;
+  const kept = new Map<string, Kept>();
+  let telling: NodeJS.Timeout | undefined;
+  let toldAt = Number.NEGATIVE_INFINITY;
+  let touchedAt = Number.NEGATIVE_INFINITY;
+  let isClosed = false;
+
+  function tellSoon(): void {
+    if (isClosed || telling !== undefined) return;
+    telling = setTimeout(
+      () => {
+        telling = undefined;
+        toldAt = monotonic();
+        onData(dataOf(new Map([...kept].map(([key, { reading }]) => [key, reading]))));
+      },
+      Math.max(0, toldAt + pace.tellMs - monotonic()),
+    );
+  }
+
+  function set(it: Kept, change: Partial<Reading<unknown>>): void {
+    it.reading = { ...it.reading, ...change };
+    tellSoon();
+  }
+
+  function create(need: Need): Kept {
+    let failures = 0;
+    let restUntil = Number.NEGATIVE_INFINITY;
+    let retryAt = Number.NEGATIVE_INFINITY;
+    const entry: Entry = {
+      need,
+      value: () => it.reading.value,
+      setPending(isPending) {
+        it.isPending = isPending;
+      },
+      succeed(value) {
+        failures = 0;
+        set(it, { value, freshAt: now(), failure: undefined });
+      },
+      fail(failure, value = it.reading.value) {
+        retryAt = monotonic() + backoffOf(pace, failures);
+        failures += 1;
+        set(it, { failure, value });
+      },
+      rest(ms) {
+        restUntil = monotonic() + ms;
+      },
+      get dueAt() {
+        return Math.max(restUntil, retryAt);
+      },
+      get isForbidden() {
+        return it.reading.failure?.code === "forbidden";
+      },
+      forgive() {
+        failures = 0;
+        retryAt = Number.NEGATIVE_INFINITY;
+        if (it.reading.failure !== undefined) set(it, { failure: undefined });
+      },
+    };
+    const reading = { value: undefined, freshAt: undefined, askedAt: now(), failure: undefined };
+    const it: Kept = { entry, reading, isPending: false, drop: undefined };
+    return it;
+  }
+
+  return {
+    take(need) {
+      const key = keyOf(need);
+      const known = kept.get(key);
+      if (known === undefined) {
+        const made = create(need);
+        kept.set(key, made);
+        tellSoon();
+        return made.entry;
+      }
+      clearTimeout(known.drop);
+      known.drop = undefined;
+      set(known, { askedAt: now() });
+      return known.entry;
+    },
+    leave(key) {
+      const it = kept.get(key);
+      if (it === undefined || isClosed) return;
+      it.isPending = false;
+      it.drop = setTimeout(() => {
+        kept.delete(key);
+        tellSoon();
+      }, pace.keepMs);
+    },
+    *entries() {
+      for (const { entry, drop } of kept.values()) if (drop === undefined) yield entry;
+    },
+    forgiveForbidden() {
+      for (const { entry } of kept.values()) if (entry.isForbidden) entry.forgive();
+    },
+    touch() {
+      if (monotonic() - touchedAt < pace.touchMs) return;
+      touchedAt = monotonic();
+      for (const it of kept.values()) if (it.isPending) set(it, { freshAt: now() });
+    },
+    close() {
+      isClosed = true;
+      clearTimeout(telling);
+      for (const { drop } of kept.values()) clearTimeout(drop);
+    },
+  };
+}
+
+/** Each value was put in under the key of its need, so its type is that of the need. */
+function dataOf(readings: ReadonlyMap<string, Reading<unknown>>): Data {
+  return {
+    get: <Id extends ReadableId>(need: Need<Id>) => readings.get(keyOf(need)) as Reading<Readable[Id]> | undefined,
+  };
+}

@@ -1,0 +1,78 @@
+/** The metrics page, scraped for as long as it is needed; it has an address of its own and knows nothing of the doors. */
+
+import { systemClock } from "../../base/index.ts";
+import type { ConsolePorts } from "../model/ports.ts";
+import { advance, NO_SERIES, parseMetrics, type Scrape, type Series } from "./metrics.ts";
+import type { Pace } from "./pace.ts";
+import { pause } from "./pause.ts";
+import type { Entry } from "./readings.ts";
+
+export interface ScraperOptions {
+  readonly url: string | undefined;
+  readonly pace: Pace;
+  readonly scrape: ConsolePorts["scrape"];
+  now(): number;
+}
+
+export interface Scraper {
+  /** Until the signal ends it. The points of an earlier time go on. */
+  keep(entry: Entry, signal: AbortSignal): Promise<void>;
+}
+
+/** A port that does not keep to its own limit is not waited for longer. */
+const SCRAPE_LIMIT_MS = 6_000;
+
+export function createScraper({ url, pace, scrape, now }: ScraperOptions): Scraper {
+  const { monotonic } = systemClock;
+  let series: Series = NO_SERIES;
+
+  async function scrapeOnce(from: string, signal: AbortSignal): Promise<Scrape> {
+    const page = await limited((ending) => scrape(from, ending), signal);
+    const parsed = parseMetrics(page);
+    if (parsed.kind === "refused") throw new Error(parsed.why);
+    return parsed.scrape;
+  }
+
+  return {
+    async keep(entry, signal) {
+      if (url === undefined) {
+        entry.fail({ status: 0, code: "not_found", message: "No address of metrics was given.", at: now() });
+        return;
+      }
+      if (series.lastAt !== undefined) await pause(series.lastAt + pace.scrapeMs - monotonic(), signal);
+      while (!signal.aborted) {
+        const begunAt = monotonic();
+        let found: Scrape | undefined;
+        let failure: unknown;
+        try {
+          found = await scrapeOnce(url, signal);
+        } catch (error) {
+          failure = error;
+        }
+        if (signal.aborted) return;
+        series = advance(series, { scrape: found, at: begunAt, everyMs: pace.scrapeMs });
+        if (found !== undefined) entry.succeed(series.metrics);
+        else entry.fail({ status: 0, code: "unreachable", message: wordsOf(failure), at: now() }, series.metrics);
+        await pause(begunAt + pace.scrapeMs - monotonic(), signal);
+      }
+    },
+  };
+}
+
+async function limited<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+  const ending = new AbortController();
+  const over = new Promise<never>((_resolve, reject) => {
+    ending.signal.addEventListener("abort", () => reject(new Error("no answer in time")), { once: true });
+  });
+  const end = (): void => ending.abort();
+  const limit = setTimeout(end, SCRAPE_LIMIT_MS);
+  signal.addEventListener("abort", end, { once: true });
+  try {
+    return await Promise.race([work(ending.signal), over]);
+  } finally {
+    clearTimeout(limit);
+    signal.removeEventListener("abort", end);
+  }
+}
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : "The page could not be read.");

@@ -1,0 +1,112 @@
+/**
+ * The one line in which the workbench asks for a name: to keep the statement under it, to take back one that was kept, or
+ * of a file for the result. Names that are kept are shown, and Tab completes them.
+ */
+
+import { applyEdit, editAtEnd } from "../edit/edit.ts";
+import { plural } from "../format/numbers.ts";
+import type { KeyEvent } from "../model/key.ts";
+import type { WorkbenchState } from "../model/state.ts";
+import { exportOf } from "./export.ts";
+import { STATEMENT_NAME, statementsText, whyTooMany } from "./memory.ts";
+import { loadStatement } from "./running.ts";
+import { saying, taken, untaken, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
+
+type Asking = NonNullable<WorkbenchState["asking"]>;
+
+/** UTF-16 units of a file name. */
+const MAX_NAME_LENGTH = 4_096;
+
+export const ASKING_LABELS: Readonly<Record<Asking["kind"], string>> = {
+  save: "save the statement as",
+  recall: "take the statement",
+  export: "save the result to the file",
+};
+
+export function ask(workbench: WorkbenchState, kind: Asking["kind"], { now }: WorkbenchFacts): WorkbenchStep {
+  const { statements, run } = workbench;
+  if (kind === "recall" && statements.size === 0) {
+    return saying(taken(workbench), "no statement is saved yet: ctrl-s saves one");
+  }
+  if (kind === "export" && run.kind !== "done") return saying(taken(workbench), "there is no result to save", "warn");
+  const edit = editAtEnd(kind === "export" ? fileName(now) : "");
+  return taken({ ...workbench, asking: { kind, edit }, completion: undefined });
+}
+
+/** `query-20261120T140207Z.csv`: a file that is there is never written over, so each has a name of its own. */
+const fileName = (now: number): string => `query-${new Date(now).toISOString().slice(0, 19).replace(/[-:]/g, "")}Z.csv`;
+
+export function stepAsking(workbench: WorkbenchState, event: KeyEvent, facts: WorkbenchFacts): WorkbenchStep {
+  const { asking } = workbench;
+  if (asking === undefined) return taken(workbench);
+  const chord = event.kind === "key" ? event.chord : undefined;
+  if (chord === "esc") return taken({ ...workbench, asking: undefined });
+  if (chord === "enter") return answer(workbench, asking, facts);
+  if (chord === "tab") {
+    const text = commonStart(suggestionsOf(workbench)) ?? asking.edit.text;
+    return taken({ ...workbench, asking: { ...asking, edit: editAtEnd(text) } });
+  }
+  const edit = applyEdit(asking.edit, event, { isMultiline: false });
+  if (edit === undefined) return untaken(workbench);
+  return edit.text.length > MAX_NAME_LENGTH ? taken(workbench) : taken({ ...workbench, asking: { ...asking, edit } });
+}
+
+/** Names that begin with what is typed; none for a file. */
+export function suggestionsOf({ asking, statements }: WorkbenchState): readonly string[] {
+  if (asking === undefined || asking.kind === "export") return [];
+  return [...statements.keys()].filter((name) => name.startsWith(asking.edit.text)).sort();
+}
+
+function commonStart([first, ...others]: readonly string[]): string | undefined {
+  if (first === undefined) return undefined;
+  let length = first.length;
+  for (const other of others) while (!other.startsWith(first.slice(0, length))) length -= 1;
+  return first.slice(0, length);
+}
+
+function answer(workbench: WorkbenchState, asking: Asking, { nextId }: WorkbenchFacts): WorkbenchStep {
+  const name = asking.edit.text.trim();
+  const closed: WorkbenchState = { ...workbench, asking: undefined };
+  if (name === "") return taken(closed);
+  switch (asking.kind) {
+    case "save":
+      return save(workbench, closed, name);
+    case "recall": {
+      const known = closed.statements.has(name) ? name : only(suggestionsOf(workbench));
+      const sql = known === undefined ? undefined : closed.statements.get(known);
+      if (sql === undefined) return saying(taken(workbench), `no statement is saved as ${name}`, "warn");
+      const loaded = loadStatement(closed, sql);
+      return taken({ ...loaded.workbench, isEditing: true }, loaded.effects);
+    }
+    case "export": {
+      if (closed.run.kind !== "done") return taken(closed);
+      const { result } = closed.run;
+      const job = { kind: "save_text", file: name, text: exportOf(result, name) } as const;
+      const step = taken(closed, [{ kind: "job", id: nextId, job }], 1);
+      return saying(step, `saving ${plural(result.rows.length, "row")} to ${name}`);
+    }
+    default:
+      return asking.kind satisfies never;
+  }
+}
+
+const only = (names: readonly string[]): string | undefined => (names.length === 1 ? names[0] : undefined);
+
+/** An empty statement deletes what has the name. */
+function save(workbench: WorkbenchState, closed: WorkbenchState, name: string): WorkbenchStep {
+  if (!STATEMENT_NAME.test(name)) {
+    return saying(taken(workbench), "a name has 1 to 64 letters, digits, `_`, `-` or `.`", "warn");
+  }
+  const { text } = closed.edit;
+  const isKnown = closed.statements.has(name);
+  const statements = new Map(closed.statements);
+  if (text.trim() === "") {
+    if (!statements.delete(name)) return saying(taken(closed), "there is no statement to save", "warn");
+  } else statements.set(name, text);
+  const why = whyTooMany(statements);
+  if (why !== undefined) return saying(taken(closed), why, "warn");
+  const step = taken({ ...closed, statements }, [
+    { kind: "remember", name: "statements", text: statementsText(statements) },
+  ]);
+  return saying(step, `${text.trim() === "" ? "deleted" : isKnown ? "replaced" : "saved as"} ${name}`);
+}

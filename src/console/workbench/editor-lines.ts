@@ -1,0 +1,106 @@
+/**
+ * A text of an editor as rows of the screen. Lines that are too long go on in the next row; the cursor is the inverse
+ * cell. Rows are found first and drawn after, so that of a long statement only what shows is drawn.
+ */
+
+import { cellsOf, escapeControls } from "../../base/index.ts";
+import type { Edit } from "../model/state.ts";
+import type { Line, Span, Tone } from "../model/text.ts";
+import { remember } from "../store/remember.ts";
+
+/** A part of the text in one row; UTF-16 units. */
+export interface EditorRow {
+  readonly from: number;
+  readonly to: number;
+  /** Whether a line of the text begins and ends with it. */
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
+}
+
+const PLAIN = /^[\x20-\x7e]*$/;
+
+/** At least one. `cells` of a row; two is the least that any character needs. */
+export const editorRows = remember(breakRows, 4);
+
+function breakRows(text: string, cells: number): readonly EditorRow[] {
+  const room = Math.max(2, cells);
+  const rows: EditorRow[] = [];
+  let start = 0;
+  for (const line of text.split("\n")) {
+    const breaks = PLAIN.test(line) ? plainBreaks(line, room) : breaksOf(line, room);
+    for (const [index, from] of breaks.entries()) {
+      const to = breaks[index + 1] ?? line.length;
+      rows.push({ from: start + from, to: start + to, isFirst: index === 0, isLast: index === breaks.length - 1 });
+    }
+    start += line.length + 1;
+  }
+  return rows;
+}
+
+const plainBreaks = (line: string, cells: number): readonly number[] =>
+  Array.from({ length: Math.max(1, Math.ceil(line.length / cells)) }, (_, at) => at * cells);
+
+function breaksOf(line: string, cells: number): readonly number[] {
+  const breaks = [0];
+  // A long text has few characters that differ.
+  const widths = new Map<string, number>();
+  let at = 0;
+  let left = cells;
+  for (const character of line) {
+    const own = widths.get(character) ?? cellsOf(escapeControls(character));
+    widths.set(character, own);
+    if (own > left && at > (breaks.at(-1) ?? 0)) {
+      breaks.push(at);
+      left = cells;
+    }
+    left -= own;
+    at += character.length;
+  }
+  return breaks;
+}
+
+/** Index of the row that the cursor is in. */
+export const rowOfCursor = (rows: readonly EditorRow[], at: number): number =>
+  Math.max(
+    0,
+    rows.findIndex(({ from, to, isLast }) => from <= at && (at < to || (at === to && isLast))),
+  );
+
+/** What of the text has a tone of its own, in order and without overlaps. */
+export interface Toned {
+  readonly from: number;
+  readonly to: number;
+  readonly tone: Tone;
+}
+
+/** `cursor` undefined: none is shown. */
+export function drawRow(
+  { text }: Pick<Edit, "text">,
+  row: EditorRow,
+  tones: readonly Toned[],
+  cursor: number | undefined,
+): Line {
+  const spans: Span[] = [];
+  const near = tones.filter(({ from, to }) => to > row.from && from < row.to);
+  let at = row.from;
+  let run = { text: "", tone: "plain" as Tone };
+  const flush = (): void => {
+    if (run.text !== "") spans.push({ text: escapeControls(run.text), tone: run.tone });
+    run = { text: "", tone: "plain" };
+  };
+  for (const character of text.slice(row.from, row.to)) {
+    const position = at;
+    const tone = near.find(({ from, to }) => from <= position && position < to)?.tone ?? "plain";
+    at += character.length;
+    if (position === cursor) {
+      flush();
+      spans.push({ text: escapeControls(character), tone, isInverse: true });
+      continue;
+    }
+    if (tone !== run.tone) flush();
+    run = { text: run.text + character, tone };
+  }
+  flush();
+  if (cursor === row.to && row.isLast) spans.push({ text: " ", isInverse: true });
+  return spans;
+}

@@ -1,0 +1,143 @@
+/**
+ * Every key of the query workbench, in one table of the form of `model/keys.ts`: the hint bar, the help screen and the
+ * handler read it. While it edits, all letters are the statement's; the workbench's own verbs are therefore control keys,
+ * and work everywhere in it.
+ */
+
+import type { Chord } from "../model/key.ts";
+import type { WorkbenchState } from "../model/state.ts";
+
+/** Who has the keys. */
+export type Mode = "asking" | "params" | "editor" | "result";
+
+interface WorkbenchKey {
+  /** The first is the one that hints show. */
+  readonly chords: readonly Chord[];
+  readonly does: string;
+  readonly help: string;
+  readonly modes: readonly Mode[];
+  /** Where the hint bar shows it; left out, in all of `modes`. */
+  readonly hinted?: readonly Mode[];
+}
+
+const WRITING = ["params", "editor", "result"] as const;
+
+/** In the order of the hint bar: where it is short, the first few are all that show. */
+export const WORKBENCH_KEYS = {
+  accept: { chords: ["enter"], does: "ok", help: "take the name that was typed", modes: ["asking"] },
+  complete_name: { chords: ["tab"], does: "complete", help: "complete the name", modes: ["asking"] },
+  edit: { chords: ["enter"], does: "edit", help: "go on with the statement", modes: ["result"] },
+  run: {
+    chords: ["ctrl-r", "alt-enter"],
+    does: "run",
+    help: "run the statement; so does Enter after its closing `;`",
+    modes: WRITING,
+  },
+  line: {
+    chords: ["enter"],
+    does: "new line",
+    help: "a new line, or runs the statement if it ends with `;`",
+    modes: ["editor"],
+    hinted: [],
+  },
+  complete: { chords: ["tab"], does: "complete", help: "tables, columns and words; again the next", modes: ["editor"] },
+  complete_before: {
+    chords: ["shift-tab"],
+    does: "complete",
+    help: "the completion before",
+    modes: ["editor"],
+    hinted: [],
+  },
+  earlier: {
+    chords: ["up"],
+    does: "history",
+    help: "in the first line, the statement run before",
+    modes: ["editor"],
+  },
+  later: {
+    chords: ["down"],
+    does: "history",
+    help: "in the last line, the one run after",
+    modes: ["editor"],
+    hinted: [],
+  },
+  page_up: {
+    chords: ["pageup"],
+    does: "page up",
+    help: "a page of the result up",
+    modes: ["editor", "params"],
+    hinted: [],
+  },
+  page_down: {
+    chords: ["pagedown"],
+    does: "page down",
+    help: "a page of the result down",
+    modes: ["editor", "params"],
+    hinted: [],
+  },
+  copy: { chords: ["c"], does: "copy row", help: "copy the row, its columns parted by tabs", modes: ["result"] },
+  params: {
+    chords: ["ctrl-p"],
+    does: "params",
+    help: "values of the `?`, one a line as `gateway query -p` takes them; again goes back",
+    modes: WRITING,
+  },
+  leave: {
+    chords: ["esc"],
+    does: "leave",
+    help: "cancel what runs; leave what is typed, whose letters are then the console's",
+    modes: ["asking", "params", "editor", "result"],
+    hinted: ["asking", "params", "editor"],
+  },
+  format: { chords: ["ctrl-o"], does: "table/json", help: "the result as a table or as JSON", modes: WRITING },
+  save: {
+    chords: ["ctrl-s"],
+    does: "save",
+    help: "keep the statement under a name; an empty statement deletes it",
+    modes: WRITING,
+    hinted: ["editor"],
+  },
+  recall: {
+    chords: ["ctrl-g"],
+    does: "saved",
+    help: "a statement that was saved, by its name",
+    modes: WRITING,
+    hinted: ["editor", "result"],
+  },
+  export: {
+    chords: ["ctrl-x", "w"],
+    does: "export",
+    help: "the result to a file: CSV if it ends with `.csv`, else JSON",
+    modes: WRITING,
+    hinted: ["editor", "result"],
+  },
+} as const satisfies Readonly<Record<string, WorkbenchKey>>;
+
+export type WorkbenchKeyId = keyof typeof WORKBENCH_KEYS;
+
+export function modeOf({ asking, isEditingParams, isEditing }: WorkbenchState): Mode {
+  if (asking !== undefined) return "asking";
+  if (isEditingParams) return "params";
+  return isEditing ? "editor" : "result";
+}
+
+const KEYS = Object.entries(WORKBENCH_KEYS) as readonly (readonly [WorkbenchKeyId, WorkbenchKey])[];
+
+/** The verb of a chord; undefined where it has none. A letter is one only where letters do not type. */
+export function workbenchKeyOf(chord: Chord, mode: Mode): WorkbenchKeyId | undefined {
+  const isTyped = chord.length === 1 && mode !== "result";
+  if (isTyped) return undefined;
+  return KEYS.find(([, { chords, modes }]) => modes.includes(mode) && chords.includes(chord))?.[0];
+}
+
+/** What the hint bar says now. */
+export function workbenchHints(workbench: WorkbenchState): readonly { readonly chord: Chord; readonly does: string }[] {
+  const mode = modeOf(workbench);
+  const isRunning = workbench.run.kind === "running";
+  const cancel = isRunning ? [{ chord: "esc", does: "cancel" }] : [];
+  const own = KEYS.filter(([, { modes, hinted = modes }]) => hinted.includes(mode)).flatMap(([, { chords, does }]) => {
+    const [chord] = chords;
+    return chord === undefined || (isRunning && chord === "esc") ? [] : [{ chord, does }];
+  });
+  return [...cancel, ...own];
+}

@@ -1,0 +1,90 @@
+/**
+ * What the workbench keeps over runs: statements that were run, newest last, as JSON lines; statements under a name, as
+ * one JSON object. What comes back was in a file of the operator's own and may be anything: what does not fit is left out.
+ */
+
+/** UTF-16 units; the gateway takes no more. */
+export const MAX_STATEMENT_LENGTH = 65_536;
+export const MAX_HISTORY = 500;
+export const MAX_STATEMENTS = 200;
+/** Of either text, UTF-8. */
+export const MAX_MEMORY_BYTES = 256 * 1024;
+
+export const STATEMENT_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+
+/** Each statement once, where it was last; the newest ones, as many as may be kept. */
+export function boundedHistory(statements: readonly string[]): readonly string[] {
+  const kept: string[] = [];
+  const seen = new Set<string>();
+  let bytes = 0;
+  for (let at = statements.length - 1; at >= 0 && kept.length < MAX_HISTORY; at -= 1) {
+    const statement = statements[at] ?? "";
+    if (seen.has(statement) || !isStatement(statement)) continue;
+    const own = Buffer.byteLength(historyLine(statement));
+    if (bytes + own > MAX_MEMORY_BYTES) continue;
+    bytes += own;
+    seen.add(statement);
+    kept.unshift(statement);
+  }
+  return kept;
+}
+
+export const historyText = (history: readonly string[]): string => history.map(historyLine).join("");
+
+const historyLine = (statement: string): string => `${JSON.stringify(statement)}\n`;
+
+export function historyOf(text: string): readonly string[] {
+  const statements: string[] = [];
+  for (const line of newest(text).split("\n")) {
+    const value = parsed(line);
+    if (typeof value === "string") statements.push(cleanStatement(value));
+  }
+  return boundedHistory(statements);
+}
+
+export const statementsText = (statements: ReadonlyMap<string, string>): string =>
+  `${JSON.stringify(Object.fromEntries(statements), null, 2)}\n`;
+
+export function statementsOf(text: string): ReadonlyMap<string, string> {
+  const statements = new Map<string, string>();
+  const value = text.length <= 2 * MAX_MEMORY_BYTES ? parsed(text) : undefined;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return statements;
+  for (const [name, statement] of Object.entries(value)) {
+    if (statements.size === MAX_STATEMENTS) break;
+    if (STATEMENT_NAME.test(name) && typeof statement === "string" && isStatement(statement)) {
+      statements.set(name, cleanStatement(statement));
+    }
+  }
+  return statements;
+}
+
+/** Why these cannot be kept; undefined when they can. */
+export function whyTooMany(statements: ReadonlyMap<string, string>): string | undefined {
+  if (statements.size > MAX_STATEMENTS) return `at most ${MAX_STATEMENTS} statements are kept`;
+  return Buffer.byteLength(statementsText(statements)) > MAX_MEMORY_BYTES
+    ? `saved statements have ${MAX_MEMORY_BYTES / 1024} KiB together at most`
+    : undefined;
+}
+
+/** As an editor holds it: no control but line ends. */
+export function cleanStatement(text: string): string {
+  return text
+    .slice(0, MAX_STATEMENT_LENGTH)
+    .toWellFormed()
+    .replace(/\r\n?|[\u2028\u2029]/g, "\n")
+    .replaceAll("\t", " ")
+    .replace(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/g, "");
+}
+
+const isStatement = (text: string): boolean => text.trim() !== "" && text.length <= MAX_STATEMENT_LENGTH;
+
+/** The end of a text that is longer than any of ours; its first line may be half a one, and is then no JSON. */
+const newest = (text: string): string => text.slice(-2 * MAX_MEMORY_BYTES);
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * A result as lines: the columns that fit, from the first one that is not scrolled out, as wide as what is on the screen
+ * of them. Numbers stand at the right and are never cut, since part of a number is another number.
+ */
+
+import type { QueryResult } from "../../admin-api/index.ts";
+import { cellsOf, escapeControls } from "../../base/index.ts";
+import { cutLine, fitSpan } from "../draw/fit.ts";
+import type { Line, Span } from "../model/text.ts";
+import { jsonLineOf, textOf } from "./export.ts";
+
+export const GAP = 2;
+/** Cells that one step to the right scrolls a line of JSON by. */
+export const JSON_SHIFT = 20;
+/** A column of text gives way to its neighbours down to this. */
+const LEAST_CELLS = 12;
+/** UTF-16 units of a cell that are looked at: wider than any screen. */
+const MAX_CELL_LENGTH = 2_048;
+
+export interface Window {
+  /** Of the first row and of the first column that show. */
+  readonly offset: number;
+  readonly column: number;
+  readonly rows: number;
+  readonly cells: number;
+  readonly isAscii: boolean;
+}
+
+export interface ResultTable {
+  readonly head: Line;
+  readonly rows: readonly Line[];
+  /** Index after the last column that shows. */
+  readonly end: number;
+}
+
+interface Placed {
+  readonly at: number;
+  readonly cells: number;
+  readonly isNumber: boolean;
+}
+
+/** NULL is told from the text of the same name by its mark, not by its tone alone. */
+export function cellSpan(value: unknown, isAscii: boolean): Span {
+  if (value === null || value === undefined) return { text: isAscii ? "NULL" : "∅", tone: "dim" };
+  return { text: escapeControls(textOf(value).slice(0, MAX_CELL_LENGTH)) };
+}
+
+export function resultTable({ columns, rows }: QueryResult, window: Window): ResultTable {
+  const shown = rows.slice(window.offset, window.offset + window.rows);
+  const cells = shown.map((row) => columns.map((_, at) => cellSpan(row[at], window.isAscii)));
+  const heads = columns.map(
+    ({ name }): Span => ({ text: escapeControls(name.slice(0, MAX_CELL_LENGTH)), tone: "strong" }),
+  );
+  const natural = columns.map(({ type }, at) => ({
+    at,
+    isNumber: type === "integer" || type === "real",
+    cells: Math.max(1, ...[heads, ...cells].map((row) => cellsOf(row[at]?.text ?? ""))),
+  }));
+  const placed = place(natural.slice(window.column), Math.max(1, window.cells));
+  return {
+    head: lineOf(heads, placed),
+    rows: cells.map((row) => lineOf(row, placed)),
+    end: (placed.at(-1)?.at ?? -1) + 1,
+  };
+}
+
+/** All of them when they fit with columns of text made narrower, else as many as fit; the first one always. */
+function place(natural: readonly Placed[], room: number): readonly Placed[] {
+  const widest = Math.max(LEAST_CELLS, ...natural.map(({ cells }) => cells));
+  const bounded = (bound: number) =>
+    natural.map((column) => (column.isNumber ? column : { ...column, cells: Math.min(column.cells, bound) }));
+  // The largest bound with which the line fits, if there is one.
+  let [low, high] = [LEAST_CELLS, widest];
+  if (widthOf(bounded(low)) <= room) {
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (widthOf(bounded(middle)) <= room) low = middle;
+      else high = middle - 1;
+    }
+    return bounded(low);
+  }
+  const placed: Placed[] = [];
+  let left = room;
+  for (const column of bounded(Math.max(LEAST_CELLS, Math.floor(room / 2)))) {
+    const isFirst = placed.length === 0;
+    const most = left - (isFirst ? 0 : GAP);
+    if (column.cells > most) {
+      const isWorthIt = isFirst || (!column.isNumber && most >= LEAST_CELLS);
+      if (isWorthIt) placed.push({ ...column, cells: Math.max(1, most) });
+      break;
+    }
+    placed.push(column);
+    left = most - column.cells;
+  }
+  return placed;
+}
+
+const widthOf = (columns: readonly Placed[]): number =>
+  columns.reduce((sum, { cells }) => sum + cells, 0) + GAP * Math.max(0, columns.length - 1);
+
+function lineOf(row: readonly Span[], placed: readonly Placed[]): Line {
+  const gap: Span = { text: " ".repeat(GAP) };
+  return placed.flatMap(({ at, cells, isNumber }, index) => {
+    const fitted = fitSpan(row[at] ?? { text: "" }, cells, { align: isNumber ? "right" : "left", cut: "end" });
+    return index === 0 ? [fitted] : [gap, fitted];
+  });
+}
+
+/** The document of the export, a row a line. */
+export function resultLines(result: QueryResult, { offset, column, rows, cells }: Window): readonly Line[] {
+  const count = Math.max(0, Math.min(rows, result.rows.length + 2 - offset));
+  return Array.from({ length: count }, (_, at) => {
+    const from = column * JSON_SHIFT;
+    const text = jsonLineOf(result, offset + at).slice(from, from + MAX_CELL_LENGTH + JSON_SHIFT);
+    return cutLine([{ text: escapeControls(text) }], cells);
+  });
+}

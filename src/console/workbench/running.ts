@@ -1,0 +1,103 @@
+/** A statement on its way: what is sent, what is remembered of it, and what comes back. */
+
+import type { QueryResult } from "../../admin-api/index.ts";
+import { editAtEnd } from "../edit/edit.ts";
+import { span } from "../format/times.ts";
+import type { Effect, WorkbenchState } from "../model/state.ts";
+import { boundedHistory, cleanStatement, historyText } from "./memory.ts";
+import { parametersOf } from "./sql-tokens.ts";
+import { saying, taken, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
+
+/** What runs is given up for it. */
+export function runStatement(workbench: WorkbenchState, { now, nextId }: WorkbenchFacts): WorkbenchStep {
+  const { text: sql } = workbench.edit;
+  if (sql.trim() === "") return saying(taken(workbench), "there is no statement to run", "warn");
+  // Values of an earlier statement that this one has no `?` for stay for the next.
+  const params = workbench.params.slice(0, parametersOf(sql));
+  const kept = remembering(workbench, sql);
+  return taken(
+    {
+      ...kept.workbench,
+      completion: undefined,
+      recalled: undefined,
+      draft: "",
+      run: { kind: "running", id: nextId, sql, since: now },
+      result: { ...workbench.result, row: 0, offset: 0, column: 0 },
+    },
+    [...cancelling(workbench), ...kept.effects, { kind: "query", id: nextId, sql, params }],
+    1,
+  );
+}
+
+export function cancelRun(workbench: WorkbenchState, now: number): WorkbenchStep {
+  const { run } = workbench;
+  if (run.kind !== "running") return taken(workbench);
+  const words = `cancelled after ${span(now - run.since)}`;
+  return taken({ ...workbench, run: { kind: "failed", words } }, cancelling(workbench));
+}
+
+const cancelling = ({ run }: WorkbenchState): readonly Effect[] =>
+  run.kind === "running" ? [{ kind: "cancel", id: run.id }] : [];
+
+/** From another view: runs it, with the keys at its result. What was being written goes into the history. */
+export function openStatement(workbench: WorkbenchState, sql: string, facts: WorkbenchFacts): WorkbenchStep {
+  const { workbench: loaded } = loadStatement(workbench, sql);
+  return runStatement({ ...loaded, isEditing: false }, facts);
+}
+
+/** Puts it into the editor; what was being written goes into the history. */
+export function loadStatement(
+  workbench: WorkbenchState,
+  sql: string,
+): { readonly workbench: WorkbenchState; readonly effects: readonly Effect[] } {
+  const { workbench: kept, effects } = remembering(workbench, workbench.edit.text);
+  const edit = editAtEnd(cleanStatement(sql));
+  const loaded = {
+    ...kept,
+    edit,
+    recalled: undefined,
+    draft: "",
+    completion: undefined,
+    asking: undefined,
+    isEditingParams: false,
+    paramsEdit: undefined,
+  };
+  return { workbench: loaded, effects };
+}
+
+function remembering(
+  workbench: WorkbenchState,
+  sql: string,
+): { readonly workbench: WorkbenchState; readonly effects: readonly Effect[] } {
+  if (sql.trim() === "" || workbench.history.at(-1) === sql) return { workbench, effects: [] };
+  const history = boundedHistory([...workbench.history, sql]);
+  return {
+    workbench: { ...workbench, history },
+    effects: [{ kind: "remember", name: "history", text: historyText(history) }],
+  };
+}
+
+export function runDone(
+  workbench: WorkbenchState,
+  { id, result, tookMs }: { readonly id: number; readonly result: QueryResult; readonly tookMs: number },
+): WorkbenchStep {
+  if (workbench.run.kind !== "running" || workbench.run.id !== id) return taken(workbench);
+  return taken({ ...workbench, run: { kind: "done", result, tookMs } });
+}
+
+export function runFailed(
+  workbench: WorkbenchState,
+  { id, words }: { readonly id: number; readonly words: string },
+): WorkbenchStep {
+  const { run } = workbench;
+  if (run.kind !== "running" || run.id !== id) return taken(workbench);
+  return taken({ ...workbench, run: { kind: "failed", words: withPlace(words, run.sql) } });
+}
+
+/** A message counts characters of the whole statement; whoever looks for it in an editor counts lines. */
+function withPlace(words: string, sql: string): string {
+  const found = /\bat character (\d{1,6})\b/.exec(words)?.[1];
+  if (found === undefined || !sql.includes("\n")) return words;
+  const before = sql.slice(0, Math.max(0, Number(found) - 1)).split("\n");
+  return `${words} (line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`;
+}

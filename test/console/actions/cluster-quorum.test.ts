@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import {
+  fragilityOf,
+  type Member,
+  quorumOf,
+  quorumWords,
+  reductionOf,
+} from "../../../src/console/actions/cluster-quorum.ts";
+import { learner, member, silent } from "./cluster-fixtures.ts";
+
+const voters = (count: number): readonly Member[] => Array.from({ length: count }, (_, at) => member(`n${at + 1}`));
+
+for (const [count, words, fragility] of [
+  [0, "no voters", undefined],
+  [1, "1 voter, quorum 1, tolerates no loss", "LOSING THIS ONE NODE STOPS WRITES"],
+  [2, "2 voters, quorum 2, tolerates no loss", "LOSING EITHER NODE STOPS WRITES"],
+  [3, "3 voters, quorum 2, tolerates the loss of 1", undefined],
+  [4, "4 voters, quorum 3, tolerates the loss of 1", undefined],
+  [5, "5 voters, quorum 3, tolerates the loss of 2", undefined],
+  [6, "6 voters, quorum 4, tolerates the loss of 2", undefined],
+  [7, "7 voters, quorum 4, tolerates the loss of 3", undefined],
+] as const) {
+  test(`the arithmetic of ${count} voters`, () => {
+    const quorum = quorumOf(voters(count));
+    assert.equal(quorumWords(quorum), words);
+    assert.equal(fragilityOf(quorum), fragility);
+    assert.equal(quorum.isMet, count > 0);
+  });
+}
+
+test("members without a vote do not count", () => {
+  assert.equal(
+    quorumWords(quorumOf([...voters(3), learner("n4"), learner("n5")])),
+    "3 voters, quorum 2, tolerates the loss of 1",
+  );
+});
+
+test("one that is sent a snapshot is there, one that is silent is not", () => {
+  const members = [member("n1"), member("n2", { state: "snapshot" }), silent("n3")];
+  assert.deepEqual(quorumOf(members), { voters: 3, quorum: 2, tolerates: 1, reachable: 2, isMet: true });
+  assert.equal(quorumOf([member("n1"), silent("n2"), silent("n3")]).isMet, false);
+});
+
+const possible = (removed: readonly string[]) => ({ kind: "possible", removed: removed.join(",") });
+const impossible = (why: string, needsRecovery = false) => ({ kind: "impossible", why, needsRecovery });
+
+for (const { title, members, keep, expected } of [
+  {
+    title: "a silent one of three goes",
+    members: [...voters(2), silent("n3")],
+    keep: "n1,n2",
+    expected: possible(["n3"]),
+  },
+  { title: "two of five go", members: voters(5), keep: "n1,n2,n3", expected: possible(["n4", "n5"]) },
+  { title: "one of three stays", members: voters(3), keep: "n1", expected: possible(["n2", "n3"]) },
+  { title: "a learner goes", members: [...voters(3), learner("n4")], keep: "n1,n2,n3", expected: possible(["n4"]) },
+  { title: "everybody stays", members: voters(3), keep: "n1,n2,n3", expected: { kind: "nothing" } },
+  {
+    title: "nobody stays",
+    members: voters(3),
+    keep: "",
+    expected: impossible("nobody stays: tick at least one member"),
+  },
+  {
+    title: "only a learner stays",
+    members: [...voters(3), learner("n4")],
+    keep: "n4",
+    expected: impossible("none of those that stay has a vote"),
+  },
+  {
+    title: "of those that stay no majority can be reached",
+    members: [...voters(3), silent("n4"), silent("n5")],
+    keep: "n1,n4,n5",
+    expected: impossible(
+      "of the 3 voters that would stay 1 can be reached, quorum 2: nothing could be decided any more",
+    ),
+  },
+  {
+    title: "a silent one of two cannot go, since two decide together",
+    members: [member("n1"), silent("n2")],
+    keep: "n1",
+    expected: impossible("1 of 2 voters reachable, quorum 2: nothing can be decided, this neither", true),
+  },
+  {
+    title: "two silent ones of three cannot go",
+    members: [member("n1"), silent("n2"), silent("n3")],
+    keep: "n1",
+    expected: impossible("1 of 3 voters reachable, quorum 2: nothing can be decided, this neither", true),
+  },
+  {
+    title: "a learner that is reached makes no majority",
+    members: [member("n1"), silent("n2"), silent("n3"), learner("n4")],
+    keep: "n1,n4",
+    expected: impossible("1 of 3 voters reachable, quorum 2: nothing can be decided, this neither", true),
+  },
+  { title: "nothing is known", members: [], keep: "n1", expected: impossible("the members are not known yet") },
+]) {
+  test(`when the members become fewer: ${title}`, () => {
+    const reduction = reductionOf(members, keep.split(","));
+    assert.deepEqual(reduction.kind === "possible" ? possible(reduction.removed) : reduction, expected);
+  });
+}
+
+test("whatever is possible is decided by a majority before and leaves one after", () => {
+  const some = fc.array(fc.record({ voter: fc.boolean(), isSilent: fc.boolean(), isKept: fc.boolean() }), {
+    minLength: 1,
+    maxLength: 9,
+  });
+  fc.assert(
+    fc.property(some, (given) => {
+      const members = given.map(({ voter, isSilent }, at) => ({
+        id: `n${at}`,
+        voter,
+        state: isSilent ? ("silent" as const) : ("reachable" as const),
+      }));
+      const keep = given.flatMap(({ isKept }, at) => (isKept ? [`n${at}`] : []));
+      const isDecided = (those: readonly Member[]): boolean => {
+        const votes = those.filter(({ voter }) => voter);
+        return votes.filter(({ state }) => state !== "silent").length * 2 > votes.length;
+      };
+      const isPossible =
+        keep.length < members.length && isDecided(members) && isDecided(members.filter(({ id }) => keep.includes(id)));
+      assert.equal(reductionOf(members, keep).kind === "possible", isPossible);
+    }),
+    { numRuns: 2_000 },
+  );
+});

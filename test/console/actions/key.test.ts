@@ -1,0 +1,242 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { extendDialog, mintDialog, revokeDialog, rotateDialog } from "../../../src/console/actions/key.ts";
+import { metadataOf } from "../../../src/console/actions/key-metadata.ts";
+import { actionsOf, bucket, contextOf, key, NOW, profile, valuesOf, wordsOf } from "../views/keys-fixture.ts";
+import { openKeyDoor } from "./key-door.ts";
+
+const CANARY = "gwk_abcd1234_canary-secret-text";
+
+const USED = key({ last_used_at: new Date(NOW - 2_000).toISOString() });
+const CONTEXT = contextOf({
+  list_keys: [USED, key({ name: "ci-old", id: "zzzz9999", expires_at: "2026-11-18T00:00:00.000Z", status: "expired" })],
+  list_profiles: [profile(), profile({ name: "batch", budget: null, allowed_models: [] })],
+  list_budgets: [bucket()],
+});
+
+const mint = (changed: Readonly<Record<string, string>>) => {
+  const dialog = mintDialog(CONTEXT);
+  return {
+    why: dialog.why?.(valuesOf(dialog, changed), CONTEXT),
+    request: () => actionsOf(dialog, CONTEXT, changed).map(({ request }) => request),
+  };
+};
+
+test("minting asks for a name, a profile, an end and metadata, and is confirmed by y", () => {
+  const dialog = mintDialog(CONTEXT);
+  assert.deepEqual(
+    dialog.fields.map(({ kind, id, initial }) => [kind, id, initial]),
+    [
+      ["text", "name", ""],
+      ["text", "profile", ""],
+      ["choice", "end", "never"],
+      ["text", "metadata", ""],
+    ],
+  );
+  assert.deepEqual(dialog.confirm, { kind: "yes", does: "mint" });
+  const [, profiles] = dialog.fields;
+  assert.deepEqual(profiles?.kind === "text" && profiles.suggestions, ["", "standard", "batch"]);
+});
+
+test("a key that is minted with everything is asked for with everything", () => {
+  const { why, request } = mint({ name: "new", profile: "standard", end: "90d", metadata: "team=core, env=prod" });
+  assert.equal(why, undefined);
+  assert.deepEqual(request(), [
+    {
+      method: "POST",
+      path: "/admin/v1/keys",
+      body: { name: "new", profile: "standard", metadata: { team: "core", env: "prod" }, expires_in: "2160h" },
+    },
+  ]);
+});
+
+test("a key that is minted with a name alone is asked for with a name alone", () => {
+  assert.deepEqual(mint({ name: "new" }).request(), [
+    { method: "POST", path: "/admin/v1/keys", body: { name: "new" } },
+  ]);
+});
+
+const LIFETIMES = [
+  ["24h", "24h"],
+  ["7d", "168h"],
+  ["30d", "720h"],
+  ["90d", "2160h"],
+  ["1y", "8760h"],
+] as const;
+
+test("each choice of an end is the duration that the API takes", () => {
+  for (const [end, expires_in] of LIFETIMES) {
+    assert.deepEqual(mint({ name: "new", end }).request()[0]?.body, { name: "new", expires_in });
+  }
+});
+
+test("minting says what is wrong with what was typed", () => {
+  assert.equal(mint({}).why, "a key needs a name");
+  assert.match(mint({ name: "-x" }).why ?? "", /^a name has letters, digits/);
+  assert.match(mint({ name: `a${"b".repeat(128)}` }).why ?? "", /128 at most/);
+  assert.equal(mint({ name: "ci-main" }).why, "there is a key named ci-main already");
+  assert.equal(mint({ name: "new", profile: "nope" }).why, "there is no profile nope");
+  assert.equal(mint({ name: "new", metadata: "team" }).why, "metadata is written as team=core,env=prod");
+});
+
+test("a profile is taken on trust while the profiles are not known", () => {
+  const context = contextOf({ list_keys: [] });
+  const dialog = mintDialog(context);
+  assert.equal(dialog.why?.(valuesOf(dialog, { name: "new", profile: "any" }), context), undefined);
+});
+
+test("minting tells what the key will be while it is typed", () => {
+  assert.deepEqual(
+    wordsOf(mintDialog(CONTEXT), CONTEXT, { name: "new", profile: "standard", end: "24h" }).slice(0, 2),
+    [
+      "Effect: new is accepted on all nodes at once and ends at 2026-11-21 14:02Z, in 24h 00m",
+      "Profile: standard: acme-*, pool-*; budget day-5m; 2 access rules of its own",
+    ],
+  );
+  assert.match(wordsOf(mintDialog(CONTEXT), CONTEXT).join("\n"), /a key is accepted .* never ends\nProfile: none/);
+});
+
+test("the text of a minted key is in the secret and in no word", async (t) => {
+  const { client, asked } = await openKeyDoor(t, [{ ...key({ name: "new" }), key: CANARY }]);
+  const [action] = actionsOf(mintDialog(CONTEXT), CONTEXT, { name: "new" });
+  const outcome = await action?.run(client, { idempotencyKey: "once" });
+  assert.deepEqual(outcome, { words: "new minted; its text is shown this once", secret: CANARY });
+  assert.deepEqual(asked, [{ method: "POST", url: "/admin/v1/keys", idempotencyKey: "once", body: { name: "new" } }]);
+});
+
+test("a repetition whose answer has no text says so, and how to get one", async (t) => {
+  const { client } = await openKeyDoor(t, [key({ name: "new" })]);
+  const [action] = actionsOf(mintDialog(CONTEXT), CONTEXT, { name: "new" });
+  const outcome = await action?.run(client, { idempotencyKey: "once" });
+  assert.equal(outcome?.secret, undefined);
+  assert.match(outcome?.words ?? "", /^new was minted by an earlier try .* rotate it for a new one$/);
+});
+
+test("one key is revoked by typing its name", () => {
+  const dialog = revokeDialog(["ci-main"]);
+  assert.equal(dialog.isDangerous, true);
+  assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected({}), "ci-main");
+  assert.deepEqual(wordsOf(dialog, CONTEXT), [
+    "Effect: ci-main stops working on all nodes now. Last used 2s ago. Cannot be undone",
+  ]);
+  assert.deepEqual(
+    actionsOf(dialog, CONTEXT).map(({ request }) => request),
+    [{ method: "DELETE", path: "/admin/v1/keys/ci-main" }],
+  );
+});
+
+test("a key that was never seen used is revoked with words that do not claim it was not", () => {
+  assert.deepEqual(wordsOf(revokeDialog(["ci-old"]), CONTEXT), [
+    "Effect: ci-old stops working on all nodes now. This node knows of no use of it. Cannot be undone",
+  ]);
+});
+
+test("several keys are revoked by typing their number, and the first eight are named", () => {
+  const names = Array.from({ length: 11 }, (_, at) => `k${at}`);
+  const context = contextOf({ list_keys: names.map((name) => key({ name })) });
+  const dialog = revokeDialog(names);
+  assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected({}), "11");
+  assert.deepEqual(wordsOf(dialog, context), [
+    "Effect: 11 keys stop working on all nodes now. Cannot be undone",
+    "Keys: k0, k1, k2, k3, k4, k5, k6, k7 and 3 more",
+    "In use: 0 of them used within the hour, as far as this node knows",
+  ]);
+  assert.equal(actionsOf(dialog, context).length, 11);
+});
+
+test("what another has revoked meanwhile cannot be confirmed any more", () => {
+  const context = contextOf({ list_keys: [] });
+  for (const dialog of [revokeDialog(["ci-main"]), rotateDialog("ci-main"), extendDialog("ci-main")]) {
+    assert.equal(dialog.why?.(valuesOf(dialog), context), "ci-main is there no more");
+    assert.equal(dialog.why?.(valuesOf(dialog), CONTEXT), undefined);
+  }
+});
+
+test("a revoked key is told by its name", async (t) => {
+  const { client, asked } = await openKeyDoor(t, [undefined]);
+  const [action] = actionsOf(revokeDialog(["ci-main"]), CONTEXT);
+  assert.deepEqual(await action?.run(client, { idempotencyKey: "k" }), { words: "ci-main revoked" });
+  assert.deepEqual(
+    asked.map(({ method, url }) => `${method} ${url}`),
+    ["DELETE /admin/v1/keys/ci-main"],
+  );
+});
+
+test("rotating is typed, says whom it breaks, and shows the new text once", async (t) => {
+  const { client, asked } = await openKeyDoor(t, [{ ...key(), key: CANARY }, key()]);
+  const dialog = rotateDialog("ci-main");
+  assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected({}), "ci-main");
+  assert.equal(
+    wordsOf(dialog, CONTEXT)[0],
+    "Effect: the old text is refused at once on all nodes: callers fail until they have the new one",
+  );
+  const [action] = actionsOf(dialog, CONTEXT);
+  assert.deepEqual(await action?.run(client, { idempotencyKey: "a" }), {
+    words: "ci-main rotated; its text is shown this once",
+    secret: CANARY,
+  });
+  const repeated = await action?.run(client, { idempotencyKey: "a" });
+  assert.equal(repeated?.secret, undefined);
+  assert.match(repeated?.words ?? "", /cannot be shown again/);
+  assert.equal(asked[0]?.url, "/admin/v1/keys/ci-main/rotate");
+});
+
+test("a new end is told beside the present one", () => {
+  const dialog = extendDialog("ci-main");
+  assert.deepEqual(wordsOf(dialog, CONTEXT, { end: "24h" }), [
+    "Now: never ends",
+    "Then: it ends at 2026-11-21 14:02Z, in 24h 00m",
+    "Effect: earlier than its present end",
+  ]);
+  assert.deepEqual(wordsOf(extendDialog("ci-old"), CONTEXT, { end: "7d" }), [
+    "Now: ended at 2026-11-18 00:00Z",
+    "Then: it ends at 2026-11-27 14:02Z, in 7d",
+    "Effect: it has ended, and is accepted again",
+  ]);
+});
+
+test("a new end is patched in, and `never` takes the end away", async (t) => {
+  const requests = ["30d", "never"].map((end) => actionsOf(extendDialog("ci-main"), CONTEXT, { end })[0]?.request);
+  assert.deepEqual(requests, [
+    { method: "PATCH", path: "/admin/v1/keys/ci-main", body: { expires_in: "720h" } },
+    { method: "PATCH", path: "/admin/v1/keys/ci-main", body: { expires_in: null } },
+  ]);
+  const { client } = await openKeyDoor(t, [key({ expires_at: "2026-12-20T14:02:07.000Z" }), key()]);
+  const [action] = actionsOf(extendDialog("ci-main"), CONTEXT);
+  assert.deepEqual(await action?.run(client, { idempotencyKey: "a" }), {
+    words: "ci-main ends at 2026-12-20T14:02:07.000Z",
+  });
+  assert.deepEqual(await action?.run(client, { idempotencyKey: "b" }), { words: "ci-main never ends" });
+});
+
+test("metadata is read as it is written", () => {
+  assert.deepEqual(metadataOf(""), { kind: "metadata", metadata: {} });
+  assert.deepEqual(metadataOf(" a = b=c , d="), { kind: "metadata", metadata: { a: "b=c", d: "" } });
+  assert.deepEqual(metadataOf("a=1,a=2"), { kind: "invalid", why: "metadata names a twice" });
+  for (const text of ["a", "=b", "a=1,", ",", "a=1,,b=2"]) {
+    assert.deepEqual(metadataOf(text), { kind: "invalid", why: "metadata is written as team=core,env=prod" });
+  }
+  const many = Array.from({ length: 65 }, (_, at) => `k${at}=v`).join(",");
+  assert.deepEqual(metadataOf(many), { kind: "invalid", why: "a key has 64 texts of metadata at most" });
+});
+
+test("any metadata without commas comes back from its line", () => {
+  const word = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,10}$/);
+  fc.assert(
+    fc.property(fc.dictionary(word, word, { maxKeys: 10, noNullPrototype: true }), (metadata) => {
+      const text = Object.entries(metadata)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(",");
+      assert.deepEqual(metadataOf(text), { kind: "metadata", metadata });
+    }),
+  );
+});
+
+test("controls in names never reach a line", () => {
+  const name = "a\u001b[31mb";
+  const context = contextOf({ list_keys: [key({ name })] });
+  for (const dialog of [revokeDialog([name]), rotateDialog(name), extendDialog(name)]) {
+    assert.doesNotMatch([dialog.title, ...wordsOf(dialog, context)].join("\n"), /\u001b/);
+  }
+});

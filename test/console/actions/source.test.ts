@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  deleteSourceDialog,
+  deleteWhy,
+  putDocumentDialog,
+  reloadDialog,
+  reloadWhy,
+  rollbackDialog,
+  rollbackWhy,
+  writeWhy,
+} from "../../../src/console/actions/source.ts";
+import type { Action } from "../../../src/console/model/action.ts";
+import type { Dialog } from "../../../src/console/model/dialog.ts";
+import { carriedOut, config, contextOf, leader, member, source, told, valuesOf } from "./cluster-fixtures.ts";
+
+const MEMBERS = [leader("n1"), member("n2"), member("n3")];
+const API = {
+  list_sources: [source("default"), source("team-ml", { revision: 7 })],
+  get_config: config("no_file", { source: "api" }),
+};
+const api = contextOf({ ...API, list_cluster_members: MEMBERS });
+const file = contextOf({
+  list_sources: [source("default", { writer: "file" })],
+  get_config: config("diverged", {
+    message: "version 42 has other content than what is stored",
+    remedy: "raise `version` in the file",
+  }),
+  list_cluster_members: MEMBERS,
+});
+const moved = contextOf({
+  ...API,
+  list_sources: [source("default", { revision: 119 })],
+  list_cluster_members: MEMBERS,
+});
+
+function actionOf(dialog: Dialog): Action {
+  const deed = dialog.deed(valuesOf(dialog), api);
+  const [action] = deed.kind === "actions" ? deed.actions : [];
+  assert.ok(action !== undefined);
+  return action;
+}
+
+test("where a file is the writer, nothing else writes", () => {
+  const why = "the deployment document /etc/gateway/deployment.yaml is the single writer: edit it and reload (R)";
+  assert.equal(writeWhy(file), why);
+  assert.equal(rollbackWhy("default", 117, file), why);
+  assert.equal(deleteWhy("default", file), why);
+  assert.equal(writeWhy(api), undefined);
+});
+
+test("a file that waits to be the first source is the writer, as is that of another node", () => {
+  const waits = contextOf({ list_sources: [], get_config: config("diverged") });
+  const elsewhere = contextOf({
+    list_sources: [source("default", { writer: "file" })],
+    get_config: config("no_file", { source: "api" }),
+  });
+  assert.match(writeWhy(waits) ?? "", /is the single writer/);
+  assert.match(writeWhy(elsewhere) ?? "", /^the deployment document of a node file is the single writer/);
+  assert.equal(writeWhy(contextOf({ list_sources: [], get_config: config("no_file", { source: "api" }) })), undefined);
+});
+
+test("a reload says what is applied where, how the file stands and what to do", () => {
+  assert.deepEqual(told(reloadDialog(), file), [
+    "Effect: apply /etc/gateway/deployment.yaml to all 3 nodes",
+    "File: DIVERGED  version 42 has other content than what is stored",
+    "What to do: raise `version` in the file",
+    "Forecast: where it does not compile it is refused, and what runs goes on",
+  ]);
+  assert.equal(reloadWhy(file), undefined);
+});
+
+for (const [state, forecast] of [
+  ["in_sync", "nothing will change: the document is the stored one"],
+  ["behind", "as it stands it will be refused, and what runs goes on"],
+  ["refused", "as it stands it will be refused, and what runs goes on"],
+  ["no_version", "where it does not compile it is refused, and what runs goes on"],
+] as const) {
+  test(`a reload forecasts what becomes of a file that is ${state}`, () => {
+    const lines = told(reloadDialog(), contextOf({ get_config: config(state) }));
+    assert.equal(lines.at(-1), `Forecast: ${forecast}`);
+    assert.equal(lines[0], "Effect: apply /etc/gateway/deployment.yaml to all nodes");
+    assert.equal(reloadWhy(contextOf({ get_config: config(state) })), undefined);
+  });
+}
+
+test("a node without a file has nothing to reload", () => {
+  assert.equal(reloadWhy(api), "this node is configured by the API: its node file names no deployment document");
+  assert.equal(reloadWhy(contextOf({})), "how the file stands is not known yet");
+});
+
+test("a reload tells whether anything was applied", async () => {
+  const action = actionOf(reloadDialog());
+  const { file_status } = config("in_sync");
+  assert.deepEqual(action.request, { method: "POST", path: "/admin/v1/reload" });
+  const applied = await carriedOut(action, { applied: true, revision: 119, file_status });
+  assert.equal(applied.words, "the document is applied, revision 119");
+  const nothing = await carriedOut(action, { applied: false, revision: 118, file_status });
+  assert.equal(nothing.words, "nothing applied: the document is the stored one");
+});
+
+test("a rollback says what becomes the newest, and replaces no other revision than was looked at", async () => {
+  const dialog = rollbackDialog("default", 115, api);
+  assert.deepEqual(told(dialog, api), [
+    "Effect: writes revision 115 again as the newest, 119, on all 3 nodes",
+    "Newest: revision 118, by ci@example 21m ago",
+    "Guard: refused where the whole does not compile, or revision 118 is no longer the newest",
+    "Nothing is lost: the revisions between stay in the history",
+  ]);
+  assert.equal(dialog.why?.({}, api), undefined);
+  assert.equal(
+    dialog.why?.({}, moved),
+    "it is at revision 119, and was at revision 118 when this was opened: leave and look again",
+  );
+  const change = { name: "default", revision: 119, changed: true, differences: [], warnings: [] };
+  assert.deepEqual(await carriedOut(actionOf(dialog), change), {
+    method: "POST",
+    path: "/admin/v1/sources/default/rollback",
+    ifMatch: '"118"',
+    idempotencyKey: "k1",
+    body: '{"revision":115}',
+    words: "default: revision 115 is in force again, as 119",
+  });
+});
+
+test("the newest revision is not rolled back to", () => {
+  assert.equal(rollbackWhy("default", 118, api), "revision 118 is the newest");
+  assert.equal(rollbackWhy("other", 1, api), "there is no source other, or it is not known yet");
+});
+
+test("a deletion asks for the name and says what stays", async () => {
+  const dialog = deleteSourceDialog("default", api);
+  assert.deepEqual(told(dialog, api), [
+    "Effect: what default defines is gone from the running deployment, on all 3 nodes",
+    "What stays: 1 other source",
+    "Guard: refused where what remains does not compile",
+    "Newest: revision 118, by ci@example 21m ago",
+    "Its history: is shown again once a source of that name is put; keep a copy of it first (v)",
+  ]);
+  assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected({}), "default");
+  assert.match(dialog.why?.({}, moved) ?? "", /leave and look again$/);
+  assert.deepEqual(await carriedOut(actionOf(dialog), undefined), {
+    method: "DELETE",
+    path: "/admin/v1/sources/default",
+    ifMatch: '"118"',
+    idempotencyKey: "k1",
+    body: "",
+    words: "source default is deleted",
+  });
+  assert.equal(deleteWhy("gone", api), "there is no source gone any more");
+});
+
+test("a new revision goes over the one that was looked at", () => {
+  const dialog = putDocumentDialog("team-ml", "team.yaml", api);
+  assert.deepEqual(told(dialog, api), [
+    "Document: team.yaml of this machine",
+    "Effect: replaces revision 7 of team-ml on all 3 nodes",
+    "Guard: refused where the whole does not compile, or revision 7 is no longer the newest",
+    "First: preview it (p): this dialog does not show what changes",
+  ]);
+  assert.deepEqual(dialog.deed(valuesOf(dialog), api), {
+    kind: "job",
+    job: { kind: "put_document", source: "team-ml", file: "team.yaml", revision: 7 },
+  });
+  assert.match(dialog.why?.(valuesOf(dialog), moved) ?? "", /^it is gone, and was at revision 7/);
+});
+
+test("a source that there is not yet is made, unless somebody else made it first", () => {
+  const dialog = putDocumentDialog("default", "team.yaml", api);
+  const values = valuesOf(dialog, { source: "team-new" });
+  assert.equal(told(dialog, api, values)[1], "Effect: makes the source team-new, in force on all 3 nodes");
+  assert.deepEqual(dialog.deed(values, api), {
+    kind: "job",
+    job: { kind: "put_document", source: "team-new", file: "team.yaml", revision: 0 },
+  });
+});
+
+test("a source's name is one that the gateway takes", () => {
+  const dialog = putDocumentDialog("default", "team.yaml", api);
+  for (const name of ["", "-a", "a/b", "a b", "a".repeat(65)]) {
+    assert.match(dialog.why?.({ source: name }, api) ?? "", /^a source's name is/, name);
+  }
+  for (const name of ["a", "team-ml_2.1", "a".repeat(64)]) assert.equal(dialog.why?.({ source: name }, api), undefined);
+});

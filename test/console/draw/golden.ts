@@ -1,0 +1,16 @@
+/** Frames kept as text files. With UPDATE_GOLDEN=1 they are written anew, to be read before they are committed. */
+
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export function matchesGolden(name: string, frame: string): void {
+  const path = fileURLToPath(new URL(`golden/${name}.txt`, import.meta.url));
+  const text = `${frame}\n`;
+  if (process.env["UPDATE_GOLDEN"] === "1") {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+  assert.equal(text, readFileSync(path, "utf8"), `${name} is drawn otherwise; UPDATE_GOLDEN=1 keeps it so`);
+}

@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { cellsOf } from "../../../src/base/index.ts";
+import { drawScreen } from "../../../src/console/draw/screen.ts";
+import { speak } from "../../../src/console/draw/spoken.ts";
+import type { Failure } from "../../../src/console/model/data.ts";
+import type { DialogState, State } from "../../../src/console/model/state.ts";
+import { textOfLine } from "../../../src/console/model/text.ts";
+import { drawWorkbench } from "../../../src/console/workbench/draw.ts";
+import { HARD_TEXT, LINES } from "./arbitrary.ts";
+import {
+  dataOf,
+  NOW,
+  opened,
+  PAGE_VIEW,
+  providersView,
+  READINGS,
+  REVOKE,
+  type Row,
+  SUSPEND,
+  stateAt,
+  TABLE,
+  WORKBENCH_VIEW,
+} from "./fixture.ts";
+
+const failure: fc.Arbitrary<Failure> = fc.record({
+  status: fc.constantFrom(0, 403, 500, 503),
+  code: fc.constant("internal"),
+  message: HARD_TEXT,
+  at: fc.constant(NOW),
+});
+
+const rows: fc.Arbitrary<readonly Row[]> = fc.uniqueArray(
+  fc.record({
+    name: HARD_TEXT,
+    state: fc.constantFrom("ok", "failing", "suspended"),
+    rate: fc.float({ min: 0, max: 1e6, noNaN: true }),
+    units: fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+  }),
+  { selector: ({ name }) => name, maxLength: 60 },
+);
+
+const edit = HARD_TEXT.chain((text) => {
+  const places = [0, ...[...text].map((_, at) => [...text].slice(0, at + 1).join("").length)];
+  return fc.constantFrom(...places).map((at) => ({ text, at }));
+});
+
+const stage: fc.Arbitrary<DialogState["stage"]> = fc.oneof(
+  fc.constant({ kind: "asking" as const }),
+  HARD_TEXT.map((words) => ({ kind: "running" as const, words })),
+  HARD_TEXT.map((words) => ({ kind: "failed" as const, words })),
+  fc.record({ kind: fc.constant("done" as const), words: HARD_TEXT, secret: HARD_TEXT }),
+);
+
+const dialog: fc.Arbitrary<DialogState> = fc
+  .record({
+    isTyped: fc.boolean(),
+    focus: fc.integer({ min: -1, max: 3 }),
+    stage,
+    edit,
+    typed: edit,
+    reason: HARD_TEXT,
+  })
+  .map(({ isTyped, focus, reason, ...rest }) => {
+    const asked = isTyped ? REVOKE : SUSPEND;
+    const dialogState = opened(asked, { ...rest, focus: Math.min(focus, asked.fields.length) });
+    return { ...dialogState, values: { ...dialogState.values, reason } };
+  });
+
+const table = fc
+  .record({
+    cursorAt: fc.integer({ min: 0, max: 50 }),
+    offset: fc.integer({ min: 0, max: 60 }),
+    filter: fc.oneof(fc.constant(""), HARD_TEXT, fc.constant("/(/")),
+    isWide: fc.boolean(),
+    scrolled: fc.integer({ min: 0, max: 9 }),
+    isNarrowed: fc.boolean(),
+    marks: fc.constant(new Set(["name"])),
+  })
+  .map((some) => ({ ...TABLE, ...some, cursorId: "none" }));
+
+const scene = fc.record({
+  columns: fc.integer({ min: 40, max: 200 }),
+  rows: fc.integer({ min: 10, max: 60 }),
+  providers: rows,
+  place: fc.constantFrom("providers", "guide", "query"),
+  table,
+  failure: fc.option(failure, { nil: undefined }),
+  hasData: fc.boolean(),
+  isOffline: fc.boolean(),
+  page: fc.option(fc.array(LINES, { maxLength: 80 }), { nil: undefined }),
+  isHelpOpen: fc.boolean(),
+  isSorting: fc.boolean(),
+  dialog: fc.option(dialog, { nil: undefined }),
+  prompt: fc.option(
+    fc.record({ label: HARD_TEXT, edit, kind: fc.constantFrom("command" as const, "filter" as const, "ask" as const) }),
+    { nil: undefined },
+  ),
+  flash: fc.option(HARD_TEXT, { nil: undefined }),
+  isAscii: fc.boolean(),
+});
+
+const SIZE = { numRuns: 300 };
+
+test("whatever the state and the size, a frame has one line less than the screen and none wider than it", () => {
+  fc.assert(
+    fc.property(scene, (given) => {
+      const state = stateOf(given);
+      const views = [providersView(given.providers), PAGE_VIEW, WORKBENCH_VIEW];
+      const lines = drawScreen(state, views, drawWorkbench);
+      assert.equal(lines.length, given.rows - 1);
+      for (const line of lines) {
+        const text = textOfLine(line);
+        assert.ok(cellsOf(text) <= given.columns, JSON.stringify(text));
+        assert.doesNotMatch(text, given.isAscii ? /[^\x20-\x7e]/ : /[\x00-\x1f\x7f-\x9f\u202e]/);
+      }
+      assert.ok(speak(state, views, drawWorkbench).length > 0);
+    }),
+    SIZE,
+  );
+});
+
+function stateOf(given: typeof scene extends fc.Arbitrary<infer T> ? T : never): State {
+  const state = stateAt(`${given.columns}x${given.rows}`);
+  const reading = { ...READINGS.list_backends, failure: given.failure };
+  const offline = {
+    kind: "offline" as const,
+    since: NOW - 9_000,
+    retryAt: NOW + 4_000,
+    failure: given.failure ?? { status: 0, code: "unreachable", message: "no", at: NOW },
+  };
+  return {
+    ...state,
+    isAscii: given.isAscii,
+    place: { view: given.place },
+    data: dataOf({ ...READINGS, list_backends: given.hasData ? reading : { ...reading, value: undefined } }),
+    tables: new Map([[given.place, given.table]]),
+    page: given.page === undefined ? undefined : { id: 1, title: "a page", lines: given.page, offset: 0, filter: "" },
+    isHelpOpen: given.isHelpOpen,
+    isSorting: given.isSorting,
+    dialog: given.dialog,
+    prompt: given.prompt === undefined ? undefined : { ...given.prompt, before: "" },
+    flash: given.flash === undefined ? undefined : { words: given.flash, tone: "warn", at: NOW },
+    ...(given.isOffline && { link: { ...state.link, doors: 2, state: offline } }),
+  };
+}

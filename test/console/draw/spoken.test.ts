@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { speak } from "../../../src/console/draw/spoken.ts";
+import type { SpokenNode } from "../../../src/console/draw/spoken-node.ts";
+import type { State } from "../../../src/console/model/state.ts";
+import { dataOf, NOW, noWorkbench, opened, READINGS, REVOKE, SUSPEND, stateAt, VIEWS, withTable } from "./fixture.ts";
+
+const told = (change: Partial<State> = {}) => speak(stateAt("80x24", change), VIEWS, noWorkbench);
+const all = (nodes: readonly SpokenNode[]): readonly SpokenNode[] =>
+  nodes.flatMap((node) => [node, ...all(node.children ?? [])]);
+const textOf = (nodes: readonly SpokenNode[]): string =>
+  all(nodes)
+    .map(({ text }) => text)
+    .join("\n");
+
+test("a table is its rows with the heads of their columns, the one under the cursor selected", () => {
+  const nodes = told(withTable({ marks: new Set(["acme-alt"]) }));
+  const table = nodes.find(({ role }) => role === "table");
+  const [first, , third] = table?.children ?? [];
+  assert.match(first?.text ?? "", /^NAME: acme-chat, STATE: FAILING, REQ\/s: 12\.4/);
+  assert.deepEqual([first?.role, first?.state?.selected, third?.state?.checked], ["listitem", true, true]);
+});
+
+test("the clock alone changes nothing of what is told", () => {
+  assert.deepEqual(told({ now: NOW + 2_000 }), told());
+});
+
+test("a dialog is its words, its fields with their kinds, and its buttons", () => {
+  const nodes = all(told({ dialog: opened(SUSPEND, { focus: 1 }) }));
+  const of = (role: SpokenNode["role"]) => nodes.filter((node) => node.role === role).map(({ text }) => text);
+  assert.deepEqual(of("textbox"), ["Reason: console: incident"]);
+  assert.deepEqual(of("radiogroup"), ["Duration"]);
+  assert.equal(nodes.find(({ role, state }) => role === "radio" && state?.checked)?.text, "30m");
+  assert.deepEqual(of("button"), ["y suspend now", "Esc nothing is done"]);
+  assert.match(textOf(nodes), /request: PUT \/admin\/v1\/suspensions\/provider:acme-chat/);
+});
+
+test("a button that cannot be pressed yet is disabled", () => {
+  const nodes = all(told({ dialog: opened(REVOKE, { typed: { text: "prod", at: 4 } }) }));
+  assert.equal(nodes.find(({ role }) => role === "button")?.state?.disabled, true);
+});
+
+test("every state of a view is told in words", () => {
+  const failure = { status: 403, code: "forbidden", message: "denied by rule operators", at: NOW };
+  const forbidden = dataOf({ ...READINGS, list_backends: { ...READINGS.list_backends, failure } });
+  assert.match(textOf(told({ data: forbidden })), /Your policy does not permit list_backends/);
+  const loading = told({ data: dataOf({ ...READINGS, list_backends: { value: undefined } }) });
+  assert.equal(loading.find(({ text }) => text === "loading")?.state?.busy, true);
+  assert.match(textOf(told(withTable({ filter: "/foo/" }))), /0 of 5 match \/foo\//);
+  assert.match(textOf(told({ place: { view: "guide" } })), /step 1\n/);
+  assert.match(textOf(told({ place: { view: "query" } })), /statement:/);
+  assert.match(textOf(told({ isHelpOpen: true })), /u: lift a suspension \(not now: acme-chat is not suspended\)/);
+});
+
+test("no border and no block of a drawing is read aloud", () => {
+  for (const change of [{}, { isHelpOpen: true }, { dialog: opened(SUSPEND) }, { place: { view: "query" } }]) {
+    assert.doesNotMatch(textOf(told(change)), /[─│┌┐└┘█░]/);
+  }
+});

@@ -1,0 +1,56 @@
+/** A store for tests: lines that are set, and whoever listens. */
+
+import type { Spoken } from "../../../src/console/draw/spoken-node.ts";
+import type { Line } from "../../../src/console/model/text.ts";
+import type { OutputGate, ScreenStore } from "../../../src/console/parts/render.tsx";
+
+export interface Scene extends ScreenStore {
+  set(lines: readonly Line[], size?: { readonly columns: number; readonly rows: number }): void;
+  say(spoken: Spoken): void;
+  fail(error: Error): void;
+}
+
+export function createScene(columns: number, rows: number): Scene {
+  const listeners = new Set<() => void>();
+  let lines: readonly Line[] = Array.from({ length: rows - 1 }, (_, at) => [{ text: `line ${at}` }]);
+  let spoken: Spoken = [];
+  let size = { columns, rows };
+  let failure: Error | undefined;
+  const tell = () => {
+    for (const listener of listeners) listener();
+  };
+  return {
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    getLines() {
+      if (failure !== undefined) throw failure;
+      return lines;
+    },
+    getSpoken: () => spoken,
+    get size() {
+      return size;
+    },
+    set(next, newSize = size) {
+      lines = next;
+      size = newSize;
+      tell();
+    },
+    say(next) {
+      spoken = next;
+      tell();
+    },
+    fail(error) {
+      failure = error;
+      tell();
+    },
+  };
+}
+
+export const OPEN_GATE: OutputGate = { isBusy: () => false, whenDrained: async () => undefined };
+
+/** Waits for what Ink does later: it paints at most sixty times a second. */
+export async function settled(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 60));
+}

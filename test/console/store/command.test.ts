@@ -1,0 +1,71 @@
+/** What `:` takes, and what Tab makes of its beginning. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { commandOfText, completed, completionsOf } from "../../../src/console/store/command.ts";
+import { VIEWS } from "./fixture.ts";
+
+const go = (view: string, subject?: string, filter?: string) => ({
+  kind: "go",
+  place: { view, ...(subject !== undefined && { subject }) },
+  filter,
+});
+
+const READ: readonly (readonly [text: string, command: object])[] = [
+  ["", { kind: "nothing" }],
+  ["   ", { kind: "nothing" }],
+  ["q", { kind: "quit" }],
+  ["quit", { kind: "quit" }],
+  ["log", { kind: "log" }],
+  ["help", { kind: "help" }],
+  ["providers", go("providers")],
+  ["backends", go("providers")],
+  ["prov", go("providers")],
+  [" back ", go("providers")],
+  ["err", go("errors")],
+  ["errors acme-chat", go("errors", "acme-chat")],
+  ["prov /acme", go("providers", undefined, "acme")],
+  ["prov /^acme/", go("providers", undefined, "/^acme/")],
+  ["prov /", go("providers", undefined, "")],
+  ["errors acme-chat /5xx", go("errors", "acme-chat", "5xx")],
+  ["errors a/b", go("errors", "a/b")],
+];
+
+for (const [text, command] of READ) {
+  test(`:${text} is read`, () => assert.deepEqual(commandOfText(text, VIEWS), command));
+}
+
+const WRONG = [
+  ["providres", /there is no view providres; did you mean providers\?/],
+  ["zzz", /there is no view zzz; \? lists them/],
+  ["prov acme", /providers takes nothing after its name/],
+  ["constructor", /there is no view constructor/],
+] as const;
+
+for (const [text, words] of WRONG) {
+  test(`:${text} is no command, and says what may be meant`, () => {
+    const command = commandOfText(text, VIEWS);
+    assert.ok(command.kind === "wrong");
+    assert.match(command.words, words);
+  });
+}
+
+test("the start of two views' names is neither's", () => {
+  const views = VIEWS.map((view, at) => ({ ...view, id: `v${at}`, aliases: [] }));
+  const command = commandOfText("v", views);
+  assert.ok(command.kind === "wrong");
+  assert.equal(command.words, "v may be v0, v1, v2, v3");
+});
+
+test("Tab ends a name, goes as far as all agree, and else lists them", () => {
+  assert.deepEqual(completed("prov", VIEWS), { text: "providers " });
+  assert.deepEqual(completed("e", VIEWS), { text: "errors " });
+  assert.deepEqual(completed("q", VIEWS), { text: "qu" });
+  assert.deepEqual(completed("qu", VIEWS), { text: "qu", words: "query, quit" });
+  assert.deepEqual(completed("zz", VIEWS), { text: "zz" });
+  assert.deepEqual(completed("providers ", VIEWS), { text: "providers " });
+});
+
+test("completions say what each is about", () => {
+  assert.deepEqual(completionsOf("ho", VIEWS), [{ name: "home", about: "all at a glance" }]);
+});

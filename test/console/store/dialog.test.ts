@@ -1,0 +1,166 @@
+/** Dialogs: the two keys that begin a change, and everything that does not. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Effect, Event, State } from "../../../src/console/model/state.ts";
+import { boxOf, focusOf, whyNotConfirmed } from "../../../src/console/store/dialog.ts";
+import { after, key, lastStep, NOW, online, pressed, step, typed } from "./fixture.ts";
+
+const words = (state: State): string => state.flash?.words ?? "";
+const paste = (text: string): Event => ({ kind: "paste", text });
+const values = (state: State) => state.dialog?.values;
+const focus = (state: State): string | undefined => {
+  const of = state.dialog === undefined ? undefined : focusOf(state.dialog);
+  return of === "typed" || of === undefined ? of : of.id;
+};
+const deedsIn = (effects: readonly Effect[]): number => effects.filter(({ kind }) => kind === "deed").length;
+
+test("s and y are enough", () => {
+  const { state, effects } = lastStep(online(), "s y");
+  assert.ok(effects[0]?.kind === "deed" && effects[0].deed.kind === "actions");
+  assert.equal(effects[0].deed.actions[0]?.request.path, "/admin/v1/suspensions/provider:acme-chat");
+  assert.deepEqual(state.dialog?.stage, { kind: "running", words: "suspend now" });
+});
+
+for (const [what, event] of [
+  ["Enter", key("enter")],
+  ["a paste of y", paste("y")],
+  ["an arrow", key("down")],
+] as const) {
+  test(`${what} does nothing in a dialog, and leaves it open`, () => {
+    const { state, effects } = step(pressed(online(), "s"), event);
+    assert.deepEqual([state.dialog?.stage.kind, effects], ["asking", []]);
+  });
+}
+
+for (const chord of ["n", "s", "q", "Y", "space", "1"]) {
+  test(`${chord} leaves a dialog with nothing done`, () => {
+    const { state, effects } = lastStep(online(), `s ${chord}`);
+    assert.deepEqual([state.dialog, words(state), effects], [undefined, "nothing was done", []]);
+  });
+}
+
+test("the focus goes round the fields and by none", () => {
+  const open = pressed(online(), "s");
+  assert.deepEqual(
+    ["", " tab", " tab tab", " tab tab tab", " tab tab tab tab", " shift-tab"].map((more) =>
+      focus(pressed(online(), `s${more}`)),
+    ),
+    [undefined, "reason", "duration", "nodes", undefined, "nodes"],
+  );
+  assert.equal(focus(pressed(open, "tab enter")), "duration");
+});
+
+test("letters go into a text that has the focus, y among them", () => {
+  const state = typed(pressed(online(), "s tab ctrl-u"), "why y");
+  assert.equal(values(state)?.["reason"], "why y");
+  assert.equal(values(after(state, [paste("!\n?")]))?.["reason"], "why y! ?");
+  assert.equal(values(pressed(online(), "s tab down"))?.["reason"], "rotation");
+});
+
+test("left and right change the first choice without the focus, and the one that has it", () => {
+  assert.equal(values(pressed(online(), "s right"))?.["duration"], "1h");
+  assert.equal(values(pressed(online(), "s left left"))?.["duration"], "1h");
+  assert.equal(values(pressed(online(), "s tab tab space"))?.["duration"], "1h");
+  assert.equal(pressed(online(), "s tab tab y").dialog?.stage.kind, "asking");
+});
+
+test("space ticks the box that arrows went to", () => {
+  const state = pressed(online(), "s tab tab tab right");
+  assert.equal(state.dialog === undefined ? -1 : boxOf(state.dialog), 1);
+  assert.equal(values(pressed(state, "space"))?.["nodes"], "n1,n2");
+  assert.equal(values(pressed(state, "space left space"))?.["nodes"], "n2");
+});
+
+test("a text that is required and empty has the focus, and nothing is done before it is there", () => {
+  const open = pressed(online(), "m");
+  assert.equal(focus(open), "name");
+  assert.equal(whyNotConfirmed(open), "Name: nothing is given");
+  assert.deepEqual(lastStep(open, "tab y").effects, []);
+  assert.equal(deedsIn(lastStep(typed(open, "ci"), "tab y").effects), 1);
+});
+
+test("what the dialog itself has against it is said, and nothing is done", () => {
+  const { state, effects } = lastStep(typed(pressed(online(), "s tab ctrl-u"), "no"), "tab tab tab y");
+  assert.deepEqual([words(state), effects], ["that is no reason", []]);
+});
+
+test("a typed confirmation is Enter on exactly the text, and neither y nor a paste", () => {
+  const open = pressed(online(), "X");
+  assert.equal(focus(open), "typed");
+  assert.equal(deedsIn(lastStep(typed(open, "acme-cha"), "enter").effects), 0);
+  assert.equal(deedsIn(lastStep(typed(open, "acme-chat"), "enter").effects), 1);
+  assert.equal(deedsIn(lastStep(open, "tab y").effects), 0);
+  const pasted = step(open, paste("acme-chat\n"));
+  assert.equal(deedsIn(pasted.effects), 0);
+  assert.equal(deedsIn(step(after(open, [paste("acme-chat")]), key("enter")).effects), 1);
+});
+
+test("while it is under way keys do nothing, and Esc says so", () => {
+  const running = pressed(online(), "s y");
+  assert.deepEqual(lastStep(running, "y").effects, []);
+  assert.equal(pressed(running, "q n esc").dialog?.stage.kind, "running");
+  assert.equal(words(pressed(running, "esc")), "still under way: suspend now");
+  const told = after(running, [{ kind: "deed_progress", id: 1, words: "1 of 2" }]);
+  assert.equal(words(pressed(told, "esc")), "still under way: 1 of 2");
+});
+
+test("a failure stays in the dialog with the gateway's words, and y tries again", () => {
+  const failed = after(pressed(online(), "s y"), [{ kind: "deed_failed", id: 1, words: "no leader" }]);
+  assert.deepEqual(failed.dialog?.stage, { kind: "failed", words: "no leader" });
+  assert.deepEqual(failed.log, [...online().log, { at: NOW, words: "no leader" }]);
+  assert.equal(deedsIn(lastStep(failed, "y").effects), 1);
+  assert.equal(pressed(failed, "right").dialog?.stage.kind, "asking");
+  assert.equal(pressed(failed, "esc").dialog, undefined);
+});
+
+test("what is done closes the dialog, is said and logged, and lets the marks go", () => {
+  const done = after(pressed(online(), "space s y"), [{ kind: "deed_done", id: 1, words: "suspended" }]);
+  assert.equal(done.dialog, undefined);
+  assert.equal(words(done), "suspended");
+  assert.equal(done.log.at(-1)?.words, "suspended");
+  assert.equal([...done.tables.values()][0]?.marks.size, 0);
+  assert.equal(after(done, [{ kind: "deed_done", id: 9, words: "late" }]).log.at(-1)?.words, "late");
+});
+
+test("what is shown once is copied on c, forgotten on Esc alone, and stands nowhere else", () => {
+  const secret = "gw-canary-0123456789";
+  const running = pressed(typed(pressed(online(), "m"), "ci"), "tab y");
+  const shown = after(running, [{ kind: "deed_done", id: 1, words: `minted ci: ${secret}`, secret }]);
+  assert.equal(shown.dialog?.stage.kind === "done" && shown.dialog.stage.secret, secret);
+  const kept = pressed(shown, "enter y n q");
+  assert.equal(kept.dialog?.stage.kind, "done");
+  assert.deepEqual(lastStep(shown, "c").effects, [{ kind: "copy", text: secret }]);
+  assert.equal(words(pressed(shown, "c")), "copied what is shown once");
+  const left = pressed(shown, "c esc");
+  assert.equal(left.dialog, undefined);
+  assert.ok(!JSON.stringify({ ...left, tables: [...left.tables] }).includes(secret));
+  assert.ok(!JSON.stringify({ ...shown, dialog: undefined }).includes(secret));
+});
+
+test("c copies the command lines that do the same", () => {
+  const { state, effects } = lastStep(online(), "space down space s c");
+  assert.deepEqual(effects, [
+    {
+      kind: "copy",
+      text: ["acme-chat", "acme-alt"]
+        .map(
+          (name) =>
+            `gateway admin -socket /run/gateway.sock -d '{"reason":"it'\\''s down"}' PUT suspensions/provider:${name}`,
+        )
+        .join("\n"),
+    },
+  ]);
+  assert.equal(words(state), "copied 2 command lines");
+  assert.equal(state.dialog?.stage.kind, "asking");
+});
+
+test("a dialog that was open when contact was lost does nothing until it is back", () => {
+  const open = pressed(online(), "s");
+  const failure = { status: 0, code: "unreachable", message: "no connection", at: NOW };
+  const offline = { ...open.link, state: { kind: "offline", since: NOW, retryAt: NOW, failure } as const };
+  const away = after(open, [{ kind: "link", link: offline }]);
+  assert.deepEqual(lastStep(away, "y").effects, []);
+  assert.equal(words(pressed(away, "y")), "not while OFFLINE: no connection");
+  assert.equal(deedsIn(lastStep(after(away, [{ kind: "link", link: open.link }]), "y").effects), 1);
+});

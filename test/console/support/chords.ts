@@ -1,0 +1,45 @@
+/** What a terminal sends for a chord of the model: `decode.ts` the other way round, in xterm's spelling. */
+
+import type { Chord } from "../../../src/console/model/key.ts";
+
+const NAMED: ReadonlyMap<string, string> = new Map([
+  ["enter", "\r"],
+  ["esc", "\u001b"],
+  ["tab", "\t"],
+  ["shift-tab", "\u001b[Z"],
+  ["space", " "],
+  ["backspace", "\u007f"],
+  ["f5", "\u001b[15~"],
+]);
+
+/** Final byte, and the number before it where there are modifiers or a tilde. */
+const KEYS: ReadonlyMap<string, readonly [number: number, final: string]> = new Map([
+  ["up", [1, "A"]],
+  ["down", [1, "B"]],
+  ["right", [1, "C"]],
+  ["left", [1, "D"]],
+  ["home", [1, "H"]],
+  ["end", [1, "F"]],
+  ["delete", [3, "~"]],
+  ["pageup", [5, "~"]],
+  ["pagedown", [6, "~"]],
+]);
+
+export function bytesOfChord(chord: Chord): string {
+  const fixed = NAMED.get(chord);
+  if (fixed !== undefined) return fixed;
+  if ([...chord].length === 1) return chord;
+  const [, modifiers = "", key = ""] = /^((?:ctrl-|alt-|shift-)*)(.+)$/.exec(chord) ?? [];
+  const bits =
+    (modifiers.includes("shift-") ? 1 : 0) +
+    (modifiers.includes("alt-") ? 2 : 0) +
+    (modifiers.includes("ctrl-") ? 4 : 0);
+  const [number, final] = KEYS.get(key) ?? [];
+  if (number !== undefined) {
+    if (bits === 0) return `\u001b[${final === "~" ? number : ""}${final}`;
+    return `\u001b[${number};${bits + 1}${final}`;
+  }
+  if (modifiers === "alt-") return `\u001b${bytesOfChord(key)}`;
+  if (modifiers === "ctrl-" && /^[a-z]$/.test(key)) return String.fromCharCode(key.charCodeAt(0) - 0x60);
+  throw new RangeError(`no key of a terminal is called ${JSON.stringify(chord)}`);
+}

@@ -1,0 +1,56 @@
+/** What an output does with a terminal that takes its time. */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { WRITE_NOW_LIMIT_MS } from "../../../src/console/terminal/output.ts";
+import { atEnd, type Owner, within } from "../../e2e/support/wait.ts";
+import { openTerminal, ptySkip, type TerminalOptions } from "../support/terminal.ts";
+
+const options = { skip: ptySkip };
+const writer = fileURLToPath(new URL("./fixtures/writer.ts", import.meta.url));
+
+/** The terminal after the writer has ended, and what the writer says. */
+async function run(owner: Owner, what: string, more: Partial<TerminalOptions> = {}) {
+  const folder = mkdtempSync(join(tmpdir(), "gateway-output-"));
+  atEnd(owner, () => rmSync(folder, { recursive: true }));
+  const log = join(folder, "writer.json");
+  const args = ["--import", "tsx", writer, what];
+  const terminal = openTerminal(owner, { args, env: { WRITER_LOG: log }, ...more });
+  assert.deepEqual(await within("the end of the writer", terminal.ended, 30_000), { status: 0, signal: null });
+  return { terminal, told: JSON.parse(readFileSync(log, "utf8")) };
+}
+
+test("what is written is shown in order, and told when it is", options, async (t) => {
+  const { terminal, told } = await run(t, "order");
+  assert.equal(terminal.screen(), "one two dréi");
+  assert.deepEqual(told, { ends: ["one", "two", "nothing"], wasBusy: true, isBusy: false, bytesWritten: 14 });
+});
+
+test("a terminal that cannot keep up gets all of it in the end", options, async (t) => {
+  const { terminal, told } = await run(t, "flood", { baud: 384_000 });
+  assert.match(terminal.screen(), /line 598 x+\nline 599 x+$/);
+  assert.equal(terminal.bytes.total, told.bytesWritten + 600, "each line feed became two bytes");
+  assert.ok(told.lastDrainMs > 200, `drained in ${told.lastDrainMs} ms`);
+});
+
+test("who waits for a slow terminal can give up", options, async (t) => {
+  const { told } = await run(t, "abort", { baud: 38_400 });
+  assert.deepEqual(told, { why: "TimeoutError", early: "early", isBusy: true });
+});
+
+test("what must be seen at once takes the place of what waits", options, async (t) => {
+  const { terminal, told } = await run(t, "now", { baud: 38_400 });
+  assert.ok(told.length > 0, "something waited");
+  assert.match(terminal.screen(), /at once\n\s*and on$/);
+  assert.doesNotMatch(terminal.screen(), /dropped|after the end|line 599/);
+});
+
+test("a terminal that takes nothing does not keep the process", options, async (t) => {
+  const { terminal, told } = await run(t, "stuck", { baud: 100 });
+  assert.ok(told.tookMs >= WRITE_NOW_LIMIT_MS && told.tookMs < WRITE_NOW_LIMIT_MS + 3_000, `${told.tookMs} ms`);
+  assert.doesNotMatch(terminal.screen(), /never seen/);
+});

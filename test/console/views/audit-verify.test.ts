@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { line } from "../../../src/console/model/text.ts";
+import type { Verification } from "../../../src/console/model/verification.ts";
+import { auditVerifyView } from "../../../src/console/views/audit-verify.ts";
+import { contextOf, startOf, textsOf } from "./keys-fixture.ts";
+
+const pageOf = (verification: Verification | undefined): string => {
+  const { body } = auditVerifyView;
+  assert.ok(body.kind === "page");
+  return textsOf(body.lines(contextOf({}, { verification }))).join("\n");
+};
+
+test("before anything is verified the page says how to begin, here and on a command line", () => {
+  const page = pageOf(undefined);
+  assert.match(page, /Press V and name an exported trail/);
+  assert.match(page, /gateway audit verify FILE/);
+  assert.match(page, /gateway audit verify -heads audit-heads\.json FILE/);
+});
+
+test("while it runs the page says how far it is", () => {
+  const page = pageOf({ file: "trail.jsonl", state: { kind: "running", words: "12,000 records, 9 MB" } });
+  assert.equal(page, "file  trail.jsonl\n\nverifying: 12,000 records, 9 MB");
+});
+
+test("a report is shown with its verdict in words", () => {
+  const lines = [line("ok   n1 K 0..9, 10 records")];
+  const good = pageOf({ file: "t", state: { kind: "done", report: { isGood: true, lines } } });
+  assert.match(good, /^VERIFIED: .*\n\nok {3}n1 K 0\.\.9, 10 records$/m);
+  assert.doesNotMatch(good, /NOT GOOD/);
+  const bad = pageOf({ file: "t", state: { kind: "done", report: { isGood: false, lines } } });
+  assert.match(bad, /! NOT GOOD/);
+  assert.match(bad, /Keep the file as it is/);
+  assert.doesNotMatch(bad, /VERIFIED/);
+});
+
+test("a file that cannot be read is not called bad", () => {
+  const page = pageOf({ file: "t\u001b[2J", state: { kind: "failed", words: "ENOENT" } });
+  assert.match(page, /! NOT CHECKED: ENOENT/);
+  assert.doesNotMatch(page, /\u001b/);
+});
+
+test("V offers the file of the last time", () => {
+  const verification: Verification = { file: "trail.jsonl", state: { kind: "running", words: "" } };
+  const ask = startOf(auditVerifyView, "verify", [], contextOf({}, { verification }));
+  assert.equal(ask.kind === "ask" && ask.initial, "trail.jsonl");
+});

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { BackendFailure } from "../../../src/admin-api/index.ts";
+import { errorsView, failureRows } from "../../../src/console/views/errors.ts";
+import {
+  at,
+  bodyOf,
+  contextOf,
+  dialogOf,
+  INCIDENT,
+  idsShown,
+  requestsOf,
+  rowsShown,
+  startOf,
+  suspension,
+  whyOf,
+} from "./traffic-fixtures.ts";
+
+const failure = (seconds: number, more: Partial<BackendFailure> = {}): BackendFailure => ({
+  time: at(seconds),
+  status: 503,
+  kind: "5xx",
+  attempt: 1,
+  moved_to: "acme-alt",
+  ...more,
+});
+
+const FAILURES = [
+  failure(-2),
+  failure(-3, { status: null, kind: "connect", attempt: 2, moved_to: null }),
+  failure(-4, { kind: "429", status: 429, moved_to: "acme-chat" }),
+];
+const context = contextOf({ ...INCIDENT, list_backend_errors: FAILURES }, { subject: "acme-chat" });
+
+test("failures stand newest first, with where the request went", () => {
+  assert.deepEqual(rowsShown(errorsView, context), [
+    ["14:02:05Z", "503", "5xx", "1", "acme-alt"],
+    ["14:02:04Z", "-", "connect", "2", "not moved"],
+    ["14:02:03Z", "429", "429", "1", "tried again"],
+  ]);
+});
+
+test("failures of one millisecond keep their ids when newer ones come", () => {
+  const before = failureRows([failure(-2), failure(-2)]).map(({ id }) => id);
+  const after = failureRows([failure(-1), failure(-2), failure(-2), failure(-2)]).map(({ id }) => id);
+  assert.equal(new Set(after).size, 4);
+  assert.deepEqual(after.slice(2), before);
+});
+
+test("the view reads the errors of its subject, and asks for one where none was named", () => {
+  assert.deepEqual(errorsView.needs("acme-chat")[0], { id: "list_backend_errors", name: "acme-chat" });
+  assert.deepEqual(errorsView.needs(undefined), []);
+  const unnamed = contextOf({ list_backend_errors: FAILURES });
+  assert.deepEqual(idsShown(errorsView, unnamed), []);
+  assert.equal(bodyOf(errorsView).empty(unnamed).sentence, "No provider was named.");
+  assert.equal(whyOf(errorsView, "suspend", unnamed), "name a provider: `:errors NAME`");
+  assert.equal(whyOf(errorsView, "lift", unnamed), "name a provider: `:errors NAME`");
+});
+
+test("a provider without failures is told of calmly", () => {
+  assert.equal(
+    bodyOf(errorsView).empty(contextOf({ list_backend_errors: [] }, { subject: "acme-chat" })).sentence,
+    "No failure of acme-chat on this node since its start.",
+  );
+});
+
+test("s and u are about the provider, without a row", () => {
+  assert.equal(whyOf(errorsView, "suspend", context), undefined);
+  assert.equal(whyOf(errorsView, "lift", context), "acme-chat is not suspended");
+  assert.match(
+    requestsOf(dialogOf(startOf(errorsView, "suspend", context)), context)[0] ?? "",
+    /^PUT \/admin\/v1\/suspensions\/provider:acme-chat /,
+  );
+  const off = contextOf({ list_suspensions: [suspension("acme-chat")] }, { subject: "acme-chat" });
+  assert.match(whyOf(errorsView, "suspend", off) ?? "", /suspended already/);
+  assert.deepEqual(requestsOf(dialogOf(startOf(errorsView, "lift", off)), off), [
+    "DELETE /admin/v1/suspensions/provider:acme-chat",
+  ]);
+});
+
+test("f goes to the provider that the request was moved to", () => {
+  const [moved = "", failed = ""] = idsShown(errorsView, context);
+  assert.deepEqual(startOf(errorsView, "follow", context, moved), {
+    kind: "go",
+    place: { view: "providers" },
+    row: "acme-alt",
+  });
+  assert.equal(whyOf(errorsView, "follow", context, moved), undefined);
+  assert.equal(whyOf(errorsView, "follow", context, failed), "this request was not moved");
+  assert.equal(whyOf(errorsView, "follow", context, "gone"), "the failure is remembered no more");
+});

@@ -1,0 +1,321 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { Configuration } from "../../../src/admin-api/index.ts";
+import { textOfLine } from "../../../src/console/model/text.ts";
+import { ATTENTION, attentionNeeds } from "../../../src/console/views/attention.ts";
+import { overviewView } from "../../../src/console/views/overview.ts";
+import { overviewAbove } from "../../../src/console/views/overview-above.ts";
+import {
+  at,
+  auditRecord,
+  backend,
+  bodyOf,
+  budget,
+  cellOf,
+  contextOf,
+  dialogOf,
+  INCIDENT,
+  idsShown,
+  type Known,
+  MEMBERS,
+  member,
+  requestsOf,
+  rowsShown,
+  STATUS,
+  startOf,
+  suspension,
+  tableOfView,
+  textsOf,
+  whyOf,
+} from "./traffic-fixtures.ts";
+
+const incident = contextOf({
+  ...INCIDENT,
+  get_status: STATUS,
+  list_budgets: [
+    budget("team-research", { status: "low", used: 4_812_330 }),
+    budget("mcp-calls", { status: "exhausted", limit: 10_000, used: 10_000, bucket: "k1", key: "prod-chat" }),
+    budget("calm"),
+  ],
+});
+const body = bodyOf(overviewView);
+
+/** `WHAT kind name: says` of each item. */
+const attention = (values: Known): readonly string[] =>
+  rowsShown(overviewView, contextOf(values)).map(([what, kind, name, says]) => `${what} ${kind} ${name}: ${says}`);
+
+const config = (state: "in_sync" | "diverged" | "no_file" | "refused", remedy = ""): Configuration => ({
+  source: "deployment.yaml",
+  sources: [],
+  file_status: { state, message: "file has version 42 with different content", remedy },
+});
+
+test("attention stands worst first, each with what to press", () => {
+  assert.deepEqual(rowsShown(overviewView, incident), [
+    [
+      "! FAIL",
+      "provider",
+      "acme-chat",
+      "61.0 % of attempts fail, 12.4/s; requests leave to acme-alt; 14 in flight",
+      "[s] suspend",
+    ],
+    ["! SPENT", "budget", "mcp-calls key prod-chat", "all of 10,000 units, resets in 9h 57m", "[Enter] budgets"],
+    ["~ HOT", "budget", "team-research", "96 % of 5,000,000 units, resets in 9h 57m", "[Enter] budgets"],
+    ["~ SUSP", "provider", "beta-labs", '"key rotation" by alice@example, lifts in 12m 02s', "[u] lift"],
+  ]);
+});
+
+test("ids last, and severity has a tone and a mark", () => {
+  assert.deepEqual(idsShown(overviewView, incident), [
+    "provider:acme-chat",
+    "budget:mcp-calls/k1",
+    "budget:team-research/shared",
+    "suspension:provider:beta-labs",
+  ]);
+  assert.equal(cellOf(overviewView, incident, "provider:acme-chat", "what").tone, "fail");
+  assert.equal(cellOf(overviewView, incident, "budget:team-research/shared", "what").tone, "warn");
+  assert.equal(cellOf(overviewView, incident, "suspension:provider:beta-labs", "what").tone, "off");
+});
+
+test("a failing provider says where its requests go, or that nobody stands in", () => {
+  const says = (more: Known) => attention({ list_backends: [INCIDENT.list_backends[1]], ...more })[0] ?? "";
+  assert.match(says({}), /12\.4\/s; 14 in flight$/);
+  assert.match(says({ list_models: [] }), /; no model goes to it first; 14 in flight$/);
+  const { list_models } = INCIDENT;
+  assert.match(says({ list_models: [{ ...list_models[0], failover: [] }] }), /; nobody stands in; 14 in flight$/);
+});
+
+test("models that no provider serves are one row", () => {
+  const values: Known = { ...INCIDENT, list_suspensions: [suspension("acme-chat"), suspension("beta-labs")] };
+  assert.equal(
+    attention(values)[0],
+    "! NOBODY model acme-*: no provider serves it: all of its plan is suspended or not there",
+  );
+  const more: Known = { ...values, list_suspensions: [...(values.list_suspensions ?? []), suspension("acme-alt")] };
+  assert.equal(attention(more)[0], "! NOBODY model 3 models: no provider serves acme-large, acme-*, fast");
+});
+
+test("a budget that is nearly spent is not told as spent", () => {
+  const [text = ""] = attention({ list_budgets: [budget("b", { status: "low", used: 4_999_999 })] });
+  assert.match(text, /^~ HOT budget b: 99 % of/);
+});
+
+test("silent members tell what is left of the quorum", () => {
+  const silent = member("n3", { state: "silent", last_contact_ms: 862_000 });
+  assert.deepEqual(attention({ list_cluster_members: [member("n1"), member("n2"), silent] }), [
+    "! MEMBER member n3: silent 14m 22s; 2 of 3 voters reachable, quorum 2",
+  ]);
+  const lost = [member("n1"), silent, member("n2", { state: "silent", last_contact_ms: null })];
+  assert.match(attention({ list_cluster_members: lost })[0] ?? "", /1 of 3 voters reachable, quorum 2: NOTHING CAN BE/);
+  assert.equal(attention({ list_cluster_members: [member("n1", { state: "snapshot" })] }).length, 0);
+});
+
+test("a node without leader, not ready, or with a refused configuration is told of", () => {
+  assert.deepEqual(
+    attention({
+      get_status: {
+        ...STATUS,
+        leader: null,
+        ready: false,
+        reasons: ["no configuration"],
+        configuration: { state: "refused", message: "line 3: unknown key" },
+      },
+    }),
+    [
+      "! LEADER cluster n1: knows no leader: changes are refused until there is one; traffic goes on",
+      "! NODE node n1: not ready: no configuration",
+      "! CONFIG node n1: serves what it served before: line 3: unknown key",
+    ],
+  );
+});
+
+test("the file is told of with its remedy, unless it is in sync or there is none", () => {
+  assert.deepEqual(attention({ get_config: config("diverged", "raise `version` to 43, then reload") }), [
+    "~ FILE config diverged: file has version 42 with different content. To do: raise `version` to 43, then reload",
+  ]);
+  assert.deepEqual(attention({ get_config: config("in_sync") }), []);
+  assert.deepEqual(attention({ get_config: config("no_file", "edit it where it is") }), []);
+  assert.equal(attention({ get_config: config("refused") }).length, 1);
+});
+
+test("a refusal of the node is told once", () => {
+  const get_status = { ...STATUS, configuration: { state: "refused", message: null } } as const;
+  assert.deepEqual(attention({ get_status, get_config: config("refused") }), [
+    "! CONFIG node n1: serves what it served before: it does not say why",
+  ]);
+});
+
+test("sources that are not served and audit chains that conflict are told of", () => {
+  const source = { revision: 7, writer: "api", updated_at: at(-9), by: "ci", message: null } as const;
+  const head = { node: "n2", kid: "k", seq: 3, hash: "h", witnessed_at: at(-5) };
+  assert.deepEqual(
+    attention({
+      list_sources: [
+        { ...source, name: "ok", state: "running" },
+        { ...source, name: "late", state: "pending" },
+        { ...source, name: "bad", state: "refused", message: "line 9" },
+      ],
+      list_audit_heads: [
+        { ...head, conflicts: 0 },
+        { ...head, kid: "l", conflicts: 2 },
+      ],
+    }),
+    [
+      "! AUDIT chain n2: showed 2 times what cannot be one chain: verify its exported trail",
+      "! SOURCE source bad: revision 7 is refused here: line 9",
+      "~ SOURCE source late: revision 7 is not served yet",
+    ],
+  );
+});
+
+test("reads that are not there make no item and no failure", () => {
+  assert.deepEqual(attention({}), []);
+  for (const { items } of ATTENTION) assert.deepEqual(items(contextOf({})), []);
+});
+
+test("the view reads the node first, each list once, and no keys", () => {
+  const ids = overviewView.needs(undefined).map(({ id }) => id);
+  assert.equal(ids[0], "get_status");
+  assert.equal(new Set(ids).size, ids.length);
+  assert.ok(attentionNeeds().every(({ id }) => ids.includes(id)));
+  assert.ok(!ids.includes("list_keys"));
+  assert.deepEqual(
+    ["list_audit_records", "metrics"].filter((id) => !ids.some((it) => it === id)),
+    [],
+  );
+});
+
+test("s suspends the provider of a row, and says of others why not", () => {
+  assert.equal(whyOf(overviewView, "suspend", incident, "provider:acme-chat"), undefined);
+  assert.equal(
+    whyOf(overviewView, "suspend", incident, "provider:acme-chat", "budget:team-research/shared"),
+    "team-research is not a provider that fails",
+  );
+  assert.equal(whyOf(overviewView, "suspend", incident, "gone"), "what the row told is over");
+  assert.deepEqual(requestsOf(dialogOf(startOf(overviewView, "suspend", incident, "provider:acme-chat")), incident), [
+    'PUT /admin/v1/suspensions/provider:acme-chat {"reason":"console: incident","duration":"30m"}',
+  ]);
+  assert.equal(startOf(overviewView, "suspend", incident, "gone").kind, "flash");
+});
+
+test("u lifts and E extends the suspension of a row, and say of others why not", () => {
+  const id = "suspension:provider:beta-labs";
+  for (const verb of ["lift", "extend"]) {
+    assert.equal(whyOf(overviewView, verb, incident, id), undefined);
+    assert.equal(whyOf(overviewView, verb, incident, "provider:acme-chat"), "acme-chat is not suspended");
+    assert.equal(whyOf(overviewView, verb, incident, "gone"), "what the row told is over");
+    assert.equal(startOf(overviewView, verb, incident, "gone").kind, "flash");
+  }
+  assert.deepEqual(requestsOf(dialogOf(startOf(overviewView, "lift", incident, id)), incident), [
+    "DELETE /admin/v1/suspensions/provider:beta-labs",
+  ]);
+  assert.deepEqual(requestsOf(dialogOf(startOf(overviewView, "extend", incident, id)), incident), [
+    'PUT /admin/v1/suspensions/provider:beta-labs {"reason":"key rotation","duration":"30m"}',
+  ]);
+});
+
+test("a read-only console names no verb in the rows", () => {
+  const readOnly = { ...incident, isReadOnly: true };
+  assert.deepEqual(
+    rowsShown(overviewView, readOnly).map((cells) => cells.at(-1)),
+    ["[Enter] providers", "[Enter] budgets", "[Enter] budgets", "[Enter] suspensions"],
+  );
+});
+
+test("Enter goes to the view of the row, with it under the cursor", () => {
+  assert.deepEqual(body.open?.("budget:mcp-calls/k1", incident), {
+    kind: "go",
+    place: { view: "budgets" },
+    row: "mcp-calls/k1",
+  });
+  assert.deepEqual(body.open?.("suspension:provider:beta-labs", incident), {
+    kind: "go",
+    place: { view: "suspensions" },
+    row: "provider:beta-labs",
+  });
+  assert.equal(body.open?.("gone", incident).kind, "flash");
+});
+
+test("where nothing wants attention the sentence says what was looked at", () => {
+  const calm: Known = {
+    get_status: STATUS,
+    list_cluster_members: MEMBERS,
+    list_backends: [backend("a"), backend("b"), backend("c", { state: "idle" })],
+    get_config: config("in_sync"),
+    list_suspensions: [],
+    list_models: [],
+    list_budgets: [],
+    list_sources: [],
+    list_audit_heads: [],
+  };
+  assert.deepEqual(body.empty(contextOf(calm)), {
+    sentence: "Nothing wants attention: 3/3 members, 2 providers ok and 1 idle, files in sync.",
+    next: "2 providers, 3 keys, 4 budgets, : for everything else",
+  });
+  const { list_budgets: _, ...without } = calm;
+  assert.equal(body.empty(contextOf(without)).next, "Not read: budgets (not yet)");
+  assert.equal(body.empty(contextOf({})).sentence, "Nothing of what could be read wants attention.");
+});
+
+test("describing tells the row and what the gateway gave of it", () => {
+  const lines = textsOf(body.describe?.("provider:acme-chat", incident) ?? []);
+  assert.equal(lines[0], "! FAIL  provider acme-chat");
+  assert.ok(lines.includes('  "error_ratio": 0.61,'));
+  assert.deepEqual(textsOf(body.describe?.("gone", incident) ?? []), ["what the row told is over"]);
+});
+
+test("a row narrows as bad when traffic or state is lost", () => {
+  const table = tableOfView(overviewView, incident);
+  assert.deepEqual(
+    [0, 1, 2, 3].map((row) => table.isBad(row)),
+    [true, true, false, false],
+  );
+});
+
+test("above stand members, traffic of the lists and the last changes", () => {
+  const facts = { action: "reload_config", resource: 'Config::"config"', principal: "unix:1000", outcome: "done" };
+  const context = contextOf({
+    ...INCIDENT,
+    get_status: STATUS,
+    list_audit_records: [1, 2, 3, 4].map((seq) => auditRecord(seq, facts)),
+  });
+  assert.deepEqual(
+    overviewAbove(context, { columns: 116, rows: 9 }).map((line) => textOfLine(line).trimEnd()),
+    [
+      "CLUSTER  3 voters, quorum 2, tolerates the loss of 1      TRAFFIC  this node, last 60 s, attempts at providers",
+      "NODE        ROLE      STATE          LAST  APPLIED  LAG   attempts  21.5/s",
+      "n1 *        leader    reachable         -    88412    0   failed    7.6/s  35.3 %",
+      "n2          follower  reachable     400ms    88412    0   in flight 25",
+      "n3          follower  reachable     400ms    88412    3   moved     411 retries, 398 failovers",
+      "RECENT ADMIN CHANGES  this node, by its audit records; :changes",
+      "13:45:31Z          unix:1000               reload_config  Config config  done",
+      "13:45:30Z          unix:1000               reload_config  Config config  done",
+      "13:45:29Z          unix:1000               reload_config  Config config  done",
+    ],
+  );
+});
+
+test("above stand the metrics where they are known, gaps as gaps", () => {
+  const metrics = {
+    requests: [0, null, 41.2],
+    errors: [0, 0, 0.4],
+    inFlight: [30, 37, null],
+    overhead: { p50: 1.9, p95: 6.1, p99: 14 },
+  };
+  const lines = overviewAbove(contextOf({ ...INCIDENT, metrics }), { columns: 116, rows: 9 }).map(textOfLine);
+  assert.match(lines[0] ?? "", /TRAFFIC {2}this node, by its metrics$/);
+  assert.match(lines[1] ?? "", /requests {2}41\.2\/s {5}_ #$/);
+  assert.match(lines[3] ?? "", /in flight -/);
+  assert.match(lines[4] ?? "", /overhead {2}p50 1\.9ms {2}p95 6\.1ms {2}p99 14ms$/);
+});
+
+test("above keeps to its lines, and silent members keep theirs", () => {
+  const many = [...Array.from({ length: 9 }, (_, at) => member(`n${at}`)), member("gone", { state: "silent" })];
+  for (const rows of [0, 1, 3, 6, 9]) {
+    for (const columns of [96, 116, 160]) {
+      const lines = overviewAbove(contextOf({ list_cluster_members: many }), { columns, rows });
+      assert.ok(lines.length <= rows);
+      if (rows >= 6) assert.ok(lines.some((line) => textOfLine(line).startsWith("gone        follower  ! silent")));
+    }
+  }
+});

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { SecretRecord } from "../../../src/admin-api/index.ts";
+import { secretsView } from "../../../src/console/views/secrets.ts";
+import {
+  actionsOf,
+  bodyOf,
+  cellAt,
+  contextOf,
+  dialogOf,
+  startOf,
+  tableOfView,
+  valuesOf,
+  whyOf,
+  wordsOf,
+} from "./keys-fixture.ts";
+
+const secret = (name: string): SecretRecord => ({
+  name,
+  version: 3,
+  updated_at: "2026-11-20T13:18:11.000Z",
+  kek: "kek-1",
+});
+const CONTEXT = contextOf({ list_secrets: [secret("FILES_SECRET"), secret("ACME_KEY")] });
+
+test("a secret is a row without its value", () => {
+  const table = tableOfView(secretsView, CONTEXT);
+  assert.deepEqual(
+    table.columns.map(({ id }) => cellAt(table, 0, id)),
+    ["FILES_SECRET", "3", "13:18:11Z", "kek-1"],
+  );
+});
+
+test("a secret is deleted by typing its name, with words of what breaks", () => {
+  const dialog = dialogOf(startOf(secretsView, "remove", ["ACME_KEY"], CONTEXT));
+  assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected({}), "ACME_KEY");
+  assert.match(
+    wordsOf(dialog, CONTEXT).join("\n"),
+    /a configuration that names \$\{secret:ACME_KEY\} compiles no more/,
+  );
+  assert.deepEqual(
+    actionsOf(dialog, CONTEXT).map(({ request }) => request),
+    [{ method: "DELETE", path: "/admin/v1/secrets/ACME_KEY" }],
+  );
+});
+
+test("several secrets are deleted by typing their number", () => {
+  const dialog = dialogOf(startOf(secretsView, "remove", ["ACME_KEY", "FILES_SECRET"], CONTEXT));
+  assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected({}), "2");
+  assert.equal(actionsOf(dialog, CONTEXT).length, 2);
+});
+
+test("what is gone cannot be deleted, nor confirmed", () => {
+  assert.equal(whyOf(secretsView, "remove", ["ACME_KEY"], CONTEXT), undefined);
+  const later = contextOf({ list_secrets: [] });
+  assert.equal(whyOf(secretsView, "remove", ["ACME_KEY"], later), "ACME_KEY is there no more");
+  const dialog = dialogOf(startOf(secretsView, "remove", ["ACME_KEY"], CONTEXT));
+  assert.equal(dialog.why?.(valuesOf(dialog), later), "ACME_KEY is there no more");
+});
+
+test("without secrets the view says how one is sealed without its value in the shell's history", () => {
+  assert.match(bodyOf(secretsView).empty(CONTEXT).next, /-d @FILE PUT secrets\/NAME/);
+});

@@ -1,0 +1,259 @@
+/** A gateway as these views read it: three nodes, four providers of which one fails and one is suspended. */
+
+import type {
+  AuditRecord,
+  BackendRecord,
+  BudgetRecord,
+  ClusterMemberRecord,
+  ModelRecord,
+  NodeStatus,
+  SuspensionRecord,
+} from "../../../src/admin-api/index.ts";
+import type { Context } from "../../../src/console/model/context.ts";
+import type { Data, Need, Readable, ReadableId, Reading } from "../../../src/console/model/data.ts";
+import type { Dialog, FieldValues } from "../../../src/console/model/dialog.ts";
+import type { Table } from "../../../src/console/model/table.ts";
+import { type Line, textOfLine } from "../../../src/console/model/text.ts";
+import type { Intent, TableBody, View } from "../../../src/console/model/view.ts";
+
+export const NOW = Date.parse("2026-11-20T14:02:07.000Z");
+export const at = (secondsFromNow: number): string => new Date(NOW + secondsFromNow * 1_000).toISOString();
+
+export type Known = Partial<Readable>;
+
+/** Readings with these values, whatever name they are asked for by; the others are not known. */
+export function dataOf(values: Known): Data {
+  return {
+    get<Id extends ReadableId>({ id }: Need<Id>): Reading<Readable[Id]> | undefined {
+      const value: Readable[Id] | undefined = values[id];
+      return value === undefined ? undefined : { value, freshAt: NOW, askedAt: NOW, failure: undefined };
+    },
+  };
+}
+
+export const contextOf = (values: Known, more: Partial<Omit<Context, "data">> = {}): Context => ({
+  data: dataOf(values),
+  now: NOW,
+  subject: undefined,
+  isReadOnly: false,
+  isAscii: true,
+  doorFlags: "-socket /run/gateway.sock",
+  tail: undefined,
+  verification: undefined,
+  ...more,
+});
+
+export const backend = (name: string, more: Partial<BackendRecord> = {}): BackendRecord => ({
+  name,
+  dialect: "compat",
+  state: "ok",
+  suspended_until: null,
+  rate: 9.1,
+  error_ratio: 0.002,
+  ttfb_p50_ms: 201,
+  ttfb_p95_ms: 640,
+  in_flight: 11,
+  retries: 3,
+  failovers_in: 0,
+  failovers_out: 0,
+  units_per_minute: 77_110,
+  subsets: [],
+  members: 0,
+  ...more,
+});
+
+export const suspension = (name: string, more: Partial<SuspensionRecord> = {}): SuspensionRecord => ({
+  kind: "provider",
+  name,
+  reason: "key rotation",
+  by: "alice@example",
+  created_at: at(-207),
+  until: at(722),
+  status: "active",
+  ...more,
+});
+
+export const model = (name: string, provider: string, more: Partial<ModelRecord> = {}): ModelRecord => ({
+  model: name,
+  kind: name.endsWith("*") ? "pattern" : "name",
+  provider,
+  upstream_model: null,
+  dialects: ["compat"],
+  failover: [],
+  ...more,
+});
+
+export const member = (id: string, more: Partial<ClusterMemberRecord> = {}): ClusterMemberRecord => ({
+  id,
+  role: "follower",
+  voter: true,
+  raft_addr: `${id}:7400`,
+  forward_addr: `${id}:7401`,
+  state: "reachable",
+  last_contact_ms: 400,
+  applied: 88_412,
+  lag: 0,
+  version: "1.0.0",
+  ...more,
+});
+
+export const budget = (name: string, more: Partial<BudgetRecord> = {}): BudgetRecord => ({
+  budget: name,
+  bucket: "shared",
+  key: null,
+  limit: 5_000_000,
+  used: 100,
+  reserved: 0,
+  granted: 0,
+  remaining: 4_999_900,
+  window: "24h",
+  resets_at: at(35_820),
+  status: "ok",
+  holders: [],
+  ...more,
+});
+
+export const STATUS: NodeStatus = {
+  node: "n1",
+  version: "1.0.0",
+  started_at: at(-9_000),
+  uptime_seconds: 9_000,
+  role: "leader",
+  leader: "n1",
+  term: 12,
+  commit_index: 88_412,
+  applied_index: 88_412,
+  cluster_id: "c",
+  ready: true,
+  reasons: [],
+  listeners: [],
+  configuration: { state: "running", message: null },
+};
+
+export const auditRecord = (seq: number, data: unknown, event = "admin.write"): AuditRecord => ({
+  audit: 1,
+  node: "n1",
+  kid: "kid",
+  seq,
+  prev: "prev",
+  ts: at(seq - 1_000),
+  event,
+  controls: [],
+  data,
+  hash: `hash${seq}`,
+  sig: "sig",
+});
+
+export const MEMBERS = [
+  member("n1", { role: "leader", last_contact_ms: null }),
+  member("n2"),
+  member("n3", { lag: 3 }),
+];
+
+export const FAILING = backend("acme-chat", {
+  state: "failing",
+  rate: 12.4,
+  error_ratio: 0.61,
+  ttfb_p50_ms: 188,
+  ttfb_p95_ms: 9_900,
+  in_flight: 14,
+  retries: 402,
+  failovers_out: 398,
+});
+
+export const INCIDENT = {
+  list_cluster_members: MEMBERS,
+  list_backends: [
+    backend("acme-alt", { failovers_in: 398 }),
+    FAILING,
+    backend("beta-labs", { state: "suspended", suspended_until: at(722), rate: 0, error_ratio: null, in_flight: 0 }),
+    backend("gamma", { state: "idle", rate: 0, error_ratio: null, ttfb_p50_ms: null, ttfb_p95_ms: null, in_flight: 0 }),
+  ],
+  list_suspensions: [suspension("beta-labs")],
+  list_models: [
+    model("acme-large", "acme-chat", { failover: ["beta-labs", "acme-alt"] }),
+    model("acme-*", "acme-chat", { failover: ["beta-labs"] }),
+    model("fast", "acme-alt", { kind: "alias", upstream_model: "acme-small" }),
+  ],
+} as const;
+
+/** Of a dialog as it opens, or with other answers. */
+export function answersOf({ fields }: Dialog, other: FieldValues = {}): FieldValues {
+  return { ...Object.fromEntries(fields.map(({ id, initial }) => [id, initial])), ...other };
+}
+
+export const linesOf = (dialog: Dialog, context: Context, other: FieldValues = {}): readonly string[] =>
+  dialog.lines(answersOf(dialog, other), context).map(([label, words]) => `${label}: ${textOfLine(words)}`);
+
+export const tonesOf = (dialog: Dialog, context: Context, other: FieldValues = {}): readonly (string | undefined)[] =>
+  dialog.lines(answersOf(dialog, other), context).map(([, [first]]) => first?.tone);
+
+export const textsOf = (lines: readonly Line[]): readonly string[] => lines.map(textOfLine);
+
+/** `METHOD path body` of each action of a dialog's deed. */
+export function requestsOf(dialog: Dialog, context: Context, other: FieldValues = {}): readonly string[] {
+  const deed = dialog.deed(answersOf(dialog, other), context);
+  if (deed.kind !== "actions") throw new Error("the deed is not of actions");
+  return deed.actions.map(({ request: { method, path, body } }) =>
+    [method, path, ...(body === undefined ? [] : [JSON.stringify(body)])].join(" "),
+  );
+}
+
+export function bodyOf({ body }: View): TableBody {
+  if (body.kind !== "table") throw new Error("the view lists no table");
+  return body;
+}
+
+/** Row by row, cell by cell, in the order in which the view lists them at first. */
+export function rowsShown(view: View, context: Context): readonly (readonly string[])[] {
+  const table = tableOfView(view, context);
+  return orderOf(view, table).map((row) => table.columns.map((_, column) => table.cell(row, column, context.now).text));
+}
+
+export const tableOfView = (view: View, context: Context): Table => bodyOf(view).table(context);
+
+export function idsShown(view: View, context: Context): readonly string[] {
+  const table = tableOfView(view, context);
+  return orderOf(view, table).map((row) => table.idOf(row));
+}
+
+function orderOf(view: View, table: Table): readonly number[] {
+  const { column, isDescending } = bodyOf(view).sort;
+  const of = table.columns.findIndex(({ id }) => id === column);
+  if (of < 0) throw new Error(`no column ${column} to sort by`);
+  const keys = Array.from({ length: table.count }, (_, row) => table.sortKey(row, of));
+  const sign = isDescending ? -1 : 1;
+  return keys
+    .map((key, row) => ({ key, row }))
+    .sort((a, b) => {
+      if (a.key === null || b.key === null) return Number(a.key === null) - Number(b.key === null);
+      return a.key === b.key ? 0 : a.key < b.key ? -sign : sign;
+    })
+    .map(({ row }) => row);
+}
+
+/** A cell by the head of its column. */
+export function cellOf(view: View, context: Context, id: string, column: string): { text: string; tone?: string } {
+  const table = tableOfView(view, context);
+  const row = Array.from({ length: table.count }, (_, at) => at).find((at) => table.idOf(at) === id);
+  const of = table.columns.findIndex((it) => it.id === column);
+  if (row === undefined || of < 0) throw new Error(`no row ${id} or column ${column}`);
+  return table.cell(row, of, context.now);
+}
+
+export function offerOf(view: View, verb: string): View["offers"][number] {
+  const offer = view.offers.find((it) => it.verb === verb);
+  if (offer === undefined) throw new Error(`the view offers no ${verb}`);
+  return offer;
+}
+
+export const whyOf = (view: View, verb: string, context: Context, ...ids: readonly string[]): string | undefined =>
+  offerOf(view, verb).why?.({ ids }, context);
+
+export const startOf = (view: View, verb: string, context: Context, ...ids: readonly string[]): Intent =>
+  offerOf(view, verb).start({ ids }, context);
+
+export function dialogOf(intent: Intent): Dialog {
+  if (intent.kind !== "dialog") throw new Error(`not a dialog: ${intent.kind}`);
+  return intent.dialog;
+}

@@ -1,0 +1,148 @@
+/** What no blocking read exists for: read by the clock, and when the list has changed that it follows. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { eventually } from "../../e2e/support/wait.ts";
+import { answer, createLists, type Handler, startPeer, status, suspension } from "./support/peer.ts";
+import { QUICK, startWatch } from "./support/watching.ts";
+
+const STATUS = { id: "get_status" } as const;
+const WHOAMI = { id: "get_whoami" } as const;
+const MEMBERS = { id: "list_cluster_members" } as const;
+/** By the clock alone nothing happens within a test. */
+const STILL = { ...QUICK, soonMs: 60_000, seldomMs: 60_000, quietMs: 60_000 };
+
+const member = (lag: number) => ({
+  id: "n1",
+  role: "leader",
+  voter: true,
+  raft_addr: "",
+  forward_addr: "",
+  state: "reachable",
+  last_contact_ms: null,
+  applied: null,
+  lag,
+  version: "1",
+});
+
+test("the status is read again when the members changed, and many changes bring one read about", async (t) => {
+  const lists = createLists();
+  const peer = await startPeer(t, "a", lists.handler);
+  const watch = startWatch(t, [peer.door], { pace: { ...STILL, followMs: 200 } });
+  watch.need([STATUS, MEMBERS]);
+  await watch.sees("the status", ({ get }) => get(STATUS)?.value);
+  // One is the probe.
+  assert.equal(peer.count("/status"), 2);
+  for (let lag = 0; lag < 4; lag++) {
+    await eventually("a blocking read", () => lists.waiting === 1);
+    lists.set("cluster_members", [member(lag)]);
+    await watch.sees("the change", ({ get }) => get(MEMBERS)?.value?.[0]?.lag === lag);
+  }
+  await eventually("the status once more", () => peer.count("/status") >= 3);
+  const [, first, second] = peer.asked.filter(({ path }) => path === "/status");
+  assert.ok((second?.at ?? 0) - (first?.at ?? 0) >= 198);
+  assert.ok(peer.count("/cluster_members") >= 5);
+  assert.equal(peer.count("/status"), 3);
+});
+
+test("an answer with the same rows brings no read about, and without the list the clock does", async (t) => {
+  const lists = createLists();
+  lists.set("cluster_members", [member(0)]);
+  const peer = await startPeer(t, "a", lists.handler);
+  const watch = startWatch(t, [peer.door], { pace: { ...STILL, soonMs: 300, followMs: 10 } });
+  watch.need([STATUS, MEMBERS]);
+  await watch.sees("the status", ({ get }) => get(STATUS)?.value);
+  for (let at = 0; at < 3; at++) {
+    await eventually("a blocking read", () => lists.waiting === 1);
+    lists.set("cluster_members", [member(0)]);
+    await eventually("its answer", () => lists.waiting === 0);
+  }
+  await eventually("the status once more", () => peer.count("/status") >= 3);
+  const [, first, second] = peer.asked.filter(({ path }) => path === "/status");
+  assert.ok((second?.at ?? 0) - (first?.at ?? 0) >= 298);
+  watch.need([STATUS]);
+  await eventually("and once more", () => peer.count("/status") >= 4);
+});
+
+test("the caller and the tables are read once a connection, and again when the operator wants it", async (t) => {
+  const lists = createLists();
+  const peer = await startPeer(t, "a", lists.handler);
+  const watch = startWatch(t, [peer.door], { pace: { ...QUICK, soonMs: 50 } });
+  watch.need([WHOAMI, STATUS]);
+  const who = await watch.sees("the caller", ({ get }) => get(WHOAMI)?.value);
+  await eventually("the status, again and again", () => peer.count("/status") >= 5);
+  assert.equal(peer.count("/whoami"), 1);
+  watch.refresh();
+  await eventually("a second read", () => peer.count("/whoami") === 2);
+  await watch.sees("the same caller", ({ get }) => get(WHOAMI)?.value === who);
+  await peer.fall();
+  await watch.becomes("offline");
+  await peer.rise();
+  await watch.becomes("online");
+  await eventually("a third read", () => peer.count("/whoami") === 3);
+});
+
+test("items are taken out of their answer, and names stand in the path as they must", async (t) => {
+  const failure = { time: "2026-01-01T00:00:00.000Z", status: 503, kind: "status", attempt: 1, moved_to: null };
+  const revision = { revision: 1, updated_at: "2026-01-01T00:00:00.000Z", by: "unix:0", bytes: 5 };
+  const handler: Handler = (path, response) => {
+    if (path.endsWith("/errors")) answer(response, { items: [failure] });
+    else if (path.endsWith("/revisions")) answer(response, { items: [revision] });
+    else answer(response, path.startsWith("/audit") || path.startsWith("/query") ? { items: [] } : status());
+  };
+  const peer = await startPeer(t, "a", handler);
+  const watch = startWatch(t, [peer.door], { pace: QUICK });
+  const errors = { id: "list_backend_errors", name: "a/b $& ü" } as const;
+  const revisions = { id: "list_source_revisions", name: "default" } as const;
+  watch.need([errors, revisions, { id: "list_audit_records" }, { id: "list_query_tables" }]);
+  await watch.sees("all", ({ get }) => {
+    const empties = [get({ id: "list_audit_records" })?.value, get({ id: "list_query_tables" })?.value];
+    return get(errors)?.value && get(revisions)?.value && empties.every((it) => it?.length === 0);
+  });
+  const newest = watch.data.at(-1);
+  assert.deepEqual(newest?.get(errors)?.value, [failure]);
+  assert.deepEqual(newest?.get(revisions)?.value, [revision]);
+  assert.equal(newest?.get({ id: "list_backend_errors" }), undefined);
+  const paths = new Set(peer.asked.map(({ path }) => path));
+  assert.ok(paths.has("/backends/a%2Fb%20%24%26%20%C3%BC/errors"), [...paths].join());
+  assert.ok(paths.has("/audit/recent?limit=500"));
+});
+
+test("another leader is told once, its absence and its return are not", async (t) => {
+  const lists = createLists();
+  const peer = await startPeer(t, "a", lists.handler);
+  const watch = startWatch(t, [peer.door], { pace: { ...QUICK, soonMs: 30, followMs: 10 } });
+  watch.need([STATUS]);
+  for (const [leader, term] of [
+    ["n1", 12],
+    [null, 12],
+    ["n1", 12],
+    [null, 13],
+    ["n2", 13],
+    ["n2", 13],
+    ["n1", 14],
+  ] as const) {
+    lists.status = status({ leader, term });
+    const before = peer.count("/status");
+    await eventually("two reads of it", () => peer.count("/status") >= before + 2);
+  }
+  await eventually("two words", () => watch.notes.length >= 2);
+  assert.deepEqual(watch.notes, ["leader is now n2, term 13", "leader is now n1, term 14"]);
+});
+
+test("refreshing without end reads no more often than a read may rest", async (t) => {
+  const lists = createLists();
+  lists.set("suspensions", [suspension("one")]);
+  const peer = await startPeer(t, "a", lists.handler);
+  const watch = startWatch(t, [peer.door], { pace: { ...STILL, restMs: 100 } });
+  watch.need([{ id: "list_suspensions" }]);
+  await eventually("four reads", () => {
+    watch.refresh();
+    return peer.asked.filter(({ path }) => path === "/suspensions").length >= 4;
+  });
+  const times = peer.asked.filter(({ path }) => path.startsWith("/suspensions")).map(({ at }) => at);
+  assert.ok((times.at(-1) ?? 0) - (times[0] ?? 0) >= 290, times.join());
+  assert.deepEqual(
+    watch.links.map(({ state }) => state.kind),
+    ["online"],
+  );
+});

@@ -1,0 +1,76 @@
+/** A watch with everything it has told, and waits for what it will tell. It is closed with its owner. */
+import type { Data } from "../../../../src/console/model/data.ts";
+import type { ConsoleDoor } from "../../../../src/console/model/ports.ts";
+import type { Link } from "../../../../src/console/model/state.ts";
+import { createWatch, type Watch, type WatchOptions } from "../../../../src/console/watch/watch.ts";
+import { atEnd, eventually, type Owner } from "../../../e2e/support/wait.ts";
+
+export interface Watching extends Watch {
+  readonly data: readonly Data[];
+  readonly links: readonly Link[];
+  readonly notes: readonly string[];
+  /** The newest data; waits for the first that satisfies. */
+  sees<T>(what: string, look: (data: Data) => T | undefined | false, limitMs?: number): Promise<T>;
+  becomes(kind: Link["state"]["kind"], limitMs?: number): Promise<Link["state"]>;
+}
+
+export type Options = Partial<Pick<WatchOptions, "metricsUrl" | "scrape" | "pace" | "signal">>;
+
+const noScrape = (): Promise<string> => Promise.reject(new Error("no page"));
+
+export function startWatch(
+  owner: Owner,
+  doors: readonly [ConsoleDoor, ...ConsoleDoor[]],
+  { pace = {}, ...options }: Options = {},
+): Watching {
+  const data: Data[] = [];
+  const links: Link[] = [];
+  const notes: string[] = [];
+  const watch = createWatch({
+    doors,
+    scrape: noScrape,
+    now: () => Date.now(),
+    onData: (it) => data.push(it),
+    onLink: (it) => links.push(it),
+    onNote: (it) => notes.push(it),
+    signal: new AbortController().signal,
+    pace,
+    ...options,
+  });
+  atEnd(owner, () => watch.close());
+  return {
+    ...watch,
+    data,
+    links,
+    notes,
+    sees: (what, look, limitMs) =>
+      eventually(
+        what,
+        () => {
+          const newest = data.at(-1);
+          return newest === undefined ? undefined : look(newest);
+        },
+        limitMs,
+      ),
+    becomes: (kind, limitMs) =>
+      eventually(
+        `the link being ${kind}`,
+        () => {
+          const { state } = watch.link();
+          return state.kind === kind && state;
+        },
+        limitMs,
+      ),
+  };
+}
+
+/** Short enough for a test, long enough that their order is told apart. */
+export const QUICK = {
+  restMs: 20,
+  followMs: 40,
+  soonMs: 200,
+  seldomMs: 400,
+  backoffMs: [30, 60, 120, 240, 300],
+  tellMs: 5,
+  touchMs: 10,
+} as const;

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import {
+  boundedHistory,
+  cleanStatement,
+  historyOf,
+  historyText,
+  MAX_HISTORY,
+  MAX_MEMORY_BYTES,
+  statementsOf,
+  statementsText,
+  whyTooMany,
+} from "../../../src/console/workbench/memory.ts";
+
+describe("the history that is kept", () => {
+  it("has each statement once, the newest five hundred", () => {
+    const many = Array.from({ length: 700 }, (_, at) => `select ${at % 650}`);
+    const kept = boundedHistory(many);
+    assert.equal(kept.length, MAX_HISTORY);
+    assert.equal(kept.at(-1), "select 49");
+    assert.equal(new Set(kept).size, MAX_HISTORY);
+  });
+
+  it("has at most 256 KiB as a text, and leaves out what is longer", () => {
+    const long = "\u0001".repeat(60_000);
+    const kept = boundedHistory([
+      "select 1",
+      long,
+      ...Array.from({ length: 10 }, (_, at) => `${at}${"é".repeat(30_000)}`),
+    ]);
+    assert.ok(Buffer.byteLength(historyText(kept)) <= MAX_MEMORY_BYTES);
+    assert.ok(kept.length >= 4 && !kept.includes(long));
+  });
+
+  it("comes back as it was written", () => {
+    const statement = fc
+      .string({ unit: "grapheme", minLength: 1, maxLength: 40 })
+      .map(cleanStatement)
+      .filter((text) => text.trim() !== "");
+    fc.assert(
+      fc.property(fc.uniqueArray(statement, { maxLength: 30 }), (statements) => {
+        assert.deepEqual(historyOf(historyText(boundedHistory(statements))), boundedHistory(statements));
+      }),
+    );
+  });
+
+  it("is read from any text without a fault", () => {
+    assert.deepEqual(historyOf('"a"\nnull\n["b"]\n"c\n\n"\\ud800 \\u001b[2J"\n"  "\n"d"'), ["a", "\ufffd [2J", "d"]);
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        for (const statement of historyOf(text)) assert.ok(statement.isWellFormed());
+        assert.ok(statementsOf(text).size <= 200);
+      }),
+    );
+  });
+});
+
+describe("the statements that are kept", () => {
+  it("come back as they were written, whatever their names", () => {
+    const statements = new Map([
+      ["__proto__", "select 1"],
+      ["constructor", "select\n2"],
+      ["7", "select 3"],
+    ]);
+    assert.deepEqual(new Map([...statementsOf(statementsText(statements))].sort()), new Map([...statements].sort()));
+  });
+
+  it("leave out what is no statement under a name", () => {
+    const text = JSON.stringify({ "a b": "x", ok: "y", list: ["z"], empty: " ", "": "w", long: "v".repeat(65_537) });
+    assert.deepEqual([...statementsOf(text)], [["ok", "y"]]);
+    for (const other of ["", "[]", "null", '"a"', "{", "7"]) assert.equal(statementsOf(other).size, 0);
+  });
+
+  it("are refused when they are too many or too long together", () => {
+    const many = new Map(Array.from({ length: 201 }, (_, at) => [`s${at}`, "x"]));
+    assert.match(whyTooMany(many) ?? "", /200/);
+    const long = new Map(Array.from({ length: 5 }, (_, at) => [`s${at}`, "x".repeat(60_000)]));
+    assert.match(whyTooMany(long) ?? "", /256 KiB/);
+    assert.equal(whyTooMany(new Map([["a", "x"]])), undefined);
+  });
+});

@@ -1,0 +1,337 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { MAX_SQL_LENGTH } from "../../../src/admin-api/operations/query.ts";
+import { COMMON } from "../../../src/console/model/keys.ts";
+import type { Effect } from "../../../src/console/model/state.ts";
+import { WORKBENCH_KEYS, workbenchHints } from "../../../src/console/workbench/keys.ts";
+import { MAX_STATEMENT_LENGTH } from "../../../src/console/workbench/memory.ts";
+import { openStatement } from "../../../src/console/workbench/running.ts";
+import { stepWorkbench } from "../../../src/console/workbench/step.ts";
+import { EMPTY_WORKBENCH } from "../../../src/console/workbench/workbench.ts";
+import { facts, NOW, on, press, pressAll, RESULT, typed, withResult, withText } from "./support.ts";
+
+const queriesOf = (effects: readonly Effect[]) => effects.filter((effect) => effect.kind === "query");
+
+describe("the editor of the workbench", () => {
+  it("takes every character, so that none is a verb of the console", () => {
+    const letters = typed("q:/?19 szRX-");
+    const { workbench, effects } = pressAll(EMPTY_WORKBENCH, letters);
+    assert.equal(workbench.edit.text, "q:/?19 szRX-");
+    assert.deepEqual(effects, []);
+    for (const chord of letters) assert.ok(press(EMPTY_WORKBENCH, chord).isTaken, chord);
+  });
+
+  it("leaves the keys that end, stop and redraw the console to it", () => {
+    for (const chord of ["ctrl-c", "ctrl-z", "ctrl-l", "f5"])
+      assert.equal(press(EMPTY_WORKBENCH, chord).isTaken, false);
+  });
+
+  it("breaks the line at Enter, and runs a statement that ends with a semicolon", () => {
+    const { workbench, effects } = pressAll(EMPTY_WORKBENCH, typed("select 1\n;"));
+    assert.equal(workbench.edit.text, "select 1\n;");
+    assert.deepEqual(effects, []);
+    const step = press(workbench, "enter");
+    assert.deepEqual(queriesOf(step.effects), [{ kind: "query", id: 7, sql: "select 1\n;", params: [] }]);
+    assert.equal(step.usedIds, 1);
+    assert.deepEqual(step.workbench.run, { kind: "running", id: 7, sql: "select 1\n;", since: NOW });
+  });
+
+  it("does not take a semicolon in a text or a comment for the end", () => {
+    for (const sql of ["select ';", "select ';'", "select 1 -- ;", "select 1 /* ;", ";"]) {
+      assert.deepEqual(press(withText(sql), "enter").effects, [], sql);
+    }
+    assert.equal(queriesOf(press(withText("select 1; -- done"), "enter").effects).length, 1);
+  });
+
+  it("runs at ctrl-r and alt-enter whatever the statement ends with, and never an empty one", () => {
+    for (const chord of ["ctrl-r", "alt-enter"]) {
+      assert.equal(queriesOf(press(withText("select 1"), chord).effects).length, 1);
+      const step = press(withText(" \n"), chord);
+      assert.deepEqual(step.effects, []);
+      assert.equal(step.flash?.tone, "warn");
+    }
+  });
+
+  it("holds a statement as long as the gateway takes one, and still takes what is typed then", () => {
+    assert.equal(MAX_STATEMENT_LENGTH, MAX_SQL_LENGTH);
+    const full = withText("x".repeat(MAX_STATEMENT_LENGTH));
+    const step = press(full, "q");
+    assert.ok(step.isTaken);
+    assert.equal(step.workbench.edit.text.length, MAX_STATEMENT_LENGTH);
+    const pasted = on(full, { kind: "paste", text: "yy" });
+    assert.equal(pasted.edit.text.length, MAX_STATEMENT_LENGTH);
+  });
+
+  it("takes a paste as text and never as a verb, in no mode", () => {
+    const pasted = stepWorkbench(EMPTY_WORKBENCH, { kind: "paste", text: "select 1;\nq" }, facts());
+    assert.equal(pasted.workbench.edit.text, "select 1;\nq");
+    assert.deepEqual(pasted.effects, []);
+    const beside = stepWorkbench(withResult(), { kind: "paste", text: "c" }, facts());
+    assert.deepEqual([beside.effects, beside.isTaken], [[], false]);
+  });
+});
+
+describe("completion in the editor", () => {
+  it("goes through the candidates with Tab and back with shift-tab", () => {
+    const first = press(withText("select * from b"), "tab").workbench;
+    assert.equal(first.edit.text, "select * from backends");
+    assert.deepEqual(first.completion, { words: ["backends", "budgets"], at: 0, from: 14 });
+    const second = press(first, "tab").workbench;
+    assert.equal(second.edit.text, "select * from budgets");
+    assert.equal(press(second, "tab").workbench.edit.text, "select * from backends");
+    assert.equal(press(second, "shift-tab").workbench.edit.text, "select * from backends");
+    assert.equal(press(withText("select * from b"), "shift-tab").workbench.edit.text, "select * from budgets");
+  });
+
+  it("ends with any other key, Esc keeping the word and the editor", () => {
+    const open = press(withText("select * from b"), "tab").workbench;
+    const left = press(open, "esc").workbench;
+    assert.deepEqual([left.completion, left.isEditing, left.edit.text], [undefined, true, "select * from backends"]);
+    assert.equal(press(open, "space").workbench.completion, undefined);
+  });
+
+  it("works before what follows the cursor and shows nothing for a word that is alone", () => {
+    const { workbench } = press(withText("select k.st from keys k", 11), "tab");
+    assert.deepEqual(workbench.edit, { text: "select k.status from keys k", at: 15 });
+    assert.equal(workbench.completion, undefined);
+  });
+
+  it("says when there is nothing", () => {
+    assert.match(press(withText("select 'a"), "tab").flash?.words ?? "", /nothing to complete/);
+  });
+});
+
+describe("the history", () => {
+  const ran = pressAll(EMPTY_WORKBENCH, [
+    ...typed("select 1;\n"),
+    "ctrl-u",
+    ...typed("select 2;\n"),
+    "ctrl-u",
+  ]).workbench;
+
+  it("keeps what was run, remembers it and brings it back with Up, the draft with Down", () => {
+    assert.deepEqual(ran.history, ["select 1;", "select 2;"]);
+    const { workbench } = pressAll(ran, [...typed("dra"), "up"]);
+    assert.equal(workbench.edit.text, "select 2;");
+    const oldest = pressAll(workbench, ["up", "up", "up"]).workbench;
+    assert.equal(oldest.edit.text, "select 1;");
+    const back = pressAll(oldest, ["down", "down", "down"]).workbench;
+    assert.deepEqual([back.edit.text, back.recalled], ["dra", undefined]);
+  });
+
+  it("keeps a statement once, as the newest", () => {
+    const { workbench, effects } = pressAll(ran, [...typed("select 1;\n")]);
+    assert.deepEqual(workbench.history, ["select 2;", "select 1;"]);
+    assert.deepEqual(
+      effects.filter(({ kind }) => kind === "remember"),
+      [{ kind: "remember", name: "history", text: '"select 2;"\n"select 1;"\n' }],
+    );
+  });
+
+  it("moves the cursor within a statement of several lines first", () => {
+    const { workbench } = pressAll(withText("a\nb"), ["up"]);
+    assert.deepEqual(workbench.edit, { text: "a\nb", at: 1 });
+  });
+
+  it("goes on through statements of several lines", () => {
+    const history = { ...EMPTY_WORKBENCH, history: ["select 1", "select\n2\n;"] };
+    assert.equal(pressAll(history, ["up", "up"]).workbench.edit.text, "select 1");
+  });
+
+  it("puts what was kept before what was run since", () => {
+    const after = on(ran, { kind: "remembered", name: "history", text: '"old"\n"select 1;"\nnonsense\n7\n' });
+    assert.deepEqual(after.history, ["old", "select 1;", "select 2;"]);
+  });
+});
+
+describe("a statement that runs", () => {
+  const running = press(withText("select 1\nfrom x ="), "ctrl-r").workbench;
+
+  it("comes to its result, and forgets the place in the one before", () => {
+    const moved = { ...withResult(), result: { row: 2, offset: 1, column: 1, isJson: false } };
+    const again = press(moved, "ctrl-r").workbench;
+    assert.deepEqual(again.result, { row: 0, offset: 0, column: 0, isJson: false });
+    const done = on(again, { kind: "query_done", id: 7, result: RESULT, tookMs: 11 });
+    assert.deepEqual(done.run, { kind: "done", result: RESULT, tookMs: 11 });
+  });
+
+  it("is told apart from one before it", () => {
+    assert.equal(on(running, { kind: "query_done", id: 6, result: RESULT, tookMs: 1 }).run.kind, "running");
+    assert.equal(on(running, { kind: "query_failed", id: 8, words: "no" }).run.kind, "running");
+  });
+
+  it("fails with the gateway's words, and the line and column of a place that they name", () => {
+    const failed = on(running, { kind: "query_failed", id: 7, words: "Wrong at character 16." });
+    assert.deepEqual(failed.run, { kind: "failed", words: "Wrong at character 16. (line 2, column 7)" });
+  });
+
+  it("is cancelled by Esc, which leaves the editor only then", () => {
+    const step = press(running, "esc", { now: NOW + 3_000 });
+    assert.deepEqual(step.effects, [{ kind: "cancel", id: 7 }]);
+    assert.deepEqual(step.workbench.run, { kind: "failed", words: "cancelled after 3s" });
+    assert.ok(step.workbench.isEditing);
+    assert.equal(press(step.workbench, "esc").workbench.isEditing, false);
+    assert.deepEqual(press({ ...running, isEditing: false }, "esc").effects, [{ kind: "cancel", id: 7 }]);
+  });
+
+  it("gives way to the next one", () => {
+    const step = press(running, "ctrl-r", { nextId: 9 });
+    assert.deepEqual(
+      step.effects.map((effect) => ("id" in effect ? `${effect.kind} ${effect.id}` : effect.kind)),
+      ["cancel 7", "query 9"],
+    );
+  });
+});
+
+describe("params", () => {
+  it("are written one a line, sent as they were written, as many as the statement has `?`", () => {
+    const { workbench, effects } = pressAll(withText("select ? where ? = '?'"), [
+      "ctrl-p",
+      ...typed('ok\n"5"\nlater'),
+      "ctrl-r",
+    ]);
+    assert.deepEqual(workbench.params, ["ok", '"5"', "later"]);
+    assert.equal(workbench.isEditingParams, false);
+    assert.deepEqual(queriesOf(effects), [
+      { kind: "query", id: 7, sql: "select ? where ? = '?'", params: ["ok", '"5"'] },
+    ]);
+  });
+
+  it("keep their letters to themselves until ctrl-p or Esc goes back", () => {
+    for (const leave of ["ctrl-p", "esc"]) {
+      const { workbench } = pressAll(withText("select ?"), ["ctrl-p", "q", leave, "x"]);
+      assert.deepEqual([workbench.params, workbench.edit.text], [["q"], "select ?x"]);
+    }
+  });
+});
+
+describe("saved statements", () => {
+  const saved = pressAll(withText("select 1"), ["ctrl-s", ...typed("hot-1"), "enter"]);
+
+  it("are kept under a name and remembered", () => {
+    assert.deepEqual([...saved.workbench.statements], [["hot-1", "select 1"]]);
+    assert.deepEqual(saved.effects, [{ kind: "remember", name: "statements", text: '{\n  "hot-1": "select 1"\n}\n' }]);
+  });
+
+  it("come back by name, with Tab completing it, and what was written goes into the history", () => {
+    const writing = { ...saved.workbench, edit: { text: "unfinished", at: 3 } };
+    const { workbench } = pressAll(writing, ["ctrl-g", "h", "tab", "enter"]);
+    assert.equal(workbench.edit.text, "select 1");
+    assert.deepEqual(workbench.history, ["unfinished"]);
+    assert.equal(workbench.asking, undefined);
+  });
+
+  it("refuse a name that is none, and stay open for another", () => {
+    const { workbench } = pressAll(withText("select 1"), ["ctrl-s", ...typed("a/b"), "enter"]);
+    assert.equal(workbench.asking?.edit.text, "a/b");
+    assert.equal(workbench.statements.size, 0);
+  });
+
+  it("are deleted by saving an empty one", () => {
+    const { workbench } = pressAll({ ...saved.workbench, edit: { text: "", at: 0 } }, ["ctrl-s", "h", "tab", "enter"]);
+    assert.equal(workbench.statements.size, 0);
+  });
+
+  it("ask for nothing when there is none", () => {
+    const step = press(EMPTY_WORKBENCH, "ctrl-g");
+    assert.equal(step.workbench.asking, undefined);
+    assert.match(step.flash?.words ?? "", /ctrl-s/);
+  });
+
+  it("leave the line with Esc, nothing done", () => {
+    const { workbench, effects } = pressAll(withText("select 1"), ["ctrl-s", "a", "esc"]);
+    assert.deepEqual([workbench.asking, workbench.edit.text, effects], [undefined, "select 1", []]);
+  });
+});
+
+describe("the result", () => {
+  it("is moved over when the editor is left, while other letters are the console's", () => {
+    const { workbench } = pressAll(withResult(), ["down", "j", "j"]);
+    assert.equal(workbench.result.row, 2);
+    assert.equal(press(workbench, "g").workbench.result.row, 0);
+    assert.equal(press(withResult(), "G").workbench.result.row, 2);
+    for (const chord of ["1", ":", "?", "q", "z", "s", "esc"])
+      assert.equal(press(workbench, chord).isTaken, false, chord);
+  });
+
+  it("shows the row under the cursor on a screen of any height", () => {
+    const many = { ...RESULT, rows: Array.from({ length: 100 }, (_, at) => [String(at), at, null]) };
+    const { workbench } = pressAll(withResult(many), ["pagedown", "pagedown", "down"]);
+    const { row, offset } = workbench.result;
+    assert.ok(row > 20 && offset <= row && row < offset + 17);
+    assert.deepEqual(pressAll(withResult(many), ["G", "pageup", "g"]).workbench.result.offset, 0);
+  });
+
+  it("scrolls by columns within what it has", () => {
+    assert.equal(pressAll(withResult(), ["right", "right", "right", "right"]).workbench.result.column, 2);
+    assert.equal(pressAll(withResult(), ["right", "left", "left"]).workbench.result.column, 0);
+  });
+
+  it("is copied a row at a time, and as JSON where JSON is shown", () => {
+    assert.deepEqual(press(withResult(), "c").effects, [{ kind: "copy", text: 'acme\t12\t["a","b"]' }]);
+    assert.deepEqual(pressAll(withResult(), ["ctrl-o", "c"]).effects, [
+      { kind: "copy", text: '["acme",12,"[\\"a\\",\\"b\\"]"],' },
+    ]);
+  });
+
+  it("goes back to the editor at Enter and changes nothing", () => {
+    const step = press(withResult(), "enter");
+    assert.deepEqual([step.workbench.isEditing, step.effects], [true, []]);
+  });
+
+  it("is written to the file that is asked for, CSV by its name", () => {
+    const asked = press(withResult(), "ctrl-x").workbench;
+    assert.equal(asked.asking?.edit.text, "query-20260110T000000Z.csv");
+    const step = press(asked, "enter");
+    assert.deepEqual(
+      step.effects.map((effect) => (effect.kind === "job" && effect.job.kind === "save_text" ? effect.job.file : "")),
+      ["query-20260110T000000Z.csv"],
+    );
+    const { effects } = pressAll(asked, ["ctrl-u", ...typed("a.json"), "enter"]);
+    const [job] = effects;
+    assert.ok(job?.kind === "job" && job.job.kind === "save_text" && job.job.text.startsWith('{"columns"'));
+    assert.equal(press(withResult(), "w").workbench.asking?.kind, "export");
+  });
+
+  it("cannot be written when there is none", () => {
+    assert.equal(press(withText("x"), "ctrl-x").flash?.words, "there is no result to save");
+  });
+});
+
+describe("a statement from another view", () => {
+  it("runs at once with the keys at its result, and what was written is in the history", () => {
+    const step = openStatement(withText("half"), "select * from keys", facts());
+    assert.equal(step.workbench.edit.text, "select * from keys");
+    assert.equal(step.workbench.isEditing, false);
+    assert.deepEqual(step.workbench.history, ["half", "select * from keys"]);
+    assert.equal(queriesOf(step.effects).length, 1);
+  });
+});
+
+describe("the keys of the workbench", () => {
+  it("never take what the whole console has, but Esc", () => {
+    const common = new Set(Object.values(COMMON).flatMap(({ chords }) => chords as readonly string[]));
+    for (const { chords } of Object.values(WORKBENCH_KEYS)) {
+      for (const chord of chords) assert.ok(chord === "esc" || !common.has(chord), chord);
+    }
+  });
+
+  it("are hinted by what has the keys now", () => {
+    const hints = (workbench: typeof EMPTY_WORKBENCH) =>
+      workbenchHints(workbench).map(({ chord, does }) => `${chord} ${does}`);
+    assert.deepEqual(hints(EMPTY_WORKBENCH), [
+      "ctrl-r run",
+      "tab complete",
+      "up history",
+      "ctrl-p params",
+      "esc leave",
+      "ctrl-o table/json",
+      "ctrl-s save",
+      "ctrl-g saved",
+      "ctrl-x export",
+    ]);
+    assert.equal(hints(withResult())[0], "enter edit");
+    assert.equal(hints(press(withText("select 1"), "ctrl-r").workbench)[0], "esc cancel");
+    assert.deepEqual(hints(press(withText("x"), "ctrl-s").workbench), ["enter ok", "tab complete", "esc leave"]);
+  });
+});
