@@ -66,7 +66,9 @@ type Dial = (options: {
 export function openTransport(door: AdminDoor, { timeLimitMs: ownLimit }: TransportOptions = {}): Transport {
   const wire = door.kind === "socket" ? overSocket(door.path) : overNetwork(new URL(door.url));
   const tokens = door.kind === "url" && door.token !== undefined ? sharedTokens(door.token) : undefined;
-  const closing = new AbortController();
+  // One controller an exchange: a signal that outlives those made of it keeps something of each (Node 20).
+  const underWay = new Set<AbortController>();
+  let isClosed = false;
 
   async function send(asked: AdminRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const token = await unlessAborted(tokens?.(), signal);
@@ -87,12 +89,25 @@ export function openTransport(door: AdminDoor, { timeLimitMs: ownLimit }: Transp
       const timeLimitMs = options.timeLimitMs ?? ownLimit ?? DEFAULT_TIME_LIMIT_MS;
       const late = new AbortController();
       const limit = setTimeout(() => late.abort(), timeLimitMs);
+      const closing = new AbortController();
+      underWay.add(closing);
+      if (isClosed) closing.abort();
       const given = options.signal === undefined ? closing.signal : AbortSignal.any([closing.signal, options.signal]);
       const signal = AbortSignal.any([late.signal, given]);
+      let isOver = true;
+      const over = (): void => void underWay.delete(closing);
       try {
         signal.throwIfAborted();
         const answer = await send(asked, signal);
-        return await read({ status: answer.statusCode ?? 0, headers: answer.headers, body: bytes(answer, given) });
+        const value = await read({
+          status: answer.statusCode ?? 0,
+          headers: answer.headers,
+          body: bytes(answer, given),
+        });
+        // A stream that was handed out is under way until it ends.
+        isOver = answer.closed || answer.complete;
+        if (!isOver) answer.once("close", over);
+        return value;
       } catch (error) {
         if (error instanceof AdminError && error.status > 0) throw error;
         if (late.signal.aborted) {
@@ -104,10 +119,12 @@ export function openTransport(door: AdminDoor, { timeLimitMs: ownLimit }: Transp
         throw new AdminError(0, "unreachable", message, { cause: error });
       } finally {
         clearTimeout(limit);
+        if (isOver) over();
       }
     },
     close() {
-      closing.abort();
+      isClosed = true;
+      for (const closing of underWay) closing.abort();
       wire.close();
     },
   };

@@ -11,7 +11,7 @@ import { findVerb } from "./verbs.ts";
 
 /** Runs the process from its arguments to its end. */
 export async function main(args: readonly string[]): Promise<void> {
-  const leave = (status: ExitStatus) => process.exit(status);
+  const leave = (status: ExitStatus) => endProcess(status);
   const io = processIo(() => leave(130));
   const status = await execute(args, io);
   await io.flush();
@@ -19,6 +19,22 @@ export async function main(args: readonly string[]): Promise<void> {
   const { reason } = io.signal;
   if (status !== 0 || !(reason instanceof OutputLost)) return leave(status);
   leave(report("", reason, io));
+}
+
+const SIGNALS: ReadonlyMap<ExitStatus, NodeJS.Signals> = new Map([
+  [129, "SIGHUP"],
+  [143, "SIGTERM"],
+]);
+
+/**
+ * A status that tells of a signal is left to that signal: whoever waits for the process then sees the truth, and Node, which
+ * gives up with an assertion when it restores a terminal that is gone, is not asked to.
+ */
+function endProcess(status: ExitStatus): void {
+  const signal = SIGNALS.get(status);
+  if (signal === undefined) return process.exit(status);
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
 }
 
 /** Never rejects: what a verb throws is printed on stderr and becomes a status. */

@@ -61,6 +61,8 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   const looks = environmentOf({ env, isTTY: true, isAsciiAsked: options.isAscii });
   // Not as an assignment: the bundle has the value written in its place.
   Reflect.set(process.env, "NODE_ENV", "production");
+  // Ink draws only its last frame where this says that nobody looks; there is a terminal, so somebody does.
+  Reflect.deleteProperty(process.env, "CI");
   const { renderConsole } = await import("./parts/render.tsx");
   const { COLOURS, MONO } = await import("./parts/theme.ts");
 

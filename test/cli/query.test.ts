@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import fc from "fast-check";
-import { execute } from "../../src/cli/main.ts";
 import { paramOf } from "../../src/admin-api/index.ts";
+import { execute } from "../../src/cli/main.ts";
 import { bufferIo } from "./buffers.ts";
 import { json, refusal, standIn } from "./stand-in.ts";
 

@@ -3,9 +3,10 @@
 import { editAtEnd } from "../edit/edit.ts";
 import type { Effect, State, Step } from "../model/state.ts";
 import type { Intent, LocalJob, View } from "../model/view.ts";
-import { boundedHistory } from "../workbench/memory.ts";
+import { openStatement } from "../workbench/running.ts";
 import { openedDialog } from "./dialog.ts";
 import { flashed } from "./flash.ts";
+import { bodyCells, bodyRows } from "./layout.ts";
 import { only } from "./only.ts";
 import { openedPage } from "./page.ts";
 import { gone, withTable } from "./places.ts";
@@ -42,7 +43,7 @@ export function followed(state: State, intent: Intent, views: readonly View[]): 
       return { state: flashed({ ...there, nextId: state.nextId + 1 }, wordsOf(intent.job)), effects: [effect] };
     }
     case "query":
-      return only(toWorkbench(state, intent.sql, views));
+      return toWorkbench(state, intent.sql, views);
     case "flash":
       return only(flashed(state, intent.words, intent.tone));
     default:
@@ -50,26 +51,19 @@ export function followed(state: State, intent: Intent, views: readonly View[]): 
   }
 }
 
-function toWorkbench(state: State, sql: string, views: readonly View[]): State {
+/** Runs it there: what was written in its editor goes into the history. */
+function toWorkbench(state: State, sql: string, views: readonly View[]): Step {
   const view = views.find(({ body }) => body.kind === "workbench");
-  if (view === undefined) return flashed(state, "this console has no query workbench");
+  if (view === undefined) return only(flashed(state, "this console has no query workbench"));
   const there = gone(state, { view: view.id });
-  const { workbench } = there;
-  const { edit, history } = workbench;
-  return {
-    ...there,
-    workbench: {
-      ...workbench,
-      edit: editAtEnd(sql),
-      history: isUnsaved(state) ? boundedHistory([...history, edit.text]) : history,
-      isEditing: true,
-      isEditingParams: false,
-      paramsEdit: undefined,
-      asking: undefined,
-      recalled: undefined,
-      completion: undefined,
-    },
-  };
+  const { data, now, nextId, size } = there;
+  const { workbench, effects, usedIds } = openStatement(there.workbench, sql, {
+    tables: data.get({ id: "list_query_tables" })?.value ?? [],
+    now,
+    nextId,
+    size: { columns: bodyCells(size), rows: bodyRows(size) },
+  });
+  return { state: { ...there, workbench, nextId: nextId + usedIds }, effects };
 }
 
 /** Whether the workbench holds a statement that is kept nowhere. */

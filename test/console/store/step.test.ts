@@ -156,12 +156,16 @@ test("intents open pages, load, ask, go to the workbench and speak", () => {
   assert.equal(words(pressed(online(), "w esc")), "nothing was done");
   const query = pressed(online(), "o");
   assert.deepEqual([query.place.view, query.workbench.edit.text], ["query", "select * from backends"]);
-  assert.equal(query.workbench.isEditing, true);
+  assert.equal(query.workbench.isEditing, false);
+  assert.deepEqual(
+    lastStep(online(), "o").effects.map(({ kind }) => kind),
+    ["remember", "query"],
+  );
 });
 
 test("what a statement takes the place of is put among the earlier ones", () => {
   const state = typed(pressed(online(), "9"), "select 2");
-  assert.deepEqual(pressed(pressed(state, "esc 2"), "o").workbench.history, ["select 2"]);
+  assert.deepEqual(pressed(pressed(state, "esc 2"), "o").workbench.history, ["select 2", "select * from backends"]);
 });
 
 test("a paste is text where something takes text, and is dropped elsewhere", () => {
