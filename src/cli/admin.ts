@@ -42,7 +42,11 @@ export async function run(options: Options, positionals: readonly string[], io: 
   const body = options.d === undefined ? undefined : await bodyOf(options.d, method, path, io);
   const transport = openTransport(door);
   try {
-    const answer = await transport.exchange({ method, path, ...body }, (it) => it, {
+    const headers = {
+      ...body?.headers,
+      ...(options.ifMatch !== undefined && { "if-match": `"${options.ifMatch}"` }),
+    };
+    const answer = await transport.exchange({ method, path, headers, body: body?.body }, (it) => it, {
       signal: io.signal,
       timeLimitMs: TIME_LIMIT_MS,
     });

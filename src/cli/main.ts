@@ -32,7 +32,7 @@ const SIGNALS: ReadonlyMap<ExitStatus, NodeJS.Signals> = new Map([
  */
 function endProcess(status: ExitStatus): void {
   const signal = SIGNALS.get(status);
-  if (signal === undefined) return process.exit(status);
+  if (signal === undefined) process.exit(status);
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
 }

@@ -149,6 +149,13 @@ const doorFlags = {
 export const adminFlags = {
   ...doorFlags,
   d: { kind: "string", value: "BODY", meaning: "request body; @FILE reads a file, @- reads stdin" },
+  "if-match": {
+    kind: "integer",
+    value: "REVISION",
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+    meaning: "refuse a change of a source unless this is its revision; 0: unless there is no such source",
+  },
 } as const satisfies FlagTable;
 
 export const consoleFlags = {

@@ -54,6 +54,13 @@ for (const [words, message] of USAGE) {
   });
 }
 
+test("a change names the revision that it replaces", async (t) => {
+  const { socket, requests } = await standIn(t, (_asked, response) => json(response, 200, {}));
+  const words = ["-if-match", "7", "-d", "providers: []", "PUT", "sources/default"];
+  assert.equal(await execute(["admin", "-socket", socket, ...words], bufferIo()), 0);
+  assert.equal(requests[0]?.ifMatch, '"7"');
+});
+
 test("a body is the text, a file or stdin, sent as its operation takes it", async (t) => {
   const { socket, directory, requests } = await standIn(t, (_asked, response) => response.writeHead(204).end());
   await writeFile(join(directory, "body"), "providers: [] # ü\n");

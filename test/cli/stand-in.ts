@@ -19,6 +19,7 @@ export interface Asked {
   readonly method: string;
   readonly url: string;
   readonly type: string | undefined;
+  readonly ifMatch: string | undefined;
   readonly body: string;
 }
 
@@ -58,7 +59,13 @@ async function askedOf(request: IncomingMessage): Promise<Asked> {
   let body = "";
   for await (const part of request.setEncoding("latin1")) body += part;
   const { method = "", url = "", headers } = request;
-  return { method, url, type: headers["content-type"], body: Buffer.from(body, "latin1").toString("utf8") };
+  return {
+    method,
+    url,
+    type: headers["content-type"],
+    ifMatch: headers["if-match"],
+    body: Buffer.from(body, "latin1").toString("utf8"),
+  };
 }
 
 export function json(response: ServerResponse, status: number, value: unknown): void {

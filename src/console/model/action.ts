@@ -23,7 +23,13 @@ export interface Outcome {
 
 export interface Action {
   readonly operation: OperationId;
-  readonly request: { readonly method: string; readonly path: string; readonly body?: unknown };
+  readonly request: {
+    readonly method: string;
+    readonly path: string;
+    readonly body?: unknown;
+    /** Revision that is to be replaced. */
+    readonly ifMatch?: number;
+  };
   /** Calls it once; rejects with `AdminError`. */
   run(client: AdminClient, options: CallOptions & { readonly idempotencyKey: string }): Promise<Outcome>;
 }
@@ -38,7 +44,9 @@ export function actionOf<Id extends OperationId>(
     params = {},
     query = {},
     body,
+    ifMatch,
   } = input as {
+    readonly ifMatch?: number;
     readonly params?: Readonly<Record<string, unknown>>;
     readonly query?: Readonly<Record<string, unknown>>;
     readonly body?: unknown;
@@ -52,6 +60,7 @@ export function actionOf<Id extends OperationId>(
       method,
       path: `${BASE_PATH}${filled}${search.size === 0 ? "" : `?${search}`}`,
       ...(body !== undefined && { body }),
+      ...(ifMatch !== undefined && { ifMatch }),
     },
     async run(client, { idempotencyKey, ...options }) {
       const call = client.call as (id: Id, input: CallInput<Id>, options: CallOptions) => Promise<OperationAnswer<Id>>;

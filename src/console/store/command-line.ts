@@ -9,8 +9,9 @@ type Door = Pick<Context, "doorFlags">;
 
 /** `gateway admin -socket PATH -d '{"reason":"…"}' PUT suspensions/provider:acme`. */
 export function commandOf({ request }: Pick<Action, "request">, { doorFlags }: Door): string {
-  const { method, path, body } = request;
+  const { method, path, body, ifMatch } = request;
   const words = ["gateway", "admin", doorFlags];
+  if (ifMatch !== undefined) words.push("-if-match", String(ifMatch));
   if (body !== undefined) words.push("-d", quoted(bodyWord(body)));
   if (method !== "GET") words.push(method);
   words.push(quoted(path.startsWith(`${BASE_PATH}/`) ? path.slice(BASE_PATH.length + 1) : path));
@@ -38,7 +39,11 @@ function commandOfJob(job: JobRequest, { doorFlags }: Door): string {
     case "restore_snapshot":
       return `gateway snapshot restore ${doorFlags} ${quoted(job.file)}`;
     case "put_document":
-      return `gateway admin ${doorFlags} -d ${quoted(`@${job.file}`)} PUT ${quoted(`sources/${encodeURIComponent(job.source)}`)}`;
+      return [
+        `gateway admin ${doorFlags}`,
+        ...(job.revision === undefined ? [] : [`-if-match ${job.revision}`]),
+        `-d ${quoted(`@${job.file}`)} PUT ${quoted(`sources/${encodeURIComponent(job.source)}`)}`,
+      ].join(" ");
     default:
       return job satisfies never;
   }
