@@ -3,13 +3,12 @@
  * remembers between runs, in `$XDG_STATE_HOME/gateway/console`.
  */
 
-import { createReadStream } from "node:fs";
 import { mkdir, readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
+import { dirname, join } from "node:path";
 import { escapeControls } from "../base/index.ts";
 import type { ConsolePorts, JobOptions } from "../console/index.ts";
 import { UsageError } from "./flags.ts";
+import { follow } from "./follow.ts";
 import { type Io, resolvePath } from "./io.ts";
 import { sizeText } from "./progress.ts";
 import { stateHome } from "./state-home.ts";
@@ -21,8 +20,6 @@ const MAX_DOCUMENT_BYTES = 4 << 20;
 const MAX_MEMORY_BYTES = 1 << 20;
 const MAX_PAGE_BYTES = 8 << 20;
 const SCRAPE_LIMIT_MS = 5_000;
-/** Between two looks at a file that grows. */
-const FOLLOW_MS = 500;
 
 export function createPorts(io: Io): ConsolePorts {
   return {
@@ -66,18 +63,7 @@ export function createPorts(io: Io): ConsolePorts {
       signal.throwIfAborted();
       await writeWhole(await freshTarget(io, file), bytesOf(text));
     },
-    memory: {
-      load: (name) => readBounded(memoryFile(io, name), MAX_MEMORY_BYTES, io.signal).catch(() => ""),
-      async save(name, text) {
-        try {
-          const file = memoryFile(io, name);
-          await mkdir(join(file, ".."), { recursive: true, mode: 0o700 });
-          await writeWhole(await fileTarget(file), bytesOf(text));
-        } catch {
-          // What cannot be remembered is still on the screen; a read-only home is no fault of the operator's.
-        }
-      },
-    },
+    memory: createMemory(io),
     follow: (file, fromEnd, signal) => follow(resolvePath(io, file), fromEnd, signal),
     scrape,
   };
@@ -100,6 +86,33 @@ function bytesTold(verb: string, onProgress: JobOptions["onProgress"]): { add(by
   };
 }
 
+function createMemory(io: Io): ConsolePorts["memory"] {
+  let saving: Promise<void> = Promise.resolve();
+  async function write(name: string, text: string): Promise<void> {
+    try {
+      const file = memoryFile(io, name);
+      await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+      await writeWhole(await fileTarget(file), bytesOf(text));
+    } catch {
+      // What cannot be remembered is still on the screen; a read-only home is no fault of the operator's.
+    }
+  }
+  return {
+    async load(name) {
+      try {
+        return await readBounded(memoryFile(io, name), MAX_MEMORY_BYTES, io.signal);
+      } catch {
+        return "";
+      }
+    },
+    save(name, text) {
+      // One after the other: of two under way the older might be the last to take its name.
+      saving = saving.then(() => write(name, text));
+      return saving;
+    },
+  };
+}
+
 function memoryFile(io: Io, name: string): string {
   const folder = stateHome(io);
   if (folder === undefined) throw new UsageError("neither HOME nor XDG_STATE_HOME is set");
@@ -117,34 +130,6 @@ async function readBounded(path: string, limit: number, signal: AbortSignal): Pr
   if (!found.isFile()) throw new UsageError(`${path} is no file`);
   if (found.size > limit) throw new UsageError(`${path} is over ${sizeText(limit)}`);
   return await readFile(path, { encoding: "utf8", signal });
-}
-
-/**
- * A file that is replaced or cut is read anew from its start, as `tail -F` does. One that is not there yet is waited for.
- */
-async function* follow(path: string, fromEnd: number, signal: AbortSignal): AsyncGenerator<string> {
-  let inode: number | undefined;
-  let at = 0;
-  while (!signal.aborted) {
-    const found = await stat(path).catch(() => undefined);
-    if (found?.isFile() === true) {
-      if (inode === undefined) at = Math.max(0, found.size - fromEnd);
-      else if (inode !== found.ino || found.size < at) at = 0;
-      inode = found.ino;
-      if (found.size > at) {
-        for await (const chunk of createReadStream(path, {
-          start: at,
-          end: found.size - 1,
-          encoding: "utf8",
-          signal,
-        })) {
-          yield String(chunk);
-        }
-        at = found.size;
-      }
-    }
-    await pause(FOLLOW_MS, undefined, { signal }).catch(() => undefined);
-  }
 }
 
 async function scrape(url: string, signal: AbortSignal): Promise<string> {

@@ -59,6 +59,10 @@ gateway query "select name, profile, status, created_at from keys"
 gateway -config ${quoted(nodePath)} -test-rules ${quoted(suitePath)}
 gateway audit verify ${quoted(`${directory}/audit.jsonl`)}
 
+${bold("Console")}  ${dim("all of it on one screen, where the verbs above were pasted; ? helps")}
+
+gateway console
+
 ${bold("Next")}
 
   "model":"sim-large"  denied by a rule; the key minted last may

@@ -10,6 +10,7 @@ import type { AdminDoor } from "../admin-api/index.ts";
 import { Lifetime, systemClock } from "../base/index.ts";
 import { drawScreen } from "./draw/screen.ts";
 import { speak } from "./draw/spoken.ts";
+import { quoted } from "./format/command-line.ts";
 import { keyOf } from "./model/data.ts";
 import type { ConsoleDoor, ConsolePorts } from "./model/ports.ts";
 import type { Event, State } from "./model/state.ts";
@@ -17,15 +18,16 @@ import type { ScreenStore } from "./parts/render.tsx";
 import { createEffects } from "./run/effects.ts";
 import { wordsOf } from "./run/failure.ts";
 import { keepTail } from "./run/tail.ts";
-import { quoted } from "./store/command-line.ts";
 import { initialState } from "./store/initial.ts";
 import { needsOf } from "./store/select.ts";
 import { createStep } from "./store/step.ts";
 import { osc52 } from "./terminal/clipboard.ts";
 import { environmentOf } from "./terminal/environment.ts";
 import { guardTerminal } from "./terminal/guard.ts";
+import { OWED_LIMIT_MS } from "./terminal/round-trip.ts";
 import { openScreen } from "./terminal/screen.ts";
 import { VIEWS } from "./views/all.ts";
+import type { Pace } from "./watch/pace.ts";
 import { createWatch } from "./watch/watch.ts";
 import { drawWorkbench } from "./workbench/draw.ts";
 import { stepWorkbench } from "./workbench/step.ts";
@@ -39,6 +41,8 @@ export interface ConsoleOptions {
   readonly isAscii: boolean;
   readonly metricsUrl: string | undefined;
   readonly auditFile: string | undefined;
+  /** How often and how soon it reads, where it is to be otherwise than usual. */
+  readonly pace?: Partial<Pace>;
   /** Aborts with the signal that ends the process. */
   readonly signal: AbortSignal;
 }
@@ -80,18 +84,23 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   });
   let wasReached = false;
 
-  const screen = life.own(
+  const screen = openScreen({
+    stdin: process.stdin,
+    stdout: process.stdout,
+    onEvent: (event) => (event.kind === "repaint" ? rendered?.redraw() : dispatch(event)),
+    onGone: () => end({ kind: "signal", signal: "SIGHUP" }),
+    stopProcess: () => process.kill(process.pid, "SIGSTOP"),
+  });
+  const unguard = guardTerminal(screen);
+  life.own(
     "terminal",
-    openScreen({
-      stdin: process.stdin,
-      stdout: process.stdout,
-      onEvent: (event) => (event.kind === "repaint" ? rendered?.redraw() : dispatch(event)),
-      onGone: () => end({ kind: "signal", signal: "SIGHUP" }),
-      stopProcess: () => process.kill(process.pid, "SIGSTOP"),
-    }),
-    (it) => it.leave(),
+    screen,
+    async (it) => {
+      await it.leaveInOrder();
+      unguard();
+    },
+    { limitMs: OWED_LIMIT_MS + CLOSE_LIMIT_MS },
   );
-  life.own("handlers", guardTerminal(screen), (remove) => remove());
 
   let state = initialState({
     size: screen.size(),
@@ -104,7 +113,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     hasMetrics: metricsUrl !== undefined,
     hasTail: auditFile !== undefined,
   });
-  const listeners = new Set<() => void>();
+  const listeners = new Set<(isByItself: boolean) => void>();
   let needed = "";
 
   function dispatch(event: Event): void {
@@ -117,15 +126,16 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
         needed = keys;
         watch.need(needs);
       }
-      for (const listener of listeners) listener();
+      for (const listener of listeners) listener(isByItself(event));
     }
-    for (const effect of next.effects) carryOut(effect);
+    for (const effect of next.effects) effects.carryOut(effect);
   }
 
   const watch = createWatch({
     doors,
     ...(metricsUrl !== undefined && { metricsUrl }),
     scrape: ports.scrape,
+    ...(options.pace !== undefined && { pace: options.pace }),
     now,
     onData: (data) => dispatch({ kind: "data", data, now: now() }),
     onLink(link) {
@@ -137,7 +147,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   });
   life.own("watch", watch, (it) => it.close());
 
-  const carryOut = createEffects({
+  const effects = createEffects({
     ports,
     watch,
     doors,
@@ -153,6 +163,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     stopProcess: () => screen.suspend(),
     quit: () => end(leaving(wasReached, state)),
   });
+  life.own("memory", effects, (it) => it.close());
 
   const store: ScreenStore = {
     subscribe(listener) {
@@ -204,6 +215,9 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   if (by.kind === "fault") throw by.error;
   return by;
 }
+
+/** Nobody at the keyboard waits to see it. */
+const isByItself = ({ kind }: Event): boolean => kind === "data" || kind === "tick" || kind === "tail";
 
 function leaving(wasReached: boolean, { link }: State): ConsoleEnd {
   if (wasReached || link.state.kind !== "offline") return { kind: "left" };

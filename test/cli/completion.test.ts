@@ -65,7 +65,7 @@ const BASH: readonly (readonly [line: string, offered: readonly string[]])[] = [
   ["gateway log", ["login", "logout"]],
   ["gateway login -d", ["-device"]],
   ["gateway logout -", ["-all", "-list", "-help"]],
-  ["gateway admin -", ["-socket", "-url", "-d", "-help"]],
+  ["gateway admin -", ["-socket", "-url", "-d", "-if-match", "-help"]],
   ["gateway admin -socket data/cli/help-ch", ["data/cli/help-check.txt"]],
 ];
 

@@ -10,6 +10,7 @@ import { promisify } from "node:util";
 import { createAdminClient } from "../../src/admin-api/index.ts";
 import { type DevAddresses, welcome } from "../../src/cli/dev-welcome.ts";
 import { execute } from "../../src/cli/main.ts";
+import { openTerminal, ptySkip } from "../console/support/terminal.ts";
 import { runProgram } from "../e2e/support/gateway.ts";
 import { listenLocally } from "../e2e/support/ports.ts";
 import { atEnd, eventually, type Owner, within } from "../e2e/support/wait.ts";
@@ -111,6 +112,15 @@ test("the verbs work as printed", { skip: isMissing("bash") }, async () => {
   assert.match(stdout, /^me +developer +active /m);
   assert.match(stdout, /^3 cases: 3 pass, 0 fail\nthe one rule decided a case$/m);
   assert.match(stdout, /^1 chain, \d+ records: verified$/m);
+});
+
+test("the console opens as printed", { skip: ptySkip || isMissing("bash") }, async (t) => {
+  const settings = (await printed("Verbs")).split("\n").filter((line) => /^(alias|export) /.test(line));
+  const script = ["shopt -s expand_aliases", ...settings, await printed("Console")].join("\n");
+  const terminal = openTerminal(t, { command: "bash", args: ["--norc", "-c", script] });
+  await terminal.until(/LEADER[\s\S]*Overview/);
+  await terminal.press("q");
+  assert.deepEqual(await within("the end of the console", terminal.ended, SLOW_MS), { status: 0, signal: null });
 });
 
 test("curl works as printed", { skip: isMissing("curl") }, async () => {

@@ -1,9 +1,9 @@
-/** What is under src/server/core is a function of its arguments: no clock, randomness, I/O, environment or logger. */
+/** What is in a pure folder is a function of its arguments: no clock, randomness, I/O, environment, logger or screen. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { filesUnder, sourceFile } from "./source.ts";
-import { PURE_NODE_MODULES } from "./table.ts";
+import { IMPURE_NAMES, PURE_FOLDERS, PURE_NODE_MODULES } from "./table.ts";
 
 /** What must not stand in pure code, by what it would bring in. */
 const IMPURE: readonly (readonly [what: string, pattern: RegExp])[] = [
@@ -16,7 +16,7 @@ const IMPURE: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["a global", /(?<![\w$.])globalThis\b/],
 ];
 
-const sources = filesUnder("src/server/core")
+const sources = PURE_FOLDERS.flatMap((folder) => filesUnder(folder))
   .filter((path) => /\.tsx?$/.test(path))
   .map((path) => sourceFile(path));
 
@@ -25,7 +25,12 @@ function impurities(code: string): readonly string[] {
 }
 
 test("there are pure modules to look at", () => {
-  assert.ok(sources.length >= 2, `${sources.length} modules`);
+  for (const folder of PURE_FOLDERS) {
+    assert.ok(
+      sources.some(({ path }) => path.startsWith(`${folder}/`)),
+      folder,
+    );
+  }
 });
 
 test("each impurity is recognised, and prose about it is not", () => {
@@ -38,17 +43,27 @@ test("each impurity is recognised, and prose about it is not", () => {
   assert.deepEqual(text("// Date.now()\nconst s = 'process.env'; const d = new Date(ms); a.process.x();"), []);
 });
 
-test("core reads no clock, randomness, environment or network, and logs nothing", () => {
+test("pure code reads no clock, randomness, environment or network, and logs nothing", () => {
   const breaches = sources.flatMap(({ path, code }) => impurities(code).map((what) => `${path} uses ${what}`));
   assert.deepEqual(breaches, []);
 });
 
-test("core imports no module of Node's that does I/O", () => {
+test("pure code imports no module of Node's that does I/O", () => {
   const breaches = sources.flatMap(({ path, imports }) =>
     imports
       .filter(({ specifier }) => specifier.startsWith("node:"))
       .filter(({ specifier }) => !PURE_NODE_MODULES.includes(specifier.slice("node:".length)))
       .map(({ specifier }) => `${path} imports ${specifier}`),
+  );
+  assert.deepEqual(breaches, []);
+});
+
+test("pure code takes no clock and no client from the units that it may import", () => {
+  const breaches = sources.flatMap(({ path, imports }) =>
+    imports
+      .filter(({ kind }) => kind !== "type")
+      .flatMap(({ names }) => names.filter((name) => IMPURE_NAMES.includes(name)))
+      .map((name) => `${path} imports ${name}`),
   );
   assert.deepEqual(breaches, []);
 });

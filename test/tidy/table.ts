@@ -101,3 +101,35 @@ export const PURE_NODE_MODULES: readonly string[] = [
   "string_decoder",
   "util",
 ];
+
+/** What units that pure code may import have for others: time, waits and the wire. */
+export const IMPURE_NAMES: readonly string[] = ["systemClock", "Lifetime", "createAdminClient"];
+
+/** Folders whose files are functions of their arguments: the core of the server, and the console but for its edges. */
+export const PURE_FOLDERS: readonly string[] = [
+  "src/server/core",
+  ...["model", "format", "edit", "workbench", "actions", "pages", "store", "draw", "views"].map(
+    (folder) => `src/console/${folder}`,
+  ),
+];
+
+/**
+ * The folders of the console, each with those that it may import. Below are the words and forms that all share; above them
+ * what is seen and done, as data; the edges (`terminal`, `watch`, `run`, `parts`) know of one another only what is said
+ * here, and `open.ts`, which nobody imports but the index, joins them.
+ */
+export const CONSOLE_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  model: [],
+  format: ["model"],
+  edit: ["model"],
+  actions: ["model", "format"],
+  pages: ["model", "format"],
+  views: ["model", "format", "actions"],
+  workbench: ["model", "format", "edit"],
+  store: ["model", "format", "edit", "workbench"],
+  draw: ["model", "format", "workbench", "store"],
+  terminal: ["model"],
+  watch: ["model"],
+  run: ["model", "pages", "watch"],
+  parts: ["model", "draw"],
+};

@@ -39,10 +39,14 @@ export function quorumOf(members: readonly Member[]): Quorum {
   };
 }
 
-/** `3 voters, quorum 2, tolerates the loss of 1`. */
-export function quorumWords({ voters, quorum, tolerates }: Quorum): string {
+/** `3 voters, quorum 2, tolerates the loss of 1`: of those that are silent already, what is left of it. */
+export function quorumWords({ voters, quorum, tolerates, reachable, isMet }: Quorum): string {
   if (voters === 0) return "no voters";
-  return `${plural(voters, "voter")}, quorum ${quorum}, tolerates ${tolerates === 0 ? "no loss" : `the loss of ${tolerates}`}`;
+  const words = `${plural(voters, "voter")}, quorum ${quorum}`;
+  if (!isMet) return words;
+  if (reachable === voters) return `${words}, tolerates ${tolerates === 0 ? "no loss" : `the loss of ${tolerates}`}`;
+  const left = reachable - quorum;
+  return `${words}, tolerates ${left === 0 ? "no further loss" : `the loss of ${left} more`}`;
 }
 
 /** `LOSING EITHER NODE STOPS WRITES`; undefined while one may be lost. */

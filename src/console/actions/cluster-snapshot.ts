@@ -9,30 +9,8 @@ import { rowsOf } from "../model/data.ts";
 import type { Deed, Dialog, Field, FieldValues, SingleDeed } from "../model/dialog.ts";
 import { type Line, line } from "../model/text.ts";
 import type { Intent } from "../model/view.ts";
-
-/** Longer than any path that a system takes. */
-const MAX_FILE_LENGTH = 4_096;
-
-export const fileWhy = (file: string): string | undefined =>
-  file.trim() === ""
-    ? "a file name is needed"
-    : file.length > MAX_FILE_LENGTH
-      ? `the file name is longer than ${MAX_FILE_LENGTH} characters`
-      : undefined;
-
-/** Asks for the name of a file of this machine; without one nothing goes on. */
-export const askFile = (label: string, initial: string, go: (file: string) => Intent): Intent => ({
-  kind: "ask",
-  label,
-  initial,
-  next: (file) => ifNamed(file, () => go(file)),
-});
-
-/** Asks no further where nothing was named. */
-export function ifNamed(file: string, next: () => Intent): Intent {
-  const why = fileWhy(file);
-  return why === undefined ? next() : { kind: "flash", words: `nothing done: ${why}`, tone: "warn" };
-}
+import { askFile, fileWhy } from "./ask-file.ts";
+import { leaderOf } from "./members.ts";
 
 /** `gateway-20261120-140207.tgz`; `now`: milliseconds since 1970. */
 export function archiveName(now: number): string {
@@ -89,9 +67,6 @@ export const restoreSnapshot = (context: Context): Intent =>
 export const restoreWhy = (context: Pick<Context, "data">): string | undefined =>
   leaderOf(context) === undefined ? "no leader is known, so nothing can be restored" : undefined;
 
-const leaderOf = ({ data }: Pick<Context, "data">): string | undefined =>
-  data.get({ id: "get_status" })?.value?.leader ?? undefined;
-
 /** `opened`: what was so when it opened. It asks for the leader of that moment, and is void once another leads. */
 export function restoreDialog(file: string, opened: Context): Dialog {
   const leader = leaderOf(opened);
@@ -113,7 +88,7 @@ export function restoreDialog(file: string, opened: Context): Dialog {
     confirm: {
       kind: "typed",
       does: "restore",
-      label: `Type the id of the leader${leader === undefined ? "" : `, ${escapeControls(leader)}`}`,
+      label: "type the id of the leader",
       expected: () => leader ?? "",
     },
     why(values, context) {

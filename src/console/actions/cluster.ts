@@ -5,26 +5,19 @@
 
 import type { ClusterMemberRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
+import { commandsOfDeed, quoted } from "../format/command-line.ts";
 import { count, plural } from "../format/numbers.ts";
 import { span as spanOf } from "../format/times.ts";
 import { type Action, actionOf } from "../model/action.ts";
 import type { Context } from "../model/context.ts";
-import { rowsOf } from "../model/data.ts";
 import type { Deed, Dialog, FieldValues } from "../model/dialog.ts";
 import { type Line, line } from "../model/text.ts";
-import { commandsOfDeed, quoted } from "../store/command-line.ts";
 import { fragilityOf, isReachable, quorumOf, quorumWords, type Reduction, reductionOf } from "./cluster-quorum.ts";
 import { behindSnapshot, snapshotFields, snapshotLine, snapshotWhy } from "./cluster-snapshot.ts";
+import { leaderOf, memberOf, membersOf } from "./members.ts";
 
 type Reads = Pick<Context, "data">;
 type Rows = readonly (readonly [label: string, line: Line])[];
-
-const membersOf = ({ data }: Reads): readonly ClusterMemberRecord[] => rowsOf(data, "cluster_members");
-
-const memberOf = (context: Reads, id: string): ClusterMemberRecord | undefined =>
-  membersOf(context).find((member) => member.id === id);
-
-const leaderOf = ({ data }: Reads): string | undefined => data.get({ id: "get_status" })?.value?.leader ?? undefined;
 
 const NO_LEADER = "no leader is known: there may be an election, or no majority (H)";
 

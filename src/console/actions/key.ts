@@ -1,10 +1,11 @@
 /**
- * Dialogs about virtual keys: mint, revoke, rotate, and a new end. The text of a key is in the outcome of minting and of
+ * Dialogs about virtual keys: mint, revoke, rotate, and a new expiry. The text of a key is in the outcome of minting and of
  * rotating, as `secret`, and nowhere else. Source: operator console reference, B6; admin API, `operations/keys.ts`.
  */
 
 import { type CallInput, type KeyRecord, OPERATIONS } from "../../admin-api/index.ts";
 import { escapeControls, parseDuration } from "../../base/index.ts";
+import { namesInWords } from "../format/names.ts";
 import { plural } from "../format/numbers.ts";
 import { ago, clock, span } from "../format/times.ts";
 import { actionOf, type Outcome } from "../model/action.ts";
@@ -12,9 +13,9 @@ import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import type { Dialog, FieldValues } from "../model/dialog.ts";
 import { type Line, line } from "../model/text.ts";
-import { keyNamed, profileNamed } from "../views/keys-index.ts";
 import { metadataOf } from "./key-metadata.ts";
-import { namesInWords, onNodes } from "./suspension-words.ts";
+import { keyNamed, profileNamed } from "./keys-by-name.ts";
+import { onNodes } from "./suspension-words.ts";
 
 /** What a choice of an end stands for; undefined: there is none. */
 const LIFETIMES: ReadonlyMap<string, string | undefined> = new Map([
@@ -36,8 +37,8 @@ function endOf(choice: string, now: number): number | undefined {
 }
 
 function endWords(at: number | undefined, now: number): string {
-  if (at === undefined) return "never ends";
-  return at <= now ? `ended at ${clock(at, now)}` : `ends at ${clock(at, now)}, in ${span(at - now)}`;
+  if (at === undefined) return "never expires";
+  return at <= now ? `expired at ${clock(at, now)}` : `expires at ${clock(at, now)}, in ${span(at - now)}`;
 }
 
 const presentEnd = ({ expires_at }: KeyRecord): number | undefined =>
@@ -56,7 +57,7 @@ export function mintDialog({ data }: Pick<Context, "data">): Dialog {
         suggestions: ["", ...rowsOf(data, "profiles").map(({ name }) => name)],
         why: (text) => whyNoProfile(text, data),
       },
-      { kind: "choice", id: "end", label: "Ends in", initial: "never", choices: LIFETIME_CHOICES },
+      { kind: "choice", id: "end", label: "Expires in", initial: "never", choices: LIFETIME_CHOICES },
       { kind: "text", id: "metadata", label: "Metadata", initial: "", why: whyNoMetadata },
     ],
     lines({ name = "", profile = "", end = "never" }, { data, now }) {
@@ -65,7 +66,7 @@ export function mintDialog({ data }: Pick<Context, "data">): Dialog {
         ["Effect", line(`${named} is accepted ${onNodes(data)} at once and ${endWords(endOf(end, now), now)}`)],
         ["Profile", line(profileWords(profile, data))],
         ["Secret", line("the text of the key is shown once, here; the gateway keeps a hash of it")],
-        ["Texts", line("metadata, which access rules can read, is written team=core,env=prod", "dim")],
+        ["Format", line("metadata as team=core,env=prod; access rules can read it", "dim")],
       ];
     },
     confirm: { kind: "yes", does: "mint" },
@@ -93,7 +94,7 @@ function whyNoMetadata(text: string): string | undefined {
 }
 
 function profileWords(name: string, data: Data): string {
-  if (name === "") return "none: neither a budget nor a list of models of its own binds it";
+  if (name === "") return "none: all models; no budget";
   const found = profileNamed(data, name);
   if (found === undefined) return escapeControls(name);
   const models = found.allowed_models.length === 0 ? "all models" : namesInWords(found.allowed_models);
@@ -188,7 +189,7 @@ export function rotateDialog(name: string): Dialog {
     lines: (_, { data, now }) => [
       ["Effect", line(`the old text is refused at once ${onNodes(data)}: callers fail until they have the new one`)],
       ["Use", line(lastUseWords(name, data, now))],
-      ["Kept", line("name, profile, metadata and end")],
+      ["Kept", line("name, profile, metadata and expiry")],
       ["New", line("its id; a bucket that it has for itself begins anew")],
       ["Secret", line("the new text is shown once, here")],
     ],
@@ -203,22 +204,22 @@ export function rotateDialog(name: string): Dialog {
 
 export function extendDialog(name: string): Dialog {
   return {
-    title: `New end of ${escapeControls(name)}`,
-    fields: [{ kind: "choice", id: "end", label: "Ends in", initial: "30d", choices: LIFETIME_CHOICES }],
+    title: `New expiry of ${escapeControls(name)}`,
+    fields: [{ kind: "choice", id: "end", label: "Expires in", initial: "30d", choices: LIFETIME_CHOICES }],
     lines({ end = "30d" }, { data, now }) {
       const key = keyNamed(data, name);
       const next = endOf(end, now);
       const known = key === undefined ? [] : [["Now", line(endWords(presentEnd(key), now))] as const];
       return [...known, ["Then", line(`it ${endWords(next, now)}`)], ...comparison(key, next, now)];
     },
-    confirm: { kind: "yes", does: "set the end" },
+    confirm: { kind: "yes", does: "set the expiry" },
     why: (_, { data }) => whyGone([name], data),
     deed: ({ end = "30d" }) => ({
       kind: "actions",
       actions: [
         actionOf("update_key", { params: { name }, body: { expires_in: LIFETIMES.get(end) ?? null } }, (answer) => ({
           words: escapeControls(
-            answer.expires_at === null ? `${name} never ends` : `${name} ends at ${answer.expires_at}`,
+            answer.expires_at === null ? `${name} never expires` : `${name} expires at ${answer.expires_at}`,
           ),
         })),
       ],
@@ -233,7 +234,8 @@ function comparison(
 ): readonly (readonly [string, Line])[] {
   if (key === undefined) return [];
   const present = presentEnd(key);
-  if (present !== undefined && present <= now) return [["Effect", line("it has ended, and is accepted again", "warn")]];
+  if (present !== undefined && present <= now)
+    return [["Effect", line("it has expired, and is accepted again", "warn")]];
   const isEarlier = next !== undefined && (present === undefined || next < present);
-  return isEarlier ? [["Effect", line("earlier than its present end", "warn")]] : [];
+  return isEarlier ? [["Effect", line("earlier than its present expiry", "warn")]] : [];
 }

@@ -107,7 +107,7 @@ function reloadForecast(state: FileState): Rows {
     case "diverged":
     case "no_version":
     case "no_file":
-      return [["Forecast", line("where it does not compile it is refused, and what runs goes on")]];
+      return [["Forecast", line("it is refused if it is not valid, and what runs goes on")]];
     default:
       return state satisfies never;
   }
@@ -152,8 +152,8 @@ export function putDocumentDialog(initial: string, file: string, opened: Reads):
           "Guard",
           line(
             source === undefined
-              ? "refused where the whole does not compile"
-              : `refused where the whole does not compile, or revision ${source.revision} is no longer the newest`,
+              ? "refused if the whole is not valid"
+              : `refused if the whole is not valid, or if revision ${source.revision} is no longer the newest`,
           ),
         ],
         ["First", line("preview it (p): this dialog does not show what changes", "warn")],
@@ -199,12 +199,12 @@ export function deleteSourceDialog(name: string, opened: Reads): Dialog {
           "What stays",
           line(others > 0 ? `${plural(others, "other source")}` : "nothing: it is the only source", "warn"),
         ],
-        ["Guard", line("refused where what remains does not compile")],
+        ["Guard", line("refused if what remains is not valid")],
         ["Newest", line(source === undefined ? "not known" : writtenBy(source, context.now))],
         ["Its history", line("is shown again once a source of that name is put; keep a copy of it first (v)")],
       ];
     },
-    confirm: { kind: "typed", does: "delete", label: `Type ${shown}`, expected: () => name },
+    confirm: { kind: "typed", does: "delete", label: "type the name of the source", expected: () => name },
     why: (_, context) => deleteWhy(name, context) ?? movedWhy(revision, sourceOf(context, name)),
     deed: () => ({ kind: "actions", actions: [deleteAction(name, revision)] }),
   };
@@ -249,8 +249,8 @@ export function rollbackDialog(name: string, revision: number, opened: Reads): D
       return [
         ["Effect", line(`writes revision ${revision} again as the newest, ${newest + 1}, on ${everywhere(context)}`)],
         ["Newest", line(source === undefined ? "not known" : writtenBy(source, context.now))],
-        ["Guard", line(`refused where the whole does not compile, or revision ${newest} is no longer the newest`)],
-        ["Nothing is lost", line("the revisions between stay in the history")],
+        ["Guard", line(`refused if the whole is not valid, or if revision ${newest} is no longer the newest`)],
+        ["History", line("the revisions between stay in it")],
       ];
     },
     confirm: { kind: "yes", does: "roll back" },

@@ -68,19 +68,10 @@ export const KIND_WORDS: Readonly<Record<SuspensionKind, KindWords>> = {
   },
 };
 
-/** Names that a dialog spells out. */
-const MAX_NAMES = 8;
-
-/** `a, b and 3 more`. */
-export function namesInWords(names: readonly string[], most = MAX_NAMES): string {
-  const shown = names.slice(0, most).map(escapeControls).join(", ");
-  return names.length > most ? `${shown} and ${names.length - most} more` : shown;
-}
-
 /** `on all 3 nodes`; a suspension is replicated, so it is never on fewer. */
 export function onNodes(data: Data): string {
   const { length } = rowsOf(data, "cluster_members");
-  return length === 0 ? "on all nodes" : length === 1 ? "on the one node" : `on all ${plural(length, "node")}`;
+  return length === 0 ? "on all nodes" : length === 1 ? "on the only node" : `on all ${plural(length, "node")}`;
 }
 
 /** `lifts in 12m 02s`, `until lifted`. */

@@ -9,6 +9,7 @@
 
 import type { SuspensionKind, SuspensionRecord } from "../../admin-api/index.ts";
 import { parseDuration } from "../../base/index.ts";
+import { namesInWords } from "../format/names.ts";
 import { plural } from "../format/numbers.ts";
 import { type Action, actionOf } from "../model/action.ts";
 import type { Context } from "../model/context.ts";
@@ -27,15 +28,7 @@ import {
   whyNoReason,
 } from "./suspension-fields.ts";
 import { reroutingOf, suspensionOf } from "./suspension-routes.ts";
-import {
-  KIND_WORDS,
-  labelOf,
-  liftsWords,
-  namesInWords,
-  onNodes,
-  type Suspendable,
-  suspensionWords,
-} from "./suspension-words.ts";
+import { KIND_WORDS, labelOf, liftsWords, onNodes, type Suspendable, suspensionWords } from "./suspension-words.ts";
 
 export { activeSuspensions, suspensionOf } from "./suspension-routes.ts";
 export { labelOf, type Suspendable, suspensionWords } from "./suspension-words.ts";
@@ -285,7 +278,7 @@ function confirmed(does: string, kind: SuspensionKind, number: number): Dialog["
 }
 
 function typedCount(does: string, number: number, many: string): Dialog["confirm"] {
-  return { kind: "typed", does, label: `How many ${many}`, expected: () => String(number) };
+  return { kind: "typed", does, label: `type the number of ${many}`, expected: () => String(number) };
 }
 
 /** Names that are offered: a walk through more would be longer than typing. */

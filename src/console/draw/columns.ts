@@ -1,6 +1,7 @@
 /**
  * Which columns of a table fit, and how wide each is. Columns go by priority until the rest fits; what is left over goes
- * to those that flex. A right-aligned column is never narrower than what stands in it: a number that is cut is wrong.
+ * to those that flex. A right-aligned column is never narrower than what stands in it: a number that is cut is wrong. No
+ * text is cut while another column has room that it does not need.
  */
 
 import { cellsOf } from "../../base/index.ts";
@@ -26,7 +27,29 @@ export function fitColumns(
   while (kept.length > 1 && widthOf(kept) > cells) kept.splice(leastWorth(kept), 1);
   const [only] = kept;
   if (kept.length === 1 && only !== undefined && only.cells > cells) return [{ ...only, cells: Math.max(1, cells) }];
-  return share(kept, cells - widthOf(kept));
+  return lend(share(kept, cells - widthOf(kept)), contents);
+}
+
+/** From columns that have room to spare to those whose text is cut, the one that lacks least first. */
+function lend(columns: readonly Placed[], contents: readonly number[]): readonly Placed[] {
+  const needOf = ({ at, head }: Placed): number =>
+    head.align === "right" ? leastOf(head, contents[at] ?? 0) : Math.max(contents[at] ?? 0, cellsOf(head.head));
+  const spare = columns.map((column) => Math.max(0, column.cells - needOf(column)));
+  const wide = columns.map(({ cells }) => cells);
+  const lacking = columns
+    .map((column, at) => ({ at, cells: (contents[column.at] ?? 0) - column.cells }))
+    .filter(({ cells }) => cells > 0)
+    .sort((a, b) => a.cells - b.cells);
+  for (const { at, cells } of lacking) {
+    for (let lent = 0; lent < cells; lent++) {
+      const largest = spare.indexOf(Math.max(...spare));
+      if ((spare[largest] ?? 0) === 0) break;
+      spare[largest] = (spare[largest] ?? 0) - 1;
+      wide[largest] = (wide[largest] ?? 0) - 1;
+      wide[at] = (wide[at] ?? 0) + 1;
+    }
+  }
+  return columns.map((column, at) => ({ ...column, cells: wide[at] ?? column.cells }));
 }
 
 /**

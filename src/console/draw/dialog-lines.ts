@@ -4,6 +4,7 @@
  */
 
 import { cellsOf } from "../../base/index.ts";
+import { wrapLine } from "../format/fit.ts";
 import type { Action } from "../model/action.ts";
 import type { Deed, Field } from "../model/dialog.ts";
 import type { DialogState, State } from "../model/state.ts";
@@ -11,11 +12,11 @@ import { BLANK, type Line, line, type Span } from "../model/text.ts";
 import { boxOf, commandsOf, whyNotConfirmed } from "../store/dialog.ts";
 import { contextOf } from "../store/seen.ts";
 import { editLine } from "./edit-line.ts";
-import { wrapLine } from "./fit.ts";
 
 /** Names of what is written, at most so many; the others are counted. */
 const MOST_REQUESTS = 4;
 const MOST_LABEL = 14;
+const FOCUS = "> ";
 
 export interface DialogText {
   /** May scroll. */
@@ -59,7 +60,9 @@ function asking(state: State, open: DialogState, cells: number, failure: readonl
   const { dialog, values, focus } = open;
   const context = contextOf(state);
   const said = dialog.lines(values, context);
-  const labels = [...said.map(([label]) => label), ...dialog.fields.map(({ label }) => label), "Request", "Same as"];
+  // The field with the focus has a mark before its label, and nothing moves when it gets it.
+  const ofFields = dialog.fields.map(({ label }) => `${FOCUS}${label}`);
+  const labels = [...said.map(([label]) => label), ...ofFields, "Request", "Same as"];
   const width = Math.min(MOST_LABEL, Math.max(...labels.map(cellsOf)));
   const labelled = (label: string, words: Line, tone?: Span["tone"]): readonly Line[] =>
     besideLabel(label, width, wrapLine(words, Math.max(8, cells - width - 2)), tone);
@@ -110,7 +113,7 @@ function fieldLines(
   const room = Math.max(8, cells - width - 2);
   const value = state.values[field.id] ?? "";
   const words = fieldLine(field, value, state, isFocused, room);
-  const label = `${isFocused ? "> " : ""}${field.label}`;
+  const label = `${isFocused ? FOCUS : ""}${field.label}`;
   return besideLabel(label, width, wrapLine(words, room), isFocused ? "strong" : "dim");
 }
 
@@ -118,7 +121,7 @@ function fieldLine(field: Field, value: string, state: DialogState, isFocused: b
   switch (field.kind) {
     case "text": {
       if (!isFocused) return [{ text: `[${value}]` }];
-      const hint: Line = (field.suggestions ?? []).length > 0 ? [{ text: "  up down suggestions", tone: "dim" }] : [];
+      const hint: Line = (field.suggestions ?? []).length > 0 ? [{ text: "  Up Down suggestions", tone: "dim" }] : [];
       return [{ text: "[" }, ...editLine(state.edit, room - 2), { text: "]" }, ...hint];
     }
     case "choice":
@@ -188,7 +191,7 @@ function confirmLines(state: DialogState, isPossible: boolean, cells: number): r
       ? { text: ` ${key}  ${confirm.does} `, tone, isInverse: isDangerous }
       : { text: ` ${key}  ${confirm.does} `, tone: "dim" };
   if (confirm.kind === "yes") {
-    const key = focus === -1 ? "y" : "Tab, then y";
+    const key = focus === -1 ? "y" : "Tab past the fields, then y";
     const leave = focus === -1 && cells >= 66 ? "Esc / any other letter  nothing is done" : "Esc  nothing is done";
     return wrapLine([button(key), { text: "      " }, { text: leave, tone: "dim" }], cells);
   }

@@ -3,10 +3,10 @@
  * visible; the words above it give way, around the field with the focus. Source: operator console reference, B5 and B6.
  */
 
+import { bodyRow, borderLine, fill } from "../format/frame.ts";
 import type { DialogState, State } from "../model/state.ts";
 import { BLANK, type Line, line } from "../model/text.ts";
 import { dialogText } from "./dialog-lines.ts";
-import { bodyRow, borderLine, fill } from "./frame.ts";
 
 const WIDEST = 100;
 const NARROWEST = 60;

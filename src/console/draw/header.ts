@@ -3,7 +3,8 @@
  * not known yet, is left out; what is wrong has its word and its tone. Source: operator console reference, B1 and B8.
  */
 
-import type { FileStatus } from "../../admin-api/index.ts";
+import type { FileStatus, SuspensionRecord } from "../../admin-api/index.ts";
+import { fitLine, spread } from "../format/fit.ts";
 import { timeOfDay } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import type { Data } from "../model/data.ts";
@@ -13,7 +14,6 @@ import type { Line, Span, Tone } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { isRoomy } from "../store/layout.ts";
 import { contextOf, freshnessOf } from "../store/select.ts";
-import { fitLine, spread } from "./fit.ts";
 
 export function drawHeader(state: State, views: readonly View[]): readonly [identity: Line, health: Line] {
   const { columns } = state.size;
@@ -107,15 +107,21 @@ function membersPart(data: Data, hasRoom: boolean): Part | undefined {
   return {
     words: [
       { text: `${words} `, tone: "warn" },
-      hasQuorum ? { text: "SILENT", tone: "warn" } : { text: "NO QUORUM", tone: "fail" },
+      hasQuorum ? { text: `${members.length - there} SILENT`, tone: "warn" } : { text: "NO QUORUM", tone: "fail" },
     ],
   };
 }
 
 function providersPart(data: Data): Part | undefined {
   if (isHidden(data, "list_backends")) return undefined;
-  const backends = rowsOf(data, "backends");
-  const of = (wanted: string) => backends.filter(({ state }) => state === wanted).length;
+  // As in the table of providers: a suspension is told of sooner than the state that follows from it.
+  const off = new Set(
+    rowsOf(data, "suspensions")
+      .filter(isProviderOff)
+      .map(({ name }) => name),
+  );
+  const backends = rowsOf(data, "backends").map(({ name, state }) => (off.has(name) ? "suspended" : state));
+  const of = (wanted: string) => backends.filter((state) => state === wanted).length;
   const [failing, suspended] = [of("failing"), of("suspended")];
   return {
     words: [
@@ -134,6 +140,8 @@ function budgetsPart(data: Data): Part | undefined {
   if (low + exhausted === 0) return { words: [{ text: "budgets ok" }] };
   return { words: [{ text: "budgets" }, ...counted(low, "hot", "warn"), ...counted(exhausted, "EXHAUSTED", "fail")] };
 }
+
+const isProviderOff = ({ kind, status }: SuspensionRecord): boolean => kind === "provider" && status === "active";
 
 /** Providers among them are told with the providers. */
 function suspensionsPart(data: Data): Part | undefined {

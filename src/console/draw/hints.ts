@@ -4,26 +4,22 @@
  */
 
 import { cellsOf } from "../../base/index.ts";
+import { cutLine } from "../format/fit.ts";
+import { chordText } from "../format/keys-text.ts";
 import { COMMON, DIALOG, MOVING, VERBS } from "../model/keys.ts";
 import type { State } from "../model/state.ts";
 import { BLANK, type Line, type Span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { whyNotConfirmed } from "../store/dialog.ts";
-import { ROOMY_SIZE } from "../store/layout.ts";
 import { listingOf, offersOf, statusOf, tableStateOf, textOf, viewOf } from "../store/select.ts";
 import { modeOf, workbenchHints } from "../workbench/keys.ts";
 import { editLine } from "./edit-line.ts";
-import { cutLine } from "./fit.ts";
-import { chordText } from "./keys-text.ts";
 import { noticeOf } from "./status.ts";
 
 export interface Hint {
   readonly key: string;
   readonly does: string;
 }
-
-/** Where the screen is narrow: more is not read anyway. */
-const FEW = 5;
 
 const common = (entry: { readonly chords: readonly string[]; readonly does: string }): Hint => ({
   key: chordText(entry.chords[0] ?? ""),
@@ -34,12 +30,30 @@ export function drawHints(state: State, views: readonly View[]): Line {
   const { columns } = state.size;
   if (state.isSorting) return cutLine([{ text: " sort by  " }, ...sortHints(state, views)], columns);
   const { own, always } = hintsOf(state, views);
-  const isNarrow = columns < ROOMY_SIZE.columns;
-  // `always` is in order of worth; it stays while the view's own give way.
-  const last = isNarrow ? always.slice(0, Math.max(2, FEW - own.length)) : always;
-  let first = isNarrow ? own.slice(0, FEW - last.length) : own;
-  while (first.length > 0 && widthOf([...first, ...last]) > columns - 1) first = first.slice(0, -1);
-  return cutLine([{ text: " " }, ...spansOf([...first, ...last])], columns);
+  return cutLine([{ text: " " }, ...spansOf(fitting([...own, ...always], columns - 1))], columns);
+}
+
+/** For who does not know the views yet, and so the first to go where room is short. */
+const DIGITS: Hint = { key: "1-9", does: "views" };
+
+const [HELP, ESC, ...FIRST_TO_GO] = [COMMON.help, COMMON.back, COMMON.filter, COMMON.command].map(
+  ({ chords: [chord] }) => chordText(chord),
+);
+
+/**
+ * Where there is no room for all, what is the same everywhere goes before what only this view does. The help stays, and
+ * the way out where there is no help.
+ */
+function fitting(hints: readonly Hint[], cells: number): readonly Hint[] {
+  const stays = hints.some(({ key }) => key === HELP) ? HELP : ESC;
+  const goes = [...hints].reverse();
+  const first = [DIGITS.key, ESC, ...FIRST_TO_GO].flatMap((key) => goes.find((hint) => hint.key === key) ?? []);
+  let kept = hints;
+  for (const hint of [...first, ...goes]) {
+    if (widthOf(kept) <= cells) break;
+    if (hint.key !== stays) kept = kept.filter((one) => one !== hint);
+  }
+  return kept;
 }
 
 export interface Hints {
@@ -52,11 +66,18 @@ export function hintsOf(state: State, views: readonly View[]): Hints {
   if (state.prompt !== undefined) return { own: [], always: promptHints(state.prompt.kind) };
   if (state.dialog !== undefined)
     return { own: [], always: dialogHints(state.dialog, whyNotConfirmed(state) === undefined) };
-  if (state.isHelpOpen) return { own: [], always: [common(COMMON.back)] };
+  if (state.isHelpOpen)
+    return { own: [], always: [common(MOVING.page_up), common(MOVING.page_down), common(COMMON.back)] };
   if (state.page !== undefined) {
     return {
       own: [],
-      always: [common(MOVING.page_up), common(MOVING.page_down), common(COMMON.filter), common(COMMON.back)],
+      always: [
+        common(MOVING.page_up),
+        common(MOVING.page_down),
+        { ...common(MOVING.copy), does: "copy all" },
+        common(COMMON.filter),
+        common(COMMON.back),
+      ],
     };
   }
   const view = viewOf(state, views);
@@ -66,9 +87,12 @@ export function hintsOf(state: State, views: readonly View[]): Hints {
   if (view.body.kind === "workbench") {
     const keys = workbenchHints(state.workbench).map(({ chord, does }) => ({ key: chordText(chord), does }));
     const isTyping = modeOf(state.workbench) !== "result";
-    return { own: [...keys, ...own], always: isTyping ? [] : [common(COMMON.help), common(COMMON.command)] };
+    return { own: [...keys, ...own], always: isTyping ? [] : [common(COMMON.command), common(COMMON.help)] };
   }
-  return { own, always: [common(COMMON.help), common(COMMON.filter), common(COMMON.command), common(COMMON.back)] };
+  return {
+    own,
+    always: [DIGITS, common(COMMON.command), common(COMMON.filter), common(COMMON.help), common(COMMON.back)],
+  };
 }
 
 function promptHints(kind: "command" | "filter" | "ask"): readonly Hint[] {
@@ -77,7 +101,10 @@ function promptHints(kind: "command" | "filter" | "ask"): readonly Hint[] {
   return kind === "command" ? [accept, { key: "Tab", does: "complete" }, leave] : [accept, leave];
 }
 
-function dialogHints({ dialog, stage, focus }: NonNullable<State["dialog"]>, isPossible: boolean): readonly Hint[] {
+function dialogHints(
+  { dialog, stage, focus, typed, values }: NonNullable<State["dialog"]>,
+  isPossible: boolean,
+): readonly Hint[] {
   const leave = common(DIALOG.leave);
   if (stage.kind === "running") return [];
   if (stage.kind === "done") return [{ ...common(DIALOG.copy), does: "copy what is shown once" }, leave];
@@ -87,13 +114,15 @@ function dialogHints({ dialog, stage, focus }: NonNullable<State["dialog"]>, isP
   const canChoose =
     kind === "choice" || kind === "boxes" || (focus === -1 && fields.some((one) => one.kind === "choice"));
   return [
-    ...(isPossible && isTyping ? [{ key: "Enter", does: confirm.does }] : []),
+    ...(isPossible && isTyping && typed.text === confirm.expected(values)
+      ? [{ key: "Enter", does: confirm.does }]
+      : []),
     ...(isPossible && focus === -1 && confirm.kind === "yes"
       ? [{ ...common(DIALOG.confirm), does: confirm.does }]
       : []),
     leave,
     ...(fields.length > 0 ? [common(DIALOG.field)] : []),
-    ...(canChoose ? [{ key: "left right", does: DIALOG.choose.does }] : []),
+    ...(canChoose ? [{ key: "Left Right", does: DIALOG.choose.does }] : []),
     ...(kind === "boxes" ? [common(DIALOG.toggle)] : []),
     ...(focus === -1 ? [common(DIALOG.copy)] : []),
   ];

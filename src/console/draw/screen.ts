@@ -4,9 +4,13 @@
  */
 
 import type { QueryTables } from "../../admin-api/index.ts";
+import { inAscii } from "../format/ascii.ts";
+import { allIn, cellsOfLine, cutLine, wrapLines } from "../format/fit.ts";
+import { bodyRow, fill, ruleLine } from "../format/frame.ts";
 import type { State, WorkbenchState } from "../model/state.ts";
 import { BLANK, type Line } from "../model/text.ts";
 import type { TableBody, View } from "../model/view.ts";
+import { helpOf } from "../store/help.ts";
 import { bodyCells, bodyRows, isRoomy, isTooSmall, LEAST_SIZE, screenRows, tableRegions } from "../store/layout.ts";
 import {
   contextOf,
@@ -19,12 +23,8 @@ import {
   type ViewStatus,
   viewOf,
 } from "../store/select.ts";
-import { inAscii } from "./ascii.ts";
 import { centred, drawDialog } from "./dialog.ts";
-import { allIn, cellsOfLine, cutLine, wrapLines } from "./fit.ts";
-import { bodyRow, fill, ruleLine } from "./frame.ts";
 import { drawHeader, drawHealth } from "./header.ts";
-import { drawHelp } from "./help.ts";
 import { drawFlash, drawHints } from "./hints.ts";
 import { drawStatus, isOld } from "./status.ts";
 import { drawTable } from "./table.ts";
@@ -95,7 +95,11 @@ interface Body {
 function drawBody(state: State, views: readonly View[], drawWorkbench: DrawWorkbench, status: ViewStatus): Body {
   const { size } = state;
   const { columns } = size;
-  if (state.isHelpOpen) return { lines: inSides(drawHelp(state, views), columns), position: [] };
+  if (state.isHelpOpen) {
+    const { lines, offset } = helpOf(state, views);
+    const shown = lines.slice(offset, offset + bodyRows(size));
+    return { lines: inSides(shown, columns), position: [positionWords(offset, shown.length, lines.length)] };
+  }
   if (state.page !== undefined) return drawText(state, views, false);
   const view = viewOf(state, views);
   const instead = drawStatus(status, state);

@@ -7,10 +7,10 @@
 import type { State } from "../model/state.ts";
 import { textOfLine } from "../model/text.ts";
 import type { TableBody, View } from "../model/view.ts";
+import { sectionsOf } from "../store/help.ts";
 import { bodyCells, bodyRows, isTooSmall, LEAST_SIZE, tableRegions } from "../store/layout.ts";
 import { contextOf, freshnessOf, listingOf, statusOf, tableStateOf, textOf, viewOf } from "../store/select.ts";
 import { drawHealth } from "./header.ts";
-import { sectionsOf } from "./help.ts";
 import { hintsOf } from "./hints.ts";
 import type { DrawWorkbench } from "./screen.ts";
 import { speakDialog } from "./spoken-dialog.ts";

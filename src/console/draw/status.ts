@@ -48,7 +48,7 @@ export function drawStatus(status: ViewStatus, { now, link }: State): readonly L
     case "offline":
       if (status.hasData) return undefined;
       return [
-        line(`OFFLINE: ${status.door.name} cannot be reached: ${wordsOf(status.failure)}`, "fail"),
+        line(`OFFLINE: ${unreachable(status.door.name, wordsOf(status.failure))}`, "fail"),
         BLANK,
         line(
           `Next try ${inWords(status.retryAt, now)}; r tries now${link.doors > 1 ? ", O goes on with the next door" : ""}.`,
@@ -95,6 +95,10 @@ export function isOld(status: ViewStatus): boolean {
 }
 
 const inWords = (at: number, now: number): string => `in ${shortSpan(at - now)}`;
+
+/** Names the door once. */
+const unreachable = (door: string, words: string): string =>
+  words.startsWith("cannot reach ") ? words : `${door} cannot be reached: ${words}`;
 
 /** `503 busy: …`, the first line of the message alone. */
 function wordsOf({ status, code, message }: Failure): string {

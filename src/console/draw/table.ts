@@ -4,12 +4,12 @@
  */
 
 import { cellsOf } from "../../base/index.ts";
+import { allIn, cleanSpan, fitSpan } from "../format/fit.ts";
+import { bodyRow, fill } from "../format/frame.ts";
 import type { TableState } from "../model/state.ts";
 import type { Line, Span } from "../model/text.ts";
 import type { Listing } from "../store/listing.ts";
 import { fitColumns, GAP, type Placed, scrollColumns } from "./columns.ts";
-import { allIn, cleanSpan, fitSpan } from "./fit.ts";
-import { bodyRow, fill } from "./frame.ts";
 
 export interface TableDrawing {
   /** The heads and the rows, with their sides. */

@@ -1,15 +1,16 @@
 /** The upper border of the view: what it is, how many rows, their order, the filter, its tabs. And the lower one: where. */
 
+import { borderLine } from "../format/frame.ts";
 import { count, plural } from "../format/numbers.ts";
 import type { State } from "../model/state.ts";
 import type { Line, Span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { listingOf, tableStateOf, textOf, type ViewStatus, viewOf } from "../store/select.ts";
-import { borderLine } from "./frame.ts";
 
 export function drawTitle(state: State, views: readonly View[], status: ViewStatus): Line {
   const { columns } = state.size;
-  if (state.isHelpOpen) return borderLine("top", columns, { left: [{ text: "Help", tone: "strong" }] });
+  if (state.isHelpOpen)
+    return borderLine("top", columns, { left: [{ text: `Help: ${viewOf(state, views).title}`, tone: "strong" }] });
   if (state.page !== undefined) {
     const { title, lines, filter } = state.page;
     const words = [
@@ -24,11 +25,11 @@ export function drawTitle(state: State, views: readonly View[], status: ViewStat
   });
 }
 
-function viewWords({ place }: State, { title, digit, aliases, id }: View): readonly Span[] {
+function viewWords({ place }: State, { title, digit, id }: View): readonly Span[] {
   return [
     { text: title, tone: "strong" },
     ...(place.subject === undefined ? [] : [{ text: ` ${place.subject}` }]),
-    { text: `  [${digit ?? `:${aliases[0] ?? id}`}]`, tone: "dim" },
+    { text: `  [${digit ?? `:${id}`}]`, tone: "dim" },
   ];
 }
 
@@ -70,6 +71,7 @@ function filterWords(state: State, views: readonly View[], filter: string): read
   if (filter === "" && !(isNarrowed && listing !== undefined)) return [];
   const text = listing === undefined ? textOf(state, views) : undefined;
   const found = listing === undefined ? undefined : `${count(listing.order.length)} of ${count(listing.total)}`;
+  if ((listing ?? text)?.filterError !== undefined) return [said(`filter: ${filter} NOT APPLIED`)];
   const words = filter === "" ? "" : `filter: ${filter} `;
   return [
     said(

@@ -42,7 +42,7 @@ export interface ConsolePorts {
     load(name: "history" | "statements"): Promise<string>;
     save(name: "history" | "statements", text: string): Promise<void>;
   };
-  /** New bytes of a file that grows, from its last `fromEnd` bytes on; ends with the signal. */
+  /** New text of a file that grows, from the first whole line in its last `fromEnd` bytes on; ends with the signal. */
   follow(file: string, fromEnd: number, signal: AbortSignal): AsyncIterable<string>;
   /** Text of the metrics page. Rejects after five seconds at the latest. */
   scrape(url: string, signal: AbortSignal): Promise<string>;

@@ -119,6 +119,8 @@ export interface State {
   readonly tables: ReadonlyMap<string, TableState>;
   readonly page: PageState | undefined;
   readonly isHelpOpen: boolean;
+  /** The first line of the help on the screen. */
+  readonly helpOffset: number;
   readonly dialog: DialogState | undefined;
   readonly prompt: PromptState | undefined;
   /** `S` was pressed and a column's letter is awaited. */

@@ -79,6 +79,8 @@ export interface TableBody {
   paneNeeds?(rowId: string, context: Context): readonly Need[];
   /** Above the table where there is room: at most `rows` lines. */
   above?(context: Context, size: { readonly columns: number; readonly rows: number }): readonly Line[];
+  /** Lines that `above` ever has, with a blank to part them from the table; left out, all that there is room for. */
+  readonly aboveRows?: number;
   /** One sentence, and the next step. */
   empty(context: Context): { readonly sentence: string; readonly next: string };
   /** What Enter does; left out, describes the row. */

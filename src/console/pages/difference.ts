@@ -51,7 +51,7 @@ export interface Hunk {
 }
 
 /** Changes with `CONTEXT` lines around; those whose contexts touch are one. */
-export function hunksOf(operations: readonly Operation[]): readonly Hunk[] {
+function hunksOf(operations: readonly Operation[]): readonly Hunk[] {
   const hunks: Hunk[] = [];
   let [from, to] = [0, 0];
   let open: { from: number; to: number; operations: Operation[] } | undefined;

@@ -3,7 +3,7 @@
  * it changes or when all is to be painted anew.
  *
  * A state that comes while the terminal is still taking the frame before is not queued: once there is room the newest is
- * drawn. After the first frame nothing here writes ESC[2J or ESC[3J; anew means ESC[H ESC[J and every line.
+ * drawn (`pacing.ts`). After the first frame nothing here writes ESC[2J or ESC[3J; anew means ESC[H ESC[J and every line.
  */
 
 import { render } from "ink";
@@ -13,13 +13,15 @@ import type { Line } from "../model/text.ts";
 import { Guard } from "./guard.tsx";
 import { LinearScreen } from "./linear.tsx";
 import { INK_INPUT, type InkOutput, inkOutput } from "./output.ts";
+import { createPacing, type OutputGate } from "./pacing.ts";
+import { createPaintedRows } from "./rows.ts";
 import { type Frame, Screen } from "./screen.tsx";
 import { takeConsole } from "./take-console.ts";
 import type { Theme } from "./theme.ts";
 
 export interface ScreenStore {
-  /** Told after each change of what the others answer. */
-  subscribe(listener: () => void): () => void;
+  /** Told after each change of what the others answer; `isByItself`: the operator did nothing that led to it. */
+  subscribe(listener: (isByItself?: boolean) => void): () => void;
   /** `rows - 1` lines of at most `columns` cells. */
   getLines(): readonly Line[];
   /** The same for a screen reader. */
@@ -27,11 +29,7 @@ export interface ScreenStore {
   readonly size: { readonly columns: number; readonly rows: number };
 }
 
-/** How much the terminal has still to take. */
-export interface OutputGate {
-  isBusy(): boolean;
-  whenDrained(): Promise<void>;
-}
+export type { OutputGate };
 
 export interface RenderOptions {
   readonly stdout: { write(text: string): unknown };
@@ -70,7 +68,6 @@ export function renderConsole(options: RenderOptions): RenderedConsole {
   let frame: Shown = take(store, isScreenReader);
   let mounted: Mounted | undefined;
   let isOver = false;
-  let isWaiting = false;
 
   const frames = {
     subscribe(listener: () => void): () => void {
@@ -81,13 +78,14 @@ export function renderConsole(options: RenderOptions): RenderedConsole {
   };
 
   function mount(): Mounted {
+    const painted = createPaintedRows();
     const output = inkOutput(
-      (text) => stdout.write(text),
+      (text) => stdout.write(painted.fill(text)),
       () => ({ columns: frame.columns, lines: frame.lines.length }),
     );
     const tree = isScreenReader
       ? createElement(LinearScreen, { source: frames })
-      : createElement(Screen, { frames, theme });
+      : createElement(Screen, { frames, theme, painted });
     const instance = render(
       <Guard onFailing={output.mute} onFailed={crash}>
         {tree}
@@ -131,16 +129,8 @@ export function renderConsole(options: RenderOptions): RenderedConsole {
     mounted = mount();
   }
 
-  function changed(): void {
-    if (isOver || isWaiting) return;
-    if (gate.isBusy()) {
-      isWaiting = true;
-      gate.whenDrained().then(() => {
-        isWaiting = false;
-        changed();
-      }, crash);
-      return;
-    }
+  function draw(): void {
+    if (isOver) return;
     try {
       const next = take(store, isScreenReader);
       const isResized = next.columns !== frame.columns || next.lines.length !== frame.lines.length;
@@ -153,11 +143,13 @@ export function renderConsole(options: RenderOptions): RenderedConsole {
   }
 
   const giveConsoleBack = takeConsole((words) => options.onPrinted?.(words));
-  const unsubscribe = store.subscribe(changed);
+  const pacing = createPacing({ gate, draw, onFailed: crash });
+  const unsubscribe = store.subscribe((isByItself = false) => pacing.want(isByItself));
 
   function end(): void {
     isOver = true;
     unsubscribe();
+    pacing.stop();
     mounted?.unmount();
     mounted = undefined;
     giveConsoleBack();

@@ -9,6 +9,7 @@
 import { Box, Transform } from "ink";
 import { createElement, memo, useSyncExternalStore } from "react";
 import type { Line } from "../model/text.ts";
+import type { PaintedRows } from "./rows.ts";
 import { paint, type Theme } from "./theme.ts";
 
 export interface Frame {
@@ -22,9 +23,15 @@ export interface FrameSource {
   current(): Frame;
 }
 
-export function Screen({ frames, theme }: { readonly frames: FrameSource; readonly theme: Theme }) {
+interface ScreenProps {
+  readonly frames: FrameSource;
+  readonly theme: Theme;
+  readonly painted: PaintedRows;
+}
+
+export function Screen({ frames, theme, painted }: ScreenProps) {
   const { lines, columns } = useSyncExternalStore(frames.subscribe, frames.current);
-  const rows = lines.map((line) => createElement(Row, { line, theme }));
+  const rows = lines.map((line, at) => createElement(Row, { line, theme, at, painted }));
   // A row is what stands at its place, so rows go in as places and not as a list with keys.
   return createElement(
     Box,
@@ -36,12 +43,14 @@ export function Screen({ frames, theme }: { readonly frames: FrameSource; readon
 interface RowProps {
   readonly line: Line;
   readonly theme: Theme;
+  readonly at: number;
+  readonly painted: PaintedRows;
 }
 
 const Row = memo(
-  ({ line, theme }: RowProps) => {
-    const painted = paint(line, theme);
-    return <Transform transform={() => painted}> </Transform>;
+  ({ line, theme, at, painted }: RowProps) => {
+    const token = painted.tokenOf(at, paint(line, theme));
+    return <Transform transform={() => token}> </Transform>;
   },
   (before: RowProps, after: RowProps) => before.theme === after.theme && isSameLine(before.line, after.line),
 );

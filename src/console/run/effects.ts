@@ -9,7 +9,7 @@ import type { ConsoleDoor, ConsolePorts } from "../model/ports.ts";
 import type { Effect, Event } from "../model/state.ts";
 import type { LocalJob } from "../model/view.ts";
 import type { Watch } from "../watch/watch.ts";
-import { carryOut } from "./deed.ts";
+import { carryOut as carryOutDeed, DeedFailed } from "./deed.ts";
 import { putDocument } from "./document.ts";
 import { isUnknown, wordsOf } from "./failure.ts";
 import { loadPage } from "./load.ts";
@@ -32,10 +32,17 @@ export interface EffectsOptions {
   quit(): void;
 }
 
-export function createEffects(options: EffectsOptions): (effect: Effect) => void {
+export interface Effects {
+  carryOut(effect: Effect): void;
+  /** Resolves once what is to be remembered is kept. */
+  close(): Promise<void>;
+}
+
+export function createEffects(options: EffectsOptions): Effects {
   const { ports, watch, doors, dispatch } = options;
   const running = new Map<number, AbortController>();
   const unsettled = new Map<string, string>();
+  let remembered: Promise<void> = Promise.resolve();
 
   /** Never rejects: what goes wrong is told by `onFailure`. */
   async function under(
@@ -74,7 +81,7 @@ export function createEffects(options: EffectsOptions): (effect: Effect) => void
   async function deed({ id, deed }: Extract<Effect, { kind: "deed" }>, signal: AbortSignal): Promise<void> {
     const onProgress = (words: string): void => dispatch({ kind: "deed_progress", id, words });
     const client = watch.client();
-    const outcome = await carryOut(deed, {
+    const outcome = await carryOutDeed(deed, {
       client,
       signal,
       unsettled,
@@ -85,7 +92,7 @@ export function createEffects(options: EffectsOptions): (effect: Effect) => void
     const { door: used } = watch.link();
     const others = doors.filter((other) => other !== used);
     const tell = ({ index, on, members }: { index: number; on: readonly string[]; members: readonly string[] }): void =>
-      flash(`${outcome.words} (revision ${index} on ${on.length}/${members.length} nodes)`);
+      flash(`${outcome.words} (index ${index} on ${on.length}/${members.length} nodes)`);
     await follow(client, others, tell, options.signal).catch(() => undefined);
   }
 
@@ -124,7 +131,12 @@ export function createEffects(options: EffectsOptions): (effect: Effect) => void
     dispatch({ kind: "query_done", id, result, tookMs: options.now() - startedAt });
   }
 
-  return (effect) => {
+  function remember({ name, text }: Extract<Effect, { kind: "remember" }>): void {
+    const saved = ports.memory.save(name, text);
+    remembered = remembered.then(() => saved);
+  }
+
+  function carryOut(effect: Effect): void {
     switch (effect.kind) {
       case "deed":
         void under(
@@ -132,7 +144,7 @@ export function createEffects(options: EffectsOptions): (effect: Effect) => void
           (signal) => deed(effect, signal),
           (error) => {
             const words = wordsOf(error, door());
-            const insist = isUnknown(error)
+            const insist = isUnknown(error instanceof DeedFailed ? error.cause : error)
               ? "; it may have been done all the same: y asks again, and is applied once"
               : "";
             dispatch({ kind: "deed_failed", id: effect.id, words: words + insist });
@@ -170,7 +182,7 @@ export function createEffects(options: EffectsOptions): (effect: Effect) => void
         running.get(effect.id)?.abort();
         return;
       case "remember":
-        void ports.memory.save(effect.name, effect.text);
+        remember(effect);
         return;
       case "copy":
         if (options.copy(effect.text)) flash("copied, where the terminal takes it (OSC 52)");
@@ -178,17 +190,27 @@ export function createEffects(options: EffectsOptions): (effect: Effect) => void
         return;
       case "refresh":
         watch.refresh();
-        return options.redraw();
+        options.redraw();
+        return;
       case "redraw":
-        return options.redraw();
+        options.redraw();
+        return;
       case "door":
-        return watch.nextDoor();
+        watch.nextDoor();
+        return;
       case "stop_process":
-        return options.stopProcess();
+        options.stopProcess();
+        return;
       case "quit":
-        return options.quit();
+        options.quit();
+        return;
       default:
-        return effect satisfies never;
+        effect satisfies never;
     }
+  }
+
+  return {
+    carryOut,
+    close: () => remembered,
   };
 }

@@ -21,8 +21,6 @@ export interface TailOptions {
 export async function keepTail({ follow, signal, onLines }: TailOptions): Promise<void> {
   let kept: readonly string[] = [];
   let rest = "";
-  // The first piece begins anywhere; up to its first line end it is part of a record.
-  let isWhole = false;
   let toldAt = Number.NEGATIVE_INFINITY;
   let later: NodeJS.Timeout | undefined;
   const tell = (): void => {
@@ -34,8 +32,6 @@ export async function keepTail({ follow, signal, onLines }: TailOptions): Promis
     for await (const chunk of follow(FROM_END_BYTES, signal)) {
       const lines = (rest + chunk).split("\n");
       rest = (lines.pop() ?? "").slice(-MAX_LINE_LENGTH);
-      if (!isWhole && chunk.length >= FROM_END_BYTES) lines.shift();
-      isWhole = true;
       const whole = lines.filter((line) => line !== "").map((line) => line.slice(0, MAX_LINE_LENGTH));
       if (whole.length === 0) continue;
       kept = [...kept, ...whole].slice(-KEPT_LINES);

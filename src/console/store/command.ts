@@ -4,6 +4,7 @@
  */
 
 import { nearest } from "../../base/index.ts";
+import { namesInWords } from "../format/names.ts";
 import type { Place, View } from "../model/view.ts";
 
 export type Command =
@@ -48,7 +49,11 @@ function viewNamed(name: string, views: readonly View[]): View | string {
   const begun = views.filter((view) => namesOf(view).some((one) => one.startsWith(name)));
   const [first] = begun;
   if (first !== undefined && begun.length === 1) return first;
-  if (first !== undefined) return `${name} may be ${listed(begun.map(({ id }) => id))}`;
+  if (first !== undefined)
+    return `${name} may be ${namesInWords(
+      begun.map(({ id }) => id),
+      MOST_NAMED,
+    )}`;
   const meant = nearest(name, [...views.flatMap(namesOf), ...Object.keys(OWN)]);
   return `there is no view ${clipped(name)}${meant === undefined ? "; ? lists them" : `; did you mean ${meant}?`}`;
 }
@@ -84,16 +89,11 @@ export function completed(text: string, views: readonly View[]): { readonly text
   if (first === undefined) return { text };
   if (found.length === 1) return { text: `${first} ` };
   const common = found.reduce((a, b) => a.slice(0, commonLength(a, b)));
-  return common.length > text.trimStart().length ? { text: common } : { text, words: listed(found) };
+  return common.length > text.trimStart().length ? { text: common } : { text, words: namesInWords(found, MOST_NAMED) };
 }
 
 function commonLength(a: string, b: string): number {
   let length = 0;
   while (length < a.length && a[length] === b[length]) length += 1;
   return length;
-}
-
-function listed(names: readonly string[]): string {
-  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
-  return names.slice(0, MOST_NAMED).join(", ") + more;
 }

@@ -5,11 +5,11 @@
  */
 
 import { applyEdit, editAtEnd } from "../edit/edit.ts";
+import { commandsOfDeed } from "../format/command-line.ts";
 import type { Dialog, Field, FieldValues } from "../model/dialog.ts";
 import { type Chord, characterOf, type KeyEvent } from "../model/key.ts";
 import { DIALOG } from "../model/keys.ts";
 import type { DialogState, Effect, State, Step } from "../model/state.ts";
-import { commandsOfDeed } from "./command-line.ts";
 import { flashed } from "./flash.ts";
 import { isOneOf, only } from "./only.ts";
 import { contextOf } from "./seen.ts";
@@ -49,7 +49,7 @@ export function whyNotConfirmed(state: State): string | undefined {
   for (const field of dialog.fields) {
     if (field.kind !== "text") continue;
     const text = values[field.id] ?? "";
-    if (field.isRequired && text === "") return `${field.label}: nothing is given`;
+    if (field.isRequired && text === "") return `${field.label}: required`;
     const why = field.why?.(text);
     if (why !== undefined) return `${field.label}: ${why}`;
   }
@@ -85,7 +85,7 @@ function stepDone(state: State, event: KeyEvent, secret: string): Step {
       return { state: flashed(state, "copied what is shown once"), effects: [{ kind: "copy", text: secret }] };
     }
   }
-  return only(flashed(state, "c copies it; esc leaves, and it is never shown again"));
+  return only(flashed(state, "c copies it; Esc leaves, and it is never shown again"));
 }
 
 function stepAsking(state: State, open: DialogState, chord: Chord): Step {
@@ -123,7 +123,7 @@ function stepUnfocused(state: State, open: DialogState, chord: Chord): Step {
     return only(field === undefined ? state : withDialog(state, chosen(open, field, chord === "left" ? -1 : 1)));
   }
   if (chord === "enter") {
-    return only(flashed(state, confirm.kind === "yes" ? "y does it, esc leaves" : "tab goes to what is to be typed"));
+    return only(flashed(state, confirm.kind === "yes" ? "y does it, Esc leaves" : "Tab goes to what is to be typed"));
   }
   if (characterOf(chord) === undefined) return only(state);
   return only(flashed({ ...state, dialog: undefined }, "nothing was done"));
@@ -149,7 +149,7 @@ function stepText(state: State, open: DialogState, field: Field & { readonly kin
 function stepChoice(state: State, open: DialogState, field: Field, chord: Chord): Step {
   const by =
     chord === "left" || chord === "up" ? -1 : chord === "right" || chord === "down" || chord === "space" ? 1 : 0;
-  if (by === 0) return only(flashed(state, `${field.label}: left and right change it, tab leaves it`));
+  if (by === 0) return only(flashed(state, `${field.label}: Left and Right change it, Tab leaves it`));
   return only(withDialog(state, chosen(open, field, by)));
 }
 
@@ -163,7 +163,7 @@ function stepBoxes(state: State, open: DialogState, field: Field & { readonly ki
     return only(withDialog(state, valued(open, id, choices.filter((one) => ticked.has(one)).join(","))));
   }
   const by = chord === "left" || chord === "up" ? -1 : chord === "right" || chord === "down" ? 1 : 0;
-  if (by === 0) return only(flashed(state, `${field.label}: space ticks a box, tab leaves them`));
+  if (by === 0) return only(flashed(state, `${field.label}: Space ticks a box, Tab leaves them`));
   const next = choices.length === 0 ? 0 : (at + by + choices.length) % choices.length;
   return only(withDialog(state, { ...open, edit: { text: "", at: next } }));
 }

@@ -14,7 +14,7 @@ export type Report = Exclude<
 >;
 
 /** Lines of the audit stream that are kept. */
-export const MAX_TAIL = 1_000;
+const MAX_TAIL = 1_000;
 /** What a terminal may claim to be. */
 const MAX_SIZE = 1_000;
 
@@ -29,7 +29,10 @@ export function reported(state: State, event: Report): State {
     case "link":
       return withLink(state, event.link);
     case "flash":
-      return flashed(state, event.flash.words, event.flash.tone);
+      // What the outside reports: a file saved, a change seen on the nodes. What a key is answered never comes this way.
+      return event.flash.tone === "plain"
+        ? logged(flashed(state, event.flash.words), event.flash.words)
+        : flashed(state, event.flash.words, event.flash.tone);
     case "deed_progress":
     case "deed_done":
     case "deed_failed":

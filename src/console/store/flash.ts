@@ -3,7 +3,7 @@
 import { type Flash, MAX_LOG, type State } from "../model/state.ts";
 
 /** How long a flash stays. */
-export const FLASH_MS = 6_000;
+const FLASH_MS = 6_000;
 /** UTF-16 units; a screen shows less. */
 const MAX_WORDS = 1_000;
 

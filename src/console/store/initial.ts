@@ -21,7 +21,7 @@ export interface InitialOptions {
   readonly hasTail: boolean;
 }
 
-export const NO_DATA: Data = { get: () => undefined };
+const NO_DATA: Data = { get: () => undefined };
 
 export function initialState(options: InitialOptions): State {
   const { size, now, place, door, doors, isReadOnly, isAscii, hasMetrics, hasTail } = options;
@@ -36,6 +36,7 @@ export function initialState(options: InitialOptions): State {
     tables: new Map(),
     page: undefined,
     isHelpOpen: false,
+    helpOffset: 0,
     dialog: undefined,
     prompt: undefined,
     isSorting: false,

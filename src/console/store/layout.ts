@@ -16,13 +16,12 @@ export const LEAST_SIZE: Size = { columns: 60, rows: 16 };
 /** From here on there is room for what stands above and below a table. */
 export const ROOMY_SIZE: Size = { columns: 100, rows: 30 };
 
-/** Identity and health; the title; the lower border; the hints; the flash line, which a prompt takes the place of. */
-export const FRAME_ROWS = { header: 2, title: 1, border: 1, hints: 1, flash: 1 } as const;
+/** Rows around the body: identity and health; the title; the lower border; the hints; the flash line, which a prompt takes the place of. */
 const FRAME = 6;
 /** Of a table: the heads of its columns. */
-export const HEAD_ROWS = 1;
+const HEAD_ROWS = 1;
 /** The border and a blank at each side of the body. */
-export const SIDE_CELLS = 4;
+const SIDE_CELLS = 4;
 /** Of what stands above or below a table, a rule between included: never more than a third of the body. */
 const MOST_BESIDE = 9;
 
@@ -53,7 +52,7 @@ export interface TableRegions {
 export function tableRegions(size: Size, { body }: View): TableRegions {
   const whole = bodyRows(size);
   const beside = isRoomy(size) && body.kind === "table" ? Math.min(MOST_BESIDE, Math.floor(whole / 3)) : 0;
-  const above = body.kind === "table" && body.above !== undefined ? beside : 0;
+  const above = body.kind === "table" && body.above !== undefined ? Math.min(beside, body.aboveRows ?? beside) : 0;
   const pane = body.kind === "table" && body.pane !== undefined ? beside : 0;
   return { above, head: HEAD_ROWS, rows: Math.max(1, whole - HEAD_ROWS - above - pane), pane };
 }

@@ -4,11 +4,11 @@
  */
 
 import type { Context } from "../model/context.ts";
+import { createRecall, type Recall } from "../model/remember.ts";
 import type { TableState } from "../model/state.ts";
 import type { Table } from "../model/table.ts";
 import type { TableBody, View } from "../model/view.ts";
 import { filterOf } from "./filter.ts";
-import { createRecall, type Recall } from "./remember.ts";
 
 export interface Sort {
   readonly column: string;
@@ -90,21 +90,16 @@ interface Order {
 
 function orderOf(table: Table, { filter: text, isNarrowed }: TableState, { column, isDescending }: Sort): Order {
   const filter = filterOf(text);
-  const order: number[] = [];
+  const kept: number[] = [];
   for (let at = 0; at < table.count; at += 1) {
     if (isNarrowed && !table.isBad(at)) continue;
     if (filter.kind === "match" && !filter.test(table.haystack(at))) continue;
-    order.push(at);
+    kept.push(at);
   }
   const by = table.columns.findIndex(({ id }) => id === column);
-  const keys = new Map(order.map((at) => [at, by === -1 ? null : keyOf(table.sortKey(at, by))]));
-  const ids = new Map(order.map((at) => [at, table.idOf(at)]));
-  order.sort(
-    (a, b) =>
-      compareKeys(keys.get(a) ?? null, keys.get(b) ?? null, isDescending) ||
-      compareTexts(ids.get(a) ?? "", ids.get(b) ?? ""),
-  );
-  return { order, ...(filter.kind === "wrong" && { filterError: filter.words }) };
+  const rows = kept.map((at) => ({ at, key: by === -1 ? null : keyOf(table.sortKey(at, by)), id: table.idOf(at) }));
+  rows.sort((a, b) => compareKeys(a.key, b.key, isDescending) || compareTexts(a.id, b.id));
+  return { order: rows.map(({ at }) => at), ...(filter.kind === "wrong" && { filterError: filter.words }) };
 }
 
 type Key = string | number | null;

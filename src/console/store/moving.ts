@@ -1,6 +1,7 @@
 /** Keys of a table: the cursor, sorting, marking, narrowing, columns, and looking at a row. */
 
 import { escapeControls } from "../../base/index.ts";
+import { linesOfFields, linesOfJson } from "../format/fields.ts";
 import type { Chord } from "../model/key.ts";
 import { MOVING } from "../model/keys.ts";
 import type { State, Step } from "../model/state.ts";
@@ -11,7 +12,7 @@ import { followed } from "./intent.ts";
 import { tableRegions } from "./layout.ts";
 import type { Listing } from "./listing.ts";
 import { isOneOf, only } from "./only.ts";
-import { linesOfFields, linesOfJson, openedPage } from "./page.ts";
+import { openedPage } from "./page.ts";
 import { clamp, withTable } from "./places.ts";
 import { contextOf, cursorRowOf, tableStateOf } from "./seen.ts";
 import { chosenOf } from "./select.ts";

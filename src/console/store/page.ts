@@ -1,7 +1,6 @@
 /** Pages of text over a view: opening and moving in them, and those that the store writes itself. */
 
 import { escapeControls } from "../../base/index.ts";
-import { padTo } from "../format/cut.ts";
 import { timeOfDay } from "../format/times.ts";
 import type { Chord } from "../model/key.ts";
 import { MOVING } from "../model/keys.ts";
@@ -26,9 +25,12 @@ export function openedPage(state: State, title: string, lines: readonly Line[] |
   };
 }
 
+/** The keys that work here, from its first line. */
+export const openedHelp = (state: State): State => ({ ...state, isHelpOpen: true, helpOffset: 0 });
+
 /** Undefined: it is no key of a page. */
 export function stepPage(state: State, page: PageState, chord: Chord, views: readonly View[]): Step | undefined {
-  const offset = scrolled(page.offset, chord, state, views);
+  const offset = scrolledIn(page.offset, chord, state, views);
   if (offset !== undefined) return only({ ...state, page: { ...page, offset } });
   if (isOneOf(chord, MOVING.copy)) return copied(state, page);
   return undefined;
@@ -36,13 +38,20 @@ export function stepPage(state: State, page: PageState, chord: Chord, views: rea
 
 /** The same for a view that is a page. */
 export function stepPageView(state: State, chord: Chord, views: readonly View[]): Step | undefined {
-  const offset = scrolled(tableStateOf(state).offset, chord, state, views);
+  const offset = scrolledIn(tableStateOf(state).offset, chord, state, views);
   return offset === undefined ? undefined : only(withTable(state, { offset }));
 }
 
-function scrolled(from: number, chord: Chord, state: State, views: readonly View[]): number | undefined {
-  const page = bodyRows(state.size);
-  const last = Math.max(0, (textOf(state, views)?.lines.length ?? 0) - page);
+const scrolledIn = (from: number, chord: Chord, state: State, views: readonly View[]): number | undefined =>
+  scrolled(from, chord, { lines: textOf(state, views)?.lines.length ?? 0, page: bodyRows(state.size) });
+
+/** The first line on the screen after the key, of a text of so many lines; undefined: it is no key that moves. */
+export function scrolled(
+  from: number,
+  chord: Chord,
+  { lines, page }: { readonly lines: number; readonly page: number },
+): number | undefined {
+  const last = Math.max(0, lines - page);
   const to = (offset: number): number => clamp(offset, 0, last);
   if (isOneOf(chord, MOVING.up)) return to(from - 1);
   if (isOneOf(chord, MOVING.down)) return to(from + 1);
@@ -60,27 +69,6 @@ function copied(state: State, { lines }: PageState): Step {
     effects: [{ kind: "copy", text: lines.map(textOfLine).join("\n") }],
   };
 }
-
-/** Of what the admin API gives as a row. */
-export function linesOfJson(json: unknown): readonly Line[] {
-  return (JSON.stringify(json, null, 2) ?? "null").split("\n").map((text) => line(escapeControls(text)));
-}
-
-/** Its fields, one a line with their names before them; what is an object or a list below its name. */
-export function linesOfFields(json: unknown): readonly Line[] {
-  if (typeof json !== "object" || json === null || Array.isArray(json)) return linesOfJson(json);
-  const fields = Object.entries(json).map(([name, value]) => [escapeControls(name), value] as const);
-  const cells = Math.min(MOST_NAME_CELLS, Math.max(0, ...fields.map(([name]) => name.length)));
-  return fields.flatMap(([name, value]) => {
-    const head = span(`${padTo(name, cells)}  `, "dim");
-    const [first = [], ...more] =
-      typeof value === "string" ? [line(escapeControls(value))] : linesOfJson(value ?? null);
-    const indent = span(" ".repeat(cells + 2));
-    return [[head, ...first], ...more.map((one) => [indent, ...one])];
-  });
-}
-
-const MOST_NAME_CELLS = 24;
 
 export function linesOfLog(log: readonly LogLine[]): readonly Line[] {
   if (log.length === 0) return [line("nothing happened yet", "dim")];

@@ -35,13 +35,19 @@ function at(state: State, place: Place, past: readonly Place[]): State {
   };
 }
 
+/**
+ * Who goes somewhere begins at its first row, which in most views is the worst, whatever was looked at there before; sort
+ * and filter are kept. Steps back and turns come to the row that was left.
+ */
 export function gone(state: State, place: Place): State {
   const isHere = placeKey(place) === placeKey(state.place);
-  return at(state, place, isHere ? state.past : [...state.past, state.place]);
+  const there = at(state, place, isHere ? state.past : [...state.past, state.place]);
+  if (!state.tables.has(placeKey(place))) return there;
+  return withTable(there, { cursorId: undefined, cursorAt: 0, offset: 0, marks: new Set() });
 }
 
 /** To another tab of the same view: not a step to go back from. */
-export const turned = (state: State, place: Place): State => at(state, place, state.past);
+const turned = (state: State, place: Place): State => at(state, place, state.past);
 
 /** Undefined: this is the root. */
 export function backFrom(state: State): State | undefined {
@@ -66,8 +72,9 @@ export function toNextTab(state: State, views: readonly View[]): State {
 }
 
 /**
- * The cursor on a row that is there, and on the screen. It follows its row; where that is gone, it stays at the same
- * height. Called after every event, so that no other step has to.
+ * The cursor on a row that is there, and on the screen. Once it was moved it follows its row; where that is gone, it stays
+ * at the same height. Until then it is on the first row, whichever that becomes. Called after every event, so that no
+ * other step has to.
  */
 export function settled(state: State, views: readonly View[]): State {
   const settledPage = withPageInside(state, views);
@@ -85,8 +92,9 @@ export function settled(state: State, views: readonly View[]): State {
   const { cursor, order } = listing;
   const { rows } = tableRegions(settledPage.size, view);
   const shown = clamp(clamp(offset, cursor - rows + 1, cursor), 0, order.length - rows);
-  if (row === cursorId && cursor === cursorAt && shown === offset) return settledPage;
-  return withTable(settledPage, { cursorId: row, cursorAt: cursor, offset: shown });
+  const followed = cursorId === undefined ? undefined : row;
+  if (followed === cursorId && cursor === cursorAt && shown === offset) return settledPage;
+  return withTable(settledPage, { cursorId: followed, cursorAt: cursor, offset: shown });
 }
 
 function withPageInside(state: State, views: readonly View[]): State {

@@ -8,7 +8,7 @@ import { commandOfText, completed } from "./command.ts";
 import { flashed } from "./flash.ts";
 import { followed } from "./intent.ts";
 import { only } from "./only.ts";
-import { linesOfLog, openedPage } from "./page.ts";
+import { linesOfLog, openedHelp, openedPage } from "./page.ts";
 import { withTable } from "./places.ts";
 import { tableStateOf, viewOf } from "./seen.ts";
 
@@ -89,7 +89,7 @@ function run(state: State, text: string, views: readonly View[]): Step {
     case "log":
       return only(openedPage(state, "Log of this console", linesOfLog(state.log)));
     case "help":
-      return only({ ...state, isHelpOpen: true });
+      return only(openedHelp(state));
     case "go": {
       const { place, filter } = command;
       return followed(state, { kind: "go", place, ...(filter !== undefined && { filter }) }, views);

@@ -3,15 +3,15 @@
  * remembered by identity where it would cost.
  */
 
-import { wrapLines } from "../draw/fit.ts";
+import { wrapHanging } from "../format/fit.ts";
 import type { Context } from "../model/context.ts";
+import { createRecall } from "../model/remember.ts";
 import type { State, TableState } from "../model/state.ts";
 import { type Line, textOfLine } from "../model/text.ts";
 import type { Place, View } from "../model/view.ts";
 import { filterOf } from "./filter.ts";
 import { bodyCells } from "./layout.ts";
 import { type Listing, listingIn, tableOfView } from "./listing.ts";
-import { createRecall } from "./remember.ts";
 
 /** Places of one key are one table, with one cursor and one filter. */
 export const placeKey = ({ view, subject }: Place): string => (subject === undefined ? view : `${view} ${subject}`);
@@ -89,7 +89,7 @@ function fitted(lines: readonly Line[], text: string, cells: number): Omit<Text,
   const filter = filterOf(text);
   const kept = filter.kind === "match" ? lines.filter((line) => filter.test(textOfLine(line))) : lines;
   return {
-    lines: wrapLines(kept, cells),
+    lines: kept.flatMap((line) => wrapHanging(line, cells)),
     total: lines.length,
     filter: text,
     ...(filter.kind === "wrong" && { filterError: filter.words }),

@@ -8,6 +8,7 @@ import { keyOf, type Need, type ReadableId } from "../model/data.ts";
 import { VERBS } from "../model/keys.ts";
 import type { State } from "../model/state.ts";
 import type { Chosen, Offer, View } from "../model/view.ts";
+import { isTooSmall } from "./layout.ts";
 import { type Listing, placeOfRow } from "./listing.ts";
 import { contextOf, cursorRowOf, listingOf, tableStateOf, viewOf } from "./seen.ts";
 
@@ -42,8 +43,10 @@ function idsAt({ table, order }: Listing, index: number): readonly string[] {
 }
 
 /** Why nothing can be changed at the gateway now; undefined when it can. */
-export function whyNoWrite({ isReadOnly, frozen, link }: State): string | undefined {
+export function whyNoWrite({ isReadOnly, frozen, link, size }: State): string | undefined {
   if (isReadOnly) return "read-only";
+  // Nothing is confirmed that could not be read.
+  if (isTooSmall(size)) return "the screen is too small to show what would be done";
   if (frozen !== undefined) return "the screen is held: z lets it go on";
   switch (link.state.kind) {
     case "online":

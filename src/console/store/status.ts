@@ -3,7 +3,7 @@
  * B4 (states that each view must have). A view is judged by the first of its needs.
  */
 
-import type { Failure, Need, Reading } from "../model/data.ts";
+import type { Failure, Need, ReadableId, Reading } from "../model/data.ts";
 import type { ConsoleDoor } from "../model/ports.ts";
 import type { State } from "../model/state.ts";
 import type { Tone } from "../model/text.ts";
@@ -88,6 +88,15 @@ const SECOND = 1_000;
 const LIVE_MS = 5 * SECOND;
 const SLOW_MS = 10 * SECOND;
 
+const NODE = { id: "get_status" } as const satisfies Need;
+/** Read once, or twice a minute: how old they are says nothing, and that the node answers at all says enough. */
+const SELDOM_READ: ReadonlySet<ReadableId> = new Set([
+  "get_config",
+  "get_whoami",
+  "list_query_tables",
+  "list_source_revisions",
+]);
+
 export function freshnessOf(state: State, views: readonly View[]): Freshness {
   const { word, tone } = wordOf(state, views);
   return { word: state.isReadOnly ? `${word} READ-ONLY` : word, tone };
@@ -108,9 +117,14 @@ function wordOf(state: State, views: readonly View[]): Freshness {
       return link.state satisfies never;
   }
   if (frozen !== undefined) return { word: "FROZEN", tone: "warn" };
-  const [need = { id: "get_status" } as const] = viewOf(state, views).needs(state.place.subject);
-  const freshAt = state.data.get(need)?.freshAt ?? state.data.get({ id: "get_status" })?.freshAt;
-  if (freshAt === undefined) return { word: "connecting", tone: "dim" };
+  const [need = NODE] = viewOf(state, views).needs(state.place.subject);
+  const ofNode = state.data.get(NODE);
+  const ofView = SELDOM_READ.has(need.id) ? ofNode : (state.data.get(need) ?? ofNode);
+  const freshAt = ofView?.freshAt ?? ofNode?.freshAt;
+  if (freshAt === undefined) {
+    // Where nothing of it may be read there is no age to tell.
+    return { word: ofView?.failure === undefined ? "connecting" : "online", tone: "dim" };
+  }
   const age = now - freshAt;
   if (age <= LIVE_MS) return { word: `live ${seconds(age)}`, tone: "plain" };
   if (age <= SLOW_MS) return { word: `slow ${seconds(age)}`, tone: "warn" };

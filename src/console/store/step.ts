@@ -12,11 +12,12 @@ import type { WorkbenchFacts, WorkbenchStep } from "../workbench/workbench.ts";
 import { DROPPED, stepDialog } from "./dialog.ts";
 import { reported } from "./events.ts";
 import { flashed } from "./flash.ts";
+import { helpOf } from "./help.ts";
 import { isUnsaved } from "./intent.ts";
 import { bodyCells, bodyRows } from "./layout.ts";
 import { stepSorting, stepTable } from "./moving.ts";
 import { isOneOf, only } from "./only.ts";
-import { stepPage, stepPageView } from "./page.ts";
+import { openedHelp, scrolled, stepPage, stepPageView } from "./page.ts";
 import { backFrom, gone, settled, toNextTab, toPrevious, withTable } from "./places.ts";
 import { commandPrompt, filterPrompt, filterText, stepPrompt, withFilter } from "./prompt.ts";
 import { listingOf, tableStateOf, viewOf } from "./seen.ts";
@@ -101,6 +102,9 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
   function stepHelp(state: State, chord: Chord): Step {
     if (isOneOf(chord, COMMON.help) || isOneOf(chord, COMMON.back)) return only({ ...state, isHelpOpen: false });
     if (isOneOf(chord, COMMON.filter)) return unknown(state, chord, "the help");
+    const { lines, offset } = helpOf(state, views);
+    const helpOffset = scrolled(offset, chord, { lines: lines.length, page: bodyRows(state.size) });
+    if (helpOffset !== undefined) return only({ ...state, helpOffset });
     return stepCommon(state, chord) ?? unknown(state, chord, "the help");
   }
 
@@ -110,7 +114,7 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
     if (isOneOf(chord, COMMON.view)) return only(toNumber(state, chord));
     if (isOneOf(chord, COMMON.command)) return only(commandPrompt(state));
     if (isOneOf(chord, COMMON.filter)) return only(filterPrompt(state, views));
-    if (isOneOf(chord, COMMON.help)) return only({ ...state, isHelpOpen: true });
+    if (isOneOf(chord, COMMON.help)) return only(openedHelp(state));
     if (isOneOf(chord, COMMON.previous)) return only(toPrevious(state));
     if (isOneOf(chord, COMMON.refresh)) return { state, effects: [{ kind: "refresh" }, { kind: "redraw" }] };
     if (isOneOf(chord, COMMON.freeze)) return only(turnedFreeze(state));
@@ -126,7 +130,8 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
 
   return (state, event) => {
     const next = stepIn(state, event);
-    return { state: settled(next.state, views), effects: next.effects };
+    const isKey = event.kind === "key" || event.kind === "paste";
+    return { state: settled(isKey ? withoutAnswered(state, next.state) : next.state, views), effects: next.effects };
   };
 }
 
@@ -137,10 +142,23 @@ function takesText(state: State, views: readonly View[]): boolean {
   return isOnTop && (workbench.isEditing || workbench.isEditingParams || workbench.asking !== undefined);
 }
 
+/** What was said before does not stay under what comes on top: it would read as said of that. Failures do. */
+function withoutAnswered(before: State, now: State): State {
+  const isSame =
+    now.place === before.place &&
+    now.dialog?.id === before.dialog?.id &&
+    now.page?.id === before.page?.id &&
+    now.isHelpOpen === before.isHelpOpen &&
+    now.isSorting === before.isSorting &&
+    now.prompt?.kind === before.prompt?.kind;
+  const isOld = now.flash !== undefined && now.flash === before.flash && now.flash.tone === "plain";
+  return isSame || !isOld ? now : { ...now, flash: undefined };
+}
+
 function unknown(state: State, chord: Chord, over: string | undefined): Step {
   if (characterOf(chord) === undefined) return only(state);
   return only(
-    flashed(state, over === undefined ? `${chord} does nothing here; ? lists the keys` : `esc leaves ${over} first`),
+    flashed(state, over === undefined ? `${chord} does nothing here; ? lists the keys` : `Esc leaves ${over} first`),
   );
 }
 

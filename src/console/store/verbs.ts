@@ -1,5 +1,6 @@
 /** Verb letters: what the view offers is begun, and what it does not offer or cannot do now says why. */
 
+import { namesInWords } from "../format/names.ts";
 import type { Chord } from "../model/key.ts";
 import { VERBS, type VerbId } from "../model/keys.ts";
 import type { State, Step } from "../model/state.ts";
@@ -34,6 +35,5 @@ function whereOffered(verb: VerbId, views: readonly View[]): string {
   const { chord, does } = VERBS[verb];
   const ids = views.filter(({ offers }) => offers.some((offer) => offer.verb === verb)).map(({ id }) => id);
   if (ids.length === 0) return `${chord} (${does}) is not offered here`;
-  const more = ids.length > MOST_NAMED ? ` and ${ids.length - MOST_NAMED} more` : "";
-  return `${chord} (${does}) is not offered here; it is in: ${ids.slice(0, MOST_NAMED).join(", ")}${more}`;
+  return `${chord} (${does}) is not offered here; it is in: ${namesInWords(ids, MOST_NAMED)}`;
 }

@@ -3,6 +3,7 @@
  * Sequences) and bracketed pastes, cut at any byte. Pure: time is the reader's, which calls `flush` when nothing more has
  * come for a while, since a lone ESC byte is the Esc key and otherwise the beginning of a sequence.
  *
+ * The terminal's answer to the question of its state (ECMA-48, 8.3.35) comes among the keys, and is told apart from them.
  * What the console does not know (reports of mouse, focus, colours, unknown keys) is swallowed to its last byte. Its tail
  * would be letters, and letters are verbs; when in doubt a key is lost rather than invented.
  */
@@ -46,7 +47,8 @@ type State =
 const GROUND: State = { kind: "ground", isAlt: false };
 const REPLIES: ReadonlySet<number> = new Set(Array.from("PX]^_", (character) => character.charCodeAt(0)));
 
-export function createDecoder(): Decoder {
+/** `onAnswer`: the terminal has come to the question of its state, `CSI 5 n`. */
+export function createDecoder(onAnswer: () => void = () => undefined): Decoder {
   const utf8 = createUtf8Reader();
   let state: State = GROUND;
   let events: KeyEvent[] = [];
@@ -135,6 +137,8 @@ export function createDecoder(): Decoder {
     // The mouse report of old has its place in three bytes after its last one.
     else if (final === "M" && parameters === "") state = { kind: "skip", left: 3 };
     else if (final === "[" && parameters === "") state = { kind: "linux" };
+    // Ready, or a malfunction, of which there is nothing to be said on this screen.
+    else if (final === "n" && (parameters === "0" || parameters === "3")) onAnswer();
     else return chordOfCsi(parameters, final);
     return undefined;
   }

@@ -12,7 +12,11 @@ export function guardTerminal(screen: Screen): () => void {
     // Called before Node prints an error that nobody caught, of a promise too, and ends with status 1.
     uncaughtExceptionMonitor: () => screen.leave(),
     SIGTSTP: () => screen.suspend(),
-    SIGCONT: () => screen.resume(),
+    SIGCONT() {
+      // Of a size that changed meanwhile the kernel told only those who had the terminal; Node looks when it is told.
+      process.emit("SIGWINCH", "SIGWINCH");
+      screen.resume();
+    },
     SIGHUP: () => screen.hangUp(),
   } as const;
   const entries = Object.entries(handlers);

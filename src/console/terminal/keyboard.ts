@@ -27,6 +27,8 @@ export interface Keyboard {
 export interface KeyboardOptions {
   readonly stdin: KeyboardInput;
   onEvent(event: KeyEvent): void;
+  /** The terminal has come to the question of its state. */
+  onAnswer?(): void;
   /** The terminal was closed or its line cut; called once. */
   onGone(): void;
 }
@@ -34,8 +36,8 @@ export interface KeyboardOptions {
 /** The bytes of one key arrive together but for a slow line; a person does not press two keys within it. */
 export const ESCAPE_MS = 30;
 
-export function openKeyboard({ stdin, onEvent, onGone }: KeyboardOptions): Keyboard {
-  const decoder = createDecoder();
+export function openKeyboard({ stdin, onEvent, onAnswer, onGone }: KeyboardOptions): Keyboard {
+  const decoder = createDecoder(onAnswer);
   let timer: NodeJS.Timeout | undefined;
   let isOpen = true;
 

@@ -3,8 +3,9 @@
  *
  * `process.stdout` of a terminal writes synchronously: behind a slow line the whole console would stand still, its keys
  * and reads too. So the terminal is opened once more, non-blocking, which leaves alone what the shell shares with us.
- * What it does not take at once waits here, in order, and is offered again. The rule that this serves: whoever makes
- * frames drops one while `isBusy()`, and makes the newest when it is drained; frames are never queued.
+ * What it does not take at once waits here, in order, and is offered again; what it has taken may still be on its way to
+ * the screen, which a round trip tells. The rule that this serves: whoever makes frames drops one while `isBusy()`, and
+ * makes the newest when it is drained; frames are never queued, not in the line either.
  *
  * A write happens in the calling thread, after the present turn, so that the pieces of one frame leave in one write.
  */
@@ -12,6 +13,7 @@
 import { EventEmitter } from "node:events";
 import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { createPending } from "./pending.ts";
+import { createRoundTrip, QUESTION } from "./round-trip.ts";
 
 /** What is used of `process.stdout`. */
 export interface TerminalOutput {
@@ -36,19 +38,26 @@ export interface Output {
   readonly stream: NodeJS.WriteStream;
   /** At least `LEAST_SIZE`; settled, so that all who ask between two `resize` events hear the same. */
   size(): Size;
-  /** Whether bytes were accepted that the terminal has not taken. */
+  /** Whether bytes were accepted that the terminal has not taken, or, where it tells, not come to. */
   isBusy(): boolean;
   /** Resolves when not busy, or gone; rejects with the signal's reason. */
   whenDrained(signal?: AbortSignal): Promise<void>;
   /** That the terminal has taken. */
   readonly bytesWritten: number;
-  /** Milliseconds from the first byte to the last of what was written when it was idle before: of the last frame. */
+  /** Milliseconds from the first byte of what was written when it was idle before until it was idle again. */
   readonly lastDrainMs: number;
+  /** When that was, by `performance.now()`. */
+  readonly drainedAt: number;
   /**
    * Drops what waits and writes this before it returns, for the way in and out; gives up after `WRITE_NOW_LIMIT_MS` on a
    * terminal that takes nothing.
    */
   writeNow(text: string): void;
+  /** From now on the terminal is asked how far it has come; its answers are read elsewhere, and told here. */
+  beginAsking(): void;
+  answered(): void;
+  /** Resolves when no answer is under way any more, or none is to be reckoned with: after `OWED_LIMIT_MS` at most. */
+  whenNothingOwed(): Promise<void>;
   /** From now on what the stream is given is dropped: the screen is somebody else's. */
   hold(): void;
   release(): void;
@@ -57,9 +66,9 @@ export interface Output {
   close(): void;
 }
 
-export const LEAST_SIZE: Size = { columns: 40, rows: 10 };
+const LEAST_SIZE: Size = { columns: 40, rows: 10 };
 /** A window that is dragged changes its size with every cell. */
-export const RESIZE_MS = 50;
+const RESIZE_MS = 50;
 /** Behind a slow line the way out waits for room; a terminal that is stuck must not keep the process from ending. */
 export const WRITE_NOW_LIMIT_MS = 5_000;
 /** How long a terminal that took nothing is left alone. */
@@ -72,16 +81,23 @@ export function openOutput(stdout: TerminalOutput): Output {
   const pending = createPending();
   const gone = new EventEmitter();
   const drained = new EventEmitter().setMaxListeners(0);
+  const trip = createRoundTrip(idle);
   let size = sizeOf(stdout);
   let retry: NodeJS.Timeout | undefined;
   let settling: NodeJS.Timeout | undefined;
   let busySince = 0;
   let bytesWritten = 0;
   let lastDrainMs = 0;
+  let drainedAt = 0;
   let isScheduled = false;
+  let isAsking = false;
   let isHeld = false;
+  /** The terminal has the beginning of what was dropped. */
+  let isCut = false;
   let isGone = false;
   let isClosed = false;
+
+  const isBusy = (): boolean => !pending.isEmpty || trip.isHolding;
 
   function write(data: string | Uint8Array, encoding?: unknown, done?: unknown): boolean {
     const callback = [encoding, done].find((value): value is () => void => typeof value === "function");
@@ -89,19 +105,39 @@ export function openOutput(stdout: TerminalOutput): Output {
       if (callback !== undefined) process.nextTick(callback);
       return true;
     }
-    if (pending.isEmpty) busySince = performance.now();
+    if (!isBusy()) busySince = performance.now();
     pending.add(data, callback);
-    if (!isScheduled && retry === undefined) {
-      isScheduled = true;
-      queueMicrotask(pump);
-    }
+    schedule();
     return false;
+  }
+
+  function schedule(): void {
+    if (isScheduled || retry !== undefined) return;
+    isScheduled = true;
+    queueMicrotask(pump);
+  }
+
+  /** Behind all that was accepted so far. */
+  function ask(): void {
+    if (!isAsking || isHeld || isGone || isClosed || !trip.mayAsk) return;
+    pending.add(QUESTION);
+    trip.asked(bytesWritten + pending.length);
+  }
+
+  function answered(): void {
+    const hasMore = bytesWritten + pending.length > trip.endsAt;
+    trip.answered();
+    // Of what was written behind the question the answer says nothing.
+    if (!hasMore) return;
+    ask();
+    schedule();
   }
 
   function pump(): void {
     isScheduled = false;
     retry = undefined;
     if (pending.isEmpty) return;
+    ask();
     while (!pending.isEmpty && !isGone) {
       const taken = offer(pending.head());
       if (taken === 0) {
@@ -110,14 +146,20 @@ export function openOutput(stdout: TerminalOutput): Output {
       }
       pending.take(taken);
     }
-    lastDrainMs = performance.now() - busySince;
+    idle();
+  }
+
+  function idle(): void {
+    if (isBusy()) return;
+    drainedAt = performance.now();
+    lastDrainMs = drainedAt - busySince;
     settled();
   }
 
   /** Nothing waits any more; they are told after the present turn, like a stream's own events. */
   function settled(): void {
     process.nextTick(() => {
-      if (!pending.isEmpty) return;
+      if (isBusy()) return;
       drained.emit("drained");
       emitter.emit("drain");
     });
@@ -145,19 +187,20 @@ export function openOutput(stdout: TerminalOutput): Output {
     process.nextTick(() => gone.emit("gone"));
   }
 
-  /** True when something was dropped of which the terminal has the beginning. */
-  function drop(): boolean {
+  function drop(): void {
     clearTimeout(retry);
     retry = undefined;
-    const wasCut = pending.drop();
+    isCut = pending.drop() || isCut;
+    if (isGone || bytesWritten < trip.endsAt) trip.withdraw();
     settled();
-    return wasCut;
   }
 
   function writeNow(text: string): void {
     if (isGone || isClosed) return;
     // CAN ends an escape sequence that was cut, so that the terminal reads this one from its beginning.
-    let left: Uint8Array = Buffer.from(drop() ? `\u0018${text}` : text, "utf8");
+    drop();
+    let left: Uint8Array = Buffer.from(isCut ? `\u0018${text}` : text, "utf8");
+    isCut = false;
     const startedAt = performance.now();
     while (left.length > 0 && !isGone) {
       const taken = offer(left);
@@ -197,10 +240,10 @@ export function openOutput(stdout: TerminalOutput): Output {
   return {
     stream,
     size: () => size,
-    isBusy: () => !pending.isEmpty,
+    isBusy,
     async whenDrained(signal) {
       signal?.throwIfAborted();
-      if (pending.isEmpty) return;
+      if (!isBusy()) return;
       await new Promise<void>((resolve, reject) => {
         const finish = (settle: () => void) => () => {
           drained.off("drained", onDrained);
@@ -219,7 +262,18 @@ export function openOutput(stdout: TerminalOutput): Output {
     get lastDrainMs() {
       return lastDrainMs;
     },
+    get drainedAt() {
+      return drainedAt;
+    },
     writeNow,
+    beginAsking() {
+      isAsking = true;
+      trip.withdraw();
+      ask();
+      schedule();
+    },
+    answered,
+    whenNothingOwed: () => trip.whenNothingOwed(),
     hold() {
       isHeld = true;
       drop();
@@ -235,6 +289,7 @@ export function openOutput(stdout: TerminalOutput): Output {
     close() {
       if (isClosed) return;
       drop();
+      trip.withdraw();
       isClosed = true;
       clearTimeout(settling);
       stdout.off("resize", onResize);

@@ -2,7 +2,8 @@
  * The terminal while the console has it: alternate screen, no cursor, bracketed paste, raw keyboard; and the way back,
  * which must be found from wherever the process ends. What leads back is synchronous and may be repeated.
  *
- * Sequences: XTerm Control Sequences, "Private Modes" 25, 1049, 2004; 2026 is synchronized output, which Ink turns on
+ * Lines do not wrap: where a terminal gives a character more cells than we count, the line is cut and not the screen torn.
+ * Sequences: XTerm Control Sequences, "Private Modes" 7, 25, 1049, 2004; 2026 is synchronized output, which Ink turns on
  * for a frame and which a frame that is cut would leave on.
  */
 
@@ -10,8 +11,8 @@ import type { KeyEvent } from "../model/key.ts";
 import { type Keyboard, type KeyboardInput, openKeyboard } from "./keyboard.ts";
 import { type Output, openOutput, type Size, type TerminalOutput } from "./output.ts";
 
-export const ENTER = "\u001b[?1049h\u001b[?25l\u001b[?2004h\u001b[H\u001b[2J";
-export const LEAVE = "\u001b[?2026l\u001b[?2004l\u001b[0m\u001b[?25h\u001b[?1049l";
+const ENTER = "\u001b[?1049h\u001b[?25l\u001b[?2004h\u001b[?7l\u001b[H\u001b[2J";
+const LEAVE = "\u001b[?2026l\u001b[?2004l\u001b[?7h\u001b[0m\u001b[?25h\u001b[?1049l";
 
 /** Empties the screen without the sequence that some terminals keep a copy of the screen for. */
 export const CLEAN = "\u001b[H\u001b[J";
@@ -40,9 +41,11 @@ export interface Screen {
   readonly output: Output;
   /** At least 40 columns and 10 rows. */
   size(): Size;
-  /** Gives the terminal back for good. */
+  /** Gives the terminal back for good, and at once: an answer of it that is under way is then for the shell to read. */
   leave(): void;
-  /** Gives the terminal back and stops the process; whoever continues it calls `resume`. */
+  /** The same once no such answer is under way; what is typed until then is dropped. */
+  leaveInOrder(): Promise<void>;
+  /** Gives the terminal back in order and stops the process; whoever continues it calls `resume`. */
   suspend(): void;
   /** After the process was stopped, by itself or from outside: takes the terminal anew and asks for a repaint. */
   resume(): void;
@@ -53,7 +56,7 @@ export interface Screen {
 export function openScreen({ stdin, stdout, onEvent, onGone, stopProcess }: ScreenOptions): Screen {
   const output = openOutput(stdout);
   let keyboard: Keyboard | undefined;
-  let state: "on" | "suspended" | "left" = "on";
+  let state: "on" | "leaving" | "suspending" | "suspended" | "left" = "on";
   let isGone = false;
 
   function hangUp(): void {
@@ -66,7 +69,13 @@ export function openScreen({ stdin, stdout, onEvent, onGone, stopProcess }: Scre
   function take(): void {
     output.release();
     output.writeNow(ENTER);
-    keyboard = openKeyboard({ stdin, onEvent, onGone: hangUp });
+    keyboard = openKeyboard({
+      stdin,
+      onEvent: (event) => (state === "on" ? onEvent(event) : undefined),
+      onAnswer: () => output.answered(),
+      onGone: hangUp,
+    });
+    output.beginAsking();
   }
 
   function giveBack(): void {
@@ -78,11 +87,11 @@ export function openScreen({ stdin, stdout, onEvent, onGone, stopProcess }: Scre
 
   function leave(): void {
     if (state === "left") return;
-    const wasOn = state === "on";
+    const hasTerminal = state !== "suspended";
     state = "left";
     stopListening();
     output.stream.off("resize", onResize);
-    if (wasOn) giveBack();
+    if (hasTerminal) giveBack();
     output.close();
   }
 
@@ -98,14 +107,27 @@ export function openScreen({ stdin, stdout, onEvent, onGone, stopProcess }: Scre
     output,
     size: () => output.size(),
     leave,
+    async leaveInOrder() {
+      if (state === "on") {
+        state = "leaving";
+        output.hold();
+        await output.whenNothingOwed();
+      }
+      leave();
+    },
     suspend() {
       if (state !== "on") return;
-      state = "suspended";
-      giveBack();
-      stopProcess();
+      state = "suspending";
+      output.hold();
+      void output.whenNothingOwed().then(() => {
+        if (state !== "suspending") return;
+        state = "suspended";
+        giveBack();
+        stopProcess();
+      });
     },
     resume() {
-      if (state === "left") return;
+      if (state === "left" || state === "leaving") return;
       // Whoever had the terminal in between may have changed its mode, which Node would not notice.
       keyboard?.close();
       state = "on";

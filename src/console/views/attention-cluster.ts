@@ -21,7 +21,7 @@ const LONG_SILENCE_MS = 3_600_000;
 
 function silent(member: ClusterMemberRecord, { voters, reachable, quorum, isMet }: Quorum): AttentionItem {
   const { id, last_contact_ms: ms } = member;
-  const since = ms === null ? "silent, never heard of by this node" : `silent ${contactWords(ms)}`;
+  const since = ms === null ? "silent, last contact not known" : `silent ${contactWords(ms)}`;
   const left = `${reachable} of ${plural(voters, "voter")} reachable, quorum ${quorum}`;
   return {
     id: `member:${id}`,

@@ -2,7 +2,7 @@
 
 import type { BackendRecord, BudgetRecord, SuspensionRecord } from "../../admin-api/index.ts";
 import { activeSuspensions, reroutingOf } from "../actions/suspension-routes.ts";
-import { namesInWords } from "../actions/suspension-words.ts";
+import { namesInWords } from "../format/names.ts";
 import { count, percent, plural } from "../format/numbers.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import type { AttentionItem, AttentionSource } from "./attention-item.ts";

@@ -1,7 +1,9 @@
 /** The audit heads: of each chain the newest record that the cluster has witnessed, and what did not fit to one. */
 
 import type { AuditHeadRecord } from "../../admin-api/index.ts";
-import { askFile } from "../actions/cluster-snapshot.ts";
+import { askFile } from "../actions/ask-file.ts";
+import { countColumn, textColumn } from "../format/columns.ts";
+import { describedAs, labelled, shown } from "../format/lines.ts";
 import { count } from "../format/numbers.ts";
 import { ago, clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -10,34 +12,17 @@ import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, line, span } from "../model/text.ts";
 import type { Offer, View } from "../model/view.ts";
 import { verifyOffer } from "./audit-verify.ts";
-import { describedAs, labelled, shown } from "./keys-lines.ts";
 
 /** `7f3aB2..x91Q`: enough to tell two apart on a screen; `d` shows the whole. */
 const abbreviated = (text: string): string => (text.length <= 14 ? text : `${text.slice(0, 8)}..${text.slice(-4)}`);
 const ABBREVIATED_CELLS = 14;
 
 const COLUMNS: readonly Column<AuditHeadRecord>[] = [
-  {
-    id: "node",
-    head: "NODE",
-    letter: "n",
-    width: { least: 8, flex: 2 },
-    align: "left",
-    priority: 1,
-    cut: "middle",
-    cell: ({ node }) => shown(node),
-    sortKey: ({ node }) => node,
-  },
-  {
-    id: "seq",
-    head: "SEQ",
-    letter: "s",
-    width: 6,
-    align: "right",
-    priority: 2,
-    cell: ({ seq }) => span(count(seq)),
-    sortKey: ({ seq }) => seq,
-  },
+  textColumn(
+    { head: "NODE", letter: "n", width: { least: 8, flex: 2 }, priority: 1, cut: "middle" },
+    ({ node }) => node,
+  ),
+  countColumn({ head: "SEQ", letter: "s", width: 6, priority: 2 }, ({ seq }) => seq),
   {
     id: "hash",
     head: "HASH",
@@ -111,7 +96,7 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
     labelled("hash", shown(hash)),
     labelled("kid", shown(kid)),
     ...(conflicts === 0
-      ? [line("Each head that this node showed fits to those before it.", "dim")]
+      ? [line("No conflict: each head that this node showed continues the one before it.", "dim")]
       : conflictLines(head)),
   ];
 }
@@ -131,7 +116,7 @@ function conflictLines({ node, conflicts }: AuditHeadRecord): readonly Line[] {
 }
 
 /** As `gateway audit verify -heads` takes it. */
-export function headsFile(data: Data): string {
+function headsFile(data: Data): string {
   const heads = rowsOf(data, "audit_heads").map(({ node, kid, seq, hash }) => ({ node, kid, seq, hash }));
   return `${JSON.stringify(heads, null, 2)}\n`;
 }

@@ -96,12 +96,13 @@ const adminDecision = (facts: Facts): string =>
 
 const RESOURCE = /^(\w+)::"(.*)"$/;
 
-/** `Suspension::"provider:acme"` is `provider:acme`, `Key::"ci"` is `key ci`; what is written otherwise stays as it is. */
+/** `Suspension::"provider:acme"` is `provider:acme`, `Key::"ci"` is `key ci`, a list its name; what is written otherwise stays. */
 function resourceOf(facts: Facts): string | undefined {
   const resource = text(facts, "resource");
   const [, kind = "", name = ""] = RESOURCE.exec(resource ?? "") ?? [];
   if (kind === "") return resource;
-  return kind === "Suspension" ? name : `${kind.toLowerCase()} ${name}`;
+  if (kind === "Config") return "configuration";
+  return kind === "Suspension" || kind === "Table" ? name : `${kind.toLowerCase()} ${name}`;
 }
 
 function adminWrite(facts: Facts): string {
@@ -109,8 +110,10 @@ function adminWrite(facts: Facts): string {
   return joined([
     text(facts, "action"),
     resourceOf(facts),
+    // Of what a list was given, which is then the resource.
+    text(facts, "name"),
     by(facts),
-    facts.get("dry_run") === true ? "tried only" : undefined,
+    facts.get("dry_run") === true ? "dry run" : undefined,
     outcome === "done" ? undefined : joined([outcome?.toUpperCase(), text(facts, "code")]),
     facts.get("reason") === undefined ? undefined : `"${text(facts, "reason")}"`,
   ]);

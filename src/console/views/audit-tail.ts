@@ -4,6 +4,7 @@
  */
 
 import type { AuditRecord } from "../../admin-api/index.ts";
+import { labelled, shown } from "../format/lines.ts";
 import { count } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -13,7 +14,6 @@ import type { View } from "../model/view.ts";
 import { rowsOfLines, rowsOfRecords, type TailRow } from "./audit-tail-rows.ts";
 import { wordsOf } from "./audit-tail-words.ts";
 import { verifyOffer } from "./audit-verify.ts";
-import { labelled, shown } from "./keys-lines.ts";
 
 const rowsIn = ({ data, tail }: Pick<Context, "data" | "tail">): readonly TailRow[] =>
   tail === undefined ? rowsOfRecords(data.get({ id: "list_audit_records" })?.value ?? []) : rowsOfLines(tail);

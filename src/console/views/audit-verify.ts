@@ -1,7 +1,7 @@
 /** The check of an exported audit trail, as `gateway audit verify` makes it: how to begin, how far it is, what was found. */
 
 import { escapeControls } from "../../base/index.ts";
-import { askFile } from "../actions/cluster-snapshot.ts";
+import { askFile } from "../actions/ask-file.ts";
 import type { Context } from "../model/context.ts";
 import { BLANK, type Line, line } from "../model/text.ts";
 import type { Verification } from "../model/verification.ts";
@@ -63,7 +63,10 @@ function resultOf({ state }: Verification): readonly Line[] {
       return [
         state.report.isGood
           ? line("VERIFIED: every chain in the file is whole, and each record is signed by its chain's key.", "strong")
-          : line("! NOT GOOD: the file is not what the nodes wrote, or not all of it. The findings are below.", "fail"),
+          : line(
+              "! DOES NOT VERIFY: the file is not what the nodes wrote, or not all of it. The findings are below.",
+              "fail",
+            ),
         BLANK,
         ...state.report.lines,
         ...(state.report.isGood ? [] : ADVICE),

@@ -90,9 +90,9 @@ export function burnWords(row: BudgetRecord, now: number): string {
     case "early":
       return `the window has just begun: too early for an estimate; ${resets}`;
     case "lasts":
-      return `${rate(burn.perHour)}: lasts beyond the reset, ${resets} (estimate: this window's average)`;
+      return `${rate(burn.perHour)}: lasts beyond the reset at this window's average, ${resets} (estimate)`;
     case "exhausts":
-      return `${rate(burn.perHour)}: exhausted in ${span(burn.inMs)} at this rate, ${resets} (estimate: this window's average)`;
+      return `${rate(burn.perHour)}: exhausted in ${span(burn.inMs)} at this window's average, ${resets} (estimate)`;
     default:
       return burn satisfies never;
   }

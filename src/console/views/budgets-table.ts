@@ -1,6 +1,7 @@
 /** The table of the buckets. Numbers of a column are told alike: all whole, or all shortened where one would not fit. */
 
 import type { BudgetRecord } from "../../admin-api/index.ts";
+import { textColumn } from "../format/columns.ts";
 import { span as spanOfTime } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
@@ -8,7 +9,6 @@ import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Span, span } from "../model/text.ts";
 import { bucketId, ownerOf, STANDING, unitsFormat, usedBar, usedFraction, usedPercent } from "./budgets-bucket.ts";
 import { budgetFilter, keyFilter } from "./keys-filters.ts";
-import { shown } from "./keys-lines.ts";
 
 interface Drawing {
   readonly units: (value: number) => string;
@@ -16,17 +16,10 @@ interface Drawing {
 }
 
 const columnsOf = ({ units, isAscii }: Drawing): readonly Column<BudgetRecord>[] => [
-  {
-    id: "budget",
-    head: "BUDGET",
-    letter: "b",
-    width: { least: 12, flex: 1 },
-    align: "left",
-    priority: 1,
-    cut: "middle",
-    cell: ({ budget }) => shown(budget),
-    sortKey: ({ budget }) => budget,
-  },
+  textColumn(
+    { head: "BUDGET", letter: "b", width: { least: 12, flex: 1 }, priority: 1, cut: "middle" },
+    ({ budget }) => budget,
+  ),
   {
     id: "bucket",
     head: "BUCKET",
@@ -38,16 +31,7 @@ const columnsOf = ({ units, isAscii }: Drawing): readonly Column<BudgetRecord>[]
     cell: (row) => span(ownerOf(row)),
     sortKey: ownerOf,
   },
-  {
-    id: "window",
-    head: "WINDOW",
-    letter: "w",
-    width: 6,
-    align: "left",
-    priority: 9,
-    cell: ({ window }) => shown(window),
-    sortKey: ({ window }) => window,
-  },
+  textColumn({ head: "WINDOW", letter: "w", width: 6, priority: 9 }, ({ window }) => window),
   {
     id: "limit",
     head: "LIMIT",

@@ -1,8 +1,9 @@
 /** The budgets: each bucket in its current window, what is left of it, and how long it lasts at the rate of this window. */
 
 import type { BudgetRecord } from "../../admin-api/index.ts";
-import { namesInWords } from "../actions/suspension-words.ts";
 import { padTo } from "../format/cut.ts";
+import { describedAs, labelled, shown } from "../format/lines.ts";
+import { namesInWords } from "../format/names.ts";
 import { count, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -12,7 +13,6 @@ import type { Chosen, Intent, Offer, View } from "../model/view.ts";
 import { bucketId, bucketLine, burnOf, burnWords, isShared, ownerOf } from "./budgets-bucket.ts";
 import { budgetsTable } from "./budgets-table.ts";
 import { budgetFilter } from "./keys-filters.ts";
-import { describedAs, labelled, shown } from "./keys-lines.ts";
 
 const bucketWith = (data: Data, id: string): BudgetRecord | undefined =>
   rowsOf(data, "budgets").find((row) => bucketId(row) === id);

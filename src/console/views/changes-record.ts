@@ -39,6 +39,9 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...["outcome", "code", "dry_run", "decision", "policies", "failed_policies"],
 ]);
 
+/** Of what a list was given, which is the resource of the record. */
+const NAME = "name";
+
 /** Newest first. */
 export function changesOf(data: Data): readonly Change[] {
   const records = data.get({ id: "list_audit_records" })?.value ?? [];
@@ -61,7 +64,10 @@ export function changeOf(record: AuditRecord): Change | undefined {
     resource: resourceOf(textOf(facts.get("resource"))),
     result: isDenied ? "denied" : resultOf(facts),
     code: isDenied ? "forbidden" : facts.has("code") ? textOf(facts.get("code")) : "",
-    facts: [...facts].flatMap(([name, value]) => (KNOWN.has(name) ? [] : [[name, textOf(value)] as const])),
+    facts: [...facts]
+      .flatMap(([name, value]) => (KNOWN.has(name) || value === null ? [] : [[name, textOf(value)] as const]))
+      // What was made is named first: the rest may be cut.
+      .sort(([a], [b]) => Number(b === NAME) - Number(a === NAME)),
     record,
   };
 }
@@ -86,7 +92,9 @@ const isWrite = (action: string): boolean => GROUPS.has(action) && GROUPS.get(ac
 /** Of `Suspension::"provider:acme-chat"`, as Cedar spells it, kind and name. */
 function resourceOf(text: string): string {
   const [, kind, name] = /^(\w+)::"(.*)"$/.exec(text) ?? [];
-  return kind === undefined || name === undefined ? text : `${kind} ${name}`;
+  if (kind === undefined || name === undefined) return text;
+  // What stands for a whole list, or for the one that there is, is named by that alone.
+  return kind === "Table" ? name : kind === "Config" ? "configuration" : `${kind} ${name}`;
 }
 
 function textOf(value: unknown): string {

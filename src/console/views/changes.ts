@@ -1,12 +1,13 @@
 /** What was done through the admin API of this node lately, by whom, and what came of it. */
 
+import { textColumn } from "../format/columns.ts";
+import { labelled, shown } from "../format/lines.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { type Change, changesOf, RESULTS, resultWords } from "./changes-record.ts";
-import { labelled, shown } from "./keys-lines.ts";
 
 const COLUMNS: readonly Column<Change>[] = [
   {
@@ -19,38 +20,12 @@ const COLUMNS: readonly Column<Change>[] = [
     cell: ({ at }, now) => span(clock(at, now)),
     sortKey: ({ at }) => at,
   },
-  {
-    id: "who",
-    head: "WHO",
-    letter: "w",
-    width: { least: 12, flex: 1 },
-    align: "left",
-    priority: 1,
-    cut: "middle",
-    cell: ({ who }) => shown(who),
-    sortKey: ({ who }) => who,
-  },
-  {
-    id: "action",
-    head: "ACTION",
-    letter: "a",
-    width: 21,
-    align: "left",
-    priority: 1,
-    cell: ({ action }) => shown(action),
-    sortKey: ({ action }) => action,
-  },
-  {
-    id: "resource",
-    head: "RESOURCE",
-    letter: "e",
-    width: { least: 14, flex: 2 },
-    align: "left",
-    priority: 2,
-    cut: "middle",
-    cell: ({ resource }) => shown(resource),
-    sortKey: ({ resource }) => resource,
-  },
+  textColumn({ head: "WHO", letter: "w", width: { least: 12, flex: 1 }, priority: 1, cut: "middle" }, ({ who }) => who),
+  textColumn({ head: "ACTION", letter: "a", width: 21, priority: 1 }, ({ action }) => action),
+  textColumn(
+    { head: "RESOURCE", letter: "e", width: { least: 14, flex: 2 }, priority: 2, cut: "middle" },
+    ({ resource }) => resource,
+  ),
   {
     id: "result",
     head: "RESULT",

@@ -3,24 +3,19 @@
  * in two lines. Source: operator console reference, B5; cluster reference, section 2.6.
  */
 
-import type { ClusterMemberRecord, NodeStatus } from "../../admin-api/index.ts";
+import type { ClusterMemberRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { fragilityOf, quorumOf, quorumWords, reductionOf } from "../actions/cluster-quorum.ts";
+import { memberOf, membersOf, statusOf } from "../actions/members.ts";
+import { countColumn } from "../format/columns.ts";
+import { labelled, shown } from "../format/lines.ts";
 import { count, milliseconds, plural } from "../format/numbers.ts";
 import { span as spanOf } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
-import { rowsOf } from "../model/data.ts";
 import { type TableSpec, tableOf } from "../model/table.ts";
 import { type Line, type Span, span, type Tone } from "../model/text.ts";
 
 type Reads = Pick<Context, "data">;
-
-export const membersOf = ({ data }: Reads): readonly ClusterMemberRecord[] => rowsOf(data, "cluster_members");
-
-export const statusOf = ({ data }: Reads): NodeStatus | undefined => data.get({ id: "get_status" })?.value;
-
-export const memberOf = (context: Reads, id: string): ClusterMemberRecord | undefined =>
-  membersOf(context).find((member) => member.id === id);
 
 const STATES: Readonly<Record<ClusterMemberRecord["state"], { readonly words: string; readonly tone: Tone }>> = {
   reachable: { words: "reachable", tone: "plain" },
@@ -42,7 +37,7 @@ function specFor(self: string | undefined): TableSpec<ClusterMemberRecord> {
         id: "node",
         head: "NODE",
         letter: "n",
-        width: { least: 8, flex: 1 },
+        width: { least: 10, flex: 3 },
         align: "left",
         priority: 1,
         cut: "middle",
@@ -89,26 +84,8 @@ function specFor(self: string | undefined): TableSpec<ClusterMemberRecord> {
         cell: ({ last_contact_ms }) => span(contactWords(last_contact_ms)),
         sortKey: ({ last_contact_ms }) => last_contact_ms,
       },
-      {
-        id: "applied",
-        head: "APPLIED",
-        letter: "a",
-        width: 7,
-        align: "right",
-        priority: 4,
-        cell: ({ applied }) => span(applied === null ? "-" : count(applied)),
-        sortKey: ({ applied }) => applied,
-      },
-      {
-        id: "lag",
-        head: "LAG",
-        letter: "l",
-        width: 3,
-        align: "right",
-        priority: 3,
-        cell: ({ lag }) => span(lag === null ? "-" : count(lag)),
-        sortKey: ({ lag }) => lag,
-      },
+      countColumn({ head: "APPLIED", letter: "a", width: 7, priority: 4 }, ({ applied }) => applied),
+      countColumn({ head: "LAG", letter: "l", width: 3, priority: 3 }, ({ lag }) => lag),
       {
         id: "version",
         head: "VERSION",
@@ -123,7 +100,7 @@ function specFor(self: string | undefined): TableSpec<ClusterMemberRecord> {
         id: "addresses",
         head: "ADDRESSES",
         letter: "d",
-        width: { least: 20, flex: 3 },
+        width: { least: 20, flex: 2 },
         align: "left",
         priority: 7,
         cut: "middle",
@@ -188,54 +165,51 @@ export function memberPane(id: string, context: Reads): readonly Line[] {
   if (member === undefined) return [];
   return [
     ...meaning(member, context),
-    [span("Without it  ", "dim"), withoutIt(id, context)],
-    [span("Addresses   ", "dim"), span(`raft ${orNone(member.raft_addr)}, forward ${orNone(member.forward_addr)}`)],
+    labelled("without", withoutIt(id, context)),
+    labelled("addresses", shown(`raft ${orNone(member.raft_addr)}, forward ${orNone(member.forward_addr)}`)),
   ];
 }
 
-const orNone = (address: string): string => (address === "" ? "not known" : escapeControls(address));
+const orNone = (address: string): string => (address === "" ? "not known" : address);
 
 function meaning(member: ClusterMemberRecord, context: Reads): readonly Line[] {
   const { state, role, voter, lag, last_contact_ms } = member;
-  const row = (label: string, text: string, tone: Tone = "plain"): Line => [
-    span(label.padEnd(12), "dim"),
-    span(text, tone),
-  ];
+  const row = (label: string, text: string, tone: Tone = "plain"): Line => labelled(label, span(text, tone));
   if (state === "silent") {
     const since = last_contact_ms === null ? "" : ` for ${spanOf(last_contact_ms)}`;
     return [
-      row("State", `nothing is heard of it${since}: its process, its machine or the way there is down`, "fail"),
+      row("state", `nothing is heard of it${since}: its process, its machine or the way there is down`, "fail"),
       ...(quorumOf(membersOf(context)).isMet
         ? [
-            row("What to do", "start it again: it replays its log and catches up"),
+            row("to do", "start it again: it replays its log and catches up"),
             row("", "if it will not come back: P or X, then add another with `join`"),
           ]
-        : [row("What to do", "start it again: no majority is reachable. If the majority is lost for good: H", "fail")]),
+        : [row("to do", "start it again: no majority is reachable. If the majority is lost for good: H", "fail")]),
     ];
   }
   if (state === "snapshot") {
     return [
-      row("State", "it was too far behind for the log and is being sent the whole state", "warn"),
-      row("What to do", "wait; if it does not end, look at its disk and at the link to the leader"),
+      row("state", "it was too far behind for the log and is being sent the whole state", "warn"),
+      row("to do", "wait; if it does not end, look at its disk and at the link to the leader"),
     ];
   }
   if (!voter) {
     return [
-      row("State", `a learner: it catches up${lag === null ? "" : `, ${plural(lag, "entry", "entries")} to go`}`),
-      row("What to do", "nothing: it gets its vote once it has caught up. Until then it does not count for a quorum"),
+      row("state", `a learner: it catches up${lag === null ? "" : `, ${plural(lag, "entry", "entries")} to go`}`),
+      row("to do", "nothing: it gets its vote once it has caught up. Until then it does not count for a quorum"),
     ];
   }
   if (role === "leader") {
     return [
-      row("State", "it leads: every write goes through it"),
-      row("What to do", "nothing; before its machine is stopped for long, hand leadership to another (L there)"),
+      row("state", "it leads: every write goes through it"),
+      row("to do", "nothing; before its machine is stopped for long, hand leadership to another (L there)"),
     ];
   }
   const behind = lag !== null && lag > 0 ? `, ${plural(lag, "entry", "entries")} behind` : "";
   return [
-    row("State", `it follows and votes${behind}`),
+    row("state", `it follows and votes${behind}`),
     row(
-      "What to do",
+      "to do",
       lag !== null && lag > MUCH ? "see that its lag falls; if not, look at its disk and the link" : "nothing",
     ),
   ];
@@ -256,7 +230,7 @@ function withoutIt(id: string, context: Reads): Span {
     case "impossible":
       return members.length === 1
         ? span("there is no cluster: it is the only member")
-        : span(`it cannot be removed now: ${escapeControls(reduction.why)}`, "warn");
+        : shown(`it cannot be removed now: ${reduction.why}`, "warn");
     case "possible": {
       const fragility = fragilityOf(reduction.after);
       const words = quorumWords(reduction.after);

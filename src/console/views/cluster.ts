@@ -20,6 +20,7 @@ export const clusterView: View = {
     sort: { column: "node", isDescending: false },
     pane: memberPane,
     above: (context, { rows }) => clusterLines(context).slice(0, rows),
+    aboveRows: 3,
     empty: () => ({
       sentence: "No members are known to this node.",
       next: "It has no cluster yet: see its log, and `peers`, `join` or `bootstrap` of its node file.",

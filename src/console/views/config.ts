@@ -2,7 +2,7 @@
 
 import type { SourceRecord, SourceRevision } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
-import { askFile } from "../actions/cluster-snapshot.ts";
+import { askFile } from "../actions/ask-file.ts";
 import {
   deleteSourceDialog,
   deleteWhy,
@@ -14,12 +14,14 @@ import {
   stateWord,
   writeWhy,
 } from "../actions/source.ts";
+import { countColumn, momentColumn, textColumn } from "../format/columns.ts";
+import { labelled, shown } from "../format/lines.ts";
 import { count } from "../format/numbers.ts";
-import { ago, clock } from "../format/times.ts";
+import { ago } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type TableSpec, tableOf } from "../model/table.ts";
-import { type Line, type Span, span, type Tone } from "../model/text.ts";
+import { type Line, span, type Tone } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
 import { previewFile, viewDifference, viewDocument } from "./source-pages.ts";
 
@@ -34,58 +36,14 @@ const STATES: Readonly<Record<SourceRecord["state"], { readonly words: string; r
 
 const SOURCES: TableSpec<SourceRecord> = {
   columns: [
-    {
-      id: "source",
-      head: "SOURCE",
-      letter: "s",
-      width: { least: 10, flex: 2 },
-      align: "left",
-      priority: 1,
-      cut: "middle",
-      cell: ({ name }) => span(escapeControls(name)),
-      sortKey: ({ name }) => name,
-    },
-    {
-      id: "revision",
-      head: "REVISION",
-      letter: "r",
-      width: 8,
-      align: "right",
-      priority: 2,
-      cell: ({ revision }) => span(count(revision)),
-      sortKey: ({ revision }) => revision,
-    },
-    {
-      id: "writer",
-      head: "WRITER",
-      letter: "w",
-      width: 6,
-      align: "left",
-      priority: 4,
-      cell: ({ writer }) => span(writer),
-      sortKey: ({ writer }) => writer,
-    },
-    {
-      id: "updated",
-      head: "UPDATED",
-      letter: "u",
-      width: 17,
-      align: "left",
-      priority: 3,
-      cell: ({ updated_at }, now) => span(clock(Date.parse(updated_at), now)),
-      sortKey: ({ updated_at }) => Date.parse(updated_at),
-    },
-    {
-      id: "by",
-      head: "BY",
-      letter: "b",
-      width: { least: 10, flex: 2 },
-      align: "left",
-      priority: 5,
-      cut: "middle",
-      cell: ({ by }) => span(escapeControls(by)),
-      sortKey: ({ by }) => by,
-    },
+    textColumn(
+      { head: "SOURCE", letter: "s", width: { least: 10, flex: 2 }, priority: 1, cut: "middle" },
+      ({ name }) => name,
+    ),
+    countColumn({ head: "REVISION", letter: "r", width: 8, priority: 2 }, ({ revision }) => revision),
+    textColumn({ head: "WRITER", letter: "w", width: 6, priority: 4 }, ({ writer }) => writer),
+    momentColumn({ head: "UPDATED", letter: "u", width: 17, priority: 3 }, ({ updated_at }) => updated_at),
+    textColumn({ head: "BY", letter: "b", width: { least: 10, flex: 2 }, priority: 5, cut: "middle" }, ({ by }) => by),
     {
       id: "state",
       head: "STATE",
@@ -109,11 +67,10 @@ export function fileLines({ data }: Pick<Context, "data">): readonly Line[] {
   const config = data.get({ id: "get_config" })?.value;
   if (config === undefined) return [];
   const { state, message, remedy } = config.file_status;
-  const label = (text: string): Span => span(text.padEnd(12), "dim");
   return [
-    [label("file"), span(stateWord(state), STATE_TONES[state]), span(`  ${escapeControls(message)}`)],
-    ...(remedy === "" ? [] : [[label("what to do"), span(escapeControls(remedy))]]),
-    ...(config.source === "api" ? [] : [[label("document"), span(escapeControls(config.source))]]),
+    labelled("file", span(stateWord(state), STATE_TONES[state]), shown(`  ${message}`)),
+    ...(remedy === "" ? [] : [labelled("to do", shown(remedy))]),
+    ...(config.source === "api" ? [] : [labelled("document", shown(config.source))]),
   ];
 }
 
@@ -126,27 +83,24 @@ const SHOWN_REVISIONS = 5;
 function pane(name: string, context: Context): readonly Line[] {
   const source = sourceOf(context, name);
   if (source === undefined) return [];
-  const label = (text: string): Span => span(text.padEnd(12), "dim");
   const served = context.data.get({ id: "get_config" })?.value?.sources.find((it) => it.name === name)?.revision;
   const revisions = revisionsOf(context, name) ?? [];
   const bytes = revisions.find(({ revision }) => revision === source.revision)?.bytes;
   return [
-    [
-      label("state"),
+    labelled(
+      "state",
       span(STATES[source.state].words, STATES[source.state].tone),
-      span(source.message === null ? "" : `  ${escapeControls(source.message)}`),
-    ],
+      shown(source.message === null ? "" : `  ${source.message}`),
+    ),
     ...(served === undefined || served === source.revision
       ? []
-      : [[label("serves"), span(`this node serves revision ${served}, and ${source.revision} is stored`, "warn")]]),
-    ...(bytes === undefined ? [] : [[label("document"), span(`${count(bytes)} bytes`)]]),
+      : [labelled("serves", span(`this node serves revision ${served}, and ${source.revision} is stored`, "warn"))]),
+    ...(bytes === undefined ? [] : [labelled("document", span(`${count(bytes)} bytes`))]),
     ...revisions
       .slice(0, SHOWN_REVISIONS)
       .map(
-        ({ revision, updated_at, by }, at): Line => [
-          label(at === 0 ? "revisions" : ""),
-          span(`${revision}  ${ago(updated_at, context.now)}  ${escapeControls(by)}`),
-        ],
+        ({ revision, updated_at, by }, at): Line =>
+          labelled(at === 0 ? "revisions" : "", shown(`${revision}  ${ago(updated_at, context.now)}  ${by}`)),
       ),
   ];
 }
@@ -176,6 +130,7 @@ export const configView: View = {
     pane,
     paneNeeds: (name) => [{ id: "list_source_revisions", name }],
     above: (context, { rows }) => fileLines(context).slice(0, rows),
+    aboveRows: 4,
     empty: (context) =>
       writeWhy(context) === undefined
         ? { sentence: "No configuration is stored.", next: "Press n to write the first source from a file." }

@@ -6,12 +6,12 @@
 import type { BackendFailure } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { liftDialog, suspendDialog, whyAllSuspended, whyNotSuspended } from "../actions/suspension.ts";
-import { clock } from "../format/times.ts";
+import { momentColumn, textColumn } from "../format/columns.ts";
+import { shown } from "../format/lines.ts";
 import type { Context } from "../model/context.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { span } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
-import { shown } from "./keys-lines.ts";
 import { movedWords } from "./providers-pane.ts";
 
 interface Row {
@@ -20,16 +20,7 @@ interface Row {
 }
 
 const columnsOf = (provider: string): readonly Column<Row>[] => [
-  {
-    id: "time",
-    head: "TIME",
-    letter: "t",
-    width: 18,
-    align: "left",
-    priority: 1,
-    cell: ({ failure }, now) => span(clock(Date.parse(failure.time), now)),
-    sortKey: ({ failure }) => Date.parse(failure.time),
-  },
+  momentColumn({ head: "TIME", letter: "t", width: 18, priority: 1 }, ({ failure }) => failure.time),
   {
     id: "status",
     head: "STATUS",
@@ -40,16 +31,7 @@ const columnsOf = (provider: string): readonly Column<Row>[] => [
     cell: ({ failure: { status } }) => (status === null ? span("-", "dim") : span(String(status), "fail")),
     sortKey: ({ failure }) => failure.status,
   },
-  {
-    id: "kind",
-    head: "KIND",
-    letter: "k",
-    width: { least: 10, flex: 1 },
-    align: "left",
-    priority: 1,
-    cell: ({ failure }) => shown(failure.kind),
-    sortKey: ({ failure }) => failure.kind,
-  },
+  textColumn({ head: "KIND", letter: "k", width: { least: 10, flex: 1 }, priority: 1 }, ({ failure }) => failure.kind),
   {
     id: "attempt",
     head: "ATTEMPT",
@@ -61,8 +43,8 @@ const columnsOf = (provider: string): readonly Column<Row>[] => [
     sortKey: ({ failure }) => failure.attempt,
   },
   {
-    id: "moved to",
-    head: "MOVED TO",
+    id: "failover to",
+    head: "FAILOVER TO",
     letter: "m",
     width: { least: 12, flex: 2 },
     align: "left",
@@ -136,7 +118,7 @@ export const errorsView: View = {
     sort: { column: "time", isDescending: true },
     empty: ({ subject }) =>
       subject === undefined
-        ? { sentence: "No provider was named.", next: NO_SUBJECT }
+        ? { sentence: "No provider was named.", next: "Press e on a provider (2), or name it: `:errors NAME`." }
         : {
             sentence: `No failure of ${escapeControls(subject)} on this node since its start.`,
             next: "Another node may have met some: each remembers its own. O goes to the next door that was given.",
@@ -159,12 +141,12 @@ export const errorsView: View = {
     },
     {
       verb: "follow",
-      does: "moved to",
+      does: "failover",
       needsRow: true,
       why: (chosen, context) => {
         const name = movedTo(chosen, context);
         if (name === undefined) return "the failure is remembered no more";
-        return name === null ? "this request was not moved" : undefined;
+        return name === null ? "this request had no failover" : undefined;
       },
       start: (chosen, context) => ({
         kind: "go",

@@ -3,25 +3,13 @@
  * of its profile: its own where there is one, else the shared one.
  */
 
-import type { BudgetRecord, KeyRecord, ProfileRecord } from "../../admin-api/index.ts";
+import type { BudgetRecord, KeyRecord } from "../../admin-api/index.ts";
+import { profileNamed } from "../actions/keys-by-name.ts";
 import { type Data, rowsOf } from "../model/data.ts";
-import { remember } from "../store/remember.ts";
+import { remember } from "../model/remember.ts";
 import { isShared } from "./budgets-bucket.ts";
 
 type ByName<T> = ReadonlyMap<string, T>;
-
-const keysByName = remember(
-  (rows: readonly KeyRecord[]): ByName<KeyRecord> => new Map(rows.map((it) => [it.name, it])),
-);
-
-export const keyNamed = (data: Data, name: string): KeyRecord | undefined => keysByName(rowsOf(data, "keys")).get(name);
-
-const profilesByName = remember(
-  (rows: readonly ProfileRecord[]): ByName<ProfileRecord> => new Map(rows.map((it) => [it.name, it])),
-);
-
-export const profileNamed = (data: Data, name: string): ProfileRecord | undefined =>
-  profilesByName(rowsOf(data, "profiles")).get(name);
 
 interface Buckets {
   readonly shared: ByName<BudgetRecord>;
@@ -55,10 +43,9 @@ export type SpendingOf = (key: KeyRecord) => Spending;
 
 /** What the keys spend from. */
 export function spendingIn(data: Data): SpendingOf {
-  const profiles = profilesByName(rowsOf(data, "profiles"));
   const { shared, own } = bucketsOf(rowsOf(data, "budgets"));
   return ({ id, profile }) => {
-    const found = profile === null ? undefined : profiles.get(profile);
+    const found = profile === null ? undefined : profileNamed(data, profile);
     const owned = own.get(id);
     // Without the profiles, a bucket that the key has for itself still tells its budget.
     const budget = (found === undefined && profile !== null ? owned?.[0]?.budget : found?.budget) ?? undefined;

@@ -1,13 +1,14 @@
 /** What is told of the key under the cursor: its profile, its buckets, its metadata. */
 
 import type { KeyRecord } from "../../admin-api/index.ts";
+import { keyNamed, profileNamed } from "../actions/keys-by-name.ts";
 import { suspensionOf, suspensionWords } from "../actions/suspension.ts";
+import { labelled, shown } from "../format/lines.ts";
 import { ago, clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { type Line, span as spanOf } from "../model/text.ts";
 import { bucketLine } from "./budgets-bucket.ts";
-import { allBucketsOf, keyNamed, profileNamed } from "./keys-index.ts";
-import { labelled, shown } from "./keys-lines.ts";
+import { allBucketsOf } from "./keys-index.ts";
 import { endsSoon, expiryOf, KEY_STATES } from "./keys-table.ts";
 import { profileLines } from "./profiles-facts.ts";
 
@@ -30,7 +31,7 @@ export function keyPane(name: string, { data, now, isAscii }: Context): readonly
 function keyLine(key: KeyRecord, now: number): Line {
   const { id, name, status, created_at, last_used_at } = key;
   const end = expiryOf(key);
-  const ends = end === null ? "never ends" : `${end > now ? "ends" : "ended"} ${clock(end, now)}`;
+  const ends = end === null ? "never expires" : `${end > now ? "expires" : "expired"} ${clock(end, now)}`;
   return [
     shown(name, "strong"),
     shown(`  id ${id}  `, "dim"),

@@ -1,6 +1,8 @@
 /** The table of the keys: a cell is made when it is on the screen, and what is joined is indexed once an answer. */
 
 import type { KeyRecord } from "../../admin-api/index.ts";
+import { textColumn } from "../format/columns.ts";
+import { shown } from "../format/lines.ts";
 import { ago, day, span } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
@@ -9,7 +11,6 @@ import { type Span, span as spanOf, type Tone } from "../model/text.ts";
 import { STANDING, usedFraction, usedPercent } from "./budgets-bucket.ts";
 import { budgetFilter, profileFilter } from "./keys-filters.ts";
 import { type SpendingOf, spendingIn } from "./keys-index.ts";
-import { shown } from "./keys-lines.ts";
 
 /** What ends sooner wants attention. */
 const SOON_MS = 7 * 86_400_000;
@@ -37,28 +38,14 @@ function endCell(key: KeyRecord, now: number): Span {
 
 function columnsOf(spendingOf: SpendingOf): readonly Column<KeyRecord>[] {
   return [
-    {
-      id: "name",
-      head: "NAME",
-      letter: "n",
-      width: { least: 14, flex: 3 },
-      align: "left",
-      priority: 1,
-      cut: "middle",
-      cell: ({ name }) => shown(name),
-      sortKey: ({ name }) => name,
-    },
-    {
-      id: "profile",
-      head: "PROFILE",
-      letter: "p",
-      width: { least: 10, flex: 1 },
-      align: "left",
-      priority: 5,
-      cut: "middle",
-      cell: ({ profile }) => (profile === null ? spanOf("-", "dim") : shown(profile)),
-      sortKey: ({ profile }) => profile,
-    },
+    textColumn(
+      { head: "NAME", letter: "n", width: { least: 14, flex: 3 }, priority: 1, cut: "middle" },
+      ({ name }) => name,
+    ),
+    textColumn(
+      { head: "PROFILE", letter: "p", width: { least: 10, flex: 1 }, priority: 5, cut: "middle" },
+      ({ profile }) => profile,
+    ),
     {
       id: "state",
       head: "STATE",

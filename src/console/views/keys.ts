@@ -2,16 +2,17 @@
 
 import { escapeControls } from "../../base/index.ts";
 import { extendDialog, mintDialog, revokeDialog, rotateDialog } from "../actions/key.ts";
-import { liftDialog, suspendDialog, whyAllSuspended, whyNotSuspended } from "../actions/suspension.ts";
+import { keyNamed } from "../actions/keys-by-name.ts";
+import { describedAs } from "../format/lines.ts";
 import type { Context } from "../model/context.ts";
 import type { Dialog } from "../model/dialog.ts";
 import type { Chosen, Intent, Offer, View } from "../model/view.ts";
 import { bucketId, isShared } from "./budgets-bucket.ts";
 import { budgetFilter, keyFilter } from "./keys-filters.ts";
-import { keyNamed, spendingIn } from "./keys-index.ts";
-import { describedAs } from "./keys-lines.ts";
+import { spendingIn } from "./keys-index.ts";
 import { keyPane } from "./keys-pane.ts";
 import { keysTable } from "./keys-table.ts";
+import { suspensionOffers } from "./suspension-offers.ts";
 
 const MINT_COMMAND = '-d \'{"name":"ci"}\' POST keys';
 
@@ -22,8 +23,6 @@ function whyGone({ ids: [name = ""] }: Chosen, context: Context): string | undef
   if (!isKnown(context) || keyNamed(context.data, name) !== undefined) return undefined;
   return `${escapeControls(name)} is there no more`;
 }
-
-const subjects = ({ ids }: Chosen) => ({ kind: "key", names: ids }) as const;
 
 const asked = (dialog: Dialog): Intent => ({ kind: "dialog", dialog });
 
@@ -83,27 +82,10 @@ export const keysView: View = {
   },
   offers: [
     { verb: "mint", needsRow: false, start: (_, context) => asked(mintDialog(context)) },
-    {
-      verb: "suspend",
-      needsRow: true,
-      takesMany: true,
-      why: (chosen, { data }) => whyAllSuspended(data, subjects(chosen)),
-      start: (chosen, context) => asked(suspendDialog(subjects(chosen), context)),
-    },
-    {
-      verb: "lift",
-      needsRow: true,
-      takesMany: true,
-      why: ({ ids }, { data }) =>
-        whyNotSuspended(
-          data,
-          ids.map((name) => ({ kind: "key", name })),
-        ),
-      start: (chosen, context) => asked(liftDialog(subjects(chosen), context)),
-    },
+    ...suspensionOffers("key"),
     {
       verb: "extend",
-      does: "new end",
+      does: "expiry",
       needsRow: true,
       why: whyGone,
       start: ({ ids: [name = ""] }) => asked(extendDialog(name)),

@@ -1,15 +1,16 @@
 /** The names that requests may ask for, in the order in which they match, and where each of them goes as things stand. */
 
 import { escapeControls } from "../../base/index.ts";
-import { liftDialog, suspendDialog, whyAllSuspended, whyNotSuspended } from "../actions/suspension.ts";
 import { activeSuspensions } from "../actions/suspension-routes.ts";
+import { textColumn } from "../format/columns.ts";
+import { labelled, shown } from "../format/lines.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span, type Tone } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
-import { labelled, shown } from "./keys-lines.ts";
 import { joined, providerSpan, type Serving, servings } from "./providers-facts.ts";
+import { suspensionOffers } from "./suspension-offers.ts";
 
 interface Row extends Serving {
   /** In the order in which they match, from 1. */
@@ -37,7 +38,7 @@ interface Standing {
 function standingOf({ isSuspended, first, model }: Row): Standing {
   if (first === undefined) return { rank: 0, mark: "!", word: "NOBODY", tone: "fail" };
   if (isSuspended) return { rank: 1, mark: "~", word: "SUSPENDED", tone: "off" };
-  if (first !== model.provider) return { rank: 2, mark: "~", word: "moved", tone: "warn" };
+  if (first !== model.provider) return { rank: 2, mark: "~", word: "failover", tone: "warn" };
   return { rank: 3, mark: " ", word: "ok", tone: "plain" };
 }
 
@@ -52,27 +53,11 @@ const COLUMNS: readonly Column<Row>[] = [
     cell: ({ order }) => span(String(order), "dim"),
     sortKey: ({ order }) => order,
   },
-  {
-    id: "model",
-    head: "MODEL",
-    letter: "m",
-    width: { least: 16, flex: 3 },
-    align: "left",
-    priority: 1,
-    cut: "middle",
-    cell: ({ model }) => shown(model.model),
-    sortKey: ({ model }) => model.model,
-  },
-  {
-    id: "kind",
-    head: "KIND",
-    letter: "k",
-    width: 7,
-    align: "left",
-    priority: 3,
-    cell: ({ model }) => span(model.kind),
-    sortKey: ({ model }) => model.kind,
-  },
+  textColumn(
+    { head: "MODEL", letter: "m", width: { least: 16, flex: 3 }, priority: 1, cut: "middle" },
+    ({ model }) => model.model,
+  ),
+  textColumn({ head: "KIND", letter: "k", width: 7, priority: 3 }, ({ model }) => model.kind),
   {
     id: "state",
     head: "STATE",
@@ -86,17 +71,10 @@ const COLUMNS: readonly Column<Row>[] = [
     },
     sortKey: (row) => standingOf(row).rank,
   },
-  {
-    id: "provider",
-    head: "PROVIDER",
-    letter: "p",
-    width: { least: 12, flex: 2 },
-    align: "left",
-    priority: 1,
-    cut: "middle",
-    cell: ({ model }) => shown(model.provider),
-    sortKey: ({ model }) => model.provider,
-  },
+  textColumn(
+    { head: "PROVIDER", letter: "p", width: { least: 12, flex: 2 }, priority: 1, cut: "middle" },
+    ({ model }) => model.provider,
+  ),
   {
     id: "asked for",
     head: "ASKED FOR",
@@ -108,16 +86,7 @@ const COLUMNS: readonly Column<Row>[] = [
     cell: ({ model: { upstream_model: upstream } }) => (upstream === null ? span("same", "dim") : shown(upstream)),
     sortKey: ({ model }) => model.upstream_model,
   },
-  {
-    id: "dialects",
-    head: "DIALECTS",
-    letter: "d",
-    width: 15,
-    align: "left",
-    priority: 5,
-    cell: ({ model }) => shown(model.dialects.join(",")),
-    sortKey: ({ model }) => model.dialects.join(","),
-  },
+  textColumn({ head: "DIALECTS", letter: "d", width: 15, priority: 5 }, ({ model }) => model.dialects.join(",")),
   {
     id: "failover",
     head: "FAILOVER",
@@ -166,10 +135,8 @@ function pane(id: string, { data }: Context): readonly Line[] {
   ];
 }
 
-const subjects = ({ ids }: Chosen) => ({ kind: "model", names: ids }) as const;
-
 /** A suspension is of a name; a pattern's would match no request. */
-function whyPattern({ ids }: Chosen, data: Data): string | undefined {
+function whyPattern({ ids }: Chosen, { data }: Context): string | undefined {
   const pattern = rowsOf(data, "models").find(
     ({ model, kind }) => ids.includes(model) && (kind === "pattern" || kind === "default"),
   );
@@ -204,24 +171,7 @@ export const modelsView: View = {
     sql: () => "SELECT model, kind, provider, upstream_model, dialects, failover FROM models",
   },
   offers: [
-    {
-      verb: "suspend",
-      needsRow: true,
-      takesMany: true,
-      why: (chosen, { data }) => whyPattern(chosen, data) ?? whyAllSuspended(data, subjects(chosen)),
-      start: (chosen, context) => ({ kind: "dialog", dialog: suspendDialog(subjects(chosen), context) }),
-    },
-    {
-      verb: "lift",
-      needsRow: true,
-      takesMany: true,
-      why: ({ ids }, { data }) =>
-        whyNotSuspended(
-          data,
-          ids.map((name) => ({ kind: "model", name })),
-        ),
-      start: (chosen, context) => ({ kind: "dialog", dialog: liftDialog(subjects(chosen), context) }),
-    },
+    ...suspensionOffers("model", whyPattern),
     {
       verb: "follow",
       does: "provider",

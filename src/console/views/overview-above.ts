@@ -2,9 +2,10 @@
 
 import type { BackendRecord } from "../../admin-api/index.ts";
 import { quorumOf, quorumWords } from "../actions/cluster-quorum.ts";
-import { fitLine } from "../draw/fit.ts";
 import { sparkline } from "../format/charts.ts";
-import { padTo } from "../format/cut.ts";
+import { cutMiddle, padTo } from "../format/cut.ts";
+import { fitLine } from "../format/fit.ts";
+import { LABEL_CELLS, labelled, shown } from "../format/lines.ts";
 import { count, milliseconds, percent, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -12,7 +13,6 @@ import { type Metrics, rowsOf } from "../model/data.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
 import { changesOf, RESULTS, resultWords } from "./changes-record.ts";
 import { contactWords } from "./cluster-members.ts";
-import { shown } from "./keys-lines.ts";
 
 interface Size {
   readonly columns: number;
@@ -21,11 +21,15 @@ interface Size {
 
 /** Changes, and the line that heads them. */
 const MOST_CHANGES = 3;
-/** Of the members: heading, column heads and one member. */
-const LEAST_MEMBERS = 3;
+/** Of the members: heading, column heads and the three members of the usual cluster. */
+const LEAST_MEMBERS = 5;
 
-export function overviewAbove(context: Context, { columns, rows }: Size): readonly Line[] {
-  const changes = recentChanges(context).slice(0, Math.max(0, rows - LEAST_MEMBERS));
+export function overviewAbove(context: Context, { columns, rows: lines }: Size): readonly Line[] {
+  // A blank parts it from the table.
+  const rows = Math.max(0, lines - 1);
+  const fitting = recentChanges(context).slice(0, Math.max(0, rows - LEAST_MEMBERS));
+  // Not their heading alone.
+  const changes = fitting.length < 2 ? [] : fitting;
   const room = Math.max(0, rows - changes.length);
   const left = Math.min(LEFT_CELLS, Math.max(columns - RIGHT_CELLS, Math.floor(columns / 2)));
   const members = clusterLines(context, room);
@@ -43,7 +47,7 @@ const LEFT_CELLS = 58;
 /** Of the traffic, where there is no room for both. */
 const RIGHT_CELLS = 38;
 
-const MEMBER_CELLS = { node: 12, role: 10, state: 11, last: 8, applied: 9, lag: 5 } as const;
+const MEMBER_CELLS = { node: 15, role: 9, state: 11, last: 6, applied: 9, lag: 5 } as const;
 
 function clusterLines({ data }: Context, rows: number): readonly Line[] {
   const members = rowsOf(data, "cluster_members");
@@ -63,7 +67,10 @@ function clusterLines({ data }: Context, rows: number): readonly Line[] {
   return [
     [
       span("CLUSTER", "strong"),
-      span(`  ${quorumWords(quorum)}${quorum.isMet ? "" : ", NOT MET"}`, quorum.isMet ? "plain" : "fail"),
+      span(
+        `  ${quorumWords(quorum)}${quorum.isMet ? "" : `, ${quorum.reachable} reachable: NO QUORUM`}`,
+        quorum.isMet ? "plain" : "fail",
+      ),
     ],
     line(
       [
@@ -75,7 +82,7 @@ function clusterLines({ data }: Context, rows: number): readonly Line[] {
       "dim",
     ),
     ...told.map((member) => [
-      { text: padTo(`${shown(member.id).text}${member.id === self ? " *" : ""}`, node) },
+      { text: padTo(nameOf(member.id, member.id === self, node - 1), node) },
       span(padTo(member.role, role), member.role === "leader" ? "strong" : "plain"),
       member.state === "silent" ? span(padTo("! silent", state), "fail") : span(padTo(member.state, state)),
       {
@@ -90,12 +97,23 @@ function clusterLines({ data }: Context, rows: number): readonly Line[] {
   ];
 }
 
-const LABEL_CELLS = 10;
+/** Cut in its middle, as names of one cluster often differ at the end alone; `*`: this node. */
+const nameOf = (id: string, isSelf: boolean, cells: number): string =>
+  isSelf ? `${cutMiddle(shown(id).text, cells - 2)} *` : cutMiddle(shown(id).text, cells);
+
 const VALUE_CELLS = 9;
 
+/** Of the failure where no address was given. */
+const NOT_GIVEN = "not_found";
+
 function trafficLines(context: Context, cells: number): readonly Line[] {
-  const metrics = context.data.get({ id: "metrics" })?.value;
-  return metrics === undefined ? measuredLines(context) : metricLines(metrics, context.isAscii, cells);
+  const reading = context.data.get({ id: "metrics" });
+  const failure = reading?.failure;
+  if (failure !== undefined && failure.code !== NOT_GIVEN) {
+    const [measured = BLANK, ...more] = measuredLines(context);
+    return [[...measured.slice(0, 1), shown("  ! the metrics page given is not read", "warn")], ...more];
+  }
+  return reading?.value === undefined ? measuredLines(context) : metricLines(reading.value, context.isAscii, cells);
 }
 
 function metricLines(
@@ -106,22 +124,19 @@ function metricLines(
   const width = Math.max(0, cells - LABEL_CELLS - VALUE_CELLS - 2);
   const series = (label: string, points: readonly (number | null)[], unit: string, digits: number): Line => {
     const newest = points.at(-1) ?? null;
-    return [
-      span(label.padEnd(LABEL_CELLS), "dim"),
-      { text: padTo(newest === null ? "-" : `${count(newest, digits)}${unit}`, VALUE_CELLS) },
-      { text: `  ${width === 0 ? "" : sparkline(points.slice(-width), isAscii)}` },
-    ];
+    return labelled(
+      label,
+      span(padTo(newest === null ? "-" : `${count(newest, digits)}${unit}`, VALUE_CELLS)),
+      span(`  ${width === 0 ? "" : sparkline(points.slice(-width), isAscii)}`),
+    );
   };
   const { p50, p95, p99 } = overhead;
   return [
-    [span("TRAFFIC", "strong"), span("  this node, by its metrics", "dim")],
+    [span("TRAFFIC", "strong"), span("  of the metrics page given", "dim")],
     series("requests", requests, "/s", 1),
     series("errors", errors, "/s", 1),
     series("in flight", inFlight, "", 0),
-    [
-      span("overhead".padEnd(LABEL_CELLS), "dim"),
-      { text: `p50 ${milliseconds(p50)}  p95 ${milliseconds(p95)}  p99 ${milliseconds(p99)}` },
-    ],
+    labelled("overhead", span(`p50 ${milliseconds(p50)}  p95 ${milliseconds(p95)}  p99 ${milliseconds(p99)}`)),
   ];
 }
 
@@ -132,22 +147,23 @@ function measuredLines({ data }: Context): readonly Line[] {
   const sum = (of: (it: BackendRecord) => number): number => backends.reduce((total, it) => total + of(it), 0);
   const rate = sum(({ rate }) => rate);
   const failed = sum(({ rate, error_ratio: ratio }) => rate * (ratio ?? 0));
-  const labelledBy = (label: string, text: string): Line => [span(label.padEnd(LABEL_CELLS), "dim"), { text }];
   return [
     [span("TRAFFIC", "strong"), span("  this node, last 60 s, attempts at providers", "dim")],
-    labelledBy("attempts", `${count(rate, 1)}/s`),
-    labelledBy("failed", `${count(failed, 1)}/s  ${percent(rate === 0 ? null : failed / rate)} %`),
-    labelledBy("in flight", count(sum(({ in_flight: inFlight }) => inFlight))),
-    labelledBy(
-      "moved",
-      `${plural(
-        sum(({ retries }) => retries),
-        "retry",
-        "retries",
-      )}, ${plural(
-        sum(({ failovers_out: out }) => out),
-        "failover",
-      )}`,
+    labelled("attempts", span(`${count(rate, 1)}/s`)),
+    labelled("failed", span(`${count(failed, 1)}/s  ${percent(rate === 0 ? null : failed / rate)} %`)),
+    labelled("in flight", span(count(sum(({ in_flight: inFlight }) => inFlight)))),
+    labelled(
+      "retried",
+      span(
+        `${plural(
+          sum(({ retries }) => retries),
+          "retry",
+          "retries",
+        )}, ${plural(
+          sum(({ failovers_out: out }) => out),
+          "failover",
+        )}`,
+      ),
     ),
   ];
 }
@@ -156,7 +172,7 @@ function recentChanges({ data, now }: Context): readonly Line[] {
   const changes = changesOf(data).slice(0, MOST_CHANGES);
   if (changes.length === 0) return [];
   return [
-    [span("RECENT ADMIN CHANGES", "strong"), span("  this node, by its audit records; :changes", "dim")],
+    [span("RECENT ADMIN CHANGES", "strong"), span("  through this node; :changes has more", "dim")],
     ...changes.map((change) => [
       { text: padTo(clock(change.at, now), 19) },
       shown(padTo(shown(change.who).text, 22)),

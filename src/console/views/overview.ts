@@ -12,7 +12,9 @@ import {
   whyAllSuspended,
   whyNotSuspended,
 } from "../actions/suspension.ts";
-import { namesInWords } from "../actions/suspension-words.ts";
+import { textColumn } from "../format/columns.ts";
+import { shown } from "../format/lines.ts";
+import { namesInWords } from "../format/names.ts";
 import { plural } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { keyOf, type Need } from "../model/data.ts";
@@ -21,7 +23,6 @@ import { span } from "../model/text.ts";
 import type { Chosen, Intent, View } from "../model/view.ts";
 import { attentionNeeds, attentionOf, urgencyOf } from "./attention.ts";
 import { type AttentionItem, SEVERITIES, saying } from "./attention-item.ts";
-import { shown } from "./keys-lines.ts";
 import { overviewAbove } from "./overview-above.ts";
 
 const columnsOf = (isReadOnly: boolean): readonly Column<AttentionItem>[] => [
@@ -38,27 +39,11 @@ const columnsOf = (isReadOnly: boolean): readonly Column<AttentionItem>[] => [
     },
     sortKey: urgencyOf,
   },
-  {
-    id: "kind",
-    head: "KIND",
-    letter: "k",
-    width: 8,
-    align: "left",
-    priority: 3,
-    cell: ({ kind }) => span(kind),
-    sortKey: ({ kind }) => kind,
-  },
-  {
-    id: "name",
-    head: "NAME",
-    letter: "n",
-    width: { least: 12, flex: 1 },
-    align: "left",
-    priority: 1,
-    cut: "middle",
-    cell: ({ name }) => shown(name),
-    sortKey: ({ name }) => name,
-  },
+  textColumn({ head: "KIND", letter: "k", width: 8, priority: 3 }, ({ kind }) => kind),
+  textColumn(
+    { head: "NAME", letter: "n", width: { least: 12, flex: 1 }, priority: 1, cut: "middle" },
+    ({ name }) => name,
+  ),
   {
     id: "says",
     head: "SAYS",

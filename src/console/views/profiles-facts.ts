@@ -1,10 +1,10 @@
 /** A profile in words, for its own view and for that of the keys that refer to it. */
 
 import type { ProfileRecord } from "../../admin-api/index.ts";
-import { namesInWords } from "../actions/suspension-words.ts";
+import { labelled, shown } from "../format/lines.ts";
+import { namesInWords } from "../format/names.ts";
 import { plural } from "../format/numbers.ts";
 import { type Line, span } from "../model/text.ts";
-import { labelled, shown } from "./keys-lines.ts";
 
 /** Names that a line has room for. */
 const MAX_NAMED = 12;

@@ -2,38 +2,26 @@
 
 import type { ProfileRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
-import {
-  liftDialog,
-  suspendDialog,
-  suspensionOf,
-  suspensionWords,
-  whyAllSuspended,
-  whyNotSuspended,
-} from "../actions/suspension.ts";
+import { profileNamed } from "../actions/keys-by-name.ts";
+import { suspensionOf, suspensionWords } from "../actions/suspension.ts";
+import { countColumn, textColumn } from "../format/columns.ts";
+import { describedAs, labelled, shown } from "../format/lines.ts";
 import { count } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
-import type { Chosen, Intent, Offer, View } from "../model/view.ts";
+import type { Intent, Offer, View } from "../model/view.ts";
 import { bucketLine, isShared, STANDING } from "./budgets-bucket.ts";
 import { budgetFilter, profileFilter } from "./keys-filters.ts";
-import { profileNamed } from "./keys-index.ts";
-import { describedAs, labelled, shown } from "./keys-lines.ts";
 import { capsOf, detectorsOf, modelsOf, profileLines } from "./profiles-facts.ts";
+import { suspensionOffers } from "./suspension-offers.ts";
 
 const columnsOf = (data: Data): readonly Column<ProfileRecord>[] => [
-  {
-    id: "name",
-    head: "NAME",
-    letter: "n",
-    width: { least: 14, flex: 2 },
-    align: "left",
-    priority: 1,
-    cut: "middle",
-    cell: ({ name }) => shown(name),
-    sortKey: ({ name }) => name,
-  },
+  textColumn(
+    { head: "NAME", letter: "n", width: { least: 14, flex: 2 }, priority: 1, cut: "middle" },
+    ({ name }) => name,
+  ),
   {
     id: "state",
     head: "STATE",
@@ -44,17 +32,10 @@ const columnsOf = (data: Data): readonly Column<ProfileRecord>[] => [
     cell: ({ name }) => (isSuspended(data, name) ? span("SUSPENDED", "off") : span("active")),
     sortKey: ({ name }) => (isSuspended(data, name) ? "suspended" : "active"),
   },
-  {
-    id: "budget",
-    head: "BUDGET",
-    letter: "b",
-    width: { least: 10, flex: 1 },
-    align: "left",
-    priority: 4,
-    cut: "middle",
-    cell: ({ budget }) => (budget === null ? span("-", "dim") : shown(budget)),
-    sortKey: ({ budget }) => budget,
-  },
+  textColumn(
+    { head: "BUDGET", letter: "b", width: { least: 10, flex: 1 }, priority: 4, cut: "middle" },
+    ({ budget }) => budget,
+  ),
   {
     id: "models",
     head: "MODELS",
@@ -75,16 +56,7 @@ const columnsOf = (data: Data): readonly Column<ProfileRecord>[] => [
     cell: (profile) => shown(capsOf(profile)),
     sortKey: ({ require_caps }) => require_caps.length,
   },
-  {
-    id: "rules",
-    head: "RULES",
-    letter: "r",
-    width: 5,
-    align: "right",
-    priority: 6,
-    cell: ({ access_rules }) => span(count(access_rules)),
-    sortKey: ({ access_rules }) => access_rules,
-  },
+  countColumn({ head: "RULES", letter: "r", width: 5, priority: 6 }, ({ access_rules }) => access_rules),
   {
     id: "detectors",
     head: "DETECTORS",
@@ -95,16 +67,7 @@ const columnsOf = (data: Data): readonly Column<ProfileRecord>[] => [
     cell: (profile) => shown(detectorsOf(profile)),
     sortKey: detectorsOf,
   },
-  {
-    id: "keys",
-    head: "KEYS",
-    letter: "k",
-    width: 6,
-    align: "right",
-    priority: 3,
-    cell: ({ keys }) => span(count(keys)),
-    sortKey: ({ keys }) => keys,
-  },
+  countColumn({ head: "KEYS", letter: "k", width: 6, priority: 3 }, ({ keys }) => keys),
 ];
 
 const isSuspended = (data: Data, name: string): boolean => suspensionOf(data, "profile", name) !== undefined;
@@ -150,8 +113,6 @@ function pane(name: string, { data, now, isAscii }: Context): readonly Line[] {
   ];
 }
 
-const subjects = ({ ids }: Chosen) => ({ kind: "profile", names: ids }) as const;
-
 const follow: Offer = {
   verb: "follow",
   does: "budget",
@@ -195,25 +156,5 @@ export const profilesView: View = {
     sql: () =>
       "SELECT name, budget, allowed_models, require_caps, access_rules, detectors, keys FROM profiles ORDER BY name",
   },
-  offers: [
-    {
-      verb: "suspend",
-      needsRow: true,
-      takesMany: true,
-      why: (chosen, { data }) => whyAllSuspended(data, subjects(chosen)),
-      start: (chosen, context) => ({ kind: "dialog", dialog: suspendDialog(subjects(chosen), context) }),
-    },
-    {
-      verb: "lift",
-      needsRow: true,
-      takesMany: true,
-      why: ({ ids }, { data }) =>
-        whyNotSuspended(
-          data,
-          ids.map((name) => ({ kind: "profile", name })),
-        ),
-      start: (chosen, context) => ({ kind: "dialog", dialog: liftDialog(subjects(chosen), context) }),
-    },
-    follow,
-  ],
+  offers: [...suspensionOffers("profile"), follow],
 };

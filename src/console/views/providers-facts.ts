@@ -2,9 +2,9 @@
 
 import type { BackendRecord, ModelRecord, SuspensionRecord } from "../../admin-api/index.ts";
 import { activeSuspensions, servingNow } from "../actions/suspension-routes.ts";
+import { shown } from "../format/lines.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import type { Span, Tone } from "../model/text.ts";
-import { shown } from "./keys-lines.ts";
 
 export type State = BackendRecord["state"];
 

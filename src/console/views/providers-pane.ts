@@ -3,12 +3,12 @@
 import type { BackendFailure } from "../../admin-api/index.ts";
 import { suspensionWords } from "../actions/suspension-words.ts";
 import { padTo } from "../format/cut.ts";
+import { labelled, shown } from "../format/lines.ts";
 import { count, milliseconds, percent, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import type { Data } from "../model/data.ts";
 import { BLANK, type Line, line, type Span, span } from "../model/text.ts";
-import { labelled, shown } from "./keys-lines.ts";
 import {
   joined,
   type ProviderRow,
@@ -125,7 +125,7 @@ function failureSpans({ time, status, kind, attempt, moved_to: movedTo }: Backen
 
 /** Of a failure of the provider `name`. */
 export const movedWords = (movedTo: string | null, name: string): string =>
-  movedTo === null ? "not moved" : movedTo === name ? "tried again" : `moved to ${movedTo}`;
+  movedTo === null ? "no failover" : movedTo === name ? "retried here" : `failed over to ${movedTo}`;
 
 /** Where its requests go: each name with its plan, those that it stands in for after. */
 export function routePage(name: string, { data }: Context): readonly Line[] {

@@ -2,12 +2,13 @@
 
 import { escapeControls } from "../../base/index.ts";
 import { liftsWords } from "../actions/suspension-words.ts";
+import { textColumn } from "../format/columns.ts";
+import { shown } from "../format/lines.ts";
 import { count, milliseconds, percent } from "../format/numbers.ts";
 import { span as duration } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
-import { span } from "../model/text.ts";
-import { shown } from "./keys-lines.ts";
+import { span, type Tone } from "../model/text.ts";
 import { type ProviderRow, providerRows, STATES } from "./providers-facts.ts";
 
 type Measured = (row: ProviderRow) => number | null;
@@ -38,30 +39,22 @@ const numbers = (
 });
 
 /** What is measured is of no use while nothing is sent. */
+/** Of attempts; callers notice it though the provider is not called failing yet. */
+const NOTABLE_RATIO = 0.05;
+
+function toneOfRatio(ratio: number | null): Tone {
+  if (ratio === null) return "dim";
+  return ratio >= NOTABLE_RATIO ? "warn" : "plain";
+}
+
 const errorRatio: Measured = ({ backend }) => backend.error_ratio;
 
 const COLUMNS: readonly Column<ProviderRow>[] = [
-  {
-    id: "name",
-    head: "NAME",
-    letter: "n",
-    width: { least: 12, flex: 2 },
-    align: "left",
-    priority: 1,
-    cut: "middle",
-    cell: ({ backend }) => shown(backend.name),
-    sortKey: ({ backend }) => backend.name,
-  },
-  {
-    id: "dialect",
-    head: "DIALECT",
-    letter: "d",
-    width: 10,
-    align: "left",
-    priority: 6,
-    cell: ({ backend }) => shown(backend.dialect),
-    sortKey: ({ backend }) => backend.dialect,
-  },
+  textColumn(
+    { head: "NAME", letter: "n", width: { least: 12, flex: 2 }, priority: 1, cut: "middle" },
+    ({ backend }) => backend.name,
+  ),
+  textColumn({ head: "DIALECT", letter: "d", width: 10, priority: 6 }, ({ backend }) => backend.dialect),
   {
     id: "state",
     head: "STATE",
@@ -85,7 +78,7 @@ const COLUMNS: readonly Column<ProviderRow>[] = [
     ...numbers({ head: "ERR %", letter: "e", width: 6, priority: 1 }, errorRatio, (it) => percent(it)),
     cell(row) {
       const ratio = errorRatio(row);
-      return span(percent(ratio), row.state === "failing" ? "fail" : ratio === null ? "dim" : "plain");
+      return span(percent(ratio), row.state === "failing" ? "fail" : toneOfRatio(ratio));
     },
   },
   numbers({ head: "TTFB p50", letter: "t", width: 8, priority: 4 }, ({ backend }) => backend.ttfb_p50_ms, milliseconds),

@@ -1,12 +1,11 @@
 /** The providers: worst first, with what may be done about one that fails. Source: operator console reference, B5. */
 
 import { escapeControls } from "../../base/index.ts";
-import { liftDialog, suspendDialog, whyAllSuspended, whyNotSuspended } from "../actions/suspension.ts";
 import type { Chosen, View } from "../model/view.ts";
 import { describeProvider, providerPane, routePage } from "./providers-pane.ts";
 import { providersTable } from "./providers-table.ts";
+import { suspensionOffers } from "./suspension-offers.ts";
 
-const subjects = ({ ids }: Chosen) => ({ kind: "provider", names: ids }) as const;
 const one = ({ ids: [id = ""] }: Chosen): string => id;
 
 export const providersView: View = {
@@ -36,24 +35,7 @@ export const providersView: View = {
       "SELECT name, state, rate, error_ratio, ttfb_p50_ms, ttfb_p95_ms, in_flight, retries, failovers_in, failovers_out FROM backends ORDER BY error_ratio DESC",
   },
   offers: [
-    {
-      verb: "suspend",
-      needsRow: true,
-      takesMany: true,
-      why: (chosen, { data }) => whyAllSuspended(data, subjects(chosen)),
-      start: (chosen, context) => ({ kind: "dialog", dialog: suspendDialog(subjects(chosen), context) }),
-    },
-    {
-      verb: "lift",
-      needsRow: true,
-      takesMany: true,
-      why: ({ ids }, { data }) =>
-        whyNotSuspended(
-          data,
-          ids.map((name) => ({ kind: "provider", name })),
-        ),
-      start: (chosen, context) => ({ kind: "dialog", dialog: liftDialog(subjects(chosen), context) }),
-    },
+    ...suspensionOffers("provider"),
     {
       verb: "errors",
       needsRow: true,

@@ -7,11 +7,12 @@
 import type { ClusterMemberRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { isReachable, quorumOf, quorumWords } from "../actions/cluster-quorum.ts";
+import { membersOf, statusOf } from "../actions/members.ts";
 import { count } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { contactWords, membersOf, statusOf } from "./cluster-members.ts";
+import { contactWords } from "./cluster-members.ts";
 
 const NODE_FILE = "node.yaml";
 

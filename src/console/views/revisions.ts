@@ -3,8 +3,9 @@
 import type { SourceRevision } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { rollbackDialog, rollbackWhy, sourceOf } from "../actions/source.ts";
+import { countColumn, momentColumn, textColumn } from "../format/columns.ts";
 import { count } from "../format/numbers.ts";
-import { ago, clock } from "../format/times.ts";
+import { ago } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { type TableSpec, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
@@ -44,37 +45,9 @@ const specFor = (newest: number | undefined): TableSpec<SourceRevision> => ({
       cell: ({ revision }) => span(revision === newest ? "yes" : ""),
       sortKey: ({ revision }) => (revision === newest ? 1 : 0),
     },
-    {
-      id: "when",
-      head: "WHEN",
-      letter: "w",
-      width: 17,
-      align: "left",
-      priority: 1,
-      cell: ({ updated_at }, now) => span(clock(Date.parse(updated_at), now)),
-      sortKey: ({ updated_at }) => Date.parse(updated_at),
-    },
-    {
-      id: "by",
-      head: "BY",
-      letter: "b",
-      width: { least: 10, flex: 1 },
-      align: "left",
-      priority: 3,
-      cut: "middle",
-      cell: ({ by }) => span(escapeControls(by)),
-      sortKey: ({ by }) => by,
-    },
-    {
-      id: "bytes",
-      head: "BYTES",
-      letter: "y",
-      width: 5,
-      align: "right",
-      priority: 4,
-      cell: ({ bytes }) => span(count(bytes)),
-      sortKey: ({ bytes }) => bytes,
-    },
+    momentColumn({ head: "WHEN", letter: "w", width: 17, priority: 1 }, ({ updated_at }) => updated_at),
+    textColumn({ head: "BY", letter: "b", width: { least: 10, flex: 1 }, priority: 3, cut: "middle" }, ({ by }) => by),
+    countColumn({ head: "BYTES", letter: "y", width: 5, priority: 4 }, ({ bytes }) => bytes),
   ],
   idOf: ({ revision }) => String(revision),
   nameOf: ({ revision }) => String(revision),
@@ -130,7 +103,6 @@ export const revisionsView: View = {
     table: (context) => tableOf(specFor(sourceOf(context, nameOf(context))?.revision), revisionsOf(context)),
     sort: { column: "revision", isDescending: true },
     pane,
-    above: (context) => [[span("source  ", "dim"), span(escapeControls(nameOf(context)), "strong")]],
     empty: (context) => ({
       sentence: `No revisions of ${escapeControls(nameOf(context))} are kept.`,
       next: "`:config` lists the sources; `:revisions NAME` shows those of one.",

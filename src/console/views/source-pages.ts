@@ -1,7 +1,7 @@
 /** Pages that the views of sources lead to, with their titles. */
 
 import { escapeControls } from "../../base/index.ts";
-import { askFile } from "../actions/cluster-snapshot.ts";
+import { askFile } from "../actions/ask-file.ts";
 import type { Intent } from "../model/view.ts";
 
 export const viewDocument = (source: string, revision?: number): Intent => ({

@@ -9,13 +9,14 @@ import {
   suspensionOf,
   whyNotSuspended,
 } from "../actions/suspension.ts";
+import { momentColumn, textColumn } from "../format/columns.ts";
+import { labelled, shown } from "../format/lines.ts";
 import { clock, span as duration } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
 import type { Chosen, Intent, View } from "../model/view.ts";
-import { labelled, shown } from "./keys-lines.ts";
 
 /** Names a row of the list; a kind has no colon. */
 export const suspensionId = ({ kind, name }: Pick<SuspensionRecord, "kind" | "name">): string => `${kind}:${name}`;
@@ -26,58 +27,14 @@ const named = (data: Data, id: string): SuspensionRecord | undefined =>
 const isActive = ({ status }: SuspensionRecord): boolean => status === "active";
 
 const COLUMNS: readonly Column<SuspensionRecord>[] = [
-  {
-    id: "kind",
-    head: "KIND",
-    letter: "k",
-    width: 8,
-    align: "left",
-    priority: 1,
-    cell: ({ kind }) => span(kind),
-    sortKey: ({ kind }) => kind,
-  },
-  {
-    id: "name",
-    head: "NAME",
-    letter: "n",
-    width: { least: 12, flex: 2 },
-    align: "left",
-    priority: 1,
-    cut: "middle",
-    cell: ({ name }) => shown(name),
-    sortKey: ({ name }) => name,
-  },
-  {
-    id: "reason",
-    head: "REASON",
-    letter: "r",
-    width: { least: 12, flex: 3 },
-    align: "left",
-    priority: 2,
-    cell: ({ reason }) => shown(reason),
-    sortKey: ({ reason }) => reason,
-  },
-  {
-    id: "by",
-    head: "BY",
-    letter: "b",
-    width: { least: 10, flex: 1 },
-    align: "left",
-    priority: 3,
-    cut: "middle",
-    cell: ({ by }) => shown(by),
-    sortKey: ({ by }) => by,
-  },
-  {
-    id: "since",
-    head: "SINCE",
-    letter: "s",
-    width: 17,
-    align: "left",
-    priority: 4,
-    cell: ({ created_at: since }, now) => span(clock(Date.parse(since), now)),
-    sortKey: ({ created_at: since }) => Date.parse(since),
-  },
+  textColumn({ head: "KIND", letter: "k", width: 8, priority: 1 }, ({ kind }) => kind),
+  textColumn(
+    { head: "NAME", letter: "n", width: { least: 12, flex: 2 }, priority: 1, cut: "middle" },
+    ({ name }) => name,
+  ),
+  textColumn({ head: "REASON", letter: "r", width: { least: 12, flex: 3 }, priority: 2 }, ({ reason }) => reason),
+  textColumn({ head: "BY", letter: "b", width: { least: 10, flex: 1 }, priority: 3, cut: "middle" }, ({ by }) => by),
+  momentColumn({ head: "SINCE", letter: "s", width: 17, priority: 4 }, ({ created_at: since }) => since),
   {
     id: "lifts in",
     head: "LIFTS IN",

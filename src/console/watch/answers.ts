@@ -1,5 +1,6 @@
 /** The text of an answer as the value that the console keeps, with what did not change since the last one as it was. */
 
+import { setImmediate as turn } from "node:timers/promises";
 import type { TableName } from "../../admin-api/index.ts";
 import { fits } from "./fits.ts";
 import { answerSchemaOf, PLAIN, type PlainId, type Row, rowIdOf, rowSchemaOf } from "./readables.ts";
@@ -10,12 +11,22 @@ export interface ListAnswer {
   readonly index: number;
 }
 
-/** Of one table; undefined for what is no list of it. `previous`: rows that such a parser gave, if there are any. */
-export function listParser(table: TableName): (text: string, previous: unknown) => ListAnswer | undefined {
+/** Takes some milliseconds to parse. */
+const MANY_ROWS = 1_000;
+
+/**
+ * Of one table; undefined for what is no list of it. `previous`: asked for the rows that such a parser gave, if there are
+ * any. Many rows are parsed in one turn and compared in another, so that a key has to wait for one of them only.
+ */
+export function listParser(
+  table: TableName,
+): (text: string, previous: () => unknown) => Promise<ListAnswer | undefined> {
   const schema = rowSchemaOf(table);
   const idOf = rowIdOf(table);
-  return (text, previous) => {
+  return async (text, before) => {
     const { items, index } = jsonObjectIn(text) ?? {};
+    if (Array.isArray(items) && items.length >= MANY_ROWS) await turn();
+    const previous = before();
     if (typeof index !== "number" || !Number.isSafeInteger(index) || index < 0 || !Array.isArray(items))
       return undefined;
     if (!items.every(isRow)) return undefined;

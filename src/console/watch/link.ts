@@ -130,8 +130,9 @@ export function createLink({ doors, pace, now, onLink, onNote, onSession, onAnsw
     client.close();
     client = its;
     at = next;
-    onNote(isWanted ? `now at ${doorAt(at).name}` : `${name} does not answer; now at ${doorAt(at).name}`);
+    // The note last: it says why as well, and is what stays on the screen.
     onLink(link());
+    onNote(isWanted ? `now at ${doorAt(at).name}` : `${name} does not answer; now at ${doorAt(at).name}`);
   }
 
   /** Until the door is lost, or another one wanted. */

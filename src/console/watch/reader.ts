@@ -31,7 +31,7 @@ interface Turn {
   /** The gateway holds the answer back until there is something new. */
   readonly isBlocking: boolean;
   /** False: it is no answer to this. */
-  take(text: string): boolean;
+  take(text: string): boolean | Promise<boolean>;
 }
 
 /** `onChange`: the rows are others than before; not told of the first answer. */
@@ -46,10 +46,11 @@ export async function keepList(table: TableName, options: ReaderOptions & { onCh
     const outcome = await turn(options, {
       path: pathOf(need, query),
       isBlocking: asked !== undefined,
-      take(text) {
+      async take(text) {
         const before = entry.value();
-        const answer = parse(text, before);
+        const answer = await parse(text, entry.value);
         if (answer === undefined) return false;
+        if (signal.aborted) return true;
         // A node that was started anew counts from elsewhere.
         index = asked !== undefined && answer.index < asked ? undefined : answer.index;
         entry.succeed(answer.rows);
@@ -109,7 +110,8 @@ async function turn(
       session.answered();
       if (signal.aborted) return "over";
       const begunAt = systemClock.monotonic();
-      const isTaken = take(outcome.text);
+      const isTaken = await take(outcome.text);
+      if (signal.aborted) return "over";
       entry.rest(Math.max(pace.restMs, pace.restFactor * (systemClock.monotonic() - begunAt)));
       if (isTaken) return "taken";
       const message = "The answer is not what this console knows as one to its question.";

@@ -1,9 +1,9 @@
 /** The query workbench on the screen: the editor above, what is asked or offered below it, a rule, the result. */
 
 import { escapeControls } from "../../base/index.ts";
-import { inAscii } from "../draw/ascii.ts";
-import { allIn, cellsOfLine, cutLine, fitLine, inverse } from "../draw/fit.ts";
-import { fill } from "../draw/frame.ts";
+import { inAscii } from "../format/ascii.ts";
+import { allIn, cellsOfLine, cutLine, fitLine, inverse } from "../format/fit.ts";
+import { fill } from "../format/frame.ts";
 import { count, milliseconds, plural } from "../format/numbers.ts";
 import { span as timeSpan } from "../format/times.ts";
 import type { Edit, WorkbenchState } from "../model/state.ts";
@@ -210,7 +210,7 @@ function ruleWords(run: WorkbenchState["run"], now: number): Span | undefined {
     case "none":
       return undefined;
     case "running":
-      return span(`running ${timeSpan(now - run.since)}  esc cancels`, "strong");
+      return span(`running ${timeSpan(now - run.since)}  Esc cancels`, "strong");
     case "failed":
       return span("failed", "fail");
     case "done": {

@@ -4,9 +4,9 @@
  */
 
 import { cellsOf, escapeControls } from "../../base/index.ts";
+import { remember } from "../model/remember.ts";
 import type { Edit } from "../model/state.ts";
 import type { Line, Span, Tone } from "../model/text.ts";
-import { remember } from "../store/remember.ts";
 
 /** A part of the text in one row; UTF-16 units. */
 export interface EditorRow {

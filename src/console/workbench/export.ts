@@ -25,7 +25,7 @@ function csvField(value: unknown): string {
 }
 
 /** As many as there are rows, one before and one after. */
-export function jsonLinesOf(result: QueryResult): readonly string[] {
+function jsonLinesOf(result: QueryResult): readonly string[] {
   return Array.from({ length: result.rows.length + 2 }, (_, at) => jsonLineOf(result, at));
 }
 

@@ -6,7 +6,7 @@
 /** UTF-16 units; the gateway takes no more. */
 export const MAX_STATEMENT_LENGTH = 65_536;
 export const MAX_HISTORY = 500;
-export const MAX_STATEMENTS = 200;
+const MAX_STATEMENTS = 200;
 /** Of either text, UTF-8. */
 export const MAX_MEMORY_BYTES = 256 * 1024;
 

@@ -1,7 +1,7 @@
 /** What stands in the place of a result: how to begin, or why there is none. */
 
 import { escapeControls } from "../../base/index.ts";
-import { wrapLine } from "../draw/fit.ts";
+import { wrapLine } from "../format/fit.ts";
 import { plural } from "../format/numbers.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
 import type { Tables } from "./complete.ts";

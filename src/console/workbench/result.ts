@@ -5,11 +5,11 @@
 
 import type { QueryResult } from "../../admin-api/index.ts";
 import { cellsOf, escapeControls } from "../../base/index.ts";
-import { cutLine, fitSpan } from "../draw/fit.ts";
+import { cutLine, fitSpan } from "../format/fit.ts";
 import type { Line, Span } from "../model/text.ts";
 import { jsonLineOf, textOf } from "./export.ts";
 
-export const GAP = 2;
+const GAP = 2;
 /** Cells that one step to the right scrolls a line of JSON by. */
 export const JSON_SHIFT = 20;
 /** A column of text gives way to its neighbours down to this. */
@@ -40,7 +40,7 @@ interface Placed {
 }
 
 /** NULL is told from the text of the same name by its mark, not by its tone alone. */
-export function cellSpan(value: unknown, isAscii: boolean): Span {
+function cellSpan(value: unknown, isAscii: boolean): Span {
   if (value === null || value === undefined) return { text: isAscii ? "NULL" : "∅", tone: "dim" };
   return { text: escapeControls(textOf(value).slice(0, MAX_CELL_LENGTH)) };
 }

@@ -4,7 +4,7 @@
  * Positions are UTF-16 units from 0.
  */
 
-import { remember } from "../store/remember.ts";
+import { remember } from "../model/remember.ts";
 
 export interface SqlToken {
   readonly kind: "word" | "quoted" | "text" | "number" | "parameter" | "symbol" | "comment";
@@ -17,7 +17,7 @@ export interface SqlToken {
 }
 
 /** What stands after so many is not looked at. */
-export const MAX_TOKENS = 10_000;
+const MAX_TOKENS = 10_000;
 
 /** Each in a group of its name, tried in this order; `*_end` is what closes it. */
 const PARTS = new RegExp(

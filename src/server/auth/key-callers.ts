@@ -54,12 +54,12 @@ export function createKeyCallers({ keys, clock, maxUses = MAX_USES }: KeyCallers
   function know(stored: StoredKey): Known {
     const caller = callerOf(stored);
     digests.set(caller, stored.digest);
-    const known: Known = { identification: Object.freeze({ kind: "caller", caller }), use: useOf(stored.id) };
+    const known: Known = { identification: Object.freeze({ kind: "caller", caller }), use: lastUseOf(stored.id) };
     byRow.set(stored, known);
     return known;
   }
 
-  function useOf(id: string): Use {
+  function lastUseOf(id: string): Use {
     const before = uses.get(id);
     if (before !== undefined) return before;
     const use: Use = { minute: 0 };

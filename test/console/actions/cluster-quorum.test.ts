@@ -37,6 +37,14 @@ test("members without a vote do not count", () => {
   );
 });
 
+test("what is tolerated counts those that are silent already, and nothing is once there is no quorum", () => {
+  const words = (there: number, gone: number) =>
+    quorumWords(quorumOf([...voters(there), ...Array.from({ length: gone }, (_, at) => silent(`gone${at}`))]));
+  assert.equal(words(2, 1), "3 voters, quorum 2, tolerates no further loss");
+  assert.equal(words(4, 1), "5 voters, quorum 3, tolerates the loss of 1 more");
+  assert.equal(words(1, 2), "3 voters, quorum 2");
+});
+
 test("one that is sent a snapshot is there, one that is silent is not", () => {
   const members = [member("n1"), member("n2", { state: "snapshot" }), silent("n3")];
   assert.deepEqual(quorumOf(members), { voters: 3, quorum: 2, tolerates: 1, reachable: 2, isMet: true });

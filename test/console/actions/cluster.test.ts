@@ -69,7 +69,7 @@ test("handing leadership says who leads and how far it is behind, and asks for a
 test("removing a member says what becomes of the quorum, and asks for its id", () => {
   const dialog = removeDialog("n3");
   assert.deepEqual(told(dialog, three), [
-    "True now: 3 voters, quorum 2, tolerates the loss of 1",
+    "True now: 3 voters, quorum 2, tolerates no further loss",
     "Consequence: members 3 -> 2; 2 voters, quorum 2, tolerates no loss",
     ": LOSING EITHER NODE STOPS WRITES. Add a node first",
     "Removed: n3 keeps its disk; it may rejoin only as a stranger with `join`",
@@ -115,7 +115,7 @@ test("a prune opens with those reachable ticked, and tells what is true and what
   });
   assert.deepEqual(told(dialog, three), [
     "True now: leader n1; voters n1 n2 n3",
-    ": 3 voters, quorum 2, tolerates the loss of 1",
+    ": 3 voters, quorum 2, tolerates no further loss",
     ": n3 silent, last heard of 14m 20s ago",
     "Consequence: members 3 -> 2; 2 voters, quorum 2, tolerates no loss",
     ": LOSING EITHER NODE STOPS WRITES. Add a node first",

@@ -90,11 +90,11 @@ test("minting tells what the key will be while it is typed", () => {
   assert.deepEqual(
     wordsOf(mintDialog(CONTEXT), CONTEXT, { name: "new", profile: "standard", end: "24h" }).slice(0, 2),
     [
-      "Effect: new is accepted on all nodes at once and ends at 2026-11-21 14:02Z, in 24h 00m",
+      "Effect: new is accepted on all nodes at once and expires at 2026-11-21 14:02Z, in 24h 00m",
       "Profile: standard: acme-*, pool-*; budget day-5m; 2 access rules of its own",
     ],
   );
-  assert.match(wordsOf(mintDialog(CONTEXT), CONTEXT).join("\n"), /a key is accepted .* never ends\nProfile: none/);
+  assert.match(wordsOf(mintDialog(CONTEXT), CONTEXT).join("\n"), /a key is accepted .* never expires\nProfile: none/);
 });
 
 test("the text of a minted key is in the secret and in no word", async (t) => {
@@ -182,21 +182,21 @@ test("rotating is typed, says whom it breaks, and shows the new text once", asyn
   assert.equal(asked[0]?.url, "/admin/v1/keys/ci-main/rotate");
 });
 
-test("a new end is told beside the present one", () => {
+test("a new expiry is told beside the present one", () => {
   const dialog = extendDialog("ci-main");
   assert.deepEqual(wordsOf(dialog, CONTEXT, { end: "24h" }), [
-    "Now: never ends",
-    "Then: it ends at 2026-11-21 14:02Z, in 24h 00m",
-    "Effect: earlier than its present end",
+    "Now: never expires",
+    "Then: it expires at 2026-11-21 14:02Z, in 24h 00m",
+    "Effect: earlier than its present expiry",
   ]);
   assert.deepEqual(wordsOf(extendDialog("ci-old"), CONTEXT, { end: "7d" }), [
-    "Now: ended at 2026-11-18 00:00Z",
-    "Then: it ends at 2026-11-27 14:02Z, in 7d",
-    "Effect: it has ended, and is accepted again",
+    "Now: expired at 2026-11-18 00:00Z",
+    "Then: it expires at 2026-11-27 14:02Z, in 7d",
+    "Effect: it has expired, and is accepted again",
   ]);
 });
 
-test("a new end is patched in, and `never` takes the end away", async (t) => {
+test("a new expiry is patched in, and `never` takes it away", async (t) => {
   const requests = ["30d", "never"].map((end) => actionsOf(extendDialog("ci-main"), CONTEXT, { end })[0]?.request);
   assert.deepEqual(requests, [
     { method: "PATCH", path: "/admin/v1/keys/ci-main", body: { expires_in: "720h" } },
@@ -205,9 +205,9 @@ test("a new end is patched in, and `never` takes the end away", async (t) => {
   const { client } = await openKeyDoor(t, [key({ expires_at: "2026-12-20T14:02:07.000Z" }), key()]);
   const [action] = actionsOf(extendDialog("ci-main"), CONTEXT);
   assert.deepEqual(await action?.run(client, { idempotencyKey: "a" }), {
-    words: "ci-main ends at 2026-12-20T14:02:07.000Z",
+    words: "ci-main expires at 2026-12-20T14:02:07.000Z",
   });
-  assert.deepEqual(await action?.run(client, { idempotencyKey: "b" }), { words: "ci-main never ends" });
+  assert.deepEqual(await action?.run(client, { idempotencyKey: "b" }), { words: "ci-main never expires" });
 });
 
 test("metadata is read as it is written", () => {

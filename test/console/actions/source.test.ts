@@ -65,7 +65,7 @@ test("a reload says what is applied where, how the file stands and what to do", 
     "Effect: apply /etc/gateway/deployment.yaml to all 3 nodes",
     "File: DIVERGED  version 42 has other content than what is stored",
     "What to do: raise `version` in the file",
-    "Forecast: where it does not compile it is refused, and what runs goes on",
+    "Forecast: it is refused if it is not valid, and what runs goes on",
   ]);
   assert.equal(reloadWhy(file), undefined);
 });
@@ -74,7 +74,7 @@ for (const [state, forecast] of [
   ["in_sync", "nothing will change: the document is the stored one"],
   ["behind", "as it stands it will be refused, and what runs goes on"],
   ["refused", "as it stands it will be refused, and what runs goes on"],
-  ["no_version", "where it does not compile it is refused, and what runs goes on"],
+  ["no_version", "it is refused if it is not valid, and what runs goes on"],
 ] as const) {
   test(`a reload forecasts what becomes of a file that is ${state}`, () => {
     const lines = told(reloadDialog(), contextOf({ get_config: config(state) }));
@@ -104,8 +104,8 @@ test("a rollback says what becomes the newest, and replaces no other revision th
   assert.deepEqual(told(dialog, api), [
     "Effect: writes revision 115 again as the newest, 119, on all 3 nodes",
     "Newest: revision 118, by ci@example 21m ago",
-    "Guard: refused where the whole does not compile, or revision 118 is no longer the newest",
-    "Nothing is lost: the revisions between stay in the history",
+    "Guard: refused if the whole is not valid, or if revision 118 is no longer the newest",
+    "History: the revisions between stay in it",
   ]);
   assert.equal(dialog.why?.({}, api), undefined);
   assert.equal(
@@ -133,7 +133,7 @@ test("a deletion asks for the name and says what stays", async () => {
   assert.deepEqual(told(dialog, api), [
     "Effect: what default defines is gone from the running deployment, on all 3 nodes",
     "What stays: 1 other source",
-    "Guard: refused where what remains does not compile",
+    "Guard: refused if what remains is not valid",
     "Newest: revision 118, by ci@example 21m ago",
     "Its history: is shown again once a source of that name is put; keep a copy of it first (v)",
   ]);
@@ -155,7 +155,7 @@ test("a new revision goes over the one that was looked at", () => {
   assert.deepEqual(told(dialog, api), [
     "Document: team.yaml of this machine",
     "Effect: replaces revision 7 of team-ml on all 3 nodes",
-    "Guard: refused where the whole does not compile, or revision 7 is no longer the newest",
+    "Guard: refused if the whole is not valid, or if revision 7 is no longer the newest",
     "First: preview it (p): this dialog does not show what changes",
   ]);
   assert.deepEqual(dialog.deed(valuesOf(dialog), api), {

@@ -173,12 +173,12 @@ test("the effect is told in the words of each kind", () => {
   assert.deepEqual(
     (["key", "profile", "model", "mcp", "a2a", "issuer"] as const).map((kind) => effect(kind)),
     [
-      ["Effect: requests with key x are refused on the one node"],
-      ["Effect: requests of callers with profile x are refused on the one node"],
-      ["Effect: requests for model x are refused on the one node"],
-      ["Effect: calls to MCP server x are refused on the one node"],
-      ["Effect: calls to agent x are refused on the one node"],
-      ["Effect: requests with tokens of issuer x are refused on the one node"],
+      ["Effect: requests with key x are refused on the only node"],
+      ["Effect: requests of callers with profile x are refused on the only node"],
+      ["Effect: requests for model x are refused on the only node"],
+      ["Effect: calls to MCP server x are refused on the only node"],
+      ["Effect: calls to agent x are refused on the only node"],
+      ["Effect: requests with tokens of issuer x are refused on the only node"],
     ],
   );
 });

@@ -44,6 +44,14 @@ test("a column of numbers is as wide as its widest number", () => {
   );
 });
 
+test("no text is cut while another column has room that it does not need", () => {
+  const heads = [head("a", { width: { least: 10, flex: 1 } }), head("b"), head("c", { width: { least: 8, flex: 1 } })];
+  const cells = (contents: readonly number[]) => fitColumns(heads, contents, 62).map((placed) => placed.cells);
+  assert.deepEqual(cells([10, 10, 8]), [25, 10, 23]);
+  assert.deepEqual(cells([12, 14, 20]), [21, 14, 23], "of the column that has most to spare");
+  assert.deepEqual(cells([12, 40, 25]), [12, 21, 25], "what lacks least is whole first");
+});
+
 test("when scrolled the first column stays and the others move under it", () => {
   const heads = ["name", "b", "c", "d", "e"].map((id) => head(id));
   const at = (scrolled: number) => scrollColumns(heads, none(heads), 34, scrolled);

@@ -143,7 +143,9 @@ test("while the terminal is busy frames are dropped, and then the newest is draw
   const drained = new Promise<void>((resolve) => {
     drain = resolve;
   });
-  const { terminal, scene, screen } = show(80, 24, { gate: { isBusy: () => isBusy, whenDrained: () => drained } });
+  const { terminal, scene, screen } = show(80, 24, {
+    gate: { ...OPEN_GATE, isBusy: () => isBusy, whenDrained: () => drained },
+  });
   await settled();
   terminal.forget();
   for (let at = 0; at < 50; at += 1) scene.set(numbered(`state ${at}:`, 23));

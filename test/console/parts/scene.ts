@@ -48,7 +48,12 @@ export function createScene(columns: number, rows: number): Scene {
   };
 }
 
-export const OPEN_GATE: OutputGate = { isBusy: () => false, whenDrained: async () => undefined };
+export const OPEN_GATE: OutputGate = {
+  isBusy: () => false,
+  whenDrained: async () => undefined,
+  lastDrainMs: 0,
+  drainedAt: 0,
+};
 
 /** Waits for what Ink does later: it paints at most sixty times a second. */
 export async function settled(): Promise<void> {

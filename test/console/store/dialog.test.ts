@@ -75,7 +75,7 @@ test("space ticks the box that arrows went to", () => {
 test("a text that is required and empty has the focus, and nothing is done before it is there", () => {
   const open = pressed(online(), "m");
   assert.equal(focus(open), "name");
-  assert.equal(whyNotConfirmed(open), "Name: nothing is given");
+  assert.equal(whyNotConfirmed(open), "Name: required");
   assert.deepEqual(lastStep(open, "tab y").effects, []);
   assert.equal(deedsIn(lastStep(typed(open, "ci"), "tab y").effects), 1);
 });

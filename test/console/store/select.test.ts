@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createRecall, remember } from "../../../src/console/model/remember.ts";
 import type { State } from "../../../src/console/model/state.ts";
 import { tableRegions } from "../../../src/console/store/layout.ts";
 import { compareTexts } from "../../../src/console/store/listing.ts";
 import { withTable } from "../../../src/console/store/places.ts";
-import { createRecall, remember } from "../../../src/console/store/remember.ts";
 import {
   chosenOf,
   contextOf,
@@ -186,6 +186,30 @@ for (const [age, word, tone] of FRESHNESS) {
     assert.deepEqual(freshnessOf(after(online(), [{ kind: "tick", now: NOW + age }]), VIEWS), { word, tone });
   });
 }
+
+/** Of the view that reads the tables of the query: when each reading was fresh, or what it failed with. */
+function freshnessOfQuery(readings: Readonly<Record<string, number | undefined>>): string {
+  const data = dataIn(
+    new Map(
+      Object.entries(readings).map(([key, freshAt]) => {
+        const failure = freshAt === undefined ? { ...FAILURE, status: 403, code: "forbidden" } : undefined;
+        return [key, { value: freshAt === undefined ? undefined : [], freshAt, askedAt: NOW, failure }];
+      }),
+    ),
+  );
+  const at = { ...online(), place: { view: "query" } };
+  return freshnessOf(after(at, [{ kind: "data", data, now: NOW + 42_000 }]), VIEWS).word;
+}
+
+test("what is read once is as fresh as the node's own answers", () => {
+  assert.equal(freshnessOfQuery({ list_query_tables: NOW, get_status: NOW + 41_000 }), "live 1s");
+  assert.equal(freshnessOfQuery({ list_query_tables: NOW, get_status: NOW }), "STALE 42s");
+});
+
+test("a gateway of which nothing may be read is connected all the same", () => {
+  assert.equal(freshnessOfQuery({ list_query_tables: undefined, get_status: undefined }), "online");
+  assert.equal(freshnessOfQuery({}), "connecting");
+});
 
 test("freshness tells of the link, of a held screen and of read-only mode", () => {
   const word = (state: State): string => freshnessOf(state, VIEWS).word;

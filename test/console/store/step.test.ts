@@ -204,6 +204,15 @@ test("a flash goes after six seconds; what warns or fails stays in the log", () 
   assert.match(command(state, "log").page?.lines?.map(textOfLine).join("\n") ?? "", /14:02:07Z {2}broken/);
 });
 
+test("what a key was answered goes when something else comes on top, and a failure stays", () => {
+  const asked = pressed(online(), "x");
+  assert.notEqual(words(asked), "");
+  assert.equal(words(pressed(asked, "j")), words(asked));
+  for (const chord of ["s", "?", ":", "/", "2", "d"]) assert.equal(words(pressed(asked, chord)), "", chord);
+  const failed = after(online(), [{ kind: "flash", flash: { words: "refused", tone: "fail" } }]);
+  assert.equal(words(pressed(failed, "?")), "refused");
+});
+
 test("losing contact and another leader are said", () => {
   const state = online();
   const failure = { status: 0, code: "unreachable", message: "no connection", at: NOW };
@@ -214,9 +223,25 @@ test("losing contact and another leader are said", () => {
   assert.equal(words(after(state, [led("n1"), led(null)])), "n1 leads no more");
 });
 
-test("a place that was left keeps its cursor and its filter", () => {
-  const state = pressed(typed(pressed(online(), "down /"), "acme"), "enter 1 2");
-  assert.deepEqual([cursor(state), tableStateOf(state).filter], ["acme-alt", "acme"]);
+test("a place keeps its filter; back there the cursor is where it was, gone there anew it is on the first row", () => {
+  const left = pressed(typed(pressed(online(), "down /"), "acme"), "enter 1");
+  for (const [keys, row] of [
+    ["-", "acme-alt"],
+    ["2", "acme-chat"],
+  ] as const) {
+    const state = pressed(left, keys);
+    assert.deepEqual([cursor(state), tableStateOf(state).filter], [row, "acme"], keys);
+  }
+});
+
+test("rows marked before are not acted on by who comes again", () => {
+  assert.equal(tableStateOf(pressed(online(), "space 1 2")).marks.size, 0);
+  assert.equal(tableStateOf(pressed(online(), "space 1 -")).marks.size, 1);
+});
+
+test("a cursor that nobody moved is on the first row, whichever that becomes", () => {
+  const worst = ROWS.map((row) => (row.name === "pool-eu" ? { ...row, rate: 99 } : row));
+  assert.equal(cursor(after(online(), [dataOf({ list_backends: worst })])), "pool-eu");
 });
 
 test("a view that is a page scrolls within its lines", () => {
@@ -227,6 +252,18 @@ test("a view that is a page scrolls within its lines", () => {
   assert.equal(tableStateOf(pressed(page, "G g")).offset, 0);
 });
 
+test("the help scrolls to its last line and no further, begins anew when it is opened, and ? or Esc close it", () => {
+  const low = { ...online(), size: { columns: 60, rows: 16 } };
+  const atEnd = pressed(low, "? G");
+  assert.ok(atEnd.helpOffset > 0);
+  assert.equal(pressed(atEnd, "down pagedown").helpOffset, atEnd.helpOffset);
+  assert.equal(pressed(atEnd, "k").helpOffset, atEnd.helpOffset - 1);
+  assert.equal(pressed(atEnd, "?").isHelpOpen, false);
+  assert.equal(pressed(atEnd, "esc").isHelpOpen, false);
+  assert.equal(pressed(atEnd, "? ?").helpOffset, 0);
+  assert.equal(pressed(atEnd, "? ?").isHelpOpen, true);
+});
+
 test("the audit stream and a verification are kept, the newest lines of it", () => {
   const lines = Array.from({ length: 1_200 }, (_, at) => String(at));
   assert.equal(after(online(), [{ kind: "tail", lines }]).tail?.length, 1_000);
@@ -235,7 +272,7 @@ test("the audit stream and a verification are kept, the newest lines of it", () 
 });
 
 test("keys over a page or the help that belong below say how to leave first", () => {
-  assert.equal(words(pressed(online(), "h s")), "esc leaves the page first");
-  assert.equal(words(pressed(online(), "? s")), "esc leaves the help first");
+  assert.equal(words(pressed(online(), "h s")), "Esc leaves the page first");
+  assert.equal(words(pressed(online(), "? s")), "Esc leaves the help first");
   assert.equal(words(after(online(), [key("x")])), "x does nothing here; ? lists the keys");
 });

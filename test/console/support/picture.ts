@@ -79,7 +79,9 @@ export function pngOf(svg: string, scale = 2): Uint8Array {
 }
 
 function drawRow(row: readonly Cell[], y: number): readonly string[] {
-  const backgrounds: string[] = [];
+  // What touches and has one colour is one shape: two would leave a seam.
+  const backgrounds: Rect[] = [];
+  let touches = false;
   const marks: string[] = [];
   for (const { from, cells } of runsOf(row)) {
     const [first] = cells;
@@ -87,11 +89,16 @@ function drawRow(row: readonly Cell[], y: number): readonly string[] {
     const style = styleOf(first);
     const x = MARGIN + from * CELL_WIDTH;
     const width = cells.length * CELL_WIDTH;
-    if (style.bg !== BACKGROUND) backgrounds.push(rect({ x, y, width, height: CELL_HEIGHT, fill: style.bg }));
+    const before = backgrounds.at(-1);
+    if (style.bg === BACKGROUND) touches = false;
+    else if (touches && before?.fill === style.bg)
+      backgrounds[backgrounds.length - 1] = { ...before, width: before.width + width };
+    else backgrounds.push({ x, y, width, height: CELL_HEIGHT, fill: style.bg });
+    if (style.bg !== BACKGROUND) touches = true;
     if (style.underline) marks.push(rect({ x, y: y + BASELINE + 1.5, width, height: 1, fill: style.fg }));
     marks.push(...drawRun(cells, x, y, style));
   }
-  return [...backgrounds, ...marks];
+  return [...backgrounds.map(rect), ...marks];
 }
 
 /** Neighbours of one look. */

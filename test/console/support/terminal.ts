@@ -48,6 +48,8 @@ export interface TerminalOptions {
   readonly rows?: number;
   /** Bits a second of a serial line, ten a byte: how fast the terminal takes what is written. As fast as it can if left out. */
   readonly baud?: number;
+  /** True: it answers no question, as no terminal does but some that only pretend to be one. */
+  readonly isMute?: boolean;
 }
 
 export interface TerminalEnd {
@@ -88,13 +90,25 @@ export interface TestTerminal {
 }
 
 export function openTerminal(owner: Owner, options: TerminalOptions): TestTerminal {
-  const { command = process.execPath, args, env = {}, cwd = root, columns = 80, rows = 24, baud } = options;
+  const {
+    command = process.execPath,
+    args,
+    env = {},
+    cwd = root,
+    columns = 80,
+    rows = 24,
+    baud,
+    isMute = false,
+  } = options;
   const terminal = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true, scrollback: 1_000 });
   const bytes = createRawBytes();
   const listeners = new Set<() => void>();
+  // The emulator loses some characters of three bytes, such as the ellipsis, that are cut between the second and the third.
+  const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
   let writtenAt = performance.now();
   let undrawn = 0;
   let isCursorVisible = true;
+  let isHungUp = false;
   let end: TerminalEnd | undefined;
 
   // The emulator keeps it to itself; a mode may be set among others.
@@ -120,7 +134,7 @@ export function openTerminal(owner: Owner, options: TerminalOptions): TestTermin
   const otherEnd = baud !== undefined && "ptsName" in pty ? openSync(String(pty.ptsName), OTHER_END) : undefined;
   // What the emulator answers when it is asked (`CSI 6 n` and the like).
   terminal.onData((reply) => {
-    if (end === undefined) pty.write(reply);
+    if (end === undefined && !isMute && !isHungUp) pty.write(reply);
   });
 
   function look(): void {
@@ -131,7 +145,7 @@ export function openTerminal(owner: Owner, options: TerminalOptions): TestTermin
     bytes.add(chunk);
     writtenAt = performance.now();
     undrawn += 1;
-    terminal.write(chunk, () => {
+    terminal.write(utf8.decode(chunk, { stream: true }), () => {
       undrawn -= 1;
       look();
     });
@@ -269,6 +283,7 @@ export function openTerminal(owner: Owner, options: TerminalOptions): TestTermin
     },
     signal: (name) => kill(name),
     hangUp() {
+      isHungUp = true;
       if ("destroy" in pty && typeof pty.destroy === "function") pty.destroy();
     },
     ended,

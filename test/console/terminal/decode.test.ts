@@ -107,6 +107,18 @@ test("what is no key of the console is swallowed to its last byte", () => {
   }
 });
 
+test("the terminal's answer to the question of its state is told, wherever it is cut, and is no key", () => {
+  const bytes = bytesOf("a\u001b\u001b[0nb\u001b[3n\u001b[5n\u001b[?0nc");
+  for (let cut = 0; cut <= bytes.length; cut += 1) {
+    let answers = 0;
+    const decoder = createDecoder(() => {
+      answers += 1;
+    });
+    const events = [...decoder.feed(bytes.subarray(0, cut)), ...decoder.feed(bytes.subarray(cut))];
+    assert.deepEqual([told(events), answers], [["a", "esc", "b", "c"], 2], `cut at ${cut}`);
+  }
+});
+
 test("a report that is cut by a pause does not leak its tail", () => {
   const decoder = createDecoder();
   for (const part of ["\u001b[<0;", "10;5", "M", "\u001b]11;rgb", ":ss\u001b", "\\"]) {

@@ -26,6 +26,7 @@ function assertRestored(terminal: TestTerminal): void {
   assert.doesNotMatch(terminal.screen(), /tick/);
   const text = terminal.bytes.text();
   assert.ok(text.lastIndexOf("\u001b[?2004l") > text.lastIndexOf("\u001b[?2004h"), "pastes are bracketed no more");
+  assert.ok(text.lastIndexOf("\u001b[?7h") > text.lastIndexOf("\u001b[?7l"), "lines wrap again");
   assert.ok(text.lastIndexOf("\u001b[?2026l") > text.lastIndexOf("\u001b[?2026h"), "no frame is begun and held back");
 }
 
@@ -129,6 +130,30 @@ test("a paste is text, and keys typed ahead are keys", options, async (t) => {
   terminal.type("ab");
   await terminal.press("esc", "shift-right", "f5");
   await terminal.until(/"kind":"paste","text":"q\\nq"[\s\S]*1 a[\s\S]*2 b[\s\S]*3 esc[\s\S]*4 shift-right[\s\S]*5 f5/);
+});
+
+test("a terminal that answers no question is asked once, shows all and is left", options, async (t) => {
+  const terminal = await open(t, { isMute: true });
+  for (const key of ["a", "b", "c"]) await terminal.press(key);
+  await terminal.until(/\d c$/m);
+  await terminal.press("q");
+  assert.deepEqual(await terminal.ended, { status: 0, signal: null });
+  assertRestored(terminal);
+  assert.equal(terminal.bytes.text().split("\u001b[5n").length - 1, 1);
+});
+
+test("keys among the answers of the terminal are all keys, and nothing else is", options, async (t) => {
+  const terminal = await open(t, { env: { BOARD_ROWS: "10" } });
+  for (let at = 0; at < 200; at += 1) {
+    terminal.type(at % 2 === 0 ? "x" : "\u001b[A");
+    await new Promise((done) => setImmediate(done));
+  }
+  await terminal.until(/198 x\s+199 up$/m);
+  await terminal.press("q");
+  assert.deepEqual(await terminal.ended, { status: 0, signal: null });
+  assertRestored(terminal);
+  const questions = terminal.bytes.text().split("\u001b[5n").length - 1;
+  assert.ok(questions > 1, `${questions} questions`);
 });
 
 test("a slow line holds up frames and neither keys nor clock", options, async (t) => {

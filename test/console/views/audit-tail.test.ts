@@ -48,6 +48,16 @@ test("each event is told in the words of what it records", () => {
     "! put_suspension  provider:beta-labs  by alice  REFUSED  not_found",
   );
   assert.equal(
+    words("admin.write", {
+      action: "create_key",
+      resource: 'Table::"keys"',
+      principal: "ci",
+      outcome: "done",
+      name: "k1",
+    }),
+    "create_key  keys  k1  by ci",
+  );
+  assert.equal(
     words("access.decision", DENIED),
     "! deny  by rule deny-secrets  key prod-chat  acme-large  -> acme-chat  model",
   );
@@ -57,7 +67,7 @@ test("each event is told in the words of what it records", () => {
   );
   assert.equal(
     words("access.decision", { action: "list_keys", resource: 'Table::"keys"', principal: "bob", decision: "deny" }),
-    "! deny  list_keys  table keys  by bob",
+    "! deny  list_keys  keys  by bob",
   );
   assert.equal(
     words("auth.failure", { plane: "data", fault: "expired", issuer: "corp", suppressed: 12 }),

@@ -27,9 +27,9 @@ test("a report is shown with its verdict in words", () => {
   const lines = [line("ok   n1 K 0..9, 10 records")];
   const good = pageOf({ file: "t", state: { kind: "done", report: { isGood: true, lines } } });
   assert.match(good, /^VERIFIED: .*\n\nok {3}n1 K 0\.\.9, 10 records$/m);
-  assert.doesNotMatch(good, /NOT GOOD/);
+  assert.doesNotMatch(good, /DOES NOT VERIFY/);
   const bad = pageOf({ file: "t", state: { kind: "done", report: { isGood: false, lines } } });
-  assert.match(bad, /! NOT GOOD/);
+  assert.match(bad, /! DOES NOT VERIFY/);
   assert.match(bad, /Keep the file as it is/);
   assert.doesNotMatch(bad, /VERIFIED/);
 });

@@ -89,12 +89,12 @@ test("how long it lasts is estimated from this window's average, and called an e
   assert.deepEqual(burnOf(fast, NOW), { kind: "exhausts", perHour: 800_000, inMs: HOUR_MS / 4 });
   assert.equal(
     burnWords(fast, NOW),
-    "800,000 an hour: exhausted in 15m 00s at this rate, the window ends in 18h 00m (estimate: this window's average)",
+    "800,000 an hour: exhausted in 15m 00s at this window's average, the window ends in 18h 00m (estimate)",
   );
   const slow = passed(12 * HOUR_MS, { used: 1_200_000, remaining: 3_800_000 });
   assert.equal(
     burnWords(slow, NOW),
-    "100,000 an hour: lasts beyond the reset, the window ends in 12h 00m (estimate: this window's average)",
+    "100,000 an hour: lasts beyond the reset at this window's average, the window ends in 12h 00m (estimate)",
   );
 });
 
@@ -134,7 +134,7 @@ test("the pane tells who refers to the bucket and which nodes hold a part of it"
   });
   const lines = textsOf(bodyOf(budgetsView).pane?.("team/shared", context) ?? []);
   assert.equal(lines.length, 7);
-  assert.match(lines[1] ?? "", /^burn .*estimate: this window's average/);
+  assert.match(lines[1] ?? "", /^burn .* at this window's average.*\(estimate\)/);
   assert.equal(
     lines[2],
     "left      2,950,000; 5 reserved here, 12,000 granted and unspent  window ends 2026-11-21 00:00Z",

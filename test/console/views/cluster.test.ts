@@ -60,7 +60,7 @@ test("above the table stand the quorum and who leads", () => {
     "leader n1; term 12; index 88,412; asked of n1 (leader)",
   ]);
   assert.deepEqual(texts(clusterLines(mixed)), [
-    "4 voters, quorum 3, tolerates the loss of 1; 1 learner without a vote; 3 reachable",
+    "4 voters, quorum 3, tolerates no further loss; 1 learner without a vote; 3 reachable",
     "leader n1; term 12; index 88,412; asked of n1 (leader)",
   ]);
   assert.equal(
@@ -76,7 +76,7 @@ test("a quorum that is lost is said, and who leads is nobody", () => {
     commit_index: 88_500,
   });
   assert.deepEqual(texts(clusterLines(lost)), [
-    "3 voters, quorum 2, tolerates the loss of 1; ! 1 reachable: NO QUORUM, nothing can be written (H)",
+    "3 voters, quorum 2; ! 1 reachable: NO QUORUM, nothing can be written (H)",
     "! no leader; term 12; index 88,412, committed 88,500; asked of n1 (candidate)",
   ]);
 });
@@ -92,14 +92,14 @@ for (const { id, members, meaning, toDo, without } of [
     members: MIXED,
     meaning: "it leads: every write goes through it",
     toDo: "nothing; before its machine is stopped for long, hand leadership to another (L there)",
-    without: "3 voters, quorum 2, tolerates the loss of 1",
+    without: "3 voters, quorum 2, tolerates no further loss",
   },
   {
     id: "n2",
     members: MIXED,
     meaning: "it was too far behind for the log and is being sent the whole state",
     toDo: "wait; if it does not end, look at its disk and at the link to the leader",
-    without: "3 voters, quorum 2, tolerates the loss of 1",
+    without: "3 voters, quorum 2, tolerates no further loss",
   },
   {
     id: "n3",
@@ -113,7 +113,7 @@ for (const { id, members, meaning, toDo, without } of [
     members: MIXED,
     meaning: "a learner: it catches up, 1,204 entries to go",
     toDo: "nothing: it gets its vote once it has caught up. Until then it does not count for a quorum",
-    without: "4 voters, quorum 3, tolerates the loss of 1",
+    without: "4 voters, quorum 3, tolerates no further loss",
   },
   {
     id: "n2",
@@ -139,9 +139,9 @@ for (const { id, members, meaning, toDo, without } of [
 ]) {
   test(`the pane of ${id} of ${members.length} says what its state means: ${meaning}`, () => {
     const pane = texts(memberPane(id, cluster(members)));
-    assert.equal(pane[0], `State       ${meaning}`);
-    assert.equal(pane[1], `What to do  ${toDo}`);
-    assert.equal(pane.at(-2), `Without it  ${without}`);
+    assert.equal(pane[0], `state     ${meaning}`);
+    assert.equal(pane[1], `to do     ${toDo}`);
+    assert.equal(pane.at(-2), `without   ${without}`);
   });
 }
 
@@ -186,7 +186,7 @@ test("the recovery guide gives the commands in their order, with the names that 
   const page = texts(recoverLines(lost));
   assert.deepEqual(page.slice(page.indexOf("NOW"), page.indexOf("WHAT IS LOST")), [
     "NOW",
-    "3 voters, quorum 2, tolerates the loss of 1; 1 reachable as n2 sees it",
+    "3 voters, quorum 2; 1 reachable as n2 sees it",
     "! No majority is reachable: nothing can be decided until it is, or until a recovery.",
     "  n1        voter    silent, heard of 14m 20s ago, index 88,100, forward 10.0.0.1:7001",
     "  n2 *      voter    reachable, index 88,412, forward 10.0.0.2:7001",

@@ -73,28 +73,26 @@ test("sources stand with their revision, writer and state", () => {
 
 test("above them stands how the file is to what runs, and what to do", () => {
   assert.deepEqual(texts(fileLines(file)), [
-    "file        DIVERGED  version 42 has other content",
-    "what to do  raise `version` in the file",
-    "document    /etc/gateway/deployment.yaml",
+    "file      DIVERGED  version 42 has other content",
+    "to do     raise `version` in the file",
+    "document  /etc/gateway/deployment.yaml",
   ]);
-  assert.deepEqual(texts(fileLines(api)), [
-    "file        NO FILE  no file: the deployment arrives through the admin API",
-  ]);
+  assert.deepEqual(texts(fileLines(api)), ["file      NO FILE  no file: the deployment arrives through the admin API"]);
   assert.deepEqual(fileLines(contextOf({})), []);
 });
 
 test("the pane tells why a source is not served, its bytes and its newest revisions", () => {
   const { pane } = tableBody(configView);
   assert.deepEqual(texts(pane?.("default", api) ?? []), [
-    "state       running",
-    "document    4,214 bytes",
-    "revisions   118  21m ago  ci@example",
-    "            117  2d ago  unix:1000",
-    "            115  21m ago  ci@example",
+    "state     running",
+    "document  4,214 bytes",
+    "revisions 118  21m ago  ci@example",
+    "          117  2d ago  unix:1000",
+    "          115  21m ago  ci@example",
   ]);
   assert.deepEqual(texts(pane?.("team-ml", api) ?? []), [
-    "state       ! REFUSED  models[2]: unknown provider",
-    "serves      this node serves revision 6, and 7 is stored",
+    "state     ! REFUSED  models[2]: unknown provider",
+    "serves    this node serves revision 6, and 7 is stored",
   ]);
   assert.deepEqual(pane?.("gone", api), []);
 });

@@ -35,8 +35,8 @@ const context = contextOf({ ...INCIDENT, list_backend_errors: FAILURES }, { subj
 test("failures stand newest first, with where the request went", () => {
   assert.deepEqual(rowsShown(errorsView, context), [
     ["14:02:05Z", "503", "5xx", "1", "acme-alt"],
-    ["14:02:04Z", "-", "connect", "2", "not moved"],
-    ["14:02:03Z", "429", "429", "1", "tried again"],
+    ["14:02:04Z", "-", "connect", "2", "no failover"],
+    ["14:02:03Z", "429", "429", "1", "retried here"],
   ]);
 });
 
@@ -78,7 +78,7 @@ test("s and u are about the provider, without a row", () => {
   ]);
 });
 
-test("f goes to the provider that the request was moved to", () => {
+test("f goes to the provider that the request failed over to", () => {
   const [moved = "", failed = ""] = idsShown(errorsView, context);
   assert.deepEqual(startOf(errorsView, "follow", context, moved), {
     kind: "go",
@@ -86,6 +86,6 @@ test("f goes to the provider that the request was moved to", () => {
     row: "acme-alt",
   });
   assert.equal(whyOf(errorsView, "follow", context, moved), undefined);
-  assert.equal(whyOf(errorsView, "follow", context, failed), "this request was not moved");
+  assert.equal(whyOf(errorsView, "follow", context, failed), "this request had no failover");
   assert.equal(whyOf(errorsView, "follow", context, "gone"), "the failure is remembered no more");
 });

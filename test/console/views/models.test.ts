@@ -29,13 +29,13 @@ test("models stand in the order in which they match", () => {
   ]);
 });
 
-test("a model is told as suspended, moved or served by nobody", () => {
+test("a model is told as suspended, failing over or served by nobody", () => {
   const off = contextOf({
     ...INCIDENT,
     list_suspensions: [suspension("acme-chat"), suspension("beta-labs"), suspension("acme-small", { kind: "model" })],
   });
   const state = (id: string) => cellOf(modelsView, off, id, "state");
-  assert.deepEqual(state("acme-large"), { text: "~moved", tone: "warn" });
+  assert.deepEqual(state("acme-large"), { text: "~failover", tone: "warn" });
   assert.deepEqual(state("acme-*"), { text: "!NOBODY", tone: "fail" });
   assert.deepEqual(state("fast"), { text: "~SUSPENDED", tone: "off" });
   const table = tableOfView(modelsView, off);

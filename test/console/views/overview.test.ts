@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Configuration } from "../../../src/admin-api/index.ts";
+import type { Data } from "../../../src/console/model/data.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import { ATTENTION, attentionNeeds } from "../../../src/console/views/attention.ts";
 import { overviewView } from "../../../src/console/views/overview.ts";
@@ -283,14 +284,13 @@ test("above stand members, traffic of the lists and the last changes", () => {
     overviewAbove(context, { columns: 116, rows: 9 }).map((line) => textOfLine(line).trimEnd()),
     [
       "CLUSTER  3 voters, quorum 2, tolerates the loss of 1      TRAFFIC  this node, last 60 s, attempts at providers",
-      "NODE        ROLE      STATE          LAST  APPLIED  LAG   attempts  21.5/s",
-      "n1 *        leader    reachable         -    88412    0   failed    7.6/s  35.3 %",
-      "n2          follower  reachable     400ms    88412    0   in flight 25",
-      "n3          follower  reachable     400ms    88412    3   moved     411 retries, 398 failovers",
-      "RECENT ADMIN CHANGES  this node, by its audit records; :changes",
-      "13:45:31Z          unix:1000               reload_config  Config config  done",
-      "13:45:30Z          unix:1000               reload_config  Config config  done",
-      "13:45:29Z          unix:1000               reload_config  Config config  done",
+      "NODE           ROLE     STATE        LAST  APPLIED  LAG   attempts  21.5/s",
+      "n1 *           leader   reachable       -    88412    0   failed    7.6/s  35.3 %",
+      "n2             follower reachable   400ms    88412    0   in flight 25",
+      "n3             follower reachable   400ms    88412    3   retried   411 retries, 398 failovers",
+      "RECENT ADMIN CHANGES  through this node; :changes has more",
+      "13:45:31Z          unix:1000               reload_config  configuration  done",
+      "13:45:30Z          unix:1000               reload_config  configuration  done",
     ],
   );
 });
@@ -303,10 +303,27 @@ test("above stand the metrics where they are known, gaps as gaps", () => {
     overhead: { p50: 1.9, p95: 6.1, p99: 14 },
   };
   const lines = overviewAbove(contextOf({ ...INCIDENT, metrics }), { columns: 116, rows: 9 }).map(textOfLine);
-  assert.match(lines[0] ?? "", /TRAFFIC {2}this node, by its metrics$/);
+  assert.match(lines[0] ?? "", /TRAFFIC {2}of the metrics page given$/);
   assert.match(lines[1] ?? "", /requests {2}41\.2\/s {5}_ #$/);
   assert.match(lines[3] ?? "", /in flight -/);
   assert.match(lines[4] ?? "", /overhead {2}p50 1\.9ms {2}p95 6\.1ms {2}p99 14ms$/);
+});
+
+test("above says when the metrics page is not read, and tells what the lists hold in its place", () => {
+  const context = contextOf(INCIDENT);
+  const unread = { code: "unreachable", status: 0, message: "refused", at: 0 };
+  const reading = { value: undefined, freshAt: undefined, askedAt: 0, failure: unread };
+  const data: Data = { get: (need) => (need.id === "metrics" ? reading : context.data.get(need)) };
+  const lines = overviewAbove({ ...context, data }, { columns: 116, rows: 9 }).map(textOfLine);
+  assert.match(lines[0] ?? "", /TRAFFIC {2}! the metrics page given is not read$/);
+  assert.match(lines[1] ?? "", /attempts {2}21\.5\/s/);
+});
+
+test("names that differ at their end alone are told apart, and this node among them", () => {
+  const members = [member("gateway-prod-eu-1"), member("gateway-prod-eu-2")];
+  const lines = overviewAbove(contextOf({ list_cluster_members: members }), { columns: 116, rows: 9 }).map(textOfLine);
+  assert.notEqual(lines[2]?.slice(0, 15), lines[3]?.slice(0, 15));
+  assert.match(lines[2] ?? "", /^\S+-1 +follower /);
 });
 
 test("above keeps to its lines, and silent members keep theirs", () => {
@@ -315,7 +332,7 @@ test("above keeps to its lines, and silent members keep theirs", () => {
     for (const columns of [96, 116, 160]) {
       const lines = overviewAbove(contextOf({ list_cluster_members: many }), { columns, rows });
       assert.ok(lines.length <= rows);
-      if (rows >= 6) assert.ok(lines.some((line) => textOfLine(line).startsWith("gone        follower  ! silent")));
+      if (rows >= 6) assert.ok(lines.some((line) => textOfLine(line).startsWith("gone           follower ! silent")));
     }
   }
 });

@@ -92,9 +92,9 @@ test("the pane tells of the routes and the last failures", () => {
     "measured  first byte p50 188ms p95 9.9s; 402 retries; failover 398 out",
     "serves    acme-large, acme-*",
     "failover  beta-labs SUSPENDED, acme-alt",
-    "failures  14:02:05Z  503 5xx         attempt 1  tried again",
-    "          14:02:04Z  -   connect     attempt 2  not moved",
-    "          14:02:03Z  503 5xx         attempt 3  moved to acme-alt",
+    "failures  14:02:05Z  503 5xx         attempt 1  retried here",
+    "          14:02:04Z  -   connect     attempt 2  no failover",
+    "          14:02:03Z  503 5xx         attempt 3  failed over to acme-alt",
   ]);
   assert.deepEqual(body.paneNeeds?.("acme-chat", context), [{ id: "list_backend_errors", name: "acme-chat" }]);
   assert.deepEqual(body.pane?.("gone", context), []);

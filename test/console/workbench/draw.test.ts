@@ -108,7 +108,7 @@ describe("the workbench on the screen", () => {
   it("tells what runs for how long, and why there is no result, in the gateway's words", () => {
     const running = press(withText("select 1"), "ctrl-r").workbench;
     const lines = drawWorkbench(running, TABLES, { columns: 80, rows: 6, isAscii: false, now: NOW + 4_000 });
-    assert.equal(trimmed(lines)[1], rule("running 4s  esc cancels"));
+    assert.equal(trimmed(lines)[1], rule("running 4s  Esc cancels"));
     const words = `There is no column \`x\u001b[2J\`; ${"word ".repeat(30)}end.`;
     const failed = trimmed(draw(on(running, { kind: "query_failed", id: 7, words })));
     assert.equal(failed[1], rule("failed"));

@@ -18,10 +18,10 @@ import {
 } from "../../../src/console/actions/key.ts";
 import { deleteSourceDialog, putDocumentDialog, rollbackDialog } from "../../../src/console/actions/source.ts";
 import { extendDialog, liftDialog, suspendDialog } from "../../../src/console/actions/suspension.ts";
+import { commandsOfDeed, quoted } from "../../../src/console/format/command-line.ts";
 import type { Context } from "../../../src/console/model/context.ts";
 import type { Data, Need, Readable, ReadableId, Reading } from "../../../src/console/model/data.ts";
 import type { Dialog, FieldValues } from "../../../src/console/model/dialog.ts";
-import { commandsOfDeed, quoted } from "../../../src/console/store/command-line.ts";
 import { startPlane } from "../admin/support/plane.ts";
 
 const run = promisify(execFile);

@@ -1,0 +1,80 @@
+/**
+ * A file that grows, as `tail -F` follows one: its end is awaited; one that was replaced is read to its end before the new
+ * one is read from its start; one that was cut is read anew; one that is not there yet is waited for.
+ */
+
+import { type FileHandle, open, stat } from "node:fs/promises";
+import { setTimeout as pause } from "node:timers/promises";
+
+/** Between two looks at the file. */
+const LOOK_MS = 500;
+const PIECE_BYTES = 64 << 10;
+
+/**
+ * New text of the file at `path`. Of one that is there already it begins with the first line that lies wholly in the last
+ * `fromEnd` bytes. Ends with the signal; rejects when the file is there and cannot be read.
+ */
+export async function* follow(path: string, fromEnd: number, signal: AbortSignal): AsyncGenerator<string> {
+  let isFirst = true;
+  while (!signal.aborted) {
+    const file = await opened(path);
+    if (file !== undefined) {
+      try {
+        yield* readWhileNamed(path, file, isFirst ? fromEnd : undefined, signal);
+      } finally {
+        await file.close();
+      }
+    }
+    isFirst = false;
+    await rest(signal);
+  }
+}
+
+/** Undefined: there is none. */
+async function opened(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path);
+  } catch (error) {
+    if (error instanceof Error && Reflect.get(error, "code") === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Ends once another file has the name, or none has, and this one has been read to its end. */
+async function* readWhileNamed(
+  path: string,
+  file: FileHandle,
+  fromEnd: number | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const { ino, size: sizeAtFirst } = await file.stat();
+  // One byte more than wanted, so that a line that begins just there is seen to be whole.
+  let at = fromEnd === undefined ? 0 : Math.max(0, sizeAtFirst - fromEnd - 1);
+  let isInLine = at > 0;
+  let decoder = new TextDecoder();
+  const piece = new Uint8Array(PIECE_BYTES);
+  while (!signal.aborted) {
+    const isNamed = (await stat(path).catch(() => undefined))?.ino === ino;
+    const { size } = await file.stat();
+    if (size < at) {
+      [at, isInLine, decoder] = [0, false, new TextDecoder()];
+    }
+    while (at < size && !signal.aborted) {
+      const { bytesRead } = await file.read(piece, 0, Math.min(PIECE_BYTES, size - at), at);
+      if (bytesRead === 0) break;
+      at += bytesRead;
+      const bytes = piece.subarray(0, bytesRead);
+      const begin = isInLine ? bytes.indexOf(LINE_END) + 1 : 0;
+      if (isInLine && begin === 0) continue;
+      isInLine = false;
+      const text = decoder.decode(bytes.subarray(begin), { stream: true });
+      if (text !== "") yield text;
+    }
+    if (!isNamed) return;
+    await rest(signal);
+  }
+}
+
+const LINE_END = 0x0a;
+
+const rest = (signal: AbortSignal): Promise<void> => pause(LOOK_MS, undefined, { signal }).catch(() => undefined);

@@ -1,0 +1,38 @@
+/** Keys as the hint bar and the help spell them, out of the one table of keys. */
+
+import type { Chord } from "../model/key.ts";
+
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ["esc", "Esc"],
+  ["enter", "Enter"],
+  ["tab", "Tab"],
+  ["space", "Space"],
+  ["pageup", "PgUp"],
+  ["pagedown", "PgDn"],
+  ["home", "Home"],
+  ["end", "End"],
+  ["shift-tab", "Shift-Tab"],
+  ["f5", "F5"],
+  ["up", "Up"],
+  ["down", "Down"],
+  ["left", "Left"],
+  ["right", "Right"],
+]);
+
+/** `ctrl-r` as `Ctrl-R`, `s` as itself. */
+export function chordText(chord: Chord): string {
+  const named = NAMES.get(chord);
+  if (named !== undefined) return named;
+  if (chord.length === 1) return chord;
+  const parts = chord.split("-");
+  const last = parts.pop() ?? "";
+  const modifiers = parts.map((part) => `${part.slice(0, 1).toUpperCase()}${part.slice(1)}-`).join("");
+  return modifiers + (last.length === 1 ? last.toUpperCase() : (NAMES.get(last) ?? last));
+}
+
+/** All of them: `1-9`, `up k`. */
+export function chordsText(chords: readonly Chord[]): string {
+  const [first = "", ...rest] = chords;
+  const isRun = chords.length > 3 && /^\d$/.test(first);
+  return isRun ? `${first}-${rest.at(-1)}` : chords.map(chordText).join(" ");
+}

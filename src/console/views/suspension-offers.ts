@@ -1,0 +1,34 @@
+/** `s` and `u` of every table whose rows name what can be suspended by their ids. */
+
+import type { SuspensionKind } from "../../admin-api/index.ts";
+import { liftDialog, type Subjects, suspendDialog, whyAllSuspended, whyNotSuspended } from "../actions/suspension.ts";
+import type { Context } from "../model/context.ts";
+import type { Chosen, Offer } from "../model/view.ts";
+
+/** `whyNever`: why these cannot be suspended at all. */
+export function suspensionOffers(
+  kind: SuspensionKind,
+  whyNever: (chosen: Chosen, context: Context) => string | undefined = () => undefined,
+): readonly [suspend: Offer, lift: Offer] {
+  const subjects = ({ ids }: Chosen): Subjects => ({ kind, names: ids });
+  return [
+    {
+      verb: "suspend",
+      needsRow: true,
+      takesMany: true,
+      why: (chosen, context) => whyNever(chosen, context) ?? whyAllSuspended(context.data, subjects(chosen)),
+      start: (chosen, context) => ({ kind: "dialog", dialog: suspendDialog(subjects(chosen), context) }),
+    },
+    {
+      verb: "lift",
+      needsRow: true,
+      takesMany: true,
+      why: ({ ids }, { data }) =>
+        whyNotSuspended(
+          data,
+          ids.map((name) => ({ kind, name })),
+        ),
+      start: (chosen, context) => ({ kind: "dialog", dialog: liftDialog(subjects(chosen), context) }),
+    },
+  ];
+}

@@ -1,0 +1,51 @@
+/**
+ * `npm run bench:console`: how soon the console answers a key, what it costs while nothing happens, and whether its memory
+ * stays. It measures the build (`npm run build`) in a pseudo-terminal. Misses are an exit status only with `--strict`.
+ */
+
+import { spawnSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ptySkip } from "../console/support/terminal.ts";
+import { HOUR } from "./console/hour.ts";
+import { IDLE } from "./console/idle.ts";
+import { LATENCY } from "./console/latency.ts";
+import type { Given } from "./console/stage.ts";
+import { type Figure, renderFigures } from "./parts/figures.ts";
+import { conclude, guarded, readScenarioOptions, type ScenarioOptions } from "./parts/scenario.ts";
+
+const ALL = [IDLE, LATENCY, HOUR];
+const LAUNCHER = fileURLToPath(new URL("../../bin/gateway", import.meta.url));
+
+async function run({ only, isQuick, isJson, profileFolder }: ScenarioOptions): Promise<readonly Figure[]> {
+  const note = (text: string): void => {
+    if (!isJson) process.stdout.write(`${text}\n`);
+  };
+  if (ptySkip !== false) throw new Error(ptySkip);
+  const version = spawnSync(process.execPath, [LAUNCHER, "version"], { encoding: "utf8" });
+  if (version.status !== 0) throw new Error("the gateway does not run; build it first (npm run build)");
+  note(`${version.stdout.trim()}; node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? "unknown"}`);
+  note(
+    `load of the machine before: ${loadavg()
+      .map((it) => it.toFixed(1))
+      .join(" ")}\n`,
+  );
+  if (profileFolder !== undefined) mkdirSync(resolve(profileFolder), { recursive: true });
+  const given: Given = { isQuick, profileFolder: profileFolder === undefined ? undefined : resolve(profileFolder) };
+  const figures: Figure[] = [];
+  for (const scenario of ALL) {
+    if (only.length > 0 && !only.includes(scenario.name)) continue;
+    const rows = await guarded(scenario, given);
+    figures.push(...rows);
+    note(`${scenario.name}\n${renderFigures(rows)}\n`);
+  }
+  return figures;
+}
+
+const options = readScenarioOptions(
+  "bench:console",
+  ALL.map(({ name }) => name),
+);
+process.exitCode = options === undefined ? 2 : conclude(await run(options), options);

@@ -1,0 +1,136 @@
+/**
+ * A door of the admin API without a gateway behind it, in a process of its own: lists as a gateway serves them, held back
+ * while nothing is new, of which rows change as often as it is told. A gateway is not filled with ten thousand keys for
+ * each run, and it would share the measured core.
+ *
+ * Started with the path of its socket and the number of keys; told `Told` over the channel, it answers each with `Counts`.
+ */
+
+import { createServer, type ServerResponse } from "node:http";
+import { TABLES } from "../../../src/admin-api/index.ts";
+import { bucket, key, profile } from "../../console/views/keys-fixture.ts";
+import { backend, member, model, STATUS } from "../../console/views/traffic-fixtures.ts";
+import { endWithParent } from "../child/channel.ts";
+
+export interface Told {
+  /** A second; each changes some rows of each list in `tables`. 0: nothing changes. */
+  readonly changes: number;
+  readonly tables: readonly Changing[];
+}
+
+export interface Counts {
+  /** Answers that told of a change. */
+  readonly answers: number;
+}
+
+export type Changing = "keys" | "budgets" | "backends" | "cluster_members";
+
+const ROWS_CHANGED = 5;
+const BUDGETS = 200;
+const BACKENDS = 20;
+
+const [socket = "", keys = "0"] = process.argv.slice(2);
+const day = (turn: number): string => new Date(Date.parse("2026-11-20T00:00:00Z") + turn * 1_000).toISOString();
+
+/** The row of a table after it was changed so many times. */
+const MADE: { readonly [T in Changing]: (at: number, turn: number) => unknown } = {
+  keys: (at, turn) =>
+    key({
+      id: `id${String(at).padStart(6, "0")}`,
+      name: nameOfKey(at),
+      profile: `profile-${at % 40}`,
+      metadata: { team: `team-${at % 100}`, purpose: "chat" },
+      last_used_at: turn === 0 ? null : day(turn),
+    }),
+  budgets: (at, turn) => bucket({ budget: `budget-${at % 40}`, bucket: at < 40 ? "shared" : `id${at}`, used: turn }),
+  backends: (at, turn) => backend(`provider-${at}`, { rate: (turn % 500) / 10, in_flight: turn % 30 }),
+  cluster_members: (at, turn) => member(`n${at + 1}`, { last_contact_ms: turn % 900, applied: 88_412 + turn }),
+};
+
+const nameOfKey = (at: number): string => `key-${String(at).padStart(5, "0")}`;
+
+interface List {
+  readonly rows: string[];
+  index: number;
+  turn: number;
+}
+
+function listOf(made: readonly unknown[]): List {
+  return { rows: made.map((row) => JSON.stringify(row)), index: 100, turn: 0 };
+}
+
+function made(table: Changing, count: number): List {
+  return listOf(Array.from({ length: count }, (_, at) => MADE[table](at, 0)));
+}
+
+const lists = new Map<string, List>([
+  ["keys", made("keys", Number(keys))],
+  ["budgets", made("budgets", BUDGETS)],
+  ["backends", made("backends", BACKENDS)],
+  ["cluster_members", made("cluster_members", 3)],
+  [
+    "profiles",
+    listOf(Array.from({ length: 40 }, (_, at) => profile({ name: `profile-${at}`, budget: `budget-${at}` }))),
+  ],
+  ["models", listOf(Array.from({ length: 30 }, (_, at) => model(`model-${at}`, `provider-${at % BACKENDS}`)))],
+]);
+const waiting = new Map<ServerResponse, string>();
+let answers = 0;
+
+function send(response: ServerResponse, text: string, status = 200): void {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(text);
+}
+
+function sendList(response: ServerResponse, { rows, index }: List): void {
+  send(response, `{"items":[${rows.join(",")}],"index":${index}}`);
+}
+
+const EMPTY: List = listOf([]);
+const listNamed = (table: string): List => lists.get(table) ?? EMPTY;
+
+const server = createServer((request, response) => {
+  response.on("error", () => undefined);
+  const { pathname, searchParams } = new URL(request.url ?? "", "http://door");
+  const path = pathname.replace("/admin/v1/", "");
+  const known = Number(searchParams.get("index") ?? -1);
+  if (path === "status") return send(response, JSON.stringify(STATUS));
+  if (path === "whoami") return send(response, '{"issuer":"local","subject":"unix:0","roles":[]}');
+  if (path === "config" || path.includes("/"))
+    return send(response, '{"error":{"code":"not_found","message":"none"}}', 404);
+  if (!Object.hasOwn(TABLES, path)) return send(response, '{"items":[]}');
+  if (known < listNamed(path).index) return sendList(response, listNamed(path));
+  waiting.set(response, path);
+  response.once("close", () => waiting.delete(response));
+});
+
+function change(tables: readonly Changing[]): void {
+  for (const table of tables) {
+    const list = listNamed(table);
+    list.turn += 1;
+    list.index += 1;
+    for (let row = 0; row < ROWS_CHANGED; row += 1) {
+      // Some of them are on the screen.
+      const at = (row < 2 ? (list.turn * 7 + row) % 20 : list.turn * 31 + row * 97) % list.rows.length;
+      list.rows[at] = JSON.stringify(MADE[table](at, list.turn));
+    }
+  }
+  for (const [response, table] of waiting) {
+    if (!tables.some((it) => it === table)) continue;
+    waiting.delete(response);
+    answers += 1;
+    sendList(response, listNamed(table));
+  }
+}
+
+let clock: NodeJS.Timeout | undefined;
+
+process.on("message", ({ changes, tables }: Told) => {
+  clearInterval(clock);
+  if (changes > 0) clock = setInterval(() => change(tables), 1_000 / changes);
+  const counts: Counts = { answers };
+  process.send?.(counts);
+});
+
+endWithParent();
+server.listen(socket, () => process.send?.({ answers } satisfies Counts));

@@ -1,0 +1,30 @@
+/** A console whose reads rest hardly at all, so that the answers of an hour come in minutes. Its argument: a socket. */
+
+Reflect.set(process.env, "NODE_ENV", "production");
+const { openConsole } = await import("../../../src/console/index.ts");
+
+const nothing = async (): Promise<never> => {
+  throw new Error("not in a bench");
+};
+
+const end = await openConsole({
+  doors: [{ kind: "socket", path: process.argv[2] ?? "" }],
+  ports: {
+    verifyAudit: nothing,
+    saveSnapshot: nothing,
+    restoreSnapshot: nothing,
+    readDocument: nothing,
+    saveText: nothing,
+    memory: { load: async () => "", save: async () => undefined },
+    async *follow() {},
+    scrape: nothing,
+  },
+  env: process.env,
+  isReadOnly: false,
+  isAscii: false,
+  metricsUrl: undefined,
+  auditFile: undefined,
+  signal: new AbortController().signal,
+  pace: { restMs: 5, restFactor: 0, tellMs: 10 },
+});
+process.exitCode = end.kind === "left" ? 0 : 1;

@@ -1,0 +1,57 @@
+/** What a console costs that nobody touches, and how long it takes to be there. */
+
+import { cpuMicros, residentBytes } from "../parts/process-usage.ts";
+import type { Scenario } from "../parts/scenario.ts";
+import { type Given, onStage, openConsole, openDoor, pause, quit, toKeys } from "./stage.ts";
+
+const KEYS = 10_000;
+const IDLE_MS = 30_000;
+
+async function cpuPercent(pid: number, ms: number): Promise<number> {
+  const [before, from] = [cpuMicros(pid), performance.now()];
+  await pause(ms);
+  return (cpuMicros(pid) - before) / ((performance.now() - from) * 10);
+}
+
+export const IDLE: Scenario<Given> = {
+  name: "idle",
+  run: (given) =>
+    onStage(async (owner) => {
+      const ms = given.isQuick ? IDLE_MS / 6 : IDLE_MS;
+      const door = await openDoor(owner, KEYS);
+      const begunAt = performance.now();
+      const terminal = openConsole(owner, door, given);
+      await terminal.until("gateway");
+      const firstMs = performance.now() - begunAt;
+      await terminal.until("live");
+      await terminal.until("20 ok");
+      const liveMs = performance.now() - begunAt;
+      await toKeys(terminal);
+      await pause(3_000);
+      const keysPercent = await cpuPercent(terminal.pid, ms);
+      await terminal.press("1");
+      await pause(2_000);
+      const overviewPercent = await cpuPercent(terminal.pid, ms);
+      await door.tell({ changes: 1, tables: ["cluster_members", "backends"] });
+      await pause(1_000);
+      const changingPercent = await cpuPercent(terminal.pid, ms);
+      const rss = residentBytes(terminal.pid) / 1e6;
+      await quit(terminal);
+      const detail = `over ${ms / 1_000} s`;
+      const aim = { atMost: 2 };
+      return [
+        { name: "start to first frame", value: firstMs, unit: "ms", aim: { atMost: 1_000 }, detail: "" },
+        { name: "start to live", value: liveMs, unit: "ms", aim: undefined, detail: "10,000 keys, 20 providers" },
+        { name: "core, keys, nothing changes", value: keysPercent, unit: "%", aim, detail },
+        { name: "core, overview, nothing changes", value: overviewPercent, unit: "%", aim, detail },
+        {
+          name: "core, overview, lists change once a second",
+          value: changingPercent,
+          unit: "%",
+          aim: undefined,
+          detail: `${detail}; members and providers`,
+        },
+        { name: "resident", value: rss, unit: "MB", aim: undefined, detail: "after it" },
+      ];
+    }),
+};

@@ -1,0 +1,102 @@
+/** What the scenarios of the console play on: a door, a console in a terminal, and what the kernel says of its process. */
+
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { openTerminal, type TestTerminal } from "../../console/support/terminal.ts";
+import type { Owner } from "../../e2e/support/wait.ts";
+import { removeAtEnd } from "../parts/children.ts";
+import type { Counts, Told } from "./door.ts";
+
+const LAUNCHER = fileURLToPath(new URL("../../../bin/gateway", import.meta.url));
+const DOOR = fileURLToPath(new URL("./door.ts", import.meta.url));
+const HOUR = fileURLToPath(new URL("./hour-child.ts", import.meta.url));
+
+export const COLUMNS = 120;
+export const ROWS = 35;
+
+export interface Given {
+  readonly isQuick: boolean;
+  readonly profileFolder: string | undefined;
+}
+
+export interface Door {
+  readonly socket: string;
+  tell(told: Told): Promise<Counts>;
+}
+
+/** Runs what `play` does with an owner of its own, whose end is the end of all that it opened. */
+export async function onStage<T>(play: (owner: Owner) => Promise<T>): Promise<T> {
+  const closers: (() => void | Promise<void>)[] = [];
+  try {
+    return await play({ after: (close) => void closers.push(close) });
+  } finally {
+    for (const close of closers.reverse()) await close();
+  }
+}
+
+export async function openDoor(owner: Owner, keys: number): Promise<Door> {
+  const folder = mkdtempSync(join(tmpdir(), "gateway-bench-console-"));
+  removeAtEnd(folder);
+  const socket = join(folder, "door.sock");
+  const child = fork(DOOR, [socket, String(keys)], { execArgv: ["--import", "tsx"] });
+  owner.after(() => void child.kill());
+  await heard(child);
+  return {
+    socket,
+    tell(told) {
+      const counts = heard(child);
+      child.send(told);
+      return counts;
+    },
+  };
+}
+
+async function heard(child: ChildProcess): Promise<Counts> {
+  const [counts]: Counts[] = await once(child, "message");
+  if (counts === undefined) throw new Error("the door said nothing");
+  return counts;
+}
+
+/** The console as operators start it; `hour`: the same with its reads as fast as they can be. */
+export function openConsole(
+  owner: Owner,
+  { socket }: Door,
+  given: Given,
+  as: "console" | "hour" = "console",
+): TestTerminal {
+  const { profileFolder } = given;
+  const profile = profileFolder === undefined ? [] : ["--cpu-prof", "--cpu-prof-dir", profileFolder];
+  const args = as === "console" ? [LAUNCHER, "console", "-socket", socket] : ["--import", "tsx", HOUR, socket];
+  return openTerminal(owner, { args: [...profile, ...args], columns: COLUMNS, rows: ROWS, env: { HOME: tmpdir() } });
+}
+
+export const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
+
+const FRAME = "\u001b[?2026h";
+
+/** Frames and bytes that the console writes while `play` goes on. */
+export async function written(
+  terminal: TestTerminal,
+  play: () => Promise<void>,
+): Promise<{ frames: number; bytes: number }> {
+  const count = (): number => terminal.bytes.text().split(FRAME).length;
+  const [frames, bytes] = [count(), terminal.bytes.total];
+  await play();
+  return { frames: count() - frames, bytes: terminal.bytes.total - bytes };
+}
+
+/** The console at its keys, up to date. */
+export async function toKeys(terminal: TestTerminal): Promise<void> {
+  await terminal.until("Overview");
+  await terminal.press("3");
+  await terminal.until(/>key-00000/);
+}
+
+export async function quit(terminal: TestTerminal): Promise<void> {
+  await terminal.press("q");
+  await terminal.ended;
+}

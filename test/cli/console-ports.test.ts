@@ -1,0 +1,169 @@
+/** What the console needs of this machine: its files stay the operator's alone, and nothing there is written over. */
+
+import assert from "node:assert/strict";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer, type RequestListener } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { createPorts } from "../../src/cli/console-ports.ts";
+import type { ConsolePorts } from "../../src/console/index.ts";
+import { listenLocally } from "../e2e/support/ports.ts";
+import { atEnd, type Owner } from "../e2e/support/wait.ts";
+import { bufferIo } from "./buffers.ts";
+
+const never = new AbortController().signal;
+
+interface Machine {
+  readonly folder: string;
+  readonly ports: ConsolePorts;
+}
+
+async function machine(owner: Owner): Promise<Machine> {
+  const folder = await mkdtemp(join(tmpdir(), "ports-"));
+  atEnd(owner, () => rm(folder, { recursive: true }));
+  return { folder, ports: createPorts(bufferIo({ cwd: folder, env: { XDG_STATE_HOME: join(folder, "state") } })) };
+}
+
+const modeOf = async (path: string): Promise<string> => ((await stat(path)).mode & 0o777).toString(8);
+
+test("what is remembered is this user's alone, and comes back", async (t) => {
+  const { folder, ports } = await machine(t);
+  await ports.memory.save("history", "SELECT 1;\n");
+  assert.equal(await ports.memory.load("history"), "SELECT 1;\n");
+  assert.equal(await modeOf(join(folder, "state", "gateway", "console")), "700");
+  assert.equal(await modeOf(join(folder, "state", "gateway", "console", "history")), "600");
+});
+
+test("what is remembered is replaced whole, and its parts are not left behind", async (t) => {
+  const { folder, ports } = await machine(t);
+  await ports.memory.save("statements", "a long one");
+  await ports.memory.save("statements", "b");
+  assert.equal(await ports.memory.load("statements"), "b");
+  assert.deepEqual(await readdir(join(folder, "state", "gateway", "console")), ["statements"]);
+});
+
+test("of saves at once the last one given stays", async (t) => {
+  const { ports } = await machine(t);
+  const texts = Array.from({ length: 20 }, (_, at) => String(at).repeat(1 + ((at * 7_919) % 50_000)));
+  await Promise.all(texts.map((text) => ports.memory.save("history", text)));
+  assert.ok((await ports.memory.load("history")) === texts.at(-1));
+});
+
+test("nothing remembered, too much of it, and a place that cannot be written are no fault", async (t) => {
+  const { folder, ports } = await machine(t);
+  assert.equal(await ports.memory.load("history"), "");
+  await mkdir(join(folder, "state", "gateway", "console"), { recursive: true });
+  await writeFile(join(folder, "state", "gateway", "console", "history"), "a".repeat((1 << 20) + 1));
+  assert.equal(await ports.memory.load("history"), "");
+  await writeFile(join(folder, "no-folder"), "");
+  const nowhere = createPorts(bufferIo({ env: { XDG_STATE_HOME: join(folder, "no-folder") } }));
+  await nowhere.memory.save("history", "a");
+  assert.equal(await nowhere.memory.load("history"), "");
+});
+
+test("a text is saved beside the working directory, for this user alone", async (t) => {
+  const { folder, ports } = await machine(t);
+  await ports.saveText("a.json", "[]\n", never);
+  assert.equal(await readFile(join(folder, "a.json"), "utf8"), "[]\n");
+  assert.equal(await modeOf(join(folder, "a.json")), "600");
+});
+
+test("a file that is there is not written over, by a text or by a snapshot", async (t) => {
+  const { folder, ports } = await machine(t);
+  await writeFile(join(folder, "a"), "mine");
+  await assert.rejects(ports.saveText("a", "other", never), /a is there already/);
+  const door = { kind: "socket", path: join(folder, "no.sock") } as const;
+  await assert.rejects(ports.saveSnapshot(door, "a", { signal: never, onProgress: () => {} }), /a is there already/);
+  assert.equal(await readFile(join(folder, "a"), "utf8"), "mine");
+});
+
+test("a save without a gateway leaves no file", async (t) => {
+  const { folder, ports } = await machine(t);
+  const door = { kind: "socket", path: join(folder, "no.sock") } as const;
+  await assert.rejects(ports.saveSnapshot(door, "a.tgz", { signal: never, onProgress: () => {} }));
+  assert.deepEqual(await readdir(folder), []);
+});
+
+test("nothing is saved once the console ends", async (t) => {
+  const { folder, ports } = await machine(t);
+  await assert.rejects(ports.saveText("a", "b", AbortSignal.abort()));
+  assert.deepEqual(await readdir(folder), []);
+});
+
+test("a document is read whole, up to the length that a gateway takes", async (t) => {
+  const { folder, ports } = await machine(t);
+  await writeFile(join(folder, "a.yaml"), "version: 1\n");
+  assert.equal(await ports.readDocument("a.yaml", never), "version: 1\n");
+  await writeFile(join(folder, "long.yaml"), "a".repeat((4 << 20) + 1));
+  await assert.rejects(ports.readDocument("long.yaml", never), /long\.yaml is over 4/);
+  await assert.rejects(ports.readDocument("none.yaml", never), /none\.yaml cannot be read: there is no such file/);
+  await assert.rejects(ports.readDocument(".", never), /is no file/);
+});
+
+test("a document that may not be read says so", { skip: process.getuid?.() === 0 }, async (t) => {
+  const { folder, ports } = await machine(t);
+  await writeFile(join(folder, "a.yaml"), "version: 1\n");
+  await chmod(join(folder, "a.yaml"), 0o000);
+  await assert.rejects(ports.readDocument("a.yaml", never), /EACCES/);
+});
+
+async function pageOf(owner: Owner, listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  const port = await listenLocally(server);
+  atEnd(owner, () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${port}/metrics`;
+}
+
+test("a metrics page is read as text", async (t) => {
+  const { ports } = await machine(t);
+  const url = await pageOf(t, (_, response) => response.end("requests 1\n"));
+  assert.equal(await ports.scrape(url, never), "requests 1\n");
+});
+
+test("a page that never ends is read up to its limit and given up", async (t) => {
+  const { ports } = await machine(t);
+  const url = await pageOf(t, (_, response) => {
+    const more = (): void => {
+      while (!response.destroyed && response.write("a".repeat(1 << 16)));
+      if (!response.destroyed) response.once("drain", more);
+    };
+    more();
+  });
+  await assert.rejects(ports.scrape(url, never), /answers more than 8/);
+});
+
+test("an answer that is no page is refused by its status", async (t) => {
+  const { ports } = await machine(t);
+  const url = await pageOf(t, (_, response) => response.writeHead(404).end("nothing here"));
+  await assert.rejects(ports.scrape(url, never), /answered 404/);
+});
+
+test("a scrape ends with its signal, and by itself after five seconds", async (t) => {
+  const { ports } = await machine(t);
+  const stop = new AbortController();
+  const url = await pageOf(t, () => stop.abort());
+  await assert.rejects(ports.scrape(url, stop.signal), { name: "AbortError" });
+  await assert.rejects(ports.scrape(url, never), { name: "TimeoutError" });
+});
+
+test("a trail that does not verify is reported, without controls, and its progress is told", async (t) => {
+  const { folder, ports } = await machine(t);
+  await writeFile(join(folder, "a.jsonl"), "no record\u001b[2J\n");
+  const report = await ports.verifyAudit("a.jsonl", { signal: never, onProgress: () => {} });
+  assert.equal(report.isGood, false);
+  const text = report.lines.map((line) => line.map((span) => span.text).join("")).join("\n");
+  assert.notEqual(text, "");
+  assert.doesNotMatch(text, /\u001b/);
+});
+
+test("a file to verify or to restore that is not there is named", async (t) => {
+  const { folder, ports } = await machine(t);
+  const options = { signal: never, onProgress: () => {} };
+  await assert.rejects(ports.verifyAudit("none", options), /none/);
+  const door = { kind: "socket", path: join(folder, "no.sock") } as const;
+  await assert.rejects(ports.restoreSnapshot(door, "none", options), /none/);
+});

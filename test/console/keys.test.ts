@@ -1,0 +1,161 @@
+/**
+ * The keys as one language: a letter means one thing wherever the operator is, and whatever works is told by the help.
+ * The tables are those that the handler, the hints and the help read. Source: operator console reference, B2.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { chordsText, chordText } from "../../src/console/format/keys-text.ts";
+import { type Chord, characterOf } from "../../src/console/model/key.ts";
+import { COMMON, DIALOG, MOVING, VERBS } from "../../src/console/model/keys.ts";
+import type { State } from "../../src/console/model/state.ts";
+import type { View } from "../../src/console/model/view.ts";
+import { commandOfText } from "../../src/console/store/command.ts";
+import { sectionsOf } from "../../src/console/store/help.ts";
+import { createStep } from "../../src/console/store/step.ts";
+import { VIEWS } from "../../src/console/views/all.ts";
+import { WORKBENCH_KEYS } from "../../src/console/workbench/keys.ts";
+import { stepWorkbench } from "../../src/console/workbench/step.ts";
+import { key, start, suspendDialog } from "./store/fixture.ts";
+
+const VERB_KEYS = Object.values(VERBS);
+const COMMON_KEYS = Object.values(COMMON);
+const MOVING_KEYS = Object.values(MOVING);
+
+const chordsOf = (keys: readonly { readonly chords: readonly Chord[] }[]): readonly Chord[] =>
+  keys.flatMap(({ chords }) => chords);
+
+/** Each as often as it stands there again. */
+const repeated = (texts: readonly string[]): readonly string[] =>
+  texts.filter((text, at) => texts.indexOf(text) !== at);
+
+const isLetter = (chord: Chord): boolean => /^\p{L}$/u.test(chord);
+
+test("a chord means one thing among verbs, moving and what works everywhere", () => {
+  const all = [...VERB_KEYS.map(({ chord }) => chord), ...chordsOf(COMMON_KEYS), ...chordsOf(MOVING_KEYS)];
+  assert.deepEqual(repeated(all), []);
+});
+
+test("every verb is a letter, offered by some view, and by each at most once", () => {
+  for (const { chord } of VERB_KEYS) assert.ok(isLetter(chord), chord);
+  const offered = new Set<string>(VIEWS.flatMap(({ offers }) => offers.map(({ verb }) => verb)));
+  assert.deepEqual(
+    Object.keys(VERBS).filter((verb) => !offered.has(verb)),
+    [],
+  );
+  for (const { id, offers } of VIEWS) assert.deepEqual(repeated(offers.map(({ verb }) => verb)), [], id);
+});
+
+test("a dialog knows no letters but y and c, and any other leaves it with nothing done", () => {
+  assert.deepEqual(chordsOf(Object.values(DIALOG)).filter(isLetter), ["y", "c"]);
+  const step = createStep({ views: VIEWS, stepWorkbench });
+  const online = start({ place: { view: "providers" } });
+  const link: State["link"] = { ...online.link, state: { kind: "online" } };
+  const dialog: State["dialog"] = {
+    id: 1,
+    dialog: suspendDialog(["acme"]),
+    values: { reason: "incident", duration: "30m", nodes: "n1" },
+    focus: -1,
+    typed: { text: "", at: 0 },
+    edit: { text: "", at: 0 },
+    stage: { kind: "asking" },
+  };
+  const asking: State = { ...online, link, dialog };
+  for (const letter of "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+    const { state, effects } = step(asking, key(letter));
+    const isDeed = effects.some(({ kind }) => kind === "deed");
+    assert.equal(isDeed, letter === "y", letter);
+    assert.equal(state.dialog === undefined, letter !== "y" && letter !== "c", letter);
+  }
+});
+
+/** Letters that the workbench has while its result has the keys, with what they mean elsewhere and what both say. */
+const SAME_MEANING: Readonly<Record<string, readonly [there: string, here: string, words: RegExp]>> = {
+  c: [MOVING.copy.help, WORKBENCH_KEYS.copy.help, /^copy /],
+  w: [VERBS.save.help, WORKBENCH_KEYS.export.help, /to a file/],
+};
+
+test("the letters of a result mean what they mean elsewhere", () => {
+  const inResult = Object.values(WORKBENCH_KEYS).filter(({ modes }) => modes.some((mode) => mode === "result"));
+  const letters = chordsOf(inResult).filter((chord) => characterOf(chord) !== undefined);
+  assert.deepEqual([...letters].sort(), Object.keys(SAME_MEANING).sort());
+  for (const [there, here, words] of Object.values(SAME_MEANING)) {
+    assert.match(there, words);
+    assert.match(here, words);
+  }
+});
+
+test("the control keys of the workbench are no keys that work everywhere, but Esc, which goes back in both", () => {
+  const own = new Set(chordsOf(Object.values(WORKBENCH_KEYS)));
+  assert.deepEqual(
+    chordsOf(COMMON_KEYS).filter((chord) => own.has(chord)),
+    ["esc"],
+  );
+});
+
+test("within a mode of the workbench a chord means one thing", () => {
+  for (const mode of ["asking", "params", "editor", "result"] as const) {
+    const there = Object.values(WORKBENCH_KEYS).filter(({ modes }) => modes.some((one) => one === mode));
+    assert.deepEqual(repeated(chordsOf(there)), [], mode);
+  }
+});
+
+test("names and numbers of views are each of one view, and none is a command's own", () => {
+  assert.deepEqual(repeated(VIEWS.flatMap(({ id, aliases }) => [id, ...aliases])), []);
+  assert.deepEqual(repeated(VIEWS.flatMap(({ digit }) => digit ?? [])), []);
+  for (const { id, aliases, digit } of VIEWS) {
+    for (const name of [id, ...aliases]) {
+      assert.deepEqual(commandOfText(name, VIEWS), { kind: "go", place: { view: id }, filter: undefined });
+    }
+    assert.ok(digit === undefined || COMMON.view.chords.some((chord) => chord === digit), id);
+  }
+});
+
+test("the letters that sort a table are each of one column", () => {
+  const state = start();
+  for (const { id, body } of VIEWS) {
+    if (body.kind !== "table") continue;
+    const { data, isReadOnly, isAscii, tail, verification } = state;
+    const { columns } = body.table({
+      data,
+      subject: undefined,
+      isReadOnly,
+      isAscii,
+      doorFlags: "",
+      tail,
+      verification,
+    });
+    assert.deepEqual(repeated(columns.map(({ letter }) => letter)), [], id);
+    assert.ok(
+      columns.some((column) => column.id === body.sort.column),
+      `${id} sorts by ${body.sort.column}`,
+    );
+  }
+});
+
+const helpOf = (view: View): ReadonlySet<string> =>
+  new Set(
+    sectionsOf(start({ place: { view: view.id }, doors: 2 }), VIEWS).flatMap(({ entries }) =>
+      entries.map(({ key: text }) => text),
+    ),
+  );
+
+test("the help of a view lists what it offers, what works everywhere, and every view", () => {
+  for (const view of VIEWS) {
+    const told = helpOf(view);
+    for (const { verb } of view.offers) assert.ok(told.has(chordText(VERBS[verb].chord)), `${view.id}: ${verb}`);
+    for (const { chords } of COMMON_KEYS) assert.ok(told.has(chordsText(chords)), `${view.id}: ${chords}`);
+    for (const { id } of VIEWS)
+      assert.ok(
+        [...told].some((text) => text.includes(`:${id}`)),
+        `${view.id}: ${id}`,
+      );
+  }
+});
+
+test("what moves, and each key of the workbench, is told by the help of some view", () => {
+  const told = new Set(VIEWS.flatMap((view) => [...helpOf(view)]));
+  for (const { chords } of [...MOVING_KEYS, ...Object.values(WORKBENCH_KEYS)]) {
+    assert.ok(told.has(chordsText(chords)), chordsText(chords));
+  }
+});

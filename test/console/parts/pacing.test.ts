@@ -1,0 +1,103 @@
+/** When frames are made: none on a busy line, and on a slow one those of the operator first. */
+
+import assert from "node:assert/strict";
+import { beforeEach, mock, test } from "node:test";
+import { createPacing, SLOW_MS } from "../../../src/console/parts/pacing.ts";
+
+beforeEach(() => {
+  mock.timers.reset();
+  mock.timers.enable({ apis: ["setTimeout"] });
+});
+
+function open() {
+  let drain = (): void => undefined;
+  let drained = Promise.resolve();
+  const line = { isOccupied: false, lastDrainMs: 0, drainedAt: 0 };
+  let frames = 0;
+  const pacing = createPacing({
+    gate: {
+      isBusy: () => line.isOccupied,
+      whenDrained: () => drained,
+      get lastDrainMs() {
+        return line.lastDrainMs;
+      },
+      get drainedAt() {
+        return line.drainedAt;
+      },
+    },
+    draw: () => {
+      frames += 1;
+    },
+    onFailed: (error) => assert.fail(String(error)),
+  });
+  return {
+    pacing,
+    frames: () => frames,
+    occupy() {
+      line.isOccupied = true;
+      drained = new Promise((resolve) => {
+        drain = resolve;
+      });
+    },
+    /** As if the last frame had come so much sooner. */
+    age(ms: number) {
+      line.drainedAt -= ms;
+    },
+    async free(tookMs: number) {
+      line.isOccupied = false;
+      line.lastDrainMs = tookMs;
+      line.drainedAt = performance.now();
+      drain();
+      await drained;
+      await Promise.resolve();
+    },
+  };
+}
+
+test("on a line that is free all is drawn at once", async () => {
+  const { pacing, frames, occupy, free } = open();
+  pacing.want(true);
+  pacing.want(false);
+  assert.equal(frames(), 2);
+  occupy();
+  await free(SLOW_MS);
+  pacing.want(true);
+  assert.equal(frames(), 3);
+});
+
+test("on a busy line whatever is wanted is one frame, once it is free", async () => {
+  const { pacing, frames, occupy, free } = open();
+  occupy();
+  for (let at = 0; at < 10; at += 1) pacing.want(at % 2 === 0);
+  assert.equal(frames(), 0);
+  await free(10_000);
+  assert.equal(frames(), 1);
+});
+
+test("what changes by itself leaves a slow line free for as long as its frame took, and a key goes at once", async () => {
+  const { pacing, frames, occupy, free, age } = open();
+  occupy();
+  await free(2_000);
+  pacing.want(true);
+  mock.timers.tick(1_900);
+  assert.equal(frames(), 0);
+  pacing.want(false);
+  assert.equal(frames(), 1);
+  occupy();
+  pacing.want(true);
+  await free(2_000);
+  assert.equal(frames(), 1);
+  age(2_000);
+  mock.timers.tick(2_000);
+  assert.equal(frames(), 2);
+});
+
+test("nothing is drawn after the end", async () => {
+  const { pacing, frames, occupy, free } = open();
+  occupy();
+  pacing.want(false);
+  pacing.stop();
+  await free(10);
+  pacing.want(false);
+  assert.equal(frames(), 0);
+});

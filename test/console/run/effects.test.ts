@@ -1,0 +1,262 @@
+/** Each effect carried out against a door and a machine of its own, and the events that come of it. */
+
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { createPorts } from "../../../src/cli/console-ports.ts";
+import { actionOf } from "../../../src/console/model/action.ts";
+import type { Effect, Event } from "../../../src/console/model/state.ts";
+import { textOfLine } from "../../../src/console/model/text.ts";
+import { createEffects } from "../../../src/console/run/effects.ts";
+import { bufferIo } from "../../cli/buffers.ts";
+import { atEnd, eventually, type Owner } from "../../e2e/support/wait.ts";
+import { answer, type Handler, type Peer, refuse, startPeer, status } from "../watch/support/peer.ts";
+import { startWatch } from "../watch/support/watching.ts";
+
+interface Console {
+  readonly folder: string;
+  readonly peers: readonly Peer[];
+  readonly events: readonly Event[];
+  /** Names of the calls that were not events. */
+  readonly called: readonly string[];
+  door(): string;
+  do(effect: Effect): void;
+  close(): Promise<void>;
+  end(): void;
+  comes<Kind extends Event["kind"]>(kind: Kind): Promise<Extract<Event, { readonly kind: Kind }>>;
+}
+
+const statusFirst =
+  (then: Handler): Handler =>
+  (path, response, request) =>
+    path.startsWith("/status") ? answer(response, status()) : then(path, response, request);
+
+async function start(owner: Owner, handler: Handler, longest = 10): Promise<Console> {
+  const folder = await mkdtemp(join(tmpdir(), "effects-"));
+  atEnd(owner, () => rm(folder, { recursive: true }));
+  const [a, b] = [
+    await startPeer(owner, "a", statusFirst(handler)),
+    await startPeer(
+      owner,
+      "b",
+      statusFirst(() => {}),
+    ),
+  ];
+  const stop = new AbortController();
+  const ports = createPorts(bufferIo({ cwd: folder, env: { XDG_STATE_HOME: join(folder, "state") } }));
+  const watch = startWatch(owner, [a.door, b.door], { signal: stop.signal });
+  await watch.becomes("online");
+  const events: Event[] = [];
+  const called: string[] = [];
+  const call = (name: string) => (): void => {
+    called.push(name);
+  };
+  const effects = createEffects({
+    ports,
+    watch,
+    doors: [a.door, b.door],
+    signal: stop.signal,
+    now: () => Date.now(),
+    dispatch: (event) => events.push(event),
+    copy(text) {
+      called.push(`copy ${text}`);
+      return text.length <= longest;
+    },
+    redraw: call("redraw"),
+    stopProcess: call("stop"),
+    quit: call("quit"),
+  });
+  const end = (): void => stop.abort();
+  atEnd(owner, end);
+  return {
+    folder,
+    peers: [a, b],
+    events,
+    called,
+    door: () => watch.link().door.name,
+    do: (effect) => effects.carryOut(effect),
+    close: () => effects.close(),
+    end,
+    comes: (kind) =>
+      eventually(`the event ${kind}`, () =>
+        events.find((event): event is Extract<Event, { readonly kind: typeof kind }> => event.kind === kind),
+      ),
+  };
+}
+
+const remove = (id: string) =>
+  actionOf("delete_cluster_member", { params: { id } }, () => ({ words: `${id} removed` }));
+const removing: Effect = { kind: "deed", id: 7, deed: { kind: "actions", actions: [remove("n2")] } };
+
+test("a deed that is done says so, and then on how many nodes it is seen", async (t) => {
+  const it = await start(t, (path, response) =>
+    path.startsWith("/cluster_members/")
+      ? answer(response, "", 204)
+      : answer(response, { items: [{ id: "n1", applied: 1 }], index: 1 }),
+  );
+  it.do(removing);
+  assert.deepEqual(await it.comes("deed_done"), { kind: "deed_done", id: 7, words: "n2 removed" });
+  const { flash } = await it.comes("flash");
+  assert.equal(flash.words, "n2 removed (index 1 on 1/1 nodes)");
+});
+
+test("a deed that is refused tells the gateway's words, and does not ask to insist", async (t) => {
+  const it = await start(t, (_path, response) => refuse(response, 409, "conflict"));
+  it.do(removing);
+  assert.deepEqual(await it.comes("deed_failed"), {
+    kind: "deed_failed",
+    id: 7,
+    words: "409 conflict: it is conflict",
+  });
+});
+
+test("a deed whose outcome is not known says that insisting is safe, whatever was done before it", async (t) => {
+  const it = await start(t, (path, response) =>
+    path.endsWith("/n2") ? answer(response, "", 204) : response.destroy(),
+  );
+  it.do({ kind: "deed", id: 1, deed: { kind: "actions", actions: [remove("n3")] } });
+  const alone = await it.comes("deed_failed");
+  assert.match(alone.words, /it may have been done all the same: y asks again, and is applied once$/);
+  it.do({ kind: "deed", id: 2, deed: { kind: "actions", actions: [remove("n2"), remove("n3")] } });
+  const second = await eventually("the second failure", () =>
+    it.events.find((event) => event.kind === "deed_failed" && event.id === 2),
+  );
+  assert.match("words" in second ? second.words : "", /^1 of 2 done.*y asks again, and is applied once$/);
+});
+
+test("a document of this machine is written over exactly the revision that was looked at", async (t) => {
+  const it = await start(t, (_path, response) =>
+    answer(response, { name: "default", revision: 5, version: 5, changed: true, differences: [], warnings: [] }),
+  );
+  await writeFile(join(it.folder, "a.yaml"), "version: 5\n");
+  const job = { kind: "put_document", source: "default", file: "a.yaml", revision: 4 } as const;
+  it.do({ kind: "deed", id: 3, deed: { kind: "job", job } });
+  assert.equal((await it.comes("deed_done")).words, "default: revision 5 in force");
+  const put = it.peers[0]?.asked.find(({ request }) => request.method === "PUT");
+  assert.equal(put?.request.headers["if-match"], '"4"');
+});
+
+test("a page is loaded, and what keeps it from being so is the page", async (t) => {
+  const it = await start(t, (path, response) =>
+    path === "/sources/default"
+      ? answer(response, { name: "default", document: "version: 3\n", revision: 3 })
+      : refuse(response, 404, "not_found"),
+  );
+  it.do({ kind: "load", id: 1, request: { kind: "document", source: "default" } });
+  assert.match((await it.comes("page_loaded")).lines.map(textOfLine).join("\n"), /version: 3/);
+  it.do({ kind: "load", id: 2, request: { kind: "document", source: "none" } });
+  const failed = await eventually("the second page", () =>
+    it.events.find((event) => event.kind === "page_loaded" && event.id === 2),
+  );
+  assert.deepEqual("lines" in failed && failed.lines, [[{ text: "404 not_found: it is not_found", tone: "fail" }]]);
+});
+
+test("a query is answered with the time it took, its parameters read as `-p` reads them", async (t) => {
+  const bodies: string[] = [];
+  const it = await start(t, (_path, response, request) => {
+    request.setEncoding("utf8").on("data", (part) => bodies.push(part));
+    request.on("end", () => answer(response, { columns: [], rows: [], index: 1 }));
+  });
+  it.do({ kind: "query", id: 1, sql: "SELECT ?", params: ["5", "text"] });
+  const done = await it.comes("query_done");
+  assert.ok(done.tookMs >= 0);
+  assert.deepEqual(
+    bodies.map((body) => JSON.parse(body)),
+    [{ sql: "SELECT ?", params: [5, "text"] }],
+  );
+});
+
+test("a query that is cancelled ends at the door too, and is told to have failed", async (t) => {
+  const it = await start(t, () => {});
+  it.do({ kind: "query", id: 1, sql: "SELECT 1", params: [] });
+  const [door] = it.peers;
+  const asked = await eventually("the query", () => door?.asked.find(({ path }) => path === "/query"));
+  const closed = eventually("its connection closed", () => asked.request.socket.destroyed);
+  it.do({ kind: "cancel", id: 1 });
+  assert.equal((await it.comes("query_failed")).id, 1);
+  await closed;
+});
+
+test("a cancel of what is not under way does nothing", async (t) => {
+  const it = await start(t, () => {});
+  it.do({ kind: "cancel", id: 99 });
+  assert.deepEqual(it.events, []);
+});
+
+test("a text is saved once, and not over what is there", async (t) => {
+  const it = await start(t, () => {});
+  const effect: Effect = { kind: "job", id: 1, job: { kind: "save_text", file: "a.json", text: "[]" } };
+  it.do(effect);
+  assert.deepEqual((await it.comes("flash")).flash, { words: "saved a.json", tone: "plain" });
+  assert.equal(await readFile(join(it.folder, "a.json"), "utf8"), "[]");
+  it.do(effect);
+  const refused = await eventually("the refusal", () =>
+    it.events.find((event) => event.kind === "flash" && event.flash.tone === "fail"),
+  );
+  assert.match(refused.kind === "flash" ? refused.flash.words : "", /a\.json is there already/);
+});
+
+test("a trail is verified step by step, and one that is not there fails by itself", async (t) => {
+  const it = await start(t, () => {});
+  it.do({ kind: "job", id: 1, job: { kind: "verify_audit", file: "none.jsonl" } });
+  const failed = await eventually("the failure", () =>
+    it.events.find((event) => event.kind === "verification" && event.verification.state.kind === "failed"),
+  );
+  assert.equal(it.events[0]?.kind, "verification");
+  assert.match(JSON.stringify(failed), /none\.jsonl/);
+  await writeFile(join(it.folder, "a.jsonl"), "no record\n");
+  it.do({ kind: "job", id: 2, job: { kind: "verify_audit", file: "a.jsonl" } });
+  const done = await eventually("the report", () =>
+    it.events.find((event) => event.kind === "verification" && event.verification.state.kind === "done"),
+  );
+  assert.match(JSON.stringify(done), /"isGood":false/);
+});
+
+test("what is copied is said in words, and never itself", async (t) => {
+  const it = await start(t, () => {});
+  it.do({ kind: "copy", text: "sk-secret" });
+  it.do({ kind: "copy", text: "sk-secret, too long" });
+  assert.deepEqual(it.called, ["copy sk-secret", "copy sk-secret, too long"]);
+  const words = it.events.map((event) => (event.kind === "flash" ? event.flash.words : ""));
+  assert.deepEqual(words, ["copied, where the terminal takes it (OSC 52)", "too long for the terminal's clipboard"]);
+});
+
+test("what is remembered is kept by the end", async (t) => {
+  const it = await start(t, () => {});
+  it.do({ kind: "remember", name: "history", text: "SELECT 1;" });
+  it.do({ kind: "remember", name: "history", text: "SELECT 2;" });
+  await it.close();
+  assert.equal(await readFile(join(it.folder, "state", "gateway", "console", "history"), "utf8"), "SELECT 2;");
+});
+
+test("the screen, the process and the door are told at once", async (t) => {
+  const it = await start(t, () => {});
+  it.do({ kind: "redraw" });
+  it.do({ kind: "refresh" });
+  it.do({ kind: "stop_process" });
+  it.do({ kind: "quit" });
+  assert.deepEqual(it.called, ["redraw", "redraw", "stop", "quit"]);
+  it.do({ kind: "door" });
+  await eventually("the other door", () => it.door() === "b");
+});
+
+test("after the end nothing is told, and nothing is left unhandled", async (t) => {
+  const it = await start(t, () => {});
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown): void => void unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  t.after(() => process.off("unhandledRejection", note));
+  it.do({ kind: "query", id: 1, sql: "SELECT 1", params: [] });
+  it.do({ kind: "load", id: 2, request: { kind: "document", source: "default" } });
+  it.do(removing);
+  const [door] = it.peers;
+  const own = () => door?.asked.filter(({ path }) => path !== "/status") ?? [];
+  await eventually("three requests", () => own().length === 3);
+  it.end();
+  await eventually("their connections closed", () => own().every(({ request }) => request.socket.destroyed));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(it.events, []);
+  assert.deepEqual(unhandled, []);
+});

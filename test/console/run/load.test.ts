@@ -1,0 +1,106 @@
+/** Pages that take reads of their own: what is asked for, and what comes of what is answered or refused. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AdminError, createAdminClient } from "../../../src/admin-api/index.ts";
+import { textOfLine } from "../../../src/console/model/text.ts";
+import type { PageRequest } from "../../../src/console/model/view.ts";
+import { loadPage } from "../../../src/console/run/load.ts";
+import { atEnd, type Owner } from "../../e2e/support/wait.ts";
+import { answer, type Handler, type Peer, refuse, startPeer } from "../watch/support/peer.ts";
+
+const DOCUMENTS: Readonly<Record<string, { readonly document: string; readonly revision: number }>> = {
+  "/sources/default": { document: "version: 3\n", revision: 3 },
+  "/sources/default/revisions/2": { document: "version: 2\n", revision: 2 },
+};
+
+const documents: Handler = (path, response) => {
+  const found = DOCUMENTS[path];
+  if (found === undefined) refuse(response, 404, "not_found");
+  else answer(response, { ...found, name: "default" });
+};
+
+interface Loading {
+  readonly peer: Peer;
+  load(request: PageRequest, signal?: AbortSignal): Promise<string>;
+}
+
+async function start(owner: Owner, handler: Handler): Promise<Loading> {
+  const peer = await startPeer(owner, "a", handler);
+  const client = createAdminClient({ door: peer.door.door });
+  atEnd(owner, () => client.close());
+  const ports = { readDocument: (file: string) => Promise.resolve(`# ${file}\nversion: 4\n`) };
+  return {
+    peer,
+    async load(request, signal = new AbortController().signal) {
+      return (await loadPage(request, { client, ports, signal })).map(textOfLine).join("\n");
+    },
+  };
+}
+
+test("a document is that in force, or that of the revision asked for", async (t) => {
+  const { load } = await start(t, documents);
+  assert.match(await load({ kind: "document", source: "default" }), /version: 3/);
+  assert.match(await load({ kind: "document", source: "default", revision: 2 }), /version: 2/);
+});
+
+test("a difference is between the revision and the one in force where no other is named", async (t) => {
+  const { load } = await start(t, documents);
+  const page = await load({ kind: "difference", source: "default", from: 2 });
+  assert.match(page, /--- revision 2\n\+\+\+ revision 3\n@@.*\n-.*version: 2\n\+.*version: 3/);
+});
+
+test("what is refused rejects with the gateway's words", async (t) => {
+  const { load } = await start(t, documents);
+  await assert.rejects(
+    load({ kind: "difference", source: "default", from: 1 }),
+    (error) => error instanceof AdminError && error.code === "not_found",
+  );
+});
+
+const PREVIEW = {
+  name: "default",
+  revision: 4,
+  version: 4,
+  changed: true,
+  dry_run: true,
+  differences: [],
+  warnings: [],
+};
+
+test("a preview of a file sends the file's text, and of a revision its number, and neither writes", async (t) => {
+  const bodies: string[] = [];
+  const { load, peer } = await start(t, (_path, response, request) => {
+    let body = "";
+    request.setEncoding("utf8").on("data", (part) => {
+      body += part;
+    });
+    request.on("end", () => {
+      bodies.push(body);
+      answer(response, PREVIEW);
+    });
+  });
+  await load({ kind: "preview", source: "default", from: { file: "a.yaml" } });
+  await load({ kind: "preview", source: "default", from: { revision: 2 } });
+  assert.deepEqual(bodies, ["# a.yaml\nversion: 4\n", '{"revision":2}']);
+  assert.deepEqual(
+    peer.asked.map(({ path, request }) => [request.method, path]),
+    [
+      ["PUT", "/sources/default?dry_run=true"],
+      ["POST", "/sources/default/rollback?dry_run=true"],
+    ],
+  );
+});
+
+test("a document that would be refused is a page of what is wrong with it", async (t) => {
+  const { load } = await start(t, (_path, response) =>
+    answer(response, { error: { code: "refused", message: "providers: unknown field `nane`" } }, 422),
+  );
+  assert.match(await load({ kind: "preview", source: "default", from: { file: "a.yaml" } }), /unknown field `nane`/);
+});
+
+test("a load ends with its signal", async (t) => {
+  const stop = new AbortController();
+  const { load } = await start(t, () => stop.abort());
+  await assert.rejects(load({ kind: "document", source: "default" }, stop.signal));
+});

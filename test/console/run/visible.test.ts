@@ -1,0 +1,123 @@
+/** On how many members a change is told to be seen, by a leader's knowledge or by the doors that were given. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type AdminClient, createAdminClient } from "../../../src/admin-api/index.ts";
+import { follow, type Visibility } from "../../../src/console/run/visible.ts";
+import { atEnd, type Owner, within } from "../../e2e/support/wait.ts";
+import { answer, type Handler, refuse, startPeer, status } from "../watch/support/peer.ts";
+
+const INDEX = 88_413;
+
+interface Node {
+  readonly id: string;
+  /** Null: the node asked does not know. */
+  readonly applied: number | null;
+}
+
+const member = ({ id, applied }: Node) => ({
+  id,
+  raft_addr: "",
+  forward_addr: "",
+  role: "follower",
+  voter: true,
+  state: "reachable",
+  last_contact_ms: null,
+  applied,
+  lag: null,
+  version: "1",
+});
+
+/** The lists in their order, the last for ever; each blocking read has the next one. */
+const node = (id: string, applied: number, lists: readonly (readonly Node[])[] = []): Handler => {
+  let at = 0;
+  return (path, response) => {
+    if (path.startsWith("/status")) return answer(response, { ...status({ node: id }), applied_index: applied });
+    const list = lists[Math.min(at, lists.length - 1)];
+    at += 1;
+    if (list === undefined) return refuse(response, 403, "forbidden");
+    return answer(response, { items: list.map(member), index: at });
+  };
+};
+
+async function clientOf(owner: Owner, handler: Handler): Promise<{ readonly client: AdminClient; paths(): string[] }> {
+  const peer = await startPeer(owner, "a", handler);
+  const client = createAdminClient({ door: peer.door.door });
+  atEnd(owner, () => client.close());
+  return { client, paths: () => peer.asked.map(({ path }) => path) };
+}
+
+const never = new AbortController().signal;
+
+test("a leader tells of all members, each step until they are there", async (t) => {
+  const { client, paths } = await clientOf(
+    t,
+    node("n1", INDEX, [
+      [
+        { id: "n1", applied: INDEX },
+        { id: "n2", applied: INDEX - 1 },
+      ],
+      [
+        { id: "n1", applied: INDEX },
+        { id: "n2", applied: INDEX },
+      ],
+    ]),
+  );
+  const told: Visibility[] = [];
+  const seen = await follow(client, [], (now) => told.push(now), never);
+  assert.deepEqual(
+    told.map(({ on }) => on),
+    [["n1"], ["n1", "n2"]],
+  );
+  assert.deepEqual(seen, { index: INDEX, on: ["n1", "n2"], members: ["n1", "n2"] });
+  assert.deepEqual(paths(), ["/status", "/cluster_members", "/cluster_members?index=1&wait=1s"]);
+});
+
+test("of what a follower does not know, the doors that were given are asked", async (t) => {
+  const members = [
+    { id: "n1", applied: null },
+    { id: "n2", applied: INDEX },
+    { id: "n3", applied: null },
+  ];
+  const { client } = await clientOf(t, node("n2", INDEX, [members]));
+  const first = await startPeer(t, "n1", node("n1", INDEX + 5));
+  const third = await startPeer(t, "n3", node("n3", INDEX));
+  const seen = await follow(client, [first.door, third.door], () => {}, never);
+  assert.deepEqual(seen.on, ["n1", "n2", "n3"]);
+});
+
+test("a door that hangs, and one that is gone, keep nobody from being told what the others show", async (t) => {
+  const members = [
+    { id: "n1", applied: null },
+    { id: "n2", applied: INDEX },
+    { id: "n3", applied: null },
+  ];
+  const { client } = await clientOf(t, node("n2", INDEX, [members]));
+  const hangs = await startPeer(t, "n1", () => {});
+  const gone = await startPeer(t, "n3", () => {});
+  await gone.fall();
+  const startedAt = performance.now();
+  const seen = await within(
+    "the end of it",
+    follow(client, [hangs.door, gone.door], () => {}, never),
+    9_000,
+  );
+  assert.deepEqual(seen, { index: INDEX, on: ["n2"], members: ["n1", "n2", "n3"] });
+  assert.ok(performance.now() - startedAt >= 4_000, "it looks for five seconds");
+});
+
+test("where the members may not be read, the node itself is what is known", async (t) => {
+  const { client } = await clientOf(t, node("n1", INDEX));
+  assert.deepEqual(await follow(client, [], () => {}, never), { index: INDEX, on: ["n1"], members: ["n1"] });
+});
+
+test("it ends with the signal, and tells nothing after it", async (t) => {
+  const stop = new AbortController();
+  const { client } = await clientOf(t, (path, response, request) => {
+    if (path.startsWith("/status")) return node("n1", INDEX)(path, response, request);
+    stop.abort();
+  });
+  const told: Visibility[] = [];
+  await assert.rejects(follow(client, [], (now) => told.push(now), stop.signal));
+  assert.deepEqual(told, []);
+});

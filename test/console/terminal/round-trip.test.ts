@@ -1,0 +1,86 @@
+/** Questions to a terminal, and what holds frames back until they are answered. */
+
+import assert from "node:assert/strict";
+import { beforeEach, mock, test } from "node:test";
+import { ANSWER_LIMIT_MS, createRoundTrip } from "../../../src/console/terminal/round-trip.ts";
+
+beforeEach(() => {
+  mock.timers.reset();
+  mock.timers.enable({ apis: ["setTimeout"] });
+});
+
+function open() {
+  let overs = 0;
+  const trip = createRoundTrip(() => {
+    overs += 1;
+  });
+  return { trip, overs: () => overs };
+}
+
+test("until a terminal has answered once it is asked once and holds nothing up", () => {
+  const { trip } = open();
+  assert.equal(trip.mayAsk, true);
+  trip.asked(10);
+  assert.deepEqual([trip.mayAsk, trip.isHolding, trip.isOwed, trip.endsAt], [false, false, true, 10]);
+  mock.timers.tick(ANSWER_LIMIT_MS);
+  assert.deepEqual([trip.mayAsk, trip.isHolding], [false, false]);
+});
+
+test("one that has answered is asked again, one question at a time, and holds until its answer", () => {
+  const { trip, overs } = open();
+  trip.asked(10);
+  trip.answered();
+  assert.deepEqual([trip.mayAsk, trip.isHolding, trip.isOwed], [true, false, false]);
+  trip.asked(20);
+  assert.deepEqual([trip.mayAsk, trip.isHolding, trip.isOwed], [false, true, true]);
+  trip.answered();
+  assert.deepEqual([trip.isHolding, overs()], [false, 2]);
+});
+
+test("a late first answer counts, also of a terminal that was given up", () => {
+  const { trip } = open();
+  trip.asked(10);
+  mock.timers.tick(3_600_000);
+  trip.answered();
+  trip.asked(20);
+  assert.equal(trip.isHolding, true);
+});
+
+test("an answer that does not come holds up for so long and no longer", () => {
+  const { trip, overs } = open();
+  trip.asked(10);
+  trip.answered();
+  trip.asked(20);
+  mock.timers.tick(ANSWER_LIMIT_MS - 1);
+  assert.deepEqual([trip.isHolding, overs()], [true, 1]);
+  mock.timers.tick(1);
+  assert.deepEqual([trip.isHolding, trip.mayAsk, overs()], [false, true, 2]);
+});
+
+test("a question that did not go out is put anew", () => {
+  const { trip } = open();
+  trip.asked(10);
+  trip.withdraw();
+  assert.deepEqual([trip.mayAsk, trip.isOwed], [true, false]);
+});
+
+test("who leaves waits for the answer, and for a terminal that knows none not long", async () => {
+  const { trip } = open();
+  await trip.whenNothingOwed();
+  trip.asked(10);
+  const first = trip.whenNothingOwed();
+  mock.timers.tick(150);
+  await first;
+  trip.answered();
+  trip.asked(20);
+  let isOver = false;
+  const second = trip.whenNothingOwed().then(() => {
+    isOver = true;
+  });
+  mock.timers.tick(1_000);
+  await Promise.resolve();
+  assert.equal(isOver, false);
+  trip.answered();
+  await second;
+  assert.equal(isOver, true);
+});

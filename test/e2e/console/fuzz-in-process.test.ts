@@ -1,0 +1,81 @@
+/**
+ * The same without a terminal, and so with what no keyboard brings: readings that come and go, answers out of turn, links
+ * in any order. The real views, and the one function that makes the next state. A failure prints its seed.
+ *
+ *   GATEWAY_FUZZ=100000 node --import tsx --test --test-timeout=3600000 test/e2e/console/fuzz-in-process.test.ts
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { cellsOf } from "../../../src/base/index.ts";
+import { drawScreen } from "../../../src/console/draw/screen.ts";
+import { speak } from "../../../src/console/draw/spoken.ts";
+import type { Event, State } from "../../../src/console/model/state.ts";
+import { textOfLine } from "../../../src/console/model/text.ts";
+import { whyNotConfirmed } from "../../../src/console/store/dialog.ts";
+import { createStep } from "../../../src/console/store/step.ts";
+import { VIEWS } from "../../../src/console/views/all.ts";
+import { drawWorkbench } from "../../../src/console/workbench/draw.ts";
+import { stepWorkbench } from "../../../src/console/workbench/step.ts";
+import { dataOf, gesture, NOW, online, startOf } from "./incident/readings.ts";
+
+/** Events, about. */
+const COUNT = Number(process.env["GATEWAY_FUZZ"] ?? 10_000);
+const EACH = 200;
+
+const step = createStep({ views: VIEWS, stepWorkbench });
+
+/** Whether the event confirms what the dialog asks, judged without the code under test. */
+function isConfirmation({ dialog, link, isReadOnly, frozen, size }: State, by: Event): boolean {
+  if (dialog === undefined || by.kind !== "key") return false;
+  if (size.columns < 60 || size.rows < 16) return false;
+  if (isReadOnly || frozen !== undefined || link.state.kind !== "online") return false;
+  if (dialog.stage.kind !== "asking" && dialog.stage.kind !== "failed") return false;
+  const { confirm, fields } = dialog.dialog;
+  if (confirm.kind === "yes") return by.chord === "y" && dialog.focus === -1;
+  return (
+    by.chord === "enter" && dialog.focus === fields.length && dialog.typed.text === confirm.expected(dialog.values)
+  );
+}
+
+test("whatever happens nothing is thrown, each screen has its exact size, and a deed follows a confirmation alone", (t) => {
+  const counts = { events: 0, deeds: 0 };
+  fc.assert(
+    fc.property(
+      fc.array(gesture, { minLength: EACH / 2, maxLength: EACH, size: "max" }),
+      fc.boolean(),
+      (all, isReadOnly) => {
+        let state = startOf(isReadOnly);
+        for (const event of [{ kind: "data", data: dataOf(), now: NOW } as const, online, ...all.flat()]) {
+          const next = step(state, event);
+          const deeds = next.effects.filter(({ kind }) => kind === "deed").length;
+          assert.ok(deeds === 0 || (deeds === 1 && isConfirmation(state, event)), JSON.stringify(event));
+          if (deeds > 0) assert.equal(whyNotConfirmed(state), undefined);
+          counts.events += 1;
+          counts.deeds += deeds;
+          state = next.state;
+          assertDrawn(state);
+        }
+        assert.ok(
+          Array.isArray(speak(state, VIEWS, drawWorkbench)) || speak(state, VIEWS, drawWorkbench) !== undefined,
+        );
+      },
+    ),
+    { numRuns: Math.max(1, Math.round(COUNT / (EACH * 1.4))) },
+  );
+  assert.ok(counts.deeds > 0, "no run confirmed anything");
+  t.diagnostic(`${counts.events} events, ${counts.deeds} deeds`);
+});
+
+function assertDrawn(state: State): void {
+  const { columns, rows } = state.size;
+  const lines = drawScreen(state, VIEWS, drawWorkbench);
+  assert.equal(lines.length, Math.max(1, rows - 1));
+  for (const line of lines) {
+    const text = textOfLine(line);
+    assert.ok(cellsOf(text) <= columns, `${cellsOf(text)} cells of ${columns}: ${text}`);
+    assert.doesNotMatch(text, CONTROLS);
+  }
+}
+
+const CONTROLS = /\p{Cc}/u;

@@ -1,0 +1,354 @@
+/**
+ * An incident from its first sign to its end, on real nodes and before a real terminal: a provider fails, the node that
+ * the console is attached to dies or hangs, the leader dies under a confirmation, and a member is lost for good. Source:
+ * operator console reference, B7.
+ */
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { afterEach, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { ptySkip } from "../../console/support/terminal.ts";
+import { suiteOwner } from "../admin/support/suite.ts";
+import { recordsIn, type SeenRecord } from "../admin/support/trail.ts";
+import { until } from "../cluster/support/until.ts";
+import type { Owner } from "../support/wait.ts";
+import { passThrough } from "./incident/pass-through.ts";
+import {
+  areSuspended,
+  backendOf,
+  type ConsoleUnderTest,
+  FAILING,
+  HEALTHY,
+  kill,
+  type Member,
+  openConsole,
+  type Scene,
+  SLOW_MS,
+  startScene,
+  statusOf,
+} from "./incident/scene.ts";
+
+/** Lines of the frame: identity, health, and the flash at the end. */
+const HEALTH = 1;
+const FIRST_ROW = /^│>(.*)│$/m;
+/** Between two batches of requests; what came of one is on the screen before the next. */
+const BETWEEN_MS = 1_000;
+const flashOf = (console: ConsoleUnderTest): string => console.row(console.rows - 2);
+
+describe("an incident on three nodes", { skip: ptySkip }, async () => {
+  const owner = suiteOwner();
+  const scene = await startScene(owner);
+  afterEach(() => scene.whole());
+  const attached = (to: Owner, ...members: readonly Member[]): Promise<ConsoleUnderTest> =>
+    openOn(
+      to,
+      (members.length === 0 ? scene.members : members).map(({ doorUrl }) => doorUrl),
+    );
+
+  test("three keys from anywhere suspend the provider that fails, on every node, and two lift it", async (t) => {
+    const console = await attached(t);
+    await isFailing(scene, console);
+    assert.match(console.row(HEALTH), /providers 1 ok 1 FAIL/);
+    assert.match(
+      FIRST_ROW.exec(console.screen())?.[1] ?? "",
+      /^! FAIL +provider +acme-chat .*leave to acme-alt.*\[s\]/,
+    );
+
+    console.type("9");
+    await console.press("esc");
+    await console.press("2", "s", "y");
+    await console.shows(/provider:acme-chat suspended for 30m \(index \d+ on 3\/3 nodes\)/);
+    await areSuspended(scene.members, `provider:${FAILING}`);
+    for (const member of scene.members) assert.equal((await backendOf(member, FAILING)).state, "suspended");
+    await console.shows(/^│>acme-chat .*~SUSPENDED.* (29m|30m)/m);
+    assert.match(console.row(HEALTH), /providers 1 ok 1 SUSP/);
+
+    await console.press("e");
+    await console.shows(/Errors/);
+    await console.shows(/ 503 +5xx +1 +acme-alt/);
+    await console.press("esc");
+    await console.shows(/^│>acme-chat/m);
+    await console.press("u", "y");
+    await console.shows(/takes traffic again \(index \d+ on 3\/3 nodes\)/);
+    await areSuspended(scene.members);
+  });
+
+  test("from the overview two keys suspend the worst, and there two lift it again", async (t) => {
+    const console = await attached(t);
+    await isFailing(scene, console);
+    await console.press("s", "y");
+    await console.shows(/provider:acme-chat suspended for 30m \(index \d+ on 3\/3 nodes\)/);
+    await areSuspended(scene.members, `provider:${FAILING}`);
+    await console.shows(/^│>~ SUSP +provider +acme-chat .*lifts in (29m|30m).*\[u\] lift/m);
+    await console.press("u", "y");
+    await console.shows(/takes traffic again \(index \d+ on 3\/3 nodes\)/);
+    await areSuspended(scene.members);
+  });
+
+  test("a node that dies under the console is left for the next one, and seen again when it is back", async (t) => {
+    const [first, second] = scene.members;
+    assert.ok(first && second);
+    const console = await attached(t);
+    await console.shows(/node n1 .*live/);
+    const diedAt = performance.now();
+    await kill(first);
+    await console.shows(`${first.doorUrl} does not answer`);
+    await console.shows(/node n2 .*live \ds/);
+    const tookMs = performance.now() - diedAt;
+    assert.ok(tookMs < 15_000, `the console was away for ${tookMs} ms`);
+    assert.ok(console.row(0).includes(second.doorUrl), console.row(0));
+    await console.shows(/members 2\/3 reachable SILENT/);
+    await console.shows(/^│.! MEMBER +member +n1 .*2 of 3 voters reachable, quorum 2/m);
+    t.diagnostic(`live again ${Math.round(tookMs)} ms after the kill`);
+    await scene.restart(first);
+    await console.shows(/members 3\/3 reachable │/);
+    await until("nothing is said of the member", () => !console.screen().includes("! MEMBER"), SLOW_MS);
+  });
+
+  test("a node that hangs is noticed though its connections stand, and left", async (t) => {
+    const [first, , third] = scene.members;
+    assert.ok(first && third);
+    const console = await attached(t, first, third);
+    await console.shows(/node n1 .*live/);
+    const hungAt = performance.now();
+    first.node.program.signal("SIGSTOP");
+    try {
+      await console.shows(`${first.doorUrl} does not answer; now at ${third.doorUrl}`);
+      await console.shows(/node n3 .*live \ds/);
+      t.diagnostic(`live again ${Math.round(performance.now() - hungAt)} ms after the hang began`);
+      await console.shows(/members 2\/3 reachable SILENT/);
+    } finally {
+      first.node.program.signal("SIGCONT");
+    }
+    await console.shows(/members 3\/3 reachable │/);
+  });
+
+  test("the leader's death under a confirmation is told as unknown, and y again applies it once", async (t) => {
+    const leader = await scene.leader();
+    const others = scene.members.filter((member) => member !== leader);
+    const passing = await Promise.all([leader, ...others].map(({ doorPort }) => passThrough(t, doorPort)));
+    const puts = () => passing.flatMap(({ requests }) => requests.filter(({ method }) => method === "PUT"));
+    const console = await openOn(
+      t,
+      passing.map(({ url }) => url),
+    );
+    await console.press(":");
+    console.type("suspensions\r");
+    await console.press("n");
+    await console.shows("New suspension");
+    console.type(HEALTHY);
+    await console.press("tab", "tab", "tab");
+    await console.shows(`PUT /admin/v1/suspensions/provider:${HEALTHY}`);
+    // It takes the request and does nothing about it.
+    leader.node.program.signal("SIGSTOP");
+    await console.press("y");
+    await until("the request is under way", () => puts().length === 1);
+    await kill(leader);
+    await console.shows(/FAILED .*it may have been done all the same: y asks again, and is applied once/s);
+    await scene.leader(others);
+    await console.shows(/node n\d .*live/);
+    await insist(console, "y", /suspended for 30m \(index \d+ on [23]\/3 nodes\)/);
+    await areSuspended(others, `provider:${HEALTHY}`);
+    await scene.restart(leader);
+    await areSuspended(scene.members, `provider:${HEALTHY}`);
+    const keys = puts().map(({ headers }) => headers.get("idempotency-key"));
+    assert.ok(keys.length > 1 && keys[0] !== undefined && new Set(keys).size === 1, keys.join());
+    assert.equal(timesDone(scene, HEALTHY), 1);
+  });
+
+  test("the death of a leader behind the node that is asked leaves it done, or said to be unknown, never twice", async (t) => {
+    const leader = await scene.leader();
+    const others = scene.members.filter((member) => member !== leader);
+    const console = await openOn(
+      t,
+      others.map(({ doorUrl }) => doorUrl),
+    );
+    await isFailing(scene, console);
+    await console.press("s");
+    await console.shows(`PUT /admin/v1/suspensions/provider:${FAILING}`);
+    leader.node.program.signal("SIGKILL");
+    await console.press("y");
+    await insist(console, "y", /acme-chat suspended for 30m \(index \d+ on [23]\/3 nodes\)/);
+    await areSuspended(others, `provider:${FAILING}`);
+    await scene.restart(leader);
+    await console.shows(/members 3\/3 reachable │/);
+  });
+
+  test("what was done though its answer was lost is told as unknown, and y again does not do it twice", async (t) => {
+    const { node, doorPort } = await scene.leader();
+    const named = { kind: "provider", name: FAILING } as const;
+    await node.client.call("put_suspension", { params: named, body: { reason: "rotation", duration: "5m" } });
+    const ends = async () => (await node.client.call("list_suspensions")).items[0]?.until;
+    const begun = await ends();
+    const passing = await passThrough(t, doorPort);
+    const console = await openOn(t, [passing.url]);
+    const puts = () => passing.requests.filter(({ method }) => method === "PUT");
+    passing.onRequest = ({ method }) => method !== "PUT" || puts().length > 1;
+    await console.shows(/^│>~ SUSP +provider +acme-chat/m);
+    await console.press("E", "y");
+    await console.shows(/FAILED .*y asks again, and is applied once/s);
+    const extended = await until("it was done", async () => ((await ends()) === begun ? undefined : await ends()));
+    await insist(console, "y", /suspended for 30m/);
+    const keys = puts().map(({ headers }) => headers.get("idempotency-key"));
+    assert.ok(keys.length > 1 && keys[0] !== undefined && new Set(keys).size === 1, keys.join());
+    assert.equal(await ends(), extended);
+  });
+
+  test("what was done though its answer was lost is seen in the dialog, as soon as it is read", async (t) => {
+    const { doorPort } = await scene.leader();
+    const passing = await passThrough(t, doorPort);
+    const console = await openOn(t, [passing.url]);
+    await isFailing(scene, console);
+    passing.onRequest = ({ method }) => method !== "PUT";
+    await console.press("s", "y");
+    await console.shows(/FAILED .*it may have been done all the same/s);
+    await console.shows("provider:acme-chat is suspended already, by loopback");
+    await areSuspended(scene.members, `provider:${FAILING}`);
+  });
+
+  test("with one door alone it says that it is offline and until when, refuses to write, and comes back", async (t) => {
+    const third = scene.member("n3");
+    const console = await attached(t, third);
+    await isFailing(scene, console);
+    await kill(third);
+    await console.shows(/OFFLINE retry \d+s/);
+    const retries = new Set<string>();
+    await until(
+      "the countdown goes on",
+      () => {
+        retries.add(/OFFLINE retry (\d+)s/.exec(console.row(0))?.[1] ?? "");
+        return retries.size > 2;
+      },
+      SLOW_MS,
+    );
+    await console.shows(/OFFLINE since \S+: .+; retry in \d/);
+    await console.press("s");
+    await console.shows(/not while OFFLINE: \S+/);
+    assert.doesNotMatch(console.screen(), /Suspend provider/);
+    await scene.restart(third);
+    await console.shows(/node n3 .*live \ds/);
+    await areSuspended(scene.members);
+    // The new process has met nobody yet.
+    await console.shows("providers 2 ok");
+    await isFailing(scene, console);
+    await console.press("s");
+    await console.shows("Suspend provider:acme-chat");
+    await console.press("esc");
+  });
+});
+
+describe("a member that is lost for good", { skip: ptySkip }, async () => {
+  const owner = suiteOwner();
+  const scene = await startScene(owner);
+
+  test("the guided prune shows the quorum, insists on a snapshot or its refusal, and leaves two members", async (t) => {
+    const lost = scene.members.find(({ node }) => node.id === "n3");
+    assert.ok(lost);
+    const rest = scene.members.filter((member) => member !== lost);
+    await kill(lost);
+    const leader = await scene.leader(rest);
+    const console = await openOn(t, [leader.doorUrl]);
+    await console.shows(/^│>! MEMBER +member +n3 .*2 of 3 voters reachable, quorum 2/m);
+    await console.press(":");
+    console.type("cluster\r");
+    await console.shows(/! silent/);
+    await console.press("P");
+    await console.shows("Prune the cluster");
+    await console.shows(/Consequence +members 3 -> 2; 2 voters, quorum 2, tolerates no loss/);
+    assert.match(console.screen(), /LOSING EITHER NODE STOPS WRITES\. Add a node first/);
+    assert.match(console.screen(), /\[x\] n1 +\[x\] n2 +\[ \] n3/);
+    assert.match(console.screen(), /n3 silent, last heard of/);
+
+    console.type("n1,n2\r");
+    await console.shows("choose whether a snapshot is saved first, or skipped");
+    assert.deepEqual(await idsAt(leader), ["n1", "n2", "n3"]);
+    await console.press("shift-tab", "shift-tab", "right");
+    await console.shows("<save first>");
+    await console.press("tab", "tab");
+    console.type("3");
+    await console.press("enter");
+    await console.shows("what is typed is not what is asked for");
+    assert.deepEqual(await idsAt(leader), ["n1", "n2", "n3"]);
+    await console.press("backspace", "enter");
+    await console.shows(/members are n1, n2/);
+    for (const member of rest) {
+      await until(`${member.node.id} sees two members`, async () => (await idsAt(member)).join() === "n1,n2", SLOW_MS);
+    }
+    const [archive = ""] = (await readdir(console.dir)).filter((name) => name.endsWith(".tgz"));
+    assert.match(archive, /^gateway-\d{8}-\d{6}\.tgz$/);
+    await console.shows(/members 2\/2 reachable/);
+    assert.equal((await statusOf(leader)).ready, true);
+
+    await console.press(":");
+    console.type("recover\r");
+    await console.shows(/A majority is reachable: do NOT recover/);
+    for (const command of [
+      "gateway cluster recover -config node.yaml -keep n1",
+      "-confirm",
+      "systemctl stop gateway",
+    ]) {
+      assert.ok(console.screen().includes(command), command);
+    }
+  });
+});
+
+async function openOn(to: Owner, urls: readonly string[]): Promise<ConsoleUnderTest> {
+  const console = await openConsole(to, { urls });
+  await console.shows(/ live \ds/);
+  return console;
+}
+
+/** The node that the console asks has met a provider that fails, and the console says so. */
+async function isFailing(scene: Scene, console: ConsoleUnderTest): Promise<void> {
+  await until(
+    "the failing provider in the health line",
+    async () => {
+      if (/providers 1 ok 1 FAIL/.test(console.row(HEALTH))) return true;
+      await scene.traffic(await running(scene));
+      await pause(BETWEEN_MS);
+      return false;
+    },
+    SLOW_MS,
+  );
+  await console.shows(/^│>(! FAIL|acme-chat)/m);
+}
+
+async function running(scene: Scene): Promise<readonly Member[]> {
+  const known = await Promise.all(
+    scene.members.map((member) =>
+      statusOf(member).then(
+        () => [member],
+        () => [],
+      ),
+    ),
+  );
+  return known.flat();
+}
+
+/** Presses the key for as long as the dialog says that nothing came of it. */
+async function insist(console: ConsoleUnderTest, key: string, done: RegExp): Promise<void> {
+  await until(
+    `the screen with ${done}`,
+    async () => {
+      if (done.test(flashOf(console)) || done.test(console.screen())) return true;
+      if (/FAILED/.test(console.screen()) && /[ │]y {2}(suspend|extend) now/.test(console.screen())) {
+        await console.press(key);
+        await console.settled();
+      }
+      return false;
+    },
+    SLOW_MS,
+  );
+}
+
+async function idsAt({ node }: Member): Promise<readonly string[]> {
+  return (await node.client.call("list_cluster_members")).items.map(({ id }) => id).sort();
+}
+
+/** How often the nodes have recorded that it was suspended, over all that they have written. */
+function timesDone({ members }: Scene, name: string): number {
+  const records = members.flatMap(({ node }) => recordsIn(node.output()));
+  const isSo = ({ data }: SeenRecord): boolean =>
+    data["action"] === "put_suspension" && data["outcome"] === "done" && JSON.stringify(data).includes(name);
+  return records.filter(isSo).length;
+}

@@ -1,0 +1,109 @@
+/** What somebody who leans on the keyboard does, from a seed: keys, pastes, bytes of no key, sizes, broken connections. */
+import { NAMED_CHORDS } from "../../../../src/console/model/key.ts";
+import { bytesOfChord } from "../../../console/support/chords.ts";
+import { createRandom, type Random } from "../../cluster/support/random.ts";
+
+export type MonkeyEvent =
+  | { readonly kind: "bytes"; readonly bytes: string; readonly isConfirming: boolean }
+  | { readonly kind: "size"; readonly columns: number; readonly rows: number }
+  /** Until the program has drawn what came before, and takes an Esc for the key. */
+  | { readonly kind: "rest" }
+  /** All connections break; `isAway`: and none can be made for the next few events. */
+  | { readonly kind: "cut"; readonly isAway: boolean };
+
+export interface MonkeyOptions {
+  readonly seed: number;
+  /** Whether it presses `y`, marks rows and types names: whatever it takes to confirm. */
+  readonly confirms: boolean;
+  /** That are there, to be typed. */
+  readonly names: readonly string[];
+}
+
+/** Without those that leave the console (`q`, ctrl-c) or stop it (ctrl-z). */
+const CALM = [..."abcdefghijklmnoprstuvwxzABCDEFGHIJKLMNOPRSTUVWXZ0123456789:/?-_=.,;!#é漢"];
+/** Verbs that open dialogs, and the ways to where they work. */
+const VERBS = [..."ssuEnmTXRBPIwL12345678"];
+const CHORDS = [...NAMED_CHORDS, "ctrl-a", "ctrl-d", "ctrl-e", "ctrl-k", "ctrl-l", "ctrl-o", "ctrl-p", "ctrl-r"];
+const ARROWS = ["up", "down", "left", "right", "tab", "shift-tab", "esc", "esc", "backspace"] as const;
+/** A paste is text, whatever it spells. */
+const PASTES = ["y", "y\ry\r", "yyy\n", "s\ry", "\u0000\u0007\u009b31m", "select 1;\n", "(a+)+$", "x".repeat(5_000)];
+/** What terminals send that is no key, whole and cut short; a `y` in it is none either. */
+const NO_KEYS = [
+  "\u001b[<0;10;5M",
+  "\u001b[M !y",
+  "\u001b[I",
+  "\u001b[O",
+  "\u001b]11;rgb:1414/1616/1b1b\u0007",
+  "\u001b]52;c;eXl5\u001b\\",
+  "\u001bP1$ry\u001b\\",
+  "\u001b[?62;22c",
+  "\u001b[121;5u",
+  "\u001by",
+  "\u001b[[C",
+  "\u009b",
+];
+const COMMANDS = [
+  "susp",
+  "cluster",
+  "recover",
+  "errors acme-chat",
+  "rev default",
+  "prov /a",
+  "log",
+  "help",
+  "secrets",
+  "no such",
+];
+
+export function createMonkey({ seed, confirms, names }: MonkeyOptions): () => readonly MonkeyEvent[] {
+  const random = createRandom(seed);
+  const typed = (text: string): readonly MonkeyEvent[] => [...text].map((one) => bytes(one, confirms && one === "y"));
+  const enter = bytes("\r", true);
+  const chord = (one: string): MonkeyEvent =>
+    one === "enter" ? enter : bytes(one === "space" && !confirms ? "j" : bytesOfChord(one), false);
+
+  const makers: readonly (readonly [weight: number, make: () => readonly MonkeyEvent[]])[] = [
+    [30, () => typed(random.pick(CALM))],
+    [20, () => typed(random.pick(VERBS))],
+    [14, () => [chord(random.pick(CHORDS))]],
+    [14, () => [chord(random.pick(ARROWS))]],
+    [4, () => [paste(random.pick(confirms ? [...PASTES, ...names] : PASTES))]],
+    [4, () => [bytes(random.pick(NO_KEYS), false)]],
+    [3, () => [bytes("\u001b", false), bytes("\u001b", false), ...typed(`:${random.pick(COMMANDS)}`), enter]],
+    [3, () => [sizeOf(random)]],
+    [1, () => [{ kind: "cut", isAway: random.below(4) === 0 }]],
+    [confirms ? 5 : 0, () => [bytes("y", true)]],
+    [confirms ? 3 : 0, () => [...typed(random.pick(names)), enter]],
+    [
+      confirms ? 3 : 0,
+      () => [...ROOT, ...typed(random.pick(["2s", "2u", "1s", "1u", "8s", "3s", "3u"])), bytes("y", true)],
+    ],
+    [confirms ? 2 : 0, () => [...ROOT, ...typed(`3m${random.below(10_000)}`), ...FOUR_TABS, bytes("y", true)]],
+    [confirms ? 1 : 0, () => [...ROOT, ...typed("3  X2"), enter]],
+    [
+      confirms ? 1 : 0,
+      () => [...ROOT, ...typed(`3/${random.pick(names)}`), enter, ...typed(`X${random.pick(names)}`), enter],
+    ],
+  ];
+  const whole = makers.reduce((sum, [weight]) => sum + weight, 0);
+  return () => {
+    let left = random.below(whole);
+    for (const [weight, make] of makers) {
+      left -= weight;
+      if (left < 0) return make();
+    }
+    return [];
+  };
+}
+
+const bytes = (text: string, isConfirming: boolean): MonkeyEvent => ({ kind: "bytes", bytes: text, isConfirming });
+const paste = (text: string): MonkeyEvent => bytes(`\u001b[200~${text}\u001b[201~`, false);
+const FOUR_TABS = Array.from({ length: 4 }, () => bytes("\t", false));
+/** From most places back to where digits go to views. */
+const ROOT = Array.from({ length: 4 }, (): readonly MonkeyEvent[] => [bytes("\u001b", false), { kind: "rest" }]).flat();
+
+/** Now and then too small for anything; below 40 by 10 a terminal is taken to be as large as that. */
+function sizeOf(random: Random): MonkeyEvent {
+  if (random.below(5) === 0) return { kind: "size", columns: 40 + random.below(30), rows: 10 + random.below(10) };
+  return { kind: "size", columns: 60 + random.below(120), rows: 16 + random.below(40) };
+}

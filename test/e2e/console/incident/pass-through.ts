@@ -1,0 +1,122 @@
+/**
+ * What stands between a console and a gateway's door: it passes every byte, writes down each request before the gateway
+ * has seen it, and cuts connections when it is told to. Requests are as the console sends them: HTTP/1.1, one after the
+ * other on a connection, bodies with their length.
+ */
+import { once } from "node:events";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { atEnd, type Owner } from "../../support/wait.ts";
+
+export interface PassedRequest {
+  readonly method: string;
+  readonly target: string;
+  /** In lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+}
+
+export interface PassThrough {
+  /** `http://127.0.0.1:port` */
+  readonly url: string;
+  readonly requests: readonly PassedRequest[];
+  /** Told of each request, before it goes on; false: its connection is cut in place of the answer. */
+  onRequest: (request: PassedRequest) => boolean;
+  /** Ends all connections there are, as a network that breaks. */
+  cut(): void;
+  /** Until it is true again, new connections are cut as well. */
+  isOpen: boolean;
+}
+
+/** `to`: path of a socket, or a port of the loopback. */
+export async function passThrough(owner: Owner, to: string | number): Promise<PassThrough> {
+  const requests: PassedRequest[] = [];
+  const sockets = new Set<Socket>();
+  const keep = (socket: Socket): void => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    socket.once("close", () => sockets.delete(socket));
+  };
+  const server: Server = createServer({ noDelay: true }, (near) => {
+    keep(near);
+    if (!passing.isOpen) return void near.destroy();
+    const far = typeof to === "string" ? connect(to) : connect(to, "127.0.0.1");
+    keep(far);
+    const reader = requestReader();
+    let isLost = false;
+    near.on("data", (bytes: Buffer) => {
+      for (const request of reader(bytes)) {
+        requests.push(request);
+        isLost ||= !passing.onRequest(request);
+      }
+      far.write(bytes);
+    });
+    far.on("data", (bytes: Buffer) => {
+      // The gateway has answered, so it is done; and nobody hears of it.
+      if (isLost) near.destroy();
+      else near.write(bytes);
+    });
+    near.once("close", () => far.destroy());
+    far.once("close", () => near.destroy());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("listening without a port");
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  atEnd(owner, () => {
+    cut();
+    server.close();
+  });
+  const passing: PassThrough = {
+    url: `http://127.0.0.1:${address.port}`,
+    requests,
+    onRequest: () => true,
+    cut,
+    isOpen: true,
+  };
+  return passing;
+}
+
+/** Whether it can change anything: all but reading, and the query, which only reads. */
+export const isWrite = ({ method, target }: PassedRequest): boolean =>
+  method !== "GET" && !(method === "POST" && target.split("?")[0] === "/admin/v1/query");
+
+/** Takes the bytes of a connection as they come, and gives each request once its head is whole. */
+function requestReader(): (bytes: Buffer) => readonly PassedRequest[] {
+  let pending: Buffer = Buffer.alloc(0);
+  /** Of the body under way; undefined while a head is read. */
+  let left = 0;
+  return (bytes) => {
+    pending = Buffer.concat([pending, bytes]);
+    const found: PassedRequest[] = [];
+    for (;;) {
+      const skipped = Math.min(left, pending.length);
+      left -= skipped;
+      pending = pending.subarray(skipped);
+      const end = left > 0 ? -1 : pending.indexOf("\r\n\r\n");
+      if (end < 0) return found;
+      const request = requestOf(pending.toString("latin1", 0, end));
+      found.push(request);
+      pending = pending.subarray(end + 4);
+      left = lengthOf(request);
+    }
+  };
+}
+
+function requestOf(head: string): PassedRequest {
+  const [first = "", ...lines] = head.split("\r\n");
+  const [method = "", target = ""] = first.split(" ");
+  const headers = new Map(
+    lines.map((line): [string, string] => {
+      const colon = line.indexOf(":");
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    }),
+  );
+  return { method, target, headers };
+}
+
+/** A body without a length is a stream, and the last thing on its connection. */
+function lengthOf({ headers }: PassedRequest): number {
+  return headers.has("transfer-encoding") ? Number.POSITIVE_INFINITY : Number(headers.get("content-length") ?? 0);
+}

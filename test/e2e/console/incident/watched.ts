@@ -1,0 +1,203 @@
+/**
+ * A console that is leant on, before a gateway of its own: what is on the screen is well formed whenever the program
+ * rests, and each request that can change something was on the screen when it was confirmed.
+ */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import type { TestTerminal } from "../../../console/support/terminal.ts";
+import { startPlane } from "../../admin/support/plane.ts";
+import { cpuSeconds } from "../../admin/support/process.ts";
+import { provider } from "../../config/support/nodes.ts";
+import type { Owner } from "../../support/wait.ts";
+import { createMonkey, type MonkeyEvent, type MonkeyOptions } from "./monkey.ts";
+import { isWrite, type PassedRequest, type PassThrough, passThrough } from "./pass-through.ts";
+import { type ConsoleUnderTest, openConsole } from "./scene.ts";
+
+export const NAMES = ["search-prod", "chat-prod", "batch-nightly", "PROVIDER_KEY", "default"];
+const [SEARCH, CHAT, BATCH] = NAMES;
+
+/** One node with something of everything that the console lists; resolves with what a console goes through to it. */
+export async function startLeantOn(owner: Owner): Promise<PassThrough> {
+  const { node, network } = await startPlane(owner, {
+    deployment: {
+      version: 1,
+      auth: { virtual_keys: true },
+      budgets: [{ name: "day", limit: 1_000_000, shared: true }],
+      profiles: [{ name: "standard", budget: "day" }, { name: "batch" }],
+      providers: [
+        provider("acme-chat", "http://127.0.0.1:9", {
+          api_key: "k",
+          models: ["acme-*"],
+          failover: { to: ["acme-alt"] },
+        }),
+        provider("acme-alt", "http://127.0.0.1:9", { api_key: "k", models: ["other-*"] }),
+      ],
+      default_provider: "acme-chat",
+    },
+  });
+  const { client } = node;
+  for (const name of [SEARCH, CHAT, BATCH]) await client.call("create_key", { body: { name: name ?? "" } });
+  await client.call("put_secret", { params: { name: "PROVIDER_KEY" }, body: { value: "v" } });
+  await client.call("put_suspension", { params: { kind: "model", name: "acme-large" }, body: { reason: "incident" } });
+  return passThrough(owner, network.port);
+}
+
+export interface LeanOptions extends Omit<MonkeyOptions, "names"> {
+  readonly events: number;
+}
+
+export interface Leant {
+  readonly writes: readonly PassedRequest[];
+  /** Of them, those whose request was on the screen, letter by letter. */
+  readonly shown: number;
+  /** Those whose dialog was higher than the screen, or named more than it has lines for. */
+  readonly abridged: number;
+  readonly cuts: number;
+}
+
+/** From here on the screen is looked at less often, for time's sake. */
+const MANY = 2_000;
+/** Of confirmations that may still lead to a request: several actions of one, and those that wait. */
+const KEPT_FRAMES = 30;
+
+export async function leanOn(owner: Owner, passing: PassThrough, options: LeanOptions): Promise<Leant> {
+  const console = await openConsole(owner, { urls: [passing.url] });
+  await console.shows(/ live \ds/);
+  const next = createMonkey({ ...options, names: NAMES });
+  const frames: string[] = [];
+  const writes: PassedRequest[] = [];
+  const counts = { shown: 0, abridged: 0, cuts: 0 };
+  const unshown: string[] = [];
+  const last: string[] = [];
+  passing.onRequest = (request) => {
+    if (!isWrite(request)) return true;
+    writes.push(request);
+    if (frames.some((frame) => isShown(frame, request))) counts.shown += 1;
+    else if (frames.some(isAbridged)) counts.abridged += 1;
+    else unshown.push([`${request.method} ${request.target}`, ...frames.slice(-3)].join("\n"));
+    return true;
+  };
+  let end: unknown;
+  void console.ended.then((it) => {
+    end = it;
+  });
+
+  async function does(event: MonkeyEvent): Promise<void> {
+    switch (event.kind) {
+      case "bytes":
+        if (event.isConfirming && options.confirms) {
+          await rested(console);
+          frames.push(console.screen());
+          frames.splice(0, frames.length - KEPT_FRAMES);
+        }
+        last.push(event.bytes);
+        return console.type(event.bytes);
+      case "size":
+        last.push(`(${event.columns}x${event.rows})`);
+        return console.resize(event.columns, event.rows);
+      case "rest":
+        return console.settled();
+      case "cut":
+        counts.cuts += 1;
+        passing.isOpen = !event.isAway;
+        return passing.cut();
+    }
+  }
+
+  const told = (): string =>
+    `seed ${options.seed}, after ${JSON.stringify(last.slice(-60))}\n${console.columns}x${console.rows}\n${console.screen()}`;
+  const most = options.events > MANY ? 200 : 40;
+  let done = 0;
+  while (done < options.events) {
+    const burst = 5 + ((done * 7) % most);
+    for (let of = 0; of < burst; ) {
+      const events = next();
+      for (const event of events) await does(event);
+      of += Math.max(1, events.length);
+      done += Math.max(1, events.length);
+    }
+    assert.equal(end, undefined, `the console has ended: ${JSON.stringify(end)}; ${told()}`);
+    const why = await whyIllFormed(console);
+    assert.equal(why, undefined, `${why}; ${told()}`);
+    assert.deepEqual(unshown, [], told());
+    passing.isOpen = true;
+  }
+  return { writes, ...counts };
+}
+
+const squeezed = (text: string): string => text.replace(/[\s│]/g, "");
+const decoded = (target: string): string => {
+  try {
+    return decodeURIComponent(target);
+  } catch {
+    return target;
+  }
+};
+
+/** The line of the request may be wrapped within its box. */
+function isShown(frame: string, { method, target }: PassedRequest): boolean {
+  const screen = decoded(squeezed(frame));
+  return screen.includes(`${method}${squeezed(decoded(target))}`);
+}
+
+/** A dialog with its button, of which the screen had no room for all. */
+const isAbridged = (frame: string): boolean =>
+  /lines? (below|above)|and \d+ more/.test(frame) && /Esc {2}(nothing is done|\/)|y {2}\S/.test(frame);
+
+/** Milliseconds without work that mean that there is none: longer than anything the console puts off to draw it later. */
+const IDLE_MS = 50;
+/** Of processor time in them; the clock in the corner takes some. */
+const MOST_IDLE_SECONDS = 0.004;
+
+/**
+ * All that was typed before is on the screen: nothing was written for a while, and the program has had nothing to do. Of
+ * a program that waits for its turn on a machine under load the first alone says nothing.
+ */
+async function rested(console: TestTerminal): Promise<void> {
+  for (let look = 0; look < LOOKS; look += 1) {
+    await console.settled();
+    const before = cpuSeconds(console.pid);
+    const [isWaitingBefore] = [isWaiting(console.pid), await pause(IDLE_MS)];
+    if (isWaitingBefore && isWaiting(console.pid) && cpuSeconds(console.pid) - before < MOST_IDLE_SECONDS) return;
+  }
+}
+
+/** For an event, and not for its turn. Linux only. */
+const isWaiting = (pid: number): boolean => /^State:\tS/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+
+const LOOKS = 100;
+const BETWEEN_MS = 100;
+
+/** Undefined once all is as it must be; a screen that is drawn just now is looked at again. */
+async function whyIllFormed(console: ConsoleUnderTest): Promise<string | undefined> {
+  await rested(console);
+  for (let look = 1; ; look += 1) {
+    const why = illFormed(console);
+    if (why === undefined || look === LOOKS) return why;
+    await pause(BETWEEN_MS);
+  }
+}
+
+function illFormed(console: TestTerminal): string | undefined {
+  const { columns, rows } = console;
+  if (!console.isAlternate) return "the terminal is not on its other screen";
+  if (console.row(rows - 1) !== "") return "the last row is not empty";
+  if (columns < 60 || rows < 16) {
+    const needs = `need 60x16, have ${columns}x${rows}`;
+    return needs.startsWith(console.row(0).replace(/…$/, "")) && console.row(0) !== ""
+      ? undefined
+      : "it does not say what it needs";
+  }
+  if (!/^ (gateway|n1) /.test(console.row(0))) return "the identity line is not there";
+  if (!/(live|slow|STALE|connecting|FROZEN|OFFLINE|SIGNED OUT)/.test(console.row(0)))
+    return "it does not say how fresh it is";
+  const foot = rows - 4;
+  for (let row = 2; row <= foot; row += 1) {
+    const text = console.cells()[row] ?? [];
+    const [left, right] = [text[0]?.char, text[columns - 1]?.char];
+    const wanted = row === 2 ? "┌┐" : row === foot ? "└┘" : "││";
+    if (`${left}${right}` !== wanted) return `row ${row} is between ${left} and ${right}, not ${wanted}`;
+  }
+  return undefined;
+}

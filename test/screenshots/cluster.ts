@@ -1,0 +1,150 @@
+/**
+ * Three nodes as three machines have them, on three addresses of the loopback, in a folder whose name a picture may show.
+ * Linux, which gives a machine all of 127.0.0.0/8.
+ */
+
+import { spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type AdminClient, createAdminClient } from "../../src/admin-api/index.ts";
+import { AUDIENCE, type Issuer } from "../e2e/admin/support/issuer.ts";
+import { GivenUp, until } from "../e2e/cluster/support/until.ts";
+import { atEnd, type Owner, within } from "../e2e/support/wait.ts";
+import { policy } from "./documents.ts";
+
+/** Short, since the first line of every picture holds it. */
+export const FOLDER = "/tmp/gw-demo";
+export const GATEWAY = resolve(fileURLToPath(import.meta.url), "../../../bin/gateway");
+
+const START_LIMIT_MS = 60_000;
+const IDS = ["n1", "n2", "n3"] as const;
+export type NodeId = (typeof IDS)[number];
+
+export interface DemoNode {
+  readonly id: NodeId;
+  readonly client: AdminClient;
+  /** Resolves once it serves, which needs a configuration. */
+  addresses(): Promise<NodeAddresses>;
+  stop(): Promise<void>;
+}
+
+/** Each `http://host:port`. */
+export interface NodeAddresses {
+  readonly gateway: string;
+  readonly admin: string;
+  readonly metrics: string;
+}
+
+export type DemoCluster = Readonly<Record<NodeId, DemoNode>>;
+
+export const socketOf = (id: NodeId): string => join(FOLDER, id === "n1" ? "admin.sock" : `${id}.sock`);
+/** What the node has written to stderr: its log, and its audit trail. */
+const trailOf = (id: NodeId): string => join(FOLDER, `${id}.jsonl`);
+
+/** The trail of n1 without its log, as a collector keeps it. */
+export const AUDIT_TRAIL = join(FOLDER, "audit.jsonl");
+
+export async function exportTrail(): Promise<void> {
+  const lines = (await readFile(trailOf("n1"), "utf8")).split("\n").slice(0, -1);
+  await writeFile(AUDIT_TRAIL, lines.flatMap((it) => (it.includes('"sig":') ? [`${it}\n`] : [])).join(""));
+}
+
+const hostOf = (id: NodeId): string => `127.0.0.${IDS.indexOf(id) + 1}`;
+const raftOf = (id: NodeId): string => `${hostOf(id)}:7000`;
+const forwardOf = (id: NodeId): string => `${hostOf(id)}:7001`;
+
+export async function startCluster(owner: Owner, issuer: Issuer): Promise<DemoCluster> {
+  // Fails where there is one: it is not ours to remove.
+  await mkdir(FOLDER, { mode: 0o700 });
+  atEnd(owner, () => rm(FOLDER, { recursive: true, force: true }));
+  const [n1, n2, n3] = await Promise.all([
+    startNode(owner, "n1", issuer),
+    startNode(owner, "n2", issuer),
+    startNode(owner, "n3", issuer),
+  ]);
+  await until("n1 leads", () => leads(n1), START_LIMIT_MS);
+  return { n1, n2, n3 };
+}
+
+/** Hands leadership to the node where another has it, so that the pictures are of the leader. */
+async function leads({ id, client }: DemoNode): Promise<boolean> {
+  const { role, leader } = await client.call("get_status");
+  if (role !== "leader" && leader !== null) {
+    await client.call("transfer_leader", { body: { to: id } }).catch(() => undefined);
+  }
+  return role === "leader";
+}
+
+async function startNode(owner: Owner, id: NodeId, issuer: Issuer): Promise<DemoNode> {
+  const folder = join(FOLDER, id);
+  const path = join(folder, "node.yaml");
+  await mkdir(folder);
+  await writeFile(path, JSON.stringify(nodeFile(id, issuer.url)));
+  await writeFile(join(folder, "admin.cedar"), policy(id === "n3" ? "list_secrets" : undefined));
+  const log = openSync(trailOf(id), "a", 0o600);
+  const child = spawn(process.execPath, [GATEWAY, "-config", path], {
+    env: { PATH: process.env["PATH"] },
+    stdio: ["ignore", "ignore", log],
+  });
+  closeSync(log);
+  let isRunning = true;
+  const ended = new Promise<void>((done) => {
+    child.once("close", () => {
+      isRunning = false;
+      done();
+    });
+  });
+  async function stop(): Promise<void> {
+    if (!isRunning) return;
+    child.kill("SIGTERM");
+    await within(`the end of ${id}`, ended, START_LIMIT_MS).finally(() => child.kill("SIGKILL"));
+  }
+  const kill = (): void => void child.kill("SIGKILL");
+  process.once("exit", kill);
+  atEnd(owner, () => stop().finally(() => process.off("exit", kill)));
+  const client = createAdminClient({ door: { kind: "socket", path: socketOf(id) } });
+  atEnd(owner, () => client.close());
+  const look = async () => {
+    if (!isRunning) throw new GivenUp(`${id} ended:\n${await readFile(trailOf(id), "utf8")}`);
+    const status = await client.call("get_status").catch(() => undefined);
+    return status?.leader ?? undefined;
+  };
+  await until(`${id} knows a leader`, look, START_LIMIT_MS);
+  return { id, client, stop, addresses: () => until(`${id} serves`, () => readyLine(id), START_LIMIT_MS) };
+}
+
+/** From its log. */
+async function readyLine(id: NodeId): Promise<NodeAddresses | undefined> {
+  const line = (await readFile(trailOf(id), "utf8")).split("\n").find((it) => it.includes('"message":"ready"'));
+  if (line === undefined) return undefined;
+  const { listen, admin, metrics } = JSON.parse(line) as { listen: string; admin: string; metrics: string };
+  return { gateway: `http://${listen}`, admin: `http://${admin}`, metrics: `http://${metrics}/metrics` };
+}
+
+const nodeFile = (id: NodeId, issuer: string): unknown => ({
+  listen: `${hostOf(id)}:0`,
+  metrics_listen: `${hostOf(id)}:0`,
+  cluster: {
+    node_id: id,
+    data_dir: "data",
+    secret: "of a cluster that is thrown away, long enough",
+    raft_addr: raftOf(id),
+    forward_addr: forwardOf(id),
+    peers: IDS.map((peer) => ({ id: peer, raft_addr: raftOf(peer), forward_addr: forwardOf(peer) })),
+  },
+  issuers: [{ name: "corp", url: issuer }],
+  admin: {
+    local_socket: socketOf(id),
+    listen: `${hostOf(id)}:0`,
+    policy_file: "admin.cedar",
+    issuers: [
+      {
+        issuer: "corp",
+        audience: AUDIENCE,
+        roles: { claim: "groups", map: { oncall: ["operator"], finance: ["viewer"] } },
+      },
+    ],
+  },
+});

@@ -1,0 +1,105 @@
+/** What the cluster of the pictures runs from: the sources of its deployment, as its operators would write them. */
+
+export const PROVIDERS = [
+  "acme-chat",
+  "acme-alt",
+  "acme-messages",
+  "beta-labs",
+  "pool-eu",
+  "judge-local",
+  "gamma",
+] as const;
+export type ProviderName = (typeof PROVIDERS)[number];
+
+/** Base address of each provider. */
+export type Addresses = Readonly<Record<ProviderName, string>>;
+
+/** Sealed in the cluster; the values are nobody's. */
+export const SECRETS: readonly string[] = ["ACME_API_KEY", "BETA_API_KEY", "GAMMA_API_KEY", "JUDGE_API_KEY"];
+
+/** Source `default`: `edit` 1 to 3 is how it grew. */
+export const defaultSource = (at: Addresses, edit: 1 | 2 | 3): string => `\
+# Providers, callers and budgets of everybody.
+auth:
+  virtual_keys: true
+
+providers:
+  - name: acme-chat
+    dialect: compat
+    base_url: ${at["acme-chat"]}/v1
+    api_key: \${secret:ACME_API_KEY}
+    models: ["acme-small", "acme-large"]
+    model_aliases: { chat-fast: acme-small }
+    retry: { attempts: 1, when: [5xx], backoff: 50ms }
+    failover: { to: [${edit === 1 ? "acme-alt" : "acme-alt, pool-eu"}] }
+  - name: acme-alt
+    dialect: compat
+    base_url: ${at["acme-alt"]}/v1
+    api_key: \${secret:ACME_API_KEY}
+    models: ["acme-code"]
+  - name: acme-messages
+    dialect: messages
+    base_url: ${at["acme-messages"]}
+    api_key: \${secret:ACME_API_KEY}
+    models: ["messages-*"]
+  - name: beta-labs
+    dialect: compat
+    base_url: ${at["beta-labs"]}/v1
+    api_key: \${secret:BETA_API_KEY}
+    models: ["beta-*"]
+    failover: { to: [pool-eu] }
+  - name: pool-eu
+    dialect: compat
+    base_url: ${at["pool-eu"]}/v1
+    api_key: \${secret:BETA_API_KEY}
+    models: ["open-*"]
+    metadata: { region: eu }
+
+budgets:
+  - { name: team-research, limit: 5000000, window: day, shared: true }
+  - { name: ci-bots, limit: 200000, window: ${edit === 3 ? "hour" : "day"}, cost: { type: OutputToken } }
+  - { name: day-5m, limit: 5000000, window: day }
+
+profiles:
+  - { name: standard, budget: day-5m, allowed_models: [acme-*, messages-*, chat-fast, open-*] }
+  - { name: research, budget: team-research }
+  - { name: batch, budget: ci-bots, allowed_models: [acme-small, open-*] }
+${
+  edit === 1
+    ? ""
+    : `
+access_rules:
+  - name: no-previews
+    at: [llm]
+    condition: model.endsWith("-preview")
+    action: deny
+    message: Preview models are not reviewed yet.
+`
+}`;
+
+/** Source `team-ml`. */
+export const teamSource = (at: Addresses): string => `\
+# What the team runs by itself.
+providers:
+  - name: judge-local
+    dialect: compat
+    base_url: ${at["judge-local"]}/v1
+    api_key: \${secret:JUDGE_API_KEY}
+    models: ["judge-*"]
+  - name: gamma
+    dialect: messages
+    base_url: ${at.gamma}
+    api_key: \${secret:GAMMA_API_KEY}
+    models: ["gamma-*"]
+budgets:
+  - { name: evals, limit: 300000, window: hour, shared: true }
+profiles:
+  - { name: evals, budget: evals, allowed_models: [judge-*, acme-small] }
+`;
+
+/** Who may do what on the admin plane; on the node that \`hides\` a kind of thing, the local operator may not read it. */
+export const policy = (hides?: string): string => `\
+permit(principal in Role::"local", action, resource);
+permit(principal in Role::"viewer", action in Action::"read", resource);
+permit(principal in Role::"operator", action in [Action::"read", Action::"write"], resource);
+${hides === undefined ? "" : `forbid(principal in Role::"local", action == Action::"${hides}", resource);\n`}`;

@@ -1,0 +1,162 @@
+/**
+ * What has happened on the cluster before it is looked at: secrets, sources with their revisions, keys, suspensions, a
+ * refusal; and the traffic that goes on while pictures are taken.
+ */
+
+import { type AdminClient, createAdminClient } from "../../src/admin-api/index.ts";
+import type { Issuer } from "../e2e/admin/support/issuer.ts";
+import { until } from "../e2e/cluster/support/until.ts";
+import { atEnd, type Owner } from "../e2e/support/wait.ts";
+import type { DemoCluster, NodeAddresses } from "./cluster.ts";
+import { type Addresses, defaultSource, PROVIDERS, type ProviderName, SECRETS, teamSource } from "./documents.ts";
+import type { Provider } from "./provider.ts";
+
+const APPLIED_LIMIT_MS = 30_000;
+
+interface KeySpec {
+  readonly name: string;
+  readonly profile?: string;
+  readonly team: string;
+  readonly expiresIn?: string;
+  /** Tokens that it has spent, by the model that it asks for. */
+  readonly spent?: readonly [model: string, tokens: number];
+  /** Share of the steady traffic, and what it asks for. */
+  readonly asks?: readonly string[];
+}
+
+const KEYS: readonly KeySpec[] = [
+  {
+    name: "prod-search",
+    profile: "standard",
+    team: "search",
+    spent: ["messages-large", 2_050_000],
+    asks: ["acme-small", "messages-large", "messages-large"],
+  },
+  {
+    name: "prod-chat",
+    profile: "standard",
+    team: "chat",
+    spent: ["acme-large", 4_790_000],
+    asks: ["acme-large", "acme-large", "chat-fast", "open-mix"],
+  },
+  { name: "prod-batch", profile: "batch", team: "search", expiresIn: "960h", spent: ["open-mix", 64_000] },
+  { name: "ci-main", profile: "batch", team: "platform", spent: ["open-mix", 728_000], asks: ["open-mix"] },
+  { name: "ci-nightly", profile: "batch", team: "platform", spent: ["open-mix", 48_000] },
+  {
+    name: "nb-lab",
+    profile: "research",
+    team: "research",
+    spent: ["messages-large", 2_104_000],
+    asks: ["messages-small"],
+  },
+  {
+    name: "nb-oli",
+    profile: "research",
+    team: "research",
+    expiresIn: "26h",
+    spent: ["acme-code", 701_000],
+    asks: ["acme-code"],
+  },
+  { name: "eval-runs", profile: "research", team: "research", spent: ["messages-large", 2_000_000] },
+  { name: "eval-7", profile: "evals", team: "ml", spent: ["judge-1", 299_000], asks: ["judge-1"] },
+  { name: "partner-west", profile: "standard", team: "partners", expiresIn: "2160h" },
+  { name: "status-page", team: "platform", asks: ["acme-small"] },
+];
+
+export interface LifeOptions {
+  readonly cluster: DemoCluster;
+  readonly providers: Readonly<Record<ProviderName, Provider>>;
+  readonly issuer: Issuer;
+}
+
+export async function liveOn(owner: Owner, { cluster, providers, issuer }: LifeOptions): Promise<void> {
+  const { n1 } = cluster;
+  const at = Object.fromEntries(PROVIDERS.map((name) => [name, providers[name].url])) as Addresses;
+  const put = (name: string, body: string) => n1.client.call("put_source", { params: { name }, body });
+  for (const name of SECRETS) {
+    await n1.client.call("put_secret", { params: { name }, body: { value: `nobody's-${name}` } });
+  }
+  await put("default", defaultSource(at, 1));
+  const { gateway, admin } = await n1.addresses();
+  const alice = personAt(owner, admin, () => issuer.tokenOf("alice@example.com", "oncall"));
+  const bob = personAt(owner, admin, () => issuer.tokenOf("bob@example.com", "finance"));
+  await alice.call("put_source", { params: { name: "default" }, body: defaultSource(at, 2) });
+  await alice.call("put_source", { params: { name: "team-ml" }, body: teamSource(at) });
+  await put("default", defaultSource(at, 3));
+
+  const texts = new Map<string, string>();
+  for (const { name, profile, team, expiresIn } of KEYS) {
+    const body = { name, metadata: { team }, ...(profile && { profile }), ...(expiresIn && { expires_in: expiresIn }) };
+    const { key } = await (team === "research" ? alice : n1.client).call("create_key", { body });
+    texts.set(name, key ?? "");
+  }
+  await alice.call("put_secret", { params: { name: "GAMMA_API_KEY" }, body: { value: "nobody's-either" } });
+  const elsewhere = await Promise.all([cluster.n2, cluster.n3].map((node) => node.addresses()));
+  for (const node of elsewhere) await until("it serves", () => serves(node), APPLIED_LIMIT_MS);
+
+  for (const { name, spent } of KEYS) {
+    if (spent === undefined) continue;
+    const [model, tokens] = spent;
+    await ask(gateway, texts.get(name) ?? "", model, tokens);
+  }
+  await bob.call("put_suspension", suspension("provider", "pool-eu", "costs too much", "1h")).catch(() => undefined);
+  await alice.call("put_suspension", suspension("provider", "beta-labs", "key rotation", "12m"));
+  await n1.client.call("put_suspension", suspension("key", "partner-west", "unpaid since August"));
+  providers["acme-chat"].failing = FAILING;
+  keepAsking(owner, gateway, texts);
+  keepAsking(owner, elsewhere[0]?.gateway ?? gateway, texts);
+  await until("acme-chat is known to fail", () => isFailing(n1.client, "acme-chat"), APPLIED_LIMIT_MS);
+}
+
+async function isFailing(client: AdminClient, provider: string): Promise<boolean> {
+  const { items } = await client.call("list_backends");
+  return items.some(({ name, state, rate }) => name === provider && state === "failing" && rate > WARM_RATE);
+}
+
+const suspension = (kind: "provider" | "key", name: string, reason: string, duration?: string) => ({
+  params: { kind, name },
+  body: { reason, ...(duration !== undefined && { duration }) },
+});
+
+function personAt(owner: Owner, url: string, token: () => Promise<string>): AdminClient {
+  const client = createAdminClient({ door: { kind: "url", url, token } });
+  atEnd(owner, () => client.close());
+  return client;
+}
+
+const serves = ({ gateway }: NodeAddresses): Promise<boolean> =>
+  fetch(`${gateway}/healthz`).then(
+    () => true,
+    () => false,
+  );
+
+async function ask(gateway: string, key: string, model: string, tokens?: number): Promise<void> {
+  const isMessages = /^(messages|gamma)-/.test(model);
+  const content = `What is on today?${tokens === undefined ? "" : ` [billed ${tokens}]`}`;
+  const response = await fetch(`${gateway}${isMessages ? "/v1/messages" : "/v1/chat/completions"}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+    body: JSON.stringify({ model, max_tokens: 200, messages: [{ role: "user", content }] }),
+  });
+  await response.text();
+  if (tokens !== undefined && !response.ok) throw new Error(`${model} answered ${response.status}`);
+}
+
+/** Share of the requests that acme-chat answers 503. */
+const FAILING = 0.78;
+/** Between two requests of a node. */
+const BETWEEN_MS = 70;
+/** Attempts a second of a provider, as averaged over a minute, from which on the pictures look as on any day. */
+const WARM_RATE = 2;
+
+/** One request after the other, each key in its turn, until the owner's end. */
+function keepAsking(owner: Owner, gateway: string, texts: ReadonlyMap<string, string>): void {
+  const turns = KEYS.flatMap(({ name, asks = [] }) => asks.map((model) => ({ key: texts.get(name) ?? "", model })));
+  let at = 0;
+  const timer = setInterval(() => {
+    const turn = turns[at % turns.length];
+    at += 1;
+    if (turn !== undefined) ask(gateway, turn.key, turn.model).catch(() => undefined);
+  }, BETWEEN_MS);
+  atEnd(owner, () => clearInterval(timer));
+}

@@ -1,0 +1,81 @@
+/**
+ * `npm run screenshots [-- NAME …]`: takes the pictures in `screenshots/`, of the program as it is run, in a terminal, on a
+ * cluster of three processes that serve requests meanwhile. Linux. They show the time at which they were taken; all else
+ * is the same each time but for what traffic makes of it.
+ */
+
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { startSimulator } from "../../src/cli/simulate/index.ts";
+import { pngOf, svgOf } from "../console/support/picture.ts";
+import { openTerminal, ptySkip } from "../console/support/terminal.ts";
+import { startIssuer } from "../e2e/admin/support/issuer.ts";
+import { buildProgram } from "../e2e/cluster/support/program.ts";
+import { atEnd, type Owner } from "../e2e/support/wait.ts";
+import { type DemoCluster, exportTrail, FOLDER, GATEWAY, socketOf, startCluster } from "./cluster.ts";
+import { PROVIDERS, type ProviderName } from "./documents.ts";
+import { liveOn } from "./life.ts";
+import { type Provider, startProvider } from "./provider.ts";
+import { SHOTS, type Shot } from "./shots.ts";
+
+const PICTURES = resolve(fileURLToPath(import.meta.url), "../../../screenshots");
+/** Dots of a PNG for one of the SVG: sharp where it is shown at half its size, and the folder stays small. */
+const SCALE = 1.5;
+
+/** Runs `work` and closes what it opened, last opened first. */
+async function owning(work: (owner: Owner) => Promise<void>): Promise<void> {
+  const closers: (() => void | Promise<void>)[] = [];
+  try {
+    await work({ after: (close) => void closers.push(close) });
+  } finally {
+    for (const close of closers) await close();
+  }
+}
+
+async function take(shot: Shot, cluster: DemoCluster): Promise<void> {
+  const { name, title, node = "n1", columns = 120, rows = 35, args = [], env = {} } = shot;
+  await owning(async (owner) => {
+    const terminal = openTerminal(owner, {
+      args: [GATEWAY, "console", "-socket", socketOf(node), ...args],
+      // Its memory is the pictures' own, and begins empty.
+      env: { XDG_STATE_HOME: join(FOLDER, "state"), ...env },
+      cwd: FOLDER,
+      columns,
+      rows,
+    });
+    await terminal.until(/live/);
+    await shot.act(terminal, cluster);
+    await terminal.settled();
+    const svg = svgOf(terminal.cells(), title);
+    await writeFile(join(PICTURES, `${name}.svg`), svg);
+    await writeFile(join(PICTURES, `${name}.png`), pngOf(svg, SCALE));
+  });
+  await rm(join(FOLDER, "state"), { recursive: true, force: true });
+}
+
+async function main(names: readonly string[]): Promise<void> {
+  if (ptySkip !== false) throw new Error(ptySkip);
+  buildProgram();
+  await mkdir(PICTURES, { recursive: true });
+  const shots = names.length === 0 ? SHOTS : SHOTS.filter(({ name }) => names.includes(name));
+  await owning(async (owner) => {
+    const issuer = await startIssuer(owner);
+    const simulator = await startSimulator({ host: "127.0.0.1", port: 0 });
+    atEnd(owner, () => simulator.close());
+    const started = PROVIDERS.map(async (name) => [name, await startProvider(owner, simulator)] as const);
+    const providers = Object.fromEntries(await Promise.all(started)) as Record<ProviderName, Provider>;
+    const cluster = await startCluster(owner, issuer);
+    await liveOn(owner, { cluster, providers, issuer });
+    await exportTrail();
+    for (const shot of shots) {
+      process.stdout.write(`${shot.name}\n`);
+      await take(shot, cluster).catch((error: unknown) => {
+        process.exitCode = 1;
+        process.stderr.write(`${shot.name}: ${error instanceof Error ? error.message : String(error)}\n`);
+      });
+    }
+  });
+}
+
+await main(process.argv.slice(2));

@@ -1,0 +1,86 @@
+/**
+ * Providers of the pictures: the simulated one behind a door that fails a share of the requests, as a provider in trouble
+ * does, and that bills more than a few words of made-up text would come to.
+ */
+
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+import type { Simulator } from "../../src/cli/simulate/index.ts";
+import { listenLocally } from "../e2e/support/ports.ts";
+import { atEnd, type Owner } from "../e2e/support/wait.ts";
+
+export interface Provider {
+  /** `http://127.0.0.1:port` */
+  readonly url: string;
+  /** Share of the requests that are answered 503, from now on. */
+  failing: number;
+}
+
+/** Tokens that a prompt says its answer shall be billed as: `[billed 120000]`. */
+const BILLED = /\[billed (\d+)\]/;
+const OUTPUT_SHARE = 0.25;
+
+const OVERLOADED = JSON.stringify({ error: { type: "server_error", message: "The engine is overloaded, try again." } });
+
+export async function startProvider(owner: Owner, simulator: Simulator): Promise<Provider> {
+  let served = 0;
+  const server = createServer((incoming, response) => {
+    served += 1;
+    // Evenly, so that a short time has the share too.
+    const isFailing = Math.floor(served * provider.failing) > Math.floor((served - 1) * provider.failing);
+    if (isFailing) {
+      incoming.resume();
+      response.writeHead(503, { "content-type": "application/json" }).end(OVERLOADED);
+      return;
+    }
+    pass(incoming, response, simulator).catch(() => response.destroy());
+  });
+  const provider: Provider = { url: `http://127.0.0.1:${await listenLocally(server)}`, failing: 0 };
+  atEnd(owner, () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return provider;
+}
+
+async function pass(incoming: IncomingMessage, response: ServerResponse, simulator: Simulator): Promise<void> {
+  const body = await text(incoming);
+  const billed = BILLED.exec(body)?.[1];
+  const { method, url, headers } = incoming;
+  const onward = request(`${simulator.url}${url}`, {
+    method,
+    headers: { ...headers, host: `127.0.0.1:${simulator.port}` },
+  });
+  onward.on("error", () => response.destroy());
+  onward.on("response", (answer) => {
+    const { statusCode = 502, headers: given } = answer;
+    if (billed === undefined) {
+      response.writeHead(statusCode, given);
+      answer.pipe(response);
+      return;
+    }
+    text(answer).then(
+      (whole) => {
+        const { "content-length": _, ...others } = given;
+        response.writeHead(statusCode, others).end(billedAs(whole, Number(billed)));
+      },
+      () => response.destroy(),
+    );
+  });
+  onward.end(body);
+}
+
+/** The answer with another usage, in either dialect. */
+function billedAs(answer: string, tokens: number): string {
+  const output = Math.round(tokens * OUTPUT_SHARE);
+  const counts: Readonly<Record<string, number>> = {
+    prompt_tokens: tokens - output,
+    input_tokens: tokens - output,
+    completion_tokens: output,
+    output_tokens: output,
+    total_tokens: tokens,
+  };
+  return answer.replace(/"(\w+_tokens)":\s*\d+/g, (found, name: string) =>
+    counts[name] === undefined ? found : `"${name}":${counts[name]}`,
+  );
+}

@@ -1,0 +1,241 @@
+/** The pictures, in the order in which they are taken: for each which console is opened, and what its operator does. */
+
+import type { TestTerminal } from "../console/support/terminal.ts";
+import { AUDIT_TRAIL, type DemoCluster, type NodeId } from "./cluster.ts";
+
+export interface Shot {
+  /** Of the file. The picture of a view has the view's id. */
+  readonly name: string;
+  /** For those who cannot see it. */
+  readonly title: string;
+  readonly columns?: number;
+  readonly rows?: number;
+  /** Node whose socket is asked; n1, the leader, when left out. */
+  readonly node?: NodeId;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Until the screen shows what the picture is of. */
+  act(terminal: TestTerminal, cluster: DemoCluster): Promise<void>;
+}
+
+const SMALL = { columns: 80, rows: 24 };
+
+/** By its name, from anywhere but the workbench; `shows` is looked for once the view is there. */
+async function go(terminal: TestTerminal, command: string, shows: string | RegExp): Promise<void> {
+  terminal.type(`:${command}`);
+  await terminal.until((screen) => screen.trimEnd().endsWith(`:${command}`), `the prompt with ${command}`);
+  await terminal.press("enter");
+  // Both, since what the view shows may have been on the screen before.
+  const isThere = (screen: string): boolean =>
+    /: command|Ctrl-R/.test(screen) && !screen.includes(`:${command}`) && new RegExp(shows).test(screen);
+  await terminal.until((screen) => isThere(screen.replace(/\[:[\w-]+\]/g, "")), `${shows} in ${command}`);
+}
+
+/** A view by its name, with what it shows once it has been read. */
+const view = (name: string, shows: string | RegExp, title: string, command = name): Shot => ({
+  name,
+  title,
+  act: (terminal) => go(terminal, command, shows),
+});
+
+/** A verb of the view on the row under the cursor. */
+async function press(terminal: TestTerminal, chord: string, shows: string | RegExp): Promise<void> {
+  await terminal.press(chord);
+  await terminal.until(shows);
+}
+
+/** A dialog, on the row of a view. */
+const dialog = (name: string, title: string, [command, row, chord]: readonly [string, string, string]): Shot => ({
+  name,
+  title,
+  async act(terminal) {
+    await go(terminal, `${command} /${row}`, new RegExp(`> ?${row}|>.*${row}`));
+    await press(terminal, chord, /nothing is done|Esc/);
+  },
+});
+
+/** With the failures of the row below. */
+const PROVIDERS_SHOW = /attempt \d[\s\S]*attempt \d/;
+/** With the last changes, where there is room for them. */
+const overview: Shot["act"] = (terminal) => terminal.until(/RECENT ADMIN[\s\S]*team-research[\s\S]*beta-labs/);
+const providers: Shot["act"] = (terminal) => go(terminal, "providers", /judge-local/);
+
+const SQL = `select k.name, k.profile, b.budget, b.used, b.remaining, b.status
+from keys k join budgets b on b.key = k.name
+where b.status <> 'ok' or k.name like 'prod-%'
+order by b.used desc`;
+
+async function typed(terminal: TestTerminal, text: string): Promise<void> {
+  terminal.type(text);
+  await terminal.settled();
+}
+
+/** The dialog that mints a key. */
+async function fillIn(terminal: TestTerminal): Promise<void> {
+  terminal.type("prod-vision");
+  await terminal.until("[prod-vision");
+  await press(terminal, "tab", "> Profile");
+  terminal.type("standard");
+  await terminal.until(/"profile":"standard"/);
+}
+
+/** While all three nodes run. */
+const WHOLE: readonly Shot[] = [
+  { name: "overview", title: "The overview: what wants attention, worst first", act: overview },
+  {
+    name: "overview-80x24",
+    title: "The overview in 80 columns",
+    ...SMALL,
+    act: (terminal) => terminal.until(/team-research[\s\S]*beta-labs/),
+  },
+  {
+    name: "overview-ascii",
+    title: "The overview in ASCII and without colours",
+    args: ["-ascii"],
+    env: { NO_COLOR: "1" },
+    act: overview,
+  },
+  view("providers", PROVIDERS_SHOW, "Providers, the failing one first"),
+  { name: "providers-80x24", title: "Providers in 80 columns", ...SMALL, act: providers },
+  {
+    name: "suspend",
+    title: "The dialog that suspends a provider",
+    async act(terminal) {
+      await go(terminal, "providers", PROVIDERS_SHOW);
+      await press(terminal, "s", /PUT .*suspensions/);
+    },
+  },
+  view("errors", /503/, "The last failures of one provider", "errors acme-chat"),
+  view("suspensions", /beta-labs/, "Suspensions, by whom and until when"),
+  view("models", /acme-large/, "Models, and the provider that is asked now"),
+  view("keys", /prod-search/, "Virtual keys and what they have used"),
+  {
+    name: "keys-80x24",
+    title: "Virtual keys in 80 columns",
+    ...SMALL,
+    act: (terminal) => go(terminal, "keys", /prod-search/),
+  },
+  view("profiles", /research/, "Profiles"),
+  view("budgets", /profile evals/, "Budgets, the fullest first"),
+  {
+    name: "mint",
+    title: "The dialog that mints a key",
+    async act(terminal) {
+      await go(terminal, "keys", /prod-search/);
+      await press(terminal, "m", /Mint a key/);
+      await fillIn(terminal);
+    },
+  },
+  {
+    name: "minted",
+    title: "A new key, whose text is shown once",
+    async act(terminal) {
+      await go(terminal, "keys", /prod-search/);
+      await press(terminal, "m", /Mint a key/);
+      await fillIn(terminal);
+      await press(terminal, "tab", "> Expires in");
+      await press(terminal, "tab", "> Metadata");
+      await press(terminal, "tab", /y {2}mint/);
+      await press(terminal, "y", /3\/3 nodes/);
+    },
+  },
+  dialog("revoke", "The dialog that revokes a key, confirmed by its name", ["keys", "nb-oli", "X"]),
+  view("cluster", /n3/, "The members of the cluster"),
+  view("recover", /recover/, "What to do when the majority is lost for good"),
+  view("config", /team-ml/, "Sources of the configuration"),
+  view("revisions", /alice/, "Revisions of one source", "revisions default"),
+  {
+    name: "difference",
+    title: "What the last revision changed",
+    async act(terminal) {
+      await go(terminal, "config", /team-ml/);
+      await press(terminal, "D", /window: hour/);
+    },
+  },
+  {
+    name: "document",
+    title: "The document of a source",
+    async act(terminal) {
+      await go(terminal, "config", /team-ml/);
+      await press(terminal, "v", /Providers, callers/);
+    },
+  },
+  view("secrets", /JUDGE_API_KEY/, "Sealed secrets and where they are used"),
+  view("audit-heads", /n3/, "Heads of the audit chains, as the cluster has witnessed them"),
+  {
+    ...view("audit-tail", /beta-labs/, "The newest records of the audit trail"),
+    args: ["-audit", AUDIT_TRAIL],
+  },
+  {
+    name: "audit-verify",
+    title: "An exported audit trail, verified",
+    args: ["-audit", AUDIT_TRAIL],
+    async act(terminal) {
+      await go(terminal, "audit-verify", /Nothing verified yet/);
+      await press(terminal, "V", /audit trail to verify/);
+      terminal.type(AUDIT_TRAIL);
+      await terminal.press("enter");
+      await terminal.until(/records/);
+    },
+  },
+  view("changes", /pool-eu/, "What was done through the admin API, and what was refused"),
+  {
+    name: "query",
+    title: "The query workbench with a result",
+    async act(terminal) {
+      await go(terminal, "query", /Ctrl-R/);
+      terminal.paste(SQL);
+      await terminal.settled();
+      await press(terminal, "ctrl-r", /rows?\b.*ms/);
+    },
+  },
+  {
+    name: "query-completion",
+    title: "The query workbench completes what is typed",
+    async act(terminal) {
+      await go(terminal, "query", /Ctrl-R/);
+      await typed(terminal, "select name, state, error_ratio from backends where r");
+      await press(terminal, "tab", /1\/\d/);
+    },
+  },
+  {
+    name: "help",
+    title: "The keys of a view",
+    async act(terminal) {
+      await go(terminal, "providers", /judge-local/);
+      await press(terminal, "?", /Esc/);
+      await terminal.settled();
+    },
+  },
+  {
+    name: "forbidden",
+    title: "A list that the policy of the node does not permit",
+    node: "n3",
+    act: (terminal) => go(terminal, "secrets", /not permit|policy/),
+  },
+];
+
+/** `n3` is lost while its console looks on, and stays lost. */
+const BROKEN: readonly Shot[] = [
+  {
+    name: "offline",
+    title: "The last that was known, while no gateway answers",
+    node: "n3",
+    async act(terminal, { n3 }) {
+      await terminal.until(/team-research[\s\S]*beta-labs/);
+      await n3.stop();
+      await terminal.until(/OFFLINE retry [48]s/);
+    },
+  },
+  {
+    name: "prune",
+    title: "Choosing the members that stay",
+    async act(terminal) {
+      await go(terminal, "cluster", /! ?silent/i);
+      await press(terminal, "P", /keep/i);
+      await terminal.settled();
+    },
+  },
+];
+
+export const SHOTS: readonly Shot[] = [...WHOLE, ...BROKEN];
