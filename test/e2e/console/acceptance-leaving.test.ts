@@ -1,0 +1,163 @@
+/**
+ * Acceptance item 2: however the console ends, the terminal is as the shell had it, and the shell is told the truth.
+ *
+ * Faults are brought about from outside: a module that Node loads before the program makes it throw, on SIGUSR2.
+ */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { openTerminal, ptySkip, type TestTerminal } from "../../console/support/terminal.ts";
+import { suiteOwner } from "../admin/support/suite.ts";
+import { createOne, led, provider } from "../config/support/nodes.ts";
+import { eventually, type Owner, within } from "../support/wait.ts";
+import { consoleArgs, homeOf } from "./support/scene.ts";
+
+const BEFORE = "the shell was here";
+
+/** What a shell runs: the console between two looks at the mode of the terminal. */
+const SCRIPT = `
+  echo "${BEFORE}"; stty -g > "$HOME/before"
+  sh -c 'echo $$ > "$HOME/pid"; exec "$@"' console "$@"
+  echo "status $?"; stty -g > "$HOME/after"
+`;
+
+interface Shell {
+  readonly terminal: TestTerminal;
+  readonly home: string;
+  /** Of the console. */
+  signal(name: NodeJS.Signals): void;
+}
+
+const fault = (code: string): string =>
+  `--import data:text/javascript,${encodeURIComponent(`process.on("SIGUSR2", () => { ${code} })`)}`;
+
+describe("the end of the console", { skip: ptySkip }, async () => {
+  if (ptySkip !== false) return;
+  const owner = suiteOwner();
+  const node = await createOne(owner, { deployment: { providers: [provider("one", "http://127.0.0.1:9")] } });
+  await node.start();
+  await led(node);
+  const program = [process.execPath, ...consoleArgs(join(node.dir, "admin.sock"))];
+
+  async function open(t: Owner, env: Readonly<Record<string, string>> = {}): Promise<Shell> {
+    const home = await homeOf(t);
+    const options = { env: { HOME: home, ...env }, columns: 100, rows: 30 };
+    const terminal = openTerminal(t, { command: "bash", args: ["-c", SCRIPT, "bash", ...program], ...options });
+    await terminal.until(/live \ds/);
+    assert.deepEqual([terminal.isAlternate, terminal.cursorVisible], [true, false]);
+    const pid = Number(readFileSync(join(home, "pid"), "utf8"));
+    return { terminal, home, signal: (name) => void process.kill(pid, name) };
+  }
+
+  /** What the shell told, on the screen that it had before; `more` are the lines in between. */
+  async function assertRestored({ terminal, home }: Shell, status: number, more: RegExp = /^$/): Promise<void> {
+    assert.deepEqual(await within("the end of the shell", terminal.ended), { status: 0, signal: null });
+    assert.deepEqual([terminal.isAlternate, terminal.cursorVisible], [false, true], terminal.screen());
+    const lines = terminal.screen().split("\n");
+    assert.equal(lines[0], BEFORE);
+    assert.equal(lines.at(-1), `status ${status}`, terminal.screen());
+    assert.match(lines.slice(1, -1).join("\n"), more);
+    assert.equal(readFileSync(join(home, "after"), "utf8"), readFileSync(join(home, "before"), "utf8"), "stty");
+    const text = terminal.bytes.text();
+    for (const mode of ["2004", "2026"]) {
+      assert.ok(text.lastIndexOf(`\u001b[?${mode}l`) > text.lastIndexOf(`\u001b[?${mode}h`), `mode ${mode} is off`);
+    }
+  }
+
+  for (const key of ["q", "ctrl-c"]) {
+    test(`by ${key} has status 0`, async (t) => {
+      const shell = await open(t);
+      await shell.terminal.press(key);
+      await assertRestored(shell, 0);
+    });
+  }
+
+  for (const [name, status] of [
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+    ["SIGINT", 130],
+  ] as const) {
+    test(`by ${name} has status ${status} for the shell, with a dialog open`, async (t) => {
+      const shell = await open(t);
+      await shell.terminal.press("3", "m");
+      await shell.terminal.until("Mint a key");
+      shell.signal(name);
+      await assertRestored(shell, status, /^(.*(Terminated|Hangup).*)?$/s);
+    });
+  }
+
+  for (const [what, code, words] of [
+    [
+      "an error that nobody catches",
+      'setTimeout(() => { throw new Error("out of nowhere") })',
+      /Error: out of nowhere/,
+    ],
+    ["a promise that nobody awaits", 'Promise.reject(new Error("left alone"))', /Error: left alone/],
+    [
+      "an error while a frame is drawn",
+      'String.prototype.repeat = () => { throw new Error("no more lines") }',
+      /^gateway console: no more lines$/,
+    ],
+    [
+      "an error within a component",
+      `const { every } = Array.prototype;
+       Array.prototype.every = function (...args) {
+         if (new Error().stack.includes("isSame" + "Line")) throw new Error("no such row");
+         return every.apply(this, args);
+       }`,
+      /^gateway console: no such row$/,
+    ],
+  ] as const) {
+    test(`by ${what} has status 1, and the error can be read`, async (t) => {
+      const shell = await open(t, { NODE_OPTIONS: fault(code) });
+      shell.signal("SIGUSR2");
+      // With the next second there is a next frame.
+      await assertRestored(shell, 1, words);
+    });
+  }
+
+  test("by the terminal being closed is by SIGHUP, at once", async (t) => {
+    const terminal = openTerminal(t, { args: program.slice(1), env: { HOME: await homeOf(t) } });
+    await terminal.until(/live \ds/);
+    terminal.hangUp();
+    assert.deepEqual(await within("the end", terminal.ended), { status: null, signal: "SIGHUP" });
+  });
+
+  test("is not what Ctrl-Z is: the shell has its terminal, and fg brings the console back", async (t) => {
+    const home = await homeOf(t);
+    const env = { HOME: home, PS1: "$ ", COMMAND: program.join(" ") };
+    const terminal = openTerminal(t, {
+      command: "bash",
+      args: ["--norc", "--noprofile", "-i"],
+      env,
+      columns: 100,
+      rows: 30,
+    });
+    await terminal.until("$");
+    terminal.type("$COMMAND\r");
+    await terminal.until(/live \ds/);
+    for (let round = 0; round < 2; round += 1) {
+      await terminal.press("ctrl-z");
+      await terminal.until("Stopped");
+      assert.deepEqual([terminal.isAlternate, terminal.cursorVisible], [false, true]);
+      assert.doesNotMatch(terminal.screen(), /Overview/);
+      // The shell's own lines and no key of the console: were it not stopped, the q would end it.
+      terminal.type(`echo in the shell q ${round} $((6 * 7))\r`);
+      await terminal.until(`in the shell q ${round} 42`);
+      terminal.resize(110 + round, 32);
+      terminal.type("fg\r");
+      await terminal.until((screen) => screen.includes("Overview") && /live \ds/.test(screen));
+      await eventually("the new width", () => terminal.row(2).length === 110 + round);
+      assert.deepEqual([terminal.isAlternate, terminal.cursorVisible], [true, false]);
+    }
+    await terminal.press("q");
+    await terminal.until(/\$COMMAND\n\$$/, "the prompt of the shell");
+    terminal.type("echo status $?\r");
+    await terminal.until("status 0");
+    assert.deepEqual([terminal.isAlternate, terminal.cursorVisible], [false, true]);
+    terminal.type("exit\r");
+    await within("the end of the shell", terminal.ended);
+    assert.deepEqual([terminal.bytes.clears, terminal.bytes.scrollbackClears], [3, 0], "once each time it begins");
+  });
+});

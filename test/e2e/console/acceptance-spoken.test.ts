@@ -1,0 +1,58 @@
+/** Acceptance item 9: for a screen reader each view is text from top to bottom, with roles, and nothing is drawn. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ptySkip } from "../../console/support/terminal.ts";
+import { openConsole, PROVIDERS, startScene } from "./support/scene.ts";
+import { withoutSequences } from "./support/sequences.ts";
+import { VIEWS_UNDER_TEST } from "./support/views.ts";
+
+const TABLES = new Set([
+  ...["providers", "errors", "suspensions", "models", "keys", "profiles", "budgets", "cluster", "config", "revisions"],
+  ...["secrets", "audit-heads", "audit-tail", "changes", "overview"],
+]);
+
+test("each view is spoken in lines, with its name, its rows and its keys", { skip: ptySkip }, async (t) => {
+  const { node, socket } = await startScene(t);
+  const params = { kind: "provider", name: PROVIDERS.idle } as const;
+  await node.client.call("put_suspension", { params, body: { reason: "spare", duration: "1h" } });
+  const env = { INK_SCREEN_READER: "true" };
+  // What is read aloud is not cut at the height of the terminal, so that all of it is on this one.
+  const console = await openConsole(t, { socket, env, columns: 120, rows: 60 }, "Overview");
+  for (const { id, title, command } of VIEWS_UNDER_TEST) {
+    if (console.screen().includes("textbox")) await console.press("esc");
+    const from = console.bytes.text().length;
+    await console.press(":");
+    console.type(command);
+    await console.press("enter");
+    await console.until((screen) => new RegExp(`^${title}( |$)`, "m").test(screen), title);
+    await console.until((screen) => !/busy/.test(screen));
+    await console.settled();
+    const screen = console.screen();
+    assert.match(screen, /^gateway unix:.+, as unix:\d+, node n1 leader/m, `${id}: where one is`);
+    assert.match(screen, /^providers 1 ok|providers \d/m, `${id}: how it does`);
+    assert.match(screen, /list: keys/, `${id}: its keys`);
+    assert.match(screen, /listitem: \S+ \S+/, id);
+    if (TABLES.has(id)) {
+      // Heads are shown to the cluster every five seconds.
+      await console.until("table:", id);
+      const screen = console.screen();
+      assert.match(screen, /table:/, id);
+      assert.match(screen, /listitem: \(selected\) \S[^:]*: \S/, `${id}: a row with its column's name`);
+      assert.match(screen, /^\d+ rows?|^[\d-]+ of/m, `${id}: how many rows`);
+    }
+    const written = withoutSequences(console.bytes.text().slice(from));
+    assert.doesNotMatch(written, /[\u2500-\u259f]/, `${id}: nothing is drawn`);
+  }
+  // A dialog, with its fields and its buttons.
+  if (console.screen().includes("textbox")) await console.press("esc");
+  await console.press("2");
+  await console.until(/NAME: acme-alt/);
+  await console.press("s");
+  await console.until("dialog: Suspend provider:acme-alt");
+  assert.match(console.screen(), /textbox: \(required\) Reason: /);
+  assert.match(console.screen(), /radio: \(checked\) 30m/);
+  assert.match(console.screen(), /button: y suspend/);
+  await console.press("esc", "q");
+  assert.deepEqual(await console.ended, { status: 0, signal: null });
+  assert.deepEqual([console.bytes.clears, console.bytes.scrollbackClears], [1, 0]);
+});

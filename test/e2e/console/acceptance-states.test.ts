@@ -1,0 +1,52 @@
+/** Acceptance item 4, against doors that have nothing or fail: each view says so, and what to do next. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { BASE_PATH, OPERATIONS } from "../../../src/admin-api/index.ts";
+import { ptySkip } from "../../console/support/terminal.ts";
+import { startPlane } from "../admin/support/plane.ts";
+import { suiteOwner } from "../admin/support/suite.ts";
+import { provider } from "../config/support/nodes.ts";
+import { openDoor, type Rule, type RuledAnswer } from "./support/door.ts";
+import { openConsole } from "./support/scene.ts";
+import { shows, sweep } from "./support/views.ts";
+
+const LISTS = Object.entries(OPERATIONS)
+  .filter(([id]) => id.startsWith("list_"))
+  .map(([, { path }]) => new RegExp(`^${BASE_PATH}${path.replace(/\{\w+\}/g, "[^/]+")}$`));
+
+/** As a gateway does that nothing happens to: what is asked for anew is held back. */
+const hasNothing: Rule = ({ path }, query) => {
+  if (!LISTS.some((list) => list.test(path))) return undefined;
+  if (query.has("index")) return { kind: "silent" };
+  return { kind: "answer", status: 200, json: { items: [], index: 7 } };
+};
+
+const failure: RuledAnswer = {
+  kind: "answer",
+  status: 500,
+  json: { error: { code: "internal", message: "the disk is full\nand more of that", details: null } },
+};
+
+describe("a view without its rows", { skip: ptySkip }, async () => {
+  if (ptySkip !== false) return;
+  const owner = suiteOwner();
+  const { local } = await startPlane(owner, { deployment: { providers: [provider("one", "http://127.0.0.1:9")] } });
+  assert.equal(local.kind, "local");
+  const { socketPath } = local;
+
+  test("says in a sentence that there is nothing, and what to do next", async (t) => {
+    const { socket } = await openDoor(t, socketPath, hasNothing);
+    const console = await openConsole(t, { socket });
+    await sweep(console, ({ empty, normal }) => shows(console, ...(empty ?? [normal])));
+  });
+
+  test("says that it could not be read, and why", async (t) => {
+    const { socket } = await openDoor(t, socketPath, () => failure);
+    const console = await openConsole(t, { socket }, /could not be read/);
+    await sweep(console, ({ reads, normal }) => {
+      return reads
+        ? shows(console, /This could not be read: 500 internal: the disk is full r tries again\./)
+        : shows(console, normal);
+    });
+  });
+});

@@ -1,0 +1,79 @@
+/** Acceptance item 5: three keys suspend the provider that fails, and nothing less deliberate does. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { ptySkip } from "../../console/support/terminal.ts";
+import { suiteOwner } from "../admin/support/suite.ts";
+import { eventually } from "../support/wait.ts";
+import { openDoor } from "./support/door.ts";
+import { openConsole, PROVIDERS, startScene } from "./support/scene.ts";
+
+describe("the suspension of a provider", { skip: ptySkip }, async () => {
+  if (ptySkip !== false) return;
+  const owner = suiteOwner();
+  const { node, socket } = await startScene(owner);
+  const suspended = async (): Promise<readonly string[]> => {
+    const { items } = await node.client.call("list_suspensions");
+    return items.filter(({ status }) => status === "active").map(({ kind, name }) => `${kind}:${name}`);
+  };
+
+  test("is sent by no Enter, no paste and no other letter", async (t) => {
+    const door = await openDoor(t, socket);
+    const console = await openConsole(t, { socket: door.socket });
+    await console.until("FAIL");
+    const writes = () => door.requests.filter(({ method }) => method !== "GET");
+    await console.press("2", "s");
+    await console.until(`Suspend provider:${PROVIDERS.failing}`);
+    await console.press("enter", "enter");
+    await console.until("y does it");
+    for (const text of ["y", "y\r", "y\ny\n"]) {
+      console.paste(text);
+      await console.until("pasted text was dropped");
+      await console.settled();
+      assert.match(console.screen(), /Suspend provider:/, "the dialog is still open");
+    }
+    for (const letter of "nYqsx1:/?") {
+      await console.press(letter);
+      await console.until(
+        (screen) => screen.includes("nothing was done") && !screen.includes("Suspend provider:"),
+        `${letter} leaves it`,
+      );
+      await console.press("s");
+      await console.until("Suspend provider:");
+    }
+    await console.press("esc");
+    await console.until((screen) => !screen.includes("Suspend provider:"));
+    // A request made before this one has come before it.
+    await console.press("9");
+    console.type("select 1 as one");
+    await console.press("ctrl-r");
+    await console.until("1 row");
+    assert.deepEqual(
+      writes().map(({ method, path }) => `${method} ${path}`),
+      ["POST /admin/v1/query"],
+    );
+    assert.deepEqual(await suspended(), []);
+  });
+
+  test("takes 2 s y, and one request", async (t) => {
+    const door = await openDoor(t, socket);
+    const console = await openConsole(t, { socket: door.socket });
+    await console.until("FAIL");
+    await console.press("2", "s", "y");
+    const name = `provider:${PROVIDERS.failing}`;
+    await console.until(`${name} suspended`);
+    assert.deepEqual(
+      await eventually("the suspension", async () => ((await suspended()).length > 0 ? suspended() : false)),
+      [name],
+    );
+    await console.until(/acme-alt +~?SUSPENDED[\s\S]+lifts in/);
+    const writes = door.requests.filter(({ method }) => method !== "GET");
+    assert.deepEqual(
+      writes.map(({ method, path }) => `${method} ${path}`),
+      [`PUT /admin/v1/suspensions/${name}`],
+    );
+    await console.press("u");
+    await console.until(`${name} takes traffic again`);
+    await console.press("y");
+    await eventually("its end", async () => (await suspended()).length === 0);
+  });
+});

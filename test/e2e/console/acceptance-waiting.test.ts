@@ -1,0 +1,63 @@
+/**
+ * Acceptance item 4, the rest: views whose rows are awaited, and views that the policy of the node does not permit.
+ */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { BASE_PATH, OPERATIONS } from "../../../src/admin-api/index.ts";
+import { ptySkip } from "../../console/support/terminal.ts";
+import { startPlane } from "../admin/support/plane.ts";
+import { suiteOwner } from "../admin/support/suite.ts";
+import { provider } from "../config/support/nodes.ts";
+import { openDoor } from "./support/door.ts";
+import { openConsole } from "./support/scene.ts";
+import { SIZES, shows, sweep, VIEWS_UNDER_TEST } from "./support/views.ts";
+
+const STATUS_PATH = `${BASE_PATH}${OPERATIONS.get_status.path}`;
+const deployment = { providers: [provider("one", "http://127.0.0.1:9")] };
+
+/** What every console may show. */
+const POLICY = `permit(principal, action in [Action::"get_status", Action::"list_models", Action::"list_profiles"], resource);`;
+const PERMITTED: ReadonlyMap<string, RegExp> = new Map([
+  ["overview", /Not read: .*forbidden/],
+  ["models", /No model is routed|one/],
+  ["profiles", /No profiles\./],
+]);
+
+describe("a view whose rows do not come", { skip: ptySkip }, async () => {
+  if (ptySkip !== false) return;
+  const owner = suiteOwner();
+  const { local } = await startPlane(owner, { deployment, policy: POLICY });
+  assert.equal(local.kind, "local");
+  const { socketPath } = local;
+
+  for (const size of SIZES) {
+    test(`says that it is loading, at ${size.join(" by ")}`, async (t) => {
+      const { socket } = await openDoor(t, socketPath, ({ path }) => {
+        return path === STATUS_PATH ? undefined : { kind: "stalls" };
+      });
+      const [columns, rows] = size;
+      const console = await openConsole(t, { socket, columns, rows }, "LEADER");
+      const views = VIEWS_UNDER_TEST.filter(({ id, reads }) => reads && id !== "overview");
+      await sweep(console, ({ title }) => shows(console, new RegExp(`${title} .*loading.* loading `)), {
+        sizes: [size],
+        views,
+      });
+    });
+  }
+
+  test("names the action that the policy does not permit, and the others work", async (t) => {
+    const console = await openConsole(t, { socket: socketPath });
+    await sweep(console, async ({ id, reads, normal }) => {
+      const permitted = PERMITTED.get(id);
+      if (permitted !== undefined) return shows(console, permitted);
+      if (!reads) return shows(console, normal);
+      await shows(
+        console,
+        /forbidden/,
+        /Your policy does not permit (list|get)_\w+/,
+        /403 forbidden: /,
+        /Ask for the action to be permitted in the admin policy; r asks again\./,
+      );
+    });
+  });
+});

@@ -1,0 +1,139 @@
+/**
+ * A gateway with something of everything that the console lists: providers of which one fails, models, keys, profiles, a
+ * budget, a sealed secret; and a console before it, in a terminal, which remembers things in a folder of the test.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { openTerminal, type TestTerminal } from "../../../console/support/terminal.ts";
+import type { TestNode } from "../../config/support/nodes.ts";
+import { chat, mint, say, simProvider, startGoverned } from "../../governance/support/governed.ts";
+import type { Document } from "../../support/config.ts";
+import type { Gateway } from "../../support/gateway.ts";
+import { reply, scriptedUpstream } from "../../support/upstream.ts";
+import { atEnd, eventually, type Owner } from "../../support/wait.ts";
+
+export const root = resolve(fileURLToPath(import.meta.url), "../../../../..");
+
+export const PROVIDERS = { sound: "acme-chat", failing: "acme-alt", idle: "judge-local" } as const;
+export const KEYS = { used: "prod-search", unused: "prod-batch" } as const;
+export const SECRET = "vendor-token";
+
+export interface Scene {
+  readonly node: TestNode;
+  readonly gateway: Gateway;
+  /** Path of the admin socket. */
+  readonly socket: string;
+}
+
+export interface SceneOptions {
+  /** Keys of the node file. */
+  readonly changes?: Document;
+  /** Of the provider that fails. */
+  readonly failing?: { readonly apiKey?: string; answer?(sent: readonly (readonly [string, string])[]): string };
+  /** Value of the sealed secret. */
+  readonly sealed?: string;
+}
+
+export async function startScene(
+  owner: Owner,
+  { changes = {}, failing = {}, sealed }: SceneOptions = {},
+): Promise<Scene> {
+  const broken = await scriptedUpstream(owner, (socket, { headers }) =>
+    reply(socket, {
+      status: 503,
+      body: failing.answer?.(headers) ?? JSON.stringify({ error: { message: "overloaded", type: "overloaded_error" } }),
+    }),
+  );
+  const { node, gateway } = await startGoverned(owner, {
+    changes,
+    deployment: (simulator) => ({
+      version: 42,
+      budgets: [{ name: "team-research", limit: 1_000, window: "day", shared: true }],
+      profiles: [
+        { name: "standard", budget: "team-research" },
+        { name: "batch", allowed_models: ["sim-*"] },
+      ],
+      providers: [
+        { ...simProvider(PROVIDERS.sound, simulator), models: ["sim-*"], model_aliases: { quick: "sim-1" } },
+        {
+          name: PROVIDERS.failing,
+          dialect: "compat",
+          base_url: `${broken.url}/v1`,
+          api_key: failing.apiKey ?? "the-other-key",
+          models: ["alt-*"],
+        },
+        { ...simProvider(PROVIDERS.idle, simulator), models: ["judge-*"] },
+      ],
+      default_provider: PROVIDERS.sound,
+    }),
+  });
+  const key = await mint(node, KEYS.used, { profile: "standard" });
+  await mint(node, KEYS.unused, { profile: "batch" });
+  await node.client.call("put_secret", { params: { name: SECRET }, body: { value: sealed ?? "a sealed value" } });
+  for (let each = 0; each < 6; each += 1) {
+    await say(gateway, { key });
+    await say(gateway, { key, body: chat({ model: "alt-1" }) });
+  }
+  await eventually("the failures of a provider", async () => {
+    const { items } = await node.client.call("list_backends");
+    return items.some(({ name, state }) => name === PROVIDERS.failing && state === "failing");
+  });
+  return { node, gateway, socket: join(node.dir, "admin.sock") };
+}
+
+export interface ConsoleOptions {
+  readonly socket: string;
+  /** Beside `-socket`. */
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly columns?: number;
+  readonly rows?: number;
+}
+
+export interface SeenConsole extends TestTerminal {
+  /** Where it remembers things, and saves files that are named without a folder. */
+  readonly home: string;
+  /** To the view or whatever `:` takes. */
+  command(words: string): Promise<void>;
+}
+
+/** `gateway console`; resolves with its first answer of the gateway on the screen unless `awaits` is something else. */
+export async function openConsole(
+  owner: Owner,
+  { socket, args = [], env = {}, columns = 120, rows = 35 }: ConsoleOptions,
+  awaits: string | RegExp = /live \ds/,
+): Promise<SeenConsole> {
+  const home = await homeOf(owner);
+  const terminal = openTerminal(owner, {
+    args: consoleArgs(socket, ...args),
+    env: { HOME: home, XDG_STATE_HOME: join(home, "state"), ...env },
+    cwd: home,
+    columns,
+    rows,
+  });
+  await terminal.until(awaits);
+  const command = async (words: string): Promise<void> => {
+    // The editor of the workbench takes all letters.
+    if (terminal.screen().includes("Query workbench")) await terminal.press("esc");
+    await terminal.press(":");
+    terminal.type(words);
+    await terminal.press("enter");
+  };
+  return Object.assign(terminal, { home, command });
+}
+
+export const consoleArgs = (socket: string, ...more: readonly string[]): readonly string[] => [
+  join(root, "bin/gateway"),
+  "console",
+  "-socket",
+  socket,
+  ...more,
+];
+
+export async function homeOf(owner: Owner): Promise<string> {
+  const home = await mkdtemp(join(tmpdir(), "gateway-console-"));
+  atEnd(owner, () => rm(home, { recursive: true, force: true }));
+  return home;
+}

@@ -1,0 +1,23 @@
+/** Control sequences among the bytes that a program has written to its terminal. */
+
+/** ECMA-48, 8.3.117: Select Graphic Rendition, by its parameters. */
+const SGR = /\u001b\[([\d;:]*)m/g;
+
+/** Parameters that choose a colour, of text or behind it, each with its sequence; none where there is no colour. */
+export function coloursIn(text: string): readonly string[] {
+  return [...text.matchAll(SGR)].flatMap(([sequence, parameters = ""]) =>
+    parameters
+      .split(/[;:]/)
+      .filter((parameter) => isColour(Number(parameter)))
+      .map((parameter) => `${parameter} in ${JSON.stringify(sequence)}`),
+  );
+}
+
+/** 39 and 49, the terminal's own, are none. */
+const isColour = (parameter: number): boolean =>
+  (parameter >= 30 && parameter <= 38) || (parameter >= 40 && parameter <= 48) || (parameter >= 90 && parameter <= 107);
+
+export const hasStyle = (text: string): boolean => [...text.matchAll(SGR)].some(([, parameters]) => parameters !== "0");
+
+/** What is left to be read. */
+export const withoutSequences = (text: string): string => text.replace(/\u001b\[[\d;:?<=>]*[ -/]*[@-~]/g, "");

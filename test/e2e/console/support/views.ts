@@ -1,0 +1,118 @@
+/** Every view of the console, where it is found and what it says; and going through them all at each size. */
+import assert from "node:assert/strict";
+import { VIEWS } from "../../../../src/console/views/all.ts";
+import { faultsOf, wordsOf } from "./frame.ts";
+import { KEYS, PROVIDERS, type SeenConsole } from "./scene.ts";
+
+export interface ViewUnderTest {
+  readonly id: string;
+  readonly title: string;
+  /** What `:` takes to go there. */
+  readonly command: string;
+  /** Whether it reads something of its own first, so that it can be loading, forbidden or failed. */
+  readonly reads: boolean;
+  /** Whether that is also read for the overview or for the lines above every view, so that a console has it at once. */
+  readonly isReadAtOnce: boolean;
+  /** With the scene's rows. */
+  readonly normal: RegExp;
+  /** Sentence and next step where the gateway has nothing; undefined: it always has something to say. */
+  readonly empty: readonly [sentence: RegExp, next: RegExp] | undefined;
+}
+
+type Facts = Pick<ViewUnderTest, "normal" | "empty"> & { readonly subject?: string };
+
+const FACTS: ReadonlyMap<string, Facts> = new Map(
+  Object.entries({
+    overview: {
+      normal: /FAIL .*acme/,
+      empty: [/Nothing wants attention/, /2 providers, 3 keys, 4 budgets, : for everything else/],
+    },
+    providers: {
+      normal: /acme-alt +!FAILING/,
+      empty: [/No providers are configured\./, /written in the deployment document/],
+    },
+    errors: {
+      subject: PROVIDERS.failing,
+      normal: /503/,
+      empty: [/No failure of acme-alt on this node/, /O goes to the next door/],
+    },
+    suspensions: { normal: /provider .*judge-local/, empty: [/Nothing is suspended\./, /Press n to suspend/] },
+    models: { normal: /sim-\*/, empty: [/No model is routed/, /name a `default_provider`/] },
+    keys: { normal: new RegExp(KEYS.used), empty: [/No keys\./, /Press m to mint one/] },
+    profiles: { normal: /standard/, empty: [/No profiles\./, /written in the deployment document/] },
+    budgets: { normal: /team-research/, empty: [/No budgets/, /written in the deployment document/] },
+    cluster: { normal: /n1 .*leader/, empty: [/No members are known/, /`peers`, `join` or `bootstrap`/] },
+    recover: { normal: /WHEN/, empty: undefined },
+    config: { normal: /default/, empty: [/No configuration is stored/, /Press n|by R/] },
+    revisions: { subject: "default", normal: /sort: rev/, empty: [/No revisions of default are kept/, /`:config`/] },
+    secrets: { normal: /vendor-token/, empty: [/No sealed secrets\./, /Seal one with/] },
+    "audit-heads": { normal: /NODE .*\bn1 /, empty: [/No heads yet\./, /r reads again/] },
+    "audit-tail": { normal: /admin/, empty: [/remembers no records yet/, /r reads again/] },
+    "audit-verify": { normal: /Nothing verified yet/, empty: undefined },
+    changes: { normal: /create_key|put_secret/, empty: [/No change through the admin API/, /`:audit` verifies/] },
+    query: { normal: /you may read 14 tables/, empty: [/not known yet/, /One SELECT over the lists/] },
+  } satisfies Record<string, Facts>),
+);
+
+/** Of the lines above every view, and of the view that is the first. */
+const READ_AT_ONCE: ReadonlySet<string> = new Set([
+  ...["get_status", "get_config", "list_cluster_members", "list_backends", "list_budgets", "list_suspensions"],
+  ...VIEWS.filter(({ id }) => id === "overview").flatMap(({ needs }) => needs(undefined).map(({ id }) => id)),
+]);
+
+export const VIEWS_UNDER_TEST: readonly ViewUnderTest[] = VIEWS.map(({ id, title, needs }) => {
+  const facts = FACTS.get(id);
+  assert.ok(facts, `nothing is known of the view ${id}: a new view is a new line of this table`);
+  const { subject, normal, empty } = facts;
+  const [first] = needs(subject);
+  return {
+    id,
+    title,
+    command: subject === undefined ? id : `${id} ${subject}`,
+    reads: first !== undefined,
+    isReadAtOnce: first !== undefined && READ_AT_ONCE.has(first.id),
+    normal,
+    empty,
+  };
+});
+
+/** Those that this project promises to be usable at. Columns and rows. */
+export const SIZES: readonly Size[] = [
+  [120, 35],
+  [80, 24],
+  [60, 16],
+];
+
+type Size = readonly [columns: number, rows: number];
+
+export async function goTo(console: SeenConsole, { command, title }: ViewUnderTest): Promise<void> {
+  await console.command(command);
+  await console.until(new RegExp(`^┌─ ${title} `, "m"));
+}
+
+/** The words that are expected, on a whole frame. */
+export async function shows(console: SeenConsole, ...expected: readonly RegExp[]): Promise<void> {
+  const areThere = (): boolean => expected.every((each) => each.test(wordsOf(console)));
+  await console.until(areThere, expected.join(" and "));
+  await console.settled();
+  assert.deepEqual(faultsOf(console), [], console.screen());
+}
+
+/** All views at all sizes, one after the other; `visit` is called with the view on the screen. */
+export async function sweep(
+  console: SeenConsole,
+  visit: (view: ViewUnderTest) => Promise<void>,
+  {
+    sizes = SIZES,
+    views = VIEWS_UNDER_TEST,
+  }: { readonly sizes?: readonly Size[]; readonly views?: readonly ViewUnderTest[] } = {},
+): Promise<void> {
+  for (const [columns, rows] of sizes) {
+    console.resize(columns, rows);
+    await console.until(() => console.row(2).length === columns && /^┌─ .*┐$/.test(console.row(2)), "the new size");
+    for (const view of views) {
+      await goTo(console, view);
+      await visit(view);
+    }
+  }
+}
