@@ -19,7 +19,7 @@ export interface Asked {
   readonly method: string;
   readonly url: string;
   readonly type: string | undefined;
-  readonly ifMatch: string | undefined;
+  readonly ifMatch?: string;
   readonly body: string;
 }
 
@@ -59,11 +59,12 @@ async function askedOf(request: IncomingMessage): Promise<Asked> {
   let body = "";
   for await (const part of request.setEncoding("latin1")) body += part;
   const { method = "", url = "", headers } = request;
+  const { "if-match": ifMatch } = headers;
   return {
     method,
     url,
     type: headers["content-type"],
-    ifMatch: headers["if-match"],
+    ...(ifMatch !== undefined && { ifMatch }),
     body: Buffer.from(body, "latin1").toString("utf8"),
   };
 }

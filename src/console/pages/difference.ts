@@ -1,11 +1,12 @@
 /**
  * The unified difference of two documents, as a page: three lines of context, signs before the lines. Source: POSIX
- * `diff -u` (IEEE 1003.1-2024).
+ * `diff -u` (IEEE 1003.1-2024). What may be a credential is left out of both before they are compared.
  */
 
 import { count, plural } from "../format/numbers.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
 import { differenceOf, linesOf, type Operation } from "./line-difference.ts";
+import { masked } from "./mask.ts";
 import { shown } from "./shown.ts";
 
 const CONTEXT = 3;
@@ -19,7 +20,7 @@ export interface Names {
 
 export function differencePage(fromText: string, toText: string, names: Names): readonly Line[] {
   if (fromText === toText) return [line(`${shown(names.from)} and ${shown(names.to)} are the same, byte for byte.`)];
-  const [from, to] = [linesOf(fromText), linesOf(toText)];
+  const [from, to] = [linesOf(masked(fromText)), linesOf(masked(toText))];
   const longest = Math.max(from.length, to.length);
   if (longest > MAX_LINES) {
     return [
@@ -28,6 +29,7 @@ export function differencePage(fromText: string, toText: string, names: Names): 
     ];
   }
   const hunks = hunksOf(differenceOf(from, to));
+  if (hunks.length === 0) return [line("They differ in values alone that may be credentials, and are not shown.")];
   const all = hunks.flatMap(({ operations }) => operations);
   const added = all.filter(({ kind }) => kind === "add").length;
   const removed = all.filter(({ kind }) => kind === "remove").length;

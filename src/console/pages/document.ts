@@ -1,11 +1,12 @@
-/** A configuration document as a page: as the gateway gives it, with the numbers of its lines. */
+/** A configuration document as a page: what may be a credential left out, with the numbers of its lines. */
 
 import { type Line, line, span } from "../model/text.ts";
+import { masked } from "./mask.ts";
 import { shown } from "./shown.ts";
 
 export function documentPage(document: string): readonly Line[] {
   if (document === "") return [line("The document is empty.")];
-  const lines = document.split("\n");
+  const lines = masked(document).split("\n");
   if (lines.at(-1) === "") lines.pop();
   const cells = String(lines.length).length;
   return lines.map((text, at) => [span(`${String(at + 1).padStart(cells)}  `, "dim"), span(shown(text))]);

@@ -79,7 +79,7 @@ export const WORKBENCH_KEYS = {
   params: {
     chords: ["ctrl-p"],
     does: "params",
-    help: "values of the `?`, one a line as `gateway query -p` takes them; again goes back",
+    help: "values of the `?`, one a line as the flag -p of gateway query takes them; again goes back",
     modes: WRITING,
   },
   leave: {

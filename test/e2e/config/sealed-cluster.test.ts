@@ -23,6 +23,8 @@ test("a new value of a secret serves on all, the cluster secret changes under it
   assert.ok(n1 && n2);
   const params = { name: "x" };
   await n1.client.call("put_secret", { params, body: { value: `${CANARY}-1` } });
+  // A node compiles by what it has itself, and the secret was acknowledged by another.
+  await n2.client.call("list_secrets", { query: { consistent: true } });
   const body = JSON.stringify({ providers: [provider("one", upstream.url, { api_key: "${secret:x}" })] });
   await n2.client.call("put_source", { params: { name: "a" }, body });
   let gateways = await Promise.all(programs.map(ready));

@@ -8,7 +8,6 @@ import type { TestTerminal } from "../../../console/support/terminal.ts";
 const ABOVE = 2;
 const BELOW = 3;
 
-const HORIZONTAL = new Set("─┬┴┼");
 const VERTICAL = new Set("│├┤┼");
 
 /** What is wrong with the frame; nothing, if it is whole. */
@@ -70,7 +69,3 @@ export function wordsOf(terminal: TestTerminal): string {
     .replace(/\s+/g, " ")
     .trim();
 }
-
-/** Of a frame that something stands in: how many cells of its horizontal borders are lines. */
-export const lineCells = (terminal: TestTerminal, row: number): number =>
-  (terminal.cells()[row] ?? []).filter(({ char }) => HORIZONTAL.has(char)).length;

@@ -1,0 +1,82 @@
+/**
+ * A configuration document with what may be a credential left out: values of keys that name one, unless the value is a
+ * reference, `${…}`. The gateway answers documents as they were written, and what is written in one may be a secret though
+ * it should not be; it never gets to a screen.
+ *
+ * By lines and not by a parser, so that a document that does not parse is masked too; where it cannot tell, it masks.
+ * `test/console/pages/mask.test.ts` holds the names to the schema's.
+ */
+
+const HIDDEN = "(hidden)";
+/** Names of the schema's write-only values, and what is called like them. */
+const SECRET_NAME = /(?:^|_)(?:keys?|key_id|secret|token|password|authorization|headers)$/i;
+/** A key of YAML or JSON, with its colon. */
+const KEY = /(["']?)([A-Za-z_][\w-]*)\1[ \t]*:(?=[ \t]|["'[{]|$)/g;
+const REFERENCE = /^(["']?)\$\{[^{}"']*\}\1$/;
+/** Says nothing about a credential. */
+const HARMLESS = /^(?:true|false|null|~|-?\d+(?:\.\d+)?)$/;
+
+export function masked(document: string): string {
+  // Lines that are indented more than it belong to a value that is left out.
+  let inside: number | undefined;
+  const lines = document.split("\n").map((text) => {
+    const indent = text.search(/[^ \t]/);
+    if (indent === -1) return text;
+    if (inside !== undefined && indent > inside) return maskedPart(text);
+    inside = undefined;
+    let shown = "";
+    let from = 0;
+    for (const { 0: whole, 2: name = "", index } of text.matchAll(KEY)) {
+      if (index < from || !SECRET_NAME.test(name)) continue;
+      const start = index + whole.length;
+      const { end, isOpen } = valueAt(text, start, isInFlow(text.slice(0, index)));
+      shown += text.slice(from, start) + maskedValue(text.slice(start, end));
+      from = end;
+      if (isOpen) inside = index;
+    }
+    return shown + text.slice(from);
+  });
+  return lines.join("\n");
+}
+
+/** Of a value over several lines: its own keys and dashes stay, so that its shape is seen. */
+function maskedPart(text: string): string {
+  const [before = ""] = /^[ \t]*(?:-[ \t]+)*(?:(["']?)[\w.-]+\1[ \t]*:(?=[ \t]|$))?/.exec(text) ?? [];
+  const rest = text.slice(before.length);
+  return /^[ \t]*[\]})[{(,]*[ \t]*$/.test(rest) ? text : before + maskedValue(rest);
+}
+
+function maskedValue(text: string): string {
+  const [, blanks = "", value = "", comma = ""] = /^([ \t]*)(.*?)(,?[ \t\r]*)$/s.exec(text) ?? [];
+  const isShown = value === "" || /^[|>][+-]?\d?$|^[{[]$/.test(value) || REFERENCE.test(value) || HARMLESS.test(value);
+  return isShown ? text : `${blanks}${HIDDEN}${comma}`;
+}
+
+interface Value {
+  readonly end: number;
+  /** It may go on in the lines below. */
+  readonly isOpen: boolean;
+}
+
+function valueAt(text: string, start: number, isFlow: boolean): Value {
+  const rest = text.slice(start);
+  const quoted = /^[ \t]*(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')/.exec(rest);
+  if (quoted !== null) return { end: start + quoted[0].length, isOpen: false };
+  const group = /^[ \t]*(?:\[[^[\]{}]*\]|\{[^[\]{}]*\})/.exec(rest);
+  if (group !== null) return { end: start + group[0].length, isOpen: false };
+  // A reference holds a brace of its own.
+  const plain = isFlow ? /^[ \t]*(?:\$\{[^{}]*\}|[^,\]}])*/.exec(rest) : null;
+  if (plain !== null && !/^[ \t]*["'{[]/.test(rest))
+    return { end: start + plain[0].length, isOpen: plain[0].trim() === "" };
+  return { end: text.length, isOpen: true };
+}
+
+/** Whether more braces are open than closed. */
+function isInFlow(before: string): boolean {
+  let depth = 0;
+  for (const character of before) {
+    if (character === "{" || character === "[") depth += 1;
+    else if (character === "}" || character === "]") depth -= 1;
+  }
+  return depth > 0;
+}
