@@ -10,8 +10,8 @@
 const HIDDEN = "(hidden)";
 /** Names of the schema's write-only values, and what is called like them. */
 const SECRET_NAME = /(?:^|_)(?:keys?|key_id|secret|token|password|authorization|headers)$/i;
-/** A key of YAML or JSON, with its colon. */
-const KEY = /(["']?)([A-Za-z_][\w-]*)\1[ \t]*:(?=[ \t]|["'[{]|$)/g;
+/** A key of YAML or JSON, with its colon; bounded, as a line may be megabytes long. */
+const KEY = /(["']?)(?<![\w-])([A-Za-z_][\w-]{0,63})\1[ \t]{0,8}:(?=[ \t]|["'[{]|$)/g;
 const REFERENCE = /^(["']?)\$\{[^{}"']*\}\1$/;
 /** Says nothing about a credential. */
 const HARMLESS = /^(?:true|false|null|~|-?\d+(?:\.\d+)?)$/;
@@ -26,10 +26,14 @@ export function masked(document: string): string {
     inside = undefined;
     let shown = "";
     let from = 0;
+    let depth = 0;
+    let counted = 0;
     for (const { 0: whole, 2: name = "", index } of text.matchAll(KEY)) {
       if (index < from || !SECRET_NAME.test(name)) continue;
       const start = index + whole.length;
-      const { end, isOpen } = valueAt(text, start, isInFlow(text.slice(0, index)));
+      depth += openedIn(text, counted, index);
+      counted = index;
+      const { end, isOpen } = valueAt(text, start, depth > 0);
       shown += text.slice(from, start) + maskedValue(text.slice(start, end));
       from = end;
       if (isOpen) inside = index;
@@ -47,9 +51,12 @@ function maskedPart(text: string): string {
 }
 
 function maskedValue(text: string): string {
-  const [, blanks = "", value = "", comma = ""] = /^([ \t]*)(.*?)(,?[ \t\r]*)$/s.exec(text) ?? [];
+  const start = text.length - text.trimStart().length;
+  const { length: end } = text.trimEnd();
+  const comma = text[end - 1] === "," ? "," : "";
+  const value = text.slice(start, end - comma.length);
   const isShown = value === "" || /^[|>][+-]?\d?$|^[{[]$/.test(value) || REFERENCE.test(value) || HARMLESS.test(value);
-  return isShown ? text : `${blanks}${HIDDEN}${comma}`;
+  return isShown ? text : text.slice(0, start) + HIDDEN + comma + text.slice(end);
 }
 
 interface Value {
@@ -71,12 +78,13 @@ function valueAt(text: string, start: number, isFlow: boolean): Value {
   return { end: text.length, isOpen: true };
 }
 
-/** Whether more braces are open than closed. */
-function isInFlow(before: string): boolean {
+/** Braces that are opened between two places of a line, less those that are closed. */
+function openedIn(text: string, from: number, to: number): number {
   let depth = 0;
-  for (const character of before) {
+  for (let at = from; at < to; at += 1) {
+    const character = text[at];
     if (character === "{" || character === "[") depth += 1;
     else if (character === "}" || character === "]") depth -= 1;
   }
-  return depth > 0;
+  return depth;
 }

@@ -111,6 +111,14 @@ test("no document shows one, in any style", () => {
   );
 });
 
+test("a line of megabytes takes no longer than its length", () => {
+  for (const part of ["x", " ", '"', "{", "token:", '{"api_key":"a"},', "api_key: ${", "a: "]) {
+    const startedAt = performance.now();
+    masked(part.repeat((2 << 20) / part.length));
+    assert.ok(performance.now() - startedAt < 5_000, part);
+  }
+});
+
 test("documents that differ in a credential alone are said to differ", () => {
   const page = differencePage("api_key: one", "api_key: two", { from: "1", to: "2" }).map(textOfLine);
   assert.deepEqual(page, ["They differ in values alone that may be credentials, and are not shown."]);
