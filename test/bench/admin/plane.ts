@@ -8,8 +8,9 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stringify } from "yaml";
+import { freePort } from "../../e2e/support/ports.ts";
 import type { Alive, MainThread, ProbeQuestion } from "../child/probe.ts";
-import { type Child, freePort, startAsked, waitForPort } from "../parts/children.ts";
+import { type Child, startAsked, waitForPort } from "../parts/children.ts";
 import { waitForReadyLine } from "../parts/gateway.ts";
 import type { Given } from "./given.ts";
 

@@ -6,7 +6,7 @@
 import { type ChildProcess, fork, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Listening } from "../child/channel.ts";
 
@@ -77,17 +77,6 @@ export async function waitForPort(port: number, child: Child): Promise<void> {
     if (performance.now() > deadline) throw new Error(`nothing listens on ${port} after ${START_TIMEOUT_MS} ms`);
     await sleep(2);
   }
-}
-
-/** A port of the loopback that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("listening without a port");
-  return address.port;
 }
 
 function takesConnections(port: number): Promise<boolean> {

@@ -4,8 +4,9 @@
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "../../e2e/support/ports.ts";
 import type { Alive, ProbeQuestion } from "../child/probe.ts";
-import { type Child, freePort, type Piece, startAsked, startChild, waitForPort } from "./children.ts";
+import { type Child, type Piece, startAsked, startChild, waitForPort } from "./children.ts";
 import { type GatewayMode, makeHome, writeConfiguration } from "./configuration.ts";
 
 export interface GatewayOptions {

@@ -3,7 +3,8 @@
 import { spawnSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { freePort, type Piece, startChild, waitForPort } from "./children.ts";
+import { freePort } from "../../e2e/support/ports.ts";
+import { type Piece, startChild, waitForPort } from "./children.ts";
 
 export function isNginxInstalled(): boolean {
   return spawnSync("nginx", ["-v"]).status === 0;

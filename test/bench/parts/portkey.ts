@@ -8,7 +8,8 @@ import { execFile } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { freePort, type Piece, startChild, waitForPort } from "./children.ts";
+import { freePort } from "../../e2e/support/ports.ts";
+import { type Piece, startChild, waitForPort } from "./children.ts";
 
 const NAME = "@portkey-ai/gateway";
 export const PORTKEY_VERSION = "1.15.2";

@@ -4,8 +4,9 @@ import { mkdirSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterOptions, ClusterStatus } from "../../../src/server/cluster/index.ts";
+import { freePort } from "../../e2e/support/ports.ts";
 import type { NodeAnswer, NodeQuestion } from "../child/raft-node.ts";
-import { type Child, freePort, startAsked } from "../parts/children.ts";
+import { type Child, startAsked } from "../parts/children.ts";
 
 export type OpenNode = ClusterOptions;
 export type Done = Extract<NodeAnswer, { kind: "done" }>;

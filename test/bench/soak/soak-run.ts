@@ -5,8 +5,9 @@
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "../../e2e/support/ports.ts";
 import type { Alive } from "../child/probe.ts";
-import { freePort, startAsked, startChild, waitForPort } from "../parts/children.ts";
+import { startAsked, startChild, waitForPort } from "../parts/children.ts";
 import { compilePieces } from "../parts/compile.ts";
 import { flagArguments } from "../parts/gateway.ts";
 import { type Descriptors, readDescriptors } from "../parts/process-usage.ts";

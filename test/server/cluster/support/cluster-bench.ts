@@ -1,12 +1,11 @@
 /** Whole nodes with their worker threads, in this process: alone, or several over loopback TLS. */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { createServer } from "node:net";
 import type { TestContext } from "node:test";
 import { type OpenClusterOptions, openCluster } from "../../../../src/server/cluster/open-cluster.ts";
 import type { Cluster, ClusterOptions, PeerAddress, WriteOptions } from "../../../../src/server/cluster/types.ts";
 import { keyRowKey, type NamedCommand } from "../../../../src/server/core/state/index.ts";
+import { freePort } from "../../../e2e/support/ports.ts";
 import { makeDir } from "./archives.ts";
 import { afterwards } from "./cleanup.ts";
 import { keyCommand } from "./machine-bench.ts";
@@ -23,16 +22,8 @@ export interface TestNode extends Cluster {
 }
 
 /** Ports that nobody listens on now. */
-export async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
-  await Promise.all(servers.map((server) => once(server, "listening")));
-  const ports = servers.map((server) => {
-    const address = server.address();
-    assert.ok(address !== null && typeof address === "object");
-    return address.port;
-  });
-  await Promise.all(servers.map((server) => once(server.close(), "close")));
-  return ports;
+export function freePorts(count: number): Promise<readonly number[]> {
+  return Promise.all(Array.from({ length: count }, () => freePort()));
 }
 
 export function optionsAlone(dataDir: string, more: Partial<OpenClusterOptions> = {}): OpenClusterOptions {
