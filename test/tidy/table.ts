@@ -10,7 +10,7 @@ const CORE = {
   "server/core/cel": [],
   "server/core/raft": [],
   "server/core/config": [],
-  "server/core/catalog": ["server/core/config"],
+  "server/core/catalog": ["server/core/config", "server/core/dialects"],
   "server/core/dialects": ["server/core/config"],
   "server/core/policy": ["server/core/config", "server/core/cel", "server/core/policy/variables"],
   // Apart from the rules: the data plane fills variables in without loading the engine that reads them.

@@ -2,11 +2,11 @@
 import { GatewayError } from "../../base/index.ts";
 import {
   boundaryOf,
+  type Dialect,
   findField,
   type Member,
   memberValue,
   type Route,
-  type RouteDialect,
   scanObject,
 } from "../core/dialects/index.ts";
 import type { Routed, Snapshot } from "../snapshot/index.ts";
@@ -21,7 +21,7 @@ export type ModelSpot =
 
 export interface Target extends Routed {
   readonly route: Route;
-  readonly dialect: RouteDialect;
+  readonly dialect: Dialect;
   readonly path: string;
   /** With its question mark, or empty. */
   readonly query: string;
@@ -45,7 +45,7 @@ export interface Target extends Routed {
 /** A request's line, read. */
 export interface Place {
   readonly route: Route;
-  readonly dialect: RouteDialect;
+  readonly dialect: Dialect;
   readonly path: string;
   readonly query: string;
 }

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
 import { asRefusal, GatewayError } from "../../base/index.ts";
-import { type RouteDialect, refusalBody, refusalEvent, refusalHeaders } from "../core/dialects/index.ts";
+import { type Dialect, refusalBody, refusalEvent, refusalHeaders } from "../core/dialects/index.ts";
 import type { Downstream } from "../upstream/index.ts";
 import { isHopByHop, lowerCase, namedByConnection } from "./headers.ts";
 import type { Labels } from "./metrics.ts";
@@ -28,7 +28,7 @@ export class Exchange implements Downstream {
   /** Undefined when nobody traces. */
   readonly span: RequestSpan | undefined;
   /** Which dialect's shape a refusal takes. */
-  dialect: RouteDialect = "compat";
+  dialect: Dialect = "compat";
   labels: Labels;
   attempts = 0;
   /** Milliseconds spent waiting for the client's body, for upstreams, and between attempts. */

@@ -2,7 +2,7 @@
  * The answer of `GET /v1/models`, in either dialect's shape: what the provider lists and the aliases beside it, and of both
  * what the caller may ask for.
  */
-import { memberValue, type RouteDialect, replaceValue, scanObject } from "../core/dialects/index.ts";
+import { type Dialect, memberValue, replaceValue, scanObject } from "../core/dialects/index.ts";
 
 export interface AdvertisedAlias {
   readonly alias: string;
@@ -16,7 +16,7 @@ export interface ListChange {
 }
 
 /** The same buffer where nothing changes: it is no list. Aliases stand at the end of the last page. */
-export function advertise(body: Buffer, dialect: RouteDialect, { aliases, allows }: ListChange): Buffer {
+export function advertise(body: Buffer, dialect: Dialect, { aliases, allows }: ListChange): Buffer {
   const scan = scanObject(body, ["data", "has_more"]);
   if (scan.kind !== "object") return body;
   const [data, more] = scan.members;
@@ -42,7 +42,7 @@ type Entry = { readonly id?: unknown } | null;
 const isAllowed = (entry: Entry, allows: (model: string) => boolean): boolean =>
   typeof entry?.id === "string" && allows(entry.id);
 
-function describe({ alias, provider }: AdvertisedAlias, dialect: RouteDialect): object {
+function describe({ alias, provider }: AdvertisedAlias, dialect: Dialect): object {
   return dialect === "messages"
     ? { type: "model", id: alias, display_name: alias, created_at: "1970-01-01T00:00:00Z" }
     : { id: alias, object: "model", created: 0, owned_by: provider };

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { GatewayError } from "../../base/index.ts";
-import { findRoute, isReadAlike, type RouteDialect } from "../core/dialects/index.ts";
+import { type Dialect, findRoute, isReadAlike } from "../core/dialects/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import { type Candidate, type Candidates, forward } from "../upstream/index.ts";
 import { address, type Place, type Target } from "./address.ts";
@@ -162,7 +162,7 @@ export function locate(method: string, request: IncomingMessage): Place {
   if (route === undefined) {
     throw new GatewayError("not_found", `No route for ${request.method} of this path. Model routes begin with /v1/.`);
   }
-  const either: RouteDialect = request.headers["anthropic-version"] === undefined ? "compat" : "messages";
+  const either: Dialect = request.headers["anthropic-version"] === undefined ? "compat" : "messages";
   return {
     route,
     dialect: route.dialect === "either" ? either : route.dialect,

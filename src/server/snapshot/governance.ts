@@ -5,7 +5,6 @@
 import { nearest } from "../../base/index.ts";
 import type { AuthRules } from "../auth/index.ts";
 import { type BudgetRule, type CompileCost, compileBudget } from "../core/budgets/index.ts";
-import { CAPABILITY_NAMES, claimableIn, isCapability } from "../core/catalog/index.ts";
 import {
   type Deployment,
   type Path,
@@ -15,7 +14,7 @@ import {
   type Severity,
   unknownName,
 } from "../core/config/index.ts";
-import { ROUTE_NAMES } from "../core/dialects/index.ts";
+import { CLAIMABLE_NAMES, claimableIn, isClaimable, ROUTE_NAMES } from "../core/dialects/index.ts";
 import type { KnownNames, Policies } from "../core/policy/index.ts";
 import { matcher, type Provider } from "../upstream/index.ts";
 import { hasRules, type Rules } from "./load-rules.ts";
@@ -222,12 +221,12 @@ function knownNames(document: Deployment, providers: readonly string[]): KnownNa
 /** A closed vocabulary: a name outside it can be claimed by no channel. */
 function checkCapabilities(caps: readonly string[], providers: readonly Provider[], path: Path, report: Report): void {
   for (const [at, name] of caps.entries()) {
-    if (isCapability(name)) continue;
-    const meant = nearest(name, CAPABILITY_NAMES);
+    if (isClaimable(name)) continue;
+    const meant = nearest(name, CLAIMABLE_NAMES);
     report([...path, at], `names no capability${meant === undefined ? "" : `; did you mean \`${meant}\`?`}`);
   }
   const channels = providers.flatMap((provider) => provider.channels);
-  const required = caps.filter(isCapability);
+  const required = caps.filter(isClaimable);
   const serves = channels.some(({ caps: claimed, dialect }) =>
     required.every((name) => claimed?.has(name) ?? claimableIn(dialect).has(name)),
   );

@@ -1,8 +1,8 @@
 /** A provider compiled for the request path: everything a lookup can answer is answered here, once a configuration. */
 import { HOP_BY_HOP_HEADERS, parseDuration } from "../../base/index.ts";
-import { type CatalogProvider, type Channel, compileJoin, type Dialect } from "../core/catalog/index.ts";
+import { type CatalogProvider, type Channel, compileJoin } from "../core/catalog/index.ts";
 import type { ProviderConfig } from "../core/config/index.ts";
-import type { ObjectEdits } from "../core/dialects/index.ts";
+import type { Dialect, ObjectEdits } from "../core/dialects/index.ts";
 import { CREDENTIAL_HEADERS, keyHeaders } from "../credentials/index.ts";
 
 export type Trigger = "connect" | "5xx" | "429" | "timeout";

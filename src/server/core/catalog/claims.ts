@@ -4,7 +4,7 @@
  * A set is exact: what it does not name is not claimed. Every set names the routes that the surface serves.
  */
 
-import { type Capability, usableIn } from "./capabilities.ts";
+import { type Capability, usableIn } from "../dialects/index.ts";
 
 export type Claims = ReadonlySet<Capability>;
 

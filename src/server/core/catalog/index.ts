@@ -1,14 +1,5 @@
 /** The provider catalog: presets and overlays, resolved. Pure. */
 
-export {
-  CAPABILITIES,
-  CAPABILITY_NAMES,
-  type Capability,
-  claimableIn,
-  isCapability,
-  lostWithout,
-  usableIn,
-} from "./capabilities.ts";
 export { compiledCatalog } from "./compiled.ts";
 export { compileJoin, joinPath } from "./join-url.ts";
 export {
@@ -18,5 +9,6 @@ export {
   type OverlayProblem,
   overlayFileProblem,
 } from "./overlays.ts";
+export { lostWithout } from "./removed-fields.ts";
 export { type ResolveOutcome, type ResolveRequest, resolveProvider } from "./resolve.ts";
-export type { Catalog, CatalogProvider, Channel, Dialect, KeyHeader, Tier } from "./types.ts";
+export type { Catalog, CatalogProvider, Channel, KeyHeader, Tier } from "./types.ts";

@@ -5,7 +5,8 @@
 
 import { HOP_BY_HOP_HEADERS, nearest } from "../../../base/index.ts";
 import { type ChannelOperation, operationChecks, type ProviderOperation } from "../config/index.ts";
-import { CAPABILITY_NAMES, isCapability, lostWithout } from "./capabilities.ts";
+import { CLAIMABLE_NAMES, isClaimable } from "../dialects/index.ts";
+import { lostWithout } from "./removed-fields.ts";
 import { rootProblem } from "./surface.ts";
 
 /** The configuration's rules refuse credentials, destination and framing; these are the rest. */
@@ -45,7 +46,7 @@ function headerProblems({ set_request_headers = {} }: ProviderOperation): readon
 function claimProblems({ channels = [], remove_request_fields = [] }: ProviderOperation): readonly string[] {
   return channels.flatMap((channel) => [
     ...(channel.caps ?? [])
-      .filter((name) => !isCapability(name))
+      .filter((name) => !isClaimable(name))
       .map((name) => `channel \`${channel.id}\`: ${unknownCapability(name)}`),
     ...untrueClaims(channel, remove_request_fields),
   ]);
@@ -63,7 +64,7 @@ export function untrueClaims({ id, caps = [] }: ChannelOperation, removedFields:
 }
 
 function unknownCapability(name: string): string {
-  const meant = nearest(name, CAPABILITY_NAMES);
+  const meant = nearest(name, CLAIMABLE_NAMES);
   const hint = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
   return `${JSON.stringify(name)} is no capability${hint}`;
 }

@@ -7,9 +7,10 @@
  */
 
 import type { ChannelOperation, ProviderOperation } from "../config/index.ts";
-import { claimableIn, lostWithout } from "./capabilities.ts";
+import { claimableIn } from "../dialects/index.ts";
 import { trimmed } from "./join-url.ts";
 import { untrueClaims } from "./operation-rules.ts";
+import { lostWithout } from "./removed-fields.ts";
 import { defaultKeyHeader, withRoot } from "./surface.ts";
 import type { CatalogProvider, Channel } from "./types.ts";
 

@@ -7,9 +7,10 @@
  */
 
 import { nearest } from "../../../base/index.ts";
+import type { Dialect } from "../dialects/index.ts";
 import { trimmed } from "./join-url.ts";
 import { defaultKeyHeader, placeholders, rootProblem, withRoot } from "./surface.ts";
-import type { Catalog, CatalogProvider, Channel, Dialect } from "./types.ts";
+import type { Catalog, CatalogProvider, Channel } from "./types.ts";
 
 export interface ResolveRequest {
   /** The provider's name in the deployment document; used where it has no preset, and in messages. */

@@ -3,8 +3,9 @@
  * is sent. A root has no trailing slash, no query and no fragment; `{placeholders}` stand in host or path.
  */
 
+import type { Dialect } from "../dialects/index.ts";
 import { endsInVersion, hasPath, trimmed } from "./join-url.ts";
-import type { Channel, Dialect, KeyHeader } from "./types.ts";
+import type { Channel, KeyHeader } from "./types.ts";
 
 /** Longer than any address in use; a bound for what is parsed. */
 const LONGEST_ROOT = 2048;

@@ -1,6 +1,6 @@
 /** What the catalog says of a provider: facts only (endpoints, claims, quirks); policy stays in the deployment document. */
 
-export type Dialect = "compat" | "messages";
+import type { Dialect } from "../dialects/index.ts";
 
 /** The header a channel reads its key from; `both` sends `x-api-key` and `authorization` with the same key. */
 export type KeyHeader = "bearer" | "x-api-key" | "api-key" | "both";

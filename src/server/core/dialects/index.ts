@@ -1,5 +1,15 @@
 export { type AnswerEdits, editEvent, editJson, editUnread, tellsNoUsage } from "./answer.ts";
 export { namesBatch, type Upload } from "./batch-file.ts";
+export {
+  CAPABILITY_NAMES,
+  type Capability,
+  CLAIMABLE_NAMES,
+  claimableIn,
+  isCapability,
+  isClaimable,
+  ruleOf,
+  usableIn,
+} from "./fidelity/capabilities.ts";
 export { editObject, type ObjectEdits, replaceValue } from "./json-edit.ts";
 export { type JsonScan, type Member, memberValue, scanObject } from "./json-scan.ts";
 export { IMAGE_TOKENS } from "./media-bounds.ts";
@@ -8,11 +18,11 @@ export { refusalBody, refusalEvent, refusalHeaders } from "./refusal.ts";
 export { DEFAULT_OUTPUT_BOUND, type RequestBounds, tokenBounds } from "./request-bounds.ts";
 export { isReadAlike } from "./route-readings.ts";
 export {
+  type Dialect,
   findRoute,
   type ModelPlace,
   ROUTE_NAMES,
   type Route,
-  type RouteDialect,
   type RouteExample,
   type RouteGuard,
   routeExamples,

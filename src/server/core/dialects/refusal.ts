@@ -1,7 +1,7 @@
 /** The gateway's own refusals in the shape of either dialect, so that official SDKs raise their own typed errors. */
 import type { GatewayError } from "../../../base/index.ts";
 import { REFUSALS } from "../../../base/index.ts";
-import type { RouteDialect } from "./routes.ts";
+import type { Dialect } from "./routes.ts";
 
 const MESSAGES_TYPES: ReadonlyMap<number, string> = new Map([
   [401, "authentication_error"],
@@ -20,7 +20,7 @@ const COMPAT_TYPES: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** JSON text of the answer's body. */
-export function refusalBody(dialect: RouteDialect, error: GatewayError, requestId: string): string {
+export function refusalBody(dialect: Dialect, error: GatewayError, requestId: string): string {
   if (dialect === "messages") {
     const details = { error_code: error.code, ...(error.param !== undefined && { param: error.param }) };
     const type = MESSAGES_TYPES.get(error.status) ?? (error.status >= 500 ? "api_error" : "invalid_request_error");
@@ -32,7 +32,7 @@ export function refusalBody(dialect: RouteDialect, error: GatewayError, requestI
 }
 
 /** The same as the last event of a stream that has begun: no `[DONE]`, no invented stop reason. */
-export function refusalEvent(dialect: RouteDialect, error: GatewayError, requestId: string): string {
+export function refusalEvent(dialect: Dialect, error: GatewayError, requestId: string): string {
   const name = dialect === "messages" ? "event: error\n" : "";
   return `${name}data: ${refusalBody(dialect, error, requestId)}\n\n`;
 }

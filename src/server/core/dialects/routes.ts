@@ -6,8 +6,7 @@
  * as bytes under the name `compat_other`, by decision.
  */
 
-/** `either`: the path exists in both dialects; the request's `anthropic-version` header tells which. */
-export type RouteDialect = "compat" | "messages";
+export type Dialect = "compat" | "messages";
 
 /**
  * Where the model stands. `json`: a top-level key of a JSON body. `form`: a multipart field, or the key of a JSON body
@@ -31,7 +30,8 @@ export type RouteGuard = "open" | "hides_models" | "grants_credential";
 
 export interface Route {
   readonly name: string;
-  readonly dialect: RouteDialect | "either";
+  /** `either`: the path exists in both dialects; the request's `anthropic-version` header tells which. */
+  readonly dialect: Dialect | "either";
   readonly model: ModelPlace;
   /** Without a model the request is refused; otherwise it goes to the default provider. */
   readonly modelRequired: boolean;

@@ -6,7 +6,7 @@
  * natively, and below the top level only brackets and quotes matter. Bytes of the body that are not the usage are
  * never kept past their chunk.
  */
-import type { RouteDialect } from "./routes.ts";
+import type { Dialect } from "./routes.ts";
 import type { Usage } from "./usage.ts";
 import { MAX_USAGE_BYTES } from "./usage-member.ts";
 import { normaliseUsage } from "./usage-normalise.ts";
@@ -44,7 +44,7 @@ function tableOf(bytes: readonly number[]): Uint8Array {
   return table;
 }
 
-export function createBodyUsage(dialect: RouteDialect): BodyUsage {
+export function createBodyUsage(dialect: Dialect): BodyUsage {
   let usage: Usage | undefined;
   /** Open brackets. The top level of the object is 1. */
   let depth = 0;

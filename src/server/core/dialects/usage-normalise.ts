@@ -9,7 +9,7 @@
  * The value is a provider's word: what is no whole number from 0 to `MAX_COUNT` counts as absent, a part is never larger
  * than its whole, and nothing throws.
  */
-import type { RouteDialect } from "./routes.ts";
+import type { Dialect } from "./routes.ts";
 import type { Usage } from "./usage.ts";
 
 /** Far above any request of either dialect, and its sums are exact. */
@@ -28,13 +28,13 @@ export interface UsageCounts {
 type Values = Readonly<Record<string, unknown>>;
 
 /** Undefined: the value is no object, or holds no count: a transcription that is billed by its duration, say. */
-export function normaliseUsage(dialect: RouteDialect, value: unknown): Usage | undefined {
+export function normaliseUsage(dialect: Dialect, value: unknown): Usage | undefined {
   const counts = countsOf(dialect, value);
   return counts && usageOf(dialect, counts);
 }
 
 /** The counts by themselves, for an answer that tells them in several places. Undefined: there is none. */
-export function countsOf(dialect: RouteDialect, value: unknown): UsageCounts | undefined {
+export function countsOf(dialect: Dialect, value: unknown): UsageCounts | undefined {
   const usage = objectOf(value);
   if (usage === undefined) return undefined;
   const counts = dialect === "messages" ? messagesCounts(usage) : compatCounts(usage);
@@ -82,7 +82,7 @@ function compatCounts(usage: Values): UsageCounts {
   };
 }
 
-export function usageOf(dialect: RouteDialect, counts: UsageCounts): Usage {
+export function usageOf(dialect: Dialect, counts: UsageCounts): Usage {
   const { cached = 0, cacheCreation = 0, reasoning = 0 } = counts;
   const { input, output } = dialect === "messages" ? messagesWholes(counts) : compatWholes(counts);
   const cachedInputTokens = Math.min(cached, input);

@@ -8,7 +8,7 @@
  * Nothing of the answer's text is kept.
  */
 import { scanObject } from "./json-scan.ts";
-import type { RouteDialect } from "./routes.ts";
+import type { Dialect } from "./routes.ts";
 import type { Usage } from "./usage.ts";
 import { mayTellUsage, nestedUsage, stringValue, usageValue } from "./usage-member.ts";
 import { countsOf, mergeCounts, type UsageCounts, usageOf } from "./usage-normalise.ts";
@@ -38,19 +38,19 @@ export const RESPONSE_ENDS: ReadonlySet<string> = new Set([
   "response.failed",
 ]);
 
-export function createStreamUsage(dialect: RouteDialect, routeName: string): StreamUsage {
+export function createStreamUsage(dialect: Dialect, routeName: string): StreamUsage {
   return new TellingStream(dialect, routeName);
 }
 
 /** A class, since there is one for each stream: a literal with getters is a shape of its own each time it is made. */
 class TellingStream implements StreamUsage {
-  readonly #dialect: RouteDialect;
+  readonly #dialect: Dialect;
   readonly #told: (data: Buffer) => Told | undefined;
   #counts: UsageCounts | undefined;
   #usage: Usage | undefined;
   #isFinal = false;
 
-  constructor(dialect: RouteDialect, routeName: string) {
+  constructor(dialect: Dialect, routeName: string) {
     this.#dialect = dialect;
     this.#told = dialect === "messages" ? toldByMessages : routeName === "responses" ? toldByResponses : toldByChunk;
   }

@@ -16,9 +16,9 @@ import {
   type BodyUsage,
   createBodyUsage,
   createStreamUsage,
+  type Dialect,
   NO_USAGE,
   type Route,
-  type RouteDialect,
   type StreamUsage,
   type Usage,
 } from "../../core/dialects/index.ts";
@@ -35,7 +35,7 @@ export interface MeterOptions {
   readonly charge: Charge | undefined;
   readonly route: Pick<Route, "name" | "usage">;
   /** Of the answer. */
-  readonly dialect: RouteDialect;
+  readonly dialect: Dialect;
   /** Of the model: a name or pattern of the configuration. */
   readonly label: string;
   readonly metrics: UsageMetrics;

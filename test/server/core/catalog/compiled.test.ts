@@ -1,15 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import {
-  CAPABILITIES,
-  type Channel,
-  claimableIn,
-  compiledCatalog,
-  isCapability,
-  joinPath,
-  lostWithout,
-} from "../../../../src/server/core/catalog/index.ts";
+import { type Channel, compiledCatalog, joinPath, lostWithout } from "../../../../src/server/core/catalog/index.ts";
+import { claimableIn, isCapability, ruleOf } from "../../../../src/server/core/dialects/index.ts";
 
 const GOLDEN = new URL("../../../data/catalog-urls.txt", import.meta.url);
 
@@ -92,7 +85,7 @@ for (const provider of providers) {
         assert.ok(isCapability(name) && claimable.has(name), name);
         assert.ok(!lost.has(name), `${name} is claimed, but ${lost.get(name)} is removed`);
       }
-      assert.ok([...channel.caps].some((name) => isCapability(name) && CAPABILITIES[name].route));
+      assert.ok([...channel.caps].some((name) => isCapability(name) && ruleOf(name).kind === "route"));
     }
   });
 }

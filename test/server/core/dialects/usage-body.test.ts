@@ -3,16 +3,12 @@ import test from "node:test";
 import fc from "fast-check";
 import {
   createBodyUsage,
+  type Dialect,
   normaliseUsage,
-  type RouteDialect,
   type Usage,
 } from "../../../../src/server/core/dialects/index.ts";
 
-function read(
-  text: string | Buffer,
-  cuts: readonly number[] = [],
-  dialect: RouteDialect = "compat",
-): Usage | undefined {
+function read(text: string | Buffer, cuts: readonly number[] = [], dialect: Dialect = "compat"): Usage | undefined {
   const bytes = Buffer.from(text);
   const body = createBodyUsage(dialect);
   const places = [...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];

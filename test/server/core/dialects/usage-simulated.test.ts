@@ -8,9 +8,9 @@ import {
   createBodyUsage,
   createSessionUsage,
   createStreamUsage,
+  type Dialect,
   findRoute,
   normaliseUsage,
-  type RouteDialect,
   SseSplitter,
   type Usage,
 } from "../../../../src/server/core/dialects/index.ts";
@@ -29,7 +29,7 @@ interface Read {
 async function read({ url }: Simulator, path: string, body: unknown): Promise<Read> {
   const route = findRoute("POST", path);
   assert.ok(route);
-  const dialect: RouteDialect = route.dialect === "messages" ? "messages" : "compat";
+  const dialect: Dialect = route.dialect === "messages" ? "messages" : "compat";
   const init = body instanceof FormData ? { body } : { body: JSON.stringify(body) };
   const headers = {
     "anthropic-version": "2023-06-01",

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { createStreamUsage, type RouteDialect } from "../../../../src/server/core/dialects/index.ts";
+import { createStreamUsage, type Dialect } from "../../../../src/server/core/dialects/index.ts";
 
-const reader = (dialect: RouteDialect, route: string) => {
+const reader = (dialect: Dialect, route: string) => {
   const stream = createStreamUsage(dialect, route);
   return {
     stream,

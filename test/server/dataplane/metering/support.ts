@@ -1,5 +1,5 @@
 /** A meter over a real charge, fed as the answer's side and the forwarding feed it. */
-import { type Route, type RouteDialect, SseSplitter, type Usage } from "../../../../src/server/core/dialects/index.ts";
+import { type Dialect, type Route, SseSplitter, type Usage } from "../../../../src/server/core/dialects/index.ts";
 import type { Charge } from "../../../../src/server/dataplane/budgets/index.ts";
 import { createMeter, createUsageMetrics, type Meter } from "../../../../src/server/dataplane/metering/index.ts";
 import { createCluster } from "../../core/budgets/cluster.ts";
@@ -20,7 +20,7 @@ export interface Metered {
 
 export interface MeteredOptions {
   readonly route?: Pick<Route, "name" | "usage">;
-  readonly dialect?: RouteDialect;
+  readonly dialect?: Dialect;
   readonly pays?: boolean;
   /** What nobody can tell holds one unit. */
   readonly isUnknown?: boolean;

@@ -3,9 +3,10 @@
  * preset. What a row leaves out has the default that `providerOf` shows.
  */
 
+import type { Dialect } from "../../dialects/index.ts";
 import type { Claims } from "../claims.ts";
 import { COMPAT_STRIP, defaultKeyHeader } from "../surface.ts";
-import type { CatalogProvider, Channel, Dialect, KeyHeader } from "../types.ts";
+import type { CatalogProvider, Channel, KeyHeader } from "../types.ts";
 import { newestDate, type SourceId } from "./sources.ts";
 
 interface Quirks {

@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  CAPABILITIES,
   CAPABILITY_NAMES,
   claimableIn,
   isCapability,
-  lostWithout,
+  ruleOf,
   usableIn,
-} from "../../../../src/server/core/catalog/index.ts";
+} from "../../../../../src/server/core/dialects/index.ts";
 
-test("the vocabulary's soft capabilities are exactly those whose loss never refuses", () => {
-  assert.deepEqual(CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].class === "soft").sort(), [
+test("the vocabulary's soft capabilities are those whose loss never refuses", () => {
+  assert.deepEqual(CAPABILITY_NAMES.filter((name) => ruleOf(name).class === "soft").sort(), [
     "cache_prewarm",
     "cache_ttl",
     "citation_replay",
     "effort",
+    "hint",
     "metadata",
     "mid_system",
     "prediction",
@@ -33,8 +33,8 @@ test("the vocabulary's soft capabilities are exactly those whose loss never refu
 
 test("losses are named in the order of the table, tools first and routes last", () => {
   assert.deepEqual(CAPABILITY_NAMES.slice(0, 3), ["tools", "tool_choice", "allowed_tools"]);
-  const firstRoute = CAPABILITY_NAMES.findIndex((name) => CAPABILITIES[name].route);
-  assert.ok(CAPABILITY_NAMES.slice(firstRoute).every((name) => CAPABILITIES[name].route));
+  const firstRoute = CAPABILITY_NAMES.findIndex((name) => ruleOf(name).kind === "route");
+  assert.ok(CAPABILITY_NAMES.slice(firstRoute).every((name) => ruleOf(name).kind === "route"));
 });
 
 test("a dialect can use what it can express and no route", () => {
@@ -47,11 +47,6 @@ test("a channel without a list claims the routes of its own dialect only", () =>
   assert.ok(claimableIn("compat").has("chat_completions") && !claimableIn("compat").has("messages"));
   assert.ok(claimableIn("messages").has("count_tokens") && !claimableIn("messages").has("rerank"));
   assert.ok(claimableIn("compat").has("models") && claimableIn("messages").has("models"));
-});
-
-test("a removed field takes its capabilities with it, and an unknown one none", () => {
-  assert.deepEqual([...lostWithout(["temperature"]).keys()], ["sampling", "temperature_above_one", "top_p_pair"]);
-  assert.deepEqual([...lostWithout(["toString", "x_own"])], []);
 });
 
 test("names of the object prototype are no capabilities", () => {

@@ -1,0 +1,56 @@
+/** What a provider's claims lose where the catalog takes fields out of its requests. */
+import type { Capability } from "../dialects/index.ts";
+
+/**
+ * Top-level request fields and what is lost without them. A channel may not claim what the gateway itself takes out of
+ * the request on the way: the fidelity guard would let the request pass and the field would be gone.
+ */
+const FIELD_CAPABILITIES: Readonly<Record<string, readonly Capability[]>> = {
+  audio: ["audio_output"],
+  cache_control: ["prompt_caching", "cache_ttl"],
+  container: ["server_tools"],
+  context_management: ["context_management"],
+  frequency_penalty: ["penalties"],
+  inference_geo: ["inference_geo"],
+  logit_bias: ["logit_bias"],
+  logprobs: ["logprobs"],
+  mcp_servers: ["server_tools"],
+  metadata: ["metadata", "user_id"],
+  modalities: ["audio_output"],
+  moderation: ["moderation"],
+  n: ["n"],
+  output_config: ["json_schema", "effort"],
+  parallel_tool_calls: ["parallel_tool_calls"],
+  prediction: ["prediction"],
+  presence_penalty: ["penalties"],
+  reasoning_effort: ["thinking", "effort"],
+  response_format: ["json_schema", "json_object"],
+  safety_identifier: ["user_id"],
+  seed: ["seed"],
+  service_tier: ["service_tier"],
+  stop: ["stop"],
+  stop_sequences: ["stop"],
+  store: ["store"],
+  stream: ["streaming"],
+  stream_options: ["stream_usage"],
+  temperature: ["sampling", "temperature_above_one", "top_p_pair"],
+  thinking: ["thinking", "thinking_budget"],
+  tool_choice: ["tool_choice", "allowed_tools"],
+  tools: ["tools", "strict_tools", "custom_tools", "builtin_tools", "server_tools", "tool_search"],
+  top_k: ["top_k"],
+  top_logprobs: ["logprobs"],
+  top_p: ["sampling", "top_p_pair"],
+  user: ["user_id"],
+  verbosity: ["verbosity"],
+  web_search_options: ["web_search"],
+};
+
+/** What cannot be claimed where these fields are removed, each with the field that carries it. */
+export function lostWithout(removedFields: readonly string[]): ReadonlyMap<Capability, string> {
+  const lost = new Map<Capability, string>();
+  for (const field of removedFields) {
+    if (!Object.hasOwn(FIELD_CAPABILITIES, field)) continue;
+    for (const capability of FIELD_CAPABILITIES[field] ?? []) lost.set(capability, field);
+  }
+  return lost;
+}
