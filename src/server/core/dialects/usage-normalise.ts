@@ -11,6 +11,7 @@
  */
 import type { Dialect } from "./routes.ts";
 import type { Usage } from "./usage.ts";
+import { objectOf, type Values } from "./values.ts";
 
 /** Far above any request of either dialect, and its sums are exact. */
 export const MAX_COUNT = 1e12;
@@ -24,8 +25,6 @@ export interface UsageCounts {
   readonly cacheCreation: number | undefined;
   readonly reasoning: number | undefined;
 }
-
-type Values = Readonly<Record<string, unknown>>;
 
 /** Undefined: the value is no object, or holds no count: a transcription that is billed by its duration, say. */
 export function normaliseUsage(dialect: Dialect, value: unknown): Usage | undefined {
@@ -134,8 +133,4 @@ function firstObject(values: Values, ...names: readonly string[]): Values | unde
     if (object !== undefined) return object;
   }
   return undefined;
-}
-
-function objectOf(value: unknown): Values | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Values) : undefined;
 }

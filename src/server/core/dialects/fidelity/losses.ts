@@ -1,0 +1,55 @@
+/** What a channel would lose of a request. Source: dialects reference, section 7; specification document 3 (`caps`). */
+import type { Dialect } from "../routes.ts";
+import { CAPABILITY_NAMES, type Capability, ruleOf } from "./capabilities.ts";
+
+/** What a request uses. */
+export interface Uses {
+  readonly capabilities: ReadonlySet<Capability>;
+  /**
+   * What the other dialect cannot be told in the form that it has here (an image by http, a fifth stop sequence), each with
+   * the place of the first such use: a path like `messages[2].content[0].image_url`, at most `MAX_PLACE_LENGTH` long.
+   */
+  readonly untranslatable: ReadonlyMap<Capability, string>;
+}
+
+export interface Loss {
+  readonly capability: Capability;
+  /** False: it is counted, and refuses nothing. */
+  readonly isHard: boolean;
+  /** Where in the request, when it is the form and not the capability that is lost. */
+  readonly place: string | undefined;
+}
+
+export const MAX_PLACE_LENGTH = 120;
+
+export const NO_USES: Uses = { capabilities: new Set(), untranslatable: new Map() };
+
+const NONE: readonly Loss[] = [];
+
+export interface LosingChannel {
+  readonly dialect: Dialect;
+  /** Undefined: claims all that its dialect can express. */
+  readonly caps: ReadonlySet<string> | undefined;
+}
+
+/** In the order of the vocabulary. `dialect`: of the request. */
+export function losses(uses: Uses, dialect: Dialect, { dialect: spoken, caps }: LosingChannel): readonly Loss[] {
+  const isTranslated = spoken !== dialect;
+  if (!isTranslated && caps === undefined) return NONE;
+  const { capabilities, untranslatable } = uses;
+  if (capabilities.size === 0 && untranslatable.size === 0) return NONE;
+  const lost: Loss[] = [];
+  for (const capability of CAPABILITY_NAMES) {
+    const place = isTranslated ? untranslatable.get(capability) : undefined;
+    if (place !== undefined) {
+      lost.push({ capability, isHard: ruleOf(capability).class === "hard", place });
+      continue;
+    }
+    if (!capabilities.has(capability)) continue;
+    const isClaimed = caps === undefined || caps.has(capability);
+    const crossing = isTranslated ? ruleOf(capability).crossings[dialect] : "carried";
+    if (crossing === "emulated" || (crossing !== "lost" && isClaimed)) continue;
+    lost.push({ capability, isHard: ruleOf(capability).class === "hard" && crossing !== "optional", place: undefined });
+  }
+  return lost;
+}

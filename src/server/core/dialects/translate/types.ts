@@ -1,0 +1,87 @@
+/**
+ * The face of translation: what a translator is told of the channel and of the request, and what it gives back.
+ *
+ * Everything here is pure: ids and times come in as values. Text of a prompt or an answer stands in no error.
+ */
+import type { Capability } from "../fidelity/capabilities.ts";
+import type { Dialect } from "../routes.ts";
+
+/** What the translator must know of the channel that the request goes to. */
+export interface ChannelTerms {
+  /** Whether the channel claims it; one without a list claims all that its dialect can express. */
+  readonly claims: (capability: Capability) => boolean;
+  /** Compat only: the field that identifies the end user to the provider. */
+  readonly endUserField: "user" | "safety_identifier";
+  /** Compat only: a streamed request may ask for usage. */
+  readonly acceptsStreamUsage: boolean;
+}
+
+export interface TranslatedRequest {
+  /** JSON text. */
+  readonly body: string;
+  readonly answer: AnswerTerms;
+}
+
+/** The request is not of its dialect where translating it takes reading it. */
+export class RequestProblem extends Error {
+  override readonly name = "RequestProblem";
+  /** Path of the field, like `messages[2].content`; quotes nothing of the request. */
+  readonly param: string;
+
+  constructor(param: string, message: string) {
+    super(message);
+    this.param = param;
+  }
+}
+
+/** What is to be known of a request to read its answer. */
+export interface AnswerTerms {
+  /** The dialect of the client, in which the answer is written. */
+  readonly client: Dialect;
+  /** The client asked for a stream. */
+  readonly streams: boolean;
+  /** The model as the provider is sent it, and as the client asked for it: an answer that names the first shows the second. */
+  readonly model: { readonly sent: string; readonly asked: string };
+  /** Names of tools that were changed on the way, as the provider has them, to the client's own. */
+  readonly toolNames: ReadonlyMap<string, string>;
+  /** Compat client: a stream ends with a chunk that tells usage. */
+  readonly showsUsage: boolean;
+  /** Compat client: it speaks of `functions`, and reads `function_call`. */
+  readonly callsFunctions: boolean;
+  /** Messages client: it asked for thinking, and is shown what the provider calls reasoning. */
+  readonly showsThinking: boolean;
+}
+
+/** What the answer needs and translation cannot make. */
+export interface AnswerStamp {
+  /** Seconds since 1970. */
+  readonly created: number;
+  /** Of the gateway's request: ids that the provider left out are made from it. `[A-Za-z0-9_-]`, unique. */
+  readonly seed: string;
+}
+
+/** The provider's answer is not of its dialect: nothing true can be made of it. The message quotes none of it. */
+export class AnswerProblem extends Error {
+  override readonly name = "AnswerProblem";
+}
+
+/**
+ * Translates a stream event by event. It holds no more than the grammar demands: fragments of a tool call that comes
+ * interleaved with another, since blocks may not interleave.
+ */
+export interface StreamTranslation {
+  /**
+   * One event of the provider. `name`: its `event` field, or empty; `data`: its data. Returns frames for the client, or an
+   * empty text. Throws `AnswerProblem`; the stream is then over.
+   */
+  event(name: string, data: string): string;
+  /** A comment or a sign of life of the provider: a frame that keeps the client's connection alive and means nothing. */
+  keepAlive(): string;
+  /**
+   * The provider's stream has ended. Returns the last frames; throws `AnswerProblem` where it ended before its answer did,
+   * so that the client is told instead of being given an end that never was.
+   */
+  end(): string;
+  /** `ended`: the answer is complete. `failed`: the provider's own error went to the client as its last frame. */
+  readonly state: "open" | "ended" | "failed";
+}

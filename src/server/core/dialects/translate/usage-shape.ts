@@ -1,0 +1,28 @@
+/** Usage in the shape of either dialect, from the one sense that both are brought to. Source: dialects reference, 8.5. */
+import type { Usage } from "../usage.ts";
+
+/** Input includes what came from and went to the cache; output includes reasoning. */
+export function compatUsage(usage: Usage): object {
+  return {
+    prompt_tokens: usage.inputTokens,
+    completion_tokens: usage.outputTokens,
+    total_tokens: usage.totalTokens,
+    prompt_tokens_details: {
+      cached_tokens: usage.cachedInputTokens,
+      cache_write_tokens: usage.cacheCreationInputTokens,
+    },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+  };
+}
+
+/** Input excludes what came from and went to the cache; output includes thinking. */
+export function messagesUsage(usage: Usage): object {
+  const { inputTokens, cachedInputTokens, cacheCreationInputTokens } = usage;
+  return {
+    input_tokens: inputTokens - cachedInputTokens - cacheCreationInputTokens,
+    cache_creation_input_tokens: cacheCreationInputTokens,
+    cache_read_input_tokens: cachedInputTokens,
+    output_tokens: usage.outputTokens,
+    output_tokens_details: { thinking_tokens: usage.reasoningTokens },
+  };
+}
