@@ -88,7 +88,6 @@ async function reserve(
   return createMeter({
     charge: charge instanceof Promise ? await charge : charge,
     route: target.route,
-    dialect: target.dialect,
     label: target.label,
     metrics: metrics.usage,
     spent: (provider, units) => statistics?.of(provider)?.spent(units),
@@ -112,7 +111,7 @@ function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promise<void
     deadlineMs: deadlineOf(exchange.request),
     origins: ports.origins,
     downstream: exchange,
-    attempting: (provider, model, isRetry) => {
+    attempting: ({ provider, model, channel }, isRetry) => {
       const { labels } = exchange;
       measured = ports.statistics?.of(provider.name);
       measured?.begun(isRetry);
@@ -124,7 +123,7 @@ function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promise<void
         exchange.labels = ports.metrics.labels(labels.route, provider.name, labels.model);
       }
       exchange.attempts++;
-      meter?.attempting(provider, model);
+      meter?.attempting(provider, model, channel.dialect);
     },
     answered: (ms) => measured?.answered(ms),
     attempted: (provider, { result, status, next }) => {

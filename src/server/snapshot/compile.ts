@@ -80,7 +80,10 @@ function compileOne(
   }
   const named = document.credentials?.find(({ name }) => name === config.credential);
   const key = config.api_key ?? named?.api_key;
-  const provider = compileProvider(resolved.provider, { ...config, name }, key, readsUsage(document));
+  const provider = compileProvider(resolved.provider, { ...config, name }, key, {
+    onFidelityLoss: document.on_fidelity_loss ?? "reject",
+    readsUsage: readsUsage(document),
+  });
   return { provider, models: config.models ?? [] };
 }
 

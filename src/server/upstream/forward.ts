@@ -50,7 +50,7 @@ export interface ForwardOptions {
   readonly origins: Origins;
   readonly downstream: Downstream;
   /** Told of each attempt as it begins, so that the answer's headers can say how many there were and where. */
-  readonly attempting: (provider: Provider, model: string, isRetry: boolean) => void;
+  readonly attempting: (candidate: Candidate, isRetry: boolean) => void;
   /** Told when an answer that is no failure begins to reach the client, so many milliseconds after its attempt began. */
   readonly answered: (ms: number) => void;
   readonly attempted: (provider: Provider, outcome: Attempted) => void;
@@ -75,7 +75,7 @@ export async function forward(options: ForwardOptions): Promise<void> {
     const pool = options.origins.pool(candidate.channel.origin);
     for (let repeated = 0; ; repeated++) {
       const ruling = new Ruling(options, { candidate, at, repeated }, startedAt);
-      options.attempting(provider, candidate.model, repeated > 0);
+      options.attempting(candidate, repeated > 0);
       const span = options.tracer && startSpan(options.tracer, candidate, prepared.request);
       const request = span === undefined ? prepared.request : carrying(span, prepared.request);
       const outcome = await attempt(pool, request, prepared.downstream, {

@@ -2,7 +2,7 @@
 import { HOP_BY_HOP_HEADERS, parseDuration } from "../../base/index.ts";
 import { type CatalogProvider, type Channel, compileJoin } from "../core/catalog/index.ts";
 import type { ProviderConfig } from "../core/config/index.ts";
-import type { Dialect, ObjectEdits } from "../core/dialects/index.ts";
+import { type Capability, claimableIn, type Dialect, type ObjectEdits, usableIn } from "../core/dialects/index.ts";
 import { CREDENTIAL_HEADERS, keyHeaders } from "../credentials/index.ts";
 
 export type Trigger = "connect" | "5xx" | "429" | "timeout";
@@ -24,11 +24,19 @@ export interface UpstreamChannel {
   readonly origin: string;
   /** Incoming path, without its query, to the path at the origin. */
   readonly pathOf: (incomingPath: string) => string;
+  /** The maker's own surface, and not one kept for clients of another dialect. */
+  readonly isOwnSurface: boolean;
+  /** Undefined: claims all that its dialect can express. */
   readonly caps: ReadonlySet<string> | undefined;
+  readonly claims: (capability: string) => boolean;
+  /** A request of its own dialect loses nothing here, whatever it uses. */
+  readonly carriesAll: boolean;
   /** Undefined: serves every model. */
   readonly servesModel: ((model: string) => boolean) | undefined;
   /** Header pairs that present our credential; empty when the client's own is forwarded. */
   readonly credential: readonly string[];
+  /** Header pairs that present a client's own key, for a request that is not forwarded as the client wrote it. */
+  readonly presenting: (key: string) => readonly string[];
 }
 
 export interface Provider {
@@ -42,6 +50,12 @@ export interface Provider {
   readonly droppedHeaders: ReadonlySet<string>;
   /** Header pairs added to each request. */
   readonly addedHeaders: readonly string[];
+  /** What a request that would lose something here meets. */
+  readonly onFidelityLoss: "reject" | "allow";
+  /** The server knows `stream_options`, or the operator says so. */
+  readonly acceptsStreamUsage: boolean;
+  /** Compat only: the field that identifies the end user. */
+  readonly endUserField: CatalogProvider["endUserField"];
   /** Ask a streamed compat answer to report usage, and take the extra chunk out again. */
   readonly asksStreamUsage: boolean;
   /** The operator's own, for access rules. */
@@ -59,17 +73,22 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Besides the connection's own: what the dialling side writes itself, and `expect`, which our server has answered. */
 const NEVER_FORWARDED: readonly string[] = [...HOP_BY_HOP_HEADERS, "host", "content-length", "expect"];
 
-/**
- * `key`: the resolved credential, undefined when the client's own is forwarded. `readsUsage`: what `stream_usage` is where
- * the document does not say.
- */
+/** What the document says of all providers. */
+export interface ProviderDefaults {
+  readonly onFidelityLoss: "reject" | "allow";
+  /** Something counts usage: `stream_usage` is on where nothing is said of it. */
+  readonly readsUsage: boolean;
+}
+
+/** `key`: the resolved credential, undefined when the client's own is forwarded. */
 export function compileProvider(
   facts: CatalogProvider,
   config: ProviderConfig,
   key: string | undefined,
-  readsUsage = false,
+  defaults: ProviderDefaults,
 ): Provider {
   const added = [...facts.setRequestHeaders];
+  const acceptsStreamUsage = config.stream_usage ?? facts.acceptsStreamUsage;
   const hasBodyEdits =
     facts.setRequestFields.size + facts.removeRequestFields.length + facts.renameRequestFields.size > 0;
   return {
@@ -90,7 +109,10 @@ export function compileProvider(
       ...added.map(([name]) => name.toLowerCase()),
     ]),
     addedHeaders: added.flat(),
-    asksStreamUsage: config.stream_usage ?? readsUsage,
+    onFidelityLoss: config.on_fidelity_loss ?? defaults.onFidelityLoss,
+    acceptsStreamUsage,
+    endUserField: facts.endUserField,
+    asksStreamUsage: acceptsStreamUsage && (config.stream_usage ?? defaults.readsUsage),
     metadata: Object.freeze({ ...config.metadata }),
     costPerSession: config.cost_per_session ?? 1,
     firstByteTimeoutMs: config.first_byte_timeout === undefined ? undefined : timerMs(config.first_byte_timeout),
@@ -100,14 +122,19 @@ export function compileProvider(
 }
 
 function compileChannel(channel: Channel, key: string | undefined): UpstreamChannel {
+  const claimed: ReadonlySet<string> = channel.caps ?? claimableIn(channel.dialect);
   return {
     id: channel.id,
     dialect: channel.dialect,
     origin: new URL(channel.baseUrl).origin,
     pathOf: compileJoin(channel),
+    isOwnSurface: channel.tier === "provider",
     caps: channel.caps,
+    claims: (capability) => claimed.has(capability),
+    carriesAll: [...usableIn(channel.dialect)].every((capability) => claimed.has(capability)),
     servesModel: channel.models.length === 0 ? undefined : matcher(channel.models),
     credential: key === undefined ? [] : keyHeaders(channel.keyHeader, key),
+    presenting: (clientKey) => keyHeaders(channel.keyHeader, clientKey),
   };
 }
 

@@ -68,6 +68,7 @@ export function definedProvider(
       ),
       removeRequestHeaders: (operation.remove_request_headers ?? []).map((name) => name.toLowerCase()),
       acceptsStreamUsage: present?.acceptsStreamUsage ?? true,
+      endUserField: present?.endUserField ?? "user",
       keyOptional: present?.keyOptional ?? false,
       signingService: present?.signingService ?? "",
       channels: ownSurfaceFirst(channels),

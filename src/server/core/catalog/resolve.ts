@@ -113,6 +113,7 @@ function declared({ name, dialect, baseUrl, region }: ResolveRequest): ResolveOu
       setRequestHeaders: new Map(),
       removeRequestHeaders: [],
       acceptsStreamUsage: true,
+      endUserField: "user",
       keyOptional: false,
       signingService: "",
       channels: [channel],

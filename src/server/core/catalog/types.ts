@@ -44,6 +44,8 @@ export interface CatalogProvider {
   readonly removeRequestHeaders: readonly string[];
   /** False where the server refuses `stream_options`; then usage is never asked for unless the operator says so. */
   readonly acceptsStreamUsage: boolean;
+  /** The compat field that identifies the end user: OpenAI renamed it, most others know the old name only. */
+  readonly endUserField: "user" | "safety_identifier";
   /** True where a credential is optional (a server of one's own). */
   readonly keyOptional: boolean;
   /** The signing service of the `cloudsig` credential; empty where requests are not signed. */

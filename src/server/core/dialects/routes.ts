@@ -39,6 +39,15 @@ export interface Route {
   readonly capability: string;
   readonly usage: UsagePlace;
   readonly guard: RouteGuard;
+  /** What serves the route in the other dialect; undefined: it is not translated. */
+  readonly counterpart: Counterpart | undefined;
+}
+
+export interface Counterpart {
+  /** What a channel must claim to serve it. */
+  readonly capability: string;
+  /** Without a query. Undefined: the same path. */
+  readonly path: string | undefined;
 }
 
 interface Row extends Route {
@@ -59,6 +68,7 @@ const row = (name: string, methods: string, path: string, options: RowOptions = 
   capability: options.capability ?? name,
   usage: options.usage ?? "none",
   guard: options.guard ?? "open",
+  counterpart: options.counterpart,
 });
 
 const ANY = "GET POST PUT PATCH DELETE HEAD";
@@ -72,12 +82,23 @@ const granting: RowOptions = { guard: "grants_credential" };
 const responses: RowOptions = { capability: "responses" };
 const images: RowOptions = { capability: "images", ...maybe };
 const transcription: RowOptions = { ...needsModel, model: "form", capability: "audio_transcription", ...maybe };
+/** Models are listed at the same paths in both dialects. */
+const models: RowOptions = {
+  dialect: "either",
+  capability: "models",
+  counterpart: { capability: "models", path: undefined },
+};
+const oneModel: RowOptions = { dialect: "either", model: "path", modelRequired: true, capability: "models" };
 const realtime: RowOptions = { capability: "realtime" };
 /** Paths without a name in the vocabulary, whose model is where `compat_other` looks for it. */
 const unnamed: RowOptions = { model: "form", capability: "" };
 
 const ROWS: readonly Row[] = [
-  row("chat_completions", "POST", "/v1/chat/completions", { ...needsModel, ...always }),
+  row("chat_completions", "POST", "/v1/chat/completions", {
+    ...needsModel,
+    ...always,
+    counterpart: { capability: "messages", path: "/v1/messages" },
+  }),
   row("chat_completions_stored", "GET", "/v1/chat/completions", { capability: "chat_completions" }),
   row("chat_completions_stored", "GET POST DELETE", "/v1/chat/completions/*", { capability: "chat_completions" }),
   row("completions", "POST", "/v1/completions", { ...needsModel, ...always }),
@@ -131,7 +152,12 @@ const ROWS: readonly Row[] = [
   row("realtime_calls", "POST", "/v1/realtime/calls", { ...realtime, model: "query", ...hidden }),
   row("realtime_calls", "POST", "/v1/realtime/calls/*", { ...realtime, ...hidden }),
   row("rerank", "POST", "/v1/rerank", { ...needsModel, ...maybe }),
-  row("messages", "POST", "/v1/messages", { ...messages, ...needsModel, ...always }),
+  row("messages", "POST", "/v1/messages", {
+    ...messages,
+    ...needsModel,
+    ...always,
+    counterpart: { capability: "chat_completions", path: "/v1/chat/completions" },
+  }),
   row("count_tokens", "POST", "/v1/messages/count_tokens", { ...messages, ...needsModel }),
   // Every model is named, and routed by; what the batch used is told in its results, hours later.
   row("message_batches", "POST", "/v1/messages/batches", { ...messages, model: "batch", ...hidden }),
@@ -139,13 +165,9 @@ const ROWS: readonly Row[] = [
   row("message_batches", "GET POST DELETE", "/v1/messages/batches/*", { ...messages, ...hidden }),
   // Bills tokens and tells none: what was reserved is charged.
   row("complete", "POST", "/v1/complete", { ...messages, ...needsModel, capability: "", ...always }),
-  row("models", "GET", "/v1/models", { dialect: "either" }),
-  row("model", "GET DELETE", "/v1/models/*", {
-    dialect: "either",
-    model: "path",
-    modelRequired: true,
-    capability: "models",
-  }),
+  row("models", "GET", "/v1/models", models),
+  row("model", "GET", "/v1/models/*", { ...oneModel, counterpart: models.counterpart }),
+  row("model", "DELETE", "/v1/models/*", oneModel),
   row("files", ANY, "/v1/files", { dialect: "either" }),
   row("files", ANY, "/v1/files/*", { dialect: "either" }),
   row("skills", ANY, "/v1/skills", { dialect: "either", capability: "" }),
@@ -161,6 +183,7 @@ const OTHER: Route = {
   capability: "",
   usage: "maybe",
   guard: "open",
+  counterpart: undefined,
 };
 
 /** TRACE is not among them: its answer repeats the request, with the provider's credential. */

@@ -34,8 +34,6 @@ export interface MeterOptions {
   /** Undefined: counted, and nobody pays. */
   readonly charge: Charge | undefined;
   readonly route: Pick<Route, "name" | "usage">;
-  /** Of the answer. */
-  readonly dialect: Dialect;
   /** Of the model: a name or pattern of the configuration. */
   readonly label: string;
   readonly metrics: UsageMetrics;
@@ -48,6 +46,8 @@ export interface MeterOptions {
 interface Attempt {
   readonly provider: string;
   readonly model: string;
+  /** Of its answer. */
+  readonly dialect: Dialect;
   result: AttemptResult | undefined;
   /** Of an answer that goes to the client. */
   status: number | undefined;
@@ -77,11 +77,12 @@ class AttemptMeter implements Meter {
     this.#options = options;
   }
 
-  attempting({ name }: Pick<Provider, "name">, model: string): void {
+  attempting({ name }: Pick<Provider, "name">, model: string, dialect: Dialect): void {
     this.#count();
     this.#attempt = {
       provider: name,
       model,
+      dialect,
       result: undefined,
       status: undefined,
       isEnded: false,
@@ -101,11 +102,11 @@ class AttemptMeter implements Meter {
     if (!isSuccess(status) || this.#options.route.usage === "none" || isEncoded(headers)) return "nothing";
     const type = headerValue(headers, "content-type")?.toLowerCase() ?? "";
     if (type.startsWith("text/event-stream")) {
-      attempt.stream = createStreamUsage(this.#options.dialect, this.#options.route.name);
+      attempt.stream = createStreamUsage(attempt.dialect, this.#options.route.name);
       return "events";
     }
     if (!type.includes("json")) return "nothing";
-    attempt.body = createBodyUsage(this.#options.dialect);
+    attempt.body = createBodyUsage(attempt.dialect);
     return "bytes";
   }
 

@@ -2,7 +2,7 @@
  * What a request used, read from its answer as it passes, and charged once. Source: design decisions, section 6;
  * dialects reference, sections 3 and 5; lessons P11 to P16.
  */
-import type { Usage } from "../../core/dialects/index.ts";
+import type { Dialect, Usage } from "../../core/dialects/index.ts";
 import type { AttemptResult, Provider } from "../../upstream/index.ts";
 
 /** What is shown of an answer's body. */
@@ -25,8 +25,8 @@ export interface AnswerMeter {
 
 /** One for each request that is metered. */
 export interface Meter extends AnswerMeter {
-  /** `model`: as this provider is sent it; empty on a modelless route. */
-  attempting(provider: Pick<Provider, "name">, model: string): void;
+  /** `model`: as this provider is sent it; empty on a modelless route. `dialect`: of its answer. */
+  attempting(provider: Pick<Provider, "name">, model: string, dialect: Dialect): void;
   /** The attempt is over. `abandoned`: the client left while it was under way. */
   attempted(result: AttemptResult): void;
   /** Once, at the very end, whatever happened: charges what is to be charged. */

@@ -33,12 +33,12 @@ const MESSAGE_STREAM = events(
 for (const [name, options, head, body] of [
   ["a compat answer", { route: CHAT }, JSON_ANSWER, UNARY],
   ["a compat stream", { route: CHAT }, STREAM, STREAMED],
-  ["a messages answer", { route: MESSAGES, dialect: "messages" }, JSON_ANSWER, MESSAGE],
-  ["a messages stream", { route: MESSAGES, dialect: "messages" }, STREAM, MESSAGE_STREAM],
+  ["a messages answer", { route: MESSAGES }, JSON_ANSWER, MESSAGE],
+  ["a messages stream", { route: MESSAGES }, STREAM, MESSAGE_STREAM],
 ] as const) {
   test(`${name} is charged the usage that it tells, and counted alike`, async () => {
     const { meter, charge, spent, counted, tokens, missing } = await metered(options);
-    answer(meter, 200, head, body);
+    answer(meter, 200, head, body, options.route === MESSAGES ? "messages" : "compat");
     meter.close();
     meter.close();
     assert.equal(charge?.spent, 42);
@@ -91,8 +91,8 @@ test("an answer that should tell its usage and does not is charged what was rese
 });
 
 test("a stream that ends without its last count is charged what it told, and counted as missing", async () => {
-  const { meter, charge, missing } = await metered({ route: MESSAGES, dialect: "messages" });
-  answer(meter, 200, STREAM, events({ type: "message_start", message: { usage: { input_tokens: 30 } } }));
+  const { meter, charge, missing } = await metered({ route: MESSAGES });
+  answer(meter, 200, STREAM, events({ type: "message_start", message: { usage: { input_tokens: 30 } } }), "messages");
   meter.close();
   assert.deepEqual([charge?.spent, missing()], [30, 1]);
 });
@@ -111,7 +111,7 @@ test("an answer that may tell its usage is charged what it tells, and nothing wh
 test("an answer that is a refusal costs nothing", async () => {
   for (const status of [400, 404, 429, 500]) {
     const { meter, charge, missing } = await metered();
-    meter.attempting({ name: "p" }, "gpt-x");
+    meter.attempting({ name: "p" }, "gpt-x", "compat");
     show(meter, status, JSON_ANSWER, JSON.stringify({ error: { message: "no" } }));
     meter.ended();
     meter.attempted(status === 429 ? "429" : status >= 500 ? "5xx" : "answered");
@@ -126,7 +126,7 @@ test("a request that came to no attempt, or whose attempts all failed, costs not
   assert.equal(none.charge?.spent, 0);
   const failed = await metered();
   for (const trigger of ["connect", "timeout", "5xx", "429"] as const) {
-    failed.meter.attempting({ name: "p" }, "gpt-x");
+    failed.meter.attempting({ name: "p" }, "gpt-x", "compat");
     failed.meter.attempted(trigger);
   }
   failed.meter.close();
@@ -135,7 +135,7 @@ test("a request that came to no attempt, or whose attempts all failed, costs not
 
 test("a request that moved on is charged by the provider that answered", async () => {
   const { meter, charge, spent, tokens } = await metered();
-  meter.attempting({ name: "first" }, "gpt-x");
+  meter.attempting({ name: "first" }, "gpt-x", "compat");
   meter.attempted("5xx");
   answer(meter, 200, JSON_ANSWER, UNARY);
   meter.close();
@@ -152,8 +152,8 @@ test("a stream that breaks off, and a client that leaves, are charged what is kn
     [NOTHING, RESERVED],
   ] as const) {
     for (const end of ["broken", "abandoned", "fault"] as const) {
-      const { meter, charge, spent, missing } = await metered({ route: MESSAGES, dialect: "messages" });
-      meter.attempting({ name: "p" }, "claude-x");
+      const { meter, charge, spent, missing } = await metered({ route: MESSAGES });
+      meter.attempting({ name: "p" }, "claude-x", "messages");
       show(meter, 200, STREAM, body);
       if (end === "broken") meter.broken();
       if (end !== "fault") meter.attempted(end === "broken" ? "answered" : "abandoned");
@@ -170,7 +170,7 @@ test("a client that leaves a stream without usage pays a token an event where th
     [RESERVED + 300, RESERVED + 300 - 8],
   ] as const) {
     const { meter, charge } = await metered();
-    meter.attempting({ name: "p" }, "gpt-x");
+    meter.attempting({ name: "p" }, "gpt-x", "compat");
     meter.started(200, STREAM);
     meter.passed(events - 1);
     meter.event('{"choices":[]}');
@@ -182,12 +182,12 @@ test("a client that leaves a stream without usage pays a token an event where th
 
 test("a client that leaves before the answer began is charged what was reserved, one that leaves after it what it told", async () => {
   const before = await metered();
-  before.meter.attempting({ name: "p" }, "gpt-x");
+  before.meter.attempting({ name: "p" }, "gpt-x", "compat");
   before.meter.attempted("abandoned");
   before.meter.close();
   assert.equal(before.charge?.spent, RESERVED);
   const after = await metered();
-  after.meter.attempting({ name: "p" }, "gpt-x");
+  after.meter.attempting({ name: "p" }, "gpt-x", "compat");
   show(after.meter, 200, JSON_ANSWER, UNARY);
   after.meter.ended();
   after.meter.attempted("abandoned");
@@ -197,15 +197,15 @@ test("a client that leaves before the answer began is charged what was reserved,
 
 test("a client that leaves between two attempts is charged nothing for those that failed", async () => {
   const { meter, charge } = await metered();
-  meter.attempting({ name: "p" }, "gpt-x");
+  meter.attempting({ name: "p" }, "gpt-x", "compat");
   meter.attempted("429");
   meter.close();
   assert.equal(charge?.spent, 0);
 });
 
 test("a stream is charged as it flows, at the first count and then as it has grown by enough", async () => {
-  const { meter, charge } = await metered({ route: MESSAGES, dialect: "messages" });
-  meter.attempting({ name: "p" }, "claude-x");
+  const { meter, charge } = await metered({ route: MESSAGES });
+  meter.attempting({ name: "p" }, "claude-x", "messages");
   meter.started(200, STREAM);
   const seen: (number | undefined)[] = [];
   const tell = (event: unknown): void => {
@@ -226,7 +226,7 @@ test("a stream is charged as it flows, at the first count and then as it has gro
 test("nothing is shown of an answer whose usage is not read", async () => {
   const { meter } = await metered();
   assert.equal(meter.started(200, JSON_ANSWER), "nothing");
-  meter.attempting({ name: "p" }, "gpt-x");
+  meter.attempting({ name: "p" }, "gpt-x", "compat");
   assert.equal(meter.started(200, JSON_ANSWER), "bytes");
   assert.equal(meter.started(200, STREAM), "events");
   assert.equal(meter.started(404, JSON_ANSWER), "nothing");

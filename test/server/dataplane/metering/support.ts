@@ -20,7 +20,6 @@ export interface Metered {
 
 export interface MeteredOptions {
   readonly route?: Pick<Route, "name" | "usage">;
-  readonly dialect?: Dialect;
   readonly pays?: boolean;
   /** What nobody can tell holds one unit. */
   readonly isUnknown?: boolean;
@@ -30,12 +29,7 @@ export const CHAT = { name: "chat_completions", usage: "always" } as const;
 export const MESSAGES = { name: "messages", usage: "always" } as const;
 export const MAYBE = { name: "compat_other", usage: "maybe" } as const;
 
-export async function metered({
-  route = CHAT,
-  dialect = "compat",
-  pays = true,
-  isUnknown = false,
-}: MeteredOptions = {}): Promise<Metered> {
+export async function metered({ route = CHAT, pays = true, isUnknown = false }: MeteredOptions = {}): Promise<Metered> {
   const node = openNode(createCluster(["n1"]));
   const rule = ruleOf(1_000_000);
   const first = ask(() => node.budgets.reserve(flatOf(rule, 10_000)));
@@ -48,7 +42,6 @@ export async function metered({
   const meter = createMeter({
     charge,
     route,
-    dialect,
     label: "gpt-*",
     metrics: createUsageMetrics(node.instruments),
     spent: (provider, units) => spent.push([provider, units]),
@@ -74,8 +67,14 @@ export const JSON_ANSWER = headers({ "Content-Type": "application/json" });
 export const STREAM = headers({ "content-type": "text/event-stream; charset=utf-8" });
 
 /** One attempt that is answered; `body` goes where the meter asks for it, in pieces of a few bytes. */
-export function answer(meter: Meter, status: number, head: readonly Buffer[], body: string): void {
-  meter.attempting({ name: "p" }, "gpt-x");
+export function answer(
+  meter: Meter,
+  status: number,
+  head: readonly Buffer[],
+  body: string,
+  dialect: Dialect = "compat",
+): void {
+  meter.attempting({ name: "p" }, "gpt-x", dialect);
   show(meter, status, head, body);
   meter.ended();
   meter.attempted("answered");

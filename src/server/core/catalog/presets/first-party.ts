@@ -36,7 +36,7 @@ export const firstParty = (): readonly PresetRow[] => [
       "skills",
       "compat_other",
     ),
-    { docs: "https://developers.openai.com" },
+    { docs: "https://developers.openai.com", endUserField: "safety_identifier" },
   ),
   messages(
     "anthropic",
@@ -49,6 +49,7 @@ export const firstParty = (): readonly PresetRow[] => [
   // `model` is the name of the deployment; no `api-version` on this path.
   compat("azure-openai", AZURE_OPENAI_BASE, "AZURE_OPENAI_API_KEY", ["OSDK", "VAI"], azureOpenaiClaims(), {
     keyHeader: "api-key",
+    endUserField: "safety_identifier",
     docs: "https://learn.microsoft.com/azure/foundry/openai/api-version-lifecycle",
   }),
   messages("azure-foundry", AZURE_FOUNDRY_BASE, "ANTHROPIC_FOUNDRY_API_KEY", ["ASDK", "MD"], M(), {

@@ -17,6 +17,8 @@ interface Quirks {
   readonly rename?: Readonly<Record<string, string>>;
   /** The server refuses `stream_options`. */
   readonly noStreamUsage?: true;
+  /** Where it is not `user`. */
+  readonly endUserField?: "safety_identifier";
   readonly signing?: string;
   /** Where the newest source of the row does not speak of this surface. */
   readonly date?: string;
@@ -84,6 +86,7 @@ export function providerOf(row: PresetRow, seconds: readonly SecondSurface[]): C
     setRequestHeaders: new Map(),
     removeRequestHeaders: [],
     acceptsStreamUsage: quirks.noStreamUsage !== true,
+    endUserField: quirks.endUserField ?? "user",
     keyOptional: quirks.keyOptional === true,
     signingService: quirks.signing ?? "",
     channels: [

@@ -248,14 +248,6 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
       ],
     },
     {
-      name: "allow is refused by this version, wherever it stands",
-      document: documentOf({ on_fidelity_loss: "allow", providers: [{ ...OPENAI, on_fidelity_loss: "allow" }] }),
-      expected: [
-        "on_fidelity_loss: not supported by this version: on_fidelity_loss: allow",
-        "providers[0].on_fidelity_loss: not supported by this version: on_fidelity_loss: allow",
-      ],
-    },
-    {
       name: "a default provider that does not exist is refused",
       document: documentOf({ providers: [OPENAI], default_provider: "opnai" }),
       expected: ['default_provider: "opnai" is no provider of this document; did you mean "openai"?'],

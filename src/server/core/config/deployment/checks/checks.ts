@@ -15,14 +15,7 @@ import { checkDetectors, checkGuardrailRules, checkModels, checkRecognizers } fr
 import { checkHops, checkPools } from "./hops.ts";
 import { checkNames } from "./names.ts";
 import { checkCatalogOverlays } from "./overlays.ts";
-import {
-  checkAliases,
-  checkBaseUrl,
-  checkCredential,
-  checkFidelityPolicy,
-  checkIdentity,
-  checkWaits,
-} from "./providers.ts";
+import { checkAliases, checkBaseUrl, checkCredential, checkIdentity, checkWaits } from "./providers.ts";
 import { checkReconcile } from "./reconcile.ts";
 import { checkAllowedModels, checkDefaultProvider, checkReachable, checkShadowedModels } from "./routing.ts";
 
@@ -38,7 +31,6 @@ const CHECKS: readonly Check[] = [
   checkWaits,
   checkFailover,
   checkFirstByteTimeout,
-  checkFidelityPolicy,
   checkDefaultProvider,
   checkReachable,
   checkShadowedModels,

@@ -84,14 +84,3 @@ export const checkWaits: Check = ({ providers }, problem) =>
     }
     return found;
   });
-
-/** Guards of this version: what the schema allows and the data plane cannot do yet. */
-export const checkFidelityPolicy: Check = ({ on_fidelity_loss, providers }, problem) => {
-  const message = "not supported by this version: on_fidelity_loss: allow";
-  return [
-    ...(on_fidelity_loss === "allow" ? [problem(["on_fidelity_loss"], message)] : []),
-    ...providers.flatMap((provider, at) =>
-      provider.on_fidelity_loss === "allow" ? [problem(["providers", at, "on_fidelity_loss"], message)] : [],
-    ),
-  ];
-};
