@@ -1,4 +1,4 @@
-/** Gateway with gateway: many keys with one, ours with Portkey's. Pure. */
+/** Gateway with gateway: many keys with one, translating with passing bytes, ours with Portkey's. Pure. */
 
 import { type Judged, judge } from "./report.ts";
 import type { Measured } from "./rounds.ts";
@@ -6,11 +6,11 @@ import { type LoadScenario, MAX_MANY_KEYS_RATIO } from "./scenarios.ts";
 import { type Summary, summarize } from "./statistics.ts";
 
 export function compare(
-  { maxPortkeyShare }: Pick<LoadScenario, "maxPortkeyShare">,
+  { maxPortkeyShare, maxTranslatedRatio }: Pick<LoadScenario, "maxPortkeyShare" | "maxTranslatedRatio">,
   measured: readonly Measured[],
 ): readonly Judged[] {
   const of = (name: Measured["name"]): Measured | undefined => measured.find((row) => row.name === name);
-  const [own, many, portkey] = [of("gateway"), of("many keys"), of("portkey")];
+  const [own, many, bytes, portkey] = [of("gateway"), of("many keys"), of("bytes"), of("portkey")];
   if (own === undefined) return [];
   const rows: Judged[] = [];
   if (many !== undefined) {
@@ -20,6 +20,21 @@ export function compare(
     const name = "CPU per request, many keys over one";
     const target = MAX_MANY_KEYS_RATIO.toFixed(2);
     rows.push({ ...shown(name, ratio, 2), target, verdict: isSame ? "pass" : "MISS" });
+  }
+  if (bytes !== undefined) {
+    const ratio = ratioOf(own, bytes);
+    const row = shown("CPU per request, translated over bytes", ratio, 2);
+    const target = maxTranslatedRatio?.toFixed(2) ?? "";
+    rows.push({ ...row, target, verdict: judge(ratio.median, maxTranslatedRatio) });
+    const late = own.addedP50Us.median - bytes.addedP50Us.median;
+    const spreads = `bytes ${bytes.addedP50Us.least.toFixed(0)}-${bytes.addedP50Us.most.toFixed(0)}`;
+    rows.push({
+      name: "median answer, later than bytes",
+      value: `${late.toFixed(0)} us`,
+      target: "",
+      verdict: "",
+      detail: spreads,
+    });
   }
   if (portkey !== undefined) {
     const ratio = ratioOf(own, portkey);

@@ -42,6 +42,10 @@ export async function startContenders(scenario: LoadScenario, stage: Stage): Pro
       all.push({ name: "many keys", server, shape: many.shape });
       await checkGoverned(many, server);
     }
+    if (scenario.bytesModel !== undefined) {
+      const bytes = await prepare(stage, scenario.mode, { ...scenario.shape, model: scenario.bytesModel });
+      all.push({ name: "bytes", server: await startGateway(bytes.gateway), shape: bytes.shape });
+    }
     if (scenario.beside?.includes("portkey") === true) {
       try {
         all.push(await startPortkeyContender(scenario, stage));

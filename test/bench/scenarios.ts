@@ -4,7 +4,7 @@
  */
 
 import type { RequestShape } from "./child/requests.ts";
-import { CONFIG_ALIAS, CONFIG_MODEL, type GatewayMode } from "./parts/configuration.ts";
+import { CONFIG_ALIAS, CONFIG_MODEL, type GatewayMode, MESSAGES_MODEL } from "./parts/configuration.ts";
 
 export interface LoadScenario {
   readonly name: string;
@@ -20,6 +20,10 @@ export interface LoadScenario {
   readonly maxRatio: number | undefined;
   /** Measured in the same rounds: the same gateway with many keys, which the requests bear in random order; Portkey's. */
   readonly beside?: readonly ("many keys" | "portkey")[];
+  /** Measured in the same rounds: another such gateway that is asked for this model, of the client's own dialect. */
+  readonly bytesModel?: string;
+  /** Most that translating over passing bytes may be. */
+  readonly maxTranslatedRatio?: number;
   /** Most that gateway over Portkey's, which governs nothing, may be; undefined is reported and not judged. */
   readonly maxPortkeyShare?: number;
 }
@@ -115,7 +119,33 @@ export const LOAD_SCENARIOS: readonly LoadScenario[] = [
     shape: { kind: "stream", model: CONFIG_MODEL },
     maxRatio: MAX_RECORDED_RATIO,
   },
+  ...(["compat", "messages"] as const).flatMap((dialect) => translatedFrom(dialect)),
 ];
+
+/** An agent's turn of 2 KB by a client of the dialect, to a provider of the other. */
+function translatedFrom(dialect: "compat" | "messages"): readonly LoadScenario[] {
+  const [model, bytesModel] = dialect === "compat" ? [MESSAGES_MODEL, CONFIG_MODEL] : [CONFIG_MODEL, MESSAGES_MODEL];
+  const turn = { model, dialect, hasTools: true } as const;
+  const common = { mode: "config", maxRatio: undefined, bytesModel } as const;
+  return [
+    {
+      ...unary,
+      ...common,
+      name: `translated-${dialect}`,
+      about: `2 KB with tools from a ${dialect} client to a provider of the other dialect, config mode`,
+      shape: { ...turn, kind: "unary" },
+      maxTranslatedRatio: 1.5,
+    },
+    {
+      ...stream,
+      ...common,
+      name: `translated-${dialect}-stream`,
+      about: "the same with 100 chunks",
+      shape: { ...turn, kind: "stream" },
+      maxTranslatedRatio: 2,
+    },
+  ];
+}
 
 export const MANY_KEYS = 100_000;
 /** What many keys may cost over one where the rounds agree better than this; where they do not, less than their spread. */

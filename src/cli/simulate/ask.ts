@@ -5,7 +5,7 @@
  */
 
 import { createHash } from "node:crypto";
-import type { Json } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
 import { countWords } from "./text.ts";
 
 /** What an image, document or audio part counts for; the real numbers depend on its size. */
@@ -17,14 +17,18 @@ export interface Ask {
   readonly question: string;
   /** What the client's tool said, when the last turn is its result. */
   readonly toolAnswer: string | undefined;
-  /** The tool to call; undefined when none is offered, or the choice is `none`. */
-  readonly tool: OfferedTool | undefined;
+  /** The tools that may be called; none when none is offered, or the choice is `none`. */
+  readonly tools: readonly OfferedTool[];
+  /** Whether several tools may be called at once. */
+  readonly allowsParallel: boolean;
   /** The schema that a structured answer must fit. */
   readonly answerSchema: Json | undefined;
   readonly isThinking: boolean;
   readonly prompt: Prompt;
   readonly maxTokens: number | undefined;
   readonly stops: readonly string[];
+  /** What was understood of the request, for a model that tells it; `understood.ts`. */
+  readonly understood?: () => JsonObject;
 }
 
 export interface OfferedTool {

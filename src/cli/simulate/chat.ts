@@ -7,31 +7,45 @@
  */
 
 import { type Ask, countPrompt, type OfferedTool, type PromptCounter } from "./ask.ts";
-import { checkChat } from "./chat-rules.ts";
-import { errorBody, Refused } from "./errors.ts";
+import { oddBody, oddFrames } from "./chat-oddities.ts";
+import { errorBody } from "./errors.ts";
 import { arrayOf, integerOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "./json.ts";
-import { type Reply, replyTo, type Usage } from "./reply.ts";
+import { mannerOf } from "./manners.ts";
+import { REFUSAL_TEXT, type Reply, replyTo, type ToolCall, type Usage } from "./reply.ts";
 import { type Answer, type Call, idOf, json } from "./route.ts";
+import { checkChat } from "./rules/index.ts";
 import { piecesOf, wordsOf } from "./text.ts";
+import { understoodOfChat } from "./understood.ts";
 
 /** Characters of a tool's arguments in one chunk. */
 const ARGUMENT_PIECE = 12;
 
-const FINISH = { end: "stop", length: "length", stop: "stop", call: "tool_calls" } as const;
+const FINISH = {
+  end: "stop",
+  length: "length",
+  stop: "stop",
+  call: "tool_calls",
+  refusal: "content_filter",
+  filtered: "content_filter",
+  pause: "stop",
+  context: "length",
+} as const;
 
 export function answerChat(call: Call): Answer {
   const { body, model } = call;
-  checkChat(body);
+  checkChat(body, mannerOf(model));
   const reply = replyTo(readChat(model, body), call.fault, call.memory);
+  const { oddities, isWhole } = reply.manner;
   const choices = integerOf(body["n"]) ?? 1;
   const tokens = { input: reply.usage.input, output: reply.usage.output * choices };
-  if (body["stream"] !== true) return json(wholeChat(call, reply, choices), tokens);
-  return {
-    kind: "events",
-    frames: chatFrames(call, reply, choices),
-    failure: compatFailureFrame(call.requestId),
-    tokens,
-  };
+  if (body["stream"] !== true || isWhole) {
+    const whole = wholeChat(call, reply, choices);
+    return json(oddities.size === 0 ? whole : oddBody(whole, oddities), tokens);
+  }
+  const usual = chatFrames(call, reply, choices);
+  const frames =
+    oddities.size === 0 ? usual : oddFrames(usual, oddities, compatUsage(reply.usage, choices), reply.thinking);
+  return { kind: "events", frames, failure: compatFailureFrame(call.requestId), tokens };
 }
 
 export function readChat(model: string, body: JsonObject): Ask {
@@ -47,18 +61,26 @@ export function readChat(model: string, body: JsonObject): Ask {
       prompt.text(stringOf(objectOf(made["function"])?.["arguments"]) ?? "");
     }
   }
-  const effort = stringOf(body["reasoning_effort"]) ?? "none";
   return {
     model,
     question,
     toolAnswer,
-    tool: offeredTool(body),
+    tools: offeredTools(body),
+    allowsParallel: body["parallel_tool_calls"] !== false && body["functions"] === undefined,
     answerSchema: answerSchema(objectOf(body["response_format"])),
-    isThinking: effort !== "none",
+    isThinking: asksForThinking(body),
     prompt: prompt.done(),
     maxTokens: integerOf(body["max_completion_tokens"]) ?? integerOf(body["max_tokens"]),
     stops: stopsOf(body["stop"]),
+    understood: () => understoodOfChat(body),
   };
+}
+
+/** By an effort or, of extensions, a budget. */
+function asksForThinking(body: JsonObject): boolean {
+  const effort = body["reasoning_effort"] ?? objectOf(body["reasoning"])?.["effort"] ?? "none";
+  const type = objectOf(body["thinking"])?.["type"] ?? "disabled";
+  return effort !== "none" || type !== "disabled" || objectOf(body["reasoning"])?.["max_tokens"] !== undefined;
 }
 
 /** Counts the parts of a message's content and gives its text. */
@@ -80,19 +102,17 @@ function readContent(content: Json | undefined, prompt: PromptCounter): string {
   return texts.join(" ");
 }
 
-function offeredTool(body: JsonObject): OfferedTool | undefined {
+/** The functions that the choice leaves to be called; `chat-rules.ts` has seen that those it names are there. */
+function offeredTools(body: JsonObject): readonly OfferedTool[] {
   const choice = body["tool_choice"] ?? body["function_call"];
-  if (choice === "none") return undefined;
-  const functions = [
-    ...objectsOf(body["tools"]).map((tool) => objectOf(tool["function"]) ?? {}),
-    ...objectsOf(body["functions"]),
-  ];
-  const wanted = stringOf(objectOf(objectOf(choice)?.["function"])?.["name"] ?? objectOf(choice)?.["name"]);
-  const found = functions.find(({ name }) => typeof name === "string" && (wanted === undefined || name === wanted));
-  if (found !== undefined) return { name: stringOf(found["name"]) ?? "", parameters: found["parameters"] };
-  if (wanted !== undefined)
-    throw new Refused(400, "tool_choice names a tool that is not among the tools.", "tool_choice");
-  return undefined;
+  if (choice === "none") return [];
+  const named = objectOf(choice);
+  const allowed = objectOf(named?.["allowed_tools"])?.["tools"];
+  const wanted = allowed === undefined ? (named === undefined ? undefined : [named]) : objectsOf(allowed);
+  const names = wanted?.map((each) => stringOf(objectOf(each["function"])?.["name"] ?? each["name"]));
+  return [...objectsOf(body["tools"]).map((tool) => objectOf(tool["function"]) ?? {}), ...objectsOf(body["functions"])]
+    .map(({ name, parameters }) => ({ name: stringOf(name) ?? "", parameters }))
+    .filter(({ name }) => name !== "" && (names === undefined || names.includes(name)));
 }
 
 function answerSchema(format: JsonObject | undefined): Json | undefined {
@@ -106,18 +126,18 @@ export function stopsOf(stop: Json | undefined): readonly string[] {
 }
 
 function wholeChat(call: Call, reply: Reply, choices: number): string {
-  const { thinking, text, call: made } = reply;
-  const reasoning = thinking === "" ? "" : `,"reasoning_content":${JSON.stringify(thinking)}`;
-  const content = made === undefined ? JSON.stringify(text) : "null";
+  const { text, calls } = reply;
+  const reasoning = shownThinking(reply) === "" ? "" : `,"reasoning_content":${JSON.stringify(reply.thinking)}`;
+  const isRefusal = reply.finish === "refusal";
+  const content = isRefusal || (calls.length > 0 && text === "") ? "null" : JSON.stringify(text);
+  const refusal = isRefusal ? JSON.stringify(REFUSAL_TEXT) : "null";
   let list = "";
   for (let index = 0; index < choices; index += 1) {
-    const calls =
-      made === undefined
-        ? ""
-        : `,"tool_calls":[${toolCall(call.serial, index, made.name, JSON.stringify(made.input))}]`;
+    const made = calls.map((each, at) => toolCall(callId(call.serial, index, at), each, JSON.stringify(each.input)));
     list +=
-      `${index === 0 ? "" : ","}{"index":${index},"message":{"role":"assistant","content":${content},"refusal":null,` +
-      `"annotations":[]${reasoning}${calls}},"logprobs":null,"finish_reason":"${FINISH[reply.finish]}"}`;
+      `${index === 0 ? "" : ","}{"index":${index},"message":{"role":"assistant","content":${content},` +
+      `"refusal":${refusal},"annotations":[]${reasoning}${made.length === 0 ? "" : `,"tool_calls":[${made.join(",")}]`}},` +
+      `"logprobs":null,"finish_reason":"${FINISH[reply.finish]}"}`;
   }
   return (
     `{"id":"${idOf("chatcmpl-", call.serial)}","object":"chat.completion","created":${call.now},` +
@@ -126,9 +146,18 @@ function wholeChat(call: Call, reply: Reply, choices: number): string {
   );
 }
 
+/** Encrypted thinking is counted, and not shown. */
+function shownThinking({ thinking, manner }: Reply): string {
+  return manner.isRedacted ? "" : thinking;
+}
+
+function callId(serial: number, choice: number, at: number): string {
+  const suffix = at > 0 ? `_${choice}_${at}` : choice > 0 ? `_${choice}` : "";
+  return idOf("call_", serial) + suffix;
+}
+
 /** `input` is JSON text: the arguments as a string. */
-function toolCall(serial: number, choice: number, name: string, input: string): string {
-  const id = idOf("call_", serial) + (choice === 0 ? "" : `_${choice}`);
+function toolCall(id: string, { name }: ToolCall, input: string): string {
   return `{"id":"${id}","type":"function","function":{"name":${JSON.stringify(name)},"arguments":${input}}}`;
 }
 
@@ -141,18 +170,23 @@ function* chatFrames(call: Call, reply: Reply, choices: number): Generator<strin
   for (let index = 0; index < choices; index += 1) {
     const open = `${head}{"index":${index},"delta":`;
     const close = `,"logprobs":null,"finish_reason":null}${tail}`;
-    const content = reply.call === undefined ? `""` : "null";
+    const content = reply.calls.length === 0 || reply.text !== "" ? `""` : "null";
     yield `${open}{"role":"assistant","content":${content},"refusal":null}${close}`;
-    for (const word of wordsOf(reply.thinking)) yield `${open}{"reasoning_content":${JSON.stringify(word)}}${close}`;
-    if (reply.call !== undefined) {
-      const first = toolCall(call.serial, index, reply.call.name, `""`).replace("{", `{"index":0,`);
-      yield `${open}{"tool_calls":[${first}]}${close}`;
-      for (const piece of piecesOf(reply.call.input, ARGUMENT_PIECE)) {
-        const text = JSON.stringify(piece);
-        yield `${open}{"tool_calls":[{"index":0,"function":{"arguments":${text}}}]}${close}`;
-      }
+    for (const word of wordsOf(shownThinking(reply))) {
+      yield `${open}{"reasoning_content":${JSON.stringify(word)}}${close}`;
     }
     for (const word of wordsOf(reply.text)) yield `${open}{"content":${JSON.stringify(word)}}${close}`;
+    if (reply.finish === "refusal") {
+      for (const word of wordsOf(REFUSAL_TEXT)) yield `${open}{"refusal":${JSON.stringify(word)}}${close}`;
+    }
+    for (const [at, made] of reply.calls.entries()) {
+      const first = toolCall(callId(call.serial, index, at), made, `""`).replace("{", `{"index":${at},`);
+      yield `${open}{"tool_calls":[${first}]}${close}`;
+      for (const piece of piecesOf(made.input, ARGUMENT_PIECE)) {
+        const text = JSON.stringify(piece);
+        yield `${open}{"tool_calls":[{"index":${at},"function":{"arguments":${text}}}]}${close}`;
+      }
+    }
     yield `${open}{},"logprobs":null,"finish_reason":"${FINISH[reply.finish]}"}${tail}`;
   }
   if (wantsUsage) yield `${head}],"usage":${compatUsage(reply.usage, choices)}}\n\n`;

@@ -2,11 +2,11 @@
 
 import { type Ask, countPrompt } from "./ask.ts";
 import { compatFailureFrame, compatUsage, stopsOf } from "./chat.ts";
-import { checkCount } from "./chat-rules.ts";
 import { Refused } from "./errors.ts";
 import { arrayOf, integerOf, type Json, objectOf, stringOf } from "./json.ts";
 import { type Reply, replyTo, type Usage } from "./reply.ts";
 import { type Answer, type Call, idOf, json } from "./route.ts";
+import { checkCount } from "./rules/index.ts";
 import { wordsOf } from "./text.ts";
 
 /** The route's own default. */
@@ -14,7 +14,16 @@ const DEFAULT_MAX_TOKENS = 16;
 
 const MAX_PROMPTS = 2_048;
 
-const FINISH = { end: "stop", length: "length", stop: "stop", call: "stop" } as const;
+const FINISH = {
+  end: "stop",
+  length: "length",
+  stop: "stop",
+  call: "stop",
+  refusal: "content_filter",
+  filtered: "content_filter",
+  pause: "stop",
+  context: "length",
+} as const;
 
 export function answerCompletion(call: Call): Answer {
   const { body } = call;
@@ -83,7 +92,8 @@ function askOf({ model, body, fault }: Call, question: string): Ask {
     model,
     question,
     toolAnswer: undefined,
-    tool: undefined,
+    tools: [],
+    allowsParallel: false,
     answerSchema: undefined,
     isThinking: false,
     prompt: prompt.done(),

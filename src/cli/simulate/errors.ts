@@ -12,11 +12,14 @@ export class Refused extends Error {
   override readonly name = "Refused";
   readonly status: number;
   readonly param: string | null;
+  /** Of compat; undefined: the one that goes with the status. */
+  readonly code: string | null | undefined;
 
-  constructor(status: number, message: string, param: string | null = null) {
+  constructor(status: number, message: string, param: string | null = null, code?: string | null) {
     super(message);
     this.status = status;
     this.param = param;
+    this.code = code;
   }
 }
 
@@ -62,13 +65,15 @@ export interface ErrorFacts {
   readonly status: number;
   readonly message: string;
   readonly param: string | null;
+  /** Undefined: the one that goes with the status. */
+  readonly code?: string | null | undefined;
   readonly requestId: string;
 }
 
-export function errorBody(dialect: Dialect, { status, message, param, requestId }: ErrorFacts): string {
+export function errorBody(dialect: Dialect, { status, message, param, code, requestId }: ErrorFacts): string {
   const { compatType, compatCode, messagesType } = errorWords(status);
   if (dialect === "messages") {
     return JSON.stringify({ type: "error", error: { type: messagesType, message }, request_id: requestId });
   }
-  return JSON.stringify({ error: { message, type: compatType, param, code: compatCode } });
+  return JSON.stringify({ error: { message, type: compatType, param, code: code === undefined ? compatCode : code } });
 }

@@ -90,14 +90,15 @@ export interface ErrorAnswer {
   readonly status: number;
   readonly message: string;
   readonly param?: string | null;
+  readonly code?: string | null | undefined;
   readonly retryAfterSeconds?: number | undefined;
 }
 
 export function writeError(
   exchange: Exchange,
-  { status, message, param = null, retryAfterSeconds }: ErrorAnswer,
+  { status, message, param = null, code, retryAfterSeconds }: ErrorAnswer,
 ): void {
-  const body = errorBody(exchange.dialect, { status, message, param, requestId: exchange.requestId });
+  const body = errorBody(exchange.dialect, { status, message, param, code, requestId: exchange.requestId });
   writeWhole(exchange, { status, contentType: "application/json", retryAfterSeconds }, body);
 }
 

@@ -1,12 +1,14 @@
 /**
  * The faults a model name asks for, as data: the parser, the help text and the documentation read this one table.
  *
- * A name is matched up to its first colon, so `sim-429:blue` and `sim-429:green` are two models with one fault. A name
- * that begins like a row with a parameter but whose parameter cannot be read is refused with 400 rather than answered
- * as if it were an ordinary model: a mistyped fault must not look like a healthy provider.
+ * A name that begins like a row with a parameter but whose parameter cannot be read, or that joins a name of no row, is
+ * refused with 400 rather than answered as if it were an ordinary model: a mistyped name must not look like a healthy
+ * provider. `names.ts` says how names are read.
  */
 
 import { parseDuration } from "../../base/index.ts";
+import { matchManner } from "./manners.ts";
+import { matcherOf, type NameRow, partsOf } from "./names.ts";
 
 /** Faults without a parameter; the model name is `sim-` and the kind. */
 type PlainKind =
@@ -38,15 +40,7 @@ export type Fault =
   /** The parameter of the row `name` could not be read. */
   | { readonly kind: "unreadable"; readonly name: string };
 
-export interface FaultRow {
-  /** The model name; a parameter stands in angle brackets. */
-  readonly name: string;
-  readonly example: string;
-  /** What the provider does, in a line; no full stop. */
-  readonly does: string;
-  /** Undefined when the parameter cannot be read. */
-  readonly make: (parameter: string) => Fault | undefined;
-}
+export type FaultRow = NameRow<Fault>;
 
 /** A wait is not longer than this, since a forgotten request must end some time. */
 export const MAX_WAIT_MS = 3_600_000;
@@ -146,27 +140,20 @@ export const FAULTS: readonly FaultRow[] = [
   },
 ];
 
-/** `model` is outside input of any length. */
-export function parseFault(model: string): Fault {
-  if (!model.startsWith("sim-")) return NONE;
-  const colon = model.indexOf(":");
-  const name = colon < 0 ? model : model.slice(0, colon);
-  for (const { row, prefix, suffix } of MATCHERS) {
-    if (suffix === undefined) {
-      if (name === prefix) return row.make("") ?? NONE;
-    } else if (name.startsWith(prefix)) {
-      const parameter = name.endsWith(suffix) ? name.slice(prefix.length, name.length - suffix.length) : "";
-      return row.make(parameter) ?? { kind: "unreadable", name: row.name };
-    }
-  }
-  return NONE;
-}
+const match = matcherOf(FAULTS);
 
-/** Suffix undefined: the name has no parameter and is matched whole. */
-const MATCHERS = FAULTS.map((row) => {
-  const [, prefix = row.name, suffix] = /^([^<]*)<[^>]*>(.*)$/.exec(row.name) ?? [];
-  return { row, prefix, suffix };
-});
+/** `model` is outside input of any length. Of several faults the first one counts. */
+export function parseFault(model: string): Fault {
+  let fault = NONE;
+  const parts = partsOf(model);
+  for (const part of parts) {
+    const found = match(part) ?? matchManner(part);
+    if (found?.kind === "unreadable") return found;
+    if (found === undefined && parts.length > 1) return { kind: "unreadable", name: "sim-<row>+<row>" };
+    if (fault === NONE && found !== undefined && "kind" in found.made) fault = found.made;
+  }
+  return fault;
+}
 
 function plain(kind: PlainKind, does: string): FaultRow {
   return { name: `sim-${kind}`, example: `sim-${kind}`, does, make: () => ({ kind }) };

@@ -1,6 +1,7 @@
-/** The simulated provider: start it, and the table of faults its model names ask for. */
+/** The simulated provider: start it, and the tables of faults and manners its model names ask for. */
 
 export type { Counts } from "./counts.ts";
 export { FAULTS, type FaultRow } from "./faults.ts";
+export { MANNERS, type MannerRow } from "./manners.ts";
 export { HEALTHY_MODELS } from "./models.ts";
 export { type Simulator, type SimulatorOptions, startSimulator } from "./server.ts";

@@ -1,7 +1,6 @@
 /**
- * Reading JSON bodies leniently: a field that is absent or of another type reads as undefined, and the route decides
- * whether that is a refusal. The simulated provider is judged by clients' parsers, not by its strictness about fields
- * it does not use.
+ * Reading JSON bodies leniently: a field that is absent or of another type reads as undefined. What is refused is said
+ * apart from it: of chat and of messages by `rules/`, and of the other routes by each route.
  */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;

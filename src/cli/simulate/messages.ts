@@ -7,34 +7,46 @@
  */
 
 import { type Ask, countPrompt, type OfferedTool, type PromptCounter } from "./ask.ts";
-import { errorBody, Refused } from "./errors.ts";
-import { arrayOf, integerOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "./json.ts";
-import { checkMessages } from "./messages-rules.ts";
-import { type Reply, replyTo } from "./reply.ts";
+import { errorBody } from "./errors.ts";
+import { arrayOf, integerOf, type Json, type JsonObject, objectOf, objectsOf, parseJson, stringOf } from "./json.ts";
+import { mannerOf } from "./manners.ts";
+import { oddEvents } from "./messages-oddities.ts";
+import { REFUSAL_TEXT, type Reply, replyTo } from "./reply.ts";
 import { type Answer, type Call, idOf, json } from "./route.ts";
-import { piecesOf, signatureOf, wordsOf } from "./text.ts";
+import { checkCounted, checkMessages } from "./rules/index.ts";
+import { omittedSignatureOf, redactedOf, signatureOf } from "./signature.ts";
+import { countWords, piecesOf, takeWords, wordsOf } from "./text.ts";
+import { understoodOfMessages } from "./understood.ts";
 
 /** Characters of a tool's input in one event. */
 const INPUT_PIECE = 12;
 
-const STOP = { end: "end_turn", length: "max_tokens", stop: "stop_sequence", call: "tool_use" } as const;
+const STOP = {
+  end: "end_turn",
+  length: "max_tokens",
+  stop: "stop_sequence",
+  call: "tool_use",
+  refusal: "refusal",
+  filtered: "refusal",
+  pause: "pause_turn",
+  context: "model_context_window_exceeded",
+} as const;
 
 export function answerMessages(call: Call): Answer {
   const { body, model } = call;
-  checkMessages(body, call.headers["anthropic-version"]);
+  checkMessages(body, call.headers, mannerOf(model));
   const reply = replyTo(readMessages(model, body), call.fault, call.memory);
+  const { oddities, isWhole } = reply.manner;
   const showsThinking = objectOf(body["thinking"])?.["display"] !== "omitted";
   const tokens = { input: reply.usage.input, output: reply.usage.output };
-  if (body["stream"] !== true) return json(wholeMessage(call, reply, showsThinking), tokens);
-  return {
-    kind: "events",
-    frames: messageFrames(call, reply, showsThinking),
-    failure: messagesFailureFrame(call.requestId),
-    tokens,
-  };
+  if (body["stream"] !== true || isWhole) return json(wholeMessage(call, reply, showsThinking), tokens);
+  const usual = messageFrames(call, reply, showsThinking);
+  const frames = oddities.size === 0 ? usual : oddEvents(usual, oddities);
+  return { kind: "events", frames, failure: messagesFailureFrame(call.requestId), tokens };
 }
 
 export function countMessageTokens(call: Call): Answer {
+  checkCounted(call.body, call.headers);
   const { prompt } = readMessages(call.model, call.body);
   return json(`{"input_tokens":${prompt.tokens}}`);
 }
@@ -61,12 +73,14 @@ export function readMessages(model: string, body: JsonObject): Ask {
     model,
     question,
     toolAnswer,
-    tool: offeredTool(body),
+    tools: offeredTools(body),
+    allowsParallel: objectOf(body["tool_choice"])?.["disable_parallel_tool_use"] !== true,
     answerSchema: format?.["type"] === "json_schema" ? (format["schema"] ?? {}) : undefined,
     isThinking: thinking === "enabled" || thinking === "adaptive",
     prompt: prompt.done(),
     maxTokens: integerOf(body["max_tokens"]),
     stops: (arrayOf(body["stop_sequences"]) ?? []).filter((each) => typeof each === "string"),
+    understood: () => understoodOfMessages(body),
   };
 }
 
@@ -99,70 +113,109 @@ function readBlocks(content: Json | undefined, prompt: PromptCounter): Blocks {
 }
 
 /** Tools that run at the client or at the provider have no schema to fill in and are never called. */
-function offeredTool(body: JsonObject): OfferedTool | undefined {
+function offeredTools(body: JsonObject): readonly OfferedTool[] {
   const choice = objectOf(body["tool_choice"]);
-  if (choice?.["type"] === "none") return undefined;
+  if (choice?.["type"] === "none") return [];
   const wanted = choice?.["type"] === "tool" ? stringOf(choice["name"]) : undefined;
-  const found = objectsOf(body["tools"]).find(
-    (tool) => objectOf(tool["input_schema"]) !== undefined && (wanted === undefined || tool["name"] === wanted),
-  );
-  if (found !== undefined) return { name: stringOf(found["name"]) ?? "", parameters: found["input_schema"] };
-  if (wanted !== undefined) throw new Refused(400, "tool_choice names a tool that is not among the tools.");
-  return undefined;
+  return objectsOf(body["tools"])
+    .filter((tool) => objectOf(tool["input_schema"]) !== undefined && (wanted === undefined || tool["name"] === wanted))
+    .map((tool) => ({ name: stringOf(tool["name"]) ?? "", parameters: tool["input_schema"] }));
 }
 
 function wholeMessage(call: Call, reply: Reply, showsThinking: boolean): string {
   const blocks: string[] = [];
-  if (reply.thinking !== "") {
-    const shown = JSON.stringify(showsThinking ? reply.thinking : "");
-    blocks.push(`{"type":"thinking","thinking":${shown},"signature":"${signatureOf(reply.thinking)}"}`);
+  if (reply.thinking !== "") blocks.push(thinkingBlock(reply, showsThinking));
+  for (const text of textsOf(reply)) blocks.push(`{"type":"text","text":${JSON.stringify(text)},"citations":null}`);
+  for (const [at, { name, input }] of reply.calls.entries()) {
+    blocks.push(toolUse(call.serial, at, name, reply.finish === "length" && !isJson(input) ? "{}" : input));
   }
-  if (reply.text !== "") blocks.push(`{"type":"text","text":${JSON.stringify(reply.text)},"citations":null}`);
-  if (reply.call !== undefined) blocks.push(toolUse(call.serial, reply.call.name, reply.call.input));
   return message(call, reply, blocks.join(","), stopOf(reply), reply.usage.output);
 }
 
+/** A call that a limit cut has no whole input to tell. */
+function isJson(input: string): boolean {
+  try {
+    parseJson(input);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function thinkingBlock({ thinking, manner }: Reply, showsThinking: boolean): string {
+  if (manner.isRedacted) return `{"type":"redacted_thinking","data":"${redactedOf(thinking)}"}`;
+  const signature = showsThinking ? signatureOf(thinking) : omittedSignatureOf(thinking);
+  return `{"type":"thinking","thinking":${JSON.stringify(showsThinking ? thinking : "")},"signature":"${signature}"}`;
+}
+
+/** The text in as many blocks as the manner asks for, each of whole words; none is empty. */
+function textsOf({ text, manner }: Reply): readonly string[] {
+  if (manner.texts === 1) return text === "" ? [] : [text];
+  const size = Math.ceil(countWords(text) / manner.texts);
+  const texts: string[] = [];
+  for (let rest = text; rest !== ""; ) {
+    const next = takeWords(rest, size);
+    texts.push(next);
+    rest = rest.slice(next.length);
+  }
+  return texts;
+}
+
 function* messageFrames(call: Call, reply: Reply, showsThinking: boolean): Generator<string> {
-  const { usage, thinking, text, call: made } = reply;
-  const unstopped = `"stop_reason":null,"stop_sequence":null`;
+  const { usage, thinking } = reply;
+  const unstopped = `"stop_reason":null,"stop_sequence":null,"stop_details":null`;
   yield frame("message_start", `"message":${message(call, reply, "", unstopped, usage.output === 0 ? 0 : 1)}`);
   let index = 0;
   if (thinking !== "") {
-    yield start(index, `{"type":"thinking","thinking":"","signature":""}`);
-    if (showsThinking) {
-      for (const word of wordsOf(thinking)) yield delta(index, "thinking_delta", "thinking", word);
+    if (reply.manner.isRedacted) yield start(index, thinkingBlock(reply, showsThinking));
+    else {
+      yield start(index, `{"type":"thinking","thinking":"","signature":""}`);
+      if (showsThinking) {
+        for (const word of wordsOf(thinking)) yield delta(index, "thinking_delta", "thinking", word);
+      }
+      const signature = showsThinking ? signatureOf(thinking) : omittedSignatureOf(thinking);
+      yield delta(index, "signature_delta", "signature", signature);
     }
-    yield delta(index, "signature_delta", "signature", signatureOf(thinking));
     yield frame("content_block_stop", `"index":${index}`);
     index += 1;
   }
   yield frame("ping", "");
-  if (text !== "") {
+  for (const text of textsOf(reply)) {
     yield start(index, `{"type":"text","text":"","citations":null}`);
     for (const word of wordsOf(text)) yield delta(index, "text_delta", "text", word);
     yield frame("content_block_stop", `"index":${index}`);
+    index += 1;
   }
-  if (made !== undefined) {
-    yield start(index, toolUse(call.serial, made.name, "{}"));
+  for (const [at, { name, input }] of reply.calls.entries()) {
+    yield start(index, toolUse(call.serial, at, name, "{}"));
     yield delta(index, "input_json_delta", "partial_json", "");
-    for (const piece of piecesOf(made.input, INPUT_PIECE))
+    // A call without arguments has no fragment but the empty one.
+    for (const piece of input === "{}" ? [] : piecesOf(input, INPUT_PIECE)) {
       yield delta(index, "input_json_delta", "partial_json", piece);
+    }
     yield frame("content_block_stop", `"index":${index}`);
+    index += 1;
   }
-  const stop = `{${stopOf(reply)},"stop_details":null,"container":null}`;
-  yield frame("message_delta", `"delta":${stop},"usage":${messagesUsage(reply, usage.output)}`);
+  yield frame(
+    "message_delta",
+    `"delta":{${stopOf(reply)},"container":null},"usage":${messagesUsage(reply, usage.output)}`,
+  );
   yield frame("message_stop", "");
 }
 
 function message(call: Call, reply: Reply, content: string, stop: string, output: number): string {
   return (
     `{"id":"${idOf("msg_", call.serial)}","type":"message","role":"assistant","model":${JSON.stringify(call.model)},` +
-    `"content":[${content}],${stop},"stop_details":null,"container":null,"usage":${messagesUsage(reply, output)}}`
+    `"content":[${content}],${stop},"container":null,"usage":${messagesUsage(reply, output)}}`
   );
 }
 
 function stopOf(reply: Reply): string {
-  return `"stop_reason":"${STOP[reply.finish]}","stop_sequence":${JSON.stringify(reply.stopSequence)}`;
+  const explanation = reply.finish === "refusal" ? JSON.stringify(REFUSAL_TEXT) : "null";
+  const isRefused = STOP[reply.finish] === "refusal";
+  const details = isRefused ? `{"type":"refusal","category":null,"explanation":${explanation}}` : "null";
+  const sequence = JSON.stringify(reply.stopSequence);
+  return `"stop_reason":"${STOP[reply.finish]}","stop_sequence":${sequence},"stop_details":${details}`;
 }
 
 function messagesUsage({ usage }: Reply, output: number): string {
@@ -176,8 +229,9 @@ function messagesUsage({ usage }: Reply, output: number): string {
 }
 
 /** `input` is JSON text. */
-function toolUse(serial: number, name: string, input: string): string {
-  return `{"type":"tool_use","id":"${idOf("toolu_", serial)}","name":${JSON.stringify(name)},"input":${input}}`;
+function toolUse(serial: number, at: number, name: string, input: string): string {
+  const id = idOf("toolu_", serial) + (at === 0 ? "" : `_${at}`);
+  return `{"type":"tool_use","id":"${id}","name":${JSON.stringify(name)},"input":${input}}`;
 }
 
 /** `fields` are those beside the type. */

@@ -1,9 +1,11 @@
 /**
  * `GET /v1/models` and `GET /v1/models/{id}`. Both dialects share the paths; a request with `anthropic-version` gets
- * the messages shape. Any model name works; the list holds three healthy ones and an example of each fault.
+ * the messages shape. Any model name works; the list holds three healthy ones and an example of each
+ * fault and of each manner.
  */
 
 import { FAULTS } from "./faults.ts";
+import { MANNERS } from "./manners.ts";
 import { type Answer, type Call, json } from "./route.ts";
 
 export const HEALTHY_MODELS: readonly string[] = ["sim-small", "sim-large", "sim-embed"];
@@ -12,7 +14,7 @@ export const HEALTHY_MODELS: readonly string[] = ["sim-small", "sim-large", "sim
 const CREATED_SECONDS = 1_767_225_600;
 const CREATED = "2026-01-01T00:00:00Z";
 
-const MODELS: readonly string[] = [...HEALTHY_MODELS, ...FAULTS.map(({ example }) => example)];
+const MODELS: readonly string[] = [...HEALTHY_MODELS, ...[...FAULTS, ...MANNERS].map(({ example }) => example)];
 
 const COMPAT_LIST = JSON.stringify({ object: "list", data: MODELS.map(compatModel) });
 

@@ -1,27 +1,35 @@
 /**
- * What is said to an `Ask`: text, or one call of the offered tool, with its counts. A pure function but for the prefix
- * cache, which is asked whether it has met a marked prefix before.
+ * What is said to an `Ask`: thinking, text, and calls of the offered tools, with their counts. A pure function but for
+ * the prefix cache, which is asked whether it has met a marked prefix before.
  *
  * A tool is called when one is offered and the last turn is the user's; after its result follows text, so that the loop
- * of any agent ends.
+ * of any agent ends. A limit of tokens cuts thinking, text and calls where it falls, in this order.
  */
 
 import type { Ask } from "./ask.ts";
 import type { Fault } from "./faults.ts";
+import { type Manner, mannerOf } from "./manners.ts";
 import type { Memory } from "./memory.ts";
 import { exampleOf } from "./schema-example.ts";
-import { answerText, countJsonTokens, countWords, takeWords, textUnderFault, thinkingText } from "./text.ts";
+import { answerText, countJsonTokens, countWords, takeJson, takeWords, textUnderFault, thinkingText } from "./text.ts";
+
+export interface ToolCall {
+  readonly name: string;
+  /** JSON text; of a call that a limit cut, its beginning. */
+  readonly input: string;
+}
 
 export interface Reply {
   /** Empty: none. */
   readonly thinking: string;
-  /** Empty when a tool is called. */
+  /** Empty when only tools are called. */
   readonly text: string;
-  readonly call: { readonly name: string; readonly input: string } | undefined;
-  readonly finish: "end" | "length" | "stop" | "call";
+  readonly calls: readonly ToolCall[];
+  readonly finish: "end" | "length" | "stop" | "call" | "refusal" | "filtered" | "pause" | "context";
   /** The stop sequence met. */
   readonly stopSequence: string | null;
   readonly usage: Usage;
+  readonly manner: Manner;
 }
 
 export interface Usage {
@@ -34,40 +42,76 @@ export interface Usage {
   readonly thinking: number;
 }
 
+export const REFUSAL_TEXT = "The simulated provider was asked by the model name to refuse this.";
+
+const TEXT_BEFORE_CALLS = "The simulated provider calls a tool now.";
+
 export function replyTo(ask: Ask, fault: Fault, memory: Memory): Reply {
+  const manner = mannerOf(ask.model);
   const { tokens: input, marked } = ask.prompt;
   const isCached = marked !== undefined && memory.isCached(ask.model, marked.digest);
   const cacheRead = isCached ? marked.tokens : 0;
   const cacheWrite = marked !== undefined && !isCached ? marked.tokens : 0;
-  const thinking = ask.isThinking && fault.kind !== "no-text" ? thinkingText(ask.question) : "";
-  const thinkingTokens = countWords(thinking);
-  const usage = (said: number): Usage => ({
-    input,
-    cacheRead,
-    cacheWrite,
-    output: thinkingTokens + said,
-    thinking: thinkingTokens,
-  });
-
-  if (ask.tool !== undefined && ask.toolAnswer === undefined && fault.kind !== "no-text") {
-    const call = { name: ask.tool.name, input: JSON.stringify(exampleOf(ask.tool.parameters)) };
-    const tokens = countJsonTokens(call.input);
-    return { thinking, text: "", call, finish: "call", stopSequence: null, usage: usage(tokens) };
-  }
-
-  const whole = textUnderFault(fault, () => usualText(ask));
-  const { text: stopped, stopSequence } = cutAtStop(whole, ask.stops);
-  const words = countWords(stopped);
-  const room = ask.maxTokens === undefined ? words : Math.max(0, ask.maxTokens - thinkingTokens);
-  if (words > room || ask.maxTokens === 0) {
-    const text = takeWords(stopped, room);
-    return { thinking, text, call: undefined, finish: "length", stopSequence: null, usage: usage(room) };
-  }
-  const finish = stopSequence === null ? "end" : "stop";
-  return { thinking, text: stopped, call: undefined, finish, stopSequence, usage: usage(words) };
+  const limit = ask.maxTokens ?? Number.POSITIVE_INFINITY;
+  const wholeThinking = ask.isThinking && fault.kind !== "no-text" ? thinkingText(ask.question) : "";
+  const thinking = takeWords(wholeThinking, limit);
+  const thought = countWords(thinking);
+  const { text, calls, said, finish, stopSequence } = sayWithin(limit - thought, ask, fault, manner);
+  const isCut = thinking.length < wholeThinking.length;
+  const usage = { input, cacheRead, cacheWrite, output: thought + said, thinking: thought };
+  return { thinking, text, calls, finish: isCut ? "length" : finish, stopSequence, usage, manner };
 }
 
-function usualText(ask: Ask): string {
+interface Said {
+  readonly text: string;
+  readonly calls: readonly ToolCall[];
+  /** Tokens. */
+  readonly said: number;
+  readonly finish: Reply["finish"];
+  readonly stopSequence: string | null;
+}
+
+/** `room`: tokens that may be said; infinite without a limit. */
+function sayWithin(room: number, ask: Ask, fault: Fault, manner: Manner): Said {
+  if (room <= 0) return { text: "", calls: [], said: 0, finish: "length", stopSequence: null };
+  if (ask.tools.length > 0 && ask.toolAnswer === undefined && fault.kind !== "no-text" && manner.calls > 0) {
+    return callWithin(room, ask, manner);
+  }
+  if (manner.ending === "refusal") return { text: "", calls: [], said: 0, finish: "refusal", stopSequence: null };
+  const whole = textUnderFault(fault, () => usualText(ask, manner));
+  const { text, stopSequence } = cutAtStop(whole, ask.stops);
+  const words = countWords(text);
+  if (words > room) {
+    return { text: takeWords(text, room), calls: [], said: room, finish: "length", stopSequence: null };
+  }
+  if (manner.ending === "filtered") {
+    const said = Math.ceil(words / 2);
+    return { text: takeWords(text, said), calls: [], said, finish: "filtered", stopSequence: null };
+  }
+  const finish = stopSequence !== null ? "stop" : manner.ending === "usual" ? "end" : manner.ending;
+  return { text, calls: [], said: words, finish, stopSequence };
+}
+
+function callWithin(room: number, { tools, allowsParallel }: Ask, manner: Manner): Said {
+  const text = manner.isTextFirst ? takeWords(TEXT_BEFORE_CALLS, room) : "";
+  let said = countWords(text);
+  const calls: ToolCall[] = [];
+  const count = allowsParallel ? manner.calls : 1;
+  for (let index = 0; index < count && said < room; index += 1) {
+    const tool = tools[index % tools.length];
+    if (tool === undefined) break;
+    const whole = JSON.stringify(exampleOf(tool.parameters));
+    const input = takeJson(whole, room - said);
+    calls.push({ name: tool.name, input });
+    said += countJsonTokens(input);
+    if (input.length < whole.length) return { text, calls, said, finish: "length", stopSequence: null };
+  }
+  const finish = calls.length < count ? "length" : "call";
+  return { text, calls, said, finish, stopSequence: null };
+}
+
+function usualText(ask: Ask, manner: Manner): string {
+  if (manner.isEcho) return JSON.stringify(ask.understood?.() ?? {});
   if (ask.answerSchema !== undefined) return JSON.stringify(exampleOf(ask.answerSchema));
   return answerText(ask.model, ask.question, ask.toolAnswer);
 }

@@ -8,7 +8,7 @@
 import { type Ask, countPrompt, type OfferedTool, type PromptCounter } from "./ask.ts";
 import { Refused } from "./errors.ts";
 import { integerOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "./json.ts";
-import { type Reply, replyTo } from "./reply.ts";
+import { type Reply, replyTo, type ToolCall } from "./reply.ts";
 import { type Answer, type Call, idOf, json, type Tokens } from "./route.ts";
 import { piecesOf, wordsOf } from "./text.ts";
 
@@ -86,7 +86,8 @@ export function readResponses(model: string, body: JsonObject): Ask {
     model,
     question,
     toolAnswer,
-    tool: offeredTool(body),
+    tools: offeredTools(body),
+    allowsParallel: body["parallel_tool_calls"] !== false,
     answerSchema: format?.["type"] === "json_schema" ? (format["schema"] ?? {}) : undefined,
     isThinking: effort !== "none",
     prompt: prompt.done(),
@@ -113,17 +114,17 @@ function readParts(content: Json | undefined, prompt: PromptCounter): string {
   return texts.join(" ");
 }
 
-function offeredTool(body: JsonObject): OfferedTool | undefined {
+function offeredTools(body: JsonObject): readonly OfferedTool[] {
   const choice = body["tool_choice"];
-  if (choice === "none") return undefined;
+  if (choice === "none") return [];
   const wanted = objectOf(choice)?.["type"] === "function" ? stringOf(objectOf(choice)?.["name"]) : undefined;
-  const found = objectsOf(body["tools"]).find(
+  const found = objectsOf(body["tools"]).filter(
     (tool) => tool["type"] === "function" && (wanted === undefined || tool["name"] === wanted),
   );
-  if (found !== undefined) return { name: stringOf(found["name"]) ?? "", parameters: found["parameters"] };
-  if (wanted !== undefined)
+  if (found.length === 0 && wanted !== undefined) {
     throw new Refused(400, "tool_choice names a tool that is not among the tools.", "tool_choice");
-  return undefined;
+  }
+  return found.map((tool) => ({ name: stringOf(tool["name"]) ?? "", parameters: tool["parameters"] }));
 }
 
 /** `started`: as at the beginning of a stream, without output and usage. */
@@ -169,7 +170,8 @@ function responseObject({ serial, now, model, body }: Call, reply: Reply, state:
 function outputItems(serial: number, reply: Reply): readonly JsonObject[] {
   const items: JsonObject[] = [];
   if (reply.thinking !== "") items.push(reasoningItem(serial, reply));
-  items.push(reply.call === undefined ? messageItem(serial, reply) : callItem(serial, reply.call));
+  if (reply.calls.length === 0 || reply.text !== "") items.push(messageItem(serial, reply));
+  items.push(...reply.calls.map((made, index) => callItem(serial, made, index)));
   return items;
 }
 
@@ -182,8 +184,9 @@ function messageItem(serial: number, reply: Reply): JsonObject {
   return { id: idOf("msg_", serial), type: "message", status, role: "assistant", content: [outputText(reply.text)] };
 }
 
-function callItem(serial: number, { name, input }: { readonly name: string; readonly input: string }): JsonObject {
-  const ids = { id: idOf("fc_", serial), call_id: idOf("call_", serial) };
+function callItem(serial: number, { name, input }: ToolCall, index: number): JsonObject {
+  const suffix = index === 0 ? "" : `_${index}`;
+  const ids = { id: idOf("fc_", serial) + suffix, call_id: idOf("call_", serial) + suffix };
   return { ...ids, type: "function_call", status: "completed", name, arguments: input };
 }
 
@@ -208,23 +211,7 @@ function* responseEvents(call: Call, reply: Reply): Generator<ResponseEvent> {
     yield event("response.output_item.done", { output_index: at, item });
     at += 1;
   }
-  if (reply.call !== undefined) {
-    const item = callItem(call.serial, reply.call);
-    const place = { item_id: item["id"] ?? "", output_index: at };
-    yield event("response.output_item.added", {
-      output_index: at,
-      item: { ...item, status: "in_progress", arguments: "" },
-    });
-    for (const delta of piecesOf(reply.call.input, ARGUMENT_PIECE)) {
-      yield event("response.function_call_arguments.delta", { ...place, delta });
-    }
-    yield event("response.function_call_arguments.done", {
-      ...place,
-      name: reply.call.name,
-      arguments: reply.call.input,
-    });
-    yield event("response.output_item.done", { output_index: at, item });
-  } else {
+  if (reply.calls.length === 0 || reply.text !== "") {
     const item = messageItem(call.serial, reply);
     const place = { item_id: item["id"] ?? "", output_index: at, content_index: 0 };
     yield event("response.output_item.added", {
@@ -237,6 +224,21 @@ function* responseEvents(call: Call, reply: Reply): Generator<ResponseEvent> {
     yield event("response.output_text.done", { ...place, text: reply.text, logprobs: [] });
     yield event("response.content_part.done", { ...place, part: outputText(reply.text) });
     yield event("response.output_item.done", { output_index: at, item });
+    at += 1;
+  }
+  for (const [index, made] of reply.calls.entries()) {
+    const item = callItem(call.serial, made, index);
+    const place = { item_id: item["id"] ?? "", output_index: at };
+    yield event("response.output_item.added", {
+      output_index: at,
+      item: { ...item, status: "in_progress", arguments: "" },
+    });
+    for (const delta of piecesOf(made.input, ARGUMENT_PIECE)) {
+      yield event("response.function_call_arguments.delta", { ...place, delta });
+    }
+    yield event("response.function_call_arguments.done", { ...place, name: made.name, arguments: made.input });
+    yield event("response.output_item.done", { output_index: at, item });
+    at += 1;
   }
   const done = responseObject(call, reply, "done");
   yield event(`response.${reply.finish === "length" ? "incomplete" : "completed"}`, { response: done });

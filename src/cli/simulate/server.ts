@@ -17,6 +17,7 @@ import { type Exchange, writeError, writeWhole } from "./exchange.ts";
 import { type Fault, parseFault } from "./faults.ts";
 import { helpText } from "./help.ts";
 import { EMPTY_OBJECT, type JsonObject, objectOf, parseJson, stringOf } from "./json.ts";
+import { createLast, type Last, MAX_LAST } from "./last.ts";
 import { createMemory, type Memory } from "./memory.ts";
 import { fieldOf, parseForm } from "./multipart.ts";
 import { idOf } from "./route.ts";
@@ -64,6 +65,7 @@ export interface Simulator {
 interface Simulation {
   readonly tally: Tally;
   readonly memory: Memory;
+  readonly last: Last;
   readonly requireKey: string | undefined;
   readonly log: ((line: string) => void) | undefined;
   serial: number;
@@ -73,7 +75,8 @@ interface Simulation {
 /** Rejects when the address cannot be listened on, or `signal` has aborted before. */
 export async function startSimulator({ host, port, requireKey, log, signal }: SimulatorOptions): Promise<Simulator> {
   signal?.throwIfAborted();
-  const simulation: Simulation = { tally: createTally(), memory: createMemory(), requireKey, log, serial: 0, url: "" };
+  const [memory, last] = [createMemory(), createLast()];
+  const simulation: Simulation = { tally: createTally(), memory, last, requireKey, log, serial: 0, url: "" };
   const { tally } = simulation;
   const server = createServer(
     {
@@ -87,7 +90,7 @@ export async function startSimulator({ host, port, requireKey, log, signal }: Si
   );
   const sockets = createSockets({
     tally,
-    memory: simulation.memory,
+    memory,
     nextSerial: () => nextSerial(simulation),
     requestIdOf,
     requireKey,
@@ -200,10 +203,26 @@ async function answer(simulation: Simulation, exchange: Exchange, path: string, 
   if (route === undefined) throw new Refused(404, "The simulated provider has no such route.");
 
   const form = parseForm(request.headers["content-type"], bytes);
-  const body = method === "GET" || form.length > 0 || route.model === "none" ? EMPTY_OBJECT : bodyOf(request, bytes);
+  const isJson = method !== "GET" && form.length === 0 && route.model !== "none";
+  const text = isJson ? textOf(request, bytes) : undefined;
+  const body = text === undefined ? EMPTY_OBJECT : readBody(text);
   const model = modelOf(route, path, fieldOf(form, "model") ?? body["model"]);
   exchange.model = model;
   countModel(tally, model);
+  const { serial, dialect, response } = exchange;
+  simulation.last.add({
+    serial,
+    method,
+    url: request.url ?? "",
+    route: route.name,
+    dialect,
+    model,
+    rawHeaders: request.rawHeaders,
+    text,
+    body,
+    byteCount: bytes.length,
+    status: () => (response.headersSent ? response.statusCode : undefined),
+  });
   const asked = parseFault(model);
   const isFailing =
     asked.kind === "flaky" && simulation.memory.mustFail(`${model}\u0000${userOf(request, body)}`, asked.failures);
@@ -245,19 +264,32 @@ function answerControl(simulation: Simulation, exchange: Exchange, at: string): 
   } else if (at === "POST /sim/reset") {
     resetTally(simulation.tally);
     simulation.memory.forget();
+    simulation.last.forget();
     writeWhole(exchange, { status: 200, contentType: json }, "{}");
   } else if (at === "GET /") {
     writeWhole(exchange, { status: 200, contentType: "text/plain; charset=utf-8" }, helpText(simulation.url));
-  } else writeError(exchange, { status: 404, message: "There is GET /sim/counts and POST /sim/reset." });
+  } else if (at === "GET /sim/last") {
+    const asked = Number(/[?&]n=(\d{1,3})(?:&|$)/.exec(exchange.request.url ?? "")?.[1] ?? MAX_LAST);
+    writeWhole(exchange, { status: 200, contentType: json }, simulation.last.read(Math.max(1, asked)));
+  } else
+    writeError(exchange, { status: 404, message: "There are GET /sim/counts, GET /sim/last and POST /sim/reset." });
 }
 
-function bodyOf(request: IncomingMessage, bytes: Buffer): JsonObject {
-  const encoding = request.headers["content-encoding"] ?? "identity";
+function textOf(request: IncomingMessage, bytes: Buffer): string {
   try {
-    const object = objectOf(parseJson(decode(encoding, bytes).toString("utf8")));
-    if (object !== undefined) return object;
+    return decode(request.headers["content-encoding"] ?? "identity", bytes).toString("utf8");
   } catch (error) {
     if (error instanceof Refused) throw error;
+    throw new Refused(400, "The body is not what its content-encoding says.");
+  }
+}
+
+function readBody(text: string): JsonObject {
+  try {
+    const object = objectOf(parseJson(text));
+    if (object !== undefined) return object;
+  } catch {
+    // Refused below, with what else is no JSON object.
   }
   throw new Refused(400, "The body is not a JSON object.");
 }

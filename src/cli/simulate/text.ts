@@ -5,7 +5,6 @@
  * reader can check a count by eye. JSON, which has few spaces, counts one token for four characters.
  */
 
-import { createHash } from "node:crypto";
 import type { Fault } from "./faults.ts";
 
 /** What is echoed of a question; the rest is cut, since an answer should be short whatever was asked. */
@@ -31,11 +30,6 @@ export function textUnderFault(fault: Fault, usual: () => string): string {
 
 export function thinkingText(question: string): string {
   return `The question is: "${excerpt(question)}". A simulated provider need not think about it for long.`;
-}
-
-/** An opaque text that stands for a provider's signature: checkable, since it follows from the thinking alone. */
-export function signatureOf(thinking: string): string {
-  return createHash("sha256").update(`simulated:${thinking}`).digest("base64");
 }
 
 export function excerpt(text: string): string {
@@ -71,6 +65,11 @@ export function takeWords(text: string, max: number): string {
 
 export function countJsonTokens(text: string): number {
   return Math.ceil(text.length / 4);
+}
+
+/** The beginning of a JSON text that counts `max` tokens. */
+export function takeJson(text: string, max: number): string {
+  return text.slice(0, 4 * max);
 }
 
 /** Pieces of `size` characters, as the arguments of a tool call are streamed. */

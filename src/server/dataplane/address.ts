@@ -10,6 +10,7 @@ import {
   scanObject,
 } from "../core/dialects/index.ts";
 import type { Routed, Snapshot } from "../snapshot/index.ts";
+import { RequestContent } from "./request-content.ts";
 
 /** Where the model's name stands, so that an alias can be written in its place. */
 export type ModelSpot =
@@ -38,6 +39,8 @@ export interface Target extends Routed {
   readonly isJson: boolean;
   readonly streams: boolean;
   readonly streamOptions: Member | undefined;
+  /** Of a chat or messages request; undefined on routes that nobody translates. */
+  readonly content: RequestContent | undefined;
   /** Where the body names models that some hosts fall back on by themselves; empty where it does not. */
   readonly fallbacks: readonly Member[];
 }
@@ -104,6 +107,10 @@ export function address(snapshot: Snapshot, place: Place, payload: Payload): Tar
     isJson: found.isJson,
     streams: found.streams,
     streamOptions: found.streamOptions,
+    content:
+      place.route.counterpart !== undefined && found.isJson
+        ? new RequestContent(place.dialect, payload.plain)
+        : undefined,
     fallbacks: found.fallbacks,
   };
 }

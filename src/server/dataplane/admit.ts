@@ -4,21 +4,28 @@
  * `profiles[]`); design decisions, section 2 (`suspended`).
  */
 import { GatewayError } from "../../base/index.ts";
+import type { Loss } from "../core/dialects/index.ts";
 import { llmVariables } from "../core/policy/variables/index.ts";
 import type { Profile, Snapshot } from "../snapshot/index.ts";
 import type { Provider, Trigger, UpstreamChannel } from "../upstream/index.ts";
 import type { Target } from "./address.ts";
+import { chooseChannel } from "./choose-channel.ts";
 import { type DecidedRequest, type DecisionSinks, settleVerdict } from "./governance/decide.ts";
 import { guardRoute } from "./governance/guard.ts";
 import type { Standing } from "./governance/standing.ts";
 import { refuseSuspended, suspendedError } from "./governance/suspended.ts";
 import type { Suspensions } from "./ports.ts";
+import { type TranslatedCall, translateCall } from "./translated-call.ts";
 
 export interface Admitted {
   readonly provider: Provider;
   readonly channel: UpstreamChannel;
   /** The model as this provider is sent it; undefined on a modelless route. */
   readonly model: string | undefined;
+  /** What the request uses and the channel cannot be told. */
+  readonly lost: readonly Loss[];
+  /** Undefined: the channel speaks the client's dialect. */
+  readonly translated: TranslatedCall | undefined;
 }
 
 /** The addressed provider, or whoever stands in for it, then its failover list, without those that were passed over. */
@@ -90,7 +97,7 @@ function judgeNext(provider: Provider, target: Target, governed: Governed): Outc
 
 /** In the order of the decisions: suspensions, access rules, model list, capabilities. */
 function judge(provider: Provider, target: Target, { standing, requestId, suspensions, sinks }: Governed): Outcome {
-  const { route, dialect, model: asked } = target;
+  const { model: asked } = target;
   const model = asked === undefined ? undefined : (provider.aliases.get(asked) ?? asked);
   if (suspensions?.any === true) {
     const suspension = suspensions.of("provider", provider.name);
@@ -102,17 +109,19 @@ function judge(provider: Provider, target: Target, { standing, requestId, suspen
   const error = deniedByRules(provider, target, asked, { standing, requestId, sinks });
   if (error !== undefined) return { kind: "refused", error };
   if (provider === target.provider) guardRoute(target, standing);
-  const channel = channelOf(provider, target, model, standing.profile);
-  if (typeof channel === "object") return { kind: "admitted", admitted: { provider, channel, model } };
-  const lacking = `Provider ${provider.name} has no channel for the ${route.name} route of the ${dialect} dialect`;
+  return { kind: "admitted", admitted: admittedTo(provider, target, model, standing.profile) };
+}
+
+/** Throws `fidelity_loss` or `invalid_request`. */
+function admittedTo(provider: Provider, target: Target, model: string | undefined, profile: Profile): Admitted {
+  const { channel, lost } = chooseChannel(provider, target, model, profile);
+  const isOther = channel.dialect !== target.dialect;
   return {
-    kind: "refused",
-    error:
-      channel === undefined
-        ? new GatewayError("fidelity_loss", `${lacking}.`, { param: route.capability || route.name })
-        : new GatewayError("fidelity_loss", `${lacking} that has ${channel}, which the caller's profile requires.`, {
-            param: channel,
-          }),
+    provider,
+    channel,
+    model,
+    lost,
+    translated: isOther ? translateCall(target, provider, channel, model) : undefined,
   };
 }
 
@@ -134,27 +143,4 @@ export function deniedByRules(
     model: model === undefined ? undefined : label,
   };
   return settleVerdict(policy.decide("llm", variables), decided, standing, sinks);
-}
-
-/**
- * Channels stand in order of preference: own surface first, then as defined. A text names the capability that the profile
- * requires and every channel lacks that could otherwise serve.
- */
-function channelOf(
-  provider: Provider,
-  { route, dialect }: Target,
-  model: string | undefined,
-  { requireCaps }: Profile,
-): UpstreamChannel | string | undefined {
-  let missing: string | undefined;
-  for (const channel of provider.channels) {
-    if (channel.dialect !== dialect) continue;
-    const { caps } = channel;
-    if (caps !== undefined && route.capability !== "" && !caps.has(route.capability)) continue;
-    if (channel.servesModel !== undefined && model !== undefined && !channel.servesModel(model)) continue;
-    const lacks = caps === undefined ? undefined : requireCaps.find((cap) => !caps.has(cap));
-    if (lacks === undefined) return channel;
-    missing ??= lacks;
-  }
-  return missing;
 }

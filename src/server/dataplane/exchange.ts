@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
 import { asRefusal, GatewayError } from "../../base/index.ts";
-import { type Dialect, refusalBody, refusalEvent, refusalHeaders } from "../core/dialects/index.ts";
+import { type Dialect, type Loss, refusalBody, refusalEvent, refusalHeaders } from "../core/dialects/index.ts";
 import type { Downstream } from "../upstream/index.ts";
 import { isHopByHop, lowerCase, namedByConnection } from "./headers.ts";
 import type { Labels } from "./metrics.ts";
@@ -21,6 +21,9 @@ const LINGER_MS = 5_000;
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
+const NOTHING_LOST: readonly Loss[] = [];
+const capabilityOf = ({ capability }: Loss): string => capability;
+
 export class Exchange implements Downstream {
   readonly request: IncomingMessage;
   readonly requestId: string;
@@ -31,6 +34,8 @@ export class Exchange implements Downstream {
   dialect: Dialect = "compat";
   labels: Labels;
   attempts = 0;
+  /** What the request uses and is forwarded without. */
+  lost: readonly Loss[] = NOTHING_LOST;
   /** Milliseconds spent waiting for the client's body, for upstreams, and between attempts. */
   #waitedMs = 0;
   #bodyEndedAt: number;
@@ -85,6 +90,7 @@ export class Exchange implements Downstream {
     this.#remainingBytes = contentLength;
     pairs.push("x-gateway-request-id", this.requestId, "x-gateway-provider", this.labels.provider);
     pairs.push("x-gateway-attempts", String(this.attempts), "x-gateway-overhead", overheadMs.toFixed(3));
+    if (this.lost.length > 0) pairs.push("x-gateway-fidelity-losses", this.lost.map(capabilityOf).join(", "));
     this.#response.writeHead(status, isWritable(statusText) ? statusText : "", pairs);
     this.#ports.metrics.overhead(this.labels.route, overheadMs / 1_000);
     this.#ports.metrics.firstByte(this.labels, (now - this.#bodyEndedAt) / 1_000);

@@ -23,6 +23,8 @@ export interface DataplaneMetrics {
   attempted(provider: string, outcome: string): void;
   retried(provider: string): void;
   failedOver(from: string, to: string): void;
+  /** A request went to the provider without something that it uses. */
+  fidelityLost(provider: string, capability: string): void;
   /** Sessions that have switched to WebSocket. */
   sessionOpened(provider: string): () => void;
 }
@@ -57,6 +59,11 @@ export function createMetrics(instruments: Instruments): DataplaneMetrics {
     "from",
     "to",
   ]);
+  const losses = instruments.counter(
+    "gateway_fidelity_losses_total",
+    "Capabilities that requests used and were forwarded without: hints, and where `on_fidelity_loss: allow` says so all.",
+    ["provider", "capability"],
+  );
   const sessions = instruments.gauge("gateway_websocket_sessions", "WebSocket sessions that are open.", ["provider"]);
 
   // Joining label values costs more than counting, so the children of label sets once seen are kept at hand.
@@ -83,6 +90,7 @@ export function createMetrics(instruments: Instruments): DataplaneMetrics {
     attempted: (provider, outcome) => outcomes(provider)(outcome).inc(),
     retried: (provider) => retries.with(provider).inc(),
     failedOver: (from, to) => failovers.with(from, to).inc(),
+    fidelityLost: (provider, capability) => losses.with(provider, capability).inc(),
     sessionOpened(provider) {
       const gauge = sessions.with(provider);
       gauge.add(1);

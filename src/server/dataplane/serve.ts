@@ -21,7 +21,9 @@ import { createMeter, type Meter } from "./metering/index.ts";
 import { advertise } from "./models-list.ts";
 import type { Ports } from "./ports.ts";
 import { prepare } from "./prepare.ts";
+import { prepareTranslated } from "./prepare-translated.ts";
 import type { ProviderStatistics } from "./statistics.ts";
+import { translating } from "./translating.ts";
 import { wellKnown } from "./well-known.ts";
 
 export async function serve(request: IncomingMessage, response: ServerResponse, ports: Ports): Promise<void> {
@@ -197,7 +199,8 @@ function candidatesOf(admitted: AdmittedList, forwarding: Forwarding): Candidate
   };
 }
 
-function candidateFor(admitted: Admitted, { exchange, target, snapshot, standing, meter }: Forwarding): Candidate {
+function candidateFor(admitted: Admitted, forwarding: Forwarding): Candidate {
+  const { exchange, target, snapshot, standing, meter, ports } = forwarding;
   return {
     provider: admitted.provider,
     channel: admitted.channel,
@@ -206,11 +209,26 @@ function candidateFor(admitted: Admitted, { exchange, target, snapshot, standing
       const { method = "GET", rawHeaders, headers } = exchange.request;
       const { aliases } = snapshot;
       const { allows } = standing.profile;
-      const isList = target.route.name === "models" && (aliases.length > 0 || allows !== undefined);
+      const { dialect, route, streams } = target;
+      const { provider, lost, translated } = admitted;
+      const client = { method, rawHeaders, connection: headers.connection };
+      const isList = route.name === "models" && (aliases.length > 0 || allows !== undefined);
+      const extend = isList ? (body: Buffer) => advertise(body, dialect, { aliases, allows }) : undefined;
+      exchange.lost = lost;
+      for (const { capability } of lost) ports.metrics.fidelityLost(provider.name, capability);
+      if (translated !== undefined) {
+        const { requestId } = exchange;
+        const { reading } = translated;
+        const waited = (ms: number): void => exchange.waited(ms);
+        const options = { dialect, reading, extend, streams, requestId, meter, now: Date.now, waited };
+        return {
+          request: prepareTranslated(client, admitted, translated, streams),
+          downstream: translating(exchange, options),
+        };
+      }
       const reads = isList || meter !== undefined;
-      const prepared = prepare({ method, rawHeaders, connection: headers.connection }, target, admitted, reads);
+      const prepared = prepare(client, target, admitted, reads);
       const edits = prepared.answerEdits;
-      const extend = isList ? (body: Buffer) => advertise(body, target.dialect, { aliases, allows }) : undefined;
       const passes = edits === undefined && extend === undefined && meter === undefined;
       return {
         request: prepared.request,

@@ -10,6 +10,10 @@ export interface RequestShape {
   /** File with a credential a line, all of one length, each borne once, in random order, before any is borne again; left out, one that nobody knows. */
   readonly credentials?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Of the client; left out, compat. */
+  readonly dialect?: "compat" | "messages";
+  /** An agent's turn of about 2 KB: a tool, a call of it and its result, instead of a question alone. */
+  readonly hasTools?: true;
 }
 
 /** Whole requests, sent one after the other and from the first again. */
@@ -86,8 +90,10 @@ function shuffle(values: readonly string[]): readonly string[] {
 
 export function buildRequest(shape: RequestShape, port: number, credential: string): Buffer {
   const body = buildBody(shape);
+  const isMessages = shape.dialect === "messages";
   const head = [
-    "POST /v1/chat/completions HTTP/1.1",
+    `POST ${isMessages ? "/v1/messages" : "/v1/chat/completions"} HTTP/1.1`,
+    ...(isMessages ? ["anthropic-version: 2023-06-01"] : []),
     `Host: 127.0.0.1:${port}`,
     `Authorization: Bearer ${credential}`,
     "Content-Type: application/json",
@@ -103,6 +109,7 @@ export function buildRequest(shape: RequestShape, port: number, credential: stri
 
 /** Model and stream come first: the upstream of the bench looks at the first bytes only. */
 function buildBody(shape: RequestShape): Buffer {
+  if (shape.hasTools === true) return Buffer.from(JSON.stringify(agentTurn(shape)));
   const size = shape.kind === "large-request" ? LARGE_BODY_BYTES : SMALL_BODY_BYTES;
   const model = shape.kind === "large-answer" ? "bench-large-answer" : shape.model;
   const about = {
@@ -118,4 +125,48 @@ function buildBody(shape: RequestShape): Buffer {
   const sentence = "How vexingly quick daft zebras jump. ";
   about.messages[1] = { role: "user", content: sentence.repeat(Math.ceil(rest / sentence.length)).slice(0, rest) };
   return Buffer.from(JSON.stringify(about));
+}
+
+const TOOL = "find_orders";
+const INPUT = { customer: "c-4711", status: ["open", "shipped"], limit: 25, since: "2026-01-01" };
+const SCHEMA = {
+  type: "object",
+  properties: {
+    customer: { type: "string", description: "Number of the customer, as in the order." },
+    status: { type: "array", items: { type: "string", enum: ["open", "shipped", "returned"] } },
+    limit: { type: "integer", minimum: 1, maximum: 100 },
+    since: { type: "string", format: "date" },
+  },
+  required: ["customer"],
+};
+const SYSTEM = "You help the people of a warehouse. Use the tools; never guess the number of an order. ".repeat(4);
+const QUESTION = "Which orders of customer c-4711 are open, and which of them should have left the house already? ";
+const RESULT = JSON.stringify([{ order: "o-1", status: "open", lines: 3, due: "2026-02-01" }]).repeat(6);
+
+/** The same turn in either dialect. */
+function agentTurn({ kind, model, dialect }: RequestShape): object {
+  const about = { model, ...(kind === "stream" ? { stream: true } : {}), temperature: 0.2, max_tokens: 1_000 };
+  if (dialect === "messages") {
+    return {
+      ...about,
+      system: SYSTEM,
+      tools: [{ name: TOOL, description: "Finds orders.", input_schema: SCHEMA }],
+      messages: [
+        { role: "user", content: QUESTION },
+        { role: "assistant", content: [{ type: "tool_use", id: "call_1", name: TOOL, input: INPUT }] },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: "call_1", content: RESULT }] },
+      ],
+    };
+  }
+  const call = { id: "call_1", type: "function", function: { name: TOOL, arguments: JSON.stringify(INPUT) } };
+  return {
+    ...about,
+    tools: [{ type: "function", function: { name: TOOL, description: "Finds orders.", parameters: SCHEMA } }],
+    messages: [
+      { role: "system", content: SYSTEM },
+      { role: "user", content: QUESTION },
+      { role: "assistant", content: null, tool_calls: [call] },
+      { role: "tool", tool_call_id: "call_1", content: RESULT },
+    ],
+  };
 }

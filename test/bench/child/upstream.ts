@@ -3,7 +3,7 @@
  *
  * What is asked for is read from the first bytes of the body, which stand in its first piece: `"stream":true` answers
  * 100 events, one a turn of the event loop, so that a proxy reads them as pieces and not as one write, and one more with
- * the usage where that is asked for; the model `bench-large-answer` answers 1 MiB. Everything else answers 0.6 KB of JSON.
+ * the usage where that is asked for; `/v1/messages` answers in that dialect. The model `bench-large-answer` answers 1 MiB. Everything else answers 0.6 KB of JSON.
  * GET /counts says how many were answered.
  */
 
@@ -29,6 +29,65 @@ const usageEvent = eventOf({
   usage: { prompt_tokens: 210, completion_tokens: 100, total_tokens: 310 },
 });
 const streamEnd = Buffer.from("data: [DONE]\n\n");
+const firstEvent = eventOf({
+  ...chunk,
+  choices: [{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }],
+});
+const lastEvent = eventOf({ ...chunk, choices: [{ index: 0, delta: {}, finish_reason: "stop" }] });
+
+/** What a stream is made of in a dialect. */
+interface StreamPieces {
+  readonly first: Buffer;
+  readonly each: Buffer;
+  readonly last: Buffer;
+  /** Told only where it is asked for. */
+  readonly usage: Buffer | undefined;
+  readonly end: Buffer;
+}
+
+const compatStream: StreamPieces = {
+  first: firstEvent,
+  each: streamEvent,
+  last: lastEvent,
+  usage: usageEvent,
+  end: streamEnd,
+};
+
+const message = {
+  id: "msg_bench",
+  type: "message",
+  role: "assistant",
+  model: "bench",
+  content: [] as object[],
+  stop_reason: null as string | null,
+  stop_sequence: null,
+  usage: { input_tokens: 210, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 1 },
+};
+const messagesStream: StreamPieces = {
+  first: Buffer.concat([
+    namedEventOf({ type: "message_start", message }),
+    namedEventOf({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }),
+  ]),
+  each: namedEventOf({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "word " } }),
+  last: Buffer.concat([
+    namedEventOf({ type: "content_block_stop", index: 0 }),
+    namedEventOf({
+      type: "message_delta",
+      delta: { stop_reason: "end_turn", stop_sequence: null },
+      usage: { output_tokens: 100 },
+    }),
+  ]),
+  usage: undefined,
+  end: namedEventOf({ type: "message_stop" }),
+};
+const messageAnswer = Buffer.from(
+  JSON.stringify({
+    ...message,
+    content: [{ type: "text", text: "The quick brown fox jumps over the lazy dog. ".repeat(5) }],
+    stop_reason: "end_turn",
+    usage: { ...message.usage, output_tokens: 50 },
+  }),
+);
 
 const counts = { unary: 0, streams: 0, large: 0, aborted: 0, bodyBytes: 0 };
 
@@ -50,18 +109,24 @@ const server = createServer((request, response) => {
 listenAndReport(server);
 
 function answer(head: string, isUsageAsked: boolean, request: IncomingMessage, response: ServerResponse): void {
+  const isMessages = request.url === "/v1/messages";
   if (head.includes('"stream":true')) {
-    streamChunks(isUsageAsked, request, response);
+    streamChunks(isMessages ? messagesStream : compatStream, isUsageAsked, request, response);
     return;
   }
   const isLarge = head.includes("bench-large-answer");
   counts[isLarge ? "large" : "unary"] += 1;
-  const body = isLarge ? largeAnswer : unaryAnswer;
+  const body = isMessages ? messageAnswer : isLarge ? largeAnswer : unaryAnswer;
   response.writeHead(200, { "content-type": "application/json", "content-length": body.length });
   response.end(body);
 }
 
-function streamChunks(isUsageAsked: boolean, request: IncomingMessage, response: ServerResponse): void {
+function streamChunks(
+  pieces: StreamPieces,
+  isUsageAsked: boolean,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
   counts.streams += 1;
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
   let left = CHUNKS_PER_STREAM;
@@ -72,11 +137,12 @@ function streamChunks(isUsageAsked: boolean, request: IncomingMessage, response:
     }
     left -= 1;
     if (left === 0) {
-      if (isUsageAsked) response.write(usageEvent);
-      response.end(streamEnd);
+      response.write(pieces.last);
+      if (isUsageAsked && pieces.usage !== undefined) response.write(pieces.usage);
+      response.end(pieces.end);
       return;
     }
-    response.write(streamEvent);
+    response.write(left === CHUNKS_PER_STREAM - 1 ? pieces.first : pieces.each);
     setImmediate(next);
   };
   next();
@@ -84,6 +150,10 @@ function streamChunks(isUsageAsked: boolean, request: IncomingMessage, response:
 
 function eventOf(data: object): Buffer {
   return Buffer.from(`data: ${JSON.stringify(data)}\n\n`);
+}
+
+function namedEventOf(data: { readonly type: string; readonly [field: string]: unknown }): Buffer {
+  return Buffer.from(`event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`);
 }
 
 function completion(content: string): string {

@@ -15,6 +15,9 @@ export type GatewayMode = "flag" | "config" | "governed" | "recorded";
 export const CONFIG_MODEL = "p10-chat";
 export const CONFIG_ALIAS = "alias-10";
 
+/** Of a provider that speaks the messages dialect. */
+export const MESSAGES_MODEL = "m-chat";
+
 const PROVIDERS = 20;
 const ALIASES = 50;
 
@@ -77,5 +80,12 @@ function routing(upstreamPort: number): object {
       model_aliases: Object.fromEntries(aliases.map((alias) => [`alias-${alias}`, `p${number}-chat`])),
     };
   });
-  return { version: 1, default_provider: "provider-1", providers };
+  const messages = {
+    name: "provider-messages",
+    dialect: "messages",
+    base_url: `http://127.0.0.1:${upstreamPort}`,
+    api_key: "bench-key-messages",
+    models: [MESSAGES_MODEL],
+  };
+  return { version: 1, default_provider: "provider-1", providers: [...providers, messages] };
 }

@@ -10,8 +10,11 @@ export {
   ruleOf,
   usableIn,
 } from "./fidelity/capabilities.ts";
+export { type Loss, losses, type Uses } from "./fidelity/losses.ts";
+export { usesOf } from "./fidelity/uses.ts";
 export { editObject, type ObjectEdits, replaceValue } from "./json-edit.ts";
 export { type JsonScan, type Member, memberValue, scanObject } from "./json-scan.ts";
+export { type JsonSource, readJson } from "./json-source.ts";
 export { IMAGE_TOKENS } from "./media-bounds.ts";
 export { boundaryOf, type FormField, findField } from "./multipart.ts";
 export { refusalBody, refusalEvent, refusalHeaders } from "./refusal.ts";
@@ -28,7 +31,18 @@ export {
   routeExamples,
   type UsagePlace,
 } from "./routes.ts";
-export { countEvents, type SseEvent, SseSplitter } from "./sse.ts";
+export { countEvents, MAX_EVENT_BYTES, type SseEvent, SseSplitter } from "./sse.ts";
+export { translateError } from "./translate/errors.ts";
+export { translateModel, translateModels } from "./translate/models.ts";
+export { answerAsStream, openTranslation, translateAnswer, translateRequest } from "./translate/translate.ts";
+export {
+  AnswerProblem,
+  type AnswerStamp,
+  type AnswerTerms,
+  RequestProblem,
+  type StreamTranslation,
+  type TranslatedRequest,
+} from "./translate/types.ts";
 export { addUsage, NO_USAGE, type Usage } from "./usage.ts";
 export { type BodyUsage, createBodyUsage } from "./usage-body.ts";
 export { normaliseUsage } from "./usage-normalise.ts";

@@ -2,9 +2,14 @@
  * JSON that is taken apart and put together again with parts of it left exactly as they were written: a tool's schema or
  * arguments keep the spelling of their numbers and the order of their keys, which parsing alone would lose (a number
  * above 2^53, `1.0`, keys that look like indexes). Source: dialects reference, 4 and 8; RFC 8259, section 6.
+ *
+ * Values are always those of `JSON.parse`; where the text may hold what these lose, it is walked a second time, beside
+ * the values, when the first part is asked for. Time is linear in the text, and depth is bounded. A name that stands
+ * twice in one object is not looked for: as everywhere, the last one is the value.
  */
+import { MAX_DEPTH } from "./json-scan.ts";
 
-/** JSON text in the place of a value: written out as it stands. */
+/** JSON text in the place of a value: written out as it stands, line breaks included. */
 export class Verbatim {
   readonly text: string;
 
@@ -17,8 +22,219 @@ export interface JsonSource {
   /** Plain values, as `JSON.parse` gives them. */
   readonly value: unknown;
   /**
-   * `part`: an object or array of `value`, by identity. A `Verbatim` of its text where parsing it and writing it again would
+   * `part`: an object or array of `value`, by identity. A `Verbatim` of its text where parsing it and writing it again may
    * not give the same; otherwise `part` itself.
    */
   exact(part: unknown): unknown;
+}
+
+/** What `scanObject` lets through: it counts the levels within the outermost object. */
+const MAX_LEVELS = MAX_DEPTH + 1;
+
+/** Integers of at most this many digits are written as they were read. */
+const SAFE_DIGITS = 15;
+
+/** Characters of a string looked at one by one before the native search takes over. */
+const NEAR_CHARACTERS = 24;
+
+const TAB = 0x09;
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const PLUS = 0x2b;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const DOT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const COLON = 0x3a;
+const CAPITAL_E = 0x45;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_ARRAY = 0x5d;
+const SMALL_E = 0x65;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** Throws `SyntaxError`, which quotes nothing of the text, for what is no JSON or is nested too deep. */
+export function readJson(text: string): JsonSource {
+  const value = parsed(text);
+  if (!mayLose(text)) return { value, exact: (part) => part };
+  let parts: ReadonlyMap<unknown, Verbatim> | undefined;
+  return {
+    value,
+    exact(part) {
+      parts ??= partsOf(text, value);
+      return parts.get(part) ?? part;
+    },
+  };
+}
+
+/** JSON text of `value`, in which any part may be a `Verbatim`. Undefined is left out of objects and null elsewhere. */
+export function writeJson(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  if (value instanceof Verbatim) return value.text;
+  let text = "";
+  if (Array.isArray(value)) {
+    for (const item of value) text += text === "" ? writeJson(item) : `,${writeJson(item)}`;
+    return `[${text}]`;
+  }
+  for (const [name, member] of Object.entries(value)) {
+    if (member !== undefined) text += `${text === "" ? "" : ","}${JSON.stringify(name)}:${writeJson(member)}`;
+  }
+  return `{${text}}`;
+}
+
+/** JSON text of a part that `exact` gave: no `Verbatim` stands within it. */
+export function jsonText(part: unknown): string {
+  return part instanceof Verbatim ? part.text : (JSON.stringify(part) ?? "null");
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new SyntaxError("the text is not JSON");
+  }
+}
+
+/**
+ * Whether the text may hold a number or an order of names that its values do not keep. A false alarm costs time only: a
+ * name that begins like an index is taken for one.
+ */
+function mayLose(text: string): boolean {
+  let loses = false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      const end = stringEnd(text, at);
+      loses ||= mayBeIndex(text.charCodeAt(at + 1)) && text.charCodeAt(skipSpace(text, end)) === COLON;
+      at = end - 1;
+    } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+      if (++depth > MAX_LEVELS) throw new SyntaxError(`the text is nested deeper than ${MAX_LEVELS} levels`);
+    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
+      depth--;
+    } else if (!loses && (code === MINUS || isDigit(code))) {
+      const end = numberEnd(text, at);
+      loses = !isKept(text, at, end);
+      at = end - 1;
+    }
+  }
+  return loses;
+}
+
+/** The first character of a name; the index may be written with escapes. */
+const mayBeIndex = (code: number): boolean => isDigit(code) || code === BACKSLASH;
+
+/** Whether the number is written out again as it stands. */
+function isKept(text: string, start: number, end: number): boolean {
+  let at = text.charCodeAt(start) === MINUS ? start + 1 : start;
+  const isPlain = end - at <= SAFE_DIGITS && (at === start || text.charCodeAt(at) !== ZERO);
+  while (at < end && isDigit(text.charCodeAt(at))) at++;
+  if (isPlain && at === end) return true;
+  const written = text.slice(start, end);
+  return String(Number(written)) === written;
+}
+
+/** Every object and array of `value` with its text. Where a name stands twice, the last text is set last. */
+function partsOf(text: string, value: unknown): ReadonlyMap<unknown, Verbatim> {
+  const parts = new Map<unknown, Verbatim>();
+
+  /** One past the end of the value at `start`. `beside` is what was read there, unless the same name stands again. */
+  function walk(start: number, beside: unknown): number {
+    const code = text.charCodeAt(start);
+    if (code === QUOTE) return stringEnd(text, start);
+    if (code !== OPEN_OBJECT && code !== OPEN_ARRAY) return scalarEnd(text, start);
+    const end = code === OPEN_OBJECT ? walkMembers(start, beside) : walkItems(start, beside);
+    if (typeof beside === "object" && beside !== null) parts.set(beside, new Verbatim(text.slice(start, end)));
+    return end;
+  }
+
+  function walkMembers(start: number, beside: unknown): number {
+    let at = skipSpace(text, start + 1);
+    while (text.charCodeAt(at) !== CLOSE_OBJECT) {
+      const nameEnd = stringEnd(text, at);
+      const name = nameIn(text, at, nameEnd);
+      // Past the colon.
+      at = skipSpace(text, skipSpace(text, nameEnd) + 1);
+      at = skipComma(text, walk(at, memberOf(beside, name)));
+    }
+    return at + 1;
+  }
+
+  function walkItems(start: number, beside: unknown): number {
+    const items: readonly unknown[] = Array.isArray(beside) ? beside : [];
+    let at = skipSpace(text, start + 1);
+    for (let i = 0; text.charCodeAt(at) !== CLOSE_ARRAY; i++) at = skipComma(text, walk(at, items[i]));
+    return at + 1;
+  }
+
+  walk(skipSpace(text, 0), value);
+  return parts;
+}
+
+/** Own members only: of an object that a later one of its name replaced, any may be missing. */
+function memberOf(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+  return (value as Readonly<Record<string, unknown>>)[name];
+}
+
+function nameIn(text: string, start: number, end: number): string {
+  const name = text.slice(start + 1, end - 1);
+  return name.includes("\\") ? (JSON.parse(text.slice(start, end)) as string) : name;
+}
+
+/** One past the closing quote. Only for sound text, as everything below. */
+function stringEnd(text: string, start: number): number {
+  let at = start + 1;
+  const near = at + NEAR_CHARACTERS;
+  while (at < near) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) return at + 1;
+    at += code === BACKSLASH ? 2 : 1;
+  }
+  for (;;) {
+    const quote = text.indexOf('"', at);
+    let first = quote;
+    while (first > at && text.charCodeAt(first - 1) === BACKSLASH) first--;
+    if ((quote - first) % 2 === 0) return quote + 1;
+    at = quote + 1;
+  }
+}
+
+/** A number, or a literal, which is letters. */
+function scalarEnd(text: string, start: number): number {
+  let at = start;
+  while (isOfScalar(text.charCodeAt(at))) at++;
+  return at;
+}
+
+const isOfScalar = (code: number): boolean => isOfNumber(code) || (code > CLOSE_ARRAY && code < OPEN_OBJECT);
+
+function numberEnd(text: string, start: number): number {
+  let at = start + 1;
+  while (isOfNumber(text.charCodeAt(at))) at++;
+  return at;
+}
+
+function isOfNumber(code: number): boolean {
+  return isDigit(code) || code === DOT || code === SMALL_E || code === CAPITAL_E || code === PLUS || code === MINUS;
+}
+
+const isDigit = (code: number): boolean => code >= ZERO && code <= NINE;
+
+function skipComma(text: string, start: number): number {
+  const at = skipSpace(text, start);
+  return text.charCodeAt(at) === COMMA ? skipSpace(text, at + 1) : at;
+}
+
+function skipSpace(text: string, start: number): number {
+  let at = start;
+  for (;;) {
+    const code = text.charCodeAt(at);
+    if (code !== SPACE && code !== LINE_FEED && code !== CARRIAGE_RETURN && code !== TAB) return at;
+    at++;
+  }
 }

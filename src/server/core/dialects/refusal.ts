@@ -23,8 +23,7 @@ const COMPAT_TYPES: ReadonlyMap<number, string> = new Map([
 export function refusalBody(dialect: Dialect, error: GatewayError, requestId: string): string {
   if (dialect === "messages") {
     const details = { error_code: error.code, ...(error.param !== undefined && { param: error.param }) };
-    const type = MESSAGES_TYPES.get(error.status) ?? (error.status >= 500 ? "api_error" : "invalid_request_error");
-    const shown = { type, message: error.message, code: error.code, details };
+    const shown = { type: messagesErrorType(error.status), message: error.message, code: error.code, details };
     return JSON.stringify({ type: "error", error: shown, request_id: requestId });
   }
   const type = COMPAT_TYPES.get(error.status) ?? (error.status >= 500 ? "server_error" : "invalid_request_error");
@@ -33,8 +32,17 @@ export function refusalBody(dialect: Dialect, error: GatewayError, requestId: st
 
 /** The same as the last event of a stream that has begun: no `[DONE]`, no invented stop reason. */
 export function refusalEvent(dialect: Dialect, error: GatewayError, requestId: string): string {
-  const name = dialect === "messages" ? "event: error\n" : "";
-  return `${name}data: ${refusalBody(dialect, error, requestId)}\n\n`;
+  return errorFrame(dialect, refusalBody(dialect, error, requestId));
+}
+
+/** `body`: of an error, as JSON text of one line. */
+export function errorFrame(dialect: Dialect, body: string): string {
+  return `${dialect === "messages" ? "event: error\n" : ""}data: ${body}\n\n`;
+}
+
+/** `error.type` of the dialect messages. */
+export function messagesErrorType(status: number): string {
+  return MESSAGES_TYPES.get(status) ?? (status >= 500 ? "api_error" : "invalid_request_error");
 }
 
 /** Header pairs that belong to a refusal whatever its dialect. */

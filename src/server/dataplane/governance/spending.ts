@@ -4,18 +4,19 @@ import { tokenBounds } from "../../core/dialects/index.ts";
 import type { Target } from "../address.ts";
 import type { Admitted } from "../admit.ts";
 import type { Spending } from "../budgets/index.ts";
+import type { TranslatedCall } from "../translated-call.ts";
 import type { Standing } from "./standing.ts";
 
 /** Undefined: nothing is spent on this route, or nobody counts. */
 export function spendingOf(
   target: Target,
-  { provider, model = "" }: Admitted,
+  { provider, model = "", translated }: Admitted,
   standing: Standing,
 ): Spending | undefined {
   const { budget, name = "" } = standing.profile;
   const { route } = target;
   if (budget === undefined || route.usage === "none") return undefined;
-  const bounds = route.usage === "always" ? tokenBounds(target.plain, target.isJson, route) : undefined;
+  const bounds = route.usage === "always" ? boundsOf(target, translated) : undefined;
   return {
     rule: budget,
     bucket: standing.bucket,
@@ -23,6 +24,12 @@ export function spendingOf(
     at: { model, backend: provider.name },
     demand: bounds === undefined ? { kind: "atLeast", units: 1 } : { kind: "tokens", bounds },
   };
+}
+
+/** Of what is sent: translation may have to raise or to state the bound of the output. */
+function boundsOf({ plain, isJson, route }: Target, translated: TranslatedCall | undefined): TokenBounds {
+  if (translated === undefined) return tokenBounds(plain, isJson, route);
+  return tokenBounds(translated.body, true, translated.route);
 }
 
 /**

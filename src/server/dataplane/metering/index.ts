@@ -2,4 +2,4 @@
 export { createMeter, type MeterOptions } from "./meter.ts";
 export { createUsageMetrics, type UsageMetrics } from "./metrics.ts";
 export { createSessionMeter, type SessionMeterOptions } from "./session-meter.ts";
-export type { AnswerMeter, Counted, Meter, SessionMeter } from "./types.ts";
+export type { AnswerMeter, Counted, Meter, SessionMeter, Shown } from "./types.ts";

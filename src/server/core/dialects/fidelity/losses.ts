@@ -7,7 +7,8 @@ export interface Uses {
   readonly capabilities: ReadonlySet<Capability>;
   /**
    * What the other dialect cannot be told in the form that it has here (an image by http, a fifth stop sequence), each with
-   * the place of the first such use: a path like `messages[2].content[0].image_url`, at most `MAX_PLACE_LENGTH` long.
+   * the place of one such use: a path like `messages[2].content[0].image_url`, at most `MAX_PLACE_LENGTH` long. Some of it is
+   * found out only when it is asked for.
    */
   readonly untranslatable: ReadonlyMap<Capability, string>;
 }
@@ -36,11 +37,12 @@ export interface LosingChannel {
 export function losses(uses: Uses, dialect: Dialect, { dialect: spoken, caps }: LosingChannel): readonly Loss[] {
   const isTranslated = spoken !== dialect;
   if (!isTranslated && caps === undefined) return NONE;
-  const { capabilities, untranslatable } = uses;
-  if (capabilities.size === 0 && untranslatable.size === 0) return NONE;
+  const { capabilities } = uses;
+  const untranslatable = isTranslated ? uses.untranslatable : undefined;
+  if (capabilities.size === 0 && (untranslatable === undefined || untranslatable.size === 0)) return NONE;
   const lost: Loss[] = [];
   for (const capability of CAPABILITY_NAMES) {
-    const place = isTranslated ? untranslatable.get(capability) : undefined;
+    const place = untranslatable?.get(capability);
     if (place !== undefined) {
       lost.push({ capability, isHard: ruleOf(capability).class === "hard", place });
       continue;

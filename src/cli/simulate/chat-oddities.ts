@@ -1,0 +1,217 @@
+/**
+ * Makes a chat answer, whole or streamed, deviate as `oddities.ts` names it. It works on the usual answer once made, so
+ * that the usual answer costs nothing; the chunks of an odd stream are all held.
+ */
+
+import { arrayOf, type Json, type JsonObject, objectOf, objectsOf, parseJson, stringOf } from "./json.ts";
+import type { Oddity } from "./oddities.ts";
+import { signatureOf } from "./signature.ts";
+
+type Oddities = ReadonlySet<Oddity>;
+
+const DATA = "data: ";
+const DONE = "[DONE]";
+
+/** `usage`: the usage of the answer as JSON, which an odd stream may tell unasked. `thinking`: all of it. */
+export function oddFrames(frames: Iterable<string>, odd: Oddities, usage: string, thinking: string): readonly string[] {
+  let chunks: readonly JsonObject[] = Array.from(frames, (frame) => frame.slice(DATA.length).trim())
+    .filter((text) => text !== DONE)
+    .map((text) => objectOf(parseJson(text)) ?? {});
+  for (const { kinds, change } of STREAM_CHANGES) {
+    if (kinds.some((kind) => odd.has(kind))) chunks = change(chunks, odd, objectOf(parseJson(usage)) ?? {});
+  }
+  chunks = chunks.map((chunk) => mapChoices(chunk, (choice) => oddChoice(choice, "delta", odd)));
+  if (odd.has("reasoning-details")) chunks = withSignature(chunks, thinking);
+  const texts = chunks.map((chunk) => JSON.stringify(chunk));
+  if (!odd.has("no-done")) texts.push(DONE);
+  const lead = odd.has("comments") ? ": keep-alive\n\n" : "";
+  const data = odd.has("no-space") ? "data:" : DATA;
+  const whole = texts.map((text) => `${lead}${data}${text}\n\n`);
+  return odd.has("crlf") ? whole.map((text) => text.replaceAll("\n", "\r\n")) : whole;
+}
+
+/** Of a whole answer. */
+export function oddBody(body: string, odd: Oddities): string {
+  const answer = objectOf(parseJson(body)) ?? {};
+  const changed = mapChoices(answer, (choice) => oddChoice(choice, "message", odd));
+  if (!odd.has("no-usage")) return JSON.stringify(changed);
+  return JSON.stringify({ ...changed, usage: undefined });
+}
+
+interface StreamChange {
+  readonly kinds: readonly Oddity[];
+  readonly change: (chunks: readonly JsonObject[], odd: Oddities, usage: JsonObject) => readonly JsonObject[];
+}
+
+/** In this order; what moves chunks comes before what counts them. */
+const STREAM_CHANGES: readonly StreamChange[] = [
+  { kinds: ["whole-arguments"], change: joinArguments },
+  { kinds: ["interleaved"], change: interleave },
+  { kinds: ["text-with-calls"], change: joinTextAndCalls },
+  { kinds: ["id-each"], change: repeatIds },
+  { kinds: ["no-role"], change: (chunks) => chunks.map((chunk) => mapDelta(chunk, ({ role: _, ...delta }) => delta)) },
+  {
+    kinds: ["role-each"],
+    change: (chunks) => chunks.map((chunk) => mapDelta(chunk, (delta) => ({ role: "assistant", ...delta }))),
+  },
+  {
+    kinds: ["usage-on-finish", "usage-every-chunk", "usage-unasked", "no-usage", "no-choices-usage"],
+    change: placeUsage,
+  },
+];
+
+/** A finish reason and the calls, which deviate alike in both forms; `key` is where the message is. */
+function oddChoice(choice: JsonObject, key: "delta" | "message", odd: Oddities): JsonObject {
+  let message = objectOf(choice[key]) ?? {};
+  let finish = choice["finish_reason"] ?? null;
+  if (odd.has("finish-stop") && finish === "tool_calls") finish = "stop";
+  if (odd.has("no-finish") || (odd.has("finish-empty") && finish === null)) finish = "";
+  const calls = arrayOf(message["tool_calls"]);
+  if (calls === undefined && stringOf(message["content"]) !== undefined) {
+    if (odd.has("tool-calls-empty")) message = { ...message, tool_calls: [] };
+    if (odd.has("tool-calls-null")) message = { ...message, tool_calls: null };
+  }
+  if (calls !== undefined) message = { ...message, tool_calls: objectsOf(calls).map((call) => oddCall(call, odd)) };
+  const { reasoning_content: thinking, ...rest } = message;
+  if (typeof thinking === "string" && odd.has("reasoning")) message = { ...rest, reasoning: thinking };
+  if (typeof thinking === "string" && odd.has("reasoning-details")) {
+    const signature = key === "message" ? signatureOf(thinking) : undefined;
+    message = { ...rest, reasoning_details: [{ type: "reasoning.text", text: thinking, signature, index: 0 }] };
+  }
+  return { ...choice, [key]: message, finish_reason: finish };
+}
+
+function oddCall({ index, id, ...call }: JsonObject, odd: Oddities): JsonObject {
+  return { ...(odd.has("no-index") ? {} : { index }), ...(odd.has("no-id") ? {} : { id }), ...call };
+}
+
+/** A detail with the signature follows the last one with text. */
+function withSignature(chunks: readonly JsonObject[], thinking: string): readonly JsonObject[] {
+  const at = chunks.findLastIndex((chunk) => deltaOf(chunk)["reasoning_details"] !== undefined);
+  const last = chunks[at];
+  if (last === undefined) return chunks;
+  const detail = { type: "reasoning.text", signature: signatureOf(thinking), index: 0 };
+  return chunks.toSpliced(
+    at + 1,
+    0,
+    mapDelta(last, () => ({ reasoning_details: [detail] })),
+  );
+}
+
+function placeUsage(chunks: readonly JsonObject[], odd: Oddities, usage: JsonObject): readonly JsonObject[] {
+  const said = chunks.filter((chunk) => objectsOf(chunk["choices"]).length > 0);
+  const own = chunks.filter((chunk) => objectsOf(chunk["choices"]).length === 0);
+  const [first = {}] = said;
+  if (odd.has("no-usage")) return said.map(({ usage: _, ...chunk }) => chunk);
+  if (odd.has("usage-every-chunk")) {
+    const all = Number(usage["completion_tokens"]);
+    const input = Number(usage["prompt_tokens"]);
+    return said.map((chunk, index) => {
+      const output = index === said.length - 1 ? all : Math.min(index, all);
+      return { ...chunk, usage: { ...usage, completion_tokens: output, total_tokens: input + output } };
+    });
+  }
+  if (odd.has("usage-on-finish")) {
+    return said.map(({ usage: _, ...chunk }) => (finishOf(chunk) === null ? chunk : { ...chunk, usage }));
+  }
+  const told = own.length > 0 || odd.has("usage-unasked") ? [{ ...first, choices: [], usage }] : [];
+  if (!odd.has("no-choices-usage")) return [...said, ...told];
+  return [...said, ...told.map(({ choices: _, ...chunk }): JsonObject => chunk)];
+}
+
+function joinArguments(chunks: readonly JsonObject[]): readonly JsonObject[] {
+  const joined: JsonObject[] = [];
+  for (const chunk of chunks) {
+    const [call] = callsOf(chunk);
+    const last = joined.at(-1);
+    const [before] = last === undefined ? [] : callsOf(last);
+    const isSame = before?.["index"] === call?.["index"] && choiceIndexOf(last) === choiceIndexOf(chunk);
+    if (call === undefined || before === undefined || last === undefined || !isSame) joined.push(chunk);
+    else joined[joined.length - 1] = withCalls(last, [withArguments(before, argumentsOf(before) + argumentsOf(call))]);
+  }
+  return joined;
+}
+
+/** The starts of all calls first, then a fragment of each in turn. */
+function interleave(chunks: readonly JsonObject[]): readonly JsonObject[] {
+  const isCall = (chunk: JsonObject): boolean => callsOf(chunk).length > 0;
+  const from = chunks.findIndex(isCall);
+  if (from < 0) return chunks;
+  const calls = chunks.filter(isCall);
+  const turns = new Map<Json | undefined, number>();
+  const placed = calls.map((chunk) => {
+    const index = callsOf(chunk)[0]?.["index"];
+    const turn = turns.get(index) ?? 0;
+    turns.set(index, turn + 1);
+    return { chunk, turn };
+  });
+  placed.sort((a, b) => a.turn - b.turn);
+  const rest = chunks.filter((chunk) => !isCall(chunk));
+  return [...rest.slice(0, from), ...placed.map(({ chunk }) => chunk), ...rest.slice(from)];
+}
+
+function joinTextAndCalls(chunks: readonly JsonObject[]): readonly JsonObject[] {
+  const at = chunks.findIndex((chunk) => callsOf(chunk).length > 0);
+  const [text, call] = [chunks[at - 1], chunks[at]];
+  if (text === undefined || call === undefined) return chunks;
+  const content = deltaOf(text)["content"];
+  if (typeof content !== "string") return chunks;
+  return chunks.toSpliced(
+    at - 1,
+    2,
+    mapDelta(text, (delta) => ({ ...delta, content, tool_calls: callsOf(call) })),
+  );
+}
+
+function repeatIds(chunks: readonly JsonObject[]): readonly JsonObject[] {
+  const starts = new Map<Json | undefined, JsonObject>();
+  return chunks.map((chunk) => {
+    const calls = callsOf(chunk).map((call) => {
+      const start = starts.get(call["index"]);
+      if (start === undefined) {
+        starts.set(call["index"], call);
+        return call;
+      }
+      const name = objectOf(start["function"])?.["name"];
+      const made = { ...objectOf(call["function"]), name };
+      return { ...call, id: start["id"], type: "function", function: made };
+    });
+    return calls.length === 0 ? chunk : withCalls(chunk, calls);
+  });
+}
+
+function mapChoices(holder: JsonObject, change: (choice: JsonObject) => JsonObject): JsonObject {
+  return holder["choices"] === undefined ? holder : { ...holder, choices: objectsOf(holder["choices"]).map(change) };
+}
+
+function mapDelta(chunk: JsonObject, change: (delta: JsonObject) => JsonObject): JsonObject {
+  return mapChoices(chunk, (choice) => ({ ...choice, delta: change(objectOf(choice["delta"]) ?? {}) }));
+}
+
+function deltaOf(chunk: JsonObject): JsonObject {
+  return objectOf(objectsOf(chunk["choices"])[0]?.["delta"]) ?? {};
+}
+
+function finishOf(chunk: JsonObject): Json {
+  return objectsOf(chunk["choices"])[0]?.["finish_reason"] ?? null;
+}
+
+function choiceIndexOf(chunk: JsonObject | undefined): Json | undefined {
+  return objectsOf(chunk?.["choices"])[0]?.["index"];
+}
+
+function callsOf(chunk: JsonObject): readonly JsonObject[] {
+  return objectsOf(deltaOf(chunk)["tool_calls"]);
+}
+
+function withCalls(chunk: JsonObject, calls: readonly JsonObject[]): JsonObject {
+  return mapDelta(chunk, (delta) => ({ ...delta, tool_calls: calls }));
+}
+
+function argumentsOf(call: JsonObject): string {
+  return stringOf(objectOf(call["function"])?.["arguments"]) ?? "";
+}
+
+function withArguments(call: JsonObject, text: string): JsonObject {
+  return { ...call, function: { ...objectOf(call["function"]), arguments: text } };
+}

@@ -1,0 +1,107 @@
+/**
+ * The last requests received, for tests that look at what arrived: `GET /sim/last` tells the newest as one object, and
+ * `GET /sim/last?n=3` a list of three, the newest last.
+ *
+ * Headers are told by name alone, but for a few that select a form of the dialect: a credential is never told. Bodies over
+ * a bound are left out, so that what is kept is bounded too.
+ */
+
+import type { Dialect } from "./errors.ts";
+import { EMPTY_OBJECT, type JsonObject, objectOf } from "./json.ts";
+import { understoodOfChat, understoodOfMessages } from "./understood.ts";
+
+export const MAX_LAST = 20;
+
+/** Characters of a body that is kept. */
+const MAX_TEXT = 512 * 1024;
+
+export interface Received {
+  readonly serial: number;
+  readonly method: string;
+  /** With the query. */
+  readonly url: string;
+  readonly route: string;
+  readonly dialect: Dialect;
+  readonly model: string;
+  /** Names and values in turn, as they came. */
+  readonly rawHeaders: readonly string[];
+  /** The body as it was read; undefined for one that is no JSON. */
+  readonly text: string | undefined;
+  readonly body: JsonObject;
+  readonly byteCount: number;
+  /** Of the answer, once there is one. */
+  readonly status: () => number | undefined;
+}
+
+/** The newest last. */
+export interface Last {
+  add(received: Received): void;
+  /** JSON text: of a list of the last `count`, or of the newest alone; `null` when there is none. */
+  read(count: number | undefined): string;
+  forget(): void;
+}
+
+/** Headers whose values are told. */
+const TOLD: ReadonlySet<string> = new Set([
+  "accept",
+  "anthropic-beta",
+  "anthropic-version",
+  "content-encoding",
+  "content-length",
+  "content-type",
+]);
+
+export function createLast(): Last {
+  let kept: Received[] = [];
+  return {
+    add(received) {
+      kept.push(isKept(received.text) ? received : { ...received, text: undefined, body: EMPTY_OBJECT });
+      if (kept.length > 2 * MAX_LAST) kept = kept.slice(-MAX_LAST);
+    },
+    read(count) {
+      const newest = kept.at(-1);
+      if (count === undefined) return JSON.stringify(newest === undefined ? null : summaryOf(newest));
+      const from = Math.max(0, kept.length - Math.min(count, MAX_LAST));
+      return JSON.stringify(kept.slice(from).map(summaryOf));
+    },
+    forget() {
+      kept = [];
+    },
+  };
+}
+
+function isKept(text: string | undefined): boolean {
+  return text !== undefined && text.length <= MAX_TEXT;
+}
+
+/** Stands for the value of a header that may be a credential. */
+const UNTOLD = "(not told)";
+
+function summaryOf({ rawHeaders, text, body, url, ...received }: Received) {
+  const headers = new Map<string, string>();
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = (rawHeaders[at] ?? "").toLowerCase();
+    const value = TOLD.has(name) ? (rawHeaders[at + 1] ?? "") : UNTOLD;
+    const before = headers.get(name);
+    headers.set(name, before === undefined || value === UNTOLD ? value : `${before}, ${value}`);
+  }
+  const question = url.indexOf("?");
+  const read = text === undefined ? undefined : objectOf(body);
+  const { route } = received;
+  const understand =
+    route === "chat_completions"
+      ? understoodOfChat
+      : route === "messages" || route === "count_tokens"
+        ? understoodOfMessages
+        : undefined;
+  return {
+    ...received,
+    status: received.status() ?? null,
+    path: question < 0 ? url : url.slice(0, question),
+    query: question < 0 ? "" : url.slice(question + 1),
+    headers: Object.fromEntries(headers),
+    body: read ?? null,
+    text: text ?? null,
+    understood: read === undefined ? null : (understand?.(read) ?? null),
+  };
+}

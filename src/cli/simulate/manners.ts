@@ -1,0 +1,135 @@
+/**
+ * The manners a model name asks for, as data: what a healthy provider says, what it accepts, and how far its answers are
+ * from the usual. Faults (`faults.ts`) are of delivery; these are answers and refusals as real providers give them.
+ *
+ * Sources: dialects.md sections 1 (limits of models), 3.1 (extensions), 3.3 (deviations of compat providers) and 5.2
+ * (stop reasons).
+ */
+
+import { matcherOf, type NameRow, partsOf } from "./names.ts";
+import { ODDITIES, type Oddity } from "./oddities.ts";
+
+export interface Manner {
+  /** How many calls are made at once where a tool is called; 0 makes none. */
+  readonly calls: number;
+  /** Text comes before the calls. */
+  readonly isTextFirst: boolean;
+  /** Into how many blocks a text is cut. */
+  readonly texts: number;
+  readonly ending: "usual" | "refusal" | "filtered" | "pause" | "context";
+  /** Thinking comes encrypted. */
+  readonly isRedacted: boolean;
+  /** The text is what was understood of the request, as JSON. */
+  readonly isEcho: boolean;
+  /** A stream is answered whole. */
+  readonly isWhole: boolean;
+  /** Widely used extensions of compat are accepted. */
+  readonly isOpen: boolean;
+  /** Later members of compat are not known. */
+  readonly isClassic: boolean;
+  /** Refuses what reasoning models of compat refuse. */
+  readonly isReasoning: boolean;
+  readonly refusesSampling: boolean;
+  readonly refusesSamplingPair: boolean;
+  readonly refusesPrefill: boolean;
+  /** The forms of thinking that are accepted. */
+  readonly thinking: "any" | "adaptive" | "manual";
+  readonly oddities: ReadonlySet<Oddity>;
+}
+
+export type MannerRow = NameRow<Partial<Manner>>;
+
+const USUAL: Manner = {
+  calls: 1,
+  isTextFirst: false,
+  texts: 1,
+  ending: "usual",
+  isRedacted: false,
+  isEcho: false,
+  isWhole: false,
+  isOpen: false,
+  isClassic: false,
+  isReasoning: false,
+  refusesSampling: false,
+  refusesSamplingPair: false,
+  refusesPrefill: false,
+  thinking: "any",
+  oddities: new Set(),
+};
+
+const MAX_CALLS = 64;
+
+export const MANNERS: readonly MannerRow[] = [
+  {
+    name: "sim-calls-<n>",
+    example: "sim-calls-3",
+    does: "calls the offered tools in turn, <n> calls at once; one where parallel calls are forbidden, none for 0",
+    make: (text) => count(text, 0, MAX_CALLS, (calls) => ({ calls })),
+  },
+  row("text-first", "says a text before it calls a tool", { isTextFirst: true }),
+  {
+    name: "sim-texts-<n>",
+    example: "sim-texts-3",
+    does: "cuts the text of a messages answer into <n> blocks",
+    make: (text) => count(text, 1, MAX_CALLS, (texts) => ({ texts })),
+  },
+  row("refuse", "refuses: `refusal` in compat, `stop_reason: refusal` with details in messages", { ending: "refusal" }),
+  row("filtered", "stops half-way: `content_filter` in compat, `refusal` without an explanation in messages", {
+    ending: "filtered",
+  }),
+  row("pause", "ends with `pause_turn` in messages", { ending: "pause" }),
+  row("context-full", "ends with `model_context_window_exceeded` in messages, `length` in compat", {
+    ending: "context",
+  }),
+  row("redacted", "gives its thinking encrypted in messages, and counts it without showing it in compat", {
+    isRedacted: true,
+  }),
+  row("echo", "answers with what it understood of the request, as JSON", { isEcho: true }),
+  row("whole", "answers whole although a stream was asked for", { isWhole: true }),
+  row("open", "compat: accepts the widely used extensions (top_k, min_p, thinking, reasoning, cache_control …)", {
+    isOpen: true,
+  }),
+  row("classic", "compat: does not know max_completion_tokens, developer and other later members", { isClassic: true }),
+  row("reasoning", "compat: refuses max_tokens, stop and changed sampling, as reasoning models do", {
+    isReasoning: true,
+  }),
+  row("no-sampling", "messages: refuses changed temperature, top_p and top_k", { refusesSampling: true }),
+  row("no-sampling-pair", "messages: refuses temperature together with top_p", { refusesSamplingPair: true }),
+  row("no-prefill", "messages: refuses a conversation that ends with the assistant", { refusesPrefill: true }),
+  row("adaptive-only", "messages: refuses thinking with a budget", { thinking: "adaptive" }),
+  row("budget-only", "messages: refuses thinking without a budget", { thinking: "manual" }),
+  ...ODDITIES.map(({ kind, does }): MannerRow => row(`odd-${kind}`, does, { oddities: new Set([kind]) })),
+];
+
+const match = matcherOf(MANNERS);
+
+/** `model` is outside input of any length. Names of no row, and rows that cannot be read, are left out. */
+export function mannerOf(model: string): Manner {
+  let manner = USUAL;
+  for (const part of partsOf(model)) {
+    const found = match(part);
+    if (found?.kind !== "made") continue;
+    const oddities = found.made.oddities;
+    manner = { ...manner, ...found.made };
+    if (oddities !== undefined) manner = { ...manner, oddities: new Set([...manner.oddities, ...oddities]) };
+  }
+  return manner;
+}
+
+/** Undefined for a name of no row; otherwise whether its parameter can be read. */
+export function matchManner(part: string): ReturnType<typeof match> {
+  return match(part);
+}
+
+function row(name: string, does: string, made: Partial<Manner>): MannerRow {
+  return { name: `sim-${name}`, example: `sim-${name}`, does, make: () => made };
+}
+
+function count(
+  text: string,
+  min: number,
+  max: number,
+  make: (n: number) => Partial<Manner>,
+): Partial<Manner> | undefined {
+  return /^\d{1,3}$/.test(text) && Number(text) >= min && Number(text) <= max ? make(Number(text)) : undefined;
+}

@@ -1,0 +1,51 @@
+/**
+ * Reading of model names against the tables of faults and manners.
+ *
+ * What follows the first colon does not matter, so `sim-429:blue` and `sim-429:green` are two models with one fault. A
+ * plus joins rows: `sim-calls-2+odd-no-index` is `sim-calls-2` and `sim-odd-no-index` in one.
+ */
+
+export interface NameRow<Made> {
+  /** The model name; a parameter stands in angle brackets. */
+  readonly name: string;
+  readonly example: string;
+  /** What the provider does, in a line; no full stop. */
+  readonly does: string;
+  /** Undefined when the parameter cannot be read. */
+  readonly make: (parameter: string) => Made | undefined;
+}
+
+export type Match<Made> =
+  | { readonly kind: "made"; readonly made: Made }
+  /** A row's parameter could not be read. */
+  | { readonly kind: "unreadable"; readonly name: string };
+
+const PREFIX = "sim-";
+
+/** Each with the prefix; none when the name does not begin with it. */
+export function partsOf(model: string): readonly string[] {
+  if (!model.startsWith(PREFIX)) return [];
+  const colon = model.indexOf(":");
+  const name = colon < 0 ? model : model.slice(0, colon);
+  if (!name.includes("+")) return [name];
+  return name.split("+").map((part, index) => (index === 0 ? part : PREFIX + part));
+}
+
+/** Undefined when the name is of no row. */
+export function matcherOf<Made>(rows: readonly NameRow<Made>[]): (name: string) => Match<Made> | undefined {
+  // Suffix undefined: the name has no parameter and is matched whole.
+  const matchers = rows.map((row) => {
+    const [, prefix = row.name, suffix] = /^([^<]*)<[^>]*>(.*)$/.exec(row.name) ?? [];
+    return { row, prefix, suffix };
+  });
+  return (name) => {
+    for (const { row, prefix, suffix } of matchers) {
+      if (suffix === undefined ? name !== prefix : !name.startsWith(prefix)) continue;
+      const isEnded = suffix === undefined || name.endsWith(suffix);
+      const parameter = isEnded && suffix !== undefined ? name.slice(prefix.length, name.length - suffix.length) : "";
+      const made = row.make(parameter);
+      return made === undefined ? { kind: "unreadable", name: row.name } : { kind: "made", made };
+    }
+    return undefined;
+  };
+}

@@ -1,0 +1,291 @@
+/**
+ * The shape of a chat request of the compat dialect: which members there are and what each may hold.
+ *
+ * Sources: dialects.md sections 3.1 (fields, messages, extensions of other providers), 8.6 (cache marks) and 8.2 (the
+ * length of `user`); which members may be null follows the types of the official SDK; the bound on ids of calls and the
+ * pattern of a message's `name` follow recorded refusals.
+ */
+
+import { Refused } from "../errors.ts";
+import { isBase64, isHttpUrl, readDataUrl } from "./media.ts";
+import {
+  also,
+  anything,
+  choice,
+  decimal,
+  dictionary,
+  either,
+  type Fields,
+  flag,
+  list,
+  mapOf,
+  nullable,
+  object,
+  oneOf,
+  type Rule,
+  text,
+  whole,
+} from "./shape.ts";
+
+/** Section 3.1: `[A-Za-z0-9_-]{1,64}`. */
+const NAME = text({ min: 1, max: 64, pattern: /^[a-zA-Z0-9_-]+$/ });
+
+const SPEAKER = text({ min: 1, max: 64, pattern: /^[^\s<|\\/>]+$/ });
+
+const CALL_ID = text({ min: 1, max: 64 });
+
+const IMAGE_TYPES = new Set(["image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"]);
+
+/** Section 3.1 and 8.3: PDF and text; the others are office documents, which the dialect reads as text. */
+const FILE_TYPE = /^(?:application\/(?:pdf|json|vnd\.openxmlformats-officedocument\.[a-z.]+)|text\/[a-z0-9.+-]+)$/;
+
+const CACHE_MARK: Fields = {
+  prompt_cache_breakpoint: object({ mode: choice("explicit"), ttl: choice("30m", "12h") }, ["mode"]),
+};
+
+/** Section 8.6, last row: an extension. */
+const CACHE_CONTROL: Fields = { cache_control: dictionary };
+
+function partsOf(extensions: Fields): Record<"text" | "refusal" | "image_url" | "input_audio" | "file", Rule> {
+  const mark = { type: anything, ...CACHE_MARK, ...extensions };
+  const image = object({ url: text({ min: 1 }), detail: choice("auto", "low", "high", "original") }, ["url"]);
+  const audio = object({ data: text({ min: 1 }), format: choice("wav", "mp3") }, ["data", "format"]);
+  const file = object({ file_id: text({ min: 1 }), filename: text({ min: 1 }), file_data: text({ min: 1 }) });
+  return {
+    text: object({ text: text(), ...mark }, ["text"]),
+    refusal: object({ type: anything, refusal: text() }, ["refusal"]),
+    image_url: object({ image_url: also(image, ({ url }, at) => checkImage(String(url), `${at}.url`)), ...mark }, [
+      "image_url",
+    ]),
+    input_audio: object(
+      { input_audio: also(audio, ({ data }, at) => checkAudio(String(data), `${at}.data`)), ...mark },
+      ["input_audio"],
+    ),
+    file: object({ file: also(file, (read, at) => checkFile(read["file_id"], read["file_data"], at)), ...mark }, [
+      "file",
+    ]),
+  };
+}
+
+function checkImage(url: string, at: string): void {
+  if (isHttpUrl(url)) return;
+  const read = readDataUrl(url);
+  if (read === undefined) {
+    const message =
+      "Invalid image URL. Expected a valid HTTP or HTTPS URL, or a data URL with base64-encoded image data.";
+    throw new Refused(400, message, at, "invalid_image_url");
+  }
+  if (!IMAGE_TYPES.has(read.mediaType)) {
+    const message =
+      "You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png', 'jpeg', 'gif', 'webp'].";
+    throw new Refused(400, message, at, "invalid_image_format");
+  }
+}
+
+function checkAudio(data: string, at: string): void {
+  if (!isBase64(data)) throw new Refused(400, `Invalid '${at}': expected base64-encoded audio.`, at, "invalid_value");
+}
+
+function checkFile(id: unknown, data: unknown, at: string): void {
+  if (id === undefined && data === undefined) {
+    const place = `${at}.file_id`;
+    throw new Refused(400, `Missing required parameter: '${place}'.`, place, "missing_required_parameter");
+  }
+  if (id !== undefined && data !== undefined) {
+    const message = `Mutually exclusive parameters: '${at}'. Ensure you are only providing one of: 'file_id' or 'file_data'.`;
+    throw new Refused(400, message, at, "mutually_exclusive_parameters");
+  }
+  const read = typeof data === "string" ? readDataUrl(data) : undefined;
+  if (data !== undefined && (read === undefined || !FILE_TYPE.test(read.mediaType))) {
+    const place = `${at}.file_data`;
+    const got = read === undefined ? "no such data URL" : `unsupported MIME type '${read.mediaType}'`;
+    const message =
+      `Invalid file data: '${place}'. Expected a base64-encoded data URL with a supported MIME type ` +
+      `(e.g. 'data:application/pdf;base64,aGVsbG8='), but got ${got}.`;
+    throw new Refused(400, message, place, "invalid_value");
+  }
+}
+
+/** Section 3.1, the shapes of messages. `replay` are members of an assistant's turn that only extensions know. */
+function messagesRule(extensions: Fields, replay: Fields): Rule {
+  const { text: textPart, refusal, image_url, input_audio, file } = partsOf(extensions);
+  const texts = list(oneOf({ text: textPart }), { min: 1 });
+  const said = either({ string: text(), array: texts });
+  const head = { role: anything, name: SPEAKER };
+  const userParts = list(oneOf({ text: textPart, image_url, input_audio, file }), { min: 1 });
+  const toolCall = oneOf({
+    function: object(
+      { id: CALL_ID, type: anything, function: object({ name: NAME, arguments: text() }, ["name", "arguments"]) },
+      ["id", "function"],
+    ),
+    custom: object({ id: CALL_ID, type: anything, custom: object({ name: NAME, input: text() }, ["name", "input"]) }, [
+      "id",
+      "custom",
+    ]),
+  });
+  const assistant: Fields = {
+    ...head,
+    content: nullable(either({ string: text(), array: list(oneOf({ text: textPart, refusal }), { min: 1 }) })),
+    refusal: nullable(text()),
+    tool_calls: list(toolCall, { min: 1, max: 128 }),
+    function_call: nullable(object({ name: NAME, arguments: text() }, ["name", "arguments"])),
+    audio: nullable(object({ id: text({ min: 1 }) }, ["id"])),
+    // What an answer carries beside these is sent back by clients that keep its message whole.
+    annotations: list(anything),
+    reasoning_content: nullable(text()),
+    ...replay,
+  };
+  const system = object({ ...head, content: said }, ["content"]);
+  const forms = {
+    system,
+    assistant: object(assistant),
+    user: object({ ...head, content: either({ string: text(), array: userParts }) }, ["content"]),
+    function: object({ role: anything, name: NAME, content: nullable(text()) }, ["name", "content"]),
+    tool: object({ role: anything, content: said, tool_call_id: CALL_ID }, ["content", "tool_call_id"]),
+    developer: system,
+  };
+  return list(oneOf(forms, "role"), { min: 1 });
+}
+
+const FUNCTION = object({ name: NAME, description: text(), parameters: nullable(dictionary), strict: nullable(flag) }, [
+  "name",
+]);
+
+const TOOL = oneOf({
+  function: object({ type: anything, function: FUNCTION }, ["function"]),
+  custom: object(
+    {
+      type: anything,
+      custom: object(
+        {
+          name: NAME,
+          description: text(),
+          format: oneOf({
+            text: object({ type: anything }),
+            grammar: object(
+              {
+                type: anything,
+                grammar: object({ definition: text(), syntax: choice("lark", "regex") }, ["definition", "syntax"]),
+              },
+              ["grammar"],
+            ),
+          }),
+        },
+        ["name"],
+      ),
+    },
+    ["custom"],
+  ),
+});
+
+const NAMED = object({ name: NAME }, ["name"]);
+
+const TOOL_CHOICE = either({
+  string: choice("none", "auto", "required"),
+  object: oneOf({
+    function: object({ type: anything, function: NAMED }, ["function"]),
+    custom: object({ type: anything, custom: NAMED }, ["custom"]),
+    allowed_tools: object(
+      {
+        type: anything,
+        allowed_tools: object({ mode: choice("auto", "required"), tools: list(dictionary, { min: 1 }) }, [
+          "mode",
+          "tools",
+        ]),
+      },
+      ["allowed_tools"],
+    ),
+  }),
+});
+
+const RESPONSE_FORMAT = oneOf({
+  text: object({ type: anything }),
+  json_object: object({ type: anything }),
+  json_schema: object(
+    {
+      type: anything,
+      json_schema: object({ name: NAME, description: text(), schema: dictionary, strict: nullable(flag) }, ["name"]),
+    },
+    ["json_schema"],
+  ),
+});
+
+/** Section 3.1, the table, in its order. */
+const FIELDS: Fields = {
+  model: text({ min: 1 }),
+  max_completion_tokens: nullable(whole(1)),
+  max_tokens: nullable(whole(1)),
+  temperature: nullable(decimal(0, 2)),
+  top_p: nullable(decimal(0, 1)),
+  n: nullable(whole(1, 128)),
+  stop: nullable(either({ string: text(), array: list(text(), { min: 1, max: 4 }) })),
+  frequency_penalty: nullable(decimal(-2, 2)),
+  presence_penalty: nullable(decimal(-2, 2)),
+  logit_bias: nullable(mapOf(decimal(-100, 100))),
+  logprobs: nullable(flag),
+  top_logprobs: nullable(whole(0, 20)),
+  seed: nullable(whole()),
+  stream: nullable(flag),
+  stream_options: nullable(object({ include_usage: flag, include_obfuscation: flag })),
+  tools: list(TOOL, { min: 1, max: 128 }),
+  tool_choice: TOOL_CHOICE,
+  parallel_tool_calls: flag,
+  functions: list(FUNCTION, { min: 1, max: 128 }),
+  function_call: either({ string: choice("none", "auto"), object: NAMED }),
+  response_format: RESPONSE_FORMAT,
+  reasoning_effort: nullable(choice("none", "minimal", "low", "medium", "high", "xhigh", "max")),
+  verbosity: nullable(choice("low", "medium", "high")),
+  modalities: nullable(list(choice("text", "audio"))),
+  audio: nullable(
+    object({ voice: anything, format: choice("wav", "aac", "mp3", "flac", "opus", "pcm16") }, ["voice", "format"]),
+  ),
+  prediction: nullable(
+    oneOf({
+      content: object(
+        { type: anything, content: either({ string: text(), array: list(oneOf({ text: partsOf({}).text })) }) },
+        ["content"],
+      ),
+    }),
+  ),
+  web_search_options: object({
+    search_context_size: choice("low", "medium", "high"),
+    user_location: nullable(dictionary),
+  }),
+  service_tier: nullable(choice("auto", "default", "flex", "scale", "priority", "fast")),
+  store: nullable(flag),
+  metadata: nullable(mapOf(text({ max: 512 }), { max: 16, maxKey: 64 })),
+  user: text({ max: 64 }),
+  safety_identifier: nullable(text({ max: 64 })),
+  prompt_cache_key: nullable(text({ max: 64 })),
+  prompt_cache_retention: nullable(choice("in_memory", "24h")),
+  prompt_cache_options: object({ mode: choice("implicit", "explicit"), ttl: choice("30m") }),
+  moderation: nullable(object({ model: text({ min: 1 }), policy: anything }, ["model"])),
+};
+
+/** Section 3.1, the widely used extensions. */
+const EXTENSIONS: Fields = {
+  top_k: nullable(whole()),
+  min_p: nullable(decimal(0, 1)),
+  repetition_penalty: nullable(decimal(0, 2)),
+  thinking: object({ type: choice("enabled", "disabled", "adaptive"), budget_tokens: whole(1) }, ["type"]),
+  reasoning: object({ effort: text(), max_tokens: whole(1), exclude: flag, enabled: flag }),
+  chat_template_kwargs: dictionary,
+  guided_json: either({ string: text(), object: dictionary }),
+};
+
+/** What an assistant's turn may carry back of its reasoning, beside the `reasoning_content` of this provider's answers. */
+const REPLAY: Fields = {
+  reasoning: nullable(text()),
+  reasoning_details: nullable(list(dictionary)),
+  thinking_blocks: nullable(list(dictionary)),
+};
+
+const REQUIRED = ["messages", "model"];
+
+export const CHAT: Rule = object({ ...FIELDS, messages: messagesRule({}, {}) }, REQUIRED);
+
+/** With the extensions. */
+export const OPEN_CHAT: Rule = object(
+  { ...FIELDS, ...EXTENSIONS, messages: messagesRule(CACHE_CONTROL, REPLAY) },
+  REQUIRED,
+);

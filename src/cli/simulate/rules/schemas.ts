@@ -1,0 +1,68 @@
+/**
+ * What the dialects ask of JSON schemas: that of strict tools and of structured answers, whose objects must be closed
+ * and, in compat, must require every property.
+ *
+ * Sources: dialects.md section 7 `strict_tools` and `json_schema`; the wording is that of recorded refusals.
+ */
+
+import { arrayOf, type Json, type JsonObject, objectOf, stringOf } from "../json.ts";
+
+/** Nested deeper than this is not looked at; the providers refuse it for its depth. */
+const MAX_DEPTH = 64;
+
+export type SchemaFault =
+  /** `context` is the path of names to the schema that has the fault. */
+  | { readonly kind: "open"; readonly context: readonly string[] }
+  | { readonly kind: "optional"; readonly context: readonly string[]; readonly name: string };
+
+interface Strictness {
+  /** Every property must be required. */
+  readonly isAllRequired: boolean;
+}
+
+/** The first object of a schema that is open to further properties or, when asked for, has optional ones. */
+export function strictFault(schema: Json | undefined, strictness: Strictness): SchemaFault | undefined {
+  return faultWithin(schema, [], strictness);
+}
+
+function faultWithin(
+  value: Json | undefined,
+  context: readonly string[],
+  strictness: Strictness,
+): SchemaFault | undefined {
+  const schema = objectOf(value);
+  if (schema === undefined || context.length > MAX_DEPTH) return undefined;
+  return faultOf(schema, context, strictness) ?? faultBelow(schema, context, strictness);
+}
+
+function faultOf(schema: JsonObject, context: readonly string[], strictness: Strictness): SchemaFault | undefined {
+  const { type } = schema;
+  const isObject = type === "object" || (arrayOf(type)?.includes("object") ?? false);
+  if (!isObject) return undefined;
+  if (schema["additionalProperties"] !== false) return { kind: "open", context };
+  if (!strictness.isAllRequired) return undefined;
+  const required = new Set((arrayOf(schema["required"]) ?? []).map(stringOf));
+  const name = Object.keys(objectOf(schema["properties"]) ?? {}).find((each) => !required.has(each));
+  return name === undefined ? undefined : { kind: "optional", context, name };
+}
+
+function faultBelow(schema: JsonObject, context: readonly string[], strictness: Strictness): SchemaFault | undefined {
+  for (const word of ["properties", "$defs", "definitions"]) {
+    for (const [name, each] of Object.entries(objectOf(schema[word]) ?? {})) {
+      const fault = faultWithin(each, [...context, word, name], strictness);
+      if (fault !== undefined) return fault;
+    }
+  }
+  for (const word of ["anyOf", "allOf"]) {
+    for (const [index, each] of (arrayOf(schema[word]) ?? []).entries()) {
+      const fault = faultWithin(each, [...context, word, String(index)], strictness);
+      if (fault !== undefined) return fault;
+    }
+  }
+  return faultWithin(schema["items"], [...context, "items"], strictness);
+}
+
+/** Whether the top of the schema of a tool is something other than one object. */
+export function hasAlternativesAtTop(schema: JsonObject): boolean {
+  return schema["oneOf"] !== undefined || schema["anyOf"] !== undefined || schema["allOf"] !== undefined;
+}

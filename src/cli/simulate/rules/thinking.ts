@@ -1,0 +1,53 @@
+/**
+ * Thinking that comes back in a conversation: only what this simulated provider made and signed is accepted, and with
+ * manual thinking the turn that a tool's result continues must begin with it.
+ *
+ * Source: dialects.md section 5.1, the rules below the blocks; section 10.3 rows 20 and 24.
+ */
+
+import { Refused } from "../errors.ts";
+import { type JsonObject, objectOf, stringOf } from "../json.ts";
+import { isRedacted, isSigned } from "../signature.ts";
+import type { Turn } from "./messages-turns.ts";
+
+/** Refuses thinking with a signature that is not its own, whether or not thinking is on. */
+export function checkThinkingOwn(turns: readonly Turn[]): void {
+  for (const { blocks } of turns) {
+    for (const { block, at } of blocks) {
+      if (
+        block["type"] === "thinking" &&
+        !isSigned(stringOf(block["thinking"]) ?? "", stringOf(block["signature"]) ?? "")
+      ) {
+        throw new Refused(400, `${at}: Invalid \`signature\` in \`thinking\` block`);
+      }
+      if (block["type"] === "redacted_thinking" && !isRedacted(stringOf(block["data"]) ?? "")) {
+        throw new Refused(400, `${at}: Invalid \`data\` in \`redacted_thinking\` block`);
+      }
+    }
+  }
+}
+
+/**
+ * With manual thinking the assistant's last turn, when a tool's result or nothing follows it, begins with thinking: the
+ * first of its messages since the user last said something else than a result. Adaptive thinking asks for no such thing,
+ * since there the model may leave thinking out.
+ */
+export function checkThinkingFirst(body: JsonObject, turns: readonly Turn[]): void {
+  if (objectOf(body["thinking"])?.["type"] !== "enabled") return;
+  let first: Turn | undefined;
+  for (let at = turns.length - 1; at >= 0; at -= 1) {
+    const turn = turns[at];
+    if (turn?.role === "assistant") first = turn;
+    else if (turn?.blocks.some(({ block }) => block["type"] === "tool_result") !== true) break;
+  }
+  const [opening] = first?.blocks ?? [];
+  if (opening === undefined) return;
+  const type = stringOf(opening.block["type"]) ?? "";
+  if (type === "thinking" || type === "redacted_thinking") return;
+  throw new Refused(
+    400,
+    `${opening.at}.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${type}\`. When \`thinking\` is ` +
+      "enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` " +
+      "and `tool_result` blocks). To avoid this requirement, disable `thinking`.",
+  );
+}

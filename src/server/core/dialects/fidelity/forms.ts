@@ -1,0 +1,86 @@
+/**
+ * Forms that one dialect can tell and the other cannot. Source: dialects reference, 7, 8.1, 8.3 and 8.4.
+ * Texts may be as long as the body: no more than a bounded head of one is looked at, or it is read once.
+ */
+import { listOf, objectOf } from "../values.ts";
+
+export function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+/** A media type with its parameters is shorter; what follows is the media itself. */
+const MAX_HEAD_LENGTH = 256;
+
+/** Charsets that are read as UTF-8, which is all that JSON can hold. */
+const UTF8_PARAMETERS: ReadonlySet<string> = new Set(["", "charset=utf-8", "charset=utf8", "charset=us-ascii"]);
+
+/** The media type of a data URI (RFC 2397) in base64, in lower case. Undefined: it is none, or no text that can be told. */
+export function dataUriType(uri: string): string | undefined {
+  const head = uri.slice(0, MAX_HEAD_LENGTH).toLowerCase();
+  const comma = head.indexOf(",");
+  if (!head.startsWith("data:") || comma < 0 || comma === uri.length - 1) return undefined;
+  const [type = "", ...parameters] = head
+    .slice("data:".length, comma)
+    .split(";")
+    .map((part) => part.trim());
+  if (parameters.pop() !== "base64") return undefined;
+  const isForeign = type === "text/plain" && !parameters.every((parameter) => UTF8_PARAMETERS.has(parameter));
+  return isForeign ? undefined : type;
+}
+
+/** Of the images that a messages provider takes in base64; `image/jpg` is told as `image/jpeg`. */
+export function isKnownImageType(type: string): boolean {
+  switch (type) {
+    case "image/jpeg":
+    case "image/jpg":
+    case "image/png":
+    case "image/gif":
+    case "image/webp":
+      return true;
+    default:
+      return false;
+  }
+}
+
+export function isHttpsUrl(url: string): boolean {
+  return url.slice(0, 8).toLowerCase() === "https://";
+}
+
+/** An id of an end user that says nothing of the person: no address for mail and no telephone number. */
+export function isOpaqueId(id: string): boolean {
+  return !id.includes("@") && !isTelephoneNumber(id);
+}
+
+/** Digits alone may as well be the key of a row; a leading plus, brackets or gaps make them a number to call. */
+function isTelephoneNumber(id: string): boolean {
+  return /^\+?[\d\s().-]{7,24}$/u.test(id) && /^\+|[\s().]/u.test(id);
+}
+
+/** More objects than a schema of any provider may have. */
+const MAX_SCHEMA_NODES = 5000;
+
+/**
+ * Whether compat's strict mode takes the schema: every object in it names all its properties as required and allows no
+ * others. One that is too large to be looked through is not taken.
+ */
+export function isClosedSchema(schema: unknown): boolean {
+  const nodes: unknown[] = [schema];
+  for (let seen = 0; nodes.length > 0; seen += 1) {
+    if (seen >= MAX_SCHEMA_NODES) return false;
+    const node = objectOf(nodes.pop());
+    if (node === undefined) continue;
+    const properties = objectOf(node.properties);
+    if (properties !== undefined || node.type === "object") {
+      if (node.additionalProperties !== false) return false;
+      const names = Object.keys(properties ?? {});
+      const required = new Set(listOf(node.required));
+      if (!names.every((name) => required.has(name))) return false;
+    }
+    for (const inner of [properties, objectOf(node.$defs), objectOf(node.definitions)]) {
+      if (inner !== undefined) for (const part of Object.values(inner)) nodes.push(part);
+    }
+    for (const inner of [node.anyOf, node.oneOf, node.allOf]) for (const part of listOf(inner)) nodes.push(part);
+    nodes.push(node.items);
+  }
+  return true;
+}

@@ -1,0 +1,149 @@
+/**
+ * What a request uses, while it is read. The list knows where in the request its reader stands, so that a place costs
+ * nothing until one is named. A place is made of known names and indexes; of the caller's text it quotes the name of an
+ * unknown field at most, cut and cleaned.
+ */
+import { objectOf, type Values } from "../values.ts";
+import type { Capability } from "./capabilities.ts";
+import { MAX_PLACE_LENGTH, type Uses } from "./losses.ts";
+
+const NOWHERE: ReadonlyMap<Capability, string> = new Map();
+
+/** Longer names tell an operator no more, and would crowd the path out of the place. */
+const MAX_NAME_LENGTH = 40;
+
+/** More than any provider writes in a request; the excess is dropped in translation. */
+const MAX_CACHE_MARKS = 4;
+
+interface CallArguments {
+  readonly text: string;
+  /** Indexes; the call's is -1 for the one call of the older form. */
+  readonly message: number;
+  readonly call: number;
+}
+
+export class UseList implements Uses {
+  readonly capabilities = new Set<Capability>();
+  #places: Map<Capability, string> | undefined;
+  #arguments: CallArguments[] | undefined;
+  #cacheMarks = 0;
+
+  #list = "";
+  #index = -1;
+  #parts = "";
+  #part = -1;
+  #inner = -1;
+
+  get untranslatable(): ReadonlyMap<Capability, string> {
+    this.#settleArguments();
+    return this.#places ?? NOWHERE;
+  }
+
+  add(capability: Capability): void {
+    this.capabilities.add(capability);
+  }
+
+  /** The other dialect cannot be told `field` as it stands here. `field`: a name of the dialect, or a path of names. */
+  lose(capability: Capability, field = ""): void {
+    this.#places ??= new Map();
+    if (!this.#places.has(capability)) this.#places.set(capability, this.place(field));
+  }
+
+  /** A use that in this form no translation keeps. */
+  addLost(capability: Capability, field = ""): void {
+    this.add(capability);
+    this.lose(capability, field);
+  }
+
+  /** Members of other names than `known` have no translation. `under`: path from where the reader stands to the object. */
+  expect(object: Values, known: ReadonlySet<string>, under = ""): void {
+    for (const name in object) {
+      if (known.has(name)) continue;
+      const value = object[name];
+      if (value !== null && value !== undefined) this.loseUnknown(name, under);
+    }
+  }
+
+  loseUnknown(name: string, under = ""): void {
+    if (this.#places?.has("unknown_field")) return;
+    const clean = name.replace(/[^A-Za-z0-9_.-]/gu, "").slice(0, MAX_NAME_LENGTH) || "_";
+    this.lose("unknown_field", under === "" ? clean : `${under}.${clean}`);
+  }
+
+  /** A mark of what is to be cached. `field` undefined: the other dialect has such marks in this place too. */
+  addCacheMark(mark: unknown, keptTtl: string, lostAt?: string): void {
+    const members = objectOf(mark);
+    if (members === undefined) return;
+    this.add("prompt_caching");
+    const { ttl } = members;
+    if (typeof ttl === "string" && ttl !== keptTtl) this.add("cache_ttl");
+    this.#cacheMarks += 1;
+    if (lostAt !== undefined) this.lose("prompt_caching", lostAt);
+    else if (this.#cacheMarks > MAX_CACHE_MARKS) this.lose("prompt_caching");
+  }
+
+  /** Arguments of a tool call that are no JSON object are kept as a text. They are parsed only when a translation asks. */
+  addArguments(text: string): void {
+    if (text === "" || text === "{}") return;
+    this.#arguments ??= [];
+    this.#arguments.push({ text, message: this.#index, call: this.#part });
+  }
+
+  enter(list: "messages" | "system" | "tools" | "functions", index: number): void {
+    this.#list = list;
+    this.#index = index;
+    this.#part = -1;
+    this.#inner = -1;
+  }
+
+  enterPart(parts: "content" | "tool_calls", index: number): void {
+    this.#parts = parts;
+    this.#part = index;
+    this.#inner = -1;
+  }
+
+  /** Of a part's own `content`. */
+  enterInner(index: number): void {
+    this.#inner = index;
+  }
+
+  leavePart(): void {
+    this.#part = -1;
+    this.#inner = -1;
+  }
+
+  leave(): void {
+    this.#list = "";
+    this.#index = -1;
+    this.leavePart();
+  }
+
+  place(field: string): string {
+    let path = this.#list;
+    if (this.#index >= 0) path += `[${this.#index}]`;
+    if (this.#part >= 0) path += `.${this.#parts}[${this.#part}]`;
+    if (this.#inner >= 0) path += `.content[${this.#inner}]`;
+    if (field !== "") path += path === "" ? field : `.${field}`;
+    return path.slice(0, MAX_PLACE_LENGTH);
+  }
+
+  #settleArguments(): void {
+    const calls = this.#arguments;
+    if (calls === undefined) return;
+    this.#arguments = undefined;
+    if (this.#places?.has("hint")) return;
+    const raw = calls.find(({ text }) => !isJsonObject(text));
+    if (raw === undefined) return;
+    this.#places ??= new Map();
+    const call = raw.call < 0 ? "function_call" : `tool_calls[${raw.call}].function`;
+    this.#places.set("hint", `messages[${raw.message}].${call}.arguments`);
+  }
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    return objectOf(JSON.parse(text)) !== undefined;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,69 @@
+/** What a chat completion request says of thinking: by effort, or by the extensions. Source: dialects reference, 3.1, 8.1. */
+import { objectOf, type Values } from "../values.ts";
+import { CHAT } from "./known-fields.ts";
+import type { UseList } from "./use-list.ts";
+
+const EFFORTS: ReadonlySet<unknown> = new Set(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
+
+export function readEffort(value: unknown, place: string, uses: UseList): void {
+  if (typeof value !== "string") return;
+  uses.add("effort");
+  if (value !== "none") uses.add("thinking");
+  if (!EFFORTS.has(value)) uses.lose("effort", place);
+}
+
+export function readReasoning(value: unknown, uses: UseList): void {
+  const reasoning = objectOf(value);
+  if (reasoning === undefined) return;
+  readEffort(reasoning.effort, "reasoning.effort", uses);
+  if (typeof reasoning.max_tokens === "number") {
+    uses.add("thinking");
+    uses.add("thinking_budget");
+  }
+  if (reasoning.enabled === true) uses.add("thinking");
+  if (reasoning.exclude === true) uses.lose("hint", "reasoning.exclude");
+  uses.expect(reasoning, CHAT.reasoning, "reasoning");
+}
+
+export function readThinking(value: unknown, uses: UseList): void {
+  const thinking = objectOf(value);
+  if (thinking === undefined) return;
+  uses.expect(thinking, CHAT.thinking, "thinking");
+  switch (thinking.type) {
+    case "disabled":
+      return;
+    case "enabled":
+    case "adaptive":
+    case "between_tools":
+      break;
+    default:
+      uses.lose("unknown_field", "thinking.type");
+  }
+  uses.add("thinking");
+  if (typeof thinking.budget_tokens === "number") uses.add("thinking_budget");
+}
+
+/** Of two efforts, the extension's is not told. */
+export function readSecondEffort(request: Values, uses: UseList): void {
+  const first = request.reasoning_effort;
+  const second = objectOf(request.reasoning)?.effort;
+  if (typeof first === "string" && typeof second === "string" && first !== second) {
+    uses.lose("effort", "reasoning.effort");
+  }
+}
+
+/** Of a messages provider's thinking, tokens. What is less is raised to it. */
+const MIN_BUDGET = 1024;
+
+/** `bound`: of the answer, thinking included; one that thinking would use up is raised. */
+export function readBudget(request: Values, bound: unknown, uses: UseList): void {
+  const thinking = objectOf(request.thinking);
+  const asked = objectOf(request.reasoning)?.max_tokens;
+  const [budget, place] =
+    thinking === undefined ? [asked, "reasoning.max_tokens"] : [thinking.budget_tokens, "thinking.budget_tokens"];
+  const isFree = typeof bound !== "number";
+  if (typeof budget === "number" && (budget < MIN_BUDGET || !(isFree || budget < bound))) {
+    uses.lose("thinking_budget", place);
+  }
+  if (thinking !== undefined && typeof asked === "number") uses.lose("thinking_budget", "reasoning.max_tokens");
+}

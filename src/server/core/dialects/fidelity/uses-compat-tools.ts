@@ -1,0 +1,69 @@
+/** What the tools of a chat completion request use, and the choice among them. Source: dialects reference, 3.1 and 8.1. */
+import { listOf, objectOf } from "../values.ts";
+import { CHAT } from "./known-fields.ts";
+import type { UseList } from "./use-list.ts";
+
+export function readTools(value: unknown, uses: UseList): void {
+  for (const [index, item] of listOf(value).entries()) {
+    const tool = objectOf(item);
+    if (tool === undefined) continue;
+    uses.enter("tools", index);
+    uses.add("tools");
+    uses.expect(tool, CHAT.tool);
+    uses.addCacheMark(tool.cache_control, "5m", "cache_control");
+    if (tool.type === "custom") uses.add("custom_tools");
+    else if (tool.type === "function" || tool.type === undefined || tool.type === null)
+      readFunction(tool.function, "function", uses);
+    else uses.lose("unknown_field", "type");
+  }
+  uses.leave();
+}
+
+/** The older form. */
+export function readFunctions(value: unknown, uses: UseList): void {
+  for (const [index, item] of listOf(value).entries()) {
+    uses.enter("functions", index);
+    uses.add("tools");
+    readFunction(item, "", uses);
+  }
+  uses.leave();
+}
+
+function readFunction(value: unknown, under: string, uses: UseList): void {
+  const called = objectOf(value);
+  if (called === undefined) return;
+  if (called.strict === true) uses.add("strict_tools");
+  uses.addCacheMark(called.cache_control, "5m", under === "" ? "cache_control" : `${under}.cache_control`);
+  uses.expect(called, CHAT.function, under);
+}
+
+/** `none` is no use: it asks for nothing that a channel could lack. */
+export function readChoice(value: unknown, uses: UseList): void {
+  if (typeof value === "string") {
+    if (value === "required") uses.add("tool_choice");
+    else if (value !== "auto" && value !== "none") uses.lose("unknown_field", "tool_choice");
+    return;
+  }
+  const choice = objectOf(value);
+  if (choice === undefined) return;
+  uses.expect(choice, CHAT.toolChoice, "tool_choice");
+  switch (choice.type) {
+    case "function":
+      uses.add("tool_choice");
+      return;
+    case "custom":
+      uses.add("tool_choice");
+      uses.add("custom_tools");
+      return;
+    case "allowed_tools": {
+      uses.add("allowed_tools");
+      const allowed = objectOf(choice.allowed_tools);
+      if (allowed === undefined) return;
+      if (allowed.mode === "required") uses.add("tool_choice");
+      uses.expect(allowed, CHAT.allowedTools, "tool_choice.allowed_tools");
+      return;
+    }
+    default:
+      uses.lose("unknown_field", "tool_choice.type");
+  }
+}

@@ -1,0 +1,236 @@
+/** What a chat completion request uses. Source: dialects reference, 3.1 and 7; what translation drops of it: 8.1. */
+import { listOf, objectOf, type Values } from "../values.ts";
+import { isOpaqueId, isText } from "./forms.ts";
+import { CHAT, type CHAT_FIELDS } from "./known-fields.ts";
+import type { Uses } from "./losses.ts";
+import { UseList } from "./use-list.ts";
+import { readChatHistory } from "./uses-compat-history.ts";
+import { readBudget, readEffort, readReasoning, readSecondEffort, readThinking } from "./uses-compat-thinking.ts";
+import { readChoice, readFunctions, readTools } from "./uses-compat-tools.ts";
+
+type Reading = (value: unknown, uses: UseList) => void;
+
+/** Means nothing by itself, or is read together with others. */
+const nothing: Reading = () => {};
+
+const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
+  model: nothing,
+  messages: nothing,
+  max_completion_tokens: nothing,
+  max_tokens: nothing,
+  temperature(value, uses) {
+    if (typeof value !== "number" || value === 1) return;
+    uses.add("sampling");
+    if (value > 1) uses.add("temperature_above_one");
+  },
+  top_p(value, uses) {
+    if (isOtherNumber(value, 1)) uses.add("sampling");
+  },
+  // Below one it is switched off, in the words of the providers that have it.
+  top_k(value, uses) {
+    if (typeof value === "number" && value > 0) uses.add("top_k");
+  },
+  n(value, uses) {
+    if (typeof value === "number" && value > 1) uses.add("n");
+  },
+  stop: readStop,
+  frequency_penalty: readPenalty,
+  presence_penalty: readPenalty,
+  logit_bias(value, uses) {
+    if (hasMembers(value)) uses.add("logit_bias");
+  },
+  logprobs(value, uses) {
+    if (value === true) uses.add("logprobs");
+  },
+  top_logprobs(value, uses) {
+    if (typeof value === "number" && value > 0) uses.add("logprobs");
+  },
+  seed(value, uses) {
+    if (typeof value === "number") uses.add("seed");
+  },
+  stream(value, uses) {
+    if (value === true) uses.add("streaming");
+  },
+  // Padding against eavesdropping is on by default, and a stream without it is what turning it off asks for.
+  stream_options(value, uses) {
+    const options = objectOf(value);
+    if (options === undefined) return;
+    if (options.include_usage === true) uses.add("stream_usage");
+    uses.expect(options, CHAT.streamOptions, "stream_options");
+  },
+  tools: readTools,
+  tool_choice: readChoice,
+  parallel_tool_calls(value, uses) {
+    if (value === false) uses.add("parallel_tool_calls");
+  },
+  functions: readFunctions,
+  function_call(value, uses) {
+    const choice = objectOf(value);
+    if (choice === undefined) return;
+    uses.add("tool_choice");
+    uses.expect(choice, CHAT.functionCallChoice, "function_call");
+  },
+  response_format: readFormat,
+  reasoning_effort(value, uses) {
+    readEffort(value, "reasoning_effort", uses);
+  },
+  reasoning: readReasoning,
+  thinking: readThinking,
+  verbosity(value, uses) {
+    if (typeof value === "string" && value !== "medium") uses.add("verbosity");
+  },
+  modalities(value, uses) {
+    for (const modality of listOf(value)) {
+      if (modality === "audio") uses.add("audio_output");
+      else if (typeof modality === "string" && modality !== "text") uses.lose("unknown_field", "modalities");
+    }
+  },
+  audio(value, uses) {
+    if (objectOf(value) !== undefined) uses.add("audio_output");
+  },
+  prediction(value, uses) {
+    if (objectOf(value) !== undefined) uses.add("prediction");
+  },
+  web_search_options(value, uses) {
+    const options = objectOf(value);
+    if (options === undefined) return;
+    uses.add("web_search");
+    const size = options.search_context_size;
+    if (typeof size === "string" && size !== "medium") uses.lose("hint", "web_search_options.search_context_size");
+    uses.expect(options, CHAT.webSearchOptions, "web_search_options");
+  },
+  service_tier(value, uses) {
+    if (typeof value !== "string" || value === "auto" || value === "default") return;
+    uses.addLost("service_tier", "service_tier");
+  },
+  store(value, uses) {
+    if (value === true) uses.add("store");
+  },
+  metadata(value, uses) {
+    if (hasMembers(value)) uses.add("metadata");
+  },
+  user(value, uses) {
+    if (isText(value)) uses.add("user_id");
+  },
+  safety_identifier(value, uses) {
+    if (isText(value)) uses.add("user_id");
+  },
+  prompt_cache_key(value, uses) {
+    if (isText(value)) uses.lose("hint", "prompt_cache_key");
+  },
+  prompt_cache_retention(value, uses) {
+    if (isText(value) && value !== "in_memory") uses.lose("hint", "prompt_cache_retention");
+  },
+  // Its modes say what becomes of marks: those of the other dialect are explicit, and its provider makes none by itself.
+  prompt_cache_options(value, uses) {
+    const options = objectOf(value);
+    if (options === undefined) return;
+    if (typeof options.ttl === "string") {
+      uses.add("cache_ttl");
+      if (options.mode !== "implicit") uses.lose("cache_ttl", "prompt_cache_options.ttl");
+    }
+    uses.expect(options, CHAT.promptCacheOptions, "prompt_cache_options");
+  },
+  moderation(value, uses) {
+    if (objectOf(value) !== undefined) uses.add("moderation");
+  },
+};
+
+const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS));
+
+export function usesOfChat(request: Values): Uses {
+  const uses = new UseList();
+  for (const name in request) {
+    const value = request[name];
+    if (value === null || value === undefined) continue;
+    const read = READING_OF.get(name);
+    if (read === undefined) uses.loseUnknown(name);
+    else read(value, uses);
+  }
+  readPairs(request, uses);
+  // Thinking is left out of an answer to such a turn: bug 24 of the reference's list.
+  const bareTurn = readChatHistory(listOf(request.messages), uses);
+  if (bareTurn !== undefined && uses.capabilities.has("thinking")) uses.lose("thinking_budget", bareTurn);
+  return uses;
+}
+
+/** What two fields mean together. */
+function readPairs(request: Values, uses: UseList): void {
+  if (isOtherNumber(request.temperature, 1) && isOtherNumber(request.top_p, 1)) uses.add("top_p_pair");
+  const { max_tokens: older, max_completion_tokens: bound } = request;
+  if (typeof older === "number" && typeof bound === "number" && older !== bound) uses.lose("hint", "max_tokens");
+  const { capabilities } = uses;
+  if (capabilities.has("user_id")) readUser(request, uses);
+  if (capabilities.has("thinking") && capabilities.has("tool_choice")) uses.add("thinking_forced_tool");
+  if (capabilities.has("thinking_budget")) readBudget(request, bound ?? older, uses);
+  if (capabilities.has("effort")) readSecondEffort(request, uses);
+}
+
+/** Longer ones are refused. */
+const MAX_USER_ID_LENGTH = 256;
+
+/** One id is told, and never a person's address or number. */
+function readUser({ safety_identifier: identifier, user }: Values, uses: UseList): void {
+  const hasIdentifier = isText(identifier);
+  if (hasIdentifier && !isToldId(identifier)) uses.lose("user_id", "safety_identifier");
+  else if (isText(user) && (hasIdentifier ? user !== identifier : !isToldId(user))) uses.lose("user_id", "user");
+}
+
+function isToldId(id: string): boolean {
+  return id.length <= MAX_USER_ID_LENGTH && isOpaqueId(id);
+}
+
+/** Empty sequences stop nothing. Those of white space alone a messages provider refuses. */
+function readStop(value: unknown, uses: UseList): void {
+  if (isText(value)) {
+    uses.add("stop");
+    if (value.trim() === "") uses.lose("stop", "stop");
+    return;
+  }
+  for (const [index, sequence] of listOf(value).entries()) {
+    if (!isText(sequence)) continue;
+    uses.add("stop");
+    if (sequence.trim() === "") uses.lose("stop", `stop[${index}]`);
+  }
+}
+
+function readPenalty(value: unknown, uses: UseList): void {
+  if (isOtherNumber(value, 0)) uses.add("penalties");
+}
+
+function readFormat(value: unknown, uses: UseList): void {
+  const format = objectOf(value);
+  if (format === undefined) return;
+  uses.expect(format, CHAT.responseFormat, "response_format");
+  switch (format.type) {
+    case "text":
+      return;
+    case "json_object":
+      uses.add("json_object");
+      return;
+    case "json_schema":
+      readSchema(objectOf(format.json_schema), uses);
+      return;
+    default:
+      if (format.type !== undefined) uses.lose("unknown_field", "response_format.type");
+  }
+}
+
+/** The name of a schema is for the provider's own use; its description speaks to the model. */
+function readSchema(named: Values | undefined, uses: UseList): void {
+  uses.add("json_schema");
+  if (named === undefined) return;
+  if (isText(named.description)) uses.lose("hint", "response_format.json_schema.description");
+  if (objectOf(named.schema) === undefined) uses.lose("json_schema", "response_format.json_schema.schema");
+  uses.expect(named, CHAT.jsonSchema, "response_format.json_schema");
+}
+
+function isOtherNumber(value: unknown, usual: number): boolean {
+  return typeof value === "number" && value !== usual;
+}
+
+function hasMembers(value: unknown): boolean {
+  const members = objectOf(value);
+  if (members !== undefined) for (const _ in members) return true;
+  return false;
+}

@@ -1,0 +1,98 @@
+/**
+ * What the tools of a messages request use, and the choice among them. Source: dialects reference, 5.1 and 8.2.
+ *
+ * A tool with a type is known to the provider: it runs on the client's side (`builtin_tools`) or on its own. Searching for
+ * tools is named by itself, though a server does it.
+ */
+import { listOf, objectOf, type Values } from "../values.ts";
+import { isClosedSchema } from "./forms.ts";
+import { MESSAGES } from "./known-fields.ts";
+import type { UseList } from "./use-list.ts";
+
+const BUILTIN_TOOL = /^(?:bash|text_editor|memory|computer|browser)_/u;
+const SERVER_TOOL = /^(?:web_fetch|code_execution|advisor)_|^mcp_toolset$/u;
+
+interface Tools {
+  readonly hasCustom: boolean;
+  /** Names of tools that have a type: compat cannot be told to call one. */
+  readonly typed: readonly unknown[];
+}
+
+export function readTools(value: unknown, uses: UseList): Tools {
+  let hasCustom = false;
+  let searches = 0;
+  const typed: unknown[] = [];
+  for (const [index, item] of listOf(value).entries()) {
+    const tool = objectOf(item);
+    if (tool === undefined) continue;
+    uses.enter("tools", index);
+    readFlags(tool, uses);
+    const { type } = tool;
+    if (type === undefined || type === null || type === "custom") {
+      hasCustom = true;
+      readCustom(tool, uses);
+      continue;
+    }
+    if (typeof type !== "string") continue;
+    typed.push(tool.name);
+    if (type.startsWith("web_search_")) {
+      searches += 1;
+      readSearch(tool, uses);
+      if (searches > 1) uses.lose("web_search", "type");
+    } else if (type.startsWith("tool_search_tool_")) uses.add("tool_search");
+    else if (BUILTIN_TOOL.test(type)) uses.add("builtin_tools");
+    else if (SERVER_TOOL.test(type)) uses.add("server_tools");
+    else uses.lose("unknown_field", "type");
+  }
+  uses.leave();
+  return { hasCustom, typed };
+}
+
+function readFlags(tool: Values, uses: UseList): void {
+  uses.addCacheMark(tool.cache_control, "5m", "cache_control");
+  if (tool.strict === true) uses.add("strict_tools");
+  if (tool.defer_loading === true) uses.add("tool_search");
+  // Called from code that the provider runs.
+  if (listOf(tool.allowed_callers).some((caller) => caller !== "direct")) uses.add("server_tools");
+}
+
+function readCustom(tool: Values, uses: UseList): void {
+  uses.add("tools");
+  uses.expect(tool, MESSAGES.tool);
+  if (tool.strict === true && !isClosedSchema(tool.input_schema)) uses.lose("strict_tools", "input_schema");
+  if (tool.eager_input_streaming === true) uses.lose("hint", "eager_input_streaming");
+  if (listOf(tool.input_examples).length > 0) uses.lose("hint", "input_examples");
+}
+
+/** Where it may search is a rule, and lost with the search itself; how often is a bound on its cost. */
+function readSearch(tool: Values, uses: UseList): void {
+  uses.add("web_search");
+  uses.expect(tool, MESSAGES.webSearch);
+  for (const rule of ["allowed_domains", "blocked_domains"]) {
+    if (listOf(tool[rule]).length > 0) uses.lose("web_search", rule);
+  }
+  if (typeof tool.max_uses === "number") uses.lose("hint", "max_uses");
+}
+
+/** `none` is no use: it asks for nothing that a channel could lack. */
+export function readChosen(value: unknown, { hasCustom, typed }: Tools, uses: UseList): void {
+  const choice = objectOf(value);
+  if (choice === undefined) return;
+  uses.expect(choice, MESSAGES.toolChoice, "tool_choice");
+  if (choice.disable_parallel_tool_use === true) uses.add("parallel_tool_calls");
+  switch (choice.type) {
+    case "auto":
+    case "none":
+      return;
+    case "any":
+      uses.add("tool_choice");
+      if (!hasCustom) uses.lose("tool_choice", "tool_choice");
+      return;
+    case "tool":
+      uses.add("tool_choice");
+      if (!hasCustom || typed.includes(choice.name)) uses.lose("tool_choice", "tool_choice.name");
+      return;
+    default:
+      uses.lose("unknown_field", "tool_choice.type");
+  }
+}

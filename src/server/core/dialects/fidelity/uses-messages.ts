@@ -1,0 +1,165 @@
+/** What a messages request uses. Source: dialects reference, 5.1 and 7; what translation drops of it: 8.2. */
+import { listOf, objectOf, type Values } from "../values.ts";
+import { isOpaqueId, isText } from "./forms.ts";
+import { MESSAGES, type MESSAGES_FIELDS } from "./known-fields.ts";
+import type { Uses } from "./losses.ts";
+import { UseList } from "./use-list.ts";
+import { readSystem, readTurns } from "./uses-messages-history.ts";
+import { readChosen, readTools } from "./uses-messages-tools.ts";
+
+type Reading = (value: unknown, uses: UseList) => void;
+
+/** Means nothing by itself, or is read together with others. */
+const nothing: Reading = () => {};
+
+/** Compat takes no more. */
+const MAX_STOPS = 4;
+
+const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
+  model: nothing,
+  max_tokens(value, uses) {
+    if (value === 0) uses.add("cache_prewarm");
+  },
+  messages: nothing,
+  system: readSystem,
+  stop_sequences(value, uses) {
+    const { length } = listOf(value);
+    if (length === 0) return;
+    uses.add("stop");
+    if (length > MAX_STOPS) uses.lose("stop", `stop_sequences[${MAX_STOPS}]`);
+  },
+  stream(value, uses) {
+    if (value === true) uses.add("streaming");
+  },
+  temperature: readSampling,
+  top_p: readSampling,
+  top_k(value, uses) {
+    if (typeof value === "number") uses.add("top_k");
+  },
+  tools: nothing,
+  tool_choice: nothing,
+  thinking: readThinking,
+  output_config(value, uses) {
+    const output = objectOf(value);
+    if (output === undefined) return;
+    if (typeof output.effort === "string") uses.add("effort");
+    readFormat(output.format, "output_config.format", uses);
+    uses.expect(output, MESSAGES.outputConfig, "output_config");
+  },
+  output_format(value, uses) {
+    readFormat(value, "output_format", uses);
+  },
+  metadata(value, uses) {
+    const metadata = objectOf(value);
+    if (metadata === undefined) return;
+    const { user_id } = metadata;
+    if (isText(user_id)) {
+      uses.add("user_id");
+      if (!isOpaqueId(user_id)) uses.lose("user_id", "metadata.user_id");
+    }
+    uses.expect(metadata, MESSAGES.metadata, "metadata");
+  },
+  service_tier(value, uses) {
+    if (typeof value !== "string" || value === "auto") return;
+    uses.add("service_tier");
+    if (value !== "standard_only") uses.lose("service_tier", "service_tier");
+  },
+  speed(value, uses) {
+    if (typeof value !== "string" || value === "standard") return;
+    uses.add("service_tier");
+    if (value !== "fast") uses.lose("service_tier", "speed");
+  },
+  inference_geo(value, uses) {
+    if (isText(value)) uses.add("inference_geo");
+  },
+  cache_control(value, uses) {
+    uses.addCacheMark(value, "5m");
+  },
+  container(value, uses) {
+    if (isText(value) || objectOf(value) !== undefined) uses.add("server_tools");
+  },
+  diagnostics(value, uses) {
+    if (objectOf(value) !== undefined) uses.lose("hint", "diagnostics");
+  },
+  mcp_servers(value, uses) {
+    if (listOf(value).length > 0) uses.add("server_tools");
+  },
+  context_management(value, uses) {
+    const management = objectOf(value);
+    if (management === undefined) return;
+    for (const name in management) if (!isEmpty(management[name])) uses.add("context_management");
+  },
+  betas(value, uses) {
+    if (listOf(value).length > 0) uses.lose("hint", "betas");
+  },
+};
+
+const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS));
+
+export function usesOfMessages(request: Values): Uses {
+  const uses = new UseList();
+  for (const name in request) {
+    const value = request[name];
+    if (value === null || value === undefined) continue;
+    const read = READING_OF.get(name);
+    if (read === undefined) uses.loseUnknown(name);
+    else read(value, uses);
+  }
+  readChosen(request.tool_choice, readTools(request.tools, uses), uses);
+  readPairs(request, uses);
+  readTurns(listOf(request.messages), uses);
+  return uses;
+}
+
+/** What two fields mean together. */
+function readPairs(request: Values, uses: UseList): void {
+  if (isSampling(request.temperature) && isSampling(request.top_p)) uses.add("top_p_pair");
+  const { capabilities } = uses;
+  if (capabilities.has("thinking") && capabilities.has("tool_choice")) uses.add("thinking_forced_tool");
+  // Compat has one word for both.
+  const isOff = objectOf(request.thinking)?.type === "disabled";
+  if (isOff && capabilities.has("effort")) uses.lose("effort", "output_config.effort");
+  const output = objectOf(request.output_config);
+  if (objectOf(output?.format) !== undefined && objectOf(request.output_format) !== undefined) {
+    uses.lose("hint", "output_format");
+  }
+  if (request.speed === "fast" && request.service_tier === "standard_only") uses.lose("service_tier", "service_tier");
+}
+
+function readSampling(value: unknown, uses: UseList): void {
+  if (isSampling(value)) uses.add("sampling");
+}
+
+function isSampling(value: unknown): boolean {
+  return typeof value === "number" && value !== 1;
+}
+
+function readThinking(value: unknown, uses: UseList): void {
+  const thinking = objectOf(value);
+  if (thinking === undefined) return;
+  uses.expect(thinking, MESSAGES.thinking, "thinking");
+  switch (thinking.type) {
+    case "disabled":
+      return;
+    case "enabled":
+    case "adaptive":
+    case "between_tools":
+      break;
+    default:
+      uses.lose("unknown_field", "thinking.type");
+  }
+  uses.add("thinking");
+  if (typeof thinking.budget_tokens === "number") uses.add("thinking_budget");
+}
+
+function readFormat(value: unknown, place: string, uses: UseList): void {
+  const format = objectOf(value);
+  if (format === undefined) return;
+  if (format.type === "json_schema") uses.add("json_schema");
+  else uses.lose("unknown_field", `${place}.type`);
+  uses.expect(format, MESSAGES.format, place);
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || value === undefined || (Array.isArray(value) && value.length === 0);
+}

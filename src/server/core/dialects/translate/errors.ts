@@ -1,0 +1,173 @@
+/**
+ * A provider's error in the client's dialect. Source: dialects reference, 10.1 and 10.2.
+ *
+ * The status is kept. What an error is called follows from the status, not from what the other dialect calls it; only
+ * the types of the dialect messages say more than a status does. Of what the provider wrote, its message, its code and
+ * the field that it complains of are shown; a body that is not JSON is some proxy's page, and nothing of it is.
+ */
+import { errorFrame, messagesErrorType } from "../refusal.ts";
+import type { Dialect } from "../routes.ts";
+import { listOf, objectOf, stringOf, type Values } from "../values.ts";
+
+/** In bytes of UTF-8, the mark of what was cut off included. */
+const MAX_MESSAGE_BYTES = 4_096;
+const CUT = "…";
+
+/** `{"error":[{"message":…}]}` is the deepest that any provider goes. */
+const MAX_DEPTH = 4;
+
+const CONTROLS = /[\x00-\x1f\x7f-\x9f\u2028\u2029]+/g;
+
+/** Codes and paths of fields; prose is no code. */
+const TOKEN = /^[\w.:[\]-]{1,128}$/;
+
+/** Statuses that providers answer with and the gateway itself does not. */
+const PROVIDER_TYPES: ReadonlyMap<number, string> = new Map([
+  [402, "billing_error"],
+  [409, "conflict_error"],
+  [529, "overloaded_error"],
+]);
+
+interface CompatKind {
+  readonly type: string;
+  readonly code: string | null;
+}
+
+const INVALID: CompatKind = { type: "invalid_request_error", code: null };
+const SERVER: CompatKind = { type: "server_error", code: null };
+
+/** By the type of the dialect messages. */
+const COMPAT_KINDS: ReadonlyMap<unknown, CompatKind> = new Map([
+  ["invalid_request_error", INVALID],
+  ["authentication_error", { type: "invalid_request_error", code: "invalid_api_key" }],
+  ["billing_error", { type: "insufficient_quota", code: "insufficient_quota" }],
+  ["permission_error", { type: "invalid_request_error", code: "permission_denied" }],
+  ["not_found_error", { type: "invalid_request_error", code: "model_not_found" }],
+  ["conflict_error", { type: "invalid_request_error", code: "conflict" }],
+  ["request_too_large", INVALID],
+  ["rate_limit_error", { type: "rate_limit_error", code: "rate_limit_exceeded" }],
+  ["overloaded_error", { type: "service_unavailable_error", code: "server_is_overloaded" }],
+  ["api_error", SERVER],
+  ["timeout_error", SERVER],
+]);
+
+/** By the type of the dialect compat, where it is another word. For events of a stream, which have no status. */
+const MESSAGES_TYPES: ReadonlyMap<unknown, string> = new Map([
+  ["insufficient_quota", "billing_error"],
+  ["tokens", "rate_limit_error"],
+  ["requests", "rate_limit_error"],
+  ["service_unavailable_error", "overloaded_error"],
+  ["timeout", "timeout_error"],
+]);
+
+/** The provider's error, whatever the envelope: members may be missing or of any type. */
+interface Found {
+  readonly error: Values;
+  readonly message: string | undefined;
+}
+
+/** `error.body`: the provider's, whatever it is. `requestId`: the gateway's own. */
+export function translateError(
+  to: Dialect,
+  error: { readonly status: number; readonly body: string; readonly requestId: string },
+): { readonly status: number; readonly body: string } {
+  const { status, requestId } = error;
+  const found = errorIn(parsed(error.body));
+  const message = found.message ?? `The provider answered with status ${status} and no message that can be shown.`;
+  const type = to === "messages" ? typeOfStatus(status) : (knownType(found.error) ?? typeOfStatus(status));
+  return { status, body: errorBody(to, { type, message, requestId, error: found.error }) };
+}
+
+/** One frame for an error that came within a stream, and ends it. `data`: of the provider's event, parsed. */
+export function translateErrorEvent(to: Dialect, data: unknown, requestId: string): string {
+  const { error, message = "The provider broke its answer off with an error." } = errorIn(data);
+  return errorFrame(to, errorBody(to, { type: typeOfEvent(error), message, requestId, error }));
+}
+
+interface Shown {
+  /** Of the dialect messages. */
+  readonly type: string;
+  readonly message: string;
+  readonly requestId: string;
+  readonly error: Values;
+}
+
+function errorBody(to: Dialect, { type, message, requestId, error }: Shown): string {
+  if (to === "messages") {
+    const code = tokenOf(error.code);
+    const param = tokenOf(error.param);
+    const details = { ...(code !== undefined && { error_code: code }), ...(param !== undefined && { param }) };
+    const shown = { type, message, ...((code ?? param) !== undefined && { details }) };
+    return JSON.stringify({ type: "error", error: shown, request_id: requestId });
+  }
+  const kind = COMPAT_KINDS.get(type) ?? SERVER;
+  const param = tokenOf(objectOf(error.details)?.param) ?? null;
+  return JSON.stringify({ error: { message, type: kind.type, param, code: kind.code } });
+}
+
+function typeOfStatus(status: number): string {
+  return PROVIDER_TYPES.get(status) ?? messagesErrorType(status);
+}
+
+/** Of the dialect messages; undefined where the provider names none of its types. */
+function knownType(error: Values): string | undefined {
+  return COMPAT_KINDS.has(error.type) ? stringOf(error.type) : undefined;
+}
+
+/** Some providers of the dialect compat write the status that the error would have had in its place. */
+function typeOfEvent(error: Values): string {
+  const status = [error.code, error.status].find(isStatus);
+  return (
+    knownType(error) ?? MESSAGES_TYPES.get(error.type) ?? (status === undefined ? "api_error" : typeOfStatus(status))
+  );
+}
+
+function isStatus(value: unknown): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 400 && value <= 599;
+}
+
+/** Undefined: it is not JSON. */
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Envelopes: `{error:{…}}`, `{error:"…"}`, `{detail}`, `{message}`, a bare text, and a list of any. */
+function errorIn(value: unknown): Found {
+  const outer = objectOf(Array.isArray(value) ? listOf(value)[0] : value) ?? {};
+  return { error: objectOf(outer.error) ?? outer, message: messageIn(value, MAX_DEPTH) };
+}
+
+function messageIn(value: unknown, depth: number): string | undefined {
+  if (typeof value === "string") return shownText(value);
+  if (depth === 0) return undefined;
+  if (Array.isArray(value)) return messageIn(listOf(value)[0], depth - 1);
+  const holder = objectOf(value);
+  if (holder === undefined) return undefined;
+  for (const inner of [holder.error, holder.message, holder.detail, holder.msg]) {
+    const message = messageIn(inner, depth - 1);
+    if (message !== undefined) return message;
+  }
+  return undefined;
+}
+
+/** Undefined where nothing is left of it. */
+function shownText(text: string): string | undefined {
+  // No more code units than the bound has bytes can fit; the rest is not worth looking at.
+  const clean = text
+    .slice(0, MAX_MESSAGE_BYTES + 1)
+    .replaceAll(CONTROLS, " ")
+    .trim()
+    .toWellFormed();
+  if (clean === "") return undefined;
+  if (text.length <= MAX_MESSAGE_BYTES && Buffer.byteLength(clean) <= MAX_MESSAGE_BYTES) return clean;
+  const room = new Uint8Array(MAX_MESSAGE_BYTES - Buffer.byteLength(CUT));
+  return `${clean.slice(0, new TextEncoder().encodeInto(clean, room).read)}${CUT}`;
+}
+
+function tokenOf(value: unknown): string | undefined {
+  return typeof value === "string" && TOKEN.test(value) ? value : undefined;
+}

@@ -1,0 +1,124 @@
+/**
+ * The list of models, and one model, in the client's dialect. Source: dialects reference, 2 and 5.4.
+ *
+ * A compat list is whole, and is cut into the pages that a messages client asks for; a messages list may be one page,
+ * of which a compat client cannot be told that there are more. Of a model, both dialects know no more in common than its
+ * id and its time; what else the official clients' types demand stands for "not known": the id as the display name, the
+ * start of 1970, the owner `unknown` (the type has no null). Entries without an id name nothing, and are left out.
+ */
+import type { Dialect } from "../routes.ts";
+import { numberOf, objectOf, stringOf, type Values } from "../values.ts";
+import { AnswerProblem } from "./types.ts";
+
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 1_000;
+
+/** Seconds since 1970; later times have years of five digits, which RFC 3339 does not write. */
+const MAX_SECONDS = 253_402_300_799;
+
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
+
+const UNKNOWN_OWNER = "unknown";
+
+interface Model {
+  readonly id: string;
+  readonly entry: Values;
+}
+
+/** JSON text. `query`: the client's, of which a messages client's page is taken. Throws `AnswerProblem`. */
+export function translateModels(to: Dialect, body: string, query: string): string {
+  const list = parsed(body);
+  // Some compat providers answer with the bare array.
+  const entries = Array.isArray(list) ? list : objectOf(list)?.data;
+  if (!Array.isArray(entries)) throw new AnswerProblem("the provider's list of models is no list");
+  const models = modelsOf(entries);
+  if (to === "compat") return JSON.stringify({ object: "list", data: models.map(compatModel) });
+  const { page, hasMore } = pageOf(models, new URLSearchParams(query));
+  return JSON.stringify({
+    data: page.map(messagesModel),
+    has_more: hasMore,
+    first_id: page.at(0)?.id ?? null,
+    last_id: page.at(-1)?.id ?? null,
+  });
+}
+
+/** JSON text. Throws `AnswerProblem`. */
+export function translateModel(to: Dialect, body: string): string {
+  const model = modelOf(parsed(body));
+  if (model === undefined) throw new AnswerProblem("the provider's model is no object with an id");
+  return JSON.stringify(to === "messages" ? messagesModel(model) : compatModel(model));
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    throw new AnswerProblem("the provider's answer is not JSON");
+  }
+}
+
+/** An id that is listed twice is kept once: a page that ends with it could not say where the next one begins. */
+function modelsOf(entries: readonly unknown[]): readonly Model[] {
+  const models = new Map<string, Model>();
+  for (const entry of entries) {
+    const model = modelOf(entry);
+    if (model !== undefined && !models.has(model.id)) models.set(model.id, model);
+  }
+  return [...models.values()];
+}
+
+function modelOf(value: unknown): Model | undefined {
+  const entry = objectOf(value);
+  const id = stringOf(entry?.id);
+  return entry === undefined || id === undefined || id === "" ? undefined : { id, entry };
+}
+
+interface Page {
+  readonly page: readonly Model[];
+  /** In the direction of paging: before the page where only `before_id` is given, else after it. */
+  readonly hasMore: boolean;
+}
+
+/** A model that is not listed is no place to go on from: the page is empty, and paging ends. */
+function pageOf(models: readonly Model[], query: URLSearchParams): Page {
+  const limit = limitOf(query.get("limit"));
+  const after = query.get("after_id");
+  const before = query.get("before_id");
+  const start = after === null ? 0 : placeOf(models, after) + 1;
+  const end = before === null ? models.length : placeOf(models, before);
+  if ((after !== null && start === 0) || end <= start) return { page: [], hasMore: false };
+  const page =
+    after === null && before !== null
+      ? models.slice(Math.max(start, end - limit), end)
+      : models.slice(start, Math.min(end, start + limit));
+  return { page, hasMore: page.length < end - start };
+}
+
+const placeOf = (models: readonly Model[], id: string): number => models.findIndex((model) => model.id === id);
+
+/** Out of range is brought into it, and what is no number is as if it were absent. */
+function limitOf(written: string | null): number {
+  if (written === null || !/^\d+$/.test(written)) return DEFAULT_LIMIT;
+  return Math.min(Math.max(Number(written), 1), MAX_LIMIT);
+}
+
+function messagesModel({ id, entry }: Model): object {
+  const name = stringOf(entry.display_name);
+  return { type: "model", id, display_name: name === undefined || name === "" ? id : name, created_at: timeOf(entry) };
+}
+
+function compatModel({ id, entry }: Model): object {
+  return { id, object: "model", created: secondsOf(entry), owned_by: UNKNOWN_OWNER };
+}
+
+function timeOf(entry: Values): string {
+  const created = numberOf(entry.created) ?? 0;
+  const seconds = created >= 0 && created <= MAX_SECONDS ? Math.trunc(created) : 0;
+  return new Date(seconds * 1_000).toISOString().replace(".000Z", "Z");
+}
+
+function secondsOf(entry: Values): number {
+  const time = stringOf(entry.created_at) ?? "";
+  const milliseconds = RFC_3339.test(time) ? Date.parse(time) : 0;
+  return milliseconds > 0 ? Math.floor(milliseconds / 1_000) : 0;
+}

@@ -1,0 +1,134 @@
+/**
+ * A whole answer of the messages dialect for a compat client: as a chat completion, or as the chunks of one where a stream
+ * was asked for. Source: dialects reference, 8.5 and 9.1.
+ */
+import { type JsonSource, readJson } from "../../json-source.ts";
+import { normaliseUsage } from "../../usage-normalise.ts";
+import { objectOf, stringOf, type Values } from "../../values.ts";
+import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
+import { compatUsage } from "../usage-shape.ts";
+import {
+  encryptedDetail,
+  readArguments,
+  readBlock,
+  readCall,
+  readFinish,
+  readHead,
+  readRefusal,
+  readText,
+  signedDetail,
+} from "./answer-reading.ts";
+import { ChunkWriter } from "./chunk-writer.ts";
+import { annotationsOf } from "./citations.ts";
+
+interface Answer {
+  readonly message: Values;
+  readonly blocks: readonly Values[];
+  readonly exact: JsonSource["exact"];
+}
+
+interface Call {
+  readonly id: string;
+  readonly type: "function";
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+/** JSON text of a chat completion. Throws `AnswerProblem`. */
+export function messageToChat(body: string, terms: AnswerTerms, stamp: AnswerStamp): string {
+  const answer = readAnswer(body);
+  const { message } = answer;
+  const { id, created, model, service_tier } = readHead(message, terms, stamp);
+  const said = chatMessage(answer, terms, stamp);
+  const finish_reason = readFinish(message["stop_reason"], said.hasCalls, terms);
+  return JSON.stringify({
+    id,
+    object: "chat.completion",
+    created,
+    model,
+    service_tier,
+    choices: [{ index: 0, message: said.message, finish_reason, logprobs: null }],
+    usage: usageOfAnswer(message),
+  });
+}
+
+/** The same answer as the frames of a whole stream. Throws `AnswerProblem`. */
+export function messageAsChunks(body: string, terms: AnswerTerms, stamp: AnswerStamp): string {
+  const { message, blocks, exact } = readAnswer(body);
+  const writer = new ChunkWriter(readHead(message, terms, stamp), terms, stamp);
+  writer.start();
+  for (const block of blocks) writer.close(writer.open(block, exact));
+  const reason = readFinish(message["stop_reason"], writer.hasCalls, terms);
+  writer.finish(reason, readRefusal(message), usageOfAnswer(message));
+  return writer.take();
+}
+
+function readAnswer(body: string): Answer {
+  const source = sourceOf(body);
+  const message = objectOf(source.value);
+  const content = message?.["content"];
+  if (message === undefined || !Array.isArray(content)) throw new AnswerProblem("the answer is no message");
+  return { message, blocks: content.map(readBlock), exact: source.exact };
+}
+
+function sourceOf(body: string): JsonSource {
+  try {
+    return readJson(body);
+  } catch {
+    throw new AnswerProblem("the answer is not JSON");
+  }
+}
+
+function chatMessage({ message, blocks, exact }: Answer, terms: AnswerTerms, stamp: AnswerStamp) {
+  let content: string | undefined;
+  let reasoning = "";
+  const details: object[] = [];
+  const annotations: object[] = [];
+  const calls: Call[] = [];
+  let reasonings = 0;
+  for (const block of blocks) {
+    switch (block["type"]) {
+      case "text": {
+        const text = readText(block, "text");
+        annotations.push(...annotationsOf(block, content ?? "", text));
+        content = (content ?? "") + text;
+        break;
+      }
+      case "thinking": {
+        const text = stringOf(block["thinking"]) ?? "";
+        reasoning += text;
+        const detail = signedDetail(text, stringOf(block["signature"]), reasonings++);
+        if (detail !== undefined) details.push(detail);
+        break;
+      }
+      case "redacted_thinking":
+        details.push(encryptedDetail(block, reasonings++));
+        break;
+      case "tool_use": {
+        const { id, name } = readCall(block, calls.length, terms, stamp);
+        calls.push({ id, type: "function", function: { name, arguments: readArguments(block, exact) } });
+        break;
+      }
+    }
+  }
+  const hasCalls = calls.length > 0;
+  const refusal = readRefusal(message) ?? null;
+  const toolCalls = terms.callsFunctions ? { function_call: calls[0]?.function } : { tool_calls: calls };
+  return {
+    hasCalls,
+    message: {
+      role: "assistant",
+      // An answer without a word is an empty one; null says that something else stands in its place.
+      content: content ?? (hasCalls || refusal !== null ? null : ""),
+      refusal,
+      ...(annotations.length > 0 && { annotations }),
+      ...(reasoning !== "" && { reasoning_content: reasoning }),
+      ...(details.length > 0 && { reasoning_details: details }),
+      ...(hasCalls && toolCalls),
+    },
+  };
+}
+
+function usageOfAnswer(message: Values): object | undefined {
+  const usage = normaliseUsage("messages", message["usage"]);
+  return usage && compatUsage(usage);
+}

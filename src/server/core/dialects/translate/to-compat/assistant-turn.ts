@@ -1,0 +1,97 @@
+/**
+ * An assistant's turn as one compat message: texts joined, calls in their order. Source: dialects reference, 8.4.
+ *
+ * Thinking is shown to a provider that claims to read it again, and kept from all others: none requires it.
+ */
+import { jsonText } from "../../json-source.ts";
+import type { Values } from "../../values.ts";
+import type { ChatMessage, Scope, TextPart, Turn } from "./chat.ts";
+import { textPart, textPartOf, typeOf } from "./parts.ts";
+import {
+  isAbsent,
+  optionalText,
+  refuse,
+  requiredList,
+  requiredName,
+  requiredObject,
+  requiredText,
+} from "./required.ts";
+
+export function openAssistantTurn(scope: Scope): Turn {
+  const texts: TextPart[] = [];
+  const calls: object[] = [];
+  const reasoning: object[] = [];
+  let thought = "";
+
+  function add(content: unknown, place: string): void {
+    if (typeof content === "string") {
+      addText(textPartOf(content));
+      return;
+    }
+    for (const [index, item] of requiredList(content, place).entries()) {
+      const at = `${place}[${index}]`;
+      addBlock(requiredObject(item, at), at);
+    }
+  }
+
+  function addBlock(block: Values, place: string): void {
+    switch (typeOf(block, place)) {
+      case "text":
+        addText(textPart(block, place, scope));
+        break;
+      case "tool_use":
+        addCall(block, place);
+        break;
+      case "tool_result":
+        refuse(place, "a tool's result stands in turns of the user only");
+        break;
+      case "thinking":
+        addThinking(block, place);
+        break;
+    }
+  }
+
+  function addText(part: TextPart | undefined): void {
+    if (part !== undefined) texts.push(part);
+  }
+
+  function addCall(block: Values, place: string): void {
+    const id = requiredName(block["id"], `${place}.id`);
+    const name = scope.names.sent(requiredName(block["name"], `${place}.name`));
+    const input = isAbsent(block["input"]) ? {} : requiredObject(block["input"], `${place}.input`);
+    if (!scope.claims("tools")) return;
+    calls.push({ id, type: "function", function: { name, arguments: jsonText(scope.source.exact(input)) } });
+  }
+
+  function addThinking(block: Values, place: string): void {
+    const text = requiredText(block["thinking"], `${place}.thinking`);
+    const signature = optionalText(block["signature"], `${place}.signature`);
+    if (!scope.claims("thinking_replay")) return;
+    thought += text;
+    if (signature) reasoning.push({ type: "reasoning.text", text, signature, index: reasoning.length });
+  }
+
+  function messages(): readonly ChatMessage[] {
+    const hasThought = thought !== "" || reasoning.length > 0;
+    if (texts.length === 0 && calls.length === 0 && !hasThought) return [];
+    return [
+      {
+        role: "assistant",
+        // Null is for calls only.
+        content: contentOf(texts) ?? (calls.length > 0 ? null : ""),
+        reasoning_content: thought || undefined,
+        reasoning_details: reasoning.length > 0 ? reasoning : undefined,
+        tool_calls: calls.length > 0 ? calls : undefined,
+      },
+    ];
+  }
+
+  return { role: "assistant", add, messages };
+}
+
+/** Parts stay apart only where one of them carries a mark, which a plain text cannot. Undefined: there is no text. */
+function contentOf(texts: readonly TextPart[]): ChatMessage["content"] | undefined {
+  if (texts.length === 0) return undefined;
+  const isMarked = texts.some(({ prompt_cache_breakpoint }) => prompt_cache_breakpoint !== undefined);
+  return isMarked ? texts : texts.map(({ text }) => text).join("");
+}

@@ -1,0 +1,29 @@
+/**
+ * Marks for the provider's prompt cache. Source: dialects reference, 8.6.
+ *
+ * A provider writes the latest four marks of a request, or three beside the one that it sets itself. What a client marked
+ * says where it wants to be cached, so the provider's own mark is left off unless the client asked for one at top level.
+ */
+import { objectOf, type Values } from "../../values.ts";
+import type { ChatMessage, Part } from "./chat.ts";
+
+const MAX_MARKS = { explicit: 4, implicit: 3 } as const;
+
+export interface CacheOptions {
+  readonly mode: keyof typeof MAX_MARKS;
+}
+
+/** Unsets all marks but the last that the provider keeps. Marks are there only where the channel claims them. */
+export function keepLastMarks(messages: readonly ChatMessage[], mode: CacheOptions["mode"]): CacheOptions | undefined {
+  const marked = messages.flatMap(({ content }) => (typeof content === "object" ? markedOf(content ?? []) : []));
+  for (const part of marked.slice(0, -MAX_MARKS[mode])) part.prompt_cache_breakpoint = undefined;
+  return mode === "implicit" || marked.length > 0 ? { mode } : undefined;
+}
+
+export function cacheModeOf(request: Values): CacheOptions["mode"] {
+  return objectOf(request["cache_control"]) === undefined ? "explicit" : "implicit";
+}
+
+function markedOf(parts: readonly Part[]): readonly Part[] {
+  return parts.filter(({ prompt_cache_breakpoint }) => prompt_cache_breakpoint !== undefined);
+}

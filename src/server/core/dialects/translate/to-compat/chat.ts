@@ -1,0 +1,54 @@
+/** A compat request as it is built here, and what its parts are built with. Source: dialects reference, 3.1. */
+import type { JsonSource } from "../../json-source.ts";
+import type { ChannelTerms } from "../types.ts";
+import type { ToolNames } from "./tool-names.ts";
+
+export interface Scope {
+  readonly source: JsonSource;
+  readonly claims: ChannelTerms["claims"];
+  readonly names: ToolNames;
+}
+
+export interface ChatMessage {
+  readonly role: "system" | "user" | "assistant" | "tool";
+  readonly content: string | readonly Part[] | null;
+  readonly reasoning_content?: string | undefined;
+  readonly reasoning_details?: readonly object[] | undefined;
+  readonly tool_calls?: readonly object[] | undefined;
+  readonly tool_call_id?: string;
+}
+
+/** What one side says until the other speaks: the dialect takes messages of one role in a row as one. */
+export interface Turn {
+  readonly role: "user" | "assistant";
+  /** Content of a further message of the turn. */
+  add(content: unknown, place: string): void;
+  /** Empty where there is nothing to send. */
+  messages(): readonly ChatMessage[];
+}
+
+export type Part = TextPart | ImagePart | FilePart;
+
+interface Markable {
+  /** Set where the client marked the block for the cache; unset again where there are more marks than the provider keeps. */
+  prompt_cache_breakpoint: CacheBreakpoint | undefined;
+}
+
+export interface CacheBreakpoint {
+  readonly mode: "explicit";
+}
+
+export interface TextPart extends Markable {
+  readonly type: "text";
+  readonly text: string;
+}
+
+export interface ImagePart extends Markable {
+  readonly type: "image_url";
+  readonly image_url: { readonly url: string };
+}
+
+export interface FilePart extends Markable {
+  readonly type: "file";
+  readonly file: { readonly filename: string; readonly file_data: string };
+}

@@ -1,0 +1,169 @@
+/**
+ * Writes an answer as the chunks of a compat stream. Source: dialects reference, 3.3 and 9.1.
+ *
+ * Tool calls are numbered from 0 in the order in which they begin, whatever the index of their blocks. A client that speaks
+ * of functions knows one call in an answer: the first. Frames are text and gather until they are taken.
+ */
+import { objectOf, stringOf, type Values } from "../../values.ts";
+import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
+import { type AnswerHead, encryptedDetail, readArguments, readCall, readText, signedDetail } from "./answer-reading.ts";
+
+export type OpenBlock =
+  | { readonly kind: "text" }
+  /** Its detail goes out whole when the block is closed, so that a signature never parts from its text. */
+  | { readonly kind: "thinking"; readonly index: number; text: string; signature: string }
+  /** `input`: its whole arguments, said if no fragment of them comes. */
+  | { readonly kind: "tool_use"; readonly index: number; readonly input: string; hasFragments: boolean }
+  /** Of the provider's own tools, or of a type that is not known: nothing of it is told. */
+  | { readonly kind: "untold" };
+
+/** Thinking and input of blocks that are not closed, in UTF-16 units. */
+const MAX_HELD = 8 << 20;
+
+const UNTOLD: OpenBlock = { kind: "untold" };
+const TEXT: OpenBlock = { kind: "text" };
+
+export class ChunkWriter {
+  readonly #terms: AnswerTerms;
+  readonly #stamp: AnswerStamp;
+  readonly #before: string;
+  /** Of every chunk but the one that tells usage, which alone has it where the client asked for it. */
+  readonly #usage: string;
+  readonly #rest: string;
+  #frames = "";
+  #calls = 0;
+  #reasonings = 0;
+  #held = 0;
+
+  constructor({ id, created, model, service_tier }: AnswerHead, terms: AnswerTerms, stamp: AnswerStamp) {
+    this.#terms = terms;
+    this.#stamp = stamp;
+    const head = JSON.stringify({ id, object: "chat.completion.chunk", created, model, service_tier });
+    this.#before = `data: ${head.slice(0, -1)},"choices":`;
+    this.#usage = terms.showsUsage ? ',"usage":null' : "";
+    this.#rest = `,"finish_reason":null}]${this.#usage}}\n\n`;
+  }
+
+  get hasCalls(): boolean {
+    return this.#calls > 0;
+  }
+
+  /** Frames written since the last time. */
+  take(): string {
+    const frames = this.#frames;
+    this.#frames = "";
+    return frames;
+  }
+
+  start(): void {
+    this.#delta('{"role":"assistant","content":""}');
+  }
+
+  /** `exact`: of the `JsonSource` that `block` is a part of. */
+  open(block: Values, exact?: (part: unknown) => unknown): OpenBlock {
+    switch (block["type"]) {
+      case "text":
+        this.text(readText(block, "text"));
+        return TEXT;
+      case "thinking": {
+        const opened: OpenBlock = { kind: "thinking", index: this.#reasonings++, text: "", signature: "" };
+        this.thinking(opened, stringOf(block["thinking"]) ?? "");
+        this.sign(opened, stringOf(block["signature"]) ?? "");
+        return opened;
+      }
+      case "redacted_thinking":
+        this.#detail(encryptedDetail(block, this.#reasonings++));
+        return UNTOLD;
+      case "tool_use":
+        return this.#call(block, exact);
+      default:
+        return UNTOLD;
+    }
+  }
+
+  text(text: string): void {
+    if (text !== "") this.#delta(`{"content":${JSON.stringify(text)}}`);
+  }
+
+  thinking(block: OpenBlock & { readonly kind: "thinking" }, text: string): void {
+    if (text === "") return;
+    this.#hold(text.length);
+    block.text += text;
+    this.#delta(`{"reasoning_content":${JSON.stringify(text)}}`);
+  }
+
+  sign(block: OpenBlock & { readonly kind: "thinking" }, signature: string): void {
+    this.#hold(signature.length - block.signature.length);
+    block.signature = signature;
+  }
+
+  fragment(block: OpenBlock & { readonly kind: "tool_use" }, json: string): void {
+    if (json === "") return;
+    block.hasFragments = true;
+    const text = JSON.stringify(json);
+    this.#delta(
+      this.#terms.callsFunctions
+        ? `{"function_call":{"arguments":${text}}}`
+        : `{"tool_calls":[{"index":${block.index},"function":{"arguments":${text}}}]}`,
+    );
+  }
+
+  close(block: OpenBlock): void {
+    if (block.kind === "tool_use") {
+      if (!block.hasFragments) this.fragment(block, block.input);
+      this.#hold(-block.input.length);
+    }
+    if (block.kind === "thinking") {
+      this.#detail(signedDetail(block.text, block.signature, block.index));
+      this.#hold(-block.text.length - block.signature.length);
+    }
+  }
+
+  /** `usage`: in the compat shape; undefined: none is known, and none is told. */
+  finish(reason: string, refusal: string | undefined, usage: object | undefined): void {
+    if (refusal !== undefined) this.#delta(JSON.stringify({ refusal }));
+    this.#frames += `${this.#before}[{"index":0,"delta":{},"finish_reason":"${reason}"}]${this.#usage}}\n\n`;
+    if (this.#terms.showsUsage && usage !== undefined) {
+      this.#frames += `${this.#before}[],"usage":${JSON.stringify(usage)}}\n\n`;
+    }
+    this.#frames += "data: [DONE]\n\n";
+  }
+
+  #call(block: Values, exact: ((part: unknown) => unknown) | undefined): OpenBlock {
+    const index = this.#calls++;
+    const { callsFunctions } = this.#terms;
+    const { id, name } = readCall(block, index, this.#terms, this.#stamp);
+    const input = readArguments(block, exact);
+    if (callsFunctions && index > 0) return UNTOLD;
+    this.#hold(input.length);
+    const called = { name, arguments: "" };
+    this.#delta(
+      JSON.stringify(
+        callsFunctions
+          ? { function_call: called }
+          : { tool_calls: [{ index, id, type: "function", function: called }] },
+      ),
+    );
+    return { kind: "tool_use", index, input, hasFragments: false };
+  }
+
+  #detail(detail: object | undefined): void {
+    if (detail !== undefined) this.#delta(JSON.stringify({ reasoning_details: [detail] }));
+  }
+
+  /** `delta`: JSON text. */
+  #delta(delta: string): void {
+    this.#frames += `${this.#before}[{"index":0,"delta":${delta}${this.#rest}`;
+  }
+
+  #hold(length: number): void {
+    this.#held += length;
+    if (this.#held > MAX_HELD) throw new AnswerProblem("the content blocks that are open hold too much");
+  }
+}
+
+/** Whether a block begins with arguments, which must be read exactly. */
+export function hasInput(block: Values): boolean {
+  const input = block["type"] === "tool_use" ? objectOf(block["input"]) : undefined;
+  return input !== undefined && Object.keys(input).length > 0;
+}

@@ -1,0 +1,35 @@
+/** How much a compat provider is to reason, from what the client said of thinking and effort. Source: dialects reference, 8.2. */
+import type { Values } from "../../values.ts";
+import type { ChannelTerms } from "../types.ts";
+import { optionalNumber, optionalObject, optionalText } from "./required.ts";
+
+/** Effort by the least budget that asks for it, in tokens. */
+const EFFORTS: readonly (readonly [minBudget: number, effort: string])[] = [
+  [10_000, "high"],
+  [5_000, "medium"],
+];
+/** There is a `minimal` below, which not every provider knows. */
+const LEAST_EFFORT = "low";
+
+const THINKING_TYPES: ReadonlySet<unknown> = new Set(["enabled", "adaptive", "between_tools"]);
+
+/** An effort that the client named goes before one that is read from a budget. Undefined: as much as the provider likes. */
+export function reasoningEffort(request: Values, claims: ChannelTerms["claims"]): string | undefined {
+  const thinking = optionalObject(request["thinking"], "thinking");
+  const output = optionalObject(request["output_config"], "output_config");
+  const effort = optionalText(output?.["effort"], "output_config.effort");
+  const budget = optionalNumber(thinking?.["budget_tokens"], "thinking.budget_tokens");
+  if (thinking?.["type"] === "disabled") return claims("thinking") ? "none" : undefined;
+  if (effort !== undefined && claims("effort")) return effort;
+  return thinking?.["type"] === "enabled" && budget !== undefined && claims("thinking") ? effortOf(budget) : undefined;
+}
+
+/** Whether the client asked for thinking and wants to see it. */
+export function showsThinking(request: Values): boolean {
+  const thinking = optionalObject(request["thinking"], "thinking");
+  return THINKING_TYPES.has(thinking?.["type"]) && thinking?.["display"] !== "omitted";
+}
+
+function effortOf(budget: number): string {
+  return EFFORTS.find(([minBudget]) => budget >= minBudget)?.[1] ?? LEAST_EFFORT;
+}

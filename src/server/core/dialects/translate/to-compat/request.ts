@@ -1,0 +1,67 @@
+/**
+ * A messages client's request for a compat provider. Source: dialects reference, 8.2, 8.4 and 8.6.
+ *
+ * The guard has been asked before: what has no counterpart here, or is not claimed by the channel, is left out because
+ * somebody allowed it. Schemas of tools, their input and schemas of output go through as they were written.
+ */
+import { type JsonSource, writeJson } from "../../json-source.ts";
+import type { Values } from "../../values.ts";
+import type { AnswerTerms, ChannelTerms, TranslatedRequest } from "../types.ts";
+import { cacheModeOf, keepLastMarks } from "./cache-marks.ts";
+import type { Scope } from "./chat.ts";
+import { showsThinking } from "./reasoning.ts";
+import { optionalObject, requiredObject } from "./required.ts";
+import { isStreamed, translateSettings } from "./settings.ts";
+import { toolNamesOf } from "./tool-names.ts";
+import { readTools, translateTools } from "./tools.ts";
+import { translateTurns } from "./turns.ts";
+
+/** Throws `RequestProblem` for what is no request of the messages dialect. */
+export function messagesToChat(
+  source: JsonSource,
+  model: AnswerTerms["model"],
+  channel: ChannelTerms,
+): TranslatedRequest {
+  const request = requiredObject(source.value, "body");
+  const tools = readTools(request);
+  const names = toolNamesOf(tools.functions.map(({ name }) => name));
+  const scope: Scope = { source, claims: channel.claims, names };
+  const messages = translateTurns(request, scope);
+  const body = writeJson({
+    model: model.sent,
+    messages,
+    ...translateTools(request, tools, scope),
+    response_format: responseFormat(request, scope),
+    ...translateSettings(request, channel),
+    prompt_cache_options: channel.claims("prompt_caching") ? keepLastMarks(messages, cacheModeOf(request)) : undefined,
+  });
+  return {
+    body,
+    answer: {
+      client: "messages",
+      streams: isStreamed(request),
+      model,
+      toolNames: names.changed,
+      showsUsage: false,
+      callsFunctions: false,
+      showsThinking: showsThinking(request),
+    },
+  };
+}
+
+/** The dialect of old had the format at top level. */
+function responseFormat(request: Values, scope: Scope): object | undefined {
+  const output = optionalObject(request["output_config"], "output_config");
+  return (
+    translateFormat(output?.["format"], "output_config.format", scope) ??
+    translateFormat(request["output_format"], "output_format", scope)
+  );
+}
+
+function translateFormat(value: unknown, place: string, { source, claims }: Scope): object | undefined {
+  const format = optionalObject(value, place);
+  if (format?.["type"] !== "json_schema" || !claims("json_schema")) return undefined;
+  const schema = source.exact(requiredObject(format["schema"], `${place}.schema`));
+  // Compat demands a name, which the messages dialect has not.
+  return { type: "json_schema", json_schema: { name: "output", schema, strict: true } };
+}

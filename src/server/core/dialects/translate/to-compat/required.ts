@@ -1,0 +1,52 @@
+/** What a request cannot be translated without. Each throws `RequestProblem`, which quotes nothing of the request. */
+import { objectOf, type Values } from "../../values.ts";
+import { RequestProblem } from "../types.ts";
+
+/** Absent and null are one in the messages dialect: each of its optional members may be given as null. */
+export function isAbsent(value: unknown): value is undefined | null {
+  return value === undefined || value === null;
+}
+
+export function requiredObject(value: unknown, place: string): Values {
+  return objectOf(value) ?? refuse(place, "must be an object");
+}
+
+export function requiredList(value: unknown, place: string): readonly unknown[] {
+  return Array.isArray(value) ? value : refuse(place, "must be an array");
+}
+
+export function requiredText(value: unknown, place: string): string {
+  return typeof value === "string" ? value : refuse(place, "must be a string");
+}
+
+/** For ids and names, which are never empty. */
+export function requiredName(value: unknown, place: string): string {
+  return typeof value === "string" && value !== "" ? value : refuse(place, "must be a string that is not empty");
+}
+
+export function optionalObject(value: unknown, place: string): Values | undefined {
+  return isAbsent(value) ? undefined : requiredObject(value, place);
+}
+
+export function optionalList(value: unknown, place: string): readonly unknown[] {
+  return isAbsent(value) ? [] : requiredList(value, place);
+}
+
+export function optionalText(value: unknown, place: string): string | undefined {
+  return isAbsent(value) ? undefined : requiredText(value, place);
+}
+
+/** A number that JSON can write: `1e400` reads as infinite. */
+export function optionalNumber(value: unknown, place: string): number | undefined {
+  if (isAbsent(value)) return undefined;
+  return typeof value === "number" && Number.isFinite(value) ? value : refuse(place, "must be a number");
+}
+
+export function optionalFlag(value: unknown, place: string): boolean {
+  if (isAbsent(value)) return false;
+  return typeof value === "boolean" ? value : refuse(place, "must be true or false");
+}
+
+export function refuse(place: string, message: string): never {
+  throw new RequestProblem(place, message);
+}

@@ -1,0 +1,44 @@
+/**
+ * Names of tools that a compat provider accepts: at most 64 characters, where the messages dialect allows 128. A longer one
+ * keeps its first 55 characters and gets eight digits of its SHA-256, so that a conversation names it alike from turn to
+ * turn, in its tools, its choice and its history. Source: dialects reference, 3.1 and 8.2.
+ */
+import { createHash } from "node:crypto";
+
+const MAX_NAME_LENGTH = 64;
+const KEPT_LENGTH = 55;
+const DIGEST_LENGTH = MAX_NAME_LENGTH - KEPT_LENGTH - 1;
+
+export interface ToolNames {
+  /** The client's own name as the provider is sent it. Different names of one request stay different. */
+  sent(name: string): string;
+  /** Names that were changed, as they were sent, to the client's own. Grows with what is asked of `sent`. */
+  readonly changed: ReadonlyMap<string, string>;
+}
+
+/** `declared`: the names of all tools of the request. What only its history names is shortened as it comes. */
+export function toolNamesOf(declared: readonly string[]): ToolNames {
+  const taken = new Set(declared.filter((name) => name.length <= MAX_NAME_LENGTH));
+  const shortened = new Map<string, string>();
+  const changed = new Map<string, string>();
+
+  function sent(name: string): string {
+    if (name.length <= MAX_NAME_LENGTH) return name;
+    const known = shortened.get(name);
+    if (known !== undefined) return known;
+    let short = shorten(name, name);
+    for (let attempt = 1; taken.has(short); attempt++) short = shorten(name, `${name} ${attempt}`);
+    taken.add(short);
+    shortened.set(name, short);
+    changed.set(short, name);
+    return short;
+  }
+
+  for (const name of declared) sent(name);
+  return { sent, changed };
+}
+
+function shorten(name: string, digested: string): string {
+  const digest = createHash("sha256").update(digested).digest("hex").slice(0, DIGEST_LENGTH);
+  return `${name.slice(0, KEPT_LENGTH)}_${digest}`;
+}

@@ -1,0 +1,54 @@
+/**
+ * System prompt and turns of a messages request as compat messages. Source: dialects reference, 8.2 and 8.4.
+ *
+ * Turns of one role in a row are one, as the dialect has it: results of the tools of one turn may come in several messages,
+ * and nothing may stand between them.
+ */
+import type { Values } from "../../values.ts";
+import { openAssistantTurn } from "./assistant-turn.ts";
+import type { ChatMessage, Scope, Turn } from "./chat.ts";
+import { textParts } from "./parts.ts";
+import { isAbsent, refuse, requiredList, requiredObject } from "./required.ts";
+import { openUserTurn } from "./user-turn.ts";
+
+export function translateTurns(request: Values, scope: Scope): readonly ChatMessage[] {
+  const turns = translateMessages(requiredList(request["messages"], "messages"), scope);
+  if (turns.length === 0) refuse("messages", "holds nothing to send");
+  const { system } = request;
+  return isAbsent(system) ? turns : [...systemMessage(system, "system", scope), ...turns];
+}
+
+function translateMessages(messages: readonly unknown[], scope: Scope): readonly ChatMessage[] {
+  const translated: ChatMessage[] = [];
+  let turn: Turn | undefined;
+
+  function endTurn(): void {
+    for (const message of turn?.messages() ?? []) translated.push(message);
+    turn = undefined;
+  }
+
+  for (const [index, item] of messages.entries()) {
+    const place = `messages[${index}]`;
+    const { role, content } = requiredObject(item, place);
+    if (role === "system") {
+      endTurn();
+      translated.push(...systemMessage(content, `${place}.content`, scope));
+      continue;
+    }
+    if (role !== "user" && role !== "assistant") refuse(`${place}.role`, "must be user, assistant or system");
+    if (turn?.role !== role) {
+      endTurn();
+      turn = role === "user" ? openUserTurn(scope) : openAssistantTurn(scope);
+    }
+    turn.add(content, `${place}.content`);
+  }
+  // A provider that cannot go on from the start of an answer would read it as a turn that is over.
+  if (turn?.role !== "assistant" || scope.claims("prefill")) endTurn();
+  return translated;
+}
+
+/** Blocks stay apart, since a mark for the cache belongs to one of them. Empty: there is no text. */
+function systemMessage(content: unknown, place: string, scope: Scope): readonly ChatMessage[] {
+  const texts = typeof content === "string" ? content : textParts(content, place, scope);
+  return texts.length === 0 ? [] : [{ role: "system", content: texts }];
+}

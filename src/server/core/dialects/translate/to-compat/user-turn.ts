@@ -1,0 +1,81 @@
+/**
+ * A user's turn as compat messages. Source: dialects reference, 8.4.
+ *
+ * Every call needs its answer before the next message of another role, so results of tools come first, wherever they stood
+ * in the turn, and one user message follows with the rest. A tool's message holds text only: media of a result move to the
+ * head of that user message, and words in the result tell where they went.
+ */
+import type { Values } from "../../values.ts";
+import type { ChatMessage, Part, Scope, TextPart, Turn } from "./chat.ts";
+import { partOf, textPartOf } from "./parts.ts";
+import { isAbsent, optionalFlag, refuse, requiredList, requiredName, requiredObject } from "./required.ts";
+
+/** Some providers refuse an empty result. */
+const NO_OUTPUT = "(no output)";
+const ERROR_PREFIX = "Error: ";
+
+export function openUserTurn(scope: Scope): Turn {
+  const results: ChatMessage[] = [];
+  const media: Part[] = [];
+  const rest: (string | Part)[] = [];
+  const counts = { image: 0, document: 0 };
+
+  function add(content: unknown, place: string): void {
+    if (typeof content === "string") {
+      if (content !== "") rest.push(content);
+      return;
+    }
+    for (const [index, item] of requiredList(content, place).entries()) {
+      const at = `${place}[${index}]`;
+      const block = requiredObject(item, at);
+      if (block["type"] === "tool_result") addResult(block, at);
+      else addOther(block, at);
+    }
+  }
+
+  function addOther(block: Values, place: string): void {
+    if (block["type"] === "tool_use") refuse(place, "a tool is used in turns of the assistant only");
+    const part = partOf(block, place, scope);
+    if (part !== undefined) rest.push(part);
+  }
+
+  function addResult(block: Values, place: string): void {
+    const id = requiredName(block["tool_use_id"], `${place}.tool_use_id`);
+    if (!scope.claims("tools")) return;
+    const text = resultText(block["content"], `${place}.content`) || NO_OUTPUT;
+    const content = optionalFlag(block["is_error"], `${place}.is_error`) ? ERROR_PREFIX + text : text;
+    results.push({ role: "tool", tool_call_id: id, content });
+  }
+
+  function resultText(content: unknown, place: string): string {
+    if (isAbsent(content)) return "";
+    if (typeof content === "string") return content;
+    const lines: string[] = [];
+    for (const [index, item] of requiredList(content, place).entries()) {
+      const at = `${place}[${index}]`;
+      const part = partOf(requiredObject(item, at), at, scope);
+      if (part !== undefined) lines.push(part.type === "text" ? part.text : moved(part));
+    }
+    return lines.join("\n");
+  }
+
+  function moved(part: Exclude<Part, TextPart>): string {
+    media.push(part);
+    const kind = part.type === "image_url" ? "image" : "document";
+    return `[${kind} ${++counts[kind]} below]`;
+  }
+
+  function messages(): readonly ChatMessage[] {
+    const content = contentOf([...media, ...rest]);
+    return content === undefined ? results : [...results, { role: "user", content }];
+  }
+
+  return { role: "user", add, messages };
+}
+
+/** Undefined: empty. A single text that was given as a string stays one. */
+function contentOf(items: readonly (string | Part)[]): ChatMessage["content"] | undefined {
+  const [first] = items;
+  if (first === undefined || (items.length === 1 && typeof first === "string")) return first;
+  return items.flatMap((item) => (typeof item === "string" ? (textPartOf(item) ?? []) : item));
+}

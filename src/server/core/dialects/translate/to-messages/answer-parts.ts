@@ -1,0 +1,157 @@
+/**
+ * What a compat message says, read the same way from a whole answer and from the delta of a chunk.
+ *
+ * Source: dialects reference, 3.1 to 3.3 and 8.5. Providers differ in how they tell reasoning: a string under one of two
+ * names, a list of details, or both with the same text. What stands where a part of the answer is told and cannot be
+ * read is an `AnswerProblem`: leaving it out would change the answer.
+ */
+import { listOf, numberOf, objectOf, stringOf, type Values } from "../../values.ts";
+import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
+
+/** A stretch of reasoning. */
+export interface Reasoning {
+  /** May be empty where only the signature is told. */
+  readonly text: string;
+  /** Empty: none. It seals all of its block. */
+  readonly signature: string;
+  /** Tells stretches apart that are signed by themselves. */
+  readonly index: number | undefined;
+}
+
+/** A tool call, or a fragment of one. What is not told is empty. */
+export interface CallPart {
+  readonly index: number | undefined;
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+/** The old `function_call` has no index, and there is one at most: it is known by this one. */
+export const FUNCTION_CALL_INDEX = -1;
+
+const NONE: readonly never[] = [];
+
+/** The text that is answered; empty where there is none. */
+export function textOf(message: Values): string {
+  const { content } = message;
+  if (typeof content === "string") return content;
+  if (content === undefined || content === null) return "";
+  return partsOf(content).reduce((text, part) => text + (part["type"] === "thinking" ? "" : textOfPart(part)), "");
+}
+
+export function refusalOf({ refusal }: Values): string {
+  return optionalText(refusal, "refusal");
+}
+
+/**
+ * Details come before the plain string, which repeats them. Those that only their maker can read (`reasoning.encrypted`)
+ * are left out: nothing in a messages history would tell whose they are, and any other provider refuses them.
+ */
+export function reasoningOf(message: Values): readonly Reasoning[] {
+  const { reasoning_details: details, content } = message;
+  const plain = plainReasoning(message) + (Array.isArray(content) ? thinkingParts(content) : "");
+  const detailed = Array.isArray(details) ? listOf(details).flatMap(reasoningDetail) : NONE;
+  if (plain === "" || detailed.some(({ text }) => text !== "")) return detailed;
+  return [{ text: plain, signature: "", index: undefined }, ...detailed];
+}
+
+/** In the order of the answer; the old form of a call last. */
+export function callsOf(message: Values): readonly CallPart[] {
+  const { tool_calls: calls, function_call: old } = message;
+  const hasCalls = calls !== undefined && calls !== null;
+  if (!hasCalls && (old === undefined || old === null)) return NONE;
+  if (hasCalls && !Array.isArray(calls)) throw new AnswerProblem("tool_calls is not an array");
+  const parts = listOf(calls).map(callPart);
+  // Some providers say the same call in both forms.
+  if (parts.length > 0 || old === undefined || old === null) return parts;
+  return [{ index: FUNCTION_CALL_INDEX, id: "", ...functionPart(old) }];
+}
+
+/** Null, which providers write for all that is not there, counts as absent. */
+function optionalText(value: unknown, name: string): string {
+  if (value === undefined || value === null) return "";
+  if (typeof value === "string") return value;
+  throw new AnswerProblem(`${name} is not a string`);
+}
+
+/** The other of the two names is a string too where both are told. */
+function plainReasoning({ reasoning_content: content, reasoning }: Values): string {
+  return stringOf(content) || stringOf(reasoning) || "";
+}
+
+function reasoningDetail(value: unknown): readonly Reasoning[] {
+  const detail = objectOf(value);
+  const text = stringOf(detail?.["text"]) ?? stringOf(detail?.["summary"]) ?? "";
+  const signature = stringOf(detail?.["signature"]) ?? "";
+  return text === "" && signature === "" ? NONE : [{ text, signature, index: numberOf(detail?.["index"]) }];
+}
+
+function partsOf(content: unknown): readonly Values[] {
+  if (!Array.isArray(content)) throw new AnswerProblem("content is neither a string nor an array");
+  return listOf(content).map((part) => {
+    const object = objectOf(part);
+    if (object === undefined) throw new AnswerProblem("a part of the content is not an object");
+    return object;
+  });
+}
+
+function textOfPart(part: Values): string {
+  const text = part["type"] === "text" ? stringOf(part["text"]) : undefined;
+  if (text === undefined) throw new AnswerProblem("a part of the content is of an unknown type");
+  return text;
+}
+
+/** Of providers that answer in parts: `{type: "thinking", thinking: [{type: "text", text}]}`. */
+function thinkingParts(content: unknown): string {
+  return partsOf(content)
+    .filter((part) => part["type"] === "thinking")
+    .map(({ thinking }) => stringOf(thinking) ?? partsOf(thinking).map(textOfPart).join(""))
+    .join("");
+}
+
+function callPart(value: unknown): CallPart {
+  const call = objectOf(value);
+  if (call === undefined) throw new AnswerProblem("a tool call is not an object");
+  const { index = null, id, function: called } = call;
+  if (index !== null && !Number.isSafeInteger(index))
+    throw new AnswerProblem("the index of a tool call is not a number");
+  return { index: numberOf(index), id: optionalText(id, "the id of a tool call"), ...functionPart(called) };
+}
+
+function functionPart(value: unknown): Pick<CallPart, "name" | "arguments"> {
+  const called = objectOf(value);
+  if (called === undefined) throw new AnswerProblem("a tool call names no function");
+  return {
+    name: optionalText(called["name"], "the name of a function"),
+    arguments: optionalText(called["arguments"], "the arguments of a function"),
+  };
+}
+
+/** Whether the stretch goes on with the block: a signature seals it, and what is told apart is signed apart. */
+export function takesIn(block: Omit<Reasoning, "text">, { index }: Reasoning): boolean {
+  return block.signature === "" && (block.index === undefined || index === undefined || block.index === index);
+}
+
+/** Ids of the calls of one answer, in order: the provider's own, but none twice, and one that it left out is made. */
+export function createCallIds(seed: string): (given: string) => string {
+  const taken = new Set<string>();
+  return (given) => {
+    const id = given === "" || taken.has(given) ? `toolu_${seed}_${taken.size}` : given;
+    taken.add(id);
+    return id;
+  };
+}
+
+/** The name of a tool as the client has it. */
+export function clientName({ toolNames }: AnswerTerms, name: string): string {
+  return toolNames.get(name) ?? name;
+}
+
+export function messageId({ seed }: AnswerStamp, id: unknown): string {
+  return stringOf(id) || `msg_${seed}`;
+}
+
+/** The name of the model as the client asked for it. */
+export function shownModel({ model: { sent, asked } }: AnswerTerms, model: unknown): string {
+  return typeof model !== "string" || model === "" || model === sent ? asked : model;
+}

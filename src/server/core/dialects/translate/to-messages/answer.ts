@@ -1,0 +1,170 @@
+/**
+ * A whole chat completion as a messages answer, or as the stream of events that was asked for though the provider
+ * answered whole. Source: dialects reference, 8.5.
+ *
+ * Arguments of calls stand in the answer exactly as the provider spelled them.
+ */
+import { Verbatim, writeJson } from "../../json-source.ts";
+import { listOf, objectOf, type Values } from "../../values.ts";
+import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
+import {
+  type CallPart,
+  callsOf,
+  clientName,
+  createCallIds,
+  messageId,
+  type Reasoning,
+  reasoningOf,
+  refusalOf,
+  shownModel,
+  takesIn,
+  textOf,
+} from "./answer-parts.ts";
+import { endingOf, tierShown, usageIn, usageShown } from "./ending.ts";
+import * as frames from "./frames.ts";
+
+export function chatToMessage(body: string, terms: AnswerTerms, stamp: AnswerStamp): string {
+  const { id, model, serviceTier, blocks, ending, usage } = wholeAnswer(body, terms, stamp);
+  return writeJson({
+    id,
+    type: "message",
+    role: "assistant",
+    model,
+    content: blocks.map(contentOf),
+    stop_reason: ending.stop_reason,
+    stop_sequence: null,
+    stop_details: ending.stop_details,
+    usage: { ...usage, service_tier: serviceTier },
+  });
+}
+
+export function chatAsEvents(body: string, terms: AnswerTerms, stamp: AnswerStamp): string {
+  const { blocks, ending, usage, ...beginning } = wholeAnswer(body, terms, stamp);
+  return (
+    frames.messageStart(beginning) +
+    blocks.map(eventsOf).join("") +
+    frames.messageDelta(ending, usage) +
+    frames.MESSAGE_STOP
+  );
+}
+
+type Block =
+  | { readonly kind: "thinking"; readonly thinking: string; readonly signature: string }
+  | { readonly kind: "text"; readonly text: string }
+  /** `input`: JSON text; empty: no arguments. */
+  | { readonly kind: "tool_use"; readonly id: string; readonly name: string; readonly input: string };
+
+interface WholeAnswer extends frames.Beginning {
+  readonly blocks: readonly Block[];
+  readonly ending: frames.Ending;
+  readonly usage: object;
+}
+
+function wholeAnswer(body: string, terms: AnswerTerms, stamp: AnswerStamp): WholeAnswer {
+  const answer = parsed(body);
+  const choice = objectOf(listOf(answer["choices"])[0]);
+  const message = objectOf(choice?.["message"]);
+  if (choice === undefined || message === undefined) throw new AnswerProblem("the answer has no message");
+  const finishReason = choice["finish_reason"];
+  const refusal = refusalOf(message);
+  const calls = callsOf(message);
+  const inputs = calls.map(inputOf);
+  return {
+    id: messageId(stamp, answer["id"]),
+    model: shownModel(terms, answer["model"]),
+    serviceTier: tierShown(answer["service_tier"]),
+    blocks: [
+      ...(terms.showsThinking ? thinkingBlocks(reasoningOf(message)) : []),
+      ...textBlocks(textOf(message), refusal),
+      ...toolUses(calls, inputs, terms, stamp),
+    ],
+    ending: endingOf({ finishReason, hasCalls: calls.length > 0, isCut: inputs.includes(undefined), refusal }),
+    usage: usageShown(usageIn(answer["usage"])),
+  };
+}
+
+function parsed(body: string): Values {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    throw new AnswerProblem("the answer is not JSON");
+  }
+  const answer = objectOf(value);
+  if (answer === undefined) throw new AnswerProblem("the answer is not a JSON object");
+  return answer;
+}
+
+function thinkingBlocks(pieces: readonly Reasoning[]): readonly Block[] {
+  const blocks: Reasoning[] = [];
+  for (const piece of pieces) {
+    const last = blocks.at(-1);
+    if (last !== undefined && takesIn(last, piece)) {
+      const { text, index } = last;
+      blocks[blocks.length - 1] = {
+        text: text + piece.text,
+        signature: piece.signature,
+        index: index ?? piece.index,
+      };
+    } else if (piece.text !== "" || last?.signature !== "") {
+      blocks.push(piece);
+    }
+  }
+  return blocks.map(({ text, signature }) => ({ kind: "thinking", thinking: text, signature }));
+}
+
+function textBlocks(...texts: readonly string[]): readonly Block[] {
+  return texts.filter((text) => text !== "").map((text) => ({ kind: "text", text }));
+}
+
+function toolUses(
+  calls: readonly CallPart[],
+  inputs: readonly (string | undefined)[],
+  terms: AnswerTerms,
+  { seed }: AnswerStamp,
+): readonly Block[] {
+  const callId = createCallIds(seed);
+  return calls.map(({ id, name }, at) => {
+    if (name === "") throw new AnswerProblem("a tool call has no name");
+    return { kind: "tool_use", id: callId(id), name: clientName(terms, name), input: inputs[at] ?? "" };
+  });
+}
+
+/** Undefined: they are not the text of an object. */
+function inputOf({ arguments: text }: CallPart): string | undefined {
+  const json = text.trim();
+  if (json === "") return "";
+  try {
+    return objectOf(JSON.parse(json)) === undefined ? undefined : json;
+  } catch {
+    return undefined;
+  }
+}
+
+function contentOf(block: Block): object {
+  switch (block.kind) {
+    case "thinking":
+      return { type: "thinking", thinking: block.thinking, signature: block.signature };
+    case "text":
+      return { type: "text", text: block.text };
+    case "tool_use":
+      return { type: "tool_use", id: block.id, name: block.name, input: new Verbatim(block.input || "{}") };
+  }
+}
+
+function eventsOf(block: Block, index: number): string {
+  switch (block.kind) {
+    case "thinking": {
+      const { thinking, signature } = block;
+      const said = thinking === "" ? "" : frames.thinkingDelta(index, thinking);
+      const signed = signature === "" ? "" : frames.signatureDelta(index, signature);
+      return frames.thinkingStart(index) + said + signed + frames.blockStop(index);
+    }
+    case "text":
+      return frames.textStart(index) + frames.textDelta(index, block.text) + frames.blockStop(index);
+    case "tool_use": {
+      const input = block.input === "" ? "" : frames.inputDelta(index, block.input);
+      return frames.toolUseStart(index, block.id, block.name) + input + frames.blockStop(index);
+    }
+  }
+}

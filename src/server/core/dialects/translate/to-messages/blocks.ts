@@ -1,0 +1,77 @@
+/** What a request of the messages dialect holds, as far as a compat request can be told in it. Source: dialects reference, 5.1. */
+import type { JsonSource } from "../../json-source.ts";
+import type { ChannelTerms } from "../types.ts";
+
+/** What every part of a translation is told: the channel's claims, and the texts of what passes as it is written. */
+export interface Scope {
+  readonly claims: ChannelTerms["claims"];
+  readonly exact: JsonSource["exact"];
+}
+
+export interface CacheControl {
+  readonly type: "ephemeral";
+  readonly ttl: "5m" | "1h" | undefined;
+}
+
+/** What a mark may stand on. */
+export interface Markable {
+  /** Taken back, or lengthened, once all marks of the request are known. */
+  cache_control?: CacheControl | undefined;
+}
+
+export interface TextBlock extends Markable {
+  readonly type: "text";
+  /** Never blank: the API refuses a text in which no character shows. */
+  readonly text: string;
+}
+
+export type ImageSource =
+  | { readonly type: "base64"; readonly media_type: string; readonly data: string }
+  | { readonly type: "url"; readonly url: string };
+
+export type DocumentSource =
+  | { readonly type: "base64"; readonly media_type: "application/pdf"; readonly data: string }
+  | { readonly type: "text"; readonly media_type: "text/plain"; readonly data: string };
+
+export interface ImageBlock extends Markable {
+  readonly type: "image";
+  readonly source: ImageSource;
+}
+
+export interface DocumentBlock extends Markable {
+  readonly type: "document";
+  readonly source: DocumentSource;
+  readonly title: string | undefined;
+}
+
+export type ContentBlock = TextBlock | ImageBlock | DocumentBlock;
+
+export interface ToolUseBlock {
+  readonly type: "tool_use";
+  readonly id: string;
+  readonly name: string;
+  readonly input: unknown;
+}
+
+export interface ToolResultBlock {
+  readonly type: "tool_result";
+  readonly tool_use_id: string;
+  /** Undefined: the tool gave nothing. */
+  readonly content: string | readonly ContentBlock[] | undefined;
+}
+
+/** Signed by the provider that made it, which refuses any other. */
+export type ThinkingBlock =
+  | { readonly type: "thinking"; readonly thinking: string; readonly signature: string }
+  | { readonly type: "redacted_thinking"; readonly data: string };
+
+export type Block = ContentBlock | ToolUseBlock | ToolResultBlock | ThinkingBlock;
+
+export interface Turn {
+  readonly role: "user" | "assistant" | "system";
+  readonly content: string | readonly Block[];
+}
+
+export function textBlock(text: string, cacheControl?: CacheControl): TextBlock {
+  return { type: "text", text, cache_control: cacheControl };
+}

@@ -1,0 +1,58 @@
+/**
+ * Marks of the prompt cache. Source: dialects reference, 8.6.
+ *
+ * A compat part is marked by `prompt_cache_breakpoint`, or by the messages dialect's own `cache_control`, which several
+ * compat providers take. A mark lives 30 minutes or longer in the one and five minutes or an hour in the other.
+ */
+import type { Values } from "../../values.ts";
+import { objectOf } from "../../values.ts";
+import type { Block, CacheControl, Markable, Scope, Turn } from "./blocks.ts";
+
+/** More are refused. */
+const MAX_MARKS = 4;
+
+/** Of a part or a tool, where the channel caches at all. */
+export function markOf(part: Values, { claims }: Scope): CacheControl | undefined {
+  const own = objectOf(part["cache_control"]);
+  const breakpoint = objectOf(part["prompt_cache_breakpoint"]);
+  if ((own === undefined && breakpoint === undefined) || !claims("prompt_caching")) return undefined;
+  if (own === undefined) return markFor(breakpoint?.["ttl"]);
+  return { type: "ephemeral", ttl: own["ttl"] === "1h" || own["ttl"] === "5m" ? own["ttl"] : undefined };
+}
+
+function markFor(ttl: unknown): CacheControl {
+  return { type: "ephemeral", ttl: ttl === "30m" || ttl === "12h" ? "1h" : undefined };
+}
+
+/**
+ * Leaves the last marks, since each covers all that is before it, and as many as the API takes. What is to live an hour may
+ * not stand behind what lives five minutes, so the marks before it are lengthened. In the order of the prompt.
+ */
+export function boundMarks(tools: readonly Markable[], system: readonly Markable[], turns: readonly Turn[]): void {
+  const marked = [...tools, ...system, ...turns.flatMap(({ content }) => markableOf(content))].filter(
+    ({ cache_control }) => cache_control !== undefined,
+  );
+  let livesLong = false;
+  for (const [index, block] of marked.toReversed().entries()) {
+    livesLong ||= block.cache_control?.ttl === "1h";
+    if (index >= MAX_MARKS) block.cache_control = undefined;
+    else if (livesLong) block.cache_control = { type: "ephemeral", ttl: "1h" };
+  }
+}
+
+function markableOf(content: Turn["content"]): readonly Markable[] {
+  return typeof content === "string" ? [] : content.flatMap(markablesIn);
+}
+
+function markablesIn(block: Block): readonly Markable[] {
+  switch (block.type) {
+    case "text":
+    case "image":
+    case "document":
+      return [block];
+    case "tool_result":
+      return block.content === undefined ? [] : markableOf(block.content);
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,59 @@
+/** How an answer ended, and at what price, in the words of the messages dialect. Source: dialects reference, 8.5 and 9.2. */
+import { NO_USAGE, type Usage } from "../../usage.ts";
+import { normaliseUsage } from "../../usage-normalise.ts";
+import { stopReason } from "../reasons.ts";
+import { AnswerProblem } from "../types.ts";
+import { messagesUsage } from "../usage-shape.ts";
+import type { Ending } from "./frames.ts";
+
+export interface Ended {
+  /** As the provider says it; many say nothing. */
+  readonly finishReason: unknown;
+  readonly hasCalls: boolean;
+  /** The arguments of a call are not whole. */
+  readonly isCut: boolean;
+  /** Empty: none. */
+  readonly refusal: string;
+}
+
+/**
+ * A call that was cut off is one only where the provider says that it ran out of tokens, and then that is why the answer
+ * ended: a client that reads `tool_use` would run the tool with no arguments.
+ */
+export function endingOf({ finishReason, hasCalls, isCut, refusal }: Ended): Ending {
+  checkFinish(finishReason);
+  if (isCut && finishReason !== "length") throw new AnswerProblem("the arguments of a tool call are not a JSON object");
+  const reason = isCut ? "max_tokens" : stopReason(finishReason, hasCalls);
+  if (hasCalls || (refusal === "" && reason !== "refusal")) return { stop_reason: reason, stop_details: null };
+  const explanation = refusal === "" ? null : refusal;
+  return { stop_reason: "refusal", stop_details: { type: "refusal", category: null, explanation } };
+}
+
+/** Some providers end a broken answer with a reason of its own; any other unknown reason is an end. */
+export function checkFinish(finishReason: unknown): void {
+  if (finishReason === "error") throw new AnswerProblem("the provider's answer ended with an error");
+}
+
+/** Undefined: nothing is told. */
+export function usageIn(value: unknown): Usage | undefined {
+  return normaliseUsage("compat", value);
+}
+
+/** The dialect has no word for usage that is not known. */
+export function usageShown(usage: Usage | undefined): object {
+  return messagesUsage(usage ?? NO_USAGE);
+}
+
+const TIERS: ReadonlyMap<unknown, string> = new Map([
+  ["auto", "standard"],
+  ["default", "standard"],
+  ["flex", "standard"],
+  ["scale", "standard"],
+  ["priority", "priority"],
+  ["fast", "priority"],
+]);
+
+/** Undefined: none is told, or none that the dialect knows. */
+export function tierShown(serviceTier: unknown): string | undefined {
+  return TIERS.get(serviceTier);
+}

@@ -1,0 +1,77 @@
+/**
+ * Ids of tool calls in the alphabet of the messages dialect, the same for a call and its result.
+ *
+ * Source: dialects reference, 5.1, 8.3 and 10.3 (9). An id that is of the alphabet stays as it is, since it may be one
+ * that the provider made; any other is written in it. No two calls of a request get the same id: some providers number
+ * their calls anew in each answer.
+ */
+import { listOf, objectOf } from "../../values.ts";
+
+const OF_ALPHABET = /^[A-Za-z0-9_-]+$/;
+
+export interface ToolIds {
+  /** A turn of calls begins: results that come now answer its calls, and none of an earlier turn. */
+  beginTurn(): void;
+  /** `given`: not empty. */
+  call(given: string): string;
+  result(given: string): string;
+}
+
+interface Answerable {
+  readonly ids: string[];
+  answered: number;
+}
+
+/** `messages`: of the request, in which ids that stay are looked up before another one is made. */
+export function openToolIds(messages: readonly unknown[]): ToolIds {
+  const taken = new Set<string>();
+  const nextNumbers = new Map<string, number>();
+  let calls = new Map<string, Answerable>();
+  let staying: ReadonlySet<string> | undefined;
+
+  function unused(id: string): string {
+    staying ??= stayingIds(messages);
+    const isFree = (candidate: string) => !taken.has(candidate) && !staying?.has(candidate);
+    if (isFree(id)) return id;
+    let number = nextNumbers.get(id) ?? 2;
+    while (!isFree(`${id}_${number}`)) number++;
+    nextNumbers.set(id, number + 1);
+    return `${id}_${number}`;
+  }
+
+  return {
+    beginTurn() {
+      calls = new Map();
+    },
+    call(given) {
+      const id = OF_ALPHABET.test(given) && !taken.has(given) ? given : unused(inAlphabet(given));
+      taken.add(id);
+      const same = calls.get(given);
+      if (same === undefined) calls.set(given, { ids: [id], answered: 0 });
+      else same.ids.push(id);
+      return id;
+    },
+    result(given) {
+      const call = calls.get(given);
+      if (call === undefined) return inAlphabet(given);
+      const id = call.ids[Math.min(call.answered, call.ids.length - 1)];
+      call.answered++;
+      return id ?? inAlphabet(given);
+    },
+  };
+}
+
+function inAlphabet(id: string): string {
+  return id.replace(/[^A-Za-z0-9_-]/g, "_");
+}
+
+function stayingIds(messages: readonly unknown[]): ReadonlySet<string> {
+  const ids = new Set<string>();
+  for (const message of messages) {
+    for (const call of listOf(objectOf(message)?.["tool_calls"])) {
+      const id = objectOf(call)?.["id"];
+      if (typeof id === "string" && OF_ALPHABET.test(id)) ids.add(id);
+    }
+  }
+  return ids;
+}

@@ -1,0 +1,48 @@
+/**
+ * Images and documents of compat parts as sources of the messages dialect. Source: dialects reference, 8.3 and 5.1.
+ *
+ * Undefined is what the messages dialect cannot be told: another media type, an address that is not https.
+ */
+import { dataUriType, isHttpsUrl, isKnownImageType } from "../../fidelity/forms.ts";
+import type { DocumentSource, ImageSource } from "./blocks.ts";
+
+const PDF = "application/pdf";
+
+/** `url`: of an `image_url` part. A PDF given there is a document, as several providers have it. */
+export function imageUrlSource(url: string): ImageSource | DocumentSource | undefined {
+  if (isHttpsUrl(url)) return { type: "url", url };
+  const type = dataUriType(url);
+  if (type === PDF) return { type: "base64", media_type: PDF, data: dataOf(url) };
+  if (type === undefined || !isKnownImageType(type)) return undefined;
+  // The shorter name is common, and not registered.
+  return { type: "base64", media_type: type === "image/jpg" ? "image/jpeg" : type, data: dataOf(url) };
+}
+
+/** `fileData`: of a `file` part. */
+export function fileDataSource(fileData: string): DocumentSource | undefined {
+  switch (dataUriType(fileData)) {
+    case PDF:
+      return { type: "base64", media_type: PDF, data: dataOf(fileData) };
+    case "text/plain": {
+      const data = Buffer.from(dataOf(fileData), "base64").toString("utf8");
+      return isBlank(data) ? undefined : { type: "text", media_type: "text/plain", data };
+    }
+    default:
+      return undefined;
+  }
+}
+
+export function isDocument(source: ImageSource | DocumentSource): source is DocumentSource {
+  return source.type === "text" || (source.type === "base64" && source.media_type === PDF);
+}
+
+/** Nothing of it shows; the API refuses such a text. */
+export function isBlank(text: string): boolean {
+  return !/\S/.test(text);
+}
+
+/** Encoders break lines; the API takes base64 without them. */
+function dataOf(dataUri: string): string {
+  const data = dataUri.slice(dataUri.indexOf(",") + 1);
+  return /\s/.test(data) ? data.replace(/\s+/g, "") : data;
+}

@@ -1,0 +1,65 @@
+/**
+ * A compat request as one of the messages dialect. Source: dialects reference, 8.1, 8.3 and 8.6.
+ *
+ * The guard has been: what has no equivalent, or is not claimed by the channel, is left out without a word, and what is
+ * left is a request that the provider takes. Members that say nothing are not sent.
+ */
+import { type JsonSource, writeJson } from "../../json-source.ts";
+import type { Values } from "../../values.ts";
+import { optionalFlag, optionalObject, requiredObject } from "../to-compat/required.ts";
+import type { AnswerTerms, ChannelTerms, TranslatedRequest } from "../types.ts";
+import type { Scope } from "./blocks.ts";
+import { boundMarks } from "./cache-marks.ts";
+import { maxTokens, metadataOf, outputFormat, samplingOf, serviceTier, stopSequences } from "./settings.ts";
+import { thinkingOf } from "./thinking.ts";
+import { isForced, toolsOf } from "./tools.ts";
+import { conversationOf } from "./turns.ts";
+
+/** Throws `RequestProblem`. */
+export function chatToMessages(
+  source: JsonSource,
+  model: AnswerTerms["model"],
+  { claims }: ChannelTerms,
+): TranslatedRequest {
+  const request = requiredObject(source.value, "body");
+  const scope: Scope = { claims, exact: (part) => source.exact(part) };
+  const { system, turns, lacksThinking } = conversationOf(request["messages"], scope);
+  const { tools, choice, callsFunctions } = toolsOf(request, scope);
+  const { thinking, effort } = thinkingOf(request, { isForced: isForced(choice), lacksThinking }, scope);
+  const streams = optionalFlag(request["stream"], "stream");
+  boundMarks(tools, system, turns);
+  const format = outputFormat(request, scope);
+  const body = writeJson({
+    model: model.sent,
+    max_tokens: maxTokens(request, thinking?.budget_tokens),
+    system: system.length > 0 ? system : undefined,
+    messages: turns,
+    tools: tools.length > 0 ? tools : undefined,
+    tool_choice: choice,
+    thinking,
+    output_config: effort === undefined && format === undefined ? undefined : { effort, format },
+    ...samplingOf(request, scope),
+    stop_sequences: stopSequences(request, scope),
+    metadata: metadataOf(request, scope),
+    service_tier: serviceTier(request, scope),
+    // A channel that cannot stream answers whole, and the answer is cut into a stream afterwards.
+    stream: streams && claims("streaming") ? true : undefined,
+  });
+  return { body, answer: termsOf(request, { streams, model, callsFunctions }) };
+}
+
+function termsOf(
+  request: Values,
+  { streams, model, callsFunctions }: Pick<AnswerTerms, "streams" | "model" | "callsFunctions">,
+): AnswerTerms {
+  const options = optionalObject(request["stream_options"], "stream_options");
+  return {
+    client: "compat",
+    streams,
+    model,
+    toolNames: new Map(),
+    showsUsage: streams && options?.["include_usage"] === true,
+    callsFunctions,
+    showsThinking: false,
+  };
+}

@@ -1,0 +1,99 @@
+/** Settings of a compat request that stand by themselves. Source: dialects reference, 8.1; 10.3 (1, 21, 22). */
+import { isOpaqueId } from "../../fidelity/forms.ts";
+import type { Values } from "../../values.ts";
+import {
+  isAbsent,
+  optionalNumber,
+  optionalObject,
+  optionalText,
+  refuse,
+  requiredList,
+  requiredObject,
+  requiredText,
+} from "../to-compat/required.ts";
+import type { Scope } from "./blocks.ts";
+import { isBlank } from "./media.ts";
+
+/** Of a request that names none, which the API demands; nought would fill the cache and say nothing. */
+const DEFAULT_MAX_TOKENS = 8192;
+
+/** What is left for the answer where thinking would take all of its tokens. */
+const ANSWER_TOKENS = 1024;
+
+/** The API refuses a default as well where it has no sampling, so a default is not sent. */
+const DEFAULT_SAMPLING = 1;
+const MAX_TEMPERATURE = 1;
+
+const SERVICE_TIERS: ReadonlyMap<unknown, string> = new Map([
+  ["auto", "auto"],
+  ["default", "standard_only"],
+  ["priority", "auto"],
+  ["fast", "auto"],
+]);
+
+/** `thinkingBudget`: tokens, which count as part of the answer. */
+export function maxTokens(request: Values, thinkingBudget: number | undefined): number {
+  const asked = tokensAt(request, "max_completion_tokens") ?? tokensAt(request, "max_tokens") ?? DEFAULT_MAX_TOKENS;
+  return thinkingBudget !== undefined && thinkingBudget >= asked ? thinkingBudget + ANSWER_TOKENS : asked;
+}
+
+function tokensAt(request: Values, name: string): number | undefined {
+  const tokens = optionalNumber(request[name], name);
+  if (tokens === undefined || (Number.isSafeInteger(tokens) && tokens >= 1)) return tokens;
+  return refuse(name, "must be a whole number of at least 1");
+}
+
+export interface Sampling {
+  readonly temperature: number | undefined;
+  readonly top_p: number | undefined;
+  readonly top_k: number | undefined;
+}
+
+/** Where a model does not take the pair, the temperature is the one that stays. */
+export function samplingOf(request: Values, { claims }: Scope): Sampling {
+  const temperature = samplingAt(request, "temperature");
+  const top_p = samplingAt(request, "top_p");
+  const top_k = optionalNumber(request["top_k"], "top_k");
+  const isPair = temperature !== undefined && top_p !== undefined;
+  const isSampled = claims("sampling");
+  return {
+    temperature: isSampled && temperature !== undefined ? Math.min(temperature, MAX_TEMPERATURE) : undefined,
+    top_p: isSampled && (!isPair || claims("top_p_pair")) ? top_p : undefined,
+    // Below one it is switched off, in the words of the providers that have it.
+    top_k: top_k !== undefined && top_k > 0 && claims("top_k") ? top_k : undefined,
+  };
+}
+
+function samplingAt(request: Values, name: string): number | undefined {
+  const value = optionalNumber(request[name], name);
+  return value === DEFAULT_SAMPLING ? undefined : value;
+}
+
+/** Sequences of nothing but space are refused by the API. */
+export function stopSequences(request: Values, { claims }: Scope): readonly string[] | undefined {
+  const stop = request["stop"];
+  if (isAbsent(stop)) return undefined;
+  const sequences = typeof stop === "string" ? [stop] : requiredList(stop, "stop");
+  const kept = sequences.map((item, index) => requiredText(item, `stop[${index}]`)).filter((item) => !isBlank(item));
+  return kept.length > 0 && claims("stop") ? kept : undefined;
+}
+
+/** A schema, as it is written. Formats without one have no equivalent. */
+export function outputFormat(request: Values, { claims, exact }: Scope): unknown {
+  const format = optionalObject(request["response_format"], "response_format");
+  if (format?.["type"] !== "json_schema") return undefined;
+  const place = "response_format.json_schema";
+  const schema = optionalObject(requiredObject(format["json_schema"], place)["schema"], `${place}.schema`);
+  return schema === undefined || !claims("json_schema") ? undefined : { type: "json_schema", schema: exact(schema) };
+}
+
+export function serviceTier(request: Values, { claims }: Scope): string | undefined {
+  return claims("service_tier") ? SERVICE_TIERS.get(request["service_tier"]) : undefined;
+}
+
+/** The API refuses an id that says who the user is. */
+export function metadataOf(request: Values, { claims }: Scope): { readonly user_id: string } | undefined {
+  const identifier = optionalText(request["safety_identifier"], "safety_identifier");
+  const user_id = identifier || optionalText(request["user"], "user");
+  return user_id && isOpaqueId(user_id) && claims("user_id") ? { user_id } : undefined;
+}

@@ -1,0 +1,72 @@
+/**
+ * Thinking that a client sends back, as blocks that the provider knows by its own signature.
+ *
+ * Source: dialects reference, 8.3, 8.5 and 10.3 (20). `reasoning_details` is what our answers hold (9.1: in a stream the
+ * signature comes without the text, which is in `reasoning_content`); `thinking_blocks` is another gateway's form. What is
+ * not signed is refused by the API and gives no block.
+ */
+import { listOf, objectOf, stringOf, type Values } from "../../values.ts";
+import type { ThinkingBlock } from "./blocks.ts";
+
+interface Detail {
+  readonly type: "reasoning.text" | "reasoning.encrypted";
+  text: string;
+  signature: string;
+  data: string;
+}
+
+export function signedThinking(message: Values): readonly ThinkingBlock[] {
+  const blocks = listOf(message["thinking_blocks"]).flatMap(signedBlock);
+  return blocks.length > 0 ? blocks : fromDetails(message);
+}
+
+function signedBlock(item: unknown): readonly ThinkingBlock[] {
+  const block = objectOf(item);
+  if (block?.["type"] === "redacted_thinking") return redacted(stringOf(block["data"]));
+  if (block?.["type"] !== "thinking") return [];
+  return signed(stringOf(block["thinking"]), stringOf(block["signature"]));
+}
+
+function fromDetails(message: Values): readonly ThinkingBlock[] {
+  const details = detailsOf(listOf(message["reasoning_details"]));
+  if (details.length === 0) return [];
+  const spoken = stringOf(message["reasoning_content"]) ?? stringOf(message["reasoning"]) ?? "";
+  const isAlone = details.filter(({ type }) => type === "reasoning.text").length === 1;
+  return details.flatMap((detail) => {
+    if (detail.type === "reasoning.encrypted") return redacted(detail.data);
+    // Whose text it is cannot be told when there are several; the signature of another text is refused.
+    if (detail.text === "" && spoken !== "") return isAlone ? signed(spoken, detail.signature) : [];
+    return signed(detail.text, detail.signature);
+  });
+}
+
+/** Those of one index are pieces of one thought. */
+function detailsOf(items: readonly unknown[]): readonly Detail[] {
+  const details: Detail[] = [];
+  const byIndex = new Map<string, Detail>();
+  for (const item of items) {
+    const given = objectOf(item);
+    const type = given?.["type"];
+    if (given === undefined || (type !== "reasoning.text" && type !== "reasoning.encrypted")) continue;
+    const key = typeof given["index"] === "number" ? `${type} ${given["index"]}` : undefined;
+    let detail = key === undefined ? undefined : byIndex.get(key);
+    if (detail === undefined) {
+      detail = { type, text: "", signature: "", data: "" };
+      details.push(detail);
+      if (key !== undefined) byIndex.set(key, detail);
+    }
+    detail.text += stringOf(given["text"]) ?? "";
+    detail.signature ||= stringOf(given["signature"]) ?? "";
+    detail.data += stringOf(given["data"]) ?? "";
+  }
+  return details;
+}
+
+/** The text may be empty: a provider that is asked to omit its thinking signs it nevertheless. */
+function signed(thinking: string | undefined, signature: string | undefined): readonly ThinkingBlock[] {
+  return thinking === undefined || !signature ? [] : [{ type: "thinking", thinking, signature }];
+}
+
+function redacted(data: string | undefined): readonly ThinkingBlock[] {
+  return data ? [{ type: "redacted_thinking", data }] : [];
+}

@@ -1,0 +1,134 @@
+/**
+ * How much a model is to think, which the compat dialect says by effort and its extensions by budgets. Source: dialects
+ * reference, 8.1; 10.3 (24). Budgets are tokens.
+ *
+ * A channel that claims `effort` decides by itself how long it thinks; any other is given a budget.
+ */
+import type { Values } from "../../values.ts";
+import { isAbsent, optionalFlag, optionalNumber, optionalObject, optionalText, refuse } from "../to-compat/required.ts";
+import type { Scope } from "./blocks.ts";
+
+type Effort = "low" | "medium" | "high" | "xhigh" | "max";
+
+/** What is said of effort: `some` is a word that the other dialect does not have, and asks for thinking all the same. */
+type Said = Effort | "none" | "some";
+
+const EFFORTS: ReadonlyMap<string, Said> = new Map<string, Said>([
+  ["none", "none"],
+  ["minimal", "low"],
+  ["low", "low"],
+  ["medium", "medium"],
+  ["high", "high"],
+  ["xhigh", "xhigh"],
+  ["max", "max"],
+]);
+
+const BUDGETS: Readonly<Record<Effort, number>> = { low: 1024, medium: 2048, high: 4096, xhigh: 8192, max: 8192 };
+
+/** What the other direction takes for the least budget of an effort. */
+const HIGH_BUDGET = 10_000;
+const MEDIUM_BUDGET = 5_000;
+
+const MIN_BUDGET = 1024;
+
+/** Of those who ask for thinking and not for how much. */
+const DEFAULT_EFFORT: Effort = "medium";
+
+type Wish =
+  | { readonly kind: "unsaid" }
+  | { readonly kind: "off" }
+  | { readonly kind: "on" }
+  | { readonly kind: "budget"; readonly tokens: number; readonly display: unknown }
+  | { readonly kind: "as_said"; readonly type: "adaptive" | "between_tools"; readonly display: unknown };
+
+export interface ThinkingSettings {
+  readonly thinking: { readonly type: string; readonly budget_tokens?: number; readonly display?: unknown } | undefined;
+  readonly effort: Effort | undefined;
+}
+
+/** What stands against thinking, which the API then refuses. */
+export interface Hindrances {
+  /** A tool must be called, which a budget excludes. */
+  readonly isForced: boolean;
+  /** Of the conversation. */
+  readonly lacksThinking: boolean;
+}
+
+export function thinkingOf(request: Values, hindrances: Hindrances, { claims }: Scope): ThinkingSettings {
+  const reasoning = optionalObject(request["reasoning"], "reasoning");
+  const said = isAbsent(request["reasoning_effort"])
+    ? effortAt(reasoning?.["effort"], "reasoning.effort")
+    : effortAt(request["reasoning_effort"], "reasoning_effort");
+  const wish = wishOf(request, reasoning, said);
+  const level = said === "none" || said === "some" ? undefined : said;
+  const thinking = claims("thinking") ? sentThinking(wish, level, hindrances, claims) : undefined;
+  if (!claims("effort")) return { thinking, effort: undefined };
+  return { thinking, effort: level ?? (thinking?.type === "adaptive" ? effortFor(wish) : undefined) };
+}
+
+function sentThinking(
+  wish: Wish,
+  level: Effort | undefined,
+  { isForced, lacksThinking }: Hindrances,
+  claims: Scope["claims"],
+): ThinkingSettings["thinking"] {
+  if (wish.kind === "unsaid") return undefined;
+  if (wish.kind === "off") return { type: "disabled" };
+  if (lacksThinking) return undefined;
+  if (wish.kind === "as_said") return { type: wish.type, display: wish.display };
+  const isTold = wish.kind === "budget" && claims("thinking_budget");
+  if (!isTold && claims("effort")) return { type: "adaptive" };
+  if (isForced) return undefined;
+  if (wish.kind === "on") return { type: "enabled", budget_tokens: BUDGETS[level ?? DEFAULT_EFFORT] };
+  return { type: "enabled", budget_tokens: wish.tokens, display: wish.display };
+}
+
+/** The `thinking` extension is the API's own word; then a budget, which says more than an effort. */
+function wishOf(request: Values, reasoning: Values | undefined, said: Said | undefined): Wish {
+  const own = optionalObject(request["thinking"], "thinking");
+  const ownWish = own === undefined ? undefined : wishOfExtension(own);
+  if (ownWish !== undefined) return ownWish;
+  const tokens = budgetAt(reasoning?.["max_tokens"], "reasoning.max_tokens");
+  if (tokens !== undefined) return { kind: "budget", tokens, display: undefined };
+  const enabled = reasoning?.["enabled"];
+  const isEnabled = isAbsent(enabled) ? undefined : optionalFlag(enabled, "reasoning.enabled");
+  if (said === "none" || isEnabled === false) return { kind: "off" };
+  return { kind: said !== undefined || isEnabled === true ? "on" : "unsaid" };
+}
+
+/** Undefined: of a type that the API is not known to have. */
+function wishOfExtension(thinking: Values): Wish | undefined {
+  const { type, display } = thinking;
+  switch (type) {
+    case "disabled":
+      return { kind: "off" };
+    case "adaptive":
+    case "between_tools":
+      return { kind: "as_said", type, display };
+    case "enabled": {
+      const tokens = budgetAt(thinking["budget_tokens"], "thinking.budget_tokens");
+      return tokens === undefined ? { kind: "on" } : { kind: "budget", tokens, display };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function effortAt(value: unknown, place: string): Said | undefined {
+  const word = optionalText(value, place);
+  return word === undefined ? undefined : (EFFORTS.get(word) ?? "some");
+}
+
+/** What is less than the API takes is raised to that. */
+function budgetAt(value: unknown, place: string): number | undefined {
+  const tokens = optionalNumber(value, place);
+  if (tokens === undefined) return undefined;
+  return Number.isSafeInteger(tokens) ? Math.max(MIN_BUDGET, tokens) : refuse(place, "must be a whole number");
+}
+
+/** Of a budget that the channel is not told as one. */
+function effortFor(wish: Wish): Effort | undefined {
+  if (wish.kind !== "budget") return undefined;
+  if (wish.tokens >= HIGH_BUDGET) return "high";
+  return wish.tokens >= MEDIUM_BUDGET ? "medium" : "low";
+}

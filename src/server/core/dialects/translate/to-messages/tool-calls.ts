@@ -1,0 +1,81 @@
+/** Tool calls of an assistant message as `tool_use` blocks. Source: dialects reference, 8.3. */
+import { type JsonSource, Verbatim } from "../../json-source.ts";
+import { objectOf, type Values } from "../../values.ts";
+import { isAbsent, optionalList, optionalObject, refuse, requiredName, requiredObject } from "../to-compat/required.ts";
+import type { ToolUseBlock } from "./blocks.ts";
+import type { ToolIds } from "./ids.ts";
+
+const NAME = /^[A-Za-z0-9_-]{1,128}$/;
+
+/** Of a tool. The compat dialect allows half of that length, so that no name of its own is refused. */
+export function toolName(value: unknown, place: string): string {
+  const name = requiredName(value, place);
+  return NAME.test(name) ? name : refuse(place, "must be of letters, digits, _ and -, at most 128 of them");
+}
+
+/** `place`: of the message. The legacy form makes one call, which has no id but its function's name. */
+export function toolUses(
+  message: Values,
+  place: string,
+  ids: ToolIds,
+  exact: JsonSource["exact"],
+): readonly ToolUseBlock[] {
+  const uses: ToolUseBlock[] = [];
+  for (const [index, item] of optionalList(message["tool_calls"], `${place}.tool_calls`).entries()) {
+    const at = `${place}.tool_calls[${index}]`;
+    const call = requiredObject(item, at);
+    const id = ids.call(requiredName(call["id"], `${at}.id`));
+    uses.push(
+      call["type"] === "custom" ? customUse(call, at, id) : functionUse(call["function"], `${at}.function`, id, exact),
+    );
+  }
+  const legacy = optionalObject(message["function_call"], `${place}.function_call`);
+  if (legacy !== undefined) {
+    const at = `${place}.function_call`;
+    uses.push(functionUse(legacy, at, ids.call(legacyId(toolName(legacy["name"], `${at}.name`))), exact));
+  }
+  return uses;
+}
+
+/** Stands for the id that a call of the legacy form does not have; it is no id of a request. */
+export function legacyId(functionName: string): string {
+  return `function.${functionName}`;
+}
+
+function functionUse(value: unknown, at: string, id: string, exact: JsonSource["exact"]): ToolUseBlock {
+  const of = requiredObject(value, at);
+  return {
+    type: "tool_use",
+    id,
+    name: toolName(of["name"], `${at}.name`),
+    input: inputOf(of["arguments"], `${at}.arguments`, exact),
+  };
+}
+
+/** Its input is a text of any form. */
+function customUse(call: Values, at: string, id: string): ToolUseBlock {
+  const custom = requiredObject(call["custom"], `${at}.custom`);
+  const name = toolName(custom["name"], `${at}.custom.name`);
+  return { type: "tool_use", id, name, input: { _raw: custom["input"] ?? "" } };
+}
+
+/** Arguments that are no object, as a model may have written them, are kept as the text that they are. */
+function inputOf(written: unknown, at: string, exact: JsonSource["exact"]): unknown {
+  if (isAbsent(written) || written === "") return {};
+  if (typeof written === "string") return isObjectText(written) ? new Verbatim(wellFormed(written)) : { _raw: written };
+  return exact(objectOf(written) ?? refuse(at, "must be a string"));
+}
+
+function isObjectText(text: string): boolean {
+  try {
+    return objectOf(JSON.parse(text)) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** Half a surrogate pair, which only a string within the text can hold, has no bytes but as an escape. */
+function wellFormed(text: string): string {
+  if (text.isWellFormed()) return text;
+  return text.replace(/\p{Surrogate}/gu, (half) => `\\u${half.charCodeAt(0).toString(16)}`);
+}

@@ -1,0 +1,184 @@
+/**
+ * Tools of a compat request, and which of them the model is to call. Source: dialects reference, 8.1; 10.3 (2).
+ *
+ * The legacy `functions` and `function_call` are tools by other names, of which an answer calls one at most.
+ */
+import { type JsonSource, jsonText, Verbatim } from "../../json-source.ts";
+import type { Values } from "../../values.ts";
+import {
+  isAbsent,
+  optionalFlag,
+  optionalList,
+  optionalObject,
+  optionalText,
+  refuse,
+  requiredList,
+  requiredObject,
+} from "../to-compat/required.ts";
+import type { CacheControl, Markable, Scope } from "./blocks.ts";
+import { markOf } from "./cache-marks.ts";
+import { toolName } from "./tool-calls.ts";
+
+interface Definition extends Markable {
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly input_schema: unknown;
+  readonly strict: true | undefined;
+}
+
+interface WebSearch extends Markable {
+  readonly type: "web_search_20250305";
+  readonly name: "web_search";
+  readonly user_location: unknown;
+}
+
+interface ToolChoice {
+  readonly type: "auto" | "any" | "tool" | "none";
+  readonly name?: string;
+  readonly disable_parallel_tool_use?: true;
+}
+
+/** What `tool_choice` says. `allowed`: the only tools that may be called. */
+interface Asked {
+  readonly choice: ToolChoice | undefined;
+  readonly allowed: ReadonlySet<string> | undefined;
+}
+
+export interface Tools {
+  /** Empty: nothing can be called. */
+  readonly tools: readonly (Definition | WebSearch)[];
+  readonly choice: ToolChoice | undefined;
+  readonly callsFunctions: boolean;
+}
+
+const NO_PARAMETERS = { type: "object", properties: {} };
+
+const NOTHING_ASKED: Asked = { choice: undefined, allowed: undefined };
+
+/** Any other word says nothing that could be told. */
+const MODES: ReadonlyMap<unknown, ToolChoice> = new Map([
+  ["none", { type: "none" }],
+  ["auto", { type: "auto" }],
+  ["required", { type: "any" }],
+]);
+
+export function toolsOf(request: Values, scope: Scope): Tools {
+  const { claims } = scope;
+  const functions = optionalList(request["functions"], "functions");
+  const callsFunctions = functions.length > 0;
+  const defined = definitions(request, functions, scope);
+  const { choice, allowed } = callsFunctions ? functionCall(request) : toolChoice(request);
+  if (choice?.type === "tool" && !defined.some(({ name }) => name === choice.name)) {
+    refuse(callsFunctions ? "function_call" : "tool_choice", "must name a tool that the request defines");
+  }
+  const listed = allowed === undefined ? defined : defined.filter(({ name }) => allowed.has(name));
+  const offered = claims("tools") ? listed : [];
+  const search = webSearch(request, scope);
+  const tools = search === undefined ? offered : [...offered, search];
+  if (tools.length === 0) return { tools, choice: undefined, callsFunctions };
+  const isOneAtATime = callsFunctions || !optionalFlag(request["parallel_tool_calls"] ?? true, "parallel_tool_calls");
+  // A choice among tools that are not sent would force a search that nobody asked for.
+  const asked = offered.length === 0 && isForced(choice) ? undefined : choice;
+  return { tools, choice: sentChoice(asked, isOneAtATime, scope), callsFunctions };
+}
+
+function sentChoice(asked: ToolChoice | undefined, isOneAtATime: boolean, { claims }: Scope): ToolChoice | undefined {
+  const choice = isForced(asked) && !claims("tool_choice") ? undefined : asked;
+  if (!isOneAtATime || choice?.type === "none" || !claims("parallel_tool_calls")) return choice;
+  return { ...(choice ?? { type: "auto" }), disable_parallel_tool_use: true };
+}
+
+export function isForced(choice: ToolChoice | undefined): boolean {
+  return choice?.type === "any" || choice?.type === "tool";
+}
+
+/** Tools of other types have no equivalent. */
+function definitions(request: Values, functions: readonly unknown[], scope: Scope): readonly Definition[] {
+  const tools = optionalList(request["tools"], "tools");
+  if (functions.length > 0) {
+    if (tools.length > 0) refuse("functions", "cannot stand beside tools");
+    return functions.map((item, index) => definition(item, `functions[${index}]`, scope));
+  }
+  return tools.flatMap((item, index) => {
+    const at = `tools[${index}]`;
+    const tool = requiredObject(item, at);
+    if ((tool["type"] ?? "function") !== "function") return [];
+    return [definition(tool["function"], `${at}.function`, scope, markOf(tool, scope))];
+  });
+}
+
+function definition(value: unknown, at: string, scope: Scope, mark?: CacheControl): Definition {
+  const { claims, exact } = scope;
+  const of = requiredObject(value, at);
+  const isStrict = optionalFlag(of["strict"], `${at}.strict`);
+  return {
+    name: toolName(of["name"], `${at}.name`),
+    description: optionalText(of["description"], `${at}.description`) || undefined,
+    input_schema: inputSchema(optionalObject(of["parameters"], `${at}.parameters`), exact),
+    strict: isStrict && claims("strict_tools") ? true : undefined,
+    cache_control: mark ?? markOf(of, scope),
+  };
+}
+
+/** The API takes no schema that does not say that it is an object's. */
+function inputSchema(parameters: Values | undefined, exact: JsonSource["exact"]): unknown {
+  if (parameters === undefined || Object.keys(parameters).length === 0) return NO_PARAMETERS;
+  if (Object.hasOwn(parameters, "type")) return exact(parameters);
+  return new Verbatim(`{"type":"object",${jsonText(exact(parameters)).trimStart().slice(1)}`);
+}
+
+function toolChoice(request: Values): Asked {
+  const given = request["tool_choice"];
+  if (isAbsent(given)) return NOTHING_ASKED;
+  if (typeof given === "string") return { choice: MODES.get(given), allowed: undefined };
+  const of = requiredObject(given, "tool_choice");
+  switch (of["type"]) {
+    case "function":
+      return named(requiredObject(of["function"], "tool_choice.function"), "tool_choice.function.name");
+    case "allowed_tools":
+      return allowedTools(requiredObject(of["allowed_tools"], "tool_choice.allowed_tools"));
+    // A custom tool, and what no dialect is known to have.
+    default:
+      return NOTHING_ASKED;
+  }
+}
+
+function functionCall(request: Values): Asked {
+  const given = request["function_call"];
+  if (isAbsent(given)) return NOTHING_ASKED;
+  if (typeof given === "string") return { choice: MODES.get(given), allowed: undefined };
+  return named(requiredObject(given, "function_call"), "function_call.name");
+}
+
+function named(of: Values, place: string): Asked {
+  return { choice: { type: "tool", name: toolName(of["name"], place) }, allowed: undefined };
+}
+
+function allowedTools(of: Values): Asked {
+  const place = "tool_choice.allowed_tools";
+  const allowed = requiredList(of["tools"], `${place}.tools`).flatMap((item, index) => {
+    const at = `${place}.tools[${index}]`;
+    const tool = requiredObject(item, at);
+    if (tool["type"] !== "function") return [];
+    return [toolName(requiredObject(tool["function"], `${at}.function`)["name"], `${at}.function.name`)];
+  });
+  return { choice: MODES.get(of["mode"]), allowed: new Set(allowed) };
+}
+
+function webSearch(request: Values, { claims }: Scope): WebSearch | undefined {
+  const options = optionalObject(request["web_search_options"], "web_search_options");
+  if (options === undefined || !claims("web_search")) return undefined;
+  const place = "web_search_options.user_location";
+  return {
+    type: "web_search_20250305",
+    name: "web_search",
+    user_location: userLocation(options["user_location"], place),
+  };
+}
+
+function userLocation(value: unknown, place: string): unknown {
+  const near = optionalObject(optionalObject(value, place)?.["approximate"], `${place}.approximate`);
+  if (near === undefined) return undefined;
+  const { city, country, region, timezone } = near;
+  return { type: "approximate", city, country, region, timezone };
+}

@@ -1,0 +1,84 @@
+/**
+ * A translated request as its channel is sent it: nothing of the client's dialect goes along, neither its headers nor the
+ * form of its credential. Source: dialects reference, 8.1, 8.2 and 6.
+ */
+import type { Dialect } from "../core/dialects/index.ts";
+import { editObject } from "../core/dialects/index.ts";
+import type { Provider, UpstreamChannel, UpstreamRequest } from "../upstream/index.ts";
+import { lowerCase, upstreamHeaders } from "./headers.ts";
+import type { ClientRequest } from "./prepare.ts";
+import type { TranslatedCall } from "./translated-call.ts";
+
+/** The version whose requests may still name sampling, which other dialects' clients do as a matter of course. */
+const MESSAGES_VERSION = "2023-06-01";
+
+/** What all models of a provider fit on. */
+const MODELS_QUERY = "?limit=1000";
+
+/** Of a dialect, or of what the body was before it was translated. */
+const FOREIGN_HEADERS: ReadonlySet<string> = new Set([
+  "accept",
+  "accept-encoding",
+  "api-key",
+  "authorization",
+  "content-encoding",
+  "content-type",
+  "cookie",
+  "x-api-key",
+  "idempotency-key",
+]);
+const FOREIGN_PREFIXES: readonly string[] = ["anthropic-", "openai-", "x-stainless-"];
+
+export function prepareTranslated(
+  client: ClientRequest,
+  { provider, channel }: { readonly provider: Provider; readonly channel: UpstreamChannel },
+  call: TranslatedCall,
+  streams: boolean,
+): UpstreamRequest {
+  const { body } = call;
+  const edited = body.length === 0 || provider.bodyEdits === undefined ? body : editObject(body, provider.bodyEdits);
+  const headers = ownHeaders(client, provider);
+  headers.push(...credential(client, channel), ...dialectHeaders(channel.dialect, provider));
+  if (edited.length > 0) headers.push("content-type", "application/json");
+  headers.push("accept", streams ? "text/event-stream" : "application/json", "accept-encoding", "identity");
+  headers.push(...provider.addedHeaders);
+  const query = call.route.name === "models" && channel.dialect === "messages" ? MODELS_QUERY : "";
+  return {
+    method: client.method,
+    path: channel.pathOf(call.path) + query,
+    headers,
+    body: edited.length === 0 ? null : edited,
+  };
+}
+
+function ownHeaders({ rawHeaders, connection }: ClientRequest, { droppedHeaders }: Provider): string[] {
+  const passing = upstreamHeaders(rawHeaders, connection, droppedHeaders, []);
+  return passing.filter((_, at) => !isForeign(lowerCase(passing[at - (at % 2)] as string)));
+}
+
+function isForeign(name: string): boolean {
+  return FOREIGN_HEADERS.has(name) || FOREIGN_PREFIXES.some((prefix) => name.startsWith(prefix));
+}
+
+function credential({ rawHeaders }: ClientRequest, channel: UpstreamChannel): readonly string[] {
+  if (channel.credential.length > 0) return channel.credential;
+  const key = clientKey(rawHeaders);
+  return key === undefined ? [] : channel.presenting(key);
+}
+
+/** Where both headers stand there, the one of the messages dialect is meant (dialects reference, 1). */
+function clientKey(rawHeaders: readonly string[]): string | undefined {
+  let bearer: string | undefined;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = lowerCase(rawHeaders[at] as string);
+    const value = rawHeaders[at + 1] as string;
+    if (name === "x-api-key" || name === "api-key") return value;
+    if (name === "authorization") bearer = /^bearer +(\S+)\s*$/i.exec(value)?.[1];
+  }
+  return bearer;
+}
+
+function dialectHeaders(dialect: Dialect, { addedHeaders }: Provider): readonly string[] {
+  const isSet = addedHeaders.some((name, at) => at % 2 === 0 && lowerCase(name) === "anthropic-version");
+  return dialect === "messages" && !isSet ? ["anthropic-version", MESSAGES_VERSION] : [];
+}

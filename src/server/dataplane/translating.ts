@@ -1,0 +1,284 @@
+/**
+ * The answer of a channel of the other dialect, on its way to the client: a stream event by event, anything else once it
+ * is here whole. An answer that cannot be read is an error in the client's dialect, never a guess.
+ *
+ * Source: dialects reference, 9 and 10.
+ */
+import { performance } from "node:perf_hooks";
+import {
+  AnswerProblem,
+  type Dialect,
+  MAX_EVENT_BYTES,
+  type SseEvent,
+  SseSplitter,
+  type StreamTranslation,
+  translateError,
+} from "../core/dialects/index.ts";
+import { type Downstream, headerValue } from "../upstream/index.ts";
+import { lowerCase } from "./headers.ts";
+import type { AnswerMeter, Shown } from "./metering/index.ts";
+import type { AnswerReading } from "./translated-call.ts";
+
+/** A larger answer is no completion. */
+const MAX_WHOLE_BYTES = 32 << 20;
+/** A larger error is not read: the client is told its status. */
+const MAX_ERROR_BYTES = 1 << 20;
+
+const EVENT_STREAM = "text/event-stream; charset=utf-8";
+const JSON_TYPE = "application/json";
+const BLANK_LINE = Buffer.from("\n\n");
+const NOTHING = "";
+const NO_BYTES = Buffer.alloc(0);
+
+export interface Translating {
+  /** The client's dialect. */
+  readonly dialect: Dialect;
+  readonly reading: AnswerReading;
+  /** Applied to a whole answer that was translated. */
+  readonly extend: ((body: Buffer) => Buffer) | undefined;
+  /** The client asked for a stream. */
+  readonly streams: boolean;
+  readonly requestId: string;
+  /** Undefined: nobody counts. Sees the answer as it came. */
+  readonly meter: AnswerMeter | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Milliseconds spent waiting for the rest of an answer: none of it is ours. */
+  readonly waited: (ms: number) => void;
+}
+
+export function translating(to: Downstream, options: Translating): Downstream {
+  return new TranslatedAnswer(to, options);
+}
+
+/** `passing`: a status that is neither an answer nor an error. `over`: nothing more goes to the client. */
+type Mode = "stream" | "whole" | "error" | "passing" | "over";
+
+class TranslatedAnswer implements Downstream {
+  readonly #to: Downstream;
+  readonly #options: Translating;
+  readonly #splitter = new SseSplitter();
+  #mode: Mode = "whole";
+  #translation: StreamTranslation | undefined;
+  #shown: Shown = "nothing";
+  #status = 0;
+  #statusText = "";
+  #headers: readonly Buffer[] = [];
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  #begunAt = 0;
+  /** Ends the attempt at the provider, as if the client had left. */
+  #leave: (() => void) | undefined;
+
+  constructor(to: Downstream, options: Translating) {
+    this.#to = to;
+    this.#options = options;
+  }
+
+  get gone(): boolean {
+    return this.#to.gone;
+  }
+
+  onGone(listener: (() => void) | undefined): void {
+    this.#leave = listener;
+    this.#to.onGone(listener);
+  }
+
+  onDrain(listener: () => void): void {
+    this.#to.onDrain(listener);
+  }
+
+  start(status: number, statusText: string, headers: readonly Buffer[]): void {
+    this.#shown = this.#options.meter?.started(status, headers) ?? "nothing";
+    this.#status = status;
+    this.#statusText = statusText;
+    this.#headers = headers;
+    if (status >= 400) this.#mode = "error";
+    else if (status >= 300) this.#mode = "passing";
+    else if (isOfType(headers, "text/event-stream")) this.#translation = this.#options.reading.stream(this.#stamp());
+    if (this.#translation !== undefined) this.#mode = "stream";
+    if (this.#mode === "stream" || this.#mode === "passing") {
+      const type = this.#mode === "stream" ? EVENT_STREAM : undefined;
+      this.#to.start(status, statusText, type === undefined ? headers : this.#answerHeaders(type, undefined));
+      return;
+    }
+    this.#begunAt = performance.now();
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#shown === "bytes") this.#options.meter?.bytes(chunk);
+    switch (this.#mode) {
+      case "stream":
+        return this.#writeEvents(this.#splitter.push(chunk));
+      case "passing":
+        return this.#to.write(chunk);
+      case "over":
+        return true;
+      default:
+        return this.#hold(chunk);
+    }
+  }
+
+  end(): void {
+    switch (this.#mode) {
+      case "stream":
+        // Some providers end without the blank line that ends their last event.
+        if (!this.#splitter.isEmpty) this.#writeEvents(this.#splitter.push(BLANK_LINE));
+        this.#endStream();
+        return;
+      case "passing":
+        this.#options.meter?.ended();
+        this.#to.end();
+        return;
+      case "over":
+        return;
+      default:
+        this.#options.waited(performance.now() - this.#begunAt);
+        this.#endWhole(Buffer.concat(this.#held));
+    }
+  }
+
+  breakOff(cause: Error): void {
+    if (this.#mode === "over") return;
+    this.#mode = "over";
+    this.#options.meter?.broken();
+    this.#to.breakOff(cause);
+  }
+
+  #writeEvents(events: readonly SseEvent[]): boolean {
+    const translation = this.#translation;
+    if (translation === undefined || this.#mode !== "stream") return true;
+    let frames = NOTHING;
+    const problem = problemOf(() => {
+      for (const event of events) {
+        if (event.data !== undefined && this.#shown === "events") this.#options.meter?.event(event.data);
+        frames += framesOf(translation, event);
+        if (translation.state === "failed") break;
+      }
+    });
+    const hasRoom = frames === NOTHING || this.#to.write(Buffer.from(frames));
+    if (problem !== undefined) this.#giveUp(problem);
+    else if (translation.state === "failed") this.#endFailed();
+    return hasRoom;
+  }
+
+  #endStream(): void {
+    const translation = this.#translation;
+    if (translation === undefined || this.#mode !== "stream") return;
+    let frames = NOTHING;
+    const problem = problemOf(() => {
+      frames = translation.end();
+    });
+    if (problem !== undefined) {
+      this.breakOff(problem);
+      return;
+    }
+    this.#mode = "over";
+    this.#options.meter?.ended();
+    if (frames !== NOTHING) this.#to.write(Buffer.from(frames));
+    this.#to.end();
+  }
+
+  /** The provider's own error went to the client as the last frame. */
+  #endFailed(): void {
+    this.#mode = "over";
+    this.#options.meter?.broken();
+    this.#to.end();
+    this.#leave?.();
+  }
+
+  #endWhole(body: Buffer): void {
+    const { dialect, reading, streams, extend, requestId } = this.#options;
+    if (this.#mode === "error") {
+      const error = { status: this.#status, body: this.#heldBytes > MAX_ERROR_BYTES ? "" : String(body), requestId };
+      const translated = translateError(dialect, error);
+      this.#options.meter?.ended();
+      this.#send(translated.status, JSON_TYPE, Buffer.from(translated.body));
+      return;
+    }
+    let answer = NO_BYTES;
+    const problem = problemOf(() => {
+      answer = Buffer.from(reading.whole(body.toString("utf8"), this.#stamp(), streams));
+    });
+    if (problem !== undefined) {
+      this.breakOff(problem);
+      return;
+    }
+    this.#options.meter?.ended();
+    this.#send(this.#status, streams ? EVENT_STREAM : JSON_TYPE, extend === undefined ? answer : extend(answer));
+  }
+
+  #send(status: number, type: string, body: Buffer): void {
+    this.#mode = "over";
+    this.#to.start(status, this.#statusText, this.#answerHeaders(type, body.length));
+    this.#to.write(body);
+    this.#to.end();
+  }
+
+  /** While the provider still sends. */
+  #giveUp(problem: AnswerProblem): void {
+    this.breakOff(problem);
+    this.#held = [];
+    this.#leave?.();
+  }
+
+  #hold(chunk: Buffer): boolean {
+    this.#heldBytes += chunk.length;
+    if (this.#mode === "error" && this.#heldBytes > MAX_ERROR_BYTES) return true; // its beginning is not read either
+    if (this.#heldBytes > MAX_WHOLE_BYTES) {
+      this.#giveUp(new AnswerProblem("the provider's answer is too long"));
+      return true;
+    }
+    this.#held.push(chunk);
+    return true;
+  }
+
+  #stamp(): { readonly created: number; readonly seed: string } {
+    return {
+      created: Math.floor(this.#options.now() / 1_000),
+      seed: this.#options.requestId.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 64),
+    };
+  }
+
+  /** The provider's headers but for those of its body; its request id also under the name that the client's SDK reads. */
+  #answerHeaders(type: string, length: number | undefined): Buffer[] {
+    const pairs: Buffer[] = [];
+    const names = new Set<string>();
+    let requestId: Buffer | undefined;
+    for (let at = 0; at < this.#headers.length; at += 2) {
+      const name = lowerCase((this.#headers[at] as Buffer).toString("latin1"));
+      const value = this.#headers[at + 1] as Buffer;
+      if (name === "content-type" || name === "content-length" || name === "content-encoding") continue;
+      names.add(name);
+      if (name === "request-id" || name === "x-request-id") requestId = value;
+      pairs.push(this.#headers[at] as Buffer, value);
+    }
+    for (const name of ["x-request-id", "request-id"]) {
+      if (requestId !== undefined && !names.has(name)) pairs.push(Buffer.from(name), requestId);
+    }
+    pairs.push(Buffer.from("content-type"), Buffer.from(type));
+    if (length !== undefined) pairs.push(Buffer.from("content-length"), Buffer.from(String(length)));
+    return pairs;
+  }
+}
+
+function problemOf(work: () => void): AnswerProblem | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    if (error instanceof AnswerProblem) return error;
+    throw error;
+  }
+}
+
+function framesOf(translation: StreamTranslation, { event, data, bytes }: SseEvent): string {
+  if (data !== undefined) return translation.state === "open" ? translation.event(event, data) : NOTHING;
+  if (bytes.length > MAX_EVENT_BYTES) throw new AnswerProblem("an event of the provider is too long");
+  // A block without data is a comment or a lone field: a sign of life.
+  return bytes.length > BLANK_LINE.length && translation.state === "open" ? translation.keepAlive() : NOTHING;
+}
+
+function isOfType(headers: readonly Buffer[], type: string): boolean {
+  return headerValue(headers, "content-type")?.toLowerCase().startsWith(type) === true;
+}

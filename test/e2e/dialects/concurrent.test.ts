@@ -1,0 +1,104 @@
+/**
+ * Many streams at once on translated paths, their events written in a random order of connections: each client reads its
+ * own answer and nothing of another's. Source: lesson P37. A failure names the seed.
+ */
+import assert from "node:assert/strict";
+import { randomInt } from "node:crypto";
+import type { Socket } from "node:net";
+import { after, test } from "node:test";
+import type { Dialect } from "../../../src/server/core/dialects/routes.ts";
+import { idle } from "../support/metrics.ts";
+import { endChunks, reply, startEvents, writeChunk } from "../support/upstream.ts";
+import { framesOf, readBy, SOUND, startHostile, TEXT } from "./support/scripted.ts";
+import { FORMS } from "./support/told.ts";
+
+const AT_ONCE = 50;
+const ROUNDS = 4;
+/** Of a stream's bytes in one write. */
+const LONGEST_PIECE = 200;
+
+const hostile = await startHostile({ after });
+
+/** Park and Miller's generator: numbers of [0, 1), the same for the same seed. */
+function randomOf(seed: number): () => number {
+  let state = (seed % 2_147_483_646) + 1;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return (state - 1) / 2_147_483_646;
+  };
+}
+
+interface Stream {
+  readonly socket: Socket;
+  rest: Buffer;
+}
+
+/** Holds every request back until `count` have come, then writes a piece of one stream after another as they fall. */
+function interleaved(random: () => number, count: number, rejected: (error: unknown) => void): void {
+  const streams: Stream[] = [];
+  let arrived = 0;
+  const write = (): void => {
+    const at = Math.floor(random() * streams.length);
+    const stream = streams[at];
+    if (stream === undefined) return;
+    const size = 1 + Math.floor(random() * LONGEST_PIECE);
+    writeChunk(stream.socket, stream.rest.subarray(0, size));
+    stream.rest = stream.rest.subarray(size);
+    if (stream.rest.length === 0) {
+      endChunks(stream.socket);
+      streams.splice(at, 1);
+    }
+    setImmediate(write);
+  };
+  for (const dialect of ["compat", "messages"] as const) {
+    hostile.upstreams[dialect].script = (socket, { body }) => {
+      try {
+        const { stream } = JSON.parse(body.toString()) as { readonly stream?: boolean };
+        const marker = /marker-\d+-\d+-/.exec(body.toString())?.[0] ?? "no marker";
+        if (stream === true) {
+          startEvents(socket);
+          streams.push({ socket, rest: Buffer.from(markedFrames(dialect, marker)) });
+        } else reply(socket, { headers: ["Content-Type: application/json"], body: markedWhole(dialect, marker) });
+        arrived += 1;
+        if (arrived === count) write();
+      } catch (error) {
+        rejected(error);
+      }
+    };
+  }
+}
+
+/** Long enough to be cut many times, and one client's throughout. */
+const saidOf = (marker: string): string => `${marker}${TEXT}`.repeat(40);
+
+const markedWhole = (dialect: Dialect, marker: string): string =>
+  JSON.stringify(SOUND[dialect].whole).replace(TEXT, saidOf(marker));
+
+function markedFrames(dialect: Dialect, marker: string): string {
+  const said = saidOf(marker);
+  return framesOf(dialect, SOUND[dialect].events)
+    .join("")
+    .replace(TEXT.slice(0, 7), said.slice(0, 100))
+    .replace(TEXT.slice(7), said.slice(100));
+}
+
+for (let round = 0; round < ROUNDS; round++) {
+  const seed = randomInt(1, 2 ** 31);
+  test(`${AT_ONCE} clients at once each read their own answer (seed ${seed})`, async () => {
+    const random = randomOf(seed);
+    await new Promise<void>((done, failed) => {
+      interleaved(random, AT_ONCE, failed);
+      const asks = Array.from({ length: AT_ONCE }, async (_, at) => {
+        const marker = `marker-${round}-${at}-`;
+        const upstream = at % 2 === 0 ? "compat" : "messages";
+        const form = FORMS[Math.floor(random() * FORMS.length)] ?? "raw";
+        const answer = await readBy(hostile, { upstream, form, text: marker });
+        assert.ok(answer.kind === "answer", JSON.stringify(answer));
+        assert.equal(answer.text, saidOf(marker));
+        assert.equal(answer.calls.length, 1);
+      });
+      Promise.all(asks).then(() => done(), failed);
+    });
+    await idle(hostile.gateway);
+  });
+}

@@ -1,0 +1,310 @@
+/**
+ * Providers that break the rules of their dialect, on translated paths in both directions: the client's SDK reads the right
+ * answer or an error of its own dialect, never a part as the whole, and the process answers the next request.
+ */
+import assert from "node:assert/strict";
+import { after, afterEach, test } from "node:test";
+import type { Dialect } from "../../../src/server/core/dialects/routes.ts";
+import { memoryOf } from "../support/machine.ts";
+import { idle } from "../support/metrics.ts";
+import { reply, type Script, startEvents, writeChunk } from "../support/upstream.ts";
+import { eventually } from "../support/wait.ts";
+import {
+  DONE,
+  framesOf,
+  type Read,
+  readBy,
+  SOUND,
+  SOUND_READ,
+  sends,
+  startAs,
+  startHostile,
+  TEXT,
+} from "./support/scripted.ts";
+import { FORMS, type Form } from "./support/told.ts";
+
+const hostile = await startHostile({ after });
+const { gateway, upstreams } = hostile;
+const DIALECTS = ["compat", "messages"] as const;
+const STREAMED = ["raw", "helper"] as const;
+const JSON_TYPE = ["Content-Type: application/json"];
+const MEBIBYTE = 1 << 20;
+/** How many frames of the compat stream tell all of its answer. */
+const FINISHED_AT = 7;
+
+/** Whole answers and streams, as the form asks for them. */
+const soundly =
+  (dialect: Dialect, form: Form): Script =>
+  (socket, request) =>
+    form === "unary"
+      ? reply(socket, { headers: JSON_TYPE, body: JSON.stringify(SOUND[dialect].whole) })
+      : sends(...framesOf(dialect, SOUND[dialect].events))(socket, request);
+
+async function read(upstream: Dialect, form: Form, script: Script): Promise<Read> {
+  upstreams[upstream].script = script;
+  return readBy(hostile, { upstream, form });
+}
+
+function isSound(answer: Read): void {
+  assert.equal(answer.kind, "answer", JSON.stringify(answer));
+  assert.ok(answer.kind === "answer");
+  const { text, calls } = answer;
+  assert.deepEqual({ text, calls }, SOUND_READ);
+}
+
+/** Right, or refused: never something else as if it were right. */
+function isSoundOrError(answer: Read): void {
+  if (answer.kind === "answer") isSound(answer);
+}
+
+function isError(answer: Read): void {
+  assert.equal(answer.kind, "error", JSON.stringify(answer).slice(0, 1_000));
+}
+
+afterEach(async () => {
+  for (const dialect of DIALECTS) isSound(await read(dialect, "raw", soundly(dialect, "raw")));
+  await idle(gateway);
+});
+
+for (const dialect of DIALECTS) {
+  const { events, whole } = SOUND[dialect];
+  const frames = framesOf(dialect, events);
+  const from = `a ${dialect} provider`;
+
+  test(`${from} that keeps the rules is read aright in every form`, async () => {
+    for (const form of FORMS) isSound(await read(dialect, form, soundly(dialect, form)));
+  });
+
+  test(`${from} whose stream comes byte by byte, split within characters too, is read aright`, async () => {
+    const bytes = Buffer.from(frames.join(""));
+    const pieces = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
+    for (const form of STREAMED) isSound(await read(dialect, form, sends(...pieces)));
+  });
+
+  test(`${from} with the other line ends, comments and unknown fields is read aright`, async () => {
+    const odd = frames.map((frame) => `: still here\r\nid: 1\r\nretry: 5\r\n${frame.replaceAll("\n", "\r\n")}`);
+    for (const form of STREAMED) isSound(await read(dialect, form, sends("\ufeff", ...odd)));
+    const bare = frames.map((frame) => frame.replaceAll(": ", ":").replaceAll("\n", "\r"));
+    for (const form of STREAMED) isSound(await read(dialect, form, sends(...bare)));
+  });
+
+  test(`${from} with a line of a mebibyte is read aright`, async () => {
+    const long = "long ".repeat(MEBIBYTE / 5);
+    const longer = events.map((event) => JSON.parse(JSON.stringify(event).replace(TEXT.slice(7), long)) as object);
+    const comment = `: ${"x".repeat(MEBIBYTE)}\n\n`;
+    for (const form of STREAMED) {
+      const answer = await read(dialect, form, sends(comment, ...framesOf(dialect, longer)));
+      assert.ok(answer.kind === "answer", JSON.stringify(answer).slice(0, 200));
+      assert.equal(answer.text, TEXT.slice(0, 7) + long);
+    }
+  });
+
+  test(`${from} whose connection is cut at an event's end is never taken for one that has answered`, async () => {
+    // The compat dialect's answer is whole with its reason to finish, whether or not a mark follows.
+    const wholeFrom = dialect === "compat" ? FINISHED_AT : frames.length;
+    for (let count = 0; count <= frames.length; count++) {
+      for (const form of STREAMED) {
+        const cut = await read(dialect, form, (socket) => {
+          startEvents(socket);
+          for (const frame of frames.slice(0, count)) writeChunk(socket, frame);
+          socket.end();
+        });
+        if (count >= wholeFrom) isSoundOrError(cut);
+        else isError(cut);
+      }
+    }
+  });
+
+  test(`${from} whose stream ends before its answer does is an error`, async () => {
+    const finishAt = dialect === "compat" ? FINISHED_AT : events.length;
+    for (let count = 0; count < finishAt; count++) {
+      for (const form of STREAMED) isError(await read(dialect, form, sends(...frames.slice(0, count))));
+    }
+  });
+
+  test(`${from} that mixes up its events is read aright or refused`, async () => {
+    for (let at = 0; at + 1 < events.length; at++) {
+      const swapped = [...events];
+      [swapped[at], swapped[at + 1]] = [events[at + 1] ?? {}, events[at] ?? {}];
+      const twice = [...events.slice(0, at), ...events.slice(at, at + 1), ...events.slice(at)];
+      const without = [...events.slice(0, at), ...events.slice(at + 1)];
+      for (const form of STREAMED) {
+        for (const mixed of [swapped, twice, without]) {
+          // What says something twice, or not at all, is another answer of the same grammar.
+          assert.ok(await read(dialect, form, sends(...framesOf(dialect, mixed))));
+        }
+      }
+    }
+  });
+
+  test(`${from} with members missing or of a wrong type is answered with an answer or an error`, async () => {
+    for (const form of FORMS) {
+      const given = form === "unary" ? [whole] : events;
+      for (const spoilt of given.flatMap((event, at) => spoils(event).map((it) => given.with(at, it)))) {
+        const body = JSON.stringify(spoilt[0]);
+        const script: Script =
+          form === "unary"
+            ? (socket) => reply(socket, { headers: JSON_TYPE, body })
+            : sends(...framesOf(dialect, spoilt));
+        assert.ok(await read(dialect, form, script));
+      }
+    }
+  });
+
+  test(`${from} that tells no usage is read aright`, async () => {
+    const bare = events.map(withoutUsage).filter((event) => !("choices" in event && `${event.choices}` === ""));
+    for (const form of STREAMED) isSound(await read(dialect, form, sends(...framesOf(dialect, bare))));
+    const body = JSON.stringify(withoutUsage(whole));
+    isSound(await read(dialect, "unary", (socket) => reply(socket, { headers: JSON_TYPE, body })));
+  });
+
+  test(`${from} that goes on after its end is left, and its answer is what came before`, async () => {
+    for (const form of STREAMED) {
+      const answer = await read(dialect, form, (socket) => {
+        startEvents(socket);
+        for (const frame of frames) writeChunk(socket, frame);
+        const more = (): void => {
+          while (!socket.destroyed && writeChunk(socket, frames[1] ?? ""));
+        };
+        socket.on("drain", more);
+        more();
+      });
+      isSound(answer);
+      await eventually("the provider is left", () => upstreams[dialect].open() <= 1);
+    }
+  });
+
+  test(`${from} that answers 200 with an error is an error`, async () => {
+    const error = { type: "overloaded_error", message: "busy", code: null, param: null };
+    const body = JSON.stringify(dialect === "messages" ? { type: "error", error } : { error });
+    for (const form of FORMS) {
+      isError(await read(dialect, form, (socket) => reply(socket, { headers: JSON_TYPE, body })));
+    }
+    const frame = dialect === "messages" ? `event: error\ndata: ${body}\n\n` : `data: ${body}\n\n`;
+    for (const form of STREAMED) {
+      for (const at of [0, 1, 3]) isError(await read(dialect, form, sends(...frames.slice(0, at), frame)));
+    }
+  });
+
+  test(`${from} that answers whole where a stream was asked for is read aright`, async () => {
+    const body = JSON.stringify(whole);
+    for (const form of STREAMED)
+      isSound(await read(dialect, form, (socket) => reply(socket, { headers: JSON_TYPE, body })));
+  });
+
+  test(`${from} that streams where a whole answer was asked for is read aright or refused`, async () => {
+    isSoundOrError(await read(dialect, "unary", sends(...frames)));
+  });
+
+  test(`${from} with a wrong content type is read aright or refused`, async () => {
+    for (const type of ["text/html", "application/json", "text/plain", "application/octet-stream", ""]) {
+      for (const form of FORMS) {
+        const script: Script = (socket) => {
+          startAs(socket, type);
+          writeChunk(socket, form === "unary" ? JSON.stringify(whole) : frames.join(""));
+          socket.end("0\r\n\r\n");
+        };
+        isSoundOrError(await read(dialect, form, script));
+      }
+    }
+  });
+
+  test(`${from} with no answer in its answer is an error that quotes nothing of it`, async () => {
+    const page = "<html><body>secret-of-the-page</body></html>";
+    for (const [type, body] of [
+      ["text/html", page],
+      ["application/json", page],
+      ["application/json", ""],
+      ["application/json", "null"],
+      ["application/json", "[]"],
+      ["application/json", '"text"'],
+      ["application/json", '{"half":'],
+      ["application/json", "{}"],
+    ] as const) {
+      for (const form of FORMS) {
+        const answer = await read(dialect, form, (socket) =>
+          reply(socket, { headers: [`Content-Type: ${type}`], body }),
+        );
+        isError(answer);
+        assert.doesNotMatch(JSON.stringify(answer), /secret-of-the-page/);
+      }
+    }
+    for (const form of STREAMED) {
+      isError(await read(dialect, form, sends(`data: ${page}\n\n`)));
+      isError(await read(dialect, form, sends()));
+    }
+  });
+
+  test(`${from} whose answer is of megabytes is read aright or refused, and memory stays bounded`, async () => {
+    const before = memoryOf(gateway.pid, "VmHWM");
+    const long = "x".repeat(20 * MEBIBYTE);
+    const body = JSON.stringify(whole).replace(TEXT, long);
+    const large = await read(dialect, "unary", (socket) => reply(socket, { headers: JSON_TYPE, body }));
+    if (large.kind === "answer") assert.equal(large.text, long);
+    const endless = await read(dialect, "unary", (socket) => {
+      startAs(socket, "application/json");
+      writeChunk(socket, '{"id":"');
+      const piece = Buffer.alloc(MEBIBYTE, 0x61);
+      let left = 1_000;
+      const more = (): void => {
+        while (!socket.destroyed && left-- > 0 && writeChunk(socket, piece));
+        if (left <= 0) socket.end();
+      };
+      socket.on("drain", more);
+      more();
+    });
+    isError(endless);
+    const after = memoryOf(gateway.pid, "VmHWM");
+    if (before !== undefined && after !== undefined) {
+      assert.ok(after - before < 600 * MEBIBYTE, `grew by ${Math.round((after - before) / MEBIBYTE)} MiB`);
+    }
+  });
+}
+
+test("two tool calls of a compat provider under one index are two, or an error", async () => {
+  const { events } = SOUND.compat;
+  const second = JSON.parse(JSON.stringify(events.slice(3, 6)).replace("call_1", "call_2")) as object[];
+  const twice = [...events.slice(0, 6), ...second, ...events.slice(6)];
+  for (const form of STREAMED) {
+    const answer = await read("compat", form, sends(...framesOf("compat", twice)));
+    if (answer.kind === "answer") assert.deepEqual(answer.calls, [...SOUND_READ.calls, ...SOUND_READ.calls]);
+  }
+});
+
+test("two blocks of a messages provider under one index are two, or an error", async () => {
+  const { events } = SOUND.messages;
+  const second = JSON.parse(JSON.stringify(events.slice(6, 10)).replace("toolu_1", "toolu_2")) as object[];
+  const twice = [...events.slice(0, 10), ...second, ...events.slice(10)];
+  for (const form of STREAMED) {
+    const answer = await read("messages", form, sends(...framesOf("messages", twice)));
+    if (answer.kind === "answer") assert.deepEqual(answer.calls, [...SOUND_READ.calls, ...SOUND_READ.calls]);
+  }
+});
+
+test("a compat provider that sends no mark at its end has answered", async () => {
+  for (const form of STREAMED) {
+    isSound(await read("compat", form, sends(...framesOf("compat", SOUND.compat.events).filter((it) => it !== DONE))));
+  }
+});
+
+const WRONG: readonly unknown[] = [undefined, null, -1, 1e300, "wrong", true, [], {}, [[null]]];
+
+/** The event with each of its members missing or replaced, at any depth. */
+function spoils(event: object): readonly object[] {
+  const spoilt: object[] = [];
+  for (const [name, value] of Object.entries(event)) {
+    for (const wrong of WRONG) spoilt.push({ ...event, [name]: wrong });
+    if (Array.isArray(value)) {
+      for (const each of value) {
+        if (typeof each === "object") for (const it of spoils(each)) spoilt.push({ ...event, [name]: [it] });
+      }
+    } else if (typeof value === "object" && value !== null) {
+      for (const it of spoils(value)) spoilt.push({ ...event, [name]: it });
+    }
+  }
+  return spoilt;
+}
+
+function withoutUsage(event: object): object {
+  return JSON.parse(JSON.stringify(event, (name, value: unknown) => (name === "usage" ? undefined : value))) as object;
+}

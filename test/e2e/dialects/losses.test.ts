@@ -1,0 +1,212 @@
+/**
+ * What a provider's channels do not claim: refused by name, forwarded where the operator allows it, counted either way; and
+ * which channel of several is taken. Source: specification document 3 (`caps`, `on_fidelity_loss`, `require_caps`); design
+ * decisions, section 6.
+ */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { mint, PROVIDER_KEY, startGoverned } from "../governance/support/governed.ts";
+import { type Document, startWithFiles } from "../support/config.ts";
+import { idle, sumOf } from "../support/metrics.ts";
+import { clientsOf, simulated } from "../support/simulated.ts";
+import { tellByAnthropic } from "./support/anthropic.ts";
+import { type Asks, lostBy } from "./support/cell.ts";
+import { ASKED } from "./support/features/words.ts";
+import { tellByOpenai } from "./support/openai.ts";
+import { surface, withChannels } from "./support/rig.ts";
+import { CLIENTS, type ClientName } from "./support/told.ts";
+
+const file = { after };
+const MODEL = "sim-small";
+const [compat, messages, third] = await Promise.all([simulated(file), simulated(file), simulated(file)]);
+
+/** What every chat needs, and no more. */
+const BARE = { compat: ["chat_completions", "streaming"], messages: ["messages", "streaming"] } as const;
+const root = ({ url }: { readonly url: string }) => `${url}/v1`;
+const VERIFIED = { tier: "provider_compat", verified_at: "2026-11-01", verified_by: "the test" };
+
+/** Channels of one provider, by what each shows of the choice among them. */
+const CHOICES: Readonly<Record<string, readonly Document[]>> = {
+  both: [
+    { id: "a", dialect: "compat", tier: "provider", base_url: root(compat) },
+    { id: "b", dialect: "messages", tier: "provider", base_url: root(messages) },
+  ],
+  "compat-bare": [
+    { id: "a", dialect: "compat", tier: "provider", base_url: root(compat), caps: BARE.compat },
+    { id: "b", dialect: "messages", tier: "provider", base_url: root(messages) },
+  ],
+  "compat-foreign": [
+    { id: "a", dialect: "compat", base_url: root(compat), ...VERIFIED },
+    { id: "b", dialect: "messages", tier: "provider", base_url: root(messages) },
+  ],
+  twins: [
+    { id: "a", dialect: "compat", tier: "provider", base_url: root(compat) },
+    { id: "b", dialect: "compat", tier: "provider", base_url: root(third) },
+  ],
+};
+
+const gateway = await startWithFiles(file, {
+  catalog_overlays: [
+    surface({ name: "bare-compat", dialect: "compat", url: compat.url, caps: BARE.compat }),
+    surface({ name: "bare-messages", dialect: "messages", url: messages.url, caps: BARE.messages }),
+    ...Object.entries(CHOICES).map(([name, channels]) => withChannels(name, compat.url, channels)),
+  ],
+  providers: [
+    ...["bare-compat", "bare-messages"].flatMap((preset) => [
+      { name: preset, preset, model_aliases: { [preset]: MODEL } },
+      {
+        name: `${preset}-allowing`,
+        preset,
+        on_fidelity_loss: "allow",
+        model_aliases: { [`${preset}-allowing`]: MODEL },
+      },
+    ]),
+    ...Object.keys(CHOICES).map((name) => ({ name, preset: name, model_aliases: { [name]: MODEL } })),
+  ],
+});
+const clients = clientsOf(gateway.url);
+
+const ask = (client: ClientName, model: string, asks: Asks, form: "unary" | "helper" = "unary", by = clients) =>
+  client === "openai"
+    ? tellByOpenai(by.openai, { form, model, params: asks.openai })
+    : tellByAnthropic(by.anthropic, { form, model, params: asks.anthropic });
+
+async function lost(client: ClientName, model: string, asks: Asks, by = clients): Promise<string> {
+  const outcome = await ask(client, model, asks, "unary", by).then(
+    () => undefined,
+    (error: unknown) => lostBy(error, client),
+  );
+  assert.ok(outcome !== undefined, "it is refused");
+  return outcome;
+}
+
+async function counted(provider: string, capability: string): Promise<number> {
+  return sumOf(await idle(gateway), "gateway_fidelity_losses_total", { provider, capability });
+}
+
+const PARAMETERS = { type: "object" as const, properties: { city: { type: "string" } } };
+const { openai: chat, anthropic: message } = ASKED;
+
+const TOOLS: Asks = {
+  openai: { ...chat, tools: [{ type: "function", function: { name: "get_weather", parameters: PARAMETERS } }] },
+  anthropic: { ...message, tools: [{ name: "get_weather", input_schema: PARAMETERS }] },
+};
+
+/** Each used by both clients, and claimed by neither of the bare channels. */
+const UNCLAIMED: Readonly<Record<string, Asks>> = {
+  tools: TOOLS,
+  vision: {
+    openai: {
+      messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "https://example.com/a.png" } }] }],
+    },
+    anthropic: {
+      messages: [
+        { role: "user", content: [{ type: "image", source: { type: "url", url: "https://example.com/a.png" } }] },
+      ],
+    },
+  },
+  json_schema: {
+    openai: { ...chat, response_format: { type: "json_schema", json_schema: { name: "it", schema: PARAMETERS } } },
+    anthropic: { ...message, output_config: { format: { type: "json_schema", schema: PARAMETERS } } },
+  },
+  stop: { openai: { ...chat, stop: "x" }, anthropic: { ...message, stop_sequences: ["x"] } },
+  thinking: {
+    openai: { ...chat, reasoning_effort: "high" },
+    anthropic: { ...message, thinking: { type: "enabled", budget_tokens: 1_024 } },
+  },
+};
+
+for (const provider of ["bare-compat", "bare-messages"]) {
+  const simulator = provider === "bare-compat" ? compat : messages;
+  for (const client of CLIENTS) {
+    test(`what ${provider} does not claim is refused to the ${client} client by name, and forwarded where allowed`, async () => {
+      assert.notEqual((await ask(client, provider, ASKED)).text, "");
+      for (const [capability, asks] of Object.entries(UNCLAIMED)) {
+        const before = { requests: simulator.counts().requests, refused: await counted(provider, capability) };
+        assert.equal(await lost(client, provider, asks), capability);
+        assert.equal(simulator.counts().requests, before.requests, "the provider is not asked");
+        const allowing = `${provider}-allowing`;
+        const losses = await counted(allowing, capability);
+        const told = await ask(client, allowing, asks);
+        assert.ok(told.text !== "" || told.calls.length > 0, capability);
+        assert.equal(await counted(allowing, capability), losses + 1, capability);
+        assert.equal(await counted(provider, capability), before.refused + 1, `${capability}: a refusal is counted`);
+      }
+    });
+  }
+}
+
+test("a mere hint is left out, counted, and told in the answer's header", async () => {
+  const params: Asks["openai"] = { ...chat, store: true, metadata: { a: "b" }, verbosity: "low" };
+  for (const capability of ["store", "metadata", "verbosity"]) assert.equal(await counted("hints", capability), 0);
+  const before = await Promise.all(["store", "metadata", "verbosity"].map((it) => counted("bare-messages", it)));
+  const { response } = await clients.openai.chat.completions
+    .create({ ...params, model: "bare-messages" })
+    .withResponse();
+  assert.match(response.headers.get("x-gateway-fidelity-losses") ?? "", /verbosity/);
+  assert.match(response.headers.get("x-gateway-fidelity-losses") ?? "", /store/);
+  const now = await Promise.all(["store", "metadata", "verbosity"].map((it) => counted("bare-messages", it)));
+  assert.deepEqual(
+    now,
+    before.map((count) => count + 1),
+  );
+});
+
+/** Which of the simulated providers a request comes to. */
+async function reaches(client: ClientName, model: string, asks: Asks): Promise<string> {
+  const named = Object.entries({ compat, messages, third });
+  const before = named.map(([, { counts }]) => counts().requests);
+  await ask(client, model, asks);
+  const asked = named.filter(([, { counts }], at) => counts().requests > (before[at] ?? 0)).map(([name]) => name);
+  assert.equal(asked.length, 1);
+  return String(asked[0]);
+}
+
+test("of several channels the one of the client's own dialect is taken", async () => {
+  assert.equal(await reaches("openai", "both", ASKED), "compat");
+  assert.equal(await reaches("anthropic", "both", ASKED), "messages");
+  assert.equal(await reaches("openai", "both", TOOLS), "compat");
+});
+
+test("but not where it would lose something that another carries", async () => {
+  assert.equal(await reaches("openai", "compat-bare", ASKED), "compat");
+  assert.equal(await reaches("openai", "compat-bare", TOOLS), "messages");
+  assert.equal(await reaches("anthropic", "compat-bare", TOOLS), "messages");
+});
+
+test("the maker's own surface comes before the client's own dialect, unless something would be lost on it", async () => {
+  assert.equal(await reaches("openai", "compat-foreign", ASKED), "messages");
+  assert.equal(await reaches("openai", "compat-foreign", { ...ASKED, openai: { ...chat, seed: 7 } }), "compat");
+});
+
+test("of two alike the first is taken", async () => {
+  assert.equal(await reaches("openai", "twins", ASKED), "compat");
+  assert.equal(await reaches("anthropic", "twins", ASKED), "compat");
+});
+
+test("what a profile requires is not overridden by what the provider allows", async () => {
+  const governed = await startGoverned(file, {
+    deployment: ({ url }) => ({
+      on_fidelity_loss: "allow",
+      catalog_overlays: [
+        surface({ name: "bare-compat", dialect: "compat", url, caps: BARE.compat }),
+        surface({ name: "seeing", dialect: "messages", url }),
+      ],
+      providers: [
+        { preset: "bare-compat", api_key: PROVIDER_KEY, model_aliases: { bare: MODEL } },
+        { preset: "seeing", api_key: PROVIDER_KEY, model_aliases: { seeing: MODEL } },
+      ],
+      profiles: [{ name: "viewers", require_caps: ["vision"] }],
+    }),
+  });
+  const viewer = clientsOf(governed.gateway.url, await mint(governed.node, "viewer", { profile: "viewers" }));
+  const anybody = clientsOf(governed.gateway.url, await mint(governed.node, "anybody"));
+  for (const client of CLIENTS) {
+    // It uses nothing that would be lost; that the channel cannot see is enough.
+    assert.equal(await lost(client, "bare", ASKED, viewer), "vision");
+    assert.notEqual((await ask(client, "bare", ASKED, "unary", anybody)).text, "");
+    for (const form of ["unary", "helper"] as const) {
+      assert.notEqual((await ask(client, "seeing", ASKED, form, viewer)).text, "");
+    }
+  }
+});

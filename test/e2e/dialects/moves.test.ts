@@ -1,0 +1,87 @@
+/**
+ * Failover between providers of different dialects, within one request: each is asked in its own, and the client reads its
+ * own. Source: specification document 3 (`failover`).
+ */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { startWithFiles } from "../support/config.ts";
+import { clientsOf, simulated } from "../support/simulated.ts";
+import { tellByAnthropic } from "./support/anthropic.ts";
+import { ASKED, answers, ends, QUESTION } from "./support/features/words.ts";
+import { tellByOpenai } from "./support/openai.ts";
+import { surface, UPSTREAMS } from "./support/rig.ts";
+import { CLIENTS, type ClientName, FORMS, type Form } from "./support/told.ts";
+
+const file = { after };
+const [compat, messages] = await Promise.all([simulated(file), simulated(file)]);
+const simulators = { compat, messages };
+const WHEN = ["connect", "5xx", 429];
+
+/** Chains of providers by the dialect of each; all but the last fail. */
+const CHAINS = {
+  "to-messages": ["compat", "messages"],
+  "to-compat": ["messages", "compat"],
+  "to-messages-and-back": ["compat", "messages", "compat"],
+  "to-compat-and-back": ["messages", "compat", "messages"],
+} as const;
+
+const providers = Object.entries(CHAINS).flatMap(([model, chain]) =>
+  chain.map((preset, at) => ({
+    name: `${model}-${at}`,
+    preset,
+    model_aliases: { [model]: at === chain.length - 1 ? "sim-small" : "sim-503" },
+    ...(at === 0 && {
+      failover: { to: chain.slice(1).map((_, later) => `${model}-${later + 1}`), when: WHEN },
+    }),
+  })),
+);
+
+const gateway = await startWithFiles(file, {
+  catalog_overlays: UPSTREAMS.map((dialect) => surface({ name: dialect, dialect, url: simulators[dialect].url })),
+  providers,
+});
+const clients = clientsOf(gateway.url);
+
+const ask = (client: ClientName, model: string, form: Form) =>
+  client === "openai"
+    ? tellByOpenai(clients.openai, { form, model, params: ASKED.openai })
+    : tellByAnthropic(clients.anthropic, { form, model, params: ASKED.anthropic });
+
+for (const [model, chain] of Object.entries(CHAINS)) {
+  for (const client of CLIENTS) {
+    test(`the ${client} client is answered by the last of ${chain.join(", ")}`, async () => {
+      for (const form of FORMS) {
+        const before = UPSTREAMS.map((dialect) => simulators[dialect].counts().requests);
+        const told = await ask(client, model, form);
+        answers(told, "sim-small", QUESTION);
+        ends(told, { client }, "end");
+        assert.equal(told.model, model, "the client reads the alias that it asked for");
+        const seen = clients.seen.at(-1)?.headers ?? {};
+        assert.equal(seen["x-gateway-attempts"], String(chain.length));
+        assert.equal(seen["x-gateway-provider"], `${model}-${chain.length - 1}`);
+        const asked = UPSTREAMS.map((dialect, at) => simulators[dialect].counts().requests - (before[at] ?? 0));
+        assert.deepEqual(
+          asked,
+          UPSTREAMS.map((dialect) => chain.filter((each) => each === dialect).length),
+        );
+      }
+    });
+  }
+}
+
+test("a candidate that would lose something is passed over", async () => {
+  const before = messages.counts().requests;
+  const told = await clients.openai.chat.completions
+    .create({ ...ASKED.openai, model: "to-messages-and-back", seed: 7 })
+    .withResponse();
+  assert.equal(told.response.headers.get("x-gateway-provider"), "to-messages-and-back-2");
+  assert.equal(messages.counts().requests, before);
+});
+
+test("when no candidate can take it, the client reads the first one's error in its own dialect", async () => {
+  const { openai } = clients;
+  const refused: unknown = await openai.chat.completions
+    .create({ ...ASKED.openai, model: "to-messages", seed: 7 })
+    .catch((error: unknown) => error);
+  assert.equal(Object(refused)["status"], 503);
+});

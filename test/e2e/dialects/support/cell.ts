@@ -1,0 +1,168 @@
+/**
+ * One cell of the matrix: a feature, asked for by one client in one form, of one provider. It passes, or it is refused with
+ * the name of what would be lost; anything else fails the test.
+ */
+import assert from "node:assert/strict";
+import { BadRequestError as AnthropicBadRequest } from "@anthropic-ai/sdk";
+import { BadRequestError as OpenaiBadRequest } from "openai";
+import type { Dialect } from "../../../../src/server/core/dialects/routes.ts";
+import { idle, type Series, sumOf } from "../../support/metrics.ts";
+import { type MessageParams, tellByAnthropic } from "./anthropic.ts";
+import { assertIncludes } from "./includes.ts";
+import { type ChatParams, tellByOpenai } from "./openai.ts";
+import { ALLOWING, aliasOf, type Received, type Rig, receivedBy } from "./rig.ts";
+import { type ClientName, FORMS, type Form, type Told } from "./told.ts";
+
+export interface Asks {
+  readonly openai: ChatParams;
+  readonly anthropic: MessageParams;
+}
+
+export interface Cell {
+  readonly rig: Rig;
+  readonly client: ClientName;
+  readonly upstream: Dialect;
+  readonly form: Form;
+  readonly isTranslated: boolean;
+  /** As the client asks for the feature's model. */
+  readonly model: string;
+  ask(asks: Asks): Promise<Told>;
+  /** The last request that the provider was sent. */
+  received(): Promise<Received>;
+  /** What that request's body must have, by the dialect it is in. */
+  sent(expected: Readonly<Record<Dialect, unknown>>): Promise<void>;
+}
+
+interface Common {
+  /** As it stands in the table. */
+  readonly name: string;
+  /** The simulated provider's model. */
+  readonly model?: string;
+  readonly forms?: readonly Form[];
+}
+
+/** A client that is not named here has no words for the feature. */
+export interface AskedFeature extends Common {
+  readonly asks: Partial<Asks>;
+  /** What the provider must be sent, by its dialect. */
+  readonly sent?: Readonly<Partial<Record<Dialect, unknown>>>;
+  readonly check?: (told: Told, cell: Cell) => void | Promise<void>;
+}
+
+/** One that ends otherwise than with an answer. */
+export interface RunFeature extends Common {
+  readonly run: (cell: Cell) => Promise<void>;
+}
+
+export type Feature = AskedFeature | RunFeature;
+
+export type Outcome =
+  | { readonly kind: "pass" }
+  | { readonly kind: "lost"; readonly capability: string }
+  /** The client's dialect has no words for it. */
+  | { readonly kind: "none" };
+
+export const modelOf = ({ model = "sim-small" }: Common): string => model;
+
+/** The dialect that each client speaks. */
+export const SPOKEN = { openai: "compat", anthropic: "messages" } as const satisfies Record<ClientName, Dialect>;
+
+export interface Place {
+  readonly client: ClientName;
+  readonly upstream: Dialect;
+}
+
+/** The one outcome of all forms. */
+export async function outcomeIn(rig: Rig, feature: Feature, place: Place): Promise<Outcome> {
+  if ("asks" in feature && feature.asks[place.client] === undefined) return { kind: "none" };
+  const outcomes: Outcome[] = [];
+  for (const form of feature.forms ?? FORMS) outcomes.push(await outcomeOf(rig, feature, { ...place, form }));
+  const [first] = outcomes;
+  assert.ok(first);
+  for (const each of outcomes) assert.deepEqual(each, first, "all forms of a request come to one outcome");
+  return first;
+}
+
+async function outcomeOf(rig: Rig, feature: Feature, at: Place & { form: Form }): Promise<Outcome> {
+  const cell = cellOf(rig, { ...at, provider: at.upstream, model: modelOf(feature) });
+  if ("run" in feature) {
+    await feature.run(cell);
+    return { kind: "pass" };
+  }
+  const asks = feature.asks as Asks;
+  const before = rig.simulators[at.upstream].counts().requests;
+  const asked = await cell.ask(asks).then(
+    (told) => ({ told }),
+    (error: unknown) => ({ capability: lostBy(error, at.client) }),
+  );
+  if ("capability" in asked) {
+    assert.equal(rig.simulators[at.upstream].counts().requests, before, "the provider is not asked");
+    await allowed(rig, asks, { ...at, model: modelOf(feature), capability: asked.capability });
+    return { kind: "lost", capability: asked.capability };
+  }
+  const expected = feature.sent?.[at.upstream];
+  if (expected !== undefined) assertIncludes((await cell.received()).body, expected, "what was sent");
+  await feature.check?.(asked.told, cell);
+  return { kind: "pass" };
+}
+
+/** What is refused for a loss goes through where the operator allows it, and is counted. */
+async function allowed(rig: Rig, asks: Asks, at: Place & { form: Form; model: string; capability: string }) {
+  const provider = at.upstream + ALLOWING;
+  const labels = { provider, capability: at.capability };
+  const count = (series: Series): number => sumOf(series, "gateway_fidelity_losses_total", labels);
+  const before = count(await idle(rig.gateway));
+  const { finish, text, calls } = await cellOf(rig, { ...at, provider }).ask(asks);
+  assert.notEqual(finish, "null");
+  assert.ok(text !== "" || calls.length > 0, "there is an answer");
+  assert.equal(count(await idle(rig.gateway)), before + 1, `the loss of ${at.capability} is counted`);
+}
+
+/** The capability that a refusal names; any other error is thrown on. */
+export function lostBy(error: unknown, client: ClientName): string {
+  if (client === "openai") {
+    if (!(error instanceof OpenaiBadRequest) || error.code !== "fidelity_loss") throw error;
+    assert.equal(error.type, "invalid_request_error");
+    assert.ok(typeof error.param === "string" && error.message.includes(error.param));
+    return error.param;
+  }
+  if (!(error instanceof AnthropicBadRequest)) throw error;
+  const { error: told } = error.error as { readonly error: Record<string, unknown> };
+  if (told["code"] !== "fidelity_loss") throw error;
+  assert.equal(error.type, "invalid_request_error");
+  const { param } = told["details"] as { readonly param?: unknown };
+  assert.ok(typeof param === "string" && error.message.includes(param));
+  return param;
+}
+
+export interface CellOptions extends Place {
+  readonly form: Form;
+  readonly provider: string;
+  readonly model: string;
+}
+
+export function cellOf(rig: Rig, { client, upstream, form, provider, model }: CellOptions): Cell {
+  const asked = aliasOf(provider, model);
+  const cell: Cell = {
+    rig,
+    client,
+    upstream,
+    form,
+    isTranslated: SPOKEN[client] !== upstream,
+    model: asked,
+    async ask(asks) {
+      const told =
+        client === "openai"
+          ? await tellByOpenai(rig.clients.openai, { form, model: asked, params: asks.openai, wantsUsage: true })
+          : await tellByAnthropic(rig.clients.anthropic, { form, model: asked, params: asks.anthropic });
+      assert.equal(told.model, asked, "the client reads the model that it asked for");
+      assert.notEqual(told.id, "");
+      return told;
+    },
+    received: () => receivedBy(rig.simulators[upstream]),
+    async sent(expected) {
+      assertIncludes((await cell.received()).body, expected[upstream], "what was sent");
+    },
+  };
+  return cell;
+}

@@ -1,0 +1,72 @@
+/** What one dialect has no words for: it stays within its dialect, and is refused by name where it would have to cross. */
+import type { MessageParams } from "../anthropic.ts";
+import type { Feature } from "../cell.ts";
+import type { ChatParams } from "../openai.ts";
+import { ASKED, QUESTION } from "./words.ts";
+
+const { openai: chat, anthropic: message } = ASKED;
+
+function ofChat(name: string, params: Partial<ChatParams>): Feature {
+  return { name, asks: { openai: { ...chat, ...params } }, sent: { compat: params } };
+}
+
+function ofMessages(name: string, params: Partial<MessageParams>): Feature {
+  return { name, asks: { anthropic: { ...message, ...params } }, sent: { messages: params } };
+}
+
+const said = { type: "text" as const, text: QUESTION };
+
+export const LOST_FEATURES: readonly Feature[] = [
+  ofChat("several answers to one request", { n: 2 }),
+  ofChat("`seed`", { seed: 7 }),
+  ofChat("penalties", { frequency_penalty: 0.5 }),
+  ofChat("`logit_bias`", { logit_bias: { "5": 10 } }),
+  ofChat("`logprobs`", { logprobs: true }),
+  ofChat("a temperature above 1", { temperature: 1.5 }),
+  ofChat("JSON of any shape", {
+    messages: [{ role: "user", content: "Answer in JSON." }],
+    response_format: { type: "json_object" },
+  }),
+  ofChat("tools that take free text", { tools: [{ type: "custom", custom: { name: "shell" } }] }),
+  ofChat("answers in sound", { modalities: ["text", "audio"], audio: { voice: "alloy", format: "mp3" } }),
+  ofChat("questions in sound", {
+    messages: [
+      { role: "user", content: [said, { type: "input_audio", input_audio: { data: "UklGRg==", format: "wav" } }] },
+    ],
+  }),
+  ofChat("files of the provider's store", {
+    messages: [{ role: "user", content: [said, { type: "file", file: { file_id: "file-1" } }] }],
+  }),
+  ofChat("an image by a URL without TLS", {
+    messages: [
+      { role: "user", content: [said, { type: "image_url", image_url: { url: "http://example.com/cat.png" } }] },
+    ],
+  }),
+  ofMessages("tools that the provider runs", { tools: [{ type: "web_fetch_20250910", name: "web_fetch" }] }),
+  ofMessages("tools that the provider defines", { tools: [{ type: "bash_20250124", name: "bash" }] }),
+  ofMessages("citations", {
+    messages: [
+      {
+        role: "user",
+        content: [
+          said,
+          {
+            type: "document",
+            source: { type: "text", media_type: "text/plain", data: "Paris." },
+            citations: { enabled: true },
+          },
+        ],
+      },
+    ],
+  }),
+  ofMessages("a document by URL", {
+    messages: [
+      {
+        role: "user",
+        content: [said, { type: "document", source: { type: "url", url: "https://example.com/one.pdf" } }],
+      },
+    ],
+  }),
+  ofMessages("more than four stop sequences", { stop_sequences: ["one", "two", "three", "four", "five"] }),
+  ofMessages("the place of inference", { inference_geo: "us" }),
+];

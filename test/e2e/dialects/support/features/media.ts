@@ -1,0 +1,79 @@
+/** What is not text: images, documents, and answers of a given shape. */
+import assert from "node:assert/strict";
+import type { Asks, Feature } from "../cell.ts";
+import { answers } from "./words.ts";
+
+/** One transparent pixel. */
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const PDF = Buffer.from("%PDF-1.4\n1 0 obj<<>>endobj\ntrailer<<>>\n%%EOF\n").toString("base64");
+const IMAGE_URL = "https://example.com/cat.png";
+const WHAT = "What is shown?";
+
+const SCHEMA = {
+  type: "object" as const,
+  properties: { city: { type: "string" }, population: { type: "integer", minimum: 12_345 } },
+  required: ["city", "population"],
+  additionalProperties: false,
+};
+
+const imagePart = (url: string) => ({ type: "image_url" as const, image_url: { url } });
+const filePart = {
+  type: "file" as const,
+  file: { filename: "one.pdf", file_data: `data:application/pdf;base64,${PDF}` },
+};
+const documentBlock = {
+  type: "document" as const,
+  title: "one.pdf",
+  source: { type: "base64" as const, media_type: "application/pdf" as const, data: PDF },
+};
+const pixelBlock = {
+  type: "image" as const,
+  source: { type: "base64" as const, media_type: "image/png" as const, data: PNG },
+};
+const linkedBlock = { type: "image" as const, source: { type: "url" as const, url: IMAGE_URL } };
+const pixelPart = imagePart(`data:image/png;base64,${PNG}`);
+const linkedPart = imagePart(IMAGE_URL);
+const what = { type: "text" as const, text: WHAT };
+
+/** One turn of the user, alike for the client and for the provider of each dialect. */
+function shown<Part, Block>(parts: Part[], blocks: Block[]) {
+  return {
+    openai: { messages: [{ role: "user" as const, content: parts }] },
+    anthropic: { messages: [{ role: "user" as const, content: blocks }] },
+  };
+}
+
+function mediaFeature(name: string, { openai, anthropic }: Asks): Feature {
+  return {
+    name,
+    asks: { openai, anthropic },
+    sent: { compat: openai, messages: anthropic },
+    check: (told) => answers(told, "sim-small", WHAT),
+  };
+}
+
+export const MEDIA_FEATURES: readonly Feature[] = [
+  mediaFeature("an image by URL", shown([what, linkedPart], [what, linkedBlock])),
+  mediaFeature("an image within the request", shown([pixelPart, what], [pixelBlock, what])),
+  mediaFeature("a PDF within the request", shown([filePart, what], [documentBlock, what])),
+  {
+    name: "structured output",
+    asks: {
+      openai: {
+        messages: [{ role: "user", content: "The largest city?" }],
+        response_format: { type: "json_schema", json_schema: { name: "city", strict: true, schema: SCHEMA } },
+      },
+      anthropic: {
+        messages: [{ role: "user", content: "The largest city?" }],
+        output_config: { format: { type: "json_schema", schema: SCHEMA } },
+      },
+    },
+    sent: {
+      compat: { response_format: { type: "json_schema", json_schema: { schema: SCHEMA } } },
+      messages: { output_config: { format: { type: "json_schema", schema: SCHEMA } } },
+    },
+    check(told) {
+      assert.deepEqual(JSON.parse(told.text), { city: "simulated city", population: 12_345 });
+    },
+  },
+];

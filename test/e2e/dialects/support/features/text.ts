@@ -1,0 +1,200 @@
+/** Conversations of text, and how answers end. */
+import assert from "node:assert/strict";
+import { REFUSAL_TEXT } from "../../../../../src/cli/simulate/reply.ts";
+import { answerText } from "../../../../../src/cli/simulate/text.ts";
+import type { Feature } from "../cell.ts";
+import { join, user } from "../told.ts";
+import { ASKED, answers, asked, ends, QUESTION } from "./words.ts";
+
+const STOP = "no model";
+const LONG_WORDS = 500;
+const MAX_TOKENS = 5;
+
+export const TEXT_FEATURES: readonly Feature[] = [
+  {
+    name: "text",
+    asks: ASKED,
+    sent: {
+      compat: { model: "sim-small", messages: [{ role: "user", content: QUESTION }] },
+      messages: { model: "sim-small", messages: [{ role: "user", content: QUESTION }], max_tokens: isWhole },
+    },
+    check(told, cell) {
+      answers(told, "sim-small", QUESTION);
+      ends(told, cell, "end");
+      assert.ok(told.usage !== undefined && told.usage.inputTokens > 0 && told.usage.outputTokens > 0);
+    },
+  },
+  {
+    name: "system and developer turns, also within the conversation",
+    asks: {
+      openai: {
+        messages: [
+          { role: "developer", content: "Be brief." },
+          { role: "system", content: [{ type: "text", text: "Be kind." }] },
+          { role: "user", content: "Hello." },
+          { role: "assistant", content: "Good morning." },
+          { role: "system", content: "From here on, be exact." },
+          { role: "user", content: QUESTION },
+        ],
+      },
+      anthropic: {
+        system: [
+          { type: "text", text: "Be brief." },
+          { type: "text", text: "Be kind." },
+        ],
+        messages: [
+          { role: "user", content: "Hello." },
+          { role: "assistant", content: "Good morning." },
+          { role: "system", content: "From here on, be exact." },
+          { role: "user", content: QUESTION },
+        ],
+      },
+    },
+    async check(told, cell) {
+      answers(told, "sim-small", QUESTION);
+      assert.deepEqual(turnsIn((await cell.received()).body), [
+        "guide: Be brief.|Be kind.",
+        "user: Hello.",
+        "assistant: Good morning.",
+        "guide: From here on, be exact.",
+        `user: ${QUESTION}`,
+      ]);
+    },
+  },
+  {
+    name: "several turns",
+    asks: asked(
+      join(
+        user("Hello."),
+        {
+          openai: [{ role: "assistant", content: "Good morning." }],
+          anthropic: [{ role: "assistant", content: "Good morning." }],
+        },
+        user(QUESTION),
+      ),
+    ),
+    async check(told, cell) {
+      answers(told, "sim-small", QUESTION);
+      const turns = ["user: Hello.", "assistant: Good morning.", `user: ${QUESTION}`];
+      assert.deepEqual(turnsIn((await cell.received()).body), turns);
+      const further = await cell.ask(asked(join(user(QUESTION), told.turn, user("And of Spain?"))));
+      answers(further, "sim-small", "And of Spain?");
+      assert.deepEqual(turnsIn((await cell.received()).body), [
+        `user: ${QUESTION}`,
+        `assistant: ${told.text}`,
+        "user: And of Spain?",
+      ]);
+    },
+  },
+  {
+    name: "stop sequences",
+    asks: {
+      openai: { ...ASKED.openai, stop: [STOP, "never said"] },
+      anthropic: { ...ASKED.anthropic, stop_sequences: [STOP, "never said"] },
+    },
+    sent: { compat: { stop: [STOP, "never said"] }, messages: { stop_sequences: [STOP, "never said"] } },
+    check(told, cell) {
+      assert.equal(told.text, "This is a simulated answer: ");
+      const isTold = cell.client === "anthropic" && !cell.isTranslated;
+      if (isTold) assert.deepEqual([told.finish, told.stopSequence], ["stop_sequence", STOP]);
+      // The compat dialect does not tell which sequence was met, or that one was.
+      else ends(told, cell, "end");
+    },
+  },
+  {
+    name: "an answer cut at its token limit",
+    asks: {
+      openai: { ...ASKED.openai, max_completion_tokens: MAX_TOKENS },
+      anthropic: { ...ASKED.anthropic, max_tokens: MAX_TOKENS },
+    },
+    sent: { compat: { max_completion_tokens: MAX_TOKENS }, messages: { max_tokens: MAX_TOKENS } },
+    check(told, cell) {
+      ends(told, cell, "length");
+      assert.equal(told.text, "This is a simulated answer: ");
+      assert.equal(told.usage?.outputTokens, MAX_TOKENS);
+    },
+  },
+  {
+    name: "a stream of 500 pieces",
+    model: `sim-long-${LONG_WORDS}`,
+    asks: ASKED,
+    check(told, cell) {
+      assert.equal(told.text.split(" ").length, LONG_WORDS);
+      assert.equal(told.pieces, cell.form === "unary" ? 1 : LONG_WORDS);
+      assert.equal(told.usage?.outputTokens, LONG_WORDS);
+    },
+  },
+  {
+    name: "an empty answer",
+    model: "sim-no-text",
+    asks: ASKED,
+    check(told, cell) {
+      assert.deepEqual([told.text, told.calls, told.usage?.outputTokens], ["", [], 0]);
+      ends(told, cell, "end");
+    },
+  },
+  {
+    name: "a refusal",
+    model: "sim-refuse",
+    asks: ASKED,
+    check(told, cell) {
+      assert.equal(told.refusal, REFUSAL_TEXT);
+      ends(told, cell, "refusal");
+    },
+  },
+  {
+    name: "an answer that a filter cut",
+    model: "sim-filtered",
+    asks: ASKED,
+    check(told, cell) {
+      assert.ok(answerText("sim-filtered", QUESTION, undefined).startsWith(told.text) && told.text !== "");
+      ends(told, cell, "refusal");
+    },
+  },
+  {
+    name: "sampling: temperature and `top_p`",
+    // The newest version of the messages dialect, which its SDK speaks, knows neither.
+    asks: { openai: { ...ASKED.openai, temperature: 0.5 } },
+    sent: { compat: { temperature: 0.5 }, messages: { temperature: 0.5 } },
+    check: (told) => answers(told, "sim-small", QUESTION),
+  },
+  {
+    name: "the end user's id",
+    asks: {
+      openai: { ...ASKED.openai, safety_identifier: "u-17" },
+      anthropic: { ...ASKED.anthropic, metadata: { user_id: "u-17" } },
+    },
+    check: async (told, cell) => {
+      assert.equal(told.text, answerText("sim-small", QUESTION, undefined));
+      const { body } = await cell.received();
+      const { safety_identifier, user: named, metadata } = body as { [name: string]: unknown };
+      const id = cell.upstream === "compat" ? (safety_identifier ?? named) : Object(metadata)["user_id"];
+      assert.equal(id, "u-17");
+    },
+  },
+];
+
+/** Stands for any positive whole number where what was sent is compared. */
+function isWhole(value: unknown): void {
+  assert.ok(Number.isInteger(value) && Number(value) > 0, `${JSON.stringify(value)} is a positive whole number`);
+}
+
+interface Turn {
+  readonly role: string;
+  readonly content?: string | readonly { readonly text?: string }[];
+}
+
+/** The turns of a request in either dialect as `role: text`; neighbours that guide the model are one. */
+function turnsIn(body: Readonly<Record<string, unknown>>): readonly string[] {
+  const { system, messages } = body as { system?: Turn["content"]; messages: readonly Turn[] };
+  const all = system === undefined ? messages : [{ role: "system", content: system }, ...messages];
+  const turns: string[] = [];
+  for (const { role, content } of all) {
+    const said = typeof content === "string" ? content : (content ?? []).map(({ text }) => text ?? "").join("|");
+    const who = role === "system" || role === "developer" ? "guide" : role;
+    const last = turns.at(-1);
+    if (who === "guide" && last?.startsWith("guide: ")) turns.splice(-1, 1, `${last}|${said}`);
+    else turns.push(`${who}: ${said}`);
+  }
+  return turns;
+}

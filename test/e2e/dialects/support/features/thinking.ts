@@ -1,0 +1,143 @@
+/** Thinking with its signatures over three turns, and prompt caching. */
+import assert from "node:assert/strict";
+import { isRedacted } from "../../../../../src/cli/simulate/signature.ts";
+import { signatureOf, thinkingText } from "../../../../../src/cli/simulate/text.ts";
+import type { Asks, Cell, Feature } from "../cell.ts";
+import { join, results, type Told, type Turns, user } from "../told.ts";
+import { asked, ends, QUESTION } from "./words.ts";
+
+const PARAMETERS = { type: "object" as const, properties: { city: { type: "string" } } };
+const SECOND_QUESTION = "And tomorrow?";
+
+const thinkingOf = (turns: Turns): Asks => ({
+  openai: {
+    ...asked(turns).openai,
+    reasoning_effort: "high",
+    tools: [{ type: "function", function: { name: "get_weather", parameters: PARAMETERS } }],
+  },
+  anthropic: {
+    ...asked(turns).anthropic,
+    thinking: { type: "enabled", budget_tokens: 2_000 },
+    tools: [{ name: "get_weather", input_schema: PARAMETERS }],
+  },
+});
+
+/** Only the messages dialect signs what is thought; a client of either reads the signature. */
+function thought(told: Told, { upstream }: Cell, question: string): void {
+  const expected = thinkingText(question);
+  assert.equal(told.thinking, expected);
+  assert.deepEqual(told.signatures, upstream === "messages" ? [signatureOf(expected)] : []);
+  assert.ok((told.usage?.reasoningTokens ?? 0) > 0, "thinking is counted");
+  assert.ok(!told.text.includes(expected), "thinking is not text");
+}
+
+/** A provider that signs is sent back what it signed, as it was; one that does not is sent the thinking as such. */
+async function sentBack(cell: Cell, thinking: string): Promise<void> {
+  const { body } = await cell.received();
+  const { messages } = body as { messages: { role: string; content: unknown; reasoning_content?: string }[] };
+  const turn = messages.find(({ role }) => role === "assistant");
+  if (cell.upstream === "compat") return assert.equal(turn?.reasoning_content, thinking);
+  assert.ok(Array.isArray(turn?.content));
+  const { type, thinking: text, signature } = Object(turn.content[0]);
+  assert.deepEqual({ type, text, signature }, { type: "thinking", text: thinking, signature: signatureOf(thinking) });
+}
+
+const PREFIX_WORDS = 2_000;
+let prefixes = 0;
+
+/** A prompt that no cache has met. */
+function cacheable(): Asks {
+  prefixes += 1;
+  const text = `Rule ${prefixes}: ${"obey ".repeat(PREFIX_WORDS)}`;
+  const marked = { type: "text" as const, text, prompt_cache_breakpoint: { mode: "explicit" as const } };
+  return {
+    openai: {
+      messages: [
+        { role: "system", content: [marked] },
+        { role: "user", content: QUESTION },
+      ],
+    },
+    anthropic: {
+      system: [{ type: "text", text, cache_control: { type: "ephemeral" } }],
+      messages: [{ role: "user", content: QUESTION }],
+    },
+  };
+}
+
+export const THINKING_FEATURES: readonly Feature[] = [
+  {
+    name: "thinking with a tool call, over three turns",
+    // A compat provider that takes back the reasoning that it shows.
+    model: "sim-open",
+    asks: thinkingOf(user(QUESTION)),
+    async check(first, cell) {
+      thought(first, cell, QUESTION);
+      assert.deepEqual(
+        first.calls.map(({ name }) => name),
+        ["get_weather"],
+      );
+      ends(first, cell, "call");
+      const soFar = join(user(QUESTION), first.turn, results(first, ["Sunny"]));
+      const second = await cell.ask(thinkingOf(soFar));
+      thought(second, cell, QUESTION);
+      assert.match(second.text, /Your tool said: "Sunny"/);
+      ends(second, cell, "end");
+      await sentBack(cell, first.thinking);
+      const third = await cell.ask(thinkingOf(join(soFar, second.turn, user(SECOND_QUESTION))));
+      thought(third, cell, SECOND_QUESTION);
+      ends(third, cell, "call");
+      await sentBack(cell, first.thinking);
+    },
+  },
+  {
+    name: "thinking that the provider hides",
+    model: "sim-redacted",
+    asks: thinkingOf(user(QUESTION)),
+    async check(first, cell) {
+      assert.deepEqual([first.thinking, first.signatures], ["", []]);
+      assert.ok((first.usage?.reasoningTokens ?? 0) > 0, "thinking is counted");
+      const second = await cell.ask(thinkingOf(join(user(QUESTION), first.turn, results(first, ["Sunny"]))));
+      assert.match(second.text, /Your tool said: "Sunny"/);
+      if (cell.upstream !== "messages") return;
+      const { body } = await cell.received();
+      const { messages } = body as { messages: { content: { type: string; data: string }[] }[] };
+      const [hidden] = messages[1]?.content ?? [];
+      assert.equal(hidden?.type, "redacted_thinking");
+      assert.ok(isRedacted(hidden.data), "it is sent back what it had hidden");
+    },
+  },
+  {
+    name: "effort",
+    asks: {
+      openai: { ...asked(user(QUESTION)).openai, reasoning_effort: "low" },
+      anthropic: {
+        ...asked(user(QUESTION)).anthropic,
+        thinking: { type: "adaptive" },
+        output_config: { effort: "low" },
+      },
+    },
+    sent: {
+      compat: { reasoning_effort: "low" },
+      messages: { thinking: { type: "adaptive" }, output_config: { effort: "low" } },
+    },
+    check: (told, cell) => thought(told, cell, QUESTION),
+  },
+  {
+    name: "prompt caching: written, then read",
+    async run(cell) {
+      const asks = cacheable();
+      const written = await cell.ask(asks);
+      const { cacheCreationInputTokens = 0, cachedInputTokens } = written.usage ?? {};
+      assert.ok(cacheCreationInputTokens >= PREFIX_WORDS);
+      assert.equal(cachedInputTokens, 0);
+      await cell.sent({
+        compat: { messages: [{ content: [{ prompt_cache_breakpoint: { mode: "explicit" } }] }, { role: "user" }] },
+        messages: { system: [{ cache_control: { type: "ephemeral" } }] },
+      });
+      const read = await cell.ask(asks);
+      assert.equal(read.usage?.cacheCreationInputTokens, 0);
+      assert.equal(read.usage.cachedInputTokens, cacheCreationInputTokens);
+      assert.equal(read.usage.inputTokens, written.usage?.inputTokens);
+    },
+  },
+];

@@ -1,0 +1,174 @@
+/** Calls of tools, and the turns with their results. */
+import assert from "node:assert/strict";
+import type { Asks, Cell, Feature } from "../cell.ts";
+import { join, results, type Told, user } from "../told.ts";
+import { ASKED, answers, asked, ends, QUESTION } from "./words.ts";
+
+const PARAMETERS = { type: "object" as const, properties: { city: { type: "string" } }, required: ["city"] };
+
+const weather: Asks = {
+  openai: {
+    ...ASKED.openai,
+    tools: [{ type: "function", function: { name: "get_weather", description: "Now.", parameters: PARAMETERS } }],
+  },
+  anthropic: {
+    ...ASKED.anthropic,
+    tools: [{ name: "get_weather", description: "Now.", input_schema: PARAMETERS }],
+  },
+};
+
+/** The same offer in another conversation. */
+const withTurns = (asks: Asks, turns: Parameters<typeof asked>[0]): Asks => ({
+  openai: { ...asks.openai, ...asked(turns).openai },
+  anthropic: { ...asks.anthropic, ...asked(turns).anthropic },
+});
+
+/** The provider is told of every call and of its result, under one id each. */
+async function sentResults(cell: Cell, first: Told, texts: readonly string[]): Promise<void> {
+  const calls = first.calls.map(({ id, name, input }, at) => ({ id, name, input, text: texts[at] }));
+  await cell.sent({
+    compat: {
+      messages: [
+        { role: "user" },
+        {
+          role: "assistant",
+          tool_calls: calls.map(({ id, name, input }) => ({
+            id,
+            type: "function",
+            function: { name, arguments: (text: string) => assert.deepEqual(JSON.parse(text), input) },
+          })),
+        },
+        ...calls.map(({ id, text }) => ({ role: "tool", tool_call_id: id, content: text })),
+      ],
+    },
+    messages: {
+      messages: [
+        { role: "user" },
+        {
+          role: "assistant",
+          content: [
+            ...(first.text === "" ? [] : [{ type: "text", text: first.text }]),
+            ...calls.map(({ id, name, input }) => ({ type: "tool_use", id, name, input })),
+          ],
+        },
+        {
+          role: "user",
+          content: calls.map(({ id, text }) => ({ type: "tool_result", tool_use_id: id, content: text })),
+        },
+      ],
+    },
+  });
+}
+
+async function answeredInTurn(first: Told, cell: Cell, texts: readonly string[]): Promise<void> {
+  const turns = join(user(QUESTION), first.turn, results(first, texts));
+  const second = await cell.ask(withTurns(weather, turns));
+  await sentResults(cell, first, texts);
+  assert.match(second.text, new RegExp(`Your tool said: ".*${texts.at(-1)}`));
+  ends(second, cell, "end");
+}
+
+export const TOOL_FEATURES: readonly Feature[] = [
+  {
+    name: "a tool call, and the turn with its result",
+    asks: weather,
+    sent: {
+      compat: { tools: [{ type: "function", function: { name: "get_weather", parameters: PARAMETERS } }] },
+      messages: { tools: [{ name: "get_weather", description: "Now.", input_schema: PARAMETERS }] },
+    },
+    async check(told, cell) {
+      assert.deepEqual(
+        told.calls.map(({ name, input }) => [name, input]),
+        [["get_weather", { city: "simulated city" }]],
+      );
+      ends(told, cell, "call");
+      await answeredInTurn(told, cell, ["Sunny"]);
+    },
+  },
+  {
+    name: "three tool calls at once, and the turn with their results",
+    model: "sim-calls-3",
+    asks: weather,
+    async check(told, cell) {
+      assert.deepEqual(
+        told.calls.map(({ name }) => name),
+        ["get_weather", "get_weather", "get_weather"],
+      );
+      assert.equal(new Set(told.calls.map(({ id }) => id)).size, 3);
+      for (const { input } of told.calls) assert.equal(typeof Object(input)["city"], "string");
+      ends(told, cell, "call");
+      await answeredInTurn(told, cell, ["Sunny", "Rainy", "Foggy"]);
+    },
+  },
+  {
+    name: "a text before a tool call",
+    model: "sim-text-first",
+    asks: weather,
+    async check(told, cell) {
+      assert.notEqual(told.text, "");
+      assert.equal(told.calls.length, 1);
+      ends(told, cell, "call");
+      await answeredInTurn(told, cell, ["Sunny"]);
+    },
+  },
+  {
+    name: "a tool without parameters",
+    asks: {
+      openai: { ...ASKED.openai, tools: [{ type: "function", function: { name: "now" } }] },
+      anthropic: {
+        ...ASKED.anthropic,
+        tools: [{ name: "now", input_schema: { type: "object", properties: {} } }],
+      },
+    },
+    sent: {
+      compat: { tools: [{ type: "function", function: { name: "now" } }] },
+      messages: { tools: [{ name: "now", input_schema: { type: "object" } }] },
+    },
+    check(told, cell) {
+      assert.deepEqual(
+        told.calls.map(({ name, input }) => [name, input]),
+        [["now", {}]],
+      );
+      ends(told, cell, "call");
+    },
+  },
+  {
+    name: "the choice of a tool, one call at a time",
+    asks: {
+      openai: {
+        ...weather.openai,
+        tool_choice: { type: "function", function: { name: "get_weather" } },
+        parallel_tool_calls: false,
+      },
+      anthropic: {
+        ...weather.anthropic,
+        tool_choice: { type: "tool", name: "get_weather", disable_parallel_tool_use: true },
+      },
+    },
+    sent: {
+      compat: {
+        tool_choice: { type: "function", function: { name: "get_weather" } },
+        parallel_tool_calls: false,
+      },
+      messages: { tool_choice: { type: "tool", name: "get_weather", disable_parallel_tool_use: true } },
+    },
+    check: (told, cell) => ends(told, cell, "call"),
+  },
+  {
+    name: "a tool that must be called, and one that must not",
+    asks: {
+      openai: { ...weather.openai, tool_choice: "required" },
+      anthropic: { ...weather.anthropic, tool_choice: { type: "any" } },
+    },
+    sent: { compat: { tool_choice: "required" }, messages: { tool_choice: { type: "any" } } },
+    async check(told, cell) {
+      ends(told, cell, "call");
+      const none = await cell.ask({
+        openai: { ...weather.openai, tool_choice: "none" },
+        anthropic: { ...weather.anthropic, tool_choice: { type: "none" } },
+      });
+      await cell.sent({ compat: { tool_choice: "none" }, messages: { tool_choice: { type: "none" } } });
+      answers(none, "sim-small", QUESTION);
+    },
+  },
+];

@@ -1,0 +1,33 @@
+/** What features ask in common, and what the simulated provider says to it. */
+import assert from "node:assert/strict";
+import { answerText } from "../../../../../src/cli/simulate/text.ts";
+import type { Asks } from "../cell.ts";
+import type { ClientName, Told, Turns } from "../told.ts";
+import { user } from "../told.ts";
+
+export const QUESTION = "What is the capital of France?";
+
+export const asked = (turns: Turns): Asks => ({
+  openai: { messages: [...turns.openai] },
+  anthropic: { messages: [...turns.anthropic] },
+});
+
+export const ASKED: Asks = asked(user(QUESTION));
+
+/** Why an answer ends, in the words of each client. */
+export const FINISH = {
+  end: { openai: "stop", anthropic: "end_turn" },
+  length: { openai: "length", anthropic: "max_tokens" },
+  call: { openai: "tool_calls", anthropic: "tool_use" },
+  refusal: { openai: "content_filter", anthropic: "refusal" },
+} as const satisfies Readonly<Record<string, Readonly<Record<ClientName, string>>>>;
+
+export function ends({ finish }: Told, { client }: { readonly client: ClientName }, why: keyof typeof FINISH): void {
+  assert.equal(finish, FINISH[why][client]);
+}
+
+/** The text that answers `question`, and nothing else. */
+export function answers(told: Told, model: string, question: string, toolAnswer?: string): void {
+  assert.equal(told.text, answerText(model, question, toolAnswer));
+  assert.deepEqual(told.calls, []);
+}

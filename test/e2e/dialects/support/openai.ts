@@ -1,0 +1,158 @@
+/** The official client of the compat dialect, asked in each form. */
+import assert from "node:assert/strict";
+import type OpenAI from "openai";
+import type {
+  ChatCompletion,
+  ChatCompletionChunk,
+  ChatCompletionCreateParamsNonStreaming,
+  ChatCompletionMessage,
+} from "openai/resources/chat/completions";
+import { normaliseUsage } from "../../../../src/server/core/dialects/usage-normalise.ts";
+import { type Form, NO_TURNS, type Told, type ToolCall } from "./told.ts";
+
+export type ChatParams = Omit<ChatCompletionCreateParamsNonStreaming, "model" | "stream">;
+
+/** Beside the types of the SDK, which hands on what it does not know. */
+interface Reasoned {
+  readonly reasoning_content?: string | null;
+  readonly reasoning_details?: readonly ReasoningDetail[] | null;
+}
+
+interface ReasoningDetail {
+  readonly type: string;
+  readonly text?: string;
+  readonly signature?: string;
+  readonly data?: string;
+  readonly index?: number;
+}
+
+interface Assembled {
+  readonly id: string;
+  readonly model: string;
+  readonly message: ChatCompletionMessage & Reasoned;
+  readonly finish: string | null | undefined;
+  readonly pieces: number;
+  readonly usage: unknown;
+}
+
+export interface ChatCall {
+  readonly form: Form;
+  readonly model: string;
+  readonly params: ChatParams;
+  /** Asked for with the stream; an answer that comes whole tells it unasked. */
+  readonly wantsUsage?: boolean;
+}
+
+export async function tellByOpenai(client: OpenAI, call: ChatCall): Promise<Told> {
+  const { id, model, message, finish, pieces, usage } = await assembled(client, call);
+  const calls = (message.tool_calls ?? []).map((made): ToolCall => {
+    assert.equal(made.type, "function");
+    assert.ok(made.type === "function");
+    return { id: made.id, name: made.function.name, input: JSON.parse(made.function.arguments) };
+  });
+  return {
+    id,
+    model,
+    text: message.content ?? "",
+    refusal: message.refusal ?? undefined,
+    thinking: message.reasoning_content ?? "",
+    signatures: (message.reasoning_details ?? []).flatMap(({ signature }) => (signature ? [signature] : [])),
+    calls,
+    finish: String(finish),
+    stopSequence: null,
+    pieces,
+    usage: normaliseUsage("compat", usage),
+    turn: { ...NO_TURNS, openai: [sendable(message)] },
+  };
+}
+
+/** The helper adds what it has parsed, which no request may hold. */
+function sendable(message: ChatCompletionMessage): ChatCompletionMessage {
+  const text = JSON.stringify(message, (name, value: unknown) => (/^parsed/.test(name) ? undefined : value));
+  return JSON.parse(text) as ChatCompletionMessage;
+}
+
+async function assembled(client: OpenAI, { form, model, params, wantsUsage = false }: ChatCall): Promise<Assembled> {
+  const body = { ...params, model };
+  if (form === "unary") return ofCompletion(await client.chat.completions.create(body), 1);
+  const streamed = { ...body, stream: true as const, ...(wantsUsage && { stream_options: { include_usage: true } }) };
+  const chunks: ChatCompletionChunk[] = [];
+  if (form === "raw") {
+    for await (const chunk of await client.chat.completions.create(streamed)) chunks.push(chunk);
+    return ofChunks(chunks);
+  }
+  const stream = client.chat.completions.stream(streamed).on("chunk", (chunk) => chunks.push(chunk));
+  const helped = ofCompletion(await stream.finalChatCompletion(), 0);
+  // Of a field that it does not know the helper keeps the last piece alone, so that a program reads those by itself.
+  const { message, pieces } = ofChunks(chunks);
+  assert.equal(helped.message.content ?? "", message.content ?? "", "the helper and the chunks tell one text");
+  return { ...helped, pieces, message: { ...helped.message, ...reasoningOf(message) } };
+}
+
+function ofCompletion({ id, model, choices, usage }: ChatCompletion, pieces: number): Assembled {
+  const [choice] = choices;
+  assert.ok(choice);
+  return { id, model, message: choice.message, finish: choice.finish_reason, pieces, usage };
+}
+
+function reasoningOf({ reasoning_content, reasoning_details }: Reasoned): Reasoned {
+  return { ...(reasoning_content && { reasoning_content }), ...(reasoning_details && { reasoning_details }) };
+}
+
+/** As a program that reads a stream by itself puts its chunks together. */
+function ofChunks(chunks: readonly ChatCompletionChunk[]): Assembled {
+  let content = "";
+  let refusal: string | null = null;
+  let reasoning = "";
+  let role: string | undefined;
+  let finish: string | null | undefined;
+  let usage: unknown;
+  let pieces = 0;
+  const details = new Map<number, ReasoningDetail>();
+  const calls: { id: string; type: "function"; function: { name: string; arguments: string } }[] = [];
+  for (const chunk of chunks) {
+    assert.equal(chunk.object, "chat.completion.chunk");
+    if (chunk.usage) usage = chunk.usage;
+    for (const { delta, finish_reason: reason, index } of chunk.choices) {
+      if (index > 0) continue; // what is read of several answers is the first
+      assert.ok(finish == null || reason == null, "one chunk ends the answer");
+      finish = reason ?? finish;
+      const { reasoning_content: thought, reasoning_details: found }: Reasoned = delta as Reasoned;
+      role = delta.role ?? role;
+      content += delta.content ?? "";
+      if (delta.content) pieces += 1;
+      if (delta.refusal) refusal = (refusal ?? "") + delta.refusal;
+      reasoning += thought ?? "";
+      for (const detail of found ?? []) details.set(detail.index ?? 0, merge(details.get(detail.index ?? 0), detail));
+      for (const { index: at, id, function: made } of delta.tool_calls ?? []) {
+        assert.ok(at <= calls.length, "tool calls are numbered from 0 without gaps");
+        calls[at] ??= { id: "", type: "function", function: { name: "", arguments: "" } };
+        const call = calls[at];
+        call.id ||= id ?? "";
+        call.function.name ||= made?.name ?? "";
+        call.function.arguments += made?.arguments ?? "";
+      }
+    }
+  }
+  assert.equal(role, "assistant");
+  const [first] = chunks;
+  assert.ok(first, "there are chunks");
+  assert.ok(
+    chunks.every(({ id, model }) => id === first.id && model === first.model),
+    "all chunks are of one answer",
+  );
+  const message: ChatCompletionMessage & Reasoned = {
+    role: "assistant",
+    content: content === "" ? null : content,
+    refusal,
+    ...(calls.length > 0 && { tool_calls: calls }),
+    ...(reasoning !== "" && { reasoning_content: reasoning }),
+    ...(details.size > 0 && { reasoning_details: [...details.values()] }),
+  };
+  return { id: first.id, model: first.model, message, finish, pieces, usage };
+}
+
+function merge(known: ReasoningDetail | undefined, news: ReasoningDetail): ReasoningDetail {
+  const text = `${known?.text ?? ""}${news.text ?? ""}`;
+  return { ...known, ...news, ...(text !== "" && { text }) };
+}

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Capability } from "../../../../../src/server/core/dialects/fidelity/capabilities.ts";
+import { type Loss, losses, NO_USES, type Uses } from "../../../../../src/server/core/dialects/fidelity/losses.ts";
+
+const uses = (...capabilities: readonly Capability[]): Uses => ({
+  capabilities: new Set(capabilities),
+  untranslatable: new Map(),
+});
+const inForm = (capability: Capability, place: string, of: Uses = uses()): Uses => ({
+  ...of,
+  untranslatable: new Map([[capability, place]]),
+});
+const claims = (...names: readonly string[]) => new Set(names);
+const names = (lost: readonly Loss[]) => lost.map(({ capability }) => capability);
+
+test("a channel of the same dialect without a list loses nothing", () => {
+  const used = inForm("unknown_field", "min_p", uses("logprobs", "n"));
+  assert.deepEqual(losses(used, "compat", { dialect: "compat", caps: undefined }), []);
+});
+
+test("a channel of the same dialect loses what its list does not claim, and no form", () => {
+  const used = inForm("vision", "messages[0]", uses("vision", "logprobs", "n"));
+  assert.deepEqual(losses(used, "compat", { dialect: "compat", caps: claims("vision", "n") }), [
+    { capability: "logprobs", isHard: true, place: undefined },
+  ]);
+});
+
+test("forms are not looked for where nothing is translated", () => {
+  const used: Uses = {
+    capabilities: new Set(["n"]),
+    get untranslatable(): never {
+      throw new Error("looked for");
+    },
+  };
+  assert.deepEqual(names(losses(used, "compat", { dialect: "compat", caps: claims() })), ["n"]);
+});
+
+test("translation loses what has no equivalent, whatever the channel claims", () => {
+  const channel = { dialect: "messages", caps: claims("logprobs", "tools") } as const;
+  assert.deepEqual(names(losses(uses("logprobs", "tools"), "compat", channel)), ["logprobs"]);
+});
+
+test("translation carries what a channel without a list can express, and what a list claims", () => {
+  const used = uses("tools", "thinking");
+  assert.deepEqual(losses(used, "messages", { dialect: "compat", caps: undefined }), []);
+  assert.deepEqual(names(losses(used, "messages", { dialect: "compat", caps: claims("tools") })), ["thinking"]);
+});
+
+test("what is emulated needs no claim", () => {
+  const used = uses("allowed_tools", "stream_usage");
+  assert.deepEqual(losses(used, "compat", { dialect: "messages", caps: claims() }), []);
+});
+
+test("what is optional is lost without a claim and refuses nothing, though its class is hard", () => {
+  const used = uses("thinking_replay");
+  assert.deepEqual(losses(used, "messages", { dialect: "compat", caps: claims() }), [
+    { capability: "thinking_replay", isHard: false, place: undefined },
+  ]);
+  assert.deepEqual(losses(used, "messages", { dialect: "compat", caps: claims("thinking_replay") }), []);
+  assert.deepEqual(losses(used, "compat", { dialect: "messages", caps: claims() }), [
+    { capability: "thinking_replay", isHard: true, place: undefined },
+  ]);
+});
+
+test("soft losses are told apart from hard ones", () => {
+  const lost = losses(uses("store", "seed"), "compat", { dialect: "messages", caps: undefined });
+  assert.deepEqual(lost, [
+    { capability: "seed", isHard: true, place: undefined },
+    { capability: "store", isHard: false, place: undefined },
+  ]);
+});
+
+test("a form that cannot be translated is named once, with its place, though the capability is claimed", () => {
+  const place = "messages[0].content[0].image_url";
+  const used = inForm("vision", place, uses("vision"));
+  assert.deepEqual(losses(used, "compat", { dialect: "messages", caps: claims("vision") }), [
+    { capability: "vision", isHard: true, place },
+  ]);
+});
+
+test("what has no name of its own is lost in translation only", () => {
+  const used = inForm("hint", "messages[0].name");
+  const lost = [{ capability: "hint", isHard: false, place: "messages[0].name" }];
+  assert.deepEqual(losses(used, "compat", { dialect: "messages", caps: undefined }), lost);
+  assert.deepEqual(losses(used, "compat", { dialect: "compat", caps: claims() }), []);
+});
+
+test("losses are named in the order of the vocabulary, not of the request", () => {
+  const used = inForm("documents", "messages[0]", uses("n", "json_object", "custom_tools"));
+  const lost = losses(used, "compat", { dialect: "messages", caps: undefined });
+  assert.deepEqual(names(lost), ["custom_tools", "documents", "json_object", "n"]);
+});
+
+test("a request that uses nothing loses nothing", () => {
+  assert.deepEqual(losses(NO_USES, "compat", { dialect: "messages", caps: claims() }), []);
+});

@@ -1,0 +1,26 @@
+/** Messages requests, by the part of them that matters. */
+
+export const USER = { role: "user", content: "Hi" };
+export const TOOL = { name: "f", input_schema: { type: "object" } };
+export const MARK = { type: "ephemeral" };
+export const PNG = { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" };
+export const PDF = { type: "base64", media_type: "application/pdf", data: "JVBERg==" };
+
+/** A request that uses nothing: rows are laid over it. */
+export const PLAIN = { model: "m", max_tokens: 100, system: "Be brief.", messages: [USER] };
+
+export const says = (...content: readonly object[]) => ({ messages: [{ role: "user", content }] });
+export const replays = (...content: readonly object[]) => ({
+  messages: [USER, { role: "assistant", content }, USER],
+});
+export const text = (of: object) => says({ type: "text", text: "Hi", ...of });
+export const image = (source: object, of: object = {}) => says({ type: "image", source, ...of });
+export const document = (source: object, of: object = {}) => says({ type: "document", source, ...of });
+export const tools = (...list: readonly object[]) => ({ tools: list });
+export const result = (of: object) => ({
+  messages: [
+    USER,
+    { role: "assistant", content: [{ type: "tool_use", id: "toolu_1", name: "f", input: {} }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", ...of }] },
+  ],
+});

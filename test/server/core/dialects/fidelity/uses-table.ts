@@ -1,0 +1,116 @@
+/** A table of requests by what they use: the rows of the capability vocabulary, and what no translation keeps. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import {
+  type Capability,
+  isCapability,
+  usableIn,
+} from "../../../../../src/server/core/dialects/fidelity/capabilities.ts";
+import { MAX_PLACE_LENGTH } from "../../../../../src/server/core/dialects/fidelity/losses.ts";
+import { usesOf } from "../../../../../src/server/core/dialects/fidelity/uses.ts";
+import type { Dialect } from "../../../../../src/server/core/dialects/routes.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface UseRow {
+  readonly capability: Capability;
+  readonly used: readonly Fields[];
+  /** By defaults, nulls, and what another row means. */
+  readonly unused: readonly Fields[];
+}
+
+export interface LossRow {
+  readonly title: string;
+  readonly request: Fields;
+  readonly capability: Capability;
+  readonly place: string;
+}
+
+interface Table {
+  readonly dialect: Dialect;
+  /** Uses nothing: rows are laid over it. */
+  readonly plain: Fields;
+}
+
+export interface UsesTable extends Table {
+  readonly uses: readonly UseRow[];
+  /** Names of fields and types, for requests that are nearly of the dialect. */
+  readonly words: readonly string[];
+}
+
+export interface FormsTable extends Table {
+  readonly losses: readonly LossRow[];
+  /** What crosses whole. */
+  readonly kept: readonly { readonly title: string; readonly request: Fields }[];
+}
+
+/** Of forms that have no translation, and of some that come near them. */
+export function testForms({ dialect, plain, losses, kept }: FormsTable): void {
+  const read = (request: Fields) => usesOf(dialect, { ...plain, ...request });
+
+  for (const { title, request, capability, place } of losses) {
+    test(`${dialect}: ${title} is not translatable`, () => {
+      assert.equal(read(request).untranslatable.get(capability), place);
+    });
+  }
+
+  for (const { title, request } of kept) {
+    test(`${dialect}: ${title} is translatable`, () => {
+      assert.deepEqual([...read(request).untranslatable], []);
+    });
+  }
+}
+
+export function testUses({ dialect, plain, uses, words }: UsesTable): void {
+  const read = (request: Fields) => usesOf(dialect, { ...plain, ...request });
+
+  test(`a plain ${dialect} request uses nothing`, () => {
+    const { capabilities, untranslatable } = read({});
+    assert.deepEqual([...capabilities], []);
+    assert.deepEqual([...untranslatable], []);
+  });
+
+  for (const { capability, used, unused } of uses) {
+    test(`${dialect}: ${capability} is used when it is asked for, and by no default`, () => {
+      assert.ok(used.length > 0 && unused.length > 0);
+      for (const request of used) assert.ok(read(request).capabilities.has(capability), JSON.stringify(request));
+      for (const request of unused) assert.ok(!read(request).capabilities.has(capability), JSON.stringify(request));
+    });
+  }
+
+  test(`every capability that a ${dialect} request can use is found by a row of the table`, () => {
+    assert.deepEqual(new Set(uses.map(({ capability }) => capability)), usableIn(dialect));
+  });
+
+  test(`any JSON in the place of a ${dialect} request has uses with bounded places`, () => {
+    const word = fc.constantFrom(...words);
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 6 },
+        fc.oneof(word, fc.string(), fc.double(), fc.boolean(), fc.constant(null), fc.jsonValue()),
+        fc.array(tie("value"), { maxLength: 4 }),
+        fc.dictionary(fc.oneof({ arbitrary: word, weight: 4 }, { arbitrary: fc.string(), weight: 1 }), tie("value"), {
+          maxKeys: 8,
+        }),
+      ),
+    }));
+    const message = fc.record({ role: word, content: value, tool_calls: value }, { requiredKeys: [] });
+    const request = fc.oneof(
+      value,
+      fc.record({ messages: fc.array(message), tools: value, tool_choice: value }, { requiredKeys: [] }),
+    );
+    fc.assert(
+      fc.property(request, (given) => {
+        const { capabilities, untranslatable } = usesOf(dialect, given);
+        for (const capability of capabilities) assert.ok(usableIn(dialect).has(capability), capability);
+        for (const [capability, place] of untranslatable) {
+          assert.ok(isCapability(capability));
+          assert.match(place, /^[A-Za-z0-9_.[\]-]+$/);
+          assert.ok(place.length <= MAX_PLACE_LENGTH);
+        }
+      }),
+      { numRuns: 400, verbose: 1 },
+    );
+  });
+}

@@ -1,0 +1,112 @@
+/** What the tests of answers for compat clients share: terms, golden files, and streams written as a trace. */
+import { readFileSync } from "node:fs";
+import { SseSplitter } from "../../../../../src/server/core/dialects/sse.ts";
+import { openChunkStream } from "../../../../../src/server/core/dialects/translate/to-compat/stream.ts";
+import type { AnswerStamp, AnswerTerms } from "../../../../../src/server/core/dialects/translate/types.ts";
+
+export const STAMP: AnswerStamp = { created: 1_790_000_000, seed: "s1" };
+
+export interface GivenTerms {
+  readonly toolNames?: Readonly<Record<string, string>>;
+  readonly showsUsage?: boolean;
+  readonly callsFunctions?: boolean;
+}
+
+export interface WholeCase {
+  readonly row: string;
+  readonly terms?: GivenTerms;
+  /** A message, or the text of one where its spelling matters. */
+  readonly given: unknown;
+  readonly expect: unknown;
+}
+
+export interface StreamCase {
+  readonly row: string;
+  readonly terms?: GivenTerms;
+  /** Events as their data, or as the block of the stream where its spelling matters. */
+  readonly given: readonly unknown[];
+  /** A line for each frame, as `trace` writes it. */
+  readonly expect: readonly string[];
+  /** `ended`, unless it is said. */
+  readonly state?: "open" | "failed";
+}
+
+export interface BrokenCase<Given> {
+  readonly row: string;
+  readonly given: Given;
+}
+
+export const WHOLE: readonly WholeCase[] = golden("whole");
+export const PROBLEMS: readonly BrokenCase<unknown>[] = golden("problems");
+export const STREAMS: readonly StreamCase[] = golden("streams");
+export const BROKEN_STREAMS: readonly BrokenCase<readonly unknown[]>[] = golden("broken-streams");
+
+function golden<T>(name: string): T {
+  return JSON.parse(readFileSync(new URL(`golden/to-compat-answer/${name}.json`, import.meta.url), "utf8")) as T;
+}
+
+export function termsOf({ toolNames = {}, showsUsage = false, callsFunctions = false }: GivenTerms = {}): AnswerTerms {
+  return {
+    client: "compat",
+    streams: true,
+    model: { sent: "model-sent", asked: "model-asked" },
+    toolNames: new Map(Object.entries(toolNames)),
+    showsUsage,
+    callsFunctions,
+    showsThinking: false,
+  };
+}
+
+export function bodyOf(given: unknown): string {
+  return typeof given === "string" ? given : JSON.stringify(given);
+}
+
+/** The provider's stream as it is sent. */
+export function sseOf(given: readonly unknown[]): string {
+  return given.map(blockOf).join("");
+}
+
+function blockOf(event: unknown): string {
+  if (typeof event === "string") return event;
+  const { type } = event as { readonly type: string };
+  return `event: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+export interface Translated {
+  readonly frames: string;
+  readonly state: "open" | "ended" | "failed";
+}
+
+/** Every event of the pieces; `end` is not called. Comments count as signs of life. */
+export function translate(pieces: readonly Buffer[], terms: AnswerTerms): Translated {
+  const stream = openChunkStream(terms, STAMP);
+  const splitter = new SseSplitter();
+  let frames = "";
+  for (const piece of pieces) {
+    for (const { event, data } of splitter.push(piece)) {
+      frames += data === undefined ? stream.keepAlive() : stream.event(event, data);
+    }
+  }
+  return { frames, state: stream.state };
+}
+
+interface Frame {
+  readonly error?: unknown;
+  readonly usage?: unknown;
+  readonly choices?: readonly { readonly delta: unknown; readonly finish_reason: string | null }[];
+}
+
+/** `delta JSON`, `finish REASON`, `usage JSON`, `error JSON`, `ping`, `done`. */
+export function trace(frames: string): readonly string[] {
+  return frames.split("\n\n").slice(0, -1).map(lineOf);
+}
+
+function lineOf(frame: string): string {
+  if (frame === ": ping") return "ping";
+  if (frame === "data: [DONE]") return "done";
+  const { error, usage, choices = [] } = JSON.parse(frame.slice("data: ".length)) as Frame;
+  if (error !== undefined) return `error ${JSON.stringify(error)}`;
+  const [choice] = choices;
+  if (choice === undefined) return `usage ${JSON.stringify(usage)}`;
+  return choice.finish_reason === null ? `delta ${JSON.stringify(choice.delta)}` : `finish ${choice.finish_reason}`;
+}

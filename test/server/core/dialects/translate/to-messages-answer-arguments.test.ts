@@ -1,0 +1,118 @@
+/** Arguments in fragments are read as the whole of them would be. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { ArgumentsScan } from "../../../../../src/server/core/dialects/translate/to-messages/arguments-scan.ts";
+import { AnswerProblem } from "../../../../../src/server/core/dialects/translate/types.ts";
+
+type Outcome = { readonly state: "empty" | "cut" | "whole"; readonly sent: string } | "problem";
+
+function scanned(fragments: readonly string[]): Outcome {
+  const scan = new ArgumentsScan();
+  let sent = "";
+  try {
+    for (const fragment of fragments) sent += scan.take(fragment);
+  } catch (error) {
+    assert.ok(error instanceof AnswerProblem, String(error));
+    return "problem";
+  }
+  return { state: scan.state, sent };
+}
+
+function isObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+const objects = fc
+  .dictionary(fc.string({ unit: "binary" }), fc.jsonValue(), { maxKeys: 4 })
+  .chain((object) => fc.constantFrom(JSON.stringify(object), JSON.stringify(object, null, 2)));
+
+const spaces = fc.string({ unit: fc.constantFrom(" ", "\t", "\n", "\r"), maxLength: 3 });
+
+test("an object is whole where it ends, at every cut, and no sooner", () => {
+  fc.assert(
+    fc.property(objects, spaces, spaces, (object, before, after) => {
+      const text = `${before}${object}${after}`;
+      assert.deepEqual(scanned(Array.from(text)), { state: "whole", sent: object });
+      for (let at = 0; at <= text.length; at++) {
+        assert.deepEqual(scanned([text.slice(0, at), text.slice(at)]), { state: "whole", sent: object });
+        const end = before.length + object.length;
+        const state = at <= before.length ? "empty" : at < end ? "cut" : "whole";
+        assert.deepEqual(scanned([text.slice(0, at)]), {
+          state,
+          sent: object.slice(0, Math.max(0, at - before.length)),
+        });
+      }
+    }),
+    { numRuns: 100, verbose: 1 },
+  );
+});
+
+test("what is whole is what JSON.parse reads, and nothing else", () => {
+  const unit = fc.constantFrom(...'{}[]:,"\\/u0019aE-+. \n\u0001', "true", "false", "null", '"a":', "1.5e3", "\\ud83d");
+  const changed = fc
+    .tuple(objects, fc.nat(), fc.nat(3), fc.string({ unit, maxLength: 3 }))
+    .map(([text, place, gone, put]) => {
+      const at = place % (text.length + 1);
+      return text.slice(0, at) + put + text.slice(at + gone);
+    });
+  const random = fc.string({ unit, maxLength: 12 }).map((text) => `{${text}}`);
+  fc.assert(
+    fc.property(fc.oneof(changed, random), (text) => {
+      const outcome = scanned(Array.from(text));
+      assert.equal(outcome !== "problem" && outcome.state === "whole", isObject(text));
+      if (outcome !== "problem") assert.deepEqual(scanned([text]), outcome);
+    }),
+    { numRuns: 5_000, verbose: 1 },
+  );
+});
+
+test("numbers, literals and escapes are those of JSON", () => {
+  const values = {
+    whole: [
+      "0",
+      "-0",
+      "1.0",
+      "-12.5E+10",
+      "1e5",
+      "12345678901234567890",
+      "true",
+      "false",
+      "null",
+      '"\\u00e9\\n\\/"',
+      "[]",
+      "[{}]",
+    ],
+    problem: [
+      "01",
+      "+1",
+      "1.",
+      ".5",
+      "1e",
+      "tru",
+      "True",
+      "NaN",
+      "nul",
+      "'a'",
+      '"\\x"',
+      '"\\u00g0"',
+      '"\n"',
+      "[1,]",
+      "{,}",
+      "[}",
+      "",
+      ":",
+    ],
+  };
+  for (const value of values.whole) assert.notEqual(scanned([`{"a":${value}}`]), "problem", value);
+  for (const value of values.problem) assert.equal(scanned([`{"a":${value}}`]), "problem", value);
+});
+
+test("depth is bounded", () => {
+  assert.equal(scanned([`{"a":${"[".repeat(1_000_000)}`]), "problem");
+});

@@ -1,0 +1,44 @@
+/** Streams of compat providers for messages clients, case by case of the reference, and cut at every byte. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import {
+  bytesOf,
+  messageOf,
+  REWRITES,
+  readGolden,
+  type StreamCase,
+  termsOf,
+  traceOf,
+  translate,
+  writeGolden,
+} from "./to-messages-answer-support.ts";
+
+for (const name of ["streams.json", "deviations.json", "broken.json"]) {
+  const cases = readGolden<StreamCase>(name);
+  for (const { row, terms, given, expect } of cases) {
+    const bytes = bytesOf(given);
+    const whole = translate([bytes], termsOf(terms));
+
+    if (!REWRITES) {
+      test(`${name}: ${row}`, () => {
+        assert.deepEqual(traceOf(whole), expect);
+        const hasEnded = messageOf(whole.frames) !== undefined;
+        assert.equal(hasEnded, whole.state === "ended", "an end is told when there is one");
+      });
+    }
+
+    test(`${name}: ${row}: cut at any byte it is the same`, () => {
+      for (let at = 0; at <= bytes.length; at++) {
+        assert.deepEqual(translate([bytes.subarray(0, at), bytes.subarray(at)], termsOf(terms)), whole, `at ${at}`);
+      }
+      const single = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
+      assert.deepEqual(translate(single, termsOf(terms)), whole, "byte by byte");
+    });
+  }
+  if (REWRITES) {
+    writeGolden(
+      name,
+      cases.map((each) => ({ ...each, expect: traceOf(translate([bytesOf(each.given)], termsOf(each.terms))) })),
+    );
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * Any conversation of the compat dialect gives a request that a strict messages provider takes, whatever the channel
+ * claims, and anything else gives that or a `RequestProblem`. A failure prints its seed.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { CLAIMABLE_NAMES } from "../../../../../src/server/core/dialects/fidelity/capabilities.ts";
+import { RequestProblem } from "../../../../../src/server/core/dialects/translate/types.ts";
+import { listOf, objectOf } from "../../../../../src/server/core/dialects/values.ts";
+import { assertIsMessages, GOLDENS, isAnswered, translate } from "./to-messages-request-support.ts";
+
+const text = fc.constantFrom("", " ", "Hi", "A longer text. \n", "\ud83d");
+const id = fc.constantFrom("call_1", "call_2", "functions.f:0", "functions_f_0", "é", "é_2", "__proto__");
+const written = fc.constantFrom("", "{}", '{"a":1.0}', "[]", "null", "{oops", '{"__proto__":1}');
+const mark = fc.constantFrom(undefined, { mode: "explicit" }, { mode: "explicit", ttl: "30m" });
+
+const part = fc.oneof(
+  fc.record({ type: fc.constant("text"), text, prompt_cache_breakpoint: mark }),
+  fc.record({
+    type: fc.constant("image_url"),
+    image_url: fc.record({
+      url: fc.constantFrom("https://a.example/b", "http://a.example/b", "data:image/png;base64,aGk=", "data:,x", ""),
+    }),
+    prompt_cache_breakpoint: mark,
+  }),
+  fc.record({
+    type: fc.constant("file"),
+    file: fc.record({
+      file_data: fc.constantFrom(
+        "data:application/pdf;base64,JV BE",
+        "data:text/plain;base64,aGk=",
+        "data:text/plain;base64,",
+      ),
+    }),
+  }),
+);
+const content = fc.oneof(text, fc.array(part, { maxLength: 4 }));
+
+const detail = fc.record({
+  type: fc.constantFrom("reasoning.text", "reasoning.encrypted", "reasoning.summary"),
+  text: fc.constantFrom(undefined, "hm"),
+  signature: fc.constantFrom(undefined, "", "sig"),
+  data: fc.constantFrom(undefined, "enc"),
+  index: fc.constantFrom(undefined, 0, 1),
+});
+
+/** A turn of the assistant, whose calls are answered in some order. */
+const answer = fc
+  .record({
+    content: fc.oneof(
+      fc.constant(null),
+      text,
+      fc.array(fc.record({ type: fc.constant("text"), text }), { maxLength: 3 }),
+    ),
+    calls: fc.uniqueArray(fc.record({ id, name: fc.constantFrom("f", "g"), arguments: written }), {
+      selector: (call) => call.id,
+      maxLength: 4,
+    }),
+    results: fc.array(fc.tuple(fc.nat(), content), { minLength: 4, maxLength: 4 }),
+    reasoning_details: fc.array(detail, { maxLength: 3 }),
+    reasoning_content: fc.constantFrom(undefined, "hm"),
+  })
+  .map(({ calls, results, ...message }) => [
+    {
+      role: "assistant",
+      ...message,
+      tool_calls: calls.map(({ id, ...called }) => ({ id, type: "function", function: called })),
+    },
+    ...calls
+      .map((call, index) => ({ call, at: results[index]?.[0] ?? 0, content: results[index]?.[1] ?? "" }))
+      .sort((one, other) => one.at - other.at)
+      .map((result) => ({ role: "tool", tool_call_id: result.call.id, content: result.content })),
+  ]);
+
+const instruction = fc.record({ role: fc.constantFrom("system", "developer"), content: text });
+const question = fc.record({ role: fc.constant("user"), content });
+const turns = fc
+  .array(
+    fc.oneof(
+      answer,
+      question.map((message) => [message]),
+      instruction.map((message) => [message]),
+    ),
+    { maxLength: 8 },
+  )
+  .map((messages) => messages.flat());
+
+const functions = ["f", "g", "h"].map((name) => ({ type: "function", function: { name, strict: name === "f" } }));
+const choice = fc.oneof(
+  fc.constantFrom(undefined, null, "none", "auto", "required", "other"),
+  fc.constantFrom("f", "g", "h").map((name) => ({ type: "function", function: { name } })),
+  fc.record({
+    type: fc.constant("allowed_tools"),
+    allowed_tools: fc.record({ mode: fc.constantFrom("auto", "required"), tools: fc.subarray(functions) }),
+  }),
+);
+
+const request = fc.record({
+  messages: turns.map((messages) => [...messages, { role: "user", content: "So?" }]),
+  tools: fc.constant(functions),
+  tool_choice: choice,
+  parallel_tool_calls: fc.constantFrom(undefined, true, false),
+  max_tokens: fc.constantFrom(undefined, null, 1, 2000),
+  reasoning_effort: fc.constantFrom(undefined, null, "none", "minimal", "max"),
+  thinking: fc.constantFrom(undefined, null, { type: "enabled", budget_tokens: 5 }, { type: "adaptive" }),
+  reasoning: fc.constantFrom(undefined, { max_tokens: 12_000 }, { enabled: true }),
+  temperature: fc.constantFrom(undefined, 0, 1, 2),
+  top_p: fc.constantFrom(undefined, 0.5, 1),
+  stop: fc.constantFrom(undefined, "\n", ["\n", "x"]),
+  web_search_options: fc.constantFrom(undefined, {}),
+});
+
+const lacks = fc.subarray([...CLAIMABLE_NAMES]);
+
+test("any conversation gives a request of the dialect, in which each call is answered", () => {
+  fc.assert(
+    fc.property(request, lacks, (given, names) => {
+      const { body } = translate(given, { lacks: names });
+      assertIsMessages(body);
+      assert.ok(isAnswered(body));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("what is said in a history arrives, in its order", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.boolean(), fc.array(fc.stringMatching(/^[a-z]{1,8}$/), { minLength: 1 })), { minLength: 1 }),
+      (said) => {
+        const messages = said.map(([isUser, texts]) => ({
+          role: isUser ? "user" : "assistant",
+          content: texts.map((text) => ({ type: "text", text })),
+        }));
+        const arrived = listOf(translate({ messages }).body["messages"]).flatMap((turn) => {
+          const { role, content } = objectOf(turn) ?? {};
+          const texts =
+            typeof content === "string" ? [content] : listOf(content).map((block) => objectOf(block)?.["text"]);
+          return texts.map((text) => [role, text]);
+        });
+        assert.deepEqual(
+          arrived,
+          messages.flatMap(({ role, content }) => content.map(({ text }) => [role, text])),
+        );
+      },
+    ),
+  );
+});
+
+test("ids of the alphabet stay, and no two calls have the same", () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.oneof(id, fc.string({ minLength: 1 })), { minLength: 1 }), (ids) => {
+      const tool_calls = ids.map((id) => ({ id, type: "function", function: { name: "f", arguments: "{}" } }));
+      const results = ids.map((id) => ({ role: "tool", tool_call_id: id, content: "1" }));
+      const { body } = translate({
+        messages: [{ role: "user", content: "Hi" }, { role: "assistant", tool_calls }, ...results],
+      });
+      assert.ok(isAnswered(body));
+      const made = listOf(objectOf(listOf(body["messages"])[1])?.["content"]).map((block) => objectOf(block)?.["id"]);
+      assert.equal(new Set(made).size, ids.length);
+      for (const [index, id] of ids.entries()) if (/^[A-Za-z0-9_-]+$/.test(id)) assert.equal(made[index], id);
+    }),
+  );
+});
+
+/** `value` with one part, whichever `at` leads to, replaced. */
+function replaced(value: unknown, at: readonly number[], by: unknown): unknown {
+  const [first, ...rest] = at;
+  if (first === undefined || typeof value !== "object" || value === null) return by;
+  const names = Object.keys(value);
+  const name = names[first % Math.max(1, names.length)];
+  if (name === undefined) return by;
+  if (Array.isArray(value))
+    return value.map((item, index) => (String(index) === name ? replaced(item, rest, by) : item));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, key === name ? replaced(member, rest, by) : member]),
+  );
+}
+
+test("anything in the place of any part gives a request of the dialect or a problem of the request", () => {
+  const given = GOLDENS.flatMap(([, cases]) => cases.map((golden) => golden.given));
+  let translated = 0;
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...given),
+      fc.array(fc.nat(), { minLength: 1, maxLength: 8 }),
+      fc.jsonValue(),
+      lacks,
+      (whole, at, by, names) => {
+        const odd = replaced(whole, at, by);
+        try {
+          assertIsMessages(translate(odd, { lacks: names }).body);
+          translated++;
+        } catch (error) {
+          if (!(error instanceof RequestProblem)) throw error;
+        }
+      },
+    ),
+    { numRuns: 3000 },
+  );
+  assert.ok(translated > 0);
+});

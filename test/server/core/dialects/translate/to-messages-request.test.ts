@@ -1,0 +1,210 @@
+/** Compat requests as the messages dialect has them, row by row of the reference: 8.1, 8.3, 8.6 and the bugs of 10.3. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { RequestProblem } from "../../../../../src/server/core/dialects/translate/types.ts";
+import {
+  assertIsMessages,
+  GOLDENS,
+  isAnswered,
+  MODEL,
+  translate,
+  translateText,
+} from "./to-messages-request-support.ts";
+
+/** Bugs of 10.3 that can happen to a request on its way from compat to messages. */
+const BUGS = [1, 2, 4, 5, 9, 15, 18, 20, 21, 22, 23, 24];
+
+for (const [file, cases] of GOLDENS) {
+  describe(file, () => {
+    for (const { row, channel, given, expect, answer } of cases) {
+      test(row, () => {
+        const made = translate(given, channel);
+        assert.deepEqual(made.body, expect);
+        assertIsMessages(made.body);
+        assert.deepEqual({ ...made.answer, ...answer, client: "compat", model: MODEL }, made.answer);
+      });
+    }
+  });
+}
+
+test("each bug that a request can have on this way is shown by a case", () => {
+  const rows = GOLDENS.flatMap(([, cases]) => cases.map(({ row }) => row));
+  const shown = rows.flatMap((row) => [...row.matchAll(/\bbug (\d+)/g)].map(([, number]) => Number(number)));
+  assert.deepEqual(
+    [...new Set(shown)].sort((one, other) => one - other),
+    BUGS,
+  );
+});
+
+test("no two cases have the same name", () => {
+  const rows = GOLDENS.flatMap(([, cases]) => cases.map(({ row }) => row));
+  assert.equal(new Set(rows).size, rows.length);
+});
+
+describe("what is opaque to the gateway", () => {
+  const numbers = '{"b":12345678901234567890,"2":1.0,"1":1e2,"__proto__":{"x":0.10}}';
+
+  test("the schema of a tool keeps the spelling of its numbers and the order of its keys", () => {
+    const schema = `{"type":"object","properties":{"z":{"enum":[1.0]},"1":{}},"default":${numbers}}`;
+    const { body } = translateText(
+      `{"messages":[{"role":"user","content":"Hi"}],"tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}]}`,
+    );
+    assert.ok(body.includes(`"input_schema":${schema}`));
+  });
+
+  test("a schema that is given its type keeps the rest as it is written", () => {
+    const { body } = translateText(
+      `{"messages":[{"role":"user","content":"Hi"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"properties":{"1":{},"a":{"default":1.0}}}}}]}`,
+    );
+    assert.ok(body.includes(`"input_schema":{"type":"object","properties":{"1":{},"a":{"default":1.0}}}`), body);
+  });
+
+  test("the schema of an answer keeps its spelling", () => {
+    const schema = `{"type":"object","default":${numbers}}`;
+    const { body } = translateText(
+      `{"messages":[{"role":"user","content":"Hi"}],"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":${schema}}}}`,
+    );
+    assert.ok(body.includes(`"format":{"type":"json_schema","schema":${schema}}`));
+  });
+
+  test("arguments of a call keep their spelling", () => {
+    assert.ok(callWith(numbers).includes(`"input":${numbers}}`));
+    assert.ok(callWith(' {"a" : 1.0}\n').includes('"input": {"a" : 1.0}\n}'));
+  });
+
+  test("half of a surrogate pair in arguments arrives as it was", () => {
+    const bytes = Buffer.from(callWith('{"a":"\ud83d"}'));
+    assert.ok(bytes.includes('"input":{"a":"\\ud83d"}}'));
+  });
+});
+
+/** The translation of a history with a call of these arguments. */
+function callWith(written: string): string {
+  const tool_calls = [{ id: "a", type: "function", function: { name: "f", arguments: written } }];
+  const messages = [
+    { role: "user", content: "Hi" },
+    { role: "assistant", content: null, tool_calls },
+    { role: "tool", tool_call_id: "a", content: "1" },
+  ];
+  return translateText(JSON.stringify({ messages })).body;
+}
+
+test("results are in the order of their calls, however many there are", () => {
+  const ids = Array.from({ length: 20_000 }, (_, index) => `call.${index}`);
+  const calls = ids.map((id) => ({ id, type: "function", function: { name: "f", arguments: "{}" } }));
+  const results = ids.toReversed().map((id) => ({ role: "tool", tool_call_id: id, content: id }));
+  const { body } = translate({
+    messages: [{ role: "user", content: "Hi" }, { role: "assistant", tool_calls: calls }, ...results],
+  });
+  assert.ok(isAnswered(body));
+});
+
+test("ids that all collide take no longer than others", () => {
+  const ids = Array.from({ length: 20_000 }, (_, index) => String.fromCharCode(0x4e00 + index));
+  const calls = ids.map((id) => ({ id, type: "function", function: { name: "f", arguments: "{}" } }));
+  const results = ids.map((id) => ({ role: "tool", tool_call_id: id, content: id }));
+  const { body } = translate({
+    messages: [{ role: "user", content: "Hi" }, { role: "assistant", tool_calls: calls }, ...results],
+  });
+  assert.ok(isAnswered(body));
+  assert.equal(new Set(JSON.stringify(body["messages"]).match(/"id":"_(?:_\d+)?"/g)).size, ids.length);
+});
+
+test("a message of more parts than a call takes arguments is translated", () => {
+  const content = Array.from({ length: 200_000 }, () => ({ type: "text", text: "x" }));
+  const { body } = translate({
+    messages: [
+      { role: "system", content },
+      { role: "user", content },
+    ],
+  });
+  assert.equal((body["system"] as readonly unknown[]).length, content.length);
+});
+
+const HI = [{ role: "user", content: "Hi" }];
+const call = (made: object) => ({ messages: [...HI, { role: "assistant", tool_calls: [made] }] });
+
+const PROBLEMS: readonly (readonly [what: string, request: unknown, param: string])[] = [
+  ["a body that is no object", [], "body"],
+  ["no messages", {}, "messages"],
+  ["messages that are no array", { messages: "Hi" }, "messages"],
+  ["no message with content", { messages: [{ role: "user", content: "" }, { role: "assistant" }] }, "messages"],
+  ["a system prompt alone", { messages: [{ role: "system", content: "Be brief." }] }, "messages"],
+  ["a message that is no object", { messages: [...HI, "Hi"] }, "messages[1]"],
+  ["a message without a role", { messages: [{ content: "Hi" }] }, "messages[0].role"],
+  ["a role of no dialect", { messages: [{ role: "narrator", content: "Hi" }] }, "messages[0].role"],
+  ["content of another type", { messages: [{ role: "user", content: 1 }] }, "messages[0].content"],
+  ["a part that is no object", { messages: [{ role: "user", content: ["Hi"] }] }, "messages[0].content[0]"],
+  ["a part without a type", { messages: [{ role: "user", content: [{ text: "Hi" }] }] }, "messages[0].content[0].type"],
+  ["a text without text", { messages: [{ role: "user", content: [{ type: "text" }] }] }, "messages[0].content[0].text"],
+  [
+    "an image without an address",
+    { messages: [{ role: "user", content: [{ type: "image_url", image_url: {} }] }] },
+    "messages[0].content[0].image_url.url",
+  ],
+  ["a file that is none", { messages: [{ role: "user", content: [{ type: "file" }] }] }, "messages[0].content[0].file"],
+  ["a call without an id", call({ type: "function", function: { name: "f" } }), "messages[1].tool_calls[0].id"],
+  ["a call without a function", call({ id: "a", type: "function" }), "messages[1].tool_calls[0].function"],
+  [
+    "a call of a nameless function",
+    call({ id: "a", type: "function", function: { arguments: "{}" } }),
+    "messages[1].tool_calls[0].function.name",
+  ],
+  [
+    "arguments that are a number",
+    call({ id: "a", type: "function", function: { name: "f", arguments: 1 } }),
+    "messages[1].tool_calls[0].function.arguments",
+  ],
+  ["a result of no call", { messages: [...HI, { role: "tool", content: "1" }] }, "messages[1].tool_call_id"],
+  ["a function's answer without a name", { messages: [...HI, { role: "function", content: "1" }] }, "messages[1].name"],
+  ["max_tokens of nought", { messages: HI, max_tokens: 0 }, "max_tokens"],
+  ["max_completion_tokens in words", { messages: HI, max_completion_tokens: "many" }, "max_completion_tokens"],
+  ["a temperature in words", { messages: HI, temperature: "hot" }, "temperature"],
+  ["a stop sequence that is no string", { messages: HI, stop: ["a", 1] }, "stop[1]"],
+  ["a stream that is no flag", { messages: HI, stream: "yes" }, "stream"],
+  ["a tool that is no object", { messages: HI, tools: ["f"] }, "tools[0]"],
+  ["a tool without a function", { messages: HI, tools: [{ type: "function" }] }, "tools[0].function"],
+  ["a tool without a name", { messages: HI, tools: [{ type: "function", function: {} }] }, "tools[0].function.name"],
+  [
+    "a tool's name of other characters",
+    { messages: HI, tools: [{ type: "function", function: { name: "get weather" } }] },
+    "tools[0].function.name",
+  ],
+  [
+    "parameters that are no object",
+    { messages: HI, tools: [{ type: "function", function: { name: "f", parameters: [] } }] },
+    "tools[0].function.parameters",
+  ],
+  [
+    "a chosen tool that is not defined",
+    { messages: HI, tool_choice: { type: "function", function: { name: "f" } } },
+    "tool_choice",
+  ],
+  [
+    "functions beside tools",
+    { messages: HI, functions: [{ name: "f" }], tools: [{ type: "function", function: { name: "g" } }] },
+    "functions",
+  ],
+  ["an effort that is no word", { messages: HI, reasoning_effort: 3 }, "reasoning_effort"],
+  [
+    "a budget of half a token",
+    { messages: HI, thinking: { type: "enabled", budget_tokens: 2000.5 } },
+    "thinking.budget_tokens",
+  ],
+];
+
+describe("a request that is not of its dialect is the client's error, and is not quoted", () => {
+  for (const [what, request, param] of PROBLEMS) {
+    test(what, () => {
+      assert.throws(
+        () => translate(request),
+        (error) => {
+          assert.ok(error instanceof RequestProblem);
+          assert.equal(error.param, param);
+          assert.doesNotMatch(error.message, /Hi|narrator|weather/);
+          return true;
+        },
+      );
+    });
+  }
+});
