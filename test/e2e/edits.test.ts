@@ -26,7 +26,7 @@ const gateway = await startWithFiles(file, {
   ],
   providers: [
     { name: "plain", dialect: "compat", base_url: upstream.url, model_aliases: { fast: 'the "real" one' } },
-    { preset: "changed", models: ["changed*"], model_aliases: { alias: "changed-real" } },
+    { preset: "changed", models: ["changed*"], on_fidelity_loss: "allow", model_aliases: { alias: "changed-real" } },
     { name: "usage", dialect: "compat", base_url: upstream.url, models: ["usage"], stream_usage: true },
   ],
   default_provider: "plain",

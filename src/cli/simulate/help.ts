@@ -27,8 +27,8 @@ ${tableOf(MANNERS)}
 
 A request that a real provider would refuse is refused as it would be, whatever the model.
 
-GET /sim/counts says what was received and how it ended; GET /sim/last?n=5 tells the last requests, ${MAX_LAST} at most:
-bodies, names of headers, and what was understood. POST /sim/reset forgets all of it.
+GET /sim/counts says what was received and how it ended; GET /sim/last tells the newest request and
+GET /sim/last?n=5 the last five (${MAX_LAST} at most): body, names of headers, and what was understood. POST /sim/reset forgets all of it.
 `;
 }
 

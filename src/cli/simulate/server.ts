@@ -17,7 +17,7 @@ import { type Exchange, writeError, writeWhole } from "./exchange.ts";
 import { type Fault, parseFault } from "./faults.ts";
 import { helpText } from "./help.ts";
 import { EMPTY_OBJECT, type JsonObject, objectOf, parseJson, stringOf } from "./json.ts";
-import { createLast, type Last, MAX_LAST } from "./last.ts";
+import { createLast, type Last } from "./last.ts";
 import { createMemory, type Memory } from "./memory.ts";
 import { fieldOf, parseForm } from "./multipart.ts";
 import { idOf } from "./route.ts";
@@ -269,8 +269,9 @@ function answerControl(simulation: Simulation, exchange: Exchange, at: string): 
   } else if (at === "GET /") {
     writeWhole(exchange, { status: 200, contentType: "text/plain; charset=utf-8" }, helpText(simulation.url));
   } else if (at === "GET /sim/last") {
-    const asked = Number(/[?&]n=(\d{1,3})(?:&|$)/.exec(exchange.request.url ?? "")?.[1] ?? MAX_LAST);
-    writeWhole(exchange, { status: 200, contentType: json }, simulation.last.read(Math.max(1, asked)));
+    const asked = /[?&]n=(\d{1,3})(?:&|$)/.exec(exchange.request.url ?? "")?.[1];
+    const text = simulation.last.read(asked === undefined ? undefined : Number(asked));
+    writeWhole(exchange, { status: 200, contentType: json }, text);
   } else
     writeError(exchange, { status: 404, message: "There are GET /sim/counts, GET /sim/last and POST /sim/reset." });
 }

@@ -48,9 +48,12 @@ export function readChoice(value: unknown, uses: UseList): void {
   if (choice === undefined) return;
   uses.expect(choice, CHAT.toolChoice, "tool_choice");
   switch (choice.type) {
-    case "function":
+    case "function": {
       uses.add("tool_choice");
+      const named = objectOf(choice.function);
+      if (named !== undefined) uses.expect(named, CHAT.namedChoice, "tool_choice.function");
       return;
+    }
     case "custom":
       uses.add("tool_choice");
       uses.add("custom_tools");

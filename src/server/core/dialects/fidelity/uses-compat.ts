@@ -68,7 +68,7 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
     const choice = objectOf(value);
     if (choice === undefined) return;
     uses.add("tool_choice");
-    uses.expect(choice, CHAT.functionCallChoice, "function_call");
+    uses.expect(choice, CHAT.namedChoice, "function_call");
   },
   response_format: readFormat,
   reasoning_effort(value, uses) {
@@ -91,14 +91,7 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
   prediction(value, uses) {
     if (objectOf(value) !== undefined) uses.add("prediction");
   },
-  web_search_options(value, uses) {
-    const options = objectOf(value);
-    if (options === undefined) return;
-    uses.add("web_search");
-    const size = options.search_context_size;
-    if (typeof size === "string" && size !== "medium") uses.lose("hint", "web_search_options.search_context_size");
-    uses.expect(options, CHAT.webSearchOptions, "web_search_options");
-  },
+  web_search_options: readSearch,
   service_tier(value, uses) {
     if (typeof value !== "string" || value === "auto" || value === "default") return;
     uses.addLost("service_tier", "service_tier");
@@ -162,6 +155,11 @@ function readPairs(request: Values, uses: UseList): void {
   const { capabilities } = uses;
   if (capabilities.has("user_id")) readUser(request, uses);
   if (capabilities.has("thinking") && capabilities.has("tool_choice")) uses.add("thinking_forced_tool");
+  // A messages provider refuses a choice without a tool to call.
+  const hasTools = [request.tools, request.functions].some((tools) => listOf(tools).length > 0);
+  if (capabilities.has("tool_choice") && !hasTools && !capabilities.has("web_search")) {
+    uses.lose("tool_choice", objectOf(request.function_call) === undefined ? "tool_choice" : "function_call");
+  }
   if (capabilities.has("thinking_budget")) readBudget(request, bound ?? older, uses);
   if (capabilities.has("effort")) readSecondEffort(request, uses);
 }
@@ -192,6 +190,21 @@ function readStop(value: unknown, uses: UseList): void {
     uses.add("stop");
     if (sequence.trim() === "") uses.lose("stop", `stop[${index}]`);
   }
+}
+
+function readSearch(value: unknown, uses: UseList): void {
+  const options = objectOf(value);
+  if (options === undefined) return;
+  const place = "web_search_options";
+  uses.add("web_search");
+  const { search_context_size: size } = options;
+  if (isText(size) && size !== "medium") uses.lose("hint", `${place}.search_context_size`);
+  uses.expect(options, CHAT.webSearchOptions, place);
+  const location = objectOf(options.user_location);
+  if (location === undefined) return;
+  uses.expect(location, CHAT.userLocation, `${place}.user_location`);
+  const near = objectOf(location.approximate);
+  if (near !== undefined) uses.expect(near, CHAT.approximate, `${place}.user_location.approximate`);
 }
 
 function readPenalty(value: unknown, uses: UseList): void {

@@ -71,6 +71,8 @@ function readSearch(tool: Values, uses: UseList): void {
   for (const rule of ["allowed_domains", "blocked_domains"]) {
     if (listOf(tool[rule]).length > 0) uses.lose("web_search", rule);
   }
+  const location = objectOf(tool.user_location);
+  if (location !== undefined) uses.expect(location, MESSAGES.userLocation, "user_location");
   if (typeof tool.max_uses === "number") uses.lose("hint", "max_uses");
 }
 

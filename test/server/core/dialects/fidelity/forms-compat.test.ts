@@ -268,6 +268,24 @@ testForms({
       place: "tool_choice",
     },
     {
+      title: "a choice without a tool to call",
+      request: { tool_choice: "required" },
+      capability: "tool_choice",
+      place: "tool_choice",
+    },
+    {
+      title: "a named choice with more than the name",
+      request: { tool_choice: { type: "function", function: { name: "f", version: 2 } } },
+      capability: "unknown_field",
+      place: "tool_choice.function.version",
+    },
+    {
+      title: "a location with more than is known",
+      request: { web_search_options: { user_location: { approximate: { street: "S" } } } },
+      capability: "unknown_field",
+      place: "web_search_options.user_location.approximate.street",
+    },
+    {
       title: "a modality that is not known",
       request: { modalities: ["text", "image"] },
       capability: "unknown_field",

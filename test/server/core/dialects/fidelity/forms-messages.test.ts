@@ -68,6 +68,12 @@ testForms({
       place: `tools[0].${rule}`,
     })),
     {
+      title: "a location with more than is known",
+      request: tools({ ...SEARCH, user_location: { street: "S" } }),
+      capability: "unknown_field",
+      place: "tools[0].user_location.street",
+    },
+    {
       title: "a second search",
       request: tools(SEARCH, { ...SEARCH, type: "web_search_20260209" }),
       capability: "web_search",

@@ -123,6 +123,11 @@ interface Block {
   readonly [member: string]: unknown;
 }
 
+interface Building {
+  type: string;
+  [member: string]: unknown;
+}
+
 export interface Message {
   readonly content: readonly Block[];
   readonly [member: string]: unknown;
@@ -162,7 +167,7 @@ function lineOf(event: Event | undefined): string {
 /** The message that a client makes of the frames; the grammar is checked on the way. Undefined: it did not end. */
 export function messageOf(text: string): Message | undefined {
   let message: Message | undefined;
-  let content: Record<string, unknown>[] = [];
+  let content: Building[] = [];
   let open: number | undefined;
   let json = "";
   let hasEnded = false;
@@ -184,7 +189,7 @@ export function messageOf(text: string): Message | undefined {
       assert.equal(event.index, content.length);
       open = event.index;
       json = "";
-      content = [...content, { ...event.content_block }];
+      content = [...content, { type: "", ...event.content_block }];
     } else if (event.type === "content_block_delta") {
       assert.equal(event.index, open);
       const { type, ...rest } = event.delta ?? {};
@@ -207,7 +212,7 @@ export function messageOf(text: string): Message | undefined {
       hasEnded = true;
     }
   }
-  return hasEnded && message !== undefined ? { ...message, content: content as readonly Block[] } : undefined;
+  return hasEnded && message !== undefined ? { ...message, content } : undefined;
 }
 
 const DELTAS: ReadonlyMap<string, string> = new Map([

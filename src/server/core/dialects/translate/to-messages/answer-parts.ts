@@ -3,7 +3,7 @@
  *
  * Source: dialects reference, 3.1 to 3.3 and 8.5. Providers differ in how they tell reasoning: a string under one of two
  * names, a list of details, or both with the same text. What stands where a part of the answer is told and cannot be
- * read is an `AnswerProblem`: leaving it out would change the answer.
+ * read is an `AnswerProblem`: leaving it out would change the answer. Only reasoning that cannot be read is left out.
  */
 import { listOf, numberOf, objectOf, stringOf, type Values } from "../../values.ts";
 import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";

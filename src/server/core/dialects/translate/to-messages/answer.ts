@@ -20,7 +20,7 @@ import {
   takesIn,
   textOf,
 } from "./answer-parts.ts";
-import { endingOf, tierShown, usageIn, usageShown } from "./ending.ts";
+import { type Arguments, endingOf, tierShown, usageIn, usageShown } from "./ending.ts";
 import * as frames from "./frames.ts";
 
 export function chatToMessage(body: string, terms: AnswerTerms, stamp: AnswerStamp): string {
@@ -78,7 +78,7 @@ function wholeAnswer(body: string, terms: AnswerTerms, stamp: AnswerStamp): Whol
       ...textBlocks(textOf(message), refusal),
       ...toolUses(calls, inputs, terms, stamp),
     ],
-    ending: endingOf({ finishReason, hasCalls: calls.length > 0, isCut: inputs.includes(undefined), refusal }),
+    ending: endingOf({ finishReason, arguments: new Set(inputs.map(argumentsOf)), refusal }),
     usage: usageShown(usageIn(answer["usage"])),
   };
 }
@@ -139,6 +139,11 @@ function inputOf({ arguments: text }: CallPart): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+function argumentsOf(input: string | undefined): Arguments {
+  if (input === undefined) return "cut";
+  return input === "" ? "empty" : "whole";
 }
 
 function contentOf(block: Block): object {

@@ -8,6 +8,7 @@
  */
 import { MAX_DEPTH } from "../../json-scan.ts";
 import { AnswerProblem } from "../types.ts";
+import type { Arguments } from "./ending.ts";
 
 /** What may come next. `scalar`: more of a number, `true`, `false` or `null`. */
 type Place =
@@ -45,7 +46,7 @@ export class ArgumentsScan {
   #scalar = "";
 
   /** `empty`: nothing but white space came, which means no arguments. */
-  get state(): "empty" | "cut" | "whole" {
+  get state(): Arguments {
     if (this.#place === "start") return "empty";
     return this.#place === "end" ? "whole" : "cut";
   }

@@ -6,23 +6,28 @@ import { AnswerProblem } from "../types.ts";
 import { messagesUsage } from "../usage-shape.ts";
 import type { Ending } from "./frames.ts";
 
+/** How far the arguments of a call came. */
+export type Arguments = "whole" | "empty" | "cut";
+
 export interface Ended {
   /** As the provider says it; many say nothing. */
   readonly finishReason: unknown;
-  readonly hasCalls: boolean;
-  /** The arguments of a call are not whole. */
-  readonly isCut: boolean;
+  /** Of all calls; empty where there is none. */
+  readonly arguments: ReadonlySet<Arguments>;
   /** Empty: none. */
   readonly refusal: string;
 }
 
 /**
- * A call that was cut off is one only where the provider says that it ran out of tokens, and then that is why the answer
- * ended: a client that reads `tool_use` would run the tool with no arguments.
+ * A call may be cut off where the provider says that it ran out of tokens, before its arguments began too, and then that
+ * is why the answer ended: a client that reads `tool_use` would run the tool with no arguments.
  */
-export function endingOf({ finishReason, hasCalls, isCut, refusal }: Ended): Ending {
+export function endingOf({ finishReason, arguments: came, refusal }: Ended): Ending {
   checkFinish(finishReason);
-  if (isCut && finishReason !== "length") throw new AnswerProblem("the arguments of a tool call are not a JSON object");
+  const hasCalls = came.size > 0;
+  const ranOut = finishReason === "length";
+  if (came.has("cut") && !ranOut) throw new AnswerProblem("the arguments of a tool call are not a JSON object");
+  const isCut = ranOut && (came.has("cut") || came.has("empty"));
   const reason = isCut ? "max_tokens" : stopReason(finishReason, hasCalls);
   if (hasCalls || (refusal === "" && reason !== "refusal")) return { stop_reason: reason, stop_details: null };
   const explanation = refusal === "" ? null : refusal;

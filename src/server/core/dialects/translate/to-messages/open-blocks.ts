@@ -9,6 +9,7 @@
 import { AnswerProblem } from "../types.ts";
 import { createCallIds, type Reasoning, takesIn } from "./answer-parts.ts";
 import type { Call } from "./arriving-calls.ts";
+import type { Arguments } from "./ending.ts";
 import * as frames from "./frames.ts";
 
 /** Held text and blocks, in UTF-16 units: as much as the largest event that is looked into. */
@@ -54,20 +55,16 @@ export class OpenBlocks {
   #nextIndex = 0;
   #lastThinking: ThinkingBlock | undefined;
   #heldSize = 0;
-  #isCut = false;
+  readonly #arguments = new Set<Arguments>();
 
   constructor({ seed, nameOf }: OpenBlocksSettings) {
     this.#nameOf = nameOf;
     this.#callId = createCallIds(seed);
   }
 
-  get hasCalls(): boolean {
-    return this.#calls.size > 0;
-  }
-
-  /** Known when all are closed: the arguments of a call are not whole. */
-  get isCut(): boolean {
-    return this.#isCut;
+  /** Of the calls that are closed. */
+  get arguments(): ReadonlySet<Arguments> {
+    return this.#arguments;
   }
 
   text(kind: TextBlock["kind"], text: string): string {
@@ -136,7 +133,8 @@ export class OpenBlocks {
 
   #hold(size: number): void {
     this.#heldSize += size;
-    if (this.#heldSize > MAX_HELD) throw new AnswerProblem("the answer has too many blocks, or too much of it came out of order");
+    if (this.#heldSize > MAX_HELD)
+      throw new AnswerProblem("the answer has too many blocks, or too much of it came out of order");
   }
 
   /** Closes what is over and opens what can be opened. */
@@ -169,7 +167,7 @@ export class OpenBlocks {
   #end(block: Block): string {
     const index = this.#openIndex ?? 0;
     this.#openIndex = undefined;
-    if (block.kind === "call" && block.call.scan.state === "cut") this.#isCut = true;
+    if (block.kind === "call") this.#arguments.add(block.call.scan.state);
     return frames.blockStop(index);
   }
 

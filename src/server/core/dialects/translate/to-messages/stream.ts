@@ -69,7 +69,7 @@ class EventStream implements StreamTranslation {
     const { choices = null, usage = null } = chunk;
     if (choices !== null && !Array.isArray(choices)) throw new AnswerProblem("choices is not an array");
     // An event that tells nothing, as a sign of life.
-    if (choices === null && usage === null) return "";
+    if (choices === null && usage === null) return this.keepAlive();
     let text = this.#start(chunk);
     this.#usage = usageIn(usage) ?? this.#usage;
     for (const choice of choices ?? []) text += this.#choice(objectOf(choice));
@@ -88,8 +88,9 @@ class EventStream implements StreamTranslation {
 
   #choice(choice: Values | undefined): string {
     if (choice === undefined) throw new AnswerProblem("a choice is not an object");
-    const { index = 0, delta = null, finish_reason: finishReason } = choice;
-    if (index !== 0) return "";
+    const { index, delta = null, finish_reason: finishReason } = choice;
+    if (typeof (index ?? 0) !== "number") throw new AnswerProblem("the index of a choice is not a number");
+    if ((index ?? 0) !== 0) return "";
     checkFinish(finishReason);
     if (typeof finishReason === "string" && finishReason !== "") this.#finishReason = finishReason;
     if (delta === null) return "";
@@ -116,8 +117,8 @@ class EventStream implements StreamTranslation {
   #finish(): string {
     if (!this.#hasStarted) throw new AnswerProblem("the stream ended before its answer began");
     const text = this.#blocks.close();
-    const { hasCalls, isCut } = this.#blocks;
-    const ending = endingOf({ finishReason: this.#finishReason, hasCalls, isCut, refusal: this.#refusal });
+    const { arguments: came } = this.#blocks;
+    const ending = endingOf({ finishReason: this.#finishReason, arguments: came, refusal: this.#refusal });
     this.#state = "ended";
     return text + messageDelta(ending, usageShown(this.#usage)) + MESSAGE_STOP;
   }

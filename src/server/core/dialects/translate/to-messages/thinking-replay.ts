@@ -1,9 +1,9 @@
 /**
  * Thinking that a client sends back, as blocks that the provider knows by its own signature.
  *
- * Source: dialects reference, 8.3, 8.5 and 10.3 (20). `reasoning_details` is what our answers hold (9.1: in a stream the
- * signature comes without the text, which is in `reasoning_content`); `thinking_blocks` is another gateway's form. What is
- * not signed is refused by the API and gives no block.
+ * Source: dialects reference, 8.3, 8.5 and 10.3 (20). `reasoning_details` is what our own answers hold; a client that
+ * gathered them from a stream may have the signature apart from the text (9.1), which then is in `reasoning_content`.
+ * `thinking_blocks` is another gateway's form. What is not signed is refused by the API and gives no block.
  */
 import { listOf, objectOf, stringOf, type Values } from "../../values.ts";
 import type { ThinkingBlock } from "./blocks.ts";

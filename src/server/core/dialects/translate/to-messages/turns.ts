@@ -26,8 +26,8 @@ export interface Conversation {
   readonly system: readonly TextBlock[];
   readonly turns: readonly Turn[];
   /**
-   * The latest turn of the assistant called tools and does not begin with thinking, which the API demands of it while
-   * thinking is on.
+   * The latest turn of the assistant called tools, or is to be continued, and does not begin with thinking, which the API
+   * demands of it while thinking is on.
    */
   readonly lacksThinking: boolean;
 }
@@ -148,7 +148,8 @@ function withPrefill(turns: readonly OpenTurn[], { claims }: Scope): readonly Op
 function lacksThinking(turns: readonly OpenTurn[]): boolean {
   const latest = turns.findLast(({ role }) => role === "assistant");
   if (latest === undefined || latest.thinking.length > 0) return false;
-  return latest.blocks.some(({ type }) => type === "tool_use");
+  const isLast = latest === turns.findLast(({ role }) => role !== "system");
+  return isLast || latest.blocks.some(({ type }) => type === "tool_use");
 }
 
 function closed({ role, results, thinking, blocks, callOrder }: OpenTurn): Turn {

@@ -1,0 +1,27 @@
+/** What a rule says of a body: the refusal it throws, or undefined when the body is accepted. */
+
+import assert from "node:assert/strict";
+import { Refused } from "../../../../src/cli/simulate/errors.ts";
+import type { JsonObject } from "../../../../src/cli/simulate/json.ts";
+
+export interface Told {
+  readonly message: string;
+  readonly param: string | null;
+  readonly code: string | null | undefined;
+}
+
+export function refusalOf(check: () => void): Told | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof Refused, `a refusal, not ${String(error)}`);
+    assert.equal(error.status, 400);
+    return { message: error.message, param: error.param, code: error.code };
+  }
+}
+
+/** As it comes from the wire. */
+export function asJson(value: unknown): JsonObject {
+  return JSON.parse(JSON.stringify(value)) as JsonObject;
+}
