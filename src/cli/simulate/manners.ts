@@ -109,9 +109,8 @@ export function mannerOf(model: string): Manner {
   for (const part of partsOf(model)) {
     const found = match(part);
     if (found?.kind !== "made") continue;
-    const oddities = found.made.oddities;
-    manner = { ...manner, ...found.made };
-    if (oddities !== undefined) manner = { ...manner, oddities: new Set([...manner.oddities, ...oddities]) };
+    const oddities = new Set([...manner.oddities, ...(found.made.oddities ?? [])]);
+    manner = { ...manner, ...found.made, oddities };
   }
   return manner;
 }

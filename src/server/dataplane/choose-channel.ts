@@ -5,7 +5,7 @@
  * order of definition); specification document 3 (`channels`, `caps`, `require_caps`, `on_fidelity_loss`).
  */
 import { GatewayError } from "../../base/index.ts";
-import { type Loss, losses } from "../core/dialects/index.ts";
+import { type Loss, losses, showsEvidence } from "../core/dialects/index.ts";
 import type { Profile } from "../snapshot/index.ts";
 import type { Provider, UpstreamChannel } from "../upstream/index.ts";
 import type { Target } from "./address.ts";
@@ -55,8 +55,10 @@ function serves(channel: UpstreamChannel, { route, dialect }: Target, model: str
   return route.counterpart !== undefined && channel.claims(route.counterpart.capability);
 }
 
-function lostOn(channel: UpstreamChannel, isOther: boolean, { content, dialect }: Target): readonly Loss[] {
-  if (content === undefined || (!isOther && channel.carriesAll)) return NOTHING_LOST;
+function lostOn(channel: UpstreamChannel, isOther: boolean, { content, plain, dialect }: Target): readonly Loss[] {
+  if (content === undefined) return NOTHING_LOST;
+  const { lossEvidence } = channel;
+  if (!isOther && lossEvidence !== undefined && !showsEvidence(plain, lossEvidence)) return NOTHING_LOST;
   return losses(content.uses, dialect, channel);
 }
 

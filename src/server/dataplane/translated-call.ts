@@ -70,7 +70,7 @@ function translated(
     return translateRequest(dialect, source, { sent: model ?? asked, asked }, terms);
   } catch (error) {
     if (!(error instanceof RequestProblem)) throw error;
-    throw new GatewayError("invalid_request", error.message, { param: error.param });
+    throw new GatewayError("invalid_request", `${error.param} ${error.message}.`, { param: error.param });
   }
 }
 

@@ -24,6 +24,10 @@ const MAX_WHOLE_BYTES = 32 << 20;
 /** A larger error is not read: the client is told its status. */
 const MAX_ERROR_BYTES = 1 << 20;
 
+/** What a provider may still say once its answer is complete; past either it is left, and its connection with it. */
+const MAX_TRAILING_BYTES = 64 << 10;
+const MAX_TRAILING_MS = 1_000;
+
 const EVENT_STREAM = "text/event-stream; charset=utf-8";
 const JSON_TYPE = "application/json";
 const BLANK_LINE = Buffer.from("\n\n");
@@ -69,6 +73,8 @@ class TranslatedAnswer implements Downstream {
   #begunAt = 0;
   /** Ends the attempt at the provider, as if the client had left. */
   #leave: (() => void) | undefined;
+  #trailingBytes = 0;
+  #trailing: NodeJS.Timeout | undefined;
 
   constructor(to: Downstream, options: Translating) {
     this.#to = to;
@@ -80,6 +86,7 @@ class TranslatedAnswer implements Downstream {
   }
 
   onGone(listener: (() => void) | undefined): void {
+    if (listener === undefined) clearTimeout(this.#trailing);
     this.#leave = listener;
     this.#to.onGone(listener);
   }
@@ -113,6 +120,8 @@ class TranslatedAnswer implements Downstream {
       case "passing":
         return this.#to.write(chunk);
       case "over":
+        this.#trailingBytes += chunk.length;
+        if (this.#trailingBytes > MAX_TRAILING_BYTES) this.#leave?.();
         return true;
       default:
         return this.#hold(chunk);
@@ -153,13 +162,22 @@ class TranslatedAnswer implements Downstream {
       for (const event of events) {
         if (event.data !== undefined && this.#shown === "events") this.#options.meter?.event(event.data);
         frames += framesOf(translation, event);
-        if (translation.state === "failed") break;
+        if (translation.state !== "open") break;
       }
     });
     const hasRoom = frames === NOTHING || this.#to.write(Buffer.from(frames));
     if (problem !== undefined) this.#giveUp(problem);
     else if (translation.state === "failed") this.#endFailed();
-    return hasRoom;
+    else if (translation.state === "ended") this.#endComplete();
+    return hasRoom || translation.state !== "open";
+  }
+
+  /** The client need not wait for a provider that goes on; one that ends now keeps its connection. */
+  #endComplete(): void {
+    this.#mode = "over";
+    this.#options.meter?.ended();
+    this.#to.end();
+    this.#trailing = setTimeout(() => this.#leave?.(), MAX_TRAILING_MS);
   }
 
   #endStream(): void {

@@ -2,7 +2,7 @@
 import { HOP_BY_HOP_HEADERS, parseDuration } from "../../base/index.ts";
 import { type CatalogProvider, type Channel, compileJoin } from "../core/catalog/index.ts";
 import type { ProviderConfig } from "../core/config/index.ts";
-import { type Capability, claimableIn, type Dialect, type ObjectEdits, usableIn } from "../core/dialects/index.ts";
+import { claimableIn, type Dialect, evidenceOf, type ObjectEdits, usableIn } from "../core/dialects/index.ts";
 import { CREDENTIAL_HEADERS, keyHeaders } from "../credentials/index.ts";
 
 export type Trigger = "connect" | "5xx" | "429" | "timeout";
@@ -29,8 +29,11 @@ export interface UpstreamChannel {
   /** Undefined: claims all that its dialect can express. */
   readonly caps: ReadonlySet<string> | undefined;
   readonly claims: (capability: string) => boolean;
-  /** A request of its own dialect loses nothing here, whatever it uses. */
-  readonly carriesAll: boolean;
+  /**
+   * Of what the channel does not claim: a request of its own dialect in which none of it stands loses nothing here; with no
+   * evidence, none does. Undefined: what such a request uses must be read.
+   */
+  readonly lossEvidence: readonly Buffer[] | undefined;
   /** Undefined: serves every model. */
   readonly servesModel: ((model: string) => boolean) | undefined;
   /** Header pairs that present our credential; empty when the client's own is forwarded. */
@@ -131,7 +134,10 @@ function compileChannel(channel: Channel, key: string | undefined): UpstreamChan
     isOwnSurface: channel.tier === "provider",
     caps: channel.caps,
     claims: (capability) => claimed.has(capability),
-    carriesAll: [...usableIn(channel.dialect)].every((capability) => claimed.has(capability)),
+    lossEvidence: evidenceOf(
+      channel.dialect,
+      [...usableIn(channel.dialect)].filter((capability) => !claimed.has(capability)),
+    ),
     servesModel: channel.models.length === 0 ? undefined : matcher(channel.models),
     credential: key === undefined ? [] : keyHeaders(channel.keyHeader, key),
     presenting: (clientKey) => keyHeaders(channel.keyHeader, clientKey),

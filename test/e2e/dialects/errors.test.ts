@@ -27,8 +27,17 @@ const STATUSES: ReadonlyMap<number, Shown> = new Map([
   [422, shown("UnprocessableEntityError", "invalid_request_error", null, "invalid_request_error")],
   [429, shown("RateLimitError", "rate_limit_error", "rate_limit_exceeded", "rate_limit_error")],
   [500, shown("InternalServerError", "server_error", null, "api_error")],
-  [503, shown("InternalServerError", "service_unavailable_error", "server_is_overloaded", "overloaded_error")],
-  [529, shown("InternalServerError", "service_unavailable_error", "server_is_overloaded", "overloaded_error")],
+  // A messages provider calls a 503 an `api_error`, and its type says more than its status.
+  [503, shown(["InternalServerError", "ServiceUnavailableError"], "server_error", null, "overloaded_error")],
+  [
+    529,
+    shown(
+      ["InternalServerError", "OverloadedError"],
+      "service_unavailable_error",
+      "server_is_overloaded",
+      "overloaded_error",
+    ),
+  ],
 ]);
 
 function shown(raised: string | readonly [string, string], type: string, code: string | null, messages: string): Shown {

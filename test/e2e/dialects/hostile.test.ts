@@ -4,62 +4,20 @@
  */
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
-import type { Dialect } from "../../../src/server/core/dialects/routes.ts";
-import { memoryOf } from "../support/machine.ts";
 import { idle } from "../support/metrics.ts";
 import { reply, type Script, startEvents, writeChunk } from "../support/upstream.ts";
 import { eventually } from "../support/wait.ts";
-import {
-  DONE,
-  framesOf,
-  type Read,
-  readBy,
-  SOUND,
-  SOUND_READ,
-  sends,
-  startAs,
-  startHostile,
-  TEXT,
-} from "./support/scripted.ts";
-import { FORMS, type Form } from "./support/told.ts";
+import { isError, isSound, isSoundOrError, JSON_TYPE, readerOf, STREAMED, soundly } from "./support/reading.ts";
+import { DONE, framesOf, SOUND, SOUND_READ, sends, startAs, startHostile, TEXT } from "./support/scripted.ts";
+import { FORMS } from "./support/told.ts";
 
 const hostile = await startHostile({ after });
-const { gateway, upstreams } = hostile;
+const { gateway } = hostile;
+const read = readerOf(hostile);
 const DIALECTS = ["compat", "messages"] as const;
-const STREAMED = ["raw", "helper"] as const;
-const JSON_TYPE = ["Content-Type: application/json"];
 const MEBIBYTE = 1 << 20;
 /** How many frames of the compat stream tell all of its answer. */
 const FINISHED_AT = 7;
-
-/** Whole answers and streams, as the form asks for them. */
-const soundly =
-  (dialect: Dialect, form: Form): Script =>
-  (socket, request) =>
-    form === "unary"
-      ? reply(socket, { headers: JSON_TYPE, body: JSON.stringify(SOUND[dialect].whole) })
-      : sends(...framesOf(dialect, SOUND[dialect].events))(socket, request);
-
-async function read(upstream: Dialect, form: Form, script: Script): Promise<Read> {
-  upstreams[upstream].script = script;
-  return readBy(hostile, { upstream, form });
-}
-
-function isSound(answer: Read): void {
-  assert.equal(answer.kind, "answer", JSON.stringify(answer));
-  assert.ok(answer.kind === "answer");
-  const { text, calls } = answer;
-  assert.deepEqual({ text, calls }, SOUND_READ);
-}
-
-/** Right, or refused: never something else as if it were right. */
-function isSoundOrError(answer: Read): void {
-  if (answer.kind === "answer") isSound(answer);
-}
-
-function isError(answer: Read): void {
-  assert.equal(answer.kind, "error", JSON.stringify(answer).slice(0, 1_000));
-}
 
 afterEach(async () => {
   for (const dialect of DIALECTS) isSound(await read(dialect, "raw", soundly(dialect, "raw")));
@@ -160,18 +118,38 @@ for (const dialect of DIALECTS) {
 
   test(`${from} that goes on after its end is left, and its answer is what came before`, async () => {
     for (const form of STREAMED) {
+      let isLeft = false;
       const answer = await read(dialect, form, (socket) => {
         startEvents(socket);
         for (const frame of frames) writeChunk(socket, frame);
+        socket.once("close", () => {
+          isLeft = true;
+        });
         const more = (): void => {
-          while (!socket.destroyed && writeChunk(socket, frames[1] ?? ""));
+          if (socket.destroyed) return;
+          if (writeChunk(socket, (frames[1] ?? "").repeat(20))) setImmediate(more);
+          else socket.once("drain", more);
         };
-        socket.on("drain", more);
         more();
       });
       isSound(answer);
-      await eventually("the provider is left", () => upstreams[dialect].open() <= 1);
+      await eventually("the provider is left", () => isLeft);
     }
+  });
+
+  test(`${from} that falls silent at its answer's end and stays is left, and the client does not wait for it`, async () => {
+    let left = 0;
+    for (const form of STREAMED) {
+      const answer = await read(dialect, form, (socket) => {
+        startEvents(socket);
+        for (const frame of frames) writeChunk(socket, frame);
+        socket.once("close", () => {
+          left += 1;
+        });
+      });
+      isSound(answer);
+    }
+    await eventually("the provider is left", () => left === STREAMED.length);
   });
 
   test(`${from} that answers 200 with an error is an error`, async () => {
@@ -234,31 +212,6 @@ for (const dialect of DIALECTS) {
       isError(await read(dialect, form, sends()));
     }
   });
-
-  test(`${from} whose answer is of megabytes is read aright or refused, and memory stays bounded`, async () => {
-    const before = memoryOf(gateway.pid, "VmHWM");
-    const long = "x".repeat(20 * MEBIBYTE);
-    const body = JSON.stringify(whole).replace(TEXT, long);
-    const large = await read(dialect, "unary", (socket) => reply(socket, { headers: JSON_TYPE, body }));
-    if (large.kind === "answer") assert.equal(large.text, long);
-    const endless = await read(dialect, "unary", (socket) => {
-      startAs(socket, "application/json");
-      writeChunk(socket, '{"id":"');
-      const piece = Buffer.alloc(MEBIBYTE, 0x61);
-      let left = 1_000;
-      const more = (): void => {
-        while (!socket.destroyed && left-- > 0 && writeChunk(socket, piece));
-        if (left <= 0) socket.end();
-      };
-      socket.on("drain", more);
-      more();
-    });
-    isError(endless);
-    const after = memoryOf(gateway.pid, "VmHWM");
-    if (before !== undefined && after !== undefined) {
-      assert.ok(after - before < 600 * MEBIBYTE, `grew by ${Math.round((after - before) / MEBIBYTE)} MiB`);
-    }
-  });
 }
 
 test("two tool calls of a compat provider under one index are two, or an error", async () => {
@@ -287,7 +240,7 @@ test("a compat provider that sends no mark at its end has answered", async () =>
   }
 });
 
-const WRONG: readonly unknown[] = [undefined, null, -1, 1e300, "wrong", true, [], {}, [[null]]];
+const WRONG: readonly unknown[] = [undefined, null, -1, "wrong", [], {}];
 
 /** The event with each of its members missing or replaced, at any depth. */
 function spoils(event: object): readonly object[] {

@@ -84,7 +84,14 @@ async function counted(provider: string, capability: string): Promise<number> {
   return sumOf(await idle(gateway), "gateway_fidelity_losses_total", { provider, capability });
 }
 
-const PARAMETERS = { type: "object" as const, properties: { city: { type: "string" } } };
+const SAID = { type: "text" as const, text: "What is shown?" };
+const IMAGE = "https://example.com/a.png";
+const PARAMETERS = {
+  type: "object" as const,
+  properties: { city: { type: "string" } },
+  required: ["city"],
+  additionalProperties: false,
+};
 const { openai: chat, anthropic: message } = ASKED;
 
 const TOOLS: Asks = {
@@ -97,12 +104,10 @@ const UNCLAIMED: Readonly<Record<string, Asks>> = {
   tools: TOOLS,
   vision: {
     openai: {
-      messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "https://example.com/a.png" } }] }],
+      messages: [{ role: "user", content: [SAID, { type: "image_url", image_url: { url: IMAGE } }] }],
     },
     anthropic: {
-      messages: [
-        { role: "user", content: [{ type: "image", source: { type: "url", url: "https://example.com/a.png" } }] },
-      ],
+      messages: [{ role: "user", content: [SAID, { type: "image", source: { type: "url", url: IMAGE } }] }],
     },
   },
   json_schema: {
@@ -130,7 +135,7 @@ for (const provider of ["bare-compat", "bare-messages"]) {
         const told = await ask(client, allowing, asks);
         assert.ok(told.text !== "" || told.calls.length > 0, capability);
         assert.equal(await counted(allowing, capability), losses + 1, capability);
-        assert.equal(await counted(provider, capability), before.refused + 1, `${capability}: a refusal is counted`);
+        assert.equal(await counted(provider, capability), before.refused, "what is refused is not lost");
       }
     });
   }
@@ -138,7 +143,6 @@ for (const provider of ["bare-compat", "bare-messages"]) {
 
 test("a mere hint is left out, counted, and told in the answer's header", async () => {
   const params: Asks["openai"] = { ...chat, store: true, metadata: { a: "b" }, verbosity: "low" };
-  for (const capability of ["store", "metadata", "verbosity"]) assert.equal(await counted("hints", capability), 0);
   const before = await Promise.all(["store", "metadata", "verbosity"].map((it) => counted("bare-messages", it)));
   const { response } = await clients.openai.chat.completions
     .create({ ...params, model: "bare-messages" })

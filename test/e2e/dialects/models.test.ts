@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import type Anthropic from "@anthropic-ai/sdk";
 import { startWithFiles } from "../support/config.ts";
 import { drain, raisedBy } from "../support/outcome.ts";
 import { clientsOf, simulated } from "../support/simulated.ts";
@@ -14,12 +15,25 @@ const simulator = await simulated(file);
 const direct = clientsOf(simulator.url);
 const ALIASES = { fast: "sim-small", "team/zip": "sim-gzip" };
 
-for (const dialect of UPSTREAMS) {
-  const gateway = await startWithFiles(file, {
-    catalog_overlays: [surface({ name: "only", dialect, url: simulator.url })],
-    providers: [{ preset: "only", models: ["sim-*"], model_aliases: ALIASES }],
-    default_provider: "only",
-  });
+/** Of the items of a list, all its pages together. */
+function idsOf({ items, raised }: Awaited<ReturnType<typeof drain>>): readonly string[] {
+  assert.equal(raised, undefined);
+  return items.map((item) => String(Object(item)["id"]));
+}
+
+const gateways = await Promise.all(
+  UPSTREAMS.map((dialect) =>
+    startWithFiles(file, {
+      catalog_overlays: [surface({ name: "only", dialect, url: simulator.url })],
+      providers: [{ preset: "only", models: ["sim-*"], model_aliases: ALIASES }],
+      default_provider: "only",
+    }),
+  ),
+);
+
+for (const [at, dialect] of UPSTREAMS.entries()) {
+  const gateway = gateways[at];
+  assert.ok(gateway);
   const { openai, anthropic, classic } = clientsOf(gateway.url);
 
   test(`the compat client reads its own list of models from a ${dialect} provider, aliases last`, async () => {
@@ -35,15 +49,12 @@ for (const dialect of UPSTREAMS) {
   });
 
   test(`the messages clients read their own list of models from a ${dialect} provider, aliases last`, async () => {
-    const own = (await direct.anthropic.models.list()).data.map(({ id }) => id);
+    const own = idsOf(await drain(direct.anthropic.models.list()));
     for (const client of [anthropic, classic]) {
-      const page = await client.models.list();
-      assert.deepEqual(
-        page.data.map(({ id }) => id),
-        [...own, ...Object.keys(ALIASES)],
-      );
-      assert.equal(page.has_more, false);
-      for (const { type, display_name, created_at } of page.data) {
+      const pages = await drain(client.models.list());
+      assert.deepEqual(idsOf(pages), [...own, ...Object.keys(ALIASES)]);
+      for (const item of pages.items) {
+        const { type, display_name, created_at } = item as Anthropic.ModelInfo;
         assert.deepEqual([type, typeof display_name], ["model", "string"]);
         assert.ok(!Number.isNaN(Date.parse(created_at)));
       }
@@ -51,12 +62,8 @@ for (const dialect of UPSTREAMS) {
   });
 
   test(`the messages client pages through the models of a ${dialect} provider`, async () => {
-    const all = (await anthropic.models.list()).data.map(({ id }) => id);
-    const { items, raised } = await drain(anthropic.models.list({ limit: 2 }));
-    assert.equal(raised, undefined);
-    const ids = items.map((item) => Object(item)["id"] as string);
-    assert.deepEqual(new Set(ids), new Set(all));
-    assert.equal(ids.length, all.length, "none comes twice");
+    const all = idsOf(await drain(anthropic.models.list()));
+    assert.deepEqual(idsOf(await drain(anthropic.models.list({ limit: 7 }))), all);
   });
 
   test(`one model of a ${dialect} provider, also by its alias`, async () => {
@@ -65,8 +72,8 @@ for (const dialect of UPSTREAMS) {
       assert.deepEqual([compat.object, typeof compat.created], ["model", "number"]);
       const messages = await anthropic.models.retrieve(id);
       assert.deepEqual([messages.type, typeof messages.display_name], ["model", "string"]);
+      // What a provider says of itself within its dialect passes as it is, its own name for the model too.
       for (const shown of [compat.id, messages.id]) assert.ok(shown === id || shown === Object(ALIASES)[id], shown);
-      assert.equal(compat.id, messages.id, "both clients read one id");
     }
   });
 

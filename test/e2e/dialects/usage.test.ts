@@ -17,6 +17,7 @@ import { aliases, aliasOf, surface, UPSTREAMS } from "./support/rig.ts";
 import { CLIENTS, type ClientName, FORMS, type Form } from "./support/told.ts";
 
 const MODEL = "sim-small";
+const SLOW = "sim-slow-stream-30s";
 const { node, gateway } = await startGoverned(
   { after },
   {
@@ -25,7 +26,7 @@ const { node, gateway } = await startGoverned(
       providers: UPSTREAMS.map((preset) => ({
         preset,
         api_key: PROVIDER_KEY,
-        model_aliases: aliases(preset, [MODEL]),
+        model_aliases: aliases(preset, [MODEL, SLOW]),
       })),
       budgets: [{ name: "all", cost: { type: "TotalToken" }, limit: 100_000_000, window: "week" }],
       profiles: [{ name: "metered", budget: "all" }],
@@ -145,4 +146,17 @@ test("a compat client that does not ask for usage in its stream is charged all t
     assert.ok(input > 0 && output > 0);
     assert.equal(await eventually("the charge", async () => (await charged(name)) || undefined), input + output);
   }
+});
+
+test("a client that leaves within a translated stream is charged", async () => {
+  const charge = (name: string) => eventually("the charge", async () => (await charged(name)) || undefined);
+  const openai = clientsOf(gateway.url, await mint(node, "leaving-openai", { profile: "metered" })).openai;
+  const chunks = await openai.chat.completions.create({ ...chat, model: aliasOf("messages", SLOW), stream: true });
+  for await (const _ of chunks) chunks.controller.abort();
+  assert.ok((await charge("leaving-openai")) > 0);
+  const { anthropic } = clientsOf(gateway.url, await mint(node, "leaving-anthropic", { profile: "metered" }));
+  const asked = { ...message, max_tokens: 100, model: aliasOf("compat", SLOW), stream: true as const };
+  const events = await anthropic.messages.create(asked);
+  for await (const _ of events) events.controller.abort();
+  assert.ok((await charge("leaving-anthropic")) > 0);
 });

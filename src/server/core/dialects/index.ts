@@ -10,6 +10,7 @@ export {
   ruleOf,
   usableIn,
 } from "./fidelity/capabilities.ts";
+export { evidenceOf, showsEvidence } from "./fidelity/evidence.ts";
 export { type Loss, losses, type Uses } from "./fidelity/losses.ts";
 export { usesOf } from "./fidelity/uses.ts";
 export { editObject, type ObjectEdits, replaceValue } from "./json-edit.ts";

@@ -8,6 +8,7 @@
  * twice in one object is not looked for: as everywhere, the last one is the value.
  */
 import { MAX_DEPTH } from "./json-scan.ts";
+import { parsedJson } from "./values.ts";
 
 /** JSON text in the place of a value: written out as it stands, line breaks included. */
 export class Verbatim {
@@ -59,7 +60,8 @@ const CLOSE_OBJECT = 0x7d;
 
 /** Throws `SyntaxError`, which quotes nothing of the text, for what is no JSON or is nested too deep. */
 export function readJson(text: string): JsonSource {
-  const value = parsed(text);
+  const value = parsedJson(text);
+  if (value === undefined) throw new SyntaxError("the text is not JSON");
   if (!mayLose(text)) return { value, exact: (part) => part };
   let parts: ReadonlyMap<unknown, Verbatim> | undefined;
   return {
@@ -73,30 +75,44 @@ export function readJson(text: string): JsonSource {
 
 /** JSON text of `value`, in which any part may be a `Verbatim`. Undefined is left out of objects and null elsewhere. */
 export function writeJson(value: unknown): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  const holders = new Set<unknown>();
+  findHolders(value, holders);
+  return written(value, holders);
+}
+
+/** What has no `Verbatim` within it, and most has none, is left to the native writer, which is ten times as fast. */
+function written(value: unknown, holders: ReadonlySet<unknown>): string {
   if (value instanceof Verbatim) return value.text;
+  if (!holders.has(value)) return JSON.stringify(value) ?? "null";
   let text = "";
   if (Array.isArray(value)) {
-    for (const item of value) text += text === "" ? writeJson(item) : `,${writeJson(item)}`;
+    for (const item of value) text += text === "" ? written(item, holders) : `,${written(item, holders)}`;
     return `[${text}]`;
   }
-  for (const [name, member] of Object.entries(value)) {
-    if (member !== undefined) text += `${text === "" ? "" : ","}${JSON.stringify(name)}:${writeJson(member)}`;
+  for (const [name, member] of Object.entries(value as object)) {
+    if (member !== undefined) text += `${text === "" ? "" : ","}${JSON.stringify(name)}:${written(member, holders)}`;
   }
   return `{${text}}`;
+}
+
+/** Adds each object and array that a `Verbatim` stands within, and tells whether `value` is one of them or is one itself. */
+function findHolders(value: unknown, holders: Set<unknown>): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (value instanceof Verbatim) return true;
+  let holds = false;
+  if (Array.isArray(value)) {
+    for (const item of value) if (findHolders(item, holders)) holds = true;
+  } else {
+    const members = value as Readonly<Record<string, unknown>>;
+    for (const name in members) if (findHolders(members[name], holders)) holds = true;
+  }
+  if (holds) holders.add(value);
+  return holds;
 }
 
 /** JSON text of a part that `exact` gave: no `Verbatim` stands within it. */
 export function jsonText(part: unknown): string {
   return part instanceof Verbatim ? part.text : (JSON.stringify(part) ?? "null");
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new SyntaxError("the text is not JSON");
-  }
 }
 
 /**

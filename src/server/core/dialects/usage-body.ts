@@ -10,6 +10,7 @@ import type { Dialect } from "./routes.ts";
 import type { Usage } from "./usage.ts";
 import { MAX_USAGE_BYTES } from "./usage-member.ts";
 import { normaliseUsage } from "./usage-normalise.ts";
+import { parsedJson } from "./values.ts";
 
 export interface BodyUsage {
   push(chunk: Buffer): void;
@@ -75,7 +76,7 @@ export function createBodyUsage(dialect: Dialect): BodyUsage {
     const isTooLarge = capturedBytes > MAX_USAGE_BYTES || whole.length > MAX_USAGE_BYTES;
     captured = undefined;
     // Of two members of one name, JSON.parse keeps the last; so does this.
-    usage = isTooLarge ? undefined : normaliseUsage(dialect, parsed(whole.toString("utf8")));
+    usage = isTooLarge ? undefined : normaliseUsage(dialect, parsedJson(whole.toString("utf8")));
   };
 
   /** One past the string's closing quote; the chunk's end when it goes on behind it. */
@@ -185,13 +186,5 @@ function mayBeUsage(first: number | undefined): boolean {
 /** `raw` is the name as it stands in the text, with its closing quote. */
 function isNamed(raw: string): boolean {
   if (raw === 'usage"') return true;
-  return raw.includes("\\") && raw.length <= MAX_NAME_BYTES + 1 && parsed(`"${raw}`) === "usage";
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return raw.includes("\\") && raw.length <= MAX_NAME_BYTES + 1 && parsedJson(`"${raw}`) === "usage";
 }

@@ -4,6 +4,15 @@ export type Values = Readonly<Record<string, unknown>>;
 
 const NO_VALUES: readonly unknown[] = [];
 
+/** Undefined: the text is no JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Undefined: it is no object. */
 export function objectOf(value: unknown): Values | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Values) : undefined;

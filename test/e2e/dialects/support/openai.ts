@@ -48,7 +48,7 @@ export async function tellByOpenai(client: OpenAI, call: ChatCall): Promise<Told
   const calls = (message.tool_calls ?? []).map((made): ToolCall => {
     assert.equal(made.type, "function");
     assert.ok(made.type === "function");
-    return { id: made.id, name: made.function.name, input: JSON.parse(made.function.arguments) };
+    return { id: made.id, name: made.function.name, input: inputOf(made.function.arguments) };
   });
   return {
     id,
@@ -64,6 +64,15 @@ export async function tellByOpenai(client: OpenAI, call: ChatCall): Promise<Told
     usage: normaliseUsage("compat", usage),
     turn: { ...NO_TURNS, openai: [sendable(message)] },
   };
+}
+
+/** Arguments are a text that a model wrote, which need not be JSON. */
+function inputOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 /** The helper adds what it has parsed, which no request may hold. */

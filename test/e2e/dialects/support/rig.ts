@@ -77,6 +77,8 @@ export interface Received {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Document;
+  /** The body as it came, where it was JSON. */
+  readonly text: string | null;
 }
 
 export async function receivedBy({ url }: Simulator): Promise<Received> {

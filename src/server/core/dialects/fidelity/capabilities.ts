@@ -75,7 +75,7 @@ export const CAPABILITIES = {
   thinking_budget: soft({ compat: "carried", messages: "lost" }),
   thinking_forced_tool: soft({ compat: "lost", messages: "emulated" }),
   thinking_replay: hard({ compat: "carried", messages: "optional" }),
-  effort: soft({ compat: "emulated", messages: "carried" }),
+  effort: soft(both("carried")),
   prompt_caching: soft(both("carried")),
   cache_ttl: soft({ compat: "emulated", messages: "lost" }),
   cache_prewarm: soft(messages("lost")),

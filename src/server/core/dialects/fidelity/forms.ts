@@ -2,7 +2,7 @@
  * Forms that one dialect can tell and the other cannot. Source: dialects reference, 7, 8.1, 8.3 and 8.4.
  * Texts may be as long as the body: no more than a bounded head of one is looked at, or it is read once.
  */
-import { listOf, objectOf } from "../values.ts";
+import { listOf, objectOf, type Values } from "../values.ts";
 
 export function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "";
@@ -46,6 +46,14 @@ export function isHttpsUrl(url: string): boolean {
   return url.slice(0, 8).toLowerCase() === "https://";
 }
 
+/** Longer ones a messages provider refuses. */
+const MAX_USER_ID_LENGTH = 256;
+
+/** Whether a messages provider is told the id. */
+export function isToldUserId(id: string): boolean {
+  return id.length <= MAX_USER_ID_LENGTH && isOpaqueId(id);
+}
+
 /** An id of an end user that says nothing of the person: no address for mail and no telephone number. */
 export function isOpaqueId(id: string): boolean {
   return !id.includes("@") && !isTelephoneNumber(id);
@@ -60,27 +68,54 @@ function isTelephoneNumber(id: string): boolean {
 const MAX_SCHEMA_NODES = 5000;
 
 /**
- * Whether compat's strict mode takes the schema: every object in it names all its properties as required and allows no
- * others. One that is too large to be looked through is not taken.
+ * The objects that a schema describes, itself among them. Undefined: it is too large to be looked through.
+ * Source: JSON Schema, draft 2020-12; only what the providers' structured outputs know of it is followed.
  */
-export function isClosedSchema(schema: unknown): boolean {
+function objectsIn(schema: unknown): readonly Values[] | undefined {
+  const found: Values[] = [];
   const nodes: unknown[] = [schema];
   for (let seen = 0; nodes.length > 0; seen += 1) {
-    if (seen >= MAX_SCHEMA_NODES) return false;
+    if (seen >= MAX_SCHEMA_NODES) return undefined;
     const node = objectOf(nodes.pop());
     if (node === undefined) continue;
     const properties = objectOf(node.properties);
-    if (properties !== undefined || node.type === "object") {
-      if (node.additionalProperties !== false) return false;
-      const names = Object.keys(properties ?? {});
-      const required = new Set(listOf(node.required));
-      if (!names.every((name) => required.has(name))) return false;
-    }
+    if (isOfObjects(node)) found.push(node);
     for (const inner of [properties, objectOf(node.$defs), objectOf(node.definitions)]) {
       if (inner !== undefined) for (const part of Object.values(inner)) nodes.push(part);
     }
     for (const inner of [node.anyOf, node.oneOf, node.allOf]) for (const part of listOf(inner)) nodes.push(part);
     nodes.push(node.items);
   }
-  return true;
+  return found;
+}
+
+export function isOfObjects({ type, properties }: Values): boolean {
+  return type === "object" || objectOf(properties) !== undefined;
+}
+
+/** Whether compat's strict mode takes the schema: every object in it names all its properties as required and allows no others. */
+export function isClosedSchema(schema: unknown): boolean {
+  return (
+    objectsIn(schema)?.every(({ properties, additionalProperties, required }) => {
+      const names = new Set(listOf(required));
+      return additionalProperties === false && Object.keys(objectOf(properties) ?? {}).every((name) => names.has(name));
+    }) ?? false
+  );
+}
+
+/**
+ * Whether a messages provider's structured output can hold what the schema allows: it refuses objects with other
+ * properties than those that are named. Where a schema says nothing of others, doing without them is within it.
+ */
+export function isNarrowable(schema: unknown): boolean {
+  return (
+    objectsIn(schema)?.every(
+      ({ additionalProperties }) => additionalProperties === undefined || additionalProperties === false,
+    ) ?? false
+  );
+}
+
+/** Whether nothing has to be said of others any more. */
+export function isNarrow(schema: unknown): boolean {
+  return objectsIn(schema)?.every(({ additionalProperties }) => additionalProperties === false) ?? false;
 }

@@ -9,6 +9,9 @@
 
 const names = (...list: readonly string[]): ReadonlySet<string> => new Set(list);
 
+/** Of `thinking`, in either dialect. */
+export const THINKING = names("type", "budget_tokens", "display");
+
 /** Of a chat completion request. */
 export const CHAT_FIELDS = [
   "model",
@@ -63,7 +66,6 @@ export const CHAT = {
   namedChoice: names("name"),
   responseFormat: names("type", "json_schema"),
   jsonSchema: names("name", "description", "schema", "strict"),
-  thinking: names("type", "budget_tokens", "display"),
   reasoning: names("effort", "max_tokens", "enabled", "exclude"),
   webSearchOptions: names("search_context_size", "user_location"),
   userLocation: names("type", "approximate"),
@@ -155,7 +157,6 @@ export const MESSAGES = {
   ),
   userLocation: names("type", "city", "country", "region", "timezone"),
   toolChoice: names("type", "name", "disable_parallel_tool_use"),
-  thinking: names("type", "budget_tokens", "display"),
   outputConfig: names("effort", "format"),
   format: names("type", "schema"),
   metadata: names("user_id"),

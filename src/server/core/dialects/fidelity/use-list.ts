@@ -3,7 +3,7 @@
  * nothing until one is named. A place is made of known names and indexes; of the caller's text it quotes the name of an
  * unknown field at most, cut and cleaned.
  */
-import { objectOf, type Values } from "../values.ts";
+import { objectOf, parsedJson, type Values } from "../values.ts";
 import type { Capability } from "./capabilities.ts";
 import { MAX_PLACE_LENGTH, type Uses } from "./losses.ts";
 
@@ -132,18 +132,10 @@ export class UseList implements Uses {
     if (calls === undefined) return;
     this.#arguments = undefined;
     if (this.#places?.has("hint")) return;
-    const raw = calls.find(({ text }) => !isJsonObject(text));
+    const raw = calls.find(({ text }) => objectOf(parsedJson(text)) === undefined);
     if (raw === undefined) return;
     this.#places ??= new Map();
     const call = raw.call < 0 ? "function_call" : `tool_calls[${raw.call}].function`;
     this.#places.set("hint", `messages[${raw.message}].${call}.arguments`);
-  }
-}
-
-function isJsonObject(text: string): boolean {
-  try {
-    return objectOf(JSON.parse(text)) !== undefined;
-  } catch {
-    return false;
   }
 }

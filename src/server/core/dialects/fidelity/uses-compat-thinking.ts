@@ -25,24 +25,6 @@ export function readReasoning(value: unknown, uses: UseList): void {
   uses.expect(reasoning, CHAT.reasoning, "reasoning");
 }
 
-export function readThinking(value: unknown, uses: UseList): void {
-  const thinking = objectOf(value);
-  if (thinking === undefined) return;
-  uses.expect(thinking, CHAT.thinking, "thinking");
-  switch (thinking.type) {
-    case "disabled":
-      return;
-    case "enabled":
-    case "adaptive":
-    case "between_tools":
-      break;
-    default:
-      uses.lose("unknown_field", "thinking.type");
-  }
-  uses.add("thinking");
-  if (typeof thinking.budget_tokens === "number") uses.add("thinking_budget");
-}
-
 /** Of two efforts, the extension's is not told. */
 export function readSecondEffort(request: Values, uses: UseList): void {
   const first = request.reasoning_effort;

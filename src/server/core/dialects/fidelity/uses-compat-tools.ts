@@ -10,7 +10,7 @@ export function readTools(value: unknown, uses: UseList): void {
     uses.enter("tools", index);
     uses.add("tools");
     uses.expect(tool, CHAT.tool);
-    uses.addCacheMark(tool.cache_control, "5m", "cache_control");
+    uses.addCacheMark(tool.cache_control, "5m");
     if (tool.type === "custom") uses.add("custom_tools");
     else if (tool.type === "function" || tool.type === undefined || tool.type === null)
       readFunction(tool.function, "function", uses);
@@ -33,7 +33,7 @@ function readFunction(value: unknown, under: string, uses: UseList): void {
   const called = objectOf(value);
   if (called === undefined) return;
   if (called.strict === true) uses.add("strict_tools");
-  uses.addCacheMark(called.cache_control, "5m", under === "" ? "cache_control" : `${under}.cache_control`);
+  uses.addCacheMark(called.cache_control, "5m");
   uses.expect(called, CHAT.function, under);
 }
 

@@ -1,12 +1,13 @@
 /** What a chat completion request uses. Source: dialects reference, 3.1 and 7; what translation drops of it: 8.1. */
 import { listOf, objectOf, type Values } from "../values.ts";
-import { isOpaqueId, isText } from "./forms.ts";
+import { isNarrowable, isText, isToldUserId } from "./forms.ts";
 import { CHAT, type CHAT_FIELDS } from "./known-fields.ts";
 import type { Uses } from "./losses.ts";
 import { UseList } from "./use-list.ts";
 import { readChatHistory } from "./uses-compat-history.ts";
-import { readBudget, readEffort, readReasoning, readSecondEffort, readThinking } from "./uses-compat-thinking.ts";
+import { readBudget, readEffort, readReasoning, readSecondEffort } from "./uses-compat-thinking.ts";
 import { readChoice, readFunctions, readTools } from "./uses-compat-tools.ts";
+import { readThinking } from "./uses-thinking.ts";
 
 type Reading = (value: unknown, uses: UseList) => void;
 
@@ -141,9 +142,9 @@ export function usesOfChat(request: Values): Uses {
     else read(value, uses);
   }
   readPairs(request, uses);
-  // Thinking is left out of an answer to such a turn: bug 24 of the reference's list.
+  // Thinking by a budget is left out of an answer to such a turn: bug 24 of the reference's list.
   const bareTurn = readChatHistory(listOf(request.messages), uses);
-  if (bareTurn !== undefined && uses.capabilities.has("thinking")) uses.lose("thinking_budget", bareTurn);
+  if (bareTurn !== undefined && uses.capabilities.has("thinking_budget")) uses.lose("thinking_budget", bareTurn);
   return uses;
 }
 
@@ -160,22 +161,25 @@ function readPairs(request: Values, uses: UseList): void {
   if (capabilities.has("tool_choice") && !hasTools && !capabilities.has("web_search")) {
     uses.lose("tool_choice", objectOf(request.function_call) === undefined ? "tool_choice" : "function_call");
   }
+  if (capabilities.has("thinking")) readSampling(request, uses);
   if (capabilities.has("thinking_budget")) readBudget(request, bound ?? older, uses);
   if (capabilities.has("effort")) readSecondEffort(request, uses);
 }
 
-/** Longer ones are refused. */
-const MAX_USER_ID_LENGTH = 256;
+/** A messages provider that thinks takes no other temperature, no `top_k`, and no `top_p` that narrows more than this. */
+const LEAST_THINKING_TOP_P = 0.95;
+
+function readSampling({ temperature, top_p, top_k }: Values, uses: UseList): void {
+  if (isOtherNumber(temperature, 1)) uses.lose("sampling", "temperature");
+  else if (typeof top_p === "number" && top_p < LEAST_THINKING_TOP_P) uses.lose("sampling", "top_p");
+  if (typeof top_k === "number" && top_k > 0) uses.lose("top_k", "top_k");
+}
 
 /** One id is told, and never a person's address or number. */
 function readUser({ safety_identifier: identifier, user }: Values, uses: UseList): void {
   const hasIdentifier = isText(identifier);
-  if (hasIdentifier && !isToldId(identifier)) uses.lose("user_id", "safety_identifier");
-  else if (isText(user) && (hasIdentifier ? user !== identifier : !isToldId(user))) uses.lose("user_id", "user");
-}
-
-function isToldId(id: string): boolean {
-  return id.length <= MAX_USER_ID_LENGTH && isOpaqueId(id);
+  if (hasIdentifier && !isToldUserId(identifier)) uses.lose("user_id", "safety_identifier");
+  else if (isText(user) && (hasIdentifier ? user !== identifier : !isToldUserId(user))) uses.lose("user_id", "user");
 }
 
 /** Empty sequences stop nothing. Those of white space alone a messages provider refuses. */
@@ -234,7 +238,8 @@ function readSchema(named: Values | undefined, uses: UseList): void {
   uses.add("json_schema");
   if (named === undefined) return;
   if (isText(named.description)) uses.lose("hint", "response_format.json_schema.description");
-  if (objectOf(named.schema) === undefined) uses.lose("json_schema", "response_format.json_schema.schema");
+  if (objectOf(named.schema) === undefined || !isNarrowable(named.schema))
+    uses.lose("json_schema", "response_format.json_schema.schema");
   uses.expect(named, CHAT.jsonSchema, "response_format.json_schema");
 }
 

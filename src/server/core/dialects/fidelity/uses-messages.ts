@@ -1,11 +1,12 @@
 /** What a messages request uses. Source: dialects reference, 5.1 and 7; what translation drops of it: 8.2. */
-import { listOf, objectOf, type Values } from "../values.ts";
-import { isOpaqueId, isText } from "./forms.ts";
+import { listOf, objectOf, stringOf, type Values } from "../values.ts";
+import { isClosedSchema, isOpaqueId, isText } from "./forms.ts";
 import { MESSAGES, type MESSAGES_FIELDS } from "./known-fields.ts";
 import type { Uses } from "./losses.ts";
 import { UseList } from "./use-list.ts";
 import { readSystem, readTurns } from "./uses-messages-history.ts";
 import { readChosen, readTools } from "./uses-messages-tools.ts";
+import { readThinking } from "./uses-thinking.ts";
 
 type Reading = (value: unknown, uses: UseList) => void;
 
@@ -87,7 +88,12 @@ const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
   context_management(value, uses) {
     const management = objectOf(value);
     if (management === undefined) return;
-    for (const name in management) if (!isEmpty(management[name])) uses.add("context_management");
+    for (const name in management) {
+      if (isEmpty(management[name])) continue;
+      if (name === "edits" && listOf(management.edits).every(isOfThinking))
+        uses.lose("hint", "context_management.edits");
+      else uses.add("context_management");
+    }
   },
   betas(value, uses) {
     if (listOf(value).length > 0) uses.lose("hint", "betas");
@@ -134,30 +140,23 @@ function isSampling(value: unknown): boolean {
   return typeof value === "number" && value !== 1;
 }
 
-function readThinking(value: unknown, uses: UseList): void {
-  const thinking = objectOf(value);
-  if (thinking === undefined) return;
-  uses.expect(thinking, MESSAGES.thinking, "thinking");
-  switch (thinking.type) {
-    case "disabled":
-      return;
-    case "enabled":
-    case "adaptive":
-    case "between_tools":
-      break;
-    default:
-      uses.lose("unknown_field", "thinking.type");
-  }
-  uses.add("thinking");
-  if (typeof thinking.budget_tokens === "number") uses.add("thinking_budget");
-}
-
 function readFormat(value: unknown, place: string, uses: UseList): void {
   const format = objectOf(value);
   if (format === undefined) return;
-  if (format.type === "json_schema") uses.add("json_schema");
-  else uses.lose("unknown_field", `${place}.type`);
+  if (format.type === "json_schema") {
+    uses.add("json_schema");
+    // Compat guarantees the form of closed schemas alone; of another it is told what is wanted.
+    if (!isClosedSchema(format.schema)) uses.lose("hint", `${place}.schema`);
+  } else uses.lose("unknown_field", `${place}.type`);
   uses.expect(format, MESSAGES.format, place);
+}
+
+/**
+ * Which of its own thinking a provider keeps is its own affair: no conversation means something else by it. Coding agents ask
+ * for all of it in every request, of whichever provider.
+ */
+function isOfThinking(edit: unknown): boolean {
+  return stringOf(objectOf(edit)?.type)?.startsWith("clear_thinking_") === true;
 }
 
 function isEmpty(value: unknown): boolean {

@@ -7,7 +7,7 @@
  */
 import { errorFrame, messagesErrorType } from "../refusal.ts";
 import type { Dialect } from "../routes.ts";
-import { listOf, objectOf, stringOf, type Values } from "../values.ts";
+import { listOf, objectOf, parsedJson, stringOf, type Values } from "../values.ts";
 
 /** In bytes of UTF-8, the mark of what was cut off included. */
 const MAX_MESSAGE_BYTES = 4_096;
@@ -72,7 +72,7 @@ export function translateError(
   error: { readonly status: number; readonly body: string; readonly requestId: string },
 ): { readonly status: number; readonly body: string } {
   const { status, requestId } = error;
-  const found = errorIn(parsed(error.body));
+  const found = errorIn(parsedJson(error.body));
   const message = found.message ?? `The provider answered with status ${status} and no message that can be shown.`;
   const type = to === "messages" ? typeOfStatus(status) : (knownType(found.error) ?? typeOfStatus(status));
   return { status, body: errorBody(to, { type, message, requestId, error: found.error }) };
@@ -124,15 +124,6 @@ function typeOfEvent(error: Values): string {
 
 function isStatus(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= 400 && value <= 599;
-}
-
-/** Undefined: it is not JSON. */
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Envelopes: `{error:{…}}`, `{error:"…"}`, `{detail}`, `{message}`, a bare text, and a list of any. */

@@ -7,7 +7,7 @@
  * start of 1970, the owner `unknown` (the type has no null). Entries without an id name nothing, and are left out.
  */
 import type { Dialect } from "../routes.ts";
-import { numberOf, objectOf, stringOf, type Values } from "../values.ts";
+import { numberOf, objectOf, parsedJson, stringOf, type Values } from "../values.ts";
 import { AnswerProblem } from "./types.ts";
 
 const DEFAULT_LIMIT = 20;
@@ -27,7 +27,7 @@ interface Model {
 
 /** JSON text. `query`: the client's, of which a messages client's page is taken. Throws `AnswerProblem`. */
 export function translateModels(to: Dialect, body: string, query: string): string {
-  const list = parsed(body);
+  const list = parsedJson(body);
   // Some compat providers answer with the bare array.
   const entries = Array.isArray(list) ? list : objectOf(list)?.data;
   if (!Array.isArray(entries)) throw new AnswerProblem("the provider's list of models is no list");
@@ -44,17 +44,9 @@ export function translateModels(to: Dialect, body: string, query: string): strin
 
 /** JSON text. Throws `AnswerProblem`. */
 export function translateModel(to: Dialect, body: string): string {
-  const model = modelOf(parsed(body));
+  const model = modelOf(parsedJson(body));
   if (model === undefined) throw new AnswerProblem("the provider's model is no object with an id");
   return JSON.stringify(to === "messages" ? messagesModel(model) : compatModel(model));
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    throw new AnswerProblem("the provider's answer is not JSON");
-  }
 }
 
 /** An id that is listed twice is kept once: a page that ends with it could not say where the next one begins. */

@@ -1,4 +1,4 @@
-/** What is not text: images, documents, and answers of a given shape. */
+/** What is not text: images, documents, searches, and answers of a given shape. */
 import assert from "node:assert/strict";
 import type { Asks, Feature } from "../cell.ts";
 import { answers } from "./words.ts";
@@ -56,6 +56,21 @@ export const MEDIA_FEATURES: readonly Feature[] = [
   mediaFeature("an image by URL", shown([what, linkedPart], [what, linkedBlock])),
   mediaFeature("an image within the request", shown([pixelPart, what], [pixelBlock, what])),
   mediaFeature("a PDF within the request", shown([filePart, what], [documentBlock, what])),
+  {
+    name: "a search of the web",
+    asks: {
+      openai: { messages: [{ role: "user", content: WHAT }], web_search_options: {} },
+      anthropic: {
+        messages: [{ role: "user", content: WHAT }],
+        tools: [{ type: "web_search_20250305", name: "web_search" }],
+      },
+    },
+    sent: {
+      compat: { web_search_options: {} },
+      messages: { tools: [{ type: "web_search_20250305", name: "web_search" }] },
+    },
+    check: (told) => answers(told, "sim-small", WHAT),
+  },
   {
     name: "structured output",
     asks: {

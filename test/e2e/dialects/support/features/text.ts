@@ -87,6 +87,24 @@ export const TEXT_FEATURES: readonly Feature[] = [
     },
   },
   {
+    name: "an answer that the client begins",
+    asks: {
+      openai: { messages: [...ASKED.openai.messages, { role: "assistant", content: "It is" }] },
+      anthropic: { messages: [...ASKED.anthropic.messages, { role: "assistant", content: "It is" }] },
+    },
+    sent: {
+      compat: { messages: [{ role: "user" }, { role: "assistant", content: "It is" }] },
+      messages: { messages: [{ role: "user" }, { role: "assistant" }] },
+    },
+    check: (told, cell) => ends(told, cell, "end"),
+  },
+  {
+    name: "a text in several blocks",
+    model: "sim-texts-3",
+    asks: ASKED,
+    check: (told) => answers(told, "sim-texts-3", QUESTION),
+  },
+  {
     name: "stop sequences",
     asks: {
       openai: { ...ASKED.openai, stop: [STOP, "never said"] },
@@ -152,8 +170,8 @@ export const TEXT_FEATURES: readonly Feature[] = [
     },
   },
   {
-    name: "sampling: temperature and `top_p`",
-    // The newest version of the messages dialect, which its SDK speaks, knows neither.
+    name: "temperature",
+    // The newest version of the messages dialect, which its SDK speaks, does not know it.
     asks: { openai: { ...ASKED.openai, temperature: 0.5 } },
     sent: { compat: { temperature: 0.5 }, messages: { temperature: 0.5 } },
     check: (told) => answers(told, "sim-small", QUESTION),

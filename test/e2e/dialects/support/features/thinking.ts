@@ -1,8 +1,7 @@
 /** Thinking with its signatures over three turns, and prompt caching. */
 import assert from "node:assert/strict";
-import { isRedacted, signatureOf } from "../../../../../src/cli/simulate/signature.ts";
-import { thinkingText } from "../../../../../src/cli/simulate/text.ts";
 import type { Asks, Cell, Feature } from "../cell.ts";
+import { isRedacted, signatureOf, thinkingText } from "../provider-words.ts";
 import { join, results, type Told, type Turns, user } from "../told.ts";
 import { asked, ends, QUESTION } from "./words.ts";
 

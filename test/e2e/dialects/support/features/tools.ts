@@ -1,5 +1,6 @@
 /** Calls of tools, and the turns with their results. */
 import assert from "node:assert/strict";
+import type { ToolResultBlockParam } from "@anthropic-ai/sdk/resources/messages";
 import type { Asks, Cell, Feature } from "../cell.ts";
 import { join, results, type Told, user } from "../told.ts";
 import { ASKED, answers, asked, ends, QUESTION } from "./words.ts";
@@ -16,6 +17,21 @@ const weather: Asks = {
     tools: [{ name: "get_weather", description: "Now.", input_schema: PARAMETERS }],
   },
 };
+
+const STRICT = { ...PARAMETERS, additionalProperties: false };
+
+const called = [
+  { role: "user" as const, content: QUESTION },
+  {
+    role: "assistant" as const,
+    content: [{ type: "tool_use" as const, id: "toolu_1", name: "get_weather", input: { city: "Paris" } }],
+  },
+];
+
+const resulting = (result: Omit<ToolResultBlockParam, "type" | "tool_use_id">) => ({
+  role: "user" as const,
+  content: [{ ...result, type: "tool_result" as const, tool_use_id: "toolu_1" }],
+});
 
 /** The same offer in another conversation. */
 const withTurns = (asks: Asks, turns: Parameters<typeof asked>[0]): Asks => ({
@@ -171,4 +187,77 @@ export const TOOL_FEATURES: readonly Feature[] = [
       answers(none, "sim-small", QUESTION);
     },
   },
+  {
+    name: "a tool with a strict schema",
+    asks: {
+      openai: {
+        ...ASKED.openai,
+        tools: [{ type: "function", function: { name: "get_weather", parameters: STRICT, strict: true } }],
+      },
+      anthropic: { ...ASKED.anthropic, tools: [{ name: "get_weather", input_schema: STRICT, strict: true }] },
+    },
+    sent: {
+      compat: { tools: [{ type: "function", function: { name: "get_weather", parameters: STRICT, strict: true } }] },
+      messages: { tools: [{ name: "get_weather", input_schema: STRICT, strict: true }] },
+    },
+    check: (told, cell) => ends(told, cell, "call"),
+  },
+  {
+    name: "a choice among some of the tools",
+    asks: {
+      openai: {
+        ...ASKED.openai,
+        tools: ["one", "two"].map((name) => ({ type: "function", function: { name, parameters: PARAMETERS } })),
+        tool_choice: {
+          type: "allowed_tools",
+          allowed_tools: { mode: "required", tools: [{ type: "function", function: { name: "two" } }] },
+        },
+      },
+    },
+    sent: { messages: { tools: [{ name: "two" }], tool_choice: { type: "any" } } },
+    check: (told, cell) => ends(told, cell, "call"),
+  },
+  {
+    name: "a tool's failure, told by its turn",
+    asks: { anthropic: { messages: [...called, resulting({ is_error: true, content: "No such city." })] } },
+    sent: {
+      compat: {
+        messages: [{ role: "user" }, { role: "assistant" }, { role: "tool", content: /^Error: No such city/ }],
+      },
+      messages: { messages: [{ role: "user" }, { role: "assistant" }, { content: [{ is_error: true }] }] },
+    },
+    check: (told) => assert.match(told.text, /No such city/),
+  },
+  {
+    name: "an image in a tool's result",
+    asks: {
+      anthropic: {
+        messages: [
+          ...called,
+          resulting({
+            content: [
+              { type: "text", text: "Here it is:" },
+              { type: "image", source: { type: "url", url: "https://example.com/map.png" } },
+            ],
+          }),
+        ],
+      },
+    },
+    // A result holds text alone there; what it shows follows in a turn of the user.
+    sent: {
+      compat: {
+        messages: [
+          { role: "user" },
+          { role: "assistant" },
+          { role: "tool", tool_call_id: "toolu_1" },
+          { role: "user", content: shows },
+        ],
+      },
+    },
+    check: (told) => assert.notEqual(told.text, ""),
+  },
 ];
+
+function shows(content: unknown): void {
+  assert.match(JSON.stringify(content), /"image_url":\{"url":"https:\/\/example\.com\/map\.png"/);
+}

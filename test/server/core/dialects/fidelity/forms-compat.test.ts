@@ -130,12 +130,6 @@ testForms({
       place: "prompt_cache_options.ttl",
     },
     {
-      title: "a cache mark on a tool",
-      request: { tools: [{ type: "function", function: FUNCTION, cache_control: { type: "ephemeral" } }] },
-      capability: "prompt_caching",
-      place: "tools[0].cache_control",
-    },
-    {
       title: "a cache mark on a message",
       request: { messages: [{ ...USER, cache_control: { type: "ephemeral" } }] },
       capability: "prompt_caching",
@@ -202,14 +196,17 @@ testForms({
       place: "thinking.budget_tokens",
     },
     {
-      title: "thinking after calls that show none (bug 24)",
-      request: { ...called(), reasoning_effort: "low" },
+      title: "thinking by a budget after calls that show none (bug 24)",
+      request: { ...called(), reasoning: { max_tokens: 2000 } },
       capability: "thinking_budget",
       place: "messages[1]",
     },
     {
-      title: "thinking after the start of an answer that shows none",
-      request: { messages: [USER, { role: "assistant", content: "{" }], reasoning_effort: "low" },
+      title: "thinking by a budget after the start of an answer that shows none",
+      request: {
+        messages: [USER, { role: "assistant", content: "{" }],
+        thinking: { type: "enabled", budget_tokens: 2000 },
+      },
       capability: "thinking_budget",
       place: "messages[1]",
     },
@@ -349,6 +346,20 @@ testForms({
       request: {
         messages: [...called().messages, { role: "assistant", content: "Done." }, USER],
         reasoning_effort: "low",
+      },
+    },
+    { title: "thinking by effort after calls that show none", request: { ...called(), reasoning_effort: "low" } },
+    {
+      title: "adaptive thinking after the start of an answer that shows none",
+      request: { messages: [USER, { role: "assistant", content: "{" }], thinking: { type: "adaptive" } },
+    },
+    {
+      title: "cache marks on tools",
+      request: {
+        tools: [
+          { type: "function", function: FUNCTION, cache_control: { type: "ephemeral" } },
+          { type: "function", function: { ...FUNCTION, cache_control: { type: "ephemeral" } } },
+        ],
       },
     },
     { title: "an unknown field that is null", request: { min_p: null } },

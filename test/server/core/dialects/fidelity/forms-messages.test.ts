@@ -193,6 +193,24 @@ testForms({
       capability: "effort",
       place: "output_config.effort",
     },
+    ...[
+      { title: "other properties", schema: { type: "object", properties: {} } },
+      { title: "a property to be absent", schema: { ...closed({ a: {} }), required: [] } },
+      { title: "other properties within", schema: { type: "array", items: { type: "object" } } },
+    ].flatMap(({ title, schema }) => [
+      {
+        title: `an answer whose schema allows ${title}`,
+        request: { output_config: { format: { type: "json_schema", schema } } },
+        capability: "hint" as const,
+        place: "output_config.format.schema",
+      },
+      {
+        title: `an answer by the older name whose schema allows ${title}`,
+        request: { output_format: { type: "json_schema", schema } },
+        capability: "hint" as const,
+        place: "output_format.schema",
+      },
+    ]),
     {
       title: "a second format",
       request: {
@@ -297,6 +315,10 @@ testForms({
   ],
   kept: [
     { title: "a strict tool with a closed schema", request: strict(closed({ a: closed({ b: { type: "string" } }) })) },
+    {
+      title: "an answer with a closed schema",
+      request: { output_config: { format: { type: "json_schema", schema: closed({ a: closed({ b: {} }) }) } } },
+    },
     { title: "a search alone", request: tools({ ...SEARCH, user_location: { type: "approximate", city: "Bonn" } }) },
     { title: "a forced tool of the client's", request: { ...tools(TOOL), tool_choice: { type: "tool", name: "f" } } },
     { title: "four stop sequences", request: { stop_sequences: ["a", "b", "c", " "] } },

@@ -52,6 +52,13 @@ test("what is emulated needs no claim", () => {
   assert.deepEqual(losses(used, "compat", { dialect: "messages", caps: claims() }), []);
 });
 
+test("effort is a claim of its own: without it, what it asks for is told by other means, and counted", () => {
+  const used = uses("thinking", "effort");
+  const lost = [{ capability: "effort", isHard: false, place: undefined }];
+  assert.deepEqual(losses(used, "compat", { dialect: "messages", caps: claims("thinking") }), lost);
+  assert.deepEqual(losses(used, "compat", { dialect: "messages", caps: claims("thinking", "effort") }), []);
+});
+
 test("what is optional is lost without a claim and refuses nothing, though its class is hard", () => {
   const used = uses("thinking_replay");
   assert.deepEqual(losses(used, "messages", { dialect: "compat", caps: claims() }), [

@@ -7,6 +7,7 @@ import {
   isCapability,
   usableIn,
 } from "../../../../../src/server/core/dialects/fidelity/capabilities.ts";
+import { evidenceOf, showsEvidence } from "../../../../../src/server/core/dialects/fidelity/evidence.ts";
 import { MAX_PLACE_LENGTH } from "../../../../../src/server/core/dialects/fidelity/losses.ts";
 import { usesOf } from "../../../../../src/server/core/dialects/fidelity/uses.ts";
 import type { Dialect } from "../../../../../src/server/core/dialects/routes.ts";
@@ -64,6 +65,10 @@ export function testForms({ dialect, plain, losses, kept }: FormsTable): void {
 
 export function testUses({ dialect, plain, uses, words }: UsesTable): void {
   const read = (request: Fields) => usesOf(dialect, { ...plain, ...request });
+  const shows = (request: unknown, capability: Capability): boolean => {
+    const evidence = evidenceOf(dialect, [capability]);
+    return evidence === undefined || showsEvidence(Buffer.from(JSON.stringify(request) ?? ""), evidence);
+  };
 
   test(`a plain ${dialect} request uses nothing`, () => {
     const { capabilities, untranslatable } = read({});
@@ -74,7 +79,10 @@ export function testUses({ dialect, plain, uses, words }: UsesTable): void {
   for (const { capability, used, unused } of uses) {
     test(`${dialect}: ${capability} is used when it is asked for, and by no default`, () => {
       assert.ok(used.length > 0 && unused.length > 0);
-      for (const request of used) assert.ok(read(request).capabilities.has(capability), JSON.stringify(request));
+      for (const request of used) {
+        assert.ok(read(request).capabilities.has(capability), JSON.stringify(request));
+        assert.ok(shows(request, capability), JSON.stringify(request));
+      }
       for (const request of unused) assert.ok(!read(request).capabilities.has(capability), JSON.stringify(request));
     });
   }
@@ -103,7 +111,10 @@ export function testUses({ dialect, plain, uses, words }: UsesTable): void {
     fc.assert(
       fc.property(request, (given) => {
         const { capabilities, untranslatable } = usesOf(dialect, given);
-        for (const capability of capabilities) assert.ok(usableIn(dialect).has(capability), capability);
+        for (const capability of capabilities) {
+          assert.ok(usableIn(dialect).has(capability), capability);
+          assert.ok(shows(given, capability), `${capability} without its words`);
+        }
         for (const [capability, place] of untranslatable) {
           assert.ok(isCapability(capability));
           assert.match(place, /^[A-Za-z0-9_.[\]-]+$/);

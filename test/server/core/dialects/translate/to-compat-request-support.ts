@@ -63,6 +63,8 @@ export function assertIsChat(body: Values): void {
   for (const message of messages) assertIsMessage(message);
   const tools = listOf(body["tools"]);
   for (const tool of tools) assertIsTool(objectOf(tool) ?? {});
+  const output = objectOf(objectOf(body["response_format"])?.["json_schema"]);
+  if (output?.["strict"] === true) assertIsClosed(output["schema"]);
   if (tools.length === 0) {
     for (const name of ["tools", "tool_choice", "parallel_tool_calls"])
       assert.ok(!(name in body), `${name} without tools`);
@@ -131,7 +133,32 @@ function assertIsCall({ id, type, ...call }: Values): void {
 
 function assertIsTool(tool: Values): void {
   assert.equal(tool["type"], "function");
-  assertIsName(objectOf(tool["function"])?.["name"]);
+  const { name, parameters, strict } = objectOf(tool["function"]) ?? {};
+  assertIsName(name);
+  const schema = objectOf(parameters);
+  if (schema?.["type"] === "object") assert.ok(objectOf(schema["properties"]), "an object names its properties");
+  if (strict === true) assertIsClosed(parameters);
+}
+
+/** Members of a schema that hold schemas by name, and those that hold one or a list of them. */
+const NAMED_SCHEMAS = ["properties", "$defs", "definitions"];
+const NESTED_SCHEMAS = ["items", "anyOf", "oneOf", "allOf"];
+
+/** Strict mode wants every object to name all its properties as required, and to have no others. */
+function assertIsClosed(schema: unknown): void {
+  const nodes = [schema];
+  while (nodes.length > 0) {
+    const node = objectOf(nodes.pop());
+    if (node === undefined) continue;
+    const properties = objectOf(node["properties"]);
+    if (node["type"] === "object" || properties !== undefined) {
+      assert.equal(node["additionalProperties"], false, "a strict object has no other properties");
+      const required = listOf(node["required"]);
+      for (const name of Object.keys(properties ?? {})) assert.ok(required.includes(name), "a property is required");
+    }
+    for (const name of NAMED_SCHEMAS) nodes.push(...Object.values(objectOf(node[name]) ?? {}));
+    for (const name of NESTED_SCHEMAS) nodes.push(node[name], ...listOf(node[name]));
+  }
 }
 
 function assertIsName(name: unknown): void {

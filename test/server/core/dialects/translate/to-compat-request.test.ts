@@ -38,8 +38,16 @@ test("schemas, input and arguments keep the spelling of their numbers and the or
     "tools":[{"name":"f","input_schema":${schema}}],"output_config":{"format":{"type":"json_schema","schema":${schema}}}}`,
   );
   assert.ok(body.includes(`"parameters":${schema}`));
-  assert.ok(body.includes(`"schema":${schema},"strict":true`));
+  assert.ok(body.includes(`"schema":${schema},"strict":false`));
   assert.ok(body.includes(`"arguments":${JSON.stringify(input)}`));
+});
+
+test("a schema that is given properties keeps the spelling of its parts", () => {
+  const schema = '{"type":"object","additionalProperties":{"2":{"const":1.0},"1":{"maximum":12345678901234567890}}';
+  const { body } = translateText(
+    `{"messages":[{"role":"user","content":"Hi"}],"tools":[{"name":"f","input_schema":${schema}}}]}`,
+  );
+  assert.ok(body.includes(`"parameters":${schema},"properties":{}}`), body);
 });
 
 test("a shortened name does not take that of another tool", () => {

@@ -163,7 +163,7 @@ test("an answer is the same whole, whole as a stream, and in chunks of any cut, 
       assert.deepEqual([problem, state], [undefined, "ended"]);
       assert.deepEqual(messageOf(frames), message);
     }),
-    { numRuns: 500, verbose: 1 },
+    { numRuns: 250, verbose: 1 },
   );
 });
 

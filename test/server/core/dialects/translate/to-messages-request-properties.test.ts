@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { CLAIMABLE_NAMES } from "../../../../../src/server/core/dialects/fidelity/capabilities.ts";
+import { usesOf } from "../../../../../src/server/core/dialects/fidelity/uses.ts";
 import { RequestProblem } from "../../../../../src/server/core/dialects/translate/types.ts";
 import { listOf, objectOf } from "../../../../../src/server/core/dialects/values.ts";
 import { assertIsMessages, GOLDENS, isAnswered, translate } from "./to-messages-request-support.ts";
@@ -96,8 +97,29 @@ const choice = fc.oneof(
   }),
 );
 
+const formats = [
+  { type: "array", items: { type: "object", properties: { a: { type: "object" } } } },
+  { type: "object", properties: { a: { anyOf: [{ type: "object", additionalProperties: {} }] } } },
+  { type: "object", properties: {}, additionalProperties: false },
+].map((schema) => ({ type: "json_schema", json_schema: { name: "n", schema } }));
+
+/** Who says the last word. */
+const ends = fc.constantFrom(
+  [{ role: "user", content: "So?" }],
+  [
+    { role: "user", content: "So?" },
+    { role: "developer", content: "In short." },
+  ],
+  [
+    { role: "user", content: "So?" },
+    { role: "assistant", content: "So " },
+    { role: "developer", content: "In short." },
+    { role: "system", content: "In French." },
+  ],
+);
+
 const request = fc.record({
-  messages: turns.map((messages) => [...messages, { role: "user", content: "So?" }]),
+  messages: fc.tuple(turns, ends).map(([messages, end]) => [...messages, ...end]),
   tools: fc.constant(functions),
   tool_choice: choice,
   parallel_tool_calls: fc.constantFrom(undefined, true, false),
@@ -106,12 +128,15 @@ const request = fc.record({
   thinking: fc.constantFrom(undefined, null, { type: "enabled", budget_tokens: 5 }, { type: "adaptive" }),
   reasoning: fc.constantFrom(undefined, { max_tokens: 12_000 }, { enabled: true }),
   temperature: fc.constantFrom(undefined, 0, 1, 2),
-  top_p: fc.constantFrom(undefined, 0.5, 1),
+  top_p: fc.constantFrom(undefined, 0.5, 0.97, 1),
+  top_k: fc.constantFrom(undefined, -1, 40),
+  response_format: fc.constantFrom(undefined, ...formats),
   stop: fc.constantFrom(undefined, "\n", ["\n", "x"]),
   web_search_options: fc.constantFrom(undefined, {}),
 });
 
-const lacks = fc.subarray([...CLAIMABLE_NAMES]);
+/** A random subset lacks about half of all, which hides what parts of a request do together; so some lack little. */
+const lacks = fc.oneof(fc.subarray([...CLAIMABLE_NAMES]), fc.subarray([...CLAIMABLE_NAMES], { maxLength: 2 }));
 
 test("any conversation gives a request of the dialect, in which each call is answered", () => {
   fc.assert(
@@ -119,6 +144,44 @@ test("any conversation gives a request of the dialect, in which each call is ans
       const { body } = translate(given, { lacks: names });
       assertIsMessages(body);
       assert.ok(isAnswered(body));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+const USER = { role: "user", content: "Hi" };
+const CALLS = [{ id: "a", type: "function", function: { name: "f", arguments: "{}" } }];
+const histories = fc.constantFrom(
+  [USER],
+  [USER, { role: "assistant", content: "So " }],
+  ...[undefined, [{ type: "reasoning.text", text: "hm", signature: "sig" }]].map((reasoning_details) => [
+    USER,
+    { role: "assistant", tool_calls: CALLS, reasoning_details },
+    { role: "tool", tool_call_id: "a", content: "1" },
+  ]),
+);
+
+test("what the guard does not name arrives", () => {
+  fc.assert(
+    fc.property(request, histories, (settings, messages) => {
+      const given = { ...settings, messages };
+      const { capabilities, untranslatable } = usesOf("compat", given);
+      const { body } = translate(given);
+      const { temperature, top_p, top_k } = given;
+      if (!untranslatable.has("sampling")) {
+        assert.equal(body["temperature"], temperature === 1 ? undefined : temperature && Math.min(temperature, 1));
+        assert.equal(body["top_p"], top_p === 1 ? undefined : top_p);
+      }
+      if (!untranslatable.has("top_k")) assert.equal(body["top_k"], top_k === -1 ? undefined : top_k);
+      if (!untranslatable.has("json_schema")) {
+        assert.equal("format" in (objectOf(body["output_config"]) ?? {}), given.response_format !== undefined);
+      }
+      // Of a request that switches thinking both off and on, either may be meant.
+      const isClear = given.reasoning_effort !== "none" || given.reasoning === undefined;
+      if (isClear && !untranslatable.has("thinking_budget") && !capabilities.has("thinking_forced_tool")) {
+        const { type = "disabled" } = objectOf(body["thinking"]) ?? {};
+        assert.equal(type !== "disabled", capabilities.has("thinking"));
+      }
     }),
     { numRuns: 500 },
   );

@@ -69,6 +69,7 @@ export function assertIsMessages(body: Values): void {
   assertIsPrefill(turns.at(-1) ?? {});
   assertAreTools(body);
   assertIsThinking(body, turns, maxTokens);
+  assertIsNarrow(objectOf(objectOf(body["output_config"])?.["format"])?.["schema"]);
   const marks = JSON.stringify([body["system"], body["messages"], body["tools"]]).match(/"cache_control":\{"type"/g);
   assert.ok((marks ?? []).length <= 4, "at most four marks for the cache");
   const temperature = numberOf(body["temperature"]) ?? 0;
@@ -175,14 +176,32 @@ function assertAreTools({ tools, tool_choice }: Values): void {
 function assertIsThinking(body: Values, turns: readonly Values[], maxTokens: number): void {
   const thinking = objectOf(body["thinking"]);
   if (thinking === undefined || thinking["type"] === "disabled") return;
-  if (thinking["type"] === "enabled") {
-    const budget = numberOf(thinking["budget_tokens"]) ?? 0;
-    assert.ok(budget >= 1024 && budget < maxTokens, "a budget of at least 1024, below max_tokens");
-    const choice = objectOf(body["tool_choice"])?.["type"];
-    assert.ok(choice !== "any" && choice !== "tool", "no budget beside a forced choice");
-  }
+  assert.ok((numberOf(body["temperature"]) ?? 1) === 1, "no other temperature beside thinking");
+  assert.ok((numberOf(body["top_p"]) ?? 1) >= 0.95, "no narrower top_p beside thinking");
+  assert.ok(!("top_k" in body), "no top_k beside thinking");
+  // A model that decides by itself may do without.
+  if (thinking["type"] !== "enabled") return;
+  const budget = numberOf(thinking["budget_tokens"]) ?? 0;
+  assert.ok(budget >= 1024 && budget < maxTokens, "a budget of at least 1024, below max_tokens");
+  const choice = objectOf(body["tool_choice"])?.["type"];
+  assert.ok(choice !== "any" && choice !== "tool", "no budget beside a forced choice");
   const latest = turns.findLast(({ role }) => role === "assistant");
   const blocks = latest === undefined ? [] : contentOf(latest["content"]);
   const isDemanded = turns.at(-1) === latest || blocks.some(({ type }) => type === "tool_use");
   if (latest !== undefined && isDemanded) assert.ok(LEADING.has(String(blocks[0]?.["type"])), "thinking comes first");
+}
+
+/** Members of a schema that hold schemas by name, and those that hold one or a list of them. */
+const NAMED_SCHEMAS = ["properties", "$defs", "definitions"];
+const NESTED_SCHEMAS = ["items", "anyOf", "oneOf", "allOf"];
+
+/** Structured output has no objects with other properties than those that are named. */
+function assertIsNarrow(schema: unknown): void {
+  const node = objectOf(schema);
+  if (node === undefined) return;
+  if (node["type"] === "object" || objectOf(node["properties"])) {
+    assert.equal(node["additionalProperties"], false, "an object of an answer's schema has no other properties");
+  }
+  for (const name of NAMED_SCHEMAS) for (const part of Object.values(objectOf(node[name]) ?? {})) assertIsNarrow(part);
+  for (const name of NESTED_SCHEMAS) for (const part of [node[name], ...listOf(node[name])]) assertIsNarrow(part);
 }

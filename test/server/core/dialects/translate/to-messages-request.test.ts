@@ -59,12 +59,23 @@ describe("what is opaque to the gateway", () => {
     assert.ok(body.includes(`"input_schema":{"type":"object","properties":{"1":{},"a":{"default":1.0}}}`), body);
   });
 
-  test("the schema of an answer keeps its spelling", () => {
-    const schema = `{"type":"object","default":${numbers}}`;
-    const { body } = translateText(
+  const formatOf = (schema: string) =>
+    translateText(
       `{"messages":[{"role":"user","content":"Hi"}],"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":${schema}}}}`,
-    );
-    assert.ok(body.includes(`"format":{"type":"json_schema","schema":${schema}}`));
+    ).body;
+
+  test("the schema of an answer keeps its spelling where nothing has to be added", () => {
+    const inner = '{"type":"object","properties":{"2":{"const":1.0},"1":{}},"additionalProperties":false}';
+    for (const schema of [
+      `{"type":"object","default":${numbers},"properties":{"b":${inner},"1":${inner}}, "additionalProperties" : false}`,
+      `{"type":"array","items":{"enum":[1.0,-0]},"default":${numbers},"maxItems":1e2}`,
+    ])
+      assert.ok(formatOf(schema).includes(`"format":{"type":"json_schema","schema":${schema}}`));
+  });
+
+  test("a schema of an answer that is narrowed keeps the spelling of what is no schema in it", () => {
+    const schema = `{"type":"object","default":${numbers},"properties":{"a":{"enum":[1.0,12345678901234567890]}}`;
+    assert.ok(formatOf(`${schema}}`).includes(`"schema":${schema},"additionalProperties":false}`));
   });
 
   test("arguments of a call keep their spelling", () => {
@@ -122,6 +133,9 @@ test("a message of more parts than a call takes arguments is translated", () => 
 });
 
 const HI = [{ role: "user", content: "Hi" }];
+const formatted = (schema: unknown) => ({
+  response_format: { type: "json_schema", json_schema: { name: "n", schema } },
+});
 const call = (made: object) => ({ messages: [...HI, { role: "assistant", tool_calls: [made] }] });
 
 const PROBLEMS: readonly (readonly [what: string, request: unknown, param: string])[] = [
@@ -130,6 +144,7 @@ const PROBLEMS: readonly (readonly [what: string, request: unknown, param: strin
   ["messages that are no array", { messages: "Hi" }, "messages"],
   ["no message with content", { messages: [{ role: "user", content: "" }, { role: "assistant" }] }, "messages"],
   ["a system prompt alone", { messages: [{ role: "system", content: "Be brief." }] }, "messages"],
+  ["a schema in words", { messages: HI, ...formatted("an object") }, "response_format.json_schema.schema"],
   ["a message that is no object", { messages: [...HI, "Hi"] }, "messages[1]"],
   ["a message without a role", { messages: [{ content: "Hi" }] }, "messages[0].role"],
   ["a role of no dialect", { messages: [{ role: "narrator", content: "Hi" }] }, "messages[0].role"],

@@ -7,6 +7,7 @@
 import { jsonText } from "../../json-source.ts";
 import { objectOf, stringOf, type Values } from "../../values.ts";
 import { finishReason } from "../reasons.ts";
+import { shownModel, shownTool } from "../shown-names.ts";
 import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
 
 /** Of a whole answer and of each chunk. */
@@ -30,12 +31,11 @@ const SERVICE_TIERS: ReadonlyMap<unknown, string> = new Map([
 
 const UNCHANGED = (part: unknown): unknown => part;
 
-export function readHead(message: Values, { model }: AnswerTerms, { created, seed }: AnswerStamp): AnswerHead {
-  const named = stringOf(message["model"]);
+export function readHead(message: Values, terms: AnswerTerms, { created, seed }: AnswerStamp): AnswerHead {
   return {
     id: stringOf(message["id"]) || `chatcmpl-${seed}`,
     created,
-    model: named === undefined || named === "" || named === model.sent ? model.asked : named,
+    model: shownModel(terms, message["model"]),
     service_tier: SERVICE_TIERS.get(objectOf(message["usage"])?.["service_tier"]),
   };
 }
@@ -55,10 +55,10 @@ export function readText(of: Values, name: string): string {
 }
 
 /** `position`: of the call among the calls of the answer, from 0. */
-export function readCall(block: Values, position: number, { toolNames }: AnswerTerms, { seed }: AnswerStamp): ToolCall {
+export function readCall(block: Values, position: number, terms: AnswerTerms, { seed }: AnswerStamp): ToolCall {
   const name = stringOf(block["name"]);
   if (name === undefined || name === "") throw new AnswerProblem("a tool call has no name");
-  return { id: stringOf(block["id"]) || `call_${seed}_${position}`, name: toolNames.get(name) ?? name };
+  return { id: stringOf(block["id"]) || `call_${seed}_${position}`, name: shownTool(terms, name) };
 }
 
 /** The input of a `tool_use` block as the text of `arguments`; `exact`: of the `JsonSource` that the block is a part of. */

@@ -19,7 +19,7 @@ import {
   signedDetail,
 } from "./answer-reading.ts";
 import { ChunkWriter } from "./chunk-writer.ts";
-import { annotationsOf } from "./citations.ts";
+import { openAnnotations } from "./citations.ts";
 
 interface Answer {
   readonly message: Values;
@@ -82,6 +82,7 @@ function chatMessage({ message, blocks, exact }: Answer, terms: AnswerTerms, sta
   let content: string | undefined;
   let reasoning = "";
   const details: object[] = [];
+  const annotationsOf = openAnnotations();
   const annotations: object[] = [];
   const calls: Call[] = [];
   let reasonings = 0;
@@ -89,7 +90,7 @@ function chatMessage({ message, blocks, exact }: Answer, terms: AnswerTerms, sta
     switch (block["type"]) {
       case "text": {
         const text = readText(block, "text");
-        annotations.push(...annotationsOf(block, content ?? "", text));
+        for (const annotation of annotationsOf(block, text)) annotations.push(annotation);
         content = (content ?? "") + text;
         break;
       }

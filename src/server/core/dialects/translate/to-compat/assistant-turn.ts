@@ -5,8 +5,6 @@
  */
 import { jsonText } from "../../json-source.ts";
 import type { Values } from "../../values.ts";
-import type { ChatMessage, Scope, TextPart, Turn } from "./chat.ts";
-import { textPart, textPartOf, typeOf } from "./parts.ts";
 import {
   isAbsent,
   optionalText,
@@ -15,7 +13,9 @@ import {
   requiredName,
   requiredObject,
   requiredText,
-} from "./required.ts";
+} from "../required.ts";
+import type { ChatMessage, Scope, TextPart, Turn } from "./chat.ts";
+import { textPart, textPartOf, typeOf } from "./parts.ts";
 
 export function openAssistantTurn(scope: Scope): Turn {
   const texts: TextPart[] = [];

@@ -6,20 +6,28 @@
  */
 import { listOf, objectOf, stringOf, type Values } from "../../values.ts";
 
-/** `before`: the content that stands before the block; `text`: the block's own. */
-export function annotationsOf(block: Values, before: string, text: string): readonly object[] {
-  const cited = listOf(block["citations"]).flatMap((value) => {
-    const citation = objectOf(value);
-    const url = citation?.["type"] === "web_search_result_location" ? stringOf(citation["url"]) : undefined;
-    return url === undefined ? [] : [{ title: stringOf(citation?.["title"]) ?? "", url }];
-  });
-  if (cited.length === 0) return [];
-  const start = charactersIn(before);
-  const end = start + charactersIn(text);
-  return cited.map(({ title, url }) => ({
-    type: "url_citation",
-    url_citation: { start_index: start, end_index: end, title, url },
-  }));
+/** Is told every block of text of an answer in turn, with its text, and gives the annotations of each. */
+export function openAnnotations(): (block: Values, text: string) => readonly object[] {
+  let counted = 0;
+  let uncounted = "";
+  return (block, text) => {
+    const cited = listOf(block["citations"]).flatMap(citedPage);
+    if (cited.length === 0) {
+      uncounted += text;
+      return [];
+    }
+    const start_index = counted + charactersIn(uncounted);
+    const end_index = start_index + charactersIn(text);
+    counted = end_index;
+    uncounted = "";
+    return cited.map((page) => ({ type: "url_citation", url_citation: { start_index, end_index, ...page } }));
+  };
+}
+
+function citedPage(value: unknown): readonly { readonly title: string; readonly url: string }[] {
+  const citation = objectOf(value);
+  const url = citation?.["type"] === "web_search_result_location" ? stringOf(citation["url"]) : undefined;
+  return url === undefined ? [] : [{ title: stringOf(citation?.["title"]) ?? "", url }];
 }
 
 function charactersIn(text: string): number {

@@ -4,8 +4,8 @@
  * A block without a counterpart gives no part: the guard has named it. So does an empty text, which providers refuse.
  */
 import { objectOf, type Values } from "../../values.ts";
+import { optionalText, requiredList, requiredObject, requiredText } from "../required.ts";
 import type { CacheBreakpoint, ImagePart, Part, Scope, TextPart } from "./chat.ts";
-import { optionalText, requiredList, requiredObject, requiredText } from "./required.ts";
 
 const BREAKPOINT: CacheBreakpoint = { mode: "explicit" };
 

@@ -1,15 +1,8 @@
 /** How much a compat provider is to reason, from what the client said of thinking and effort. Source: dialects reference, 8.2. */
 import type { Values } from "../../values.ts";
+import { effortOf } from "../effort.ts";
+import { optionalNumber, optionalObject, optionalText } from "../required.ts";
 import type { ChannelTerms } from "../types.ts";
-import { optionalNumber, optionalObject, optionalText } from "./required.ts";
-
-/** Effort by the least budget that asks for it, in tokens. */
-const EFFORTS: readonly (readonly [minBudget: number, effort: string])[] = [
-  [10_000, "high"],
-  [5_000, "medium"],
-];
-/** There is a `minimal` below, which not every provider knows. */
-const LEAST_EFFORT = "low";
 
 const THINKING_TYPES: ReadonlySet<unknown> = new Set(["enabled", "adaptive", "between_tools"]);
 
@@ -28,8 +21,4 @@ export function reasoningEffort(request: Values, claims: ChannelTerms["claims"])
 export function showsThinking(request: Values): boolean {
   const thinking = optionalObject(request["thinking"], "thinking");
   return THINKING_TYPES.has(thinking?.["type"]) && thinking?.["display"] !== "omitted";
-}
-
-function effortOf(budget: number): string {
-  return EFFORTS.find(([minBudget]) => budget >= minBudget)?.[1] ?? LEAST_EFFORT;
 }

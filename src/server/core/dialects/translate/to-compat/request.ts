@@ -4,13 +4,14 @@
  * The guard has been asked before: what has no counterpart here, or is not claimed by the channel, is left out because
  * somebody allowed it. Schemas of tools, their input and schemas of output go through as they were written.
  */
+import { isClosedSchema } from "../../fidelity/forms.ts";
 import { type JsonSource, writeJson } from "../../json-source.ts";
 import type { Values } from "../../values.ts";
+import { optionalObject, requiredObject } from "../required.ts";
 import type { AnswerTerms, ChannelTerms, TranslatedRequest } from "../types.ts";
 import { cacheModeOf, keepLastMarks } from "./cache-marks.ts";
 import type { Scope } from "./chat.ts";
 import { showsThinking } from "./reasoning.ts";
-import { optionalObject, requiredObject } from "./required.ts";
 import { isStreamed, translateSettings } from "./settings.ts";
 import { toolNamesOf } from "./tool-names.ts";
 import { readTools, translateTools } from "./tools.ts";
@@ -61,7 +62,8 @@ function responseFormat(request: Values, scope: Scope): object | undefined {
 function translateFormat(value: unknown, place: string, { source, claims }: Scope): object | undefined {
   const format = optionalObject(value, place);
   if (format?.["type"] !== "json_schema" || !claims("json_schema")) return undefined;
-  const schema = source.exact(requiredObject(format["schema"], `${place}.schema`));
-  // Compat demands a name, which the messages dialect has not.
-  return { type: "json_schema", json_schema: { name: "output", schema, strict: true } };
+  const schema = requiredObject(format["schema"], `${place}.schema`);
+  // Compat demands a name, which the messages dialect has not, and takes closed schemas alone for strict.
+  const strict = isClosedSchema(schema);
+  return { type: "json_schema", json_schema: { name: "output", schema: source.exact(schema), strict } };
 }

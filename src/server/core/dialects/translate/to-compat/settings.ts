@@ -4,9 +4,9 @@
  * What the channel does not claim is left out, as is what has no counterpart: the guard has named it.
  */
 import type { Values } from "../../values.ts";
+import { optionalFlag, optionalList, optionalNumber, optionalObject, optionalText, requiredText } from "../required.ts";
 import type { ChannelTerms } from "../types.ts";
 import { reasoningEffort } from "./reasoning.ts";
-import { optionalFlag, optionalList, optionalNumber, optionalObject, optionalText, requiredText } from "./required.ts";
 import { endUserId } from "./user-id.ts";
 
 const MAX_STOPS = 4;

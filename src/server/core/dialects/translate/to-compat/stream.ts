@@ -7,7 +7,7 @@
  */
 import { type JsonSource, readJson } from "../../json-source.ts";
 import { countsOf, mergeCounts, type UsageCounts, usageOf } from "../../usage-normalise.ts";
-import { listOf, objectOf, type Values } from "../../values.ts";
+import { listOf, objectOf, parsedJson, type Values } from "../../values.ts";
 import { translateErrorEvent } from "../errors.ts";
 import { AnswerProblem, type AnswerStamp, type AnswerTerms, type StreamTranslation } from "../types.ts";
 import { compatUsage } from "../usage-shape.ts";
@@ -61,7 +61,7 @@ class ChunkStream implements StreamTranslation {
     if (this.#state !== "open") return "";
     if (name === "ping") return KEEP_ALIVE;
     if (name === "" ? data === "" || data === "[DONE]" : !EVENTS.has(name)) return "";
-    const value = parse(data);
+    const value = parsedJson(data);
     if (name === "error") return this.#fail(value);
     const event = objectOf(value);
     if (event === undefined) throw new AnswerProblem("an event is no JSON object");
@@ -208,15 +208,6 @@ class ChunkStream implements StreamTranslation {
     if (this.#counts === undefined) return undefined;
     const usage = usageOf("messages", this.#counts);
     return usage.totalTokens === 0 && !this.#isUsageFinal ? undefined : compatUsage(usage);
-  }
-}
-
-/** Undefined: it is not JSON. */
-function parse(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    return undefined;
   }
 }
 

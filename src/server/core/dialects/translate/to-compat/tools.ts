@@ -5,8 +5,8 @@
  * is sent.
  */
 import { isClosedSchema } from "../../fidelity/forms.ts";
-import { listOf, type Values } from "../../values.ts";
-import type { Scope } from "./chat.ts";
+import type { JsonSource } from "../../json-source.ts";
+import { listOf, objectOf, type Values } from "../../values.ts";
 import {
   optionalFlag,
   optionalList,
@@ -15,7 +15,8 @@ import {
   refuse,
   requiredName,
   requiredObject,
-} from "./required.ts";
+} from "../required.ts";
+import type { Scope } from "./chat.ts";
 
 /** By the types of tools that a provider runs itself. */
 const SERVER_TOOLS = /^(?:web_search|web_fetch|code_execution|tool_search_tool|advisor)_|^mcp_toolset$/;
@@ -89,10 +90,20 @@ function translateFunction({ name, tool, place }: FunctionTool, { source, claims
     function: {
       name: names.sent(name),
       description: optionalText(tool["description"], `${place}.description`),
-      parameters: schema && source.exact(schema),
+      parameters: schema && withProperties(schema, source),
       strict: isStrict && claims("strict_tools") && isClosedSchema(schema) ? true : undefined,
     },
   };
+}
+
+/** An object of no named properties is refused where nothing is said of them. */
+function withProperties(schema: Values, { exact }: JsonSource): unknown {
+  if (schema["type"] !== "object" || objectOf(schema["properties"]) !== undefined) return exact(schema);
+  const members = Object.entries(schema).map(([name, value]) => [
+    name,
+    typeof value === "object" && value !== null ? exact(value) : value,
+  ]);
+  return Object.fromEntries([...members, ["properties", {}]]);
 }
 
 /** Undefined: the provider's own choice, where the tool that was chosen cannot be sent. */

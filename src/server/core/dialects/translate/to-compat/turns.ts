@@ -5,10 +5,10 @@
  * and nothing may stand between them.
  */
 import type { Values } from "../../values.ts";
+import { isAbsent, refuse, requiredList, requiredObject } from "../required.ts";
 import { openAssistantTurn } from "./assistant-turn.ts";
 import type { ChatMessage, Scope, Turn } from "./chat.ts";
 import { textParts } from "./parts.ts";
-import { isAbsent, refuse, requiredList, requiredObject } from "./required.ts";
 import { openUserTurn } from "./user-turn.ts";
 
 export function translateTurns(request: Values, scope: Scope): readonly ChatMessage[] {

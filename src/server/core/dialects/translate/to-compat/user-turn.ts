@@ -6,9 +6,9 @@
  * head of that user message, and words in the result tell where they went.
  */
 import type { Values } from "../../values.ts";
+import { isAbsent, optionalFlag, refuse, requiredList, requiredName, requiredObject } from "../required.ts";
 import type { ChatMessage, Part, Scope, TextPart, Turn } from "./chat.ts";
 import { partOf, textPartOf } from "./parts.ts";
-import { isAbsent, optionalFlag, refuse, requiredList, requiredName, requiredObject } from "./required.ts";
 
 /** Some providers refuse an empty result. */
 const NO_OUTPUT = "(no output)";

@@ -6,7 +6,7 @@
  * read is an `AnswerProblem`: leaving it out would change the answer. Only reasoning that cannot be read is left out.
  */
 import { listOf, numberOf, objectOf, stringOf, type Values } from "../../values.ts";
-import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
+import { AnswerProblem, type AnswerStamp } from "../types.ts";
 
 /** A stretch of reasoning. */
 export interface Reasoning {
@@ -142,16 +142,6 @@ export function createCallIds(seed: string): (given: string) => string {
   };
 }
 
-/** The name of a tool as the client has it. */
-export function clientName({ toolNames }: AnswerTerms, name: string): string {
-  return toolNames.get(name) ?? name;
-}
-
 export function messageId({ seed }: AnswerStamp, id: unknown): string {
   return stringOf(id) || `msg_${seed}`;
-}
-
-/** The name of the model as the client asked for it. */
-export function shownModel({ model: { sent, asked } }: AnswerTerms, model: unknown): string {
-  return typeof model !== "string" || model === "" || model === sent ? asked : model;
 }

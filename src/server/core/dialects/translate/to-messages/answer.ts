@@ -5,18 +5,17 @@
  * Arguments of calls stand in the answer exactly as the provider spelled them.
  */
 import { Verbatim, writeJson } from "../../json-source.ts";
-import { listOf, objectOf, type Values } from "../../values.ts";
+import { listOf, objectOf, parsedJson } from "../../values.ts";
+import { shownModel, shownTool } from "../shown-names.ts";
 import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
 import {
   type CallPart,
   callsOf,
-  clientName,
   createCallIds,
   messageId,
   type Reasoning,
   reasoningOf,
   refusalOf,
-  shownModel,
   takesIn,
   textOf,
 } from "./answer-parts.ts";
@@ -61,7 +60,10 @@ interface WholeAnswer extends frames.Beginning {
 }
 
 function wholeAnswer(body: string, terms: AnswerTerms, stamp: AnswerStamp): WholeAnswer {
-  const answer = parsed(body);
+  const value = parsedJson(body);
+  if (value === undefined) throw new AnswerProblem("the answer is not JSON");
+  const answer = objectOf(value);
+  if (answer === undefined) throw new AnswerProblem("the answer is not a JSON object");
   const choice = objectOf(listOf(answer["choices"])[0]);
   const message = objectOf(choice?.["message"]);
   if (choice === undefined || message === undefined) throw new AnswerProblem("the answer has no message");
@@ -81,18 +83,6 @@ function wholeAnswer(body: string, terms: AnswerTerms, stamp: AnswerStamp): Whol
     ending: endingOf({ finishReason, arguments: new Set(inputs.map(argumentsOf)), refusal }),
     usage: usageShown(usageIn(answer["usage"])),
   };
-}
-
-function parsed(body: string): Values {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    throw new AnswerProblem("the answer is not JSON");
-  }
-  const answer = objectOf(value);
-  if (answer === undefined) throw new AnswerProblem("the answer is not a JSON object");
-  return answer;
 }
 
 function thinkingBlocks(pieces: readonly Reasoning[]): readonly Block[] {
@@ -126,19 +116,14 @@ function toolUses(
   const callId = createCallIds(seed);
   return calls.map(({ id, name }, at) => {
     if (name === "") throw new AnswerProblem("a tool call has no name");
-    return { kind: "tool_use", id: callId(id), name: clientName(terms, name), input: inputs[at] ?? "" };
+    return { kind: "tool_use", id: callId(id), name: shownTool(terms, name), input: inputs[at] ?? "" };
   });
 }
 
 /** Undefined: they are not the text of an object. */
 function inputOf({ arguments: text }: CallPart): string | undefined {
   const json = text.trim();
-  if (json === "") return "";
-  try {
-    return objectOf(JSON.parse(json)) === undefined ? undefined : json;
-  } catch {
-    return undefined;
-  }
+  return json === "" || objectOf(parsedJson(json)) !== undefined ? json : undefined;
 }
 
 function argumentsOf(input: string | undefined): Arguments {

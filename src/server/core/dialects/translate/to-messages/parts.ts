@@ -4,7 +4,7 @@
  * What the channel cannot be told gives no block: the guard has named it, and the operator allowed the loss.
  */
 import type { Values } from "../../values.ts";
-import { isAbsent, optionalText, refuse, requiredObject, requiredText } from "../to-compat/required.ts";
+import { isAbsent, optionalText, refuse, requiredObject, requiredText } from "../required.ts";
 import { type ContentBlock, type Scope, type TextBlock, textBlock } from "./blocks.ts";
 import { markOf } from "./cache-marks.ts";
 import { fileDataSource, imageUrlSource, isBlank, isDocument } from "./media.ts";

@@ -6,7 +6,7 @@
  */
 import { type JsonSource, writeJson } from "../../json-source.ts";
 import type { Values } from "../../values.ts";
-import { optionalFlag, optionalObject, requiredObject } from "../to-compat/required.ts";
+import { optionalFlag, optionalObject, requiredObject } from "../required.ts";
 import type { AnswerTerms, ChannelTerms, TranslatedRequest } from "../types.ts";
 import type { Scope } from "./blocks.ts";
 import { boundMarks } from "./cache-marks.ts";
@@ -38,7 +38,7 @@ export function chatToMessages(
     tool_choice: choice,
     thinking,
     output_config: effort === undefined && format === undefined ? undefined : { effort, format },
-    ...samplingOf(request, scope),
+    ...samplingOf(request, thinking !== undefined && thinking.type !== "disabled", scope),
     stop_sequences: stopSequences(request, scope),
     metadata: metadataOf(request, scope),
     service_tier: serviceTier(request, scope),

@@ -1,5 +1,5 @@
 /** Settings of a compat request that stand by themselves. Source: dialects reference, 8.1; 10.3 (1, 21, 22). */
-import { isOpaqueId } from "../../fidelity/forms.ts";
+import { isNarrowable, isToldUserId } from "../../fidelity/forms.ts";
 import type { Values } from "../../values.ts";
 import {
   isAbsent,
@@ -10,9 +10,10 @@ import {
   requiredList,
   requiredObject,
   requiredText,
-} from "../to-compat/required.ts";
+} from "../required.ts";
 import type { Scope } from "./blocks.ts";
 import { isBlank } from "./media.ts";
+import { narrowSchema } from "./output-schema.ts";
 
 /** Of a request that names none, which the API demands; nought would fill the cache and say nothing. */
 const DEFAULT_MAX_TOKENS = 8192;
@@ -49,8 +50,18 @@ export interface Sampling {
   readonly top_k: number | undefined;
 }
 
-/** Where a model does not take the pair, the temperature is the one that stays. */
-export function samplingOf(request: Values, { claims }: Scope): Sampling {
+const NO_SAMPLING: Sampling = { temperature: undefined, top_p: undefined, top_k: undefined };
+
+/** Beside thinking the API takes none that narrows more. */
+const LEAST_THINKING_TOP_P = 0.95;
+
+/** Where a model does not take the pair, the temperature is the one that stays. `isThinking`: the request asks for it. */
+export function samplingOf(request: Values, isThinking: boolean, { claims }: Scope): Sampling {
+  if (isThinking) {
+    const topP = samplingAt(request, "top_p");
+    const isTold = topP !== undefined && topP >= LEAST_THINKING_TOP_P && claims("sampling");
+    return isTold ? { ...NO_SAMPLING, top_p: topP } : NO_SAMPLING;
+  }
   const temperature = samplingAt(request, "temperature");
   const top_p = samplingAt(request, "top_p");
   const top_k = optionalNumber(request["top_k"], "top_k");
@@ -78,22 +89,23 @@ export function stopSequences(request: Values, { claims }: Scope): readonly stri
   return kept.length > 0 && claims("stop") ? kept : undefined;
 }
 
-/** A schema, as it is written. Formats without one have no equivalent. */
+/** Formats without a schema have no equivalent. */
 export function outputFormat(request: Values, { claims, exact }: Scope): unknown {
   const format = optionalObject(request["response_format"], "response_format");
   if (format?.["type"] !== "json_schema") return undefined;
   const place = "response_format.json_schema";
   const schema = optionalObject(requiredObject(format["json_schema"], place)["schema"], `${place}.schema`);
-  return schema === undefined || !claims("json_schema") ? undefined : { type: "json_schema", schema: exact(schema) };
+  if (schema === undefined || !claims("json_schema") || !isNarrowable(schema)) return undefined;
+  return { type: "json_schema", schema: narrowSchema(schema, exact) };
 }
 
 export function serviceTier(request: Values, { claims }: Scope): string | undefined {
   return claims("service_tier") ? SERVICE_TIERS.get(request["service_tier"]) : undefined;
 }
 
-/** The API refuses an id that says who the user is. */
+/** The API refuses an id that says who the user is, or that is too long. */
 export function metadataOf(request: Values, { claims }: Scope): { readonly user_id: string } | undefined {
   const identifier = optionalText(request["safety_identifier"], "safety_identifier");
   const user_id = identifier || optionalText(request["user"], "user");
-  return user_id && isOpaqueId(user_id) && claims("user_id") ? { user_id } : undefined;
+  return user_id && isToldUserId(user_id) && claims("user_id") ? { user_id } : undefined;
 }

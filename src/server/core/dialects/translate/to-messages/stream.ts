@@ -5,10 +5,11 @@
  * is over, since usage comes last or on any chunk; a stream that ends without either saying so ended too early.
  */
 import type { Usage } from "../../usage.ts";
-import { listOf, objectOf, type Values } from "../../values.ts";
+import { listOf, objectOf, parsedJson, type Values } from "../../values.ts";
 import { translateErrorEvent } from "../errors.ts";
+import { shownModel, shownTool } from "../shown-names.ts";
 import { AnswerProblem, type AnswerStamp, type AnswerTerms, type StreamTranslation } from "../types.ts";
-import { callsOf, clientName, messageId, reasoningOf, refusalOf, shownModel, textOf } from "./answer-parts.ts";
+import { callsOf, messageId, reasoningOf, refusalOf, textOf } from "./answer-parts.ts";
 import { ArrivingCalls } from "./arriving-calls.ts";
 import { checkFinish, endingOf, tierShown, usageIn, usageShown } from "./ending.ts";
 import { COMMENT, MESSAGE_STOP, messageDelta, messageStart, PING } from "./frames.ts";
@@ -35,7 +36,7 @@ class EventStream implements StreamTranslation {
   constructor(terms: AnswerTerms, stamp: AnswerStamp) {
     this.#terms = terms;
     this.#stamp = stamp;
-    this.#blocks = new OpenBlocks({ seed: stamp.seed, nameOf: (name) => clientName(terms, name) });
+    this.#blocks = new OpenBlocks({ seed: stamp.seed, nameOf: (name) => shownTool(terms, name) });
   }
 
   get state(): StreamTranslation["state"] {
@@ -47,7 +48,7 @@ class EventStream implements StreamTranslation {
     const text = data.trim();
     if (text === "") return "";
     if (text === DONE) return this.#finish();
-    const value = parsed(text);
+    const value = parsedJson(text);
     if (name === "error" || tellsError(value)) return this.#fail(value);
     const chunk = objectOf(value);
     if (chunk === undefined) throw new AnswerProblem("an event of the stream is not a JSON object");
@@ -129,17 +130,12 @@ class EventStream implements StreamTranslation {
   }
 }
 
-/** Undefined: it is no JSON, and so no object. */
-function parsed(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    return undefined;
-  }
-}
-
-/** In an object, or in a list of one. Some providers carry `"error": null` on every chunk. */
+/**
+ * In an object, or in a list of one. Some providers carry `"error": null` on every chunk, and some send the error itself, as
+ * an object of that name, and `[DONE]` after it.
+ */
 function tellsError(value: unknown): boolean {
-  const error = (objectOf(value) ?? objectOf(listOf(value)[0]))?.["error"];
+  const { error, object }: Values = objectOf(value) ?? objectOf(listOf(value)[0]) ?? {};
+  if (object === "error") return true;
   return typeof error === "object" ? error !== null : typeof error === "string" && error !== "";
 }

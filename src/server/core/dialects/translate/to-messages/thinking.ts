@@ -5,7 +5,8 @@
  * A channel that claims `effort` decides by itself how long it thinks; any other is given a budget.
  */
 import type { Values } from "../../values.ts";
-import { isAbsent, optionalFlag, optionalNumber, optionalObject, optionalText, refuse } from "../to-compat/required.ts";
+import { effortOf } from "../effort.ts";
+import { isAbsent, optionalFlag, optionalNumber, optionalObject, optionalText, refuse } from "../required.ts";
 import type { Scope } from "./blocks.ts";
 
 type Effort = "low" | "medium" | "high" | "xhigh" | "max";
@@ -25,10 +26,6 @@ const EFFORTS: ReadonlyMap<string, Said> = new Map<string, Said>([
 
 const BUDGETS: Readonly<Record<Effort, number>> = { low: 1024, medium: 2048, high: 4096, xhigh: 8192, max: 8192 };
 
-/** What the other direction takes for the least budget of an effort. */
-const HIGH_BUDGET = 10_000;
-const MEDIUM_BUDGET = 5_000;
-
 const MIN_BUDGET = 1024;
 
 /** Of those who ask for thinking and not for how much. */
@@ -46,9 +43,9 @@ export interface ThinkingSettings {
   readonly effort: Effort | undefined;
 }
 
-/** What stands against thinking, which the API then refuses. */
+/** What stands against a budget of thinking, which the API then refuses. A model that decides by itself is not hindered. */
 export interface Hindrances {
-  /** A tool must be called, which a budget excludes. */
+  /** A tool must be called. */
   readonly isForced: boolean;
   /** Of the conversation. */
   readonly lacksThinking: boolean;
@@ -63,7 +60,11 @@ export function thinkingOf(request: Values, hindrances: Hindrances, { claims }: 
   const level = said === "none" || said === "some" ? undefined : said;
   const thinking = claims("thinking") ? sentThinking(wish, level, hindrances, claims) : undefined;
   if (!claims("effort")) return { thinking, effort: undefined };
-  return { thinking, effort: level ?? (thinking?.type === "adaptive" ? effortFor(wish) : undefined) };
+  // A budget that the channel is not told as one.
+  return {
+    thinking,
+    effort: level ?? (thinking?.type === "adaptive" && wish.kind === "budget" ? effortOf(wish.tokens) : undefined),
+  };
 }
 
 function sentThinking(
@@ -74,11 +75,10 @@ function sentThinking(
 ): ThinkingSettings["thinking"] {
   if (wish.kind === "unsaid") return undefined;
   if (wish.kind === "off") return { type: "disabled" };
-  if (lacksThinking) return undefined;
   if (wish.kind === "as_said") return { type: wish.type, display: wish.display };
   const isTold = wish.kind === "budget" && claims("thinking_budget");
   if (!isTold && claims("effort")) return { type: "adaptive" };
-  if (isForced) return undefined;
+  if (isForced || lacksThinking) return undefined;
   if (wish.kind === "on") return { type: "enabled", budget_tokens: BUDGETS[level ?? DEFAULT_EFFORT] };
   return { type: "enabled", budget_tokens: wish.tokens, display: wish.display };
 }
@@ -124,11 +124,4 @@ function budgetAt(value: unknown, place: string): number | undefined {
   const tokens = optionalNumber(value, place);
   if (tokens === undefined) return undefined;
   return Number.isSafeInteger(tokens) ? Math.max(MIN_BUDGET, tokens) : refuse(place, "must be a whole number");
-}
-
-/** Of a budget that the channel is not told as one. */
-function effortFor(wish: Wish): Effort | undefined {
-  if (wish.kind !== "budget") return undefined;
-  if (wish.tokens >= HIGH_BUDGET) return "high";
-  return wish.tokens >= MEDIUM_BUDGET ? "medium" : "low";
 }

@@ -1,7 +1,7 @@
 /** Tool calls of an assistant message as `tool_use` blocks. Source: dialects reference, 8.3. */
 import { type JsonSource, Verbatim } from "../../json-source.ts";
-import { objectOf, type Values } from "../../values.ts";
-import { isAbsent, optionalList, optionalObject, refuse, requiredName, requiredObject } from "../to-compat/required.ts";
+import { objectOf, parsedJson, type Values } from "../../values.ts";
+import { isAbsent, optionalList, optionalObject, refuse, requiredName, requiredObject } from "../required.ts";
 import type { ToolUseBlock } from "./blocks.ts";
 import type { ToolIds } from "./ids.ts";
 
@@ -62,16 +62,10 @@ function customUse(call: Values, at: string, id: string): ToolUseBlock {
 /** Arguments that are no object, as a model may have written them, are kept as the text that they are. */
 function inputOf(written: unknown, at: string, exact: JsonSource["exact"]): unknown {
   if (isAbsent(written) || written === "") return {};
-  if (typeof written === "string") return isObjectText(written) ? new Verbatim(wellFormed(written)) : { _raw: written };
-  return exact(objectOf(written) ?? refuse(at, "must be a string"));
-}
-
-function isObjectText(text: string): boolean {
-  try {
-    return objectOf(JSON.parse(text)) !== undefined;
-  } catch {
-    return false;
+  if (typeof written === "string") {
+    return objectOf(parsedJson(written)) === undefined ? { _raw: written } : new Verbatim(wellFormed(written));
   }
+  return exact(objectOf(written) ?? refuse(at, "must be a string"));
 }
 
 /** Half a surrogate pair, which only a string within the text can hold, has no bytes but as an escape. */

@@ -14,7 +14,7 @@ import {
   refuse,
   requiredList,
   requiredObject,
-} from "../to-compat/required.ts";
+} from "../required.ts";
 import type { CacheControl, Markable, Scope } from "./blocks.ts";
 import { markOf } from "./cache-marks.ts";
 import { toolName } from "./tool-calls.ts";

@@ -5,8 +5,8 @@
  * Neighbours of one role are one turn. A turn begins with what the API wants first: a user's with the results of the
  * calls before it, in the order of the calls; an assistant's with its thinking. No turn is empty.
  */
-import type { Values } from "../../values.ts";
-import { optionalText, refuse, requiredList, requiredName, requiredObject } from "../to-compat/required.ts";
+import { objectOf, type Values } from "../../values.ts";
+import { optionalText, refuse, requiredList, requiredName, requiredObject } from "../required.ts";
 import {
   type Block,
   type Scope,
@@ -51,21 +51,29 @@ interface Draft {
 
 export function conversationOf(value: unknown, scope: Scope): Conversation {
   const messages = requiredList(value, "messages");
+  const lastSaid = messages.findLastIndex((item) => !isInstruction(item));
+  const isAnswered = objectOf(messages[lastSaid])?.["role"] === "assistant";
   const draft: Draft = { system: [], turns: [], ids: openToolIds(messages), callOrder: new Map() };
   for (const [index, item] of messages.entries()) {
     const place = `messages[${index}]`;
-    addMessage(draft, requiredObject(item, place), place, scope);
+    addMessage(draft, requiredObject(item, place), place, isAnswered && index > lastSaid, scope);
   }
   const turns = withPrefill(draft.turns, scope);
   if (turns.length === 0) refuse("messages", "hold nothing that could be answered");
   return { system: draft.system, turns: turns.map(closed), lacksThinking: lacksThinking(turns) };
 }
 
-function addMessage(draft: Draft, message: Values, place: string, scope: Scope): void {
+function isInstruction(message: unknown): boolean {
+  const role = objectOf(message)?.["role"];
+  return role === "system" || role === "developer";
+}
+
+/** `isClosing`: nobody says anything after it, and an answer stands before it. */
+function addMessage(draft: Draft, message: Values, place: string, isClosing: boolean, scope: Scope): void {
   switch (message["role"]) {
     case "system":
     case "developer":
-      addInstruction(draft, message, place, scope);
+      addInstruction(draft, message, place, isClosing, scope);
       break;
     case "user":
       add(draft, "user", contentBlocks(message["content"], `${place}.content`, scope));
@@ -84,9 +92,11 @@ function addMessage(draft: Draft, message: Values, place: string, scope: Scope):
   }
 }
 
-function addInstruction(draft: Draft, message: Values, place: string, scope: Scope): void {
+function addInstruction(draft: Draft, message: Values, place: string, isClosing: boolean, scope: Scope): void {
   const blocks = textBlocks(message["content"], `${place}.content`, scope);
   if (draft.turns.length > 0 && scope.claims("mid_system")) add(draft, "system", blocks);
+  // What closes the conversation after an answer asks for another; without it the answer would be one to go on with.
+  else if (isClosing && draft.turns.length > 0) add(draft, "user", blocks);
   else append(draft.system, blocks);
 }
 

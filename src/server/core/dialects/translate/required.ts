@@ -1,6 +1,6 @@
 /** What a request cannot be translated without. Each throws `RequestProblem`, which quotes nothing of the request. */
-import { objectOf, type Values } from "../../values.ts";
-import { RequestProblem } from "../types.ts";
+import { objectOf, type Values } from "../values.ts";
+import { RequestProblem } from "./types.ts";
 
 /** Absent and null are one in the messages dialect: each of its optional members may be given as null. */
 export function isAbsent(value: unknown): value is undefined | null {

@@ -1,0 +1,13 @@
+/** Names in an answer as the client has them. Source: dialects reference, 8.2 and 8.5. */
+import { stringOf } from "../values.ts";
+import type { AnswerTerms } from "./types.ts";
+
+/** `model`: what the provider says; where it says nothing, the client is shown what it asked for. */
+export function shownModel({ model: { sent, asked } }: AnswerTerms, model: unknown): string {
+  const named = stringOf(model) || sent;
+  return named === sent ? asked : named;
+}
+
+export function shownTool({ toolNames }: AnswerTerms, name: string): string {
+  return toolNames.get(name) ?? name;
+}

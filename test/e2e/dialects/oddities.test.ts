@@ -1,0 +1,84 @@
+/**
+ * The deviations from their dialect that providers are known for, on translated paths: the client of the other dialect reads
+ * thinking, text, calls and usage as if there were none. Source: dialects reference, 3.3 and 5.3.
+ */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { ODDITIES } from "../../../src/cli/simulate/oddities.ts";
+import type { Usage } from "../../../src/server/core/dialects/usage.ts";
+import { type Asks, cellOf } from "./support/cell.ts";
+import { ASKED, answers, ends, QUESTION } from "./support/features/words.ts";
+import { signatureOf, thinkingText } from "./support/provider-words.ts";
+import { startRig, UPSTREAMS } from "./support/rig.ts";
+import { FORMS, type Form, type Told } from "./support/told.ts";
+
+const OTHERS = { compat: "anthropic", messages: "openai" } as const;
+const CALLING = "sim-text-first+calls-2";
+const PLAIN = "sim-small";
+
+const calling = (oddity: string): string => `${CALLING}+odd-${oddity}`;
+const plain = (oddity: string): string => `sim-odd-${oddity}`;
+
+const rig = await startRig({ after }, [
+  CALLING,
+  PLAIN,
+  ...ODDITIES.flatMap(({ kind }) => [calling(kind), plain(kind)]),
+]);
+
+const PARAMETERS = { type: "object" as const, properties: { city: { type: "string" } } };
+const THINKING: Asks = {
+  openai: {
+    ...ASKED.openai,
+    reasoning_effort: "high",
+    tools: [{ type: "function", function: { name: "get_weather", parameters: PARAMETERS } }],
+  },
+  anthropic: {
+    ...ASKED.anthropic,
+    thinking: { type: "enabled", budget_tokens: 2_000 },
+    tools: [{ name: "get_weather", input_schema: PARAMETERS }],
+  },
+};
+
+for (const upstream of UPSTREAMS) {
+  const client = OTHERS[upstream];
+  const ask = (model: string, form: Form, asks: Asks): Promise<Told> =>
+    cellOf(rig, { client, upstream, form, provider: upstream, model }).ask(asks);
+
+  for (const { kind, does } of ODDITIES) {
+    if (!does.startsWith(upstream) && !does.startsWith("both")) continue;
+    test(`a ${upstream} provider, ${does.replace(/^.*?: /, "")}`, async () => {
+      for (const form of FORMS) {
+        const usual = await ask(PLAIN, form, ASKED);
+        const told = await ask(plain(kind), form, ASKED);
+        answers(told, plain(kind), QUESTION);
+        ends(told, { client }, "end");
+        usageIs(told, usual, kind);
+
+        const usualCalls = await ask(CALLING, form, THINKING);
+        const called = await ask(calling(kind), form, THINKING);
+        assert.equal(called.thinking, thinkingText(QUESTION));
+        if (upstream === "messages") assert.deepEqual(called.signatures, [signatureOf(called.thinking)]);
+        assert.equal(called.text, usualCalls.text);
+        assert.deepEqual(
+          called.calls.map(({ name, input }) => [name, input]),
+          usualCalls.calls.map(({ name, input }) => [name, input]),
+        );
+        const ids = called.calls.map(({ id }) => id);
+        assert.ok(ids.every((id) => /^[\w-]+$/.test(id)) && new Set(ids).size === 2, "each call has an id of its own");
+        ends(called, { client }, "call");
+        usageIs(called, usualCalls, kind);
+      }
+    });
+  }
+}
+
+function usageIs({ usage }: Told, usual: Told, kind: string): void {
+  assert.ok(usual.usage);
+  const known: Partial<Usage> = usage ?? {};
+  // What the provider never said is not made up.
+  if (kind === "no-usage") assert.equal(known.outputTokens ?? 0, 0);
+  // The last that it says of thinking stands at the start.
+  else if (kind === "usage-short")
+    assert.deepEqual({ ...usage, reasoningTokens: 0 }, { ...usual.usage, reasoningTokens: 0 });
+  else assert.deepEqual(usage, usual.usage);
+}

@@ -1,0 +1,35 @@
+/** What need not be read: that the words are there where a capability is used is shown by the tables of uses. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { evidenceOf, showsEvidence } from "../../../../../src/server/core/dialects/fidelity/evidence.ts";
+
+const evidence = evidenceOf("compat", ["top_k", "thinking_replay"]) ?? [];
+const shows = (text: string): boolean => showsEvidence(Buffer.from(text), evidence);
+
+test("a request without the words need not be read", () => {
+  assert.equal(evidence.length, 3);
+  assert.equal(shows('{"messages":[{"role":"user","content":"K top? caf\\u00e9 \\u0007"}]}'), false);
+});
+
+test("a word shows wherever it stands, and behind an escape that may hide its letters", () => {
+  assert.equal(shows('{"top_k":5}'), true);
+  assert.equal(shows('{"messages":[{"reasoning_details":[]}]}'), true);
+  assert.equal(shows('{"top\\u005fk":5}'), true);
+});
+
+test("what shows by no word of its own, and more words than are worth a search, are read", () => {
+  assert.equal(evidenceOf("compat", ["top_k", "sampling"]), undefined);
+  assert.equal(
+    evidenceOf("compat", [
+      "logit_bias",
+      "logprobs",
+      "prediction",
+      "verbosity",
+      "thinking_budget",
+      "thinking_replay",
+      "top_k",
+    ]),
+    undefined,
+  );
+  assert.deepEqual(evidenceOf("messages", []), []);
+});
