@@ -68,54 +68,58 @@ function isTelephoneNumber(id: string): boolean {
 const MAX_SCHEMA_NODES = 5000;
 
 /**
- * The objects that a schema describes, itself among them. Undefined: it is too large to be looked through.
+ * The schema and all schemas within it. Undefined: it is too large to be looked through.
  * Source: JSON Schema, draft 2020-12; only what the providers' structured outputs know of it is followed.
  */
-function objectsIn(schema: unknown): readonly Values[] | undefined {
+function schemasIn(schema: unknown): readonly Values[] | undefined {
   const found: Values[] = [];
-  const nodes: unknown[] = [schema];
-  for (let seen = 0; nodes.length > 0; seen += 1) {
-    if (seen >= MAX_SCHEMA_NODES) return undefined;
-    const node = objectOf(nodes.pop());
+  const rest: unknown[] = [schema];
+  while (rest.length > 0) {
+    const node = objectOf(rest.pop());
     if (node === undefined) continue;
-    const properties = objectOf(node.properties);
-    if (isOfObjects(node)) found.push(node);
-    for (const inner of [properties, objectOf(node.$defs), objectOf(node.definitions)]) {
-      if (inner !== undefined) for (const part of Object.values(inner)) nodes.push(part);
+    if (found.push(node) > MAX_SCHEMA_NODES) return undefined;
+    for (const named of [node.properties, node.$defs, node.definitions]) {
+      for (const part of Object.values(objectOf(named) ?? {})) rest.push(part);
     }
-    for (const inner of [node.anyOf, node.oneOf, node.allOf]) for (const part of listOf(inner)) nodes.push(part);
-    nodes.push(node.items);
+    for (const list of [node.anyOf, node.oneOf, node.allOf, node.prefixItems, node.items]) {
+      for (const part of listOf(list)) rest.push(part);
+    }
+    rest.push(node.items);
   }
   return found;
 }
 
 export function isOfObjects({ type, properties }: Values): boolean {
-  return type === "object" || objectOf(properties) !== undefined;
+  return type === "object" || listOf(type).includes("object") || objectOf(properties) !== undefined;
 }
+
+const isShut = (node: Values): boolean => !isOfObjects(node) || node.additionalProperties === false;
 
 /** Whether compat's strict mode takes the schema: every object in it names all its properties as required and allows no others. */
 export function isClosedSchema(schema: unknown): boolean {
-  return (
-    objectsIn(schema)?.every(({ properties, additionalProperties, required }) => {
-      const names = new Set(listOf(required));
-      return additionalProperties === false && Object.keys(objectOf(properties) ?? {}).every((name) => names.has(name));
-    }) ?? false
-  );
+  return schemasIn(schema)?.every((node) => isShut(node) && isNamedIn(node, new Set(listOf(node.required)))) ?? false;
+}
+
+const isNamedIn = ({ properties }: Values, names: ReadonlySet<unknown>): boolean =>
+  Object.keys(objectOf(properties) ?? {}).every((name) => names.has(name));
+
+/** Whether every object of the schema says that it has no other properties than those it names. */
+export function isNarrow(schema: unknown): boolean {
+  return schemasIn(schema)?.every(isShut) ?? false;
 }
 
 /**
  * Whether a messages provider's structured output can hold what the schema allows: it refuses objects with other
- * properties than those that are named. Where a schema says nothing of others, doing without them is within it.
+ * properties than those that are named. Where a schema says nothing of others, doing without them is within it, unless
+ * they are demanded, or are those of a sibling.
  */
 export function isNarrowable(schema: unknown): boolean {
-  return (
-    objectsIn(schema)?.every(
-      ({ additionalProperties }) => additionalProperties === undefined || additionalProperties === false,
-    ) ?? false
-  );
+  return isNarrow(schema) || (schemasIn(schema)?.every(canShut) ?? false);
 }
 
-/** Whether nothing has to be said of others any more. */
-export function isNarrow(schema: unknown): boolean {
-  return objectsIn(schema)?.every(({ additionalProperties }) => additionalProperties === false) ?? false;
+function canShut(node: Values): boolean {
+  if (isShut(node)) return node.allOf === undefined;
+  if (node.additionalProperties !== undefined || node.allOf !== undefined) return false;
+  const properties = objectOf(node.properties) ?? {};
+  return listOf(node.required).every((name) => typeof name === "string" && Object.hasOwn(properties, name));
 }

@@ -1,18 +1,14 @@
 /** What a chat completion request uses. Source: dialects reference, 3.1 and 7; what translation drops of it: 8.1. */
 import { listOf, objectOf, type Values } from "../values.ts";
+import { nothing, type Reading, readFields } from "./field-readings.ts";
 import { isNarrowable, isText, isToldUserId } from "./forms.ts";
 import { CHAT, type CHAT_FIELDS } from "./known-fields.ts";
 import type { Uses } from "./losses.ts";
-import { UseList } from "./use-list.ts";
+import type { UseList } from "./use-list.ts";
 import { readChatHistory } from "./uses-compat-history.ts";
 import { readBudget, readEffort, readReasoning, readSecondEffort } from "./uses-compat-thinking.ts";
 import { readChoice, readFunctions, readTools } from "./uses-compat-tools.ts";
 import { readThinking } from "./uses-thinking.ts";
-
-type Reading = (value: unknown, uses: UseList) => void;
-
-/** Means nothing by itself, or is read together with others. */
-const nothing: Reading = () => {};
 
 const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
   model: nothing,
@@ -133,14 +129,7 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
 const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS));
 
 export function usesOfChat(request: Values): Uses {
-  const uses = new UseList();
-  for (const name in request) {
-    const value = request[name];
-    if (value === null || value === undefined) continue;
-    const read = READING_OF.get(name);
-    if (read === undefined) uses.loseUnknown(name);
-    else read(value, uses);
-  }
+  const uses = readFields(request, READING_OF);
   readPairs(request, uses);
   // Thinking by a budget is left out of an answer to such a turn: bug 24 of the reference's list.
   const bareTurn = readChatHistory(listOf(request.messages), uses);

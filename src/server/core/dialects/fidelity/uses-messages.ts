@@ -1,17 +1,13 @@
 /** What a messages request uses. Source: dialects reference, 5.1 and 7; what translation drops of it: 8.2. */
 import { listOf, objectOf, stringOf, type Values } from "../values.ts";
+import { nothing, type Reading, readFields } from "./field-readings.ts";
 import { isClosedSchema, isOpaqueId, isText } from "./forms.ts";
 import { MESSAGES, type MESSAGES_FIELDS } from "./known-fields.ts";
 import type { Uses } from "./losses.ts";
-import { UseList } from "./use-list.ts";
+import type { UseList } from "./use-list.ts";
 import { readSystem, readTurns } from "./uses-messages-history.ts";
 import { readChosen, readTools } from "./uses-messages-tools.ts";
 import { readThinking } from "./uses-thinking.ts";
-
-type Reading = (value: unknown, uses: UseList) => void;
-
-/** Means nothing by itself, or is read together with others. */
-const nothing: Reading = () => {};
 
 /** Compat takes no more. */
 const MAX_STOPS = 4;
@@ -103,14 +99,7 @@ const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
 const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS));
 
 export function usesOfMessages(request: Values): Uses {
-  const uses = new UseList();
-  for (const name in request) {
-    const value = request[name];
-    if (value === null || value === undefined) continue;
-    const read = READING_OF.get(name);
-    if (read === undefined) uses.loseUnknown(name);
-    else read(value, uses);
-  }
+  const uses = readFields(request, READING_OF);
   readChosen(request.tool_choice, readTools(request.tools, uses), uses);
   readPairs(request, uses);
   readTurns(listOf(request.messages), uses);

@@ -14,6 +14,9 @@ const mark = fc.constantFrom({}, {}, { cache_control: { type: "ephemeral" } });
 const TOKEN = /<\d+>/g;
 const token = fc.nat().map((number) => `<${number}>`);
 
+/** No name looks like a token. */
+const toolName = fc.oneof(word, fc.string({ minLength: 60, maxLength: 128 })).map((name) => name.replaceAll("<", "_"));
+
 const text = fc
   .tuple(fc.oneof(token, fc.constant("")), mark)
   .map(([value, marked]) => ({ type: "text", text: value, ...marked }));
@@ -33,10 +36,7 @@ const exchange = fc
   .record({
     thoughts: fc.array(fc.constant({ type: "thinking", thinking: "Hm.", signature: "c2ln" }), { maxLength: 1 }),
     texts: fc.array(text, { maxLength: 2 }),
-    calls: fc.array(
-      fc.record({ name: fc.oneof(word, fc.string({ minLength: 60, maxLength: 128 })), result, is_error: fc.boolean() }),
-      { minLength: 1, maxLength: 4 },
-    ),
+    calls: fc.array(fc.record({ name: toolName, result, is_error: fc.boolean() }), { minLength: 1, maxLength: 4 }),
     rest: fc.array(media, { maxLength: 3 }),
     cuts: fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }),
     seed: fc.nat(),

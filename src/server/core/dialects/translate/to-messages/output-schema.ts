@@ -8,7 +8,7 @@ import { objectOf, type Values } from "../../values.ts";
 
 /** Members that hold schemas by name, and those that hold them in a list or alone. */
 const NAMED: ReadonlySet<string> = new Set(["properties", "$defs", "definitions"]);
-const NESTED: ReadonlySet<string> = new Set(["anyOf", "oneOf", "allOf", "items"]);
+const NESTED: ReadonlySet<string> = new Set(["anyOf", "oneOf", "allOf", "prefixItems", "items"]);
 
 /** `schema` is `isNarrowable`. As it is written, where nothing has to be added. */
 export function narrowSchema(schema: Values, exact: JsonSource["exact"]): unknown {

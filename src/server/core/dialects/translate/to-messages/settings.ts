@@ -57,14 +57,13 @@ const LEAST_THINKING_TOP_P = 0.95;
 
 /** Where a model does not take the pair, the temperature is the one that stays. `isThinking`: the request asks for it. */
 export function samplingOf(request: Values, isThinking: boolean, { claims }: Scope): Sampling {
-  if (isThinking) {
-    const topP = samplingAt(request, "top_p");
-    const isTold = topP !== undefined && topP >= LEAST_THINKING_TOP_P && claims("sampling");
-    return isTold ? { ...NO_SAMPLING, top_p: topP } : NO_SAMPLING;
-  }
   const temperature = samplingAt(request, "temperature");
   const top_p = samplingAt(request, "top_p");
   const top_k = optionalNumber(request["top_k"], "top_k");
+  if (isThinking) {
+    const isTold = top_p !== undefined && top_p >= LEAST_THINKING_TOP_P && claims("sampling");
+    return isTold ? { ...NO_SAMPLING, top_p } : NO_SAMPLING;
+  }
   const isPair = temperature !== undefined && top_p !== undefined;
   const isSampled = claims("sampling");
   return {
