@@ -123,7 +123,8 @@ export class Exchange implements Downstream {
 
   breakOff(cause: Error): void {
     if (!this.#response.headersSent) {
-      this.refuse(new GatewayError("upstream_unreachable", "The provider's answer could not be read.", { cause }));
+      if (cause instanceof GatewayError) this.refuse(cause);
+      else this.refuse(new GatewayError("upstream_unreachable", "The provider's answer could not be read.", { cause }));
       return;
     }
     const error = new GatewayError("upstream_incomplete", "The provider broke off within its answer.", { cause });

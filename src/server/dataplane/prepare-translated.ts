@@ -40,7 +40,8 @@ export function prepareTranslated(
   const headers = ownHeaders(client, provider);
   headers.push(...credential(client, channel), ...dialectHeaders(channel.dialect, provider));
   if (edited.length > 0) headers.push("content-type", "application/json");
-  headers.push("accept", streams ? "text/event-stream" : "application/json", "accept-encoding", "identity");
+  const isStreamed = streams && channel.claims("streaming");
+  headers.push("accept", isStreamed ? "text/event-stream" : "application/json", "accept-encoding", "identity");
   headers.push(...provider.addedHeaders);
   const query = call.route.name === "models" && channel.dialect === "messages" ? MODELS_QUERY : "";
   return {

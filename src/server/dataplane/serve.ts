@@ -220,7 +220,8 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding): Candidate {
         const { requestId } = exchange;
         const { reading } = translated;
         const waited = (ms: number): void => exchange.waited(ms);
-        const options = { dialect, reading, extend, streams, requestId, meter, now: Date.now, waited };
+        const { admission } = ports;
+        const options = { dialect, reading, extend, streams, requestId, meter, admission, now: Date.now, waited };
         return {
           request: prepareTranslated(client, admitted, translated, streams),
           downstream: translating(exchange, options),

@@ -5,6 +5,7 @@
  * Source: dialects reference, 9 and 10.
  */
 import { performance } from "node:perf_hooks";
+import { GatewayError } from "../../base/index.ts";
 import {
   AnswerProblem,
   type Dialect,
@@ -15,6 +16,7 @@ import {
   translateError,
 } from "../core/dialects/index.ts";
 import { type Downstream, headerValue } from "../upstream/index.ts";
+import type { Admission } from "./admission.ts";
 import { lowerCase } from "./headers.ts";
 import type { AnswerMeter, Shown } from "./metering/index.ts";
 import type { AnswerReading } from "./translated-call.ts";
@@ -45,6 +47,8 @@ export interface Translating {
   readonly requestId: string;
   /** Undefined: nobody counts. Sees the answer as it came. */
   readonly meter: AnswerMeter | undefined;
+  /** Answers that are held whole count as bytes held. */
+  readonly admission: Pick<Admission, "hold" | "release">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Milliseconds spent waiting for the rest of an answer: none of it is ours. */
@@ -70,6 +74,8 @@ class TranslatedAnswer implements Downstream {
   #headers: readonly Buffer[] = [];
   #held: Buffer[] = [];
   #heldBytes = 0;
+  /** Of those, what the gateway's account of held bytes knows of. */
+  #accountedBytes = 0;
   #begunAt = 0;
   /** Ends the attempt at the provider, as if the client had left. */
   #leave: (() => void) | undefined;
@@ -86,9 +92,15 @@ class TranslatedAnswer implements Downstream {
   }
 
   onGone(listener: (() => void) | undefined): void {
-    if (listener === undefined) clearTimeout(this.#trailing);
+    if (listener === undefined) this.#attemptOver();
     this.#leave = listener;
     this.#to.onGone(listener);
+  }
+
+  #attemptOver(): void {
+    clearTimeout(this.#trailing);
+    this.#options.admission.release(this.#accountedBytes);
+    this.#accountedBytes = 0;
   }
 
   onDrain(listener: () => void): void {
@@ -234,7 +246,7 @@ class TranslatedAnswer implements Downstream {
   }
 
   /** While the provider still sends. */
-  #giveUp(problem: AnswerProblem): void {
+  #giveUp(problem: Error): void {
     this.breakOff(problem);
     this.#held = [];
     this.#leave?.();
@@ -247,6 +259,14 @@ class TranslatedAnswer implements Downstream {
       this.#giveUp(new AnswerProblem("the provider's answer is too long"));
       return true;
     }
+    try {
+      this.#options.admission.hold(chunk.length);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      this.#giveUp(error);
+      return true;
+    }
+    this.#accountedBytes += chunk.length;
     this.#held.push(chunk);
     return true;
   }

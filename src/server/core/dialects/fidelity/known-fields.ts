@@ -54,6 +54,8 @@ export const CHAT_FIELDS = [
   "prompt_cache_retention",
   "prompt_cache_options",
   "moderation",
+  "include_reasoning",
+  "usage",
 ] as const;
 
 /** Of objects in a chat completion request. */
@@ -157,7 +159,7 @@ export const MESSAGES = {
   ),
   userLocation: names("type", "city", "country", "region", "timezone"),
   toolChoice: names("type", "name", "disable_parallel_tool_use"),
-  outputConfig: names("effort", "format"),
+  outputConfig: names("effort", "format", "task_budget"),
   format: names("type", "schema"),
   metadata: names("user_id"),
   message: names("role", "content"),

@@ -26,6 +26,7 @@ export function readChatHistory(messages: readonly unknown[], uses: UseList): st
     const { role } = message;
     if (role === "system" || role === "developer") {
       if (hasBegun) uses.add("mid_system");
+      if (hasBegun && (turn?.isLast === true || isSaidToModel(messages[index + 1]))) uses.lose("mid_system");
       readMessage(message, CHAT.message, false, uses);
       continue;
     }
@@ -42,6 +43,12 @@ export function readChatHistory(messages: readonly unknown[], uses: UseList): st
   if (objectOf(messages.at(-1))?.role === "assistant") uses.add("prefill");
   if (turn === undefined || turn.hasThinking) return undefined;
   return turn.hasCalls || turn.isLast ? turn.place : undefined;
+}
+
+/** A messages provider takes an instruction behind what it is told where nothing but its answer follows. */
+function isSaidToModel(message: unknown): boolean {
+  const role = objectOf(message)?.role;
+  return role === "user" || role === "tool" || role === "function";
 }
 
 function readOther(message: Values, role: unknown, uses: UseList): void {

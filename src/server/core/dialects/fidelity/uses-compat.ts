@@ -121,6 +121,13 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
     }
     uses.expect(options, CHAT.promptCacheOptions, "prompt_cache_options");
   },
+  // What a host of many models is asked to tell is told anyway.
+  include_reasoning(_, uses) {
+    uses.lose("hint", "include_reasoning");
+  },
+  usage(_, uses) {
+    uses.lose("hint", "usage");
+  },
   moderation(value, uses) {
     if (objectOf(value) !== undefined) uses.add("moderation");
   },
@@ -133,8 +140,15 @@ export function usesOfChat(request: Values): Uses {
   readPairs(request, uses);
   // Thinking by a budget is left out of an answer to such a turn: bug 24 of the reference's list.
   const bareTurn = readChatHistory(listOf(request.messages), uses);
-  if (bareTurn !== undefined && uses.capabilities.has("thinking_budget")) uses.lose("thinking_budget", bareTurn);
+  if (bareTurn !== undefined && isByBudget(request, uses)) uses.lose("thinking_budget", bareTurn);
   return uses;
+}
+
+/** Asked for without an effort, thinking is told as a budget, unless the model is to decide by itself. */
+function isByBudget({ thinking }: Values, { capabilities }: UseList): boolean {
+  if (capabilities.has("thinking_budget")) return true;
+  const type = objectOf(thinking)?.type;
+  return capabilities.has("thinking") && !capabilities.has("effort") && type !== "adaptive" && type !== "between_tools";
 }
 
 /** What two fields mean together. */

@@ -92,6 +92,8 @@ export function readChosen(value: unknown, { hasCustom, typed }: Tools, uses: Us
       return;
     case "tool":
       uses.add("tool_choice");
+      // A search is all that there is to choose.
+      if (!hasCustom && uses.capabilities.has("web_search") && !uses.capabilities.has("server_tools")) return;
       if (!hasCustom || typed.includes(choice.name)) uses.lose("tool_choice", "tool_choice.name");
       return;
     default:

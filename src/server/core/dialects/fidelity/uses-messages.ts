@@ -41,6 +41,7 @@ const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
     if (output === undefined) return;
     if (typeof output.effort === "string") uses.add("effort");
     readFormat(output.format, "output_config.format", uses);
+    if (objectOf(output.task_budget) !== undefined) uses.lose("hint", "output_config.task_budget");
     uses.expect(output, MESSAGES.outputConfig, "output_config");
   },
   output_format(value, uses) {

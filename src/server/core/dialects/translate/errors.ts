@@ -18,6 +18,10 @@ const MAX_DEPTH = 4;
 
 const CONTROLS = /[\x00-\x1f\x7f-\x9f\u2028\u2029]+/g;
 
+/** Clients of the messages dialect know a conversation that has grown too long by these words, and shorten it. */
+const CONTEXT_CODE = "context_length_exceeded";
+const CONTEXT_WORDS = "prompt is too long";
+
 /** Codes and paths of fields; prose is no code. */
 const TOKEN = /^[\w.:[\]-]{1,128}$/;
 
@@ -97,7 +101,11 @@ function errorBody(to: Dialect, { type, message, requestId, error }: Shown): str
     const code = tokenOf(error.code);
     const param = tokenOf(error.param);
     const details = { ...(code !== undefined && { error_code: code }), ...(param !== undefined && { param }) };
-    const shown = { type, message, ...((code ?? param) !== undefined && { details }) };
+    const shown = {
+      type,
+      message: code === CONTEXT_CODE ? `${CONTEXT_WORDS}: ${message}` : message,
+      ...((code ?? param) !== undefined && { details }),
+    };
     return JSON.stringify({ type: "error", error: shown, request_id: requestId });
   }
   const kind = COMPAT_KINDS.get(type) ?? SERVER;

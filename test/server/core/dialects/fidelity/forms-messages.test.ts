@@ -249,9 +249,21 @@ testForms({
     { title: "a field that is not known", request: { fallbacks: [] }, capability: "unknown_field", place: "fallbacks" },
     {
       title: "a setting of output that is not known",
-      request: { output_config: { task_budget: 5 } },
+      request: { output_config: { tone: "dry" } },
       capability: "unknown_field",
+      place: "output_config.tone",
+    },
+    {
+      title: "a budget of a task",
+      request: { output_config: { task_budget: { type: "tokens", total: 5 } } },
+      capability: "hint",
       place: "output_config.task_budget",
+    },
+    {
+      title: "clearing thinking from the context",
+      request: { context_management: { edits: [{ type: "clear_thinking_20251015", keep: "all" }] } },
+      capability: "hint",
+      place: "context_management",
     },
     {
       title: "metadata that is not known",

@@ -256,7 +256,11 @@ testUses({
         { context_management: { edits: [{ type: "compact_20260112" }] } },
         replays({ type: "compaction", content: "So far" }),
       ],
-      unused: [{ context_management: { edits: [] } }, { context_management: null }],
+      unused: [
+        { context_management: { edits: [] } },
+        { context_management: null },
+        { context_management: { edits: [{ type: "clear_thinking_20251015", keep: "all" }] } },
+      ],
     },
     { capability: "streaming", used: [{ stream: true }], unused: [{ stream: false }] },
   ],

@@ -58,7 +58,7 @@ export function conversationOf(value: unknown, scope: Scope): Conversation {
     const place = `messages[${index}]`;
     addMessage(draft, requiredObject(item, place), place, isAnswered && index > lastSaid, scope);
   }
-  const turns = withPrefill(draft.turns, scope);
+  const turns = withPrefill(wellPlaced(draft), scope);
   if (turns.length === 0) refuse("messages", "hold nothing that could be answered");
   return { system: draft.system, turns: turns.map(closed), lacksThinking: lacksThinking(turns) };
 }
@@ -94,9 +94,9 @@ function addMessage(draft: Draft, message: Values, place: string, isClosing: boo
 
 function addInstruction(draft: Draft, message: Values, place: string, isClosing: boolean, scope: Scope): void {
   const blocks = textBlocks(message["content"], `${place}.content`, scope);
-  if (draft.turns.length > 0 && scope.claims("mid_system")) add(draft, "system", blocks);
   // What closes the conversation after an answer asks for another; without it the answer would be one to go on with.
-  else if (isClosing && draft.turns.length > 0) add(draft, "user", blocks);
+  if (isClosing && draft.turns.length > 0) add(draft, "user", blocks);
+  else if (draft.turns.length > 0 && scope.claims("mid_system")) add(draft, "system", blocks);
   else append(draft.system, blocks);
 }
 
@@ -143,6 +143,27 @@ function turnOf({ turns, callOrder }: Draft, role: Turn["role"]): OpenTurn {
   const turn: OpenTurn = { role, results: [], thinking: [], blocks: [], callOrder };
   turns.push(turn);
   return turn;
+}
+
+/** The API takes an instruction behind what the user said where nothing but the answer follows. Any other goes to the head. */
+function wellPlaced({ turns, system }: Draft): readonly OpenTurn[] {
+  const placed: OpenTurn[] = [];
+  for (const [index, turn] of turns.entries()) {
+    const last = placed.at(-1);
+    const isMisplaced = turn.role === "system" && (last?.role !== "user" || turns[index + 1]?.role === "user");
+    if (isMisplaced) append(system, turn.blocks.filter(isText));
+    else if (last?.role === turn.role) join(last, turn);
+    else placed.push(turn);
+  }
+  return placed;
+}
+
+const isText = (block: Block): block is TextBlock => block.type === "text";
+
+function join(turn: OpenTurn, { results, thinking, blocks }: OpenTurn): void {
+  append(turn.results, results);
+  append(turn.thinking, thinking);
+  append(turn.blocks, blocks);
 }
 
 /** The start of the answer, where the request ends with one: the API refuses space at its end. */
