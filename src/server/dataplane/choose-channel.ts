@@ -5,7 +5,7 @@
  * order of definition); specification document 3 (`channels`, `caps`, `require_caps`, `on_fidelity_loss`).
  */
 import { GatewayError } from "../../base/index.ts";
-import { type Loss, losses, showsEvidence } from "../core/dialects/index.ts";
+import { type Loss, losses, mayHoldUnsigned, showsEvidence } from "../core/dialects/index.ts";
 import type { Profile } from "../snapshot/index.ts";
 import type { Provider, UpstreamChannel } from "../upstream/index.ts";
 import type { Target } from "./address.ts";
@@ -15,6 +15,9 @@ export interface ChosenChannel {
   /** Of capabilities that the request uses, hard and soft. */
   readonly lost: readonly Loss[];
 }
+
+/** Of a history that comes from another provider; a provider of the dialect refuses it, and is sent the rest. */
+export const UNSIGNED_THINKING: Loss = { capability: "hint", isHard: false, place: "messages" };
 
 const NOTHING_LOST: readonly Loss[] = [];
 
@@ -57,6 +60,9 @@ function serves(channel: UpstreamChannel, { route, dialect }: Target, model: str
 
 function lostOn(channel: UpstreamChannel, isOther: boolean, { content, plain, dialect }: Target): readonly Loss[] {
   if (content === undefined) return NOTHING_LOST;
+  if (!isOther && dialect === "messages" && mayHoldUnsigned(plain)) {
+    return [...losses(content.uses, dialect, channel), UNSIGNED_THINKING];
+  }
   const { lossEvidence } = channel;
   if (!isOther && lossEvidence !== undefined && !showsEvidence(plain, lossEvidence)) return NOTHING_LOST;
   return losses(content.uses, dialect, channel);

@@ -3,10 +3,18 @@
  * own bytes go out; otherwise the smallest change is made.
  */
 import { GatewayError } from "../../base/index.ts";
-import { type AnswerEdits, editObject, memberValue, type ObjectEdits, replaceValue } from "../core/dialects/index.ts";
+import {
+  type AnswerEdits,
+  editObject,
+  memberValue,
+  type ObjectEdits,
+  replaceValue,
+  withoutUnsigned,
+} from "../core/dialects/index.ts";
 import type { UpstreamRequest } from "../upstream/index.ts";
 import type { Target } from "./address.ts";
 import type { Admitted } from "./admit.ts";
+import { UNSIGNED_THINKING } from "./choose-channel.ts";
 import { upstreamHeaders } from "./headers.ts";
 
 export interface Prepared {
@@ -27,7 +35,8 @@ export function prepare(client: ClientRequest, target: Target, admitted: Admitte
   const isAliased = model !== target.model;
   const { asksUsage, body } = readable(() => {
     const asks = needsUsage(target, admitted);
-    return { asksUsage: asks, body: editBody(target, admitted, isAliased, asks) };
+    const edited = editBody(target, admitted, isAliased, asks);
+    return { asksUsage: asks, body: admitted.lost.includes(UNSIGNED_THINKING) ? signedOnly(edited, target) : edited };
   });
   const reads = isAliased || asksUsage || readsAnswer;
 
@@ -66,6 +75,13 @@ function readable<Read>(read: () => Read): Read {
       "Cannot read the request: a text of its JSON has an escape that is none.",
     );
   }
+}
+
+/** `edited`: as the client encoded it, where nothing was changed. */
+function signedOnly(edited: Buffer, { original, plain }: Target): Buffer {
+  const whole = edited === original ? plain : edited;
+  const signed = withoutUnsigned(whole);
+  return signed === whole ? edited : signed;
 }
 
 const NO_EDITS: ObjectEdits = { set: new Map(), remove: new Set(), rename: new Map() };

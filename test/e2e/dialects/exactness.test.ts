@@ -149,3 +149,16 @@ function withoutEscapes(text: string): string {
 function jsonWithin(text: string): string {
   return withoutEscapes(text.replaceAll("\\\\u", "\\u").replaceAll('\\"', '"'));
 }
+
+test("thinking that a compat provider did not sign does not bar a client from a messages provider", async () => {
+  const turns =
+    '[{"role":"user","content":"Hello."},{"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":""},' +
+    '{"type":"text","text":"Hi."}]},{"role":"user","content":"Go on."}]';
+  const body = `{"model":"messages/sim-small","max_tokens":99,"messages":${turns}}`;
+  const version = ["anthropic-version: 2023-06-01"];
+  const answer = await exchange(file, rig.gateway.port, post("/v1/messages", body, [...JSON_TYPE, ...version]));
+  assert.equal(answer.status, 200, answer.body.toString());
+  const { text } = await receivedBy(rig.simulators.messages);
+  assert.ok(text?.includes('{"role":"assistant","content":[{"type":"text","text":"Hi."}]}'), `${text}`);
+  assert.ok(!text?.includes("Hm."));
+});

@@ -263,7 +263,7 @@ testForms({
       title: "clearing thinking from the context",
       request: { context_management: { edits: [{ type: "clear_thinking_20251015", keep: "all" }] } },
       capability: "hint",
-      place: "context_management",
+      place: "context_management.edits",
     },
     {
       title: "metadata that is not known",

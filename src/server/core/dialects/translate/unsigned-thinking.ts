@@ -1,0 +1,45 @@
+/**
+ * Thinking without a signature in the history of a messages request. A provider that signs its own refuses it, for ever,
+ * since the client sends it again each time; it comes from an answer that was translated (dialects reference, 8.5), and
+ * the client may have gone on with another provider since.
+ */
+import { replaceValue } from "../json-edit.ts";
+import { scanObject } from "../json-scan.ts";
+import { readJson, writeJson } from "../json-source.ts";
+import { listOf, objectOf } from "../values.ts";
+
+const FORMS: readonly Buffer[] = ['"signature":""', '"signature": ""'].map((text) => Buffer.from(text));
+
+/** False: there is none. Other spacing is not that of any client, and goes to the provider as it is. */
+export function mayHoldUnsigned(body: Buffer): boolean {
+  return FORMS.some((form) => body.includes(form));
+}
+
+/** The same buffer where nothing is left out. `body`: a JSON object that `scanObject` found sound. Throws `SyntaxError`. */
+export function withoutUnsigned(body: Buffer): Buffer {
+  const scan = scanObject(body, ["messages"]);
+  const member = scan.kind === "object" ? scan.members[0] : undefined;
+  if (member === undefined) return body;
+  const source = readJson(body.toString("utf8", member.valueStart, member.valueEnd));
+  const messages = listOf(source.value);
+  const kept: unknown[] = [];
+  let isChanged = false;
+  for (const message of messages) {
+    const fields = objectOf(message);
+    const content = listOf(fields?.["content"]);
+    const signed = content.filter((block) => !isUnsigned(block));
+    if (fields?.["role"] !== "assistant" || signed.length === content.length) {
+      kept.push(source.exact(message));
+      continue;
+    }
+    isChanged = true;
+    // A turn that only thought is none.
+    if (signed.length > 0) kept.push({ ...fields, content: signed.map((block) => source.exact(block)) });
+  }
+  return isChanged ? replaceValue(body, member, writeJson(kept)) : body;
+}
+
+function isUnsigned(block: unknown): boolean {
+  const fields = objectOf(block);
+  return fields?.["type"] === "thinking" && fields["signature"] === "";
+}

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  mayHoldUnsigned,
+  withoutUnsigned,
+} from "../../../../../src/server/core/dialects/translate/unsigned-thinking.ts";
+
+const unsigned = '{"type":"thinking","thinking":"Hm.","signature":""}';
+const signed = '{"type":"thinking","thinking":"Hm.","signature":"c2ln"}';
+const request = (...turns: readonly string[]): Buffer =>
+  Buffer.from(`{ "model":"m", "messages":[${turns.join(",")}],"max_tokens":1.0 }`);
+const without = (...turns: readonly string[]): string => withoutUnsigned(request(...turns)).toString();
+
+test("unsigned thinking leaves a turn, and what is beside it keeps its spelling", () => {
+  const use = '{"type":"tool_use","id":"t","name":"f","input":{"10":1.0,"9":12345678901234567890}}';
+  assert.equal(
+    without('{"role":"user","content":"Hi"}', `{"role":"assistant","content":[${unsigned},${use}]}`),
+    request('{"role":"user","content":"Hi"}', `{"role":"assistant","content":[${use}]}`).toString(),
+  );
+});
+
+test("a turn of nothing else is left out", () => {
+  assert.equal(
+    without('{"role":"user","content":"Hi"}', `{"role":"assistant","content":[${unsigned}]}`),
+    request('{"role":"user","content":"Hi"}').toString(),
+  );
+});
+
+test("a body without any stays the same buffer", () => {
+  for (const body of [
+    request(`{"role":"assistant","content":[${signed}]}`),
+    request(`{"role":"user","content":[{"type":"text","text":"\\"signature\\":\\"\\""}]}`),
+    request('{"role":"assistant","content":"Hi"}', "7", "null"),
+    Buffer.from('{"messages":7}'),
+    Buffer.from("{}"),
+  ]) {
+    assert.equal(withoutUnsigned(body), body);
+  }
+});
+
+test("only a body that holds the words is looked into", () => {
+  assert.equal(mayHoldUnsigned(request(`{"role":"assistant","content":[${signed}]}`)), false);
+  assert.equal(mayHoldUnsigned(request(`{"role":"assistant","content":[${unsigned}]}`)), true);
+  assert.equal(mayHoldUnsigned(Buffer.from('{"signature": ""}')), true);
+});
