@@ -30,6 +30,9 @@ const MAX_ERROR_BYTES = 1 << 20;
 const MAX_TRAILING_BYTES = 64 << 10;
 const MAX_TRAILING_MS = 1_000;
 
+const MAX_SEED_LENGTH = 64;
+const OWN_ID = /^[\w-]{1,64}$/;
+
 const EVENT_STREAM = "text/event-stream; charset=utf-8";
 const JSON_TYPE = "application/json";
 const BLANK_LINE = Buffer.from("\n\n");
@@ -274,7 +277,7 @@ class TranslatedAnswer implements Downstream {
   #stamp(): { readonly created: number; readonly seed: string } {
     return {
       created: Math.floor(this.#options.now() / 1_000),
-      seed: this.#options.requestId.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 64),
+      seed: seedOf(this.#options.requestId),
     };
   }
 
@@ -298,6 +301,11 @@ class TranslatedAnswer implements Downstream {
     if (length !== undefined) pairs.push(Buffer.from("content-length"), Buffer.from(String(length)));
     return pairs;
   }
+}
+
+/** A client may have chosen its request's id. */
+function seedOf(requestId: string): string {
+  return OWN_ID.test(requestId) ? requestId : requestId.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_SEED_LENGTH);
 }
 
 function problemOf(work: () => void): AnswerProblem | undefined {

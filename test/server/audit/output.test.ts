@@ -146,7 +146,7 @@ test("a close while nobody reads ends, and the next start emits what was left", 
   const { trail, logged } = await open(context, { dir: at.dir, fd: given.writeFd });
   for (let n = 0; n < 200; n += 1) trail.append({ event: "access.decision", data: { n, text: "x".repeat(2_000) } });
   await within("the close", trail.close(), 14_000);
-  assert.match(logged.at(-1)?.message ?? "", /the next start emits it/);
+  assert.ok(logged.some(({ message }) => /the next start emits it/.test(message)));
   const before = drain(given);
   const next = await open(context, at);
   await next.trail.close();

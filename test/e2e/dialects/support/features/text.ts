@@ -32,8 +32,8 @@ export const TEXT_FEATURES: readonly Feature[] = [
           { role: "developer", content: "Be brief." },
           { role: "system", content: [{ type: "text", text: "Be kind." }] },
           { role: "user", content: "Hello." },
-          { role: "assistant", content: "Good morning." },
           { role: "system", content: "From here on, be exact." },
+          { role: "assistant", content: "Good morning." },
           { role: "user", content: QUESTION },
         ],
       },
@@ -44,8 +44,8 @@ export const TEXT_FEATURES: readonly Feature[] = [
         ],
         messages: [
           { role: "user", content: "Hello." },
-          { role: "assistant", content: "Good morning." },
           { role: "system", content: "From here on, be exact." },
+          { role: "assistant", content: "Good morning." },
           { role: "user", content: QUESTION },
         ],
       },
@@ -55,8 +55,8 @@ export const TEXT_FEATURES: readonly Feature[] = [
       assert.deepEqual(turnsIn((await cell.received()).body), [
         "guide: Be brief.|Be kind.",
         "user: Hello.",
-        "assistant: Good morning.",
         "guide: From here on, be exact.",
+        "assistant: Good morning.",
         `user: ${QUESTION}`,
       ]);
     },
