@@ -51,6 +51,8 @@ const LAST = 0x0001;
 /** Of the fields after the length. */
 const FIELDS = 12;
 const HEAD = 4 + FIELDS;
+/** Bytes of the head up to its flags: enough to refuse a frame without waiting for the payload it announces. */
+const CHECKED = 8;
 const MAX_LENGTH = 8_388_608;
 
 /** Bytes of the largest payload. */
@@ -143,6 +145,9 @@ export function createFrameDecoder(limitBytes = 4 + MAX_LENGTH): FrameDecoder {
       if (keptBytes < 4) rest = keep(rest, 4);
       if (keptBytes < 4) return;
       const whole = frameBytes(kept);
+      if (keptBytes < CHECKED) rest = keep(rest, CHECKED);
+      if (keptBytes < CHECKED) return;
+      checkFields(kept);
       rest = keep(rest, whole);
       if (keptBytes < whole) return;
       const frame = kept.subarray(0, whole);
@@ -168,12 +173,16 @@ export function createFrameDecoder(limitBytes = 4 + MAX_LENGTH): FrameDecoder {
   };
 }
 
-function parseFrame(frame: Buffer): Frame {
-  const version = frame.readUInt8(4);
+function checkFields(head: Buffer): void {
+  const version = head.readUInt8(4);
   if (version !== VERSION) throw new WireError(`a frame of version ${version}`);
-  const flags = frame.readUInt16BE(6);
+  const flags = head.readUInt16BE(6);
   if ((flags & ~LAST) !== 0) throw new WireError(`a frame with unknown flags ${flags}`);
+}
+
+function parseFrame(frame: Buffer): Frame {
+  checkFields(frame);
   const payload = frame.subarray(HEAD);
   if (crc32(payload) !== frame.readUInt32BE(12)) throw new WireError("a frame whose checksum does not match");
-  return { kind: frame.readUInt8(5), isLast: flags === LAST, id: frame.readUInt32BE(8), payload };
+  return { kind: frame.readUInt8(5), isLast: frame.readUInt16BE(6) === LAST, id: frame.readUInt32BE(8), payload };
 }

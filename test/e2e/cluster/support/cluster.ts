@@ -6,12 +6,12 @@ import assert from "node:assert/strict";
 import { mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../../support/ports.ts";
 import type { Owner } from "../../support/wait.ts";
 import { atEnd, within } from "../../support/wait.ts";
 import { adminDoor } from "./admin-door.ts";
 import type { Door, Standing } from "./door.ts";
 import { createLinks, type Links } from "./links.ts";
-import { claimPort } from "./ports.ts";
 import { type End, launch, type Running } from "./process.ts";
 import { buildProgram } from "./program.ts";
 import { type Addresses, commandOf, type Settings } from "./settings.ts";
@@ -91,7 +91,7 @@ export async function createCluster(owner: Owner, options: ClusterOptions): Prom
   atEnd(owner, close);
 
   async function add(id: string, given: Partial<Settings> & Pick<Settings, "begin">): Promise<TestNode> {
-    const [raftPort, forwardPort] = [await claimPort(), await claimPort()];
+    const [raftPort, forwardPort] = [await freePort(), await freePort()];
     const { host = "127.0.0.1", prefix = [] } = options.places?.get(id) ?? {};
     const raftListen = `${host}:${raftPort}`;
     const forwardListen = `${host}:${forwardPort}`;

@@ -88,6 +88,19 @@ test("whatever is wrong with a frame is one error, and the stream is over", () =
   }
 });
 
+test("what cannot be a frame is refused by its head, however long it says it is", () => {
+  const long = encodeFrame({ kind: 1 }, Buffer.alloc(100_000));
+  for (const [value, at] of [
+    [2, 4],
+    [0x80, 6],
+    [2, 7],
+  ] as const) {
+    const head = Buffer.from(long.subarray(0, 8));
+    head.writeUInt8(value, at);
+    for (const length of [1, 5, 8]) assert.throws(() => decodeAll(pieces(head, [length])), WireError, `byte ${at}`);
+  }
+});
+
 test("a limit refuses a longer frame by its length alone, and can be raised between two frames", () => {
   const long = encodeFrame({ kind: 2 }, Buffer.alloc(5_000));
   assert.throws(() => decodeAll([long.subarray(0, 4)], 4_096), WireError);

@@ -8,11 +8,11 @@
 import assert from "node:assert/strict";
 import type { Simulator } from "../../../../../src/cli/simulate/index.ts";
 import { createLinks, type Links } from "../../../cluster/support/links.ts";
-import { claimPort } from "../../../cluster/support/ports.ts";
 import { until } from "../../../cluster/support/until.ts";
 import { createNodes, ready, SLOW_MS, type TestNode } from "../../../config/support/nodes.ts";
 import { type Document, twoDialects } from "../../../support/config.ts";
 import type { End, Gateway } from "../../../support/gateway.ts";
+import { freePort } from "../../../support/ports.ts";
 import { simulated } from "../../../support/simulated.ts";
 import { atEnd, type Owner, within } from "../../../support/wait.ts";
 import { PROVIDER_KEY } from "../../support/governed.ts";
@@ -108,7 +108,7 @@ function deploymentOf({ url }: Simulator, budgets: BudgetedOptions["budgets"], p
 async function linked(nodes: readonly TestNode[], links: Links): Promise<(() => Promise<void>)[]> {
   const places = await Promise.all(
     nodes.map(async ({ id }) => {
-      const [raft, forward] = [await claimPort(), await claimPort()];
+      const [raft, forward] = [await freePort(), await freePort()];
       return {
         id,
         own: { raft_addr: `127.0.0.1:${raft}`, forward_addr: `127.0.0.1:${forward}` },
