@@ -3,6 +3,7 @@
  * with the next. After one that failed nothing is sent for a moment, so that a cluster that refuses is not asked in a loop.
  * Source: cluster reference, 7.2 rule 5; the ledger's side is `core/budgets/reporting.ts`.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../../base/index.ts";
 import { answered, isAsking, lost, type Report, takeReport } from "../../core/budgets/index.ts";
 import type { Accounts } from "./accounts.ts";
@@ -10,6 +11,8 @@ import type { UsageReports } from "./types.ts";
 
 /** Several elections. Whoever waits for an allowance has given up long before. */
 const REPORT_LIMIT_MS = 2_000;
+/** At the end: what was spent and is not used is told after it, and has little time. */
+const LAST_LIMIT_MS = 1_000;
 const PAUSE_MS = 100;
 
 export interface ReportCarrier {
@@ -17,10 +20,11 @@ export interface ReportCarrier {
   changed(): void;
   /** To be called at every tick: sends what is due, and gives up what takes too long. */
   tick(): void;
-  /** Nothing is sent any more but by `flush`. Resolves when nothing is under way. */
-  settled(): Promise<void>;
-  /** Sends all there is, one report after the other, until one fails. */
-  flush(): Promise<void>;
+  /**
+   * The end: waits a second at most for what is under way, then sends all there is, one report after the other, and a lost
+   * one again. `prepare` is called before each, since an answer may tell of grants that a lost one had asked for.
+   */
+  sendLast(prepare: () => void): Promise<void>;
   /** Nothing is sent any more at all, and nothing under way is waited for. */
   stop(): void;
   readonly isIdle: boolean;
@@ -28,7 +32,7 @@ export interface ReportCarrier {
 
 interface Carried {
   /** Monotonic. */
-  readonly until: number;
+  readonly since: number;
   readonly giveUp: () => void;
   readonly ended: Promise<boolean>;
 }
@@ -62,7 +66,7 @@ export function carryReports(
       aborting.abort();
     };
     const ended = exchange(report, aborting.signal).finally(() => underWay.delete(carried));
-    const carried: Carried = { until: monotonic() + REPORT_LIMIT_MS, giveUp, ended };
+    const carried: Carried = { since: monotonic(), giveUp, ended };
     underWay.add(carried);
     return ended;
   };
@@ -105,16 +109,19 @@ export function carryReports(
       });
     },
     tick() {
-      const now = monotonic();
-      for (const carried of underWay) if (now >= carried.until) carried.giveUp();
+      const latest = monotonic() - (isEnding ? LAST_LIMIT_MS : REPORT_LIMIT_MS);
+      for (const { since, giveUp } of underWay) if (since <= latest) giveUp();
       send();
     },
-    async settled() {
+    async sendLast(prepare) {
       isEnding = true;
       await Promise.all(Array.from(underWay, ({ ended }) => ended));
-    },
-    async flush() {
-      for (let report = take(); report !== undefined; report = take()) if (!(await carry(report))) return;
+      for (;;) {
+        prepare();
+        const report = take();
+        if (report === undefined) return;
+        if (!(await carry(report))) await pause(PAUSE_MS);
+      }
     },
     stop() {
       isStopped = true;

@@ -31,6 +31,8 @@ import { createBudgetMetrics } from "./metrics.ts";
 import type { Charge, OpenBudgets, SessionCharge, Spending, UsageReports } from "./types.ts";
 
 const CLOSE_LIMIT_MS = 2_000;
+/** An election; where there is no majority nobody would answer at all. */
+const LEADERLESS_LIMIT_MS = 1_000;
 
 export interface BudgetsOptions {
   /** Id of the node in the cluster. */
@@ -106,12 +108,6 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
     stopTicking = undefined;
   };
 
-  const reportLast = async (): Promise<void> => {
-    await carrier.settled();
-    giveAllBack(ledger, now());
-    await carrier.flush();
-  };
-
   const begin = (): void => {
     const incarnation = reports.incarnation();
     if (incarnation === 0 || incarnation === ledger.incarnation || isClosed) return;
@@ -161,9 +157,9 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
       waiting.clear();
       let timer: NodeJS.Timeout | undefined;
       const limit = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, CLOSE_LIMIT_MS);
+        timer = setTimeout(resolve, reports.hasLeader() ? CLOSE_LIMIT_MS : LEADERLESS_LIMIT_MS);
       });
-      if (reports.hasLeader()) await Promise.race([reportLast(), limit]);
+      await Promise.race([carrier.sendLast(() => giveAllBack(ledger, now())), limit]);
       clearTimeout(timer);
       carrier.stop();
       stopTicking?.();

@@ -109,6 +109,6 @@ export interface UsageReports {
   onIncarnation(listener: () => void): () => void;
   /** Time of the cluster's log as far as this node has applied it, in milliseconds since 1970; 0: nothing. */
   logNow(): number;
-  /** False: no leader is known, and a last report would wait for nobody. */
+  /** False: no leader is known, and a last report may wait for nobody. */
   hasLeader(): boolean;
 }

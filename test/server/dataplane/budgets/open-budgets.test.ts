@@ -1,6 +1,7 @@
 /** Reservations, charges and refusals of one node, over the real state machine. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { expressionCost, WAIT_MS } from "../../../../src/server/core/budgets/index.ts";
 import { readUsage } from "../../../../src/server/core/state/index.ts";
 import { BUCKET, createCluster, holdingsOf, MINUTE, START } from "../../core/budgets/cluster.ts";
@@ -382,6 +383,47 @@ test("at its end the node gives back what is not used, reports what was spent, a
   assert.equal(node.isTicking(), false);
   await node.budgets.close();
 });
+
+test("at its end the node gives back also what it learns only then that it was granted", async () => {
+  const { node, reserve, cluster } = await provisioned(1_000);
+  heldOf(reserve(240)).settle(undefined);
+  const waiting = reserve(300);
+  await node.tick();
+  (node.posted[0] ?? assert.fail("the node does not ask for more")).applyOnly();
+  assert.ok((usageIn(cluster)?.granted ?? 0) > 250, "nothing was granted");
+  const closing = node.budgets.close();
+  await Promise.resolve();
+  assert.equal(refusalOf(waiting).code, "budget_unavailable");
+  await node.exchange();
+  await closing;
+  assert.deepEqual([usageIn(cluster)?.spent, usageIn(cluster)?.granted], [240, 240]);
+});
+
+test("at its end the node sends again what was lost, and does not wait long for what is under way", async () => {
+  const { node, reserve, cluster } = await provisioned(1_000);
+  heldOf(reserve(240)).settle(undefined);
+  await node.tick();
+  const hanging = node.posted[0] ?? assert.fail("the node does not ask for more");
+  const closing = node.budgets.close();
+  await node.pass(1_500);
+  assert.equal(hanging.signal.aborted, true);
+  const first = await waitFor(() => node.posted[0]);
+  first.lose();
+  const second = await waitFor(() => node.posted[0]);
+  assert.notEqual(second, first);
+  second.deliver();
+  await node.exchange();
+  await closing;
+  assert.deepEqual([usageIn(cluster)?.spent, usageIn(cluster)?.granted], [240, 240]);
+});
+
+async function waitFor<T>(look: () => T | undefined): Promise<T> {
+  for (;;) {
+    const found = look();
+    if (found !== undefined) return found;
+    await nextTurn();
+  }
+}
 
 test("what was charged above reservations, and what is held unused, can be seen", async () => {
   const { node, rule } = await provisioned(1_000);
