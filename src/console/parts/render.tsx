@@ -14,8 +14,8 @@ import { Guard } from "./guard.tsx";
 import { LinearScreen } from "./linear.tsx";
 import { INK_INPUT, type InkOutput, inkOutput } from "./output.ts";
 import { createPacing, type OutputGate } from "./pacing.ts";
-import { createPaintedRows } from "./rows.ts";
-import { type Frame, Screen } from "./screen.tsx";
+import { createPaintedRows, TOKEN_CELLS } from "./rows.ts";
+import { type Frame, keptLines, Screen } from "./screen.tsx";
 import { takeConsole } from "./take-console.ts";
 import type { Theme } from "./theme.ts";
 
@@ -81,7 +81,7 @@ export function renderConsole(options: RenderOptions): RenderedConsole {
     const painted = createPaintedRows();
     const output = inkOutput(
       (text) => stdout.write(painted.fill(text)),
-      () => ({ columns: frame.columns, lines: frame.lines.length }),
+      () => ({ columns: isScreenReader ? frame.columns : TOKEN_CELLS, lines: frame.lines.length }),
     );
     const tree = isScreenReader
       ? createElement(LinearScreen, { source: frames })
@@ -134,7 +134,10 @@ export function renderConsole(options: RenderOptions): RenderedConsole {
     try {
       const next = take(store, isScreenReader);
       const isResized = next.columns !== frame.columns || next.lines.length !== frame.lines.length;
-      frame = next;
+      const lines = keptLines(frame.lines, next.lines);
+      // Most of what is told of changes nothing that is on the screen; Ink would take the frame apart to find it out.
+      if (!isResized && !isScreenReader && lines === frame.lines) return;
+      frame = { ...next, lines };
       if (isResized) redraw();
       else for (const listener of listeners) listener();
     } catch (error) {

@@ -1,18 +1,20 @@
 /**
- * Lines on the screen: one row a line, and no row drawn again whose line is equal to the one before.
+ * Lines on the screen: one row a line, and no row drawn again whose line is the one that was there.
  *
  * A row is a `Transform` over one blank instead of a `Text` of the line. Ink measures every text it meets and keeps each
  * measurement for good, which for lines with a clock in them is a leak of megabytes an hour; here it measures a blank.
- * Nothing is lost by it: lines come in exact widths, so there is nothing to measure or to cut.
+ * Nothing is lost by it: lines come in exact widths, so there is nothing to measure or to cut. What Ink lays out is as
+ * wide as the tokens that stand for the rows.
  */
 
 import { Box, Transform } from "ink";
 import { createElement, memo, useSyncExternalStore } from "react";
 import type { Line } from "../model/text.ts";
-import type { PaintedRows } from "./rows.ts";
+import { type PaintedRows, TOKEN_CELLS } from "./rows.ts";
 import { paint, type Theme } from "./theme.ts";
 
 export interface Frame {
+  /** A line that is equal to the one before at its place is that one. */
   readonly lines: readonly Line[];
   readonly columns: number;
 }
@@ -30,14 +32,10 @@ interface ScreenProps {
 }
 
 export function Screen({ frames, theme, painted }: ScreenProps) {
-  const { lines, columns } = useSyncExternalStore(frames.subscribe, frames.current);
+  const { lines } = useSyncExternalStore(frames.subscribe, frames.current);
   const rows = lines.map((line, at) => createElement(Row, { line, theme, at, painted }));
   // A row is what stands at its place, so rows go in as places and not as a list with keys.
-  return createElement(
-    Box,
-    { flexDirection: "column", width: columns, height: lines.length, overflow: "hidden" },
-    ...rows,
-  );
+  return createElement(Box, { flexDirection: "column", width: TOKEN_CELLS, height: lines.length }, ...rows);
 }
 
 interface RowProps {
@@ -47,13 +45,19 @@ interface RowProps {
   readonly painted: PaintedRows;
 }
 
-const Row = memo(
-  ({ line, theme, at, painted }: RowProps) => {
-    const token = painted.tokenOf(at, paint(line, theme));
-    return <Transform transform={() => token}> </Transform>;
-  },
-  (before: RowProps, after: RowProps) => before.theme === after.theme && isSameLine(before.line, after.line),
-);
+const Row = memo(({ line, theme, at, painted }: RowProps) => {
+  const token = painted.tokenOf(at, paint(line, theme));
+  return <Transform transform={() => token}> </Transform>;
+});
+
+/** The lines that follow, with those that did not change as the objects they were; `before` itself where none did. */
+export function keptLines(before: readonly Line[], next: readonly Line[]): readonly Line[] {
+  const lines = next.map((line, at) => {
+    const known = before[at];
+    return known !== undefined && isSameLine(known, line) ? known : line;
+  });
+  return lines.length === before.length && lines.every((line, at) => line === before[at]) ? before : lines;
+}
 
 function isSameLine(left: Line, right: Line): boolean {
   if (left === right) return true;

@@ -1,7 +1,7 @@
 import "./production.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Line } from "../../../src/console/model/text.ts";
+import type { Line, Tone } from "../../../src/console/model/text.ts";
 import type { RenderOptions } from "../../../src/console/parts/render.tsx";
 import { createScene, OPEN_GATE, type Scene, settled } from "./scene.ts";
 import { createTerminal, type TestTerminal } from "./terminal.ts";
@@ -176,7 +176,8 @@ test("what a component throws is told once, and neither Ink nor React prints it"
   terminal.forget();
   const broken: Line = [
     {
-      get text(): string {
+      text: "broken",
+      get tone(): Tone {
         throw new Error("a broken line");
       },
     },
