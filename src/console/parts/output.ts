@@ -3,6 +3,7 @@
  *
  * It never says that the screen is full or was resized, since Ink answers both with ESC[2J ESC[3J, which wipes what the
  * operator had above; and it can be muted, since an unmounted tree still shows the cursor, at a time of its own choosing.
+ * A frame of one line, which may be all that the screen has, is not ended by a line feed: it would scroll out.
  * A line is erased before it is written and not after: where it fills the width the cursor stays on its last cell, and
  * xterm and the Linux console would take that cell away.
  */
@@ -43,7 +44,8 @@ export function inkOutput(write: (text: string) => void, sizeOf: () => FrameSize
     off: nothing,
     write: {
       value: (text: string, onWritten?: () => void) => {
-        if (!isMuted && text !== "") write(text.replace(TO_TOP, "\x1b[H").replace(LINE, "\x1b[1G\x1b[K$1"));
+        const frame = sizeOf().lines === 1 ? text.replace(/\n$/, "") : text;
+        if (!isMuted && text !== "") write(frame.replace(TO_TOP, "\x1b[H").replace(LINE, "\x1b[1G\x1b[K$1"));
         if (onWritten !== undefined) setImmediate(onWritten);
         return true;
       },

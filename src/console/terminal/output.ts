@@ -36,7 +36,7 @@ export interface Output {
    * A3), and a frame that was right is that for a moment when the window shrinks. Who makes frames keeps to `size()`.
    */
   readonly stream: NodeJS.WriteStream;
-  /** At least `LEAST_SIZE`; settled, so that all who ask between two `resize` events hear the same. */
+  /** At least one cell; settled, so that all who ask between two `resize` events hear the same. */
   size(): Size;
   /** Whether bytes were accepted that the terminal has not taken, or, where it tells, not come to. */
   isBusy(): boolean;
@@ -66,7 +66,6 @@ export interface Output {
   close(): void;
 }
 
-const LEAST_SIZE: Size = { columns: 40, rows: 10 };
 /** A window that is dragged changes its size with every cell. */
 const RESIZE_MS = 50;
 /** Behind a slow line the way out waits for room; a terminal that is stuck must not keep the process from ending. */
@@ -315,13 +314,8 @@ function openTerminal(fd: number): number {
   return fd;
 }
 
-function sizeOf({ columns, rows }: TerminalOutput): Size {
-  // A terminal that does not know its size says 0.
-  return {
-    columns: Math.max(LEAST_SIZE.columns, columns || 80),
-    rows: Math.max(LEAST_SIZE.rows, rows || 24),
-  };
-}
+/** A terminal that does not know its size says 0. */
+const sizeOf = ({ columns, rows }: TerminalOutput): Size => ({ columns: columns || 80, rows: rows || 24 });
 
 const clock = new Int32Array(new SharedArrayBuffer(4));
 

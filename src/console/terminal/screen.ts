@@ -39,7 +39,7 @@ export interface ScreenOptions {
 
 export interface Screen {
   readonly output: Output;
-  /** At least 40 columns and 10 rows. */
+  /** At least one cell. */
   size(): Size;
   /** Gives the terminal back for good, and at once: an answer of it that is under way is then for the shell to read. */
   leave(): void;

@@ -112,6 +112,17 @@ test("a line of wide characters that fills the width does not move the lines bel
   screen.unmount();
 });
 
+test("the one line of a terminal that has no other stays on it", async () => {
+  const { terminal, scene, screen } = show(20, 1);
+  scene.set([[{ text: "need 60x16, have 20…" }]], { columns: 20, rows: 1 });
+  await settled();
+  assert.deepEqual(await terminal.screen(), ["need 60x16, have 20…"]);
+  scene.set([[{ text: "need more" }]]);
+  await settled();
+  assert.deepEqual(await terminal.screen(), ["need more"]);
+  screen.unmount();
+});
+
 test("a redraw paints over whatever another program left", async () => {
   const { terminal, screen } = show(80, 24);
   await settled();
