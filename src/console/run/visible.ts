@@ -16,7 +16,10 @@ export interface Visibility {
   readonly members: readonly string[];
 }
 
-/** `onChange` is told each step; resolves once all are there, or after five seconds with those that were. */
+/**
+ * `onChange` is told each step, and by each door as it answers; resolves once all are there, or after five seconds with
+ * those that were.
+ */
 export async function follow(
   client: AdminClient,
   others: readonly ConsoleDoor[],
@@ -27,40 +30,52 @@ export async function follow(
   const { node, applied_index: index } = await client.call("get_status", {}, { signal: until });
   const there = new Set([node]);
   let read: number | undefined;
-  let now: Visibility = { index, on: [node], members: [node] };
-  const isAll = (): boolean => now.members.every((id) => there.has(id));
+  let members: readonly string[] = [node];
+  const now = (): Visibility => ({ index, on: members.filter((id) => there.has(id)), members });
+  let told = 0;
+  /** Says how it stands once the members are known, and then only what is new. */
+  function tell(): void {
+    const seen = now();
+    if (read === undefined || until.aborted || seen.on.length === told) return;
+    told = seen.on.length;
+    onChange(seen);
+  }
   try {
     do {
       const query = read === undefined ? {} : { index: read, wait: WAIT };
-      const [members] = await Promise.all([
-        client.call("list_cluster_members", { query }, { signal: until, timeLimitMs: LIMIT_MS }),
-        askDoors(others, index, there, until),
+      // Doors that hang hold nobody up who answers.
+      await Promise.all([
+        client.call("list_cluster_members", { query }, { signal: until, timeLimitMs: LIMIT_MS }).then((list) => {
+          read = list.index;
+          members = list.items.map(({ id }) => id);
+          for (const { id, applied } of list.items) if (applied !== null && applied >= index) there.add(id);
+          tell();
+        }),
+        askDoors(others, index, until, (id) => {
+          there.add(id);
+          tell();
+        }),
       ]);
-      read = members.index;
-      for (const { id, applied } of members.items) if (applied !== null && applied >= index) there.add(id);
-      const ids = members.items.map(({ id }) => id);
-      now = { index, on: ids.filter((id) => there.has(id)), members: ids };
-      onChange(now);
-    } while (!isAll() && !until.aborted);
+    } while (!members.every((id) => there.has(id)) && !until.aborted);
   } catch (error) {
     // Time is up, or the door went: what was seen until then was seen.
     if (signal.aborted) throw error;
   }
-  return now;
+  return now();
 }
 
 async function askDoors(
   doors: readonly ConsoleDoor[],
   index: number,
-  there: Set<string>,
   signal: AbortSignal,
+  onThere: (id: string) => void,
 ): Promise<void> {
   await Promise.all(
     doors.map(async ({ door }) => {
       const client = createAdminClient({ door, timeLimitMs: DOOR_LIMIT_MS });
       try {
         const status = await client.call("get_status", {}, { signal });
-        if (status.applied_index >= index) there.add(status.node);
+        if (status.applied_index >= index) onThere(status.node);
       } catch {
         // A door that does not answer shows nothing; the link says so if it is the one in use.
       } finally {

@@ -97,13 +97,35 @@ test("a door that hangs, and one that is gone, keep nobody from being told what 
   const gone = await startPeer(t, "n3", () => {});
   await gone.fall();
   const startedAt = performance.now();
+  const told: Visibility[] = [];
   const seen = await within(
     "the end of it",
-    follow(client, [hangs.door, gone.door], () => {}, never),
+    follow(client, [hangs.door, gone.door], (now) => told.push(now), never),
     9_000,
+  );
+  assert.deepEqual(
+    told.map(({ on }) => on),
+    [["n2"]],
+    "what is no news is not told again",
   );
   assert.deepEqual(seen, { index: INDEX, on: ["n2"], members: ["n1", "n2", "n3"] });
   assert.ok(performance.now() - startedAt >= 4_000, "it looks for five seconds");
+});
+
+test("a door that answers is counted while another one hangs", async (t) => {
+  const members = ["n1", "n2", "n3"].map((id) => ({ id, applied: id === "n2" ? INDEX : null }));
+  const { client } = await clientOf(t, node("n2", INDEX, [members]));
+  const hangs = await startPeer(t, "n1", () => {});
+  const answers = await startPeer(t, "n3", node("n3", INDEX));
+  const stop = new AbortController();
+  const startedAt = performance.now();
+  const all = new Promise<readonly string[]>((resolve, reject) => {
+    const onChange = ({ on }: Visibility): void => (on.includes("n3") ? resolve(on) : undefined);
+    follow(client, [hangs.door, answers.door], onChange, stop.signal).catch(reject);
+  });
+  assert.deepEqual(await within("the count without the door that hangs", all), ["n2", "n3"]);
+  assert.ok(performance.now() - startedAt < 2_000, "before the door that hangs is given up");
+  stop.abort();
 });
 
 test("where the members may not be read, the node itself is what is known", async (t) => {
