@@ -1,4 +1,4 @@
-/** What stands in the place of a result: how to begin, or why there is none. */
+/** What stands in the place of a result: how to begin, or why there is none. Until the tables are known neither is shown. */
 
 import { escapeControls } from "../../base/index.ts";
 import { wrapLine } from "../format/fit.ts";
@@ -28,18 +28,18 @@ const SHOWN_EXAMPLES = 3;
 
 export function hintLines(tables: Tables, columns: number): readonly Line[] {
   const names = new Set(tables.map(({ name }) => name));
-  const fitting = EXAMPLES.filter((example) => names.size === 0 || example.tables.every((name) => names.has(name)));
+  const fitting = EXAMPLES.filter((example) => example.tables.every((name) => names.has(name)));
   return [
     line("One SELECT over the lists of the admin API, read at one moment; nothing is written.", "dim"),
     tablesLine(tables),
-    BLANK,
-    line("For example:", "dim"),
+    ...(fitting.length === 0 ? [] : [BLANK, line("For example:", "dim")]),
     ...fitting.slice(0, SHOWN_EXAMPLES).map(({ sql }) => line(`  ${sql}`)),
   ].flatMap((it) => wrapLine(it, columns));
 }
 
 function tablesLine(tables: Tables): Line {
-  if (tables.length === 0) return line("The tables that you may read are not known yet.", "dim");
+  if (tables.length === 0)
+    return line("Your policy lets you read none of the tables; ask for their list actions.", "warn");
   const names = tables.map(({ name }) => escapeControls(name)).join("  ");
   return [span(`you may read ${plural(tables.length, "table")}:  `, "dim"), span(names)];
 }
