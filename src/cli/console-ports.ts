@@ -64,7 +64,7 @@ export function createPorts(io: Io): ConsolePorts {
       await writeWhole(await freshTarget(io, file), bytesOf(text));
     },
     memory: createMemory(io),
-    follow: (file, fromEnd, signal) => follow(resolvePath(io, file), fromEnd, signal),
+    follow: (file, fromEnd, signal, onWaiting) => follow(resolvePath(io, file), fromEnd, signal, onWaiting),
     scrape,
   };
 }

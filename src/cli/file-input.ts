@@ -32,8 +32,12 @@ export async function readInput(io: Io, path: string): Promise<FileInput> {
     return { isRegular: stat.isFile(), size, head: buffer.subarray(0, bytesRead), open: openStream };
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const { code } = error as NodeJS.ErrnoException;
-    const why = code === "ENOENT" ? "there is no such file" : code === "EACCES" ? "permission denied" : String(code);
-    throw new UsageError(`'${clip(path)}' cannot be read: ${why}`);
+    throw new UsageError(`'${clip(path)}' cannot be read: ${whyUnreadable(error)}`);
   }
+}
+
+/** Of what opening a file failed with. */
+export function whyUnreadable(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "ENOENT" ? "there is no such file" : code === "EACCES" ? "permission denied" : String(code);
 }

@@ -1,10 +1,11 @@
 /**
  * A file that grows, as `tail -F` follows one: its end is awaited; one that was replaced is read to its end before the new
- * one is read from its start; one that was cut is read anew; one that is not there yet is waited for.
+ * one is read from its start; one that was cut is read anew; one that is not there yet, or may not be read, is waited for.
  */
 
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
+import { whyUnreadable } from "./file-input.ts";
 
 /** Between two looks at the file. */
 const LOOK_MS = 500;
@@ -12,13 +13,19 @@ const PIECE_BYTES = 64 << 10;
 
 /**
  * New text of the file at `path`. Of one that is there already it begins with the first line that lies wholly in the last
- * `fromEnd` bytes. Ends with the signal; rejects when the file is there and cannot be read.
+ * `fromEnd` bytes. Ends with the signal. `onWaiting` is told why there is nothing to read, and undefined once there is.
  */
-export async function* follow(path: string, fromEnd: number, signal: AbortSignal): AsyncGenerator<string> {
+export async function* follow(
+  path: string,
+  fromEnd: number,
+  signal: AbortSignal,
+  onWaiting: (why: string | undefined) => void = () => {},
+): AsyncGenerator<string> {
   let isFirst = true;
   while (!signal.aborted) {
     const file = await opened(path);
-    if (file !== undefined) {
+    onWaiting(typeof file === "string" ? file : undefined);
+    if (typeof file !== "string") {
       try {
         yield* readWhileNamed(path, file, isFirst ? fromEnd : undefined, signal);
       } finally {
@@ -30,13 +37,15 @@ export async function* follow(path: string, fromEnd: number, signal: AbortSignal
   }
 }
 
-/** Undefined: there is none. */
-async function opened(path: string): Promise<FileHandle | undefined> {
+/** Words: why it cannot be read. */
+async function opened(path: string): Promise<FileHandle | string> {
   try {
-    return await open(path);
+    const file = await open(path);
+    if (!(await file.stat()).isDirectory()) return file;
+    await file.close();
+    return "it is a directory";
   } catch (error) {
-    if (error instanceof Error && Reflect.get(error, "code") === "ENOENT") return undefined;
-    throw error;
+    return whyUnreadable(error);
   }
 }
 

@@ -201,7 +201,10 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   }
   if (auditFile !== undefined) {
     keepTail({
-      follow: (fromEnd, signal) => ports.follow(auditFile, fromEnd, signal),
+      follow: (fromEnd, signal) =>
+        ports.follow(auditFile, fromEnd, signal, (why) =>
+          dispatch({ kind: "tail_waiting", why: why === undefined ? undefined : `${auditFile}: ${why}` }),
+        ),
       signal: stop.signal,
       onLines: (lines) => dispatch({ kind: "tail", lines }),
     }).catch((error: unknown) => {
@@ -217,7 +220,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
 }
 
 /** Nobody at the keyboard waits to see it. */
-const isByItself = ({ kind }: Event): boolean => kind === "data" || kind === "tick" || kind === "tail";
+const isByItself = ({ kind }: Event): boolean => kind === "data" || kind === "tick" || kind.startsWith("tail");
 
 function leaving(wasReached: boolean, { link }: State): ConsoleEnd {
   if (wasReached || link.state.kind !== "offline") return { kind: "left" };

@@ -1,7 +1,7 @@
 /** A file that grows, is rotated, cut, or not there yet. */
 
 import assert from "node:assert/strict";
-import { appendFile, mkdir, mkdtemp, rename, rm, truncate, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, mkdtemp, rename, rm, rmdir, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -105,10 +105,20 @@ test("it ends with its signal", async (t) => {
   assert.equal(it.text(), "one\n");
 });
 
-test("what is there and cannot be read is told", async (t) => {
+test("why there is nothing to read is told, and that there is something again", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "follow-"));
-  t.after(() => rm(folder, { recursive: true }));
-  await mkdir(join(folder, "a"));
-  const reading = follow(join(folder, "a"), FROM_END, new AbortController().signal).next();
-  await assert.rejects(within("the refusal", reading), /EISDIR/);
+  atEnd(t, () => rm(folder, { recursive: true }));
+  const file = join(folder, "audit.jsonl");
+  const stop = new AbortController();
+  const told: (string | undefined)[] = [];
+  const waiting = (why: string | undefined): void => void (told.at(-1) === why || told.push(why));
+  const reading = follow(file, FROM_END, stop.signal, waiting).next();
+  await eventually("the missing file", () => told.at(-1) === "there is no such file");
+  await mkdir(file);
+  await eventually("the directory", () => told.at(-1) === "it is a directory");
+  await rmdir(file);
+  await writeFile(file, "one\n");
+  assert.deepEqual(await within("the text", reading), { done: false, value: "one\n" });
+  assert.equal(told.at(-1), undefined);
+  stop.abort();
 });

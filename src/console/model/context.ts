@@ -15,6 +15,8 @@ export interface Context {
   readonly doorFlags: string;
   /** Lines of the audit stream that was given, newest last; undefined: none was. */
   readonly tail: readonly string[] | undefined;
+  /** Why that stream cannot be read; left out where it can. */
+  readonly tailWhy?: string | undefined;
   /** Of an audit trail, the newest; undefined: none was asked for. */
   readonly verification: Verification | undefined;
 }

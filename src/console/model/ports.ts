@@ -42,8 +42,16 @@ export interface ConsolePorts {
     load(name: "history" | "statements"): Promise<string>;
     save(name: "history" | "statements", text: string): Promise<void>;
   };
-  /** New text of a file that grows, from the first whole line in its last `fromEnd` bytes on; ends with the signal. */
-  follow(file: string, fromEnd: number, signal: AbortSignal): AsyncIterable<string>;
+  /**
+   * New text of a file that grows, from the first whole line in its last `fromEnd` bytes on; ends with the signal. Told by
+   * `onWaiting` is why there is nothing to read yet, and undefined once there is.
+   */
+  follow(
+    file: string,
+    fromEnd: number,
+    signal: AbortSignal,
+    onWaiting: (why: string | undefined) => void,
+  ): AsyncIterable<string>;
   /** Text of the metrics page. Rejects after five seconds at the latest. */
   scrape(url: string, signal: AbortSignal): Promise<string>;
 }

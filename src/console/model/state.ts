@@ -128,6 +128,8 @@ export interface State {
   readonly workbench: WorkbenchState;
   /** The audit stream that was given; undefined: none was. */
   readonly tail: readonly string[] | undefined;
+  /** Why that stream cannot be read; undefined while it can. */
+  readonly tailWhy: string | undefined;
   readonly verification: Verification | undefined;
   readonly flash: Flash | undefined;
   /** What happened, newest last, at most `MAX_LOG`; shown by `:log`. */
@@ -186,7 +188,8 @@ export type Event =
   | { readonly kind: "query_done"; readonly id: number; readonly result: QueryResult; readonly tookMs: number }
   | { readonly kind: "query_failed"; readonly id: number; readonly words: string }
   | { readonly kind: "remembered"; readonly name: "history" | "statements"; readonly text: string }
-  | { readonly kind: "tail"; readonly lines: readonly string[] };
+  | { readonly kind: "tail"; readonly lines: readonly string[] }
+  | { readonly kind: "tail_waiting"; readonly why: string | undefined };
 
 export type Effect =
   /** The only effect that changes a gateway. It comes out of a confirmed dialog and of nothing else. */

@@ -44,6 +44,8 @@ export function reported(state: State, event: Report): State {
     case "tail":
       // Each time all that are kept.
       return { ...state, tail: event.lines.slice(-MAX_TAIL) };
+    case "tail_waiting":
+      return event.why === state.tailWhy ? state : { ...state, tailWhy: event.why };
     default:
       return event satisfies never;
   }

@@ -42,6 +42,7 @@ export function initialState(options: InitialOptions): State {
     isSorting: false,
     workbench: EMPTY_WORKBENCH,
     tail: hasTail ? [] : undefined,
+    tailWhy: undefined,
     verification: undefined,
     flash: undefined,
     log: [],

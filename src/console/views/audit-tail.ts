@@ -4,6 +4,7 @@
  */
 
 import type { AuditRecord } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
 import { labelled, shown } from "../format/lines.ts";
 import { count } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
@@ -151,10 +152,19 @@ export const auditTailView: View = {
     kind: "table",
     table,
     sort: { column: "time", isDescending: true },
-    empty: ({ tail }) =>
-      tail === undefined
-        ? { sentence: "This node remembers no records yet.", next: "r reads again; a change of anything makes one" }
-        : { sentence: "The stream that was given has no lines yet.", next: "They show here as they come" },
+    empty({ tail, tailWhy }) {
+      if (tail === undefined)
+        return {
+          sentence: "This node remembers no records yet.",
+          next: "r reads again; a change of anything makes one",
+        };
+      if (tailWhy === undefined)
+        return { sentence: "The stream that was given has no lines yet.", next: "They show here as they come" };
+      return {
+        sentence: `The stream that was given cannot be read: ${escapeControls(tailWhy)}.`,
+        next: "It shows here once it can; where the name is wrong, q leaves, then `gateway console -audit FILE`",
+      };
+    },
     describe,
   },
   offers: [verifyOffer],

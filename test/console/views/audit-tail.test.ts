@@ -137,6 +137,13 @@ test("the stream that was given is shown instead, and a line that is no record a
   assert.match(bodyOf(auditTailView).empty(contextOf({})).sentence, /This node remembers no records/);
 });
 
+test("a stream that cannot be read says why and what to do", () => {
+  const unread = contextOf({}, { tail: [], tailWhy: "audit\u001b.jsonl: there is no such file" });
+  const { sentence, next } = bodyOf(auditTailView).empty(unread);
+  assert.equal(sentence, "The stream that was given cannot be read: audit\\u001b.jsonl: there is no such file.");
+  assert.match(next, /once it can; .*gateway console -audit FILE/);
+});
+
 test("only the newest lines of a long stream are rows", () => {
   const tail = Array.from({ length: MAX_TAIL_ROWS + 5 }, (_, at) => `line ${at}`);
   const table = tableOfView(auditTailView, contextOf({}, { tail }));
