@@ -88,26 +88,28 @@ function bytesTold(verb: string, onProgress: JobOptions["onProgress"]): { add(by
 
 function createMemory(io: Io): ConsolePorts["memory"] {
   let saving: Promise<void> = Promise.resolve();
-  async function write(name: string, text: string): Promise<void> {
+  async function load(name: string, signal?: AbortSignal): Promise<string> {
+    try {
+      return await readBounded(memoryFile(io, name), MAX_MEMORY_BYTES, signal);
+    } catch {
+      return "";
+    }
+  }
+  async function write(name: string, next: (kept: string) => string): Promise<void> {
     try {
       const file = memoryFile(io, name);
       await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-      await writeWhole(await fileTarget(file), bytesOf(text));
+      // Read to its end also while the console leaves: what is not read would be lost.
+      await writeWhole(await fileTarget(file), bytesOf(next(await load(name))));
     } catch {
       // What cannot be remembered is still on the screen; a read-only home is no fault of the operator's.
     }
   }
   return {
-    async load(name) {
-      try {
-        return await readBounded(memoryFile(io, name), MAX_MEMORY_BYTES, io.signal);
-      } catch {
-        return "";
-      }
-    },
-    save(name, text) {
-      // One after the other: of two under way the older might be the last to take its name.
-      saving = saving.then(() => write(name, text));
+    load: (name) => load(name, io.signal),
+    save(name, next) {
+      // One after the other: of two under way each would add to what was there before both.
+      saving = saving.then(() => write(name, next));
       return saving;
     },
   };
@@ -123,13 +125,13 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text, "utf8");
 }
 
-async function readBounded(path: string, limit: number, signal: AbortSignal): Promise<string> {
+async function readBounded(path: string, limit: number, signal?: AbortSignal): Promise<string> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     throw new UsageError(`${path} cannot be read: ${error.code === "ENOENT" ? "there is no such file" : error.code}`);
   });
   if (!found.isFile()) throw new UsageError(`${path} is no file`);
   if (found.size > limit) throw new UsageError(`${path} is over ${sizeText(limit)}`);
-  return await readFile(path, { encoding: "utf8", signal });
+  return await readFile(path, { encoding: "utf8", ...(signal !== undefined && { signal }) });
 }
 
 async function scrape(url: string, signal: AbortSignal): Promise<string> {

@@ -30,6 +30,7 @@ import { VIEWS } from "./views/all.ts";
 import type { Pace } from "./watch/pace.ts";
 import { createWatch } from "./watch/watch.ts";
 import { drawWorkbench } from "./workbench/draw.ts";
+import { withRemembered } from "./workbench/memory.ts";
 import { stepWorkbench } from "./workbench/step.ts";
 
 export interface ConsoleOptions {
@@ -159,6 +160,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
       if (sequence !== undefined) screen.output.stream.write(sequence);
       return sequence !== undefined;
     },
+    withRemembered,
     redraw: () => rendered?.redraw(),
     stopProcess: () => screen.suspend(),
     quit: () => end(leaving(wasReached, state)),

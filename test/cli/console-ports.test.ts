@@ -29,7 +29,7 @@ const modeOf = async (path: string): Promise<string> => ((await stat(path)).mode
 
 test("what is remembered is this user's alone, and comes back", async (t) => {
   const { folder, ports } = await machine(t);
-  await ports.memory.save("history", "SELECT 1;\n");
+  await ports.memory.save("history", () => "SELECT 1;\n");
   assert.equal(await ports.memory.load("history"), "SELECT 1;\n");
   assert.equal(await modeOf(join(folder, "state", "gateway", "console")), "700");
   assert.equal(await modeOf(join(folder, "state", "gateway", "console", "history")), "600");
@@ -37,8 +37,8 @@ test("what is remembered is this user's alone, and comes back", async (t) => {
 
 test("what is remembered is replaced whole, and its parts are not left behind", async (t) => {
   const { folder, ports } = await machine(t);
-  await ports.memory.save("statements", "a long one");
-  await ports.memory.save("statements", "b");
+  await ports.memory.save("statements", () => "a long one");
+  await ports.memory.save("statements", () => "b");
   assert.equal(await ports.memory.load("statements"), "b");
   assert.deepEqual(await readdir(join(folder, "state", "gateway", "console")), ["statements"]);
 });
@@ -46,8 +46,17 @@ test("what is remembered is replaced whole, and its parts are not left behind", 
 test("of saves at once the last one given stays", async (t) => {
   const { ports } = await machine(t);
   const texts = Array.from({ length: 20 }, (_, at) => String(at).repeat(1 + ((at * 7_919) % 50_000)));
-  await Promise.all(texts.map((text) => ports.memory.save("history", text)));
+  await Promise.all(texts.map((text) => ports.memory.save("history", () => text)));
   assert.ok((await ports.memory.load("history")) === texts.at(-1));
+});
+
+test("what two consoles remember is added to what is there, one save after the other", async (t) => {
+  const { folder, ports } = await machine(t);
+  const other = createPorts(bufferIo({ env: { XDG_STATE_HOME: join(folder, "state") } }));
+  await ports.memory.save("history", (kept) => `${kept}a`);
+  await other.memory.save("history", (kept) => `${kept}b`);
+  await Promise.all(["c", "d", "e"].map((text) => ports.memory.save("history", (kept) => kept + text)));
+  assert.equal(await other.memory.load("history"), "abcde");
 });
 
 test("nothing remembered, too much of it, and a place that cannot be written are no fault", async (t) => {
@@ -58,7 +67,7 @@ test("nothing remembered, too much of it, and a place that cannot be written are
   assert.equal(await ports.memory.load("history"), "");
   await writeFile(join(folder, "no-folder"), "");
   const nowhere = createPorts(bufferIo({ env: { XDG_STATE_HOME: join(folder, "no-folder") } }));
-  await nowhere.memory.save("history", "a");
+  await nowhere.memory.save("history", () => "a");
   assert.equal(await nowhere.memory.load("history"), "");
 });
 

@@ -40,7 +40,8 @@ export interface ConsolePorts {
   /** Kept over runs, for this user alone; both resolve when they cannot be read or kept, which is no fault. */
   readonly memory: {
     load(name: "history" | "statements"): Promise<string>;
-    save(name: "history" | "statements", text: string): Promise<void>;
+    /** `next` makes the text to be kept of the one that is kept when it is written. */
+    save(name: "history" | "statements", next: (kept: string) => string): Promise<void>;
   };
   /**
    * New text of a file that grows, from the first whole line in its last `fromEnd` bytes on; ends with the signal. Told by

@@ -191,6 +191,12 @@ export type Event =
   | { readonly kind: "tail"; readonly lines: readonly string[] }
   | { readonly kind: "tail_waiting"; readonly why: string | undefined };
 
+/** What is kept over runs, and added to what is kept already: other consoles of this user may have added to it too. */
+export type Remembering =
+  | { readonly name: "history"; readonly statement: string }
+  /** An empty statement: none has the name any more. */
+  | { readonly name: "statements"; readonly as: string; readonly statement: string };
+
 export type Effect =
   /** The only effect that changes a gateway. It comes out of a confirmed dialog and of nothing else. */
   | { readonly kind: "deed"; readonly id: number; readonly deed: Deed }
@@ -199,7 +205,7 @@ export type Effect =
   | { readonly kind: "query"; readonly id: number; readonly sql: string; readonly params: readonly string[] }
   /** Ends a query, a load or a deed that runs. */
   | { readonly kind: "cancel"; readonly id: number }
-  | { readonly kind: "remember"; readonly name: "history" | "statements"; readonly text: string }
+  | { readonly kind: "remember"; readonly what: Remembering }
   /** `what` is said in the flash line; the text itself never is. */
   | { readonly kind: "copy"; readonly text: string }
   | { readonly kind: "refresh" }

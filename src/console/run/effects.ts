@@ -6,7 +6,7 @@
 import { paramOf, type QueryResult } from "../../admin-api/index.ts";
 import type { JobRequest } from "../model/dialog.ts";
 import type { ConsoleDoor, ConsolePorts } from "../model/ports.ts";
-import type { Effect, Event } from "../model/state.ts";
+import type { Effect, Event, Remembering } from "../model/state.ts";
 import type { LocalJob } from "../model/view.ts";
 import type { Watch } from "../watch/watch.ts";
 import { carryOut as carryOutDeed, DeedFailed } from "./deed.ts";
@@ -27,6 +27,8 @@ export interface EffectsOptions {
   dispatch(event: Event): void;
   /** Hands a text to the terminal's clipboard; false when it is too long for one. */
   copy(text: string): boolean;
+  /** What is kept from now on, where `kept` is what is kept now. */
+  withRemembered(kept: string, what: Remembering): string;
   redraw(): void;
   stopProcess(): void;
   quit(): void;
@@ -131,8 +133,8 @@ export function createEffects(options: EffectsOptions): Effects {
     dispatch({ kind: "query_done", id, result, tookMs: options.now() - startedAt });
   }
 
-  function remember({ name, text }: Extract<Effect, { kind: "remember" }>): void {
-    const saved = ports.memory.save(name, text);
+  function remember({ what }: Extract<Effect, { kind: "remember" }>): void {
+    const saved = ports.memory.save(what.name, (kept) => options.withRemembered(kept, what));
     remembered = remembered.then(() => saved);
   }
 

@@ -8,7 +8,7 @@ import { plural } from "../format/numbers.ts";
 import type { KeyEvent } from "../model/key.ts";
 import type { WorkbenchState } from "../model/state.ts";
 import { exportOf } from "./export.ts";
-import { STATEMENT_NAME, statementsText, whyTooMany } from "./memory.ts";
+import { STATEMENT_NAME, whyTooMany } from "./memory.ts";
 import { loadStatement } from "./running.ts";
 import { saying, taken, untaken, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
 
@@ -106,7 +106,7 @@ function save(workbench: WorkbenchState, closed: WorkbenchState, name: string): 
   const why = whyTooMany(statements);
   if (why !== undefined) return saying(taken(closed), why, "warn");
   const step = taken({ ...closed, statements }, [
-    { kind: "remember", name: "statements", text: statementsText(statements) },
+    { kind: "remember", what: { name: "statements", as: name, statement: statements.get(name) ?? "" } },
   ]);
   return saying(step, `${text.trim() === "" ? "deleted" : isKnown ? "replaced" : "saved as"} ${name}`);
 }

@@ -3,6 +3,8 @@
  * one JSON object. What comes back was in a file of the operator's own and may be anything: what does not fit is left out.
  */
 
+import type { Remembering } from "../model/state.ts";
+
 /** UTF-16 units; the gateway takes no more. */
 export const MAX_STATEMENT_LENGTH = 65_536;
 export const MAX_HISTORY = 500;
@@ -56,6 +58,20 @@ export function statementsOf(text: string): ReadonlyMap<string, string> {
     }
   }
   return statements;
+}
+
+/** The text that is kept from now on, where `kept` is what is kept now, by whichever console. */
+export function withRemembered(kept: string, what: Remembering): string {
+  if (what.name === "history") return historyText(boundedHistory([...historyOf(kept), what.statement]));
+  const statements = new Map(statementsOf(kept));
+  statements.delete(what.as);
+  if (what.statement !== "") statements.set(what.as, what.statement);
+  // Two consoles may be within the bounds alone and over them together.
+  for (const oldest of statements.keys()) {
+    if (whyTooMany(statements) === undefined) break;
+    statements.delete(oldest);
+  }
+  return statementsText(statements);
 }
 
 /** Why these cannot be kept; undefined when they can. */

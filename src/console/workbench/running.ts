@@ -4,7 +4,7 @@ import type { QueryResult } from "../../admin-api/index.ts";
 import { editAtEnd } from "../edit/edit.ts";
 import { span } from "../format/times.ts";
 import type { Effect, WorkbenchState } from "../model/state.ts";
-import { boundedHistory, cleanStatement, historyText } from "./memory.ts";
+import { boundedHistory, cleanStatement } from "./memory.ts";
 import { parametersOf } from "./sql-tokens.ts";
 import { saying, taken, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
 
@@ -73,7 +73,7 @@ function remembering(
   const history = boundedHistory([...workbench.history, sql]);
   return {
     workbench: { ...workbench, history },
-    effects: [{ kind: "remember", name: "history", text: historyText(history) }],
+    effects: [{ kind: "remember", what: { name: "history", statement: sql } }],
   };
 }
 

@@ -10,6 +10,7 @@ import { actionOf } from "../../../src/console/model/action.ts";
 import type { Effect, Event } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import { createEffects } from "../../../src/console/run/effects.ts";
+import { withRemembered } from "../../../src/console/workbench/memory.ts";
 import { bufferIo } from "../../cli/buffers.ts";
 import { atEnd, eventually, type Owner } from "../../e2e/support/wait.ts";
 import { answer, type Handler, type Peer, refuse, startPeer, status } from "../watch/support/peer.ts";
@@ -64,6 +65,7 @@ async function start(owner: Owner, handler: Handler, longest = 10): Promise<Cons
       called.push(`copy ${text}`);
       return text.length <= longest;
     },
+    withRemembered,
     redraw: call("redraw"),
     stopProcess: call("stop"),
     quit: call("quit"),
@@ -225,10 +227,14 @@ test("what is copied is said in words, and never itself", async (t) => {
 
 test("what is remembered is kept by the end", async (t) => {
   const it = await start(t, () => {});
-  it.do({ kind: "remember", name: "history", text: "SELECT 1;" });
-  it.do({ kind: "remember", name: "history", text: "SELECT 2;" });
+  for (const statement of ["SELECT 1;", "SELECT 2;", "SELECT 1;"]) {
+    it.do({ kind: "remember", what: { name: "history", statement } });
+  }
   await it.close();
-  assert.equal(await readFile(join(it.folder, "state", "gateway", "console", "history"), "utf8"), "SELECT 2;");
+  assert.equal(
+    await readFile(join(it.folder, "state", "gateway", "console", "history"), "utf8"),
+    '"SELECT 2;"\n"SELECT 1;"\n',
+  );
 });
 
 test("the screen, the process and the door are told at once", async (t) => {

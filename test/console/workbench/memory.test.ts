@@ -11,6 +11,7 @@ import {
   statementsOf,
   statementsText,
   whyTooMany,
+  withRemembered,
 } from "../../../src/console/workbench/memory.ts";
 
 describe("the history that is kept", () => {
@@ -70,6 +71,17 @@ describe("the statements that are kept", () => {
     const text = JSON.stringify({ "a b": "x", ok: "y", list: ["z"], empty: " ", "": "w", long: "v".repeat(65_537) });
     assert.deepEqual([...statementsOf(text)], [["ok", "y"]]);
     for (const other of ["", "[]", "null", '"a"', "{", "7"]) assert.equal(statementsOf(other).size, 0);
+  });
+
+  it("are added to those that another console keeps, and only the one that is deleted goes", () => {
+    const save = (kept: string, as: string, statement: string): string =>
+      withRemembered(kept, { name: "statements", as, statement });
+    const both = save(save("", "mine", "select 1"), "yours", "select 2");
+    assert.deepEqual(Object.fromEntries(statementsOf(both)), { mine: "select 1", yours: "select 2" });
+    assert.deepEqual([...statementsOf(save(both, "mine", ""))], [["yours", "select 2"]]);
+    const full = statementsText(new Map(Array.from({ length: 200 }, (_, at) => [`s${at}`, "x"])));
+    const names = [...statementsOf(save(full, "one-more", "select 3")).keys()];
+    assert.deepEqual([names.length, names[0], names.at(-1)], [200, "s1", "one-more"]);
   });
 
   it("are refused when they are too many or too long together", () => {

@@ -124,7 +124,7 @@ describe("the history", () => {
     assert.deepEqual(workbench.history, ["select 2;", "select 1;"]);
     assert.deepEqual(
       effects.filter(({ kind }) => kind === "remember"),
-      [{ kind: "remember", name: "history", text: '"select 2;"\n"select 1;"\n' }],
+      [{ kind: "remember", what: { name: "history", statement: "select 1;" } }],
     );
   });
 
@@ -210,7 +210,9 @@ describe("saved statements", () => {
 
   it("are kept under a name and remembered", () => {
     assert.deepEqual([...saved.workbench.statements], [["hot-1", "select 1"]]);
-    assert.deepEqual(saved.effects, [{ kind: "remember", name: "statements", text: '{\n  "hot-1": "select 1"\n}\n' }]);
+    assert.deepEqual(saved.effects, [
+      { kind: "remember", what: { name: "statements", as: "hot-1", statement: "select 1" } },
+    ]);
   });
 
   it("come back by name, with Tab completing it, and what was written goes into the history", () => {
