@@ -17,6 +17,9 @@ const LEAVE = "\u001b[?2026l\u001b[?2004l\u001b[?7h\u001b[0m\u001b[?25h\u001b[?1
 /** Empties the screen without the sequence that some terminals keep a copy of the screen for. */
 export const CLEAN = "\u001b[H\u001b[J";
 
+/** A terminal that stays answers sooner, unless its line is slow; one that is gone is known to be by then. */
+const HANG_UP_MS = 100;
+
 export type ScreenEvent =
   | KeyEvent
   /** What was painted may be anywhere: write `CLEAN` and paint all of it anew, in a new instance of Ink. */
@@ -49,7 +52,7 @@ export interface Screen {
   suspend(): void;
   /** After the process was stopped, by itself or from outside: takes the terminal anew and asks for a repaint. */
   resume(): void;
-  /** The terminal hung up. */
+  /** The terminal hung up, or SIGHUP says so: an answer that is under way is awaited no longer than `HANG_UP_MS`. */
   hangUp(): void;
 }
 
@@ -59,7 +62,7 @@ export function openScreen({ stdin, stdout, onEvent, onGone, stopProcess }: Scre
   let state: "on" | "leaving" | "suspending" | "suspended" | "left" = "on";
   let isGone = false;
 
-  function hangUp(): void {
+  function gone(): void {
     if (isGone) return;
     isGone = true;
     leave();
@@ -73,7 +76,7 @@ export function openScreen({ stdin, stdout, onEvent, onGone, stopProcess }: Scre
       stdin,
       onEvent: (event) => (state === "on" ? onEvent(event) : undefined),
       onAnswer: () => output.answered(),
-      onGone: hangUp,
+      onGone: gone,
     });
     output.beginAsking();
   }
@@ -99,22 +102,24 @@ export function openScreen({ stdin, stdout, onEvent, onGone, stopProcess }: Scre
     if (state === "on") onEvent({ kind: "size", ...output.size() });
   }
 
-  const stopListening = output.onGone(hangUp);
+  const stopListening = output.onGone(gone);
   output.stream.on("resize", onResize);
   take();
+
+  async function leaveInOrder(): Promise<void> {
+    if (state === "on") {
+      state = "leaving";
+      output.hold();
+      await output.whenNothingOwed();
+    }
+    leave();
+  }
 
   return {
     output,
     size: () => output.size(),
     leave,
-    async leaveInOrder() {
-      if (state === "on") {
-        state = "leaving";
-        output.hold();
-        await output.whenNothingOwed();
-      }
-      leave();
-    },
+    leaveInOrder,
     suspend() {
       if (state !== "on") return;
       state = "suspending";
@@ -135,6 +140,10 @@ export function openScreen({ stdin, stdout, onEvent, onGone, stopProcess }: Scre
       onEvent({ kind: "size", ...output.size() });
       onEvent({ kind: "repaint" });
     },
-    hangUp,
+    hangUp() {
+      setTimeout(gone, HANG_UP_MS);
+      // Of one that is leaving already the end is on its way.
+      if (state === "on") void leaveInOrder().then(gone);
+    },
   };
 }
