@@ -31,14 +31,17 @@ export function chooseChannel(
   let best: ChosenChannel | undefined;
   let bestRank = Number.POSITIVE_INFINITY;
   let lacking: string | undefined;
-  for (const channel of provider.channels) {
-    if (!serves(channel, target, model)) continue;
+  for (const listed of provider.channels) {
+    if (!serves(listed, target, model)) continue;
+    const isOther = listed.dialect !== target.dialect;
+    // Bytes of a client go to the model's maker as they are, who knows best what the model takes of them.
+    const isJudged = isOther || !listed.isOwnSurface || requireCaps.length > 0;
+    const channel = isJudged && model !== undefined ? listed.forModel(model) : listed;
     const missing = requireCaps.length === 0 ? undefined : requireCaps.find((name) => !channel.claims(name));
     if (missing !== undefined) {
       lacking ??= missing;
       continue;
     }
-    const isOther = channel.dialect !== target.dialect;
     const lost = lostOn(channel, isOther, target);
     const rank = rankOf(channel, isOther, lost);
     if (rank === 0) return { channel, lost };

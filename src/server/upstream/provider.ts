@@ -1,6 +1,6 @@
 /** A provider compiled for the request path: everything a lookup can answer is answered here, once a configuration. */
 import { HOP_BY_HOP_HEADERS, parseDuration } from "../../base/index.ts";
-import { type CatalogProvider, type Channel, compileJoin } from "../core/catalog/index.ts";
+import { type CatalogProvider, type Channel, compileJoin, lackedByClaude } from "../core/catalog/index.ts";
 import type { ProviderConfig } from "../core/config/index.ts";
 import { claimableIn, type Dialect, evidenceOf, type ObjectEdits, usableIn } from "../core/dialects/index.ts";
 import { CREDENTIAL_HEADERS, keyHeaders } from "../credentials/index.ts";
@@ -29,6 +29,8 @@ export interface UpstreamChannel {
   /** Undefined: claims all that its dialect can express. */
   readonly caps: ReadonlySet<string> | undefined;
   readonly claims: (capability: string) => boolean;
+  /** The same channel with the claims that the model keeps. `model`: as the provider is sent it. */
+  readonly forModel: (model: string) => UpstreamChannel;
   /**
    * Of what the channel does not claim: a request of its own dialect in which none of it stands loses nothing here; with no
    * evidence, none does. Undefined: what such a request uses must be read.
@@ -126,7 +128,7 @@ export function compileProvider(
 
 function compileChannel(channel: Channel, key: string | undefined): UpstreamChannel {
   const claimed: ReadonlySet<string> = channel.caps ?? claimableIn(channel.dialect);
-  return {
+  const compiled: UpstreamChannel = {
     id: channel.id,
     dialect: channel.dialect,
     origin: new URL(channel.baseUrl).origin,
@@ -134,6 +136,7 @@ function compileChannel(channel: Channel, key: string | undefined): UpstreamChan
     isOwnSurface: channel.tier === "provider",
     caps: channel.caps,
     claims: (capability) => claimed.has(capability),
+    forModel: channel.servesClaude ? (model) => keptBy(lackedByClaude(model)) : () => compiled,
     lossEvidence: evidenceOf(
       channel.dialect,
       [...usableIn(channel.dialect)].filter((capability) => !claimed.has(capability)),
@@ -142,6 +145,19 @@ function compileChannel(channel: Channel, key: string | undefined): UpstreamChan
     credential: key === undefined ? [] : keyHeaders(channel.keyHeader, key),
     presenting: (clientKey) => keyHeaders(channel.keyHeader, clientKey),
   };
+  // As many as there are ways in which models differ, whatever names clients make up.
+  const byLack = new Map<string, UpstreamChannel>();
+  function keptBy(lacked: readonly string[]): UpstreamChannel {
+    const name = lacked.join(" ");
+    let kept = byLack.get(name);
+    if (kept === undefined) {
+      const caps = new Set([...claimed].filter((capability) => !lacked.includes(capability)));
+      kept = { ...compiled, caps, claims: (capability) => caps.has(capability), lossEvidence: undefined };
+      byLack.set(name, kept);
+    }
+    return kept;
+  }
+  return compiled;
 }
 
 function compileRetry(retry: ProviderConfig["retry"]): RetryPolicy | undefined {

@@ -1,5 +1,6 @@
 /** The provider catalog: presets and overlays, resolved. Pure. */
 
+export { lackedByClaude } from "./claude-models.ts";
 export { compiledCatalog } from "./compiled.ts";
 export { compileJoin, joinPath } from "./join-url.ts";
 export {

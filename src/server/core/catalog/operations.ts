@@ -151,6 +151,7 @@ function definedChannel(
     stripPathPrefix: trimmed(inherited.stripPathPrefix),
     models: change.models ?? [],
     caps: claims(change, dialect, inherited.removeRequestFields),
+    servesClaude: false,
     keyHeader: before?.dialect === dialect ? before.keyHeader : defaultKeyHeader(dialect, root),
     docs: change.docs ?? inherited.docs,
     verifiedAt: change.verified_at ?? "",

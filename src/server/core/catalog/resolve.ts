@@ -96,6 +96,7 @@ function declared({ name, dialect, baseUrl, region }: ResolveRequest): ResolveOu
     stripPathPrefix: "",
     models: [],
     caps: undefined,
+    servesClaude: false,
     keyHeader: defaultKeyHeader(dialect, baseUrl),
     docs: "",
     verifiedAt: "",

@@ -23,6 +23,8 @@ export interface Channel {
   readonly models: readonly string[];
   /** Claimed capabilities, exact; undefined claims all that the dialect can express. */
   readonly caps: ReadonlySet<string> | undefined;
+  /** Its models are Claude's: of the claims, each keeps what `lackedByClaude` leaves. False where an operator states them. */
+  readonly servesClaude: boolean;
   readonly keyHeader: KeyHeader;
   readonly docs: string;
   /** `YYYY-MM-DD` or `YYYY-MM`: the date of the source, not of our commit. Empty where an own surface's source has none. */

@@ -13,7 +13,7 @@ export const BEDROCK_ANTHROPIC_BASE = "https://bedrock-mantle.{region}.api.aws/a
 export const azureOpenaiClaims = () => without(O("E", "I", "T", "X", "W"), ...EXTENSIONS);
 
 /** No server tools, so no search by the server either; no files, so nothing to refer to. */
-export const bedrockAnthropicClaims = () => without(M(), "server_tools", "web_search", "file_refs");
+export const bedrockAnthropicClaims = () => without(plus(M(), "mid_system"), "server_tools", "web_search", "file_refs");
 
 const geminiClaims = () => without(S("V", "A", "J", "R", "E", "I", "B"), "penalties");
 const zaiClaims = () => S("V", "D", "J", "R");
@@ -43,8 +43,8 @@ export const firstParty = (): readonly PresetRow[] => [
     "https://api.anthropic.com",
     "ANTHROPIC_API_KEY",
     ["ASDK", "DD"],
-    plus(M(), "models", "count_tokens", "message_batches", "files", "skills"),
-    { docs: "https://platform.claude.com/docs" },
+    plus(M(), "mid_system", "models", "count_tokens", "message_batches", "files", "skills"),
+    { docs: "https://platform.claude.com/docs", servesClaude: true },
   ),
   // `model` is the name of the deployment; no `api-version` on this path.
   compat("azure-openai", AZURE_OPENAI_BASE, "AZURE_OPENAI_API_KEY", ["OSDK", "VAI"], azureOpenaiClaims(), {
@@ -54,6 +54,7 @@ export const firstParty = (): readonly PresetRow[] => [
   }),
   messages("azure-foundry", AZURE_FOUNDRY_BASE, "ANTHROPIC_FOUNDRY_API_KEY", ["ASDK", "MD"], M(), {
     keyHeader: "x-api-key",
+    servesClaude: true,
     docs: "https://learn.microsoft.com/azure/foundry",
   }),
   compat(
@@ -88,6 +89,7 @@ export const firstParty = (): readonly PresetRow[] => [
     {
       keyHeader: "bearer",
       signing: "bedrock-mantle",
+      servesClaude: true,
       docs: "https://platform.claude.com/docs/en/build-with-claude/claude-in-amazon-bedrock",
     },
   ),
@@ -95,6 +97,7 @@ export const firstParty = (): readonly PresetRow[] => [
   messages("claude-aws", "https://aws-external-anthropic.{region}.api.aws", "ANTHROPIC_AWS_API_KEY", ["ASDK"], M(), {
     keyHeader: "x-api-key",
     signing: "aws-external-anthropic",
+    servesClaude: true,
     docs: "https://platform.claude.com/docs/en/build-with-claude/claude-platform-on-aws",
   }),
   compat(

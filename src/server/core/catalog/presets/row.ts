@@ -20,6 +20,7 @@ interface Quirks {
   /** Where it is not `user`. */
   readonly endUserField?: "safety_identifier";
   readonly signing?: string;
+  readonly servesClaude?: true;
   /** Where the newest source of the row does not speak of this surface. */
   readonly date?: string;
 }
@@ -44,6 +45,7 @@ export interface SecondSurface extends SurfaceRow {
   readonly keyHeader: KeyHeader;
   readonly date: string;
   readonly models: readonly string[];
+  readonly servesClaude?: boolean;
 }
 
 type PresetArguments = readonly [
@@ -75,7 +77,10 @@ export const OLD_MAX_TOKENS: Quirks = { rename: { max_completion_tokens: "max_to
 export function providerOf(row: PresetRow, seconds: readonly SecondSurface[]): CatalogProvider {
   const { name, keyEnv, quirks } = row;
   const docs = quirks.docs ?? "";
-  const own = channelOf(row, "provider", docs, quirks.keyHeader, quirks.date ?? newestDate(row.from));
+  const own = {
+    ...channelOf(row, "provider", docs, quirks.keyHeader, quirks.date ?? newestDate(row.from)),
+    servesClaude: quirks.servesClaude === true,
+  };
   return {
     name,
     keyEnv,
@@ -94,6 +99,7 @@ export function providerOf(row: PresetRow, seconds: readonly SecondSurface[]): C
       ...seconds.map((second) => ({
         ...channelOf(second, "provider_compat", docs, second.keyHeader, second.date),
         models: second.models,
+        servesClaude: second.servesClaude === true,
       })),
     ],
     provenance: ["compiled"],
@@ -116,6 +122,7 @@ function channelOf(
     stripPathPrefix: dialect === "compat" ? COMPAT_STRIP : "",
     models: [],
     caps: claims,
+    servesClaude: false,
     keyHeader: keyHeader ?? defaultKeyHeader(dialect, base),
     docs,
     verifiedAt,

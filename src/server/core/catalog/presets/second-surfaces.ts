@@ -83,6 +83,7 @@ export const secondSurfaces = (): readonly SecondSurface[] => [
       "stream_usage",
     ),
     models: [],
+    servesClaude: true,
   },
   second(
     "deepseek",
@@ -133,7 +134,7 @@ export const secondSurfaces = (): readonly SecondSurface[] => [
   second("lmstudio", "http://localhost:1234", "bearer", "2026-10", ["DD"]),
   second("llamacpp", "http://localhost:8080", "bearer", "2026-01", ["HFB"]),
   // One resource serves both addresses.
-  second("azure-openai", AZURE_FOUNDRY_BASE, "x-api-key", "2026-07-02", ["ASDK", "MD"], M()),
+  { ...second("azure-openai", AZURE_FOUNDRY_BASE, "x-api-key", "2026-07-02", ["ASDK", "MD"], M()), servesClaude: true },
   {
     preset: "azure-foundry",
     dialect: "compat",
@@ -144,5 +145,8 @@ export const secondSurfaces = (): readonly SecondSurface[] => [
     claims: azureOpenaiClaims(),
     models: [],
   },
-  second("bedrock-mantle", BEDROCK_ANTHROPIC_BASE, "bearer", "2026-09", ["PK"], bedrockAnthropicClaims()),
+  {
+    ...second("bedrock-mantle", BEDROCK_ANTHROPIC_BASE, "bearer", "2026-09", ["PK"], bedrockAnthropicClaims()),
+    servesClaude: true,
+  },
 ];

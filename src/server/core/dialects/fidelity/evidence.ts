@@ -30,6 +30,8 @@ const WORDS: Readonly<Record<Dialect, Words>> = {
     top_k: ["top_k"],
     thinking_budget: ["budget_tokens"],
     thinking_replay: ["signature", "redacted_thinking"],
+    // As a role, and as clients space it: that of the field `system` stands in every other request, and this loss is soft.
+    mid_system: ['"role":"system"', '"role": "system"'],
     inference_geo: ["inference_geo"],
     context_management: ["context_management", "compaction"],
   },

@@ -1,0 +1,54 @@
+/**
+ * What a Claude model lacks of what its API can express, by the model's name. A name that tells no version lacks only what
+ * a model has to be known to take.
+ *
+ * Sources, all of platform.claude.com/docs/en: build-with-claude/mid-conversation-system-messages (which models take a
+ * system turn, and that Sonnet 5 does not); build-with-claude/working-with-messages (prefill, from 4.6 on);
+ * build-with-claude/adaptive-thinking and /effort (who thinks by effort, and who refuses a budget). Sampling: dialects
+ * reference, section 1; the SDK's types say that models after Opus 4.6 refuse it.
+ */
+
+import type { Capability } from "../dialects/index.ts";
+
+/** Later models are not taken to be among them until their maker says so: a system turn is refused where it is not known. */
+const WITH_SYSTEM_TURNS: ReadonlySet<string> = new Set([
+  "opus-4-8",
+  "opus-5",
+  "opus-5-5",
+  "fable-5",
+  "fable-5-1",
+  "mythos-5",
+  "mythos-5-1",
+]);
+
+/** Tier and version; hosts put a maker before it, and a date or a revision behind. */
+const NAME = /claude-([a-z]+)-(\d{1,2})(?:-(\d{1,2}))?(?!\d)/u;
+
+/** The names of 2024: the version stands before the tier. */
+const OLD_NAME = /claude-(\d)(?:-(\d))?-[a-z]/u;
+
+const UNKNOWN_VERSION: readonly Capability[] = ["mid_system"];
+
+/** `model`: as the provider is sent it. */
+export function lackedByClaude(model: string): readonly Capability[] {
+  const [, tier, major, minor] = NAME.exec(model) ?? [];
+  const version = major === undefined ? oldVersion(model) : versionOf(major, minor);
+  if (version === undefined) return UNKNOWN_VERSION;
+  const lacked: Capability[] = [];
+  const family = [tier, major, minor].filter((part) => part !== undefined).join("-");
+  if (!WITH_SYSTEM_TURNS.has(family)) lacked.push("mid_system");
+  // Opus 4.5 knows the word for effort, but thinks by a budget alone.
+  if (version < 4.06) lacked.push("effort");
+  else lacked.push("prefill");
+  if (version >= 4.01) lacked.push("top_p_pair");
+  if (version >= 4.07) lacked.push("sampling", "top_k", "thinking_budget");
+  return lacked;
+}
+
+const oldVersion = (model: string): number | undefined => {
+  const [, major, minor] = OLD_NAME.exec(model) ?? [];
+  return major === undefined ? undefined : versionOf(major, minor);
+};
+
+/** Two digits of minor version: 4.5 is 4.05. */
+const versionOf = (major: string, minor = "0"): number => Number(major) + Number(minor) / 100;
