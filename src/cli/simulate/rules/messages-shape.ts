@@ -6,9 +6,10 @@
  */
 
 import { Refused } from "../errors.ts";
+import { enforcedFault } from "./enforced-schemas.ts";
 import { isBase64, isHttpsUrl } from "./media.ts";
 import { MESSAGES } from "./messages-words.ts";
-import { hasAlternativesAtTop, strictFault } from "./schemas.ts";
+import { hasAlternativesAtTop } from "./schemas.ts";
 import {
   also,
   anything,
@@ -194,7 +195,7 @@ const CUSTOM_TOOL = also(
     ["input_schema", "name"],
   ),
   (tool, at) => {
-    if (tool["strict"] === true) refuseOpen(tool["input_schema"], `${at}.input_schema`);
+    if (tool["strict"] === true) refuseUnenforced(tool["input_schema"], `${at}.input_schema`);
   },
 );
 
@@ -235,15 +236,13 @@ const THINKING = oneOf({
 
 const FORMAT = oneOf({
   json_schema: also(object({ type: anything, schema: dictionary }, ["schema"]), (format, at) => {
-    refuseOpen(format["schema"], `${at.replace(/\.json_schema$/, "")}.schema`);
+    refuseUnenforced(format["schema"], `${at.replace(/\.json_schema$/, "")}.schema`);
   }),
 });
 
-/** Objects of a schema that the provider enforces must be closed. */
-function refuseOpen(schema: unknown, at: string): void {
-  const fault = strictFault(schema as Parameters<typeof strictFault>[0], { isAllRequired: false });
-  if (fault === undefined) return;
-  throw new Refused(400, `${at}: For 'object' type, 'additionalProperties' must be explicitly set to false`);
+function refuseUnenforced(schema: unknown, at: string): void {
+  const fault = enforcedFault(schema as Parameters<typeof enforcedFault>[0]);
+  if (fault !== undefined) throw new Refused(400, `${at}: ${fault}`);
 }
 
 /** What looks like the address or number of a person is refused; section 8.1. */

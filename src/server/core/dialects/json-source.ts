@@ -197,13 +197,13 @@ function memberOf(value: unknown, name: string): unknown {
   return (value as Readonly<Record<string, unknown>>)[name];
 }
 
-function nameIn(text: string, start: number, end: number): string {
+export function nameIn(text: string, start: number, end: number): string {
   const name = text.slice(start + 1, end - 1);
   return name.includes("\\") ? (JSON.parse(text.slice(start, end)) as string) : name;
 }
 
 /** One past the closing quote. Only for sound text, as everything below. */
-function stringEnd(text: string, start: number): number {
+export function stringEnd(text: string, start: number): number {
   let at = start + 1;
   const near = at + NEAR_CHARACTERS;
   while (at < near) {
@@ -221,7 +221,7 @@ function stringEnd(text: string, start: number): number {
 }
 
 /** A number, or a literal, which is letters. */
-function scalarEnd(text: string, start: number): number {
+export function scalarEnd(text: string, start: number): number {
   let at = start;
   while (isOfScalar(text.charCodeAt(at))) at++;
   return at;
@@ -241,12 +241,12 @@ function isOfNumber(code: number): boolean {
 
 const isDigit = (code: number): boolean => code >= ZERO && code <= NINE;
 
-function skipComma(text: string, start: number): number {
+export function skipComma(text: string, start: number): number {
   const at = skipSpace(text, start);
   return text.charCodeAt(at) === COMMA ? skipSpace(text, at + 1) : at;
 }
 
-function skipSpace(text: string, start: number): number {
+export function skipSpace(text: string, start: number): number {
   let at = start;
   for (;;) {
     const code = text.charCodeAt(at);

@@ -23,6 +23,12 @@ const assistant = (...content: unknown[]) => ({ role: "assistant", content });
 const user = (...content: unknown[]) => ({ role: "user", content });
 const base64 = (mediaType: string, data = "aGk=") => ({ type: "base64", media_type: mediaType, data });
 
+const closed = (properties: object) => ({ type: "object", properties, additionalProperties: false });
+const answering = (part: object, definitions: object = {}) => {
+  const schema = { ...closed({ a: part }), $defs: definitions };
+  return { ...BASE, output_config: { format: { type: "json_schema", schema } } };
+};
+
 const OLD = { "anthropic-version": "2023-06-01" };
 const NEW = { "anthropic-version": "2026-10-21" };
 
@@ -75,6 +81,21 @@ const REFUSED: readonly (readonly [body: unknown, message: RegExp])[] = [
     /does not support oneOf, allOf, or anyOf/,
   ],
   [{ ...BASE, tools: [{ ...TOOL, strict: true }] }, /'additionalProperties' must be explicitly set to false/],
+  [
+    answering({ type: "integer", minimum: 0, maximum: 9 }),
+    /^output_config\.format\.schema: .*maximum, minimum are not/,
+  ],
+  [answering({ type: "array", items: {}, minItems: 2 }), /'minItems' values other than 0 or 1 are not supported/],
+  [answering({ type: "string", maxLength: 3 }), /For 'string' type, property 'maxLength' is not supported/],
+  [answering({ type: "string", format: "phone" }), /String format 'phone' is not supported/],
+  [answering({ enum: [{}] }), /Complex types within enums/],
+  [answering({ $ref: "https://example.com/a" }), /External \$ref/],
+  [answering({ $ref: "#" }), /Too many recursive definitions/],
+  [answering({ $ref: "#/$defs/a" }, { a: { anyOf: [{ $ref: "#/$defs/a" }] } }), /Too many recursive definitions/],
+  [
+    { ...BASE, tools: [{ ...TOOL, strict: true, input_schema: closed({ a: { type: "number", multipleOf: 2 } }) }] },
+    /^tools\.0\.custom\.input_schema: For 'number' type, property 'multipleOf' is not supported$/,
+  ],
   [{ ...BASE, tools: [{ type: "function", function: {} }] }, /Input tag 'function'/],
   [{ ...BASE, tool_choice: { type: "any" } }, /only be specified while providing tools/],
   [{ ...BASE, tools: [TOOL], tool_choice: { type: "tool", name: "g" } }, /Tool 'g' not found/],
@@ -173,6 +194,16 @@ const ACCEPTED: Readonly<Record<string, unknown>> = {
   },
   "manual thinking after a turn without it": { ...turns(USER, assistant(TEXT), USER), thinking: ENABLED },
   "nothing to be generated": { ...BASE, max_tokens: 0 },
+  "a schema of everything that is enforced": answering(
+    {
+      anyOf: [
+        { type: "array", minItems: 1, items: { $ref: "#/$defs/a" } },
+        { type: "string", format: "date", pattern: "^a" },
+        { $ref: "#/$defs/a" },
+      ],
+    },
+    { a: { enum: [1, "x", null] } },
+  ),
   "tools of every kind": {
     ...BASE,
     tools: [

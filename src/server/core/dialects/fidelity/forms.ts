@@ -2,7 +2,6 @@
  * Forms that one dialect can tell and the other cannot. Source: dialects reference, 7, 8.1, 8.3 and 8.4.
  * Texts may be as long as the body: no more than a bounded head of one is looked at, or it is read once.
  */
-import { listOf, objectOf, type Values } from "../values.ts";
 
 export function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "";
@@ -62,64 +61,4 @@ export function isOpaqueId(id: string): boolean {
 /** Digits alone may as well be the key of a row; a leading plus, brackets or gaps make them a number to call. */
 function isTelephoneNumber(id: string): boolean {
   return /^\+?[\d\s().-]{7,24}$/u.test(id) && /^\+|[\s().]/u.test(id);
-}
-
-/** More objects than a schema of any provider may have. */
-const MAX_SCHEMA_NODES = 5000;
-
-/**
- * The schema and all schemas within it. Undefined: it is too large to be looked through.
- * Source: JSON Schema, draft 2020-12; only what the providers' structured outputs know of it is followed.
- */
-function schemasIn(schema: unknown): readonly Values[] | undefined {
-  const found: Values[] = [];
-  const rest: unknown[] = [schema];
-  while (rest.length > 0) {
-    const node = objectOf(rest.pop());
-    if (node === undefined) continue;
-    if (found.push(node) > MAX_SCHEMA_NODES) return undefined;
-    for (const named of [node.properties, node.$defs, node.definitions]) {
-      for (const part of Object.values(objectOf(named) ?? {})) rest.push(part);
-    }
-    for (const list of [node.anyOf, node.oneOf, node.allOf, node.prefixItems, node.items]) {
-      for (const part of listOf(list)) rest.push(part);
-    }
-    rest.push(node.items);
-  }
-  return found;
-}
-
-export function isOfObjects({ type, properties }: Values): boolean {
-  return type === "object" || listOf(type).includes("object") || objectOf(properties) !== undefined;
-}
-
-const isShut = (node: Values): boolean => !isOfObjects(node) || node.additionalProperties === false;
-
-/** Whether compat's strict mode takes the schema: every object in it names all its properties as required and allows no others. */
-export function isClosedSchema(schema: unknown): boolean {
-  return schemasIn(schema)?.every((node) => isShut(node) && isNamedIn(node, new Set(listOf(node.required)))) ?? false;
-}
-
-const isNamedIn = ({ properties }: Values, names: ReadonlySet<unknown>): boolean =>
-  Object.keys(objectOf(properties) ?? {}).every((name) => names.has(name));
-
-/** Whether every object of the schema says that it has no other properties than those it names. */
-export function isNarrow(schema: unknown): boolean {
-  return schemasIn(schema)?.every(isShut) ?? false;
-}
-
-/**
- * Whether a messages provider's structured output can hold what the schema allows: it refuses objects with other
- * properties than those that are named. Where a schema says nothing of others, doing without them is within it, unless
- * they are demanded, or are those of a sibling.
- */
-export function isNarrowable(schema: unknown): boolean {
-  return isNarrow(schema) || (schemasIn(schema)?.every(canShut) ?? false);
-}
-
-function canShut(node: Values): boolean {
-  if (isShut(node)) return node.allOf === undefined;
-  if (node.additionalProperties !== undefined || node.allOf !== undefined) return false;
-  const properties = objectOf(node.properties) ?? {};
-  return listOf(node.required).every((name) => typeof name === "string" && Object.hasOwn(properties, name));
 }

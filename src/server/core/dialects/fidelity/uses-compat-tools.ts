@@ -1,6 +1,7 @@
 /** What the tools of a chat completion request use, and the choice among them. Source: dialects reference, 3.1 and 8.1. */
 import { listOf, objectOf } from "../values.ts";
 import { CHAT } from "./known-fields.ts";
+import { isBounded, isNarrowable } from "./schemas.ts";
 import type { UseList } from "./use-list.ts";
 
 export function readTools(value: unknown, uses: UseList): void {
@@ -32,9 +33,17 @@ export function readFunctions(value: unknown, uses: UseList): void {
 function readFunction(value: unknown, under: string, uses: UseList): void {
   const called = objectOf(value);
   if (called === undefined) return;
-  if (called.strict === true) uses.add("strict_tools");
+  if (called.strict === true) readStrict(called.parameters, under === "" ? "parameters" : `${under}.parameters`, uses);
   uses.addCacheMark(called.cache_control, "5m");
   uses.expect(called, CHAT.function, under);
+}
+
+/** A messages provider has the same limits here as of an answer's schema. */
+function readStrict(parameters: unknown, place: string, uses: UseList): void {
+  uses.add("strict_tools");
+  if (objectOf(parameters) === undefined) return;
+  if (!isNarrowable(parameters)) uses.lose("strict_tools", place);
+  else if (isBounded(parameters)) uses.lose("hint", place);
 }
 
 /** `none` is no use: it asks for nothing that a channel could lack. */

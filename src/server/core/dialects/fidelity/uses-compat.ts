@@ -1,9 +1,10 @@
 /** What a chat completion request uses. Source: dialects reference, 3.1 and 7; what translation drops of it: 8.1. */
 import { listOf, objectOf, type Values } from "../values.ts";
 import { nothing, type Reading, readFields } from "./field-readings.ts";
-import { isNarrowable, isText, isToldUserId } from "./forms.ts";
+import { isText, isToldUserId } from "./forms.ts";
 import { CHAT, type CHAT_FIELDS } from "./known-fields.ts";
 import type { Uses } from "./losses.ts";
+import { isBounded, isNarrowable } from "./schemas.ts";
 import type { UseList } from "./use-list.ts";
 import { readChatHistory } from "./uses-compat-history.ts";
 import { readBudget, readEffort, readReasoning, readSecondEffort } from "./uses-compat-thinking.ts";
@@ -241,8 +242,9 @@ function readSchema(named: Values | undefined, uses: UseList): void {
   uses.add("json_schema");
   if (named === undefined) return;
   if (isText(named.description)) uses.lose("hint", "response_format.json_schema.description");
-  if (objectOf(named.schema) === undefined || !isNarrowable(named.schema))
-    uses.lose("json_schema", "response_format.json_schema.schema");
+  const place = "response_format.json_schema.schema";
+  if (objectOf(named.schema) === undefined || !isNarrowable(named.schema)) uses.lose("json_schema", place);
+  else if (isBounded(named.schema)) uses.lose("hint", place);
   uses.expect(named, CHAT.jsonSchema, "response_format.json_schema");
 }
 

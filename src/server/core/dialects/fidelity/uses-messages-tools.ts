@@ -5,8 +5,8 @@
  * tools is named by itself, though a server does it.
  */
 import { listOf, objectOf, type Values } from "../values.ts";
-import { isClosedSchema } from "./forms.ts";
 import { MESSAGES } from "./known-fields.ts";
+import { isClosedSchema } from "./schemas.ts";
 import type { UseList } from "./use-list.ts";
 
 const BUILTIN_TOOL = /^(?:bash|text_editor|memory|computer|browser)_/u;

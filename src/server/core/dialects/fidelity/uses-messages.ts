@@ -1,9 +1,10 @@
 /** What a messages request uses. Source: dialects reference, 5.1 and 7; what translation drops of it: 8.2. */
 import { listOf, objectOf, stringOf, type Values } from "../values.ts";
 import { nothing, type Reading, readFields } from "./field-readings.ts";
-import { isClosedSchema, isOpaqueId, isText } from "./forms.ts";
+import { isOpaqueId, isText } from "./forms.ts";
 import { MESSAGES, type MESSAGES_FIELDS } from "./known-fields.ts";
 import type { Uses } from "./losses.ts";
+import { isClosedSchema } from "./schemas.ts";
 import type { UseList } from "./use-list.ts";
 import { readSystem, readTurns } from "./uses-messages-history.ts";
 import { readChosen, readTools } from "./uses-messages-tools.ts";

@@ -68,7 +68,7 @@ describe("what is opaque to the gateway", () => {
     const inner = '{"type":"object","properties":{"2":{"const":1.0},"1":{}},"additionalProperties":false}';
     for (const schema of [
       `{"type":"object","default":${numbers},"properties":{"b":${inner},"1":${inner}}, "additionalProperties" : false}`,
-      `{"type":"array","items":{"enum":[1.0,-0]},"default":${numbers},"maxItems":1e2}`,
+      `{"type":"array","items":{"enum":[1.0,-0]},"default":${numbers},"minItems":1}`,
     ])
       assert.ok(formatOf(schema).includes(`"format":{"type":"json_schema","schema":${schema}}`));
   });
@@ -76,6 +76,54 @@ describe("what is opaque to the gateway", () => {
   test("a schema of an answer that is narrowed keeps the spelling of what is no schema in it", () => {
     const schema = `{"type":"object","default":${numbers},"properties":{"a":{"enum":[1.0,12345678901234567890]}}`;
     assert.ok(formatOf(`${schema}}`).includes(`"schema":${schema},"additionalProperties":false}`));
+  });
+
+  test("a schema that is narrowed keeps the spelling and the order of all that stays, at any depth", () => {
+    const inner = (end: string) =>
+      `{"properties":{"2":{"enum":[1.0,1e400,-0]},"1":{"const":12345678901234567890}}${end}}`;
+    const schema = (end: string, item: string) =>
+      `{"type":"object","properties":{"10":{"type":"array","items":${item}},"9":{"default":1.0}}${end}}`;
+    const shut = ',"additionalProperties":false';
+    const body = formatOf(schema("", inner("")));
+    assert.ok(body.includes(`"schema":${schema(shut, inner(shut))}}`), body);
+  });
+
+  test("bounds that the API refuses are told in the description as they are written, behind what stands there", () => {
+    const body = formatOf(
+      '{"type":"object","properties":{"a":{"type":"number","minimum":1.0,"maximum":1e400,"description":"An \\"a\\"."},' +
+        '"b":{"type":"array","minItems":2,"items":{"type":"string","maxLength":5,"pattern":"^a+$"}}}}',
+    );
+    const told = [
+      '"a":{"type":"number","description":"An \\"a\\".\\n\\n{minimum: 1.0, maximum: 1e400}"}',
+      '"b":{"type":"array","items":{"type":"string","pattern":"^a+$","description":"{maxLength: 5}"},"description":"{minItems: 2}"}',
+    ];
+    assert.ok(body.includes(`"properties":{${told.join(",")}},"additionalProperties":false}`), body);
+  });
+
+  test("of a name that stands twice in a schema the last is kept", () => {
+    const body = formatOf(
+      '{"type":"object","properties":{"a":[{}],"a":{"type":"integer","minimum":2}},"properties":{}}',
+    );
+    assert.ok(body.includes('"schema":{"type":"object","properties":{},"additionalProperties":false}'), body);
+  });
+
+  const strictTool = (parameters: string) =>
+    translateText(
+      `{"messages":[{"role":"user","content":"Hi"}],"tools":[{"type":"function","function":{"name":"f","strict":true,"parameters":${parameters}}}]}`,
+    ).body;
+
+  test("bounds of a strict tool are told as well, and one that cannot be enforced is not strict", () => {
+    const bounded = strictTool(
+      '{"type":"object","properties":{"a":{"type":"integer","minimum":1}},"additionalProperties":false}',
+    );
+    const told = '"a":{"type":"integer","description":"{minimum: 1}"}';
+    const shut = `{"type":"object","properties":{${told}},"additionalProperties":false}`;
+    assert.ok(bounded.includes(`"input_schema":${shut},"strict":true`), bounded);
+    const open = '{"type":"object","additionalProperties":true}';
+    assert.ok(strictTool(open).includes(`"input_schema":${open}}`), strictTool(open));
+    assert.ok(
+      strictTool("{}").includes('{"type":"object","properties":{},"additionalProperties":false},"strict":true'),
+    );
   });
 
   test("arguments of a call keep their spelling", () => {

@@ -4,7 +4,7 @@
  * The guard has been asked before: what has no counterpart here, or is not claimed by the channel, is left out because
  * somebody allowed it. Schemas of tools, their input and schemas of output go through as they were written.
  */
-import { isClosedSchema } from "../../fidelity/forms.ts";
+import { isClosedSchema } from "../../fidelity/schemas.ts";
 import { type JsonSource, writeJson } from "../../json-source.ts";
 import type { Values } from "../../values.ts";
 import { optionalObject, requiredObject } from "../required.ts";

@@ -4,7 +4,7 @@
  * A provider refuses a choice, or a flag about calls, without a tool to call: where no function is left to send, neither
  * is sent.
  */
-import { isClosedSchema } from "../../fidelity/forms.ts";
+import { isClosedSchema } from "../../fidelity/schemas.ts";
 import type { JsonSource } from "../../json-source.ts";
 import { listOf, objectOf, type Values } from "../../values.ts";
 import {

@@ -1,38 +1,59 @@
 /**
- * A schema of structured output that a messages provider takes: every object says that it has no other properties. What is
- * valid by the narrowed schema is valid by the one that was given. Source: dialects reference, 8.1 (`json_schema`).
+ * A schema that a messages provider enforces: every object says that it has no other properties, and bounds, which it
+ * refuses, are told in the description. What is within the given schema is within this one but for the bounds. Source:
+ * dialects reference, 8.1 (`json_schema`); the form in which bounds are told is that of the provider's own SDK
+ * (@anthropic-ai/sdk, `lib/transform-json-schema`).
+ *
+ * The text is changed and not the values, so that what stays has the spelling and the order that it was given.
  */
-import { isNarrow, isOfObjects } from "../../fidelity/forms.ts";
-import type { JsonSource } from "../../json-source.ts";
-import { objectOf, type Values } from "../../values.ts";
+import { isBound, isNarrow, isOfObjects, NAMED_SCHEMAS, NESTED_SCHEMAS } from "../../fidelity/schemas.ts";
+import { JsonCursor } from "../../json-cursor.ts";
+import { type JsonSource, jsonText, Verbatim } from "../../json-source.ts";
+import { listOf, objectOf, stringOf, type Values } from "../../values.ts";
 
-/** Members that hold schemas by name, and those that hold them in a list or alone. */
-const NAMED: ReadonlySet<string> = new Set(["properties", "$defs", "definitions"]);
-const NESTED: ReadonlySet<string> = new Set(["anyOf", "oneOf", "allOf", "prefixItems", "items"]);
+const NAMED: ReadonlySet<string> = new Set(NAMED_SCHEMAS);
+const NESTED: ReadonlySet<string> = new Set(NESTED_SCHEMAS);
 
-/** `schema` is `isNarrowable`. As it is written, where nothing has to be added. */
+/** `schema` is `isNarrowable`. As it is written, where nothing has to be changed. */
 export function narrowSchema(schema: Values, exact: JsonSource["exact"]): unknown {
-  return isNarrow(schema) ? exact(schema) : narrowed(schema, exact);
+  const given = exact(schema);
+  return isNarrow(schema) ? given : new Verbatim(narrowed(new JsonCursor(jsonText(given)), schema));
 }
 
-function narrowed(schema: unknown, exact: JsonSource["exact"]): unknown {
-  if (Array.isArray(schema)) return schema.map((part) => narrowed(part, exact));
-  const node = objectOf(schema);
-  if (node === undefined) return schema;
-  const members = Object.entries(node).map(([name, value]): readonly [string, unknown] => {
-    const named = NAMED.has(name) ? objectOf(value) : undefined;
-    if (named !== undefined) return [name, mapped(named, exact)];
-    return [name, NESTED.has(name) ? narrowed(value, exact) : exactPart(value, exact)];
+/**
+ * A schema, or a list of some. `beside`: the value of what the cursor stands before. Where a name stands twice in an object
+ * it is that of the last one, which is the one that is kept.
+ */
+function narrowed(at: JsonCursor, beside: unknown): string {
+  const { first } = at;
+  if (first === "[") return `[${at.items((index) => narrowed(at, listOf(beside)[index])).join(",")}]`;
+  return first === "{" ? narrowedNode(at, objectOf(beside) ?? {}) : at.skip();
+}
+
+function narrowedNode(at: JsonCursor, node: Values): string {
+  const members = new Map<string, string>();
+  const told: string[] = [];
+  at.members((name) => {
+    const value = node[name];
+    if (isBound(name, value)) told.push(`${name}: ${at.skip()}`);
+    else if (NAMED.has(name)) members.set(name, narrowedByName(at, value));
+    else members.set(name, NESTED.has(name) ? narrowed(at, value) : at.skip());
   });
-  const isOpen = isOfObjects(node) && node["additionalProperties"] === undefined;
-  // Own members whatever their names are.
-  return Object.fromEntries(isOpen ? [...members, ["additionalProperties", false]] : members);
+  if (told.length > 0) {
+    const description = stringOf(node["description"]) ?? "";
+    members.set("description", JSON.stringify(`${description && `${description}\n\n`}{${told.join(", ")}}`));
+  }
+  if (isOfObjects(node) && node["additionalProperties"] === undefined) members.set("additionalProperties", "false");
+  return objectText(members);
 }
 
-function mapped(schemas: Values, exact: JsonSource["exact"]): unknown {
-  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, narrowed(schema, exact)]));
+function narrowedByName(at: JsonCursor, value: unknown): string {
+  if (at.first !== "{") return at.skip();
+  const schemas = objectOf(value) ?? {};
+  const members = new Map<string, string>();
+  at.members((name) => members.set(name, narrowed(at, schemas[name])));
+  return objectText(members);
 }
 
-function exactPart(value: unknown, exact: JsonSource["exact"]): unknown {
-  return typeof value === "object" && value !== null ? exact(value) : value;
-}
+const objectText = (members: ReadonlyMap<string, string>): string =>
+  `{${Array.from(members, ([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`;

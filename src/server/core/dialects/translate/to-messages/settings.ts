@@ -1,5 +1,6 @@
 /** Settings of a compat request that stand by themselves. Source: dialects reference, 8.1; 10.3 (1, 21, 22). */
-import { isNarrowable, isToldUserId } from "../../fidelity/forms.ts";
+import { isToldUserId } from "../../fidelity/forms.ts";
+import { isNarrowable } from "../../fidelity/schemas.ts";
 import type { Values } from "../../values.ts";
 import {
   isAbsent,

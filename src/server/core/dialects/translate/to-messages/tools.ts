@@ -3,7 +3,8 @@
  *
  * The legacy `functions` and `function_call` are tools by other names, of which an answer calls one at most.
  */
-import { type JsonSource, jsonText, Verbatim } from "../../json-source.ts";
+import { isNarrowable } from "../../fidelity/schemas.ts";
+import { jsonText, Verbatim } from "../../json-source.ts";
 import type { Values } from "../../values.ts";
 import {
   isAbsent,
@@ -17,6 +18,7 @@ import {
 } from "../required.ts";
 import type { CacheControl, Markable, Scope } from "./blocks.ts";
 import { markOf } from "./cache-marks.ts";
+import { narrowSchema } from "./output-schema.ts";
 import { toolName } from "./tool-calls.ts";
 
 interface Definition extends Markable {
@@ -110,21 +112,23 @@ function definitions(request: Values, functions: readonly unknown[], scope: Scop
 function definition(value: unknown, at: string, scope: Scope, mark?: CacheControl): Definition {
   const { claims, exact } = scope;
   const of = requiredObject(value, at);
-  const isStrict = optionalFlag(of["strict"], `${at}.strict`);
+  const parameters = optionalObject(of["parameters"], `${at}.parameters`);
+  const isAsked = optionalFlag(of["strict"], `${at}.strict`) && claims("strict_tools");
+  const isStrict = isAsked && (parameters === undefined || isNarrowable(parameters));
   return {
     name: toolName(of["name"], `${at}.name`),
     description: optionalText(of["description"], `${at}.description`) || undefined,
-    input_schema: inputSchema(optionalObject(of["parameters"], `${at}.parameters`), exact),
-    strict: isStrict && claims("strict_tools") ? true : undefined,
+    input_schema: inputSchema(parameters, isStrict ? (schema) => narrowSchema(schema, exact) : exact),
+    strict: isStrict ? true : undefined,
     cache_control: mark ?? markOf(of, scope),
   };
 }
 
 /** The API takes no schema that does not say that it is an object's. */
-function inputSchema(parameters: Values | undefined, exact: JsonSource["exact"]): unknown {
-  if (parameters === undefined || Object.keys(parameters).length === 0) return NO_PARAMETERS;
-  if (Object.hasOwn(parameters, "type")) return exact(parameters);
-  return new Verbatim(`{"type":"object",${jsonText(exact(parameters)).trimStart().slice(1)}`);
+function inputSchema(parameters: Values | undefined, made: (schema: Values) => unknown): unknown {
+  if (parameters === undefined || Object.keys(parameters).length === 0) return made(NO_PARAMETERS);
+  if (Object.hasOwn(parameters, "type")) return made(parameters);
+  return new Verbatim(`{"type":"object",${jsonText(made(parameters)).trimStart().slice(1)}`);
 }
 
 function toolChoice(request: Values): Asked {

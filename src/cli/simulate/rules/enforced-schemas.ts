@@ -1,0 +1,89 @@
+/**
+ * What the messages dialect refuses of a schema that it enforces: that of a structured answer and of a strict tool.
+ *
+ * Source: platform.claude.com/docs/en/build-with-claude/structured-outputs, "JSON Schema limitations". The wording is that
+ * of refusals in public reports (agentjido/req_llm#302 and #706, sherifkozman/the-llm-council#55,
+ * ghostlobster/memorize-everything#93) and of that page; where neither quotes one, it is our own.
+ */
+
+import { arrayOf, type Json, type JsonObject, objectOf, stringOf } from "../json.ts";
+import { strictFault } from "./schemas.ts";
+
+/** Nested deeper than this is not looked at; the provider refuses it for its depth. */
+const MAX_DEPTH = 64;
+
+const BOUNDS: readonly string[] = [
+  "exclusiveMaximum",
+  "exclusiveMinimum",
+  "maxItems",
+  "maxLength",
+  "maximum",
+  "minLength",
+  "minimum",
+  "multipleOf",
+  "uniqueItems",
+];
+
+/** The formats that are known; any other is refused. */
+const FORMAT = /^(?:date-time|time|date|duration|email|hostname|uri|ipv4|ipv6|uuid)$/;
+
+/** Undefined where the schema is taken. */
+export function enforcedFault(schema: Json | undefined): string | undefined {
+  if (strictFault(schema, { isAllRequired: false }) !== undefined) {
+    return "For 'object' type, 'additionalProperties' must be explicitly set to false";
+  }
+  return faultWithin(schema, { root: schema, followed: [], sound: new Set(), depth: 0 });
+}
+
+interface Place {
+  readonly root: Json | undefined;
+  /** References that lead here. */
+  readonly followed: readonly string[];
+  /** References that were followed and found sound: each is followed once. */
+  readonly sound: Set<string>;
+  readonly depth: number;
+}
+
+function faultWithin(value: Json | undefined, place: Place): string | undefined {
+  const schema = objectOf(value);
+  if (schema === undefined || place.depth > MAX_DEPTH) return undefined;
+  return faultOf(schema) ?? faultOfReference(schema, place) ?? faultBelow(schema, place);
+}
+
+function faultOf(schema: JsonObject): string | undefined {
+  const type = stringOf(schema["type"]) ?? "any";
+  const bounds = BOUNDS.filter((name) => schema[name] !== undefined);
+  if (bounds.length > 1) return `For '${type}' type, properties ${bounds.join(", ")} are not supported`;
+  if (bounds.length === 1) return `For '${type}' type, property '${bounds[0]}' is not supported`;
+  const { minItems, format } = schema;
+  if (minItems !== undefined && minItems !== 0 && minItems !== 1) {
+    return "For 'array' type, 'minItems' values other than 0 or 1 are not supported";
+  }
+  if (format !== undefined && !FORMAT.test(String(format))) return `String format '${String(format)}' is not supported`;
+  const isPlain = (each: Json): boolean => typeof each !== "object" || each === null;
+  return arrayOf(schema["enum"])?.every(isPlain) === false ? "Complex types within enums are not supported" : undefined;
+}
+
+function faultOfReference(schema: JsonObject, { root, followed, sound, depth }: Place): string | undefined {
+  const ref = stringOf(schema["$ref"]);
+  if (ref === undefined || sound.has(ref)) return undefined;
+  if (!ref.startsWith("#")) return `External $ref '${ref.slice(0, 128)}' is not supported`;
+  if (ref === "#" || followed.includes(ref)) return "Too many recursive definitions in schema";
+  const [, word = "", name = ""] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(ref) ?? [];
+  const target = objectOf(objectOf(root)?.[word])?.[name];
+  const fault = faultWithin(target, { root, followed: [...followed, ref], sound, depth: depth + 1 });
+  if (fault === undefined) sound.add(ref);
+  return fault;
+}
+
+function faultBelow(schema: JsonObject, place: Place): string | undefined {
+  const deeper = { ...place, depth: place.depth + 1 };
+  // Definitions are looked at where they are used.
+  const parts = [...Object.values(objectOf(schema["properties"]) ?? {}), schema["items"]];
+  for (const word of ["anyOf", "oneOf", "allOf", "prefixItems"]) parts.push(...(arrayOf(schema[word]) ?? []));
+  for (const part of parts) {
+    const fault = faultWithin(part, deeper);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}

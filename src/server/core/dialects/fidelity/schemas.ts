@@ -1,0 +1,181 @@
+/**
+ * Schemas of structured answers and of strict tools, of which each provider takes a part of its own.
+ *
+ * Sources: JSON Schema, draft 2020-12; dialects reference, 7 and 8.1; for messages the list of "JSON Schema limitations" at
+ * platform.claude.com/docs/en/build-with-claude/structured-outputs, which holds for strict tools as well.
+ *
+ * What a messages provider refuses of a schema is of two kinds. A bound on a value (`minimum`, `maxLength`) leaves the form
+ * of the answer what it is: it is left out and told to the model in the description, as the provider's own SDK does, and
+ * counted as a hint that is not enforced. Without the rest (recursion, references to elsewhere, objects with any property)
+ * the answer would have another form: such a schema is lost.
+ */
+import { listOf, objectOf, type Values } from "../values.ts";
+
+/** More objects than a schema of any provider may have. */
+const MAX_SCHEMA_NODES = 5000;
+
+/** Members that hold schemas by name, and those that hold them in a list or alone. */
+export const NAMED_SCHEMAS = ["properties", "$defs", "definitions"] as const;
+export const NESTED_SCHEMAS = ["anyOf", "oneOf", "allOf", "prefixItems", "items"] as const;
+
+/** Keywords of the list, with the rest of what its "etc." speaks of: each bounds a number, a text, an array or an object. */
+const BOUNDS: ReadonlySet<string> = new Set([
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "minLength",
+  "maxLength",
+  "maxItems",
+  "uniqueItems",
+  "contains",
+  "minContains",
+  "maxContains",
+  "minProperties",
+  "maxProperties",
+]);
+
+const FORMATS: ReadonlySet<unknown> = new Set([
+  "date-time",
+  "time",
+  "date",
+  "duration",
+  "email",
+  "hostname",
+  "uri",
+  "ipv4",
+  "ipv6",
+  "uuid",
+]);
+
+/** Of a regular expression: groups other than plain ones, references to groups, bounds of words. */
+const HARD_PATTERN = /\(\?|\\[1-9bB]/u;
+
+/** The schemas directly within one. Only what the providers' structured outputs know of a schema is followed. */
+function schemasWithin(node: Values): readonly unknown[] {
+  const found: unknown[] = [];
+  for (const name of NAMED_SCHEMAS) for (const part of Object.values(objectOf(node[name]) ?? {})) found.push(part);
+  for (const name of NESTED_SCHEMAS) for (const part of listOf(node[name])) found.push(part);
+  found.push(node.items);
+  return found;
+}
+
+/** The schema and all schemas within it. Undefined: it is too large to be looked through. */
+function schemasIn(schema: unknown): readonly Values[] | undefined {
+  const found: Values[] = [];
+  const rest: unknown[] = [schema];
+  while (rest.length > 0) {
+    const node = objectOf(rest.pop());
+    if (node === undefined) continue;
+    if (found.push(node) > MAX_SCHEMA_NODES) return undefined;
+    for (const part of schemasWithin(node)) rest.push(part);
+  }
+  return found;
+}
+
+export function isOfObjects({ type, properties }: Values): boolean {
+  return type === "object" || listOf(type).includes("object") || objectOf(properties) !== undefined;
+}
+
+const isShut = (node: Values): boolean => !isOfObjects(node) || node.additionalProperties === false;
+
+/** Whether compat's strict mode takes the schema: every object in it names all its properties as required and allows no others. */
+export function isClosedSchema(schema: unknown): boolean {
+  return schemasIn(schema)?.every((node) => isShut(node) && isNamedIn(node, new Set(listOf(node.required)))) ?? false;
+}
+
+const isNamedIn = ({ properties }: Values, names: ReadonlySet<unknown>): boolean =>
+  Object.keys(objectOf(properties) ?? {}).every((name) => names.has(name));
+
+/** Whether a messages provider takes the schema as it is: its objects are shut, and nothing of it has to be told instead. */
+export function isNarrow(schema: unknown): boolean {
+  return schemasIn(schema)?.every((node) => isShut(node) && !hasBounds(node)) ?? false;
+}
+
+/** Whether something of the schema is told and not enforced. */
+export function isBounded(schema: unknown): boolean {
+  return schemasIn(schema)?.some(hasBounds) ?? false;
+}
+
+function hasBounds(node: Values): boolean {
+  for (const name in node) if (isBound(name, node[name])) return true;
+  return false;
+}
+
+/** Whether a messages provider refuses the keyword, which leaves the form of the answer what it is. */
+export function isBound(name: string, value: unknown): boolean {
+  switch (name) {
+    case "minItems":
+      return value !== 0 && value !== 1;
+    case "format":
+      return !FORMATS.has(value);
+    case "pattern":
+      return typeof value === "string" && HARD_PATTERN.test(value);
+    default:
+      return BOUNDS.has(name);
+  }
+}
+
+/**
+ * Whether a messages provider's structured output can hold what the schema allows. It refuses objects with other properties
+ * than those that are named: where a schema says nothing of others, doing without them is within it, unless they are
+ * demanded, or are those of a sibling.
+ */
+export function isNarrowable(schema: unknown): boolean {
+  const nodes = schemasIn(schema);
+  if (nodes === undefined) return false;
+  const isAllShut = nodes.every(isShut);
+  return nodes.every((node) => (isAllShut || canShut(node)) && isOfItself(node)) && !isRecursive(nodes);
+}
+
+function canShut(node: Values): boolean {
+  if (isShut(node)) return node.allOf === undefined;
+  if (node.additionalProperties !== undefined || node.allOf !== undefined) return false;
+  const properties = objectOf(node.properties) ?? {};
+  return listOf(node.required).every((name) => typeof name === "string" && Object.hasOwn(properties, name));
+}
+
+/** Refers to nothing elsewhere, nor as one of several that hold at once; names no whole objects as its values. */
+function isOfItself(node: Values): boolean {
+  if (typeof node.$ref === "string" && !node.$ref.startsWith("#")) return false;
+  if (listOf(node.allOf).some((part) => objectOf(part)?.$ref !== undefined)) return false;
+  return [...listOf(node.enum), node.const].every((value) => typeof value !== "object" || value === null);
+}
+
+/** Whether a schema is reached from itself: what is left when all that nothing leads to any more is taken away. */
+function isRecursive(nodes: readonly Values[]): boolean {
+  const [root] = nodes;
+  if (nodes.every(({ $ref }) => $ref === undefined)) return false;
+  const leads = nodes.map((node) => [...schemasWithin(node), referred(root, node.$ref)]);
+  const ways = new Map<unknown, number>(nodes.map((node) => [node, 0]));
+  const count = (target: unknown, by: number): number | undefined => {
+    const had = ways.get(target);
+    if (had === undefined) return undefined;
+    ways.set(target, had + by);
+    return had + by;
+  };
+  for (const target of leads.flat()) count(target, 1);
+  const places = new Map<unknown, number>(nodes.map((node, index) => [node, index]));
+  const free: unknown[] = nodes.filter((node) => ways.get(node) === 0);
+  let left = nodes.length;
+  for (let node = free.pop(); node !== undefined; node = free.pop()) {
+    left -= 1;
+    for (const target of leads[places.get(node) ?? 0] ?? []) if (count(target, -1) === 0) free.push(target);
+  }
+  return left > 0;
+}
+
+/** Where a reference points within the schema (RFC 6901). Undefined: nowhere, for its provider to judge. */
+function referred(root: unknown, ref: unknown): unknown {
+  if (typeof ref !== "string" || !/^#(?:\/|$)/u.test(ref)) return undefined;
+  if (ref === "#") return root;
+  let target = root;
+  for (const name of ref.slice(2).split("/")) {
+    const key = name.replaceAll("~1", "/").replaceAll("~0", "~");
+    const holder: unknown = target;
+    if (typeof holder !== "object" || holder === null || !Object.hasOwn(holder, key)) return undefined;
+    target = (holder as Values)[key];
+  }
+  return target;
+}

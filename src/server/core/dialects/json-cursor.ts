@@ -1,0 +1,64 @@
+/**
+ * Goes through sound JSON text once, value by value, for those who take parts of it as they are written. `readJson` found
+ * the text sound and its depth bounded.
+ */
+import { nameIn, scalarEnd, skipComma, skipSpace, stringEnd } from "./json-source.ts";
+
+export class JsonCursor {
+  readonly #text: string;
+  /** Where the next value begins. */
+  #at: number;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#at = skipSpace(text, 0);
+  }
+
+  /** The first character of the next value. */
+  get first(): string {
+    return this.#text.charAt(this.#at);
+  }
+
+  /** Past the next value, which is given as it is written. */
+  skip(): string {
+    const start = this.#at;
+    let depth = 0;
+    do {
+      const first = this.first;
+      if (first === '"') this.#at = stringEnd(this.#text, this.#at);
+      else if (first === "{" || first === "[") depth += 1;
+      else if (first === "}" || first === "]") depth -= 1;
+      if (first === '"') continue;
+      const isScalar = depth === 0 && first !== "}" && first !== "]";
+      this.#at = isScalar ? scalarEnd(this.#text, this.#at) : this.#at + 1;
+    } while (depth > 0);
+    return this.#text.slice(start, this.#at);
+  }
+
+  /** Each member of the next value, an object: `read` goes past its value. */
+  members(read: (name: string) => void): void {
+    this.#within("}", () => {
+      const start = this.#at;
+      const end = stringEnd(this.#text, start);
+      // Past the colon.
+      this.#at = skipSpace(this.#text, skipSpace(this.#text, end) + 1);
+      read(nameIn(this.#text, start, end));
+    });
+  }
+
+  /** What `read` makes of each item of the next value, an array, as it goes past it. */
+  items<Made>(read: (index: number) => Made): readonly Made[] {
+    const made: Made[] = [];
+    this.#within("]", () => made.push(read(made.length)));
+    return made;
+  }
+
+  #within(close: string, next: () => void): void {
+    this.#at = skipSpace(this.#text, this.#at + 1);
+    while (this.first !== close) {
+      next();
+      this.#at = skipComma(this.#text, this.#at);
+    }
+    this.#at += 1;
+  }
+}

@@ -1,0 +1,64 @@
+/** What the providers' structured outputs take of a schema. Source: as in `schemas.ts`. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isBounded, isNarrow, isNarrowable } from "../../../../../src/server/core/dialects/fidelity/schemas.ts";
+
+const object = (properties: object, more: object = {}) => ({
+  type: "object",
+  properties,
+  additionalProperties: false,
+  ...more,
+});
+
+test("a schema without bounds, whose objects are shut, is taken as it is", () => {
+  const schema = object({
+    a: { type: "array", minItems: 1, items: { $ref: "#/$defs/b" } },
+    c: { type: "string", format: "date", pattern: "^[a-z]{2}$" },
+    d: { enum: ["x", 1, null], default: 3 },
+    minimum: { type: "integer" },
+  });
+  assert.ok(isNarrow({ ...schema, $defs: { b: object({}) } }));
+});
+
+for (const bound of [
+  { type: "integer", minimum: 0 },
+  { type: "number", multipleOf: 0.5 },
+  { type: "string", maxLength: 3 },
+  { type: "array", minItems: 2, items: {} },
+  { type: "array", uniqueItems: true },
+  { type: "string", format: "phone" },
+  { type: "string", pattern: "(?=a)b" },
+]) {
+  test(`a bound leaves the schema narrowable and is not enforced: ${JSON.stringify(bound)}`, () => {
+    const schema = object({ deep: { anyOf: [bound, { type: "null" }] } });
+    assert.deepEqual([isNarrow(schema), isBounded(schema), isNarrowable(schema)], [false, true, true]);
+  });
+}
+
+const REFUSED: Readonly<Record<string, object>> = {
+  "recursion through the root": object({ next: { $ref: "#" } }),
+  "recursion through a definition": object(
+    { tree: { $ref: "#/$defs/node" } },
+    { $defs: { node: object({ children: { type: "array", items: { $ref: "#/$defs/node" } } }) } },
+  ),
+  "recursion through two definitions": object(
+    { a: { $ref: "#/$defs/a" } },
+    { $defs: { a: { anyOf: [{ $ref: "#/$defs/b~1c" }] }, "b/c": { items: { $ref: "#/$defs/a" } } } },
+  ),
+  "a reference to elsewhere": object({ a: { $ref: "https://example.com/a.json" } }),
+  "a reference beside others that hold": object({ a: { allOf: [{ $ref: "#/$defs/a" }] } }, { $defs: { a: {} } }),
+  "values that are objects": object({ a: { enum: [{ b: 1 }] } }),
+  "an object with any property": { type: "object", additionalProperties: { type: "string" } },
+};
+
+for (const [name, schema] of Object.entries(REFUSED)) {
+  test(`what would change the form of the answer is refused: ${name}`, () => {
+    assert.equal(isNarrowable(schema), false);
+  });
+}
+
+test("a definition that is used twice is no recursion", () => {
+  const uses = { a: { $ref: "#/$defs/d" }, b: { $ref: "#/$defs/d" }, c: { $ref: "#/$defs/e" } };
+  const definitions = { d: object({ e: { $ref: "#/$defs/e" } }), e: object({}) };
+  assert.ok(isNarrowable(object(uses, { $defs: definitions })));
+});
