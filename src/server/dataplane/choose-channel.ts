@@ -5,7 +5,7 @@
  * order of definition); specification document 3 (`channels`, `caps`, `require_caps`, `on_fidelity_loss`).
  */
 import { GatewayError } from "../../base/index.ts";
-import { type Loss, losses, mayHoldUnsigned, showsEvidence } from "../core/dialects/index.ts";
+import { holdsUnsigned, type Loss, losses, mayHoldUnsigned, showsEvidence } from "../core/dialects/index.ts";
 import type { Profile } from "../snapshot/index.ts";
 import type { Provider, UpstreamChannel } from "../upstream/index.ts";
 import type { Target } from "./address.ts";
@@ -63,7 +63,7 @@ function serves(channel: UpstreamChannel, { route, dialect }: Target, model: str
 
 function lostOn(channel: UpstreamChannel, isOther: boolean, { content, plain, dialect }: Target): readonly Loss[] {
   if (content === undefined) return NOTHING_LOST;
-  if (!isOther && dialect === "messages" && mayHoldUnsigned(plain)) {
+  if (!isOther && dialect === "messages" && mayHoldUnsigned(plain) && holdsUnsigned(content.source.value)) {
     return [...losses(content.uses, dialect, channel), UNSIGNED_THINKING];
   }
   const { lossEvidence } = channel;

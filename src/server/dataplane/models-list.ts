@@ -1,6 +1,6 @@
 /**
- * The answer of `GET /v1/models`, in either dialect's shape: what the provider lists and the aliases beside it, and of both
- * what the caller may ask for.
+ * The answers of `GET /v1/models`, in either dialect's shape: what the provider lists and the aliases beside it, and of both
+ * what the caller may ask for; and of `GET /v1/models/{id}`. A client is shown the names that it can send back.
  */
 import { type Dialect, memberValue, replaceValue, scanObject } from "../core/dialects/index.ts";
 
@@ -35,6 +35,16 @@ export function advertise(body: Buffer, dialect: Dialect, { aliases, allows }: L
   }
   const inner = body.toString("utf8", data.valueStart + 1, data.valueEnd - 1);
   return replaceValue(body, data, `[${inner}${entries.length > 0 ? "," : ""}${described.join(",")}]`);
+}
+
+/**
+ * One model that was asked for by its alias: under that name, whatever the provider calls it. The same buffer where the
+ * answer is of no model. `alias`: as the client asked.
+ */
+export function namedAs(alias: string, body: Buffer): Buffer {
+  const scan = scanObject(body, ["id"]);
+  const id = scan.kind === "object" ? scan.members[0] : undefined;
+  return id === undefined ? body : replaceValue(body, id, JSON.stringify(alias));
 }
 
 type Entry = { readonly id?: unknown } | null;

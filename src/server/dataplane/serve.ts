@@ -18,7 +18,7 @@ import { spendingOf } from "./governance/spending.ts";
 import { type Standing, standingOf } from "./governance/standing.ts";
 import { admitCaller } from "./governance/suspended.ts";
 import { createMeter, type Meter } from "./metering/index.ts";
-import { advertise } from "./models-list.ts";
+import { advertise, namedAs } from "./models-list.ts";
 import type { Ports } from "./ports.ts";
 import { prepare } from "./prepare.ts";
 import { prepareTranslated } from "./prepare-translated.ts";
@@ -213,7 +213,12 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding): Candidate {
       const { provider, lost, translated } = admitted;
       const client = { method, rawHeaders, connection: headers.connection };
       const isList = route.name === "models" && (aliases.length > 0 || allows !== undefined);
-      const extend = isList ? (body: Buffer) => advertise(body, dialect, { aliases, allows }) : undefined;
+      const alias = route.name === "model" && admitted.model !== target.model ? target.model : undefined;
+      const extend = isList
+        ? (body: Buffer) => advertise(body, dialect, { aliases, allows })
+        : alias === undefined
+          ? undefined
+          : (body: Buffer) => namedAs(alias, body);
       exchange.lost = lost;
       for (const { capability } of lost) ports.metrics.fidelityLost(provider.name, capability);
       if (translated !== undefined) {

@@ -44,7 +44,7 @@ export {
   type StreamTranslation,
   type TranslatedRequest,
 } from "./translate/types.ts";
-export { mayHoldUnsigned, withoutUnsigned } from "./translate/unsigned-thinking.ts";
+export { holdsUnsigned, mayHoldUnsigned, withoutUnsigned } from "./translate/unsigned-thinking.ts";
 export { addUsage, NO_USAGE, type Usage } from "./usage.ts";
 export { type BodyUsage, createBodyUsage } from "./usage-body.ts";
 export { normaliseUsage } from "./usage-normalise.ts";

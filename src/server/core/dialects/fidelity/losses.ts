@@ -11,6 +11,8 @@ export interface Uses {
    * found out only when it is asked for.
    */
   readonly untranslatable: ReadonlyMap<Capability, string>;
+  /** The place of thinking that nobody signed: a hint, which a channel is told that claims `thinking_replay`. */
+  readonly unsignedThinking?: string | undefined;
 }
 
 export interface Loss {
@@ -39,10 +41,13 @@ export function losses(uses: Uses, dialect: Dialect, { dialect: spoken, caps }: 
   if (!isTranslated && caps === undefined) return NONE;
   const { capabilities } = uses;
   const untranslatable = isTranslated ? uses.untranslatable : undefined;
-  if (capabilities.size === 0 && (untranslatable === undefined || untranslatable.size === 0)) return NONE;
+  const isTold = caps === undefined || caps.has("thinking_replay");
+  const unsigned = isTranslated && !isTold ? uses.unsignedThinking : undefined;
+  const isTellable = untranslatable === undefined || untranslatable.size === 0;
+  if (capabilities.size === 0 && isTellable && unsigned === undefined) return NONE;
   const lost: Loss[] = [];
   for (const capability of CAPABILITY_NAMES) {
-    const place = untranslatable?.get(capability);
+    const place = untranslatable?.get(capability) ?? (capability === "hint" ? unsigned : undefined);
     if (place !== undefined) {
       lost.push({ capability, isHard: ruleOf(capability).class === "hard", place });
       continue;

@@ -24,6 +24,7 @@ interface CallArguments {
 
 export class UseList implements Uses {
   readonly capabilities = new Set<Capability>();
+  unsignedThinking: string | undefined;
   #places: Map<Capability, string> | undefined;
   #arguments: CallArguments[] | undefined;
   #cacheMarks = 0;

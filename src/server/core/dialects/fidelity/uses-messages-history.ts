@@ -90,7 +90,7 @@ function readBlock(block: Values, takesMedia: boolean, uses: UseList): void {
     case "thinking":
       uses.expect(block, MESSAGES.thinkingBlock);
       if (isText(block.signature)) uses.add("thinking_replay");
-      else if (isText(block.thinking)) uses.lose("hint", "thinking");
+      else if (isText(block.thinking)) uses.unsignedThinking ??= uses.place("thinking");
       return;
     case "redacted_thinking":
       uses.expect(block, MESSAGES.redactedThinking);

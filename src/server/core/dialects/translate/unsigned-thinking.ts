@@ -10,9 +10,17 @@ import { listOf, objectOf } from "../values.ts";
 
 const FORMS: readonly Buffer[] = ['"signature":""', '"signature": ""'].map((text) => Buffer.from(text));
 
-/** False: there is none. Other spacing is not that of any client, and goes to the provider as it is. */
+/** False: there is none. True: text that looks like it. Other spacing is not that of any client, and goes to the provider as it is. */
 export function mayHoldUnsigned(body: Buffer): boolean {
   return FORMS.some((form) => body.includes(form));
+}
+
+/** Whether there is some to leave out, in a request as parsed. */
+export function holdsUnsigned(request: unknown): boolean {
+  return listOf(objectOf(request)?.["messages"]).some((message) => {
+    const fields = objectOf(message);
+    return fields?.["role"] === "assistant" && listOf(fields["content"]).some(isUnsigned);
+  });
 }
 
 /** The same buffer where nothing is left out. `body`: a JSON object that `scanObject` found sound. Throws `SyntaxError`. */

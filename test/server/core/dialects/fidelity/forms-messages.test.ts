@@ -176,12 +176,6 @@ testForms({
       place: "messages[0].content[0].transformations",
     },
     {
-      title: "thinking without a signature",
-      request: replays({ type: "thinking", thinking: "Hm", signature: "" }),
-      capability: "hint",
-      place: "messages[1].content[0].thinking",
-    },
-    {
       title: "redacted thinking",
       request: replays({ type: "redacted_thinking", data: "ZGF0YQ==" }),
       capability: "hint",

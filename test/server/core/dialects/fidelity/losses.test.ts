@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Capability } from "../../../../../src/server/core/dialects/fidelity/capabilities.ts";
 import { type Loss, losses, NO_USES, type Uses } from "../../../../../src/server/core/dialects/fidelity/losses.ts";
+import { usesOf } from "../../../../../src/server/core/dialects/fidelity/uses.ts";
 
 const uses = (...capabilities: readonly Capability[]): Uses => ({
   capabilities: new Set(capabilities),
@@ -101,4 +102,20 @@ test("losses are named in the order of the vocabulary, not of the request", () =
 
 test("a request that uses nothing loses nothing", () => {
   assert.deepEqual(losses(NO_USES, "compat", { dialect: "messages", caps: claims() }), []);
+});
+
+test("unsigned thinking is a lost hint where a channel of the other dialect is not told it, and only there", () => {
+  const thinking = { type: "thinking", thinking: "Hm", signature: "" };
+  const used = usesOf("messages", {
+    messages: [
+      { role: "assistant", content: [thinking] },
+      { role: "user", content: "?" },
+    ],
+  });
+  assert.deepEqual(losses(used, "messages", { dialect: "compat", caps: claims("thinking") }), [
+    { capability: "hint", isHard: false, place: "messages[0].content[0].thinking" },
+  ]);
+  assert.deepEqual(losses(used, "messages", { dialect: "compat", caps: claims("thinking_replay") }), []);
+  assert.deepEqual(losses(used, "messages", { dialect: "compat", caps: undefined }), []);
+  assert.deepEqual(losses(used, "messages", { dialect: "messages", caps: claims() }), []);
 });

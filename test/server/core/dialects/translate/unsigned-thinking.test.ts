@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  holdsUnsigned,
   mayHoldUnsigned,
   withoutUnsigned,
 } from "../../../../../src/server/core/dialects/translate/unsigned-thinking.ts";
@@ -35,6 +36,7 @@ test("a body without any stays the same buffer", () => {
     Buffer.from("{}"),
   ]) {
     assert.equal(withoutUnsigned(body), body);
+    assert.equal(holdsUnsigned(JSON.parse(body.toString())), false);
   }
 });
 
@@ -42,4 +44,9 @@ test("only a body that holds the words is looked into", () => {
   assert.equal(mayHoldUnsigned(request(`{"role":"assistant","content":[${signed}]}`)), false);
   assert.equal(mayHoldUnsigned(request(`{"role":"assistant","content":[${unsigned}]}`)), true);
   assert.equal(mayHoldUnsigned(Buffer.from('{"signature": ""}')), true);
+});
+
+test("there is some to leave out where a turn of the assistant holds it", () => {
+  assert.ok(holdsUnsigned(JSON.parse(request(`{"role":"assistant","content":[${unsigned}]}`).toString())));
+  assert.equal(holdsUnsigned(JSON.parse(request(`{"role":"user","content":[${unsigned}]}`).toString())), false);
 });
