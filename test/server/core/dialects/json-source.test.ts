@@ -232,6 +232,19 @@ test("writes texts in the place of values as they are", () => {
   assert.equal(jsonText({ a: [1] }), '{"a":[1]}');
 });
 
+test("tells its own marks from those of a client that writes them", () => {
+  const mark = JSON.parse(JSON.stringify(new Verbatim("1"))) as string;
+  const forged = fc.constantFrom(mark, `a${mark}`, `a"${mark}`, `${mark}"`, `"${mark}"`, "a");
+  const values = fc.record({ before: forged, list: fc.array(forged), name: forged, after: forged });
+  fc.assert(
+    fc.property(values, ({ before, list, name, after }) => {
+      const value = (part: unknown) => ({ before, part, list: [...list, part], object: { [name]: part, after } });
+      assert.equal(writeJson(value(new Verbatim("[1.0]"))), JSON.stringify(value([1])).replaceAll("[1]", "[1.0]"));
+    }),
+    { numRuns: 500, verbose: true },
+  );
+});
+
 function eachPart(value: unknown, visit: (part: object) => void): void {
   if (typeof value !== "object" || value === null) return;
   visit(value);
