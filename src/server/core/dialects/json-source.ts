@@ -75,16 +75,20 @@ const CLOSE_OBJECT = 0x7d;
 export function readJson(text: string): JsonSource {
   const value = parsedJson(text);
   if (value === undefined) throw new SyntaxError("the text is not JSON");
-  if (!mayLose(text)) return { value, exact: (part) => part };
+  return { value, exact: exactParts(text, value) };
+}
+
+/** `exact` of a source whose text is read already: `value` is what it says. Throws as `readJson`. */
+export function exactParts(text: string, value: unknown): JsonSource["exact"] {
+  if (!mayLose(text)) return itself;
   let parts: ReadonlyMap<unknown, Verbatim> | undefined;
-  return {
-    value,
-    exact(part) {
-      parts ??= partsOf(text, value);
-      return parts.get(part) ?? part;
-    },
+  return (part) => {
+    parts ??= partsOf(text, value);
+    return parts.get(part) ?? part;
   };
 }
+
+const itself: JsonSource["exact"] = (part) => part;
 
 /**
  * JSON text of `value`, in which any part may be a `Verbatim`. Undefined is left out of objects and null elsewhere.

@@ -46,17 +46,21 @@ export function losses(uses: Uses, dialect: Dialect, { dialect: spoken, caps }: 
   const isTellable = untranslatable === undefined || untranslatable.size === 0;
   if (capabilities.size === 0 && isTellable && unsigned === undefined) return NONE;
   const lost: Loss[] = [];
-  for (const capability of CAPABILITY_NAMES) {
-    const place = untranslatable?.get(capability) ?? (capability === "hint" ? unsigned : undefined);
-    if (place !== undefined) {
-      lost.push({ capability, isHard: ruleOf(capability).class === "hard", place });
-      continue;
-    }
-    if (!capabilities.has(capability)) continue;
-    const isClaimed = caps === undefined || caps.has(capability);
-    const crossing = isTranslated ? ruleOf(capability).crossings[dialect] : "carried";
-    if (crossing === "emulated" || (crossing !== "lost" && isClaimed)) continue;
-    lost.push({ capability, isHard: ruleOf(capability).class === "hard" && crossing !== "optional", place: undefined });
+  for (const [capability, place] of untranslatable ?? []) {
+    lost.push({ capability, isHard: ruleOf(capability).class === "hard", place });
   }
-  return lost;
+  const isHinted = untranslatable?.has("hint") === true;
+  if (unsigned !== undefined && !isHinted) lost.push({ capability: "hint", isHard: false, place: unsigned });
+  for (const capability of capabilities) {
+    if (untranslatable?.has(capability) === true || (capability === "hint" && unsigned !== undefined)) continue;
+    const rule = ruleOf(capability);
+    const crossing = isTranslated ? rule.crossings[dialect] : "carried";
+    if (crossing === "emulated" || (crossing !== "lost" && (caps === undefined || caps.has(capability)))) continue;
+    lost.push({ capability, isHard: rule.class === "hard" && crossing !== "optional", place: undefined });
+  }
+  return lost.length < 2 ? lost : lost.sort(inOrderOfVocabulary);
+}
+
+function inOrderOfVocabulary(one: Loss, other: Loss): number {
+  return CAPABILITY_NAMES.indexOf(one.capability) - CAPABILITY_NAMES.indexOf(other.capability);
 }

@@ -2,9 +2,9 @@
  * A whole answer of the messages dialect for a compat client: as a chat completion, or as the chunks of one where a stream
  * was asked for. Source: dialects reference, 8.5 and 9.1.
  */
-import { type JsonSource, readJson } from "../../json-source.ts";
+import { exactParts, type JsonSource } from "../../json-source.ts";
 import { normaliseUsage } from "../../usage-normalise.ts";
-import { objectOf, stringOf, type Values } from "../../values.ts";
+import { objectOf, parsedJson, stringOf, type Values } from "../../values.ts";
 import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
 import { compatUsage } from "../usage-shape.ts";
 import {
@@ -24,7 +24,8 @@ import { openAnnotations } from "./citations.ts";
 interface Answer {
   readonly message: Values;
   readonly blocks: readonly Values[];
-  readonly exact: JsonSource["exact"];
+  /** Undefined where there is no call, whose input alone must be told as it is written. */
+  readonly exact: JsonSource["exact"] | undefined;
 }
 
 interface Call {
@@ -63,18 +64,22 @@ export function messageAsChunks(body: string, terms: AnswerTerms, stamp: AnswerS
 }
 
 function readAnswer(body: string): Answer {
-  const source = sourceOf(body);
-  const message = objectOf(source.value);
+  const value = parsedJson(body);
+  if (value === undefined) throw new AnswerProblem("the answer is not JSON");
+  const message = objectOf(value);
   const content = message?.["content"];
   if (message === undefined || !Array.isArray(content)) throw new AnswerProblem("the answer is no message");
-  return { message, blocks: content.map(readBlock), exact: source.exact };
+  const blocks = content.map(readBlock);
+  return { message, blocks, exact: blocks.some(isCall) ? exactOf(body, value) : undefined };
 }
 
-function sourceOf(body: string): JsonSource {
+const isCall = (block: Values): boolean => block["type"] === "tool_use";
+
+function exactOf(body: string, value: unknown): JsonSource["exact"] {
   try {
-    return readJson(body);
+    return exactParts(body, value);
   } catch {
-    throw new AnswerProblem("the answer is not JSON");
+    throw new AnswerProblem("the answer is nested too deep");
   }
 }
 
