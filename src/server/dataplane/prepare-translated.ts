@@ -16,7 +16,7 @@ const MESSAGES_VERSION = "2023-06-01";
 const MODELS_QUERY = "?limit=1000";
 
 /** Of a dialect, or of what the body was before it was translated. */
-const FOREIGN_HEADERS: ReadonlySet<string> = new Set([
+const FOREIGN_HEADERS: readonly string[] = [
   "accept",
   "accept-encoding",
   "api-key",
@@ -26,7 +26,7 @@ const FOREIGN_HEADERS: ReadonlySet<string> = new Set([
   "cookie",
   "x-api-key",
   "idempotency-key",
-]);
+];
 const FOREIGN_PREFIXES: readonly string[] = ["anthropic-", "openai-", "x-stainless-"];
 
 export function prepareTranslated(
@@ -53,12 +53,17 @@ export function prepareTranslated(
 }
 
 function ownHeaders({ rawHeaders, connection }: ClientRequest, { droppedHeaders }: Provider): string[] {
-  const passing = upstreamHeaders(rawHeaders, connection, droppedHeaders, []);
-  return passing.filter((_, at) => !isForeign(lowerCase(passing[at - (at % 2)] as string)));
+  const passing = upstreamHeaders(rawHeaders, connection, droppedHeaders, FOREIGN_HEADERS);
+  const own: string[] = [];
+  for (let at = 0; at < passing.length; at += 2) {
+    const name = passing[at] as string;
+    if (!isForeign(lowerCase(name))) own.push(name, passing[at + 1] as string);
+  }
+  return own;
 }
 
 function isForeign(name: string): boolean {
-  return FOREIGN_HEADERS.has(name) || FOREIGN_PREFIXES.some((prefix) => name.startsWith(prefix));
+  return FOREIGN_PREFIXES.some((prefix) => name.startsWith(prefix));
 }
 
 function credential({ rawHeaders }: ClientRequest, channel: UpstreamChannel): readonly string[] {

@@ -8,6 +8,7 @@ import { performance } from "node:perf_hooks";
 import { GatewayError } from "../../base/index.ts";
 import {
   AnswerProblem,
+  type AnswerStamp,
   type Dialect,
   MAX_EVENT_BYTES,
   type SseEvent,
@@ -33,8 +34,12 @@ const MAX_TRAILING_MS = 1_000;
 const MAX_SEED_LENGTH = 64;
 const OWN_ID = /^[\w-]{1,64}$/;
 
-const EVENT_STREAM = "text/event-stream; charset=utf-8";
-const JSON_TYPE = "application/json";
+const EVENT_STREAM = Buffer.from("text/event-stream; charset=utf-8");
+const JSON_TYPE = Buffer.from("application/json");
+const CONTENT_TYPE = Buffer.from("content-type");
+const CONTENT_LENGTH = Buffer.from("content-length");
+const REQUEST_ID = Buffer.from("request-id");
+const LONG_REQUEST_ID = Buffer.from("x-request-id");
 const BLANK_LINE = Buffer.from("\n\n");
 const NOTHING = "";
 const NO_BYTES = Buffer.alloc(0);
@@ -241,7 +246,7 @@ class TranslatedAnswer implements Downstream {
     this.#send(this.#status, streams ? EVENT_STREAM : JSON_TYPE, extend === undefined ? answer : extend(answer));
   }
 
-  #send(status: number, type: string, body: Buffer): void {
+  #send(status: number, type: Buffer, body: Buffer): void {
     this.#mode = "over";
     this.#to.start(status, this.#statusText, this.#answerHeaders(type, body.length));
     this.#to.write(body);
@@ -274,38 +279,49 @@ class TranslatedAnswer implements Downstream {
     return true;
   }
 
-  #stamp(): { readonly created: number; readonly seed: string } {
-    return {
-      created: Math.floor(this.#options.now() / 1_000),
-      seed: seedOf(this.#options.requestId),
-    };
+  #stamp(): AnswerStamp {
+    return new Stamp(Math.floor(this.#options.now() / 1_000), this.#options.requestId);
   }
 
   /** The provider's headers but for those of its body; its request id also under the name that the client's SDK reads. */
-  #answerHeaders(type: string, length: number | undefined): Buffer[] {
+  #answerHeaders(type: Buffer, length: number | undefined): Buffer[] {
     const pairs: Buffer[] = [];
-    const names = new Set<string>();
     let requestId: Buffer | undefined;
+    let isNamed = false;
+    let isNamedLong = false;
     for (let at = 0; at < this.#headers.length; at += 2) {
-      const name = lowerCase((this.#headers[at] as Buffer).toString("latin1"));
+      const written = this.#headers[at] as Buffer;
+      const name = lowerCase(written.toString("latin1"));
       const value = this.#headers[at + 1] as Buffer;
       if (name === "content-type" || name === "content-length" || name === "content-encoding") continue;
-      names.add(name);
+      if (name === "request-id") isNamed = true;
+      if (name === "x-request-id") isNamedLong = true;
       if (name === "request-id" || name === "x-request-id") requestId = value;
-      pairs.push(this.#headers[at] as Buffer, value);
+      pairs.push(written, value);
     }
-    for (const name of ["x-request-id", "request-id"]) {
-      if (requestId !== undefined && !names.has(name)) pairs.push(Buffer.from(name), requestId);
-    }
-    pairs.push(Buffer.from("content-type"), Buffer.from(type));
-    if (length !== undefined) pairs.push(Buffer.from("content-length"), Buffer.from(String(length)));
+    if (requestId !== undefined && !isNamedLong) pairs.push(LONG_REQUEST_ID, requestId);
+    if (requestId !== undefined && !isNamed) pairs.push(REQUEST_ID, requestId);
+    pairs.push(CONTENT_TYPE, type);
+    if (length !== undefined) pairs.push(CONTENT_LENGTH, Buffer.from(String(length)));
     return pairs;
   }
 }
 
-/** A client may have chosen its request's id. */
-function seedOf(requestId: string): string {
-  return OWN_ID.test(requestId) ? requestId : requestId.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_SEED_LENGTH);
+/** Few answers need a seed. */
+class Stamp implements AnswerStamp {
+  readonly created: number;
+  readonly #requestId: string;
+
+  constructor(created: number, requestId: string) {
+    this.created = created;
+    this.#requestId = requestId;
+  }
+
+  /** A client may have chosen its request's id. */
+  get seed(): string {
+    const id = this.#requestId;
+    return OWN_ID.test(id) ? id : id.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_SEED_LENGTH);
+  }
 }
 
 function problemOf(work: () => void): AnswerProblem | undefined {
