@@ -61,10 +61,14 @@ export interface Payload {
   readonly plain: Buffer;
 }
 
-type Found = Pick<Target, "isJson" | "streams" | "streamOptions" | "fallbacks" | "model" | "spot">;
+type Found = Pick<Target, "isJson" | "streams" | "streamOptions" | "fallbacks" | "model" | "spot"> & {
+  /** Of a JSON object: as the scan found it. */
+  readonly mayLose: boolean;
+};
 
 const NOTHING: Found = {
   isJson: false,
+  mayLose: false,
   streams: false,
   streamOptions: undefined,
   fallbacks: [],
@@ -109,7 +113,7 @@ export function address(snapshot: Snapshot, place: Place, payload: Payload): Tar
     streamOptions: found.streamOptions,
     content:
       place.route.counterpart !== undefined && found.isJson
-        ? new RequestContent(place.dialect, payload.plain)
+        ? new RequestContent(place.dialect, payload.plain, found.mayLose)
         : undefined,
     fallbacks: found.fallbacks,
   };
@@ -156,6 +160,7 @@ function readJson(plain: Buffer): Found {
   }
   return {
     isJson: true,
+    mayLose: scan.mayLose,
     streams: stream !== undefined && plain[stream.valueStart] === 0x74,
     streamOptions,
     fallbacks: fallbacks.filter((it) => it !== undefined),

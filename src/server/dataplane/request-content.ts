@@ -6,18 +6,20 @@ import { type Dialect, type JsonSource, readJson, type Uses, usesOf } from "../c
 export class RequestContent {
   readonly #dialect: Dialect;
   readonly #plain: Buffer;
+  readonly #mayLose: boolean;
   #source: JsonSource | undefined;
   #uses: Uses | undefined;
 
-  /** `plain`: a JSON object that `scanObject` found sound. */
-  constructor(dialect: Dialect, plain: Buffer) {
+  /** `plain`: a JSON object that `scanObject` found sound; `mayLose`: as it found it. */
+  constructor(dialect: Dialect, plain: Buffer, mayLose: boolean) {
     this.#dialect = dialect;
     this.#plain = plain;
+    this.#mayLose = mayLose;
   }
 
   /** Throws `invalid_request`. */
   get source(): JsonSource {
-    this.#source ??= read(this.#plain);
+    this.#source ??= read(this.#plain, this.#mayLose);
     return this.#source;
   }
 
@@ -29,9 +31,9 @@ export class RequestContent {
 }
 
 /** The scan leaves escapes and control characters within strings alone, for they change nothing that it looks for. */
-function read(plain: Buffer): JsonSource {
+function read(plain: Buffer, mayLose: boolean): JsonSource {
   try {
-    return readJson(plain.toString("utf8"));
+    return readJson(plain.toString("utf8"), !mayLose);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new GatewayError("invalid_request", "Cannot read the request: its JSON holds a text that is none.");

@@ -23,10 +23,14 @@ export interface Member {
 }
 
 export type JsonScan =
-  | { readonly kind: "object"; readonly members: readonly (Member | undefined)[] }
+  /** `mayLose`: as values, the text might lose the spelling of a number or the order of names. False: it does not. */
+  | { readonly kind: "object"; readonly members: readonly (Member | undefined)[]; readonly mayLose: boolean }
   | { readonly kind: "problem"; readonly message: string };
 
 const QUOTE = 0x22;
+const MINUS = 0x2d;
+const DOT = 0x2e;
+const ZERO = 0x30;
 const BACKSLASH = 0x5c;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
@@ -54,13 +58,14 @@ export function scanObject(bytes: Buffer, wanted: readonly string[], isRequest =
   try {
     if (!isUtf8(bytes)) throw new Malformed("the body is not valid UTF-8");
     const members: (Member | undefined)[] = wanted.map(() => undefined);
-    eachMember(bytes, (member) => {
+    const seen: Seen = { mayLose: false };
+    eachMember(bytes, seen, (member) => {
       const at = wantedAt(bytes, member, wanted, isRequest);
       if (at < 0) return;
       if (members[at] !== undefined) throw new Malformed(`the body names "${wanted[at]}" twice`);
       members[at] = member;
     });
-    return { kind: "object", members };
+    return { kind: "object", members, mayLose: seen.mayLose };
   } catch (error) {
     if (error instanceof Malformed) return { kind: "problem", message: error.message };
     throw error;
@@ -70,7 +75,7 @@ export function scanObject(bytes: Buffer, wanted: readonly string[], isRequest =
 /** Visits every top-level member, in order. Only for bytes that `scanObject` found sound. */
 export function membersOf(bytes: Buffer): readonly Member[] {
   const members: Member[] = [];
-  eachMember(bytes, (member) => members.push(member));
+  eachMember(bytes, { mayLose: false }, (member) => members.push(member));
   return members;
 }
 
@@ -84,7 +89,12 @@ export function memberValue(bytes: Buffer, member: Member): unknown {
   return JSON.parse(bytes.toString("utf8", member.valueStart, member.valueEnd));
 }
 
-function eachMember(bytes: Buffer, visit: (member: Member) => void): void {
+/** What the scan passed. */
+interface Seen {
+  mayLose: boolean;
+}
+
+function eachMember(bytes: Buffer, seen: Seen, visit: (member: Member) => void): void {
   let at = skipSpace(bytes, 0);
   if (bytes[at] !== OPEN_OBJECT) throw new Malformed("the body is not a JSON object");
   at = skipSpace(bytes, at + 1);
@@ -94,9 +104,8 @@ function eachMember(bytes: Buffer, visit: (member: Member) => void): void {
   }
   for (;;) {
     const nameStart = at;
-    if (bytes[at] !== QUOTE) throw broken(bytes, at);
-    const valueStart = skipColon(bytes, endOfString(bytes, at));
-    const valueEnd = endOfValue(bytes, valueStart);
+    const valueStart = skipName(bytes, at, seen);
+    const valueEnd = endOfValue(bytes, valueStart, seen);
     visit({ nameStart, valueStart, valueEnd });
     at = skipSpace(bytes, valueEnd);
     if (bytes[at] === CLOSE_OBJECT) {
@@ -157,9 +166,9 @@ function escapedName(bytes: Buffer, member: Member): string {
 }
 
 /** Containers are walked with a stack of one byte a level, so that hostile nesting cannot exhaust ours. */
-function endOfValue(bytes: Buffer, start: number): number {
+function endOfValue(bytes: Buffer, start: number, seen: Seen): number {
   const first = bytes[start];
-  if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) return endOfScalar(bytes, start);
+  if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) return endOfScalar(bytes, start, seen);
   const closers = new Uint8Array(MAX_DEPTH);
   let depth = 0;
   let at = start;
@@ -171,13 +180,13 @@ function endOfValue(bytes: Buffer, start: number): number {
       closers[depth++] = closer;
       at = skipSpace(bytes, at + 1);
       if (bytes[at] !== closer) {
-        if (closer === CLOSE_OBJECT) at = skipName(bytes, at);
+        if (closer === CLOSE_OBJECT) at = skipName(bytes, at, seen);
         continue;
       }
       at++;
       depth--;
     } else {
-      at = endOfScalar(bytes, at);
+      at = endOfScalar(bytes, at, seen);
     }
     // After a value: close what ends here, until a comma brings the next value.
     for (;;) {
@@ -191,18 +200,22 @@ function endOfValue(bytes: Buffer, start: number): number {
       }
       if (bytes[at] !== COMMA) throw broken(bytes, at);
       at = skipSpace(bytes, at + 1);
-      if (closer === CLOSE_OBJECT) at = skipName(bytes, at);
+      if (closer === CLOSE_OBJECT) at = skipName(bytes, at, seen);
       break;
     }
   }
 }
 
-function endOfScalar(bytes: Buffer, start: number): number {
+function endOfScalar(bytes: Buffer, start: number, seen: Seen): number {
   const first = bytes[start];
   if (first === QUOTE) return endOfString(bytes, start);
   if (first === undefined) throw broken(bytes, start);
   const literal = LITERALS.get(first);
-  if (literal === undefined) return endOfNumber(bytes, start);
+  if (literal === undefined) {
+    const end = endOfNumber(bytes, start);
+    if (!isPlainNumber(bytes, start, end)) seen.mayLose = true;
+    return end;
+  }
   for (let i = 1; i < literal.length; i++) if (bytes[start + i] !== literal[i]) throw broken(bytes, start + i);
   return start + literal.length;
 }
@@ -246,6 +259,23 @@ function endOfNumber(bytes: Buffer, start: number): number {
   return at;
 }
 
+/** At most this many digits are a double's own: it is written as it was read. */
+const SAFE_LENGTH = 15;
+
+/** Whether it is one of the common ones that are surely written as they were read: no exponent, no trailing or many leading zeros. */
+function isPlainNumber(bytes: Buffer, start: number, end: number): boolean {
+  if (end - start > SAFE_LENGTH) return false;
+  const first = bytes[start] === MINUS ? start + 1 : start;
+  let point = first;
+  while (isDigit(bytes[point])) point++;
+  if (point === end) return first === start || bytes[first] !== ZERO;
+  if (bytes[point] !== DOT || bytes[end - 1] === ZERO || (bytes[first] === ZERO && bytes[point + 1] === ZERO))
+    return false;
+  let at = point + 1;
+  while (isDigit(bytes[at])) at++;
+  return at === end;
+}
+
 function digits(bytes: Buffer, start: number): number {
   let at = start;
   while (isDigit(bytes[at])) at++;
@@ -257,8 +287,11 @@ function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0x30 && byte <= 0x39;
 }
 
-function skipName(bytes: Buffer, at: number): number {
+/** A name that begins like an index may not keep its place; an index may be written with escapes. */
+function skipName(bytes: Buffer, at: number, seen: Seen): number {
   if (bytes[at] !== QUOTE) throw broken(bytes, at);
+  const first = bytes[at + 1];
+  if (first === BACKSLASH || isDigit(first)) seen.mayLose = true;
   return skipColon(bytes, endOfString(bytes, at));
 }
 

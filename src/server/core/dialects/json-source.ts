@@ -71,11 +71,14 @@ const SMALL_E = 0x65;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** Throws `SyntaxError`, which quotes nothing of the text, for what is no JSON or is nested too deep. */
-export function readJson(text: string): JsonSource {
+/**
+ * Throws `SyntaxError`, which quotes nothing of the text, for what is no JSON or is nested too deep. `isKept`: `scanObject`
+ * found that the text loses nothing, and that it is not too deep.
+ */
+export function readJson(text: string, isKept = false): JsonSource {
   const value = parsedJson(text);
   if (value === undefined) throw new SyntaxError("the text is not JSON");
-  return { value, exact: exactParts(text, value) };
+  return { value, exact: isKept ? itself : exactParts(text, value) };
 }
 
 /** `exact` of a source whose text is read already: `value` is what it says. Throws as `readJson`. */

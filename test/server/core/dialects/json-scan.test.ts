@@ -129,3 +129,38 @@ test("a renamed member gives way to one that has the new name already", () => {
   const untouched = Buffer.from('{ "x" : 2 }');
   assert.equal(editObject(untouched, edits), untouched);
 });
+
+test("says that a text loses nothing only where writing its values gives it again", () => {
+  const digits = fc
+    .array(fc.constantFrom("0", "1", "9", "5"), { minLength: 1, maxLength: 9 })
+    .map((all) => all.join(""));
+  const whole = digits.map((text) => text.replace(/^0+(?=\d)/, ""));
+  const exponent = fc.constantFrom("", "", "", "e5", "E-7");
+  const number = fc
+    .tuple(fc.constantFrom("", "-"), whole, fc.option(digits), exponent)
+    .map(([sign, integer, fraction, power]) => `${sign}${integer}${fraction === null ? "" : `.${fraction}`}${power}`);
+  const name = fc.oneof(fc.string(), fc.nat(20).map(String)).map((text) => JSON.stringify(text));
+  const member = fc.tuple(name, fc.oneof(number, name));
+  const list = fc.uniqueArray(member, { selector: ([key]) => key, maxLength: 5 });
+  fc.assert(
+    fc.property(list, list, (outer, inner) => {
+      const written = (members: typeof outer) => members.map(([key, value]) => `${key}:${value}`).join(",");
+      const text = `{${[...outer.map(([key, value]) => `${key}:[${value}]`), `"inner":{${written(inner)}}`].join(",")}}`;
+      const scan = scanObject(Buffer.from(text), []);
+      assert.equal(scan.kind, "object");
+      if (scan.kind === "object" && !scan.mayLose) assert.equal(JSON.stringify(JSON.parse(text)), text);
+    }),
+    { numRuns: 3_000, verbose: true },
+  );
+});
+
+test("says of the texts of common requests that they lose nothing", () => {
+  const mayLose = (text: string): boolean | undefined => {
+    const scan = scanObject(Buffer.from(text), []);
+    return scan.kind === "object" ? scan.mayLose : undefined;
+  };
+  const kept = ["0", "-1", "0.2", "-0.5", "12.75", "4096", "123456789012345", '"1.0"', '{"a1":["2",[3]]}'];
+  for (const value of kept) assert.equal(mayLose(`{"value":${value}}`), false, value);
+  const lost = ["1.0", "-0", "1e5", "1234567890123456", "0.0000001", '{"1":[]}', '[{"\\u0031":2}]', "[0,[1.50]]"];
+  for (const value of lost) assert.equal(mayLose(`{"value":${value}}`), true, value);
+});
