@@ -163,7 +163,7 @@ class TranslatedAnswer implements Downstream {
         return;
       default:
         this.#options.waited(performance.now() - this.#begunAt);
-        this.#endWhole(Buffer.concat(this.#held));
+        this.#endWhole(this.#held.length === 1 ? (this.#held[0] as Buffer) : Buffer.concat(this.#held));
     }
   }
 

@@ -56,7 +56,7 @@ export interface AnswerTerms {
 export interface AnswerStamp {
   /** Seconds since 1970. */
   readonly created: number;
-  /** Of the gateway's request: ids that the provider left out are made from it. `[A-Za-z0-9_-]`, unique. */
+  /** Of the gateway's request: ids that the provider left out are made from it. `[A-Za-z0-9_-]`, unique. May be made when it is read. */
   readonly seed: string;
 }
 

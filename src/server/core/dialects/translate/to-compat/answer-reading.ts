@@ -31,10 +31,10 @@ const SERVICE_TIERS: ReadonlyMap<unknown, string> = new Map([
 
 const UNCHANGED = (part: unknown): unknown => part;
 
-export function readHead(message: Values, terms: AnswerTerms, { created, seed }: AnswerStamp): AnswerHead {
+export function readHead(message: Values, terms: AnswerTerms, stamp: AnswerStamp): AnswerHead {
   return {
-    id: stringOf(message["id"]) || `chatcmpl-${seed}`,
-    created,
+    id: stringOf(message["id"]) || `chatcmpl-${stamp.seed}`,
+    created: stamp.created,
     model: shownModel(terms, message["model"]),
     service_tier: SERVICE_TIERS.get(objectOf(message["usage"])?.["service_tier"]),
   };
@@ -55,10 +55,10 @@ export function readText(of: Values, name: string): string {
 }
 
 /** `position`: of the call among the calls of the answer, from 0. */
-export function readCall(block: Values, position: number, terms: AnswerTerms, { seed }: AnswerStamp): ToolCall {
+export function readCall(block: Values, position: number, terms: AnswerTerms, stamp: AnswerStamp): ToolCall {
   const name = stringOf(block["name"]);
   if (name === undefined || name === "") throw new AnswerProblem("a tool call has no name");
-  return { id: stringOf(block["id"]) || `call_${seed}_${position}`, name: shownTool(terms, name) };
+  return { id: stringOf(block["id"]) || `call_${stamp.seed}_${position}`, name: shownTool(terms, name) };
 }
 
 /** The input of a `tool_use` block as the text of `arguments`; `exact`: of the `JsonSource` that the block is a part of. */

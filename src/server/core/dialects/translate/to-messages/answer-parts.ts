@@ -133,15 +133,15 @@ export function takesIn(block: Omit<Reasoning, "text">, { index }: Reasoning): b
 }
 
 /** Ids of the calls of one answer, in order: the provider's own, but none twice, and one that it left out is made. */
-export function createCallIds(seed: string): (given: string) => string {
+export function createCallIds(stamp: AnswerStamp): (given: string) => string {
   const taken = new Set<string>();
   return (given) => {
-    const id = given === "" || taken.has(given) ? `toolu_${seed}_${taken.size}` : given;
+    const id = given === "" || taken.has(given) ? `toolu_${stamp.seed}_${taken.size}` : given;
     taken.add(id);
     return id;
   };
 }
 
-export function messageId({ seed }: AnswerStamp, id: unknown): string {
-  return stringOf(id) || `msg_${seed}`;
+export function messageId(stamp: AnswerStamp, id: unknown): string {
+  return stringOf(id) || `msg_${stamp.seed}`;
 }

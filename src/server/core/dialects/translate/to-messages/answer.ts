@@ -111,9 +111,9 @@ function toolUses(
   calls: readonly CallPart[],
   inputs: readonly (string | undefined)[],
   terms: AnswerTerms,
-  { seed }: AnswerStamp,
+  stamp: AnswerStamp,
 ): readonly Block[] {
-  const callId = createCallIds(seed);
+  const callId = createCallIds(stamp);
   return calls.map(({ id, name }, at) => {
     if (name === "") throw new AnswerProblem("a tool call has no name");
     return { kind: "tool_use", id: callId(id), name: shownTool(terms, name), input: inputs[at] ?? "" };

@@ -6,7 +6,7 @@
  * text is over when another follows it; a call is over when another follows and its arguments are whole, so that calls
  * whose fragments come interleaved wait for each other, and what is held is bounded.
  */
-import { AnswerProblem } from "../types.ts";
+import { AnswerProblem, type AnswerStamp } from "../types.ts";
 import { createCallIds, type Reasoning, takesIn } from "./answer-parts.ts";
 import type { Call } from "./arriving-calls.ts";
 import type { Arguments } from "./ending.ts";
@@ -40,7 +40,7 @@ interface CallBlock {
 type Block = TextBlock | ThinkingBlock | CallBlock;
 
 export interface OpenBlocksSettings {
-  readonly seed: string;
+  readonly stamp: AnswerStamp;
   /** From the provider's name of a tool to the client's. */
   readonly nameOf: (name: string) => string;
 }
@@ -57,9 +57,9 @@ export class OpenBlocks {
   #heldSize = 0;
   readonly #arguments = new Set<Arguments>();
 
-  constructor({ seed, nameOf }: OpenBlocksSettings) {
+  constructor({ stamp, nameOf }: OpenBlocksSettings) {
     this.#nameOf = nameOf;
-    this.#callId = createCallIds(seed);
+    this.#callId = createCallIds(stamp);
   }
 
   /** Of the calls that are closed. */

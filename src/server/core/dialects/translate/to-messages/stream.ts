@@ -36,7 +36,7 @@ class EventStream implements StreamTranslation {
   constructor(terms: AnswerTerms, stamp: AnswerStamp) {
     this.#terms = terms;
     this.#stamp = stamp;
-    this.#blocks = new OpenBlocks({ seed: stamp.seed, nameOf: (name) => shownTool(terms, name) });
+    this.#blocks = new OpenBlocks({ stamp, nameOf: (name) => shownTool(terms, name) });
   }
 
   get state(): StreamTranslation["state"] {
