@@ -11,7 +11,7 @@ import { summarize } from "../bench/statistics.ts";
 function measured(name: Measured["name"], cpuUsOfRounds: readonly number[]): Measured {
   const none = summarize([]);
   const cpuUs = summarize(cpuUsOfRounds);
-  const rest = { ratio: none, perSecond: none, addedP50Us: none, addedP99Us: none, rssMib: 0 };
+  const rest = { ratio: none, perSecond: none, addedP50Us: none, addedP99Us: none, addedFirstUs: none, rssMib: 0 };
   return { name, requests: 1, cpuUs, cpuUsOfRounds, ...rest };
 }
 

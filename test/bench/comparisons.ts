@@ -26,15 +26,8 @@ export function compare(
     const row = shown("CPU per request, translated over bytes", ratio, 2);
     const target = maxTranslatedRatio?.toFixed(2) ?? "";
     rows.push({ ...row, target, verdict: judge(ratio.median, maxTranslatedRatio) });
-    const late = own.addedP50Us.median - bytes.addedP50Us.median;
-    const spreads = `bytes ${bytes.addedP50Us.least.toFixed(0)}-${bytes.addedP50Us.most.toFixed(0)}`;
-    rows.push({
-      name: "median answer, later than bytes",
-      value: `${late.toFixed(0)} us`,
-      target: "",
-      verdict: "",
-      detail: spreads,
-    });
+    rows.push(later("median answer, later than bytes", own.addedP50Us, bytes.addedP50Us));
+    rows.push(later("median first byte, later than bytes", own.addedFirstUs, bytes.addedFirstUs));
   }
   if (portkey !== undefined) {
     const ratio = ratioOf(own, portkey);
@@ -43,6 +36,11 @@ export function compare(
     rows.push({ ...row, target, verdict: judge(ratio.median, maxPortkeyShare) });
   }
   return rows;
+}
+
+function later(name: string, own: Summary, bytes: Summary): Judged {
+  const value = `${(own.median - bytes.median).toFixed(0)} us`;
+  return { name, value, target: "", verdict: "", detail: `bytes ${bytes.least.toFixed(0)}-${bytes.most.toFixed(0)}` };
 }
 
 /** Within each round, as all ratios of the bench. */

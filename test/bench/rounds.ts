@@ -36,6 +36,8 @@ export interface Measured {
   readonly perSecond: Summary;
   readonly addedP50Us: Summary;
   readonly addedP99Us: Summary;
+  /** To the head of an answer. */
+  readonly addedFirstUs: Summary;
   readonly rssMib: number;
 }
 
@@ -44,6 +46,7 @@ interface Sample {
   readonly perSecond: number;
   readonly addedP50Us: number;
   readonly addedP99Us: number;
+  readonly addedFirstUs: number;
 }
 
 export interface RoundsOptions {
@@ -90,6 +93,7 @@ export async function runRounds(options: RoundsOptions, ask: Ask): Promise<reado
         perSecond: loaded.perSecond,
         addedP50Us,
         addedP99Us: through.p99Us - direct.p99Us,
+        addedFirstUs: through.firstP50Us - direct.firstP50Us,
       });
     }
   }
@@ -107,6 +111,7 @@ export async function runRounds(options: RoundsOptions, ask: Ask): Promise<reado
       perSecond: summarize(own.map((sample) => sample.perSecond)),
       addedP50Us: summarize(own.map((sample) => sample.addedP50Us)),
       addedP99Us: summarize(own.map((sample) => sample.addedP99Us)),
+      addedFirstUs: summarize(own.map((sample) => sample.addedFirstUs)),
       rssMib: residentBytes(server.pid) / 2 ** 20,
     };
   });

@@ -25,6 +25,8 @@ export type LoadResult =
       readonly perSecond: number;
       readonly p50Us: number;
       readonly p99Us: number;
+      /** To the head of an answer, which a proxy sends with the first event of a stream. */
+      readonly firstP50Us: number;
     }
   | { readonly kind: "broken"; readonly reason: string };
 
@@ -55,6 +57,8 @@ async function run(job: LoadJob): Promise<LoadResult> {
 async function drive(job: LoadJob, sockets: Set<Socket>): Promise<LoadResult> {
   const nextRequest = createRequests(job.shape, job.port);
   const latenciesUs = new Float64Array(job.requests);
+  const firstUs = new Float64Array(job.requests);
+  let begun = 0;
   let sent = 0;
   let done = 0;
   let failures = 0;
@@ -76,11 +80,15 @@ async function drive(job: LoadJob, sockets: Set<Socket>): Promise<LoadResult> {
             sentAt = performance.now();
             socket.write(bytes);
           };
-          const reader = createResponseReader((status) => {
+          const ended = (status: number): void => {
             latenciesUs[done] = (performance.now() - sentAt) * 1e3;
             done += 1;
             if (!isGood(status)) failures += 1;
             send();
+          };
+          const reader = createResponseReader(ended, () => {
+            firstUs[begun] = (performance.now() - sentAt) * 1e3;
+            begun += 1;
           });
           socket.on("data", (piece: Buffer) => {
             try {
@@ -99,5 +107,6 @@ async function drive(job: LoadJob, sockets: Set<Socket>): Promise<LoadResult> {
   const seconds = (performance.now() - startedAt) / 1e3;
   const perSecond = job.requests / seconds;
   const p50Us = percentile(latenciesUs, 0.5);
-  return { kind: "done", seconds, failures, perSecond, p50Us, p99Us: percentile(latenciesUs, 0.99) };
+  const firstP50Us = percentile(firstUs, 0.5);
+  return { kind: "done", seconds, failures, perSecond, p50Us, p99Us: percentile(latenciesUs, 0.99), firstP50Us };
 }
