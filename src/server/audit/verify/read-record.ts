@@ -3,9 +3,12 @@
  * read as one is not.
  *
  * A collector may have written the record anew, with other white space or members in another order; what it says then
- * still hashes to its entry. A name that occurs twice in an object is refused, since readers differ in which one counts.
+ * still hashes to its entry. Nothing else may differ: a number that is spelled otherwise may be another number for a
+ * reader more exact than JavaScript, and a name that occurs twice in an object is refused, since readers differ in which
+ * one counts.
  */
 
+import { isUtf8 } from "node:buffer";
 import { canonical, hashOfCanonical, isEventName } from "../record.ts";
 import type { AuditHead } from "../types.ts";
 import { MAX_LINE_BYTES } from "./blocks.ts";
@@ -71,7 +74,7 @@ export function readLine(bytes: Buffer): ReadLine {
     .trim();
   if (!text.startsWith("{")) return text.includes(BEGINNING) ? broken(text) : OTHER;
   try {
-    return readObject(text, JSON.parse(text));
+    return readObject(bytes, text, JSON.parse(text));
   } catch {
     return text.includes(BEGINNING) ? broken(text) : OTHER;
   }
@@ -85,7 +88,7 @@ function broken(text: string): ReadLine {
 
 type Members = Readonly<Record<string, unknown>>;
 
-function readObject(text: string, value: unknown): ReadLine {
+function readObject(bytes: Buffer, text: string, value: unknown): ReadLine {
   if (!isObject(value) || value["audit"] === undefined) return OTHER;
   const { audit, node, kid, seq, prev, ts, event, controls, data, hash, sig } = value;
   const looksSigned = typeof hash === "string" && typeof sig === "string";
@@ -110,10 +113,13 @@ function readObject(text: string, value: unknown): ReadLine {
   if (Object.keys(value).length !== MEMBERS) return unreadable("the record has members that are not known here");
   const sealed = canonicalOrNone(value);
   if (sealed === undefined) return unreadable("the record has no canonical form");
-  if (text !== sealed && hasRepeatedName(text, value)) {
+  const other = text === sealed ? undefined : withoutTexts(text);
+  if (other !== undefined && countColons(other) !== countNames(value)) {
+    // More names were written than are left: the others were overwritten as the text was read.
     return unreadable("a name occurs twice in one of the record's objects");
   }
-  const isWhole = hashOfCanonical(unsealed(sealed, hash, sig)).toString("base64url") === hash;
+  const isAsRead = isUtf8(bytes) && (other === undefined || hasCanonicalNumbers(other));
+  const isWhole = isAsRead && hashOfCanonical(unsealed(sealed, hash, sig)).toString("base64url") === hash;
   const start = event === "chain.start" ? startOf(data) : undefined;
   return { kind: "record", node, kid, seq, prev, hash, sig, isWhole, start };
 }
@@ -159,9 +165,17 @@ function headOf(value: unknown): AuditHead | undefined {
   return { kid, seq, hash };
 }
 
-/** More names were written than are left: the others were overwritten as the text was read. */
-function hasRepeatedName(text: string, value: unknown): boolean {
-  return (text.replace(/"(?:[^"\\]|\\.)*"/g, "").match(/:/g)?.length ?? 0) !== countNames(value);
+/** What is left has no colon but after a name, and no digit but in a number. */
+function withoutTexts(text: string): string {
+  return text.replace(/"(?:[^"\\]|\\.)*"/g, "");
+}
+
+function countColons(text: string): number {
+  return text.match(/:/g)?.length ?? 0;
+}
+
+function hasCanonicalNumbers(text: string): boolean {
+  return (text.match(/[-\d][-+.\deE]*/g) ?? []).every((number) => canonical(Number(number)) === number);
 }
 
 function countNames(value: unknown): number {

@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { sign } from "node:crypto";
 import { test } from "node:test";
+import type { AuditEvent } from "../../../../src/server/audit/index.ts";
 import { generateKey } from "../../../../src/server/audit/key-file.ts";
 import { canonical, hashOfCanonical } from "../../../../src/server/audit/record.ts";
-import { found, makeTrail, textOf, verifyChunks, verifyLines } from "../support/trails.ts";
+import { found, type MadeTrail, makeTrail, textOf, verifyChunks, verifyLines } from "../support/trails.ts";
 
 test("an undamaged trail verifies, and its chain is told with range and count", async () => {
   const { lines, key } = makeTrail({ records: 8 });
@@ -32,6 +33,45 @@ test("a record with any byte altered is found, at its line or by the hole it lea
       );
     }
   }
+});
+
+/** Of three records, the second with these facts. */
+function trailWith(data: AuditEvent["data"]): MadeTrail {
+  const made = makeTrail({ records: 1 });
+  made.add({ event: "admin.write", data });
+  made.add();
+  return made;
+}
+
+test("a number written otherwise is found, also where both spellings are read as the same number", async () => {
+  const data = { tokens: 12, ratio: 0.1, large: 9007199254740992, cost: 1e21, none: 0, note: "seen 12 times: 0.1" };
+  const { lines } = trailWith(data);
+  assert.deepEqual(found(await verifyLines(lines)), []);
+  const spellings = [
+    [`"tokens":12`, `"tokens":12.0`],
+    [`"tokens":12`, `"tokens":12.000000000000000001`],
+    [`"tokens":12`, `"tokens":1.2e1`],
+    [`"ratio":0.1`, `"ratio":0.1000000000000000055`],
+    [`"large":9007199254740992`, `"large":9007199254740993`],
+    [`"cost":1e+21`, `"cost":1000000000000000000001`],
+    [`"none":0`, `"none":-0`],
+    [`"none":0`, `"none":1e-400`],
+    [`"seq":1`, `"seq":1.00`],
+  ] as const;
+  for (const [signed, other] of spellings) {
+    const line = lines[1] as string;
+    assert.ok(line.includes(signed), signed);
+    assert.deepEqual(found(await verifyLines(lines.with(1, line.replace(signed, other)))), ["altered 1"], other);
+  }
+});
+
+test("bytes that are no text are found, also where they are read as the character that stands for them", async () => {
+  const { lines } = trailWith({ name: "cut \ufffd" });
+  assert.deepEqual(found(await verifyLines(lines)), []);
+  const bytes = Buffer.from(textOf(lines));
+  const at = bytes.indexOf("\ufffd", Buffer.byteLength(lines[0] as string) + 1);
+  const { findings } = await verifyChunks([bytes.subarray(0, at), Buffer.of(0xff), bytes.subarray(at + 3)]);
+  assert.equal(findings[0]?.place?.line, 2);
 });
 
 test("a dropped record is missing; dropped runs are named as ranges", async () => {
