@@ -49,6 +49,8 @@ async function recorder(owner: Owner) {
   return { url: `http://127.0.0.1:${at.port}`, handshakes, door };
 }
 
+const CLOSED_BY_SHUTDOWN = { code: 1_001, reason: "the gateway is shutting down" };
+
 interface Session {
   readonly socket: WebSocket;
   readonly answer: IncomingMessage;
@@ -178,9 +180,14 @@ test("an upgrade to anything but a WebSocket of version 13 is refused", async ()
   assert.equal(provider.counts().requests, 0);
 });
 
-test("a session goes on while the gateway drains, and the gateway ends with it", async (t) => {
+test("a session whose response is under way ends with it while the gateway drains, and the gateway with the session", async (t) => {
   const stopping = await startWithFiles(t, deployment);
   const session = await open(t, "rec-1", { at: stopping.url });
+  const say = async (text: string): Promise<void> => {
+    session.socket.send(text);
+    await eventually(`the echo of ${text}`, () => session.messages.includes(text));
+  };
+  await say('{"type":"response.created"}');
   stopping.signal("SIGTERM");
   await eventually("closed doors", () =>
     fetch(stopping.url).then(
@@ -188,9 +195,16 @@ test("a session goes on while the gateway drains, and the gateway ends with it",
       () => true,
     ),
   );
-  session.socket.send("still here");
-  await eventually("the echo", () => session.messages.includes("still here"));
-  session.socket.close(1_000);
-  assert.equal((await session.closed).code, 1_000);
+  await say('{"type":"response.output_text.delta"}');
+  await say('{"type":"response.done"}');
+  assert.deepEqual(await within("the close", session.closed, 3_000), CLOSED_BY_SHUTDOWN);
+  assert.deepEqual(await within("the exit", stopping.ended, 3_000), { status: 0, signal: null });
+});
+
+test("a session without a response under way is closed with 1001 at once when the gateway stops", async (t) => {
+  const stopping = await startWithFiles(t, deployment);
+  const session = await open(t, "rec-1", { at: stopping.url });
+  stopping.signal("SIGTERM");
+  assert.deepEqual(await within("the close", session.closed, 3_000), CLOSED_BY_SHUTDOWN);
   assert.deepEqual(await within("the exit", stopping.ended, 3_000), { status: 0, signal: null });
 });

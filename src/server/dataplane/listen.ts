@@ -26,14 +26,19 @@ export interface Listener {
   /** Actual address, `host:port`. */
   readonly address: string;
   readonly port: number;
-  /** Stops accepting and waits for running requests, at most `limitMs`; what then remains is cut off. */
+  /**
+   * Stops accepting and waits for running requests and for the answers of sessions, at most `limitMs`; what then remains
+   * is cut off. A session without an answer under way is closed.
+   */
   drain(limitMs: number): Promise<void>;
 }
 
 /** Rejects with the system's error when the address cannot be bound. */
 export async function listen(address: string, ports: Ports): Promise<Listener> {
-  const stopping = new AbortController();
-  setMaxListeners(0, stopping.signal); // each session listens
+  const draining = new AbortController();
+  const over = new AbortController();
+  const shutdown = { draining: draining.signal, over: over.signal };
+  setMaxListeners(0, shutdown.draining, shutdown.over); // each session listens
   const app = Fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -64,7 +69,6 @@ export async function listen(address: string, ports: Ports): Promise<Listener> {
   app.setNotFoundHandler(() => undefined);
   /** Open connections, with the number of requests under way on each; sessions that were upgraded are not among them. */
   const connections = new Map<Duplex, number>();
-  let isDraining = false;
   app.server.on("connection", (socket: Socket) => {
     connections.set(socket, 0);
     socket.once("close", () => connections.delete(socket));
@@ -75,13 +79,13 @@ export async function listen(address: string, ports: Ports): Promise<Listener> {
     response.once("close", () => {
       const left = (connections.get(socket) ?? 1) - 1;
       if (connections.has(socket)) connections.set(socket, left);
-      if (isDraining && left === 0) socket.destroySoon();
+      if (draining.signal.aborted && left === 0) socket.destroySoon();
     });
     return serve(request, response, ports);
   };
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     connections.delete(socket);
-    void serveUpgrade(request, socket, head, ports, stopping.signal);
+    void serveUpgrade(request, socket, head, ports, shutdown);
   });
 
   const parsed = parseAddress(address);
@@ -94,16 +98,16 @@ export async function listen(address: string, ports: Ports): Promise<Listener> {
     address: formatAddress({ host: bound.address, port: bound.port }),
     port: bound.port,
     async drain(limitMs) {
-      isDraining = true;
+      draining.abort();
       const closed = app.close();
       // Node counts a connection on which nothing has come yet as busy, and stops timing it once the server closes.
       for (const [socket, underWay] of connections) if (underWay === 0) socket.destroy();
       const cut = setTimeout(() => {
-        stopping.abort();
+        over.abort();
         app.server.closeAllConnections();
       }, limitMs);
       await closed.finally(() => clearTimeout(cut));
-      stopping.abort();
+      over.abort();
     },
   };
 }

@@ -6,7 +6,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { asRefusal } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
-import { refusalBody, refusalHeaders } from "../core/dialects/index.ts";
+import { createSessionWork, refusalBody, refusalHeaders } from "../core/dialects/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import { address, type Target } from "./address.ts";
 import { type Admitted, admit, deniedByRules, type Governed } from "./admit.ts";
@@ -23,11 +23,10 @@ import {
   prepareUpgradeHeaders,
   protocolCredential,
   refuseUpgrade,
-  type TunnelObserver,
   tunnel,
   withoutProtocolCredential,
 } from "./hops/websocket.ts";
-import { createSessionMeter, type SessionMeter } from "./metering/index.ts";
+import { createSessionMeter } from "./metering/index.ts";
 import type { Governing, Ports } from "./ports.ts";
 import { prepare } from "./prepare.ts";
 import { locate } from "./serve.ts";
@@ -36,13 +35,20 @@ import { startSpan } from "./tracing.ts";
 
 const NO_BODY = Buffer.alloc(0);
 
-/** `shutdown`: ends the session with 1001. */
+/** When sessions end because the process does; each is then closed with 1001. */
+export interface Shutdown {
+  /** Those in which no response is being made, and the others once it has been. */
+  readonly draining: AbortSignal;
+  /** All that are left. */
+  readonly over: AbortSignal;
+}
+
 export async function serveUpgrade(
   request: IncomingMessage,
   socket: Duplex,
   head: Buffer,
   ports: Ports,
-  shutdown: AbortSignal,
+  { draining, over }: Shutdown,
 ): Promise<void> {
   const { governing } = ports;
   const requestId = requestIdOf(request);
@@ -54,8 +60,12 @@ export async function serveUpgrade(
   let charge: SessionCharge | undefined;
   let unwatch: (() => void) | undefined;
   const ending = new AbortController();
+  const work = createSessionWork();
   // Joined by hand: on Node 20 a signal made of others stays with the one of them that lives longer.
-  const stop = (): void => ending.abort(shutdown.reason);
+  const stop = (): void => ending.abort();
+  const stopUnlessBusy = (): void => {
+    if (draining.aborted && !work.isUnderWay) stop();
+  };
   const finished = (status: number, code: string): void => {
     ports.metrics.finished(labels, status, code);
     span?.end({ labels, status, code });
@@ -119,8 +129,11 @@ export async function serveUpgrade(
           spent: (units) => ports.statistics?.of(provider.name)?.spent(units),
         })
       : undefined;
-    shutdown.addEventListener("abort", stop, { once: true });
-    if (shutdown.aborted) stop();
+    draining.addEventListener("abort", stopUnlessBusy, { once: true });
+    over.addEventListener("abort", stop, { once: true });
+    stopUnlessBusy();
+    if (over.aborted) stop();
+    const gate = mayAsk(admitted, target, snapshot, governed);
     const result = await tunnel({
       request,
       socket,
@@ -130,7 +143,15 @@ export async function serveUpgrade(
         headers: prepareUpgradeHeaders(attemptSpan?.carry(prepared.headers) ?? prepared.headers),
         protocols: channel.credential.length > 0 ? withoutProtocolCredential(offered) : offered,
       },
-      observe: observerOf(meter, mayAsk(admitted, target, snapshot, governed), ending),
+      observe: {
+        message(from, data, isBinary) {
+          work.read(from, data, isBinary);
+          if (from === "upstream") meter?.message(data, isBinary);
+          else if (gate?.(data, isBinary) === false) ending.abort(closeTunnel(1008, "model not allowed"));
+          // Behind the message, which may be the last of the answer.
+          if (draining.aborted) queueMicrotask(stopUnlessBusy);
+        },
+      },
       responseHeaders: ["x-gateway-request-id", requestId, "x-gateway-provider", provider.name],
       handshake: attempt,
       signal: ending.signal,
@@ -146,27 +167,14 @@ export async function serveUpgrade(
     const headers = [...refusalHeaders(refusal, requestId), "content-type", "application/json"];
     refuseUpgrade(socket, refusal.status, headers, refusalBody("compat", refusal, requestId));
   } finally {
-    shutdown.removeEventListener("abort", stop);
+    draining.removeEventListener("abort", stopUnlessBusy);
+    over.removeEventListener("abort", stop);
     unwatch?.();
     charge?.release(); // of a session that came to nothing
     attempt?.ended();
     closeSession?.();
     if (isAdmitted) ports.admission.leave();
   }
-}
-
-/** Reads usage out of what the upstream says, and models out of what the client asks for. */
-function observerOf(
-  meter: SessionMeter | undefined,
-  mayAsk: ModelGate | undefined,
-  ending: AbortController,
-): TunnelObserver {
-  return {
-    message(from, data, isBinary) {
-      if (from === "upstream") meter?.message(data, isBinary);
-      else if (mayAsk?.(data, isBinary) === false) ending.abort(closeTunnel(1008, "model not allowed"));
-    },
-  };
 }
 
 /**

@@ -32,6 +32,7 @@ export {
   routeExamples,
   type UsagePlace,
 } from "./routes.ts";
+export { createSessionWork, type SessionWork } from "./session-work.ts";
 export { countEvents, MAX_EVENT_BYTES, type SseEvent, SseSplitter } from "./sse.ts";
 export { translateError } from "./translate/errors.ts";
 export { translateModel, translateModels } from "./translate/models.ts";

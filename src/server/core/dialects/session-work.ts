@@ -1,0 +1,58 @@
+/**
+ * Whether a response is being made in a WebSocket session: realtime, and responses over WebSocket. Source: dialects
+ * reference, 4.1.
+ *
+ * Nearly all messages are deltas, which say nothing of it: a search of their bytes passes over them, and only what may
+ * begin or end a response is scanned for its type.
+ */
+import { scanObject } from "./json-scan.ts";
+import { stringValue } from "./usage-member.ts";
+import { RESPONSE_ENDS } from "./usage-stream.ts";
+
+export interface SessionWork {
+  /** One message of either side. Binary ones are audio. */
+  read(from: "client" | "upstream", message: Buffer, isBinary: boolean): void;
+  readonly isUnderWay: boolean;
+}
+
+const ASK = "response.create";
+const BEGIN = "response.created";
+const ENDS: ReadonlySet<string> = new Set(["response.done", ...RESPONSE_ENDS]);
+const ERROR = "error";
+
+const quoted = (type: string): Buffer => Buffer.from(`"${type}"`);
+const TELLING = {
+  client: [ASK].map(quoted),
+  upstream: [BEGIN, ...ENDS, ERROR].map(quoted),
+} as const;
+
+export function createSessionWork(): SessionWork {
+  /** Asked for, and neither begun nor refused. */
+  let isAsked = false;
+  let begun = 0;
+  return {
+    read(from, message, isBinary) {
+      if (isBinary || !TELLING[from].some((each) => message.includes(each))) return;
+      const type = typeOf(message);
+      if (from === "client") {
+        if (type === ASK) isAsked = true;
+      } else if (type === BEGIN) {
+        isAsked = false;
+        begun++;
+      } else if (type === ERROR) {
+        isAsked = false;
+      } else if (type !== undefined && ENDS.has(type)) {
+        isAsked = false;
+        begun = Math.max(0, begun - 1);
+      }
+    },
+    get isUnderWay() {
+      return isAsked || begun > 0;
+    },
+  };
+}
+
+function typeOf(message: Buffer): string | undefined {
+  const scan = scanObject(message, ["type"]);
+  return scan.kind === "problem" ? undefined : stringValue(message, scan.members[0]);
+}
