@@ -160,6 +160,51 @@ test("rows that no command could have made are refused before anything changes",
   }
 });
 
+test("what was witnessed outlives a restore: the chain that is being written is no fork of the one in the archive", () => {
+  const witness = (kid: string, seq: number, letter: string, succeeds?: null) =>
+    commands.auditWitness({
+      node: "n1",
+      kid: kid.repeat(43),
+      seq,
+      hash: letter.repeat(43),
+      ...(succeeds === null && { succeeds }),
+    });
+  const before = bench({ members: [member("n1", { incarnation: 1 })] });
+  before.ok(witness("A", 1_000, "a"));
+  before.ok(witness("C", 1_001, "c"));
+  const archive = stateFile(before.state);
+
+  const at = bench({ members: [member("n1", { incarnation: 1 })] });
+  at.ok(witness("B", 0, "b", null));
+  at.ok(witness("C", 7, "d"));
+  at.ok(restore(at, archive));
+  assert.deepEqual(at.ok(witness("B", 5, "e")), { outcome: "witnessed" });
+  assert.deepEqual(
+    Array.from(at.state.scan("head/"), ([key, value]) => [key.slice(-1), JSON.parse(value.slice(1)).seq]),
+    [
+      ["A", 1_000],
+      ["B", 5],
+      ["C", 1_001],
+    ],
+  );
+});
+
+test("an archive of before takes back no head, and one with another record of the same number is evidence of a fork", () => {
+  const witness = (seq: number, letter: string) =>
+    commands.auditWitness({ node: "n1", kid: "A".repeat(43), seq, hash: letter.repeat(43) });
+  const at = bench({ members: [member("n1", { incarnation: 1 })] });
+  at.ok(witness(10, "a"));
+  const old = stateFile(at.state);
+  at.ok(witness(20, "b"));
+  at.ok(restore(at, old));
+  assert.deepEqual(at.ok(witness(20, "b")), { outcome: "known" });
+
+  const other = bench({ members: [member("n1", { incarnation: 1 })] });
+  other.ok(witness(20, "x"));
+  other.ok(restore(other, stateFile(at.state)));
+  assert.ok(other.state.get("head/n1/conflict")?.includes('"count":1'));
+});
+
 test("rows that are well formed and do not fit together stop nobody", () => {
   const node = "old";
   const window = { bucket: "b/t", window_ms: HOUR, window: WINDOW };

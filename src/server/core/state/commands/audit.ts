@@ -4,6 +4,7 @@
  */
 
 import { define, type Site } from "../command.ts";
+import type { Draft } from "../draft.ts";
 import { integer, label, nullable, object, optional, text } from "../fields.ts";
 import { ok } from "../refusals.ts";
 import { keyPart, rowFormat } from "../row-format.ts";
@@ -72,7 +73,23 @@ export const auditWitness = define(
   },
 );
 
-function recordConflict({ draft }: Site, witnessed: HeadRow, shown: HeadRow) {
+/**
+ * A restore undoes nothing that was witnessed: a chain that is being written would be taken for a fork of the one that
+ * the archive knows, and whoever holds an old archive could hide how far a chain had come.
+ */
+export function keepWitnessed(archived: Draft, current: Pick<Draft, "scan">): void {
+  for (const [key, value] of current.scan("head/")) {
+    const known = archived.get(key);
+    if (known === undefined) archived.put(key, value);
+    else if (!key.endsWith("/conflict")) {
+      const [there, here] = [headRows.read(known), headRows.read(value)];
+      if (here.seq > there.seq) archived.put(key, value);
+      else if (here.seq === there.seq && here.hash !== there.hash) recordConflict({ draft: archived }, there, here);
+    }
+  }
+}
+
+function recordConflict({ draft }: Pick<Site, "draft">, witnessed: HeadRow, shown: HeadRow) {
   const key = headConflictKey(shown.node);
   const value = draft.get(key);
   const before = value === undefined ? { node: shown.node, count: 0, witnessed, shown } : headConflictRows.read(value);

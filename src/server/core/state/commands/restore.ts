@@ -1,7 +1,7 @@
 /**
  * The whole state at once: comparing it, and replacing it by that of an archive.
  *
- * A restore keeps who the members are and what nobody may undo: the feature level. It forgets what belongs to processes
+ * A restore keeps who the members are and what nobody may undo: the feature level and the witnessed heads. It forgets what belongs to processes
  * that run: sessions, idempotency keys, uploads, allowances. What was granted in the archive counts as used, and every
  * member's number of start goes up, so that reports of before are refused. Source: cluster reference, 6.2 and 6.5.
  */
@@ -13,6 +13,7 @@ import { ok, refused } from "../refusals.ts";
 import { createRows } from "../rows.ts";
 import { createStateDecoder, StateFormatError } from "../state-file.ts";
 import { isWellFormedRow, keyIdRowOf, outlivesRestore } from "../tables.ts";
+import { keepWitnessed } from "./audit.ts";
 import { blobBytes, MAX_PARTS } from "./blobs.ts";
 import { featureRowKey, levelOf, levelRows } from "./feature.ts";
 import { memberRows } from "./member-rows.ts";
@@ -75,6 +76,7 @@ function replacement(site: Site, archived: Draft, level: number): readonly Row[]
   for (const node of [...holders].sort()) closeHoldings(archived, node, Number.POSITIVE_INFINITY);
   for (const [key, value] of restartedMembers(site)) archived.put(key, value);
   for (const [, row] of archived.scan("key/")) archived.put(...keyIdRowOf(row));
+  keepWitnessed(archived, site.draft);
   if (level > 1) archived.put(featureRowKey, levelRows.write({ level }));
   return Array.from(archived.scan(""));
 }
