@@ -1,5 +1,6 @@
 /**
- * Shows heads to the cluster: every `INTERVAL_MS`, every `RECORDS`, and at the end. One at a time, each within a limit.
+ * Shows heads to the cluster: the first at once, then every `intervalMs`, every `records`, and at the end. One at a time,
+ * each within a limit.
  *
  * Source: cluster reference, 9.3. What is shown was emitted before. A failure is counted; what is shown next is newer.
  */
@@ -12,14 +13,16 @@ export interface WitnessPace {
   readonly records: number;
   /** Of one call. */
   readonly limitMs: number;
+  /** Of the close: where there is no leader, the next start shows what this one could not. */
+  readonly closeMs: number;
 }
 
-export const WITNESS_PACE: WitnessPace = { intervalMs: 5_000, records: 1_000, limitMs: 5_000 };
+export const WITNESS_PACE: WitnessPace = { intervalMs: 5_000, records: 1_000, limitMs: 5_000, closeMs: 2_000 };
 
 export interface Witness {
   /** The chain has come this far. */
   advance(head: AuditHead): void;
-  /** Waits for one that is under way, then shows the last head, if that was not shown. Never rejects. */
+  /** Waits for one that is under way, then shows the last head, if that was not shown; within its limit. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -36,22 +39,27 @@ export function createWitness(
   let triedSeq = -1;
   let underWay: Promise<void> | undefined;
   let isOver = false;
+  /** Set by the close. */
+  let endsAt = Number.POSITIVE_INFINITY;
+  let giveUpAfter: (ms: number) => void = () => undefined;
 
   async function attempt(head: AuditHead): Promise<void> {
     const limit = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     triedSeq = head.seq;
+    const late = new Promise<never>((_, reject) => {
+      giveUpAfter = (ms) => {
+        clearTimeout(timer);
+        timer = setTimeout(() => {
+          const error = new Error(`the cluster did not take a head within ${ms} ms`);
+          limit.abort(error);
+          reject(error);
+        }, ms);
+      };
+    });
+    giveUpAfter(Math.min(pace.limitMs, endsAt - performance.now()));
     try {
-      await Promise.race([
-        show(head, taken === undefined ? succeeds : undefined, limit.signal),
-        new Promise<never>((_, reject) => {
-          timer = setTimeout(() => {
-            const error = new Error(`the cluster did not take a head within ${pace.limitMs} ms`);
-            limit.abort(error);
-            reject(error);
-          }, pace.limitMs);
-        }),
-      ]);
+      await Promise.race([show(head, taken === undefined ? succeeds : undefined, limit.signal), late]);
       taken = head;
     } catch {
       failures.inc();
@@ -72,13 +80,15 @@ export function createWitness(
   return {
     advance(head) {
       newest = head;
-      if (!isOver && head.seq - triedSeq >= pace.records) start();
+      if (!isOver && (triedSeq < 0 || head.seq - triedSeq >= pace.records)) start();
     },
     async close() {
       isOver = true;
       clearInterval(interval);
+      endsAt = performance.now() + pace.closeMs;
+      if (underWay !== undefined) giveUpAfter(pace.closeMs);
       await underWay;
-      start();
+      if (performance.now() < endsAt) start();
       await underWay;
     },
   };

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { createInstruments } from "../../../src/base/index.ts";
 import type { AuditHead } from "../../../src/server/audit/index.ts";
 import { createWitness, WITNESS_PACE } from "../../../src/server/audit/witness.ts";
-import { eventually } from "../../e2e/support/wait.ts";
+import { eventually, within } from "../../e2e/support/wait.ts";
 
 const headAt = (seq: number): AuditHead => ({ kid: "k", seq, hash: `h${seq}` });
 const failuresOf = () => ({
@@ -14,7 +14,7 @@ const failuresOf = () => ({
     this.value += by;
   },
 });
-const never = { intervalMs: 1 << 30, records: 1_000, limitMs: 5_000 };
+const never = { intervalMs: 1 << 30, records: 1_000, limitMs: 5_000, closeMs: 5_000 };
 
 interface Shown {
   readonly seq: number;
@@ -33,16 +33,18 @@ function scripted() {
 }
 
 test("the pace is that of the reference", () => {
-  assert.deepEqual(WITNESS_PACE, { intervalMs: 5_000, records: 1_000, limitMs: 5_000 });
+  assert.deepEqual(WITNESS_PACE, { intervalMs: 5_000, records: 1_000, limitMs: 5_000, closeMs: 2_000 });
 });
 
-test("every thousand records one is shown, one at a time, with what a new chain succeeds until one is taken", async () => {
+test("the first is shown at once, then one every thousand records, one at a time, with what a new chain succeeds until one is taken", async () => {
   const { shown, settle, show } = scripted();
   const witness = createWitness(show, null, failuresOf(), never);
   for (let seq = 0; seq < 3_500; seq += 1) witness.advance(headAt(seq));
-  assert.deepEqual(shown, [{ seq: 999, succeeds: null }]);
+  assert.deepEqual(shown, [{ seq: 0, succeeds: null }]);
   settle[0]?.resolve();
   await new Promise(setImmediate);
+  witness.advance(headAt(999));
+  assert.equal(shown.length, 1);
   witness.advance(headAt(3_500));
   assert.deepEqual(shown.at(-1), { seq: 3_500, succeeds: undefined });
   settle[1]?.resolve();
@@ -79,9 +81,19 @@ test("one that is not answered is given up at its limit, and its signal aborts",
   };
   const witness = createWitness(show, undefined, failures, { ...never, limitMs: 5 });
   witness.advance(headAt(0));
-  await witness.close();
+  await eventually("the limit", () => failures.value === 1);
   assert.equal(signal?.aborted, true);
-  assert.equal(failures.value, 1);
+  await witness.close();
+});
+
+test("where no head is taken the close ends at its own limit, whatever is left of the one under way", async () => {
+  const { shown, show } = scripted();
+  const failures = failuresOf();
+  const witness = createWitness(show, null, failures, { ...never, closeMs: 5 });
+  witness.advance(headAt(0));
+  witness.advance(headAt(1));
+  await within("the close", witness.close(), 2_000);
+  assert.deepEqual([shown.length, failures.value], [1, 1]);
 });
 
 test("by time the newest is shown, once", async () => {
