@@ -26,6 +26,7 @@ import {
 } from "../server/node/index.ts";
 import { checkAddress } from "./check-address.ts";
 import { type FlagsOf, UsageError } from "./flags.ts";
+import { type HeldHangups, holdHangups } from "./hangups.ts";
 import { type ExitStatus, type Io, resolvePath, untilAborted } from "./io.ts";
 import type { runFlags } from "./specs.ts";
 import { buildOf } from "./version.ts";
@@ -36,7 +37,15 @@ const CONFIGURATION = 10;
 const STORAGE = 11;
 const CANNOT_LISTEN = 12;
 
-export async function run(options: Options, _: readonly string[], io: Io): Promise<ExitStatus> {
+/** `held`: since before this file was loaded. */
+export async function run(
+  options: Options,
+  _: readonly string[],
+  io: Io,
+  held: HeldHangups = holdHangups(),
+): Promise<ExitStatus> {
+  const { config, configSchema, openapi, testRules: suite } = options;
+  if (config === undefined || configSchema || openapi || suite !== undefined) held.letThrough();
   if (options.configSchema) {
     io.stdout.write(`${JSON.stringify(deploymentJsonSchema(), null, 2)}\n`);
     return 0;
@@ -58,7 +67,7 @@ export async function run(options: Options, _: readonly string[], io: Io): Promi
   const tee = createLogTee();
   const log = loggerOf(io, tee);
   if (options.config === undefined) return runFlagMode(options, io, log, tee);
-  return runConfigMode(resolvePath(io, options.config), io, log, tee);
+  return runConfigMode(resolvePath(io, options.config), io, log, tee, held);
 }
 
 export function loggerOf(io: Io, tee: LogTee): Log {
@@ -101,8 +110,8 @@ async function runFlagMode(options: Options, io: Io, log: Log, tee: LogTee): Pro
   });
 }
 
-async function runConfigMode(path: string, io: Io, log: Log, tee: LogTee): Promise<ExitStatus> {
-  const hangups = hangupsOf(log);
+async function runConfigMode(path: string, io: Io, log: Log, tee: LogTee, held: HeldHangups): Promise<ExitStatus> {
+  const hangups = hangupsOf(log, held);
   try {
     return await runFrom(path, io, log, tee, hangups);
   } finally {
@@ -154,8 +163,7 @@ interface Hangups {
   close(): void;
 }
 
-/** SIGHUP would end a process that does not listen for it, so it is listened for from the beginning. */
-function hangupsOf(log: Log): Hangups {
+function hangupsOf(log: Log, held: HeldHangups): Hangups {
   let node: ConfigNode | undefined;
   let isWaiting = false;
   let turn = Promise.resolve();
@@ -169,13 +177,13 @@ function hangupsOf(log: Log): Hangups {
     // One reload after the other.
     turn = turn.then(() => asked.reload()).catch((error: unknown) => log.error("reload failed", { error }));
   };
-  process.on("SIGHUP", onHangup);
+  const close = held.pass(onHangup);
   return {
     serve(started) {
       node = started;
       if (isWaiting) onHangup();
     },
-    close: () => process.off("SIGHUP", onHangup),
+    close,
   };
 }
 

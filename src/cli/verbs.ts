@@ -6,6 +6,7 @@
  */
 
 import { clip, didYouMean, type FlagsOf, type FlagTable, parseFlags, UsageError } from "./flags.ts";
+import { holdHangups } from "./hangups.ts";
 import type { ExitStatus, Io } from "./io.ts";
 import {
   adminFlags,
@@ -106,7 +107,11 @@ export const DAEMON: Verb = verb({
     "Runs the gateway until SIGTERM or SIGINT. With -config it serves what the node file and its deployment document " +
     "say; without, it forwards to the one provider the flags describe.",
   flags: runFlags,
-  load: () => import("./run.ts"),
+  async load() {
+    const held = holdHangups();
+    const { run } = await import("./run.ts");
+    return { run: (options, positionals, io) => run(options, positionals, io, held) };
+  },
 });
 
 export const VERBS: readonly Verb[] = [
