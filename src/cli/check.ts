@@ -62,7 +62,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
 
 /** Where errors are, the loader's lines are both; it marks warnings behind the place, and the path of the key. */
 function problemAnswer(words: string): Answer {
-  const isWarning = /^.*?:\d+:\d+: (?:[^ ]*: )?warning: /.test(words);
+  const isWarning = /^.*?(?::\d+:\d+: (?:[^ ]*: )?|: catalog_overlay_paths: )warning: /.test(words);
   return { verdict: isWarning ? "note" : "fail", subject: "configuration", words };
 }
 

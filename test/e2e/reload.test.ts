@@ -317,6 +317,24 @@ describe("configuration", { concurrency: 2 }, () => {
     assert.match(stdout, /^fail {2}configuration: .*hue/m);
   });
 
+  test("an overlay pattern that matches no file is told by check, at the start and at a reload", async (t) => {
+    const files = await writeFiles(t, {}, { catalog_overlay_paths: ["overlays/*.yml"] });
+    await mkdir(join(files.dir, "overlays"));
+    await writeFile(
+      join(files.dir, "overlays", "local-a.yaml"),
+      JSON.stringify(overlay("local-a", "http://127.0.0.1:9")),
+    );
+    const { status, stdout } = await check(t, files);
+    assert.equal(status, 0, stdout);
+    assert.match(stdout, /^note {2}configuration: .*overlays\/\*\.yml matches no file$/m);
+    const gateway = await startGateway(t, { args: ["-config", files.nodePath] });
+    const warnings = () =>
+      gateway.log().filter(({ warning }) => /overlays\/\*\.yml matches no file$/.test(String(warning)));
+    assert.equal(warnings().length, 1);
+    gateway.signal("SIGHUP");
+    await eventually("the warning of the reload", () => warnings().length === 2);
+  });
+
   test("overlay files come by a pattern, one that appears later with the next SIGHUP, and inline ones win", async (t) => {
     const [first, second, inline] = await Promise.all([named(t, "first"), named(t, "second"), named(t, "inline")]);
     const files = await writeFiles(

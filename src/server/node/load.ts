@@ -72,7 +72,7 @@ export async function readNode(path: string, env: Environment, disk: Disk = open
     document,
     documentPath,
     rules: document?.kind === "text" ? await loadRules([document.text]) : undefined,
-    problems: [...node.problems.map(formatProblem), ...overlays.problems],
+    problems: [...node.problems.map(formatProblem), ...overlays.problems, ...overlays.warnings],
     isSound: node.document !== undefined && !hasErrors(node.problems) && overlays.problems.length === 0,
   };
 }
@@ -155,14 +155,23 @@ async function readOverlays(
   disk: Disk,
   nodeFile: string,
   patterns: readonly string[],
-): Promise<{ readonly overlays: readonly NamedOverlay[]; readonly problems: readonly string[] }> {
+): Promise<{
+  readonly overlays: readonly NamedOverlay[];
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}> {
   const overlays: NamedOverlay[] = [];
   const problems: string[] = [];
+  const warnings: string[] = [];
   for (const pattern of patterns) {
     const expansion = await disk.expandPattern(beside(nodeFile, pattern));
     if (expansion.kind === "problem") {
       problems.push(expansion.message);
       continue;
+    }
+    // A folder that is filled later is no fault; a pattern that is misspelt looks the same.
+    if (expansion.paths.length === 0) {
+      warnings.push(`${nodeFile}: catalog_overlay_paths: warning: the pattern ${pattern} matches no file`);
     }
     for (const path of expansion.paths) {
       const text = await disk.readText(path);
@@ -178,7 +187,7 @@ async function readOverlays(
       else problems.push(`${path}: ${misnamed}`);
     }
   }
-  return { overlays, problems };
+  return { overlays, problems, warnings };
 }
 
 function refused(problems: readonly string[], missing: readonly string[] = []): Loaded {
