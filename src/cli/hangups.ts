@@ -6,8 +6,8 @@
 export interface HeldHangups {
   /** Called from here on, and at once for those that came before. Returns the way to end it. */
   pass(listener: () => void): () => void;
-  /** For a process that has nothing to reload: SIGHUP ends it, also one that came before. */
-  letThrough(): void;
+  /** For a process that has nothing to reload: SIGHUP ends it. True: one came before, and it is to end now. */
+  letThrough(): boolean;
 }
 
 export function holdHangups(): HeldHangups {
@@ -25,7 +25,7 @@ export function holdHangups(): HeldHangups {
     },
     letThrough() {
       process.off("SIGHUP", keep);
-      if (isWaiting) process.kill(process.pid, "SIGHUP");
+      return isWaiting;
     },
   };
 }

@@ -45,7 +45,8 @@ export async function run(
   held: HeldHangups = holdHangups(),
 ): Promise<ExitStatus> {
   const { config, configSchema, openapi, testRules: suite } = options;
-  if (config === undefined || configSchema || openapi || suite !== undefined) held.letThrough();
+  const reloads = config !== undefined && !configSchema && !openapi && suite === undefined;
+  if (!reloads && held.letThrough()) return 129;
   if (options.configSchema) {
     io.stdout.write(`${JSON.stringify(deploymentJsonSchema(), null, 2)}\n`);
     return 0;
