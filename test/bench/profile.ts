@@ -1,7 +1,7 @@
 /**
  * Where the gateway's time goes: the gateway runs under node's CPU profiler (`--cpu-prof`) while a scenario's load is on
  * it, and the functions with the most time of their own are listed. Shares are of the time the process was busy.
- * The start and a warm-up are left out. Each thread writes a profile of its own; the busiest one is the main thread's.
+ * The start and a warm-up are left out. Each thread writes a profile of its own; the idle ones are left out.
  */
 
 import { mkdtemp, readdir, readFile } from "node:fs/promises";
@@ -44,6 +44,8 @@ export interface SelfTime {
 const LISTED = 25;
 /** Of the busy time; whose code takes less is not listed. */
 const LEAST_SHARE = 0.005;
+/** Of the busiest thread's time; a thread with less is not listed. */
+const LEAST_THREAD_SHARE = 0.1;
 /** Sampling every 200 us: about 20 samples in each millisecond of a hundred requests, and a few percent of overhead. */
 const INTERVAL_US = 200;
 
@@ -70,32 +72,50 @@ export async function profileScenario(
   ]);
   await gateway.stop();
 
-  const profiles: CpuProfile[] = [];
+  const profiles: ThreadProfile[] = [];
   for (const name of await readdir(folder)) {
-    profiles.push(JSON.parse(await readFile(join(folder, name), "utf8")) as CpuProfile);
+    const profile = JSON.parse(await readFile(join(folder, name), "utf8")) as CpuProfile;
+    profiles.push({ thread: threadOf(name), times: sumSelfTimes(profile, fromUs) });
   }
-  const busiest = profiles.map((profile) => sumSelfTimes(profile, fromUs)).sort((a, b) => total(b) - total(a))[0];
-  if (busiest === undefined) return `${scenario.name}: the gateway left no profile; it did not end by itself`;
-  const busyUs = total(busiest);
+  profiles.sort((a, b) => a.thread - b.thread);
+  const mostUs = Math.max(...profiles.map(({ times }) => total(times)));
+  if (profiles.length === 0) return `${scenario.name}: the gateway left no profile; it did not end by itself`;
+  const title = `profile of ${scenario.name}: own time, share of a thread's busy time and us a request`;
+  const tables = profiles
+    .filter(({ times }) => total(times) >= LEAST_THREAD_SHARE * mostUs)
+    .flatMap((profile) => tablesOf(profile, requests));
+  return [title, align([["thread", "us/req, by the kernel's account"], ...byThread]), ...tables].join("\n");
+}
+
+interface ThreadProfile {
+  /** As node numbers them: 0 is the main thread. */
+  readonly thread: number;
+  readonly times: readonly SelfTime[];
+}
+
+/** Of `CPU.<date>.<time>.<process>.<thread>.<count>.cpuprofile`. */
+const threadOf = (name: string): number => Number(name.split(".")[4]);
+
+function tablesOf({ thread, times }: ThreadProfile, requests: number): readonly string[] {
+  const busyUs = total(times);
   const row = (us: number, where: string): string[] => [
     `${((100 * us) / busyUs).toFixed(1)}%`,
     (us / requests).toFixed(2),
     where,
   ];
   const areas = new Map<string, number>();
-  for (const { area, selfUs } of busiest) areas.set(area, (areas.get(area) ?? 0) + selfUs);
+  for (const { area, selfUs } of times) areas.set(area, (areas.get(area) ?? 0) + selfUs);
   const byArea = [...areas]
     .filter(([, us]) => us >= LEAST_SHARE * busyUs)
     .sort(([, a], [, b]) => b - a)
     .map(([area, us]) => row(us, area));
-  const byFunction = busiest.slice(0, LISTED).map(({ where, selfUs }) => row(selfUs, where));
-  const title = `profile of ${scenario.name}: own time, share of the busy time and us a request`;
+  const byFunction = times.slice(0, LISTED).map(({ where, selfUs }) => row(selfUs, where));
+  const name = thread === 0 ? "main" : `thread ${thread}`;
   return [
-    title,
-    align([["thread", "us/req, by the kernel's account"], ...byThread]),
+    `  ${name}: ${(busyUs / requests).toFixed(2)} us/req, waiting for the disk included`,
     align([["share", "us/req", "whose code"], ...byArea]),
     align([["share", "us/req", "function"], ...byFunction]),
-  ].join("\n");
+  ];
 }
 
 /** What the threads used since `before`. The engine's own collect garbage and compile; the profiler's is its cost. */
