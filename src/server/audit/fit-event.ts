@@ -2,12 +2,12 @@
  * What is to be recorded, made to fit a record of `MAX_RECORD_BYTES`: long texts are cut first, then long lists. The
  * same event is cut alike each time, and before it is signed.
  *
- * The main thread hands an event over as JSON text, whose length it counts; only one that is far too long is bounded
- * there already.
+ * The main thread hands an event over as the canonical text of its members, which is a part of the record as it stands;
+ * the worker reads only one that is too long.
  */
 
 import { cutText, shrinkToFit } from "../../base/index.ts";
-import { type CanonicalParts, canonicalParts, lineBytes, MAX_RECORD_BYTES, type Unsealed } from "./record.ts";
+import { type CanonicalParts, canonical, canonicalParts, lineBytes, MAX_RECORD_BYTES, type Place } from "./record.ts";
 import type { AuditEvent, JsonValue } from "./types.ts";
 
 /** In UTF-16 code units. Four times what a record may hold: the worker's cutting is exact and costs the caller nothing. */
@@ -17,33 +17,51 @@ const MAX_EVENT_TEXT = 4 * MAX_RECORD_BYTES;
 const MAX_CONTROLS = 16;
 const MAX_CONTROL_LENGTH = 64;
 
-/** The event as the text that is handed to the worker; never throws. */
+/** The event as the text that is handed to the worker, RFC 8785 canonical; never throws. */
 export function eventText(event: AuditEvent): string {
   try {
-    const text = JSON.stringify(event);
-    return text.length <= MAX_EVENT_TEXT ? text : boundedText(event);
+    return canonicalText(event) ?? boundedText(event);
   } catch {
     return boundedText(event);
   }
 }
 
+/** An event whose data may have become anything. */
+type Told = Omit<AuditEvent, "data"> & { readonly data: JsonValue };
+
+/** Undefined when it is too long. Throws for what JSON cannot write. */
+function canonicalText({ event, controls = [], data }: Told): string | undefined {
+  const few = controls.length > MAX_CONTROLS ? fitControls(controls) : controls;
+  const text = JSON.stringify({ controls: few, data, event });
+  if (text.length > MAX_EVENT_TEXT) return undefined;
+  // JSON's own text is canonical but for the order of names and halves of surrogate pairs, which it writes as `\ud…`.
+  return isInOrder(data) && !text.includes("\\ud") ? text : canonical(JSON.parse(text));
+}
+
+/** Whether the names of each object come in the order of the canonical form. */
+function isInOrder(value: JsonValue | undefined): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) return value.every(isInOrder);
+  let before: string | undefined;
+  for (const [name, member] of Object.entries(value)) {
+    if (before !== undefined && name < before) return false;
+    if (!isInOrder(member)) return false;
+    before = name;
+  }
+  return true;
+}
+
 /** `data` that loops, throws or holds what JSON cannot write is cut where it cannot go on. */
 function boundedText(event: AuditEvent): string {
-  const { event: name, controls } = event;
+  const { event: name } = event;
+  const controls = fitControls(event.controls);
   try {
-    const text = shrinkToFit(event.data, (data) => {
-      const bounded = JSON.stringify({ event: name, controls: fitControls(controls), data });
-      return bounded.length <= MAX_EVENT_TEXT ? bounded : undefined;
-    });
+    const text = shrinkToFit(event.data, (data) => canonicalText({ event: name, controls, data }));
     if (text !== undefined) return text;
   } catch {
     // A getter that throws.
   }
-  return JSON.stringify({
-    event: name,
-    controls: fitControls(controls),
-    data: { fault: "the facts could not be written" },
-  });
+  return canonical({ controls, data: { fault: "the facts could not be written" }, event: name });
 }
 
 function fitControls(controls: readonly string[] = []): readonly string[] {
@@ -51,31 +69,22 @@ function fitControls(controls: readonly string[] = []): readonly string[] {
   return controls.length > MAX_CONTROLS ? [...kept, "…"] : kept;
 }
 
-/** The canonical form of a record of this event. */
-export function fitEvent(event: AuditEvent, place: Place): CanonicalParts {
-  return asItIs(event, place) ?? bounded(event, place);
+/** The canonical form of a record of what `eventText` gave. */
+export function fitEvent(text: string, place: Place): CanonicalParts {
+  const parts = canonicalParts(text, place);
+  return lineBytes(parts) <= MAX_RECORD_BYTES ? parts : bounded(parseEvent(text), place);
 }
 
-type Place = Omit<Unsealed, "event" | "controls" | "data">;
-
-/** Nearly all events fit, and cost no copy. */
-function asItIs({ event, controls = [], data }: AuditEvent, place: Place): CanonicalParts | undefined {
-  if (controls.length > MAX_CONTROLS) return undefined;
-  try {
-    const parts = canonicalParts({ ...place, event, controls, data });
-    return lineBytes(parts) <= MAX_RECORD_BYTES ? parts : undefined;
-  } catch {
-    // Half a surrogate pair has no canonical form.
-    return undefined;
-  }
+function parseEvent(text: string): AuditEvent {
+  return JSON.parse(text) as AuditEvent;
 }
 
 function bounded({ event, controls: given, data: whole }: AuditEvent, place: Place): CanonicalParts {
   const controls = fitControls(given);
   const parts = shrinkToFit(whole, (data) => {
-    const attempt = canonicalParts({ ...place, event, controls, data });
+    const attempt = canonicalParts(canonical({ controls, data, event }), place);
     return lineBytes(attempt) <= MAX_RECORD_BYTES ? attempt : undefined;
   });
   const fault: JsonValue = { fault: "the facts do not fit a record" };
-  return parts ?? canonicalParts({ ...place, event, controls: [], data: fault });
+  return parts ?? canonicalParts(canonical({ controls: [], data: fault, event }), place);
 }

@@ -2,8 +2,9 @@
  * The audit trail on the main thread: counts what is queued, hands it to the worker once a turn, and follows what the
  * worker has made durable and emitted. Face: `types.ts`.
  *
- * An event costs the caller its JSON text; what comes within two milliseconds costs one message. The queue is counted from the moment an event is
- * appended until it is out, so a reader that is blocked ends in `audit_unavailable` and never in memory.
+ * An event costs the caller its canonical text. Events are gathered here for `GROUP_MS` or up to `GROUP_EVENTS`, which is
+ * one message, one sync and one answer; a group that somebody waits for is not held up. The queue is counted from the
+ * moment an event is appended until it is out, so a reader that is blocked ends in `audit_unavailable` and never in memory.
  */
 
 import type { Worker } from "node:worker_threads";
@@ -11,7 +12,7 @@ import { GatewayError, type Instruments, type Log } from "../../base/index.ts";
 import { AuditError } from "./audit-error.ts";
 import { eventText } from "./fit-event.ts";
 import { createAuditMetrics } from "./metrics.ts";
-import { createRecent, parseRecord } from "./recent.ts";
+import { createRecent, parseRecords } from "./recent.ts";
 import { MAX_RECORD_BYTES } from "./record.ts";
 import { startThread } from "./start-thread.ts";
 import type { AuditEvent, AuditHead, AuditOptions, AuditTrail } from "./types.ts";
@@ -26,9 +27,9 @@ const ROOM_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD_BYTES;
 
 /** Loading the worker and reading the journal take a fraction of a second; on a machine that is short of everything, much longer. */
 const START_LIMIT_MS = 60_000;
-/** What nobody waits for goes to the worker together, which gathers it for longer: a message wakes two threads. */
-const HAND_OVER_MS = 2;
-const MAX_HANDED_OVER = 256;
+/** A hundred syncs a second leave the disk to the raft log, and each message wakes two threads. */
+const GROUP_MS = 10;
+const GROUP_EVENTS = 256;
 
 /** How long the output may take for what is queued at the close; the rest stays in the journal. */
 const DRAIN_LIMIT_MS = 5_000;
@@ -58,6 +59,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
   const worker = startThread("worker");
   let texts: string[] = [];
   let times: number[] = [];
+  let groupTimer: NodeJS.Timeout | undefined;
   let handedOver = 0;
   const waiters: Waiter[] = [];
   let head: AuditHead | undefined;
@@ -77,9 +79,11 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
 
   function send(): void {
     if (texts.length === 0) return;
-    tell({ kind: "append", texts, times, isAwaited: waiters.length > 0 });
+    tell({ kind: "append", texts, times });
     texts = [];
     times = [];
+    clearTimeout(groupTimer);
+    groupTimer = undefined;
   }
 
   function receive(message: FromWorker): void {
@@ -112,19 +116,19 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
     }
   }
 
-  function emitted({ lines, head: reached, events, units, gone }: Extract<FromWorker, { kind: "emitted" }>): void {
+  function emitted({ records, head: reached, events, units, gone }: Extract<FromWorker, { kind: "emitted" }>): void {
     queueBytes -= units + events * RECORD_OVERHEAD_BYTES;
-    recent.add(lines);
+    recent.add(records);
     head = reached;
     if (gone !== undefined) {
-      metrics.unread.inc(lines.length);
+      metrics.unread.inc(records.count);
       if (!isGoneTold)
         log.warn("nobody reads the audit trail's output; the trail goes on in its journal", { code: gone });
       isGoneTold = true;
     }
     if (reached.kid === kid) witness?.advance(reached);
     try {
-      onEmitted?.(lines.map(parseRecord));
+      onEmitted?.(parseRecords(records));
     } catch (error) {
       log.error("an export of the audit trail failed", { error });
     }
@@ -168,8 +172,8 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
     texts.push(text);
     times.push(now());
     handedOver += 1;
-    if (isAwaited || texts.length === MAX_HANDED_OVER) setImmediate(send);
-    else if (texts.length === 1) setTimeout(send, HAND_OVER_MS);
+    if (isAwaited || texts.length === GROUP_EVENTS) setImmediate(send);
+    else groupTimer ??= setTimeout(send, GROUP_MS);
   }
 
   const trail: AuditTrail = {

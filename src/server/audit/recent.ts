@@ -1,31 +1,45 @@
-/** The last emitted records, as lines until somebody asks. */
+/** The last emitted records, as text until somebody asks. */
 
 import type { AuditRecord } from "./types.ts";
+import type { RecordLines } from "./worker-protocol.ts";
 
 export const KEPT_RECORDS = 1_000;
 
 export interface Recent {
-  add(lines: readonly string[]): void;
+  add(records: RecordLines): void;
   /** Newest last. */
   last(limit: number): readonly AuditRecord[];
 }
 
 export function createRecent(): Recent {
-  let lines: string[] = [];
+  const groups: RecordLines[] = [];
+  let count = 0;
   return {
-    add(more) {
-      lines.push(...more.slice(-KEPT_RECORDS));
-      // Cut in strides, so that a record costs no shift of all the others.
-      if (lines.length > 2 * KEPT_RECORDS) lines = lines.slice(-KEPT_RECORDS);
+    add(records) {
+      groups.push(records);
+      count += records.count;
+      for (let first = groups[0]; first !== undefined && count - first.count >= KEPT_RECORDS; first = groups[0]) {
+        groups.shift();
+        count -= first.count;
+      }
     },
     last(limit) {
-      const count = Math.min(Math.max(Math.trunc(limit), 0), KEPT_RECORDS, lines.length);
-      return lines.slice(lines.length - count).map(parseRecord);
+      const wanted = Math.min(Math.max(Math.trunc(limit), 0), KEPT_RECORDS, count);
+      const lines = groups.flatMap(linesOf);
+      return lines.slice(lines.length - wanted).map(parseRecord);
     },
   };
 }
 
+export function parseRecords(records: RecordLines): readonly AuditRecord[] {
+  return linesOf(records).map(parseRecord);
+}
+
+function linesOf({ text }: RecordLines): readonly string[] {
+  return text === "" ? [] : text.split("\n");
+}
+
 /** A line that this program has written. */
-export function parseRecord(line: string): AuditRecord {
+function parseRecord(line: string): AuditRecord {
   return JSON.parse(line) as AuditRecord;
 }

@@ -5,10 +5,10 @@
  * hash covers the link. `sig` is Ed25519 over the 32 bytes of the hash. Everything binary is base64url without padding.
  */
 
-import { createHash, createPublicKey, type KeyObject } from "node:crypto";
+import { createPublicKey, hash, type KeyObject } from "node:crypto";
 import canonicalize from "canonicalize";
 import { MAX_LINE_BYTES } from "../../base/index.ts";
-import { AUDIT_EVENTS, type AuditEventName, type JsonValue } from "./types.ts";
+import { AUDIT_EVENTS, type AuditEventName } from "./types.ts";
 
 /** A line with its newline: what a pipe takes in one piece. */
 export const MAX_RECORD_BYTES = MAX_LINE_BYTES;
@@ -21,16 +21,13 @@ export const NO_HASH = Buffer.alloc(32).toString("base64url");
 /** Of `hash` and `sig` as members of the line, each with its comma. */
 const SEALED_LENGTH = `"hash":"${"h".repeat(43)}",`.length + `"sig":"${"s".repeat(86)}",`.length;
 
-/** What a record says, without hash and signature. */
-export interface Unsealed {
+/** Where a record stands in its chain. */
+export interface Place {
   readonly node: string;
   readonly kid: string;
   readonly seq: number;
   readonly prev: string;
   readonly ts: string;
-  readonly event: AuditEventName;
-  readonly controls: readonly string[];
-  readonly data: JsonValue;
 }
 
 /** The canonical form in parts, so that hash and signature need no second pass over the data. */
@@ -40,10 +37,10 @@ export interface CanonicalParts {
   readonly afterSig: string;
 }
 
-/** Throws for lone surrogates and numbers that are not finite; nothing bounded by `fitEvent` has them. */
-export function canonicalParts({ node, kid, seq, prev, ts, event, controls, data }: Unsealed): CanonicalParts {
+/** `event`: the canonical text of an object with `controls`, `data` and `event`. */
+export function canonicalParts(event: string, { node, kid, seq, prev, ts }: Place): CanonicalParts {
   return {
-    beforeHash: `{"audit":1,"controls":${canonical(controls)},"data":${canonical(data)},"event":"${event}",`,
+    beforeHash: `{"audit":1,${event.slice(1, -1)},`,
     betweenHashAndSig: `"kid":"${kid}","node":${canonical(node)},"prev":"${prev}","seq":${seq},`,
     afterSig: `"ts":"${ts}"}`,
   };
@@ -55,12 +52,12 @@ export function hashOf({ beforeHash, betweenHashAndSig, afterSig }: CanonicalPar
 
 /** `text`: the canonical form of a record without `hash` and `sig`. */
 export function hashOfCanonical(text: string): Buffer {
-  return createHash("sha256").update(HASH_DOMAIN).update(text).digest();
+  return hash("sha256", `${HASH_DOMAIN}${text}`, "buffer");
 }
 
 /** The record as its line, without the newline. */
-export function sealedLine(parts: CanonicalParts, hash: string, sig: string): string {
-  return `${parts.beforeHash}"hash":"${hash}",${parts.betweenHashAndSig}"sig":"${sig}",${parts.afterSig}`;
+export function sealedLine(parts: CanonicalParts, digest: string, sig: string): string {
+  return `${parts.beforeHash}"hash":"${digest}",${parts.betweenHashAndSig}"sig":"${sig}",${parts.afterSig}`;
 }
 
 /** Of the line and its newline. */
@@ -70,6 +67,7 @@ export function lineBytes({ beforeHash, betweenHashAndSig, afterSig }: Canonical
   );
 }
 
+/** Throws for lone surrogates and numbers that are not finite; nothing that `shrinkToFit` gave has them. */
 export function canonical(value: unknown): string {
   const text = canonicalize(value);
   if (text === undefined) throw new Error("only what JSON knows has a canonical form");
@@ -79,7 +77,7 @@ export function canonical(value: unknown): string {
 /** RFC 7638: SHA-256 over the key's required members in the order of their names. `raw`: 32 bytes. */
 export function thumbprintOf(raw: Uint8Array): string {
   const x = Buffer.from(raw).toString("base64url");
-  return createHash("sha256").update(`{"crv":"Ed25519","kty":"OKP","x":"${x}"}`).digest("base64url");
+  return hash("sha256", `{"crv":"Ed25519","kty":"OKP","x":"${x}"}`, "base64url");
 }
 
 export function rawPublicKey(key: KeyObject): Buffer {

@@ -9,15 +9,16 @@ export interface StartOptions extends Pick<AuditOptions, "nodeId" | "dir" | "fd"
   readonly now: number;
 }
 
+/** Records in order, a line each, with newlines between them. */
+export interface RecordLines {
+  readonly text: string;
+  readonly count: number;
+}
+
 export type ToWorker =
   | { readonly kind: "start"; readonly options: StartOptions }
-  /** Events as JSON, and when each was made, in milliseconds since the epoch; whether somebody waits until one is on disk. */
-  | {
-      readonly kind: "append";
-      readonly texts: readonly string[];
-      readonly times: readonly number[];
-      readonly isAwaited: boolean;
-    }
+  /** Events as `eventText` gives them, and when each was made, in milliseconds since the epoch. One group, if not too large. */
+  | { readonly kind: "append"; readonly texts: readonly string[]; readonly times: readonly number[] }
   /** Writes `chain.pause` and empties the queue; what the output has not taken `limitMs` later stays in the journal. */
   | { readonly kind: "close"; readonly now: number; readonly limitMs: number };
 
@@ -28,7 +29,7 @@ export type FromWorker =
       /** Of a chain that the cluster has not seen yet: what its first record names. Else undefined. */
       readonly succeeds: AuditHead | null | undefined;
       /** The last records of the journal that were emitted by an earlier process. */
-      readonly recent: readonly string[];
+      readonly recent: RecordLines;
       readonly warnings: readonly string[];
     }
   /** So many of the events handed over are on disk, by count since the start. */
@@ -36,7 +37,7 @@ export type FromWorker =
   /** Records are out, in order. `events` and `units` (of their texts) are those that leave the queue. */
   | {
       readonly kind: "emitted";
-      readonly lines: readonly string[];
+      readonly records: RecordLines;
       readonly head: AuditHead;
       readonly events: number;
       readonly units: number;

@@ -35,7 +35,7 @@ port.on("message", (message: ToWorker) => {
       }, fail);
       return;
     case "append":
-      writer?.append(message.texts, message.times, message.isAwaited);
+      writer?.append(message.texts, message.times);
       return;
     case "close":
       void close(message.now, message.limitMs);

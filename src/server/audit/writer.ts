@@ -1,20 +1,17 @@
 /**
  * What the audit worker does: events in, signed records out, in the order journal, output, acknowledgement.
  *
- * Events are gathered for `GROUP_MS` or up to `GROUP_RECORDS`, signed, and made durable by one sync; a group that
- * somebody waits for is not held up, and what comes during a sync is the next group. Then they are
+ * What comes within one turn, or during a sync, is signed as one group and made durable by one sync. Then its events are
  * told to be journaled, and wait for the output. Journaling does not wait for the output: when nobody reads, the journal
  * takes what the queue holds, and the next start emits it. Source: cluster reference, 9.2.
  */
 
 import type { JournalRecord } from "./journal-format.ts";
-import { type OpenChain, openChain } from "./open-chain.ts";
+import { openChain } from "./open-chain.ts";
 import { openOutput } from "./output.ts";
-import type { AuditEvent, AuditHead } from "./types.ts";
-import type { FromWorker, StartOptions } from "./worker-protocol.ts";
+import type { AuditHead } from "./types.ts";
+import type { FromWorker, RecordLines, StartOptions } from "./worker-protocol.ts";
 
-/** A hundred syncs a second leave the disk to the raft log. */
-const GROUP_MS = 10;
 const GROUP_RECORDS = 256;
 
 /** Emitted at once; what a start finds in the journal may be many times as much, and the main thread is told of it in parts. */
@@ -25,7 +22,7 @@ const FIRST_RETRY_MS = 2;
 const LAST_RETRY_MS = 100;
 
 export interface Writer {
-  append(texts: readonly string[], times: readonly number[], isAwaited: boolean): void;
+  append(texts: readonly string[], times: readonly number[]): void;
   /** Resolves with the number of records that the output has not taken; they are in the journal, if there is one. */
   close(at: number, limitMs: number): Promise<number>;
 }
@@ -46,8 +43,8 @@ export async function openWriter(
   const { chain, journal, lock, recent, succeeds, warnings } = opened;
   const output = openOutput(options.fd);
   const inbox: { readonly text: string; readonly at: number }[] = [];
-  let groupTimer: NodeJS.Timeout | undefined;
-  let outbox: Waiting[] = waitingOf(opened);
+  let isFlushDue = false;
+  let outbox = opened.pending.map((record) => waitingOf(record, kidOf(record.line), undefined));
   let retryTimer: NodeJS.Timeout | undefined;
   let retryMs = FIRST_RETRY_MS;
   let journaledEvents = 0;
@@ -66,7 +63,6 @@ export async function openWriter(
       action();
     } catch (error) {
       isOver = true;
-      clearTimeout(groupTimer);
       clearTimeout(retryTimer);
       fail(error);
       drained?.();
@@ -74,12 +70,11 @@ export async function openWriter(
   }
 
   function flush(): void {
-    clearTimeout(groupTimer);
-    groupTimer = undefined;
+    isFlushDue = false;
     const group = inbox.splice(0, GROUP_RECORDS);
     if (group.length === 0) return;
     const startedAt = performance.now();
-    const records = group.map(({ text, at }) => ({ ...sealed(parseEvent(text), at), units: text.length }));
+    const records = group.map(({ text, at }) => waitingOf(chain.nextOf(text, at), chain.kid, text.length));
     journal?.append(records);
     outbox.push(...records);
     journaledEvents += group.length;
@@ -88,14 +83,9 @@ export async function openWriter(
     if (retryTimer === undefined) pump();
   }
 
-  function sealed(event: AuditEvent, at: number): JournalRecord & { readonly kid: string } {
-    const record = chain.next(event, at);
-    return { ...record, kid: chain.kid };
-  }
-
-  function scheduleFlush(isAwaited = false): void {
-    if (isAwaited || inbox.length >= GROUP_RECORDS) setImmediate(() => guarded(flush));
-    else groupTimer ??= setTimeout(() => guarded(flush), GROUP_MS);
+  function scheduleFlush(): void {
+    if (!isFlushDue) setImmediate(() => guarded(flush));
+    isFlushDue = true;
   }
 
   function pump(): void {
@@ -128,26 +118,26 @@ export async function openWriter(
     if (last === undefined) return;
     const head: AuditHead = { kid: last.kid, seq: last.seq, hash: last.hash };
     if (last.kid === chain.kid) journal?.acknowledge(last.seq);
-    const own = records.flatMap(({ units }) => (units === undefined ? [] : [units]));
-    const units = own.reduce((sum, each) => sum + each, 0);
-    tell({ kind: "emitted", lines: records.map(({ line }) => line), head, events: own.length, units, gone });
+    const own = records.filter(({ units }) => units !== undefined);
+    const units = own.reduce((sum, each) => sum + (each.units ?? 0), 0);
+    tell({ kind: "emitted", records: linesOf(records), head, events: own.length, units, gone });
   }
 
-  tell({ kind: "started", kid: chain.kid, succeeds, recent: recent.map(({ line }) => line), warnings });
+  tell({ kind: "started", kid: chain.kid, succeeds, recent: linesOf(recent), warnings });
   guarded(pump);
 
   return {
-    append(texts, times, isAwaited) {
+    append(texts, times) {
       if (isOver) return;
       for (const [index, text] of texts.entries()) inbox.push({ text, at: times[index] ?? 0 });
-      scheduleFlush(isAwaited);
+      scheduleFlush();
     },
     async close(at, limitMs) {
       guarded(() => {
         while (inbox.length > 0) flush();
-        const pause = sealed({ event: "chain.pause", data: { pid: options.process.pid } }, at);
+        const pause = chain.next({ event: "chain.pause", data: { pid: options.process.pid } }, at);
         journal?.append([pause]);
-        outbox.push({ ...pause, units: undefined });
+        outbox.push(waitingOf(pause, chain.kid, undefined));
         if (retryTimer === undefined) pump();
       });
       if (outbox.length > 0 && !isOver) {
@@ -171,15 +161,15 @@ export async function openWriter(
   };
 }
 
-function waitingOf({ pending }: OpenChain): Waiting[] {
-  return pending.map((record) => ({ ...record, kid: kidOf(record.line), units: undefined }));
+function waitingOf({ seq, hash, line }: JournalRecord, kid: string, units: number | undefined): Waiting {
+  return { seq, hash, line, kid, units };
+}
+
+/** Cross to the main thread as one text: each by itself would be an object of its own there. */
+function linesOf(records: readonly JournalRecord[]): RecordLines {
+  return { text: records.map(({ line }) => line).join("\n"), count: records.length };
 }
 
 function kidOf(line: string): string {
   return (JSON.parse(line) as { readonly kid: string }).kid;
-}
-
-/** The main thread made it from an event. */
-function parseEvent(text: string): AuditEvent {
-  return JSON.parse(text) as AuditEvent;
 }

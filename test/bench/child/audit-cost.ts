@@ -41,19 +41,32 @@ export interface VerifyRates {
 
 const TURN_MS = 5;
 
+/** As a decision of the data plane, with its names in the order that it gives them. */
 function eventOf(n: number): AuditEvent {
   return {
     event: "access.decision",
     controls: ["AC-3", "SOC2-CC6.1"],
     data: {
-      request: `req_${n.toString(36).padStart(12, "0")}`,
-      rule: "deny-exports",
-      verdict: n % 7 === 0 ? "deny" : "allow",
-      hop: "model",
+      agent: null,
+      budget: "engineering",
+      caller: "key",
+      decision: n % 7 === 0 ? "deny" : "allow",
+      error: null,
+      hop: "llm",
+      issuer: null,
+      key: "bench",
+      key_id: "k3x9a2pq",
+      layer: "profile",
+      matched: ["profile engineers: allow by production"],
       model: "gpt-large-2026-10",
-      provider: "first",
-      key: "k3x9a2pq",
       profile: "engineers",
+      request: `req_${n.toString(36).padStart(12, "0")}`,
+      route: "chat",
+      rule: "production",
+      skipped: [],
+      to: "provider-10",
+      user: null,
+      user_name: null,
     },
   };
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OPERATIONS } from "../../../src/admin-api/index.ts";
 import { recorded } from "../../../src/server/admin/govern.ts";
-import { fitEvent } from "../../../src/server/audit/fit-event.ts";
+import { eventText, fitEvent } from "../../../src/server/audit/fit-event.ts";
 import { createMemoryAudit } from "./support/memory-audit.ts";
 import { createMemoryCluster } from "./support/memory-cluster.ts";
 import { openDoor } from "./support/open-door.ts";
@@ -71,7 +71,7 @@ test("however many roles a caller has, the record names the caller and the resou
   const [entry] = entries;
   assert.ok(entry);
   const place = { node: "n1", kid: "k".repeat(43), seq: 1, prev: "p".repeat(43), ts: "2026-11-20T12:00:00.000Z" };
-  const { data } = JSON.parse(`${fitEvent(entry, place).beforeHash.slice(0, -1)}}`) as {
+  const { data } = JSON.parse(`${fitEvent(eventText(entry), place).beforeHash.slice(0, -1)}}`) as {
     data: Record<string, unknown>;
   };
   assert.equal(data["principal"], `corp/${subject}`);

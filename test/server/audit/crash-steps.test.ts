@@ -9,6 +9,7 @@ import assert from "node:assert/strict";
 import { closeSync, cpSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { eventText } from "../../../src/server/audit/fit-event.ts";
 import type { AuditHead, WitnessedHead } from "../../../src/server/audit/index.ts";
 import { openWriter } from "../../../src/server/audit/writer.ts";
 import { quickFolder } from "./support/folder.ts";
@@ -68,9 +69,8 @@ async function live({
       () => undefined,
     );
     writer.append(
-      ids.map((id) => JSON.stringify({ event: "admin.write", data: { id } })),
+      ids.map((id) => eventText({ event: "admin.write", data: { id } })),
       ids.map(() => AT),
-      false,
     );
     return (await writer.close(AT, 0)) === 0;
   } catch {
