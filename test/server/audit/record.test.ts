@@ -33,6 +33,17 @@ test("a record has the members of the reference, in canonical form", () => {
   assert.equal(line, canonicalize({ ...rest, hash, sig }));
 });
 
+test("names in any order make the same record, and so do those that JSON cannot keep in order", () => {
+  const nested = { b: 1, a: [{ d: "\\ud800 is no half", c: null }] };
+  const names = ["z", "é", "A", "10", "9", "a", "\u{1f600}", "\uffff"];
+  const data = (order: readonly string[]) => Object.fromEntries(order.map((name) => [name, nested]));
+  const line = lineOf({ event: "access.decision", data: data(names) });
+  assert.equal(line, canonicalize(JSON.parse(line)));
+  for (const order of [names.toSorted(), names.toReversed()]) {
+    assert.equal(lineOf({ event: "access.decision", data: data(order) }), line);
+  }
+});
+
 test("the hash covers the domain and all but itself and the signature, which is over the hash", () => {
   const { hash, sig, ...rest } = JSON.parse(lineOf({ event: "admin.write", data: { by: "unix:0" } }));
   const digest = createHash("sha256")
