@@ -3,6 +3,7 @@
  * rest. What leaks leaks by the answer and by the frame, and not by the clock.
  */
 
+import type { Figure } from "../parts/figures.ts";
 import { residentBytes } from "../parts/process-usage.ts";
 import type { Scenario } from "../parts/scenario.ts";
 import { type Point, slope } from "../statistics.ts";
@@ -37,21 +38,19 @@ export const HOUR: Scenario<Given> = {
         ({ answers } = await door.tell(told));
         points.push({ x: answers - from, y: residentBytes(terminal.pid) });
       }
-      const settled = points.filter(({ x }) => x >= (answers - from) * WARM_SHARE);
-      const last = points.at(-1)?.y ?? Number.NaN;
-      const begin = settled[0]?.y ?? Number.NaN;
+      const after = (share: number): readonly Point[] => points.filter(({ x }) => x >= (answers - from) * share);
+      const settled = after(WARM_SHARE);
       await quit(terminal);
+      const resident = (when: string, bytes: number | undefined, detail: string): Figure => {
+        return { name: `resident ${when}`, value: (bytes ?? Number.NaN) / 1e6, unit: "MB", aim: undefined, detail };
+      };
       const perHour = slope(settled) * ANSWERS;
       return [
-        { name: "resident at the start", value: first / 1e6, unit: "MB", aim: undefined, detail: `${KEYS} keys` },
-        { name: "resident after a quarter", value: begin / 1e6, unit: "MB", aim: undefined, detail: "" },
-        {
-          name: "resident at the end",
-          value: last / 1e6,
-          unit: "MB",
-          aim: undefined,
-          detail: `${answers - from} of ${wanted} answers`,
-        },
+        resident("at the start", first, `${KEYS} keys`),
+        resident("after a quarter", settled[0]?.y, ""),
+        resident("after a half", after(0.5)[0]?.y, ""),
+        resident("after three quarters", after(0.75)[0]?.y, ""),
+        resident("at the end", points.at(-1)?.y, `${answers - from} of ${wanted} answers`),
         {
           name: "growth in 7,200 answers",
           value: perHour / 1e6,
