@@ -71,6 +71,10 @@ export interface TestTerminal {
   readonly cursorVisible: boolean;
   /** All that the program has written. */
   readonly bytes: RawBytes;
+  /** Whether all of them are on the screen. */
+  readonly isDrawn: boolean;
+  /** Bytes that the program was sent, by keys and by the terminal itself. */
+  readonly typed: number;
   /** Sends text as if typed, a byte sequence as it is. */
   type(text: string): void;
   /** Sends keys one after the other; after `esc` it waits until no key behind can be taken for one with Alt. */
@@ -110,6 +114,7 @@ export function openTerminal(owner: Owner, options: TerminalOptions): TestTermin
   let isCursorVisible = true;
   let isHungUp = false;
   let end: TerminalEnd | undefined;
+  let typed = 0;
 
   // The emulator keeps it to itself; a mode may be set among others.
   for (const [final, isVisible] of [
@@ -132,9 +137,13 @@ export function openTerminal(owner: Owner, options: TerminalOptions): TestTermin
   });
   // While a paused pseudo-terminal has no other end, Node takes its next bytes for the last ones; so we are another end.
   const otherEnd = baud !== undefined && "ptsName" in pty ? openSync(String(pty.ptsName), OTHER_END) : undefined;
+  const send = (text: string): void => {
+    typed += Buffer.byteLength(text);
+    pty.write(text);
+  };
   // What the emulator answers when it is asked (`CSI 6 n` and the like).
   terminal.onData((reply) => {
-    if (end === undefined && !isMute && !isHungUp) pty.write(reply);
+    if (end === undefined && !isMute && !isHungUp) send(reply);
   });
 
   function look(): void {
@@ -236,14 +245,20 @@ export function openTerminal(owner: Owner, options: TerminalOptions): TestTermin
       return isCursorVisible;
     },
     bytes,
-    type: (text) => pty.write(text),
+    get isDrawn() {
+      return undrawn === 0;
+    },
+    get typed() {
+      return typed;
+    },
+    type: send,
     async press(...chords) {
       for (const chord of chords) {
-        pty.write(bytesOfChord(chord));
+        send(bytesOfChord(chord));
         if (chord === "esc") await new Promise((done) => setTimeout(done, AFTER_ESCAPE_MS));
       }
     },
-    paste: (text) => pty.write(`\u001b[200~${text}\u001b[201~`),
+    paste: (text) => send(`\u001b[200~${text}\u001b[201~`),
     resize(toColumns, toRows) {
       terminal.resize(toColumns, toRows);
       pty.resize(toColumns, toRows);

@@ -100,7 +100,7 @@ const bytes = (text: string, isConfirming: boolean): MonkeyEvent => ({ kind: "by
 const paste = (text: string): MonkeyEvent => bytes(`\u001b[200~${text}\u001b[201~`, false);
 const FOUR_TABS = Array.from({ length: 4 }, () => bytes("\t", false));
 /** From most places back to where digits go to views. */
-const ROOT = Array.from({ length: 4 }, (): readonly MonkeyEvent[] => [bytes("\u001b", false), { kind: "rest" }]).flat();
+const ROOT: readonly MonkeyEvent[] = [bytes("\u001b".repeat(4), false), { kind: "rest" }];
 
 /** Now and then too small for anything; below 40 by 10 a terminal is taken to be as large as that. */
 function sizeOf(random: Random): MonkeyEvent {

@@ -168,6 +168,7 @@ export async function areSuspended(members: readonly Member[], ...wanted: readon
 
 export interface ConsoleOptions {
   readonly urls: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
   readonly columns?: number;
   readonly rows?: number;
 }
@@ -181,12 +182,12 @@ export interface ConsoleUnderTest extends TestTerminal {
 
 /** `gateway console`, in a folder of its own. */
 export async function openConsole(owner: Owner, options: ConsoleOptions): Promise<ConsoleUnderTest> {
-  const { urls, columns = 140, rows = 36 } = options;
+  const { urls, env = {}, columns = 140, rows = 36 } = options;
   const dir = await mkdtemp(join(tmpdir(), "gateway-console-"));
   atEnd(owner, () => rm(dir, { recursive: true, force: true }));
   const terminal = openTerminal(owner, {
     args: [join(root, "bin/gateway"), "console", "-url", urls.join(",")],
-    env: { HOME: dir, XDG_STATE_HOME: join(dir, "state") },
+    env: { HOME: dir, XDG_STATE_HOME: join(dir, "state"), ...env },
     cwd: dir,
     columns,
     rows,

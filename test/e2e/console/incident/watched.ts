@@ -3,22 +3,21 @@
  * rests, and each request that can change something was on the screen when it was confirmed.
  */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import type { TestTerminal } from "../../../console/support/terminal.ts";
 import { startPlane } from "../../admin/support/plane.ts";
-import { cpuSeconds } from "../../admin/support/process.ts";
 import { provider } from "../../config/support/nodes.ts";
 import type { Owner } from "../../support/wait.ts";
+import { watchRest } from "./at-rest.ts";
 import { createMonkey, type MonkeyEvent, type MonkeyOptions } from "./monkey.ts";
-import { isWrite, type PassedRequest, type PassThrough, passThrough } from "./pass-through.ts";
+import { isWrite, type PassedRequest, passThrough } from "./pass-through.ts";
 import { type ConsoleUnderTest, openConsole } from "./scene.ts";
 
 export const NAMES = ["search-prod", "chat-prod", "batch-nightly", "PROVIDER_KEY", "default"];
 const [SEARCH, CHAT, BATCH] = NAMES;
 
-/** One node with something of everything that the console lists; resolves with what a console goes through to it. */
-export async function startLeantOn(owner: Owner): Promise<PassThrough> {
+/** One node with something of everything that the console lists; resolves with the port of its door. */
+export async function startLeantOn(owner: Owner): Promise<number> {
   const { node, network } = await startPlane(owner, {
     deployment: {
       version: 1,
@@ -40,7 +39,7 @@ export async function startLeantOn(owner: Owner): Promise<PassThrough> {
   for (const name of [SEARCH, CHAT, BATCH]) await client.call("create_key", { body: { name: name ?? "" } });
   await client.call("put_secret", { params: { name: "PROVIDER_KEY" }, body: { value: "v" } });
   await client.call("put_suspension", { params: { kind: "model", name: "acme-large" }, body: { reason: "incident" } });
-  return passThrough(owner, network.port);
+  return network.port;
 }
 
 export interface LeanOptions extends Omit<MonkeyOptions, "names"> {
@@ -48,6 +47,7 @@ export interface LeanOptions extends Omit<MonkeyOptions, "names"> {
 }
 
 export interface Leant {
+  readonly requests: number;
   readonly writes: readonly PassedRequest[];
   /** Of them, those whose request was on the screen, letter by letter. */
   readonly shown: number;
@@ -58,11 +58,18 @@ export interface Leant {
 
 /** From here on the screen is looked at less often, for time's sake. */
 const MANY = 2_000;
-/** Of confirmations that may still lead to a request: several actions of one, and those that wait. */
-const KEPT_FRAMES = 30;
+/**
+ * Of confirmations that may still lead to a request: the last, and the one before whose request is on its way. While
+ * something is under way no key confirms anything.
+ */
+const KEPT_FRAMES = 2;
+const UNDER_WAY = "under way …";
 
-export async function leanOn(owner: Owner, passing: PassThrough, options: LeanOptions): Promise<Leant> {
-  const console = await openConsole(owner, { urls: [passing.url] });
+/** Through a way of its own to the door at `port`, so that several lean on one gateway. */
+export async function leanOn(owner: Owner, port: number, options: LeanOptions): Promise<Leant> {
+  const passing = await passThrough(owner, port);
+  const { env, rested } = await watchRest(owner);
+  const console = await openConsole(owner, { urls: [passing.url], env });
   await console.shows(/ live \ds/);
   const next = createMonkey({ ...options, names: NAMES });
   const frames: string[] = [];
@@ -88,7 +95,8 @@ export async function leanOn(owner: Owner, passing: PassThrough, options: LeanOp
       case "bytes":
         if (event.isConfirming && options.confirms) {
           await rested(console);
-          frames.push(console.screen());
+          const frame = console.screen();
+          if (!frame.includes(UNDER_WAY)) frames.push(frame);
           frames.splice(0, frames.length - KEPT_FRAMES);
         }
         last.push(event.bytes);
@@ -97,7 +105,7 @@ export async function leanOn(owner: Owner, passing: PassThrough, options: LeanOp
         last.push(`(${event.columns}x${event.rows})`);
         return console.resize(event.columns, event.rows);
       case "rest":
-        return console.settled();
+        return rested(console);
       case "cut":
         counts.cuts += 1;
         passing.isOpen = !event.isAway;
@@ -118,12 +126,13 @@ export async function leanOn(owner: Owner, passing: PassThrough, options: LeanOp
       done += Math.max(1, events.length);
     }
     assert.equal(end, undefined, `the console has ended: ${JSON.stringify(end)}; ${told()}`);
+    await rested(console);
     const why = await whyIllFormed(console);
     assert.equal(why, undefined, `${why}; ${told()}`);
     assert.deepEqual(unshown, [], told());
     passing.isOpen = true;
   }
-  return { writes, ...counts };
+  return { requests: passing.requests.length, writes, ...counts };
 }
 
 const squeezed = (text: string): string => text.replace(/[\s│]/g, "");
@@ -145,33 +154,11 @@ function isShown(frame: string, { method, target }: PassedRequest): boolean {
 const isAbridged = (frame: string): boolean =>
   /lines? (below|above)|and \d+ more/.test(frame) && /Esc {2}(nothing is done|\/)|y {2}\S/.test(frame);
 
-/** Milliseconds without work that mean that there is none: longer than anything the console puts off to draw it later. */
-const IDLE_MS = 50;
-/** Of processor time in them; the clock in the corner takes some. */
-const MOST_IDLE_SECONDS = 0.004;
-
-/**
- * All that was typed before is on the screen: nothing was written for a while, and the program has had nothing to do. Of
- * a program that waits for its turn on a machine under load the first alone says nothing.
- */
-async function rested(console: TestTerminal): Promise<void> {
-  for (let look = 0; look < LOOKS; look += 1) {
-    await console.settled();
-    const before = cpuSeconds(console.pid);
-    const [isWaitingBefore] = [isWaiting(console.pid), await pause(IDLE_MS)];
-    if (isWaitingBefore && isWaiting(console.pid) && cpuSeconds(console.pid) - before < MOST_IDLE_SECONDS) return;
-  }
-}
-
-/** For an event, and not for its turn. Linux only. */
-const isWaiting = (pid: number): boolean => /^State:\tS/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
-
 const LOOKS = 100;
 const BETWEEN_MS = 100;
 
 /** Undefined once all is as it must be; a screen that is drawn just now is looked at again. */
 async function whyIllFormed(console: ConsoleUnderTest): Promise<string | undefined> {
-  await rested(console);
   for (let look = 1; ; look += 1) {
     const why = illFormed(console);
     if (why === undefined || look === LOOKS) return why;
