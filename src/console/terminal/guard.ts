@@ -17,6 +17,8 @@ export function guardTerminal(screen: Screen): () => void {
       process.emit("SIGWINCH", "SIGWINCH");
       screen.resume();
     },
+    // Not the stream's own `resize`: where two changes come as one signal and cancel out it tells of none.
+    SIGWINCH: () => screen.windowChanged(),
     SIGHUP: () => screen.hangUp(),
   } as const;
   const entries = Object.entries(handlers);

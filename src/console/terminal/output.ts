@@ -20,8 +20,6 @@ export interface TerminalOutput {
   readonly fd: number;
   readonly columns: number;
   readonly rows: number;
-  on(event: "resize", listener: () => void): unknown;
-  off(event: "resize", listener: () => void): unknown;
 }
 
 export interface Size {
@@ -31,11 +29,13 @@ export interface Size {
 
 export interface Output {
   /**
-   * For Ink. Its `columns` are those of `size()` and `resize` comes once the size has settled. Its `rows` are without end:
+   * For Ink. Its `columns` are those of `size()` and `resize` comes once the size has settled, as before or not. Its `rows` are without end:
    * where Ink finds a frame as tall as the terminal it clears the screen and the scrollback (operator console reference,
    * A3), and a frame that was right is that for a moment when the window shrinks. Who makes frames keeps to `size()`.
    */
   readonly stream: NodeJS.WriteStream;
+  /** The window has another size, or had one for a moment: what it showed may be cut off. */
+  windowChanged(): void;
   /** At least one cell; settled, so that all who ask between two `resize` events hear the same. */
   size(): Size;
   /** Whether bytes were accepted that the terminal has not taken, or, where it tells, not come to. */
@@ -210,12 +210,11 @@ export function openOutput(stdout: TerminalOutput): Output {
     }
   }
 
-  function onResize(): void {
+  function windowChanged(): void {
+    if (isClosed) return;
     clearTimeout(settling);
     settling = setTimeout(() => {
-      const { columns, rows } = sizeOf(stdout);
-      if (columns === size.columns && rows === size.rows) return;
-      size = { columns, rows };
+      size = sizeOf(stdout);
       emitter.emit("resize");
     }, RESIZE_MS);
   }
@@ -234,10 +233,9 @@ export function openOutput(stdout: TerminalOutput): Output {
     end: { value: (data?: unknown, ...rest: unknown[]) => (typeof data === "string" ? write(data, ...rest) : true) },
   }) as unknown as NodeJS.WriteStream;
 
-  stdout.on("resize", onResize);
-
   return {
     stream,
+    windowChanged,
     size: () => size,
     isBusy,
     async whenDrained(signal) {
@@ -291,7 +289,6 @@ export function openOutput(stdout: TerminalOutput): Output {
       trip.withdraw();
       isClosed = true;
       clearTimeout(settling);
-      stdout.off("resize", onResize);
       if (fd !== stdout.fd) closeSync(fd);
     },
   };

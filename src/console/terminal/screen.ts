@@ -24,7 +24,7 @@ export type ScreenEvent =
   | KeyEvent
   /** What was painted may be anywhere: write `CLEAN` and paint all of it anew, in a new instance of Ink. */
   | ({ readonly kind: "size" } & Size)
-  /** The same after the process went on: nothing of what was painted is on the screen. */
+  /** The same with the size as before: after the process went on, or when the window had another size for a moment. */
   | { readonly kind: "repaint" };
 
 export interface ScreenOptions {
@@ -52,6 +52,8 @@ export interface Screen {
   suspend(): void;
   /** After the process was stopped, by itself or from outside: takes the terminal anew and asks for a repaint. */
   resume(): void;
+  /** The window has another size, or had one for a moment (SIGWINCH). */
+  windowChanged(): void;
   /** The terminal hung up, or SIGHUP says so: an answer that is under way is awaited no longer than `HANG_UP_MS`. */
   hangUp(): void;
 }
@@ -61,6 +63,7 @@ export function openScreen({ stdin, stdout, onEvent, onGone, stopProcess }: Scre
   let keyboard: Keyboard | undefined;
   let state: "on" | "leaving" | "suspending" | "suspended" | "left" = "on";
   let isGone = false;
+  let told = output.size();
 
   function gone(): void {
     if (isGone) return;
@@ -99,7 +102,11 @@ export function openScreen({ stdin, stdout, onEvent, onGone, stopProcess }: Scre
   }
 
   function onResize(): void {
-    if (state === "on") onEvent({ kind: "size", ...output.size() });
+    if (state !== "on") return;
+    const before = told;
+    told = output.size();
+    const isSame = told.columns === before.columns && told.rows === before.rows;
+    onEvent(isSame ? { kind: "repaint" } : { kind: "size", ...told });
   }
 
   const stopListening = output.onGone(gone);
@@ -137,9 +144,11 @@ export function openScreen({ stdin, stdout, onEvent, onGone, stopProcess }: Scre
       keyboard?.close();
       state = "on";
       take();
-      onEvent({ kind: "size", ...output.size() });
+      told = output.size();
+      onEvent({ kind: "size", ...told });
       onEvent({ kind: "repaint" });
     },
+    windowChanged: () => output.windowChanged(),
     hangUp() {
       setTimeout(gone, HANG_UP_MS);
       // Of one that is leaving already the end is on its way.

@@ -41,7 +41,7 @@ function canonicalText({ event, controls = [], data }: Told): string | undefined
 /** Whether the names of each object come in the order of the canonical form. */
 function isInOrder(value: JsonValue | undefined): boolean {
   if (typeof value !== "object" || value === null) return true;
-  if (Array.isArray(value)) return value.every(isInOrder);
+  if (isList(value)) return value.every(isInOrder);
   let before: string | undefined;
   // Not `entries`, which makes a list of each member: this is done with every request.
   for (const name in value) {
@@ -50,6 +50,10 @@ function isInOrder(value: JsonValue | undefined): boolean {
     before = name;
   }
   return true;
+}
+
+function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value);
 }
 
 /** `data` that loops, throws or holds what JSON cannot write is cut where it cannot go on. */

@@ -109,6 +109,15 @@ function stateOf(pid: number): string {
   return readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\) /s, "")[0] ?? "";
 }
 
+test("a window that is soon as large as before is painted anew, since what it cut off is lost", options, async (t) => {
+  const terminal = await open(t, { columns: 100, rows: 30 });
+  terminal.resize(50, 12);
+  terminal.resize(100, 30);
+  await terminal.until(/\d+ {"kind":"repaint"}/);
+  await terminal.until(/^size 100x30 tick \d+$/m);
+  assert.doesNotMatch(terminal.screen(), /"kind":"size"/);
+});
+
 test("a resize is told once it has settled, however small the terminal became", options, async (t) => {
   const terminal = await open(t);
   for (const columns of [90, 100, 110, 120]) terminal.resize(columns, 35);
