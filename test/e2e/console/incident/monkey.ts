@@ -2,14 +2,15 @@
 import { NAMED_CHORDS } from "../../../../src/console/model/key.ts";
 import { bytesOfChord } from "../../../console/support/chords.ts";
 import { createRandom, type Random } from "../../cluster/support/random.ts";
+import { TROUBLES, type Trouble } from "./pass-through.ts";
 
 export type MonkeyEvent =
   | { readonly kind: "bytes"; readonly bytes: string; readonly isConfirming: boolean }
   | { readonly kind: "size"; readonly columns: number; readonly rows: number }
   /** Until the program has drawn what came before, and takes an Esc for the key. */
   | { readonly kind: "rest" }
-  /** All connections break; `isAway`: and none can be made for the next few events. */
-  | { readonly kind: "cut"; readonly isAway: boolean };
+  /** All connections break, and for the next few events there is this trouble with others. */
+  | { readonly kind: "cut"; readonly trouble: Trouble };
 
 export interface MonkeyOptions {
   readonly seed: number;
@@ -71,7 +72,7 @@ export function createMonkey({ seed, confirms, names }: MonkeyOptions): () => re
     [4, () => [bytes(random.pick(NO_KEYS), false)]],
     [3, () => [bytes("\u001b", false), bytes("\u001b", false), ...typed(`:${random.pick(COMMANDS)}`), enter]],
     [3, () => [sizeOf(random)]],
-    [1, () => [{ kind: "cut", isAway: random.below(4) === 0 }]],
+    [1, () => [{ kind: "cut", trouble: random.pick(TROUBLES) }]],
     [confirms ? 5 : 0, () => [bytes("y", true)]],
     [confirms ? 3 : 0, () => [...typed(random.pick(names)), enter]],
     [

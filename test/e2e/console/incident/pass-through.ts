@@ -22,9 +22,13 @@ export interface PassThrough {
   onRequest: (request: PassedRequest) => boolean;
   /** Ends all connections there are, as a network that breaks. */
   cut(): void;
-  /** Until it is true again, new connections are cut as well. */
-  isOpen: boolean;
+  /** What becomes of new connections and of answers, until it is told otherwise. */
+  trouble: Trouble;
 }
+
+/** `refused`: no connection can be made; `silent`: no answer comes; `half`: each is cut off; `garbage`: none is HTTP. */
+export const TROUBLES = ["none", "refused", "silent", "half", "garbage"] as const;
+export type Trouble = (typeof TROUBLES)[number];
 
 /** `to`: path of a socket, or a port of the loopback. */
 export async function passThrough(owner: Owner, to: string | number): Promise<PassThrough> {
@@ -37,7 +41,7 @@ export async function passThrough(owner: Owner, to: string | number): Promise<Pa
   };
   const server: Server = createServer({ noDelay: true }, (near) => {
     keep(near);
-    if (!passing.isOpen) return void near.destroy();
+    if (passing.trouble === "refused") return void near.destroy();
     const far = typeof to === "string" ? connect(to) : connect(to, "127.0.0.1");
     keep(far);
     const reader = requestReader();
@@ -51,8 +55,20 @@ export async function passThrough(owner: Owner, to: string | number): Promise<Pa
     });
     far.on("data", (bytes: Buffer) => {
       // The gateway has answered, so it is done; and nobody hears of it.
-      if (isLost) near.destroy();
-      else near.write(bytes);
+      if (isLost) return void near.destroy();
+      switch (passing.trouble) {
+        case "none":
+        case "refused":
+          return void near.write(bytes);
+        case "silent":
+          return;
+        case "half":
+          return void near.end(bytes.subarray(0, bytes.length >> 1));
+        case "garbage":
+          return void near.end("\u0000\u001b[2J no answer\r\n\r\n{");
+        default:
+          passing.trouble satisfies never;
+      }
     });
     near.once("close", () => far.destroy());
     far.once("close", () => near.destroy());
@@ -73,7 +89,7 @@ export async function passThrough(owner: Owner, to: string | number): Promise<Pa
     requests,
     onRequest: () => true,
     cut,
-    isOpen: true,
+    trouble: "none",
   };
   return passing;
 }

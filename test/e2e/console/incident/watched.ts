@@ -108,7 +108,7 @@ export async function leanOn(owner: Owner, port: number, options: LeanOptions): 
         return rested(console);
       case "cut":
         counts.cuts += 1;
-        passing.isOpen = !event.isAway;
+        passing.trouble = event.trouble;
         return passing.cut();
     }
   }
@@ -130,7 +130,7 @@ export async function leanOn(owner: Owner, port: number, options: LeanOptions): 
     const why = await whyIllFormed(console);
     assert.equal(why, undefined, `${why}; ${told()}`);
     assert.deepEqual(unshown, [], told());
-    passing.isOpen = true;
+    passing.trouble = "none";
   }
   return { requests: passing.requests.length, writes, ...counts };
 }
