@@ -104,6 +104,7 @@ export function writeJson(value: unknown): string {
   const marked = JSON.stringify(value) ?? "null";
   const texts = met;
   if (texts.length === 0) return marked;
+  met = [];
   const pieces = marked.split(WRITTEN_MARK);
   if (pieces.length !== texts.length + 1) return written(value);
   let text = pieces[0] ?? "";

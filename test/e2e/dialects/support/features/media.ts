@@ -9,12 +9,16 @@ const PDF = Buffer.from("%PDF-1.4\n1 0 obj<<>>endobj\ntrailer<<>>\n%%EOF\n").toS
 const IMAGE_URL = "https://example.com/cat.png";
 const WHAT = "What is shown?";
 
-const SCHEMA = {
+const CITY = { city: "simulated city", population: 12_345 };
+
+const schemaOf = (population: Readonly<Record<string, unknown>>) => ({
   type: "object" as const,
-  properties: { city: { type: "string" }, population: { type: "integer", minimum: 12_345 } },
+  properties: { city: { type: "string" }, population: { type: "integer", ...population } },
   required: ["city", "population"],
   additionalProperties: false,
-};
+});
+const SCHEMA = schemaOf({ enum: [CITY.population] });
+const BOUNDED = schemaOf({ minimum: CITY.population, description: "Heads." });
 
 const imagePart = (url: string) => ({ type: "image_url" as const, image_url: { url } });
 const filePart = {
@@ -87,8 +91,22 @@ export const MEDIA_FEATURES: readonly Feature[] = [
       compat: { response_format: { type: "json_schema", json_schema: { schema: SCHEMA } } },
       messages: { output_config: { format: { type: "json_schema", schema: SCHEMA } } },
     },
-    check(told) {
-      assert.deepEqual(JSON.parse(told.text), { city: "simulated city", population: 12_345 });
+    check: (told) => assert.deepEqual(JSON.parse(told.text), CITY),
+  },
+  {
+    name: "structured output within bounds",
+    asks: {
+      openai: {
+        messages: [{ role: "user", content: "The largest city?" }],
+        response_format: { type: "json_schema", json_schema: { name: "city", strict: true, schema: BOUNDED } },
+      },
     },
+    sent: {
+      compat: { response_format: { json_schema: { schema: BOUNDED } } },
+      messages: {
+        output_config: { format: { schema: schemaOf({ description: "Heads.\n\n{minimum: 12345}" }) } },
+      },
+    },
+    check: (told) => assert.equal(JSON.parse(told.text).city, CITY.city),
   },
 ];
