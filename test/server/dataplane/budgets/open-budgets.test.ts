@@ -1,24 +1,22 @@
 /** Reservations, charges and refusals of one node, over the real state machine. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { expressionCost, WAIT_MS } from "../../../../src/server/core/budgets/index.ts";
-import { readUsage } from "../../../../src/server/core/state/index.ts";
 import { BUCKET, createCluster, holdingsOf, MINUTE, START } from "../../core/budgets/cluster.ts";
-import { ask, flatOf, heldOf, openNode, refusalOf, ruleOf, spendingOf, tokens } from "./support.ts";
+import {
+  ask,
+  flatOf,
+  heldOf,
+  openNode,
+  provisioned,
+  refusalOf,
+  ruleOf,
+  spendingOf,
+  tokens,
+  usageIn,
+} from "./support.ts";
 
 const alone = () => openNode(createCluster(["n1"]));
-
-/** A node that has an allowance. */
-async function provisioned(limit = 1_000) {
-  const cluster = createCluster(["n1"]);
-  const node = openNode(cluster);
-  const rule = ruleOf(limit);
-  const first = ask(() => node.budgets.reserve(flatOf(rule, Math.floor(limit / 4))));
-  await node.exchange();
-  heldOf(first).release();
-  return { node, rule, cluster, reserve: (units: number) => ask(() => node.budgets.reserve(flatOf(rule, units))) };
-}
 
 test("the first use of a bucket waits for the cluster, the next is admitted at once", async () => {
   const node = alone();
@@ -296,11 +294,6 @@ test("a row of the admin list tells what only this node knows", async () => {
   assert.deepEqual([row.used, row.reserved, row.granted, row.remaining], [30, 20, 220, 950]);
 });
 
-function usageIn(cluster: ReturnType<typeof createCluster>) {
-  const [value] = Array.from(cluster.state.scan("usage/"), ([, row]) => readUsage(row));
-  return value;
-}
-
 test("a node that is no member sends nothing, and asks again when it is one", async () => {
   const { node, reserve } = await provisioned(1_000);
   node.setIncarnation(0);
@@ -368,62 +361,6 @@ test("nothing ticks while there is no bucket, and none is kept past its use", as
   await node.exchange();
   heldOf(again).release();
 });
-
-test("at its end the node gives back what is not used, reports what was spent, and refuses who waits", async () => {
-  const { node, reserve, cluster } = await provisioned(1_000);
-  heldOf(reserve(30)).settle(undefined);
-  const waiting = reserve(900);
-  const closing = node.budgets.close();
-  await Promise.resolve();
-  assert.equal(refusalOf(waiting).code, "budget_unavailable");
-  assert.equal(refusalOf(reserve(1)).code, "budget_unavailable");
-  await node.exchange();
-  await closing;
-  assert.deepEqual([usageIn(cluster)?.spent, usageIn(cluster)?.granted], [30, 30]);
-  assert.equal(node.isTicking(), false);
-  await node.budgets.close();
-});
-
-test("at its end the node gives back also what it learns only then that it was granted", async () => {
-  const { node, reserve, cluster } = await provisioned(1_000);
-  heldOf(reserve(240)).settle(undefined);
-  const waiting = reserve(300);
-  await node.tick();
-  (node.posted[0] ?? assert.fail("the node does not ask for more")).applyOnly();
-  assert.ok((usageIn(cluster)?.granted ?? 0) > 250, "nothing was granted");
-  const closing = node.budgets.close();
-  await Promise.resolve();
-  assert.equal(refusalOf(waiting).code, "budget_unavailable");
-  await node.exchange();
-  await closing;
-  assert.deepEqual([usageIn(cluster)?.spent, usageIn(cluster)?.granted], [240, 240]);
-});
-
-test("at its end the node sends again what was lost, and does not wait long for what is under way", async () => {
-  const { node, reserve, cluster } = await provisioned(1_000);
-  heldOf(reserve(240)).settle(undefined);
-  await node.tick();
-  const hanging = node.posted[0] ?? assert.fail("the node does not ask for more");
-  const closing = node.budgets.close();
-  await node.pass(1_500);
-  assert.equal(hanging.signal.aborted, true);
-  const first = await waitFor(() => node.posted[0]);
-  first.lose();
-  const second = await waitFor(() => node.posted[0]);
-  assert.notEqual(second, first);
-  second.deliver();
-  await node.exchange();
-  await closing;
-  assert.deepEqual([usageIn(cluster)?.spent, usageIn(cluster)?.granted], [240, 240]);
-});
-
-async function waitFor<T>(look: () => T | undefined): Promise<T> {
-  for (;;) {
-    const found = look();
-    if (found !== undefined) return found;
-    await nextTurn();
-  }
-}
 
 test("what was charged above reservations, and what is held unused, can be seen", async () => {
   const { node, rule } = await provisioned(1_000);

@@ -12,6 +12,7 @@ import {
   tokenCost,
   type Usage,
 } from "../../../../src/server/core/budgets/index.ts";
+import { readUsage } from "../../../../src/server/core/state/index.ts";
 import {
   type BudgetsOptions,
   type Charge,
@@ -22,7 +23,7 @@ import {
   type Spending,
   type UsageReport,
 } from "../../../../src/server/dataplane/budgets/index.ts";
-import { BUCKET, type Cluster, MINUTE } from "../../core/budgets/cluster.ts";
+import { BUCKET, type Cluster, createCluster, MINUTE } from "../../core/budgets/cluster.ts";
 
 export interface Posted {
   readonly report: UsageReport;
@@ -238,4 +239,20 @@ export function heldOf<Held extends Charge | SessionCharge>({ now }: Asked<Held>
 export function refusalOf({ now }: Asked<Charge | SessionCharge>): GatewayError {
   assert.ok(now instanceof GatewayError, now === undefined ? "it waits" : "it is held");
   return now;
+}
+
+/** A node that has an allowance. */
+export async function provisioned(limit = 1_000) {
+  const cluster = createCluster(["n1"]);
+  const node = openNode(cluster);
+  const rule = ruleOf(limit);
+  const first = ask(() => node.budgets.reserve(flatOf(rule, Math.floor(limit / 4))));
+  await node.exchange();
+  heldOf(first).release();
+  return { node, rule, cluster, reserve: (units: number) => ask(() => node.budgets.reserve(flatOf(rule, units))) };
+}
+
+export function usageIn(cluster: ReturnType<typeof createCluster>) {
+  const [value] = Array.from(cluster.state.scan("usage/"), ([, row]) => readUsage(row));
+  return value;
 }

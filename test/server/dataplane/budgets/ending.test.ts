@@ -1,0 +1,61 @@
+/** What a node tells the cluster at its end, over the real state machine. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { heldOf, provisioned, refusalOf, usageIn } from "./support.ts";
+
+test("at its end the node gives back what is not used, reports what was spent, and refuses who waits", async () => {
+  const { node, reserve, cluster } = await provisioned(1_000);
+  heldOf(reserve(30)).settle(undefined);
+  const waiting = reserve(900);
+  const closing = node.budgets.close();
+  await Promise.resolve();
+  assert.equal(refusalOf(waiting).code, "budget_unavailable");
+  assert.equal(refusalOf(reserve(1)).code, "budget_unavailable");
+  await node.exchange();
+  await closing;
+  assert.deepEqual([usageIn(cluster)?.spent, usageIn(cluster)?.granted], [30, 30]);
+  assert.equal(node.isTicking(), false);
+  await node.budgets.close();
+});
+
+test("at its end the node gives back also what it learns only then that it was granted", async () => {
+  const { node, reserve, cluster } = await provisioned(1_000);
+  heldOf(reserve(240)).settle(undefined);
+  const waiting = reserve(300);
+  await node.tick();
+  (node.posted[0] ?? assert.fail("the node does not ask for more")).applyOnly();
+  assert.ok((usageIn(cluster)?.granted ?? 0) > 250, "nothing was granted");
+  const closing = node.budgets.close();
+  await Promise.resolve();
+  assert.equal(refusalOf(waiting).code, "budget_unavailable");
+  await node.exchange();
+  await closing;
+  assert.deepEqual([usageIn(cluster)?.spent, usageIn(cluster)?.granted], [240, 240]);
+});
+
+test("at its end the node sends again what was lost, and does not wait long for what is under way", async () => {
+  const { node, reserve, cluster } = await provisioned(1_000);
+  heldOf(reserve(240)).settle(undefined);
+  await node.tick();
+  const hanging = node.posted[0] ?? assert.fail("the node does not ask for more");
+  const closing = node.budgets.close();
+  await node.pass(1_500);
+  assert.equal(hanging.signal.aborted, true);
+  const first = await waitFor(() => node.posted[0]);
+  first.lose();
+  const second = await waitFor(() => node.posted[0]);
+  assert.notEqual(second, first);
+  second.deliver();
+  await node.exchange();
+  await closing;
+  assert.deepEqual([usageIn(cluster)?.spent, usageIn(cluster)?.granted], [240, 240]);
+});
+
+async function waitFor<T>(look: () => T | undefined): Promise<T> {
+  for (;;) {
+    const found = look();
+    if (found !== undefined) return found;
+    await nextTurn();
+  }
+}
