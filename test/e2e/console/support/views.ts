@@ -50,7 +50,10 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     "audit-tail": { normal: /admin/, empty: [/remembers no records yet/, /r reads again/] },
     "audit-verify": { normal: /Nothing verified yet/, empty: undefined },
     changes: { normal: /create_key|put_secret/, empty: [/No change through the admin API/, /`:audit` verifies/] },
-    query: { normal: /you may read 14 tables/, empty: [/not known yet/, /One SELECT over the lists/] },
+    query: {
+      normal: /you may read 14 tables/,
+      empty: [/lets you read none of the tables/, /One SELECT over the lists/],
+    },
   } satisfies Record<string, Facts>),
 );
 
