@@ -135,11 +135,15 @@ async function ask(gateway: string, key: string, model: string, tokens?: number)
   const content = `What is on today?${tokens === undefined ? "" : ` [billed ${tokens}]`}`;
   const response = await fetch(`${gateway}${isMessages ? "/v1/messages" : "/v1/chat/completions"}`, {
     method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+    headers: {
+      "content-type": "application/json",
+      authorization: `Bearer ${key}`,
+      ...(isMessages && { "anthropic-version": "2023-06-01" }),
+    },
     body: JSON.stringify({ model, max_tokens: 200, messages: [{ role: "user", content }] }),
   });
-  await response.text();
-  if (tokens !== undefined && !response.ok) throw new Error(`${model} answered ${response.status}`);
+  const answer = await response.text();
+  if (tokens !== undefined && !response.ok) throw new Error(`${model} answered ${response.status}: ${answer}`);
 }
 
 /** Share of the requests that acme-chat answers 503. */
