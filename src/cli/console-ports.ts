@@ -3,7 +3,7 @@
  * remembers between runs, in `$XDG_STATE_HOME/gateway/console`.
  */
 
-import { mkdir, readFile, stat } from "node:fs/promises";
+import { access, mkdir, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { escapeControls } from "../base/index.ts";
 import type { ConsolePorts, JobOptions } from "../console/index.ts";
@@ -88,31 +88,39 @@ function bytesTold(verb: string, onProgress: JobOptions["onProgress"]): { add(by
 
 function createMemory(io: Io): ConsolePorts["memory"] {
   let saving: Promise<void> = Promise.resolve();
-  async function load(name: string, signal?: AbortSignal): Promise<string> {
-    try {
-      return await readBounded(memoryFile(io, name), MAX_MEMORY_BYTES, signal);
-    } catch {
-      return "";
-    }
-  }
   async function write(name: string, next: (kept: string) => string): Promise<void> {
     try {
       const file = memoryFile(io, name);
       await mkdir(dirname(file), { recursive: true, mode: 0o700 });
       // Read to its end also while the console leaves: what is not read would be lost.
-      await writeWhole(await fileTarget(file), bytesOf(next(await load(name))));
+      const kept = (await isAbsent(file)) ? "" : await readBounded(file, MAX_MEMORY_BYTES);
+      await writeWhole(await fileTarget(file), bytesOf(next(kept)));
     } catch {
       // What cannot be remembered is still on the screen; a read-only home is no fault of the operator's.
     }
   }
   return {
-    load: (name) => load(name, io.signal),
+    async load(name) {
+      try {
+        return await readBounded(memoryFile(io, name), MAX_MEMORY_BYTES, io.signal);
+      } catch {
+        return "";
+      }
+    },
     save(name, next) {
       // One after the other: of two under way each would add to what was there before both.
       saving = saving.then(() => write(name, next));
       return saving;
     },
   };
+}
+
+/** Any other failure is one of reading. */
+async function isAbsent(file: string): Promise<boolean> {
+  return await access(file).then(
+    () => false,
+    (error: NodeJS.ErrnoException) => error.code === "ENOENT",
+  );
 }
 
 function memoryFile(io: Io, name: string): string {

@@ -65,6 +65,9 @@ test("nothing remembered, too much of it, and a place that cannot be written are
   await mkdir(join(folder, "state", "gateway", "console"), { recursive: true });
   await writeFile(join(folder, "state", "gateway", "console", "history"), "a".repeat((1 << 20) + 1));
   assert.equal(await ports.memory.load("history"), "");
+  await ports.memory.save("history", (kept) => `${kept}a`);
+  const { size } = await stat(join(folder, "state", "gateway", "console", "history"));
+  assert.equal(size, (1 << 20) + 1, "what could not be read is not written over");
   await writeFile(join(folder, "no-folder"), "");
   const nowhere = createPorts(bufferIo({ env: { XDG_STATE_HOME: join(folder, "no-folder") } }));
   await nowhere.memory.save("history", () => "a");
