@@ -222,7 +222,8 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
 }
 
 /** Nobody at the keyboard waits to see it. */
-const isByItself = ({ kind }: Event): boolean => kind === "data" || kind === "tick" || kind.startsWith("tail");
+const isByItself = ({ kind }: Event): boolean =>
+  kind === "data" || kind === "tick" || kind === "tail" || kind === "tail_waiting";
 
 function leaving(wasReached: boolean, { link }: State): ConsoleEnd {
   if (wasReached || link.state.kind !== "offline") return { kind: "left" };

@@ -29,9 +29,10 @@ export interface Size {
 
 export interface Output {
   /**
-   * For Ink. Its `columns` are those of `size()` and `resize` comes once the size has settled, as before or not. Its `rows` are without end:
-   * where Ink finds a frame as tall as the terminal it clears the screen and the scrollback (operator console reference,
-   * A3), and a frame that was right is that for a moment when the window shrinks. Who makes frames keeps to `size()`.
+   * For Ink. Its `columns` are those of `size()` and `resize` comes once the size has settled, as before or not. Its `rows`
+   * are without end: where Ink finds a frame as tall as the terminal it clears the screen and the scrollback (operator
+   * console reference, A3), and a frame that was right is that for a moment when the window shrinks. Who makes frames keeps
+   * to `size()`.
    */
   readonly stream: NodeJS.WriteStream;
   /** The window has another size, or had one for a moment: what it showed may be cut off. */

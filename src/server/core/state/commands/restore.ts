@@ -1,9 +1,10 @@
 /**
  * The whole state at once: comparing it, and replacing it by that of an archive.
  *
- * A restore keeps who the members are and what nobody may undo: the feature level and the witnessed heads. It forgets what belongs to processes
- * that run: sessions, idempotency keys, uploads, allowances. What was granted in the archive counts as used, and every
- * member's number of start goes up, so that reports of before are refused. Source: cluster reference, 6.2 and 6.5.
+ * A restore keeps who the members are and what nobody may undo: the feature level and the witnessed heads. It forgets what
+ * belongs to processes that run: sessions, idempotency keys, uploads, allowances. What was granted in the archive counts as
+ * used, and every member's number of start goes up, so that reports of before are refused. Source: cluster reference, 6.2,
+ * 6.5 and 9.3.
  */
 
 import { define, type Site } from "../command.ts";
