@@ -17,7 +17,6 @@ import { type DevAddresses, welcome } from "./dev-welcome.ts";
 import type { FlagsOf } from "./flags.ts";
 import { type ExitStatus, type Io, untilAborted } from "./io.ts";
 import { startFailure } from "./run.ts";
-import { startSimulator } from "./simulate/index.ts";
 import { devFlags } from "./specs.ts";
 import { buildOf } from "./version.ts";
 
@@ -33,6 +32,7 @@ export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[
   const log = createLogger({ stream: io.stderr, isTerminal: true, level, now: () => io.now() });
   const owner = new Lifetime({ onFailure: (name, error) => log.error("could not close", { name, error }) });
   try {
+    const { startSimulator } = await import("../simulator/index.ts");
     const simulator = owner.own("simulator", await startSimulator({ host: "127.0.0.1", port: 0 }), (it) => it.close());
     const dir = owner.own("files", await mkdtemp(join(tmpdir(), "gateway-dev-")), (it) =>
       rm(it, { recursive: true, force: true }),

@@ -9,7 +9,6 @@ import { once } from "node:events";
 import { parseAddress } from "../base/index.ts";
 import { type FlagsOf, UsageError } from "./flags.ts";
 import type { ExitStatus, Io } from "./io.ts";
-import { startSimulator } from "./simulate/index.ts";
 import type { simulateFlags } from "./specs.ts";
 
 export async function run(
@@ -20,6 +19,7 @@ export async function run(
   const address = parseAddress(listen);
   if (address === undefined) throw new UsageError(`-listen: '${listen}' is not an address`);
   const isVerbose = io.env["GATEWAY_LOG"] === "debug";
+  const { startSimulator } = await import("../simulator/index.ts");
   const simulator = await startSimulator({
     host: address.host ?? "",
     port: address.port,

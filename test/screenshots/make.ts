@@ -7,7 +7,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { startSimulator } from "../../src/cli/simulate/index.ts";
+import { startSimulator } from "../../src/simulator/index.ts";
 import { pngOf, svgOf } from "../console/support/picture.ts";
 import { openTerminal, ptySkip } from "../console/support/terminal.ts";
 import { startIssuer } from "../e2e/admin/support/issuer.ts";

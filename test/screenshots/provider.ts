@@ -5,7 +5,7 @@
 
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
-import type { Simulator } from "../../src/cli/simulate/index.ts";
+import type { Simulator } from "../../src/simulator/index.ts";
 import { listenLocally } from "../e2e/support/ports.ts";
 import { atEnd, type Owner } from "../e2e/support/wait.ts";
 

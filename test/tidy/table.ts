@@ -78,7 +78,9 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   base: [],
   "admin-api": [],
   console: ["admin-api"],
-  cli: ["admin-api", "console", ...SERVER, "server/node"],
+  // It shares nothing with our reading of the protocols, so that it cannot share our mistakes.
+  simulator: [],
+  cli: ["admin-api", "console", "simulator", ...SERVER, "server/node"],
   ...CORE,
   ...PARTS,
   // The composition root.
@@ -89,8 +91,14 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 export const TYPES_ONLY: readonly { readonly from: string; readonly to: string; readonly types: readonly string[] }[] =
   [{ from: "server/inspector", to: "server/snapshot", types: ["GuardrailSnapshot"] }];
 
-/** Imports that must be `import()`: react and ink cost a quarter of a second, which only the console pays. */
-export const LAZY_ONLY: readonly { readonly from: string; readonly to: string }[] = [{ from: "cli", to: "console" }];
+/**
+ * Imports that must be `import()`: react and ink cost a quarter of a second, which only the console pays; the simulated
+ * provider is for two verbs alone.
+ */
+export const LAZY_ONLY: readonly { readonly from: string; readonly to: string }[] = [
+  { from: "cli", to: "console" },
+  { from: "cli", to: "simulator" },
+];
 
 /** Modules of Node's that a pure file may import: functions of their arguments. */
 export const PURE_NODE_MODULES: readonly string[] = [

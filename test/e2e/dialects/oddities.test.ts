@@ -4,8 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { ODDITIES } from "../../../src/cli/simulate/oddities.ts";
 import type { Usage } from "../../../src/server/core/dialects/usage.ts";
+import { ODDITIES } from "../../../src/simulator/oddities.ts";
 import { type Asks, cellOf } from "./support/cell.ts";
 import { ASKED, answers, ends, QUESTION } from "./support/features/words.ts";
 import { signatureOf, thinkingText } from "./support/provider-words.ts";

@@ -2,7 +2,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import AnthropicClassic from "anthropic-sdk-classic";
 import OpenAI from "openai";
-import { type Simulator, type SimulatorOptions, startSimulator } from "../../../src/cli/simulate/index.ts";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../../../src/simulator/index.ts";
 import { atEnd, type Owner } from "./wait.ts";
 
 // The SDKs read their settings from here, and a developer's own must not decide what is tested.

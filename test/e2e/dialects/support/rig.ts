@@ -4,8 +4,9 @@
  *
  * Every model of the simulated provider is asked for by an alias that names the provider: `compat/sim-small`.
  */
-import type { Simulator } from "../../../../src/cli/simulate/index.ts";
+
 import type { Dialect } from "../../../../src/server/core/dialects/routes.ts";
+import type { Simulator } from "../../../../src/simulator/index.ts";
 import { type Document, startWithFiles } from "../../support/config.ts";
 import type { Gateway } from "../../support/gateway.ts";
 import { type Clients, clientsOf, simulated } from "../../support/simulated.ts";

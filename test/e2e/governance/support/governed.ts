@@ -1,6 +1,6 @@
 /** Gateways that know their callers, in front of the simulated provider; and what is asked of them. */
 import assert from "node:assert/strict";
-import type { Simulator, SimulatorOptions } from "../../../../src/cli/simulate/index.ts";
+import type { Simulator, SimulatorOptions } from "../../../../src/simulator/index.ts";
 import { createNodes, led, type TestNode } from "../../config/support/nodes.ts";
 import type { Document } from "../../support/config.ts";
 import type { Gateway } from "../../support/gateway.ts";

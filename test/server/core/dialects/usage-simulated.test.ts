@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import test, { type TestContext } from "node:test";
 import { WebSocket } from "ws";
-import { type Simulator, startSimulator } from "../../../../src/cli/simulate/index.ts";
 import {
   createBodyUsage,
   createSessionUsage,
@@ -14,6 +13,7 @@ import {
   SseSplitter,
   type Usage,
 } from "../../../../src/server/core/dialects/index.ts";
+import { type Simulator, startSimulator } from "../../../../src/simulator/index.ts";
 
 async function simulated(t: TestContext): Promise<Simulator> {
   const simulator = await startSimulator({ host: "127.0.0.1", port: 0 });

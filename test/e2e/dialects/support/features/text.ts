@@ -1,7 +1,7 @@
 /** Conversations of text, and how answers end. */
 import assert from "node:assert/strict";
-import { REFUSAL_TEXT } from "../../../../../src/cli/simulate/reply.ts";
-import { answerText } from "../../../../../src/cli/simulate/text.ts";
+import { REFUSAL_TEXT } from "../../../../../src/simulator/reply.ts";
+import { answerText } from "../../../../../src/simulator/text.ts";
 import type { Feature } from "../cell.ts";
 import { join, user } from "../told.ts";
 import { ASKED, answers, asked, ends, QUESTION } from "./words.ts";

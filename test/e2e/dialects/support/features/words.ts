@@ -1,6 +1,6 @@
 /** What features ask in common, and what the simulated provider says to it. */
 import assert from "node:assert/strict";
-import { answerText } from "../../../../../src/cli/simulate/text.ts";
+import { answerText } from "../../../../../src/simulator/text.ts";
 import type { Asks } from "../cell.ts";
 import type { ClientName, Told, Turns } from "../told.ts";
 import { user } from "../told.ts";

@@ -11,7 +11,7 @@
  *   unreachable           of a process that was killed: nothing, or all that it could use; of one never sent on nothing
  */
 import assert from "node:assert/strict";
-import type { Counts } from "../../../../../src/cli/simulate/index.ts";
+import type { Counts } from "../../../../../src/simulator/index.ts";
 import type { Called, End } from "./calls.ts";
 import { FAILING_FIRST } from "./members.ts";
 

@@ -1,7 +1,7 @@
 /** One request from its client's side: sent, read or left, and what its answer says of its usage. */
 import assert from "node:assert/strict";
 import { type IncomingMessage, request } from "node:http";
-import type { Simulator } from "../../../../../src/cli/simulate/index.ts";
+import type { Simulator } from "../../../../../src/simulator/index.ts";
 import { until } from "../../../cluster/support/until.ts";
 import type { Document } from "../../../support/config.ts";
 import type { Member } from "./members.ts";

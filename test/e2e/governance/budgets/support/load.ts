@@ -1,6 +1,6 @@
 /** Many calls at once, as several clients make them: each sends its next request when the one before is over. */
 import assert from "node:assert/strict";
-import type { Simulator } from "../../../../../src/cli/simulate/index.ts";
+import type { Simulator } from "../../../../../src/simulator/index.ts";
 import { mint } from "../../support/governed.ts";
 import { type Called, type CallOptions, call } from "./calls.ts";
 import type { Budgeted, Member } from "./members.ts";

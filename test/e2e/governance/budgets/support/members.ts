@@ -6,7 +6,7 @@
  * `FAILING_FIRST` fail at the first in a way of their own and are answered by the second.
  */
 import assert from "node:assert/strict";
-import type { Simulator } from "../../../../../src/cli/simulate/index.ts";
+import type { Simulator } from "../../../../../src/simulator/index.ts";
 import { createLinks, type Links } from "../../../cluster/support/links.ts";
 import { until } from "../../../cluster/support/until.ts";
 import { createNodes, ready, SLOW_MS, type TestNode } from "../../../config/support/nodes.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
-import type { Json, JsonObject } from "../../../src/cli/simulate/json.ts";
-import { exampleOf } from "../../../src/cli/simulate/schema-example.ts";
+import type { Json, JsonObject } from "../../src/simulator/json.ts";
+import { exampleOf } from "../../src/simulator/schema-example.ts";
 
 function assertFits(schema: JsonObject): void {
   const example = exampleOf(schema);

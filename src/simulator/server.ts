@@ -9,7 +9,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
-import { formatAddress } from "../../base/index.ts";
+import { formatAddress } from "../base/index.ts";
 import { type Counts, countModel, countRoute, createTally, readTally, resetTally, type Tally } from "./counts.ts";
 import { deliver, settle } from "./deliver.ts";
 import { Refused } from "./errors.ts";

@@ -1,8 +1,8 @@
 /** What a rule says of a body: the refusal it throws, or undefined when the body is accepted. */
 
 import assert from "node:assert/strict";
-import { Refused } from "../../../../src/cli/simulate/errors.ts";
-import type { JsonObject } from "../../../../src/cli/simulate/json.ts";
+import { Refused } from "../../../src/simulator/errors.ts";
+import type { JsonObject } from "../../../src/simulator/json.ts";
 
 export interface Told {
   readonly message: string;

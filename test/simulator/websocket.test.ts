@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { WebSocket } from "ws";
-import type { Simulator } from "../../../src/cli/simulate/index.ts";
+import type { Simulator } from "../../src/simulator/index.ts";
 import { simulator, until } from "./clients.ts";
 
 interface Event {

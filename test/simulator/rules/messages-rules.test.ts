@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { mannerOf } from "../../../../src/cli/simulate/manners.ts";
-import { checkCounted, checkMessages } from "../../../../src/cli/simulate/rules/index.ts";
-import { omittedSignatureOf, redactedOf, signatureOf } from "../../../../src/cli/simulate/signature.ts";
+import { mannerOf } from "../../../src/simulator/manners.ts";
+import { checkCounted, checkMessages } from "../../../src/simulator/rules/index.ts";
+import { omittedSignatureOf, redactedOf, signatureOf } from "../../../src/simulator/signature.ts";
 import { asJson, refusalOf } from "./refused.ts";
 
 const USER = { role: "user", content: "x" };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { startSimulator } from "../../../src/cli/simulate/index.ts";
+import { startSimulator } from "../../src/simulator/index.ts";
 import { anthropic, openai, post, rawExchange, rawPost, settled, simulator, until } from "./clients.ts";
 
 const messages = [{ role: "user" as const, content: "Hello there" }];

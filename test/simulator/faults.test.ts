@@ -3,8 +3,8 @@ import { request } from "node:http";
 import { test } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
-import { parseFault } from "../../../src/cli/simulate/faults.ts";
-import { FAULTS, type Simulator } from "../../../src/cli/simulate/index.ts";
+import { parseFault } from "../../src/simulator/faults.ts";
+import { FAULTS, type Simulator } from "../../src/simulator/index.ts";
 import { anthropic, openai, post, rawExchange, rawPost, settled, simulator } from "./clients.ts";
 
 const messages = [{ role: "user" as const, content: "Hello there" }];

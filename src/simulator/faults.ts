@@ -6,7 +6,7 @@
  * provider. `names.ts` says how names are read.
  */
 
-import { parseDuration } from "../../base/index.ts";
+import { parseDuration } from "../base/index.ts";
 import { matchManner } from "./manners.ts";
 import { matcherOf, type NameRow, partsOf } from "./names.ts";
 

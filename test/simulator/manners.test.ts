@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type Anthropic from "@anthropic-ai/sdk";
 import type OpenAI from "openai";
-import { parseFault } from "../../../src/cli/simulate/faults.ts";
-import { MANNERS, type Simulator } from "../../../src/cli/simulate/index.ts";
-import { mannerOf } from "../../../src/cli/simulate/manners.ts";
-import { ODDITIES } from "../../../src/cli/simulate/oddities.ts";
+import { parseFault } from "../../src/simulator/faults.ts";
+import { MANNERS, type Simulator } from "../../src/simulator/index.ts";
+import { mannerOf } from "../../src/simulator/manners.ts";
+import { ODDITIES } from "../../src/simulator/oddities.ts";
 import { anthropic, openai, post, simulator } from "./clients.ts";
 
 const QUESTION = [{ role: "user" as const, content: "Hello there" }];

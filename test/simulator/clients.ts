@@ -5,7 +5,7 @@ import type { TestContext } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
 import AnthropicClassic from "anthropic-sdk-classic";
 import OpenAI from "openai";
-import { type Simulator, type SimulatorOptions, startSimulator } from "../../../src/cli/simulate/index.ts";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/index.ts";
 
 for (const name of Object.keys(process.env)) {
   if (/^(OPENAI|ANTHROPIC)_/.test(name)) delete process.env[name];

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { mannerOf } from "../../../../src/cli/simulate/manners.ts";
-import { checkChat } from "../../../../src/cli/simulate/rules/index.ts";
+import { mannerOf } from "../../../src/simulator/manners.ts";
+import { checkChat } from "../../../src/simulator/rules/index.ts";
 import { asJson, refusalOf } from "./refused.ts";
 
 const USER = { role: "user", content: "x" };
