@@ -8,7 +8,7 @@ import { createSecureServer } from "node:http2";
 import { createServer, type Socket } from "node:net";
 import { after, afterEach, test } from "node:test";
 import { createServer as createTlsServer } from "node:tls";
-import { TEST_CERTIFICATE, TEST_KEY } from "../server/dataplane/hops/websocket-certificate.ts";
+import { TEST_CERTIFICATE, TEST_KEY } from "../server/dataplane/hops/websocket/certificate.ts";
 import { startWithFiles, twoDialects } from "./support/config.ts";
 import { startWithFlags } from "./support/gateway.ts";
 import { memoryOf, trusting } from "./support/machine.ts";

@@ -8,15 +8,17 @@ import { asRefusal } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { createSessionWork, refusalBody, refusalHeaders } from "../core/dialects/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
-import { address, type Target } from "./address.ts";
-import { type Admitted, admit, deniedByRules, type Governed } from "./admit.ts";
 import type { SessionCharge } from "./budgets/index.ts";
 import { requestIdOf } from "./exchange.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
-import { type ModelGate, modelGate } from "./governance/model-gate.ts";
-import { sessionSpending } from "./governance/spending.ts";
 import { standingOf } from "./governance/standing.ts";
 import { admitCaller } from "./governance/suspended.ts";
+import { address, type Target } from "./hops/model/address.ts";
+import { type Admitted, admit, deniedByRules, type Governed } from "./hops/model/admit.ts";
+import { type ModelGate, modelGate } from "./hops/model/model-gate.ts";
+import { prepare } from "./hops/model/prepare.ts";
+import { sessionSpending } from "./hops/model/spending.ts";
+import { type SessionAttempt, sessionAttempt } from "./hops/websocket/session-attempt.ts";
 import {
   closeTunnel,
   offeredProtocols,
@@ -25,12 +27,10 @@ import {
   refuseUpgrade,
   tunnel,
   withoutProtocolCredential,
-} from "./hops/websocket.ts";
+} from "./hops/websocket/tunnel.ts";
 import { createSessionMeter } from "./metering/index.ts";
 import type { Governing, Ports } from "./ports.ts";
-import { prepare } from "./prepare.ts";
 import { locate } from "./serve.ts";
-import { type SessionAttempt, sessionAttempt } from "./session-attempt.ts";
 import { startSpan } from "./tracing.ts";
 
 const NO_BODY = Buffer.alloc(0);

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { TEST_CERTIFICATE } from "../../server/dataplane/hops/websocket-certificate.ts";
+import { TEST_CERTIFICATE } from "../../server/dataplane/hops/websocket/certificate.ts";
 import { atEnd, type Owner } from "./wait.ts";
 
 /** Bytes of a process: resident now (`VmRSS`), or at most so far (`VmHWM`). Undefined where there is no /proc. */

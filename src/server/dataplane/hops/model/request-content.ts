@@ -1,6 +1,6 @@
 /** The body of a chat or messages request, read when somebody asks, and once. */
-import { GatewayError } from "../../base/index.ts";
-import { type Dialect, type JsonSource, readJson, type Uses, usesOf } from "../core/dialects/index.ts";
+import { GatewayError } from "../../../../base/index.ts";
+import { type Dialect, type JsonSource, readJson, type Uses, usesOf } from "../../../core/dialects/index.ts";
 
 /** A class, since there is one for each request: a literal with getters is a shape of its own each time it is made. */
 export class RequestContent {

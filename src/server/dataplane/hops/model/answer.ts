@@ -10,9 +10,9 @@ import {
   editUnread,
   SseSplitter,
   tellsNoUsage,
-} from "../core/dialects/index.ts";
-import { type Downstream, headerValue } from "../upstream/index.ts";
-import type { AnswerMeter } from "./metering/index.ts";
+} from "../../../core/dialects/index.ts";
+import { type Downstream, headerValue } from "../../../upstream/index.ts";
+import type { AnswerMeter } from "../../metering/index.ts";
 
 /** A larger JSON answer passes as it comes; models lists and completions are far below. */
 const MAX_REWRITTEN_BYTES = 32 << 20;

@@ -5,7 +5,7 @@
  * Source: dialects reference, 9 and 10.
  */
 import { performance } from "node:perf_hooks";
-import { GatewayError } from "../../base/index.ts";
+import { GatewayError } from "../../../../base/index.ts";
 import {
   AnswerProblem,
   type AnswerStamp,
@@ -15,11 +15,11 @@ import {
   SseSplitter,
   type StreamTranslation,
   translateError,
-} from "../core/dialects/index.ts";
-import { type Downstream, headerValue } from "../upstream/index.ts";
-import type { Admission } from "./admission.ts";
-import { lowerCase } from "./headers.ts";
-import type { AnswerMeter, Shown } from "./metering/index.ts";
+} from "../../../core/dialects/index.ts";
+import { type Downstream, headerValue } from "../../../upstream/index.ts";
+import type { Admission } from "../../admission.ts";
+import { lowerCase } from "../../headers.ts";
+import type { AnswerMeter, Shown } from "../../metering/index.ts";
 import type { AnswerReading } from "./translated-call.ts";
 
 /** A larger answer is no completion. */

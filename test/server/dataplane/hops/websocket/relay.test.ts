@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { afterEach, test } from "node:test";
 import type { WebSocket } from "ws";
-import { GatewayError } from "../../../../src/base/index.ts";
+import { GatewayError } from "../../../../../src/base/index.ts";
 import {
   assertIncludes,
   closeOf,
@@ -19,7 +19,7 @@ import {
   openGateway,
   openPair,
   openUpstream,
-} from "./websocket-peers.ts";
+} from "./peers.ts";
 
 const MEBIBYTE = 1024 * 1024;
 

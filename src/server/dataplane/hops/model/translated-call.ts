@@ -1,5 +1,5 @@
 /** A request for a channel of the other dialect, translated when that is chosen, and how its answer is read back. */
-import { GatewayError } from "../../base/index.ts";
+import { GatewayError } from "../../../../base/index.ts";
 import {
   type AnswerStamp,
   type AnswerTerms,
@@ -14,8 +14,8 @@ import {
   translateModel,
   translateModels,
   translateRequest,
-} from "../core/dialects/index.ts";
-import type { Provider, UpstreamChannel } from "../upstream/index.ts";
+} from "../../../core/dialects/index.ts";
+import type { Provider, UpstreamChannel } from "../../../upstream/index.ts";
 import type { Target } from "./address.ts";
 import type { RequestContent } from "./request-content.ts";
 

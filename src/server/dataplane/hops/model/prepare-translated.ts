@@ -2,10 +2,10 @@
  * A translated request as its channel is sent it: nothing of the client's dialect goes along, neither its headers nor the
  * form of its credential. Source: dialects reference, 8.1, 8.2 and 6.
  */
-import type { Dialect } from "../core/dialects/index.ts";
-import { editObject } from "../core/dialects/index.ts";
-import type { Provider, UpstreamChannel, UpstreamRequest } from "../upstream/index.ts";
-import { lowerCase, upstreamHeaders } from "./headers.ts";
+import type { Dialect } from "../../../core/dialects/index.ts";
+import { editObject } from "../../../core/dialects/index.ts";
+import type { Provider, UpstreamChannel, UpstreamRequest } from "../../../upstream/index.ts";
+import { lowerCase, upstreamHeaders } from "../../headers.ts";
 import type { ClientRequest } from "./prepare.ts";
 import type { TranslatedCall } from "./translated-call.ts";
 

@@ -3,7 +3,7 @@
  * document 3, `allowed_models`; dialects reference, section 4.1.
  */
 import { isUtf8 } from "node:buffer";
-import { type Member, memberValue, scanObject } from "../../core/dialects/index.ts";
+import { type Member, memberValue, scanObject } from "../../../core/dialects/index.ts";
 
 /**
  * Where an event of the client names a model that will work for it: the event itself, its response, its session, and

@@ -1,11 +1,11 @@
 /** What a request asks of its caller's budget, before it goes anywhere. Source: cluster reference, 7.2 rule 1. */
-import type { TokenBounds } from "../../core/budgets/index.ts";
-import { tokenBounds } from "../../core/dialects/index.ts";
-import type { Target } from "../address.ts";
-import type { Admitted } from "../admit.ts";
-import type { Spending } from "../budgets/index.ts";
-import type { TranslatedCall } from "../translated-call.ts";
-import type { Standing } from "./standing.ts";
+import type { TokenBounds } from "../../../core/budgets/index.ts";
+import { tokenBounds } from "../../../core/dialects/index.ts";
+import type { Spending } from "../../budgets/index.ts";
+import type { Standing } from "../../governance/standing.ts";
+import type { Target } from "./address.ts";
+import type { Admitted } from "./admit.ts";
+import type { TranslatedCall } from "./translated-call.ts";
 
 /** Undefined: nothing is spent on this route, or nobody counts. */
 export function spendingOf(

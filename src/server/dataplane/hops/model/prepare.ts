@@ -2,7 +2,7 @@
  * The request as one channel is sent it, and what must be done to its answer. Where nothing has to change, the client's
  * own bytes go out; otherwise the smallest change is made.
  */
-import { GatewayError } from "../../base/index.ts";
+import { GatewayError } from "../../../../base/index.ts";
 import {
   type AnswerEdits,
   editObject,
@@ -10,12 +10,12 @@ import {
   type ObjectEdits,
   replaceValue,
   withoutUnsigned,
-} from "../core/dialects/index.ts";
-import type { UpstreamRequest } from "../upstream/index.ts";
+} from "../../../core/dialects/index.ts";
+import type { UpstreamRequest } from "../../../upstream/index.ts";
+import { upstreamHeaders } from "../../headers.ts";
 import type { Target } from "./address.ts";
 import type { Admitted } from "./admit.ts";
 import { UNSIGNED_THINKING } from "./choose-channel.ts";
-import { upstreamHeaders } from "./headers.ts";
 
 export interface Prepared {
   readonly request: UpstreamRequest;

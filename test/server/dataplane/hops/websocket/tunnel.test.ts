@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { getEventListeners, once } from "node:events";
 import { afterEach, test } from "node:test";
 import { WebSocket } from "ws";
-import { closeTunnel, type TunnelSession } from "../../../../src/server/dataplane/hops/websocket.ts";
+import { closeTunnel, type TunnelSession } from "../../../../../src/server/dataplane/hops/websocket/tunnel.ts";
 import {
   assertIncludes,
   closeOf,
@@ -16,7 +16,7 @@ import {
   openGateway,
   openPair,
   openUpstream,
-} from "./websocket-peers.ts";
+} from "./peers.ts";
 
 const MEBIBYTE = 1024 * 1024;
 

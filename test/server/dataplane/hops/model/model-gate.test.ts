@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { modelGate } from "../../../src/server/dataplane/governance/model-gate.ts";
+import { modelGate } from "../../../../../src/server/dataplane/hops/model/model-gate.ts";
 
 const gate = modelGate((model) => model === "allowed");
 const passes = (text: string, isBinary = false): boolean => gate(Buffer.from(text), isBinary);

@@ -16,7 +16,7 @@ import {
 import type { Duplex } from "node:stream";
 import type { ConnectionOptions } from "node:tls";
 import { WebSocket } from "ws";
-import { GatewayError, HOP_BY_HOP_HEADERS } from "../../../base/index.ts";
+import { GatewayError, HOP_BY_HOP_HEADERS } from "../../../../base/index.ts";
 
 /** Clients that cannot set headers (browsers) put their credential behind this, in the list of subprotocols. */
 const CREDENTIAL_PROTOCOL = "openai-insecure-api-key.";

@@ -4,10 +4,10 @@
  * Source: design decisions, section 6 (choice among channels: no loss first, then own surface, then same dialect, then
  * order of definition); specification document 3 (`channels`, `caps`, `require_caps`, `on_fidelity_loss`).
  */
-import { GatewayError } from "../../base/index.ts";
-import { holdsUnsigned, type Loss, losses, mayHoldUnsigned, showsEvidence } from "../core/dialects/index.ts";
-import type { Profile } from "../snapshot/index.ts";
-import type { Provider, UpstreamChannel } from "../upstream/index.ts";
+import { GatewayError } from "../../../../base/index.ts";
+import { holdsUnsigned, type Loss, losses, mayHoldUnsigned, showsEvidence } from "../../../core/dialects/index.ts";
+import type { Profile } from "../../../snapshot/index.ts";
+import type { Provider, UpstreamChannel } from "../../../upstream/index.ts";
 import type { Target } from "./address.ts";
 
 export interface ChosenChannel {

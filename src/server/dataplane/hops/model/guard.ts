@@ -2,10 +2,10 @@
  * Routes on which a profile's limits could be walked around: a batch file or a stored object names models that nobody
  * sees here, and an ephemeral credential calls the provider past us. Source: design decisions, section 6.
  */
-import { GatewayError } from "../../../base/index.ts";
-import { type Member, memberValue, namesBatch, type Route } from "../../core/dialects/index.ts";
-import type { Target } from "../address.ts";
-import type { Standing } from "./standing.ts";
+import { GatewayError } from "../../../../base/index.ts";
+import { type Member, memberValue, namesBatch, type Route } from "../../../core/dialects/index.ts";
+import type { Standing } from "../../governance/standing.ts";
+import type { Target } from "./address.ts";
 
 /** Throws `policy_denied` or `model_not_allowed`. */
 export function guardRoute(target: Target, standing: Standing): void {

@@ -14,8 +14,8 @@ import {
   prepareUpgradeHeaders,
   protocolCredential,
   refuseUpgrade,
-} from "../../../../src/server/dataplane/hops/websocket.ts";
-import { TEST_CERTIFICATE, TEST_KEY } from "./websocket-certificate.ts";
+} from "../../../../../src/server/dataplane/hops/websocket/tunnel.ts";
+import { TEST_CERTIFICATE, TEST_KEY } from "./certificate.ts";
 import {
   assertIncludes,
   closePeers,
@@ -32,7 +32,7 @@ import {
   portOf,
   trackedServer,
   upgradeRaw,
-} from "./websocket-peers.ts";
+} from "./peers.ts";
 
 afterEach(closePeers);
 

@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, connect as connectTcp, createServer as createTcpServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type ClientOptions, WebSocket, WebSocketServer } from "ws";
-import { asRefusal, GatewayError } from "../../../../src/base/index.ts";
+import { asRefusal, GatewayError } from "../../../../../src/base/index.ts";
 import {
   offeredProtocols,
   prepareUpgradeHeaders,
@@ -17,7 +17,7 @@ import {
   type TunnelSession,
   tunnel,
   withoutProtocolCredential,
-} from "../../../../src/server/dataplane/hops/websocket.ts";
+} from "../../../../../src/server/dataplane/hops/websocket/tunnel.ts";
 
 const closers: (() => Promise<void> | void)[] = [];
 

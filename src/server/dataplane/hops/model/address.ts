@@ -1,5 +1,5 @@
 /** Finds out what a request is addressed to: its route, its model, and the provider that serves it. */
-import { GatewayError } from "../../base/index.ts";
+import { GatewayError } from "../../../../base/index.ts";
 import {
   boundaryOf,
   type Dialect,
@@ -8,8 +8,8 @@ import {
   memberValue,
   type Route,
   scanObject,
-} from "../core/dialects/index.ts";
-import type { Routed, Snapshot } from "../snapshot/index.ts";
+} from "../../../core/dialects/index.ts";
+import type { Routed, Snapshot } from "../../../snapshot/index.ts";
 import { RequestContent } from "./request-content.ts";
 
 /** Where the model's name stands, so that an alias can be written in its place. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { namedAs } from "../../../src/server/dataplane/models-list.ts";
+import { namedAs } from "../../../../../src/server/dataplane/hops/model/models-list.ts";
 
 test("one model is shown under the alias that was asked for, and the rest of it stays as it is written", () => {
   const body = Buffer.from('{ "object":"model", "id":"real-2026", "created":1.0 }');

@@ -3,18 +3,18 @@
  * needed; one that may not be used is passed over. Source: specification document 3 (`failover`, `access_rules[]`,
  * `profiles[]`); design decisions, section 2 (`suspended`).
  */
-import { GatewayError } from "../../base/index.ts";
-import type { Loss } from "../core/dialects/index.ts";
-import { llmVariables } from "../core/policy/variables/index.ts";
-import type { Profile, Snapshot } from "../snapshot/index.ts";
-import type { Provider, Trigger, UpstreamChannel } from "../upstream/index.ts";
+import { GatewayError } from "../../../../base/index.ts";
+import type { Loss } from "../../../core/dialects/index.ts";
+import { llmVariables } from "../../../core/policy/variables/index.ts";
+import type { Profile, Snapshot } from "../../../snapshot/index.ts";
+import type { Provider, Trigger, UpstreamChannel } from "../../../upstream/index.ts";
+import { type DecidedRequest, type DecisionSinks, settleVerdict } from "../../governance/decide.ts";
+import type { Standing } from "../../governance/standing.ts";
+import { refuseSuspended, suspendedError } from "../../governance/suspended.ts";
+import type { Suspensions } from "../../ports.ts";
 import type { Target } from "./address.ts";
 import { chooseChannel } from "./choose-channel.ts";
-import { type DecidedRequest, type DecisionSinks, settleVerdict } from "./governance/decide.ts";
-import { guardRoute } from "./governance/guard.ts";
-import type { Standing } from "./governance/standing.ts";
-import { refuseSuspended, suspendedError } from "./governance/suspended.ts";
-import type { Suspensions } from "./ports.ts";
+import { guardRoute } from "./guard.ts";
 import { type TranslatedCall, translateCall } from "./translated-call.ts";
 
 export interface Admitted {

@@ -2,8 +2,8 @@
  * A WebSocket session tunnelled to its upstream (Realtime, Responses over WebSocket and the like).
  *
  * The upstream's handshake comes first and the client's 101 after it, so that an upstream that refuses is heard by the
- * client in the upstream's own words. From the 101 on, `websocket-relay.ts` joins the two; what it keeps and how it
- * maps closes stands there. Compression is declined on both sides, so that messages can be metered as they pass.
+ * client in the upstream's own words. From the 101 on, `relay.ts` joins the two; what it keeps and how it maps
+ * closes stands there. Compression is declined on both sides, so that messages can be metered as they pass.
  *
  * Source: RFC 6455; specification 1, "WebSocket sessions"; reference, dialects, section 4.1; decisions, section 2.
  * Bytes are payload of messages; times are milliseconds.
@@ -23,8 +23,8 @@ import {
   type UpstreamAddress,
   watchClient,
   withOwnHeaders,
-} from "./websocket-handshake.ts";
-import { type RelayOutcome, relay, type TunnelClosing, type TunnelObserver } from "./websocket-relay.ts";
+} from "./handshake.ts";
+import { type RelayOutcome, relay, type TunnelClosing, type TunnelObserver } from "./relay.ts";
 
 export {
   offeredProtocols,
@@ -33,8 +33,8 @@ export {
   refuseUpgrade,
   type UpstreamAddress,
   withoutProtocolCredential,
-} from "./websocket-handshake.ts";
-export type { TunnelClosing, TunnelObserver } from "./websocket-relay.ts";
+} from "./handshake.ts";
+export type { TunnelClosing, TunnelObserver } from "./relay.ts";
 
 export interface TunnelLimits {
   /** From dialling to the upstream's 101, or to the end of its refusal. */

@@ -2,7 +2,7 @@
  * The answers of `GET /v1/models`, in either dialect's shape: what the provider lists and the aliases beside it, and of both
  * what the caller may ask for; and of `GET /v1/models/{id}`. A client is shown the names that it can send back.
  */
-import { type Dialect, memberValue, replaceValue, scanObject } from "../core/dialects/index.ts";
+import { type Dialect, memberValue, replaceValue, scanObject } from "../../../core/dialects/index.ts";
 
 export interface AdvertisedAlias {
   readonly alias: string;
