@@ -24,7 +24,7 @@ const SCRAPE_LIMIT_MS = 5_000;
 export function createPorts(io: Io): ConsolePorts {
   return {
     async verifyAudit(file, { signal, onProgress }) {
-      const { inputOf, reportLines } = await import("./audit-verify.ts");
+      const { inputOf, reportLines } = await import("./verbs/audit-verify.ts");
       const { verifyTrail } = await import("../server/audit/index.ts");
       const report = await verifyTrail([inputOf({ ...io, signal }, file)], {
         keys: new Map(),
@@ -38,7 +38,7 @@ export function createPorts(io: Io): ConsolePorts {
       return { isGood, lines };
     },
     async saveSnapshot(door, file, { signal, onProgress }) {
-      const { saveArchive } = await import("./snapshot-save.ts");
+      const { saveArchive } = await import("./verbs/snapshot-save.ts");
       const target = await freshTarget(io, file);
       const saved = await saveArchive(door, {
         isStale: false,
@@ -49,7 +49,7 @@ export function createPorts(io: Io): ConsolePorts {
       return `saved ${file}: ${saved}`;
     },
     async restoreSnapshot(door, file, { signal, onProgress }) {
-      const { archiveIn, restoreArchive } = await import("./snapshot-restore.ts");
+      const { archiveIn, restoreArchive } = await import("./verbs/snapshot-restore.ts");
       const source = await archiveIn(file, { ...io, signal });
       const restored = await restoreArchive(door, source, {
         signal,

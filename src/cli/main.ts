@@ -45,7 +45,7 @@ export async function execute(args: readonly string[], io: Io): Promise<ExitStat
     named = verb.name;
     const outcome = await verb.invoke(rest, io);
     if (outcome.kind === "done") return outcome.status;
-    const { printHelp } = await import("./help.ts");
+    const { printHelp } = await import("./verbs/help.ts");
     return printHelp(verb, io);
   } catch (error) {
     return report(named, error, io);

@@ -109,7 +109,7 @@ export const DAEMON: Verb = verb({
   flags: runFlags,
   async load() {
     const held = holdHangups();
-    const { run } = await import("./run.ts");
+    const { run } = await import("./verbs/run.ts");
     return { run: (options, positionals, io) => run(options, positionals, io, held) };
   },
 });
@@ -122,7 +122,7 @@ export const VERBS: readonly Verb[] = [
       "Loads the node file and its deployment document as the gateway would, then asks everything they name to answer. " +
       "Prints one line per answer; the status is 1 when any is a failure. Opens no listener and writes nothing.",
     flags: checkFlags,
-    load: () => import("./check.ts"),
+    load: () => import("./verbs/check.ts"),
   }),
   verb({
     name: "dev",
@@ -131,7 +131,7 @@ export const VERBS: readonly Verb[] = [
       "Runs one node on this machine in front of a simulated provider, with a temporary data directory that is removed " +
       "at the end, and prints what to call it with.",
     flags: devFlags,
-    load: () => import("./dev.ts"),
+    load: () => import("./verbs/dev.ts"),
   }),
   verb({
     name: "simulate",
@@ -140,7 +140,7 @@ export const VERBS: readonly Verb[] = [
       "Serves both dialects with deterministic answers. Model names ask for faults: sim-429, sim-500, sim-slow-2s, " +
       "sim-drop-mid-stream.",
     flags: simulateFlags,
-    load: () => import("./simulate.ts"),
+    load: () => import("./verbs/simulate.ts"),
   }),
   verb({
     name: "console",
@@ -150,7 +150,7 @@ export const VERBS: readonly Verb[] = [
       "what is on the screen; Esc goes back, q leaves. NO_COLOR and INK_SCREEN_READER=true are honoured. For scripts: " +
       "gateway admin, gateway query.",
     flags: consoleFlags,
-    load: () => import("./console.ts"),
+    load: () => import("./verbs/console.ts"),
   }),
   verb({
     name: "admin",
@@ -160,7 +160,7 @@ export const VERBS: readonly Verb[] = [
       "/admin/v1/keys alike. The status is 1 when the API answers 400 or above, 3 when nobody answers.",
     flags: adminFlags,
     positionals: { usage: "[METHOD] PATH", min: 1, max: 2 },
-    load: () => import("./admin.ts"),
+    load: () => import("./verbs/admin.ts"),
   }),
   verb({
     name: "query",
@@ -170,7 +170,7 @@ export const VERBS: readonly Verb[] = [
       "reads the statement from stdin. Try: gateway query -tables.",
     flags: queryFlags,
     positionals: { usage: "SQL", min: 0, max: 1 },
-    load: () => import("./query.ts"),
+    load: () => import("./verbs/query.ts"),
   }),
   verb({
     name: "login",
@@ -180,7 +180,7 @@ export const VERBS: readonly Verb[] = [
       "left out.",
     flags: loginFlags,
     positionals: { usage: "[URL]", min: 0, max: 1 },
-    load: () => import("./login.ts"),
+    load: () => import("./verbs/login.ts"),
   }),
   verb({
     name: "logout",
@@ -190,7 +190,7 @@ export const VERBS: readonly Verb[] = [
       "stays valid until it expires.",
     flags: logoutFlags,
     positionals: { usage: "[URL]", min: 0, max: 1 },
-    load: () => import("./logout.ts"),
+    load: () => import("./verbs/logout.ts"),
   }),
   verb({
     name: "audit verify",
@@ -201,7 +201,7 @@ export const VERBS: readonly Verb[] = [
       "a chain fails.",
     flags: auditVerifyFlags,
     positionals: { usage: "FILE...", min: 1, max: Number.POSITIVE_INFINITY, areFiles: true },
-    load: () => import("./audit-verify.ts"),
+    load: () => import("./verbs/audit-verify.ts"),
   }),
   verb({
     name: "snapshot save",
@@ -211,7 +211,7 @@ export const VERBS: readonly Verb[] = [
       "'-'. Secrets in it are sealed; only a cluster of the same secret opens them.",
     flags: snapshotSaveFlags,
     positionals: { usage: "FILE", min: 1, max: 1, areFiles: true },
-    load: () => import("./snapshot-save.ts"),
+    load: () => import("./verbs/snapshot-save.ts"),
   }),
   verb({
     name: "snapshot restore",
@@ -221,7 +221,7 @@ export const VERBS: readonly Verb[] = [
       "what was there is gone. Members stay. '-' reads the archive from stdin.",
     flags: snapshotRestoreFlags,
     positionals: { usage: "FILE", min: 1, max: 1, areFiles: true },
-    load: () => import("./snapshot-restore.ts"),
+    load: () => import("./verbs/snapshot-restore.ts"),
   }),
   verb({
     name: "cluster prune",
@@ -230,7 +230,7 @@ export const VERBS: readonly Verb[] = [
       "Makes the members of a running cluster exactly those of -keep; the others are removed. The first address that " +
       "answers relays it to the leader. The cluster secret is read from GATEWAY_CLUSTER_SECRET.",
     flags: clusterPruneFlags,
-    load: () => import("./cluster-prune.ts"),
+    load: () => import("./verbs/cluster-prune.ts"),
   }),
   verb({
     name: "cluster recover",
@@ -240,14 +240,14 @@ export const VERBS: readonly Verb[] = [
       "its cluster one of fewer members; what the disk holds is kept. Without -confirm it prints what it found and writes " +
       "nothing.",
     flags: clusterRecoverFlags,
-    load: () => import("./cluster-recover.ts"),
+    load: () => import("./verbs/cluster-recover.ts"),
   }),
   verb({
     name: "version",
     summary: "print build, commit, date, toolchain and platform",
     description: "Prints one line. The commit ends in -dirty when the tree it was built from had been modified.",
     flags: noFlags,
-    load: () => import("./version.ts"),
+    load: () => import("./verbs/version.ts"),
   }),
   verb({
     name: "completion",
@@ -255,7 +255,7 @@ export const VERBS: readonly Verb[] = [
     description: "Prints the script; for bash, put `source <(gateway completion bash)` into ~/.bashrc.",
     flags: noFlags,
     positionals: { usage: SHELLS.join("|"), min: 1, max: 1, words: () => SHELLS },
-    load: () => import("./completion.ts"),
+    load: () => import("./verbs/completion.ts"),
   }),
   verb({
     name: "help",
@@ -263,7 +263,7 @@ export const VERBS: readonly Verb[] = [
     description: "Prints the list of verbs, or the help of one.",
     flags: noFlags,
     positionals: { usage: "[VERB]", min: 0, max: 2, words: () => VERBS.map(({ name }) => name) },
-    load: () => import("./help.ts"),
+    load: () => import("./verbs/help.ts"),
   }),
 ];
 

@@ -1,4 +1,4 @@
-/** `gateway check` as a process: its statuses, and what stops it. What it says is shown in test/cli/check.test.ts. */
+/** `gateway check` as a process: its statuses, and what stops it. What it says is shown in test/cli/verbs/check.test.ts. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

@@ -1,7 +1,7 @@
 /**
  * The recovery guide: what to do when the majority of the voters is lost for good, with the commands in their order and
  * the names that are known. It does nothing itself: the verb works on a stopped node. Source: operator console reference,
- * B5; specification document 1, "cluster recover"; `src/cli/cluster-recover.ts`.
+ * B5; specification document 1, "cluster recover"; `src/cli/verbs/cluster-recover.ts`.
  */
 
 import type { ClusterMemberRecord } from "../../admin-api/index.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { UsageError } from "../../../src/cli/flags.ts";
-import { run } from "../../../src/cli/login.ts";
+import { run } from "../../../src/cli/verbs/login.ts";
 import { startOidc } from "../../e2e/support/oidc.ts";
 import { freePort } from "../../e2e/support/ports.ts";
 import { offer, type Reply, startGateway } from "./gateway.ts";

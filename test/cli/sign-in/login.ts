@@ -1,7 +1,7 @@
 /** `gateway login` run in the test's process, with a person who does what it asks for. */
 
 import type { Io } from "../../../src/cli/io.ts";
-import { type LoginOptions, run } from "../../../src/cli/login.ts";
+import { type LoginOptions, run } from "../../../src/cli/verbs/login.ts";
 import type { OidcServer } from "../../e2e/support/oidc.ts";
 import type { Arrived, Person } from "../../e2e/support/oidc-pages.ts";
 import { eventually } from "../../e2e/support/wait.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmodSync, readdirSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { UsageError } from "../../../src/cli/flags.ts";
-import { run } from "../../../src/cli/logout.ts";
+import { run } from "../../../src/cli/verbs/logout.ts";
 import type { Owner } from "../../e2e/support/wait.ts";
 import { type Home, makeHome, signInOf } from "./home.ts";
 

@@ -1,0 +1,82 @@
+/** What `gateway check` asks about the admin plane: its doors, its policy, and the issuers whose tokens are trusted. */
+import { openPeerCredentials } from "../../server/admin/index.ts";
+import { type IssuerOptions, probeIssuer } from "../../server/auth/index.ts";
+import type { NodeFile } from "../../server/core/config/index.ts";
+import { beside, issuersOf, readPolicy } from "../../server/node/index.ts";
+import { isExposed } from "../sign-in/index.ts";
+import type { Answer, Limits, Probe } from "./answer.ts";
+import { auditDirOf } from "./places.ts";
+
+const note = (words: string): Answer => ({ verdict: "note", subject: "node", words });
+
+/** The doors, as the gateway will open them, and the trail that it keeps of them. `path`: of the node file. */
+export function doorAnswers(nodeFile: NodeFile, path: string): readonly Answer[] {
+  const trail = note(`writes its audit trail to stderr, and keeps key and journal in ${auditDirOf(nodeFile, path)}`);
+  const { listen = "", local_socket: socket, issuers = [], policy_file: policy } = nodeFile.admin ?? {};
+  if (socket === undefined && listen === "") return [note("opens no admin door: no `admin`"), trail];
+  const callers =
+    issuers.length === 0
+      ? "whoever reaches this machine's loopback, without a token"
+      : `callers with a token of ${issuers.map(({ issuer }) => issuer).join(", ")}`;
+  return [
+    ...(socket === undefined ? [] : [note(`serves the admin API on the socket ${beside(path, socket)}`)]),
+    ...(listen === "" ? [] : [note(`serves the admin API on ${listen} in plain HTTP to ${callers}`)]),
+    ...(isOpenListener(listen)
+      ? [note(`${listen} is reached from other machines: put TLS in front of it, or tokens can be read on the way`)]
+      : []),
+    note(
+      policy === undefined
+        ? "permits every operation to every admin caller: no `policy_file`"
+        : `decides over admin callers by ${beside(path, policy)}`,
+    ),
+    trail,
+  ];
+}
+
+/** Whether other machines reach it. */
+function isOpenListener(listen: string): boolean {
+  if (listen === "") return false;
+  const url = `http://${listen.startsWith(":") ? "0.0.0.0" : ""}${listen}`;
+  return !URL.canParse(url) || isExposed(new URL(url));
+}
+
+/** Compiled as the gateway compiles it; `path`: of the node file. */
+export async function policyAnswers(nodeFile: NodeFile, path: string): Promise<readonly Answer[]> {
+  const subject = "admin policy";
+  const policy = await readPolicy(nodeFile, path);
+  if (policy === undefined) return [];
+  if (policy.kind === "refused") return policy.problems.map((words) => ({ verdict: "fail", subject, words }));
+  return [
+    { verdict: "ok", subject, words: `${policy.file} compiles` },
+    ...policy.warnings.map((words): Answer => ({ verdict: "note", subject, words })),
+  ];
+}
+
+/** What the admin socket asks the system with, loaded as the gateway loads it. */
+export async function libraryAnswers({ admin }: NodeFile): Promise<readonly Answer[]> {
+  if (admin?.local_socket === undefined) return [];
+  const subject = "library koffi";
+  try {
+    await openPeerCredentials();
+    return [{ verdict: "ok", subject, words: "tells who calls on the admin socket" }];
+  } catch (error) {
+    return [{ verdict: "fail", subject, words: error instanceof Error ? error.message : String(error) }];
+  }
+}
+
+/** Discovery and keys of each issuer. */
+export function issuerProbes(nodeFile: NodeFile, path: string): readonly Probe[] {
+  return issuersOf(nodeFile, path).map((issuer) => ({
+    subject: `issuer ${issuer.name}`,
+    ask: (limits) => askIssuer(issuer, limits),
+  }));
+}
+
+async function askIssuer(issuer: IssuerOptions, limits: Limits): Promise<Answer> {
+  const subject = `issuer ${issuer.name}`;
+  const probe = await probeIssuer(issuer, limits);
+  if (probe.kind === "failed") return { verdict: "fail", subject, words: `${probe.step}: ${probe.message}` };
+  const { jwksUrl, keys } = probe;
+  const plain = isExposed(new URL(jwksUrl)) ? "; in plain HTTP, which anybody on the way can change" : "";
+  return { verdict: "ok", subject, words: `${jwksUrl} has ${keys === 1 ? "1 key" : `${keys} keys`}${plain}` };
+}

@@ -1,0 +1,111 @@
+/**
+ * What `gateway check` says of the places on this machine that the gateway keeps something in: looked at, never written.
+ *
+ * A place that this user may not write is a note, since the gateway may run as another; one that no user could use is a
+ * failure. Source: specification document 2 (`cluster`, `admin`, `audit`).
+ */
+import { constants, type Stats } from "node:fs";
+import { access, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import type { NodeFile } from "../../server/core/config/index.ts";
+import { beside } from "../../server/node/index.ts";
+import { readKekFile } from "../../server/secrets/index.ts";
+import type { Answer } from "./answer.ts";
+
+/** `path`: of the node file. */
+export async function placeAnswers(nodeFile: NodeFile, path: string): Promise<readonly Answer[]> {
+  const { cluster, admin } = nodeFile;
+  const dataDir = resolve(beside(path, cluster.data_dir));
+  const auditDir = auditDirOf(nodeFile, path);
+  const answers = [await directory("cluster.data_dir", dataDir)];
+  if (auditDir !== dataDir) answers.push(await directory("audit.dir", auditDir));
+  if (admin?.local_socket !== undefined) answers.push(await socketPlace(beside(path, admin.local_socket)));
+  if (cluster.kek_file !== undefined) answers.push(kekFile(beside(path, cluster.kek_file)));
+  return answers;
+}
+
+/** Absolute. Left out, the audit trail is kept with the state of the node. */
+export function auditDirOf({ audit, cluster }: NodeFile, path: string): string {
+  return resolve(beside(path, audit?.dir ?? cluster.data_dir));
+}
+
+/** The gateway makes a directory that is missing, and those above it. */
+async function directory(subject: string, path: string): Promise<Answer> {
+  const there = await look(path);
+  if (there.kind === "unknown") return hidden(subject, path, there.code);
+  if (there.kind === "there" && !there.stats.isDirectory()) {
+    return { verdict: "fail", subject, words: `${path} exists and is no directory; name another` };
+  }
+  const upper = there.kind === "there" ? path : await nearest(path);
+  if (upper === undefined || !(await mayWrite(upper))) {
+    const which = upper === path ? path : `${path}: it is not there, and its parent`;
+    return { verdict: "note", subject, words: `${which} may not be written by the user of this check` };
+  }
+  const state = there.kind === "there" ? "is there and can be written" : "is not there; the gateway makes it";
+  return { verdict: "ok", subject, words: `${path} ${state}` };
+}
+
+/** The gateway makes the socket, and replaces one that a crash left; its directory it does not make. */
+async function socketPlace(path: string): Promise<Answer> {
+  const subject = "admin.local_socket";
+  const there = await look(path);
+  if (there.kind === "there" && !there.stats.isSocket()) {
+    return { verdict: "fail", subject, words: `${path} exists and is no socket; remove it, or name another` };
+  }
+  if (there.kind === "unknown") return hidden(subject, path, there.code);
+  const parent = await look(dirname(path));
+  if (parent.kind === "missing") {
+    const words = `${dirname(path)} is not there; make it before the gateway starts`;
+    return { verdict: "note", subject, words };
+  }
+  if (!(await mayWrite(dirname(path)))) {
+    return { verdict: "note", subject, words: `${dirname(path)} may not be written by the user of this check` };
+  }
+  return { verdict: "ok", subject, words: `${path} can be made` };
+}
+
+function hidden(subject: string, path: string, code: string): Answer {
+  return code === "ENOTDIR"
+    ? { verdict: "fail", subject, words: `${path} lies below what is no directory; name another` }
+    : { verdict: "note", subject, words: `${path} cannot be looked at by the user of this check: ${code}` };
+}
+
+function kekFile(path: string): Answer {
+  const subject = "cluster.kek_file";
+  const read = readKekFile(path);
+  return read.kind === "problem"
+    ? { verdict: "fail", subject, words: read.message }
+    : { verdict: "ok", subject, words: `${path} can be read` };
+}
+
+type Look =
+  | { readonly kind: "there"; readonly stats: Stats }
+  | { readonly kind: "missing" }
+  | { readonly kind: "unknown"; readonly code: string };
+
+async function look(path: string): Promise<Look> {
+  try {
+    return { kind: "there", stats: await stat(path) };
+  } catch (error) {
+    const { code = "unknown" } = error as NodeJS.ErrnoException;
+    return code === "ENOENT" ? { kind: "missing" } : { kind: "unknown", code };
+  }
+}
+
+/** The lowest directory above `path` that is there. */
+async function nearest(path: string): Promise<string | undefined> {
+  for (let at = dirname(path); ; at = dirname(at)) {
+    const there = await look(at);
+    if (there.kind === "there") return there.stats.isDirectory() ? at : undefined;
+    if (there.kind === "unknown" || at === dirname(at)) return undefined;
+  }
+}
+
+async function mayWrite(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

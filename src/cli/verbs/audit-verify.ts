@@ -1,0 +1,161 @@
+/**
+ * `gateway audit verify`: an exported audit trail checked offline, chain by chain. Source: specification document 1,
+ * "audit verify".
+ *
+ * stdout gets a line for each chain, the findings, and a total; with -q the findings alone. Status 0 when every chain
+ * verified, 1 when anything was found, 2 when a file or a flag cannot be read.
+ */
+
+import { createReadStream, readFileSync } from "node:fs";
+import {
+  type ChainReport,
+  type Finding,
+  parseChainKey,
+  parseHeads,
+  type TrailInput,
+  type TrailReport,
+  verifyTrail,
+  type WitnessedHead,
+} from "../../server/audit/index.ts";
+import { clip, type FlagsOf, UsageError } from "../flags.ts";
+import { type ExitStatus, type Io, resolvePath } from "../io.ts";
+import type { auditVerifyFlags } from "../specs.ts";
+
+type Options = FlagsOf<typeof auditVerifyFlags>;
+
+const READ_BYTES = 256 * 1024;
+
+export async function run(options: Options, files: readonly string[], io: Io): Promise<ExitStatus> {
+  if (files.length === 0) throw new UsageError("missing argument: FILE...");
+  if (files.filter((file) => file === "-").length > 1) throw new UsageError("stdin ('-') is given more than once");
+  const keys = new Map(options.key.map(readKey));
+  const heads = options.heads === undefined ? [] : readHeads(io, options.heads);
+  const progress = createProgress(io);
+  let report: TrailReport;
+  try {
+    const inputs = files.map((file) => inputOf(io, file));
+    report = await verifyTrail(inputs, { keys, heads, signal: io.signal, onProgress: progress.show });
+  } finally {
+    progress.clear();
+  }
+  for (const line of reportLines(report, options.q)) io.stdout.write(`${line}\n`);
+  return report.findings.length === 0 ? 0 : 1;
+}
+
+function readKey(text: string): readonly [string, Uint8Array] {
+  try {
+    const { kid, raw } = parseChainKey(text);
+    return [kid, raw];
+  } catch (error) {
+    throw new UsageError(`flag '-key': ${messageOf(error)}`);
+  }
+}
+
+function readHeads(io: Io, file: string): readonly WitnessedHead[] {
+  try {
+    return parseHeads(readFileSync(resolvePath(io, file), "utf8"));
+  } catch (error) {
+    throw new UsageError(`flag '-heads': ${clip(file)}: ${reasonOf(error)}`);
+  }
+}
+
+/** Of `-`, or of the file of that name. */
+export function inputOf(io: Io, file: string): TrailInput {
+  if (file === "-") return { name: "stdin", chunks: named("stdin", io.stdin) };
+  const name = printable(file);
+  const stream = (): AsyncIterable<Uint8Array> =>
+    createReadStream(resolvePath(io, file), { highWaterMark: READ_BYTES, signal: io.signal });
+  return { name, chunks: opened(name, stream) };
+}
+
+/** A file is opened when its turn comes, so that any number of them can be given. */
+async function* opened(name: string, open: () => AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array | string> {
+  yield* named(name, open());
+}
+
+async function* named(name: string, chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<Uint8Array | string> {
+  try {
+    yield* chunks;
+  } catch (error) {
+    if (error instanceof Error && error.name === "AbortError") throw error;
+    throw new UsageError(`${name} cannot be read: ${reasonOf(error)}`);
+  }
+}
+
+/** What was found, a line each; quietly the findings alone. */
+export function* reportLines(
+  { chains, findings, unlisted, cutShort }: TrailReport,
+  isQuiet = false,
+): Generator<string> {
+  if (!isQuiet) for (const chain of chains) yield chainLine(chain);
+  for (const finding of findings) yield findingLine(finding);
+  if (unlisted > 0) yield `and ${count(unlisted, "more finding")}, of kinds and chains named above`;
+  if (isQuiet) return;
+  if (cutShort > 0) yield `${count(cutShort, "line")} cut short, as a crash leaves them: not counted`;
+  const distinct = chains.reduce((sum, { records }) => sum + records, 0);
+  const found = findings.length + unlisted;
+  const words = found === 0 ? "verified" : count(found, "finding");
+  yield `${count(chains.length, "chain")}, ${count(distinct, "record")}: ${words}`;
+}
+
+function chainLine({ node, kid, first, last, records, copies, ephemeral, isVerified }: ChainReport): string {
+  const notes = [
+    count(records, "record"),
+    ...(copies > 0 ? [`${count(copies, "repeated copy", "repeated copies")}`] : []),
+    ...(ephemeral ? ["ephemeral key"] : []),
+  ];
+  return `${isVerified ? "ok  " : "FAIL"} ${printable(node)} ${kid} ${first}..${last}, ${notes.join(", ")}`;
+}
+
+function findingLine({ node, kid, seq, place, message }: Finding): string {
+  const where = [
+    ...(node === undefined ? [] : [printable(node)]),
+    ...(kid === undefined ? [] : [printable(kid)]),
+    ...(seq === undefined ? [] : [`seq ${seq}`]),
+    ...(place === undefined ? [] : [`${place.file}:${place.line}`]),
+  ];
+  return `${["finding", ...where].join(" ")}: ${message}`;
+}
+
+interface Progress {
+  show(progress: { readonly records: number; readonly bytes: number }): void;
+  clear(): void;
+}
+
+const PROGRESS_MS = 200;
+
+/** One line that is written over, for somebody who watches. */
+function createProgress(io: Io): Progress {
+  if (!io.isTerminal("stderr")) return { show() {}, clear() {} };
+  let shownAt = io.now();
+  let isShown = false;
+  return {
+    show({ records, bytes }) {
+      if (io.now() - shownAt < PROGRESS_MS) return;
+      shownAt = io.now();
+      isShown = true;
+      io.stderr.write(`\r\u001b[K${count(records, "record")}, ${Math.round(bytes / 1e6)} MB`);
+    },
+    clear() {
+      if (isShown) io.stderr.write("\r\u001b[K");
+    },
+  };
+}
+
+function count(number: number, one: string, many = `${one}s`): string {
+  return `${number.toLocaleString("en-US")} ${number === 1 ? one : many}`;
+}
+
+/** What a hostile trail or file name must not do to a terminal. */
+function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e\u00a0-\u{10ffff}]/gu, "?").slice(0, 300);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Of a failed system call its code alone: the path is named already. */
+function reasonOf(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : messageOf(error);
+}

@@ -1,0 +1,140 @@
+/**
+ * `gateway check`: the configuration compiled as the gateway compiles it, the places of this machine looked at, then each
+ * provider and issuer asked to answer. It starts no listener and writes nothing. One line an answer on stdout; status 1
+ * when any of them is a failure. Source: specification document 1, "gateway check".
+ */
+import { type LoadedNode, loadNode, readNode } from "../../server/node/index.ts";
+import { doorAnswers, issuerProbes, libraryAnswers, policyAnswers } from "../check/admin.ts";
+import type { Answer, Limits, Probe } from "../check/answer.ts";
+import { callerAnswers } from "../check/callers.ts";
+import { placeAnswers } from "../check/places.ts";
+import { providerProbes } from "../check/provider.ts";
+import type { FlagsOf } from "../flags.ts";
+import { type ExitStatus, type Io, resolvePath } from "../io.ts";
+import type { checkFlags } from "../specs.ts";
+
+/** Probes under way at once. */
+const CONCURRENT_PROBES = 8;
+/** The system's timers take no more, and fire at once for what is above. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+export async function run(options: FlagsOf<typeof checkFlags>, _: readonly string[], io: Io): Promise<ExitStatus> {
+  const path = resolvePath(io, options.config);
+  let failures = 0;
+  const tell = (answers: readonly Answer[]): void => {
+    for (const answer of answers) {
+      if (answer.verdict === "fail") failures += 1;
+      print(io, answer);
+    }
+  };
+  const loaded = await loadNode(path, io.env);
+  if (loaded.kind === "refused") {
+    tell(loaded.problems.map(problemAnswer));
+    const { nodeFile } = await readNode(path, io.env);
+    if (nodeFile !== undefined) tell((await policyAnswers(nodeFile, path)).filter(({ verdict }) => verdict !== "ok"));
+    return 1;
+  }
+  const { node } = loaded;
+  const { nodeFile } = node;
+  const { providers } = node.compiled.snapshot;
+  const words = `${path}: ${contentsOf(node)}`;
+  tell([
+    { verdict: "ok", subject: "configuration", words },
+    ...node.warnings.map((words): Answer => ({ verdict: "note", subject: "configuration", words })),
+  ]);
+  for (const name of node.unseen) {
+    const words = "in no file of `secrets_dir`: the cluster must hold it, sealed";
+    tell([{ verdict: "note", subject: `secret ${name}`, words }]);
+  }
+  tell(nodeAnswers(node, path));
+  tell(await policyAnswers(nodeFile, path));
+  if (options.offline) return failures === 0 ? 0 : 1;
+
+  tell(await placeAnswers(nodeFile, path));
+  tell(await libraryAnswers(nodeFile));
+  const probes = [...providers.flatMap(providerProbes), ...issuerProbes(nodeFile, path)];
+  const limits = { timeoutMs: Math.min(options.timeout, MAX_TIMEOUT_MS), signal: io.signal };
+  await askAll(probes, limits, io, (answer) => tell([answer]));
+  // Cut short it has checked nothing; whoever ended it knows.
+  io.signal.throwIfAborted();
+  return failures === 0 ? 0 : 1;
+}
+
+/** Where errors are, the loader's lines are both; it marks warnings behind the place, and the path of the key. */
+function problemAnswer(words: string): Answer {
+  const isWarning = /^.*?(?::\d+:\d+: (?:[^ ]*: )?|: catalog_overlay_paths: )warning: /.test(words);
+  return { verdict: isWarning ? "note" : "fail", subject: "configuration", words };
+}
+
+/** Asks several at once and tells the answers in the order of the probes, each as soon as it can be told. */
+async function askAll(probes: readonly Probe[], limits: Limits, io: Io, tell: (answer: Answer) => void): Promise<void> {
+  const answers = new Map<number, Answer>();
+  let asked = 0;
+  let told = 0;
+  const next = async (): Promise<void> => {
+    for (let at = asked++; at < probes.length && !limits.signal.aborted; at = asked++) {
+      const answer = await probes[at]?.ask(limits);
+      if (answer === undefined || limits.signal.aborted) return;
+      answers.set(at, answer);
+      clearWaiting(io);
+      for (let ready = answers.get(told); ready !== undefined; ready = answers.get(told)) {
+        tell(ready);
+        told += 1;
+      }
+      if (told < probes.length) showWaiting(`waiting for ${probes[told]?.subject}`, io);
+    }
+  };
+  if (probes.length > 0) showWaiting(`waiting for ${probes[0]?.subject}`, io);
+  await Promise.all(Array.from({ length: Math.min(CONCURRENT_PROBES, probes.length) }, next));
+  clearWaiting(io);
+}
+
+/** A line that is written over, for somebody who watches, on a terminal that can. */
+function showWaiting(words: string, io: Io): void {
+  if (io.isTerminal("stderr") && io.env["TERM"] !== "dumb") io.stderr.write(`\r\u001b[K${words}`);
+}
+
+function clearWaiting(io: Io): void {
+  showWaiting("", io);
+}
+
+/** What the node half leaves out, as what the gateway will do. */
+function nodeAnswers({ nodeFile, compiled }: LoadedNode, path: string): readonly Answer[] {
+  const { defaultProvider } = compiled.snapshot;
+  const note = (words: string): Answer => ({ verdict: "note", subject: "node", words });
+  return [
+    note(`serves plain HTTP on ${nodeFile.listen}: no \`tls\``),
+    note(nodeFile.metrics_listen === "none" ? "serves no metrics" : `serves metrics on ${nodeFile.metrics_listen}`),
+    ...doorAnswers(nodeFile, path),
+    ...(nodeFile.deployment === undefined
+      ? [note("serves once its deployment has arrived through the admin API: no `deployment`")]
+      : []),
+    ...callerAnswers(compiled.snapshot.governance),
+    note(
+      defaultProvider === undefined
+        ? "refuses models that no provider claims, and requests without a model: no default provider"
+        : `sends what no provider claims to ${defaultProvider.name}`,
+    ),
+  ];
+}
+
+/** What there is of each kind; providers also where there are none. */
+function contentsOf({ compiled }: LoadedNode): string {
+  const { providers, governance } = compiled.snapshot;
+  const { profiles, budgets, policies } = governance;
+  const others = [
+    [profiles.length, "profile"],
+    [budgets.length, "budget"],
+    [policies.rules.length, "access rule"],
+  ] as const;
+  const found = others.filter(([n]) => n > 0).map(([n, noun]) => count(n, noun));
+  return [count(providers.length, "provider"), ...found].join(", ");
+}
+
+function print(io: Io, { verdict, subject, words }: Answer): void {
+  io.stdout.write(`${verdict.padEnd(4)}  ${subject}: ${words}\n`);
+}
+
+function count(n: number, noun: string): string {
+  return n === 1 ? `1 ${noun}` : `${n} ${noun}s`;
+}

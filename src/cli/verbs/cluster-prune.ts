@@ -1,0 +1,150 @@
+/**
+ * `gateway cluster prune`: tells a running cluster which of its members remain. Source: specification document 1,
+ * "cluster prune"; cluster reference, section 2.6.
+ *
+ * It holds the cluster secret like a node, and so derives the authority and issues itself a certificate. Naming the
+ * members is idempotent, so an address that did not answer is followed by the next even where the first may have acted.
+ *
+ * stdout gets the members that remain, one a line; stderr what happened. Status 1: the cluster refused, or does not hold
+ * this secret; 2: usage; 3: no address answered.
+ */
+
+import { randomBytes } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { parseAddress } from "../../base/index.ts";
+import {
+  createForwardClient,
+  createIdentity,
+  deriveKeys,
+  type ForwardClient,
+  type ForwardReply,
+  MIN_SECRET_LENGTH,
+} from "../../server/cluster/index.ts";
+import { clip, type FlagsOf, UsageError } from "../flags.ts";
+import type { ExitStatus, Io } from "../io.ts";
+import type { clusterPruneFlags } from "../specs.ts";
+
+type Options = FlagsOf<typeof clusterPruneFlags>;
+
+const PAUSE_MS = 5_000;
+/** A leader that is among the removed hands over first, and the change is answered once it is applied. */
+const ANSWER_MS = 30_000;
+
+const NODE_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+/** The cluster may be able to do it a moment later, or by way of another node. */
+const TRANSIENT: ReadonlySet<string> = new Set(["no_leader", "busy"]);
+
+export async function run(options: Options, _: readonly string[], io: Io): Promise<ExitStatus> {
+  return prune(options, io, PAUSE_MS);
+}
+
+/** `pauseMs` is what lies between two passes. */
+export async function prune(options: Options, io: Io, pauseMs: number): Promise<ExitStatus> {
+  const addresses = list("addr", options.addr).map(dialled);
+  const keep = list("keep", options.keep).map(nodeId);
+  const client = await clientOf(io);
+  try {
+    let worst: ExitStatus = 3;
+    for (let attempt = 1; attempt <= options.attempts; attempt += 1) {
+      if (attempt > 1) await pause(pauseMs, undefined, { signal: io.signal });
+      for (const address of addresses) {
+        const outgoing = { kind: "prune", header: { keep } } as const;
+        const outcome = judge(await client.request(address, outgoing, { timeoutMs: ANSWER_MS, signal: io.signal }));
+        if (outcome.kind === "pruned") return report(outcome.members, io);
+        io.stderr.write(`${address}: ${outcome.words}\n`);
+        if (outcome.kind === "refused") return 1;
+        if (outcome.kind === "answered") worst = 1;
+      }
+    }
+    io.stderr.write(worst === 1 ? "The members were not changed.\n" : "No address answered.\n");
+    return worst;
+  } finally {
+    client.close();
+  }
+}
+
+async function clientOf(io: Io): Promise<ForwardClient> {
+  const secret = secretOf(io, "GATEWAY_CLUSTER_SECRET");
+  const previous = secretOf(io, "GATEWAY_CLUSTER_SECRET_PREVIOUS");
+  if (secret === undefined) throw new UsageError("GATEWAY_CLUSTER_SECRET is not set");
+  const keys = await deriveKeys(secret);
+  const id = randomBytes(8).toString("hex");
+  const identity = await createIdentity({
+    keys,
+    subject: { kind: "cli", id },
+    now: () => io.now(),
+    ...(previous === undefined ? {} : { previousKeys: await deriveKeys(previous) }),
+  });
+  const { clusterId } = keys;
+  return createForwardClient({
+    identity,
+    self: { nodeId: id, storageId: "", epoch: undefined, clusterId, proto: [1, 1], feat: 0 },
+  });
+}
+
+function secretOf(io: Io, name: string): string | undefined {
+  const secret = io.env[name];
+  if (secret === undefined || secret === "") return undefined;
+  if (secret.length < MIN_SECRET_LENGTH) throw new UsageError(`${name} has fewer than ${MIN_SECRET_LENGTH} characters`);
+  return secret;
+}
+
+type Outcome =
+  | { readonly kind: "pruned"; readonly members: readonly string[] }
+  /** For good: no other address will say otherwise. */
+  | { readonly kind: "refused"; readonly words: string }
+  /** Somebody is there; the next address may do it. */
+  | { readonly kind: "answered"; readonly words: string }
+  | { readonly kind: "silent"; readonly words: string };
+
+function judge(reply: ForwardReply): Outcome {
+  switch (reply.kind) {
+    case "result": {
+      const members = member(reply.header, "members");
+      return Array.isArray(members) && members.every((id): id is string => typeof id === "string")
+        ? { kind: "pruned", members }
+        : { kind: "answered", words: "the answer names no members" };
+    }
+    case "error": {
+      const words = `the cluster refused: ${clip(reply.code)}: ${reply.message}`;
+      return { kind: TRANSIENT.has(reply.code) ? "answered" : "refused", words };
+    }
+    case "busy":
+      return { kind: "answered", words: "too many requests are outstanding" };
+    case "unreachable":
+      if (reply.failure === "untrusted")
+        return { kind: "answered", words: `${reply.message} (another cluster secret?)` };
+      return { kind: reply.failure === "refused" ? "answered" : "silent", words: reply.message };
+    case "unknown":
+      return { kind: "silent", words: `${reply.message}; the members may have changed` };
+    default:
+      return reply satisfies never;
+  }
+}
+
+function report(members: readonly string[], io: Io): ExitStatus {
+  for (const id of members) io.stdout.write(`${clip(id)}\n`);
+  io.stderr.write(members.length === 1 ? "One member remains.\n" : `${members.length} members remain.\n`);
+  return 0;
+}
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+function list(flag: string, text: string): readonly string[] {
+  const items = text.split(",").map((item) => item.trim());
+  if (items.includes("")) throw new UsageError(`flag '-${flag}' has an empty item`);
+  return [...new Set(items)];
+}
+
+function dialled(text: string): string {
+  const { host, port = 0 } = parseAddress(text) ?? {};
+  if (host === undefined || port === 0) throw new UsageError(`flag '-addr': '${clip(text)}' is not HOST:PORT`);
+  return text;
+}
+
+function nodeId(text: string): string {
+  if (!NODE_ID.test(text)) throw new UsageError(`flag '-keep': '${clip(text)}' is not a node id`);
+  return text;
+}

@@ -1,0 +1,125 @@
+/**
+ * `gateway login`: signs in at the identity provider that the gateway names, and keeps the token for the other verbs.
+ * Source: specification document 1, "login"; document 2, `admin.issuers[].login`.
+ *
+ * The token is shown to the gateway before it is kept: one that the gateway does not accept is of no use to any verb and
+ * is not kept. Everything is said on stderr. Status 1: not signed in; 2: usage; 3: the gateway could not be reached.
+ */
+
+import { clip, UsageError } from "../flags.ts";
+import type { ExitStatus, Io } from "../io.ts";
+import {
+  type Caller,
+  hasBrowser,
+  isExposed,
+  type Offer,
+  obtain,
+  openStore,
+  parseGatewayUrl,
+  printable,
+  readOffers,
+  type SignIn,
+  SignInError,
+  timeText,
+  underLock,
+  whoAmI,
+} from "../sign-in/index.ts";
+
+export interface LoginOptions {
+  readonly issuer: string | undefined;
+  readonly device: boolean;
+}
+
+export async function run(options: LoginOptions, positionals: readonly string[], io: Io): Promise<ExitStatus> {
+  try {
+    return await login(options, positionals[0] ?? io.env["GATEWAY_ADMIN_URL"], io);
+  } catch (error) {
+    if (!(error instanceof SignInError) || io.signal.aborted) throw error;
+    io.stderr.write(`gateway login: ${error.message}\n`);
+    return error.status;
+  }
+}
+
+async function login({ issuer, device }: LoginOptions, text: string | undefined, io: Io): Promise<ExitStatus> {
+  if (text === undefined || text === "")
+    throw new UsageError("no gateway is named: give its URL or set GATEWAY_ADMIN_URL");
+  const gateway = parseGatewayUrl(text);
+  if (gateway.kind === "refused") throw new UsageError(gateway.words);
+  const { url } = gateway;
+  if (gateway.isExposed) warn(`${url} is not https: the token travels unencrypted`, io);
+  const store = openStore(io);
+  // Before anybody has typed a password.
+  store.prepare();
+
+  const offer = choose(await readOffers(url, io.signal), issuer, url);
+  if (URL.canParse(offer.issuer) && isExposed(new URL(offer.issuer))) {
+    warn(`the identity provider ${printable(offer.issuer)} is not https: what you type there travels unencrypted`, io);
+  }
+  const way = device || !hasBrowser(io.env) ? "device" : "browser";
+  const signIn = await obtain(url, offer, way, io);
+
+  const caller = await whoAmI(url, signIn.token, io.signal);
+  if (caller.kind === "rejected") throw new SignInError(rejection(url, offer));
+  const kept = caller.kind === "known" && signIn.who === "" ? { ...signIn, who: printable(caller.subject) } : signIn;
+  await underLock(store.lockPath(store.entryPath(url)), io, () => store.write(kept));
+  io.stderr.write(welcome(kept, caller));
+  return 0;
+}
+
+function choose(offers: readonly Offer[], name: string | undefined, url: string): Offer {
+  const names = offers.map((offer) => clip(offer.name)).join(", ");
+  const [first, ...more] = offers;
+  if (first === undefined) {
+    throw new SignInError(
+      `${url} offers no sign-in; its operator has not written a login block (admin.issuers[].login)`,
+    );
+  }
+  if (name === undefined) {
+    if (more.length === 0) return first;
+    throw new UsageError(`the gateway trusts several issuers; name one with -issuer: ${names}`);
+  }
+  const found = offers.find((offer) => offer.name === name);
+  if (found === undefined)
+    throw new UsageError(`the gateway has no issuer '${clip(name)}' to sign in at; it has ${names}`);
+  return found;
+}
+
+function rejection(url: string, { name, token, clientId }: Offer): string {
+  const shown = token === "id" ? "ID token" : "access token";
+  const audience = token === "id" ? `, which for an ID token is the client id '${clip(clientId)}'` : "";
+  return (
+    `${url} does not accept the ${shown} of '${clip(name)}', so it was not kept. The likely cause is that the token does ` +
+    `not name the audience of admin.issuers[]${audience}; the gateway's log says why`
+  );
+}
+
+function welcome(signIn: SignIn, caller: Caller): string {
+  const { url, who, expiresAt, refreshToken } = signIn;
+  const until = expiresAt === undefined ? "" : ` until ${timeText(expiresAt)}`;
+  const renewal = refreshToken === undefined ? "" : "; it is renewed as long as the identity provider allows";
+  const name = who === "" ? "" : ` as ${who}`;
+  switch (caller.kind) {
+    case "known": {
+      const subject = caller.subject === who ? "" : `subject ${printable(caller.subject)}, `;
+      const roles = caller.roles.length === 0 ? "no roles" : `roles ${printable(caller.roles.join(", "))}`;
+      return `Signed in to ${url}${name} (${subject}${roles})${until}${renewal}.\n`;
+    }
+    case "forbidden":
+      return (
+        `Signed in to ${url}${name}${until}${renewal}.\n` +
+        "The gateway accepts the token, but its policy does not let you ask who you are; it may permit you nothing.\n"
+      );
+    case "unasked":
+      return (
+        `Signed in${name}${until}${renewal}.\n` + `Whether ${url} accepts the token is not known: ${caller.words}.\n`
+      );
+    case "rejected":
+      throw new Error("a rejected token is not kept");
+    default:
+      return caller satisfies never;
+  }
+}
+
+function warn(words: string, io: Io): void {
+  io.stderr.write(`Warning: ${words}.\n`);
+}

@@ -1,0 +1,139 @@
+/**
+ * `gateway query SQL`: one statement over the lists of the admin API, as a table or as JSON. Source: specification
+ * document 1, "gateway query".
+ *
+ * It imports no more than one call takes: it is run in loops and from prompts, and starts like `gateway version`.
+ */
+
+import {
+  type AdminAnswer,
+  AdminError,
+  BASE_PATH,
+  openTransport,
+  paramOf,
+  type QueryResult,
+  type QueryTables,
+  readJson,
+} from "../../admin-api/index.ts";
+import { escapeControlsOfLines } from "../../base/index.ts";
+import { chooseDoor } from "../door.ts";
+import { reportFailure } from "../door-failure.ts";
+import { type FlagsOf, UsageError } from "../flags.ts";
+import type { ExitStatus, Io } from "../io.ts";
+import type { queryFlags } from "../specs.ts";
+import { joined, readAll, stdinOf, writeAll } from "../streams.ts";
+import { tableLines } from "../table-text.ts";
+
+type Options = FlagsOf<typeof queryFlags>;
+
+/** Above the gateway's own limit of a statement. */
+const TIME_LIMIT_MS = 120_000;
+/** The gateway takes less. */
+const MAX_SQL_BYTES = 1 << 20;
+
+export async function run(options: Options, positionals: readonly string[], io: Io): Promise<ExitStatus> {
+  const sql = await sqlOf(options, positionals, io);
+  const door = chooseDoor(options, io);
+  const transport = openTransport(door);
+  const call = { signal: io.signal, timeLimitMs: TIME_LIMIT_MS };
+  try {
+    if (sql === undefined) {
+      const request = { method: "GET", path: `${BASE_PATH}/query/tables` };
+      return await printTables(await transport.exchange(request, readTables, call), options, io);
+    }
+    const params = options.p.map(paramOf);
+    const request = {
+      method: "POST",
+      path: `${BASE_PATH}/query`,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(params.length === 0 ? { sql } : { sql, params }),
+    };
+    return await printRows(await transport.exchange(request, readResult, call), options, io);
+  } catch (error) {
+    return reportFailure("query", error, door, io);
+  } finally {
+    transport.close();
+  }
+}
+
+/** The statement; undefined for `-tables`. */
+async function sqlOf(options: Options, [given]: readonly string[], io: Io): Promise<string | undefined> {
+  if (options.tables) {
+    if (given !== undefined) throw new UsageError("-tables takes no SQL");
+    if (options.p.length > 0) throw new UsageError("-tables takes no -p");
+    return undefined;
+  }
+  if (given === undefined) throw new UsageError("missing argument: SQL ('-' reads it from stdin)");
+  const sql =
+    given === "-"
+      ? (await readAll(stdinOf(io, "SQL"), MAX_SQL_BYTES, "the statement", io.signal)).toString("utf8")
+      : given;
+  if (sql.trim() === "") throw new UsageError("the statement is empty");
+  return sql;
+}
+
+async function printRows({ columns, rows, index }: QueryResult, { o }: Options, io: Io): Promise<ExitStatus> {
+  if (o === "json") {
+    // One document, a row a line: it can be compared and paged through.
+    await writeAll(io.stdout, joined(jsonLines({ columns, index }, rows)), io.signal);
+    return 0;
+  }
+  const shown = columns.map(({ name, type }) => ({ name, isNumeric: type === "integer" || type === "real" }));
+  await writeAll(io.stdout, joined(tableLines(shown, rows, io.columns())), io.signal);
+  if (io.isTerminal("stdout")) io.stderr.write(`(${rows.length === 1 ? "1 row" : `${rows.length} rows`})\n`);
+  return 0;
+}
+
+function* jsonLines({ columns, index }: Omit<QueryResult, "rows">, rows: QueryResult["rows"]): Generator<string> {
+  yield `{"columns":${jsonText(columns)},"rows":[`;
+  let separator = "\n";
+  for (const row of rows) {
+    yield separator + jsonText(row);
+    separator = ",\n";
+  }
+  yield `],"index":${index}}\n`;
+}
+
+/** JSON leaves some controls as they are; spelled out, it says the same and no terminal obeys it. */
+function jsonText(value: unknown, indent?: number): string {
+  return escapeControlsOfLines(JSON.stringify(value, null, indent));
+}
+
+const TABLES_COLUMNS = ["table", "column", "type", "description"].map((name) => ({ name, isNumeric: false }));
+
+async function printTables(tables: QueryTables, { o }: Options, io: Io): Promise<ExitStatus> {
+  if (o === "json") {
+    await writeAll(io.stdout, [`${jsonText(tables, 2)}\n`], io.signal);
+    return 0;
+  }
+  const rows = tables.items.flatMap(({ name: table, columns }) =>
+    columns.map(({ name, type, description }) => [table, name, type, description]),
+  );
+  await writeAll(io.stdout, joined(tableLines(TABLES_COLUMNS, rows, io.columns())), io.signal);
+  return 0;
+}
+
+/** The parsers of what the gateway answers. */
+async function readResult(answer: AdminAnswer): Promise<QueryResult> {
+  const { columns, rows, index } = recordOf(await readJson(answer));
+  const isWhole = Array.isArray(columns) && Array.isArray(rows) && rows.every(Array.isArray);
+  if (!isWhole || typeof index !== "number") throw unintelligible(answer);
+  return { columns, rows, index } as QueryResult;
+}
+
+async function readTables(answer: AdminAnswer): Promise<QueryTables> {
+  const value = await readJson(answer);
+  const { items } = recordOf(value);
+  if (!Array.isArray(items) || !items.every((item) => Array.isArray(recordOf(item)["columns"]))) {
+    throw unintelligible(answer);
+  }
+  return value as QueryTables;
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}
+
+function unintelligible({ status }: AdminAnswer): AdminError {
+  return new AdminError(status, "unintelligible", `The answer (${status}) is none to a query.`);
+}

@@ -1,0 +1,269 @@
+/** The daemon: flag mode or config mode, until a signal. Source: specification document 1; decisions, section 5. */
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import {
+  createLogger,
+  createLogTee,
+  GatewayError,
+  Lifetime,
+  type Log,
+  type LogTee,
+  parseLogLevel,
+} from "../../base/index.ts";
+import { deploymentJsonSchema, type NodeFile } from "../../server/core/config/index.ts";
+import {
+  type AdmissionBounds,
+  beside,
+  type ConfigNode,
+  ConfigurationRefused,
+  compileDocuments,
+  compileFlags,
+  observe,
+  readNode,
+  serveDataPlane,
+  startConfigNode,
+} from "../../server/node/index.ts";
+import { checkAddress } from "../check-address.ts";
+import { type FlagsOf, UsageError } from "../flags.ts";
+import { type HeldHangups, holdHangups } from "../hangups.ts";
+import { type ExitStatus, type Io, resolvePath, untilAborted } from "../io.ts";
+import type { runFlags } from "../specs.ts";
+import { buildOf } from "./version.ts";
+
+type Options = FlagsOf<typeof runFlags>;
+
+const CONFIGURATION = 10;
+const STORAGE = 11;
+const CANNOT_LISTEN = 12;
+
+/** `held`: since before this file was loaded. */
+export async function run(
+  options: Options,
+  _: readonly string[],
+  io: Io,
+  held: HeldHangups = holdHangups(),
+): Promise<ExitStatus> {
+  const { config, configSchema, openapi, testRules: suite } = options;
+  const reloads = config !== undefined && !configSchema && !openapi && suite === undefined;
+  if (!reloads && held.letThrough()) return 129;
+  if (options.configSchema) {
+    io.stdout.write(`${JSON.stringify(deploymentJsonSchema(), null, 2)}\n`);
+    return 0;
+  }
+  if (options.config === "") throw new UsageError("flag '-config' takes the path of a node file");
+  if (options.openapi) {
+    const { openApiDocument } = await import("../../admin-api/index.ts");
+    io.stdout.write(`${JSON.stringify(openApiDocument({ version: buildOf().version }), null, 2)}\n`);
+    return 0;
+  }
+  if (options.testRules !== undefined) {
+    if (options.config === undefined) throw new UsageError("flag '-test-rules' needs '-config', whose rules it tests");
+    if (options.testRules === "") {
+      throw new UsageError("flag '-test-rules' takes the path of a rule suite, or of a folder of them");
+    }
+    const { testRules } = await import("./test-rules.ts");
+    return testRules(options.config, options.testRules, io);
+  }
+  const tee = createLogTee();
+  const log = loggerOf(io, tee);
+  if (options.config === undefined) return runFlagMode(options, io, log, tee);
+  return runConfigMode(resolvePath(io, options.config), io, log, tee, held);
+}
+
+export function loggerOf(io: Io, tee: LogTee): Log {
+  const level = parseLogLevel(io.env["GATEWAY_LOG"] ?? "info");
+  const log = createLogger({
+    stream: io.stderr,
+    isTerminal: io.isTerminal("stderr"),
+    level: level ?? "info",
+    now: () => io.now(),
+    tee,
+  });
+  if (level === undefined) log.warn("GATEWAY_LOG is none of debug, info, warn and error; info is used");
+  return log;
+}
+
+async function runFlagMode(options: Options, io: Io, log: Log, tee: LogTee): Promise<ExitStatus> {
+  checkAddress("listen", options.listen);
+  if (options.metricsListen !== "none") checkAddress("metrics-listen", options.metricsListen);
+  const compiled = compileFlags({
+    preset: options.preset,
+    upstream: options.upstream,
+    dialect: options.dialect,
+    alias: options.alias,
+    maxBodyBytes: options.maxBody,
+  });
+  if (compiled.kind === "refused") return refuse(compiled.problems, io);
+  return untilStopped(io, log, async ({ owner, bounds, build }) => {
+    const exporting = { env: io.env, nodeId: randomUUID(), tee };
+    const observed = await observe(options.metricsListen, owner, log, build, exporting);
+    const { snapshot } = compiled;
+    const door = await serveDataPlane({ ...bounds, listen: options.listen, snapshot }, observed, owner, log);
+    log.info("ready", {
+      mode: "flags",
+      listen: door.address,
+      metrics: observed.metricsAddress ?? "none",
+      providers: snapshot.providers.map(({ name }) => name),
+      version: build.version,
+    });
+    return undefined;
+  });
+}
+
+async function runConfigMode(path: string, io: Io, log: Log, tee: LogTee, held: HeldHangups): Promise<ExitStatus> {
+  const hangups = hangupsOf(log, held);
+  try {
+    return await runFrom(path, io, log, tee, hangups);
+  } finally {
+    hangups.close();
+  }
+}
+
+async function runFrom(path: string, io: Io, log: Log, tee: LogTee, hangups: Hangups): Promise<ExitStatus> {
+  const documents = await readNode(path, io.env);
+  const { nodeFile } = documents;
+  // What is stored serves when the document on disk is broken; a node that has stored nothing has nothing else.
+  const dataDir = nodeFile && beside(path, nodeFile.cluster.data_dir);
+  const isNew = dataDir === undefined || !existsSync(join(dataDir, "raft"));
+  if (!documents.isSound || nodeFile === undefined || (isNew && documents.document !== undefined)) {
+    const loaded = compileDocuments(documents, io.env);
+    if (loaded.kind === "refused" && !(loaded.missing.length > 0 && hasOthers(nodeFile))) {
+      return refuse(loaded.problems, io);
+    }
+  }
+  if (nodeFile === undefined) return refuse(documents.problems, io);
+  for (const warning of documents.problems) log.warn("configuration", { warning });
+  return untilStopped(io, log, async ({ owner, bounds, build, signal }) => {
+    const options = { ...bounds, documents: { ...documents, nodeFile }, env: io.env, build, log, tee, signal };
+    const node = await startConfigNode(options, owner);
+    hangups.serve(node);
+    const serving = await node.serving;
+    log.info("ready", {
+      mode: "config",
+      listen: serving.listen,
+      metrics: serving.metrics ?? "none",
+      admin: serving.admin ?? "none",
+      admin_socket: serving.socket ?? "none",
+      providers: serving.providers,
+      version: build.version,
+    });
+    return node;
+  });
+}
+
+/** Members that there are, or may be: they may hold sealed secrets that the document refers to. */
+function hasOthers(nodeFile: NodeFile | undefined): boolean {
+  const { join, peers = [] } = nodeFile?.cluster ?? {};
+  return join !== undefined || peers.length > 1;
+}
+
+interface Hangups {
+  /** From here on, and for the one that came before. */
+  serve(node: ConfigNode): void;
+  close(): void;
+}
+
+function hangupsOf(log: Log, held: HeldHangups): Hangups {
+  let node: ConfigNode | undefined;
+  let isWaiting = false;
+  let turn = Promise.resolve();
+  const onHangup = (): void => {
+    const asked = node;
+    if (asked === undefined) {
+      log.info("SIGHUP during the start: the files are read again once it is through");
+      isWaiting = true;
+      return;
+    }
+    // One reload after the other.
+    turn = turn.then(() => asked.reload()).catch((error: unknown) => log.error("reload failed", { error }));
+  };
+  const close = held.pass(onHangup);
+  return {
+    serve(started) {
+      node = started;
+      if (isWaiting) onHangup();
+    },
+    close,
+  };
+}
+
+interface Start {
+  readonly owner: Lifetime;
+  readonly bounds: AdmissionBounds;
+  readonly build: { readonly version: string; readonly commit: string; readonly node: string };
+  /** Aborts when the process is to stop. */
+  readonly signal: AbortSignal;
+}
+
+/** `start` resolves when the node serves, with what may end it by itself. */
+async function untilStopped(
+  io: Io,
+  log: Log,
+  start: (given: Start) => Promise<{ readonly ended: Promise<Error> } | undefined>,
+): Promise<ExitStatus> {
+  const bounds = admissionBounds(io);
+  if (typeof bounds === "string") return refuse([bounds], io);
+  const owner = new Lifetime({ onFailure: (name, error) => log.error("could not close", { name, error }) });
+  const { version, commit } = buildOf();
+  const build = { version, commit, node: process.versions.node };
+  try {
+    const started = await start({ owner, bounds, build, signal: io.signal });
+    const fault = await Promise.race([untilAborted(io.signal), ...(started === undefined ? [] : [started.ended])]);
+    if (fault instanceof Error) throw fault;
+    log.info("stopping; running requests may finish, a second signal ends at once");
+    return 0;
+  } catch (error) {
+    if (io.signal.aborted) return 0;
+    if (error instanceof ConfigurationRefused) return refuse(error.problems, io);
+    const { status, message } = startFailure(error);
+    log.error(message);
+    return status;
+  } finally {
+    await owner.close();
+  }
+}
+
+function admissionBounds(io: Io): AdmissionBounds | string {
+  const read = (name: string): number | undefined | string => {
+    const text = io.env[name];
+    if (text === undefined || text === "") return undefined;
+    return /^[1-9]\d{0,14}$/.test(text)
+      ? Number(text)
+      : `${name}: expected a positive integer, found ${JSON.stringify(text)}`;
+  };
+  const maxInFlight = read("GATEWAY_MAX_IN_FLIGHT");
+  const maxBufferedBytes = read("GATEWAY_MAX_BUFFERED_BYTES");
+  if (typeof maxInFlight === "string") return maxInFlight;
+  return typeof maxBufferedBytes === "string" ? maxBufferedBytes : { maxInFlight, maxBufferedBytes };
+}
+
+const CANNOT_BIND: ReadonlyMap<string, string> = new Map([
+  ["EADDRINUSE", "another process uses the address"],
+  ["EACCES", "permission denied"],
+  ["EADDRNOTAVAIL", "this machine has no such address"],
+  ["ENOTFOUND", "the name does not resolve"],
+  ["ERR_MODULE_NOT_FOUND", "an optional package is missing"],
+  ["EAI_AGAIN", "the name does not resolve"],
+]);
+
+/** A start that failed, as exit status and the sentence that says what to do. */
+export function startFailure(error: unknown): { readonly status: ExitStatus; readonly message: string } {
+  if (error instanceof GatewayError) return { status: 1, message: error.message };
+  const { code, message, cause } = error as NodeJS.ErrnoException;
+  // Whoever says which listener it was has the system's error as the cause.
+  const why = CANNOT_BIND.get(code ?? (cause as NodeJS.ErrnoException | undefined)?.code ?? "");
+  if (why !== undefined) return { status: CANNOT_LISTEN, message: `cannot listen: ${why} (${message})` };
+  const { name } = error as Error;
+  if (name === "StorageError" || name === "UpgradeRequired" || name === "AuditError")
+    return { status: STORAGE, message };
+  if (name === "JoinError") return { status: CANNOT_LISTEN, message };
+  return { status: 1, message: `cannot start: ${message}` };
+}
+
+function refuse(problems: readonly string[], io: Io): ExitStatus {
+  for (const problem of problems) io.stderr.write(`${problem}\n`);
+  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+  io.stderr.write(`gateway: the configuration was refused: ${count}\n`);
+  return CONFIGURATION;
+}

@@ -1,0 +1,123 @@
+/**
+ * `gateway snapshot restore FILE`: the state of the whole cluster replaced by that of an archive. Source: specification
+ * document 1, "gateway snapshot restore". What was there before is gone, on every node; members stay.
+ *
+ * A file that cannot be an archive is refused before anything is sent; the rest the gateway checks before it replaces
+ * anything. A call that breaks off after the archive is through may still have been applied.
+ */
+
+import {
+  type AdminAnswer,
+  type AdminDoor,
+  AdminError,
+  ARCHIVE_TYPE,
+  BASE_PATH,
+  openTransport,
+  readJson,
+} from "../../admin-api/index.ts";
+import { chooseDoor } from "../door.ts";
+import { reportFailure } from "../door-failure.ts";
+import { readInput } from "../file-input.ts";
+import { clip, type FlagsOf, UsageError } from "../flags.ts";
+import type { ExitStatus, Io } from "../io.ts";
+import { counted, type Progress, progressOf, sizeText } from "../progress.ts";
+import type { snapshotRestoreFlags } from "../specs.ts";
+import { untilAborted } from "../streams.ts";
+
+type Options = FlagsOf<typeof snapshotRestoreFlags>;
+
+/** Above what the gateway grants the whole request. */
+const TIME_LIMIT_MS = 720_000;
+/** RFC 1952, section 2.3.1. */
+const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
+
+export async function run(options: Options, [name = ""]: readonly string[], io: Io): Promise<ExitStatus> {
+  const source = await archiveIn(name, io);
+  const door = chooseDoor(options, io);
+  const progress = progressOf(io, "sent", source.size);
+  let isSent = false;
+  const onSent = (): void => {
+    isSent = true;
+  };
+  try {
+    const restored = await restoreArchive(door, source, { signal: io.signal, progress, onSent });
+    progress.clear();
+    io.stderr.write(`restored ${clip(name)}: ${restored}\n`);
+    return 0;
+  } catch (error) {
+    progress.clear();
+    const status = reportFailure("snapshot restore", error, door, io);
+    if (isSent && status === 3) io.stderr.write("The archive was sent; it may have been restored.\n");
+    return status;
+  }
+}
+
+export interface RestoreOptions {
+  readonly signal: AbortSignal;
+  readonly progress: Pick<Progress, "add">;
+  /** All of the archive has left; whatever fails from then on, it may be restored. */
+  onSent(): void;
+}
+
+/** What was restored, in words. */
+export async function restoreArchive(
+  door: AdminDoor,
+  { open, isRepeatable }: ArchiveSource,
+  { signal, progress, onSent }: RestoreOptions,
+): Promise<string> {
+  const transport = openTransport(door);
+  const parts = async function* (): AsyncGenerator<Uint8Array> {
+    yield* counted(open(), progress);
+    onSent();
+  };
+  try {
+    const request = {
+      method: "POST",
+      path: `${BASE_PATH}/snapshot`,
+      headers: { "content-type": ARCHIVE_TYPE },
+      body: isRepeatable ? parts : parts(),
+    };
+    const { index, term, size } = await transport.exchange(request, readRestored, {
+      signal,
+      timeLimitMs: TIME_LIMIT_MS,
+    });
+    return `index ${index}, term ${term}, ${sizeText(size)} of state`;
+  } finally {
+    transport.close();
+  }
+}
+
+export interface ArchiveSource {
+  open(): AsyncIterable<Uint8Array>;
+  /** Bytes; undefined where nobody knows. */
+  readonly size: number | undefined;
+  /** Each `open` begins anew. */
+  readonly isRepeatable: boolean;
+}
+
+/** Refuses what cannot be an archive. Throws `UsageError`. */
+export async function archiveIn(name: string, io: Io): Promise<ArchiveSource> {
+  if (name === "") throw new UsageError("the name of the file is empty");
+  if (name === "-") {
+    if (io.isTerminal("stdin"))
+      throw new UsageError("an archive is not typed in: give a file name, or send one to stdin");
+    return { open: () => untilAborted(io.stdin, io.signal), size: undefined, isRepeatable: false };
+  }
+  const { open, head, size, isRegular } = await readInput(io, name);
+  if (!isRegular) return { open, size: undefined, isRepeatable: false };
+  if (!head.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) {
+    throw new UsageError(`'${clip(name)}' is no snapshot archive`);
+  }
+  return { open, size, isRepeatable: true };
+}
+
+type Restored = Readonly<Record<"index" | "term" | "size", number>>;
+
+async function readRestored(answer: AdminAnswer): Promise<Restored> {
+  const value = (await readJson(answer)) as Partial<Restored> | null;
+  const { index, term, size } = value ?? {};
+  if (typeof index !== "number" || typeof term !== "number" || typeof size !== "number") {
+    throw new AdminError(answer.status, "unintelligible", `The answer (${answer.status}) is none to a restore.`);
+  }
+  return { index, term, size };
+}

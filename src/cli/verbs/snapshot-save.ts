@@ -1,0 +1,106 @@
+/**
+ * `gateway snapshot save FILE`: the archive of the cluster's state into a file, or to stdout (`-`). Source: specification
+ * document 1, "gateway snapshot save".
+ *
+ * A file appears whole or not at all. On stdout a broken archive is told by the status alone.
+ */
+
+import {
+  type AdminAnswer,
+  type AdminDoor,
+  AdminError,
+  ARCHIVE_TYPE,
+  BASE_PATH,
+  openTransport,
+  throwIfRefused,
+} from "../../admin-api/index.ts";
+import { chooseDoor } from "../door.ts";
+import { reportFailure } from "../door-failure.ts";
+import { type FlagsOf, UsageError } from "../flags.ts";
+import { type ExitStatus, type Io, resolvePath } from "../io.ts";
+import { counted, type Progress, progressOf, sizeText } from "../progress.ts";
+import type { snapshotSaveFlags } from "../specs.ts";
+import { writeAll } from "../streams.ts";
+import { fileTarget, writeWhole } from "../whole-file.ts";
+
+type Options = FlagsOf<typeof snapshotSaveFlags>;
+
+/** Until the archive begins: the node takes a snapshot of its state first. */
+const TIME_LIMIT_MS = 300_000;
+/** Of a node that does not lead, and of a cluster in which nobody does. */
+const LEADERLESS: ReadonlySet<string> = new Set(["conflict", "no_leader"]);
+
+export async function run(options: Options, [name = ""]: readonly string[], io: Io): Promise<ExitStatus> {
+  if (name === "") throw new UsageError("the name of the file is empty");
+  if (name === "-" && io.isTerminal("stdout")) {
+    throw new UsageError("an archive is not for a terminal: give a file name, or send stdout elsewhere");
+  }
+  const target = name === "-" ? undefined : await fileTarget(resolvePath(io, name));
+  const door = chooseDoor(options, io);
+  const progress = progressOf(io, "saved");
+  const write = async (parts: AsyncIterable<Uint8Array>): Promise<void> => {
+    if (target === undefined) await writeAll(io.stdout, parts, io.signal);
+    else await writeWhole(target, parts);
+  };
+  try {
+    const saved = await saveArchive(door, { isStale: options.stale, signal: io.signal, progress, write });
+    progress.clear();
+    io.stderr.write(`saved ${target === undefined ? "an archive" : name}: ${saved}\n`);
+    return 0;
+  } catch (error) {
+    progress.clear();
+    const status = reportFailure("snapshot save", error, door, io);
+    if (!options.stale && error instanceof AdminError && LEADERLESS.has(error.code)) {
+      io.stderr.write("try: -stale, for the state of this node, which may lack the newest writes\n");
+    }
+    return status;
+  }
+}
+
+export interface SaveOptions {
+  /** Also from a node that does not lead. */
+  readonly isStale: boolean;
+  readonly signal: AbortSignal;
+  readonly progress: Pick<Progress, "add">;
+  write(parts: AsyncIterable<Uint8Array>): Promise<void>;
+}
+
+/** What was saved, in words. */
+export async function saveArchive(door: AdminDoor, options: SaveOptions): Promise<string> {
+  const { isStale, signal, progress, write } = options;
+  const transport = openTransport(door);
+  try {
+    const request = { method: "GET", path: `${BASE_PATH}/snapshot${isStale ? "?stale=true" : ""}` };
+    const archive = await transport.exchange(request, archiveOf, { signal, timeLimitMs: TIME_LIMIT_MS });
+    let size = 0;
+    const add = (bytes: number): void => {
+      size += bytes;
+      progress.add(bytes);
+    };
+    await write(counted(archive.parts, { add }));
+    return `index ${archive.index}, term ${archive.term}, ${sizeText(size)}`;
+  } finally {
+    transport.close();
+  }
+}
+
+interface Archive {
+  readonly index: string;
+  readonly term: string;
+  readonly parts: AsyncIterable<Uint8Array>;
+}
+
+async function archiveOf(answer: AdminAnswer): Promise<Archive> {
+  await throwIfRefused(answer);
+  const { "content-type": type, "x-gateway-index": index, "x-gateway-term": term } = answer.headers;
+  // A page of some proxy, kept as an archive, would be noticed on the day that it is needed.
+  if (type !== ARCHIVE_TYPE || !isNumber(index) || !isNumber(term)) {
+    throw new AdminError(answer.status, "unintelligible", `The answer (${answer.status}) is no archive.`);
+  }
+  return { index, term, parts: answer.body };
+}
+
+/** Printed, so it holds nothing that a terminal obeys. */
+function isNumber(text: string | string[] | undefined): text is string {
+  return typeof text === "string" && /^\d{1,16}$/.test(text);
+}

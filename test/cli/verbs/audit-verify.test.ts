@@ -1,0 +1,124 @@
+/** `gateway audit verify`: what it prints, on which stream, and its exit status. */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { type TestContext, test } from "node:test";
+import { type FlagsOf, parseFlags, UsageError } from "../../../src/cli/flags.ts";
+import type { Io } from "../../../src/cli/io.ts";
+import { auditVerifyFlags } from "../../../src/cli/specs.ts";
+import { run } from "../../../src/cli/verbs/audit-verify.ts";
+import { makeTrail, textOf } from "../../server/audit/support/trails.ts";
+import { bufferIo } from "../buffers.ts";
+
+const made = makeTrail({ records: 4 });
+const { kid, raw } = made.key;
+
+function folder(context: TestContext, files: Readonly<Record<string, string>>): string {
+  const path = mkdtempSync(join(tmpdir(), "audit-verify-"));
+  context.after(() => rmSync(path, { recursive: true }));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(path, name), text);
+  return path;
+}
+
+async function verb(args: readonly string[], over: Partial<Io>) {
+  const parsed = parseFlags(auditVerifyFlags, args);
+  assert.ok(parsed.kind !== "help");
+  const io = bufferIo(over);
+  const status = await run(parsed.options satisfies FlagsOf<typeof auditVerifyFlags>, parsed.positionals, io);
+  return { status, out: io.out(), err: io.err() };
+}
+
+test("a trail that verifies is a line for each chain and a total, status 0", async (context) => {
+  const other = makeTrail({ node: "n2", records: 1_200 });
+  const cwd = folder(context, { trail: textOf([...made.lines, ...made.lines.slice(3)]), more: textOf(other.lines) });
+  assert.deepEqual(await verb(["trail", "more"], { cwd }), {
+    status: 0,
+    out: `ok   n1 ${kid} 0..3, 4 records, 1 repeated copy\nok   n2 ${other.key.kid} 0..1199, 1,200 records\n2 chains, 1,204 records: verified\n`,
+    err: "",
+  });
+  assert.deepEqual(await verb(["-q", "trail", "more"], { cwd }), { status: 0, out: "", err: "" });
+});
+
+test("a finding names node, kid, number and line, status 1; -q prints the findings alone", async (context) => {
+  const cwd = folder(context, { trail: textOf(made.lines.with(2, made.lines[2]?.replace('"n":2', '"n":3') ?? "")) });
+  const finding = `finding n1 ${kid} seq 2 trail:3: what it says does not hash to its entry\n`;
+  const { status, out } = await verb(["trail"], { cwd });
+  assert.equal(status, 1);
+  assert.equal(out, `FAIL n1 ${kid} 0..3, 4 records\n${finding}1 chain, 4 records: 1 finding\n`);
+  assert.deepEqual(await verb(["-q", "trail"], { cwd }), { status: 1, out: finding, err: "" });
+});
+
+test("stdin is '-'", async () => {
+  const { status, out } = await verb(["-"], { stdin: Readable.from([Buffer.from(textOf(made.lines))]) });
+  assert.equal(status, 0);
+  assert.match(out, /4 records: verified\n$/);
+});
+
+test("against the heads a cut trail is found", async (context) => {
+  const heads = JSON.stringify([{ node: "n1", ...made.chain.head }]);
+  const cwd = folder(context, { heads, whole: textOf(made.lines), cut: textOf(made.lines.slice(0, 3)) });
+  assert.equal((await verb(["-heads", "heads", "whole"], { cwd })).status, 0);
+  const { status, out } = await verb(["-q", "-heads", "heads", "cut"], { cwd });
+  assert.equal(status, 1);
+  assert.equal(
+    out,
+    `finding n1 ${kid} seq 3: the cluster has witnessed the chain up to 3, and it ends at 2: it was cut\n`,
+  );
+});
+
+test("a chain without its start verifies with -key, and names the flag without", async (context) => {
+  const cwd = folder(context, { trail: textOf(made.lines.slice(1)) });
+  assert.match((await verb(["trail"], { cwd })).out, new RegExp(`-key ${kid}=BASE64`));
+  assert.equal((await verb(["-key", `${kid}=${raw.toString("base64")}`, "trail"], { cwd })).status, 0);
+});
+
+test("an input without a record is a finding", async (context) => {
+  const cwd = folder(context, { trail: "nothing\n" });
+  const { status, out } = await verb(["trail"], { cwd });
+  assert.equal(status, 1);
+  assert.equal(out, "finding: the input holds no record of an audit trail\n0 chains, 0 records: 1 finding\n");
+});
+
+test("what cannot be read is a mistake of usage, named", async (context) => {
+  const cwd = folder(context, { trail: textOf(made.lines), heads: "no" });
+  const wrong: readonly (readonly [readonly string[], RegExp])[] = [
+    [[], /FILE/],
+    [["absent"], /^absent cannot be read: ENOENT/],
+    [["."], /cannot be read: EISDIR/],
+    [["-", "-"], /more than once/],
+    [["-heads", "absent", "trail"], /'-heads': absent: ENOENT/],
+    [["-heads", "heads", "trail"], /'-heads': heads: it is not JSON/],
+    [["-key", "nonsense", "trail"], /'-key': it is not KID=BASE64/],
+    [["-key", `${kid}=${Buffer.alloc(32, 1).toString("base64")}`, "trail"], /thumbprint/],
+  ];
+  for (const [args, words] of wrong) {
+    await assert.rejects(
+      verb(args, { cwd }),
+      (error) => error instanceof UsageError && words.test(error.message),
+      args.join(" "),
+    );
+  }
+});
+
+test("progress is shown on a terminal alone, and cleared", async (context) => {
+  const cwd = folder(context, { trail: textOf(makeTrail({ records: 900 }).lines) });
+  let now = 0;
+  const watched = await verb(["trail"], { cwd, isTerminal: () => true, now: () => (now += 1_000) });
+  assert.match(watched.err, /^\r\u001b\[K[\d,]+ records, \d+ MB/);
+  assert.ok(watched.err.endsWith("\r\u001b[K"));
+  assert.equal((await verb(["trail"], { cwd })).err, "");
+});
+
+test("what a forged record says cannot drive a terminal", async (context) => {
+  const { lines } = makeTrail({ node: "n\u001b[2J1" });
+  const { out } = await verb(["trail"], { cwd: folder(context, { trail: textOf(lines) }) });
+  assert.doesNotMatch(out, /\u001b/);
+});
+
+test("an interruption ends it", async (context) => {
+  const cwd = folder(context, { trail: textOf(made.lines) });
+  await assert.rejects(verb(["trail"], { cwd, signal: AbortSignal.abort() }), { name: "AbortError" });
+});

@@ -1,0 +1,124 @@
+/** Completion as a shell answers it; shells that are not installed are skipped. */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { execute } from "../../../src/cli/main.ts";
+import { SHELLS, VERBS } from "../../../src/cli/verbs.ts";
+import { bufferIo } from "../buffers.ts";
+
+async function script(shell: string): Promise<string> {
+  const io = bufferIo();
+  assert.equal(await execute(["completion", shell], io), 0);
+  return io.out();
+}
+
+function isMissing(shell: string): string | false {
+  return spawnSync(shell, ["-c", ":"]).status === 0 ? false : `${shell} is not installed`;
+}
+
+/** What bash offers for the last word of `line`, which may be empty. */
+async function bashOffers(line: string): Promise<readonly string[]> {
+  const words = line.split(" ");
+  const program = `${await script("bash")}
+COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")})
+COMP_CWORD=${words.length - 1}
+_gateway
+printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const { status, stdout, stderr } = spawnSync("bash", ["--norc", "-c", program], { cwd: "test", encoding: "utf8" });
+  assert.equal(stderr, "");
+  assert.equal(status, 0);
+  return stdout.split("\n").filter((word) => word !== "");
+}
+
+const BASH: readonly (readonly [line: string, offered: readonly string[]])[] = [
+  ["gateway ", [...new Set(VERBS.map(({ name }) => name.split(" ")[0] ?? ""))]],
+  ["gateway cluster r", ["recover"]],
+  ["gateway cluster recover -k", ["-keep"]],
+  ["gateway ch", ["check"]],
+  ["gateway -dia", ["-dialect"]],
+  ["gateway -dialect ", ["compat", "messages"]],
+  ["gateway --dialect m", ["messages"]],
+  ["gateway -listen ", []],
+  ["gateway -listen :1 -conf", ["-config", "-config-schema"]],
+  ["gateway check ", ["-config", "-timeout", "-offline", "-help"]],
+  ["gateway check -t", ["-timeout"]],
+  ["gateway check -config run.m", ["run.mjs"]],
+  ["gateway check -config data/cli/help-ch", ["data/cli/help-check.txt"]],
+  ["gateway snapshot ", ["save", "restore"]],
+  ["gateway snapshot save -st", ["-stale"]],
+  ["gateway snapshot restore -socket s data/cli/help-ch", ["data/cli/help-check.txt"]],
+  ["gateway snapshot save run.m", ["run.mjs"]],
+  ["gateway query -o ", ["table", "json"]],
+  ["gateway completion ", ["bash", "zsh", "fish"]],
+  ["gateway completion z", ["zsh"]],
+  ["gateway help si", ["simulate"]],
+  ["gateway help s", ["simulate", "snapshot"]],
+  ["gateway help snapshot ", ["save", "restore"]],
+  ["gateway audit ", ["verify"]],
+  ["gateway audit verify -", ["-heads", "-key", "-q", "-help"]],
+  ["gateway audit verify -heads data/cli/help-ch", ["data/cli/help-check.txt"]],
+  ["gateway audit verify data/cli/help-ch", ["data/cli/help-check.txt"]],
+  ["gateway log", ["login", "logout"]],
+  ["gateway login -d", ["-device"]],
+  ["gateway logout -", ["-all", "-list", "-help"]],
+  ["gateway admin -", ["-socket", "-url", "-d", "-if-match", "-help"]],
+  ["gateway admin -socket data/cli/help-ch", ["data/cli/help-check.txt"]],
+];
+
+for (const [line, offered] of BASH) {
+  test(`bash completes '${line}'`, { skip: isMissing("bash") }, async () => {
+    assert.deepEqual(await bashOffers(line), offered);
+  });
+}
+
+/** util-linux, which gives the shell a terminal; other systems call it otherwise. */
+const lacksTerminal =
+  process.platform === "linux" && spawnSync("script", ["-qec", ":", "/dev/null"]).status === 0
+    ? isMissing("bash")
+    : "no program script that gives a terminal";
+
+test("a bash at a terminal completes what is typed, by the tab key", { skip: lacksTerminal }, async () => {
+  const shell = 'bash --noprofile --rcfile "$RCFILE" -i';
+  const directory = mkdtempSync(join(tmpdir(), "gateway-completion-"));
+  try {
+    const rcfile = join(directory, "rc");
+    // In the place of the program: what it would be given.
+    const told = `PS1=; gateway() { printf '<%s>' "$@"; echo; }\nbind 'set bell-style none'\n`;
+    writeFileSync(rcfile, `${told}${await script("bash")}`);
+    const { stdout, status } = spawnSync("script", ["-qec", shell, "/dev/null"], {
+      input: "gateway aud\tver\t-hea\tx\ngateway help snap\tres\t\ngateway -dial\tmes\t\nexit 0\n",
+      env: { PATH: process.env["PATH"], RCFILE: rcfile, TERM: "dumb", HOME: directory },
+      encoding: "utf8",
+      timeout: 20_000,
+    });
+    assert.equal(status, 0, stdout);
+    const given = stdout.split(/\r?\n/).filter((line) => line.startsWith("<"));
+    assert.deepEqual(
+      given,
+      ["<audit><verify><-heads><x>", "<help><snapshot><restore>", "<-dialect><messages>"],
+      stdout,
+    );
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
+
+for (const shell of SHELLS) {
+  test(`${shell} accepts its script`, { skip: isMissing(shell) }, async () => {
+    const { status, stderr } = spawnSync(shell, ["-n"], { input: await script(shell), encoding: "utf8" });
+    assert.equal(stderr, "");
+    assert.equal(status, 0);
+  });
+
+  test(`the script of ${shell} knows every verb and its flags`, async () => {
+    const text = await script(shell);
+    for (const { name, flags } of VERBS) {
+      for (const word of [...name.split(" "), ...Object.keys(flags)])
+        assert.ok(text.includes(word), `${word} of ${name}`);
+    }
+  });
+}

@@ -1,0 +1,202 @@
+/** `gateway dev`: what it refuses, what it prints, and that what it prints works as printed. */
+
+import assert from "node:assert/strict";
+import { execFile, spawnSync } from "node:child_process";
+import { createServer } from "node:net";
+import { dirname, resolve } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { createAdminClient } from "../../../src/admin-api/index.ts";
+import { type DevAddresses, welcome } from "../../../src/cli/dev/welcome.ts";
+import { execute } from "../../../src/cli/main.ts";
+import { openTerminal, ptySkip } from "../../console/support/terminal.ts";
+import { runProgram } from "../../e2e/support/gateway.ts";
+import { listenLocally } from "../../e2e/support/ports.ts";
+import { atEnd, eventually, type Owner, within } from "../../e2e/support/wait.ts";
+import { bufferIo } from "../buffers.ts";
+
+const run = promisify(execFile);
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
+/** Starts and elections on a machine that does other things too. */
+const SLOW_MS = 30_000;
+const FREE = ["-listen", "127.0.0.1:0", "-metrics-listen", "127.0.0.1:0"];
+
+const ADDRESSES: DevAddresses = {
+  gateway: "http://127.0.0.1:50000",
+  simulator: "http://127.0.0.1:50001",
+  metrics: "http://127.0.0.1:50002/metrics",
+  socket: "/tmp/gateway-dev-0ffN7P/admin.sock",
+  directory: "/tmp/gateway-dev-0ffN7P",
+  nodePath: "/tmp/gateway-dev-0ffN7P/node.yaml",
+  suitePath: "/tmp/gateway-dev-0ffN7P/rules.yaml",
+  key: `gwk_8charsId_${"x".repeat(49)}`,
+  launcher: undefined,
+};
+
+test("the words fit a terminal of 80 columns, except what is to be copied", () => {
+  const copied = /^(curl|const|gateway) /;
+  const lines = welcome(ADDRESSES, false).split("\n");
+  assert.deepEqual(
+    lines.filter((line) => line.length > 80 && !copied.test(line)),
+    [],
+  );
+});
+
+test("colours are asked for, and without them the words are the same", () => {
+  const plain = welcome(ADDRESSES, false);
+  const coloured = welcome(ADDRESSES, true);
+  assert.ok(!plain.includes("\u001b"));
+  assert.ok(coloured.includes("\u001b[1m"));
+  assert.equal(coloured.replace(/\u001b\[\d+m/g, ""), plain);
+});
+
+test("a shell that does not find the program by name is told where it is, and paths are quoted where they must be", () => {
+  assert.doesNotMatch(welcome(ADDRESSES, false), /^alias/m);
+  assert.match(
+    welcome({ ...ADDRESSES, launcher: "/opt/g/bin/gateway" }, false),
+    /^alias gateway=\/opt\/g\/bin\/gateway$/m,
+  );
+  const spaced = welcome({ ...ADDRESSES, directory: "/tmp/it's here" }, false);
+  assert.match(spaced, /^gateway audit verify '\/tmp\/it'\\''s here\/audit\.jsonl'$/m);
+});
+
+for (const [flag, value] of [
+  ["listen", "foo"],
+  ["listen", "none"],
+  ["metrics-listen", "127.0.0.1:99999"],
+] as const) {
+  test(`-${flag} ${value} is a usage error, and nothing is started`, async () => {
+    const io = bufferIo();
+    assert.equal(await execute(["dev", `-${flag}`, value], io), 2);
+    const words = `flag '-${flag}' takes an address such as 127.0.0.1:8484, not '${value}'`;
+    assert.equal(io.err(), `gateway dev: ${words}\nRun 'gateway help dev' for usage.\n`);
+  });
+}
+
+test("an address that is taken is status 12, with what to try", async (t) => {
+  const server = createServer();
+  const taken = `127.0.0.1:${await listenLocally(server)}`;
+  atEnd(t, () => server.close());
+  const program = runProgram(t, { args: ["dev", "-listen", taken, "-metrics-listen", "none"] });
+  const { status } = await within("the end of dev", program.ended, SLOW_MS);
+  assert.equal(status, 12);
+  assert.equal(program.stdout(), "");
+  assert.match(program.stderr(), /^gateway dev: cannot listen: another process uses the address \(.*\)\ntry: -listen /);
+});
+
+const owner: Owner = { after };
+const dev = runProgram(owner, { args: ["dev", ...FREE] });
+
+/** The lines under a heading, up to the next. */
+async function printed(heading: string): Promise<string> {
+  await eventually("a gateway that is ready", () => /^ready/m.test(dev.stdout()), SLOW_MS);
+  const section = new RegExp(`^${heading}(?:  [^\\n]*)?\\n\\n(.*?)\\n\\n\\S`, "ms").exec(dev.stdout())?.[1];
+  return section ?? assert.fail(`nothing under ${heading}:\n${dev.stdout()}`);
+}
+
+test("its words are on stdout, without colours where no terminal is, and its log is empty", async () => {
+  await printed("curl");
+  assert.ok(!dev.stdout().includes("\u001b"));
+  assert.equal(dev.stderr(), "");
+});
+
+test("the verbs work as printed", { skip: isMissing("bash") }, async () => {
+  const script = `shopt -s expand_aliases\nset -e\n${await printed("Verbs")}\n`;
+  const { stdout } = await run("bash", ["--norc", "-c", script], { env: { PATH: process.env["PATH"] } });
+  assert.match(stdout, /^name +state +rate/);
+  assert.match(stdout, /^trying +\d+ +\d+ +20/m);
+  assert.match(stdout, /"reason":"trying"/);
+  assert.match(stdout, /"name":"me"/);
+  assert.match(stdout, /^dev +developer +active /m);
+  assert.match(stdout, /^me +developer +active /m);
+  assert.match(stdout, /^3 cases: 3 pass, 0 fail\nthe one rule decided a case$/m);
+  assert.match(stdout, /^1 chain, \d+ records: verified$/m);
+});
+
+test("the console opens as printed", { skip: ptySkip || isMissing("bash") }, async (t) => {
+  const settings = (await printed("Verbs")).split("\n").filter((line) => /^(alias|export) /.test(line));
+  const script = ["shopt -s expand_aliases", ...settings, await printed("Console")].join("\n");
+  const terminal = openTerminal(t, { command: "bash", args: ["--norc", "-c", script] });
+  await terminal.until(/LEADER[\s\S]*Overview/);
+  await terminal.press("q");
+  assert.deepEqual(await within("the end of the console", terminal.ended, SLOW_MS), { status: 0, signal: null });
+});
+
+test("curl works as printed", { skip: isMissing("curl") }, async () => {
+  const { stdout } = await run("sh", ["-c", await printed("curl")]);
+  assert.equal((JSON.parse(stdout) as { object: string }).object, "chat.completion");
+});
+
+/** What a chat with the model is answered. */
+async function ask(model: string, key: string | undefined) {
+  const { gateway } = await told();
+  const response = await fetch(`${gateway}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...(key !== undefined && { authorization: `Bearer ${key}` }) },
+    body: JSON.stringify({ model, messages: [{ role: "user", content: "Hello" }] }),
+  });
+  const body = (await response.json()) as { readonly error?: { readonly code: string; readonly message: string } };
+  return { status: response.status, error: body.error };
+}
+
+/** What the head of the welcome names. */
+async function told(): Promise<Readonly<Record<"gateway" | "key" | "admin" | "files", string>>> {
+  await printed("curl");
+  const find = (name: string): string => new RegExp(`^ {2}${name} +(\\S+)`, "m").exec(dev.stdout())?.[1] ?? "";
+  return { gateway: find("gateway"), key: find("key"), admin: find("admin"), files: find("files") };
+}
+
+test("its key is asked for, and the rule that is worth seeing denies with its message", async () => {
+  const { key } = await told();
+  assert.equal((await ask("sim-chat", undefined)).status, 401);
+  assert.equal((await ask("fast", key)).status, 200);
+  const denied = await ask("sim-large", key);
+  assert.equal(denied.status, 403);
+  assert.equal(denied.error?.code, "policy_denied");
+  assert.match(denied.error?.message ?? "", /^sim-large is for keys that were approved\./);
+});
+
+test("a suspension of its provider is heeded, and so is its end", async () => {
+  const { key, admin } = await told();
+  const client = createAdminClient({ door: { kind: "socket", path: admin } });
+  const params = { kind: "provider", name: "simulator" } as const;
+  try {
+    await client.call("put_suspension", { params, body: { reason: "trying" } });
+    assert.deepEqual((await ask("sim-chat", key)).error?.code, "suspended");
+    await client.call("delete_suspension", { params });
+    assert.equal((await ask("sim-chat", key)).status, 200);
+    // A list of measurements changes at most once a second.
+    const bucket = await eventually("what was asked is counted", async () => {
+      const { items } = await client.call("list_budgets");
+      return items.find(({ budget, used }) => budget === "trying" && used > 0);
+    });
+    assert.equal(bucket.bucket, "shared");
+  } finally {
+    client.close();
+  }
+});
+
+for (const sdk of ["OpenAI SDK", "Anthropic SDK"]) {
+  test(`the snippet of the ${sdk} works as printed`, async () => {
+    const code = await printed(sdk);
+    const { stdout } = await run(process.execPath, ["--input-type=module", "-e", code], { cwd: ROOT });
+    assert.match(stdout, /\S/);
+  });
+}
+
+test("colours are forced by FORCE_COLOR, and NO_COLOR is stronger", async (t) => {
+  const [forced, none] = [{ FORCE_COLOR: "1" }, { FORCE_COLOR: "1", NO_COLOR: "1" }].map((env) =>
+    runProgram(t, { args: ["dev", ...FREE], env }),
+  );
+  assert.ok(forced && none);
+  for (const program of [forced, none]) {
+    await eventually("a gateway that is ready", () => /ready.*Ctrl-C/.test(program.stdout()), SLOW_MS);
+  }
+  assert.ok(forced.stdout().includes("\u001b[1mgateway dev\u001b[22m"));
+  assert.ok(!none.stdout().includes("\u001b"));
+});
+
+function isMissing(program: string): string | false {
+  return spawnSync(program, ["--version"]).status === 0 ? false : `${program} is not installed`;
+}

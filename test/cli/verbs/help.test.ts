@@ -1,0 +1,58 @@
+/** Help texts against golden files; `GATEWAY_REWRITE=1` rewrites them. Read the difference before keeping it. */
+
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { test } from "node:test";
+import { execute } from "../../../src/cli/main.ts";
+import { helpOf, overview, usage } from "../../../src/cli/verbs/help.ts";
+import { DAEMON, NOT_YET, VERBS } from "../../../src/cli/verbs.ts";
+import { bufferIo } from "../buffers.ts";
+
+function assertGolden(name: string, text: string): void {
+  const file = new URL(`../../data/cli/${name}.txt`, import.meta.url);
+  if (process.env["GATEWAY_REWRITE"] === "1") writeFileSync(file, text);
+  assert.equal(text, readFileSync(file, "utf8"));
+}
+
+test("the overview lists verbs, what is missing, and the flags of the bare command", () => {
+  assertGolden("help", overview());
+  const width = Math.max(...VERBS.map(({ name }) => name.length)) + 2;
+  for (const { name, summary } of VERBS) assert.ok(overview().includes(`  ${name.padEnd(width)}${summary}\n`), name);
+  const oneLine = overview().replace(/\s+/g, " ");
+  assert.ok(oneLine.includes(`Not supported by this version: ${NOT_YET.join(", ")}.`));
+});
+
+for (const verb of VERBS) {
+  test(`the help of ${verb.name} is as recorded`, () => {
+    assertGolden(`help-${verb.name.replace(" ", "-")}`, helpOf(verb));
+  });
+}
+
+test("the first word of verbs of two words asks for the help of each", async () => {
+  for (const [word, names] of [
+    ["snapshot", ["snapshot save", "snapshot restore"]],
+    ["audit", ["audit verify"]],
+  ] as const) {
+    const io = bufferIo();
+    assert.equal(await execute(["help", word], io), 0);
+    const texts = VERBS.filter(({ name }) => names.some((it) => it === name)).map(helpOf);
+    assert.equal(texts.length, names.length);
+    assert.equal(io.out(), texts.join("\n"));
+    assert.equal(io.err(), "");
+  }
+});
+
+test("no line of help is wider than a terminal", () => {
+  const lines = [overview(), ...VERBS.map(helpOf)].join("").split("\n");
+  assert.deepEqual(
+    lines.filter((line) => line.length > 80 && !line.startsWith("Usage:")),
+    [],
+  );
+});
+
+test("a usage line shows what may be left out and what may be repeated", () => {
+  assert.match(
+    usage(DAEMON),
+    /^gateway \[-config PATH\] .*\[-alias CLIENT=UPSTREAM\]\.\.\. \[-test-rules PATH\] \[-openapi\] \[-config-schema\]$/,
+  );
+});

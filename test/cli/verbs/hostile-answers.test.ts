@@ -1,0 +1,56 @@
+/** Answers that try to speak to the terminal, or never come to an end. */
+
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { test } from "node:test";
+import { ARCHIVE_TYPE } from "../../../src/admin-api/index.ts";
+import { execute } from "../../../src/cli/main.ts";
+import { readOffers, SignInError } from "../../../src/cli/sign-in/index.ts";
+import { listenLocally } from "../../e2e/support/ports.ts";
+import { bufferIo } from "../buffers.ts";
+import { json, standIn } from "../stand-in.ts";
+
+/** Control Sequence Introducer in one character, which a header may hold and JSON leaves as it is. */
+const CSI = "\u009b";
+
+test("an archive whose index is no number is none, and its headers are not printed", async (t) => {
+  const { socket, directory } = await standIn(t, (_asked, response) => {
+    response.writeHead(200, { "content-type": ARCHIVE_TYPE, "x-gateway-index": `${CSI}2J`, "x-gateway-term": "3" });
+    response.end("x");
+  });
+  const io = bufferIo({ cwd: directory });
+  assert.equal(await execute(["snapshot", "save", "-socket", socket, "a.tgz"], io), 1);
+  assert.match(io.err(), /is no archive/);
+  assert.ok(!io.err().includes(CSI));
+});
+
+test("JSON of a query spells controls out, and says the same", async (t) => {
+  const result = { columns: [{ name: "name", type: "text" }], rows: [[`a${CSI}31m\u202eb`]], index: 1 };
+  const { socket } = await standIn(t, (_asked, response) => json(response, 200, result));
+  const io = bufferIo({ isTerminal: () => true });
+  assert.equal(await execute(["query", "-socket", socket, "-o", "json", "select 1"], io), 0);
+  assert.ok(!/[\u0080-\u009f\u202e]/.test(io.out()), io.out());
+  assert.deepEqual(JSON.parse(io.out()), result);
+});
+
+test("a gateway that would speak another protocol is out of reach, and does not hold a sign-in", async (t) => {
+  const answer = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n";
+  const server = createServer(
+    (socket) => void socket.on("error", () => undefined).once("data", () => socket.write(answer)),
+  );
+  const url = `http://127.0.0.1:${await listenLocally(server)}`;
+  t.after(() => server.close());
+  await assert.rejects(readOffers(url, new AbortController().signal), (error) => {
+    assert.ok(error instanceof SignInError);
+    assert.equal(error.status, 3);
+    return true;
+  });
+});
+
+test("a node that does not lead says so by a conflict, and -stale is offered", async (t) => {
+  const refused = { error: { code: "conflict", message: "This node does not lead." } };
+  const { socket, directory } = await standIn(t, (_asked, response) => json(response, 409, refused));
+  const io = bufferIo({ cwd: directory });
+  assert.equal(await execute(["snapshot", "save", "-socket", socket, "a.tgz"], io), 1);
+  assert.match(io.err(), /try: -stale/);
+});

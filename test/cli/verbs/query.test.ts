@@ -1,0 +1,182 @@
+/** `gateway query` as it is typed, against a server that answers in the shape of the API. */
+
+import assert from "node:assert/strict";
+import { Readable } from "node:stream";
+import { test } from "node:test";
+import fc from "fast-check";
+import { paramOf } from "../../../src/admin-api/index.ts";
+import { execute } from "../../../src/cli/main.ts";
+import { bufferIo } from "../buffers.ts";
+import { json, refusal, standIn } from "../stand-in.ts";
+
+const RESULT = {
+  columns: [
+    { name: "name", type: "text" },
+    { name: "used", type: "integer" },
+    { name: "metadata", type: "json" },
+  ],
+  rows: [
+    ["alpha", 5, '{"a":1}'],
+    ["naïve\n", 12_345, null],
+    [null, null, null],
+  ],
+  index: 41,
+};
+
+test("rows are a table, and nothing is said beside it", async (t) => {
+  const { socket, requests } = await standIn(t, (_asked, response) => json(response, 200, RESULT));
+  const io = bufferIo({ env: { GATEWAY_ADMIN_SOCKET: socket } });
+  assert.equal(await execute(["query", "select * from budgets"], io), 0);
+  assert.deepEqual(requests, [
+    { method: "POST", url: "/admin/v1/query", type: "application/json", body: '{"sql":"select * from budgets"}' },
+  ]);
+  assert.equal(
+    io.out(),
+    `name      used  metadata
+alpha        5  {"a":1}
+naïve\\n  12345
+\n`,
+  );
+  assert.equal(io.err(), "");
+});
+
+test("in a terminal lines are cut to its width and the rows are counted", async (t) => {
+  const { socket } = await standIn(t, (_asked, response) =>
+    json(response, 200, { ...RESULT, rows: [["a".repeat(50), 1, null]] }),
+  );
+  const io = bufferIo({ isTerminal: () => true, columns: () => 30 });
+  assert.equal(await execute(["query", "-socket", socket, "select 1"], io), 0);
+  assert.equal(io.out(), "name            used  metadata\naaaaaaaaaaaaa…     1\n");
+  assert.equal(io.err(), "(1 row)\n");
+});
+
+test("-o json is one document with NULL kept, whatever the terminal", async (t) => {
+  const { socket } = await standIn(t, (_asked, response) => json(response, 200, { more: "later", ...RESULT }));
+  for (const isTerminal of [true, false]) {
+    const io = bufferIo({ isTerminal: () => isTerminal, columns: () => 10 });
+    assert.equal(await execute(["query", "-socket", socket, "-o", "json", "select 1"], io), 0);
+    assert.deepEqual(JSON.parse(io.out()), RESULT);
+    assert.deepEqual(Object.keys(JSON.parse(io.out())), ["columns", "rows", "index"]);
+    assert.equal(io.err(), "");
+  }
+  const empty = await standIn(t, (_asked, response) => json(response, 200, { columns: [], rows: [], index: 0 }));
+  const io = bufferIo();
+  assert.equal(await execute(["query", "-socket", empty.socket, "-o=json", "select 1"], io), 0);
+  assert.deepEqual(JSON.parse(io.out()), { columns: [], rows: [], index: 0 });
+});
+
+test("a statement comes from stdin, with the values in order", async (t) => {
+  const { socket, requests } = await standIn(t, (_asked, response) => json(response, 200, RESULT));
+  const io = bufferIo({
+    stdin: Readable.from([Buffer.from("select name from keys\nwhere"), Buffer.from(" name = ?\n")]),
+  });
+  assert.equal(await execute(["query", "-socket", socket, "-p", "a b", "-p", "5", "-p", "-1", "-"], io), 0);
+  assert.deepEqual(JSON.parse(requests[0]?.body ?? ""), {
+    sql: "select name from keys\nwhere name = ?\n",
+    params: ["a b", 5, -1],
+  });
+});
+
+test("-tables describes a column a line, or the answer whole as JSON", async (t) => {
+  const tables = {
+    items: [
+      {
+        name: "keys",
+        description: "Virtual keys.",
+        columns: [
+          { name: "name", type: "text", description: "Its name." },
+          { name: "uses", type: "integer", description: "How often." },
+        ],
+      },
+    ],
+  };
+  const { socket, requests } = await standIn(t, (_asked, response) => json(response, 200, tables));
+  const io = bufferIo();
+  assert.equal(await execute(["query", "-socket", socket, "-tables"], io), 0);
+  assert.equal(
+    io.out(),
+    `table  column  type     description
+keys   name    text     Its name.
+keys   uses    integer  How often.
+`,
+  );
+  const whole = bufferIo();
+  assert.equal(await execute(["query", "-socket", socket, "-tables", "-o", "json"], whole), 0);
+  assert.deepEqual(JSON.parse(whole.out()), tables);
+  assert.deepEqual(
+    requests.map(({ method, url }) => `${method} ${url}`),
+    ["GET /admin/v1/query/tables", "GET /admin/v1/query/tables"],
+  );
+});
+
+const USAGE: readonly (readonly [words: readonly string[], message: RegExp])[] = [
+  [[], /missing argument: SQL/],
+  [["select", "1"], /too many arguments, takes SQL/],
+  [["  "], /the statement is empty/],
+  [["-"], /the statement is empty/],
+  [["-tables", "select 1"], /-tables takes no SQL/],
+  [["-tables", "-p", "1"], /-tables takes no -p/],
+  [["-o", "csv", "select 1"], /flag '-o' is table or json, not 'csv'/],
+];
+
+for (const [words, message] of USAGE) {
+  test(`'gateway query ${words.join(" ")}' is a usage error`, async () => {
+    const io = bufferIo({ env: { GATEWAY_ADMIN_SOCKET: "/nonexistent" } });
+    assert.equal(await execute(["query", ...words], io), 2);
+    assert.match(io.err(), message);
+  });
+}
+
+test("a refused statement is status 1, with the reason", async (t) => {
+  const { socket } = await standIn(t, (_asked, response) =>
+    json(response, 400, refusal("invalid", "There is no table x.")),
+  );
+  const io = bufferIo();
+  assert.equal(await execute(["query", "-socket", socket, "select * from x"], io), 1);
+  assert.deepEqual([io.out(), io.err()], ["", "gateway query: 400 invalid: There is no table x.\n"]);
+});
+
+for (const answer of [null, [], { columns: [], rows: [1], index: 0 }, { columns: [], rows: [] }, { items: [{}] }]) {
+  test(`an answer of another form is refused: ${JSON.stringify(answer)}`, async (t) => {
+    const { socket } = await standIn(t, (_asked, response) => json(response, 200, answer));
+    for (const words of [["select 1"], ["-tables"]]) {
+      const io = bufferIo();
+      assert.equal(await execute(["query", "-socket", socket, ...words], io), 1);
+      assert.match(io.err(), /is none to a query/);
+    }
+  });
+}
+
+const PARAMS: readonly (readonly [text: string, value: unknown])[] = [
+  ["5", 5],
+  ["-0.5", -0.5],
+  ["0", 0],
+  ["true", true],
+  ["false", false],
+  ["null", null],
+  ['"5"', "5"],
+  ['"null"', "null"],
+  ['"a\\nb"', "a\nb"],
+  ["", ""],
+  ["05", "05"],
+  ["1.50", "1.50"],
+  ["+5", "+5"],
+  ["1e3", "1e3"],
+  ["-0", "-0"],
+  ["9007199254740993", "9007199254740993"],
+  ["NaN", "NaN"],
+  ["Infinity", "Infinity"],
+  ["TRUE", "TRUE"],
+  ['"a', '"a'],
+  ['"a"b"', '"a"b"'],
+  ["alpha", "alpha"],
+];
+
+for (const [text, value] of PARAMS) {
+  test(`-p ${text} is ${JSON.stringify(value)}`, () => assert.equal(paramOf(text), value));
+}
+
+test("any text can be given in double quotes, and any number as JSON writes it", () => {
+  fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => assert.equal(paramOf(JSON.stringify(text)), text)));
+  fc.assert(fc.property(fc.integer(), (number) => assert.equal(paramOf(String(number)), number)));
+});

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { PassThrough, Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { test } from "node:test";
+import { Interrupted, type Io } from "../../../src/cli/io.ts";
+import { run } from "../../../src/cli/verbs/simulate.ts";
+
+function buffers(env: Io["env"] = {}) {
+  const stop = new AbortController();
+  const stdout = new PassThrough();
+  const stderr = new PassThrough();
+  const io: Io = {
+    stdin: Readable.from([]),
+    stdout,
+    stderr,
+    env,
+    cwd: "/",
+    isTerminal: () => false,
+    columns: () => undefined,
+    now: () => 0,
+    signal: stop.signal,
+  };
+  return { io, stdout, stderr, stop: () => stop.abort(new Interrupted("SIGTERM")) };
+}
+
+test("simulate prints its URL, serves until it is interrupted and then has status 0", async () => {
+  const { io, stdout, stderr, stop } = buffers({ GATEWAY_LOG: "debug" });
+  const status = run({ listen: "127.0.0.1:0" }, [], io);
+  const [line] = await stdout.take(1).toArray();
+  const url = String(line).trim();
+  const response = await fetch(`${url}/v1/models/sim-404`);
+  assert.equal(response.status, 404);
+  await response.text();
+  stop();
+  assert.equal(await status, 0);
+  await assert.rejects(fetch(url));
+  stderr.end();
+  assert.match(await text(stderr), /GET \/v1\/models\/sim-404 "sim-404" 404/);
+});
+
+test("an address that cannot be read is a mistake of usage", async () => {
+  await assert.rejects(run({ listen: "nowhere" }, [], buffers().io), { name: "UsageError" });
+});

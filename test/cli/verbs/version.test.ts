@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { execute } from "../../../src/cli/main.ts";
+import { versionLine } from "../../../src/cli/verbs/version.ts";
+import { bufferIo } from "../buffers.ts";
+
+const PLATFORM = `node ${process.versions.node}, ${process.platform}/${process.arch}`;
+
+test("the line names build, commit, date, toolchain and platform", () => {
+  const build = {
+    version: "1.2.3",
+    commit: "0123456789ab-dirty",
+    date: "2026-01-02T03:04:05Z",
+    bundler: "esbuild 9.9.9",
+  };
+  assert.equal(
+    versionLine(build),
+    `gateway 1.2.3, commit 0123456789ab-dirty, 2026-01-02T03:04:05Z, esbuild 9.9.9 on ${PLATFORM}`,
+  );
+});
+
+test("run from source, the verb says that it was not built", async () => {
+  const io = bufferIo();
+  assert.equal(await execute(["version"], io), 0);
+  assert.equal(io.out(), `gateway 0.0.0, commit unknown, unknown, source on ${PLATFORM}\n`);
+});
+
+test("whoever asks by a flag is told the verb", async () => {
+  for (const flag of ["-version", "--version"]) {
+    const io = bufferIo();
+    assert.equal(await execute([flag], io), 2);
+    assert.match(io.err(), /^gateway: unknown flag '-version' \(did you mean 'gateway version'\?\)\n/);
+  }
+});
