@@ -32,6 +32,9 @@ export const COMMON_CODES = [
   "internal",
 ] as const;
 
+/** A write that finds no leader is answered with `no_leader` after so long. */
+export const LEADER_WAIT_MS = 5_000;
+
 /** Of an operation that goes through the log. */
 export const WRITE_CODES = [
   "conflict",

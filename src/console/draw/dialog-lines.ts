@@ -11,6 +11,7 @@ import type { DialogState, State } from "../model/state.ts";
 import { BLANK, type Line, line, type Span } from "../model/text.ts";
 import { boxOf, commandsOf, whyNotConfirmed } from "../store/dialog.ts";
 import { contextOf } from "../store/seen.ts";
+import { underWayWords } from "../store/under-way.ts";
 import { editLine } from "./edit-line.ts";
 
 /** Names of what is written, at most so many; the others are counted. */
@@ -37,7 +38,7 @@ export function dialogText(state: State, open: DialogState, cells: number): Dial
       return {
         body: wrapLine(line(open.stage.words), cells),
         focusAt: undefined,
-        foot: [BLANK, line("under way …", "dim")],
+        foot: [BLANK, ...wrapLine(line(underWayWords(state, open.stage.since), "dim"), cells)],
       };
     case "done":
       return {

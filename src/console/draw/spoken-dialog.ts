@@ -5,6 +5,7 @@ import type { DialogState, State } from "../model/state.ts";
 import { textOfLine } from "../model/text.ts";
 import { whyNotConfirmed } from "../store/dialog.ts";
 import { contextOf } from "../store/seen.ts";
+import { underWayWords } from "../store/under-way.ts";
 import { requestsOf } from "./dialog-lines.ts";
 import { plain, type Spoken, type SpokenNode, said } from "./spoken-node.ts";
 
@@ -17,7 +18,11 @@ export function speakDialog(state: State, open: DialogState): Spoken {
     case "failed":
       return [title, said(`failed: ${plain(stage.words)}`), ...speakQuestion(state, open)];
     case "running":
-      return [title, { ...said(plain(stage.words)), state: { busy: true } }];
+      return [
+        title,
+        { ...said(plain(stage.words)), state: { busy: true } },
+        said(plain(underWayWords(state, stage.since))),
+      ];
     case "done":
       return [title, said(plain(stage.words)), said(stage.secret), said("shown this once: copy it now with c")];
     default:

@@ -54,7 +54,8 @@ export interface DialogState {
   readonly edit: Edit;
   readonly stage:
     | { readonly kind: "asking" }
-    | { readonly kind: "running"; readonly words: string }
+    /** `since`: when what is under way now began, milliseconds since 1970. */
+    | { readonly kind: "running"; readonly words: string; readonly since: number }
     /** The dialog stays, with the gateway's words. */
     | { readonly kind: "failed"; readonly words: string }
     /** Only where something is shown once; otherwise a dialog that is done is gone. */

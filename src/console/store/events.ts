@@ -95,7 +95,9 @@ function withDeed(state: State, event: DeedEvent): State {
   const words = without(secret, event.words);
   switch (event.kind) {
     case "deed_progress":
-      return open === undefined ? state : { ...state, dialog: { ...open, stage: { kind: "running", words } } };
+      return open === undefined
+        ? state
+        : { ...state, dialog: { ...open, stage: { kind: "running", words, since: state.now } } };
     case "deed_failed": {
       const failed = flashed(state, words, "fail");
       return open === undefined ? failed : { ...failed, dialog: { ...open, stage: { kind: "failed", words } } };

@@ -10,6 +10,7 @@ import type { WriteOutcome } from "./driver-types.ts";
 import { ClusterError, clusterErrorOf } from "./failure.ts";
 import { type Deadline, idsOf, type JoinRequest, type Membership, mostAdvanced } from "./membership.ts";
 import { type Asked, type NetworkReply, NO_BODY } from "./network.ts";
+import { createLeaderWait } from "./submit.ts";
 
 export type Header = Readonly<Record<string, unknown>>;
 
@@ -40,6 +41,9 @@ export interface Requests {
 }
 
 const MAX_HOPS = 4;
+
+/** Whoever was asked led, and does not any more. */
+const ELSEWHERE = Symbol("elsewhere");
 
 export function createRequests(ports: RequestPorts): Requests {
   const { membership } = ports;
@@ -99,14 +103,18 @@ export function createRequests(ports: RequestPorts): Requests {
     }
   };
 
-  /** One try, where the leader is thought to be; undefined: look again. */
-  const tryLeader = async (kind: LeaderKind, header: Header, deadline: Deadline): Promise<Header | undefined> => {
+  /** One try, where the leader is thought to be; undefined: nobody was found, look again. */
+  const tryLeader = async (
+    kind: LeaderKind,
+    header: Header,
+    deadline: Deadline,
+  ): Promise<Header | typeof ELSEWHERE | undefined> => {
     const { role, lead: leader } = ports.status();
     if (role === "leader") {
       try {
         return await lead(kind, header, deadline);
       } catch (error) {
-        if (isElsewhere(error)) return undefined;
+        if (isElsewhere(error)) return ELSEWHERE;
         throw error;
       }
     }
@@ -128,16 +136,18 @@ export function createRequests(ports: RequestPorts): Requests {
     }
     const failure = failureOf(reply.header);
     if (failure === undefined) return reply.header;
-    if (isElsewhere(failure)) return undefined;
+    if (isElsewhere(failure)) return ELSEWHERE;
     throw failure;
   };
 
   const askLeader = async (kind: LeaderKind, header: Header, timeoutMs: number): Promise<Header> => {
     const deadline = deadlineAfter(timeoutMs);
+    const search = createLeaderWait(ports.now);
     for (;;) {
       const done = await tryLeader(kind, header, deadline);
-      if (done !== undefined) return done;
-      if (deadline() <= 0) {
+      if (done === ELSEWHERE) search.found();
+      else if (done !== undefined) return done;
+      if (deadline() <= 0 || search.left() <= 0) {
         throw new ClusterError("no_leader", "no leader took the request in time: ask again", {
           details: { outcome: "not-applied" },
         });

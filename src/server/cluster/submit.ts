@@ -32,6 +32,23 @@ export interface SubmitPorts {
 const RETRY_MS = 50;
 const LEADERLESS_WAIT_MS = 250;
 
+/**
+ * Nobody waits longer than this for a leader to take what is asked; an election takes two seconds. Whatever a leader has
+ * taken may go on for as long as its caller waits.
+ */
+export const LEADER_WAIT_MS = 5_000;
+
+/** Milliseconds left to find a leader; each one that took the request begins them anew. */
+export function createLeaderWait(now: () => number): { left(): number; found(): void } {
+  let since = now();
+  return {
+    left: () => since + LEADER_WAIT_MS - now(),
+    found() {
+      since = now();
+    },
+  };
+}
+
 export interface Submitted {
   readonly index: number;
   /** Undefined for an entry without a command. */
@@ -47,6 +64,7 @@ export async function submit(
 ): Promise<Submitted> {
   const until = ports.now() + timeoutMs;
   const left = (): number => until - ports.now();
+  const search = createLeaderWait(ports.now);
   let isUnknown = false;
   for (;;) {
     if (ports.isRemoved()) throw removed();
@@ -57,12 +75,14 @@ export async function submit(
         throw unanswered(true, "the write is done, and this node has not seen it yet");
       case "unknown":
         isUnknown = true;
+        search.found();
         break;
       case "refused":
         if (outcome.code === "disk_low") throw diskLow();
         if (outcome.code === "busy" && left() <= RETRY_MS) {
           throw new ClusterError("busy", "the cluster has more writes under way than it takes: ask again");
         }
+        search.found();
         break;
       case "not-leader":
       case "unreachable":
@@ -71,8 +91,9 @@ export async function submit(
       default:
         outcome satisfies never;
     }
-    if (left() <= 0) throw unanswered(isUnknown, "no leader took the write in time");
-    await ports.nextChange(Math.min(left(), outcome.kind === "leaderless" ? LEADERLESS_WAIT_MS : RETRY_MS));
+    const wait = Math.min(left(), search.left());
+    if (wait <= 0) throw unanswered(isUnknown, "no leader took the write in time");
+    await ports.nextChange(Math.min(wait, outcome.kind === "leaderless" ? LEADERLESS_WAIT_MS : RETRY_MS));
   }
 }
 
@@ -90,7 +111,7 @@ async function tryOnce(command: Uint8Array, leftMs: number, ports: SubmitPorts):
 
 /** The leader's commit as of now, or later, applied here. Resolves with the index. */
 export async function readBarrier(timeoutMs: number, ports: SubmitPorts): Promise<number> {
-  const until = ports.now() + timeoutMs;
+  const until = ports.now() + Math.min(timeoutMs, LEADER_WAIT_MS);
   for (;;) {
     if (ports.isRemoved()) throw removed();
     const left = until - ports.now();

@@ -48,7 +48,7 @@ const edit = HARD_TEXT.chain((text) => {
 
 const stage: fc.Arbitrary<DialogState["stage"]> = fc.oneof(
   fc.constant({ kind: "asking" as const }),
-  HARD_TEXT.map((words) => ({ kind: "running" as const, words })),
+  HARD_TEXT.map((words) => ({ kind: "running" as const, words, since: 0 })),
   HARD_TEXT.map((words) => ({ kind: "failed" as const, words })),
   fc.record({ kind: fc.constant("done" as const), words: HARD_TEXT, secret: HARD_TEXT }),
 );

@@ -31,6 +31,10 @@ const withBackends = (change: object): Pick<State, "data"> => ({
   data: dataOf({ ...READINGS, list_backends: { ...READINGS.list_backends, ...change } }),
 });
 
+const LEADERLESS: Pick<State, "data"> = {
+  data: dataOf({ ...READINGS, get_status: { value: { ...READINGS.get_status.value, leader: null } } }),
+};
+
 const linkOf = (state: Link["state"]): Pick<State, "link"> => ({ link: { ...stateAt("80x24").link, doors: 2, state } });
 const OFFLINE = linkOf({ kind: "offline", since: NOW - 72_000, retryAt: NOW + 4_000, failure: UNREACHABLE });
 
@@ -90,7 +94,16 @@ const SCENES: Readonly<Record<string, Scene>> = {
   dialog: { change: { dialog: opened(SUSPEND) } },
   dialog_field: { change: { dialog: opened(SUSPEND, { focus: 0, edit: { text: "console: incident", at: 7 } }) } },
   dialog_why: { change: { dialog: opened({ ...SUSPEND, why: () => "gpt-* would have no provider left" }) } },
-  dialog_running: { change: { dialog: opened(SUSPEND, { stage: { kind: "running", words: "suspend now" } }) } },
+  dialog_running: {
+    change: { dialog: opened(SUSPEND, { stage: { kind: "running", words: "suspend now", since: NOW } }) },
+  },
+  dialog_leaderless: {
+    change: {
+      now: NOW + 1_400,
+      ...LEADERLESS,
+      dialog: opened(SUSPEND, { stage: { kind: "running", words: "suspend now", since: NOW } }),
+    },
+  },
   dialog_failed: {
     change: { dialog: opened(SUSPEND, { stage: { kind: "failed", words: "503 no_leader: no leader is known" } }) },
   },

@@ -19,7 +19,7 @@ test("s and y are enough", () => {
   const { state, effects } = lastStep(online(), "s y");
   assert.ok(effects[0]?.kind === "deed" && effects[0].deed.kind === "actions");
   assert.equal(effects[0].deed.actions[0]?.request.path, "/admin/v1/suspensions/provider:acme-chat");
-  assert.deepEqual(state.dialog?.stage, { kind: "running", words: "suspend now" });
+  assert.deepEqual(state.dialog?.stage, { kind: "running", words: "suspend now", since: NOW });
 });
 
 for (const [what, event] of [

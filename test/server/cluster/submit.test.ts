@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { LEADER_WAIT_MS as TOLD_MS } from "../../../src/admin-api/index.ts";
 import type { ReadOutcome, WriteOutcome } from "../../../src/server/cluster/driver-types.ts";
-import { readBarrier, type SubmitPorts, submit } from "../../../src/server/cluster/submit.ts";
+import { LEADER_WAIT_MS, readBarrier, type SubmitPorts, submit } from "../../../src/server/cluster/submit.ts";
 import { failure } from "./support/outcome.ts";
 
 type Place = ReturnType<SubmitPorts["status"]>;
@@ -173,6 +174,30 @@ test("out of time, the outcome is unknown where any leader may have taken the co
     await assert.rejects(submit(COMMAND, 1_000, ports), failure("no_leader", /./, { outcome }), JSON.stringify(script));
     assert.ok(ports.now() <= 1_050, `${ports.now()} ms`);
   }
+});
+
+test("a leader is waited for five seconds and no longer, counted from the last one that took the command", async () => {
+  const cases: readonly (readonly [Script, string, number])[] = [
+    [{ places: [ALONE] }, "not-applied", LEADER_WAIT_MS],
+    [{ places: [FOLLOWS], answers: [{ kind: "unreachable" }] }, "not-applied", LEADER_WAIT_MS],
+    [{ places: [FOLLOWS], answers: [{ kind: "not-leader", lead: undefined }] }, "not-applied", LEADER_WAIT_MS],
+    [{ places: [LEADS, ALONE], answers: [{ kind: "unknown" }] }, "unknown", LEADER_WAIT_MS],
+    // A leader that takes it and does not come to an end has the whole time of the caller.
+    [{ places: [FOLLOWS], answers: ["never"] }, "unknown", 60_000],
+  ];
+  for (const [script, outcome, ms] of cases) {
+    const ports = run(script);
+    await assert.rejects(
+      submit(COMMAND, 60_000, ports),
+      failure("no_leader", /./, { outcome }),
+      JSON.stringify(script),
+    );
+    assert.ok(ports.now() >= ms && ports.now() <= ms + 50, `${ports.now()} ms: ${JSON.stringify(script)}`);
+  }
+  assert.equal(LEADER_WAIT_MS, TOLD_MS, "the console counts down what the gateway waits");
+  const reading = run({ places: [ALONE] });
+  await assert.rejects(readBarrier(60_000, reading), failure("no_leader"));
+  assert.equal(reading.now(), LEADER_WAIT_MS);
 });
 
 test("a cluster that stays busy is said to be", async () => {
