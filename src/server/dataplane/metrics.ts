@@ -1,5 +1,5 @@
 /** The series of the data plane. Label values come from the configuration and the route table, never from a caller. */
-import { type Instruments, LATENCY_BOUNDS_SECONDS } from "../../base/index.ts";
+import { type Instruments, LATENCY_BOUNDS_SECONDS, type Log } from "../../base/index.ts";
 import { createDecisionMetrics, type DecisionMetrics } from "./governance/metrics.ts";
 import { createUsageMetrics, type UsageMetrics } from "./metering/index.ts";
 
@@ -29,7 +29,7 @@ export interface DataplaneMetrics {
   sessionOpened(provider: string): () => void;
 }
 
-export function createMetrics(instruments: Instruments): DataplaneMetrics {
+export function createMetrics(instruments: Instruments, log: Pick<Log, "warn">): DataplaneMetrics {
   const requests = instruments.counter(
     "gateway_requests_total",
     "Requests answered, refused or abandoned (status 499).",
@@ -82,7 +82,7 @@ export function createMetrics(instruments: Instruments): DataplaneMetrics {
 
   return {
     decisions: createDecisionMetrics(instruments),
-    usage: createUsageMetrics(instruments),
+    usage: createUsageMetrics(instruments, log),
     labels: (route, provider = "none", model = "none") => labels(route)(provider)(model),
     finished: (labels, status, code) => counters(labels)(status)(code).inc(),
     overhead: (route, seconds) => overheads(route).observe(seconds),

@@ -124,6 +124,7 @@ export async function serveUpgrade(
       ? createSessionMeter({
           charge,
           provider: provider.name,
+          route: place.route.name,
           label: target.label,
           metrics: ports.metrics.usage,
           spent: (units) => ports.statistics?.of(provider.name)?.spent(units),

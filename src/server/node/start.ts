@@ -139,7 +139,7 @@ export async function serveDataPlane(
   instruments.observedGauge("gateway_buffered_bytes", "Bytes held for requests.", () => admission.bufferedBytes());
   instruments.observedGauge("gateway_upstream_connections", "Open upstream connections.", () => origins.connections());
 
-  const metrics = createMetrics(instruments);
+  const metrics = createMetrics(instruments, log);
   const { statistics, governing } = options;
   const ports = {
     snapshot: () => snapshot,

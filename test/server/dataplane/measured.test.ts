@@ -53,7 +53,7 @@ const { snapshot } = compiled;
 const statistics = createStatistics(systemClock);
 const origins = openOrigins();
 const instruments = createInstruments();
-const metrics = createMetrics(instruments);
+const metrics = createMetrics(instruments, { warn: () => undefined });
 const door = await listen("127.0.0.1:0", {
   snapshot: () => snapshot,
   origins,

@@ -83,7 +83,7 @@ export {
   type Limit,
 } from "./rules.ts";
 export { giveAllBack, TICK_MS, tick, UNUSED_MS } from "./sweeping.ts";
-export { MAX_UNITS } from "./units.ts";
+export { MAX_UNITS, wholeUnits } from "./units.ts";
 export {
   MAX_WINDOW_MS,
   MIN_WINDOW_MS,

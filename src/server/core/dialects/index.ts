@@ -48,6 +48,6 @@ export {
 export { holdsUnsigned, mayHoldUnsigned, withoutUnsigned } from "./translate/unsigned-thinking.ts";
 export { addUsage, NO_USAGE, type Usage } from "./usage.ts";
 export { type BodyUsage, createBodyUsage } from "./usage-body.ts";
-export { normaliseUsage } from "./usage-normalise.ts";
-export { createSessionUsage, type SessionUsage } from "./usage-session.ts";
+export { isDoubtful, normaliseUsage } from "./usage-normalise.ts";
+export { createSessionUsage, type SessionAnswer, type SessionUsage } from "./usage-session.ts";
 export { createStreamUsage, type StreamUsage } from "./usage-stream.ts";

@@ -9,13 +9,15 @@
 import type { Dialect } from "./routes.ts";
 import type { Usage } from "./usage.ts";
 import { MAX_USAGE_BYTES } from "./usage-member.ts";
-import { normaliseUsage } from "./usage-normalise.ts";
+import { isDoubtful, normaliseUsage } from "./usage-normalise.ts";
 import { parsedJson } from "./values.ts";
 
 export interface BodyUsage {
   push(chunk: Buffer): void;
   /** Known so far: of the whole body once all of it was pushed. */
   end(): Usage | undefined;
+  /** The usage holds a count that cannot be; see `isDoubtful`. */
+  readonly isDoubtful: boolean;
 }
 
 const QUOTE = 0x22;
@@ -47,6 +49,7 @@ function tableOf(bytes: readonly number[]): Uint8Array {
 
 export function createBodyUsage(dialect: Dialect): BodyUsage {
   let usage: Usage | undefined;
+  let isOdd = false;
   /** Open brackets. The top level of the object is 1. */
   let depth = 0;
   let isDone = false;
@@ -76,7 +79,9 @@ export function createBodyUsage(dialect: Dialect): BodyUsage {
     const isTooLarge = capturedBytes > MAX_USAGE_BYTES || whole.length > MAX_USAGE_BYTES;
     captured = undefined;
     // Of two members of one name, JSON.parse keeps the last; so does this.
-    usage = isTooLarge ? undefined : normaliseUsage(dialect, parsedJson(whole.toString("utf8")));
+    const told = isTooLarge ? undefined : parsedJson(whole.toString("utf8"));
+    usage = normaliseUsage(dialect, told);
+    isOdd = isDoubtful(dialect, told);
   };
 
   /** One past the string's closing quote; the chunk's end when it goes on behind it. */
@@ -175,6 +180,9 @@ export function createBodyUsage(dialect: Dialect): BodyUsage {
       if (captured !== undefined) keep(chunk.subarray(captureStart));
     },
     end: () => usage,
+    get isDoubtful() {
+      return isOdd;
+    },
   };
 }
 

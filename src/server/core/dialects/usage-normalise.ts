@@ -7,7 +7,7 @@
  * are called `..._tokens_details`, and `..._token_details` in realtime and transcriptions.
  *
  * The value is a provider's word: what is no whole number from 0 to `MAX_COUNT` counts as absent, a part is never larger
- * than its whole, and nothing throws.
+ * than its whole, sums end at `MAX_COUNT`, and nothing throws. `isDoubtful` tells of a value that says what cannot be.
  */
 import type { Dialect } from "./routes.ts";
 import type { Usage } from "./usage.ts";
@@ -53,6 +53,49 @@ export function mergeCounts(known: UsageCounts | undefined, news: UsageCounts): 
   };
 }
 
+/** Names of counts by the object that they stand in; an empty name is the usage itself. */
+const TOLD: Readonly<Record<Dialect, Readonly<Record<string, readonly string[]>>>> = {
+  messages: {
+    "": ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"],
+    output_tokens_details: ["thinking_tokens"],
+  },
+  compat: {
+    "": [
+      "prompt_tokens",
+      "input_tokens",
+      "completion_tokens",
+      "output_tokens",
+      "total_tokens",
+      "cache_read_input_tokens",
+      "prompt_cache_hit_tokens",
+      "cache_creation_input_tokens",
+    ],
+    prompt_tokens_details: ["cached_tokens", "cache_write_tokens"],
+    input_tokens_details: ["cached_tokens", "cache_write_tokens"],
+    input_token_details: ["cached_tokens", "cache_write_tokens"],
+    completion_tokens_details: ["reasoning_tokens"],
+    output_tokens_details: ["reasoning_tokens"],
+    output_token_details: ["reasoning_tokens"],
+  },
+};
+
+/**
+ * Whether a count is there and is none that anybody could have used: negative, a fraction, beyond `MAX_COUNT`, no number.
+ * It counts as absent, and what is left of the usage may be too little. `null` is a way to leave a count out.
+ */
+export function isDoubtful(dialect: Dialect, value: unknown): boolean {
+  const usage = objectOf(value);
+  if (usage === undefined) return false;
+  for (const [place, names] of Object.entries(TOLD[dialect])) {
+    const counts = place === "" ? usage : objectOf(usage[place]);
+    if (counts === undefined) continue;
+    for (const name of names) {
+      if (counts[name] !== undefined && counts[name] !== null && countOf(counts, name) === undefined) return true;
+    }
+  }
+  return false;
+}
+
 function messagesCounts(usage: Values): UsageCounts {
   return {
     input: countOf(usage, "input_tokens"),
@@ -89,7 +132,7 @@ export function usageOf(dialect: Dialect, counts: UsageCounts): Usage {
     inputTokens: input,
     outputTokens: output,
     // A total below the sum of its parts would be the wrong one of the three.
-    totalTokens: Math.max(counts.total ?? 0, input + output),
+    totalTokens: Math.max(counts.total ?? 0, Math.min(MAX_COUNT, input + output)),
     cachedInputTokens,
     cacheCreationInputTokens: Math.min(cacheCreation, input - cachedInputTokens),
     reasoningTokens: Math.min(reasoning, output),
@@ -102,7 +145,7 @@ interface Wholes {
 }
 
 function messagesWholes({ input = 0, output, cached = 0, cacheCreation = 0, reasoning = 0 }: UsageCounts): Wholes {
-  return { input: input + cached + cacheCreation, output: output ?? reasoning };
+  return { input: Math.min(MAX_COUNT, input + cached + cacheCreation), output: output ?? reasoning };
 }
 
 /**
@@ -113,7 +156,7 @@ function compatWholes({ input, output, total, cached = 0, cacheCreation = 0, rea
   if (total !== undefined && input === undefined) {
     return { input: Math.max(0, total - (output ?? 0)), output: output ?? 0 };
   }
-  const whole = input ?? cached + cacheCreation;
+  const whole = input ?? Math.min(MAX_COUNT, cached + cacheCreation);
   if (total === undefined) return { input: whole, output: output ?? reasoning };
   if (output === undefined) return { input: whole, output: Math.max(0, total - whole) };
   // xAI counts reasoning beside the completion, and its total says so.

@@ -3,21 +3,28 @@
  * reference, 4.1.
  *
  * Each response counts once, by its id, and so does each transcription of the caller's audio, which is billed by itself.
+ * One whose usage cannot be counts for its deltas at least.
  */
 import { scanObject } from "./json-scan.ts";
 import { NO_USAGE, type Usage } from "./usage.ts";
 import { mayTellUsageIn, nestedUsage, stringValue, usageValue } from "./usage-member.ts";
-import { normaliseUsage } from "./usage-normalise.ts";
+import { isDoubtful, normaliseUsage } from "./usage-normalise.ts";
 import { RESPONSE_ENDS } from "./usage-stream.ts";
 
 export interface SessionUsage {
   /** One message of the upstream. Of what ended with it; undefined for every other message. Binary ones are audio. */
-  read(message: Buffer, isBinary: boolean): Usage | undefined;
+  read(message: Buffer, isBinary: boolean): SessionAnswer | undefined;
   /**
    * What the response under way has said and not told the usage of: a token for each of its deltas, at least. For a session
    * that ends within it; undefined when none was.
    */
   untold(): Usage | undefined;
+}
+
+export interface SessionAnswer {
+  readonly usage: Usage;
+  /** It told a count that cannot be, or nothing used although it said something. */
+  readonly isDoubtful: boolean;
 }
 
 const DELTA = Buffer.from('.delta"');
@@ -37,7 +44,7 @@ export function createSessionUsage(): SessionUsage {
   const seen = new Set<string>();
   let deltas = 0;
   return {
-    untold: () => (deltas === 0 ? undefined : { ...NO_USAGE, outputTokens: deltas, totalTokens: deltas }),
+    untold: () => (deltas === 0 ? undefined : saying(deltas)),
     read(message, isBinary) {
       if (isBinary) return undefined;
       if (!mayTellUsageIn(message)) {
@@ -46,16 +53,26 @@ export function createSessionUsage(): SessionUsage {
       }
       const ended = endedBy(message);
       if (ended === undefined) return undefined;
+      const answer = answerOf(ended.usage, deltas);
       deltas = 0;
-      const usage = normaliseUsage("compat", ended.usage);
-      if (usage === undefined || ended.id === undefined) return usage;
+      if (answer === undefined || ended.id === undefined) return answer;
       if (seen.has(ended.id)) return undefined;
       const [oldest] = seen;
       if (seen.size >= MAX_IDS && oldest !== undefined) seen.delete(oldest);
       seen.add(ended.id);
-      return usage;
+      return answer;
     },
   };
+}
+
+const saying = (deltas: number): Usage => ({ ...NO_USAGE, outputTokens: deltas, totalTokens: deltas });
+
+function answerOf(told: unknown, deltas: number): SessionAnswer | undefined {
+  const usage = normaliseUsage("compat", told);
+  const isOdd = isDoubtful("compat", told) || (usage?.totalTokens === 0 && deltas > 0);
+  if (usage === undefined && !isOdd) return undefined;
+  const isLess = isOdd && (usage?.totalTokens ?? 0) < deltas;
+  return { usage: isLess || usage === undefined ? saying(deltas) : usage, isDoubtful: isOdd };
 }
 
 function endedBy(message: Buffer): Ended | undefined {

@@ -1,17 +1,17 @@
 /**
  * Usage told within a stream of events, as it becomes known. Source: dialects reference, 3.3, 4 and 5.3.
  *
- * compat: `usage` of a chunk replaces the one before (running totals, or one at the end); media events carry it in the
- * same place. The responses route tells it once, in the event that ends the response. messages: `message_start` tells
- * the input, each `message_delta` sets the counts that it names and leaves the others.
+ * compat: `usage` of a chunk holds running totals, or stands at the end; media events carry it in the same place. The
+ * responses route tells it once, in the event that ends the response. messages: `message_start` tells the input, each
+ * `message_delta` the counts that it names. No count goes down again: what was used stays used, whatever is told later.
  *
  * Nothing of the answer's text is kept.
  */
 import { scanObject } from "./json-scan.ts";
 import type { Dialect } from "./routes.ts";
-import type { Usage } from "./usage.ts";
+import { raiseUsage, type Usage } from "./usage.ts";
 import { mayTellUsage, nestedUsage, stringValue, usageValue } from "./usage-member.ts";
-import { countsOf, mergeCounts, type UsageCounts, usageOf } from "./usage-normalise.ts";
+import { countsOf, isDoubtful, mergeCounts, type UsageCounts, usageOf } from "./usage-normalise.ts";
 
 export interface StreamUsage {
   /** `data` of one event. True when what is known changed. */
@@ -23,11 +23,16 @@ export interface StreamUsage {
   readonly usage: Usage | undefined;
   /** The provider has told the usage of the whole answer. */
   readonly isFinal: boolean;
+  /** It has told a count that cannot be; see `isDoubtful`. */
+  readonly isDoubtful: boolean;
+  /** It has told less than it had before. */
+  readonly hasShrunk: boolean;
 }
 
 /** What one event tells: counts to be set over those known, and whether they are the last. */
 interface Told {
   readonly counts: UsageCounts | undefined;
+  readonly isDoubtful: boolean;
   readonly isFinal: boolean;
 }
 
@@ -49,6 +54,8 @@ class TellingStream implements StreamUsage {
   #counts: UsageCounts | undefined;
   #usage: Usage | undefined;
   #isFinal = false;
+  #isDoubtful = false;
+  #hasShrunk = false;
 
   constructor(dialect: Dialect, routeName: string) {
     this.#dialect = dialect;
@@ -62,10 +69,13 @@ class TellingStream implements StreamUsage {
     }
     if (!mayTellUsage(data)) return false;
     const news = this.#told(Buffer.from(data));
+    this.#isDoubtful ||= news?.isDoubtful === true;
     if (news?.counts === undefined) return false;
-    this.#counts = this.#dialect === "messages" ? mergeCounts(this.#counts, news.counts) : news.counts;
     const before = this.#usage;
-    this.#usage = usageOf(this.#dialect, this.#counts);
+    this.#counts = this.#dialect === "messages" ? mergeCounts(this.#counts, news.counts) : news.counts;
+    const usage = usageOf(this.#dialect, this.#counts);
+    this.#hasShrunk ||= before !== undefined && isLess(usage, before);
+    this.#usage = before === undefined ? usage : raiseUsage(before, usage, news.counts.total !== undefined);
     this.#isFinal = news.isFinal;
     return !isSame(before, this.#usage);
   }
@@ -77,7 +87,28 @@ class TellingStream implements StreamUsage {
   get isFinal(): boolean {
     return this.#isFinal;
   }
+
+  get isDoubtful(): boolean {
+    return this.#isDoubtful;
+  }
+
+  get hasShrunk(): boolean {
+    return this.#hasShrunk;
+  }
 }
+
+/** The wholes alone: what was plain input may turn out to have been cached. */
+const isLess = (now: Usage, before: Usage): boolean =>
+  now.inputTokens < before.inputTokens ||
+  now.outputTokens < before.outputTokens ||
+  now.totalTokens < before.totalTokens;
+
+/** What the value of `usage` tells. */
+const toldBy = (dialect: Dialect, usage: unknown, isFinal: boolean): Told => ({
+  counts: countsOf(dialect, usage),
+  isDoubtful: isDoubtful(dialect, usage),
+  isFinal,
+});
 
 /** A chunk with choices may be followed by one that counts more; the one without, and a media event, come last. */
 function toldByChunk(data: Buffer): Told | undefined {
@@ -86,7 +117,7 @@ function toldByChunk(data: Buffer): Told | undefined {
   const [usage, choices] = scan.members;
   const isFinal =
     choices === undefined || /^(\[\s*\]|null)$/.test(data.toString("latin1", choices.valueStart, choices.valueEnd));
-  return { counts: countsOf("compat", usageValue(data, usage)), isFinal };
+  return toldBy("compat", usageValue(data, usage), isFinal);
 }
 
 function toldByResponses(data: Buffer): Told | undefined {
@@ -94,15 +125,15 @@ function toldByResponses(data: Buffer): Told | undefined {
   if (scan.kind === "problem") return undefined;
   const [type, response] = scan.members;
   if (!RESPONSE_ENDS.has(stringValue(data, type) ?? "")) return undefined;
-  return { counts: countsOf("compat", nestedUsage(data, response).usage), isFinal: true };
+  return toldBy("compat", nestedUsage(data, response).usage, true);
 }
 
 function toldByMessages(data: Buffer): Told | undefined {
   const scan = scanObject(data, ["usage", "message"]);
   if (scan.kind === "problem") return undefined;
   const [delta, message] = scan.members;
-  if (delta !== undefined) return { counts: countsOf("messages", usageValue(data, delta)), isFinal: true };
-  return { counts: countsOf("messages", nestedUsage(data, message).usage), isFinal: false };
+  if (delta !== undefined) return toldBy("messages", usageValue(data, delta), true);
+  return toldBy("messages", nestedUsage(data, message).usage, false);
 }
 
 function isSame(a: Usage | undefined, b: Usage | undefined): boolean {

@@ -24,6 +24,25 @@ export const NO_USAGE: Usage = {
   reasoningTokens: 0,
 };
 
+/**
+ * Of each class the larger: what was told to be used cannot be unused. The total is as told, at least; the sum of the wholes
+ * where nobody tells it.
+ */
+export function raiseUsage(before: Usage, now: Usage, isTotalTold: boolean): Usage {
+  const inputTokens = Math.max(before.inputTokens, now.inputTokens);
+  const outputTokens = Math.max(before.outputTokens, now.outputTokens);
+  const cachedInputTokens = Math.max(before.cachedInputTokens, now.cachedInputTokens);
+  const created = Math.max(before.cacheCreationInputTokens, now.cacheCreationInputTokens);
+  return {
+    inputTokens,
+    outputTokens,
+    totalTokens: Math.max(before.totalTokens, now.totalTokens, isTotalTold ? 0 : inputTokens + outputTokens),
+    cachedInputTokens,
+    cacheCreationInputTokens: Math.min(created, inputTokens - cachedInputTokens),
+    reasoningTokens: Math.max(before.reasoningTokens, now.reasoningTokens),
+  };
+}
+
 /** Of several answers within one charge: a WebSocket session reports each of its responses by itself. */
 export function addUsage(a: Usage, b: Usage): Usage {
   return {

@@ -69,6 +69,20 @@ export class HeldCharge implements Charge {
     this.#ended();
   }
 
+  unused(): void {
+    if (this.#reservation.state !== "held") return;
+    const { demand, like } = this.#spending;
+    if (demand.kind === "tokens") observeCost(this.#accounts.averages, like, 0);
+    this.release();
+  }
+
+  doubt(usage: Usage | undefined): void {
+    if (this.#reservation.state !== "held") return;
+    const units = Math.max(this.#unitsOf(usage) ?? 0, this.reserved);
+    settle(this.#accounts.ledger, this.#reservation, units, this.#accounts.now());
+    this.#ended();
+  }
+
   abort(usage: Usage | undefined, atLeast?: Usage): void {
     if (this.#reservation.state !== "held") return;
     const floor = usage === undefined ? (this.#unitsOf(atLeast) ?? 0) : 0;

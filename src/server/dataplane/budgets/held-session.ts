@@ -12,6 +12,7 @@ import {
   settle,
   spend,
   type Usage,
+  wholeUnits,
 } from "../../core/budgets/index.ts";
 import type { Accounts } from "./accounts.ts";
 import type { SessionCharge, Spending } from "./types.ts";
@@ -63,9 +64,9 @@ export function heldSession(
     get spent() {
       return reservation.spent;
     },
-    spend(usage) {
+    spend(usage, isDoubtful = false) {
       if (reservation.state !== "held") return;
-      total += unitsOf(usage);
+      total = wholeUnits(total + Math.max(unitsOf(usage), isDoubtful ? flat : 0));
       const isCovered = spend(ledger, reservation, total, accounts.now());
       count();
       if (!isCovered && !isAsking && !isBroken) ask();

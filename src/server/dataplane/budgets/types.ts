@@ -43,6 +43,10 @@ export interface Charge {
   attempt(at: PricedAt): void;
   /** The answer is complete. `undefined`: it told no usage although it should have; what was reserved is charged. */
   settle(usage: Usage | undefined): void;
+  /** The answer is complete, and told of no usage where it need not: nothing is charged, and that is learned. */
+  unused(): void;
+  /** It told usage that cannot be: no less than what was reserved is charged, or `usage` where that costs more. */
+  doubt(usage: Usage | undefined): void;
   /**
    * It broke off, or the client left: what is known is charged, else what was reserved, or `atLeast` where that costs more:
    * what was reserved may be an average, and a long answer is not to be had at its price.
@@ -56,10 +60,10 @@ export interface Charge {
 export interface SessionCharge {
   readonly spent: number;
   /**
-   * One more answer used this much; one whose price cannot be told costs as much as the session's start. `onBroken`
-   * follows, at most once, when the bucket has no more to give.
+   * One more answer used this much; one whose price cannot be told costs as much as the session's start, and one whose
+   * usage cannot be (`isDoubtful`) no less. `onBroken` follows, at most once, when the bucket has no more to give.
    */
-  spend(usage: Usage): void;
+  spend(usage: Usage, isDoubtful?: boolean): void;
   /** The session came to be and is over: its flat cost is charged too. */
   settle(): void;
   /** It never came to be. */

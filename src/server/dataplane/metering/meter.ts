@@ -4,6 +4,7 @@
  *   answered 2xx with usage            that usage
  *   answered 2xx without, it should    what was reserved, and it is counted as missing
  *   answered 2xx without, it may       nothing
+ *   told what cannot be                what is left of it, and no less than what was reserved
  *   answered in another way            nothing
  *   broken off, or the client left     what is known, else what was reserved, or a token an event where that is more
  *   moved on from                      what is known, else nothing
@@ -24,7 +25,7 @@ import {
 } from "../../core/dialects/index.ts";
 import { type AttemptResult, headerValue, type Provider } from "../../upstream/index.ts";
 import type { Charge } from "../budgets/index.ts";
-import type { UsageMetrics } from "./metrics.ts";
+import type { Doubt, UsageMetrics } from "./metrics.ts";
 import type { Counted, Meter, Shown } from "./types.ts";
 
 /** Roles, starts and stops of blocks, pings. */
@@ -163,21 +164,27 @@ class AttemptMeter implements Meter {
       return;
     }
     const usage = usageOf(attempt);
-    switch (outcomeOf(attempt)) {
+    const outcome = outcomeOf(attempt);
+    const doubt = doubtOf(attempt, usage, { route, isComplete: outcome === "complete" });
+    if (doubt !== undefined) metrics.doubted(attempt.provider, route.name, doubt);
+    switch (outcome) {
       case "complete":
-        if (usage === undefined && route.usage !== "always") {
-          charge?.release();
+        if (doubt === "impossible" || doubt === "nothing") {
+          charge?.doubt(usage);
+        } else if (usage === undefined && route.usage !== "always") {
+          charge?.unused();
         } else if (attempt.stream === undefined || attempt.stream.isFinal) {
           charge?.settle(usage);
         } else {
           charge?.abort(usage); // whoever ends without its last count has told a part
         }
-        if (route.usage === "always" && (usage === undefined || attempt.stream?.isFinal === false)) {
+        if (doubt === undefined && route.usage === "always" && isMissing(attempt, usage)) {
           metrics.missing(attempt.provider, route.name);
         }
         return;
       case "interrupted":
-        charge?.abort(usage, atLeastOf(attempt));
+        if (doubt === "impossible") charge?.doubt(usage);
+        else charge?.abort(usage, atLeastOf(attempt));
         return;
       case "failed":
         charge?.release();
@@ -215,6 +222,24 @@ function outcomeOf({ status, result, isEnded, isBroken }: Attempt): "complete" |
 function atLeastOf({ events }: Attempt): Usage | undefined {
   const tokens = events - EVENTS_AROUND;
   return tokens > 0 ? { ...NO_USAGE, outputTokens: tokens, totalTokens: tokens } : undefined;
+}
+
+const isMissing = ({ stream }: Attempt, usage: Usage | undefined): boolean =>
+  usage === undefined || stream?.isFinal === false;
+
+/** Of these an answer may have failed within, and then it used nothing. */
+const MAY_USE_NOTHING: ReadonlySet<string> = new Set(["responses", "responses_compact"]);
+
+function doubtOf(
+  { stream, body, events }: Attempt,
+  usage: Usage | undefined,
+  { route, isComplete }: { readonly route: MeterOptions["route"]; readonly isComplete: boolean },
+): Doubt | undefined {
+  if ((stream ?? body)?.isDoubtful === true) return "impossible";
+  if (stream?.hasShrunk === true) return "shrank";
+  if (!isComplete || usage?.totalTokens !== 0 || route.usage !== "always") return undefined;
+  if (stream !== undefined) return events > EVENTS_AROUND ? "nothing" : undefined;
+  return MAY_USE_NOTHING.has(route.name) ? undefined : "nothing";
 }
 
 const usageOf = ({ stream, body }: Attempt): Usage | undefined => stream?.usage ?? body?.end();

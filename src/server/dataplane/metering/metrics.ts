@@ -1,5 +1,5 @@
 /** The series of usage. `model` is a name or pattern of the configuration, never what a caller wrote. */
-import type { Counter, Instruments } from "../../../base/index.ts";
+import type { Counter, Instruments, Log } from "../../../base/index.ts";
 import type { Usage } from "../../core/dialects/index.ts";
 
 export interface UsageMetrics {
@@ -7,7 +7,17 @@ export interface UsageMetrics {
   used(provider: string, model: string, usage: Usage): void;
   /** An answer told no usage although those of its route do, or only a part of it. */
   missing(provider: string, route: string): void;
+  /** An answer told usage that is not taken at its word. Also told in the log, at most once a minute a provider. */
+  doubted(provider: string, route: string, doubt: Doubt): void;
 }
+
+/**
+ * `impossible`: a count is negative, a fraction, no number or beyond all bounds. `shrank`: less than the same stream had told
+ * before. `nothing`: no token at all, of an answer that has some.
+ */
+export type Doubt = "impossible" | "shrank" | "nothing";
+
+const QUIET_MS = 60_000;
 
 /** Cached and newly cached tokens are parts of the input, reasoning is a part of the output. */
 interface Kinds {
@@ -18,7 +28,12 @@ interface Kinds {
   readonly reasoning: Counter;
 }
 
-export function createUsageMetrics(instruments: Instruments): UsageMetrics {
+/** `monotonic`: milliseconds. */
+export function createUsageMetrics(
+  instruments: Instruments,
+  log: Pick<Log, "warn">,
+  monotonic: () => number = () => performance.now(),
+): UsageMetrics {
   const tokens = instruments.counter(
     "gateway_tokens_total",
     "Tokens that providers said they used; cached_input and cache_creation_input are parts of input, reasoning of output.",
@@ -29,6 +44,23 @@ export function createUsageMetrics(instruments: Instruments): UsageMetrics {
     "Complete answers whose usage could not be read although their route tells it; what was reserved is charged.",
     ["provider", "route"],
   );
+  const doubts = instruments.counter(
+    "gateway_usage_doubted_total",
+    "Answers whose usage cannot be: impossible and nothing (at least what was reserved is charged), shrank (the most told is).",
+    ["provider", "route", "doubt"],
+  );
+  const quiet = new Map<string, { until: number; untold: number }>();
+  const tell = (provider: string, route: string, doubt: Doubt): void => {
+    const now = monotonic();
+    const before = quiet.get(provider);
+    if (before !== undefined && now < before.until) {
+      before.untold += 1;
+      return;
+    }
+    quiet.set(provider, { until: now + QUIET_MS, untold: 0 });
+    const more = before === undefined ? 0 : before.untold;
+    log.warn("a provider tells usage that cannot be, and is not charged by it alone", { provider, route, doubt, more });
+  };
   // Joining label values costs more than counting. Both names come from the configuration, which bounds the maps.
   const children = new Map<string, Map<string, Kinds>>();
   const kindsOf = (provider: string, model: string): Kinds => {
@@ -61,5 +93,9 @@ export function createUsageMetrics(instruments: Instruments): UsageMetrics {
       reasoning.inc(usage.reasoningTokens);
     },
     missing: (provider, route) => missing.with(provider, route).inc(),
+    doubted(provider, route, doubt) {
+      doubts.with(provider, route, doubt).inc();
+      tell(provider, route, doubt);
+    },
   };
 }

@@ -1,5 +1,5 @@
 /** Reads what a WebSocket session uses from its upstream's messages, and charges it as it goes. Source: lessons P8, P12. */
-import { createSessionUsage, type Usage } from "../../core/dialects/index.ts";
+import { createSessionUsage, type SessionAnswer } from "../../core/dialects/index.ts";
 import type { SessionCharge } from "../budgets/index.ts";
 import type { UsageMetrics } from "./metrics.ts";
 import type { Counted, SessionMeter } from "./types.ts";
@@ -8,6 +8,8 @@ export interface SessionMeterOptions {
   /** Undefined: counted, and nobody pays. */
   readonly charge: SessionCharge | undefined;
   readonly provider: string;
+  /** Name of the route. */
+  readonly route: string;
   /** Of the model: a name or pattern of the configuration. */
   readonly label: string;
   /** As the provider was sent it; empty where the session names none. */
@@ -19,25 +21,26 @@ export interface SessionMeterOptions {
 }
 
 export function createSessionMeter(options: SessionMeterOptions): SessionMeter {
-  const { charge, provider, label, model = "", metrics, spent, counted } = options;
+  const { charge, provider, route, label, model = "", metrics, spent, counted } = options;
   const usages = createSessionUsage();
   let told = 0;
-  const pay = (usage: Usage): void => {
+  const pay = ({ usage, isDoubtful }: SessionAnswer): void => {
+    if (isDoubtful) metrics.doubted(provider, route, usage.totalTokens === 0 ? "nothing" : "impossible");
     metrics.used(provider, label, usage);
     counted?.(usage, { provider, model });
     if (charge === undefined) return;
-    charge.spend(usage);
+    charge.spend(usage, isDoubtful);
     if (charge.spent > told) spent(charge.spent - told);
     told = charge.spent;
   };
   return {
     message(data, isBinary) {
-      const usage = usages.read(data, isBinary);
-      if (usage !== undefined) pay(usage);
+      const answer = usages.read(data, isBinary);
+      if (answer !== undefined) pay(answer);
     },
     close() {
       const usage = usages.untold();
-      if (usage !== undefined) pay(usage);
+      if (usage !== undefined) pay({ usage, isDoubtful: false });
     },
   };
 }

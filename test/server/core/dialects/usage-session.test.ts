@@ -6,7 +6,7 @@ const usage = { total_tokens: 30, input_tokens: 20, output_tokens: 10, input_tok
 
 const session = () => {
   const of = createSessionUsage();
-  return (event: unknown, isBinary = false) => of.read(Buffer.from(JSON.stringify(event)), isBinary)?.totalTokens;
+  return (event: unknown, isBinary = false) => of.read(Buffer.from(JSON.stringify(event)), isBinary)?.usage.totalTokens;
 };
 
 test("each finished response counts once, by its id", () => {

@@ -142,9 +142,9 @@ for (const [path, asks] of [
     let responses = 0;
     const ended = new Promise<void>((done) => {
       socket.on("message", (bytes: Buffer, isBinary: boolean) => {
-        const usage = session.read(bytes, isBinary);
-        if (usage === undefined) return;
-        read += usage.totalTokens;
+        const answer = session.read(bytes, isBinary);
+        if (answer === undefined) return;
+        read += answer.usage.totalTokens;
         if (++responses === 2) done();
       });
     });

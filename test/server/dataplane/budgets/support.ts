@@ -42,6 +42,8 @@ export interface TestNode {
   /** Reports under way, oldest first. */
   readonly posted: Posted[];
   isTicking(): boolean;
+  /** Milliseconds since it was opened, as its timers count them. */
+  monotonic(): number;
   /** Of this node's clock against the cluster's. */
   skewMs: number;
   /** Delivers all that is sent until nothing is; gives how many reports that took. */
@@ -77,9 +79,10 @@ export function openNode(
     return { kind: "answered", rows: (result.value as { readonly rows: readonly ReportAnswer[] }).rows };
   };
 
+  const monotonic = (): number => cluster.now - startedAt;
   const options: BudgetsOptions = {
     node: id,
-    clock: { now: () => cluster.now + self.skewMs, monotonic: () => cluster.now - startedAt },
+    clock: { now: () => cluster.now + self.skewMs, monotonic },
     instruments,
     log: { ...silent, warn: (message) => warnings.push(message) },
     every(ms, run) {
@@ -129,6 +132,7 @@ export function openNode(
     warnings,
     posted,
     skewMs: 0,
+    monotonic,
     isTicking: () => onTick !== undefined,
     async exchange() {
       let reports = 0;

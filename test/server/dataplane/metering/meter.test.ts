@@ -1,6 +1,7 @@
 /** What a request is charged, by what came of it and what its answer told. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createUsageMetrics } from "../../../../src/server/dataplane/metering/index.ts";
 import {
   answer,
   CHAT,
@@ -106,6 +107,114 @@ test("an answer that may tell its usage is charged what it tells, and nothing wh
   answer(told.meter, 200, JSON_ANSWER, UNARY);
   told.meter.close();
   assert.equal(told.charge?.spent, 42);
+});
+
+const whole = (usage: unknown): string => JSON.stringify({ choices: [{ message: { content: "hi" } }], usage });
+/** JSON has numbers that JavaScript cannot write. */
+const HUGE = '{"choices":[],"usage":{"prompt_tokens":1e308,"completion_tokens":1e999,"total_tokens":9007199254740993}}';
+
+for (const [what, head, body, units] of [
+  [
+    "a total beyond all bounds",
+    JSON_ANSWER,
+    whole({ prompt_tokens: 3, completion_tokens: 2, total_tokens: 2 ** 53 }),
+    RESERVED,
+  ],
+  ["numbers beyond all numbers", JSON_ANSWER, HUGE, RESERVED],
+  ["a negative count beside a large one", JSON_ANSWER, whole({ prompt_tokens: 1_200, completion_tokens: -5 }), 1_200],
+  ["a count in letters", JSON_ANSWER, whole({ prompt_tokens: "12", completion_tokens: 2 }), RESERVED],
+  [
+    "a stream whose last count is negative",
+    STREAM,
+    events({ choices: [], usage: { total_tokens: -1_200 } }, "[DONE]"),
+    RESERVED,
+  ],
+] as const) {
+  test(`${what} is charged no less than what was reserved, counted, and told in the log`, async () => {
+    const { meter, charge, doubted, missing, warnings } = await metered();
+    answer(meter, 200, head, body);
+    meter.close();
+    assert.equal(charge?.spent, units);
+    assert.deepEqual([doubted("impossible"), missing()], [1, 0]);
+    assert.deepEqual(warnings, [{ provider: "p", route: "chat_completions", doubt: "impossible", more: 0 }]);
+  });
+}
+
+test("an answer that claims to have used nothing is not free where answers tell their usage", async () => {
+  const flowing = Array.from({ length: 20 }, () => ({ choices: [{ delta: { content: "hi" } }] }));
+  for (const [head, body] of [
+    [JSON_ANSWER, whole(chatUsage(0, 0))],
+    [STREAM, events(...flowing, { choices: [], usage: chatUsage(0, 0) }, "[DONE]")],
+  ] as const) {
+    const { meter, charge, doubted } = await metered();
+    answer(meter, 200, head, body);
+    meter.close();
+    assert.deepEqual([charge?.spent, doubted("nothing")], [RESERVED, 1]);
+  }
+  const failed = await metered({ route: { name: "responses", usage: "always" } });
+  answer(
+    failed.meter,
+    200,
+    JSON_ANSWER,
+    JSON.stringify({ status: "failed", usage: { input_tokens: 0, output_tokens: 0 } }),
+  );
+  failed.meter.close();
+  assert.deepEqual([failed.charge?.spent, failed.doubted("nothing")], [0, 0]);
+});
+
+test("what a stream told to be used cannot be taken back by what it tells later", async () => {
+  for (const later of [chatUsage(0, 0), chatUsage(5, 0), { total_tokens: 0 }]) {
+    const { meter, charge, doubted } = await metered();
+    answer(
+      meter,
+      200,
+      STREAM,
+      events({ choices: [{}], usage: chatUsage(1_000, 200) }, { choices: [], usage: later }, "[DONE]"),
+    );
+    meter.close();
+    assert.deepEqual([charge?.spent, doubted("shrank")], [1_200, 1]);
+  }
+  const { meter, charge } = await metered({ route: MESSAGES });
+  const start = { type: "message_start", message: { usage: { input_tokens: 900, output_tokens: 1 } } };
+  answer(
+    meter,
+    200,
+    STREAM,
+    events(start, { type: "message_delta", usage: { input_tokens: 0, output_tokens: 300 } }),
+    "messages",
+  );
+  meter.close();
+  assert.equal(charge?.spent, 1_200);
+});
+
+test("a client that leaves a stream of counts that cannot be pays what was reserved", async () => {
+  const { meter, charge, doubted } = await metered();
+  meter.attempting({ name: "p" }, "gpt-x", "compat");
+  show(meter, 200, STREAM, events({ choices: [{}], usage: { prompt_tokens: 3, completion_tokens: -3 } }));
+  meter.attempted("abandoned");
+  meter.close();
+  assert.deepEqual([charge?.spent, doubted("impossible")], [RESERVED, 1]);
+});
+
+test("the log tells of a provider once a minute, and how often it was silent", async () => {
+  const { meter, node, warnings } = await metered();
+  meter.close();
+  const lines: unknown[] = [];
+  let now = 0;
+  const metrics = createUsageMetrics(
+    node.instruments,
+    { warn: (_, { provider, more } = {}) => lines.push([provider, more]) },
+    () => now,
+  );
+  for (; now < 125_000; now += 1_000) metrics.doubted("p", "messages", "shrank");
+  metrics.doubted("q", "messages", "nothing");
+  assert.deepEqual(lines, [
+    ["p", 0],
+    ["p", 59],
+    ["p", 59],
+    ["q", 0],
+  ]);
+  assert.deepEqual(warnings, []);
 });
 
 test("an answer that is a refusal costs nothing", async () => {

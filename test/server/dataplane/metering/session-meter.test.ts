@@ -24,9 +24,10 @@ test("each response of a session is charged once, beside its flat cost, and coun
     const meter = createSessionMeter({
       charge,
       provider: "p",
+      route: "realtime",
       label: "gpt-*",
       model: "gpt-realtime",
-      metrics: createUsageMetrics(node.instruments),
+      metrics: createUsageMetrics(node.instruments, { warn: () => undefined }),
       spent: (units) => spent.push(units),
       counted: (usage, { provider, model }) => counted.push(`${provider} ${model} ${usage.totalTokens}`),
     });
@@ -48,8 +49,15 @@ test("a session that ends within a response pays a token for each delta that it 
   const asked = ask(() => node.budgets.reserveSession(flatOf(ruleOf(10_000), 5), () => undefined));
   await node.exchange();
   const charge = heldOf(asked);
-  const metrics = createUsageMetrics(node.instruments);
-  const meter = createSessionMeter({ charge, provider: "p", label: "gpt-*", metrics, spent: () => undefined });
+  const metrics = createUsageMetrics(node.instruments, { warn: () => undefined });
+  const meter = createSessionMeter({
+    charge,
+    provider: "p",
+    route: "realtime",
+    label: "gpt-*",
+    metrics,
+    spent: () => undefined,
+  });
   const delta = Buffer.from(JSON.stringify({ type: "response.output_text.delta", delta: "word" }));
   for (let count = 0; count < 20; count += 1) meter.message(delta, false);
   meter.message(done("r1", 3, 20), false);
@@ -57,4 +65,37 @@ test("a session that ends within a response pays a token for each delta that it 
   for (let count = 0; count < 7; count += 1) meter.message(delta, false);
   meter.close();
   assert.equal(charge.spent, 5 + 23 + 7);
+});
+
+test("usage of a session that cannot be is charged no less than its start and its deltas, and counted", async () => {
+  const of = (usage: unknown, id: string): Buffer =>
+    Buffer.from(JSON.stringify({ type: "response.done", response: { id, usage } }));
+  for (const [usage, units] of [
+    [{ total_tokens: 2 ** 53, input_tokens: 3, output_tokens: 1 }, 5],
+    [{ total_tokens: -1_200 }, 7],
+    [{ total_tokens: 0, input_tokens: 0, output_tokens: 0 }, 7],
+    [{ total_tokens: 40, output_tokens: -1 }, 40],
+  ] as const) {
+    const node = openNode(createCluster(["n1"]));
+    const asked = ask(() => node.budgets.reserveSession(flatOf(ruleOf(10_000), 5), () => undefined));
+    await node.exchange();
+    const charge = heldOf(asked);
+    const warnings: unknown[] = [];
+    const metrics = createUsageMetrics(node.instruments, { warn: (_, fields) => warnings.push(fields) });
+    const meter = createSessionMeter({
+      charge,
+      provider: "p",
+      route: "realtime",
+      label: "gpt-*",
+      metrics,
+      spent: () => undefined,
+    });
+    const delta = Buffer.from(JSON.stringify({ type: "response.output_text.delta", delta: "word" }));
+    const deltas = units === 7 ? 7 : 2;
+    for (let count = 0; count < deltas; count += 1) meter.message(delta, false);
+    meter.message(of(usage, "r1"), false);
+    assert.equal(charge.spent, 5 + units, JSON.stringify(usage));
+    assert.equal(node.metric("gateway_usage_doubted_total", "p", "realtime", "impossible"), 1);
+    assert.deepEqual(warnings, [{ provider: "p", route: "realtime", doubt: "impossible", more: 0 }]);
+  }
 });

@@ -1,7 +1,12 @@
 /** A meter over a real charge, fed as the answer's side and the forwarding feed it. */
 import { type Dialect, type Route, SseSplitter, type Usage } from "../../../../src/server/core/dialects/index.ts";
 import type { Charge } from "../../../../src/server/dataplane/budgets/index.ts";
-import { createMeter, createUsageMetrics, type Meter } from "../../../../src/server/dataplane/metering/index.ts";
+import {
+  createMeter,
+  createUsageMetrics,
+  type Doubt,
+  type Meter,
+} from "../../../../src/server/dataplane/metering/index.ts";
 import { createCluster } from "../../core/budgets/cluster.ts";
 import { ask, flatOf, heldOf, openNode, ruleOf, spendingOf, type TestNode } from "../budgets/support.ts";
 
@@ -16,6 +21,9 @@ export interface Metered {
   readonly counted: readonly (Usage & { readonly provider: string; readonly model: string })[];
   tokens(kind: string, provider?: string): number;
   missing(provider?: string): number;
+  doubted(doubt: Doubt): number;
+  /** Fields of the lines of the log. */
+  readonly warnings: readonly Readonly<Record<string, unknown>>[];
 }
 
 export interface MeteredOptions {
@@ -39,11 +47,14 @@ export async function metered({ route = CHAT, pays = true, isUnknown = false }: 
   const charge = pays ? heldOf(ask(() => node.budgets.reserve(spending))) : undefined;
   const spent: [string, number][] = [];
   const counted: Metered["counted"][number][] = [];
+  const warnings: Readonly<Record<string, unknown>>[] = [];
   const meter = createMeter({
     charge,
     route,
     label: "gpt-*",
-    metrics: createUsageMetrics(node.instruments),
+    metrics: createUsageMetrics(node.instruments, { warn: (_, fields) => warnings.push(fields ?? {}) }, () =>
+      node.monotonic(),
+    ),
     spent: (provider, units) => spent.push([provider, units]),
     counted: (usage, of) => counted.push({ ...usage, ...of }),
   });
@@ -54,6 +65,8 @@ export async function metered({ route = CHAT, pays = true, isUnknown = false }: 
     spent,
     counted,
     tokens: (kind, provider = "p") => node.metric("gateway_tokens_total", provider, "gpt-*", kind),
+    warnings,
+    doubted: (doubt) => node.metric("gateway_usage_doubted_total", "p", route.name, doubt),
     missing: (provider = "p") => node.metric("gateway_usage_missing_total", provider, route.name),
   };
 }
