@@ -1,0 +1,64 @@
+/**
+ * Test files made into JavaScript before they run: all at once, with what they share in pieces of their own. A process that
+ * compiles its modules as it loads them spends more on that than most test files take to run.
+ *
+ * `import.meta.url` and its kin say where the source lies, so that a test finds the data beside it.
+ */
+
+import { readFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build, transform } from "esbuild";
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
+
+const placesOfSources = {
+  name: "places-of-sources",
+  setup({ onLoad }) {
+    onLoad({ filter: /\.tsx?$/ }, async ({ path }) => {
+      const text = await readFile(path, "utf8");
+      const loader = path.endsWith("x") ? "tsx" : "ts";
+      if (!text.includes("import.meta.")) return { contents: text, loader };
+      const { code } = await transform(text, {
+        loader,
+        jsx: "automatic",
+        target: "node20",
+        sourcefile: path,
+        sourcemap: "inline",
+        define: {
+          "import.meta.url": JSON.stringify(pathToFileURL(path).href),
+          "import.meta.dirname": JSON.stringify(dirname(path)),
+          "import.meta.filename": JSON.stringify(path),
+        },
+      });
+      return { contents: code, loader: "js" };
+    });
+  },
+};
+
+/**
+ * Bundles test files (paths relative to the project) into `folder`, which must lie below node_modules, where imports of
+ * packages resolve. Resolves with the path of each one's program, relative to the project, by the file's path.
+ */
+export async function bundle(files, folder) {
+  await build({
+    absWorkingDir: root,
+    entryPoints: files,
+    outdir: folder,
+    outbase: root,
+    bundle: true,
+    splitting: true,
+    // A module that is imported for what it does is not left out, whatever package.json says of the product's own.
+    ignoreAnnotations: true,
+    packages: "external",
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    jsx: "automatic",
+    sourcemap: "linked",
+    sourcesContent: false,
+    logLevel: "warning",
+    plugins: [placesOfSources],
+  });
+  return new Map(files.map((file) => [file, relative(root, join(folder, file.replace(/\.tsx?$/, ".js")))]));
+}
