@@ -43,6 +43,11 @@ export const REFUSALS = {
   budget_unavailable: { status: 503, mayRetry: true, when: "the allowance is spent and the leader out of reach" },
   audit_unavailable: { status: 503, mayRetry: true, when: "the audit queue is full" },
   overloaded: { status: 503, mayRetry: true, when: "more requests or bytes are in flight than the gateway admits" },
+  stopping: {
+    status: 503,
+    mayRetry: true,
+    when: "the gateway stops, and the answer did not come within GATEWAY_DRAIN",
+  },
   no_leader: { status: 503, mayRetry: true, when: "the cluster has no leader that the write could reach in time" },
   busy: { status: 503, mayRetry: true, when: "the queue of admin writes is full" },
   upstream_timeout: { status: 504, mayRetry: true, when: "no first byte in time on the last attempt" },

@@ -181,7 +181,7 @@ test("an upgrade to anything but a WebSocket of version 13 is refused", async ()
 });
 
 test("a session whose response is under way ends with it while the gateway drains, and the gateway with the session", async (t) => {
-  const stopping = await startWithFiles(t, deployment);
+  const stopping = await startWithFiles(t, deployment, {}, { GATEWAY_DRAIN: "30s" });
   const session = await open(t, "rec-1", { at: stopping.url });
   const say = async (text: string): Promise<void> => {
     session.socket.send(text);

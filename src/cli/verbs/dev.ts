@@ -57,6 +57,7 @@ export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[
         signal: io.signal,
         auditFd: audit.fd,
         maxInFlight: undefined,
+        drainMs: undefined,
         maxBufferedBytes: undefined,
       },
       owner,

@@ -13,12 +13,14 @@ import {
 } from "../../base/index.ts";
 import { deploymentJsonSchema, type NodeFile } from "../../server/core/config/index.ts";
 import {
-  type AdmissionBounds,
   beside,
   type ConfigNode,
   ConfigurationRefused,
   compileDocuments,
   compileFlags,
+  countIn,
+  type DataPlaneBounds,
+  durationIn,
   observe,
   readNode,
   serveDataPlane,
@@ -190,7 +192,7 @@ function hangupsOf(log: Log, held: HeldHangups): Hangups {
 
 interface Start {
   readonly owner: Lifetime;
-  readonly bounds: AdmissionBounds;
+  readonly bounds: DataPlaneBounds;
   readonly build: { readonly version: string; readonly commit: string; readonly node: string };
   /** Aborts when the process is to stop. */
   readonly signal: AbortSignal;
@@ -202,12 +204,11 @@ async function untilStopped(
   log: Log,
   start: (given: Start) => Promise<{ readonly ended: Promise<Error> } | undefined>,
 ): Promise<ExitStatus> {
-  const bounds = admissionBounds(io);
-  if (typeof bounds === "string") return refuse([bounds], io);
   const owner = new Lifetime({ onFailure: (name, error) => log.error("could not close", { name, error }) });
   const { version, commit } = buildOf();
   const build = { version, commit, node: process.versions.node };
   try {
+    const bounds = boundsOf(io);
     const started = await start({ owner, bounds, build, signal: io.signal });
     const fault = await Promise.race([untilAborted(io.signal), ...(started === undefined ? [] : [started.ended])]);
     if (fault instanceof Error) throw fault;
@@ -224,18 +225,15 @@ async function untilStopped(
   }
 }
 
-function admissionBounds(io: Io): AdmissionBounds | string {
-  const read = (name: string): number | undefined | string => {
-    const text = io.env[name];
-    if (text === undefined || text === "") return undefined;
-    return /^[1-9]\d{0,14}$/.test(text)
-      ? Number(text)
-      : `${name}: expected a positive integer, found ${JSON.stringify(text)}`;
+/** A day: longer streams there are none, and a timer holds no more than 24.8 days. */
+const MAX_DRAIN_MS = 86_400_000;
+
+function boundsOf({ env }: Io): DataPlaneBounds {
+  return {
+    maxInFlight: countIn(env, "GATEWAY_MAX_IN_FLIGHT"),
+    maxBufferedBytes: countIn(env, "GATEWAY_MAX_BUFFERED_BYTES"),
+    drainMs: durationIn(env, "GATEWAY_DRAIN", MAX_DRAIN_MS),
   };
-  const maxInFlight = read("GATEWAY_MAX_IN_FLIGHT");
-  const maxBufferedBytes = read("GATEWAY_MAX_BUFFERED_BYTES");
-  if (typeof maxInFlight === "string") return maxInFlight;
-  return typeof maxBufferedBytes === "string" ? maxBufferedBytes : { maxInFlight, maxBufferedBytes };
 }
 
 const CANNOT_BIND: ReadonlyMap<string, string> = new Map([

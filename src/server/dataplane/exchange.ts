@@ -127,10 +127,28 @@ export class Exchange implements Downstream {
       else this.refuse(new GatewayError("upstream_unreachable", "The provider's answer could not be read.", { cause }));
       return;
     }
-    const error = new GatewayError("upstream_incomplete", "The provider broke off within its answer.", { cause });
+    this.#breakWith(new GatewayError("upstream_incomplete", "The provider broke off within its answer.", { cause }));
+  }
+
+  /** Of an answer that has begun. */
+  #breakWith(error: GatewayError): void {
     this.#code = error.code;
     if (this.#isEventStream) this.#response.end(`\n\n${refusalEvent(this.dialect, error, this.requestId)}`);
     else this.#response.destroy(); // no terminating chunk: the client must not take this for the whole
+  }
+
+  /** The connection takes no request after this one. RFC 9112 section 9.6; too late once the answer has begun. */
+  isLast(): void {
+    this.#response.shouldKeepAlive = false;
+  }
+
+  /** Ends the answer as `error`, and the provider's work with it. False: it was on its way to its end. */
+  cutOff(error: GatewayError): boolean {
+    if (this.#gone || this.#response.writableEnded) return false;
+    if (this.#response.headersSent) this.#breakWith(error);
+    else this.refuse(error);
+    this.#leave();
+    return true;
   }
 
   /** An answer of the gateway's own, JSON text. */
@@ -143,9 +161,10 @@ export class Exchange implements Downstream {
 
   /** The only place where an error becomes an answer. */
   refuse(thrown: unknown): void {
+    if (this.#gone) return;
     const error = asRefusal(thrown);
     this.#code = error.code;
-    if (error.code === "internal" && !this.#gone) {
+    if (error.code === "internal") {
       this.#ports.log.error("request failed", {
         request: this.requestId,
         route: this.labels.route,
@@ -156,7 +175,6 @@ export class Exchange implements Downstream {
       this.#response.destroy();
       return;
     }
-    if (this.#gone) return;
     const body = refusalBody(this.dialect, error, this.requestId);
     const headers = refusalHeaders(error, this.requestId);
     headers.push("content-type", "application/json", "content-length", String(Buffer.byteLength(body)));
@@ -171,12 +189,19 @@ export class Exchange implements Downstream {
 
   #closed(): void {
     const finished = this.#response.writableFinished;
-    this.#gone = !finished;
     const status = finished || this.#code !== "" ? this.#response.statusCode : CLIENT_GONE;
     this.#ports.metrics.finished(this.labels, status, this.#code);
     this.span?.end({ labels: this.labels, status, code: this.#code });
-    if (!finished) this.#onGone?.();
+    if (!finished) this.#leave();
     this.#onGone = undefined;
+  }
+
+  /** Nothing more can reach the client. */
+  #leave(): void {
+    this.#gone = true;
+    const onGone = this.#onGone;
+    this.#onGone = undefined;
+    onGone?.();
   }
 }
 

@@ -1,11 +1,13 @@
 /** The data plane's listener: bounds on connections and headers, and every request handed to `serve`. */
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import Fastify from "fastify";
-import { formatAddress, GatewayError, parseAddress } from "../../base/index.ts";
+import { formatAddress, formatDuration, GatewayError, parseAddress } from "../../base/index.ts";
 import { refusalBody } from "../core/dialects/index.ts";
+import { createConnections } from "./connections.ts";
+import { Exchange } from "./exchange.ts";
 import type { Ports } from "./ports.ts";
 import { serve } from "./serve.ts";
 import { serveUpgrade } from "./upgrade.ts";
@@ -28,7 +30,7 @@ export interface Listener {
   readonly port: number;
   /**
    * Stops accepting and waits for running requests and for the answers of sessions, at most `limitMs`; what then remains
-   * is cut off. A session without an answer under way is closed.
+   * is cut off, counted and logged, which takes two seconds more at most. A session without an answer under way is closed.
    */
   drain(limitMs: number): Promise<void>;
 }
@@ -67,25 +69,16 @@ export async function listen(address: string, ports: Ports): Promise<Listener> {
   });
   app.all("/*", () => undefined);
   app.setNotFoundHandler(() => undefined);
-  /** Open connections, with the number of requests under way on each; sessions that were upgraded are not among them. */
-  const connections = new Map<Duplex, number>();
-  app.server.on("connection", (socket: Socket) => {
-    connections.set(socket, 0);
-    socket.once("close", () => connections.delete(socket));
-  });
+  const connections = createConnections();
+  app.server.on("connection", (socket: Socket) => connections.opened(socket));
   const handle = (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const { socket } = request;
-    connections.set(socket, (connections.get(socket) ?? 0) + 1);
-    response.once("close", () => {
-      const left = (connections.get(socket) ?? 1) - 1;
-      if (connections.has(socket)) connections.set(socket, left);
-      if (draining.signal.aborted && left === 0) socket.destroySoon();
-    });
-    return serve(request, response, ports);
+    const exchange = new Exchange(request, response, ports);
+    connections.begun(exchange);
+    response.once("close", () => connections.ended(exchange));
+    return serve(exchange, ports);
   };
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    connections.delete(socket);
-    void serveUpgrade(request, socket, head, ports, shutdown);
+    connections.upgraded(socket, serveUpgrade(request, socket, head, ports, shutdown));
   });
 
   const parsed = parseAddress(address);
@@ -99,17 +92,47 @@ export async function listen(address: string, ports: Ports): Promise<Listener> {
     port: bound.port,
     async drain(limitMs) {
       draining.abort();
-      const closed = app.close();
-      // Node counts a connection on which nothing has come yet as busy, and stops timing it once the server closes.
-      for (const [socket, underWay] of connections) if (underWay === 0) socket.destroy();
+      connections.drain(limitMs);
+      const closed = stopAccepting(app.server);
       const cut = setTimeout(() => {
         over.abort();
-        app.server.closeAllConnections();
+        const left = connections.cut();
+        if (left.requests + left.sessions === 0) return;
+        ports.log.warn("cut off what still ran at the end of the drain", { ...left, drain: formatDuration(limitMs) });
       }, limitMs);
       await closed.finally(() => clearTimeout(cut));
       over.abort();
+      await app.close();
     },
   };
+}
+
+/** Turns of the event loop that are waited for one that is short, and how short that is. */
+const MAX_TURNS = 20;
+const SHORT_TURN_MS = 0.2;
+
+/**
+ * Resolves when all connections are closed. Closing the socket resets what the system has connected and we have not taken,
+ * so it is done right behind a turn of the loop that took all there was, and that others did not make long.
+ */
+function stopAccepting(server: Server): Promise<void> {
+  return new Promise((done) => {
+    let turns = 0;
+    let startedAt = Number.NEGATIVE_INFINITY;
+    const turn = (): void => {
+      const now = performance.now();
+      turns++;
+      if (now - startedAt < SHORT_TURN_MS || turns > MAX_TURNS) {
+        // Of `net`, and not of `http`: that one would close the idle ones at once and stop timing the others.
+        Server.prototype.close.call(server, () => done());
+        return;
+      }
+      startedAt = now;
+      setImmediate(turn);
+    };
+    // Whoever was just woken is not soon put to sleep.
+    setTimeout(() => setImmediate(turn), 1);
+  });
 }
 
 /** What the HTTP parser refuses never becomes a request; it is answered in the compat shape and the socket closed. */

@@ -2,14 +2,14 @@
  * The life of a request, top to bottom: identify, read, address, admit, reserve, forward, settle. Every route passes here;
  * there is no second way in. A stage throws a refusal; the one catch turns it into an answer.
  */
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../base/index.ts";
 import { type Dialect, findRoute, isReadAlike } from "../core/dialects/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import { type Candidate, type Candidates, forward } from "../upstream/index.ts";
 import { type HeldBody, readBody } from "./body.ts";
 import { decode } from "./decode.ts";
-import { Exchange } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
 import { type Standing, standingOf } from "./governance/standing.ts";
 import { admitCaller } from "./governance/suspended.ts";
@@ -26,8 +26,8 @@ import type { Ports } from "./ports.ts";
 import type { ProviderStatistics } from "./statistics.ts";
 import { wellKnown } from "./well-known.ts";
 
-export async function serve(request: IncomingMessage, response: ServerResponse, ports: Ports): Promise<void> {
-  const exchange = new Exchange(request, response, ports);
+export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
+  const { request } = exchange;
   const { governing } = ports;
   let isAdmitted = false;
   let body: HeldBody | undefined;

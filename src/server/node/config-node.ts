@@ -26,9 +26,9 @@ import { openGoverning } from "./governing.ts";
 import { loginsOf } from "./issuers.ts";
 import type { NodeDocuments } from "./load.ts";
 import { observeCluster } from "./observe-cluster.ts";
-import { bytesIn, ConfigurationRefused } from "./refused.ts";
+import { ConfigurationRefused, countIn } from "./refused.ts";
 import { keySourcesOf, sealingKeysOf } from "./sealing-keys.ts";
-import { type AdmissionBounds, type DataPlane, observe, serveDataPlane } from "./start.ts";
+import { type DataPlane, type DataPlaneBounds, observe, serveDataPlane } from "./start.ts";
 import { openTokens } from "./tokens.ts";
 
 /** Handing leadership over, and the last writes. */
@@ -37,7 +37,7 @@ const HAND_OVER_MS = 5_000;
 /** What is queued goes out, and its head is shown to the cluster. */
 const AUDIT_CLOSE_MS = 30_000;
 
-export interface ConfigNodeOptions extends AdmissionBounds {
+export interface ConfigNodeOptions extends DataPlaneBounds {
   /** Sound. */
   readonly documents: NodeDocuments & { readonly nodeFile: NodeFile };
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -75,7 +75,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const { nodeFile, path } = documents;
   const startedAt = systemClock.now();
   const keySources = keySourcesOf(nodeFile, path, env);
-  const minFreeBytes = bytesIn(env, "GATEWAY_MIN_FREE_BYTES");
+  const minFreeBytes = countIn(env, "GATEWAY_MIN_FREE_BYTES");
   const access = await accessOf(nodeFile, path, log);
   const observed = await observe(nodeFile.metrics_listen, owner, log, build, {
     env,

@@ -18,7 +18,7 @@ export {
   readNode,
   STAND_IN,
 } from "./load.ts";
-export { ConfigurationRefused } from "./refused.ts";
+export { ConfigurationRefused, countIn, durationIn } from "./refused.ts";
 export {
   type CompiledSources,
   changeOf,
@@ -30,4 +30,4 @@ export {
   type SourcesChange,
   type SourcesInput,
 } from "./sources.ts";
-export { type AdmissionBounds, DRAIN_MS, type Exporting, observe, serveDataPlane } from "./start.ts";
+export { type DataPlaneBounds, type Exporting, observe, serveDataPlane } from "./start.ts";

@@ -1,5 +1,7 @@
 /** What a node cannot start with, found out after its documents were read. */
 
+import { formatDuration, parseDuration } from "../../base/index.ts";
+
 /** What the cluster stores does not compile on this node, or a setting beside the documents is no good. */
 export class ConfigurationRefused extends Error {
   readonly problems: readonly string[];
@@ -11,10 +13,24 @@ export class ConfigurationRefused extends Error {
   }
 }
 
-/** Bytes by a variable of the environment; undefined where it is not set. */
-export function bytesIn(env: Readonly<Record<string, string | undefined>>, name: string): number | undefined {
+/** The environment, as the settings below are read from it. */
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A number of things or bytes by a variable of the environment; undefined where it is not set. */
+export function countIn(env: Environment, name: string): number | undefined {
   const text = env[name];
   if (text === undefined || text === "") return undefined;
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
   throw new ConfigurationRefused([`${name}: expected a positive integer, found ${JSON.stringify(text)}`]);
+}
+
+/** Milliseconds, from 0 to `maxMs`, by a variable of the environment; undefined where it is not set. */
+export function durationIn(env: Environment, name: string, maxMs: number): number | undefined {
+  const text = env[name];
+  if (text === undefined || text === "") return undefined;
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms >= 0 && ms <= maxMs) return ms;
+  throw new ConfigurationRefused([
+    `${name}: expected a duration from 0s to ${formatDuration(maxMs)} such as 90s, found ${JSON.stringify(text)}`,
+  ]);
 }

@@ -31,11 +31,15 @@ import {
 import { openOrigins } from "../upstream/index.ts";
 
 /** Running requests get this long after a signal. */
-export const DRAIN_MS = 30_000;
+const DRAIN_MS = 30_000;
+/** Beyond the drain, for the last frames of what it cut off. */
+const AFTER_DRAIN_MS = 5_000;
 
-export interface AdmissionBounds {
+/** What the environment may say of the data plane. */
+export interface DataPlaneBounds {
   readonly maxInFlight: number | undefined;
   readonly maxBufferedBytes: number | undefined;
+  readonly drainMs: number | undefined;
 }
 
 /** What an export to a collector needs, beside the standard environment's wish for one. */
@@ -113,7 +117,7 @@ export interface DataPlane {
   swap(snapshot: Snapshot): void;
 }
 
-export interface DataPlaneOptions extends AdmissionBounds {
+export interface DataPlaneOptions extends DataPlaneBounds {
   readonly listen: string;
   readonly snapshot: Snapshot;
   /** Left out where nobody can ask for them. */
@@ -151,14 +155,15 @@ export async function serveDataPlane(
     tracing: otlp?.tracing,
     log,
   };
+  const drainMs = options.drainMs ?? DRAIN_MS;
   const door = owner.own(
     "data plane",
     await listen(options.listen, ports),
     (it) => {
       reasons.add("stopping");
-      return it.drain(DRAIN_MS);
+      return it.drain(drainMs);
     },
-    { limitMs: DRAIN_MS + 5_000 },
+    { limitMs: drainMs + AFTER_DRAIN_MS },
   );
   reasons.delete("starting");
   return {

@@ -12,6 +12,8 @@ import { atEnd, eventually, type Owner, within } from "./wait.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 const STOP_LIMIT_MS = 8_000;
+/** A stop waits for connections that clients keep open, a tenth of this each; a test of the drain names its own. */
+const DRAIN = "3s";
 
 const children = new Set<() => void>();
 process.once("exit", () => {
@@ -60,7 +62,7 @@ export interface StartOptions {
 export function runProgram(owner: Owner, { args, env = {} }: StartOptions): Program {
   build();
   const child = spawn(process.execPath, [join(root, "bin/gateway"), ...args], {
-    env: { PATH: process.env["PATH"], ...env },
+    env: { PATH: process.env["PATH"], GATEWAY_DRAIN: DRAIN, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const kill = (): void => void child.kill("SIGKILL");

@@ -31,7 +31,8 @@ export interface Launch {
 export function launch({ command, env }: Launch): Running {
   const [file = "", ...args] = command;
   const child = spawn(file, args, {
-    env: { PATH: process.env["PATH"], ...env },
+    // A tenth of it is what a stop waits for each connection that a client keeps open.
+    env: { PATH: process.env["PATH"], GATEWAY_DRAIN: "3s", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   alive.add(child);
