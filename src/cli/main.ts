@@ -1,13 +1,14 @@
 /**
  * Where the command line becomes a verb, and the only place where the process is ended.
  *
- * Loaded at every start, so it imports the flag parser and the table of verbs and nothing else; `gateway version` must
+ * Loaded at every start, so it imports the flag parser, the table of verbs and nothing else; `gateway version` must
  * cost no more than twice an empty Node process.
  */
 
+import { invoke } from "./dispatch.ts";
 import { UsageError } from "./flags.ts";
 import { type ExitStatus, Interrupted, type Io, OutputLost, processIo } from "./io.ts";
-import { findVerb } from "./verbs.ts";
+import { findVerb } from "./verb-table.ts";
 
 /** Runs the process from its arguments to its end. */
 export async function main(args: readonly string[]): Promise<void> {
@@ -43,7 +44,7 @@ export async function execute(args: readonly string[], io: Io): Promise<ExitStat
   try {
     const { verb, rest } = findVerb(args);
     named = verb.name;
-    const outcome = await verb.invoke(rest, io);
+    const outcome = await invoke(verb, rest, io);
     if (outcome.kind === "done") return outcome.status;
     const { printHelp } = await import("./verbs/help.ts");
     return printHelp(verb, io);

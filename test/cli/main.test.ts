@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Interrupted } from "../../src/cli/io.ts";
 import { execute } from "../../src/cli/main.ts";
-import { DAEMON, findVerb, NOT_YET, VERBS } from "../../src/cli/verbs.ts";
+import { DAEMON, findVerb, NOT_YET, VERBS } from "../../src/cli/verb-table.ts";
 import { bufferIo } from "./buffers.ts";
 
 /** A command line that is refused, and the first line on stderr. */

@@ -14,7 +14,7 @@ import { fileURLToPath } from "node:url";
 import { BASE_PATH, OPERATIONS } from "../../src/admin-api/index.ts";
 import { parseFlags } from "../../src/cli/flags.ts";
 import { execute } from "../../src/cli/main.ts";
-import { DAEMON, findVerb } from "../../src/cli/verbs.ts";
+import { DAEMON, findVerb } from "../../src/cli/verb-table.ts";
 import { bufferIo } from "../cli/buffers.ts";
 import { startWithFiles } from "./support/config.ts";
 import { atEnd, type Owner } from "./support/wait.ts";

@@ -9,7 +9,7 @@
 import { type Flag, type FlagsOf, type FlagTable, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import { noFlags } from "../specs.ts";
-import { DAEMON, SHELLS, VERBS } from "../verbs.ts";
+import { DAEMON, SHELLS, VERBS } from "../verb-table.ts";
 
 export async function run(_: FlagsOf<typeof noFlags>, words: readonly string[], io: Io): Promise<ExitStatus> {
   const shell = SHELLS.find((name) => name === words[0]);

@@ -11,16 +11,15 @@ import { fileURLToPath } from "node:url";
 import { createAdminClient } from "../../admin-api/index.ts";
 import { createLogger, formatAddress, Lifetime, parseAddress, parseLogLevel } from "../../base/index.ts";
 import { readNode, startConfigNode } from "../../server/node/index.ts";
+import { buildOf } from "../build.ts";
 import { checkAddress } from "../check-address.ts";
 import { DEV_PROFILE, writeDevFiles } from "../dev/files.ts";
 import { type DevAddresses, welcome } from "../dev/welcome.ts";
 import type { FlagsOf } from "../flags.ts";
 import { type ExitStatus, type Io, untilAborted } from "../io.ts";
 import { devFlags } from "../specs.ts";
-import { startFailure } from "./run.ts";
-import { buildOf } from "./version.ts";
+import { CANNOT_LISTEN, startFailure } from "../start-failure.ts";
 
-const CANNOT_LISTEN = 12;
 /** One write to a cluster of one. */
 const MINT_LIMIT_MS = 10_000;
 

@@ -8,7 +8,7 @@ import { formatDuration } from "../../base/index.ts";
 import { clip, type Flag, type FlagsOf, type FlagTable, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import type { noFlags } from "../specs.ts";
-import { DAEMON, findVerb, NOT_YET, VERBS, type Verb } from "../verbs.ts";
+import { DAEMON, findVerb, NOT_YET, VERBS, type Verb } from "../verb-table.ts";
 
 /** Columns. Help is read in a terminal, and the usual one is no wider. */
 const WIDTH = 80;

@@ -2,15 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import {
-  createLogger,
-  createLogTee,
-  GatewayError,
-  Lifetime,
-  type Log,
-  type LogTee,
-  parseLogLevel,
-} from "../../base/index.ts";
+import { createLogger, createLogTee, Lifetime, type Log, type LogTee, parseLogLevel } from "../../base/index.ts";
 import { deploymentJsonSchema, type NodeFile } from "../../server/core/config/index.ts";
 import {
   beside,
@@ -26,18 +18,17 @@ import {
   serveDataPlane,
   startConfigNode,
 } from "../../server/node/index.ts";
+import { buildOf } from "../build.ts";
 import { checkAddress } from "../check-address.ts";
 import { type FlagsOf, UsageError } from "../flags.ts";
 import { type HeldHangups, holdHangups } from "../hangups.ts";
 import { type ExitStatus, type Io, resolvePath, untilAborted } from "../io.ts";
 import type { runFlags } from "../specs.ts";
-import { buildOf } from "./version.ts";
+import { startFailure } from "../start-failure.ts";
 
 type Options = FlagsOf<typeof runFlags>;
 
 const CONFIGURATION = 10;
-const STORAGE = 11;
-const CANNOT_LISTEN = 12;
 
 /** `held`: since before this file was loaded. */
 export async function run(
@@ -234,29 +225,6 @@ function boundsOf({ env }: Io): DataPlaneBounds {
     maxBufferedBytes: countIn(env, "GATEWAY_MAX_BUFFERED_BYTES"),
     drainMs: durationIn(env, "GATEWAY_DRAIN", MAX_DRAIN_MS),
   };
-}
-
-const CANNOT_BIND: ReadonlyMap<string, string> = new Map([
-  ["EADDRINUSE", "another process uses the address"],
-  ["EACCES", "permission denied"],
-  ["EADDRNOTAVAIL", "this machine has no such address"],
-  ["ENOTFOUND", "the name does not resolve"],
-  ["ERR_MODULE_NOT_FOUND", "an optional package is missing"],
-  ["EAI_AGAIN", "the name does not resolve"],
-]);
-
-/** A start that failed, as exit status and the sentence that says what to do. */
-export function startFailure(error: unknown): { readonly status: ExitStatus; readonly message: string } {
-  if (error instanceof GatewayError) return { status: 1, message: error.message };
-  const { code, message, cause } = error as NodeJS.ErrnoException;
-  // Whoever says which listener it was has the system's error as the cause.
-  const why = CANNOT_BIND.get(code ?? (cause as NodeJS.ErrnoException | undefined)?.code ?? "");
-  if (why !== undefined) return { status: CANNOT_LISTEN, message: `cannot listen: ${why} (${message})` };
-  const { name } = error as Error;
-  if (name === "StorageError" || name === "UpgradeRequired" || name === "AuditError")
-    return { status: STORAGE, message };
-  if (name === "JoinError") return { status: CANNOT_LISTEN, message };
-  return { status: 1, message: `cannot start: ${message}` };
 }
 
 function refuse(problems: readonly string[], io: Io): ExitStatus {

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { execute } from "../../../src/cli/main.ts";
-import { SHELLS, VERBS } from "../../../src/cli/verbs.ts";
+import { SHELLS, VERBS } from "../../../src/cli/verb-table.ts";
 import { bufferIo } from "../buffers.ts";
 
 async function script(shell: string): Promise<string> {

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { execute } from "../../../src/cli/main.ts";
+import { DAEMON, NOT_YET, VERBS } from "../../../src/cli/verb-table.ts";
 import { helpOf, overview, usage } from "../../../src/cli/verbs/help.ts";
-import { DAEMON, NOT_YET, VERBS } from "../../../src/cli/verbs.ts";
 import { bufferIo } from "../buffers.ts";
 
 function assertGolden(name: string, text: string): void {

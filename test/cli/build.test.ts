@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { execute } from "../../../src/cli/main.ts";
-import { versionLine } from "../../../src/cli/verbs/version.ts";
-import { bufferIo } from "../buffers.ts";
+import { versionLine } from "../../src/cli/build.ts";
+import { execute } from "../../src/cli/main.ts";
+import { bufferIo } from "./buffers.ts";
 
 const PLATFORM = `node ${process.versions.node}, ${process.platform}/${process.arch}`;
 

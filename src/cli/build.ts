@@ -1,0 +1,29 @@
+/**
+ * What was built, and where it runs.
+ *
+ * The build script puts in what only it knows; run from source there is no build, and the line says so. The date is
+ * the commit's, not the build's, so that one commit gives one bundle. The platform is that of the running process.
+ */
+
+export interface Build {
+  readonly version: string;
+  /** Twelve hex digits, with `-dirty` when the tree was modified; `unknown` outside a repository. */
+  readonly commit: string;
+  /** RFC 3339, UTC; `unknown` outside a repository. */
+  readonly date: string;
+  /** The bundler. */
+  readonly bundler: string;
+}
+
+declare const GATEWAY_BUILD: Build | undefined;
+
+const UNBUILT: Build = { version: "0.0.0", commit: "unknown", date: "unknown", bundler: "source" };
+
+export function buildOf(): Build {
+  return typeof GATEWAY_BUILD === "undefined" ? UNBUILT : GATEWAY_BUILD;
+}
+
+export function versionLine({ version, commit, date, bundler }: Build): string {
+  const platform = `${process.platform}/${process.arch}`;
+  return `gateway ${version}, commit ${commit}, ${date}, ${bundler} on node ${process.versions.node}, ${platform}`;
+}

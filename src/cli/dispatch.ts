@@ -1,0 +1,75 @@
+/**
+ * A verb's arguments read, its module loaded, and run. Nothing of a verb is loaded before: each `import()` is a file of its
+ * own in the build.
+ */
+
+import { type FlagsOf, type FlagTable, parseFlags, UsageError } from "./flags.ts";
+import { holdHangups } from "./hangups.ts";
+import type { ExitStatus, Io } from "./io.ts";
+import type { Entry, Positionals } from "./verb-table.ts";
+
+/** The face of a verb's module. Status: see `ExitStatus`; a thrown error is printed and is status 1. */
+export interface VerbModule<Table extends FlagTable> {
+  run(options: FlagsOf<Table>, positionals: readonly string[], io: Io): Promise<ExitStatus>;
+}
+
+/** The flags of each verb, by its name. */
+type FlagsByName = { readonly [Each in Entry as Each["name"]]: Each["flags"] };
+
+type Loaders = { readonly [Name in keyof FlagsByName]: () => Promise<VerbModule<FlagsByName[Name]>> };
+
+const LOADERS: Loaders = {
+  async ""() {
+    const held = holdHangups();
+    const { run } = await import("./verbs/run.ts");
+    return { run: (options, positionals, io) => run(options, positionals, io, held) };
+  },
+  check: () => import("./verbs/check.ts"),
+  dev: () => import("./verbs/dev.ts"),
+  simulate: () => import("./verbs/simulate.ts"),
+  console: () => import("./verbs/console.ts"),
+  admin: () => import("./verbs/admin.ts"),
+  query: () => import("./verbs/query.ts"),
+  login: () => import("./verbs/login.ts"),
+  logout: () => import("./verbs/logout.ts"),
+  "audit verify": () => import("./verbs/audit-verify.ts"),
+  "snapshot save": () => import("./verbs/snapshot-save.ts"),
+  "snapshot restore": () => import("./verbs/snapshot-restore.ts"),
+  "cluster prune": () => import("./verbs/cluster-prune.ts"),
+  "cluster recover": () => import("./verbs/cluster-recover.ts"),
+  version: () => import("./verbs/version.ts"),
+  completion: () => import("./verbs/completion.ts"),
+  help: () => import("./verbs/help.ts"),
+};
+
+export type Outcome = { readonly kind: "help" } | { readonly kind: "done"; readonly status: ExitStatus };
+
+/** Throws `UsageError` before anything is loaded. */
+export async function invoke<Name extends keyof FlagsByName>(
+  { name, flags, positionals }: VerbOf<Name>,
+  args: readonly string[],
+  io: Io,
+): Promise<Outcome> {
+  const parsed = parseFlags(flags, args);
+  if (parsed.kind === "help") return parsed;
+  checkCount(positionals, parsed.positionals);
+  const load: Loaders[Name] = LOADERS[name];
+  const module = await load();
+  return { kind: "done", status: await module.run(parsed.options, parsed.positionals, io) };
+}
+
+/** An entry of the table, as far as it is read here. */
+interface VerbOf<Name extends keyof FlagsByName> {
+  readonly name: Name;
+  readonly flags: FlagsByName[Name];
+  readonly positionals: Positionals;
+}
+
+function checkCount({ usage, min, max }: Positionals, given: readonly string[]): void {
+  if (given.length >= min && given.length <= max) return;
+  const extra = given[max];
+  if (extra === undefined) throw new UsageError(`missing argument: ${usage}`);
+  const isFlag = given.some((text) => text.startsWith("-") && text !== "-");
+  const hint = isFlag ? "; flags come before arguments" : "";
+  throw new UsageError(`${max === 0 ? "takes no arguments" : `too many arguments, takes ${usage}`}${hint}`);
+}

@@ -1,0 +1,29 @@
+/** A start that failed, as exit status and the sentence that says what to do. Statuses: design decisions, section 5. */
+
+import { GatewayError } from "../base/index.ts";
+import type { ExitStatus } from "./io.ts";
+
+const STORAGE = 11;
+export const CANNOT_LISTEN = 12;
+
+const CANNOT_BIND: ReadonlyMap<string, string> = new Map([
+  ["EADDRINUSE", "another process uses the address"],
+  ["EACCES", "permission denied"],
+  ["EADDRNOTAVAIL", "this machine has no such address"],
+  ["ENOTFOUND", "the name does not resolve"],
+  ["ERR_MODULE_NOT_FOUND", "an optional package is missing"],
+  ["EAI_AGAIN", "the name does not resolve"],
+]);
+
+export function startFailure(error: unknown): { readonly status: ExitStatus; readonly message: string } {
+  if (error instanceof GatewayError) return { status: 1, message: error.message };
+  const { code, message, cause } = error as NodeJS.ErrnoException;
+  // Whoever says which listener it was has the system's error as the cause.
+  const why = CANNOT_BIND.get(code ?? (cause as NodeJS.ErrnoException | undefined)?.code ?? "");
+  if (why !== undefined) return { status: CANNOT_LISTEN, message: `cannot listen: ${why} (${message})` };
+  const { name } = error as Error;
+  if (name === "StorageError" || name === "UpgradeRequired" || name === "AuditError")
+    return { status: STORAGE, message };
+  if (name === "JoinError") return { status: CANNOT_LISTEN, message };
+  return { status: 1, message: `cannot start: ${message}` };
+}
