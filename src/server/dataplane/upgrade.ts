@@ -117,7 +117,7 @@ export async function serveUpgrade(
       method: prepared.method,
       provider: provider.name,
       channel: channel.id,
-      origin: channel.origin,
+      origin: channel.shownOrigin,
     });
     attempt = sessionAttempt(provider.name, ports, attemptSpan);
     const meter = snapshot.governance.meters

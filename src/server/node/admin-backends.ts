@@ -4,7 +4,7 @@
  */
 import type { BackendFailure, BackendRecord, Backends, ModelRecord } from "../admin/index.ts";
 import type { KeptFailure, Statistics } from "../dataplane/index.ts";
-import type { Routed, Snapshot } from "../snapshot/index.ts";
+import type { Claim, Snapshot } from "../snapshot/index.ts";
 import type { Provider } from "../upstream/index.ts";
 import type { Configuration } from "./configuration.ts";
 
@@ -96,17 +96,18 @@ const backendFailure = ({ at, status, kind, attempt, movedTo }: KeptFailure): Ba
 });
 
 function modelRecords({ claims, defaultProvider }: Snapshot): readonly ModelRecord[] {
-  const isAllClaimed = claims.some(({ label }) => label === "*");
+  const isAllClaimed = claims.some(({ name }) => name === "*");
   const rows = claims.map(modelRecord);
   if (defaultProvider === undefined || isAllClaimed) return rows;
-  return [...rows, { ...modelRecord({ provider: defaultProvider, label: "*" }), kind: "default" }];
+  const rest = { provider: defaultProvider, name: "*", label: "*", alias: undefined };
+  return [...rows, { ...modelRecord(rest), kind: "default" }];
 }
 
-function modelRecord({ provider, label }: Routed): ModelRecord {
+/** Names as they are written: what a reference in them stands for is shown in traffic alone. */
+function modelRecord({ provider, name, label, alias }: Claim): ModelRecord {
   const { aliases, channels, failover } = provider;
-  const isPattern = label.endsWith("*");
-  const alias = aliases.get(label);
-  const model = alias ?? label;
+  const isPattern = name.endsWith("*");
+  const model = aliases.get(name) ?? name;
   // Of what a pattern stands for, a channel may serve some.
   const serving = channels.filter(({ servesModel }) => isPattern || servesModel === undefined || servesModel(model));
   return {

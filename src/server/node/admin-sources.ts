@@ -61,8 +61,12 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
     ...configuration
       .stored()
       .filter((row) => row.name !== name)
-      .map((row) => ({ name: row.name, text: configuration.textOf(row.name, row.revision) ?? "" })),
-    ...(text === undefined ? [] : [{ name, text }]),
+      .map((row) => ({
+        name: row.name,
+        text: configuration.textOf(row.name, row.revision) ?? "",
+        isFromApi: row.writer === "api",
+      })),
+    ...(text === undefined ? [] : [{ name, text, isFromApi: true }]),
   ];
 
   /** What the write would change; `refused` where the whole would not compile. */

@@ -95,9 +95,10 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   const secretsOfToday = (): Secrets => openSecrets({ dir: documents.secretsDir, sealed });
 
   const compileWith = (sources: readonly Source[], secrets: Secrets): CompiledSources => {
-    const { nodeFile, overlays: fileOverlays } = documents;
+    const { nodeFile, overlays: fileOverlays, variables: ofNodeFile } = documents;
     const trusted = nodeFile && trustedBy(nodeFile, started);
-    return compileSources({ sources, env, secrets, fileOverlays, trusted, rules, limitRev: limitRevision(view) });
+    const limitRev = limitRevision(view);
+    return compileSources({ sources, env, ofNodeFile, secrets, fileOverlays, trusted, rules, limitRev });
   };
 
   /** Before any of the texts is compiled. */
@@ -124,7 +125,11 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   const refusal = (): readonly Problem[] | undefined => refused?.compiled.problems;
 
   const sourcesOf = (rows: readonly SourceRow[]): readonly Source[] =>
-    rows.map(({ name, revision }) => ({ name, text: textOf(name, revision) ?? "" }));
+    rows.map(({ name, revision, writer }) => ({
+      name,
+      text: textOf(name, revision) ?? "",
+      isFromApi: writer === "api",
+    }));
 
   /** Compiles what is stored, and serves it where it compiles. */
   const rebuild = async (): Promise<void> => {
@@ -335,9 +340,15 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
 }
 
 /** What a compile takes from this machine's files, beside secrets. */
-function surroundingsOf({ secretsDir, overlays, nodeFile }: NodeDocuments): string {
+function surroundingsOf({ secretsDir, overlays, variables, nodeFile }: NodeDocuments): string {
   const { issuers, adminAudiences = [] } = nodeFile === undefined ? {} : trustedBy(nodeFile);
-  return JSON.stringify([secretsDir, overlays, issuers, [...adminAudiences].map(([name, them]) => [name, [...them]])]);
+  return JSON.stringify([
+    secretsDir,
+    overlays,
+    [...variables],
+    issuers,
+    [...adminAudiences].map(([name, them]) => [name, [...them]]),
+  ]);
 }
 
 /**

@@ -26,6 +26,8 @@ export interface NodeDocuments {
   /** Absolute; undefined when the node file sets none. */
   readonly secretsDir: string | undefined;
   readonly overlays: readonly NamedOverlay[];
+  /** Variables that the node file refers to. */
+  readonly variables: ReadonlySet<string>;
   /** The deployment document on disk; undefined when the deployment arrives through the admin API. */
   readonly document: FileText | undefined;
   /** Absolute path of the deployment document. */
@@ -46,6 +48,7 @@ export async function readNode(path: string, env: Environment, disk: Disk = open
       nodeFile: undefined,
       secretsDir: undefined,
       overlays: [],
+      variables: new Set(),
       document: undefined,
       documentPath: undefined,
       rules: undefined,
@@ -69,6 +72,7 @@ export async function readNode(path: string, env: Environment, disk: Disk = open
     nodeFile: node.document,
     secretsDir,
     overlays: overlays.overlays,
+    variables: new Set(node.used.environment),
     document,
     documentPath,
     rules: document?.kind === "text" ? await loadRules([document.text]) : undefined,

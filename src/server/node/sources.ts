@@ -24,6 +24,8 @@ export interface SourcesInput {
   /** In any order. A name stands in problems: that of the stored source, or the path of a file. */
   readonly sources: readonly Source[];
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Variables that the node file refers to, which no document of the admin API may read. */
+  readonly ofNodeFile?: ReadonlySet<string>;
   /** Files of `secrets_dir`, then the sealed ones. */
   readonly secrets: Pick<Secrets, "secret" | "file">;
   /** Overlays of files on this node. */
@@ -45,7 +47,7 @@ export interface CompiledSources {
 }
 
 export function compileSources(input: SourcesInput): CompiledSources {
-  const { sources, env, secrets, fileOverlays, limitRev = 0, trusted, rules } = input;
+  const { sources, env, ofNodeFile, secrets, fileOverlays, limitRev = 0, trusted, rules } = input;
   const missing = new Set<string>();
   const deployment = composeDeployment(sources, {
     env: (name) => env[name],
@@ -55,6 +57,7 @@ export function compileSources(input: SourcesInput): CompiledSources {
       return found;
     },
     file: (name) => secrets.file(name),
+    ...(ofNodeFile !== undefined && { ofNodeFile }),
   });
   const compiled = compileDeployment({ deployment, fileOverlays, limitRev, trusted, rules });
   return { compiled, deployment, missing: [...missing] };
@@ -84,7 +87,7 @@ export function changeOf(running: CompiledSources | undefined, next: CompiledSou
   const before = running?.deployment ?? composeDeployment([], NOTHING);
   return {
     kind: "compiles",
-    differences: differencesOf(before.document, deployment.document),
+    differences: differencesOf(before.asWritten, deployment.asWritten),
     warnings: compiled.problems,
   };
 }

@@ -29,18 +29,18 @@ export type Compiled =
 /** `problems` of a compiled snapshot are warnings. */
 export function compileDeployment(input: CompileInput): Compiled {
   const { deployment: read, fileOverlays } = input;
-  const { document } = read;
-  if (document === undefined || read.problems.some(({ severity }) => severity === "error")) {
+  const { document, asWritten } = read;
+  if (document === undefined || asWritten === undefined || read.problems.some(({ severity }) => severity === "error")) {
     return { kind: "refused", problems: read.problems };
   }
   const problems: Problem[] = [...read.problems];
   const catalog = overlaid(read, document, fileOverlays, problems);
   const claiming = (document.providers ?? []).map((config, at) => {
-    return catalog && compileOne(read, document, catalog, config, at, problems);
+    return catalog && compileOne({ read, document, asWritten, catalog, problems }, config, at);
   });
   const sound = claiming.filter((one): one is ClaimingProvider => one !== undefined);
   const providers = sound.map(({ provider }) => provider);
-  const governance = compileGovernance(read, document, input, providers, problems);
+  const governance = compileGovernance(read, { document, asWritten }, input, providers, problems);
   if (problems.some(({ severity }) => severity === "error")) return { kind: "refused", problems };
   return { kind: "compiled", snapshot: freeze(document, sound, governance), problems };
 }
@@ -62,16 +62,27 @@ function overlaid(
   return undefined;
 }
 
+interface Compiling {
+  readonly read: Read<Deployment>;
+  readonly document: Deployment;
+  readonly asWritten: Deployment;
+  readonly catalog: Catalog;
+  readonly problems: Problem[];
+}
+
 function compileOne(
-  read: Read<Deployment>,
-  document: Deployment,
-  catalog: Catalog,
+  { read, document, asWritten, catalog, problems }: Compiling,
   config: ProviderConfig,
   at: number,
-  problems: Problem[],
 ): ClaimingProvider | undefined {
   const name = config.name ?? config.preset ?? "";
   const { preset, dialect, base_url: baseUrl, region } = config;
+  const written = asWritten.providers[at] ?? config;
+  if (config.name === undefined && written.preset !== preset) {
+    const message = "a `preset` that is a reference needs a `name` beside it: a name is the same on every node";
+    problems.push(read.problem(["providers", at, "preset"], message));
+    return undefined;
+  }
   const resolved = resolveProvider(catalog, { name, preset, dialect, baseUrl, region });
   if (resolved.kind === "refused") {
     const isWritten = config[resolved.key] !== undefined;
@@ -83,8 +94,27 @@ function compileOne(
   const provider = compileProvider(resolved.provider, { ...config, name }, key, {
     onFidelityLoss: document.on_fidelity_loss ?? "reject",
     readsUsage: readsUsage(document),
+    writtenAddress: writtenAddress({ document, asWritten }, config, written),
   });
-  return { provider, models: config.models ?? [] };
+  const { models = [], model_aliases: aliases = {} } = written;
+  return { provider, models: config.models ?? [], written: { models, aliases } };
+}
+
+/** The text with the references that the provider's address is made of; undefined where it is made of none. */
+function writtenAddress(
+  { document, asWritten }: Pick<Compiling, "document" | "asWritten">,
+  config: ProviderConfig,
+  written: ProviderConfig,
+): string | undefined {
+  if (written.base_url !== config.base_url) return written.base_url;
+  if (config.base_url !== undefined) return undefined;
+  if (written.region !== config.region) return written.region;
+  const roots = ({ catalog_overlays: overlays = [] }: Deployment) =>
+    overlays
+      .flatMap(({ providers }) => providers.filter(({ name }) => name === config.preset))
+      .flatMap(({ base_url: root, channels = [] }) => [root, ...channels.map(({ base_url: own }) => own)]);
+  const resolved = roots(document);
+  return roots(asWritten).find((root, at) => root !== resolved[at]);
 }
 
 function freeze(document: Deployment, claiming: readonly ClaimingProvider[], governance: Governance): Snapshot {

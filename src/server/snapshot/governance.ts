@@ -45,7 +45,7 @@ export const readsUsage = ({ auth, budgets = [] }: Deployment): boolean => auth 
 /** Of no use to anybody when an error was added to `problems`. */
 export function compileGovernance(
   read: Read<Deployment>,
-  document: Deployment,
+  { document, asWritten }: { readonly document: Deployment; readonly asWritten: Deployment },
   { limitRev, trusted, rules }: GovernanceInput,
   providers: readonly Provider[],
   problems: Problem[],
@@ -64,7 +64,7 @@ export function compileGovernance(
     const { name, allowed_models: models = [], budget } = profile;
     return Object.freeze({
       name,
-      allowedModels: Object.freeze([...models]),
+      allowedModels: Object.freeze([...(asWritten.profiles?.[at]?.allowed_models ?? [])]),
       allows: models.length === 0 ? undefined : matcher(models),
       requireCaps: Object.freeze([...(profile.require_caps ?? [])]),
       budget: budgets.find((rule) => rule.name === budget),

@@ -1,4 +1,11 @@
 export { type Compiled, type CompileInput, compileDeployment } from "./compile.ts";
 export type { Trusted } from "./governance.ts";
 export { loadRules, mayHoldRules, type Rules } from "./load-rules.ts";
-export { DEFAULT_MAX_BODY_BYTES, type Governance, type Profile, type Routed, type Snapshot } from "./types.ts";
+export {
+  type Claim,
+  DEFAULT_MAX_BODY_BYTES,
+  type Governance,
+  type Profile,
+  type Routed,
+  type Snapshot,
+} from "./types.ts";

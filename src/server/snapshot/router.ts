@@ -1,8 +1,8 @@
 /** Model name to provider: the first in document order whose names, patterns or aliases claim it. */
 import type { Provider } from "../upstream/index.ts";
-import type { Routed } from "./types.ts";
+import type { Claim, Routed } from "./types.ts";
 
-interface Claim extends Routed {
+interface Ordered extends Claim {
   readonly order: number;
 }
 
@@ -10,21 +10,23 @@ export interface ClaimingProvider {
   readonly provider: Provider;
   /** Exact names and trailing-`*` prefixes. */
   readonly models: readonly string[];
+  /** The same, and what stands behind each alias, with references as they are written. */
+  readonly written: { readonly models: readonly string[]; readonly aliases: Readonly<Record<string, string>> };
 }
 
 export interface Router {
   route(model: string): Routed | undefined;
-  /** What `route` goes by: the first whose label is the model, or a prefix of it, wins. Those that never could are left out. */
-  readonly claims: readonly Routed[];
+  /** What `route` goes by: the first whose name is the model, or a prefix of it, wins. Those that never could are left out. */
+  readonly claims: readonly Claim[];
 }
 
 /** The label of what the default provider serves; the model's own name would let callers create series. */
 const DEFAULT_LABEL = "other";
 
 export function compileRouter(claiming: readonly ClaimingProvider[], defaultProvider: Provider | undefined): Router {
-  const exact = new Map<string, Claim>();
-  const prefixes: (Claim & { readonly prefix: string })[] = [];
-  const claims: Routed[] = [];
+  const exact = new Map<string, Ordered>();
+  const prefixes: (Ordered & { readonly prefix: string })[] = [];
+  const claims: Claim[] = [];
   /** A prefix and the first provider that claims it. */
   const owners = new Map<string, number>();
   /** Whether a provider before `order` claims all that begins so. Looks at each beginning, not at each claim. */
@@ -34,17 +36,21 @@ export function compileRouter(claiming: readonly ClaimingProvider[], defaultProv
     }
     return false;
   };
-  claiming.forEach(({ provider, models }, order) => {
-    const names = [...models, ...provider.aliases.keys()];
-    for (const name of names.filter((it) => !it.endsWith("*"))) {
+  claiming.forEach(({ provider, models, written }, order) => {
+    const own = [
+      ...models.map((name, at) => ({ name, label: written.models[at] ?? name })),
+      ...[...provider.aliases.keys()].map((name) => ({ name, label: name })),
+    ].map((it) => ({ ...it, alias: provider.aliases.has(it.name) ? written.aliases[it.name] : undefined }));
+    for (const named of own.filter(({ name }) => !name.endsWith("*"))) {
+      const { name } = named;
       if (exact.has(name)) continue;
-      const claim = { provider, order, label: name };
+      const claim = { provider, order, ...named };
       exact.set(name, claim);
       // Its own provider's prefixes yield to a name.
       if (!isTaken(name, order)) claims.push(claim);
     }
-    for (const label of names.filter((it) => it.endsWith("*"))) {
-      const claim = { provider, order, label, prefix: label.slice(0, -1) };
+    for (const named of own.filter(({ name }) => name.endsWith("*"))) {
+      const claim = { provider, order, ...named, prefix: named.name.slice(0, -1) };
       if (!isTaken(claim.prefix, order + 1)) claims.push(claim);
       if (!owners.has(claim.prefix)) owners.set(claim.prefix, order);
       prefixes.push(claim);

@@ -6,15 +6,22 @@ import type { Provider } from "../upstream/index.ts";
 
 export interface Routed {
   readonly provider: Provider;
-  /** The name or pattern of the configuration that matched: a label that callers cannot multiply. */
+  /** The name or pattern of the configuration that matched, as written there: a label that callers cannot multiply. */
   readonly label: string;
+}
+
+export interface Claim extends Routed {
+  /** What is matched: the label, with its references resolved. */
+  readonly name: string;
+  /** What the provider is sent in its place, as written; undefined for what is no alias. */
+  readonly alias: string | undefined;
 }
 
 /** `profiles[]`, compiled; also what holds for those who have no profile. */
 export interface Profile {
   /** Undefined: of those without a profile. */
   readonly name: string | undefined;
-  /** As the document has them; empty: every routed model. */
+  /** As the document has them, references as written; empty: every routed model. */
   readonly allowedModels: readonly string[];
   /** Judges the name that the client asked for. Undefined: every model. */
   readonly allows: ((model: string) => boolean) | undefined;
@@ -58,7 +65,7 @@ export interface Snapshot {
    * Names and patterns in the order in which `route` tries them, each under its provider: the first that is the model, or
    * a prefix of it, wins; the default provider takes the rest. Those that can never win are left out.
    */
-  readonly claims: readonly Routed[];
+  readonly claims: readonly Claim[];
   /** Where requests without a model go. */
   readonly modelless: Routed | undefined;
   /** Aliases of all providers, with the provider's name, as `GET /v1/models` advertises them. */

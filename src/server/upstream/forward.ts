@@ -100,7 +100,7 @@ export async function forward(options: ForwardOptions): Promise<void> {
 }
 
 function startSpan(tracer: AttemptTracer, { provider, channel }: Candidate, { method }: UpstreamRequest): AttemptSpan {
-  return tracer.attempt({ method, provider: provider.name, channel: channel.id, origin: channel.origin });
+  return tracer.attempt({ method, provider: provider.name, channel: channel.id, origin: channel.shownOrigin });
 }
 
 function carrying(span: AttemptSpan, { method, path, headers, body }: UpstreamRequest): UpstreamRequest {

@@ -22,6 +22,8 @@ export interface UpstreamChannel {
   readonly dialect: Dialect;
   /** `scheme://host[:port]`. */
   readonly origin: string;
+  /** As it may be shown: the origin, or the text of the configuration with the references that it came from. */
+  readonly shownOrigin: string;
   /** Incoming path, without its query, to the path at the origin. */
   readonly pathOf: (incomingPath: string) => string;
   /** The maker's own surface, and not one kept for clients of another dialect. */
@@ -78,11 +80,13 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Besides the connection's own: what the dialling side writes itself, and `expect`, which our server has answered. */
 const NEVER_FORWARDED: readonly string[] = [...HOP_BY_HOP_HEADERS, "host", "content-length", "expect"];
 
-/** What the document says of all providers. */
+/** What the document says of all providers, and how it writes this one. */
 export interface ProviderDefaults {
   readonly onFidelityLoss: "reject" | "allow";
   /** Something counts usage: `stream_usage` is on where nothing is said of it. */
   readonly readsUsage: boolean;
+  /** As the configuration writes the address, where references are in it. */
+  readonly writtenAddress?: string | undefined;
 }
 
 /** `key`: the resolved credential, undefined when the client's own is forwarded. */
@@ -98,7 +102,7 @@ export function compileProvider(
     facts.setRequestFields.size + facts.removeRequestFields.length + facts.renameRequestFields.size > 0;
   return {
     name: config.name ?? facts.name,
-    channels: facts.channels.map((channel) => compileChannel(channel, key)),
+    channels: facts.channels.map((channel) => compileChannel(channel, key, defaults.writtenAddress)),
     aliases: new Map(Object.entries(config.model_aliases ?? {})),
     bodyEdits: hasBodyEdits
       ? {
@@ -126,12 +130,14 @@ export function compileProvider(
   };
 }
 
-function compileChannel(channel: Channel, key: string | undefined): UpstreamChannel {
+function compileChannel(channel: Channel, key: string | undefined, written: string | undefined): UpstreamChannel {
   const claimed: ReadonlySet<string> = channel.caps ?? claimableIn(channel.dialect);
+  const { origin } = new URL(channel.baseUrl);
   const compiled: UpstreamChannel = {
     id: channel.id,
     dialect: channel.dialect,
-    origin: new URL(channel.baseUrl).origin,
+    origin,
+    shownOrigin: written ?? origin,
     pathOf: compileJoin(channel),
     isOwnSurface: channel.tier === "provider",
     caps: channel.caps,

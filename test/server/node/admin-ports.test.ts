@@ -52,6 +52,7 @@ sourcesContract("sources of a node", async () => {
       nodeFile: undefined,
       secretsDir: undefined,
       overlays: [],
+      variables: new Set(),
       document: undefined,
       documentPath: undefined,
       rules: undefined,

@@ -16,7 +16,7 @@ const missing = { kind: "problem", message: "there is no such secret", missing: 
 function compile(texts: Readonly<Record<string, string>>, more: { readonly names?: readonly string[] } = {}) {
   return compileSources({
     sources: Object.entries(texts).map(([name, text]): Source => ({ name, text })),
-    env: { REGION: "eu" },
+    env: { REGION: "eu", PRESET: "openai", ADDRESS: "http://127.0.0.1:9/v1", KEY: CANARY },
     secrets: {
       secret: (name) => ((more.names ?? []).includes(name) ? { kind: "value", value: CANARY } : missing),
       file: () => missing,
@@ -77,6 +77,56 @@ test("a change is told by what would be added, removed and changed, or by why it
   );
   assert.equal(refused.kind, "refused");
   assert.ok(!JSON.stringify([change, refused]).includes(CANARY));
+});
+
+test("what is shown of a deployment is what is written there, and what is compared too", () => {
+  const written = (more: string) => ({
+    a: `providers:
+  - {name: p, dialect: compat, base_url: "\${ADDRESS}", api_key: "\${KEY}", models: ["\${REGION}-*", x], model_aliases: {alias: "\${REGION}"}}
+profiles: [{name: t, allowed_models: ["\${REGION}-*"]}]
+auth: {issuers: [{issuer: "\${REGION}", audience: a, subject: user, profile: t}]}
+${more}`,
+  });
+  const one = compile(written(""));
+  assert.ok(one.compiled.kind === "compiled", linesOf(one).join());
+  const { claims, route, governance, providers } = one.compiled.snapshot;
+  assert.deepEqual(
+    claims.map(({ label, name, alias }) => [label, name, alias]),
+    [
+      ["x", "x", undefined],
+      ["alias", "alias", "${REGION}"],
+      ["${REGION}-*", "eu-*", undefined],
+    ],
+  );
+  assert.deepEqual(
+    ["eu-1", "alias", "${REGION}-1"].map((model) => route(model)?.label),
+    ["${REGION}-*", "alias", "other"],
+  );
+  assert.equal(providers[0]?.aliases.get("alias"), "eu");
+  const profile = governance.profile("t");
+  assert.deepEqual([profile?.allowedModels, profile?.allows?.("eu-1")], [["${REGION}-*"], true]);
+  assert.deepEqual(
+    providers[0]?.channels.map(({ origin, shownOrigin }) => [origin, shownOrigin]),
+    [["http://127.0.0.1:9", "${ADDRESS}"]],
+  );
+
+  const differing = changeOf(undefined, one);
+  assert.ok(differing.kind === "compiles");
+  assert.ok(
+    differing.differences.some(({ path }) => path === 'auth.issuers["${REGION}"]'),
+    JSON.stringify(differing),
+  );
+  assert.ok(!/"eu/.test(JSON.stringify(differing)));
+  const literal = compile({ a: written("").a.replaceAll("${REGION}", "eu") });
+  const guessed = changeOf(one, literal);
+  assert.ok(guessed.kind === "compiles" && guessed.differences.length > 0, "no guess is confirmed");
+});
+
+test("a provider whose name would be a reference needs one that is none", () => {
+  assert.deepEqual(linesOf(compile({ a: 'providers: [{preset: "${PRESET}"}]' })), [
+    "a:1:22: providers[0].preset: a `preset` that is a reference needs a `name` beside it: a name is the same on every node",
+  ]);
+  assert.deepEqual(linesOf(compile({ a: 'providers: [{name: a, preset: "${PRESET}"}]' })), []);
 });
 
 const compiled = compile({}).compiled;

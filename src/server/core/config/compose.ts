@@ -11,8 +11,8 @@
 import { type Deployment, deploymentSchema, editionSchema, NAMED_LISTS, type NamedList } from "./deployment/index.ts";
 import { DEPLOYMENT_RULES } from "./documents.ts";
 import { formatPath, type Path, type Problem, shown } from "./problem.ts";
-import { type Read, readParsed } from "./read.ts";
-import type { References } from "./references.ts";
+import { type Read, type ReadOptions, readParsed } from "./read.ts";
+import { isOwnVariable, type References } from "./references.ts";
 import { numbersAsTexts } from "./texts.ts";
 import { type Entry, MAX_DOCUMENT_BYTES, MAX_VALUES, type Parsed, parseTree, type Source, type Tree } from "./tree.ts";
 
@@ -52,6 +52,10 @@ export function composeDeployment(sources: readonly Source[], references: Refere
   const parts: Part[] = [];
   let base = 0;
   let values = 0;
+  const rulesOf = (sourceAt: (offset: number) => Source | undefined): ReadOptions<Deployment> => ({
+    ...DEPLOYMENT_RULES,
+    isWithheld: (name, at) => sourceAt(at)?.isFromApi === true && isOwnVariable(name, references),
+  });
   for (const [at, source] of ordered.entries()) {
     const refusal = refusalOf(ordered, at, base);
     const parsed = refusal === undefined ? parseTree(source) : undefined;
@@ -67,12 +71,20 @@ export function composeDeployment(sources: readonly Source[], references: Refere
       if (version !== undefined) versions.set(source.name, version);
       parts.push({ source, parsed, base, tree: documentOf(parsed.tree, base) });
     } else {
-      composing.problems.push(...readParsed(deploymentSchema, parsed, references, DEPLOYMENT_RULES).problems);
+      composing.problems.push(
+        ...readParsed(
+          deploymentSchema,
+          parsed,
+          references,
+          rulesOf(() => source),
+        ).problems,
+      );
     }
     base += source.text.length + 1;
   }
 
   const tree = merge(parts, [], composing);
+  const partAt = (offset: number) => parts.findLast((it) => it.base <= offset);
   const whole: Parsed = {
     tree,
     isEmpty: false,
@@ -80,12 +92,13 @@ export function composeDeployment(sources: readonly Source[], references: Refere
     problems: composing.problems,
     files: ordered.map(({ name }) => name),
     placeOf: (offset) => {
-      const part = parts.findLast((it) => it.base <= offset);
+      const part = partAt(offset);
       return part?.parsed.placeOf(offset - part.base) ?? { file: "deployment", line: 1, column: 1 };
     },
     writtenPath: (path) => writtenPath(path, composing.lists),
   };
-  return { ...readParsed(deploymentSchema, whole, references, DEPLOYMENT_RULES), versions };
+  const rules = rulesOf((offset) => partAt(offset)?.source);
+  return { ...readParsed(deploymentSchema, whole, references, rules), versions };
 }
 
 function refusalOf(ordered: readonly Source[], at: number, lengthBefore: number): string | undefined {

@@ -3,14 +3,15 @@
  * changed, and in which fields. By meaning: the order of keys, quoting, comments and defaults written out make no
  * difference, nor does `1h` for `60m`. The order of a list does where the first match in it counts.
  *
- * Paths only: no value of a document is in the result, so no credential can be.
+ * Paths only: no value of a document is in the result but names. Both are compared as they are written (`asWritten` of
+ * what was read), so that nobody learns by a comparison what a reference stands for.
  */
 
 import { parseDuration } from "../../../base/index.ts";
-import { isSchema } from "./defaults.ts";
 import { type Deployment, deploymentSchema, NAMED_LISTS, type NamedList } from "./deployment/index.ts";
 import { formatPath, type Path } from "./problem.ts";
 import type { JsonSchema } from "./schema.ts";
+import { schemaBelow } from "./schema-below.ts";
 
 export interface Difference {
   readonly kind: "added" | "removed" | "changed";
@@ -33,7 +34,7 @@ function sections(path: Path, schema: JsonSchema, before: Values, after: Values)
   const fields: string[] = [];
   const found = keys.flatMap((key): readonly Difference[] => {
     const here = [...path, key];
-    const [one, other, inner] = [before[key], after[key], below(schema, key)];
+    const [one, other, inner] = [before[key], after[key], schemaBelow(schema, key)];
     const list = NAMED_LISTS.find((it) => formatPath(it.path) === formatPath(here));
     if (list !== undefined) return listed(list, inner, one, other);
     if (isSame(inner, one, other)) return [];
@@ -58,7 +59,12 @@ function sections(path: Path, schema: JsonSchema, before: Values, after: Values)
 const within = (path: Path, schema: JsonSchema, before: unknown, after: unknown): readonly Difference[] =>
   NAMED_LISTS.filter((list) => list.path.length > path.length && list.path[0] === path[0]).flatMap((list) => {
     const key = String(list.path[path.length]);
-    return listed(list, below(schema, key), isObject(before) ? before[key] : [], isObject(after) ? after[key] : []);
+    return listed(
+      list,
+      schemaBelow(schema, key),
+      isObject(before) ? before[key] : [],
+      isObject(after) ? after[key] : [],
+    );
   });
 
 const holdsLists = (path: Path): boolean =>
@@ -70,7 +76,7 @@ function changed(path: Path, fields: readonly string[]): Difference {
 
 function listed(list: NamedList, schema: JsonSchema, before: unknown, after: unknown): readonly Difference[] {
   const [one, other] = [byName(list, before), byName(list, after)];
-  const item = isSchema(schema["items"]) ? schema["items"] : {};
+  const item = schemaBelow(schema, 0);
   const found = [...new Set([...one.keys(), ...other.keys()])].flatMap((name): readonly Difference[] => {
     const path = [...list.path, name];
     const [old, fresh] = [one.get(name), other.get(name)];
@@ -102,7 +108,9 @@ function byName({ names: [keys = []] }: NamedList, list: unknown): ReadonlyMap<s
 function fieldsOf(schema: JsonSchema, before: unknown, after: unknown, path: Path = []): readonly string[] {
   if (isSame(schema, before, after)) return [];
   if (!isObject(before) || !isObject(after)) return path.length === 0 ? [] : [formatPath(path)];
-  return keysOf(before, after).flatMap((key) => fieldsOf(below(schema, key), before[key], after[key], [...path, key]));
+  return keysOf(before, after).flatMap((key) =>
+    fieldsOf(schemaBelow(schema, key), before[key], after[key], [...path, key]),
+  );
 }
 
 function isSame(schema: JsonSchema, before: unknown, after: unknown): boolean {
@@ -112,23 +120,17 @@ function isSame(schema: JsonSchema, before: unknown, after: unknown): boolean {
     return isDuration && parseDuration(before) === parseDuration(after);
   }
   if (Array.isArray(before) && Array.isArray(after)) {
-    const items = isSchema(schema["items"]) ? schema["items"] : {};
+    const items = schemaBelow(schema, 0);
     return before.length === after.length && before.every((item, at) => isSame(items, item, after[at]));
   }
   return (
     isObject(before) &&
     isObject(after) &&
-    keysOf(before, after).every((key) => isSame(below(schema, key), before[key], after[key]))
+    keysOf(before, after).every((key) => isSame(schemaBelow(schema, key), before[key], after[key]))
   );
 }
 
 const DURATIONS: ReadonlySet<string> = new Set(["duration", "signed-duration", "duration-or-empty"]);
-
-function below(schema: JsonSchema, key: string): JsonSchema {
-  const properties = isSchema(schema["properties"]) ? schema["properties"] : {};
-  const found = Object.hasOwn(properties, key) ? properties[key] : schema["additionalProperties"];
-  return isSchema(found) ? found : {};
-}
 
 const keysOf = (one: Values, other: Values): readonly string[] => [
   ...new Set([...Object.keys(one), ...Object.keys(other)]),

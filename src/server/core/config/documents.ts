@@ -25,7 +25,6 @@ import { parseTree, type Source } from "./tree.ts";
 export function readNodeFile(source: Source, references: References): Read<NodeFile> {
   return readDocument(nodeFileSchema, source, references, {
     fileAllowed: false,
-    environmentOnly: ["secrets_dir"],
     whenEmpty: "the node file is empty; it needs at least `cluster`",
     unknownKey: (path, key) =>
       path.length === 0 && hasKey(deploymentSchema, key)
@@ -82,7 +81,7 @@ export function secretsDirectoryOf(source: Source, env: References["env"]): stri
   const written = tree?.kind === "map" ? tree.entries.get("secrets_dir")?.value : undefined;
   if (written?.kind !== "scalar" || typeof written.value !== "string" || written.value === "") return undefined;
   let isWhole = true;
-  const { value } = expand(written, { ...NO_REFERENCES, env }, { fileAllowed: false }, () => {
+  const { value } = expand(written, {}, { ...NO_REFERENCES, env }, { fileAllowed: false }, () => {
     isWhole = false;
   });
   return isWhole ? String(value) : undefined;

@@ -2,7 +2,7 @@
  * A schema of ours as plain JSON Schema 2020-12, for `-config-schema` and for editors.
  *
  * It describes a document as written: a string may be a reference, so what limits a string applies only where there is
- * none; numbers and booleans may not. Our rules between keys become `not`, `oneOf` and `dependentRequired`; formats
+ * none; names, numbers and booleans may not. Our rules between keys become `not`, `oneOf` and `dependentRequired`; formats
  * become patterns, since `duration` and others mean something else in JSON Schema. A key that this version lacks keeps
  * its shape and says so in its description.
  */
@@ -45,7 +45,14 @@ const TEXT_LIMITS: ReadonlySet<string> = new Set(["enum", "const", "pattern", "f
 
 const ALTERNATIVES = ["anyOf", "oneOf", "allOf"] as const;
 
-const REWRITTEN: ReadonlySet<string> = new Set(["x-not-yet", "x-secret", "x-exclusive", "x-one-of", "x-together"]);
+const REWRITTEN: ReadonlySet<string> = new Set([
+  "x-not-yet",
+  "x-secret",
+  "x-references",
+  "x-exclusive",
+  "x-one-of",
+  "x-together",
+]);
 
 const each = (schemas: JsonSchema): JsonSchema =>
   Object.fromEntries(
@@ -81,7 +88,7 @@ function limitedText(schema: JsonSchema): JsonSchema {
     ...(first !== undefined && { pattern: first }),
     ...(second !== undefined && { allOf: [{ pattern: second }] }),
   };
-  return { anyOf: [written, { pattern: "\\$\\{" }] };
+  return schema["x-references"] === "none" ? written : { anyOf: [written, { pattern: "\\$\\{" }] };
 }
 
 function keyRules(schema: JsonSchema): JsonSchema {

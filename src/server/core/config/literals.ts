@@ -5,10 +5,10 @@
  * such a literal is accepted with a warning that names its path, and refused where the key must be a reference.
  */
 
-import { isSchema } from "./defaults.ts";
 import type { Path } from "./problem.ts";
 import { pathKey, type Written } from "./references.ts";
 import type { JsonSchema } from "./schema.ts";
+import { schemaBelow } from "./schema-below.ts";
 import type { Tree } from "./tree.ts";
 
 export interface Literal {
@@ -22,8 +22,8 @@ export function literalSecrets(
   written: ReadonlyMap<string, Written>,
   path: Path = [],
 ): readonly Literal[] {
-  const inside = (inner: unknown, value: Tree, step: string | number) =>
-    isSchema(inner) ? literalSecrets(inner, value, written, [...path, step]) : [];
+  const inside = (value: Tree, step: string | number) =>
+    literalSecrets(schemaBelow(schema, step), value, written, [...path, step]);
   switch (tree.kind) {
     case "refused":
       return [];
@@ -34,13 +34,9 @@ export function literalSecrets(
         : [];
     }
     case "list":
-      return tree.items.flatMap((item, index) => inside(schema["items"], item, index));
-    case "map": {
-      const properties = isSchema(schema["properties"]) ? schema["properties"] : {};
-      return [...tree.entries].flatMap(([key, { value }]) =>
-        inside(Object.hasOwn(properties, key) ? properties[key] : schema["additionalProperties"], value, key),
-      );
-    }
+      return tree.items.flatMap(inside);
+    case "map":
+      return [...tree.entries].flatMap(([key, { value }]) => inside(value, key));
     default:
       return tree satisfies never;
   }

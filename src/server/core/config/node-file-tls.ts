@@ -1,6 +1,6 @@
 /** `tls` of the node file: certificate of the front door, by ACME or from files. Spec: document 2, `tls`. */
 
-import { choice, list, object, required, secret, text } from "./schema.ts";
+import { choice, list, mayBeSecret, object, required, secret, text } from "./schema.ts";
 
 const filled = (description: string) => text(description, { minLength: 1, maxLength: 4096 });
 
@@ -14,13 +14,15 @@ const dns = object("Solves DNS-01 through a DNS provider, as wildcards need, in 
   api_token: secret(filled("`hosted_api`: token that may write the zone's records.")),
   zone_token: secret(filled("`hosted_api`: token that may read zones, where `api_token` is confined to one.")),
   server: text("`rfc2136`: the name server, `host:port`.", { format: "address" }),
-  key_name: filled("`rfc2136`: name of the TSIG key."),
+  key_name: mayBeSecret(filled("`rfc2136`: name of the TSIG key.")),
   key_alg: filled("`rfc2136`: algorithm of the TSIG key, for example `hmac-sha256`."),
   key: secret(filled("`rfc2136`: the TSIG key in base64.")),
 });
 
 const eab = object("External account binding (RFC 8555 section 7.3.4), used once, when the account is created.", {
-  key_id: required(text("Key identifier issued by the authority.", { pattern: "^[!-~]+$", maxLength: 1024 })),
+  key_id: required(
+    mayBeSecret(text("Key identifier issued by the authority.", { pattern: "^[!-~]+$", maxLength: 1024 })),
+  ),
   mac_key: required(
     secret(text("MAC key of the authority in base64 or base64url.", { pattern: "^[A-Za-z0-9+/_-]+={0,2}$" })),
   ),
@@ -40,7 +42,7 @@ export const tls = object(
     }),
     email: filled("Contact of the ACME account; another address is another account."),
     ca: text("ACME directory URL; empty is the public production directory.", { format: "url-or-empty" }),
-    trusted_roots: text("PEM bundle, inline, for verifying a private ACME authority.", { minLength: 1 }),
+    trusted_roots: mayBeSecret(text("PEM bundle, inline, for verifying a private ACME authority.", { minLength: 1 })),
     dns,
     eab,
     cert_file: filled("Certificate chain in PEM."),

@@ -9,11 +9,12 @@ import { explain, type Finding } from "./explain.ts";
 import { literalSecrets } from "./literals.ts";
 import { formatPath, formatProblem, type Path, type Problem, type ProblemAt } from "./problem.ts";
 import { reduce } from "./reduce.ts";
-import { expand, type ReferenceRules, type References, type Used, withoutValues } from "./references.ts";
+import { expand, pathKey, type ReferenceRules, type References, type Used, type Written } from "./references.ts";
 import type { Schema } from "./schema.ts";
 import { numbersAsTexts } from "./texts.ts";
 import { find, type Parsed, type Place, parseTree, type Source } from "./tree.ts";
 import { validate } from "./validate.ts";
+import { withoutValues } from "./without-values.ts";
 
 export interface ReadOptions<T> extends ReferenceRules {
   /** Said of a text that holds no document, which is an error. */
@@ -29,6 +30,8 @@ export interface ReadOptions<T> extends ReferenceRules {
 export interface Read<T> {
   /** Undefined when there is an error among the problems. */
   readonly document: T | undefined;
+  /** The document with its references as they are written: what is shown of it. Undefined with `document`. */
+  readonly asWritten: T | undefined;
   readonly problems: readonly Problem[];
   readonly used: Used;
   /** Where the value at the path stands, or the innermost value around it that is written. Counted from 1. */
@@ -65,16 +68,23 @@ export function readParsed<T>(
     return placeOf(isExact && at === "key" ? entry.keyAt : entry.value.at);
   };
   let resolved: ReadonlyMap<string, string> = new Map();
+  let written: ReadonlyMap<string, Written> = new Map();
   const problem: ProblemAt = (path, message, severity = "error") =>
-    problemAt(path, "value", withoutValues(message, resolved), severity);
+    problemAt(path, "value", withoutValues(message, resolved, written.get(pathKey(path))), severity);
   const problemAt = (path: Path, at: Finding["at"], message: string, severity: Problem["severity"] = "error") => ({
     severity,
     ...locate(path, at),
     path: formatPath(writtenPath(path)),
     message,
   });
-  const outcome = (document: T | undefined, problems: readonly Problem[], used: Used): Read<T> => ({
-    document: problems.some(({ severity }) => severity === "error") ? undefined : document,
+  const outcome = (
+    documents: { readonly document: T; readonly asWritten: T } | undefined,
+    problems: readonly Problem[],
+    used: Used,
+  ): Read<T> => ({
+    document: undefined,
+    asWritten: undefined,
+    ...(problems.some(({ severity }) => severity === "error") ? {} : documents),
     problems: inOrder(problems, parsed.files),
     used,
     locate: (path) => locate(path),
@@ -90,9 +100,11 @@ export function readParsed<T>(
   }
 
   const problems: Problem[] = [...refused];
-  const expanded = expand(tree, references, options, (path, message) => problems.push(problem(path, message)));
-  const { value, written, used } = expanded;
-  resolved = expanded.resolved;
+  const expanded = expand(tree, schema.json, references, options, (path, message) =>
+    problems.push(problem(path, message)),
+  );
+  const { value, used } = expanded;
+  ({ resolved, written } = expanded);
   const errors = validate(schema.json, value);
   const isWhole = problems.length === 0 && errors.length <= MAX_ERRORS;
   const reduced = reduce(errors.slice(0, MAX_ERRORS), tree, written);
@@ -108,10 +120,10 @@ export function readParsed<T>(
   if (!isWhole || findings.some(({ isNotYet }) => isNotYet !== true)) return outcome(undefined, problems, used);
 
   // The walk above showed that the value has the shape of the schema, whose type is T.
-  fillDefaults(schema.json, value);
+  for (const filled of new Set([value, expanded.asWritten])) fillDefaults(schema.json, filled);
   const document = value as T;
   problems.push(...(options.checks?.(document, problem) ?? []));
-  return outcome(document, problems, used);
+  return outcome({ document, asWritten: expanded.asWritten as T }, problems, used);
 }
 
 const LITERAL =

@@ -1,12 +1,16 @@
 /**
  * References in string values: `${VAR}`, `${secret:NAME}`, `${file:NAME}`, and `$${` for a literal `${`.
  *
- * Source: spec document 2, loading rules 3 and 4. They may stand within a longer text. A value is put in as it is and
- * never searched for references again. What a document's references expand to is bounded as a whole, so that a small
- * document cannot name a large secret many thousand times.
+ * Source: spec document 2, loading rules 3 and 4; design decisions, section 6 (where references resolve). They may stand
+ * within a longer text. A value is put in as it is and never searched for references again. What a document's references
+ * expand to is bounded as a whole, so that a small document cannot name a large secret many thousand times.
+ *
+ * What is shown of a document is its text as written: beside each value stands the same value with its references.
  */
 
-import { enumerated, type Path, SHOWN_LENGTH } from "./problem.ts";
+import { enumerated, type Path } from "./problem.ts";
+import type { JsonSchema } from "./schema.ts";
+import { schemaBelow } from "./schema-below.ts";
 import type { Tree } from "./tree.ts";
 
 export type Lookup =
@@ -19,6 +23,8 @@ export interface References {
   readonly env: (name: string) => string | undefined;
   readonly secret: (name: string) => Lookup;
   readonly file: (name: string) => Lookup;
+  /** Variables that the node file refers to. A document of the admin API reads neither them nor `GATEWAY_…`. */
+  readonly ofNodeFile?: ReadonlySet<string>;
 }
 
 /** Names that were asked for, also those that could not be resolved: a watcher waits for them to appear. */
@@ -33,8 +39,8 @@ export interface ReferenceRules {
   readonly fileAllowed: boolean;
   /** A document that holds facts only has no references at all. */
   readonly noneAllowed?: boolean;
-  /** Top-level keys in which only the environment may be named, since secrets cannot be read before they are known. */
-  readonly environmentOnly?: readonly string[];
+  /** Whether a variable is kept from who wrote what stands at the offset; left out, none is. */
+  readonly isWithheld?: (variable: string, at: number) => boolean;
 }
 
 type Scheme = "env" | "secret" | "file";
@@ -42,7 +48,9 @@ type Scheme = "env" | "secret" | "file";
 export interface Expanded {
   /** A fresh value, which the caller may change; what was refused is `null`. */
   readonly value: unknown;
-  /** By `pathKey`: the references of a string as written, and whether all of them were resolved. */
+  /** As `value`, with the texts that hold references as they are written. Another object all the way down. */
+  readonly asWritten: unknown;
+  /** By `pathKey`: the strings that hold references. */
   readonly written: ReadonlyMap<string, Written>;
   /** The references as written by what they resolved to, so that a message can be cleared of the values. */
   readonly resolved: ReadonlyMap<string, string>;
@@ -51,7 +59,12 @@ export interface Expanded {
 
 export interface Written {
   readonly references: readonly string[];
+  /** Whether all of them were. */
   readonly isResolved: boolean;
+  /** As it stands in the document. */
+  readonly text: string;
+  /** What it came to. */
+  readonly value: string;
 }
 
 type Report = (path: Path, message: string) => void;
@@ -66,7 +79,14 @@ const FILE_NAME = /^(?!\.{1,2}$)[A-Za-z0-9_.-]{1,255}$/;
 /** Unlike the path as shown, this tells a key with a dot from two keys. */
 export const pathKey = (path: Path): string => path.map(String).join("\u0000");
 
-export function expand(tree: Tree, references: References, rules: ReferenceRules, report: Report): Expanded {
+/** `schema` says which references a text may hold. */
+export function expand(
+  tree: Tree,
+  schema: JsonSchema,
+  references: References,
+  rules: ReferenceRules,
+  report: Report,
+): Expanded {
   const written = new Map<string, Written>();
   const resolved = new Map<string, string>();
   const schemes: readonly Scheme[] =
@@ -74,7 +94,11 @@ export function expand(tree: Tree, references: References, rules: ReferenceRules
   const used = { environment: new Set<string>(), secrets: new Set<string>(), files: new Set<string>() };
   let length = 0;
 
-  const resolve = (inner: string, path: Path, refuse: (message: string) => undefined): string | undefined => {
+  const resolve = (
+    inner: string,
+    { allowed, at }: Here,
+    refuse: (message: string) => undefined,
+  ): string | undefined => {
     const [, prefix, name = ""] = /^(?:(secret|file):)?(.*)$/s.exec(inner) ?? [];
     const scheme: Scheme = prefix === "secret" || prefix === "file" ? prefix : "env";
     if (scheme === "env" && !VARIABLE.test(name)) return refuse(NOT_A_REFERENCE);
@@ -85,9 +109,9 @@ export function expand(tree: Tree, references: References, rules: ReferenceRules
     if (!schemes.includes(scheme)) {
       return refuse(`${reference} cannot be used in this document, ${allowedForms(schemes)}`);
     }
-    if (scheme !== "env" && rules.environmentOnly?.includes(String(path[0])) === true) {
-      return refuse(`${reference} cannot be used here, ${allowedForms(["env"])}`);
-    }
+    if (allowed.length === 0) return refuse(`${reference} cannot be used here: a name is the same on every node`);
+    if (!allowed.includes(scheme)) return refuse(`${reference} cannot be used here, ${allowedForms(allowed)}`);
+    if (scheme === "env" && rules.isWithheld?.(name, at) === true) return refuse(`${reference} ${WITHHELD}`);
     if (scheme === "env") {
       used.environment.add(name);
       return references.env(name) ?? refuse(`environment variable \`${name}\` is not set`);
@@ -97,7 +121,7 @@ export function expand(tree: Tree, references: References, rules: ReferenceRules
     return found.kind === "value" ? found.value : refuse(`${reference}: ${found.message}`);
   };
 
-  const expandText = (text: string, path: Path): string => {
+  const expandText = (text: string, path: Path, here: Here): string => {
     if (!text.includes("${")) return text;
     const found: string[] = [];
     const said = new Set<string>();
@@ -109,7 +133,7 @@ export function expand(tree: Tree, references: References, rules: ReferenceRules
     const result = text.replace(TOKEN, (token: string, inner: string | undefined) => {
       if (token === "$${") return "${";
       if (inner === undefined) refuse(NOT_A_REFERENCE);
-      const value = inner === undefined || length > MAX_EXPANDED_LENGTH ? undefined : resolve(inner, path, refuse);
+      const value = inner === undefined || length > MAX_EXPANDED_LENGTH ? undefined : resolve(inner, here, refuse);
       if (value === undefined) isResolved = false;
       else {
         found.push(token);
@@ -122,26 +146,63 @@ export function expand(tree: Tree, references: References, rules: ReferenceRules
       isResolved = false;
       return "";
     });
-    if (found.length > 0 || !isResolved) written.set(pathKey(path), { references: [...new Set(found)], isResolved });
+    if (found.length > 0 || !isResolved) {
+      written.set(pathKey(path), { references: [...new Set(found)], isResolved, text, value: result });
+      if (isResolved) resolved.set(result, text);
+    }
     return result;
   };
 
-  const toValue = (node: Tree, path: Path): unknown => {
+  const toValue = (node: Tree, at: JsonSchema, path: Path): unknown => {
+    const below = (inner: Tree, step: string | number) => toValue(inner, schemaBelow(at, step), [...path, step]);
     if (node.kind === "refused") return null;
-    if (node.kind === "list") return node.items.map((item, index) => toValue(item, [...path, index]));
-    if (node.kind === "scalar") return typeof node.value === "string" ? expandText(node.value, path) : node.value;
-    return Object.fromEntries([...node.entries].map(([key, entry]) => [key, toValue(entry.value, [...path, key])]));
+    if (node.kind === "list") return node.items.map(below);
+    if (node.kind === "map") {
+      return Object.fromEntries([...node.entries].map(([key, entry]) => [key, below(entry.value, key)]));
+    }
+    if (typeof node.value !== "string") return node.value;
+    return expandText(node.value, path, { allowed: schemesIn(at), at: node.at });
   };
 
-  const value = toValue(tree, []);
+  const value = toValue(tree, schema, []);
   const sorted = (names: ReadonlySet<string>) => [...names].sort();
   return {
     value,
+    asWritten: asWritten(value, written),
     written,
     resolved,
     used: { environment: sorted(used.environment), secrets: sorted(used.secrets), files: sorted(used.files) },
   };
 }
+
+/** Of the text at a place. */
+interface Here {
+  readonly allowed: readonly Scheme[];
+  readonly at: number;
+}
+
+function schemesIn(schema: JsonSchema): readonly Scheme[] {
+  const mark = schema["x-references"];
+  if (mark === "none") return [];
+  return mark === "any" || schema["x-secret"] !== undefined ? ["env", "secret", "file"] : ["env"];
+}
+
+/** The same object where nothing in it came through a reference. */
+function asWritten(value: unknown, written: ReadonlyMap<string, Written>, path: Path = []): unknown {
+  if (written.size === 0) return value;
+  if (typeof value === "string") return written.get(pathKey(path))?.text ?? value;
+  if (Array.isArray(value)) return value.map((item, index) => asWritten(item, written, [...path, index]));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, asWritten(item, written, [...path, key])]),
+  );
+}
+
+export const isOwnVariable = (name: string, { ofNodeFile }: References): boolean =>
+  name.startsWith("GATEWAY_") || ofNodeFile?.has(name) === true;
+
+const WITHHELD =
+  "cannot be read by a document of the admin API: variables that begin with `GATEWAY_`, or that the node file refers to, are this node's own";
 
 const FORMS: Readonly<Record<Scheme, string>> = { env: "${VAR}", secret: "${secret:NAME}", file: "${file:NAME}" };
 
@@ -152,25 +213,6 @@ const allowedForms = (schemes: readonly Scheme[]): string =>
         schemes.map((scheme) => FORMS[scheme]),
         "and",
       )}`;
-
-/**
- * `message` without what references resolved to; the reference as written stands there instead. For messages made by
- * others than this folder's explanations, which never hold such a value in the first place.
- */
-export function withoutValues(message: string, resolved: ReadonlyMap<string, string>): string {
-  let text = message;
-  for (const [value, reference] of resolved) {
-    if (value.length < SHORTEST_HIDDEN) continue;
-    const escaped = JSON.stringify(value).slice(1, -1);
-    const cut = value.slice(0, SHOWN_LENGTH);
-    for (const form of [escaped, value, JSON.stringify(cut).slice(1, -1), cut])
-      text = text.replaceAll(form, () => reference);
-  }
-  return text;
-}
-
-/** Shorter values are words and numbers such as `on` or `8080`, which would be found in the sentence itself. */
-const SHORTEST_HIDDEN = 6;
 
 const NOT_A_REFERENCE =
   "`${` begins no reference here; a reference is `${VAR}`, `${secret:NAME}` or `${file:NAME}`, and `$${` is a literal `${`";

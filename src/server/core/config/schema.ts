@@ -4,6 +4,9 @@
  * A description is a JSON Schema (2020-12) that carries its TypeScript type along: validation runs the schema,
  * `-config-schema` prints it, `TypeOf` reads the type. A key that is valid but whose function this version lacks is
  * wrapped in `notYet`, which refuses it wherever it is present; building the function means taking the wrapper off.
+ *
+ * Which references a text may hold is marked: without a mark `${VAR}` alone; `x-references: none` none; `x-references:
+ * any` and `x-secret` secrets and files as well.
  */
 
 declare const type: unique symbol;
@@ -75,6 +78,16 @@ export const duration = (description: string): Schema<string> => text(descriptio
 /** As `duration`, for a key whose negative values have a meaning. */
 export const signedDuration = (description: string): Schema<string> => text(description, { format: "signed-duration" });
 
+/** A name by which others refer to it, the same on every node: it holds no reference. */
+export const withoutReferences = (schema: Schema<string>): Schema<string> => ({
+  json: { ...schema.json, "x-references": "none" },
+});
+
+/** An address, a header's value, or what goes with a credential: it may come from a secret without being one. */
+export const mayBeSecret = <T>(schema: Schema<T>): Schema<T> => ({
+  json: { ...schema.json, "x-references": "any" },
+});
+
 /** A credential or key material: its value is in no problem, and written literally where it travels it is warned of. */
 export const secret = (schema: Schema<string>): Schema<string> => ({ json: { ...schema.json, "x-secret": true } });
 
@@ -124,7 +137,7 @@ export interface ObjectRules {
 }
 
 /**
- * An object with these keys and no others. The rules are written as annotations (`x-exclusive`, `x-one-of`,
+ * An object with these keys and no others; a member `name` holds no references. The rules are written as annotations (`x-exclusive`, `x-one-of`,
  * `x-together`) which our validator reads, so that a breach is told in a sentence, and as plain JSON Schema when printed.
  */
 export const object = <const K extends Keys>(
@@ -137,7 +150,12 @@ export const object = <const K extends Keys>(
     json: {
       type: "object",
       description,
-      properties: Object.fromEntries(Object.entries(keys).map(([name, key]) => [name, key.json])),
+      properties: Object.fromEntries(
+        Object.entries(keys).map(([name, key]) => [
+          name,
+          name === "name" ? { ...key.json, "x-references": "none" } : key.json,
+        ]),
+      ),
       additionalProperties: false,
       ...(required.length > 0 && { required }),
       ...(rules.exclusive && { "x-exclusive": rules.exclusive }),

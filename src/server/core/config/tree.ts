@@ -43,6 +43,8 @@ export interface Source {
   /** As it shall stand in problems, normally the path as the operator wrote it. */
   readonly name: string;
   readonly text: string;
+  /** Whoever may call the admin API wrote it, which is nobody who may read this node's own variables. */
+  readonly isFromApi?: boolean;
 }
 
 /** Counted from 1, columns in UTF-16 units. */

@@ -32,7 +32,7 @@ function validator(): Ajv2020 {
     verbose: true,
     formats: Object.fromEntries(Object.entries(FORMATS).map(([name, { check }]) => [name, check])),
   });
-  ajv.addVocabulary(["x-secret"]);
+  ajv.addVocabulary(["x-secret", "x-references"]);
   ajv.addKeyword({ keyword: "x-not-yet", schemaType: "boolean", validate: () => false });
   for (const rule of RULE_NAMES) {
     ajv.addKeyword({

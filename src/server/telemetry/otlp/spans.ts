@@ -36,7 +36,7 @@ export interface StartedAttempt {
   readonly method: string;
   readonly provider: string;
   readonly channel: string;
-  /** `scheme://host[:port]`. */
+  /** `scheme://host[:port]`, or as the configuration writes it where references are in it. */
   readonly origin: string;
 }
 
@@ -123,7 +123,7 @@ function startAttempt(
   const attributes: Attributes = {
     "http.request.method": method,
     "server.address": address.host,
-    "server.port": address.port,
+    ...(address.port !== undefined && { "server.port": address.port }),
     "gateway.provider": provider,
     "gateway.channel": channel,
     "gateway.attempt": attempt,
@@ -147,11 +147,18 @@ function endAttempt(span: Span, outcome: string, status: number | null): void {
 
 interface Address {
   readonly host: string;
-  readonly port: number;
+  /** Undefined where a reference may hold it. */
+  readonly port: number | undefined;
 }
 
 /** Origins come from the configuration; over many reloads they could still add up. */
 const MAX_ADDRESSES = 1_000;
+
+function readAddress(origin: string): Address {
+  if (origin.includes("${") || !URL.canParse(origin)) return { host: origin, port: undefined };
+  const { hostname, port, protocol } = new URL(origin);
+  return { host: hostname, port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port) };
+}
 
 /** Parsing costs more than the rest of an attempt's start. */
 function addressReader(): (origin: string) => Address {
@@ -159,8 +166,7 @@ function addressReader(): (origin: string) => Address {
   return (origin) => {
     const seen = known.get(origin);
     if (seen !== undefined) return seen;
-    const { hostname, port, protocol } = new URL(origin);
-    const address = { host: hostname, port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port) };
+    const address = readAddress(origin);
     if (known.size >= MAX_ADDRESSES) known.clear();
     known.set(origin, address);
     return address;

@@ -52,6 +52,29 @@ test("one source is read as the document that it is, but for its version", () =>
   }
 });
 
+test("what comes through the admin API reads no variable of the gateway's own, beside a file that may", () => {
+  const own = { ...references, env: () => CANARY, ofNodeFile: new Set(["SHARED"]) };
+  const text = (variable: string) => `credentials: [{name: ${variable.toLowerCase()}, api_key: "\${${variable}}"}]\n`;
+  const composed = (variable: string, isFromApi: boolean) =>
+    composeDeployment(
+      [
+        { name: "a", text: text("OTHER") },
+        { name: "b", text: text(variable), isFromApi },
+        { name: "c", text: text("LAST"), isFromApi: true },
+      ],
+      own,
+    );
+  for (const variable of ["GATEWAY_CLUSTER_SECRET", "GATEWAY_X", "SHARED"]) {
+    assert.deepEqual(lines(composed(variable, false)), []);
+    const refused = composed(variable, true);
+    assert.deepEqual(lines(refused), [
+      `b:1:${variable.length + 33}: credentials[0].api_key: \`\${${variable}}\` cannot be read by a document of the admin API: variables that begin with \`GATEWAY_\`, or that the node file refers to, are this node's own`,
+    ]);
+    assert.ok(!refused.used.environment.includes(variable));
+  }
+  assert.deepEqual(lines(composed("GATEWA", true)), []);
+});
+
 test("no source at all is a deployment that holds nothing", () => {
   const { document, problems, problem } = compose({});
   assert.deepEqual(problems, []);
@@ -129,14 +152,20 @@ test("a provider is known by its preset where it has no name, and a server by it
   assert.ok(lines(compose({ a: server("m"), b: server("n") })).some((line) => line.includes('"com.example/m" stands')));
 });
 
-test("a name that is a reference is compared by what it stands for, and what it stands for is not told", () => {
+test("a name that is a reference is refused where it stands, and what it stands for is not told", () => {
   const found = lines(
     compose({
       a: "credentials: [{name: '${KEY}', api_key: '${KEY}'}]",
       b: "credentials: [{name: '${KEY}', api_key: '${KEY}'}]",
     }),
   );
-  assert.equal(found.length, 1);
+  assert.deepEqual(
+    found,
+    ["a", "b"].map(
+      (source) =>
+        `${source}:1:22: credentials[0].name: \`\${KEY}\` cannot be used here: a name is the same on every node`,
+    ),
+  );
   assert.ok(!found.join("").includes(CANARY));
 });
 

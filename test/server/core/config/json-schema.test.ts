@@ -59,11 +59,19 @@ test("the printed schema and the reader agree on what is right", () => {
   }
 });
 
-test("a text may be a reference whatever limits it, a number may not", () => {
+test("a text may be a reference whatever limits it, a name or a number may not", () => {
   const check = compile(printed);
   assert.ok(
-    check({ name: "${A_LONG_VARIABLE}", color: "${C}", wait: "${secret:w}", at: "${H}:80", code: "${file:c}" }),
+    check({
+      name: "x",
+      title: "${A_LONG_VARIABLE}",
+      color: "${C}",
+      wait: "${secret:w}",
+      at: "${H}:80",
+      code: "${file:c}",
+    }),
   );
+  assert.ok(!check({ name: "${A_LONG_VARIABLE}" }));
   assert.ok(!check({ name: "x", port: "${PORT}" }));
   assert.ok(!check({ name: "x", on: "${ON}" }));
 });

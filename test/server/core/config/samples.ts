@@ -10,6 +10,7 @@ import {
   integer,
   list,
   map,
+  mayBeSecret,
   notYet,
   number,
   object,
@@ -33,6 +34,7 @@ export const references: References = {
 
 export const sample = object("A sample.", {
   name: required(text("A name.", { maxLength: 8 })),
+  title: mayBeSecret(text("A title.", { maxLength: 8 })),
   color: withDefault(choice("A colour.", ["red", "green"]), "red"),
   port: integer("A port.", { minimum: 1, maximum: 9 }),
   ratio: number("A ratio.", { exclusiveMinimum: 0, maximum: 1 }),

@@ -3,7 +3,18 @@
  * Registry names and limits: MCP registry `server.json`.
  */
 
-import { choice, integer, list, object, required, secret, type TypeOf, text, withDefault } from "../schema.ts";
+import {
+  choice,
+  integer,
+  list,
+  mayBeSecret,
+  object,
+  required,
+  secret,
+  type TypeOf,
+  text,
+  withDefault,
+} from "../schema.ts";
 import { filled, pathName } from "./terms.ts";
 
 const COMMON_HOP_KEYS = {
@@ -60,7 +71,7 @@ export const mcp = list(
     "An MCP server that the gateway fronts.",
     {
       name: required(pathName("The path segment `/mcp/<name>`, and what rules match as `server`.")),
-      url: required(text("The server's Streamable HTTP endpoint, used as it is.", { format: "url" })),
+      url: required(mayBeSecret(text("The server's Streamable HTTP endpoint, used as it is.", { format: "url" }))),
       ...COMMON_HOP_KEYS,
       restore: list(
         "Entity types whose format-preserved values are turned back in this server's tool arguments, after guardrails ran.",
@@ -80,11 +91,15 @@ export const a2a = list(
     {
       name: required(pathName("The path segment `/a2a/<name>`, and what rules match as `peer`.")),
       url: required(
-        text("The agent's JSON-RPC interface: the address that its card lists for that binding.", { format: "url" }),
+        mayBeSecret(
+          text("The agent's JSON-RPC interface: the address that its card lists for that binding.", { format: "url" }),
+        ),
       ),
-      card_url: text("Where the agent's own card is, when not at the well-known path of the address's origin.", {
-        format: "url",
-      }),
+      card_url: mayBeSecret(
+        text("Where the agent's own card is, when not at the well-known path of the address's origin.", {
+          format: "url",
+        }),
+      ),
       ...COMMON_HOP_KEYS,
       restore: list(
         "Entity types whose format-preserved values are turned back in the message parts that the agent receives, after guardrails ran.",

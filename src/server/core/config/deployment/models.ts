@@ -3,7 +3,7 @@
  * Sizes are in bytes.
  */
 
-import { integer, list, object, referenceOnly, required, text, withDefault } from "../schema.ts";
+import { integer, list, mayBeSecret, object, referenceOnly, required, text, withDefault } from "../schema.ts";
 import { filled, label } from "./terms.ts";
 
 const hub = object("A repository of a model hub, from which the files are resolved at one commit.", {
@@ -20,7 +20,7 @@ const hub = object("A repository of a model hub, from which the files are resolv
     }),
   ),
   model: filled("Path of the ONNX graph inside the repository; left out, the usual place."),
-  endpoint: text("Address of the hub or of a mirror; left out, the public hub.", { format: "url" }),
+  endpoint: mayBeSecret(text("Address of the hub or of a mirror; left out, the public hub.", { format: "url" })),
   token: referenceOnly(
     filled("Bearer token for a gated repository, normally a `secret` reference; a literal is refused."),
   ),
@@ -28,7 +28,9 @@ const hub = object("A repository of a model hub, from which the files are resolv
 
 const file = object("One file of the model.", {
   role: required(filled("What the file is for, such as `model`, `tokenizer` or `config`.")),
-  url: required(text("Where the bytes are fetched; hosting only, the digest says what they are.", { format: "url" })),
+  url: required(
+    mayBeSecret(text("Where the bytes are fetched; hosting only, the digest says what they are.", { format: "url" })),
+  ),
   sha256: required(text("Digest that the bytes must have, in hexadecimal.", { pattern: "^[0-9a-fA-F]{64}$" })),
   size: required(integer("Exact length in bytes, which also bounds the download.", { minimum: 0 })),
 });

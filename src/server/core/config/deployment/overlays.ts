@@ -9,23 +9,27 @@ import {
   choice,
   list,
   map,
+  mayBeSecret,
   object,
   required,
   type Schema,
   type TypeOf,
   text,
   withDefault,
+  withoutReferences,
 } from "../schema.ts";
 import { dialect, filled, headers, label, modelPatterns, pathName } from "./terms.ts";
 
 const root = (description: string): Schema<string> =>
-  text(description, { pattern: "^https?://[^\\s/]+(/\\S*)?$", examples: ["https://models.example.com/v1"] });
+  mayBeSecret(
+    text(description, { pattern: "^https?://[^\\s/]+(/\\S*)?$", examples: ["https://models.example.com/v1"] }),
+  );
 
 const fieldNames = (description: string): Schema<readonly string[]> =>
   list(description, filled("Name of a top-level JSON field."), { uniqueItems: true });
 
 const channel = object("One surface of a provider: a dialect at an address, with what it claims to be capable of.", {
-  id: required(pathName("Unique in the provider; what a route selects.")),
+  id: required(withoutReferences(pathName("Unique in the provider; what a route selects."))),
   op: choice("What a `patch` of the provider does with this channel; refused under any other operation.", [
     "add",
     "replace",

@@ -10,6 +10,7 @@ import {
   integer,
   list,
   map,
+  mayBeSecret,
   notYet,
   object,
   required,
@@ -46,10 +47,12 @@ const failover = object("Other providers that are tried when this one fails.", {
 
 const picker = object("Scheduler that is asked, per request, which member of the pool serves it (ext_proc client).", {
   service: required(
-    text("Address of the scheduler with scheme and port; `https://` encrypts.", {
-      pattern: "^https?://[^\\s/@]+:[0-9]+/?$",
-      examples: ["http://picker.models.svc:9002"],
-    }),
+    mayBeSecret(
+      text("Address of the scheduler with scheme and port; `https://` encrypts.", {
+        pattern: "^https?://[^\\s/@]+:[0-9]+/?$",
+        examples: ["http://picker.models.svc:9002"],
+      }),
+    ),
   ),
   on_error: withDefault(
     choice("`fallback` serves without the scheduler when it is late or out of reach, `refuse` fails the request.", [
@@ -66,14 +69,14 @@ const picker = object("Scheduler that is asked, per request, which member of the
 
 const pool = object("Servers of one's own behind one name; the name's resolved addresses are the members.", {
   service: required(
-    text("Root that the servers serve, normally a name that resolves to every server.", { format: "url" }),
+    mayBeSecret(text("Root that the servers serve, normally a name that resolves to every server.", { format: "url" })),
   ),
   picker,
   subsets: list(
     "Named parts of the pool.",
     object("A named part of the pool.", {
       name: required(pathName("What `pool_subset` of a profile refers to; unique within the provider.")),
-      service: required(filled("Name that resolves to the servers of the subset, on the pool's port.")),
+      service: required(mayBeSecret(filled("Name that resolves to the servers of the subset, on the pool's port."))),
     }),
   ),
 });
@@ -86,10 +89,12 @@ const provider = object(
     ),
     preset: filled("Entry of the catalog that supplies dialect, address and quirks; `dialect` is then left out."),
     dialect: dialect("Dialect of a provider declared without a preset: decides what is forwarded as it is."),
-    base_url: text("Root for requests; with a preset it takes the place of the catalog's.", {
-      format: "url",
-      examples: ["https://models.example.com/v1"],
-    }),
+    base_url: mayBeSecret(
+      text("Root for requests; with a preset it takes the place of the catalog's.", {
+        format: "url",
+        examples: ["https://models.example.com/v1"],
+      }),
+    ),
     pool: notYet(pool),
     region: filled("Fills `{region}` in the preset's address."),
     on_fidelity_loss: fidelityPolicy(

@@ -4,6 +4,7 @@ import {
   duration,
   integer,
   list,
+  mayBeSecret,
   number,
   object,
   required,
@@ -21,7 +22,9 @@ const audited = object("A provider whose usage reports are fetched.", {
   admin_key: required(
     secret(filled("Credential of the organisation's administrator; not the key requests are sent with.")),
   ),
-  base_url: text("Root of the provider's administration API, where it is not the usual one.", { format: "url" }),
+  base_url: mayBeSecret(
+    text("Root of the provider's administration API, where it is not the usual one.", { format: "url" }),
+  ),
   api_key_ids: list(
     "Provider's ids of the keys that the query is confined to; with them, a drift in either direction breaches.",
     filled("A key id of the provider."),

@@ -350,6 +350,27 @@ test("every key that holds a credential is marked, and no other", () => {
   assert.deepEqual(new Set(marked), SECRETS);
 });
 
+/** Beside credentials: addresses that are dialled, values of headers, and what goes with a credential. */
+const MAY_BE_SECRET = new Set([
+  "base_url",
+  "service",
+  "set_request_headers{}",
+  "token_url",
+  "client_id",
+  "url",
+  "card_url",
+  "endpoint",
+]);
+
+test("a secret may stand where something is dialled or presented, and in no name may any reference", () => {
+  const marked = (mark: string) =>
+    [...keysOf(deploymentSchema.json, "")].flatMap(([path, schema]) =>
+      schema["x-references"] === mark ? [path.slice(path.lastIndexOf(".") + 1)] : [],
+    );
+  assert.deepEqual(new Set(marked("any")), MAY_BE_SECRET);
+  assert.deepEqual(new Set(marked("none")), new Set(["name", "id"]));
+});
+
 test("a token of a model hub must be a reference", () => {
   const token = [...keysOf(deploymentSchema.json, "")].find(([path]) => path.endsWith(".hub.token"));
   assert.equal(token?.[1]["x-secret"], "reference");

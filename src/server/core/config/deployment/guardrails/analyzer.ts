@@ -1,11 +1,11 @@
 /** Detector type `remote`: a server that speaks an analyzer's `/analyze` protocol. Spec: document 3, detector `remote`. */
 
-import { choice, integer, object, required, text, withDefault } from "../../schema.ts";
+import { choice, integer, mayBeSecret, object, required, text, withDefault } from "../../schema.ts";
 import { filled, secretHeaders } from "../terms.ts";
 import { category } from "./kinds.ts";
 
 export const analyzer = object("An analyzer that is asked over HTTP.", {
-  endpoint: required(text("Root of the analyzer.", { format: "url" })),
+  endpoint: required(mayBeSecret(text("Root of the analyzer.", { format: "url" }))),
   path: withDefault(text("Path that is posted to.", { pattern: "^/\\S*$", examples: ["/analyze"] }), "/analyze"),
   language: withDefault(filled("Language sent with every call."), "en"),
   headers: secretHeaders("Headers sent with every call."),

@@ -3,14 +3,26 @@
  * Spec: document 3, the sections of those types. Lengths are in tokens of the model's tokenizer.
  */
 
-import { choice, duration, integer, list, map, number, object, required, text, withDefault } from "../../schema.ts";
+import {
+  choice,
+  duration,
+  integer,
+  list,
+  map,
+  mayBeSecret,
+  number,
+  object,
+  required,
+  text,
+  withDefault,
+} from "../../schema.ts";
 import { filled, secretHeaders, strings } from "../terms.ts";
 import { category } from "./kinds.ts";
 
 const inferenceServer = object(
   "A server that runs the graph (v2 inference protocol); the tokenizer stays here, so `tokenizer` is still needed.",
   {
-    endpoint: required(text("Root of the server.", { format: "url" })),
+    endpoint: required(mayBeSecret(text("Root of the server.", { format: "url" }))),
     model: required(filled("Name under which the server serves the model.")),
     version: text("Version of the model; empty lets the server choose."),
     headers: secretHeaders("Headers sent with every call, for authentication."),

@@ -1,0 +1,13 @@
+/** One step down a schema, beside a step down the value that it describes. */
+
+import { isSchema } from "./defaults.ts";
+import type { JsonSchema } from "./schema.ts";
+
+/** Of a member or an item; an empty one where nothing is said of it. */
+export function schemaBelow(schema: JsonSchema, step: string | number): JsonSchema {
+  if (typeof step === "number") return schemaOr(schema["items"]);
+  const properties = schemaOr(schema["properties"]);
+  return schemaOr(Object.hasOwn(properties, step) ? properties[step] : schema["additionalProperties"]);
+}
+
+const schemaOr = (value: unknown): JsonSchema => (isSchema(value) ? value : {});

@@ -1,0 +1,47 @@
+/**
+ * A message without what references resolved to; the reference as written stands there instead. For messages made by
+ * others than this folder's explanations, which never hold such a value in the first place.
+ */
+
+import { SHOWN_LENGTH } from "./problem.ts";
+import type { Written } from "./references.ts";
+
+/** Shorter values are words and numbers such as `on` or `8080`, which would be found in the sentence itself. */
+const SHORTEST_HIDDEN = 6;
+
+/** What a message quotes: a name or a token in backticks, a text as JSON writes it. */
+const QUOTED = /`([^`]+)`|"((?:[^"\\]|\\.)+)"/g;
+
+/**
+ * `resolved`: references as written by what they resolved to. `here`: of the text that the message is about, where that
+ * holds references: a quoted piece of it, such as a word of an expression, may be a piece of a value.
+ */
+export function withoutValues(
+  message: string,
+  resolved: ReadonlyMap<string, string>,
+  here: Written | undefined,
+): string {
+  let text = message;
+  // What holds another goes first, or its rest would stay.
+  for (const [value, reference] of [...resolved].sort(([one], [other]) => other.length - one.length)) {
+    if (value.length < SHORTEST_HIDDEN) continue;
+    const escaped = JSON.stringify(value).slice(1, -1);
+    const cut = value.slice(0, SHOWN_LENGTH);
+    for (const form of [escaped, value, JSON.stringify(cut).slice(1, -1), cut])
+      text = text.replaceAll(form, () => reference);
+  }
+  if (here === undefined) return text;
+  return text.replace(QUOTED, (quoted: string, token: string | undefined, json: string | undefined) => {
+    const piece = token ?? unquoted(json ?? "");
+    const isOfValue = here.value.includes(piece) && !here.text.includes(piece);
+    return isOfValue ? `\`${here.references[0] ?? "a reference"}\`` : quoted;
+  });
+}
+
+function unquoted(json: string): string {
+  try {
+    return String(JSON.parse(`"${json}"`));
+  } catch {
+    return json;
+  }
+}
