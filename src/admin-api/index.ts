@@ -9,7 +9,7 @@ export { AdminError } from "./errors.ts";
 export { type Explanation, explain } from "./explain.ts";
 export { type OpenApiDocument, type OpenApiOptions, openApiDocument } from "./openapi.ts";
 export * from "./operation.ts";
-export { type AuditRecord, KEPT_RECORDS } from "./operations/audit.ts";
+export { AUDIT_EVENTS, type AuditEventName, type AuditRecord, KEPT_RECORDS } from "./operations/audit.ts";
 export { type BackendFailure, KEPT_FAILURES } from "./operations/backends.ts";
 export { ARCHIVE_TYPE } from "./operations/cluster.ts";
 export type { LoginIssuer, NodeStatus } from "./operations/node.ts";

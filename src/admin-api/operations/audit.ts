@@ -1,10 +1,24 @@
 /** The audit trail: heads that the cluster has witnessed, and the last records of the node asked. */
 
 import { answers, lists, NO_BODY, NOTHING, type Operation } from "../operation.ts";
-import { any, integer, list, object, optional, type TypeOf, text, time } from "../schema.ts";
+import { any, choice, integer, list, object, optional, type TypeOf, text, time } from "../schema.ts";
 
-/** Records that a node remembers. */
-export const KEPT_RECORDS = 1_000;
+/** Records that a node remembers: half as many of changes and of the cluster, and half as many of requests. */
+export const KEPT_RECORDS = 2_000;
+
+/** What a record may tell of. */
+export const AUDIT_EVENTS = [
+  "chain.start",
+  "chain.resume",
+  "chain.pause",
+  "access.decision",
+  "guardrail.decision",
+  "guardrail.shadow",
+  "admin.write",
+  "auth.failure",
+  "config.applied",
+  "cluster.change",
+] as const;
 
 export const auditRecord = object("A record as it was signed; design decisions, section 4.", {
   audit: integer("Version of the form.", { minimum: 1, maximum: 1 }),
@@ -27,10 +41,11 @@ export const auditOperations = {
     path: "/audit/recent",
     group: "read",
     resource: { kind: "Audit", name: "records" },
-    help: "Lists the last audit records of this node, newest last.",
+    help: "Lists the last audit records of this node, newest last: those of requests, and apart from them all others.",
     params: NOTHING,
-    query: object("How many.", {
+    query: object("Which, and how many.", {
       limit: optional(integer("At most so many; 100 when left out.", { minimum: 1, maximum: KEPT_RECORDS })),
+      event: optional(choice("Only those that tell of this.", AUDIT_EVENTS)),
     }),
     body: NO_BODY,
     answer: answers(object("Records.", { items: list("Newest last.", auditRecord) })),
@@ -38,4 +53,5 @@ export const auditOperations = {
   },
 } as const satisfies Record<string, Operation>;
 
+export type AuditEventName = (typeof AUDIT_EVENTS)[number];
 export type AuditRecord = TypeOf<typeof auditRecord>;

@@ -34,7 +34,7 @@ export const PLAIN: Readonly<Record<PlainId, PlainRule>> = {
   get_whoami: { every: "once" },
   get_config: { follows: "list_sources", every: "seldom" },
   list_query_tables: { every: "once", isList: true },
-  list_audit_records: { follows: "list_audit_heads", every: "soon", isList: true, query: `limit=${KEPT_RECORDS / 2}` },
+  list_audit_records: { follows: "list_audit_heads", every: "soon", isList: true, query: `limit=${KEPT_RECORDS / 4}` },
   list_backend_errors: { follows: "list_backends", every: "soon", isList: true },
   list_source_revisions: { follows: "list_sources", every: "seldom", isList: true },
 };

@@ -4,6 +4,7 @@
  */
 
 import type {
+  AuditEventName,
   AuditRecord,
   BackendFailure,
   BackendRecord,
@@ -154,6 +155,6 @@ export interface AuditSink {
   };
   /** Of what need not be waited for; sampled to 10 a second, the rest is counted. Never throws. */
   authFailure(data: AuditEntry["data"]): void;
-  /** Newest last. */
-  recent(limit: number): readonly AuditRecord[];
+  /** Newest last; of one event where one is named. */
+  recent(limit: number, event?: AuditEventName): readonly AuditRecord[];
 }

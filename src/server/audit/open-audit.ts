@@ -203,7 +203,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
         release,
       };
     },
-    recent: (limit) => recent.last(limit),
+    recent: (limit, event) => recent.last(limit, event),
     get head() {
       return head;
     },

@@ -1,35 +1,90 @@
-/** The last emitted records, as text until somebody asks. */
+/**
+ * The last emitted records, as text until somebody asks. What changes something or tells of the cluster is kept apart from
+ * what single requests came to, of which there may be many a second: neither washes the other away.
+ */
 
-import type { AuditRecord } from "./types.ts";
+import type { AuditEventName, AuditRecord } from "./types.ts";
 import type { RecordLines } from "./worker-protocol.ts";
 
+/** Of each of the two sorts. */
 export const KEPT_RECORDS = 1_000;
+
+/** What tells of one request. */
+const OF_REQUESTS: ReadonlySet<string> = new Set<AuditEventName>([
+  "access.decision",
+  "guardrail.decision",
+  "guardrail.shadow",
+  "auth.failure",
+]);
+
+const EVENT = '"event":"';
+
+/** Whether a line of this program tells of something else than one request. */
+export function isChange(line: string): boolean {
+  // Nothing after the event is text of anybody's, and in texts before it a quotation mark is escaped.
+  const start = line.lastIndexOf(EVENT) + EVENT.length;
+  return !OF_REQUESTS.has(line.slice(start, line.indexOf('"', start)));
+}
 
 export interface Recent {
   add(records: RecordLines): void;
-  /** Newest last. */
-  last(limit: number): readonly AuditRecord[];
+  /** Newest last; of one event where one is named. */
+  last(limit: number, event?: AuditEventName): readonly AuditRecord[];
+}
+
+interface Kept {
+  readonly group: number;
+  readonly position: number;
+  readonly line: string;
 }
 
 export function createRecent(): Recent {
-  const groups: RecordLines[] = [];
+  const groups: (RecordLines & { readonly group: number })[] = [];
   let count = 0;
+  let changes: Kept[] = [];
+  let group = 0;
+
+  /** In the order in which they were emitted. */
+  const lines = (): readonly string[] => {
+    const others = groups.flatMap((records) => {
+      const apart = new Set(records.changes);
+      return linesOf(records).flatMap((line, position): Kept[] =>
+        apart.has(position) ? [] : [{ group: records.group, position, line }],
+      );
+    });
+    return [...others.slice(-KEPT_RECORDS), ...changes]
+      .sort((a, b) => a.group - b.group || a.position - b.position)
+      .map(({ line }) => line);
+  };
+
   return {
     add(records) {
-      groups.push(records);
-      count += records.count;
-      for (let first = groups[0]; first !== undefined && count - first.count >= KEPT_RECORDS; first = groups[0]) {
+      group += 1;
+      const others = othersIn(records);
+      if (others > 0) groups.push({ ...records, group });
+      count += others;
+      for (let first = groups[0]; first !== undefined && count - othersIn(first) >= KEPT_RECORDS; first = groups[0]) {
         groups.shift();
-        count -= first.count;
+        count -= othersIn(first);
       }
+      if (records.changes.length === 0) return;
+      const all = linesOf(records);
+      const added = records.changes.map((position) => ({ group, position, line: all[position] ?? "" }));
+      changes = [...changes, ...added].slice(-KEPT_RECORDS);
     },
-    last(limit) {
-      const wanted = Math.min(Math.max(Math.trunc(limit), 0), KEPT_RECORDS, count);
-      const lines = groups.flatMap(linesOf);
-      return lines.slice(lines.length - wanted).map(parseRecord);
+    last(limit, event) {
+      const wanted = Math.max(Math.trunc(limit), 0);
+      if (wanted === 0) return [];
+      if (event === undefined) return lines().slice(-wanted).map(parseRecord);
+      return lines()
+        .map(parseRecord)
+        .filter((record) => record.event === event)
+        .slice(-wanted);
     },
   };
 }
+
+const othersIn = ({ count, changes }: RecordLines): number => count - changes.length;
 
 export function parseRecords(records: RecordLines): readonly AuditRecord[] {
   return linesOf(records).map(parseRecord);

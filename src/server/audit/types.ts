@@ -76,8 +76,11 @@ export interface AuditTrail {
   append(event: AuditEvent): void;
   /** As `append`, for a record whose content is known only later. */
   reserve(): AuditRoom;
-  /** The last emitted records, newest last; at most 1,000. */
-  recent(limit: number): readonly AuditRecord[];
+  /**
+   * The last emitted records, newest last, of one event where one is named: at most 1,000 that tell of one request each,
+   * and 1,000 others.
+   */
+  recent(limit: number, event?: AuditEventName): readonly AuditRecord[];
   /** Of the last emitted record. */
   readonly head: AuditHead | undefined;
   /** Resolves with what ended the trail by itself, and never after `close`. */

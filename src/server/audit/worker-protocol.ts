@@ -13,6 +13,8 @@ export interface StartOptions extends Pick<AuditOptions, "nodeId" | "dir" | "fd"
 export interface RecordLines {
   readonly text: string;
   readonly count: number;
+  /** Which of them, counted from 0, tell of something else than one request. */
+  readonly changes: readonly number[];
 }
 
 export type ToWorker =

@@ -9,6 +9,7 @@
 import type { JournalRecord } from "./journal-format.ts";
 import { openChain } from "./open-chain.ts";
 import { openOutput } from "./output.ts";
+import { isChange } from "./recent.ts";
 import type { AuditHead } from "./types.ts";
 import type { FromWorker, RecordLines, StartOptions } from "./worker-protocol.ts";
 
@@ -167,7 +168,8 @@ function waitingOf({ seq, hash, line }: JournalRecord, kid: string, units: numbe
 
 /** Cross to the main thread as one text: each by itself would be an object of its own there. */
 function linesOf(records: readonly JournalRecord[]): RecordLines {
-  return { text: records.map(({ line }) => line).join("\n"), count: records.length };
+  const changes = records.flatMap(({ line }, position) => (isChange(line) ? [position] : []));
+  return { text: records.map(({ line }) => line).join("\n"), count: records.length, changes };
 }
 
 function kidOf(line: string): string {

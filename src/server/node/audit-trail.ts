@@ -104,6 +104,6 @@ export function auditSink(trail: AuditTrail, sampler: FailureSampler): AuditSink
   return {
     reserve: () => trail.reserve(),
     authFailure: (data) => sampler.failed({ plane: "admin", ...data }),
-    recent: (limit) => trail.recent(limit),
+    recent: (limit, event) => trail.recent(limit, event),
   };
 }

@@ -2,11 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { LoginIssuer } from "../../../src/admin-api/index.ts";
+import { AUDIT_EVENTS, type LoginIssuer } from "../../../src/admin-api/index.ts";
 import { rfc3339 } from "../../../src/server/admin/handler.ts";
 import { auditHandlers, auditHeadList } from "../../../src/server/admin/handlers/audit.ts";
 import { loginHandlers } from "../../../src/server/admin/handlers/login.ts";
 import { watchList } from "../../../src/server/admin/lists.ts";
+import { AUDIT_EVENTS as OF_THE_TRAIL } from "../../../src/server/audit/index.ts";
 import { commands } from "../../../src/server/core/state/index.ts";
 import { callOf, handlerPorts, NOW } from "./support/handler-ports.ts";
 import { AUDIT_RECORD } from "./support/memory-audit.ts";
@@ -42,12 +43,12 @@ test("heads stand by node and chain, each with how often its node contradicted i
 });
 
 test("as many of the last records are answered as are asked for, 100 unless told", async () => {
-  const asked: number[] = [];
+  const asked: unknown[] = [];
   const ports = handlerPorts({
     audit: {
       ...handlerPorts().audit,
-      recent(limit) {
-        asked.push(limit);
+      recent(limit, event) {
+        asked.push([limit, event]);
         return [AUDIT_RECORD];
       },
     },
@@ -56,8 +57,12 @@ test("as many of the last records are answered as are asked for, 100 unless told
   assert.deepEqual(await answer(callOf("list_audit_records", { query: {} }), ports), {
     value: { items: [AUDIT_RECORD] },
   });
-  await answer(callOf("list_audit_records", { query: { limit: 7 } }), ports);
-  assert.deepEqual(asked, [100, 7]);
+  await answer(callOf("list_audit_records", { query: { limit: 7, event: "admin.write" } }), ports);
+  assert.deepEqual(asked, [
+    [100, undefined],
+    [7, "admin.write"],
+  ]);
+  assert.deepEqual(AUDIT_EVENTS, OF_THE_TRAIL);
 });
 
 test("ways to sign in are answered; without one, the key that would set it is named", async () => {

@@ -90,10 +90,49 @@ test("the last records, the head and the groups that were emitted can be had", a
   assert.equal(records.length, 1_502);
   assert.deepEqual(emitted, records);
   assert.deepEqual(trail.recent(3), records.slice(-3));
-  assert.deepEqual(trail.recent(5_000), records.slice(-1_000));
+  const [start] = records;
+  assert.deepEqual(trail.recent(5_000), [start, ...records.slice(-1_001)]);
   assert.deepEqual(trail.recent(0), []);
   const last = records.at(-1);
   assert.deepEqual(trail.head, { kid: last?.kid, seq: 1_501, hash: last?.hash });
+});
+
+test("a change is not washed away by what requests came to, and is found by its event", async (context) => {
+  const at = place(context);
+  const { trail } = await open(context, at);
+  decide(trail, 300);
+  trail.append({ event: "admin.write", data: { id: "this-morning", text: '"event":"auth.failure",' } });
+  decide(trail, 1_400);
+  for (let n = 0; n < 600; n += 1) trail.append({ event: "auth.failure", data: { n, text: '"event":"admin.write",' } });
+  trail.append({ event: "config.applied", data: { sources: [] } });
+  await trail.close();
+  const kept = trail.recent(5_000);
+  assert.deepEqual(
+    trail.recent(5_000, "admin.write").map(({ data }) => data["id"]),
+    ["this-morning"],
+  );
+  const ofRequests = kept.filter(({ event }) => event === "access.decision" || event === "auth.failure");
+  assert.equal(ofRequests.length, 1_000);
+  assert.equal(trail.recent(5_000, "auth.failure").length, 600);
+  assert.equal(trail.recent(7, "auth.failure").at(-1)?.data["n"], 599);
+  assert.deepEqual(
+    kept.filter((record) => !ofRequests.includes(record)).map(({ event }) => event),
+    ["chain.start", "admin.write", "config.applied", "chain.pause"],
+  );
+  assert.deepEqual(
+    kept.map(({ seq }) => seq),
+    kept.map(({ seq }) => seq).toSorted((a, b) => a - b),
+  );
+});
+
+test("changes are kept to the last thousand, too", async (context) => {
+  const at = place(context);
+  const { trail } = await open(context, at);
+  for (let n = 0; n < 1_200; n += 1) trail.append({ event: "admin.write", data: { n } });
+  await trail.close();
+  const kept = trail.recent(5_000);
+  assert.equal(kept.length, 1_000);
+  assert.equal(kept[0]?.data["n"], 201);
 });
 
 test("after a restart the last records are those of the journal", async (context) => {

@@ -26,7 +26,7 @@ function headRecords(view: StateView): readonly AuditHeadRecord[] {
 }
 
 export const auditHandlers: Pick<Handlers, "list_audit_records"> = {
-  list_audit_records({ query: { limit = DEFAULT_LIMIT } }, { audit }) {
-    return { value: { items: audit.recent(limit) } };
+  list_audit_records({ query: { limit = DEFAULT_LIMIT, event } }, { audit }) {
+    return { value: { items: audit.recent(limit, event) } };
   },
 };
