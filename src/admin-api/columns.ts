@@ -52,7 +52,11 @@ export const TABLES = {
     remaining: integer("May still be spent; never negative."),
     window: text("Length of a window, Go-style duration."),
     resets_at: time("When the next window begins."),
-    status: choice("How the bucket stands; `low` with less than a tenth left.", ["ok", "low", "exhausted"]),
+    status: choice(
+      "How the bucket stands; `low` with less than a tenth left, `refusing` while `refused_per_minute` is not 0.",
+      ["ok", "low", "exhausted", "refusing"],
+    ),
+    refused_per_minute: integer("Requests and sessions that it refused on this node in the last 60 seconds."),
     holders: list(
       "Nodes that were granted something in the window, in the order of their ids.",
       object("What a node holds.", {
@@ -61,6 +65,7 @@ export const TABLES = {
         spent: integer("Spent by its process that runs, as far as the node asked knows."),
       }),
     ),
+    node: text("Node that knows it so."),
   }),
   backends: object("A provider as this node has met it in the last 60 seconds.", {
     name: text("Name of the provider."),
@@ -87,6 +92,32 @@ export const TABLES = {
     units_per_minute: number("Cost units that budgets were charged for what was used here; 0 while no budget meters."),
     subsets: list("Subsets of its pool.", text("Name of a subset.")),
     members: integer("Members of its pool; 0: it is none."),
+    node: text("Node that has met it so."),
+  }),
+  refusals: object("Requests that a node refused in the last hour, told together by caller, code and cause.", {
+    node: text("Node that refused them."),
+    caller_kind: choice(
+      "Who was refused; `unrecognised`: the credential was none that is accepted, `others`: callers beyond those that are told one by one.",
+      ["key", "agent", "user", "anonymous", "unrecognised", "others"],
+    ),
+    caller: nullable(text("Name of the key, the user or the agent, where one is known.")),
+    code: text("Code of the answers."),
+    cause: nullable(
+      choice("What refused them; null: the code tells.", [
+        "rule",
+        "guardrail",
+        "budget",
+        "profile",
+        "suspension",
+        "credential",
+      ]),
+    ),
+    cause_name: nullable(text("Its name; of a credential, what is wrong with it.")),
+    last_minute: integer("Refused in the last 60 seconds."),
+    last_hour: integer("Refused in the last 60 minutes."),
+    first_at: time("When the first was refused that is told here."),
+    last_at: time("When the last was."),
+    last_request: text("Id of the last request, as its answer carried it."),
   }),
   models: object("A name that a request may ask for, and where it goes. Rows are in the order in which they match.", {
     model: text("Name, or pattern with a trailing `*`; `*` alone: whatever matches nothing else."),
@@ -193,6 +224,7 @@ export type ClusterMemberRecord = RowOf<"cluster_members">;
 export type BackendRecord = RowOf<"backends">;
 export type ModelRecord = RowOf<"models">;
 export type ProfileRecord = RowOf<"profiles">;
+export type RefusalRecord = RowOf<"refusals">;
 export type BudgetRecord = RowOf<"budgets">;
 export type AuditHeadRecord = RowOf<"audit_heads">;
 export type SuspensionKind = (typeof SUSPENSION_KINDS)[number];

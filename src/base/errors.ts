@@ -57,6 +57,20 @@ export const REFUSALS = {
 
 export type RefusalCode = keyof typeof REFUSALS;
 
+/**
+ * What refused a request, for lists and records of the operator. Names are of the configuration or of our own
+ * enumerations, never what a caller sent.
+ */
+export interface RefusedBy {
+  readonly kind: "rule" | "guardrail" | "budget" | "profile" | "suspension" | "credential";
+  /** Of a suspension `provider:acme`; of a credential what is wrong with it. */
+  readonly name: string;
+  /** Name of the bucket of a budget. */
+  readonly bucket?: string;
+  /** Name of the key that a credential which is not accepted names by its id. */
+  readonly key?: string | undefined;
+}
+
 export interface RefusalOptions extends ErrorOptions {
   /** The request field or capability the refusal is about; `param` in compat bodies. */
   readonly param?: string;
@@ -68,6 +82,7 @@ export interface RefusalOptions extends ErrorOptions {
   readonly suspended?: "caller";
   /** Value of `www-authenticate`, for `unauthenticated`. RFC 9110 section 11.6.1. */
   readonly challenge?: string;
+  readonly by?: RefusedBy;
 }
 
 /** `message` is shown to the client: never put a credential, a prompt or an upstream's text in it. `cause` is logged. */
@@ -78,6 +93,7 @@ export class GatewayError extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly details: unknown;
   readonly challenge: string | undefined;
+  readonly by: RefusedBy | undefined;
 
   constructor(code: RefusalCode, message: string, options: RefusalOptions = {}) {
     super(message, options);
@@ -88,6 +104,7 @@ export class GatewayError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.details = options.details;
     this.challenge = options.challenge;
+    this.by = options.by;
   }
 }
 

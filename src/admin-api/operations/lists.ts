@@ -5,6 +5,10 @@ import { lists, type Operation } from "../operation.ts";
 export const listOperations = {
   list_profiles: lists("profiles", "Lists the profiles of the configuration."),
   list_budgets: lists("budgets", "Lists the buckets of the budgets in their current windows."),
+  list_refusals: lists(
+    "refusals",
+    "Lists what this node refused in the last hour, by caller, code and what refused it: a rule, a budget, a credential.",
+  ),
   list_models: lists("models", "Lists the names that requests may ask for, in the order in which they match."),
   list_mcp_servers: lists("mcp_servers", "Lists the fronted MCP servers."),
   list_a2a_agents: lists("a2a_agents", "Lists the fronted A2A agents."),

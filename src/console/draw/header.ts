@@ -136,9 +136,16 @@ function budgetsPart(data: Data): Part | undefined {
   if (isHidden(data, "list_budgets")) return undefined;
   const budgets = rowsOf(data, "budgets");
   const of = (wanted: string) => budgets.filter(({ status }) => status === wanted).length;
-  const [low, exhausted] = [of("low"), of("exhausted")];
-  if (low + exhausted === 0) return { words: [{ text: "budgets ok" }] };
-  return { words: [{ text: "budgets" }, ...counted(low, "hot", "warn"), ...counted(exhausted, "EXHAUSTED", "fail")] };
+  const [low, exhausted, refusing] = [of("low"), of("exhausted"), of("refusing")];
+  if (low + exhausted + refusing === 0) return { words: [{ text: "budgets ok" }] };
+  return {
+    words: [
+      { text: "budgets" },
+      ...counted(low, "hot", "warn"),
+      ...counted(exhausted, "EXHAUSTED", "fail"),
+      ...counted(refusing, "REFUSE", "fail"),
+    ],
+  };
 }
 
 const isProviderOff = ({ kind, status }: SuspensionRecord): boolean => kind === "provider" && status === "active";

@@ -16,6 +16,7 @@ import { profilesView } from "./profiles.ts";
 import { providersView } from "./providers.ts";
 import { queryView } from "./query.ts";
 import { recoverView } from "./recover.ts";
+import { refusalsView } from "./refusals.ts";
 import { revisionsView } from "./revisions.ts";
 import { secretsView } from "./secrets.ts";
 import { suspensionsView } from "./suspensions.ts";
@@ -24,6 +25,7 @@ export const VIEWS: readonly View[] = [
   overviewView,
   providersView,
   errorsView,
+  refusalsView,
   suspensionsView,
   modelsView,
   keysView,

@@ -75,17 +75,18 @@ export const SPENT_BUDGETS: AttentionSource = {
 };
 
 function budgetItem(row: BudgetRecord): AttentionItem {
-  const isSpent = row.status === "exhausted";
+  const isRefusing = row.status === "refusing";
+  const isSpent = row.status === "exhausted" || isRefusing;
   // A hundred percent is said of what is spent, and of nothing before.
-  const share = isSpent ? "all" : `${Math.min(99, Math.floor(usedFraction(row) * 100))} %`;
+  const share = row.remaining === 0 ? "all" : `${Math.min(99, Math.floor(usedFraction(row) * 100))} %`;
   return {
     id: `budget:${bucketId(row)}`,
     severity: isSpent ? "fail" : "warn",
-    weight: isSpent ? 0.3 : Math.min(1, usedFraction(row)),
-    what: isSpent ? "SPENT" : "HOT",
+    weight: isRefusing ? 0.4 : isSpent ? 0.3 : Math.min(1, usedFraction(row)),
+    what: isRefusing ? "REFUSES" : isSpent ? "SPENT" : "HOT",
     kind: "budget",
     name: isShared(row) ? row.budget : `${row.budget} ${ownerOf(row)}`,
-    says: `${share} of ${count(row.limit)} units`,
+    says: `${share} of ${count(row.limit)} units${isRefusing ? `, ${count(row.refused_per_minute)} refused in a minute` : ""}`,
     ends: { words: "resets in", at: Date.parse(row.resets_at) },
     goes: { place: { view: "budgets" }, row: bucketId(row) },
     json: row,

@@ -29,6 +29,7 @@ export const STANDING: Readonly<Record<BudgetRecord["status"], { mark: string; w
   ok: { mark: "", word: "ok", tone: "plain" },
   low: { mark: "~", word: "hot", tone: "warn" },
   exhausted: { mark: "!", word: "SPENT", tone: "fail" },
+  refusing: { mark: "!", word: "REFUSES", tone: "fail" },
 };
 
 const WHOLE_DIGEST = 16;
@@ -67,7 +68,7 @@ export function burnOf(row: BudgetRecord, now: number): Burn {
   const windowMs = parseDuration(row.window) ?? 0;
   const left = Date.parse(row.resets_at) - now;
   if (!(left > 0)) return { kind: "over" };
-  if (row.status === "exhausted") return { kind: "spent" };
+  if (row.remaining === 0) return { kind: "spent" };
   if (row.used <= 0) return { kind: "unused" };
   const passed = windowMs - left;
   if (!(passed > windowMs * LEAST_FRACTION)) return { kind: "early" };

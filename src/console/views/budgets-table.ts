@@ -96,7 +96,7 @@ const columnsOf = ({ units, isAscii }: Drawing): readonly Column<BudgetRecord>[]
     id: "status",
     head: "STATUS",
     letter: "s",
-    width: 6,
+    width: 8,
     align: "left",
     priority: 4,
     cell: (row) => standing(row, `${STANDING[row.status].mark}${STANDING[row.status].word}`),
@@ -104,7 +104,7 @@ const columnsOf = ({ units, isAscii }: Drawing): readonly Column<BudgetRecord>[]
   },
 ];
 
-const RANKS = { ok: 0, low: 1, exhausted: 2 } as const;
+const RANKS = { ok: 0, low: 1, exhausted: 2, refusing: 3 } as const;
 
 const standing = ({ status }: BudgetRecord, text: string): Span => span(text, STANDING[status].tone);
 

@@ -29,6 +29,15 @@ function pane(id: string, { data, now, isAscii }: Context, mostHolders: number):
       span(`${count(row.remaining)}; ${count(row.reserved)} reserved here, ${count(row.granted)} granted and unspent`),
       span(`  window ends ${clock(Date.parse(row.resets_at), now)}`, "dim"),
     ),
+    ...(row.refused_per_minute === 0
+      ? []
+      : [
+          labelled(
+            "refused",
+            span(`${plural(row.refused_per_minute, "request")} in the last minute on this node`, "fail"),
+            span("  :refusals tells whose", "dim"),
+          ),
+        ]),
     labelled("used by", ...referrersOf(row, data)),
     ...holderLines(row, mostHolders),
   ];

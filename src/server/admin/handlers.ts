@@ -5,7 +5,7 @@ import { auditHandlers, auditHeadList } from "./handlers/audit.ts";
 import { backendHandlers, backendList } from "./handlers/backends.ts";
 import { clusterHandlers, memberList } from "./handlers/cluster.ts";
 import { NOTHING_CONFIGURED } from "./handlers/configured.ts";
-import { budgetList, profileList } from "./handlers/governed.ts";
+import { budgetList, profileList, refusalList } from "./handlers/governed.ts";
 import { keyHandlers, keyList } from "./handlers/keys.ts";
 import { loginHandlers } from "./handlers/login.ts";
 import { modelList } from "./handlers/models.ts";
@@ -41,6 +41,7 @@ export const LISTS: ListSources = {
   audit_heads: auditHeadList,
   profiles: profileList,
   budgets: budgetList,
+  refusals: refusalList,
   mcp_servers: NOTHING_CONFIGURED,
   a2a_agents: NOTHING_CONFIGURED,
   reconcile: NOTHING_CONFIGURED,

@@ -15,6 +15,7 @@ import type {
   ModelRecord,
   NodeStatus,
   ProfileRecord,
+  RefusalRecord,
   SecretRecord,
   SourceChange,
   SourceProblem,
@@ -31,6 +32,7 @@ export interface Ports {
   readonly facts: NodeFacts;
   readonly backends: Backends;
   readonly governed: Governed;
+  readonly refusals: Refusals;
   readonly audit: AuditSink;
   /** Empty where no issuer of the admin API has a `login` block. */
   readonly logins: readonly LoginIssuer[];
@@ -116,7 +118,7 @@ export interface NodeFacts {
 /** Providers as this node has met them, and what they serve. */
 export interface Backends {
   /** In the order of the configuration; without what suspensions and budgets know. */
-  list(): readonly Omit<BackendRecord, "suspended_until">[];
+  list(): readonly Omit<BackendRecord, "suspended_until" | "node">[];
   /** Newest first; undefined for a provider that is not configured. */
   failures(name: string): readonly BackendFailure[] | undefined;
   /** In the order in which requests are matched. */
@@ -132,12 +134,19 @@ export interface Governed {
   /** Issuers whose tokens the data plane accepts, by name. */
   issuers(): readonly string[];
   /** The buckets there are now; rows are made one by one as they are wanted, each as it stands then. */
-  budgets(): Promise<Iterable<BudgetRecord>>;
+  budgets(): Promise<Iterable<Omit<BudgetRecord, "node">>>;
   /**
    * Called when the configuration has changed, and at most once a second when what is spent or granted has, or a window
    * has ended in which something was.
    */
   onChange(listener: (what: "configuration" | "measurements") => void): () => void;
+}
+
+/** What this node refused in the last hour. */
+export interface Refusals {
+  list(): readonly Omit<RefusalRecord, "node">[];
+  /** Called when the list may be another, at most once a second. Returns the way to end it. */
+  onChange(listener: () => void): () => void;
 }
 
 /** What the admin plane records; the audit trail of the node. */

@@ -121,7 +121,13 @@ export type CallerFault =
 export type Identification =
   | { readonly kind: "caller"; readonly caller: Caller }
   /** `issuer`: by its configured name, where the token named one. */
-  | { readonly kind: "refused"; readonly fault: CallerFault; readonly issuer: string | undefined };
+  | {
+      readonly kind: "refused";
+      readonly fault: CallerFault;
+      readonly issuer: string | undefined;
+      /** The key that a well-formed text names: its public id, and its name where there is one of that id. */
+      readonly key?: { readonly id: string; readonly name: string | undefined };
+    };
 
 /** What is looked at of a request. Values as node:http gives them; a header that came twice is malformed. */
 export interface Presented {

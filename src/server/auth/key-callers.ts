@@ -72,15 +72,16 @@ export function createKeyCallers({ keys, clock, maxUses = MAX_USES }: KeyCallers
   return {
     identify(text, areAccepted) {
       const key = parseKey(text);
-      if (key === undefined) return REFUSED.malformed;
+      if (key === undefined) return MALFORMED;
       const stored = keys.byId(key.id);
       const { digest, expires_at } = stored ?? NO_KEY;
       const isSame = isSameDigest(digestOf(key.secret), digest);
       const now = clock.now();
       const isExpired = expires_at !== null && now >= expires_at;
-      if (!areAccepted) return REFUSED.keys_not_accepted;
-      if (stored === undefined || !isSame) return REFUSED.unknown_key;
-      if (isExpired) return REFUSED.expired_key;
+      const named = { id: key.id, name: stored?.name };
+      if (!areAccepted) return refusal("keys_not_accepted", named);
+      if (stored === undefined || !isSame) return refusal("unknown_key", named);
+      if (isExpired) return refusal("expired_key", named);
       const { identification, use } = byRow.get(stored) ?? know(stored);
       use.minute = Math.floor(now / MINUTE_MS);
       return identification;
@@ -101,16 +102,11 @@ export function createKeyCallers({ keys, clock, maxUses = MAX_USES }: KeyCallers
   };
 }
 
-function refusal(fault: CallerFault): Identification {
-  return Object.freeze({ kind: "refused", fault, issuer: undefined });
-}
+const MALFORMED: Identification = Object.freeze({ kind: "refused", fault: "malformed", issuer: undefined });
 
-const REFUSED = {
-  malformed: refusal("malformed"),
-  keys_not_accepted: refusal("keys_not_accepted"),
-  unknown_key: refusal("unknown_key"),
-  expired_key: refusal("expired_key"),
-} as const;
+function refusal(fault: CallerFault, key: { readonly id: string; readonly name: string | undefined }): Identification {
+  return { kind: "refused", fault, issuer: undefined, key };
+}
 
 function callerOf({ id, name, metadata, profile }: StoredKey): Caller {
   return Object.freeze({

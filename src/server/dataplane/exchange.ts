@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
 import { asRefusal, GatewayError } from "../../base/index.ts";
+import type { Caller } from "../auth/index.ts";
 import { type Dialect, type Loss, refusalBody, refusalEvent, refusalHeaders } from "../core/dialects/index.ts";
 import type { Downstream } from "../upstream/index.ts";
 import { isHopByHop, lowerCase, namedByConnection } from "./headers.ts";
@@ -33,6 +34,8 @@ export class Exchange implements Downstream {
   /** Which dialect's shape a refusal takes. */
   dialect: Dialect = "compat";
   labels: Labels;
+  /** Undefined until who calls is recognised. */
+  caller: Caller | undefined;
   attempts = 0;
   /** What the request uses and is forwarded without. */
   lost: readonly Loss[] = NOTHING_LOST;
@@ -175,6 +178,8 @@ export class Exchange implements Downstream {
       this.#response.destroy();
       return;
     }
+    const { caller, requestId } = this;
+    this.#ports.refusals?.refused({ caller, code: error.code, by: error.by, requestId });
     const body = refusalBody(this.dialect, error, this.requestId);
     const headers = refusalHeaders(error, this.requestId);
     headers.push("content-type", "application/json", "content-length", String(Buffer.byteLength(body)));

@@ -3,5 +3,12 @@ export { type OpenBudgets, openBudgets, type UsageReports } from "./budgets/inde
 export { type Listener, listen } from "./listen.ts";
 export { createMetrics, type DataplaneMetrics } from "./metrics.ts";
 export type { DecisionRecord, Governing, Ports, SuspendedKind, Suspension, Suspensions } from "./ports.ts";
+export {
+  type BudgetRecords,
+  type CountedRefusal,
+  createRefusals,
+  type Refusals,
+  recordBudgets,
+} from "./refusals/index.ts";
 export { createStatistics, type KeptFailure, type Measured, type Statistics } from "./statistics.ts";
 export type { EndedRequest, RequestSpan, StartedRequest, Tracing } from "./tracing.ts";

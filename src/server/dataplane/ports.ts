@@ -9,6 +9,7 @@ import type { Origins } from "../upstream/index.ts";
 import type { Admission } from "./admission.ts";
 import type { Budgets } from "./budgets/index.ts";
 import type { DataplaneMetrics } from "./metrics.ts";
+import type { Refusals } from "./refusals/index.ts";
 import type { Statistics } from "./statistics.ts";
 import type { Tracing } from "./tracing.ts";
 
@@ -22,6 +23,7 @@ export interface Ports {
   readonly governing?: Governing | undefined;
   /** Absent where nobody can ask for them: in flag mode, which has no admin plane. */
   readonly statistics?: Statistics;
+  readonly refusals?: Refusals;
   /** Absent when traces are not exported. */
   readonly tracing?: Tracing | undefined;
   readonly log: Log;

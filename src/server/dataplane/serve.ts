@@ -45,8 +45,10 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
     exchange.labels = ports.metrics.labels(place.route.name);
     ports.admission.enter(); // 503
     isAdmitted = true;
-    const caller = identify(request, snapshot.governance, governing); // 401
-    const standing = standingOf(caller instanceof Promise ? await caller : caller, snapshot.governance); // 403
+    const found = identify(request, snapshot.governance, governing, exchange); // 401
+    const caller = found instanceof Promise ? await found : found;
+    exchange.caller = caller;
+    const standing = standingOf(caller, snapshot.governance); // 403
     if (governing !== undefined) admitCaller(standing.caller, governing.suspensions); // 403
     body = await readBody(request, snapshot.maxBodyBytes, ports.admission); // 413, 503
     exchange.bodyRead();

@@ -55,6 +55,7 @@ export async function serveUpgrade(
   const span = ports.tracing && startSpan(ports.tracing, request);
   let labels = ports.metrics.labels("none");
   let isAdmitted = false;
+  let caller: Caller | undefined;
   let closeSession: (() => void) | undefined;
   let attempt: SessionAttempt | undefined;
   let charge: SessionCharge | undefined;
@@ -78,8 +79,10 @@ export async function serveUpgrade(
     ports.admission.enter();
     isAdmitted = true;
     const offered = offeredProtocols(request);
-    const caller = identify(request, snapshot.governance, governing, { protocolToken: protocolCredential(offered) });
-    const standing = standingOf(caller instanceof Promise ? await caller : caller, snapshot.governance);
+    const protocolToken = protocolCredential(offered);
+    const found = identify(request, snapshot.governance, governing, { requestId, protocolToken });
+    caller = found instanceof Promise ? await found : found;
+    const standing = standingOf(caller, snapshot.governance);
     if (governing !== undefined) admitCaller(standing.caller, governing.suspensions);
     const target = address(snapshot, place, { contentType: "", original: NO_BODY, plain: NO_BODY });
     const governed: Governed = {
@@ -94,7 +97,11 @@ export async function serveUpgrade(
     const spending = sessionSpending(target, admitted, standing);
     if (spending !== undefined && governing !== undefined) {
       // Behind the answer that broke it, which is paid for and on its way to the client.
-      const broken = (): void => queueMicrotask(() => ending.abort(closeTunnel(1008, "budget exhausted")));
+      const by = { kind: "budget", name: spending.rule.name, bucket: spending.bucket } as const;
+      const broken = (): void => {
+        ports.refusals?.refused({ caller, code: "budget_exhausted", by, requestId });
+        queueMicrotask(() => ending.abort(closeTunnel(1008, "budget exhausted")));
+      };
       const reserved = governing.budgets.reserveSession(spending, broken);
       charge = reserved instanceof Promise ? await reserved : reserved;
     }
@@ -148,7 +155,10 @@ export async function serveUpgrade(
         message(from, data, isBinary) {
           work.read(from, data, isBinary);
           if (from === "upstream") meter?.message(data, isBinary);
-          else if (gate?.(data, isBinary) === false) ending.abort(closeTunnel(1008, "model not allowed"));
+          else if (gate?.(data, isBinary) === false) {
+            ports.refusals?.refused({ caller, code: "model_not_allowed", by: undefined, requestId });
+            ending.abort(closeTunnel(1008, "model not allowed"));
+          }
           // Behind the message, which may be the last of the answer.
           if (draining.aborted) queueMicrotask(stopUnlessBusy);
         },
@@ -165,6 +175,7 @@ export async function serveUpgrade(
     if (refusal.code === "internal") ports.log.error("session failed", { request: requestId, error: refusal.cause });
     attempt?.refused(refusal.code);
     finished(refusal.status, refusal.code);
+    ports.refusals?.refused({ caller, code: refusal.code, by: refusal.by, requestId });
     const headers = [...refusalHeaders(refusal, requestId), "content-type", "application/json"];
     refuseUpgrade(socket, refusal.status, headers, refusalBody("compat", refusal, requestId));
   } finally {

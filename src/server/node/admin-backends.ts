@@ -1,14 +1,13 @@
 /**
  * The port `Backends` of the admin plane: the providers of the running configuration with what the data plane measured
- * of them. While somebody listens and something is measured, listeners are told once a second; else no timer runs.
+ * of them.
  */
 import type { BackendFailure, BackendRecord, Backends, ModelRecord } from "../admin/index.ts";
 import type { KeptFailure, Statistics } from "../dataplane/index.ts";
 import type { Claim, Snapshot } from "../snapshot/index.ts";
 import type { Provider } from "../upstream/index.ts";
 import type { Configuration } from "./configuration.ts";
-
-const TELL_EVERY_MS = 1_000;
+import { telling } from "./measuring.ts";
 
 /** Keeps what is measured to the providers that are configured, for as long as the process runs. */
 export function backendsPort(
@@ -17,28 +16,14 @@ export function backendsPort(
 ): Backends {
   const listeners = new Set<(what: "configuration" | "measurements") => void>();
   let snapshot: Snapshot | undefined;
-  let timer: NodeJS.Timeout | undefined;
 
   const tell = (what: "configuration" | "measurements"): void => {
     for (const listener of [...listeners]) listener(what);
   };
-  const soon = (): void => {
-    timer = setTimeout(() => {
-      timer = undefined;
-      tell("measurements");
-      if (listeners.size > 0) goOn();
-    }, TELL_EVERY_MS).unref();
-  };
-  /** What is counted leaves the window by itself; once nothing is left, the next that comes tells. */
-  const goOn = (): void => {
-    if (statistics.isQuiet()) statistics.awaitChange(soon);
-    else soon();
-  };
-  const rest = (): void => {
-    statistics.awaitChange(undefined);
-    clearTimeout(timer);
-    timer = undefined;
-  };
+  const { begin, end } = telling(
+    { changesInMs: () => (statistics.isQuiet() ? undefined : 1_000), awaitChange: (it) => statistics.awaitChange(it) },
+    () => tell("measurements"),
+  );
 
   /** In the turn in which the data plane takes a configuration over, so that no request of it goes unmeasured. */
   const follow = (): void => {
@@ -57,15 +42,18 @@ export function backendsPort(
     models: () => (snapshot === undefined ? [] : modelRecords(snapshot)),
     onChange(listener) {
       listeners.add(listener);
-      if (listeners.size === 1) goOn();
+      if (listeners.size === 1) begin();
       return () => {
-        if (listeners.delete(listener) && listeners.size === 0) rest();
+        if (listeners.delete(listener) && listeners.size === 0) end();
       };
     },
   };
 }
 
-function backendRecord({ name, channels }: Provider, statistics: Statistics): Omit<BackendRecord, "suspended_until"> {
+function backendRecord(
+  { name, channels }: Provider,
+  statistics: Statistics,
+): Omit<BackendRecord, "suspended_until" | "node"> {
   const measured = statistics.read(name);
   if (measured === undefined) throw new Error("a configured provider has no statistics");
   return {

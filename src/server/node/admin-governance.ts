@@ -51,9 +51,18 @@ export interface GovernedOptions {
   /** Id of this node. */
   readonly node: string;
   readonly ledger: LedgerView;
+  readonly refusals: RefusedBuckets;
 }
 
-export function governedPort({ configuration, view, node, ledger }: GovernedOptions): Governed {
+/** What the data plane of this node refused for want of units. */
+export interface RefusedBuckets {
+  /** In the last minute. */
+  ofBucket(bucket: string): number;
+  /** Called at most once a second when that may be another. Returns the way to end it. */
+  onChange(listener: () => void): () => void;
+}
+
+export function governedPort({ configuration, view, node, ledger, refusals }: GovernedOptions): Governed {
   const listeners = new Set<(what: "configuration" | "measurements") => void>();
   let snapshot: Snapshot | undefined;
   let pacing: NodeJS.Timeout | undefined;
@@ -88,7 +97,10 @@ export function governedPort({ configuration, view, node, ledger }: GovernedOpti
     ending = setTimeout(changed, Math.min(MAX_TIMER_MS, ...lefts)).unref();
   };
   const listen = (): void => {
-    unwatch = view.watch(USAGE, changed);
+    const ends = [view.watch(USAGE, changed), refusals.onChange(changed)];
+    unwatch = () => {
+      for (const end of ends) end();
+    };
     awaitEnd();
   };
   const rest = (): void => {
@@ -117,7 +129,7 @@ export function governedPort({ configuration, view, node, ledger }: GovernedOpti
       const own = budgets.filter(({ isShared }) => !isShared);
       const ends = new Set(own.map((rule) => endOf(rule, ledger.now())));
       const keys = await stored(view, USAGE, (key) => (ends.has(key.slice(-END_LENGTH)) ? key : undefined));
-      return { [Symbol.iterator]: () => bucketRows({ view, node, ledger }, budgets, keys) };
+      return { [Symbol.iterator]: () => bucketRows({ view, node, ledger, refusals }, budgets, keys) };
     },
     onChange(listener) {
       listeners.add(listener);
@@ -151,10 +163,11 @@ const usageKeyOf = (bucket: string, { windowMs }: BudgetRule, now: number): stri
 const endOf = (rule: BudgetRule, now: number): string => usageKeyOf("", rule, now).slice(USAGE.length);
 const END_LENGTH = usageRowKey({ bucket: "", window_ms: 1, window: 1 }).length - USAGE.length;
 
-type Known = Pick<GovernedOptions, "view" | "node" | "ledger">;
+type BudgetRows = Omit<BudgetRecord, "node">;
+type Known = Pick<GovernedOptions, "view" | "node" | "ledger" | "refusals">;
 
 /** `keys`: of the usage of buckets that callers had for themselves, when the list was taken. */
-function* bucketRows(known: Known, budgets: readonly BudgetRule[], keys: readonly string[]): Generator<BudgetRecord> {
+function* bucketRows(known: Known, budgets: readonly BudgetRule[], keys: readonly string[]): Generator<BudgetRows> {
   const { view, ledger } = known;
   const nodes = Array.from(view.scan("member/"), ([, value]) => readMember(value).id);
   const rules = new Map<string, BudgetRule>();
@@ -194,11 +207,11 @@ interface Bucket {
 
 /** `key`: of its usage in the current window. */
 function bucketRow(
-  { view, node, ledger }: Known,
+  { view, node, ledger, refusals }: Known,
   nodes: readonly string[],
   { rule, bucket, principal }: Bucket,
   key: string,
-): BudgetRecord {
+): BudgetRows {
   const value = view.get(key);
   const usage = value === undefined ? undefined : readUsage(value);
   const holdings = nodes.flatMap((id) => {
@@ -215,7 +228,14 @@ function bucketRow(
     usage,
     holdings,
   });
-  return { ...row, bucket: principal ?? row.bucket, holders: holdersOf(row, usage, holdings, node) };
+  const refused = refusals.ofBucket(bucket);
+  return {
+    ...row,
+    bucket: principal ?? row.bucket,
+    status: refused > 0 ? "refusing" : row.status,
+    refused_per_minute: refused,
+    holders: holdersOf(row, usage, holdings, node),
+  };
 }
 
 /** Of this node the row knows more than the state does: what is spent here and not reported yet. */

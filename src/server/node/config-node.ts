@@ -9,13 +9,14 @@ import { type Lifetime, type Log, type LogTee, systemClock } from "../../base/in
 import { createFailureSampler } from "../audit/index.ts";
 import { type Cluster, openCluster } from "../cluster/index.ts";
 import { formatProblem, type NodeFile } from "../core/config/index.ts";
-import { createStatistics } from "../dataplane/index.ts";
+import { type BudgetRecords, createRefusals, createStatistics, recordBudgets } from "../dataplane/index.ts";
 import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { BuildInfo } from "../telemetry/index.ts";
 import { backendsPort } from "./admin-backends.ts";
 import { governedPort } from "./admin-governance.ts";
 import { type AdminDoors, accessOf, openAdminDoors } from "./admin-plane.ts";
+import { refusalsPort } from "./admin-refusals.ts";
 import { type SealingHere, secretsPort } from "./admin-secrets.ts";
 import { sourcesPort } from "./admin-sources.ts";
 import { auditSink, openTrail, recordChanges } from "./audit-trail.ts";
@@ -146,6 +147,8 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   );
   opening.catch(() => undefined);
   const statistics = createStatistics(systemClock);
+  let budgetRecords: BudgetRecords | undefined;
+  const refusals = createRefusals(systemClock, (refusal) => budgetRecords?.refused(refusal));
   observed.reasons.add("configuration");
   const stop = new AbortController();
   let dataPlane: DataPlane | undefined;
@@ -188,6 +191,9 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const failures = createFailureSampler({ trail, instruments, now: systemClock.now });
   const governing = openGoverning({ cluster, tokens, trail, failures, clock: systemClock, instruments, log }, owner);
 
+  budgetRecords = owner.own("record of budgets", recordBudgets(governing.trail), (it) => it.close());
+  const refused = refusalsPort(refusals);
+
   let doors: AdminDoors | undefined;
   doors = await openAdminDoors(
     {
@@ -214,7 +220,12 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
           view: cluster.view,
           node: cluster.status().nodeId,
           ledger: governing.budgets,
+          refusals: {
+            ofBucket: (bucket) => refusals.ofBucket(bucket),
+            onChange: (listener) => refused.onChange(listener),
+          },
         }),
+        refusals: refused,
         audit: auditSink(trail, failures),
         logins: loginsOf(nodeFile),
         clock: systemClock,
@@ -236,7 +247,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     const fault = ended.then((error) => Promise.reject(error));
     const snapshot = await Promise.race([firstSnapshot, standstillOf(begun), fault, aborted(signal)]);
     dataPlane = await serveDataPlane(
-      { ...options, listen: nodeFile.listen, snapshot, statistics, governing },
+      { ...options, listen: nodeFile.listen, snapshot, statistics, refusals, governing },
       observed,
       owner,
       log,

@@ -17,6 +17,7 @@ import {
   DEFAULT_ADMISSION,
   type Governing,
   listen,
+  type Refusals,
   type Statistics,
 } from "../dataplane/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
@@ -122,6 +123,7 @@ export interface DataPlaneOptions extends DataPlaneBounds {
   readonly snapshot: Snapshot;
   /** Left out where nobody can ask for them. */
   readonly statistics?: Statistics;
+  readonly refusals?: Refusals;
   /** Left out where there is no state. */
   readonly governing?: Governing;
 }
@@ -144,13 +146,14 @@ export async function serveDataPlane(
   instruments.observedGauge("gateway_upstream_connections", "Open upstream connections.", () => origins.connections());
 
   const metrics = createMetrics(instruments, log);
-  const { statistics, governing } = options;
+  const { statistics, refusals, governing } = options;
   const ports = {
     snapshot: () => snapshot,
     origins,
     admission,
     metrics,
     ...(statistics !== undefined && { statistics }),
+    ...(refusals !== undefined && { refusals }),
     ...(governing !== undefined && { governing }),
     tracing: otlp?.tracing,
     log,

@@ -60,6 +60,7 @@ const backend = (name: string, state: "ok" | "failing" | "idle" | "suspended") =
   units_per_minute: 0,
   subsets: [],
   members: 0,
+  node: "n1",
 });
 
 const member = (id: string, state: "reachable" | "silent") => ({

@@ -77,7 +77,9 @@ export const bucket = (others: Partial<BudgetRecord> = {}): BudgetRecord => ({
   window: "24h",
   resets_at: "2026-11-21T00:00:00.000Z",
   status: "ok",
+  refused_per_minute: 0,
   holders: [],
+  node: "n1",
   ...others,
 });
 

@@ -59,6 +59,7 @@ export const backend = (name: string, more: Partial<BackendRecord> = {}): Backen
   units_per_minute: 77_110,
   subsets: [],
   members: 0,
+  node: "n1",
   ...more,
 });
 
@@ -109,7 +110,9 @@ export const budget = (name: string, more: Partial<BudgetRecord> = {}): BudgetRe
   window: "24h",
   resets_at: at(35_820),
   status: "ok",
+  refused_per_minute: 0,
   holders: [],
+  node: "n1",
   ...more,
 });
 

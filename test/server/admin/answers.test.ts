@@ -60,6 +60,7 @@ const CALLS: { readonly [Id in OperationId]: CallInput<Id> } = {
   list_audit_records: { query: { limit: 10 } },
   list_profiles: {},
   list_budgets: {},
+  list_refusals: {},
   list_mcp_servers: {},
   list_a2a_agents: {},
   list_reconcile: {},

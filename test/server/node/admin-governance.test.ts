@@ -52,7 +52,22 @@ function open(ids: readonly string[] = ["n1", "n2", "n3"]) {
     },
   };
   const [own = ""] = ids;
-  const governed = governedPort({ configuration, view: cluster.view, node: own, ledger: node(own).known });
+  const refused = new Map<string, number>();
+  const refusing = new Set<() => void>();
+  const refusals = {
+    ofBucket: (bucket: string) => refused.get(bucket) ?? 0,
+    onChange(listener: () => void) {
+      refusing.add(listener);
+      return () => refusing.delete(listener);
+    },
+  };
+  const governed = governedPort({
+    configuration,
+    view: cluster.view,
+    node: own,
+    ledger: node(own).known,
+    refusals,
+  });
   const run = (governance: (plain: Governance) => Partial<Governance>): void => {
     running = compile(governance);
     for (const listener of listeners) listener();

@@ -5,6 +5,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { parseKey } from "../../auth/index.ts";
 import type { AuditSink } from "../ports.ts";
 import type { Principal } from "../principal.ts";
 import { refusal } from "../refusal.ts";
@@ -44,7 +45,16 @@ export async function tokenCaller(
       : { kind: "refused", fault: presented.kind };
   if (verdict.kind === "principal") return verdict.principal;
   const { fault, issuer = null, subject = null } = verdict;
-  audit.authFailure({ door: "network", fault, issuer, subject, remote: request.socket.remoteAddress ?? null });
+  audit.authFailure({
+    door: "network",
+    fault,
+    issuer,
+    subject,
+    // A virtual key is none here; whose it is says who is to be told.
+    key_id: presented.kind === "token" ? (parseKey(presented.token)?.id ?? null) : null,
+    remote: request.socket.remoteAddress ?? null,
+    request: String(response.getHeader("x-gateway-request-id") ?? ""),
+  });
   if (verdict === LATE) throw refusal("busy", "The bearer token could not be checked in time.");
   // No fault of the token's: another one would fare no better.
   if (fault === "keys_unavailable") {

@@ -12,7 +12,8 @@ import { TABLE_PREFIX } from "../tables.ts";
  * Changes with the configuration and the suspensions at once, and at most once a second with what is measured. That a
  * suspension ends is no change.
  */
-export function backendList({ cluster: { view }, backends }: Ports): ListSource<BackendRecord> {
+export function backendList({ cluster, backends }: Ports): ListSource<BackendRecord> {
+  const { view } = cluster;
   const suspensions = tables(view, TABLE_PREFIX.suspensions);
   let changes = 0;
   return {
@@ -30,20 +31,21 @@ export function backendList({ cluster: { view }, backends }: Ports): ListSource<
       };
     },
     take() {
+      const { nodeId: node } = cluster.status();
       const stored = backends
         .list()
         .map((row) => ({ row, suspension: view.get(suspensionRowKey("provider", row.name)) }));
-      return (now) => mapped(stored, ({ row, suspension }) => backendRecord(row, suspension, now));
+      return (now) => mapped(stored, ({ row, suspension }) => ({ ...backendRecord(row, suspension, now), node }));
     },
   };
 }
 
 /** `suspension`: as the state holds it. */
 function backendRecord(
-  row: Omit<BackendRecord, "suspended_until">,
+  row: Omit<BackendRecord, "suspended_until" | "node">,
   suspension: string | undefined,
   now: number,
-): BackendRecord {
+): Omit<BackendRecord, "node"> {
   const { name, dialect, state, ...measured } = row;
   const until = suspension === undefined ? undefined : readSuspension(suspension).until;
   const isSuspended = until !== undefined && (until === null || until > now);

@@ -1,8 +1,9 @@
 /** Profiles, with the keys that name them, and the buckets of budgets. */
 
-import type { BudgetRecord, ProfileRecord } from "../../../admin-api/index.ts";
+import type { BudgetRecord, ProfileRecord, RefusalRecord } from "../../../admin-api/index.ts";
 import type { StateView } from "../../cluster/index.ts";
 import { readKey } from "../../core/state/index.ts";
+import { mapped } from "../handler.ts";
 import { fixed, inTurns, type ListSource, storedValues, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { TABLE_PREFIX } from "../tables.ts";
@@ -36,19 +37,38 @@ export function profileList({ cluster: { view }, governed }: Ports): ListSource<
 }
 
 /** Changes with the configuration at once, and at most once a second with what is spent and granted. */
-export function budgetList({ governed }: Ports): ListSource<BudgetRecord> {
+export function budgetList({ cluster, governed }: Ports): ListSource<BudgetRecord> {
+  return {
+    ...counted((listener) => governed.onChange(listener)),
+    async take() {
+      const { nodeId: node } = cluster.status();
+      const rows = await governed.budgets();
+      return () => mapped(rows, (row) => ({ ...row, node }));
+    },
+  };
+}
+
+/** Changes at most once a second. */
+export function refusalList({ cluster, refusals }: Ports): ListSource<RefusalRecord> {
+  return {
+    ...counted((listener) => refusals.onChange(listener)),
+    take() {
+      const { nodeId: node } = cluster.status();
+      return fixed(refusals.list().map((row) => ({ node, ...row })));
+    },
+  };
+}
+
+/** A list whose version is how often it was told to have changed. */
+function counted(listen: (listener: () => void) => () => void): Pick<ListSource<unknown>, "version" | "watch"> {
   let changes = 0;
   return {
     version: () => changes,
     watch: (onChange) =>
-      governed.onChange(() => {
+      listen(() => {
         changes += 1;
         onChange();
       }),
-    async take() {
-      const rows = await governed.budgets();
-      return () => rows;
-    },
   };
 }
 

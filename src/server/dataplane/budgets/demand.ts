@@ -24,12 +24,13 @@ export function demandOf({ rule, demand, at, like }: Spending, averages: Average
 
 /** Says of whose budget, and when it resets; never what others used. `endsAt`: of the window, milliseconds since 1970. */
 export function refusalFor(
-  { rule }: Spending,
+  { rule, bucket }: Spending,
   { code, retryAfterSeconds }: BudgetRefusal,
   { endsAt, needed }: { readonly endsAt: number; readonly needed: number },
 ): GatewayError {
   return new GatewayError(code, messageOf(code, rule.name, { endsAt, isTooLarge: needed > rule.limit }), {
     retryAfterSeconds,
+    by: { kind: "budget", name: rule.name, bucket },
   });
 }
 

@@ -4,20 +4,23 @@
  */
 
 import type { Log } from "../../../base/index.ts";
-import { GatewayError } from "../../../base/index.ts";
+import { cutText, escapeControls, GatewayError } from "../../../base/index.ts";
 import type { Decision, Hop, Layer, Verdict } from "../../core/policy/index.ts";
 import type { DecisionRecord, DecisionTrail } from "../ports.ts";
 import type { DecisionMetrics } from "./metrics.ts";
 import type { Standing } from "./standing.ts";
 
-/** What a record says of the request, in names of the configuration. */
+/** Of a model's name in a record, in UTF-16 units; those of providers have 64 at most. */
+const MAX_MODEL_LENGTH = 128;
+
+/** What a record says of the request. */
 export interface DecidedRequest {
   readonly requestId: string;
   readonly hop: Hop;
   readonly route: string;
   /** Provider, server or peer. */
   readonly to: string;
-  /** The label of the model; undefined where there is none. */
+  /** As the client asked for it; undefined where there is none. */
   readonly model: string | undefined;
 }
 
@@ -44,7 +47,9 @@ export function settleVerdict(
   }
   if (verdict.kind === "error") metrics.failed(verdict.by.rule, profileOf(verdict.by.layer), verdict.by.error);
   trail?.decided(recordOf(verdict, request, standing));
-  return verdict.kind === "allow" ? undefined : new GatewayError(verdict.code, verdict.message);
+  return verdict.kind === "allow"
+    ? undefined
+    : new GatewayError(verdict.code, verdict.message, { by: { kind: "rule", name: verdict.by.rule } });
 }
 
 const profileOf = (layer: Layer): string => (layer.kind === "profile" ? layer.profile : "");
@@ -73,7 +78,7 @@ function recordOf(verdict: Verdict, request: DecidedRequest, { caller, profile }
       key_id: key === undefined ? null : key.id,
       layer: by?.layer.kind ?? null,
       matched: decisions.map(spelled),
-      model: request.model ?? null,
+      model: request.model === undefined ? null : escapeControls(cutText(request.model, MAX_MODEL_LENGTH)),
       profile: profile.name ?? null,
       request: request.requestId,
       route: request.route,

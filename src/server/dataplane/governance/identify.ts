@@ -15,26 +15,35 @@ import type { Governing } from "../ports.ts";
 /** The check of a token ends by itself; a client that leaves meanwhile finds nobody waiting. */
 const NEVER = new AbortController().signal;
 
-/** One answer whatever was wrong. */
-const unrecognised = (auth: AuthRules): GatewayError =>
+/** One answer whatever was wrong; `fault` and `key` are for those who run the gateway. */
+const unrecognised = (auth: AuthRules, fault: string, key?: string): GatewayError =>
   new GatewayError("unauthenticated", "The request carries no credential that is accepted here.", {
     challenge: challengeOf(auth),
+    by: { kind: "credential", name: fault, key },
   });
 
 /** Throws when the key that a request came with was taken away since: a body may take minutes to arrive. */
 export function recogniseAgain(caller: Caller, { auth }: Governance, { callers }: Governing): void {
-  if (auth !== undefined && !callers.isStill(caller)) throw unrecognised(auth);
+  if (auth !== undefined && !callers.isStill(caller)) throw unrecognised(auth, "withdrawn", caller.key?.name);
+}
+
+export interface Asked {
+  readonly requestId: string;
+  /** Of a WebSocket subprotocol. */
+  readonly protocolToken?: string | undefined;
+  /** The MCP server asked for. */
+  readonly server?: string;
 }
 
 /**
  * At once but for a token that is seen for the first time. Throws, or rejects with, `unauthenticated`: one answer whatever
- * was wrong. `protocolToken`: of a WebSocket subprotocol. `server`: the MCP server asked for.
+ * was wrong.
  */
 export function identify(
   request: IncomingMessage,
   governance: Governance,
   governing: Governing | undefined,
-  { protocolToken, server }: { readonly protocolToken?: string | undefined; readonly server?: string } = {},
+  { requestId, protocolToken, server }: Asked,
 ): Caller | Promise<Caller> {
   const { auth } = governance;
   if (auth === undefined) return ANONYMOUS;
@@ -43,9 +52,16 @@ export function identify(
   const found = governing.callers.identify(presented, auth, server, NEVER);
   const take = (identification: Identification): Caller => {
     if (identification.kind === "caller") return identification.caller;
-    const { fault, issuer } = identification;
-    governing.trail.notRecognised({ fault, issuer: issuer ?? null });
-    throw unrecognised(auth);
+    const { fault, issuer, key } = identification;
+    governing.trail.notRecognised({
+      fault,
+      issuer: issuer ?? null,
+      key: key?.name ?? null,
+      key_id: key?.id ?? null,
+      remote: request.socket.remoteAddress ?? null,
+      request: requestId,
+    });
+    throw unrecognised(auth, fault, key?.name);
   };
   return found instanceof Promise ? found.then(take) : take(found);
 }

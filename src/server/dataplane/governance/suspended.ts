@@ -34,6 +34,7 @@ export function suspendedError(kind: SuspendedKind, name: string, { reason, unti
   const named = isCallers ? NOUNS[kind] : `${NOUNS[kind]} ${name}`;
   const why = reason === "" ? "." : `: ${reason}`;
   return new GatewayError("suspended", `${named} is suspended${why}`, {
+    by: { kind: "suspension", name: `${kind}:${name}` },
     ...(isCallers && { suspended: "caller" as const }),
     ...(until !== null && { retryAfterSeconds: Math.max(1, Math.ceil((until - Date.now()) / 1_000)) }),
   });

@@ -73,6 +73,7 @@ export const INPUTS: Readonly<Record<OperationId, Input>> = {
   reload_config: { status: 409 },
   list_profiles: list,
   list_budgets: list,
+  list_refusals: list,
   list_models: list,
   list_mcp_servers: list,
   list_a2a_agents: list,

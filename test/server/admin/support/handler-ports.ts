@@ -23,6 +23,7 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
     secrets: createMemorySecrets(now),
     backends: createMemoryBackends().backends,
     governed: createMemoryGoverned().governed,
+    refusals: { list: () => [], onChange: () => () => undefined },
     audit: createMemoryAudit().audit,
     logins: [],
     facts: {

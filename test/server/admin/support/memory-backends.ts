@@ -3,7 +3,7 @@
 import type { BackendFailure, BackendRecord, ModelRecord } from "../../../../src/admin-api/index.ts";
 import type { Backends } from "../../../../src/server/admin/index.ts";
 
-type Row = Omit<BackendRecord, "suspended_until">;
+type Row = Omit<BackendRecord, "suspended_until" | "node">;
 
 export interface MemoryBackends {
   readonly backends: Backends;

@@ -16,7 +16,7 @@ export interface MemoryGoverned {
   spend(budget: string, units: number): void;
 }
 
-export const bucket = (budget: string, used: number): BudgetRecord => ({
+export const bucket = (budget: string, used: number): Omit<BudgetRecord, "node"> => ({
   budget,
   bucket: "shared",
   key: null,
@@ -28,6 +28,7 @@ export const bucket = (budget: string, used: number): BudgetRecord => ({
   window: "1h",
   resets_at: "2026-11-20T13:00:00.000Z",
   status: "ok",
+  refused_per_minute: 0,
   holders: used === 0 ? [] : [{ node: "n1", granted: 0, spent: used }],
 });
 
@@ -35,7 +36,7 @@ export function createMemoryGoverned(): MemoryGoverned {
   const listeners = new Set<(what: "configuration" | "measurements") => void>();
   let profiles: readonly Profile[] = [];
   let issuers: readonly string[] = [];
-  let budgets: readonly BudgetRecord[] = [];
+  let budgets: readonly Omit<BudgetRecord, "node">[] = [];
   const tell = (what: "configuration" | "measurements"): void => {
     for (const listener of [...listeners]) listener(what);
   };

@@ -71,6 +71,7 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
     secrets,
     backends: backends.backends,
     governed: governed.governed,
+    refusals: { list: () => [], onChange: () => () => undefined },
     audit: audit.audit,
     logins: [],
     facts: {

@@ -128,7 +128,7 @@ function admittedTo(provider: Provider, target: Target, model: string | undefine
 /** Records what a rule decided. `model`: that of the request, or of an event within its session. */
 export function deniedByRules(
   provider: Provider,
-  { route, label }: Target,
+  { route }: Target,
   model: string | undefined,
   { standing, requestId, sinks }: Omit<Governed, "suspensions">,
 ): GatewayError | undefined {
@@ -140,7 +140,7 @@ export function deniedByRules(
     hop: "llm",
     route: route.name,
     to: provider.name,
-    model: model === undefined ? undefined : label,
+    model,
   };
   return settleVerdict(policy.decide("llm", variables), decided, standing, sinks);
 }

@@ -1,0 +1,141 @@
+/**
+ * Who was refused in the last hour, with which code and by what: the first question when a caller says that it gets
+ * nothing. Callers, codes and causes are told together, since a refused client asks again and again.
+ */
+
+import type { RefusalRecord } from "../../admin-api/index.ts";
+import { countColumn, momentColumn, textColumn } from "../format/columns.ts";
+import { labelled, shown } from "../format/lines.ts";
+import { count, plural } from "../format/numbers.ts";
+import { clock } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import { type Data, rowsOf } from "../model/data.ts";
+import { type Column, type Table, tableOf } from "../model/table.ts";
+import { type Line, span } from "../model/text.ts";
+import type { Chosen, View } from "../model/view.ts";
+import { budgetFilter } from "./keys-filters.ts";
+
+const idOf = ({
+  node,
+  caller_kind: kind,
+  caller,
+  code,
+  cause,
+  cause_name: name,
+  first_at: since,
+}: RefusalRecord): string => JSON.stringify([node, kind, caller, code, cause, name, since]);
+
+const named = (data: Data, id: string): RefusalRecord | undefined =>
+  rowsOf(data, "refusals").find((row) => idOf(row) === id);
+
+/** `key ci-runner`, `user a@example.com`, `nobody known`. */
+export function callerWords({ caller_kind: kind, caller }: Pick<RefusalRecord, "caller_kind" | "caller">): string {
+  if (kind === "unrecognised") return "nobody known";
+  if (kind === "others") return "other callers";
+  return caller === null ? kind : `${kind} ${caller}`;
+}
+
+/** `budget day-5m`, `rule no-opus`; empty where the code tells it. */
+const causeWords = ({ cause, cause_name: name }: RefusalRecord): string =>
+  cause === null ? "" : `${cause} ${name ?? ""}`.trim();
+
+const COLUMNS: readonly Column<RefusalRecord>[] = [
+  textColumn({ head: "CALLER", letter: "c", width: { least: 14, flex: 2 }, priority: 1, cut: "middle" }, callerWords),
+  textColumn({ head: "CODE", letter: "o", width: 18, priority: 1 }, ({ code }) => code),
+  textColumn({ head: "BY", letter: "b", width: { least: 14, flex: 2 }, priority: 2, cut: "middle" }, causeWords),
+  {
+    ...countColumn<RefusalRecord>(
+      { head: "MINUTE", letter: "m", width: 8, priority: 1 },
+      ({ last_minute: minute }) => minute,
+    ),
+    cell: ({ last_minute: refused }) => span(count(refused), refused === 0 ? "dim" : "fail"),
+  },
+  countColumn({ head: "HOUR", letter: "h", width: 9, priority: 1 }, ({ last_hour: hour }) => hour),
+  momentColumn({ head: "LAST", letter: "l", width: 17, priority: 3 }, ({ last_at: at }) => at),
+  momentColumn({ head: "FIRST", letter: "f", width: 17, priority: 5 }, ({ first_at: at }) => at),
+  textColumn({ head: "NODE", letter: "n", width: 8, priority: 4, cut: "middle" }, ({ node }) => node),
+];
+
+const table = ({ data }: Omit<Context, "now">): Table =>
+  tableOf<RefusalRecord>(
+    {
+      columns: COLUMNS,
+      idOf,
+      nameOf: ({ caller, code }) => caller ?? code,
+      haystack: (row) => `${callerWords(row)} ${row.code} ${causeWords(row)} ${row.node} ${row.last_request}`,
+      isBad: ({ last_minute: refused }) => refused > 0,
+      jsonOf: (row) => row,
+    },
+    rowsOf(data, "refusals"),
+  );
+
+function pane(id: string, { data, now }: Context): readonly Line[] {
+  const row = named(data, id);
+  if (row === undefined) return [];
+  const { last_minute: minute, last_hour: hour, node, last_request: request } = row;
+  const by = causeWords(row);
+  return [
+    labelled("refused", shown(callerWords(row)), span("  with "), shown(row.code), shown(by === "" ? "" : ` by ${by}`)),
+    labelled(
+      "counted",
+      span(`${count(minute)} in the last minute, ${plural(hour, "request")} in the hour, on `),
+      shown(node),
+    ),
+    labelled(
+      "times",
+      span(`first ${clock(Date.parse(row.first_at), now)}, last ${clock(Date.parse(row.last_at), now)}`),
+    ),
+    labelled("request", shown(request), span("  the last; its answer carried the id", "dim")),
+  ];
+}
+
+/** Where what refused can be looked at. */
+const PLACES: Readonly<Partial<Record<NonNullable<RefusalRecord["cause"]>, string>>> = {
+  budget: "budgets",
+  profile: "profiles",
+  suspension: "suspensions",
+  rule: "config",
+  guardrail: "config",
+};
+
+const chosen = ({ ids: [id = ""] }: Chosen, { data }: Pick<Context, "data">): RefusalRecord | undefined =>
+  named(data, id);
+
+export const refusalsView: View = {
+  id: "refusals",
+  aliases: ["refused", "denied"],
+  title: "Refusals",
+  about: "who was refused in the last hour, with which code, and what refused it",
+  needs: () => [{ id: "list_refusals" }],
+  body: {
+    kind: "table",
+    table,
+    sort: { column: "minute", isDescending: true },
+    pane,
+    empty: () => ({
+      sentence: "Nothing was refused in the last hour.",
+      next: "What providers failed at stands with them: e on a provider (2).",
+    }),
+    sql: () =>
+      "SELECT node, caller_kind, caller, code, cause, cause_name, last_minute, last_hour, last_at FROM refusals ORDER BY last_hour DESC",
+  },
+  offers: [
+    {
+      verb: "follow",
+      does: "what refused",
+      needsRow: true,
+      why(of, context) {
+        const row = chosen(of, context);
+        if (row === undefined) return "the refusal is remembered no more";
+        return row.cause === null || PLACES[row.cause] === undefined ? "the code tells what refused it" : undefined;
+      },
+      start(of, context) {
+        const { cause, cause_name: name } = chosen(of, context) ?? {};
+        const view = (cause !== null && cause !== undefined && PLACES[cause]) || "config";
+        return cause === "budget"
+          ? { kind: "go", place: { view }, filter: budgetFilter(name ?? "") }
+          : { kind: "go", place: { view }, row: name ?? "" };
+      },
+    },
+  ],
+};

@@ -1,0 +1,81 @@
+/**
+ * A budget that refuses, in the audit trail: one record a minute for each budget, whatever the number of its refusals, the
+ * first at once. A record tells how many there were since the one before, and of the last of them whose it was.
+ */
+import type { Caller } from "../../auth/index.ts";
+import type { DecisionTrail } from "../ports.ts";
+import { nameOf, type Refusal } from "./refusals.ts";
+
+const EVERY_MS = 60_000;
+
+export interface BudgetRecords {
+  refused(refusal: Refusal): void;
+  /** Records what has not been told yet. */
+  close(): void;
+}
+
+interface Told {
+  untold: number;
+  last: Refusal;
+  timer: NodeJS.Timeout;
+}
+
+export function recordBudgets(trail: Pick<DecisionTrail, "decided">): BudgetRecords {
+  const budgets = new Map<string, Told>();
+
+  const record = (budget: string, refused: number, { caller, code, requestId }: Refusal): boolean => {
+    try {
+      trail.decided({
+        controls: [],
+        data: { ...whose(caller), budget, code, decision: "deny", refused, request: requestId },
+      });
+      return true;
+    } catch {
+      return false; // the trail is full or over, which it counts itself; what could not be told is told later
+    }
+  };
+
+  const elapsed = (budget: string, told: Told): void => {
+    if (told.untold === 0) {
+      budgets.delete(budget);
+      return;
+    }
+    if (record(budget, told.untold, told.last)) told.untold = 0;
+    told.timer = after(budget, told);
+  };
+  const after = (budget: string, told: Told): NodeJS.Timeout =>
+    setTimeout(() => elapsed(budget, told), EVERY_MS).unref();
+
+  return {
+    refused(refusal) {
+      if (refusal.by?.kind !== "budget") return;
+      const { name } = refusal.by;
+      const told = budgets.get(name);
+      if (told !== undefined) {
+        told.untold += 1;
+        told.last = refusal;
+        return;
+      }
+      const made = { untold: record(name, 1, refusal) ? 0 : 1, last: refusal } as Told;
+      made.timer = after(name, made);
+      budgets.set(name, made);
+    },
+    close() {
+      for (const [budget, { untold, last, timer }] of budgets) {
+        clearTimeout(timer);
+        if (untold > 0) record(budget, untold, last);
+      }
+      budgets.clear();
+    },
+  };
+}
+
+/** As the records of access rules name a caller. */
+function whose(caller: Caller | undefined): Readonly<Record<string, string | null>> {
+  return {
+    caller: caller?.kind ?? null,
+    key: caller?.key?.name ?? null,
+    key_id: caller?.key?.id ?? null,
+    user_name: caller === undefined || caller.key !== undefined ? null : (nameOf(caller) ?? null),
+  };
+}

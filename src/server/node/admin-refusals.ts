@@ -1,0 +1,34 @@
+/** The port `Refusals` of the admin plane: what the data plane of this node refused. */
+import type { RefusalRecord, Refusals } from "../admin/index.ts";
+import type { Refusals as Counted, CountedRefusal } from "../dataplane/index.ts";
+import { telling } from "./measuring.ts";
+
+export function refusalsPort(counted: Counted): Refusals {
+  const listeners = new Set<() => void>();
+  const { begin, end } = telling(counted, () => {
+    for (const listener of [...listeners]) listener();
+  });
+  return {
+    list: () => counted.read().map(refusalRecord),
+    onChange(listener) {
+      listeners.add(listener);
+      if (listeners.size === 1) begin();
+      return () => {
+        if (listeners.delete(listener) && listeners.size === 0) end();
+      };
+    },
+  };
+}
+
+const refusalRecord = (row: CountedRefusal): Omit<RefusalRecord, "node"> => ({
+  caller_kind: row.callerKind,
+  caller: row.caller ?? null,
+  code: row.code,
+  cause: row.by?.kind ?? null,
+  cause_name: row.by?.name ?? null,
+  last_minute: row.lastMinute,
+  last_hour: row.lastHour,
+  first_at: new Date(row.firstAt).toISOString(),
+  last_at: new Date(row.lastAt).toISOString(),
+  last_request: row.lastRequest,
+});

@@ -1,0 +1,44 @@
+/**
+ * Telling of measurements that change: while somebody listens and something is measured, once in a while; else no timer
+ * runs.
+ */
+
+export interface Measured {
+  /** How soon what is read may be another though nothing is recorded, in milliseconds; undefined: not at all. */
+  changesInMs(): number | undefined;
+  /** Calls back once, as soon as something is recorded. One listener at a time; undefined takes it off. */
+  awaitChange(listener: (() => void) | undefined): void;
+}
+
+export interface Telling {
+  begin(): void;
+  end(): void;
+}
+
+const TELL_EVERY_MS = 1_000;
+
+/** `tell` is called at most once a second, from `begin` on. */
+export function telling(measured: Measured, tell: () => void): Telling {
+  let timer: NodeJS.Timeout | undefined;
+  const soon = (ms: number): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      tell();
+      goOn();
+    }, ms).unref();
+  };
+  /** What is counted leaves its window by itself, be it seconds or minutes. */
+  const goOn = (): void => {
+    const ms = measured.changesInMs();
+    if (ms !== undefined) soon(ms);
+    if (ms !== TELL_EVERY_MS) measured.awaitChange(() => soon(TELL_EVERY_MS));
+  };
+  return {
+    begin: goOn,
+    end() {
+      measured.awaitChange(undefined);
+      clearTimeout(timer);
+      timer = undefined;
+    },
+  };
+}

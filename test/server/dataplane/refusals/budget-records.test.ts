@@ -1,0 +1,58 @@
+/** A budget that refuses is recorded once a minute, with how often it did. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { GatewayError } from "../../../../src/base/index.ts";
+import { recordBudgets } from "../../../../src/server/dataplane/refusals/index.ts";
+
+const refusal = (budget: string, requestId: string) =>
+  ({
+    caller: undefined,
+    code: "budget_exhausted",
+    by: { kind: "budget", name: budget, bucket: `b/${budget}` },
+    requestId,
+  }) as const;
+
+test("the first is recorded at once, the others together a minute later, and then nothing", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const told: unknown[] = [];
+  const records = recordBudgets({
+    decided: ({ data }) => void told.push([data["budget"], data["refused"], data["request"]]),
+  });
+  records.refused(refusal("day", "r1"));
+  records.refused(refusal("month", "r2"));
+  for (let n = 3; n < 103; n += 1) records.refused(refusal("day", `r${n}`));
+  records.refused({ ...refusal("day", "x"), by: { kind: "rule", name: "day" } });
+  assert.deepEqual(told.splice(0), [
+    ["day", 1, "r1"],
+    ["month", 1, "r2"],
+  ]);
+  t.mock.timers.tick(60_000);
+  assert.deepEqual(told.splice(0), [["day", 100, "r102"]]);
+  t.mock.timers.tick(600_000);
+  assert.deepEqual(told, []);
+  records.refused(refusal("day", "r200"));
+  assert.deepEqual(told, [["day", 1, "r200"]]);
+  records.close();
+});
+
+test("what a full trail did not take is told with the next, and the rest at the end", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const told: unknown[] = [];
+  let isFull = true;
+  const records = recordBudgets({
+    decided({ data }) {
+      if (isFull) throw new GatewayError("audit_unavailable", "full");
+      told.push(data["refused"]);
+    },
+  });
+  records.refused(refusal("day", "r1"));
+  records.refused(refusal("day", "r2"));
+  t.mock.timers.tick(60_000);
+  isFull = false;
+  t.mock.timers.tick(60_000);
+  assert.deepEqual(told, [2]);
+  records.refused(refusal("day", "r3"));
+  records.close();
+  assert.deepEqual(told, [2, 1]);
+});

@@ -1,0 +1,181 @@
+/** What was refused, told together; bounded, whoever calls. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { Caller } from "../../../../src/server/auth/index.ts";
+import { createRefusals, type Refusal } from "../../../../src/server/dataplane/refusals/index.ts";
+
+const START = Date.UTC(2026, 10, 20);
+
+function open() {
+  let ms = 0;
+  const refusals = createRefusals({ now: () => START + ms, monotonic: () => 1_000_000 + ms });
+  return {
+    refusals,
+    pass(by: number) {
+      ms += by;
+    },
+  };
+}
+
+const keyCaller = (name: string, profile?: string): Caller => ({
+  kind: "key",
+  key: { id: name.padEnd(8, "x").slice(-8), name, metadata: {} },
+  agent: undefined,
+  user: undefined,
+  issuer: undefined,
+  profile,
+  principal: name,
+  onlyServer: undefined,
+});
+
+const denied = (caller: Caller | undefined, over: Partial<Refusal> = {}): Refusal => ({
+  caller,
+  code: "policy_denied",
+  by: { kind: "rule", name: "no-opus" },
+  requestId: "r-1",
+  ...over,
+});
+
+test("refusals are told by caller, code and cause, with their times and the last request", () => {
+  const { refusals, pass } = open();
+  const ci = keyCaller("ci");
+  refusals.refused(denied(ci));
+  pass(5_000);
+  refusals.refused(denied(ci, { requestId: "r-2" }));
+  refusals.refused(
+    denied(keyCaller("batch"), { code: "budget_exhausted", by: { kind: "budget", name: "day", bucket: "b/day" } }),
+  );
+  refusals.refused(denied(undefined, { code: "unauthenticated", by: { kind: "credential", name: "unknown_key" } }));
+  refusals.refused(
+    denied(undefined, { code: "unauthenticated", by: { kind: "credential", name: "expired_key", key: "old" } }),
+  );
+  assert.deepEqual(
+    refusals
+      .read()
+      .map(({ callerKind, caller, code, by, lastMinute, lastHour }) => [
+        callerKind,
+        caller,
+        code,
+        by?.kind,
+        by?.name,
+        lastMinute,
+        lastHour,
+      ]),
+    [
+      ["key", "ci", "policy_denied", "rule", "no-opus", 2, 2],
+      ["key", "batch", "budget_exhausted", "budget", "day", 1, 1],
+      ["unrecognised", undefined, "unauthenticated", "credential", "unknown_key", 1, 1],
+      ["key", "old", "unauthenticated", "credential", "expired_key", 1, 1],
+    ],
+  );
+  const [first] = refusals.read();
+  assert.deepEqual([first?.firstAt, first?.lastAt, first?.lastRequest], [START, START + 5_000, "r-2"]);
+  assert.equal(refusals.ofBucket("b/day"), 1);
+  assert.equal(refusals.ofBucket("b/other"), 0);
+});
+
+test("what a profile does not allow is told as the profile's, and what a provider failed at is not told", () => {
+  const { refusals } = open();
+  const caller = keyCaller("ci", "narrow");
+  refusals.refused(denied(caller, { code: "model_not_allowed", by: undefined }));
+  for (const code of ["upstream_unreachable", "upstream_timeout", "upstream_incomplete"] as const) {
+    refusals.refused(denied(caller, { code, by: undefined }));
+  }
+  assert.deepEqual(
+    refusals.read().map(({ code, by }) => [code, by]),
+    [["model_not_allowed", { kind: "profile", name: "narrow" }]],
+  );
+});
+
+test("counts are those of the last minute and hour, and a row goes an hour after its last refusal", () => {
+  const { refusals, pass } = open();
+  const ci = keyCaller("ci");
+  const counts = () => refusals.read().map(({ lastMinute, lastHour }) => [lastMinute, lastHour]);
+  refusals.refused(denied(ci));
+  pass(59_000);
+  refusals.refused(denied(ci));
+  assert.deepEqual(counts(), [[2, 2]]);
+  pass(1_000);
+  assert.deepEqual(counts(), [[1, 2]]);
+  assert.equal(refusals.changesInMs(), 1_000);
+  pass(60_000);
+  assert.deepEqual(counts(), [[0, 2]]);
+  assert.equal(refusals.changesInMs(), 60_000);
+  pass(3_540_000);
+  assert.deepEqual(counts(), []);
+  pass(120_000);
+  assert.equal(refusals.changesInMs(), undefined);
+});
+
+test("the counts agree with a model that remembers every refusal", (t) => {
+  const seed = Number(process.env["SEED"] ?? Date.now() & 0xffff);
+  t.diagnostic(`seed ${seed}`);
+  const steps = fc.array(
+    fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 90_000 }), fc.integer({ min: 0, max: 4_000_000 })),
+    {
+      maxLength: 80,
+    },
+  );
+  fc.assert(
+    fc.property(steps, (waits) => {
+      const { refusals, pass } = open();
+      let ms = 1_000_000;
+      const times: number[] = [];
+      for (const wait of waits) {
+        pass(wait);
+        ms += wait;
+        refusals.refused(denied(undefined));
+        times.push(ms);
+        const within = (unit: number): number =>
+          times.filter((at) => Math.floor(at / unit) > Math.floor(ms / unit) - 60).length;
+        const [row] = refusals.read();
+        assert.deepEqual([row?.lastMinute, row?.lastHour], [within(1_000), within(60_000)]);
+      }
+    }),
+    { seed, numRuns: 300 },
+  );
+});
+
+test("callers who invent identities fill neither the list nor the memory, and push nobody out", () => {
+  const { refusals, pass } = open();
+  const ci = keyCaller("ci");
+  refusals.refused(denied(ci));
+  const agent = (n: number): Caller => ({
+    ...keyCaller(`agent-${n}`),
+    kind: "agent",
+    key: undefined,
+    agent: { name: `\u001b[2J${"x".repeat(5_000)}${n}`, issuer: "corp", subject: String(n) },
+  });
+  for (let n = 0; n < 20_000; n += 1) {
+    refusals.refused(
+      denied(agent(n), { by: { kind: "budget", name: `b${n % 500}`, bucket: `b/${n}` }, code: "budget_exhausted" }),
+    );
+  }
+  refusals.refused(denied(ci));
+  const rows = refusals.read();
+  assert.ok(rows.length <= 1_300, String(rows.length));
+  assert.equal(rows[0]?.caller, "ci");
+  assert.equal(rows[0]?.lastHour, 2);
+  assert.equal(
+    rows.reduce((sum, { lastHour }) => sum + lastHour, 0),
+    20_002,
+    "none is lost",
+  );
+  assert.ok(rows.some(({ callerKind, by }) => callerKind === "others" && by?.name === "b7"));
+  for (const { caller = "" } of rows) assert.ok(caller.length < 200 && !caller.includes("\u001b"), caller);
+  assert.ok(JSON.stringify(rows).length < 1 << 20);
+  pass(3_700_000);
+  refusals.refused(denied(agent(1)));
+  assert.equal(refusals.read().length, 1, "an hour later there is room again");
+});
+
+test("whoever waits for a change is told once, at the next refusal", () => {
+  const { refusals } = open();
+  let told = 0;
+  refusals.awaitChange(() => void told++);
+  refusals.refused(denied(undefined));
+  refusals.refused(denied(undefined));
+  assert.equal(told, 1);
+});
