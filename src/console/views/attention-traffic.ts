@@ -6,7 +6,7 @@ import { namesInWords } from "../format/names.ts";
 import { count, percent, plural } from "../format/numbers.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import type { AttentionItem, AttentionSource } from "./attention-item.ts";
-import { bucketId, isShared, ownerOf, usedFraction } from "./budgets-bucket.ts";
+import { bucketId, isShared, isSpent, ownerOf, usedFraction } from "./budgets-bucket.ts";
 import { providerRows, servings } from "./providers-facts.ts";
 import { suspensionId } from "./suspensions.ts";
 
@@ -76,14 +76,14 @@ export const SPENT_BUDGETS: AttentionSource = {
 
 function budgetItem(row: BudgetRecord): AttentionItem {
   const isRefusing = row.status === "refusing";
-  const isSpent = row.status === "exhausted" || isRefusing;
+  const isBad = isRefusing || isSpent(row);
   // A hundred percent is said of what is spent, and of nothing before.
-  const share = row.remaining === 0 ? "all" : `${Math.min(99, Math.floor(usedFraction(row) * 100))} %`;
+  const share = isSpent(row) ? "all" : `${Math.min(99, Math.floor(usedFraction(row) * 100))} %`;
   return {
     id: `budget:${bucketId(row)}`,
-    severity: isSpent ? "fail" : "warn",
-    weight: isRefusing ? 0.4 : isSpent ? 0.3 : Math.min(1, usedFraction(row)),
-    what: isRefusing ? "REFUSES" : isSpent ? "SPENT" : "HOT",
+    severity: isBad ? "fail" : "warn",
+    weight: isRefusing ? 0.4 : isBad ? 0.3 : Math.min(1, usedFraction(row)),
+    what: isRefusing ? "REFUSES" : isBad ? "SPENT" : "HOT",
     kind: "budget",
     name: isShared(row) ? row.budget : `${row.budget} ${ownerOf(row)}`,
     says: `${share} of ${count(row.limit)} units${isRefusing ? `, ${count(row.refused_per_minute)} refused in a minute` : ""}`,

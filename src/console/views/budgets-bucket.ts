@@ -32,6 +32,10 @@ export const STANDING: Readonly<Record<BudgetRecord["status"], { mark: string; w
   refusing: { mark: "!", word: "REFUSES", tone: "fail" },
 };
 
+/** One that refuses may have something left, and too little for what was asked of it. */
+export const isSpent = ({ status, remaining }: Pick<BudgetRecord, "status" | "remaining">): boolean =>
+  status === "exhausted" || (status === "refusing" && remaining === 0);
+
 const WHOLE_DIGEST = 16;
 
 /** Whose it is: everybody's, a key's, or a token's, of which the list has a digest. */
@@ -68,7 +72,7 @@ export function burnOf(row: BudgetRecord, now: number): Burn {
   const windowMs = parseDuration(row.window) ?? 0;
   const left = Date.parse(row.resets_at) - now;
   if (!(left > 0)) return { kind: "over" };
-  if (row.remaining === 0) return { kind: "spent" };
+  if (isSpent(row)) return { kind: "spent" };
   if (row.used <= 0) return { kind: "unused" };
   const passed = windowMs - left;
   if (!(passed > windowMs * LEAST_FRACTION)) return { kind: "early" };

@@ -134,7 +134,7 @@ export interface Governed {
   /** Issuers whose tokens the data plane accepts, by name. */
   issuers(): readonly string[];
   /** The buckets there are now; rows are made one by one as they are wanted, each as it stands then. */
-  budgets(): Promise<Iterable<Omit<BudgetRecord, "node">>>;
+  budgets(): Promise<Iterable<BudgetRecord>>;
   /**
    * Called when the configuration has changed, and at most once a second when what is spent or granted has, or a window
    * has ended in which something was.

@@ -163,11 +163,10 @@ const usageKeyOf = (bucket: string, { windowMs }: BudgetRule, now: number): stri
 const endOf = (rule: BudgetRule, now: number): string => usageKeyOf("", rule, now).slice(USAGE.length);
 const END_LENGTH = usageRowKey({ bucket: "", window_ms: 1, window: 1 }).length - USAGE.length;
 
-type BudgetRows = Omit<BudgetRecord, "node">;
 type Known = Pick<GovernedOptions, "view" | "node" | "ledger" | "refusals">;
 
 /** `keys`: of the usage of buckets that callers had for themselves, when the list was taken. */
-function* bucketRows(known: Known, budgets: readonly BudgetRule[], keys: readonly string[]): Generator<BudgetRows> {
+function* bucketRows(known: Known, budgets: readonly BudgetRule[], keys: readonly string[]): Generator<BudgetRecord> {
   const { view, ledger } = known;
   const nodes = Array.from(view.scan("member/"), ([, value]) => readMember(value).id);
   const rules = new Map<string, BudgetRule>();
@@ -211,7 +210,7 @@ function bucketRow(
   nodes: readonly string[],
   { rule, bucket, principal }: Bucket,
   key: string,
-): BudgetRows {
+): BudgetRecord {
   const value = view.get(key);
   const usage = value === undefined ? undefined : readUsage(value);
   const holdings = nodes.flatMap((id) => {
@@ -235,6 +234,7 @@ function bucketRow(
     status: refused > 0 ? "refusing" : row.status,
     refused_per_minute: refused,
     holders: holdersOf(row, usage, holdings, node),
+    node,
   };
 }
 

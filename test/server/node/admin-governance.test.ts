@@ -165,6 +165,8 @@ test("the row of a shared bucket tells what each node holds, and of this one wha
     window: "1h",
     resets_at: new Date(MIDNIGHT + HOUR).toISOString(),
     status: "ok",
+    refused_per_minute: 0,
+    node: "n1",
   });
   assert.deepEqual(
     holders.map((it) => [it.node, it.granted >= 50, it.spent]),

@@ -3,7 +3,6 @@
 import type { BudgetRecord, ProfileRecord, RefusalRecord } from "../../../admin-api/index.ts";
 import type { StateView } from "../../cluster/index.ts";
 import { readKey } from "../../core/state/index.ts";
-import { mapped } from "../handler.ts";
 import { fixed, inTurns, type ListSource, storedValues, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { TABLE_PREFIX } from "../tables.ts";
@@ -37,13 +36,12 @@ export function profileList({ cluster: { view }, governed }: Ports): ListSource<
 }
 
 /** Changes with the configuration at once, and at most once a second with what is spent and granted. */
-export function budgetList({ cluster, governed }: Ports): ListSource<BudgetRecord> {
+export function budgetList({ governed }: Ports): ListSource<BudgetRecord> {
   return {
     ...counted((listener) => governed.onChange(listener)),
     async take() {
-      const { nodeId: node } = cluster.status();
       const rows = await governed.budgets();
-      return () => mapped(rows, (row) => ({ ...row, node }));
+      return () => rows;
     },
   };
 }

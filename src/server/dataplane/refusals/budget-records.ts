@@ -3,10 +3,18 @@
  * first at once. A record tells how many there were since the one before, and of the last of them whose it was.
  */
 import type { Caller } from "../../auth/index.ts";
-import type { DecisionTrail } from "../ports.ts";
 import { nameOf, type Refusal } from "./refusals.ts";
 
 const EVERY_MS = 60_000;
+
+/** The trail, as far as it is needed here. */
+export interface Decisions {
+  /** Throws when it cannot be recorded. */
+  decided(record: {
+    readonly controls: readonly string[];
+    readonly data: Readonly<Record<string, string | number | null>>;
+  }): void;
+}
 
 export interface BudgetRecords {
   refused(refusal: Refusal): void;
@@ -20,7 +28,7 @@ interface Told {
   timer: NodeJS.Timeout;
 }
 
-export function recordBudgets(trail: Pick<DecisionTrail, "decided">): BudgetRecords {
+export function recordBudgets(trail: Decisions): BudgetRecords {
   const budgets = new Map<string, Told>();
 
   const record = (budget: string, refused: number, { caller, code, requestId }: Refusal): boolean => {

@@ -59,8 +59,17 @@ for (const [name, headers] of [
     const answer = await ask(port, WHOAMI, [HOST, ...headers]);
     assert.deepEqual([answer.status, codeOf(answer)], [401, "unauthenticated"]);
     assert.equal(answer.headers.get("www-authenticate"), "Bearer");
+    const request = answer.headers.get("x-gateway-request-id");
     assert.deepEqual(failures, [
-      { door: "network", fault: "missing", issuer: null, subject: null, remote: "127.0.0.1" },
+      {
+        door: "network",
+        fault: "missing",
+        issuer: null,
+        subject: null,
+        key_id: null,
+        remote: "127.0.0.1",
+        request,
+      },
     ]);
   });
 }

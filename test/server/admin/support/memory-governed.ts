@@ -16,7 +16,7 @@ export interface MemoryGoverned {
   spend(budget: string, units: number): void;
 }
 
-export const bucket = (budget: string, used: number): Omit<BudgetRecord, "node"> => ({
+export const bucket = (budget: string, used: number): BudgetRecord => ({
   budget,
   bucket: "shared",
   key: null,
@@ -30,13 +30,14 @@ export const bucket = (budget: string, used: number): Omit<BudgetRecord, "node">
   status: "ok",
   refused_per_minute: 0,
   holders: used === 0 ? [] : [{ node: "n1", granted: 0, spent: used }],
+  node: "n1",
 });
 
 export function createMemoryGoverned(): MemoryGoverned {
   const listeners = new Set<(what: "configuration" | "measurements") => void>();
   let profiles: readonly Profile[] = [];
   let issuers: readonly string[] = [];
-  let budgets: readonly Omit<BudgetRecord, "node">[] = [];
+  let budgets: readonly BudgetRecord[] = [];
   const tell = (what: "configuration" | "measurements"): void => {
     for (const listener of [...listeners]) listener(what);
   };

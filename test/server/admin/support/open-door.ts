@@ -53,6 +53,20 @@ export interface RawOptions {
 
 export const NOW = Date.UTC(2026, 10, 20, 12, 0, 0);
 
+/** A row of what was refused. */
+const REFUSAL = {
+  caller_kind: "key",
+  caller: "ci",
+  code: "budget_exhausted",
+  cause: "budget",
+  cause_name: "day",
+  last_minute: 2,
+  last_hour: 40,
+  first_at: "2026-11-20T11:00:00.000Z",
+  last_at: "2026-11-20T11:59:58.000Z",
+  last_request: "r-1",
+} as const;
+
 export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promise<OpenDoor> {
   const directory = await mkdtemp(join(tmpdir(), "gateway-admin-"));
   const path = join(directory, "admin.sock");
@@ -71,7 +85,7 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
     secrets,
     backends: backends.backends,
     governed: governed.governed,
-    refusals: { list: () => [], onChange: () => () => undefined },
+    refusals: { list: () => [REFUSAL], onChange: () => () => undefined },
     audit: audit.audit,
     logins: [],
     facts: {
