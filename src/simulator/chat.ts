@@ -133,17 +133,34 @@ function wholeChat(call: Call, reply: Reply, choices: number): string {
   const refusal = isRefusal ? JSON.stringify(REFUSAL_TEXT) : "null";
   let list = "";
   for (let index = 0; index < choices; index += 1) {
-    const made = calls.map((each, at) => toolCall(callId(call.serial, index, at), each, JSON.stringify(each.input)));
     list +=
       `${index === 0 ? "" : ","}{"index":${index},"message":{"role":"assistant","content":${content},` +
-      `"refusal":${refusal},"annotations":[]${reasoning}${made.length === 0 ? "" : `,"tool_calls":[${made.join(",")}]`}},` +
-      `"logprobs":null,"finish_reason":"${FINISH[reply.finish]}"}`;
+      `"refusal":${refusal},"annotations":[]${reasoning}${wholeCalls(call, calls, index)}},` +
+      `"logprobs":null,"finish_reason":"${finishOf(call, reply)}"}`;
   }
   return (
     `{"id":"${idOf("chatcmpl-", call.serial)}","object":"chat.completion","created":${call.now},` +
     `"model":${JSON.stringify(call.model)},"choices":[${list}],"usage":${compatUsage(reply.usage, choices)},` +
     `"service_tier":"default","system_fingerprint":"fp_simulated"}`
   );
+}
+
+/** Who offers `functions` is answered in that form, which has one call and no id. */
+function isLegacy({ body }: Call): boolean {
+  return body["functions"] !== undefined;
+}
+
+function finishOf(call: Call, { finish }: Reply): string {
+  return finish === "call" && isLegacy(call) ? "function_call" : FINISH[finish];
+}
+
+/** A member of the message with the comma before it; empty where nothing is called. */
+function wholeCalls(call: Call, calls: readonly ToolCall[], choice: number): string {
+  const [first] = calls;
+  if (first === undefined) return "";
+  if (isLegacy(call)) return `,"function_call":${calledFunction(first, JSON.stringify(first.input))}`;
+  const made = calls.map((each, at) => toolCall(callId(call.serial, choice, at), each, JSON.stringify(each.input)));
+  return `,"tool_calls":[${made.join(",")}]`;
 }
 
 /** Encrypted thinking is counted, and not shown. */
@@ -157,8 +174,12 @@ function callId(serial: number, choice: number, at: number): string {
 }
 
 /** `input` is JSON text: the arguments as a string. */
-function toolCall(id: string, { name }: ToolCall, input: string): string {
-  return `{"id":"${id}","type":"function","function":{"name":${JSON.stringify(name)},"arguments":${input}}}`;
+function toolCall(id: string, made: ToolCall, input: string): string {
+  return `{"id":"${id}","type":"function","function":${calledFunction(made, input)}}`;
+}
+
+function calledFunction({ name }: ToolCall, input: string): string {
+  return `{"name":${JSON.stringify(name)},"arguments":${input}}`;
 }
 
 function* chatFrames(call: Call, reply: Reply, choices: number): Generator<string> {
@@ -180,17 +201,22 @@ function* chatFrames(call: Call, reply: Reply, choices: number): Generator<strin
       for (const word of wordsOf(REFUSAL_TEXT)) yield `${open}{"refusal":${JSON.stringify(word)}}${close}`;
     }
     for (const [at, made] of reply.calls.entries()) {
-      const first = toolCall(callId(call.serial, index, at), made, `""`).replace("{", `{"index":${at},`);
-      yield `${open}{"tool_calls":[${first}]}${close}`;
-      for (const piece of piecesOf(made.input, ARGUMENT_PIECE)) {
-        const text = JSON.stringify(piece);
-        yield `${open}{"tool_calls":[{"index":${at},"function":{"arguments":${text}}}]}${close}`;
-      }
+      for (const delta of callDeltas(call, made, index, at)) yield `${open}{${delta}}${close}`;
     }
-    yield `${open}{},"logprobs":null,"finish_reason":"${FINISH[reply.finish]}"}${tail}`;
+    yield `${open}{},"logprobs":null,"finish_reason":"${finishOf(call, reply)}"}${tail}`;
   }
   if (wantsUsage) yield `${head}],"usage":${compatUsage(reply.usage, choices)}}\n\n`;
   yield "data: [DONE]\n\n";
+}
+
+function* callDeltas(call: Call, made: ToolCall, choice: number, at: number): Generator<string> {
+  const isOld = isLegacy(call);
+  const first = toolCall(callId(call.serial, choice, at), made, `""`).replace("{", `{"index":${at},`);
+  yield isOld ? `"function_call":${calledFunction(made, `""`)}` : `"tool_calls":[${first}]`;
+  for (const piece of piecesOf(made.input, ARGUMENT_PIECE)) {
+    const part = `{"arguments":${JSON.stringify(piece)}}`;
+    yield isOld ? `"function_call":${part}` : `"tool_calls":[{"index":${at},"function":${part}}]`;
+  }
 }
 
 export function compatUsage(usage: Usage, choices: number): string {

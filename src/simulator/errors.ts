@@ -12,7 +12,7 @@ export class Refused extends Error {
   override readonly name = "Refused";
   readonly status: number;
   readonly param: string | null;
-  /** Of compat; undefined: the one that goes with the status. */
+  /** Undefined: in compat the one that goes with the status, in messages none. */
   readonly code: string | null | undefined;
 
   constructor(status: number, message: string, param: string | null = null, code?: string | null) {
@@ -73,7 +73,8 @@ export interface ErrorFacts {
 export function errorBody(dialect: Dialect, { status, message, param, code, requestId }: ErrorFacts): string {
   const { compatType, compatCode, messagesType } = errorWords(status);
   if (dialect === "messages") {
-    return JSON.stringify({ type: "error", error: { type: messagesType, message }, request_id: requestId });
+    const details = code === undefined || code === null ? undefined : { error_code: code };
+    return JSON.stringify({ type: "error", error: { type: messagesType, message, details }, request_id: requestId });
   }
   return JSON.stringify({ error: { message, type: compatType, param, code: code === undefined ? compatCode : code } });
 }

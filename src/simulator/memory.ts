@@ -1,22 +1,42 @@
 /**
- * What the simulated provider remembers between requests: how often it has failed whom, and which prefixes are cached.
+ * What the simulated provider remembers between requests: how often it has failed whom, which prefixes are cached, and the
+ * conversations of message threads.
  *
- * Both are bounded; the oldest entry leaves first. A reset forgets everything.
+ * All are bounded; the oldest entry leaves first. A reset forgets everything.
  */
 
+import type { JsonObject } from "./json.ts";
+
 const MAX_ENTRIES = 10_000;
+
+/** Each is a conversation. */
+const MAX_THREADS = 256;
+
+/** Of a conversation as JSON text; a longer one is not held. */
+const MAX_THREAD_LENGTH = 1 << 20;
+
+export interface HeldThread {
+  /** `system`, `tools` and `messages` of the request that would tell all of it. */
+  readonly conversation: JsonObject;
+  /** The answer that it ends with was followed up. */
+  isContinued: boolean;
+}
 
 export interface Memory {
   /** True for the first `failures` calls with one key. */
   mustFail(key: string, failures: number): boolean;
   /** True when the prefix was seen before; it is remembered either way. */
   isCached(model: string, digest: string): boolean;
+  /** By the id of its last answer. */
+  thread(messageId: string): HeldThread | undefined;
+  holdThread(messageId: string, conversation: JsonObject): void;
   forget(): void;
 }
 
 export function createMemory(): Memory {
   const failed = new Map<string, number>();
   const prefixes = new Map<string, true>();
+  const threads = new Map<string, HeldThread>();
   return {
     mustFail(key, failures) {
       const sofar = failed.get(key) ?? 0;
@@ -30,17 +50,23 @@ export function createMemory(): Memory {
       put(prefixes, key, true);
       return known;
     },
+    thread: (messageId) => threads.get(messageId),
+    holdThread(messageId, conversation) {
+      if (JSON.stringify(conversation).length > MAX_THREAD_LENGTH) return;
+      put(threads, messageId, { conversation, isContinued: false }, MAX_THREADS);
+    },
     forget() {
       failed.clear();
       prefixes.clear();
+      threads.clear();
     },
   };
 }
 
-function put<Value>(map: Map<string, Value>, key: string, value: Value): void {
+function put<Value>(map: Map<string, Value>, key: string, value: Value, max = MAX_ENTRIES): void {
   map.delete(key);
   map.set(key, value);
-  if (map.size <= MAX_ENTRIES) return;
+  if (map.size <= max) return;
   for (const oldest of map.keys()) {
     map.delete(oldest);
     return;

@@ -16,6 +16,7 @@ import { type Answer, type Call, idOf, json } from "./route.ts";
 import { checkCounted, checkMessages } from "./rules/index.ts";
 import { omittedSignatureOf, redactedOf, signatureOf } from "./signature.ts";
 import { countWords, piecesOf, takeWords, wordsOf } from "./text.ts";
+import { continued, hold } from "./threads.ts";
 import { understoodOfMessages } from "./understood.ts";
 
 /** Characters of a tool's input in one event. */
@@ -32,10 +33,13 @@ const STOP = {
   context: "model_context_window_exceeded",
 } as const;
 
-export function answerMessages(call: Call): Answer {
+export function answerMessages(asked: Call): Answer {
+  const call = continued(asked);
   const { body, model } = call;
   checkMessages(body, call.headers, mannerOf(model));
   const reply = replyTo(readMessages(model, body), call.fault, call.memory);
+  const thread = objectOf(asked.body["thread"]);
+  if (thread !== undefined) hold(call, wholeMessage(call, reply, true));
   const { oddities, isWhole } = reply.manner;
   const showsThinking = objectOf(body["thinking"])?.["display"] !== "omitted";
   const tokens = { input: reply.usage.input, output: reply.usage.output };
@@ -125,7 +129,7 @@ function offeredTools(body: JsonObject): readonly OfferedTool[] {
 function wholeMessage(call: Call, reply: Reply, showsThinking: boolean): string {
   const blocks: string[] = [];
   if (reply.thinking !== "") blocks.push(thinkingBlock(reply, showsThinking));
-  for (const text of textsOf(reply)) blocks.push(`{"type":"text","text":${JSON.stringify(text)},"citations":null}`);
+  for (const text of textsOf(reply)) blocks.push(`{"type":"text","text":${JSON.stringify(text)}}`);
   for (const [at, { name, input }] of reply.calls.entries()) {
     blocks.push(toolUse(call.serial, at, name, reply.finish === "length" && !isJson(input) ? "{}" : input));
   }
@@ -181,7 +185,7 @@ function* messageFrames(call: Call, reply: Reply, showsThinking: boolean): Gener
   }
   yield frame("ping", "");
   for (const text of textsOf(reply)) {
-    yield start(index, `{"type":"text","text":"","citations":null}`);
+    yield start(index, `{"type":"text","text":""}`);
     for (const word of wordsOf(text)) yield delta(index, "text_delta", "text", word);
     yield frame("content_block_stop", `"index":${index}`);
     index += 1;

@@ -121,6 +121,10 @@ const LATE = [
 function checkClassic(body: JsonObject): void {
   const late = LATE.find((name) => body[name] !== undefined);
   if (late !== undefined) throw new Refused(400, `Unrecognized request argument supplied: ${late}`);
+  // Recorded of the dialect's maker until 2025, and of servers that took it over.
+  if (arrayOf(body["tools"])?.length === 0) {
+    COMPAT.refuse("tools", { kind: "short", of: "array", bound: 1, length: 0 });
+  }
   objectsOf(body["messages"]).forEach((message, index) => {
     const at = `messages[${index}]`;
     if (message["role"] === "developer") {

@@ -113,11 +113,10 @@ function messagesRule(extensions: Fields, replay: Fields): Rule {
   const said = either({ string: text(), array: texts });
   const head = { role: anything, name: SPEAKER };
   const userParts = list(oneOf({ text: textPart, image_url, input_audio, file }), { min: 1 });
+  // The official SDK's helpers send a parsed answer back with what they added to it.
+  const called = object({ name: NAME, arguments: text(), parsed_arguments: anything }, ["name", "arguments"]);
   const toolCall = oneOf({
-    function: object(
-      { id: CALL_ID, type: anything, function: object({ name: NAME, arguments: text() }, ["name", "arguments"]) },
-      ["id", "function"],
-    ),
+    function: object({ id: CALL_ID, type: anything, function: called }, ["id", "function"]),
     custom: object({ id: CALL_ID, type: anything, custom: object({ name: NAME, input: text() }, ["name", "input"]) }, [
       "id",
       "custom",
@@ -133,6 +132,8 @@ function messagesRule(extensions: Fields, replay: Fields): Rule {
     // What an answer carries beside these is sent back by clients that keep its message whole.
     annotations: list(anything),
     reasoning_content: nullable(text()),
+    parsed: anything,
+    provider_specific_fields: anything,
     ...replay,
   };
   const system = object({ ...head, content: said }, ["content"]);
@@ -141,7 +142,8 @@ function messagesRule(extensions: Fields, replay: Fields): Rule {
     assistant: object(assistant),
     user: object({ ...head, content: either({ string: text(), array: userParts }) }, ["content"]),
     function: object({ role: anything, name: NAME, content: nullable(text()) }, ["name", "content"]),
-    tool: object({ role: anything, content: said, tool_call_id: CALL_ID }, ["content", "tool_call_id"]),
+    // Agent frameworks name the tool; the provider reads it from the call.
+    tool: object({ role: anything, content: said, tool_call_id: CALL_ID, name: text() }, ["content", "tool_call_id"]),
     developer: system,
   };
   return list(oneOf(forms, "role"), { min: 1 });
@@ -227,7 +229,8 @@ const FIELDS: Fields = {
   seed: nullable(whole()),
   stream: nullable(flag),
   stream_options: nullable(object({ include_usage: flag, include_obfuscation: flag })),
-  tools: list(TOOL, { min: 1, max: 128 }),
+  // Some agents send an empty list where they have none.
+  tools: list(TOOL, { max: 128 }),
   tool_choice: TOOL_CHOICE,
   parallel_tool_calls: flag,
   functions: list(FUNCTION, { min: 1, max: 128 }),

@@ -297,6 +297,10 @@ const BETA: Fields = {
   mcp_servers: list(dictionary),
   context_management: nullable(dictionary),
   output_format: nullable(FORMAT),
+  thread: oneOf({
+    create: object({ type: anything }),
+    continue: object({ type: anything, previous_message_id: text({ min: 1 }) }, ["previous_message_id"]),
+  }),
 };
 
 const REQUIRED = ["max_tokens", "messages", "model"];

@@ -139,7 +139,6 @@ const REFUSED: readonly Row[] = [
   ],
   [{ ...BASE, tool_choice: "auto" }, /only allowed when 'tools'/, "tool_choice"],
   [{ ...BASE, parallel_tool_calls: true }, /only allowed when 'tools'/, "parallel_tool_calls"],
-  [{ ...BASE, tools: [] }, /empty array/, "tools", "empty_array"],
   [{ ...BASE, tools: null }, /expected an array, but got null/, "tools", "invalid_type"],
   [
     { ...BASE, tools: [{ name: "f", input_schema: {} }] },
@@ -232,6 +231,17 @@ for (const [body, message, param, code] of REFUSED) {
 
 const ACCEPTED: Readonly<Record<string, unknown>> = {
   "a tool's empty result": turns(USER, ASSISTANT, RESULT),
+  "a tool's result that names the tool": turns(USER, ASSISTANT, { ...RESULT, name: "get_weather" }),
+  "no tools in an empty list": { ...BASE, tools: [] },
+  "a parsed answer sent back whole": turns(
+    USER,
+    {
+      ...ASSISTANT,
+      parsed: null,
+      tool_calls: [{ ...CALL, function: { ...CALL.function, parsed_arguments: { a: 1 } } }],
+    },
+    RESULT,
+  ),
   "an answer sent back whole": turns(USER, {
     role: "assistant",
     content: "x",
@@ -301,6 +311,7 @@ test("a classic model does not know what came later, and a reasoning model refus
   assert.equal(refused({ ...BASE, max_tokens: 5 }, "sim-classic"), undefined);
   assert.match(refused({ ...BASE, max_completion_tokens: 5 }, "sim-classic")?.message ?? "", /max_completion_tokens$/);
   assert.equal(refused(turns({ role: "developer", content: "x" }, USER), "sim-classic")?.param, "messages[0].role");
+  assert.match(refused({ ...BASE, tools: [] }, "sim-classic")?.message ?? "", /^Invalid 'tools': empty array/);
   assert.equal(refused({ ...BASE, max_tokens: 5 }, "sim-reasoning")?.code, "unsupported_parameter");
   assert.equal(refused({ ...BASE, temperature: 0 }, "sim-reasoning")?.code, "unsupported_value");
   assert.equal(refused({ ...BASE, temperature: 1, max_completion_tokens: 5 }, "sim-reasoning"), undefined);

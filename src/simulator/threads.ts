@@ -1,0 +1,47 @@
+/**
+ * Message threads of the messages dialect: with `thread` in its request the provider holds the conversation under the id of
+ * its answer, and the next request brings only what is new. An answer can be followed up once.
+ *
+ * Source: the types and the client code of the official SDK (`lib/internal/threads`).
+ */
+
+import { Refused } from "./errors.ts";
+import { type Json, type JsonObject, objectOf, objectsOf, parseJson, stringOf } from "./json.ts";
+import { type Call, idOf } from "./route.ts";
+
+/** Kept as the thread was created with them; a request that repeats them is refused. */
+const CREATE_ONLY = ["system", "tools"];
+
+/** The request with all of its conversation; the same call where it continues none. */
+export function continued(call: Call): Call {
+  const thread = objectOf(call.body["thread"]);
+  if (thread?.["type"] !== "continue") return call;
+  const held = call.memory.thread(stringOf(thread["previous_message_id"]) ?? "");
+  if (held === undefined) {
+    const message = "thread: no usable thread state was found for `previous_message_id`. Replay the full conversation.";
+    throw new Refused(404, message, null, "thread_not_found");
+  }
+  if (held.isContinued) {
+    const message = "thread: the response that `previous_message_id` names has already been continued.";
+    throw new Refused(400, message, null, "thread_already_continued");
+  }
+  const repeated = CREATE_ONLY.find((name) => call.body[name] !== undefined);
+  if (repeated !== undefined) {
+    const message = `${repeated}: is kept by the thread and may not be sent with \`continue\`.`;
+    throw new Refused(400, message, null, "thread_fingerprint_mismatch");
+  }
+  held.isContinued = true;
+  const messages = [...objectsOf(held.conversation["messages"]), ...objectsOf(call.body["messages"])];
+  return { ...call, body: { ...held.conversation, ...call.body, messages } };
+}
+
+/** `answer`: the whole message as JSON text. */
+export function hold({ body, memory, serial }: Call, answer: string): void {
+  const content: Json = objectOf(parseJson(answer))?.["content"] ?? [];
+  const conversation: JsonObject = {
+    ...(body["system"] !== undefined && { system: body["system"] }),
+    ...(body["tools"] !== undefined && { tools: body["tools"] }),
+    messages: [...objectsOf(body["messages"]), { role: "assistant", content }],
+  };
+  memory.holdThread(idOf("msg_", serial), conversation);
+}
