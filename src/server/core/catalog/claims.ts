@@ -66,8 +66,11 @@ const flagged = (flags: readonly Flag[]): readonly Capability[] => flags.flatMap
 export const O = (...flags: readonly Flag[]): Claims =>
   new Set([...usableIn("compat"), "chat_completions", "models", ...flagged(flags)]);
 
-/** All that messages can express, but for a system turn among the others, which few surfaces take. */
-export const M = (): Claims => without(new Set([...usableIn("messages"), "messages"]), "mid_system");
+/**
+ * All that messages can express, but for a system turn among the others, which few surfaces take, and for threads, which the
+ * official SDK asks of the maker's own API alone.
+ */
+export const M = (): Claims => without(new Set([...usableIn("messages"), "messages"]), "mid_system", "thread");
 
 /** The standard of hosts of open models. */
 export const S = (...flags: readonly Flag[]): Claims => new Set([...STANDARD, ...flagged(flags)]);

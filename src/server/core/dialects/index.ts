@@ -12,11 +12,13 @@ export {
 } from "./fidelity/capabilities.ts";
 export { evidenceOf, showsEvidence } from "./fidelity/evidence.ts";
 export { type Loss, losses, type Uses } from "./fidelity/losses.ts";
+export { type LossRefusal, lossRefusal, shownModelName } from "./fidelity/refusal-words.ts";
 export { usesOf } from "./fidelity/uses.ts";
 export { editObject, type ObjectEdits, replaceValue } from "./json-edit.ts";
 export { type JsonScan, type Member, memberValue, scanObject } from "./json-scan.ts";
 export { type JsonSource, readJson } from "./json-source.ts";
 export { IMAGE_TOKENS } from "./media-bounds.ts";
+export { type ThreadUse, threadUse } from "./message-thread.ts";
 export { boundaryOf, type FormField, findField } from "./multipart.ts";
 export { refusalBody, refusalEvent, refusalHeaders } from "./refusal.ts";
 export { DEFAULT_OUTPUT_BOUND, type RequestBounds, tokenBounds } from "./request-bounds.ts";

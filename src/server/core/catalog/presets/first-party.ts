@@ -43,7 +43,7 @@ export const firstParty = (): readonly PresetRow[] => [
     "https://api.anthropic.com",
     "ANTHROPIC_API_KEY",
     ["ASDK", "DD"],
-    plus(M(), "mid_system", "models", "count_tokens", "message_batches", "files", "skills"),
+    plus(M(), "mid_system", "thread", "models", "count_tokens", "message_batches", "files", "skills"),
     { docs: "https://platform.claude.com/docs", servesClaude: true },
   ),
   // `model` is the name of the deployment; no `api-version` on this path.

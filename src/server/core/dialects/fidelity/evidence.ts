@@ -34,6 +34,7 @@ const WORDS: Readonly<Record<Dialect, Words>> = {
     mid_system: ['"role":"system"', '"role": "system"'],
     inference_geo: ["inference_geo"],
     context_management: ["context_management", "compaction"],
+    thread: ['"thread"'],
   },
 };
 

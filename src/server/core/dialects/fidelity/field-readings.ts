@@ -1,5 +1,6 @@
 /** Reads the fields of a request one by one, each by the reading of its name. */
 import type { Values } from "../values.ts";
+import type { Capability } from "./capabilities.ts";
 import { UseList } from "./use-list.ts";
 
 export type Reading = (value: unknown, uses: UseList) => void;
@@ -8,14 +9,16 @@ export type Reading = (value: unknown, uses: UseList) => void;
 export const nothing: Reading = () => {};
 
 /** A field without a reading is unknown. Null is as good as absent. */
-export function readFields(request: Values, readings: ReadonlyMap<string, Reading>): UseList {
-  const uses = new UseList();
+export function readFields(request: Values, readings: ReadonlyMap<string, Reading>, sought?: Capability): UseList {
+  const uses = new UseList(sought);
   for (const name in request) {
     const value = request[name];
     if (value === null || value === undefined) continue;
     const read = readings.get(name);
+    uses.enterField(name);
     if (read === undefined) uses.loseUnknown(name);
     else read(value, uses);
   }
+  uses.enterField("");
   return uses;
 }

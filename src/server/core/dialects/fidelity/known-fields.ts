@@ -84,6 +84,9 @@ export const CHAT = {
     "function_call",
     "audio",
     "annotations",
+    "parsed",
+    // LiteLLM's own, in what is replayed of its answers.
+    "provider_specific_fields",
     "reasoning_content",
     "reasoning",
     "reasoning_details",
@@ -92,7 +95,8 @@ export const CHAT = {
   toolAnswer: names("role", "content", "name", "cache_control", "tool_call_id"),
   /** `index`: streams have it, and clients replay what they put together of one. */
   toolCall: names("id", "type", "function", "custom", "index"),
-  calledFunction: names("name", "arguments"),
+  /** `parsed_arguments`: the official SDK's helpers leave it in what is replayed, as they leave `parsed` in a message. */
+  calledFunction: names("name", "arguments", "parsed_arguments"),
   text: names("type", "text", "prompt_cache_breakpoint", "cache_control"),
   refusal: names("type", "refusal"),
   image: names("type", "image_url", "prompt_cache_breakpoint", "cache_control"),
@@ -127,6 +131,7 @@ export const MESSAGES_FIELDS = [
   "diagnostics",
   "mcp_servers",
   "context_management",
+  "thread",
   "betas",
 ] as const;
 
@@ -162,6 +167,7 @@ export const MESSAGES = {
   outputConfig: names("effort", "format", "task_budget"),
   format: names("type", "schema"),
   metadata: names("user_id"),
+  thread: names("type", "previous_message_id"),
   message: names("role", "content"),
   text: names("type", "text", "cache_control", "citations"),
   image: names("type", "source", "cache_control", "transformations"),

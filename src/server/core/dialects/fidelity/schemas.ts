@@ -95,7 +95,18 @@ export function isNarrow(schema: unknown): boolean {
 
 /** Whether something of the schema is told and not enforced. */
 export function isBounded(schema: unknown): boolean {
-  return schemasIn(schema)?.some(hasBounds) ?? false;
+  return schemasIn(schema)?.some(tellsBounds) ?? false;
+}
+
+function tellsBounds(node: Values): boolean {
+  for (const name in node) if (isBound(name, node[name]) && !isMoot(name, node[name])) return true;
+  return false;
+}
+
+/** The limits of whole numbers in a double, which some libraries state of every integer: no answer comes near them. */
+export function isMoot(name: string, value: unknown): boolean {
+  if (name === "minimum") return value === Number.MIN_SAFE_INTEGER;
+  return name === "maximum" && value === Number.MAX_SAFE_INTEGER;
 }
 
 function hasBounds(node: Values): boolean {

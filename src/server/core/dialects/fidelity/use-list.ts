@@ -22,37 +22,59 @@ interface CallArguments {
   readonly call: number;
 }
 
+/** Where a request uses a capability, and where in a form that the other dialect cannot be told. */
+export interface Found {
+  readonly used: ReadonlySet<string>;
+  readonly lost: ReadonlySet<string>;
+}
+
 export class UseList implements Uses {
   readonly capabilities = new Set<Capability>();
+  readonly #sought: Capability | undefined;
+  readonly #used = new Set<string>();
+  readonly #lost = new Set<string>();
   unsignedThinking: string | undefined;
   #places: Map<Capability, string> | undefined;
   #arguments: CallArguments[] | undefined;
   #cacheMarks = 0;
 
+  #field = "";
   #list = "";
   #index = -1;
   #parts = "";
   #part = -1;
   #inner = -1;
 
+  /** `sought`: the places of this one are all kept, for a refusal that names them. */
+  constructor(sought?: Capability) {
+    this.#sought = sought;
+  }
+
+  get found(): Found {
+    return { used: this.#used, lost: this.#lost };
+  }
+
   get untranslatable(): ReadonlyMap<Capability, string> {
     this.#settleArguments();
     return this.#places ?? NOWHERE;
   }
 
-  add(capability: Capability): void {
+  /** `field`: a name of the dialect, or a path of names, from where the reader stands. */
+  add(capability: Capability, field = ""): void {
     this.capabilities.add(capability);
+    if (capability === this.#sought) this.#used.add(this.place(field));
   }
 
-  /** The other dialect cannot be told `field` as it stands here. `field`: a name of the dialect, or a path of names. */
+  /** The other dialect cannot be told `field` as it stands here. */
   lose(capability: Capability, field = ""): void {
+    if (capability === this.#sought) this.#lost.add(this.place(field));
     this.#places ??= new Map();
     if (!this.#places.has(capability)) this.#places.set(capability, this.place(field));
   }
 
   /** A use that in this form no translation keeps. */
   addLost(capability: Capability, field = ""): void {
-    this.add(capability);
+    this.add(capability, field);
     this.lose(capability, field);
   }
 
@@ -66,7 +88,7 @@ export class UseList implements Uses {
   }
 
   loseUnknown(name: string, under = ""): void {
-    if (this.#places?.has("unknown_field")) return;
+    if (this.#places?.has("unknown_field") && this.#sought !== "unknown_field") return;
     const clean = name.replace(/[^A-Za-z0-9_.-]/gu, "").slice(0, MAX_NAME_LENGTH) || "_";
     this.lose("unknown_field", under === "" ? clean : `${under}.${clean}`);
   }
@@ -88,6 +110,11 @@ export class UseList implements Uses {
     if (text === "" || text === "{}") return;
     this.#arguments ??= [];
     this.#arguments.push({ text, message: this.#index, call: this.#part });
+  }
+
+  /** Of the request's own; empty: of none, or of several together. */
+  enterField(name: string): void {
+    this.#field = name;
   }
 
   enter(list: "messages" | "system" | "tools" | "functions", index: number): void {
@@ -120,11 +147,12 @@ export class UseList implements Uses {
   }
 
   place(field: string): string {
+    if (this.#list === "") return (field || this.#field).slice(0, MAX_PLACE_LENGTH);
     let path = this.#list;
     if (this.#index >= 0) path += `[${this.#index}]`;
     if (this.#part >= 0) path += `.${this.#parts}[${this.#part}]`;
     if (this.#inner >= 0) path += `.content[${this.#inner}]`;
-    if (field !== "") path += path === "" ? field : `.${field}`;
+    if (field !== "") path += `.${field}`;
     return path.slice(0, MAX_PLACE_LENGTH);
   }
 

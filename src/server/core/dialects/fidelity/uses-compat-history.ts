@@ -40,7 +40,7 @@ export function readChatHistory(messages: readonly unknown[], uses: UseList): st
     readOther(message, role, uses);
   }
   uses.leave();
-  if (objectOf(messages.at(-1))?.role === "assistant") uses.add("prefill");
+  if (objectOf(messages.at(-1))?.role === "assistant") uses.add("prefill", `messages[${messages.length - 1}]`);
   if (turn === undefined || turn.hasThinking) return undefined;
   return turn.hasCalls || turn.isLast ? turn.place : undefined;
 }
@@ -69,8 +69,8 @@ function readOther(message: Values, role: unknown, uses: UseList): void {
 /** `takesMedia`: the other dialect has more than text in this place. */
 function readMessage(message: Values, known: ReadonlySet<string>, takesMedia: boolean, uses: UseList): void {
   uses.expect(message, known);
-  // The name of a function that answers is the call's own; that of a participant has no place in the other dialect.
-  if (isText(message.name) && message.role !== "function") uses.lose("hint", "name");
+  // The name of a tool that answers is the call's own; that of a participant has no place in the other dialect.
+  if (isText(message.name) && message.role !== "function" && message.role !== "tool") uses.lose("hint", "name");
   uses.addCacheMark(message.cache_control, "5m", "cache_control");
   readContent(message.content, takesMedia, uses);
 }
@@ -107,7 +107,7 @@ function readPart(part: Values, takesMedia: boolean, uses: UseList): void {
       return;
     case "input_audio":
       uses.expect(part, CHAT.audio);
-      uses.add("audio_input");
+      uses.add("audio_input", "input_audio");
       return;
     default:
       uses.lose("unknown_field", "type");
@@ -124,7 +124,7 @@ function readImage(image: unknown, takesMedia: boolean, uses: UseList): void {
   }
   const type = typeof url === "string" ? dataUriType(url) : undefined;
   const capability = type === "application/pdf" ? "documents" : "vision";
-  uses.add(capability);
+  uses.add(capability, "image_url");
   const isKnown = type === undefined ? typeof url === "string" && isHttpsUrl(url) : isKnownMedia(type);
   if (!isKnown || !takesMedia) uses.lose(capability, "image_url");
 }
@@ -136,9 +136,9 @@ function isKnownMedia(type: string): boolean {
 function readFile(file: Values | undefined, takesMedia: boolean, uses: UseList): void {
   if (file === undefined) return;
   uses.expect(file, CHAT.fileContent, "file");
-  if (isText(file.file_id)) uses.add("file_refs");
+  if (isText(file.file_id)) uses.add("file_refs", "file.file_id");
   if (!isText(file.file_data)) return;
-  uses.add("documents");
+  uses.add("documents", "file.file_data");
   const type = dataUriType(file.file_data);
   const isKnown = type === "application/pdf" || type === "text/plain";
   if (!isKnown || !takesMedia) uses.lose("documents", "file.file_data");
@@ -168,7 +168,7 @@ function readCalls(message: Values, uses: UseList): boolean {
   uses.leavePart();
   const only = objectOf(message.function_call);
   if (only === undefined) return calls.length > 0;
-  uses.add("tools");
+  uses.add("tools", "function_call");
   readCalled(only, "function_call", uses);
   return true;
 }

@@ -7,8 +7,8 @@ const EFFORTS: ReadonlySet<unknown> = new Set(["none", "minimal", "low", "medium
 
 export function readEffort(value: unknown, place: string, uses: UseList): void {
   if (typeof value !== "string") return;
-  uses.add("effort");
-  if (value !== "none") uses.add("thinking");
+  uses.add("effort", place);
+  if (value !== "none") uses.add("thinking", place);
   if (!EFFORTS.has(value)) uses.lose("effort", place);
 }
 
@@ -17,10 +17,10 @@ export function readReasoning(value: unknown, uses: UseList): void {
   if (reasoning === undefined) return;
   readEffort(reasoning.effort, "reasoning.effort", uses);
   if (typeof reasoning.max_tokens === "number") {
-    uses.add("thinking");
-    uses.add("thinking_budget");
+    uses.add("thinking", "reasoning.max_tokens");
+    uses.add("thinking_budget", "reasoning.max_tokens");
   }
-  if (reasoning.enabled === true) uses.add("thinking");
+  if (reasoning.enabled === true) uses.add("thinking", "reasoning.enabled");
   if (reasoning.exclude === true) uses.lose("hint", "reasoning.exclude");
   uses.expect(reasoning, CHAT.reasoning, "reasoning");
 }

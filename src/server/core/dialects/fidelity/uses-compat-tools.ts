@@ -33,15 +33,16 @@ export function readFunctions(value: unknown, uses: UseList): void {
 function readFunction(value: unknown, under: string, uses: UseList): void {
   const called = objectOf(value);
   if (called === undefined) return;
-  if (called.strict === true) readStrict(called.parameters, under === "" ? "parameters" : `${under}.parameters`, uses);
+  if (called.strict === true) readStrict(called.parameters, under === "" ? "" : `${under}.`, uses);
   uses.addCacheMark(called.cache_control, "5m");
   uses.expect(called, CHAT.function, under);
 }
 
 /** A messages provider has the same limits here as of an answer's schema. */
-function readStrict(parameters: unknown, place: string, uses: UseList): void {
-  uses.add("strict_tools");
+function readStrict(parameters: unknown, under: string, uses: UseList): void {
+  uses.add("strict_tools", `${under}strict`);
   if (objectOf(parameters) === undefined) return;
+  const place = `${under}parameters`;
   if (!isNarrowable(parameters)) uses.lose("strict_tools", place);
   else if (isBounded(parameters)) uses.lose("hint", place);
 }

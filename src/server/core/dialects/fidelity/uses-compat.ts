@@ -1,9 +1,9 @@
 /** What a chat completion request uses. Source: dialects reference, 3.1 and 7; what translation drops of it: 8.1. */
 import { listOf, objectOf, type Values } from "../values.ts";
+import type { Capability } from "./capabilities.ts";
 import { nothing, type Reading, readFields } from "./field-readings.ts";
 import { isText, isToldUserId } from "./forms.ts";
 import { CHAT, type CHAT_FIELDS } from "./known-fields.ts";
-import type { Uses } from "./losses.ts";
 import { isBounded, isNarrowable } from "./schemas.ts";
 import type { UseList } from "./use-list.ts";
 import { readChatHistory } from "./uses-compat-history.ts";
@@ -117,7 +117,7 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
     const options = objectOf(value);
     if (options === undefined) return;
     if (typeof options.ttl === "string") {
-      uses.add("cache_ttl");
+      uses.add("cache_ttl", "prompt_cache_options.ttl");
       if (options.mode !== "implicit") uses.lose("cache_ttl", "prompt_cache_options.ttl");
     }
     uses.expect(options, CHAT.promptCacheOptions, "prompt_cache_options");
@@ -136,8 +136,9 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
 
 const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS));
 
-export function usesOfChat(request: Values): Uses {
-  const uses = readFields(request, READING_OF);
+/** `sought`: see `UseList`. */
+export function usesOfChat(request: Values, sought?: Capability): UseList {
+  const uses = readFields(request, READING_OF, sought);
   readPairs(request, uses);
   // Thinking by a budget is left out of an answer to such a turn: bug 24 of the reference's list.
   const bareTurn = readChatHistory(listOf(request.messages), uses);
@@ -154,12 +155,12 @@ function isByBudget({ thinking }: Values, { capabilities }: UseList): boolean {
 
 /** What two fields mean together. */
 function readPairs(request: Values, uses: UseList): void {
-  if (isOtherNumber(request.temperature, 1) && isOtherNumber(request.top_p, 1)) uses.add("top_p_pair");
+  if (isOtherNumber(request.temperature, 1) && isOtherNumber(request.top_p, 1)) uses.add("top_p_pair", "top_p");
   const { max_tokens: older, max_completion_tokens: bound } = request;
   if (typeof older === "number" && typeof bound === "number" && older !== bound) uses.lose("hint", "max_tokens");
   const { capabilities } = uses;
   if (capabilities.has("user_id")) readUser(request, uses);
-  if (capabilities.has("thinking") && capabilities.has("tool_choice")) uses.add("thinking_forced_tool");
+  if (capabilities.has("thinking") && capabilities.has("tool_choice")) uses.add("thinking_forced_tool", "tool_choice");
   // A messages provider refuses a choice without a tool to call.
   const hasTools = [request.tools, request.functions].some((tools) => listOf(tools).length > 0);
   if (capabilities.has("tool_choice") && !hasTools && !capabilities.has("web_search")) {

@@ -19,7 +19,7 @@ export function readTurns(messages: readonly unknown[], uses: UseList): void {
     } else uses.lose("unknown_field", "role");
   }
   uses.leave();
-  if (objectOf(messages.at(-1))?.role === "assistant") uses.add("prefill");
+  if (objectOf(messages.at(-1))?.role === "assistant") uses.add("prefill", `messages[${messages.length - 1}]`);
 }
 
 /** The prompt at the head of the request. */

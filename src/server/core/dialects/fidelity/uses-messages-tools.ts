@@ -50,10 +50,10 @@ export function readTools(value: unknown, uses: UseList): Tools {
 
 function readFlags(tool: Values, uses: UseList): void {
   uses.addCacheMark(tool.cache_control, "5m", "cache_control");
-  if (tool.strict === true) uses.add("strict_tools");
-  if (tool.defer_loading === true) uses.add("tool_search");
+  if (tool.strict === true) uses.add("strict_tools", "strict");
+  if (tool.defer_loading === true) uses.add("tool_search", "defer_loading");
   // Called from code that the provider runs.
-  if (listOf(tool.allowed_callers).some((caller) => caller !== "direct")) uses.add("server_tools");
+  if (listOf(tool.allowed_callers).some((caller) => caller !== "direct")) uses.add("server_tools", "allowed_callers");
 }
 
 function readCustom(tool: Values, uses: UseList): void {
@@ -81,17 +81,18 @@ export function readChosen(value: unknown, { hasCustom, typed }: Tools, uses: Us
   const choice = objectOf(value);
   if (choice === undefined) return;
   uses.expect(choice, MESSAGES.toolChoice, "tool_choice");
-  if (choice.disable_parallel_tool_use === true) uses.add("parallel_tool_calls");
+  if (choice.disable_parallel_tool_use === true)
+    uses.add("parallel_tool_calls", "tool_choice.disable_parallel_tool_use");
   switch (choice.type) {
     case "auto":
     case "none":
       return;
     case "any":
-      uses.add("tool_choice");
+      uses.add("tool_choice", "tool_choice");
       if (!hasCustom) uses.lose("tool_choice", "tool_choice");
       return;
     case "tool":
-      uses.add("tool_choice");
+      uses.add("tool_choice", "tool_choice");
       // A search is all that there is to choose.
       if (!hasCustom && uses.capabilities.has("web_search") && !uses.capabilities.has("server_tools")) return;
       if (!hasCustom || typed.includes(choice.name)) uses.lose("tool_choice", "tool_choice.name");

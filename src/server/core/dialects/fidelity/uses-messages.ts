@@ -1,9 +1,9 @@
 /** What a messages request uses. Source: dialects reference, 5.1 and 7; what translation drops of it: 8.2. */
 import { listOf, objectOf, stringOf, type Values } from "../values.ts";
+import type { Capability } from "./capabilities.ts";
 import { nothing, type Reading, readFields } from "./field-readings.ts";
 import { isOpaqueId, isText } from "./forms.ts";
 import { MESSAGES, type MESSAGES_FIELDS } from "./known-fields.ts";
-import type { Uses } from "./losses.ts";
 import { isClosedSchema } from "./schemas.ts";
 import type { UseList } from "./use-list.ts";
 import { readSystem, readTurns } from "./uses-messages-history.ts";
@@ -40,7 +40,7 @@ const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
   output_config(value, uses) {
     const output = objectOf(value);
     if (output === undefined) return;
-    if (typeof output.effort === "string") uses.add("effort");
+    if (typeof output.effort === "string") uses.add("effort", "output_config.effort");
     readFormat(output.format, "output_config.format", uses);
     if (objectOf(output.task_budget) !== undefined) uses.lose("hint", "output_config.task_budget");
     uses.expect(output, MESSAGES.outputConfig, "output_config");
@@ -53,7 +53,7 @@ const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
     if (metadata === undefined) return;
     const { user_id } = metadata;
     if (isText(user_id)) {
-      uses.add("user_id");
+      uses.add("user_id", "metadata.user_id");
       if (!isOpaqueId(user_id)) uses.lose("user_id", "metadata.user_id");
     }
     uses.expect(metadata, MESSAGES.metadata, "metadata");
@@ -93,6 +93,12 @@ const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
       else uses.add("context_management");
     }
   },
+  thread(value, uses) {
+    const thread = objectOf(value);
+    if (thread === undefined) return;
+    uses.add("thread");
+    uses.expect(thread, MESSAGES.thread, "thread");
+  },
   betas(value, uses) {
     if (listOf(value).length > 0) uses.lose("hint", "betas");
   },
@@ -100,8 +106,9 @@ const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
 
 const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS));
 
-export function usesOfMessages(request: Values): Uses {
-  const uses = readFields(request, READING_OF);
+/** `sought`: see `UseList`. */
+export function usesOfMessages(request: Values, sought?: Capability): UseList {
+  const uses = readFields(request, READING_OF, sought);
   readChosen(request.tool_choice, readTools(request.tools, uses), uses);
   readPairs(request, uses);
   readTurns(listOf(request.messages), uses);
@@ -110,9 +117,9 @@ export function usesOfMessages(request: Values): Uses {
 
 /** What two fields mean together. */
 function readPairs(request: Values, uses: UseList): void {
-  if (isSampling(request.temperature) && isSampling(request.top_p)) uses.add("top_p_pair");
+  if (isSampling(request.temperature) && isSampling(request.top_p)) uses.add("top_p_pair", "top_p");
   const { capabilities } = uses;
-  if (capabilities.has("thinking") && capabilities.has("tool_choice")) uses.add("thinking_forced_tool");
+  if (capabilities.has("thinking") && capabilities.has("tool_choice")) uses.add("thinking_forced_tool", "tool_choice");
   // Compat has one word for both.
   const isOff = objectOf(request.thinking)?.type === "disabled";
   if (isOff && capabilities.has("effort")) uses.lose("effort", "output_config.effort");
@@ -135,7 +142,7 @@ function readFormat(value: unknown, place: string, uses: UseList): void {
   const format = objectOf(value);
   if (format === undefined) return;
   if (format.type === "json_schema") {
-    uses.add("json_schema");
+    uses.add("json_schema", place);
     // Compat guarantees the form of closed schemas alone; of another it is told what is wanted.
     if (!isClosedSchema(format.schema)) uses.lose("hint", `${place}.schema`);
   } else uses.lose("unknown_field", `${place}.type`);

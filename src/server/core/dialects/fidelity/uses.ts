@@ -6,7 +6,9 @@
  */
 import type { Dialect } from "../routes.ts";
 import { objectOf } from "../values.ts";
+import type { Capability } from "./capabilities.ts";
 import { NO_USES, type Uses } from "./losses.ts";
+import type { Found } from "./use-list.ts";
 import { usesOfChat } from "./uses-compat.ts";
 import { usesOfMessages } from "./uses-messages.ts";
 
@@ -15,4 +17,13 @@ export function usesOf(dialect: Dialect, request: unknown): Uses {
   const fields = objectOf(request);
   if (fields === undefined) return NO_USES;
   return dialect === "compat" ? usesOfChat(fields) : usesOfMessages(fields);
+}
+
+const NOWHERE: Found = { used: new Set(), lost: new Set() };
+
+/** Where the request uses one capability: read anew, for a refusal. */
+export function placesOf(dialect: Dialect, request: unknown, capability: Capability): Found {
+  const fields = objectOf(request);
+  if (fields === undefined) return NOWHERE;
+  return (dialect === "compat" ? usesOfChat(fields, capability) : usesOfMessages(fields, capability)).found;
 }

@@ -50,6 +50,11 @@ export interface AnswerTerms {
   readonly callsFunctions: boolean;
   /** Messages client: it asked for thinking, and is shown what the provider calls reasoning. */
   readonly showsThinking: boolean;
+  /**
+   * Messages client: tokens of the prompt, about, for the beginning of a stream, whose end tells the provider's count. Some
+   * libraries read it nowhere else. Only for the client's eyes.
+   */
+  readonly inputEstimate: () => number;
 }
 
 /** What the answer needs and translation cannot make. */

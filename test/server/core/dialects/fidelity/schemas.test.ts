@@ -35,6 +35,13 @@ for (const bound of [
   });
 }
 
+test("the limits of whole numbers in a double, which libraries state of every integer, are no bound to tell", () => {
+  const integer = { type: "integer", minimum: -9007199254740991, maximum: 9007199254740991 };
+  const schema = object({ age: integer });
+  assert.deepEqual([isNarrow(schema), isBounded(schema), isNarrowable(schema)], [false, false, true]);
+  assert.equal(isBounded(object({ age: { ...integer, minimum: 0 } })), true);
+});
+
 const REFUSED: Readonly<Record<string, object>> = {
   "recursion through the root": object({ next: { $ref: "#" } }),
   "recursion through a definition": object(

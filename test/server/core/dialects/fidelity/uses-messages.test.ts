@@ -246,6 +246,11 @@ testUses({
     },
     { capability: "inference_geo", used: [{ inference_geo: "eu" }], unused: [{ inference_geo: null }] },
     {
+      capability: "thread",
+      used: [{ thread: { type: "create" } }, { thread: { type: "continue", previous_message_id: "msg_1" } }],
+      unused: [{ thread: null }],
+    },
+    {
       capability: "user_id",
       used: [{ metadata: { user_id: "u-1" } }],
       unused: [{ metadata: { user_id: null } }, { metadata: {} }],

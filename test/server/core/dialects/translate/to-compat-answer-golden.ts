@@ -54,6 +54,7 @@ export function termsOf({ toolNames = {}, showsUsage = false, callsFunctions = f
     showsUsage,
     callsFunctions,
     showsThinking: false,
+    inputEstimate: () => 0,
   };
 }
 

@@ -19,6 +19,7 @@ const TERMS: AnswerTerms = {
   showsUsage: false,
   callsFunctions: false,
   showsThinking: false,
+  inputEstimate: () => 0,
 };
 
 export interface GoldenTerms {

@@ -100,6 +100,12 @@ describe("what is opaque to the gateway", () => {
     assert.ok(body.includes(`"properties":{${told.join(",")}},"additionalProperties":false}`), body);
   });
 
+  test("the limits of whole numbers that some libraries state are left out without a word", () => {
+    const limits = '"minimum":-9007199254740991,"maximum":9007199254740991';
+    const body = formatOf(`{"type":"object","properties":{"a":{"type":"integer",${limits}}}}`);
+    assert.ok(body.includes('"properties":{"a":{"type":"integer"}}'), body);
+  });
+
   test("of a name that stands twice in a schema the last is kept", () => {
     const body = formatOf(
       '{"type":"object","properties":{"a":[{}],"a":{"type":"integer","minimum":2}},"properties":{}}',

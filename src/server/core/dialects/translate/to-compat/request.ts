@@ -6,6 +6,7 @@
  */
 import { isClosedSchema } from "../../fidelity/schemas.ts";
 import { type JsonSource, writeJson } from "../../json-source.ts";
+import { jsonTokens } from "../../media-bounds.ts";
 import type { Values } from "../../values.ts";
 import { optionalObject, requiredObject } from "../required.ts";
 import type { AnswerTerms, ChannelTerms, TranslatedRequest } from "../types.ts";
@@ -16,6 +17,9 @@ import { isStreamed, translateSettings } from "./settings.ts";
 import { toolNamesOf } from "./tool-names.ts";
 import { readTools, translateTools } from "./tools.ts";
 import { translateTurns } from "./turns.ts";
+
+/** Of JSON in English, about; what bounds an image is about four times what most of them take. */
+const BYTES_PER_TOKEN = 4;
 
 /** Throws `RequestProblem` for what is no request of the messages dialect. */
 export function messagesToChat(
@@ -46,6 +50,7 @@ export function messagesToChat(
       showsUsage: false,
       callsFunctions: false,
       showsThinking: showsThinking(request),
+      inputEstimate: () => Math.ceil(jsonTokens(Buffer.from(body), false) / BYTES_PER_TOKEN),
     },
   };
 }

@@ -40,7 +40,7 @@ export function chatToMessage(body: string, terms: AnswerTerms, stamp: AnswerSta
 export function chatAsEvents(body: string, terms: AnswerTerms, stamp: AnswerStamp): string {
   const { blocks, ending, usage, ...beginning } = wholeAnswer(body, terms, stamp);
   return (
-    frames.messageStart(beginning) +
+    frames.messageStart(beginning, terms.inputEstimate()) +
     blocks.map(eventsOf).join("") +
     frames.messageDelta(ending, usage) +
     frames.MESSAGE_STOP

@@ -16,8 +16,11 @@ export interface Beginning {
   readonly serviceTier: string | undefined;
 }
 
-/** Usage is told at the end, but the official client wants to see it here. */
-export function messageStart({ id, model, serviceTier }: Beginning): string {
+/**
+ * `inputTokens`: an estimate. Usage is told at the end, but the official client wants to see it here, and some libraries
+ * take the input from here.
+ */
+export function messageStart({ id, model, serviceTier }: Beginning, inputTokens: number): string {
   const message = {
     id,
     type: "message",
@@ -28,7 +31,7 @@ export function messageStart({ id, model, serviceTier }: Beginning): string {
     stop_sequence: null,
     stop_details: null,
     usage: {
-      input_tokens: 0,
+      input_tokens: inputTokens,
       cache_creation_input_tokens: 0,
       cache_read_input_tokens: 0,
       output_tokens: 0,

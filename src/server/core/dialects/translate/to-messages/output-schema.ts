@@ -6,7 +6,7 @@
  *
  * The text is changed and not the values, so that what stays has the spelling and the order that it was given.
  */
-import { isBound, isNarrow, isOfObjects, NAMED_SCHEMAS, NESTED_SCHEMAS } from "../../fidelity/schemas.ts";
+import { isBound, isMoot, isNarrow, isOfObjects, NAMED_SCHEMAS, NESTED_SCHEMAS } from "../../fidelity/schemas.ts";
 import { JsonCursor } from "../../json-cursor.ts";
 import { type JsonSource, jsonText, Verbatim } from "../../json-source.ts";
 import { listOf, objectOf, stringOf, type Values } from "../../values.ts";
@@ -35,7 +35,8 @@ function narrowedNode(at: JsonCursor, node: Values): string {
   const told: string[] = [];
   at.members((name) => {
     const value = node[name];
-    if (isBound(name, value)) told.push(`${name}: ${at.skip()}`);
+    if (isMoot(name, value)) at.skip();
+    else if (isBound(name, value)) told.push(`${name}: ${at.skip()}`);
     else if (NAMED.has(name)) members.set(name, narrowedByName(at, value));
     else members.set(name, NESTED.has(name) ? narrowed(at, value) : at.skip());
   });

@@ -61,5 +61,6 @@ function termsOf(
     showsUsage: streams && options?.["include_usage"] === true,
     callsFunctions,
     showsThinking: false,
+    inputEstimate: () => 0,
   };
 }

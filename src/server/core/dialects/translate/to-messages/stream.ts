@@ -80,11 +80,9 @@ class EventStream implements StreamTranslation {
   #start({ id, model, service_tier: tier }: Values): string {
     if (this.#hasStarted) return "";
     this.#hasStarted = true;
-    return messageStart({
-      id: messageId(this.#stamp, id),
-      model: shownModel(this.#terms, model),
-      serviceTier: tierShown(tier),
-    });
+    const shown = shownModel(this.#terms, model);
+    const beginning = { id: messageId(this.#stamp, id), model: shown, serviceTier: tierShown(tier) };
+    return messageStart(beginning, this.#terms.inputEstimate());
   }
 
   #choice(choice: Values | undefined): string {

@@ -1,0 +1,76 @@
+/**
+ * What a request is told that would lose something: the fields, the model, and what to do about it. Source: design
+ * decisions, section 6 ("Refusals of fidelity"). Of the caller's text it quotes places (`use-list.ts`) and the model's name.
+ */
+import type { Dialect } from "../routes.ts";
+import { ruleOf } from "./capabilities.ts";
+import type { Loss } from "./losses.ts";
+import { placesOf } from "./uses.ts";
+
+export interface LossRefusal {
+  readonly message: string;
+  /** The field, where one is the cause, else the capability. */
+  readonly param: string;
+}
+
+export interface LosingRequest {
+  readonly dialect: Dialect;
+  /** As parsed. */
+  readonly request: unknown;
+  /** As the client asked for it. */
+  readonly model: string;
+  readonly provider: string;
+  /** Capabilities that the caller's profile requires. */
+  readonly required: readonly string[];
+}
+
+/** More tell nobody more. */
+const MAX_LOSSES = 6;
+const MAX_FIELDS = 3;
+const MAX_MODEL_LENGTH = 128;
+
+const UNSHOWN = /[^\x20-\x7e]+/g;
+
+/** A name that a client sent, as it may stand in a message. */
+export function shownModelName(model: string): string {
+  const clean = model.slice(0, MAX_MODEL_LENGTH + 1).replaceAll(UNSHOWN, "?");
+  return clean.length > MAX_MODEL_LENGTH ? `${clean.slice(0, MAX_MODEL_LENGTH)}...` : clean;
+}
+
+/** `losses`: those that refuse, at least one. */
+export function lossRefusal(losses: readonly Loss[], of: LosingRequest): LossRefusal {
+  const causes = losses.slice(0, MAX_LOSSES).map((loss) => ({ loss, fields: fieldsOf(loss, of) }));
+  const [first] = causes;
+  if (first === undefined) throw new Error("nothing is lost");
+  const isOne = causes.length === 1 && first.fields.length === 1;
+  const { capability } = first.loss;
+  const isRequired = losses.some((loss) => of.required.includes(loss.capability));
+  const remedy = isRequired
+    ? "ask for another model, since the caller's profile requires this"
+    : `ask for another model, or set \`on_fidelity_loss: allow\` for provider ${of.provider}`;
+  const message =
+    `${joined(causes.map(({ loss, fields }) => told(loss, fields)))} ${isOne ? "is" : "are"} not taken by ` +
+    `${shownModelName(of.model)}: leave ${isOne ? "it" : "them"} out, ${remedy}.`;
+  return { message, param: isOne ? (first.fields[0] ?? capability) : capability };
+}
+
+function fieldsOf({ capability, place }: Loss, { dialect, request }: LosingRequest): readonly string[] {
+  const { used, lost } = placesOf(dialect, request, capability);
+  const places = place === undefined ? used : lost;
+  return places.size > 0 ? [...places] : [place ?? capability];
+}
+
+/** The capability stands behind its fields, where it is called otherwise. */
+function told({ capability, place }: Loss, fields: readonly string[]): string {
+  const shown = fields.slice(0, MAX_FIELDS).map((field) => `\`${field}\``);
+  const more = fields.length - shown.length;
+  const list = joined(more > 0 ? [...shown, `${more} more`] : shown);
+  const isForm = place !== undefined && ruleOf(capability).kind !== "remainder";
+  const form = isForm ? (fields.length === 1 ? " as it stands" : " as they stand") : "";
+  const isNamed = fields.length === 1 && fields[0] === capability;
+  return `${list}${form}${isNamed ? "" : ` (${capability})`}`;
+}
+
+function joined(parts: readonly string[]): string {
+  return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
+}
