@@ -22,8 +22,11 @@ const LINGER_MS = 5_000;
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
-const NOTHING_LOST: readonly Loss[] = [];
-const capabilityOf = ({ capability }: Loss): string => capability;
+const NOTHING_LEFT_OUT: readonly Loss[] = [];
+
+/** An item of a list and its parameter (RFC 9651); places hold neither quotes nor backslashes. */
+const itemOf = ({ capability, place }: Loss): string =>
+  place === undefined || place === "" ? capability : `${capability};field="${place}"`;
 
 export class Exchange implements Downstream {
   readonly request: IncomingMessage;
@@ -38,7 +41,7 @@ export class Exchange implements Downstream {
   caller: Caller | undefined;
   attempts = 0;
   /** What the request uses and is forwarded without. */
-  lost: readonly Loss[] = NOTHING_LOST;
+  leftOut: readonly Loss[] = NOTHING_LEFT_OUT;
   /** Milliseconds spent waiting for the client's body, for upstreams, and between attempts. */
   #waitedMs = 0;
   #bodyEndedAt: number;
@@ -93,7 +96,7 @@ export class Exchange implements Downstream {
     this.#remainingBytes = contentLength;
     pairs.push("x-gateway-request-id", this.requestId, "x-gateway-provider", this.labels.provider);
     pairs.push("x-gateway-attempts", String(this.attempts), "x-gateway-overhead", overheadMs.toFixed(3));
-    if (this.lost.length > 0) pairs.push("x-gateway-fidelity-losses", this.lost.map(capabilityOf).join(", "));
+    if (this.leftOut.length > 0) pairs.push("x-gateway-fidelity-losses", this.leftOut.map(itemOf).join(", "));
     this.#response.writeHead(status, isWritable(statusText) ? statusText : "", pairs);
     this.#ports.metrics.overhead(this.labels.route, overheadMs / 1_000);
     this.#ports.metrics.firstByte(this.labels, (now - this.#bodyEndedAt) / 1_000);

@@ -16,7 +16,8 @@ import { admitCaller } from "./governance/suspended.ts";
 import { address, type Place, type Target } from "./hops/model/address.ts";
 import { type Admitted, type AdmittedList, admit } from "./hops/model/admit.ts";
 import { rewriting } from "./hops/model/answer.ts";
-import { advertise, namedAs } from "./hops/model/models-list.ts";
+import { leftOut } from "./hops/model/choose-channel.ts";
+import { advertise, allowedModels, namedAs, ownList } from "./hops/model/models-list.ts";
 import { prepare } from "./hops/model/prepare.ts";
 import { prepareTranslated } from "./hops/model/prepare-translated.ts";
 import { spendingOf } from "./hops/model/spending.ts";
@@ -40,6 +41,7 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
       exchange.answer(own.body);
       return;
     }
+    exchange.dialect = dialectOf(request);
     const place = locate(request.method ?? "GET", request); // 404, before a byte of the body is read
     exchange.dialect = place.dialect;
     exchange.labels = ports.metrics.labels(place.route.name);
@@ -55,6 +57,11 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
     if (governing !== undefined) {
       recogniseAgain(standing.caller, snapshot.governance, governing); // 401
       admitCaller(standing.caller, governing.suspensions); // 403
+    }
+    const list = ownList(snapshot, place, () => allowedModels(snapshot, standing, governing?.suspensions));
+    if (list !== undefined) {
+      exchange.answer(list);
+      return;
     }
     const { "content-encoding": encoding, "content-type": contentType = "" } = request.headers;
     const isPlain = encoding === undefined || encoding === "identity" || place.route.model === "none";
@@ -146,6 +153,9 @@ function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promise<void
 /** `.` or `..` between slashes, however they are written; some servers take the encoded ones for their plain selves. */
 const DOT_SEGMENT = /(^|\/|%2f|%5c)(\.|%2e){1,2}(\/|%2f|%5c|;|$)/i;
 
+/** As of a client whose base URL ends in the version that it puts before its paths itself. */
+const DOUBLED_VERSION = /^\/v1\/v1(?:\/|$)/;
+
 /** The route of a request; throws `invalid_request` or `not_found`. `method` is `UPGRADE` for a WebSocket handshake. */
 export function locate(method: string, request: IncomingMessage): Place {
   const url = request.url ?? "/";
@@ -161,17 +171,25 @@ export function locate(method: string, request: IncomingMessage): Place {
   if (countOf(request, "content-type") > 1) {
     throw new GatewayError("invalid_request", "The request must have one Content-Type header at most.");
   }
+  if (DOUBLED_VERSION.test(path)) {
+    const bases = "the base URL of Anthropic's clients is the gateway's root, that of OpenAI's clients ends in one /v1";
+    throw new GatewayError("not_found", `The path begins with /v1 twice: ${bases}.`);
+  }
   const route = findRoute(method, path);
   if (route === undefined) {
     throw new GatewayError("not_found", `No route for ${request.method} of this path. Model routes begin with /v1/.`);
   }
-  const either: Dialect = request.headers["anthropic-version"] === undefined ? "compat" : "messages";
   return {
     route,
-    dialect: route.dialect === "either" ? either : route.dialect,
+    dialect: route.dialect === "either" ? dialectOf(request) : route.dialect,
     path,
     query: mark < 0 ? "" : url.slice(mark),
   };
+}
+
+/** Where the path says nothing of it. */
+function dialectOf({ headers }: IncomingMessage): Dialect {
+  return headers["anthropic-version"] === undefined ? "compat" : "messages";
 }
 
 /** RFC 9112 section 3.2: none is an error from HTTP/1.1 on, and two always are. */
@@ -209,19 +227,20 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding): Candidate {
     model: admitted.model ?? "",
     prepare() {
       const { method = "GET", rawHeaders, headers } = exchange.request;
-      const { aliases } = snapshot;
-      const { allows } = standing.profile;
+      const { listed } = snapshot;
       const { dialect, route, streams } = target;
       const { provider, lost, translated } = admitted;
       const client = { method, rawHeaders, connection: headers.connection };
-      const isList = route.name === "models" && (aliases.length > 0 || allows !== undefined);
+      const allows =
+        route.name === "models" ? allowedModels(snapshot, standing, ports.governing?.suspensions) : undefined;
+      const isList = route.name === "models" && (listed.length > 0 || allows !== undefined);
       const alias = route.name === "model" && admitted.model !== target.model ? target.model : undefined;
       const extend = isList
-        ? (body: Buffer) => advertise(body, dialect, { aliases, allows })
+        ? (body: Buffer) => advertise(body, dialect, { listed, allows })
         : alias === undefined
           ? undefined
           : (body: Buffer) => namedAs(alias, body);
-      exchange.lost = lost;
+      exchange.leftOut = leftOut(lost, translated !== undefined);
       for (const { capability } of lost) ports.metrics.fidelityLost(provider.name, capability);
       if (translated !== undefined) {
         const { requestId } = exchange;

@@ -133,8 +133,10 @@ function freeze(document: Deployment, claiming: readonly ClaimingProvider[], gov
     route,
     claims: Object.freeze(claims),
     modelless: defaultProvider && { provider: defaultProvider, label: "none" },
-    aliases: Object.freeze(
-      providers.flatMap(({ name, aliases }) => [...aliases.keys()].map((alias) => ({ alias, provider: name }))),
+    listed: Object.freeze(
+      claims
+        .filter(({ label }) => !label.endsWith("*"))
+        .map(({ label, provider }) => ({ id: label, provider: provider.name })),
     ),
   });
 }

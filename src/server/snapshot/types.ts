@@ -68,8 +68,8 @@ export interface Snapshot {
   readonly claims: readonly Claim[];
   /** Where requests without a model go. */
   readonly modelless: Routed | undefined;
-  /** Aliases of all providers, with the provider's name, as `GET /v1/models` advertises them. */
-  readonly aliases: readonly { readonly alias: string; readonly provider: string }[];
+  /** Exact names and aliases of all providers, each with the name of the one it is routed to: for `GET /v1/models`. */
+  readonly listed: readonly { readonly id: string; readonly provider: string }[];
 }
 
 /** `max_body_bytes: 0`, and the flag's default: 32 MiB. */

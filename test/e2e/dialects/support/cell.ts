@@ -123,16 +123,20 @@ export function lostBy(error: unknown, client: ClientName): string {
   if (client === "openai") {
     if (!(error instanceof OpenaiBadRequest) || error.code !== "fidelity_loss") throw error;
     assert.equal(error.type, "invalid_request_error");
-    assert.ok(typeof error.param === "string" && error.message.includes(error.param));
-    return error.param;
+    return capabilityIn(error.message, error.param);
   }
   if (!(error instanceof AnthropicBadRequest)) throw error;
   const { error: told } = error.error as { readonly error: Record<string, unknown> };
   if (told["code"] !== "fidelity_loss") throw error;
   assert.equal(error.type, "invalid_request_error");
   const { param } = told["details"] as { readonly param?: unknown };
-  assert.ok(typeof param === "string" && error.message.includes(param));
-  return param;
+  return capabilityIn(String(told["message"]), param);
+}
+
+/** It stands in brackets behind its fields, or is called like its field. */
+function capabilityIn(message: string, param: unknown): string {
+  assert.ok(typeof param === "string" && message.includes(param), message);
+  return /\(([a-z_]+)\) (?:is|are) not taken by /.exec(message)?.[1] ?? param;
 }
 
 export interface CellOptions extends Place {

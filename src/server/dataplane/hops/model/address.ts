@@ -8,6 +8,9 @@ import {
   memberValue,
   type Route,
   scanObject,
+  shownModelName,
+  type ThreadUse,
+  threadUse,
 } from "../../../core/dialects/index.ts";
 import type { Routed, Snapshot } from "../../../snapshot/index.ts";
 import { RequestContent } from "./request-content.ts";
@@ -41,6 +44,8 @@ export interface Target extends Routed {
   readonly streamOptions: Member | undefined;
   /** Of a chat or messages request; undefined on routes that nobody translates. */
   readonly content: RequestContent | undefined;
+  /** Of a message: what it asks of a conversation that the provider holds. */
+  readonly thread: ThreadUse;
   /** Where the body names models that some hosts fall back on by themselves; empty where it does not. */
   readonly fallbacks: readonly Member[];
 }
@@ -61,7 +66,7 @@ export interface Payload {
   readonly plain: Buffer;
 }
 
-type Found = Pick<Target, "isJson" | "streams" | "streamOptions" | "fallbacks" | "model" | "spot"> & {
+type Found = Pick<Target, "isJson" | "streams" | "streamOptions" | "thread" | "fallbacks" | "model" | "spot"> & {
   /** Of a JSON object: as the scan found it. */
   readonly mayLose: boolean;
 };
@@ -71,6 +76,7 @@ const NOTHING: Found = {
   mayLose: false,
   streams: false,
   streamOptions: undefined,
+  thread: "none",
   fallbacks: [],
   model: undefined,
   spot: { kind: "none" },
@@ -80,7 +86,7 @@ const NOTHING: Found = {
 const MAX_MODEL_LENGTH = 1_024;
 
 /** `models` is OpenRouter's, `fallbacks` LiteLLM's. */
-const WANTED = ["model", "stream", "stream_options", "models", "fallbacks"] as const;
+const WANTED = ["model", "stream", "stream_options", "thread", "models", "fallbacks"] as const;
 
 /** Throws `invalid_request` or `model_not_found`. */
 export function address(snapshot: Snapshot, place: Place, payload: Payload): Target {
@@ -91,7 +97,7 @@ export function address(snapshot: Snapshot, place: Place, payload: Payload): Tar
   }
   const routed = model === undefined ? snapshot.modelless : snapshot.route(model);
   if (routed === undefined) {
-    const what = model === undefined ? "requests without a model" : "this model";
+    const what = model === undefined ? "requests without a model" : `the model ${shownModelName(model)}`;
     throw new GatewayError("model_not_found", `No provider serves ${what}, and there is no default provider.`, {
       param: "model",
     });
@@ -111,6 +117,7 @@ export function address(snapshot: Snapshot, place: Place, payload: Payload): Tar
     isJson: found.isJson,
     streams: found.streams,
     streamOptions: found.streamOptions,
+    thread: place.dialect === "messages" ? found.thread : "none",
     content:
       place.route.counterpart !== undefined && found.isJson
         ? new RequestContent(place.dialect, payload.plain, found.mayLose)
@@ -149,7 +156,7 @@ function readModel(snapshot: Snapshot, { route, path, query }: Place, { contentT
 function readJson(plain: Buffer): Found {
   const scan = scanObject(plain, WANTED, true);
   if (scan.kind === "problem") throw new GatewayError("invalid_request", `Cannot read the request: ${scan.message}.`);
-  const [model, stream, streamOptions, ...fallbacks] = scan.members;
+  const [model, stream, streamOptions, thread, ...fallbacks] = scan.members;
   const value = model === undefined ? undefined : valueOrRefuse(plain, model);
   // Null is absence where the model is optional; where it is required it is refused as absent.
   if (value !== undefined && value !== null && typeof value !== "string") {
@@ -163,6 +170,7 @@ function readJson(plain: Buffer): Found {
     mayLose: scan.mayLose,
     streams: stream !== undefined && plain[stream.valueStart] === 0x74,
     streamOptions,
+    thread: threadUse(plain, thread),
     fallbacks: fallbacks.filter((it) => it !== undefined),
     model: value ?? undefined,
     spot: model === undefined ? NOTHING.spot : { kind: "json", member: model },

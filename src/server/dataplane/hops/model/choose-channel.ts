@@ -5,7 +5,15 @@
  * order of definition); specification document 3 (`channels`, `caps`, `require_caps`, `on_fidelity_loss`).
  */
 import { GatewayError } from "../../../../base/index.ts";
-import { holdsUnsigned, type Loss, losses, mayHoldUnsigned, showsEvidence } from "../../../core/dialects/index.ts";
+import {
+  holdsUnsigned,
+  type Loss,
+  losses,
+  lossRefusal,
+  mayHoldUnsigned,
+  shownModelName,
+  showsEvidence,
+} from "../../../core/dialects/index.ts";
 import type { Profile } from "../../../snapshot/index.ts";
 import type { Provider, UpstreamChannel } from "../../../upstream/index.ts";
 import type { Target } from "./address.ts";
@@ -19,18 +27,29 @@ export interface ChosenChannel {
 /** Of a history that comes from another provider; a provider of the dialect refuses it, and is sent the rest. */
 export const UNSIGNED_THINKING: Loss = { capability: "hint", isHard: false, place: "messages" };
 
+/** Of a request for a thread that the channel's provider would not hold; it is sent the rest. */
+export const NO_THREAD: Loss = { capability: "thread", isHard: false, place: "thread" };
+
 const NOTHING_LOST: readonly Loss[] = [];
+
+/** Of what is lost, what the request is sent without: bytes go as they are, whatever the channel makes of them. */
+export function leftOut(lost: readonly Loss[], isTranslated: boolean): readonly Loss[] {
+  return isTranslated || lost.length === 0 ? lost : lost.filter((it) => it === UNSIGNED_THINKING || it === NO_THREAD);
+}
 
 /** `model`: as the provider is sent it. Throws `fidelity_loss` or, where the body must be read for it, `invalid_request`. */
 export function chooseChannel(
   provider: Provider,
   target: Target,
   model: string | undefined,
-  { requireCaps }: Profile,
+  { requireCaps, budget }: Profile,
 ): ChosenChannel {
+  // What is not told with the request cannot be counted before it is sent.
+  const needsHistory = budget !== undefined;
   let best: ChosenChannel | undefined;
   let bestRank = Number.POSITIVE_INFINITY;
   let lacking: string | undefined;
+  let isThreadLost = false;
   for (const listed of provider.channels) {
     if (!serves(listed, target, model)) continue;
     const isOther = listed.dialect !== target.dialect;
@@ -42,17 +61,29 @@ export function chooseChannel(
       lacking ??= missing;
       continue;
     }
-    const lost = lostOn(channel, isOther, target);
+    if (target.thread === "continue" && (needsHistory || isOther || !channel.claims("thread"))) {
+      isThreadLost = true;
+      continue;
+    }
+    const lost = withRequired(lostOn(channel, isOther, target), requireCaps);
     const rank = rankOf(channel, isOther, lost);
     if (rank === 0) return { channel, lost };
     if (rank >= bestRank) continue;
     bestRank = rank;
     best = { channel, lost };
   }
-  if (best === undefined) throw noChannel(provider, target, lacking);
-  const hard = provider.onFidelityLoss === "allow" ? undefined : best.lost.find(({ isHard }) => isHard);
-  if (hard !== undefined) throw wouldLose(provider, hard);
+  if (best === undefined) throw isThreadLost ? noThread(needsHistory) : noChannel(provider, target, lacking);
+  const isAllowed = ({ capability }: Loss): boolean =>
+    provider.onFidelityLoss === "allow" && !requireCaps.includes(capability);
+  const refusing = best.lost.filter((loss) => loss.isHard && !isAllowed(loss));
+  if (refusing.length > 0) throw wouldLose(provider, target, refusing, requireCaps);
   return best;
+}
+
+/** What the caller's profile requires is no hint to it, in whatever form it would be lost. */
+function withRequired(lost: readonly Loss[], required: readonly string[]): readonly Loss[] {
+  if (required.length === 0 || lost.length === 0) return lost;
+  return lost.map((loss) => (required.includes(loss.capability) ? { ...loss, isHard: true } : loss));
 }
 
 function serves(channel: UpstreamChannel, { route, dialect }: Target, model: string | undefined): boolean {
@@ -61,7 +92,14 @@ function serves(channel: UpstreamChannel, { route, dialect }: Target, model: str
   return route.counterpart !== undefined && channel.claims(route.counterpart.capability);
 }
 
-function lostOn(channel: UpstreamChannel, isOther: boolean, { content, plain, dialect }: Target): readonly Loss[] {
+function lostOn(channel: UpstreamChannel, isOther: boolean, target: Target): readonly Loss[] {
+  const lost = lostOf(channel, isOther, target);
+  // Where the provider holds no threads, `create` would be refused as a field that it does not know.
+  const isLeftOut = !isOther && target.thread === "create" && !channel.claims("thread");
+  return isLeftOut ? [...lost.filter(({ capability }) => capability !== "thread"), NO_THREAD] : lost;
+}
+
+function lostOf(channel: UpstreamChannel, isOther: boolean, { content, plain, dialect }: Target): readonly Loss[] {
   if (content === undefined) return NOTHING_LOST;
   if (!isOther && dialect === "messages" && mayHoldUnsigned(plain) && holdsUnsigned(content.source.value)) {
     return [...losses(content.uses, dialect, channel), UNSIGNED_THINKING];
@@ -77,21 +115,42 @@ function rankOf({ isOwnSurface }: UpstreamChannel, isOther: boolean, lost: reado
   return loss * 4 + (isOwnSurface ? 0 : 2) + (isOther ? 1 : 0);
 }
 
-function noChannel({ name }: Provider, { route, dialect }: Target, lacking: string | undefined): GatewayError {
-  const none = `Provider ${name} has no channel for the ${route.name} route of the ${dialect} dialect`;
+function noChannel({ name }: Provider, { route, dialect, model }: Target, lacking: string | undefined): GatewayError {
+  const asked = model === undefined ? "" : ` for ${shownModelName(model)}`;
+  const none = `Provider ${name} has no channel${asked} on the ${route.name} route of the ${dialect} dialect`;
   return lacking === undefined
-    ? new GatewayError("fidelity_loss", `${none}.`, { param: route.capability || route.name })
-    : new GatewayError("fidelity_loss", `${none} that has ${lacking}, which the caller's profile requires.`, {
-        param: lacking,
-      });
+    ? new GatewayError("fidelity_loss", `${none}: ask for another model.`, { param: route.capability || route.name })
+    : new GatewayError(
+        "fidelity_loss",
+        `${none} that has ${lacking}, which the caller's profile requires: ask for another model.`,
+        { param: lacking },
+      );
 }
 
-function wouldLose({ name }: Provider, { capability, place }: Loss): GatewayError {
-  const where = place === undefined ? "" : ` as it stands at ${place}`;
+function wouldLose(
+  { name }: Provider,
+  { content, dialect, model = "" }: Target,
+  refusing: readonly Loss[],
+  required: readonly string[],
+): GatewayError {
+  const { message, param } = lossRefusal(refusing, {
+    dialect,
+    request: content?.source.value,
+    model,
+    provider: name,
+    required,
+  });
+  return new GatewayError("fidelity_loss", message, { param });
+}
+
+/** The official SDK sends the whole conversation then, as a new thread or as none. */
+function noThread(needsHistory: boolean): GatewayError {
+  const why = needsHistory
+    ? "The caller's budget must see the whole conversation"
+    : "The provider of this model holds no message threads";
   return new GatewayError(
-    "fidelity_loss",
-    `Provider ${name} cannot carry ${capability}${where}, which the request uses; ` +
-      "leave it out, ask for another model, or have the operator set `on_fidelity_loss: allow`.",
-    { param: capability },
+    "thread_not_found",
+    `${why}: send all of its messages, with \`thread: {"type": "create"}\` or without \`thread\`.`,
+    { param: "thread" },
   );
 }

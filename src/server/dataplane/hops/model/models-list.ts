@@ -1,22 +1,67 @@
 /**
- * The answers of `GET /v1/models`, in either dialect's shape: what the provider lists and the aliases beside it, and of both
- * what the caller may ask for; and of `GET /v1/models/{id}`. A client is shown the names that it can send back.
+ * The answers of `GET /v1/models`, in either dialect's shape: what the default provider lists, where there is one that does,
+ * and the exact names and aliases of all providers beside it, and of both what the caller may ask for; and of
+ * `GET /v1/models/{id}`. A client is shown the names that it can send back.
  */
-import { type Dialect, memberValue, replaceValue, scanObject } from "../../../core/dialects/index.ts";
+import { type Dialect, memberValue, replaceValue, scanObject, translateModels } from "../../../core/dialects/index.ts";
+import { llmVariables } from "../../../core/policy/variables/index.ts";
+import type { Snapshot } from "../../../snapshot/index.ts";
+import type { Standing } from "../../governance/standing.ts";
+import type { Suspensions } from "../../ports.ts";
+import type { Place } from "./address.ts";
 
-export interface AdvertisedAlias {
-  readonly alias: string;
+export interface ListedModel {
+  readonly id: string;
   readonly provider: string;
 }
 
 export interface ListChange {
-  readonly aliases: readonly AdvertisedAlias[];
+  readonly listed: readonly ListedModel[];
   /** Undefined: every model. */
   readonly allows: ((model: string) => boolean) | undefined;
 }
 
-/** The same buffer where nothing changes: it is no list. Aliases stand at the end of the last page. */
-export function advertise(body: Buffer, dialect: Dialect, { aliases, allows }: ListChange): Buffer {
+/** Rules may speak of one route: a model is listed that may be used on one of these. */
+const ROUTES = ["chat_completions", "messages", "responses", "embeddings"] as const;
+
+/** What the caller may ask for now: by its profile's list, the rules, and what is suspended. Undefined: every model. */
+export function allowedModels(
+  snapshot: Snapshot,
+  { profile, variables }: Standing,
+  suspensions: Suspensions | undefined,
+): ListChange["allows"] {
+  const { allows, policy } = profile;
+  const isRuled = policy.count.llm > 0;
+  const mayBeSuspended = suspensions?.any === true;
+  if (!isRuled && !mayBeSuspended) return allows;
+  return (model) => {
+    if (allows?.(model) === false) return false;
+    if (mayBeSuspended && suspensions.of("model", model) !== undefined) return false;
+    const provider = snapshot.route(model)?.provider;
+    if (!isRuled || provider === undefined) return true;
+    return ROUTES.some((route) => {
+      const asked = llmVariables(variables, { model, provider, route });
+      return policy.decide("llm", asked).kind === "allow";
+    });
+  };
+}
+
+/** The gateway's own list, where no provider is asked for one. Undefined: one is. JSON text. */
+export function ownList(
+  { defaultProvider, listed }: Snapshot,
+  { route, dialect, query }: Place,
+  allows: () => ListChange["allows"],
+): string | undefined {
+  if (route.name !== "models") return undefined;
+  if (defaultProvider?.channels.some(({ claims }) => claims("models")) === true) return undefined;
+  const may = allows();
+  const data = listed.filter(({ id }) => may?.(id) !== false).map((it) => describe(it, "compat"));
+  const body = JSON.stringify({ object: "list", data });
+  return dialect === "messages" ? translateModels("messages", body, query) : body;
+}
+
+/** The same buffer where nothing changes: it is no list. What is ours stands at the end of the last page. */
+export function advertise(body: Buffer, dialect: Dialect, { listed: ours, allows }: ListChange): Buffer {
   const scan = scanObject(body, ["data", "has_more"]);
   if (scan.kind !== "object") return body;
   const [data, more] = scan.members;
@@ -27,7 +72,7 @@ export function advertise(body: Buffer, dialect: Dialect, { aliases, allows }: L
   const kept = allows === undefined ? entries : entries.filter((entry) => isAllowed(entry, allows));
   const hasMore = more !== undefined && memberValue(body, more) === true;
   const known = new Set(entries.map((entry) => entry?.id));
-  const added = hasMore ? [] : aliases.filter(({ alias }) => !known.has(alias) && allows?.(alias) !== false);
+  const added = hasMore ? [] : ours.filter(({ id }) => !known.has(id) && allows?.(id) !== false);
   if (added.length === 0 && kept.length === entries.length) return body;
   const described = added.map((entry) => JSON.stringify(describe(entry, dialect)));
   if (kept.length < entries.length) {
@@ -52,8 +97,8 @@ type Entry = { readonly id?: unknown } | null;
 const isAllowed = (entry: Entry, allows: (model: string) => boolean): boolean =>
   typeof entry?.id === "string" && allows(entry.id);
 
-function describe({ alias, provider }: AdvertisedAlias, dialect: Dialect): object {
+function describe({ id, provider }: ListedModel, dialect: Dialect): object {
   return dialect === "messages"
-    ? { type: "model", id: alias, display_name: alias, created_at: "1970-01-01T00:00:00Z" }
-    : { id: alias, object: "model", created: 0, owned_by: provider };
+    ? { type: "model", id, display_name: id, created_at: "1970-01-01T00:00:00Z" }
+    : { id, object: "model", created: 0, owned_by: provider };
 }

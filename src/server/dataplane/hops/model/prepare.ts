@@ -12,10 +12,10 @@ import {
   withoutUnsigned,
 } from "../../../core/dialects/index.ts";
 import type { UpstreamRequest } from "../../../upstream/index.ts";
-import { upstreamHeaders } from "../../headers.ts";
+import { lowerCase, upstreamHeaders } from "../../headers.ts";
 import type { Target } from "./address.ts";
 import type { Admitted } from "./admit.ts";
-import { UNSIGNED_THINKING } from "./choose-channel.ts";
+import { NO_THREAD, UNSIGNED_THINKING } from "./choose-channel.ts";
 
 export interface Prepared {
   readonly request: UpstreamRequest;
@@ -33,10 +33,12 @@ export interface ClientRequest {
 export function prepare(client: ClientRequest, target: Target, admitted: Admitted, readsAnswer: boolean): Prepared {
   const { provider, channel, model } = admitted;
   const isAliased = model !== target.model;
+  const isThreadless = admitted.lost.includes(NO_THREAD);
   const { asksUsage, body } = readable(() => {
     const asks = needsUsage(target, admitted);
     const edited = editBody(target, admitted, isAliased, asks);
-    return { asksUsage: asks, body: admitted.lost.includes(UNSIGNED_THINKING) ? signedOnly(edited, target) : edited };
+    const signed = admitted.lost.includes(UNSIGNED_THINKING) ? signedOnly(edited, target) : edited;
+    return { asksUsage: asks, body: isThreadless ? threadless(signed, target) : signed };
   });
   const reads = isAliased || asksUsage || readsAnswer;
 
@@ -45,6 +47,7 @@ export function prepare(client: ClientRequest, target: Target, admitted: Admitte
   if (body !== target.original) alsoDropped.push("content-encoding");
   const headers = upstreamHeaders(client.rawHeaders, client.connection, provider.droppedHeaders, alsoDropped);
   if (reads) headers.push("accept-encoding", "identity");
+  if (isThreadless) leaveThreadsOut(headers);
   headers.push(...channel.credential, ...provider.addedHeaders);
 
   return {
@@ -82,6 +85,23 @@ function signedOnly(edited: Buffer, { original, plain }: Target): Buffer {
   const whole = edited === original ? plain : edited;
   const signed = withoutUnsigned(whole);
   return signed === whole ? edited : signed;
+}
+
+const WITHOUT_THREAD: ObjectEdits = { set: new Map(), remove: new Set(["thread"]), rename: new Map() };
+
+/** `edited`: as the client encoded it, where nothing was changed. */
+function threadless(edited: Buffer, { original, plain }: Target): Buffer {
+  return editObject(edited === original ? plain : edited, WITHOUT_THREAD);
+}
+
+/** The SDK asks for the beta along with the thread; who has none refuses its name too. */
+function leaveThreadsOut(pairs: string[]): void {
+  for (let at = pairs.length - 2; at >= 0; at -= 2) {
+    if (lowerCase(pairs[at] as string) !== "anthropic-beta") continue;
+    const others = (pairs[at + 1] as string).split(",").filter((beta) => !beta.trim().startsWith("message-threads-"));
+    if (others.length === 0) pairs.splice(at, 2);
+    else pairs[at + 1] = others.join(",");
+  }
 }
 
 const NO_EDITS: ObjectEdits = { set: new Map(), remove: new Set(), rename: new Map() };

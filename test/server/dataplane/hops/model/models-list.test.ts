@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { namedAs } from "../../../../../src/server/dataplane/hops/model/models-list.ts";
+import { advertise, namedAs } from "../../../../../src/server/dataplane/hops/model/models-list.ts";
 
 test("one model is shown under the alias that was asked for, and the rest of it stays as it is written", () => {
   const body = Buffer.from('{ "object":"model", "id":"real-2026", "created":1.0 }');
@@ -12,4 +12,24 @@ test("an answer of no model stays the same buffer", () => {
     const body = Buffer.from(text);
     assert.equal(namedAs("a", body), body);
   }
+});
+
+const OURS = [
+  { id: "exact", provider: "one" },
+  { id: "alias", provider: "two" },
+];
+
+test("our names stand behind what the provider lists, each once, and what the caller may not use is left out", () => {
+  const body = Buffer.from('{"object":"list","data":[{"id":"exact","x":1.0},{"id":"hidden"}]}');
+  const idsOf = (list: Buffer) => (JSON.parse(String(list)) as { data: { id: string }[] }).data.map(({ id }) => id);
+  const all = advertise(body, "compat", { listed: OURS, allows: undefined });
+  assert.deepEqual(idsOf(all), ["exact", "hidden", "alias"]);
+  assert.ok(String(all).includes('{"id":"exact","x":1.0}'));
+  const some = advertise(body, "compat", { listed: OURS, allows: (model) => model !== "hidden" && model !== "alias" });
+  assert.deepEqual(idsOf(some), ["exact"]);
+});
+
+test("a page that is not the last one gets none of our names", () => {
+  const body = Buffer.from('{"data":[{"id":"a"}],"has_more":true}');
+  assert.equal(advertise(body, "messages", { listed: OURS, allows: undefined }), body);
 });
