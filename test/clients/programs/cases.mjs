@@ -1,0 +1,27 @@
+/** Runs the cases of a client program: each has a base URL of its own, by which the recorder tells what belongs to it. */
+
+export const QUESTION = "What is the weather in Paris?";
+export const WEATHER = "It is sunny in Paris.";
+export const MODEL = process.env.MODEL ?? "sim-small";
+export const KEY = process.env.KEY ?? "test-key";
+
+/** `cases`: name to `(root) => promise`; a case that is asked for by no argument is not run. */
+export async function run(cases) {
+  const root = process.env.ROOT;
+  let failed = 0;
+  for (const [name, make] of Object.entries(cases)) {
+    try {
+      const said = await make(`${root}/${name}`);
+      if (said === undefined || said === null || said === "") throw new Error("nothing came of it");
+      console.log(`ok ${name}`);
+    } catch (error) {
+      failed += 1;
+      console.log(
+        `failed ${name}: ${String(error?.message ?? error)
+          .replaceAll("\n", " ")
+          .slice(0, 600)}`,
+      );
+    }
+  }
+  process.exit(failed === 0 ? 0 : 1);
+}
