@@ -1,7 +1,7 @@
-/** node-pty, an optional dependency: where it cannot be loaded, tests that want a terminal are skipped and say why. */
+/** A real terminal, prebuilt for most systems: where it cannot be loaded, tests that want one are skipped and say why. */
 
 import { createRequire } from "node:module";
-import type * as Pty from "node-pty";
+import type * as Pty from "@lydell/node-pty";
 
 const loaded = load();
 
@@ -18,9 +18,9 @@ function load():
   | { readonly kind: "missing"; readonly reason: string } {
   if (process.platform === "win32") return { kind: "missing", reason: "no pseudo-terminals with signals on Windows" };
   try {
-    return { kind: "loaded", pty: createRequire(import.meta.url)("node-pty") as typeof Pty };
+    return { kind: "loaded", pty: createRequire(import.meta.url)("@lydell/node-pty") as typeof Pty };
   } catch (error) {
     const [why = ""] = String(error instanceof Error ? error.message : error).split("\n");
-    return { kind: "missing", reason: `node-pty cannot be loaded: ${why}` };
+    return { kind: "missing", reason: `@lydell/node-pty cannot be loaded: ${why}` };
   }
 }
