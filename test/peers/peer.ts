@@ -1,0 +1,132 @@
+/**
+ * A pinned peer, from the cache or installed into it within a limit; else the reason why the tests that want it are
+ * skipped. A suite never fails for lack of one.
+ *
+ * The cache is `gateway-test-peers` in the user's cache folder, or the folder that GATEWAY_TEST_PEERS names; `none` there
+ * is to have no peers. What is in it is whole: a peer is installed beside its place and moved there. An install that failed
+ * is not tried again for some minutes, by no process.
+ */
+
+import { createHash } from "node:crypto";
+import { access, constants, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { alone } from "./lock.ts";
+import type { Recipe } from "./recipes.ts";
+import { runStep } from "./run-step.ts";
+import { PEERS, type PeerName } from "./table.ts";
+
+/** For an install, or for that of another process. A file of tests has twice as long. */
+const LIMIT_MS = 110_000;
+const TRIED_AGAIN_AFTER_MS = 600_000;
+
+export interface Peer {
+  /** For `{ skip: peer.missing }` of a test: false when it is there. */
+  readonly missing: string | false;
+  /** Of its executable. Throws when it is missing. */
+  readonly path: string;
+}
+
+export interface PeerOptions {
+  /** The folder of the cache, or `none`. */
+  readonly cache?: string | undefined;
+  readonly limitMs?: number;
+}
+
+const asked = new Map<PeerName, Promise<Peer>>();
+
+/** `await peer("node-24")` at the top of a test file, then `{ skip: it.missing }` and `it.path`. */
+export function peer(name: PeerName): Promise<Peer> {
+  const known = asked.get(name);
+  if (known !== undefined) return known;
+  const found = findOrInstall(name, PEERS[name]);
+  asked.set(name, found);
+  return found;
+}
+
+export async function findOrInstall(name: string, recipe: Recipe, options: PeerOptions = {}): Promise<Peer> {
+  const cache = options.cache ?? process.env["GATEWAY_TEST_PEERS"] ?? defaultCache();
+  if (cache === "none") return missing(name, "GATEWAY_TEST_PEERS is none");
+  if (process.platform === "win32") return missing(name, "no recipe for Windows");
+  const digest = createHash("sha256")
+    .update(JSON.stringify([recipe, process.platform, process.arch]))
+    .digest("hex");
+  const place = join(resolve(cache), `${name}-${digest.slice(0, 12)}`);
+  const path = join(place, recipe.file);
+  const found: Peer = { missing: false, path };
+  if (await isExecutable(path)) return found;
+  const signal = AbortSignal.timeout(options.limitMs ?? LIMIT_MS);
+  try {
+    await mkdir(cache, { recursive: true });
+    const failure = await alone(`${place}.lock`, signal, async () => {
+      if (await isExecutable(path)) return undefined;
+      return (await failedBefore(place)) ?? (await install(recipe, place, signal));
+    });
+    return failure === undefined ? found : missing(name, failure);
+  } catch (error) {
+    return missing(name, reasonOf(error));
+  }
+}
+
+function missing(name: string, why: string): Peer {
+  const reason = `no ${name}: ${why}`;
+  return {
+    missing: reason,
+    get path(): string {
+      throw new Error(reason);
+    },
+  };
+}
+
+/** Answers why it failed. */
+async function install(recipe: Recipe, place: string, signal: AbortSignal): Promise<string | undefined> {
+  const folder = await mkdtemp(`${place}.part-`);
+  try {
+    for (const step of recipe.steps) await runStep(step, folder, signal);
+    await access(join(folder, recipe.file), constants.X_OK);
+    // What was there and no longer runs, as when the Python that it was made of has gone.
+    await rm(place, { recursive: true, force: true });
+    await rename(folder, place);
+    await rm(failureOf(place), { force: true });
+    return undefined;
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    const reason = reasonOf(error);
+    await writeFile(failureOf(place), JSON.stringify({ at: Date.now(), reason }));
+    return reason;
+  }
+}
+
+function failureOf(place: string): string {
+  return `${place}.failed`;
+}
+
+async function failedBefore(place: string): Promise<string | undefined> {
+  try {
+    const { at, reason } = JSON.parse(await readFile(failureOf(place), "utf8")) as { at: number; reason: string };
+    if (Date.now() - at < TRIED_AGAIN_AFTER_MS) return `${reason} (tried again later; remove ${failureOf(place)})`;
+  } catch {
+    // None, or one that was cut off.
+  }
+  return undefined;
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Error && (error.name === "TimeoutError" || error.name === "AbortError")) {
+    return "another process installs it, and has not ended in time";
+  }
+  return error instanceof Error ? error.message : String(error);
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function defaultCache(): string {
+  return join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "gateway-test-peers");
+}

@@ -1,0 +1,41 @@
+/**
+ * How a peer comes onto the disk: programs that are run one after the other in an empty folder. What they leave there
+ * must bear being moved, since the folder gets its name when it is whole.
+ */
+
+export interface Recipe {
+  /** Of the executable, from the folder. */
+  readonly file: string;
+  readonly steps: readonly (readonly [program: string, ...args: readonly string[]])[];
+}
+
+/** One package at one version. No script of it runs. */
+export function npmPackage(name: string, version: string, file: string): Recipe {
+  const options = ["--prefix", ".", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];
+  return {
+    file: `node_modules/${name}/${file}`,
+    steps: [["npm", "install", ...options, `${name}@${version}`]],
+  };
+}
+
+/** A Python of its own with these packages (`name==version`), from wheels alone: nothing is compiled. */
+export function pythonPackages(requirements: readonly string[]): Recipe {
+  return {
+    file: "bin/python",
+    steps: [
+      ["python3", "-m", "venv", "."],
+      ["bin/python", "-m", "pip", "install", "--quiet", "--only-binary=:all:", ...requirements],
+    ],
+  };
+}
+
+/** A package of Debian or Ubuntu, unpacked and not installed: it needs no root, and its libraries must be there. */
+export function aptPackage(name: string, file: string): Recipe {
+  return {
+    file,
+    steps: [
+      ["apt-get", "download", "-qq", name],
+      ["sh", "-c", "dpkg -x *.deb . && rm *.deb"],
+    ],
+  };
+}

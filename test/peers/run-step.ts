@@ -1,0 +1,41 @@
+/** One program of a recipe, to its end; all that it started ends with it. */
+
+import { spawn } from "node:child_process";
+
+/** Of what it wrote, for the reason of a failure. */
+const MAX_OUTPUT = 4_096;
+
+/** Rejects with the last line that it wrote, or with what kept it from running. */
+export function runStep([program, ...args]: readonly string[], cwd: string, signal: AbortSignal): Promise<void> {
+  return new Promise((done, failed) => {
+    // A group of its own: npm and apt do their work in children, which a signal to them alone would leave behind.
+    const child = spawn(program ?? "", args, { cwd, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    const read = (text: string): void => {
+      output = (output + text).slice(-MAX_OUTPUT);
+    };
+    child.stdout.setEncoding("utf8").on("data", read);
+    child.stderr.setEncoding("utf8").on("data", read);
+    const kill = (): void => {
+      if (child.pid === undefined) return;
+      try {
+        process.kill(-child.pid, "SIGKILL");
+      } catch {
+        // Gone by itself.
+      }
+    };
+    signal.addEventListener("abort", kill, { once: true });
+    if (signal.aborted) kill();
+    const settle = (error: Error | undefined): void => {
+      signal.removeEventListener("abort", kill);
+      if (error === undefined) done();
+      else failed(error);
+    };
+    child.once("error", (error) => settle(error));
+    child.once("close", (status) => {
+      if (signal.aborted) return settle(new Error(`${program} had no more time`));
+      if (status === 0) return settle(undefined);
+      settle(new Error(`${program} ended with ${status}: ${output.trim().split("\n").at(-1) ?? ""}`));
+    });
+  });
+}

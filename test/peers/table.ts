@@ -1,0 +1,21 @@
+/** The peers, as data. A change of a pin is a change of its recipe, and thereby of its place in the cache. */
+
+import { aptPackage, npmPackage, pythonPackages, type Recipe } from "./recipes.ts";
+
+/** The binary of Node itself, as the npm package `node` has it: a package for each platform, without its install script. */
+function nodeOf(version: string): Recipe {
+  const { platform, arch } = process;
+  const prefix = platform === "darwin" && arch === "arm64" ? "node-bin" : "node";
+  return npmPackage(`${prefix}-${platform}-${arch}`, version, "bin/node");
+}
+
+export const PEERS = {
+  "node-22": nodeOf("22.23.2"),
+  "node-24": nodeOf("24.21.0"),
+  /** A Python that has the official SDKs of both dialects. */
+  "python-sdks": pythonPackages(["openai==3.54.0", "anthropic==2.12.0"]),
+  /** An ACME server made for tests; of the version that the distribution has. */
+  pebble: aptPackage("pebble", "usr/bin/pebble"),
+} as const satisfies Readonly<Record<string, Recipe>>;
+
+export type PeerName = keyof typeof PEERS;
