@@ -177,10 +177,11 @@ export const TABLES = {
     voter: flag("Whether it counts towards a quorum."),
     raft_addr: text("Where it takes part in consensus."),
     forward_addr: text("Where it takes forwarded requests."),
-    state: choice("Contact with it: a leader goes by its answers, another by its connections.", [
+    state: choice("Contact with it: a leader goes by its answers, another by its connections; `forgot`: refused.", [
       "reachable",
       "silent",
       "snapshot",
+      "forgot",
     ]),
     last_contact_ms: nullable(integer("Milliseconds since it was last heard of.")),
     applied: nullable(integer("Last log index known to be on its disk.")),

@@ -9,6 +9,7 @@ import type { Configuration, Message } from "../../src/server/core/raft/index.ts
 import { createDisk, type DiskJob, type SnapshotFile } from "./disk.ts";
 import type { Link } from "./ledger.ts";
 import { membersOf } from "./quorum.ts";
+import { connectInTurn, connectToAll, peersOf } from "./reconnecting.ts";
 import { must, Violation } from "./violation.ts";
 import type { SimNode, World } from "./world.ts";
 
@@ -40,6 +41,7 @@ export function createNode(
     state: "down",
     life: 0,
     driver: undefined,
+    peers: undefined,
     pausedUntil: 0,
     applyHeldUntil: 0,
     diskHeldUntil: 0,
@@ -98,9 +100,14 @@ export function startNode(world: World, node: SimNode): void {
     portsOf(world, node),
   );
   node.driver.resume();
+  node.peers = peersOf(node);
+  connectToAll(world, node);
   const period = plan.tickMs / node.clockRate;
+  let ticks = 0;
   const tick = (): void => {
     node.driver?.tick();
+    ticks += 1;
+    connectInTurn(world, node, ticks);
     world.scheduleOn(node, period, tick);
   };
   world.scheduleOn(node, period * random.real(), tick);
@@ -121,6 +128,7 @@ export function stopNode(world: World, node: SimNode, kind: "process" | "power")
   node.state = "down";
   node.life += 1;
   node.driver = undefined;
+  node.peers = undefined;
   node.jobs = [];
   node.seen.role = "follower";
   driver?.stop();

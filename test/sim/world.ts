@@ -1,6 +1,7 @@
 /** What the parts of a simulation share: virtual time, the nodes, and how to make something happen later. */
 
 import type { Driver } from "../../src/server/cluster/driver-types.ts";
+import type { OwnPeers } from "../../src/server/cluster/peers.ts";
 import type { Configuration, Message, NodeId, Role } from "../../src/server/core/raft/index.ts";
 import type { Checks } from "./checks.ts";
 import type { DiskJob, SimDisk, SnapshotFile } from "./disk.ts";
@@ -69,6 +70,8 @@ export interface SimNode {
   /** Raised at each start and end of its process. */
   life: number;
   driver: Driver | undefined;
+  /** Of its process. */
+  peers: OwnPeers | undefined;
   pausedUntil: number;
   applyHeldUntil: number;
   /** No write ends before. */

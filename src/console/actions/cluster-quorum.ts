@@ -23,8 +23,8 @@ export interface Quorum {
   readonly isMet: boolean;
 }
 
-/** A member that is sent a snapshot is there. */
-export const isReachable = ({ state }: Pick<Member, "state">): boolean => state !== "silent";
+/** A member that is sent a snapshot is there; one that has forgotten what it acknowledged takes no part. */
+export const isReachable = ({ state }: Pick<Member, "state">): boolean => state !== "silent" && state !== "forgot";
 
 export function quorumOf(members: readonly Member[]): Quorum {
   const voters = members.filter(({ voter }) => voter);

@@ -29,6 +29,7 @@ export function leadWhy(id: string, context: Reads): string | undefined {
   const leader = leaderOf(context);
   if (leader === id) return `${shown} leads already`;
   if (!member.voter) return `${shown} has no vote, so it cannot lead`;
+  if (member.state === "forgot") return `${shown} has forgotten what it acknowledged: it takes no part`;
   if (member.state === "silent") return `${shown} is silent: it could not take over`;
   if (member.state === "snapshot") return `${shown} is being sent a snapshot: it could not take over yet`;
   return leader === undefined ? NO_LEADER : undefined;

@@ -93,8 +93,9 @@ const RANK: Readonly<Record<Tone, number>> = { fail: 3, warn: 2, off: 1, plain: 
 const joined = (parts: readonly Part[]): Line =>
   parts.flatMap(({ words }, at) => (at === 0 ? words : [{ text: " │ ", tone: "dim" as const }, ...words]));
 
+/** One that has forgotten what it acknowledged takes no part. */
 const reachable = (members: readonly { readonly state: string }[]): number =>
-  members.filter(({ state }) => state !== "silent").length;
+  members.filter(({ state }) => state !== "silent" && state !== "forgot").length;
 
 function membersPart(data: Data, hasRoom: boolean): Part | undefined {
   const members = rowsOf(data, "cluster_members");

@@ -16,6 +16,33 @@ export const SILENT_MEMBERS: AttentionSource = {
   },
 };
 
+export const FORGETFUL_MEMBERS: AttentionSource = {
+  needs: [{ id: "list_cluster_members" }],
+  items({ data }) {
+    const members = rowsOf(data, "cluster_members");
+    const { isMet } = quorumOf(members);
+    return members.filter(({ state }) => state === "forgot").map((member) => forgetful(member, isMet));
+  },
+};
+
+function forgetful(member: ClusterMemberRecord, isMet: boolean): AttentionItem {
+  const { id } = member;
+  const remedy = isMet
+    ? "start it with an empty data directory that joins"
+    : "NOTHING CAN BE DECIDED: keep this node, see H";
+  return {
+    id: `forgot:${id}`,
+    severity: "fail",
+    weight: 1,
+    what: "FORGOT",
+    kind: "member",
+    name: id,
+    says: `came back with less than it had acknowledged, and is refused; ${remedy}`,
+    goes: { place: { view: "cluster" }, row: id },
+    json: member,
+  };
+}
+
 /** After so long a silence no longer tells one member from another. */
 const LONG_SILENCE_MS = 3_600_000;
 

@@ -21,6 +21,7 @@ const STATES: Readonly<Record<ClusterMemberRecord["state"], { readonly words: st
   reachable: { words: "reachable", tone: "plain" },
   snapshot: { words: "~ snapshot", tone: "warn" },
   silent: { words: "! silent", tone: "fail" },
+  forgot: { words: "! forgot", tone: "fail" },
 };
 
 /** A span of contact: milliseconds while they matter, then two units. */
@@ -185,6 +186,17 @@ function meaning(member: ClusterMemberRecord, context: Reads): readonly Line[] {
             row("", "if it will not come back: P or X, then add another with `join`"),
           ]
         : [row("to do", "start it again: no majority is reachable. If the majority is lost for good: H", "fail")]),
+    ];
+  }
+  if (state === "forgot") {
+    return [
+      row(
+        "state",
+        "it came back with less than it had acknowledged: from an old copy of its directory, or its disk",
+        "fail",
+      ),
+      row("", "lost writes. It is refused and ends with status 11, since its vote could undo what was decided"),
+      row("to do", "move its data directory away there, and start it with an empty one that joins (cluster.join)"),
     ];
   }
   if (state === "snapshot") {

@@ -1,7 +1,7 @@
 /** What stands above the attention list where there is room: the members, the traffic and the last admin changes. */
 
 import type { BackendRecord } from "../../admin-api/index.ts";
-import { quorumOf, quorumWords } from "../actions/cluster-quorum.ts";
+import { isReachable, quorumOf, quorumWords } from "../actions/cluster-quorum.ts";
 import { sparkline } from "../format/charts.ts";
 import { cutMiddle, padTo } from "../format/cut.ts";
 import { fitLine } from "../format/fit.ts";
@@ -56,7 +56,7 @@ function clusterLines({ data }: Context, rows: number): readonly Line[] {
   const quorum = quorumOf(members);
   const room = Math.max(1, rows - 2);
   // Those that are silent must not be the ones that have no room.
-  const ordered = [...members].sort((a, b) => Number(b.state === "silent") - Number(a.state === "silent"));
+  const ordered = [...members].sort((a, b) => Number(isReachable(a)) - Number(isReachable(b)));
   const told = members.length > room ? ordered.slice(0, room - 1) : members;
   const { node, role, state, last, applied, lag } = MEMBER_CELLS;
   const head = [
@@ -84,7 +84,7 @@ function clusterLines({ data }: Context, rows: number): readonly Line[] {
     ...told.map((member) => [
       { text: padTo(nameOf(member.id, member.id === self, node - 1), node) },
       span(padTo(member.role, role), member.role === "leader" ? "strong" : "plain"),
-      member.state === "silent" ? span(padTo("! silent", state), "fail") : span(padTo(member.state, state)),
+      !isReachable(member) ? span(padTo(`! ${member.state}`, state), "fail") : span(padTo(member.state, state)),
       {
         text: [
           padTo(contactWords(member.last_contact_ms), last, "right"),

@@ -4,6 +4,7 @@
  * A list that the policy does not permit is simply absent; the calm sentence names what it speaks of.
  */
 
+import { isReachable } from "../actions/cluster-quorum.ts";
 import {
   extendDialog,
   liftSuspensionsDialog,
@@ -136,9 +137,7 @@ function calmSentence({ data }: Context): string {
   const ok = backends?.filter(({ state }) => state === "ok").length ?? 0;
   const idle = backends?.filter(({ state }) => state === "idle").length ?? 0;
   const facts = [
-    ...(members === undefined
-      ? []
-      : [`${members.filter(({ state }) => state !== "silent").length}/${plural(members.length, "member")}`]),
+    ...(members === undefined ? [] : [`${members.filter(isReachable).length}/${plural(members.length, "member")}`]),
     ...(backends === undefined ? [] : [`${plural(ok, "provider")} ok${idle === 0 ? "" : ` and ${idle} idle`}`]),
     ...(file === "in_sync" ? ["files in sync"] : []),
   ];

@@ -37,6 +37,10 @@ export interface Book {
   /** A code to refuse a raft connection with. `hearsLeader`: whether this node is not itself the one left behind. */
   judge(peer: PeerWords, hearsLeader: boolean): string | undefined;
   isFrom(message: Message): boolean;
+  /** The directory whose answers count for the member; undefined while none is known. */
+  storageOf(id: string): string | undefined;
+  /** Whether the directory is that one. */
+  isOf(id: string, storageId: string): boolean;
   connect(): void;
 }
 
@@ -118,6 +122,11 @@ export function createBook(options: BookOptions): Book {
       if (!ANSWERS.has(type)) return true;
       const known = find(String(from))?.storage ?? "";
       return known === "" || storages.get(String(from)) === known;
+    },
+    storageOf: (id) => find(id)?.storage || storages.get(id),
+    isOf(id, storageId) {
+      const known = find(id)?.storage ?? "";
+      return known === "" || known === storageId;
     },
     connect,
   };

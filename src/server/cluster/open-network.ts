@@ -3,16 +3,18 @@
  * without addresses is a cluster of one that nobody can reach: it opens no listener.
  */
 
+import { randomBytes } from "node:crypto";
+import { performance } from "node:perf_hooks";
 import type { Log } from "../../base/index.ts";
 import type { Message } from "../core/raft/index.ts";
-import type { PeerWords } from "./book.ts";
 import { ClusterError } from "./failure.ts";
 import { createForwardClient, type ForwardAnswer, type ForwardReply, startForward } from "./forward/index.ts";
 import { type ClusterKeys, createIdentity, keepFresh } from "./identity/index.ts";
 import type { Asked, AskKind, Network, NetworkReply } from "./network.ts";
+import type { Peers } from "./peers.ts";
 import type { Header } from "./requests.ts";
 import type { SnapshotRecord, Storage } from "./storage/index.ts";
-import { startTransport } from "./transport/index.ts";
+import { type ClockReading, startTransport } from "./transport/index.ts";
 import type { ClusterOptions } from "./types.ts";
 import type { Hello } from "./wire/index.ts";
 
@@ -22,8 +24,9 @@ export interface NetworkOptions {
   readonly previousKeys: ClusterKeys | undefined;
   readonly storage: Storage;
   readonly log: Log;
-  /** A code to refuse a peer's raft connection with. */
-  judge(peer: PeerWords): string | undefined;
+  /** Undefined until the node is a member of something. */
+  peers(): Peers | undefined;
+  onClock(peerId: string, reading: ClockReading): void;
   onMessage(message: Message): void;
   onSnapshot(message: Message, record: SnapshotRecord): void;
   onUnreachable(id: string): void;
@@ -64,9 +67,13 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
     proto: PROTOCOL,
     feat: 0,
     raftAddr: options.advertise,
+    incarnation: randomBytes(8).toString("hex"),
     /** A directory that was never part of a cluster is of no epoch. */
     get epoch() {
       return storage.log.isBlank ? undefined : storage.log.identity.recoveryEpoch;
+    },
+    get log() {
+      return given.peers()?.position();
     },
   };
   const identity = await createIdentity({
@@ -78,14 +85,29 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
     now: Date.now,
     onFailure: (error) => log.error("the node certificate was not renewed", { error }),
   });
-  const judge = ({ nodeId: id, storageId: storage, raftAddr = "" }: Hello): string | undefined =>
-    given.judge({ nodeId: id, storageId: storage, raftAddr });
+  const judge = ({ nodeId: id, storageId: storage, raftAddr = "" }: Hello): string | undefined => {
+    const peers = given.peers();
+    // Who connected before there is a book to note it would not be heard of while the connection lasts.
+    return peers === undefined ? "busy" : peers.judge({ nodeId: id, storageId: storage, raftAddr });
+  };
 
   const transport = await startTransport({
     listen: options.raftAddr,
     identity,
     self,
     judge,
+    recall: ({ nodeId: id, storageId: storage, log: words }) =>
+      given.peers()?.recall({ nodeId: id, storageId: storage, log: words }),
+    arbitrates: (id) => given.peers()?.arbitrates(id) === true,
+    onRefused: (code, id) => given.peers()?.onRefused(code, id),
+    onRefusing: (code, id) => given.peers()?.onRefusing(code, id),
+    pulse: {
+      now: Date.now,
+      monotonic: () => performance.now(),
+      safeIndex: () => given.peers()?.safeIndex() ?? 0,
+      onSafeIndex: (peer, index) => given.peers()?.onSafeIndex(peer, index),
+      onClock: given.onClock,
+    },
     onMessage: given.onMessage,
     onUnreachable: given.onUnreachable,
     onRemoved: given.onRemoved,

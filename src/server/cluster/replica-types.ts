@@ -3,11 +3,12 @@
 import type { Log } from "../../base/index.ts";
 import type { Message } from "../core/raft/index.ts";
 import type { CommandResult, Member, Mutation, State } from "../core/state/index.ts";
-import type { PeerWords } from "./book.ts";
 import type { Row } from "./machine.ts";
 import type { Network } from "./network.ts";
+import type { Peers } from "./peers.ts";
 import type { Requests } from "./requests.ts";
 import type { SnapshotRecord, Storage } from "./storage/index.ts";
+import type { ClockReading } from "./transport/index.ts";
 import type { ClusterOptions, ClusterStatus } from "./types.ts";
 import type { SavedSnapshot } from "./worker-protocol.ts";
 
@@ -53,7 +54,8 @@ export interface Replica {
 
   /** For the network. */
   readonly requests: Requests;
-  judge(peer: PeerWords): string | undefined;
+  readonly peers: Peers;
+  onClock(peerId: string, reading: ClockReading): void;
   onMessage(message: Message): void;
   onSnapshot(message: Message, record: SnapshotRecord): void;
   onRemoved(index: number): void;

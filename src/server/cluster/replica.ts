@@ -7,25 +7,27 @@ import { performance } from "node:perf_hooks";
 import type { Configuration, RaftStatus } from "../core/raft/index.ts";
 import { encodeProposal, readFeatureLevel } from "../core/state/index.ts";
 import { createBook } from "./book.ts";
+import { carriedOut } from "./carried-out.ts";
+import { createClocks } from "./clocks.ts";
 import { createDiskWatch } from "./disk-watch.ts";
 import { createDriver } from "./driver.ts";
 import type { DriverPorts, ReadOutcome, WriteOutcome } from "./driver-types.ts";
 import { createDuties } from "./duties.ts";
-import { ClusterError } from "./failure.ts";
 import { FLOW } from "./flow.ts";
 import { rejoinWhenAlone } from "./founding.ts";
 import { createMachine, nameOf } from "./machine.ts";
 import { createMembership } from "./membership.ts";
 import { NO_BODY } from "./network.ts";
 import { createOwnCommands } from "./own-commands.ts";
+import { createPeers } from "./peers.ts";
 import type { Replica, ReplicaParts } from "./replica-types.ts";
 import { createRequests, readOutcome } from "./requests.ts";
 import { createSnapshotSender } from "./send-snapshot.ts";
-import { createSnapshots, describeSnapshot } from "./snapshots.ts";
+import { createSnapshots, doesNotLead, savedSnapshot } from "./snapshots.ts";
 import { createStateWriter } from "./state-writer.ts";
 import { describeCluster } from "./status.ts";
 import type { SnapshotRecord } from "./storage/index.ts";
-import { readBarrier, type SubmitPorts, submit } from "./submit.ts";
+import type { SubmitPorts } from "./submit.ts";
 import { ELECTION_TICKS, startTicker, TICK_MS } from "./ticker.ts";
 import type { ClusterStatus } from "./types.ts";
 import { createWake } from "./wake.ts";
@@ -100,10 +102,22 @@ export function runReplica(parts: ReplicaParts): Replica {
     applied: parts.state.applied.index,
   });
   const { members } = book;
+  const clocks = createClocks(monotonic);
+  const featureLevel = (): number => readFeatureLevel(machine.state.get("feat/level"));
+  const peers = createPeers({
+    path: storage.path,
+    log,
+    store: storage.log,
+    book,
+    status: () => driver.status(),
+    onEnd: fault,
+  });
 
   const adoptMembers = (configuration: Configuration, index: number): void => {
     const gone = book.adopt(configuration, index);
     if (driver.status().role === "leader") for (const id of gone) network.sendRemoved(id, index);
+    peers.keepOnly(book.ids());
+    clocks.keepOnly(book.ids());
     book.connect();
     changes.wake();
   };
@@ -192,7 +206,7 @@ export function runReplica(parts: ReplicaParts): Replica {
   const membership = createMembership({
     status: () => driver.status(),
     members,
-    featureLevel: () => readFeatureLevel(machine.state.get("feat/level")),
+    featureLevel,
     silentTicks,
     async probe(id) {
       const address = book.find(id)?.forward_addr ?? "";
@@ -248,7 +262,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     applied: () => machine.state.applied.index,
     digest: () => machine.state.digest,
     members,
-    featureLevel: () => readFeatureLevel(machine.state.get("feat/level")),
+    featureLevel,
     propose: (t, p) =>
       own.submit(t, p).then(
         () => undefined,
@@ -282,6 +296,7 @@ export function runReplica(parts: ReplicaParts): Replica {
       isRemoved,
       silentTicks,
       connected: network.connected(),
+      peers,
       self,
       startedAs: own.startedAs(),
     });
@@ -289,6 +304,7 @@ export function runReplica(parts: ReplicaParts): Replica {
   const tellStatus = (): void => events.onStatus(describe());
 
   const onSecond = (): void => {
+    peers.look();
     tellStatus();
     if (fsyncSeconds.length > 0) events.onTiming(fsyncSeconds);
     fsyncSeconds = [];
@@ -326,45 +342,19 @@ export function runReplica(parts: ReplicaParts): Replica {
   if (book.ids().length === 1 && book.ids()[0] === nodeId) driver.campaign();
 
   return {
-    async write(command, timeoutMs) {
-      const { result } = await submit(command, timeoutMs, submitPorts);
-      if (result === undefined) throw new ClusterError("invalid", "the write was no command");
-      return result;
-    },
-    async readBarrier(timeoutMs) {
-      await readBarrier(timeoutMs, submitPorts);
-    },
-    async prune(keep, timeoutMs) {
-      await requests.askLeader("prune", { keep }, timeoutMs);
-    },
-    async remove(id, timeoutMs) {
-      await requests.askLeader("remove", { id }, timeoutMs);
-    },
-    async transfer(to, timeoutMs) {
-      return String((await requests.askLeader("transfer", to === undefined ? {} : { to }, timeoutMs))["leader"]);
-    },
+    ...carriedOut(submitPorts, requests),
     async saveSnapshot(isStaleAllowed) {
       const { role, lead } = driver.status();
-      if (role !== "leader" && !isStaleAllowed) {
-        throw new ClusterError(
-          "conflict",
-          `this node does not lead: ask ${lead === undefined ? "the leader" : String(lead)}, or take a snapshot of this node that may trail (stale)`,
-        );
-      }
+      if (role !== "leader" && !isStaleAllowed) throw doesNotLead(lead);
       const record = await snapshots.make();
-      return {
-        info: { index: record.index, term: record.term, size: record.size },
-        path: storage.snapshotPath(record),
-        sha256: record.sha256,
-        meta: describeSnapshot(record, {
-          members: members(),
-          featureLevel: readFeatureLevel(machine.state.get("feat/level")),
-          clusterId: parts.clusterId,
-          version: options.version,
-          node: nodeId,
-          leads: role === "leader",
-        }),
-      };
+      return savedSnapshot(record, storage.snapshotPath(record), {
+        members: members(),
+        featureLevel: featureLevel(),
+        clusterId: parts.clusterId,
+        version: options.version,
+        node: nodeId,
+        leads: role === "leader",
+      });
     },
     flush: () => machine.flush(),
     batch: (run) => driver.batch(run),
@@ -376,7 +366,10 @@ export function runReplica(parts: ReplicaParts): Replica {
       await writer.flush();
     },
     requests,
-    judge: (peer) => book.judge(peer, driver.status().lead !== undefined),
+    peers,
+    onClock: (id, reading) => {
+      if (book.ids().includes(id)) clocks.note(id, reading);
+    },
     onMessage(message) {
       if (isRemoved || !book.isFrom(message)) return;
       heardAtTick.set(String(message.from), ticks);

@@ -7,6 +7,7 @@ import type { ArchiveMeta } from "./archive.ts";
 import { ClusterError } from "./failure.ts";
 import type { StateWriter } from "./state-writer.ts";
 import type { SnapshotRecord, Storage } from "./storage/types.ts";
+import type { SavedSnapshot } from "./worker-protocol.ts";
 
 /** Applied entries since the last one. */
 const EVERY_ENTRIES = 8_192;
@@ -94,6 +95,18 @@ export function createSnapshots(ports: SnapshotPorts): Snapshots {
       return await begin(isWhole);
     },
   };
+}
+
+export function doesNotLead(lead: string | number | undefined): ClusterError {
+  return new ClusterError(
+    "conflict",
+    `this node does not lead: ask ${lead ?? "the leader"}, or take a snapshot of this node that may trail (stale)`,
+  );
+}
+
+export function savedSnapshot(record: SnapshotRecord, path: string, of: SnapshotSurroundings): SavedSnapshot {
+  const { index, term, size, sha256 } = record;
+  return { info: { index, term, size }, path, sha256, meta: describeSnapshot(record, of) };
 }
 
 export interface SnapshotSurroundings {

@@ -62,8 +62,8 @@ export async function startReplica(
         previousKeys,
         storage,
         log,
-        // Who connected before there is a book to note it would not be heard of while the connection lasts.
-        judge: (peer) => (replica === undefined ? "busy" : replica.judge(peer)),
+        peers: () => replica?.peers,
+        onClock: (id, reading) => replica?.onClock(id, reading),
         onMessage: (message) => replica?.onMessage(message),
         onSnapshot: (message, record) => replica?.onSnapshot(message, record),
         onUnreachable: (id) => replica?.reportUnreachable(id),

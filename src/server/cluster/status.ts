@@ -3,6 +3,7 @@
 import type { ProgressStatus, RaftStatus } from "../core/raft/index.ts";
 import type { Member } from "../core/state/index.ts";
 import { idsOf } from "./membership.ts";
+import type { OwnPeers } from "./peers.ts";
 import type { LogStore } from "./storage/types.ts";
 import { ELECTION_TICKS, TICK_MS } from "./ticker.ts";
 import type { ClusterStatus, MemberStatus } from "./types.ts";
@@ -17,6 +18,7 @@ export interface StatusSources {
   silentTicks(id: string): number;
   /** Members to which this node has a connection: all that one knows of the others which does not lead. */
   readonly connected: ReadonlySet<string>;
+  readonly peers: Pick<OwnPeers, "forgotten" | "safeIndexOf">;
   /** A blank node that joins knows itself before the cluster's rows reach it. */
   readonly self: Member;
   readonly startedAs: number;
@@ -61,7 +63,7 @@ function describeMember(id: string, member: Member | undefined, sources: StatusS
   const isSelf = id === raft.id;
   const leads = raft.role === "leader";
   const progress = raft.progress.get(id);
-  const applied = isSelf ? raft.applied : progress?.match;
+  const applied = isSelf ? raft.applied : (progress?.match ?? sources.peers.safeIndexOf(id));
   const silentMs = leads && !isSelf ? sources.silentTicks(id) * TICK_MS : undefined;
   return {
     id,
@@ -69,7 +71,13 @@ function describeMember(id: string, member: Member | undefined, sources: StatusS
     voter,
     raftAddr: member?.raft_addr ?? "",
     forwardAddr: member?.forward_addr ?? "",
-    state: isSelf ? "reachable" : leads ? reach(progress, sources.silentTicks(id)) : seen(id, sources),
+    state: isSelf
+      ? "reachable"
+      : sources.peers.forgotten().has(id)
+        ? "forgot"
+        : leads
+          ? reach(progress, sources.silentTicks(id))
+          : seen(id, sources),
     lastContactMs: isSelf ? 0 : silentMs,
     applied,
     lag: applied === undefined || !leads ? undefined : Math.max(0, raft.commit - applied),

@@ -22,6 +22,10 @@ export type StorageErrorCode =
   | "damaged"
   /** It is whole, and older than what this node has acknowledged. */
   | "forgot"
+  /** It is whole, and from before a recovery of its cluster. */
+  | "superseded"
+  /** Another process runs with a copy of it. */
+  | "duplicate"
   /** A write failed while running; what was being written may or may not be there after a restart. */
   | "write_failed";
 

@@ -74,8 +74,11 @@ export interface MemberStatus {
   readonly voter: boolean;
   readonly raftAddr: string;
   readonly forwardAddr: string;
-  /** As the node asked sees it: a leader by who answers it, another by its connections. `snapshot`: it is sent one. */
-  readonly state: "reachable" | "silent" | "snapshot";
+  /**
+   * As the node asked sees it: a leader by who answers it, another by its connections. `snapshot`: it is sent one.
+   * `forgot`: it came with a log that ends before what it had acknowledged, and is refused.
+   */
+  readonly state: "reachable" | "silent" | "snapshot" | "forgot";
   readonly lastContactMs: number | undefined;
   /** Last index known to be on its disk; undefined where this node cannot know. */
   readonly applied: number | undefined;

@@ -1,5 +1,6 @@
 /** The network between replicas. */
 
+export type { ClockReading, PulsePeer, PulsePorts } from "./pulse.ts";
 export { SnapshotRefused } from "./snapshot-send.ts";
 export { startTransport } from "./transport.ts";
 export type { PeerConnection, Transport, TransportOptions } from "./types.ts";

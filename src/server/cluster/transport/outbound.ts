@@ -18,6 +18,7 @@ import {
   encodeMessage,
   KIND,
   type Link,
+  type Pulse,
   type Self,
   type Timing,
   WireError,
@@ -32,6 +33,9 @@ export interface OutboundOptions {
   readonly log: Log;
   readonly timing: Timing;
   onUnreachable(peerId: string): void;
+  /** The peer refuses this node, with a code. */
+  onRefused(code: string, peerId: string): void;
+  readonly pulse: Pulse;
 }
 
 export interface Outbound {
@@ -90,6 +94,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
           onFrame: ({ kind }) => {
             throw new WireError(`a frame of kind ${kind} where none is expected`);
           },
+          pulse: options.pulse,
           onEnd: (error) => {
             stopProof();
             link = undefined;
@@ -111,6 +116,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     messages = [];
     messageBytes = 0;
     onUnreachable(id);
+    if (error instanceof DialError && error.isTold) options.onRefused(code, id);
     const limit = Math.min(MAX_DELAY_MS, MIN_DELAY_MS * 2 ** failures);
     failures = Math.min(failures + 1, 10);
     stopTimer = timing.after(limit * (0.5 + timing.random() / 2), connect);

@@ -5,6 +5,7 @@
 
 import type { Message } from "../../core/raft/index.ts";
 import {
+  createRivals,
   decodeBatch,
   decodeMessage,
   type Frame,
@@ -18,6 +19,7 @@ import {
   WireError,
 } from "../wire/index.ts";
 import { createOutbound, type Outbound } from "./outbound.ts";
+import { createPulse } from "./pulse.ts";
 import { createSnapshotReceiver } from "./snapshot-receive.ts";
 import { sendSnapshotFile } from "./snapshot-send.ts";
 import type { Transport, TransportOptions } from "./types.ts";
@@ -45,13 +47,16 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
     links: { raft: 1, snapshot: 1 },
     replaces: true,
     admitsCli: false,
-    judge: (hello, peer) => judge(hello, peer),
+    judge: (hello, peer) => judge(hello, peer) ?? (hello.purpose === "raft" ? options.recall(hello) : undefined),
+    rivals: createRivals({ arbitrates: options.arbitrates, now: options.pulse.monotonic }),
+    onRefused: (code, hello) => options.onRefusing(code, hello.nodeId),
     onLink: (link) => (link.hello.purpose === "raft" ? messageHandlers(link) : receiver.handlers(link)),
     log,
     timing,
   });
 
-  function messageHandlers({ peer }: InboundLink): LinkHandlers {
+  function messageHandlers(link: InboundLink): LinkHandlers {
+    const { peer } = link;
     const deliver = (message: Message): void => {
       if (message.from !== peer.id || message.to !== self.nodeId) throw new WireError("a message of another peer");
       if (message.type === "MsgSnap") throw new WireError("a snapshot among messages");
@@ -66,6 +71,7 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
         else throw new WireError(`a frame of kind ${kind} among messages`);
       },
       onEnd: () => undefined,
+      pulse: createPulse(link.hello, options.pulse),
     };
   }
 
@@ -94,6 +100,8 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
             log,
             timing,
             onUnreachable: (peer) => onUnreachable(peer),
+            onRefused: options.onRefused,
+            pulse: createPulse({ nodeId: id, storageId: undefined }, options.pulse),
           }),
         );
       }

@@ -5,6 +5,7 @@ import type { Message } from "../../core/raft/index.ts";
 import type { Identity, Peer } from "../identity/index.ts";
 import type { SnapshotRecord } from "../storage/types.ts";
 import type { Hello, ListenerStats, Self, Timing } from "../wire/index.ts";
+import type { PulsePorts } from "./pulse.ts";
 
 export interface TransportOptions {
   /** Where to listen. */
@@ -17,6 +18,15 @@ export interface TransportOptions {
    * each hello, and by `setPeers` again of every connection that is open, so it must not call `setPeers` each time.
    */
   judge(hello: Hello, peer: Peer): string | undefined;
+  /** As `judge`, asked once of each new connection for messages. */
+  recall(hello: Hello): string | undefined;
+  /** See `RivalsOptions`. */
+  arbitrates(nodeId: string): boolean;
+  /** A peer refuses this node, with a code. */
+  onRefused(code: string, peerId: string): void;
+  /** This node refuses a peer, with a code. */
+  onRefusing(code: string, peerId: string): void;
+  readonly pulse: PulsePorts;
   /** From the peer that the message names, to this node. Never a MsgSnap. */
   onMessage(message: Message): void;
   /** Messages to the peer were dropped: its queue was full, or its connection broke or could not be made. */

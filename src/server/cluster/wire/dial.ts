@@ -30,11 +30,19 @@ export class DialError extends Error {
   readonly kind: DialFailure;
   /** A refusal's, a certificate's or the system's. */
   readonly code: string;
+  /** The code is what the peer says of this side, rather than the other way round. */
+  readonly isTold: boolean;
 
-  constructor(kind: DialFailure, code: string, message: string, options?: ErrorOptions) {
+  constructor(
+    kind: DialFailure,
+    code: string,
+    message: string,
+    options: ErrorOptions & { readonly isTold?: boolean } = {},
+  ) {
     super(message, options);
     this.kind = kind;
     this.code = code;
+    this.isTold = options.isTold === true;
   }
 }
 
@@ -129,7 +137,7 @@ function dialAs(face: Face, limitMs: number, options: DialOptions): Promise<Link
         if (peer === undefined) throw new WireError("a frame before hello");
         if (frame.kind === KIND.helloRefused) {
           const code = parseRefusal(frame.payload);
-          give(new DialError("refused", code, `${address} refused: ${code}`));
+          give(new DialError("refused", code, `${address} refused: ${code}`, { isTold: true }));
           return undefined;
         }
         if (frame.kind !== KIND.helloOk) throw new WireError("hello was not answered");

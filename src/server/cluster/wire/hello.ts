@@ -23,6 +23,10 @@ export interface Self {
   readonly feat: number;
   /** Where it is reached for consensus, so that a member that was away can answer one that it does not know yet. */
   readonly raftAddr?: string;
+  /** Drawn by each process at its start: two under one node id are told apart. Left out by earlier versions. */
+  readonly incarnation?: string;
+  /** Where the log on its disk ends now, and the term it has reached there. Left out by earlier versions. */
+  readonly log?: { readonly lastIndex: number; readonly term: number } | undefined;
 }
 
 export interface Hello extends Self {
@@ -44,6 +48,10 @@ export type HelloRefusalCode =
   | "not_a_member"
   | "storage_changed"
   | "wrong_node"
+  /** Another process of this node id is connected, and answers. */
+  | "duplicate_node"
+  /** The log ends before what its owner had acknowledged. */
+  | "forgot"
   /** More connections than one peer may have. */
   | "busy";
 
@@ -61,8 +69,10 @@ export function helloOkOf(self: Self, clusterId: string): unknown {
   return { v: 1, ...describe(self, clusterId) };
 }
 
-function describe({ nodeId, storageId, epoch, proto, feat, raftAddr }: Self, clusterId: string) {
-  return { cluster: clusterId, epoch, node: nodeId, storage: storageId, proto, feat, raft: raftAddr };
+function describe(self: Self, clusterId: string) {
+  const { nodeId, storageId, epoch, proto, feat, raftAddr, incarnation, log } = self;
+  const required = { cluster: clusterId, epoch, node: nodeId, storage: storageId, proto, feat };
+  return { ...required, raft: raftAddr, inc: incarnation, last: log?.lastIndex, term: log?.term };
 }
 
 /** Throws `WireError`. */
@@ -107,7 +117,7 @@ export function judgeHello(
 }
 
 function parseSelf(value: Readonly<Record<string, unknown>>): Self {
-  const { v, cluster, epoch, node, storage, proto, feat, raft } = value;
+  const { v, cluster, epoch, node, storage, proto, feat, raft, inc, last, term } = value;
   if (v !== 1) throw new WireError("a hello of another version");
   if (!Array.isArray(proto) || proto.length !== 2) throw new WireError("a hello without its range of protocols");
   return {
@@ -118,6 +128,8 @@ function parseSelf(value: Readonly<Record<string, unknown>>): Self {
     proto: [natural(proto[0]), natural(proto[1])],
     feat: natural(feat),
     ...(raft !== undefined && { raftAddr: text(raft, 300) }),
+    ...(inc !== undefined && { incarnation: text(inc, 64) }),
+    ...(last !== undefined && term !== undefined && { log: { lastIndex: natural(last), term: natural(term) } }),
   };
 }
 

@@ -12,7 +12,7 @@ export {
   MAX_PAYLOAD,
 } from "./frame.ts";
 export type { Hello, Self } from "./hello.ts";
-export type { Link, LinkHandlers } from "./link.ts";
+export type { Link, LinkHandlers, Pulse } from "./link.ts";
 export {
   type InboundLink,
   type LinkListener,
@@ -21,5 +21,6 @@ export {
   listenLinks,
 } from "./listen.ts";
 export { decodeBatch, decodeMessage, encodeBatch, encodeMessage, parseConfiguration } from "./message.ts";
+export { createRivals } from "./rivals.ts";
 export { systemTiming, type Timing } from "./timing.ts";
 export { WireError } from "./wire-error.ts";

@@ -18,6 +18,17 @@ export interface LinkHandlers {
   onFrame(frame: Frame): void;
   /** Once, when nothing more comes or goes; `error` undefined after `close()` and `end()` of this side. */
   onEnd(error: Error | undefined): void;
+  /** Left out: questions and answers are empty. */
+  readonly pulse?: Pulse;
+}
+
+/** What goes with the questions by which the dialling side looks whether the peer is there. */
+export interface Pulse {
+  question(): Uint8Array;
+  /** To a question of the peer, which is empty where it runs an earlier version. */
+  answer(question: Uint8Array): Uint8Array;
+  /** Empty where the peer runs an earlier version. */
+  onAnswer(answer: Uint8Array): void;
 }
 
 export interface Wire {
@@ -30,6 +41,8 @@ export interface Wire {
   close(reason?: Error): void;
   /** After what has been sent, within a second. */
   end(): void;
+  /** Asks the peer now: false when it has not answered within `ms`, or the link has ended. */
+  probe(ms: number): Promise<boolean>;
 }
 
 export interface Link extends Wire {
@@ -64,6 +77,7 @@ export function openWire({ socket, isDialler, timing, onFirst, onEarlyEnd }: Wir
   let failure: Error | undefined;
   let silentTurns = 0;
   let stopTimer = () => {};
+  const probes = new Set<(isThere: boolean) => void>();
 
   const wire: Wire = {
     send(...frames) {
@@ -87,12 +101,35 @@ export function openWire({ socket, isDialler, timing, onFirst, onEarlyEnd }: Wir
       stopTimer();
       stopTimer = timing.after(LINGER_MS, () => wire.close());
     },
+    probe(ms) {
+      if (isEnded || isEnding) return Promise.resolve(false);
+      return new Promise((resolve) => {
+        const done = (isThere: boolean): void => {
+          stopLimit();
+          probes.delete(done);
+          resolve(isThere);
+        };
+        const stopLimit = timing.after(ms, () => done(false));
+        probes.add(done);
+        ask();
+      });
+    },
   };
+
+  function ask(): void {
+    const question = handlers?.pulse?.question();
+    wire.send(question === undefined ? PING : encodeFrame({ kind: KIND.ping }, question));
+  }
+
+  function settleProbes(isThere: boolean): void {
+    for (const done of [...probes]) done(isThere);
+  }
 
   function finish(): void {
     if (isEnded) return;
     isEnded = true;
     stopTimer();
+    settleProbes(false);
     if (handlers === undefined) onEarlyEnd(failure);
     else handlers.onEnd(failure);
   }
@@ -104,7 +141,7 @@ export function openWire({ socket, isDialler, timing, onFirst, onEarlyEnd }: Wir
         wire.close(new Error("the peer is silent"));
         return;
       }
-      if (isDialler) wire.send(PING);
+      if (isDialler) ask();
       watch();
     });
   }
@@ -114,10 +151,15 @@ export function openWire({ socket, isDialler, timing, onFirst, onEarlyEnd }: Wir
       handlers = onFirst(frame, wire);
       if (handlers === undefined || isEnded || isEnding) return;
       decoder.setLimit(FRAME_OVERHEAD + MAX_PAYLOAD);
+      if (isDialler && handlers.pulse !== undefined) ask();
       watch();
     } else if (frame.kind === KIND.ping) {
-      wire.send(PONG);
-    } else if (frame.kind !== KIND.pong) {
+      const { pulse } = handlers;
+      wire.send(pulse === undefined ? PONG : encodeFrame({ kind: KIND.pong }, pulse.answer(frame.payload)));
+    } else if (frame.kind === KIND.pong) {
+      settleProbes(true);
+      handlers.pulse?.onAnswer(frame.payload);
+    } else {
       handlers.onFrame(frame);
     }
   }

@@ -20,6 +20,7 @@ import {
   type Self,
 } from "./hello.ts";
 import { type Link, type LinkHandlers, openWire, type Wire } from "./link.ts";
+import type { Rivals } from "./rivals.ts";
 import { systemTiming, type Timing } from "./timing.ts";
 import { WireError } from "./wire-error.ts";
 
@@ -41,6 +42,10 @@ export interface ListenOptions {
   readonly admitsCli: boolean;
   /** What the caller knows of members and storages: a code to refuse with. */
   judge(hello: Hello, peer: Peer): string | undefined;
+  /** Left out: a process may take the place of another one of its node id. */
+  readonly rivals?: Rivals<InboundLink>;
+  /** A peer was refused with this code. */
+  onRefused?(code: string, hello: Hello): void;
   /** Called when the link is up, before its first frame. */
   onLink(link: InboundLink): LinkHandlers;
   readonly log: Log;
@@ -154,6 +159,7 @@ export async function listenLinks(options: ListenOptions): Promise<LinkListener>
     const who = `${peer.kind} ${peer.id} ${hello.purpose}`;
     if (code !== undefined) {
       refused.set(code, (refused.get(code) ?? 0) + 1);
+      options.onRefused?.(code, hello);
       logOnce(who, code, (reason) =>
         log.warn(`refused a peer on the ${name} listener`, { peer: peer.id, purpose: hello.purpose, reason }),
       );
@@ -170,6 +176,7 @@ export async function listenLinks(options: ListenOptions): Promise<LinkListener>
     const handlers = options.onLink(link);
     return {
       onFrame: handlers.onFrame,
+      ...(handlers.pulse !== undefined && { pulse: handlers.pulse }),
       onEnd(error) {
         links.delete(link);
         if (error instanceof WireError) {
@@ -186,10 +193,12 @@ export async function listenLinks(options: ListenOptions): Promise<LinkListener>
     if (code !== undefined) return code;
     const allowed = options.links[hello.purpose];
     if (allowed === undefined || (peer.kind === "cli" && !options.admitsCli)) return "wrong_purpose";
+    const same = [...links].filter((link) => link.hello.purpose === hello.purpose && isSame(link.peer, peer));
+    const rivalry = same[0] === undefined ? undefined : options.rivals?.judge(same[0], hello);
+    if (rivalry !== undefined) return rivalry;
     const judged = options.judge(hello, peer);
     if (judged !== undefined) return judged;
     if (hello.to !== undefined && hello.to !== self.nodeId) return "wrong_node";
-    const same = [...links].filter((link) => link.hello.purpose === hello.purpose && isSame(link.peer, peer));
     if (same.length < allowed) return undefined;
     if (!options.replaces) return "busy";
     same[0]?.close(new Error("the peer opened another link"));

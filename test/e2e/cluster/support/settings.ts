@@ -22,6 +22,8 @@ export interface Settings {
   readonly previousSecret?: string;
   readonly rejoinAfterMs?: number;
   readonly deadAfterMs?: number;
+  /** The node id it goes by, where that is not its own. */
+  readonly as?: string;
   /** Where the log and the state are; in the node's own folder if left out. */
   readonly dataDir?: string;
 }
@@ -74,7 +76,7 @@ function nodeFile({ id, dataDir, settings, addressesOf }: Placed, socketPath: st
     deployment: "deployment.yaml",
     admin: { local_socket: socketPath },
     cluster: {
-      node_id: id,
+      node_id: settings.as ?? id,
       data_dir: dataDir,
       secret,
       raft_addr: own.raftListen,

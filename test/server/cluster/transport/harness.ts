@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SnapshotRecord } from "../../../../src/server/cluster/storage/types.ts";
 import {
+  type ClockReading,
   startTransport,
   type Transport,
   type TransportOptions,
@@ -23,6 +24,10 @@ export interface TestNode {
   readonly messages: Message[];
   readonly unreachable: string[];
   readonly removals: (readonly [index: number, from: string])[];
+  /** By whom this node was refused, and with which code. */
+  readonly refusals: (readonly [code: string, peer: string])[];
+  readonly safe: (readonly [peer: string, index: number])[];
+  readonly clocks: (readonly [peer: string, reading: ClockReading])[];
   readonly snapshots: { readonly message: Message; readonly record: SnapshotRecord }[];
   readonly log: MemoryLog;
 }
@@ -36,13 +41,35 @@ export async function testNode(
   const identity = await identityOf(id, made);
   const dir = await mkdtemp(join(tmpdir(), "transport-"));
   atEnd(owner, () => rm(dir, { recursive: true, force: true }));
-  const node = { id, dir, messages: [], unreachable: [], removals: [], snapshots: [], log: memoryLog() };
+  const node = {
+    id,
+    dir,
+    messages: [],
+    unreachable: [],
+    removals: [],
+    refusals: [],
+    safe: [],
+    clocks: [],
+    snapshots: [],
+    log: memoryLog(),
+  };
   const kept: Omit<TestNode, "transport"> = node;
   const transport = await startTransport({
     listen: "127.0.0.1:0",
     identity,
     self: selfOf(identity),
     judge: () => undefined,
+    recall: () => undefined,
+    arbitrates: () => true,
+    onRefused: (code, peer) => kept.refusals.push([code, peer]),
+    onRefusing: () => undefined,
+    pulse: {
+      now: Date.now,
+      monotonic: () => performance.now(),
+      safeIndex: () => 0,
+      onSafeIndex: ({ nodeId }, index) => kept.safe.push([nodeId, index]),
+      onClock: (peer, reading) => kept.clocks.push([peer, reading]),
+    },
     onMessage: (message) => kept.messages.push(message),
     onUnreachable: (peer) => kept.unreachable.push(peer),
     onRemoved: (index, from) => kept.removals.push([index, from]),

@@ -28,6 +28,15 @@ test("the hello of the reference is read as it stands there", () => {
   });
 });
 
+test("what a process says of itself beyond the first version may be left out, and is read where it is said", () => {
+  const { incarnation, log } = parseHello(encodeJson({ ...HELLO, inc: "a1", last: 46, term: 3 }));
+  assert.deepEqual([incarnation, log], ["a1", { lastIndex: 46, term: 3 }]);
+  assert.equal(parseHello(encodeJson({ ...HELLO, last: 46 })).log, undefined);
+  for (const wrong of [{ inc: 1 }, { inc: "x".repeat(65) }, { last: -1, term: 0 }, { last: 1, term: "1" }]) {
+    assert.throws(() => parseHello(encodeJson({ ...HELLO, ...wrong })), WireError, JSON.stringify(wrong));
+  }
+});
+
 test("members that a later version adds are passed over", () => {
   assert.equal(parseHello(encodeJson({ ...HELLO, later: { more: true } })).nodeId, "n2");
 });

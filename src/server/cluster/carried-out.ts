@@ -1,0 +1,30 @@
+/** What the main thread asks of a replica and its leader does. */
+
+import { ClusterError } from "./failure.ts";
+import type { Replica } from "./replica-types.ts";
+import type { Requests } from "./requests.ts";
+import { readBarrier, type SubmitPorts, submit } from "./submit.ts";
+
+type CarriedOut = Pick<Replica, "write" | "readBarrier" | "prune" | "remove" | "transfer">;
+
+export function carriedOut(ports: SubmitPorts, { askLeader }: Requests): CarriedOut {
+  return {
+    async write(command, timeoutMs) {
+      const { result } = await submit(command, timeoutMs, ports);
+      if (result === undefined) throw new ClusterError("invalid", "the write was no command");
+      return result;
+    },
+    async readBarrier(timeoutMs) {
+      await readBarrier(timeoutMs, ports);
+    },
+    async prune(keep, timeoutMs) {
+      await askLeader("prune", { keep }, timeoutMs);
+    },
+    async remove(id, timeoutMs) {
+      await askLeader("remove", { id }, timeoutMs);
+    },
+    async transfer(to, timeoutMs) {
+      return String((await askLeader("transfer", to === undefined ? {} : { to }, timeoutMs))["leader"]);
+    },
+  };
+}

@@ -1,0 +1,115 @@
+/**
+ * What this node does about a peer that says hello, and about one that refuses it: who may take part, who has forgotten
+ * what it acknowledged, and which refusals are this node's own end.
+ */
+
+import type { Log } from "../../base/index.ts";
+import type { RaftStatus } from "../core/raft/index.ts";
+import type { Book, PeerWords } from "./book.ts";
+import { createRecall, type Forgotten, type Words } from "./recall.ts";
+import { endOf } from "./refusals.ts";
+import type { LogStore } from "./storage/index.ts";
+import type { PulsePeer } from "./transport/index.ts";
+
+/** The network's side of a replica. */
+export interface Peers {
+  /** A code to refuse a peer's raft connection with, for what the members tell of it. */
+  judge(words: PeerWords): string | undefined;
+  /** The same for what is known of its disk; asked once of each new connection for messages. */
+  recall(words: Words): string | undefined;
+  /** Whether this node's word on two processes of one node id is final. */
+  arbitrates(nodeId: string): boolean;
+  /** A peer refuses this node. */
+  onRefused(code: string, peerId: string): void;
+  /** This node refuses a peer. */
+  onRefusing(code: string, peerId: string): void;
+  /** Of this node: where its log ends on its disk, and its term. */
+  position(): { readonly lastIndex: number; readonly term: number };
+  /** Of this node: the last entry that is both committed and on its disk. */
+  safeIndex(): number;
+  onSafeIndex(peer: PulsePeer, index: number): void;
+}
+
+export interface PeersOptions {
+  readonly path: string;
+  readonly log: Log;
+  readonly store: Pick<LogStore, "lastIndex">;
+  readonly book: Pick<Book, "ids" | "isOf" | "judge" | "storageOf">;
+  status(): RaftStatus;
+  /** This node must not go on. */
+  onEnd(error: Error): void;
+}
+
+export interface OwnPeers extends Peers {
+  /** By node id. */
+  forgotten(): ReadonlyMap<string, Forgotten>;
+  /** Of a member, by its own word or to this leader; undefined while none is known. */
+  safeIndexOf(nodeId: string): number | undefined;
+  /** To be called once a second. */
+  look(): void;
+  /** The members are others. */
+  keepOnly(nodeIds: readonly string[]): void;
+}
+
+export function createPeers({ path, log, store, book, status, onEnd }: PeersOptions): OwnPeers {
+  const memory = createRecall();
+  const told = new Map<string, string>();
+
+  const tell = (id: string, { lastIndex, hadIndex }: Forgotten): void => {
+    const words = `its log ends with entry ${lastIndex}, and entry ${hadIndex} was on its disk`;
+    if (told.get(id) === words) return;
+    told.set(id, words);
+    log.error(
+      `a member has forgotten what it acknowledged (${words}): its data directory was put back from an old copy, or its ` +
+        "disk lost writes. It is refused; move the directory away there and let the node join with an empty one",
+      { member: id },
+    );
+  };
+
+  return {
+    judge: (words) => book.judge(words, status().lead !== undefined),
+    recall(words) {
+      const { role, term, progress } = status();
+      const match = progress.get(words.nodeId)?.match;
+      const counts = role === "leader" && match !== undefined && book.isOf(words.nodeId, words.storageId);
+      const found = memory.judge(words, counts ? { term, index: match } : undefined);
+      if (found === undefined) {
+        told.delete(words.nodeId);
+        return undefined;
+      }
+      tell(words.nodeId, found);
+      return "forgot";
+    },
+    arbitrates(nodeId) {
+      const { role, lead } = status();
+      return role === "leader" || lead === nodeId;
+    },
+    onRefused(code, peerId) {
+      const end = endOf(code, { path, peerId, lastIndex: store.lastIndex() });
+      if (end !== undefined) onEnd(end);
+    },
+    onRefusing(code, peerId) {
+      // It comes from after a recovery of which this directory knows nothing.
+      if (code !== "newer_recovery_epoch") return;
+      const end = endOf("stale_recovery_epoch", { path, peerId, lastIndex: store.lastIndex() });
+      if (end !== undefined) onEnd(end);
+    },
+    // The term may be ahead of the disk's, never behind: who reads it then concludes less.
+    position: () => ({ lastIndex: store.lastIndex(), term: status().term }),
+    safeIndex: () => Math.min(store.lastIndex(), status().commit),
+    onSafeIndex({ nodeId, storageId }, index) {
+      if (storageId !== undefined && book.ids().includes(nodeId)) memory.note(nodeId, storageId, index);
+    },
+    forgotten: memory.forgotten,
+    safeIndexOf: (id) => memory.safeIndexOf(id, book.storageOf(id)),
+    look() {
+      const { role, id: self, commit, progress } = status();
+      if (role !== "leader") return;
+      for (const [id, { match }] of progress) {
+        const storageId = book.storageOf(String(id));
+        if (id !== self && storageId !== undefined) memory.note(String(id), storageId, Math.min(match, commit));
+      }
+    },
+    keepOnly: memory.keepOnly,
+  };
+}

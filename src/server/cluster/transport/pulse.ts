@@ -1,0 +1,79 @@
+/**
+ * What nodes tell each other with the questions by which they look whether the other is there: their clocks, and how far
+ * their logs are safe. JSON, so that a later version can add members; an earlier one says nothing, and is told nothing.
+ */
+
+import { isRecord, type Pulse } from "../wire/index.ts";
+
+export interface ClockReading {
+  /** Its clock ahead of this node's, in milliseconds; negative behind. Off by half the round trip at most. */
+  readonly offsetMs: number;
+  readonly roundTripMs: number;
+}
+
+export interface PulsePorts {
+  /** Milliseconds since 1970, by this node's clock. */
+  now(): number;
+  /** Milliseconds. */
+  monotonic(): number;
+  /** The last entry that is both committed and on this node's disk: no later leader may replace it. */
+  safeIndex(): number;
+  onSafeIndex(peer: PulsePeer, index: number): void;
+  onClock(peerId: string, reading: ClockReading): void;
+}
+
+/** Who said hello on the link. */
+export interface PulsePeer {
+  readonly nodeId: string;
+  /** Undefined on a link that this node dialled. */
+  readonly storageId: string | undefined;
+}
+
+/** Of one link. */
+export function createPulse(peer: PulsePeer, ports: PulsePorts): Pulse {
+  let asked: { readonly at: number; readonly since: number } | undefined;
+
+  return {
+    question() {
+      asked = { at: ports.now(), since: ports.monotonic() };
+      return encode({ t: asked.at, safe: ports.safeIndex() });
+    },
+    answer(question) {
+      const told = decode(question);
+      if (told === undefined) return NOTHING;
+      const { t, safe } = told;
+      if (isNatural(safe)) ports.onSafeIndex(peer, safe);
+      return encode({ t, at: ports.now() });
+    },
+    onAnswer(answer) {
+      const told = decode(answer);
+      const { t, at } = told ?? {};
+      if (asked === undefined || t !== asked.at || !isNatural(at)) return;
+      const roundTripMs = Math.max(0, ports.monotonic() - asked.since);
+      asked = undefined;
+      // Of the two moments of this clock the later is made of the span between, which no jump of the clock changes.
+      ports.onClock(peer.nodeId, { offsetMs: Math.round(at - (t + roundTripMs / 2)), roundTripMs });
+    },
+  };
+}
+
+const NOTHING = new Uint8Array(0);
+/** Of a peer that runs another version; what is longer is none of this. */
+const MAX_BYTES = 1_024;
+
+const encode = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+
+/** Undefined for whatever is not understood. */
+function decode(bytes: Uint8Array): Readonly<Record<string, unknown>> | undefined {
+  if (bytes.length === 0 || bytes.length > MAX_BYTES) return undefined;
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"));
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isNatural(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}

@@ -1,0 +1,52 @@
+/**
+ * Two processes of one node id, such as a node and a copy of its directory. Whoever is connected and answers stays; the
+ * other is refused. A process that was killed with its machine leaves a connection that looks as alive as any, so the one
+ * that is there is asked first, and its successor has to come again.
+ */
+
+import type { HelloRefusalCode, Self } from "./hello.ts";
+import type { Wire } from "./link.ts";
+
+export interface Rivals<Present extends RivalLink> {
+  /** What to refuse `hello` with while `present` is connected; undefined: it may take its place. */
+  judge(present: Present, hello: Pick<Self, "nodeId" | "incarnation">): HelloRefusalCode | undefined;
+}
+
+export type RivalLink = Pick<Wire, "probe" | "close"> & { readonly hello: Pick<Self, "incarnation"> };
+
+/** A process that is merely busy answers within this; a dialling peer comes again after half a second or so. */
+export const PROBE_MS = 2_000;
+/** An answer counts for so long. */
+const FRESH_MS = 10_000;
+
+export interface RivalsOptions {
+  /**
+   * Whether this node's word on the id is final: it leads, or follows the very node. Several nodes that each know of
+   * another process could otherwise end both.
+   */
+  arbitrates(nodeId: string): boolean;
+  /** Milliseconds, monotonic. */
+  now(): number;
+}
+
+export function createRivals<Present extends RivalLink>({ arbitrates, now }: RivalsOptions): Rivals<Present> {
+  /** When it last answered; undefined while it is asked. */
+  const answered = new WeakMap<Present, number | undefined>();
+
+  const probe = async (present: Present): Promise<void> => {
+    answered.set(present, undefined);
+    if (await present.probe(PROBE_MS)) answered.set(present, now());
+    else present.close(new Error("the peer did not answer, and another process of its node id is there"));
+  };
+
+  return {
+    judge(present, { nodeId, incarnation }) {
+      const other = present.hello.incarnation;
+      if (other === undefined || incarnation === undefined || other === incarnation) return undefined;
+      const at = answered.get(present);
+      if (at !== undefined && now() - at < FRESH_MS) return arbitrates(nodeId) ? "duplicate_node" : "busy";
+      if (at !== undefined || !answered.has(present)) void probe(present);
+      return "busy";
+    },
+  };
+}

@@ -1,0 +1,67 @@
+/** Two processes of one node id, as the node that both connect to judges them. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createRivals, type RivalLink } from "../../../../src/server/cluster/wire/rivals.ts";
+import { settled } from "../support/outcome.ts";
+
+function bench({ answers, arbitrates = true }: { answers: boolean; arbitrates?: boolean }) {
+  let now = 0;
+  const closed: string[] = [];
+  let probes = 0;
+  const present: RivalLink = {
+    hello: { incarnation: "one" },
+    async probe() {
+      probes += 1;
+      return answers;
+    },
+    close: (reason) => closed.push(String(reason)),
+  };
+  const rivals = createRivals<RivalLink>({ arbitrates: () => arbitrates, now: () => now });
+  return {
+    closed,
+    probes: () => probes,
+    judge: (incarnation: string | undefined, link: RivalLink = present) =>
+      rivals.judge(link, { nodeId: "a", ...(incarnation !== undefined && { incarnation }) }),
+    present,
+    pass(ms: number) {
+      now += ms;
+    },
+  };
+}
+
+test("the same process may always take the place of its own connection, and so may one of an earlier version", () => {
+  const { judge, present, probes } = bench({ answers: true });
+  assert.equal(judge("one"), undefined);
+  assert.equal(judge(undefined), undefined);
+  assert.equal(judge("two", { ...present, hello: {} }), undefined);
+  assert.equal(probes(), 0);
+});
+
+test("another one has to come again until it is known whether the first one answers, and is then told", async () => {
+  const { judge, closed, probes, pass } = bench({ answers: true });
+  assert.equal(judge("two"), "busy");
+  assert.equal(judge("two"), "busy");
+  assert.equal(probes(), 1);
+  await settled();
+  assert.equal(judge("two"), "duplicate_node");
+  pass(10_000);
+  assert.equal(judge("two"), "busy", "an answer is not believed for ever");
+  await settled();
+  assert.equal(judge("two"), "duplicate_node");
+  assert.deepEqual([probes(), closed.length], [2, 0]);
+});
+
+test("one that does not answer gives way", async () => {
+  const { judge, closed } = bench({ answers: false });
+  assert.equal(judge("two"), "busy");
+  await settled();
+  assert.equal(closed.length, 1);
+});
+
+test("where another node is to decide, neither is told to end", async () => {
+  const { judge } = bench({ answers: true, arbitrates: false });
+  judge("two");
+  await settled();
+  assert.equal(judge("two"), "busy");
+});
