@@ -142,6 +142,12 @@ test("without a default provider the models are listed: exact names and aliases,
   }
 });
 
+test("one model of a provider that tells of none is told by the gateway", async () => {
+  const described = { id: "to-bare", object: "model", created: 0, owned_by: "bare" };
+  assert.deepEqual(await openai.models.retrieve("to-bare"), described);
+  assert.equal((await anthropic.models.retrieve("to-bare")).display_name, "to-bare");
+});
+
 test("the list leaves out what the caller may not use: by its profile, by a rule, by a suspension", async () => {
   const idsFor = async (by: string) =>
     (await clientsOf(gateway.url, by).openai.models.list()).data.map(({ id }) => id).sort();
@@ -159,6 +165,10 @@ test("a refusal names the field, the model and what to do", async () => {
   const unknown = await raisedBy(openai.chat.completions.create({ model: "gpt-nobody", messages }));
   assert.equal(unknown.status, 404);
   assert.match(unknown.message, /No provider serves the model gpt-nobody/);
+  const { openai: limited } = clientsOf(gateway.url, narrow);
+  const unlisted = await raisedBy(limited.chat.completions.create({ model: "exact", messages }));
+  assert.deepEqual([unlisted.status, unlisted.code], [403, "model_not_allowed"]);
+  assert.match(unlisted.message, /The model exact is not among those/);
 });
 
 test("a tool that is strict by default is no reason to refuse, unless the caller's profile requires it", async () => {

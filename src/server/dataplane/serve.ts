@@ -17,7 +17,7 @@ import { address, type Place, type Target } from "./hops/model/address.ts";
 import { type Admitted, type AdmittedList, admit } from "./hops/model/admit.ts";
 import { rewriting } from "./hops/model/answer.ts";
 import { leftOut } from "./hops/model/choose-channel.ts";
-import { advertise, allowedModels, namedAs, ownList } from "./hops/model/models-list.ts";
+import { advertise, allowedModels, namedAs, ownAnswer } from "./hops/model/models-list.ts";
 import { prepare } from "./hops/model/prepare.ts";
 import { prepareTranslated } from "./hops/model/prepare-translated.ts";
 import { spendingOf } from "./hops/model/spending.ts";
@@ -58,9 +58,10 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
       recogniseAgain(standing.caller, snapshot.governance, governing); // 401
       admitCaller(standing.caller, governing.suspensions); // 403
     }
-    const list = ownList(snapshot, place, () => allowedModels(snapshot, standing, governing?.suspensions));
-    if (list !== undefined) {
-      exchange.answer(list);
+    const allowed = () => allowedModels(snapshot, standing, governing?.suspensions);
+    const models = ownAnswer(snapshot, request.method, place, allowed);
+    if (models !== undefined) {
+      exchange.answer(models);
       return;
     }
     const { "content-encoding": encoding, "content-type": contentType = "" } = request.headers;

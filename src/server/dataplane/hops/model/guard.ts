@@ -3,7 +3,7 @@
  * sees here, and an ephemeral credential calls the provider past us. Source: design decisions, section 6.
  */
 import { GatewayError } from "../../../../base/index.ts";
-import { type Member, memberValue, namesBatch, type Route } from "../../../core/dialects/index.ts";
+import { type Member, memberValue, namesBatch, type Route, shownModelName } from "../../../core/dialects/index.ts";
 import type { Standing } from "../../governance/standing.ts";
 import type { Target } from "./address.ts";
 
@@ -30,10 +30,10 @@ export function guardRoute(target: Target, standing: Standing): void {
   if (allows === undefined) return;
   // A provider may read the query on more routes than we do, and before the body.
   for (const named of query === "" ? [] : new URLSearchParams(query).getAll("model")) {
-    if (!allows(named)) throw new GatewayError("model_not_allowed", NOT_LISTED, { param: "model" });
+    if (!allows(named)) throw notListed(named);
   }
   if (model !== undefined) {
-    if (!allows(model)) throw new GatewayError("model_not_allowed", NOT_LISTED, { param: "model" });
+    if (!allows(model)) throw notListed(model);
   } else if (route.model !== "none" && plain.length > 0) {
     throw new GatewayError("model_not_allowed", UNNAMED, { param: "model" });
   }
@@ -52,8 +52,12 @@ function areAllowed(plain: Buffer, member: Member, allows: (model: string) => bo
 }
 
 const OTHERS = "The request names models to fall back on that the caller's profile or a rule does not allow.";
-const NOT_LISTED = "This model is not among those that the caller's profile allows.";
 const UNNAMED = "The request names no model, and the caller's profile allows some only.";
+
+function notListed(model: string): GatewayError {
+  const message = `The model ${shownModelName(model)} is not among those that the caller's profile allows.`;
+  return new GatewayError("model_not_allowed", message, { param: "model" });
+}
 
 function walkedAround({ name }: Route, why: string): GatewayError {
   return new GatewayError("policy_denied", `The ${name} route ${why}, which the caller's profile does not allow.`);

@@ -6,6 +6,7 @@
 import { type Dialect, memberValue, replaceValue, scanObject, translateModels } from "../../../core/dialects/index.ts";
 import { llmVariables } from "../../../core/policy/variables/index.ts";
 import type { Snapshot } from "../../../snapshot/index.ts";
+import type { Provider } from "../../../upstream/index.ts";
 import type { Standing } from "../../governance/standing.ts";
 import type { Suspensions } from "../../ports.ts";
 import type { Place } from "./address.ts";
@@ -20,6 +21,8 @@ export interface ListChange {
   /** Undefined: every model. */
   readonly allows: ((model: string) => boolean) | undefined;
 }
+
+const MODELS_PATH = "/v1/models/";
 
 /** Rules may speak of one route: a model is listed that may be used on one of these. */
 const ROUTES = ["chat_completions", "messages", "responses", "embeddings"] as const;
@@ -46,19 +49,35 @@ export function allowedModels(
   };
 }
 
-/** The gateway's own list, where no provider is asked for one. Undefined: one is. JSON text. */
-export function ownList(
-  { defaultProvider, listed }: Snapshot,
-  { route, dialect, query }: Place,
+/** What the gateway answers itself: the list, or one model, where no provider can be asked. Undefined: one is. JSON text. */
+export function ownAnswer(
+  snapshot: Snapshot,
+  method: string | undefined,
+  place: Place,
   allows: () => ListChange["allows"],
 ): string | undefined {
-  if (route.name !== "models") return undefined;
-  if (defaultProvider?.channels.some(({ claims }) => claims("models")) === true) return undefined;
+  if (method !== "GET") return undefined;
+  if (place.route.name === "models") return ownList(snapshot, place, allows);
+  return place.route.name === "model" ? ownModel(snapshot, place, allows) : undefined;
+}
+
+function ownList({ defaultProvider, listed }: Snapshot, { dialect, query }: Place, allows: () => ListChange["allows"]) {
+  if (tellsModels(defaultProvider)) return undefined;
   const may = allows();
   const data = listed.filter(({ id }) => may?.(id) !== false).map((it) => describe(it, "compat"));
   const body = JSON.stringify({ object: "list", data });
   return dialect === "messages" ? translateModels("messages", body, query) : body;
 }
+
+/** One that may not be used goes the way of all, which says why. */
+function ownModel({ route, listed }: Snapshot, { dialect, path }: Place, allows: () => ListChange["allows"]) {
+  const model = listed.find(({ id }) => path === MODELS_PATH + id || path === MODELS_PATH + encodeURIComponent(id));
+  if (model === undefined || tellsModels(route(model.id)?.provider)) return undefined;
+  return allows()?.(model.id) === false ? undefined : JSON.stringify(describe(model, dialect));
+}
+
+const tellsModels = (provider: Provider | undefined): boolean =>
+  provider?.channels.some(({ claims }) => claims("models")) === true;
 
 /** The same buffer where nothing changes: it is no list. What is ours stands at the end of the last page. */
 export function advertise(body: Buffer, dialect: Dialect, { listed: ours, allows }: ListChange): Buffer {
