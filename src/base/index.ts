@@ -6,6 +6,7 @@ export * from "./duration.ts";
 export * from "./errors.ts";
 export * from "./hop-by-hop.ts";
 export * from "./instruments.ts";
+export * from "./json-fault.ts";
 export * from "./lifetime.ts";
 export * from "./log.ts";
 export * from "./nearest.ts";

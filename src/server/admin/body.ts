@@ -8,10 +8,14 @@
 
 import type { IncomingMessage } from "node:http";
 import type { Operation } from "../../admin-api/index.ts";
+import { jsonFault } from "../../base/index.ts";
+import { shown } from "./check.ts";
 import { refusal } from "./refusal.ts";
 
 /** Of JSON bodies. A log entry holds no more, so a larger one could not be written. */
 export const MAX_JSON_BYTES = 1 << 20;
+/** Levels of nesting; no operation takes more than three. */
+const MAX_JSON_DEPTH = 64;
 /** Of configuration documents. */
 export const MAX_DOCUMENT_BYTES = 8 << 20;
 /** Where none is taken: room for an empty object. */
@@ -108,15 +112,23 @@ function tooLarge(limit: number): Error {
   return refusal("body_too_large", `The body is over ${limit} bytes.`, { limit });
 }
 
-/** Throws `invalid`, without the parser's text: it would repeat part of the body. */
+/**
+ * Throws `invalid`, without the parser's text: it would repeat part of the body. A member that stands twice is refused: a
+ * proxy or an auditor before us may have read the other one.
+ */
 export function parseJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return {};
   const text = decodeText(bytes);
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     throw refusal("invalid", "The body is not JSON.");
   }
+  const fault = jsonFault(text, MAX_JSON_DEPTH);
+  if (fault?.kind === "deep") throw refusal("invalid", `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`);
+  if (fault !== undefined) throw refusal("invalid", `The body has the member ${shown(fault.name)} twice.`);
+  return value;
 }
 
 export function decodeText(bytes: Uint8Array): string {

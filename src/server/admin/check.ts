@@ -159,7 +159,7 @@ function fieldOf(pointer: string): string {
   return field;
 }
 
-function shown(name: string, quote: "`" | "" = "`"): string {
+export function shown(name: string, quote: "`" | "" = "`"): string {
   const text = name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN)}…` : name;
   return quote + text.replace(/[\p{Cc}\p{Cf}]/gu, "?") + quote;
 }

@@ -14,8 +14,8 @@ export const LEEWAY_MS = LEEWAY_SECONDS * 1000;
 const MAX_NAME_LENGTH = 256;
 const MAX_DISPLAY_LENGTH = 128;
 
-/** The latest moment of a `Date`, in milliseconds since 1970. */
-const LATEST_MS = 8.64e15;
+/** The last second of the year 9999, the last that RFC 3339 can write. Later is no time, or one in milliseconds. */
+const LATEST_SECONDS = 253_402_300_799;
 
 /** Not seen when printed, or changing how what stands around is seen: controls, format marks, halves of a character. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
@@ -42,7 +42,7 @@ export function readClaims(claims: JsonObject, issuer: IssuerOptions, nowMs: num
   const subject = member(claims, issuer.subjectClaim);
   if (!isName(subject)) return refused("no_subject");
   const displayName = displayNameOf(claims, issuer) ?? subject;
-  return { kind: "read", subject, displayName, audiences, expiresAt: Math.min(times.expSeconds * 1000, LATEST_MS) };
+  return { kind: "read", subject, displayName, audiences, expiresAt: times.expSeconds * 1000 };
 }
 
 function refused(fault: TokenFault): ClaimsReading & { readonly kind: "refused" } {
@@ -54,17 +54,17 @@ type Times = { readonly kind: "read"; readonly expSeconds: number } | { readonly
 function readTimes(claims: JsonObject, nowSeconds: number): Times {
   const [exp, nbf, iat] = [member(claims, "exp"), member(claims, "nbf"), member(claims, "iat")];
   if (exp === undefined) return refused("no_expiry");
-  // JSON has no infinity, but 1e999 reads as one.
-  if (!Number.isFinite(exp) || !isTime(nbf) || !isTime(iat)) return refused("malformed");
-  const expSeconds = Number(exp);
+  if (!isTime(exp) || !isTimeOrAbsent(nbf) || !isTimeOrAbsent(iat)) return refused("malformed");
+  const expSeconds = exp;
   if (nowSeconds >= expSeconds + LEEWAY_SECONDS) return refused("expired");
   const isEarly = [nbf, iat].some((from) => from !== undefined && from > nowSeconds + LEEWAY_SECONDS);
   return isEarly ? refused("not_yet_valid") : { kind: "read", expSeconds };
 }
 
-function isTime(value: unknown): value is number | undefined {
-  return value === undefined || Number.isFinite(value);
-}
+/** RFC 7519 section 2, NumericDate: whole or not. JSON has no infinity, but 1e999 reads as one. */
+const isTime = (value: unknown): value is number => typeof value === "number" && Math.abs(value) <= LATEST_SECONDS;
+
+const isTimeOrAbsent = (value: unknown): value is number | undefined => value === undefined || isTime(value);
 
 /** A text or a list of texts, as a list; undefined for anything else. */
 function listOfTexts(value: unknown): readonly string[] | undefined {

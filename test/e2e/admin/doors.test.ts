@@ -13,7 +13,7 @@ import { atEnd, eventually, within } from "../support/wait.ts";
 import { startIssuer } from "./support/issuer.ts";
 import { planeOf, preparePlane, startPlane } from "./support/plane.ts";
 import { openDescriptors } from "./support/process.ts";
-import { exchange, send } from "./support/send.ts";
+import { exchange, refusedOf, send } from "./support/send.ts";
 
 const POLICY = `
   permit(principal in Role::"local", action, resource);
@@ -44,6 +44,27 @@ test("the socket is its owner's alone, is replaced after a crash, and is left to
   assert.equal((await node.client.call("get_status")).ready, true);
   await node.stop();
   await assert.rejects(lstat(path), { code: "ENOENT" });
+});
+
+test("a body with a member twice does nothing, at either door, nor does a document with a key twice", async (t) => {
+  const issuer = await startIssuer(t);
+  const policy = `${POLICY}\npermit(principal in Role::"admin", action, resource);`;
+  const { local, network } = await startPlane(t, { issuer: issuer.url, policy });
+  const token = await issuer.tokenOf("alice", "admin");
+  for (const [door, as] of [
+    [local, {}],
+    [network, { token }],
+  ] as const) {
+    const twice = await send(door, "POST", "/admin/v1/keys", { ...as, body: '{"name":"a","name":"b"}' });
+    assert.deepEqual([twice.status, refusedOf(twice).code], [400, "invalid"], twice.text);
+    assert.match(twice.text, /the member `name` twice/);
+    for (const document of ["max_body_bytes: 1\nmax_body_bytes: 2\n", '{"max_body_bytes":1,"max_body_bytes":2}']) {
+      const refused = await send(door, "PUT", "/admin/v1/sources/a", { ...as, body: document });
+      assert.equal(refused.status, 422, refused.text);
+      assert.match(refused.text, /stands here a second time/);
+    }
+    assert.match((await send(door, "GET", "/admin/v1/keys", as)).text, /^\{"items":\[\]/);
+  }
 });
 
 test("a SIGHUP takes up issuers, and names what needs a restart", async (t) => {

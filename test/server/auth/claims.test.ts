@@ -31,12 +31,33 @@ test("times are judged with a leeway of 60 seconds", async () => {
   }
 });
 
-test("a number that is not finite is no time, and a time beyond all calendars is the last one", async () => {
-  const endless = JSON.stringify(good()).replace(/"exp":\d+/, '"exp":1e999');
-  assert.equal(await verifier.outcome(await signText(rsa, endless)), "malformed");
-  const far = JSON.stringify(good()).replace(/"exp":\d+/, '"exp":1e300');
-  const verdict = await verifier.verify(await signText(rsa, far));
-  assert.ok(verdict.kind === "verified" && !Number.isNaN(new Date(verdict.expiresAt).getTime()));
+test("what no calendar has is no time, nor is a time in milliseconds, in any of the three claims", async () => {
+  const now = START_MS / 1000;
+  const outcomes = async (value: string): Promise<readonly string[]> => {
+    const found: string[] = [];
+    for (const claim of ["exp", "nbf", "iat"]) {
+      const text = JSON.stringify(good({ [claim]: 1_234 })).replace(`"${claim}":1234`, `"${claim}":${value}`);
+      found.push(await verifier.outcome(await signText(rsa, text)));
+    }
+    return found;
+  };
+  const never = [
+    "1e999",
+    "-1e999",
+    "1e300",
+    "-1e300",
+    "253402300800",
+    String(START_MS + 60_000),
+    "null",
+    '"NaN"',
+    '"1e9"',
+  ];
+  for (const value of [...never, "true", "[]", "{}", `[${now}]`]) {
+    assert.deepEqual(await outcomes(value), ["malformed", "malformed", "malformed"], value);
+  }
+  assert.deepEqual(await outcomes("253402300799"), ["verified", "not_yet_valid", "not_yet_valid"]);
+  assert.deepEqual(await outcomes(String(now + 0.5)), ["verified", "verified", "verified"]);
+  assert.deepEqual(await outcomes("-0.5"), ["expired", "verified", "verified"]);
 });
 
 test("a subject is a text of 1 to 256 printable characters", async () => {

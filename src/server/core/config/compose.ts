@@ -67,6 +67,7 @@ export function composeDeployment(sources: readonly Source[], references: Refere
       break;
     }
     if (parsed.tree?.kind === "map") {
+      composing.problems.push(...parsed.problems);
       const version = versionOf(parsed, parsed.tree, references, composing);
       if (version !== undefined) versions.set(source.name, version);
       parts.push({ source, parsed, base, tree: documentOf(parsed.tree, base) });

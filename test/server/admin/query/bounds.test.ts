@@ -65,11 +65,42 @@ describe("bounds of a statement", () => {
       "SELECT a.id FROM keys a, keys b, keys c ORDER BY a.name || b.name LIMIT 1",
     "a group a row":
       "SELECT count(*) FROM (SELECT a.id, b.id AS o, c.id AS p FROM keys a, keys b, keys c GROUP BY 1, 2, 3) t",
+    "what is read of a long JSON text, for each row anew": `WITH a (x) AS (SELECT '{"a":"' || replace('${"a".repeat(1_000)}', 'a', '${"y".repeat(1_000)}') || '"}') SELECT k.id, a.x ->> 'a' FROM keys k, a`,
     "values that are counted once each": "SELECT count(DISTINCT a.id || b.id) FROM keys a, keys b, keys c",
   })) {
     it(`stops ${what} before the memory is gone`, async () => {
       assert.deepEqual(await refusalOf(run(patient, sql)), { code: "invalid", reason: "memory" });
       assert.deepEqual((await run(patient, "SELECT 1")).rows, [[1]]);
+    });
+  }
+
+  const LONG = `WITH a (x) AS (SELECT replace('${"a".repeat(1_000)}', 'a', '${"y".repeat(1_000)}'))`;
+
+  for (const [what, sql, rows] of [
+    [
+      "orders rows by a long text",
+      `${LONG} SELECT k.name FROM keys k, a ORDER BY a.x DESC, k.name LIMIT 2`,
+      [["key-0"], ["key-1"]],
+    ],
+    ["takes the least of long texts", `${LONG} SELECT length(min(a.x)) FROM keys k, a`, [[1_000_000]]],
+    ["measures long texts", `${LONG} SELECT max(instr('🦀' || substr(a.x, 3), 'y')) FROM a`, [[2]]],
+    [
+      "compares a long text with a long pattern",
+      `${LONG} SELECT count(*) FROM a WHERE a.x LIKE a.x AND a.x LIKE a.x || '%'`,
+      [[1]],
+    ],
+  ] as const) {
+    it(`${what} with no copy a row`, async () => {
+      const engine = openTestEngine({ keys: KEYS.slice(0, 300) }, { runLimitMs: 30_000 });
+      try {
+        await run(engine, "SELECT 1");
+        const before = process.memoryUsage().rss;
+        assert.deepEqual((await run(engine, sql)).rows, rows);
+        const grownMb = (process.memoryUsage().rss - before) / 2 ** 20;
+        assert.ok(grownMb < 200, `${grownMb} MB`);
+      } finally {
+        await engine.close();
+      }
     });
   }
 

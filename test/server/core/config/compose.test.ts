@@ -43,6 +43,15 @@ test("one source is read as the document that it is, but for its version", () =>
     "",
     "providers: [{preset: openai, pool: {}}]\n",
     "{}",
+    // What is refused while a text is parsed leaves a place without a value, which nothing else would speak of.
+    "max_body_bytes: 1\nmax_body_bytes: 2\n",
+    '{"max_body_bytes":1,"max_body_bytes":2}',
+    "max_body_bytes: 99999999999999999999\n",
+    "default_provider: !x a\n",
+    "providers: &a []\nbudgets: *a\n",
+    "<<: {a: 1}\n",
+    "__proto__: {a: 1}\n",
+    "'${A}': 1\n",
   ]) {
     const source = { name: "default", text };
     const [composed, read] = [composeDeployment([source], references), readDeployment(source, references)];

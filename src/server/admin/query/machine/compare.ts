@@ -29,8 +29,11 @@ export function compare(a: Cell, b: Cell): number | null {
 
 const order = <T extends string | number>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
 
+/** `false`. */
+const LONGEST_WORD = 5;
+
 function beside(value: number | boolean, text: string): number {
-  if (typeof value === "boolean") {
+  if (typeof value === "boolean" && text.length <= LONGEST_WORD) {
     const word = text.toLowerCase();
     if (word === "true" || word === "false") return order(Number(value), Number(word === "true"));
   }
@@ -73,16 +76,22 @@ export const rightKey = (...values: readonly Cell[]): string =>
 
 const bytes = new DataView(new ArrayBuffer(8));
 
-/** A text that sorts as the value does: NULLs, then numbers and booleans, then texts; or NULLs at the end. */
-export function sortText(value: Cell, isNullLeast: boolean): string {
-  if (value == null) return isNullLeast ? "0" : "9";
-  if (typeof value === "string") return `3${value}`;
+/** Where the kind of a value sorts: NULLs, then numbers and booleans, then texts; or NULLs at the end. */
+export function sortKind(value: Cell, isNullLeast: boolean): number {
+  if (value == null) return isNullLeast ? 0 : 3;
+  return typeof value === "string" ? 2 : 1;
+}
+
+/** A text that sorts as the value does among those of its kind. Of a text it is that text and no copy: it may be long. */
+export function sortText(value: Cell): string {
+  if (value == null) return "";
+  if (typeof value === "string") return value;
   bytes.setFloat64(0, Number(value) + 0);
   const isNegative = (bytes.getUint8(0) & 0x80) !== 0;
   // The bits of a positive number sort by themselves, those of a negative one the other way round.
   const high = isNegative ? ~bytes.getUint32(0) : bytes.getUint32(0) | 0x80000000;
   const low = isNegative ? ~bytes.getUint32(4) : bytes.getUint32(4);
-  return `2${hex(high)}${hex(low)}`;
+  return hex(high) + hex(low);
 }
 
 const hex = (bits: number): string => (bits >>> 0).toString(16).padStart(8, "0");

@@ -47,6 +47,7 @@ export const ENGINE_FUNCTIONS = [
   "KEY",
   "LEFT_KEY",
   "RIGHT_KEY",
+  "SORT_KIND",
   "SORT",
   "AMONG",
   "SCALAR",

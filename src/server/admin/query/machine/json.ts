@@ -1,6 +1,10 @@
-/** Reading JSON text: `->>` and the length of an array. What is no JSON, or has no such member, gives NULL. */
+/**
+ * Reading JSON text: `->>` and the length of an array. What is no JSON, or has no such member, gives NULL. The text of a
+ * member is a new one, and counted as every text that is made.
+ */
 
 import type { Value } from "../plan.ts";
+import type { Budget } from "./budget.ts";
 import { type Cell, spelled } from "./compare.ts";
 
 function parsed(text: Cell): unknown {
@@ -13,13 +17,15 @@ function parsed(text: Cell): unknown {
 }
 
 /** By key of an object, or by number of an array's item, from 0 or from -1 backwards. Texts as they are. */
-export function jsonText(text: Cell, key: Cell): Value {
+export function jsonText(budget: Budget, text: Cell, key: Cell): Value {
   if (key == null) return null;
   const container = parsed(text);
   if (typeof container !== "object" || container === null) return null;
   const value = Array.isArray(container) ? itemOf(container, key) : memberOf(container, String(key));
   if (value === undefined || value === null) return null;
-  return typeof value === "string" ? value : JSON.stringify(value);
+  const made = typeof value === "string" ? value : JSON.stringify(value);
+  budget.text(made.length);
+  return made;
 }
 
 function itemOf(items: readonly unknown[], key: Exclude<Value, null>): unknown {

@@ -1,53 +1,61 @@
-/** LIKE: `%` is any text, `_` one character, case counts. Time is at most the product of the two lengths. */
+/**
+ * LIKE: `%` is any text, `_` one character, case counts. Time is at most the product of the two lengths; text and pattern
+ * are read where they stand, since a list of their characters would take many times their room.
+ */
 
 import type { Value } from "../plan.ts";
 import { StatementError } from "./budget.ts";
 import type { Cell } from "./compare.ts";
-import { textOf } from "./texts.ts";
-
-type Part = { readonly kind: "any" } | { readonly kind: "one" } | { readonly kind: "is"; readonly character: string };
+import { textOf, unitsAt } from "./texts.ts";
 
 export function isLike(value: Cell, pattern: Cell, escaping?: Cell): Value {
   if (value == null || pattern == null || escaping === null) return null;
-  return matches([...textOf(value)], partsOf(textOf(pattern), escaping === undefined ? undefined : textOf(escaping)));
+  const escapedBy = escaping === undefined ? undefined : textOf(escaping);
+  if (escapedBy !== undefined && (escapedBy === "" || unitsAt(escapedBy, 0) !== escapedBy.length)) {
+    throw new StatementError("ESCAPE takes one character.");
+  }
+  const parts = textOf(pattern);
+  if (escapedBy !== undefined) checkEnd(parts, escapedBy);
+  return matches(textOf(value), parts, escapedBy);
 }
 
-function partsOf(pattern: string, escaping: string | undefined): readonly Part[] {
-  if (escaping !== undefined && [...escaping].length !== 1) throw new StatementError("ESCAPE takes one character.");
-  const parts: Part[] = [];
-  let isEscaped = false;
-  for (const character of pattern) {
-    if (!isEscaped && character === escaping) {
-      isEscaped = true;
-      continue;
-    }
-    if (!isEscaped && character === "%") parts.push({ kind: "any" });
-    else if (!isEscaped && character === "_") parts.push({ kind: "one" });
-    else parts.push({ kind: "is", character });
-    isEscaped = false;
+/** The character is taken as it is, behind the one that escapes. */
+function checkEnd(pattern: string, escapedBy: string): void {
+  let at = 0;
+  while (at < pattern.length) {
+    if (pattern.startsWith(escapedBy, at)) at += escapedBy.length;
+    if (at >= pattern.length) throw new StatementError("The pattern of LIKE ends with its escape character.");
+    at += unitsAt(pattern, at);
   }
-  if (isEscaped) throw new StatementError("The pattern of LIKE ends with its escape character.");
-  return parts;
 }
 
 /** Only the last `%` is ever taken back: what an earlier one could take more of, this one can too. */
-function matches(text: readonly string[], parts: readonly Part[]): boolean {
+function matches(text: string, pattern: string, escapedBy: string | undefined): boolean {
   let at = 0;
   let part = 0;
   let resume: { at: number; readonly part: number } | undefined;
   while (at < text.length) {
-    const next = parts[part];
-    if (next?.kind === "any") {
-      resume = { at, part: part + 1 };
+    const isEscaped = escapedBy !== undefined && part < pattern.length && pattern.startsWith(escapedBy, part);
+    const from = isEscaped ? part + escapedBy.length : part;
+    const units = unitsAt(text, at);
+    if (!isEscaped && pattern[part] === "%") {
       part += 1;
-    } else if (next?.kind === "one" || (next?.kind === "is" && next.character === text[at])) {
-      at += 1;
-      part += 1;
+      resume = { at, part };
+    } else if (
+      from < pattern.length &&
+      ((!isEscaped && pattern[part] === "_") || isSame(text, at, units, pattern, from))
+    ) {
+      part = from + unitsAt(pattern, from);
+      at += units;
     } else if (resume !== undefined) {
-      resume.at += 1;
+      resume.at += unitsAt(text, resume.at);
       at = resume.at;
       part = resume.part;
     } else return false;
   }
-  return parts.slice(part).every(({ kind }) => kind === "any");
+  while (pattern[part] === "%" && escapedBy !== "%") part += 1;
+  return part === pattern.length;
 }
+
+const isSame = (text: string, at: number, units: number, pattern: string, from: number): boolean =>
+  unitsAt(pattern, from) === units && text.codePointAt(at) === pattern.codePointAt(from);

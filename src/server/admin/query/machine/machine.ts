@@ -8,7 +8,7 @@
 import type { Expr, Plan, Relation, SelectRelation, Value } from "../plan.ts";
 import { openAggregates } from "./aggregates.ts";
 import { type Budget, openBudget, StatementError } from "./budget.ts";
-import { type Cell, keyText, leftKey, rightKey, sortText } from "./compare.ts";
+import { type Cell, keyText, leftKey, rightKey, sortKind, sortText } from "./compare.ts";
 import { type Engine, type EngineFunctions, functionName, openEngine, type Row } from "./engine.ts";
 import { groupsStatement, orderStatement, rowsStatement, type Statement } from "./statement.ts";
 import { isAmong, openOperations, truth } from "./values.ts";
@@ -55,6 +55,7 @@ export async function openMachine(): Promise<Machine> {
       Q_KEY: (...values: readonly Cell[]) => keyText(values),
       Q_LEFT_KEY: leftKey,
       Q_RIGHT_KEY: rightKey,
+      Q_SORT_KIND: sortKind,
       Q_SORT: sortText,
       Q_AMONG: among,
       Q_SCALAR: (query: SubQuery, ...outer: readonly Cell[]) => evaluate(query, outer, scalar),

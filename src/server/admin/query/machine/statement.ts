@@ -125,9 +125,11 @@ export function orderStatement(
 ): Statement {
   const writer = openWriter(() => undefined);
   const columns = Array.from({ length: width }, (_, index) => `s0.c${index} AS c${index}`);
-  const by = keys.map(({ column, isDescending, nullsFirst }) => {
+  const by = keys.flatMap(({ column, isDescending, nullsFirst }) => {
     const isNullLeast = writer.param(nullsFirst !== isDescending);
-    return `${functionName("sort")}(s0.c${column},${isNullLeast})${isDescending ? " DESC" : ""}`;
+    const direction = isDescending ? " DESC" : "";
+    const kind = `${functionName("sort_kind")}(s0.c${column},${isNullLeast})${direction}`;
+    return [kind, `${functionName("sort")}(s0.c${column})${direction}`];
   });
   return { text: `SELECT ${columns.join(",")} FROM $t0 AS s0 ORDER BY ${by.join(",")}`, parameters: writer.parameters };
 }

@@ -19,13 +19,29 @@ function wholeNumber(value: Exclude<Value, null>): number {
   return number;
 }
 
-const lengthOf = (text: string): number => (SURROGATES.test(text) ? [...text].length : text.length);
+/** UTF-16 units of the character that begins there. Half a pair is a character by itself. */
+export const unitsAt = (text: string, at: number): 1 | 2 => ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1);
+
+/** Of the first `units` of the text. Counted without a list of them, which would take many times the text. */
+function lengthOf(text: string, units = text.length): number {
+  if (!SURROGATES.test(text)) return units;
+  let count = 0;
+  for (let at = 0; at < units; at += unitsAt(text, at)) count++;
+  return count;
+}
+
+/** Where the character of that number stands, the first being 0; the end where there are not so many. */
+function offsetOf(text: string, character: number): number {
+  let at = 0;
+  for (let count = 0; count < character && at < text.length; count++) at += unitsAt(text, at);
+  return at;
+}
 
 /** From position `start`, so many characters; those before the first count and are not there. */
 function part(text: string, start: number, length: number): string {
   if (length < 0) throw new StatementError("The length of a part of a text is negative.");
   const [from, to] = [Math.max(0, start - 1), Math.max(0, start - 1 + length)];
-  return SURROGATES.test(text) ? [...text].slice(from, to).join("") : text.slice(from, to);
+  return SURROGATES.test(text) ? text.slice(offsetOf(text, from), offsetOf(text, to)) : text.slice(from, to);
 }
 
 export function texts(budget: Budget): Readonly<Record<TextOperation, (...args: readonly Cell[]) => Value>> {
@@ -72,7 +88,7 @@ export function texts(budget: Budget): Readonly<Record<TextOperation, (...args: 
       if (value == null || what == null) return null;
       const text = textOf(value);
       const at = text.indexOf(textOf(what));
-      return at < 0 ? 0 : lengthOf(text.slice(0, at)) + 1;
+      return at < 0 ? 0 : lengthOf(text, at) + 1;
     },
   };
 }

@@ -94,9 +94,13 @@ function castNumber(value: Cell): number | null {
   return typeof value === "string" ? (spelled(value) ?? null) : Number(value);
 }
 
+/** As numbers are read: a word with room for blanks around it. */
+const LONGEST_BOOLEAN = 64;
+
 function castBoolean(value: Cell): Value {
   if (value == null) return null;
   if (typeof value !== "string") return Number(value) !== 0;
+  if (value.length > LONGEST_BOOLEAN) return null;
   const word = value.trim().toLowerCase();
   if (["true", "t", "yes", "1"].includes(word)) return true;
   return ["false", "f", "no", "0"].includes(word) ? false : null;
@@ -166,7 +170,7 @@ export function openOperations(budget: Budget): Operations {
       const [number, digits] = [numeric(value), numeric(places)];
       return number === null || digits === null ? null : rounded(number, digits) + 0;
     },
-    json_text: jsonText,
+    json_text: (text, key) => jsonText(budget, text, key),
     json_array_length: jsonLength,
     case: (...args) => branch(args, 0, (condition) => truth(condition) === true),
     case_of: (...args) => branch(args, 1, (value) => isEqual(args[0], value) === true),

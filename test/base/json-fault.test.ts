@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { jsonFault } from "../../src/base/index.ts";
+
+const twice = (name: string) => ({ kind: "repeated", name });
+
+test("a member that stands twice in one object is told, however it is spelt and however deep", () => {
+  const rows: readonly (readonly [string, ReturnType<typeof twice> | undefined])[] = [
+    ['{"a":1,"a":1}', twice("a")],
+    ['{"a":1,"\\u0061":2}', twice("a")],
+    ['[{"b":{"c":[{"d":1,"d":2}]}}]', twice("d")],
+    ['{"":1, "" : 2}', twice("")],
+    ['{"__proto__":1,"__proto__":2}', twice("__proto__")],
+    ['{"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}]}', undefined],
+    ['{"a":"a\\":{","b":"}\\\\","c":":a:"}', undefined],
+    ['"a:a:a"', undefined],
+    ["[[],{},1,null]", undefined],
+  ];
+  for (const [json, expected] of rows) assert.deepEqual(jsonFault(json, 8), expected, json);
+});
+
+test("nesting is bounded, and a long text costs one pass", () => {
+  assert.equal(jsonFault("[[[1]]]", 3), undefined);
+  assert.deepEqual(jsonFault('{"a":[{"b":[]}]}', 3), { kind: "deep" });
+  assert.deepEqual(jsonFault("[".repeat(1_000_000), 64), { kind: "deep" });
+  assert.equal(jsonFault(JSON.stringify({ a: '"\\'.repeat(500_000) }), 1), undefined);
+});
+
+test("what JSON.stringify writes has no fault, and one more member of a name has", () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }), { minKeys: 1 }), (object) => {
+      const json = JSON.stringify(object);
+      assert.equal(jsonFault(json, 16), undefined);
+      const [name = ""] = Object.keys(object);
+      assert.deepEqual(jsonFault(`${json.slice(0, -1)},${JSON.stringify(name)}:0}`, 16), twice(name));
+    }),
+  );
+});

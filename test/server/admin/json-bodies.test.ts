@@ -1,0 +1,28 @@
+/** JSON of callers that another reader of the same bytes could read otherwise. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseJson } from "../../../src/server/admin/body.ts";
+
+const read = (json: string): unknown => parseJson(Buffer.from(json));
+
+test("a member that stands twice is refused by its name, also spelt otherwise and deep down", () => {
+  for (const [json, name] of [
+    ['{"name":"a","name":"a"}', "name"],
+    ['{"name":"a","n\\u0061me":"b"}', "name"],
+    ['{"name":"a","metadata":{"team":"a:\\"{","team":"b"}}', "team"],
+    ['{"keep":[{"a":1,"a":2}]}', "a"],
+  ] as const) {
+    assert.throws(() => read(json), { message: `The body has the member \`${name}\` twice.` }, json);
+  }
+  const long = "k".repeat(5_000);
+  assert.throws(
+    () => read(`{"${long}":1,"${long}":2}`),
+    ({ message }: Error) => message.length < 300,
+  );
+});
+
+test("nesting is bounded before anything recursive sees it", () => {
+  assert.throws(() => read(`{"a":${"[".repeat(400_000)}${"]".repeat(400_000)}}`), { message: /deeper than 64 levels/ });
+  assert.deepEqual(read('{"a":{"a":[{"a":1},{"a":2}]}}'), { a: { a: [{ a: 1 }, { a: 2 }] } });
+  assert.deepEqual(read(""), {});
+});
