@@ -5,6 +5,9 @@
 
 import type { LogWrite } from "../../src/server/cluster/storage/types.ts";
 import type { ConfChange, Configuration, Entry, Message, RaftStatus } from "../../src/server/core/raft/index.ts";
+import { createBallots } from "./ballots.ts";
+import type { DiskJob } from "./disk.ts";
+import { checkChanges, checkJob } from "./disk-checks.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Effect } from "./machine.ts";
 import { configurationText, hasQuorum, isLegalStep, isSameConfiguration } from "./quorum.ts";
@@ -18,6 +21,8 @@ export interface Checks {
   /** A try that was refused for certain: it must never be applied. */
   refuse(attempt: number): void;
   onWrite(node: SimNode, write: LogWrite): void;
+  /** The disk is about to have done it. */
+  onJob(node: SimNode, job: DiskJob): void;
   onSend(node: SimNode, message: Message, target: SimNode | undefined): void;
   beforeApply(node: SimNode, entry: Entry, nodes: ReadonlyMap<string, SimNode>): void;
   afterApply(node: SimNode, entry: Entry, effect: Effect | undefined): void;
@@ -35,6 +40,7 @@ export function createChecks(ledger: Ledger): Checks {
   const leaders = new Map<number, string>();
   const effects = new Map<string, number>();
   const refused = new Set<number>();
+  const ballots = createBallots();
   const appliedAttempts = new Set<number>();
   const configurations = [{ index: 1, configuration: ledger.committed(1).configuration! }];
   let acknowledged = 1;
@@ -57,6 +63,12 @@ export function createChecks(ledger: Ledger): Checks {
     if (other === name) return;
     must(other === undefined, "election safety", () => `${name} leads term ${term}, which ${other} has led`);
     leaders.set(term, name);
+    const active = configurationsBetween(node.seen.applied, node.machine.appliedIndex);
+    must(
+      ballots.elect(term, node.id, active),
+      "elected by a quorum",
+      () => `${node.id} leads term ${term} without the votes of ${active.map(configurationText).join(" | ")}`,
+    );
     let index = ledger.lastCommitted;
     while (index > 0 && ledger.committed(index).committedIn >= term) index -= 1;
     const { link } = ledger.committed(index);
@@ -94,7 +106,20 @@ export function createChecks(ledger: Ledger): Checks {
     throw new Violation("quorum sanity", `${node.id} commits ${commit}/${term} without a durable quorum of ${text}`);
   };
 
-  const checkProgress = (node: SimNode, status: RaftStatus): void => {
+  /** What a leader takes a member to hold is on that member's disk, unless a later leader had it replaced since. */
+  const checkMatch = (node: SimNode, status: RaftStatus, other: SimNode | undefined, match: number): void => {
+    if (other === undefined || other === node || !other.disk.isWhole()) return;
+    if ((node.storages.get(other.id) ?? other.storage) !== other.storage) return;
+    if (other.disk.durable.hardState.term > status.term || match < other.disk.firstIndex) return;
+    const own = node.disk.at(match);
+    must(
+      own === undefined || other.disk.durableAt(match) === own,
+      "match is held",
+      () => `${node.id} counts ${match} as held by ${other.id}, whose log ends ..${other.disk.durable.last.index}`,
+    );
+  };
+
+  const checkProgress = (node: SimNode, status: RaftStatus, nodes: ReadonlyMap<string, SimNode>): void => {
     const { seen } = node;
     if (seen.matchTerm !== status.term) seen.match.clear();
     seen.matchTerm = status.term;
@@ -103,6 +128,7 @@ export function createChecks(ledger: Ledger): Checks {
       const before = seen.match.get(id) ?? 0;
       must(match >= before, "monotone match", () => `${node.id}: match of ${id} goes from ${before} to ${match}`);
       must(next > match, "next above match", () => `${node.id}: next of ${id} is ${next}, match ${match}`);
+      if (match > before) checkMatch(node, status, nodes.get(String(id)), match);
       seen.match.set(id, match);
     }
   };
@@ -128,8 +154,13 @@ export function createChecks(ledger: Ledger): Checks {
       return leaders.size;
     },
 
-    onWrite(node, { entries }) {
-      const first = entries[0];
+    onJob(node, job) {
+      checkJob(node, job, ledger);
+    },
+
+    onWrite(node, write) {
+      checkChanges(node, write);
+      const first = write.entries[0];
       if (first === undefined || first.index > node.disk.lastIndex) return;
       const role = node.driver?.status().role;
       must(role !== "leader", "leader append-only", () => `${node.id} leads and rewrites ${first.index}`);
@@ -149,6 +180,7 @@ export function createChecks(ledger: Ledger): Checks {
         promise(isPast || last.index >= index, "the log it counts on");
       } else if (type === "MsgVoteResp" && !message.reject) {
         promise(isPast || hardState.vote === message.to, "its vote");
+        ballots.granted(term, message.to, node.id);
       } else if (type === "MsgAppResp" && !message.reject) {
         promise(isPast || index <= last.index, `entry ${index}`);
       } else if (type === "MsgHeartbeat" && target !== undefined && node.storages.get(target.id) === target.storage) {
@@ -239,7 +271,7 @@ export function createChecks(ledger: Ledger): Checks {
       must(applied <= commit, "applied within commit", () => `${node.id}: applied ${applied}, commit ${commit}`);
       if (role === "leader") {
         checkLeader(node, status);
-        checkProgress(node, status);
+        checkProgress(node, status, nodes);
       }
       checkCommit(node, nodes);
       seen.term = term;

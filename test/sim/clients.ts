@@ -96,7 +96,8 @@ export function createClients(world: World, history: History): Clients {
 
   const read = (client: Client, key: number): void => {
     const call = history.call(key, { kind: "read" }, world.now);
-    const floor = checks.acknowledged;
+    // Stronger than what clients saw: what any leader had committed when the read began.
+    const floor = Math.max(checks.acknowledged, world.ledger.lastCommitted);
     const finish = (): void => {
       open -= 1;
       next(client);
@@ -134,7 +135,7 @@ export function createClients(world: World, history: History): Clients {
           must(
             outcome.index >= floor,
             "fresh reads",
-            () => `${node.id} reads at ${outcome.index}; ${floor} was seen before the read began`,
+            () => `${node.id} reads at ${outcome.index}; ${floor} was committed before the read began`,
           );
           must(
             appliedIndex >= outcome.index,

@@ -43,6 +43,9 @@ function inject(world: World, admin: Admin, family: FaultFamily): void {
       node.wallOffsetMs = random.between(-600_000, 600_000);
       trace.note(world.now, node.id, "clock is now off by", node.wallOffsetMs);
       return;
+    case "depose":
+      if (leader !== undefined) depose(world, leader);
+      return;
     case "disk":
       slowDisk(world, node);
       return;
@@ -70,6 +73,39 @@ function inject(world: World, admin: Admin, family: FaultFamily): void {
       return;
     default:
       family satisfies never;
+  }
+}
+
+/** Cuts a leader off until others have elected another, and lets it come back to them. */
+function depose(world: World, leader: SimNode): void {
+  const { plan, net, random, trace } = world;
+  const others = [...world.nodes.keys()].filter((id) => id !== leader.id);
+  const isHeard = random.chance(0.3);
+  trace.note(world.now, leader.id, isHeard ? "hears nobody" : "is cut off");
+  for (const other of others) {
+    net.cut(other, leader.id);
+    if (!isHeard) net.cut(leader.id, other);
+  }
+  world.schedule((1 + random.real() * 3) * plan.raft.electionTicks * plan.tickMs, () => {
+    for (const other of others) {
+      net.mend(other, leader.id);
+      net.mend(leader.id, other);
+    }
+  });
+}
+
+/** A new leader that has not applied all that its predecessor left is asked for changes. */
+export function holdUp(world: World, admin: Admin, leader: SimNode): void {
+  const { plan, random, trace } = world;
+  if (!world.isStormy || !random.chance(plan.eagerChance)) return;
+  const delay = random.real() * 3 * plan.raft.electionTicks * plan.tickMs;
+  leader.applyHeldUntil = world.now + delay;
+  trace.note(world.now, leader.id, "leads, and applies again at", Math.floor(leader.applyHeldUntil));
+  world.scheduleOn(leader, delay, () => leader.driver?.resume());
+  for (let asked = 0; asked < 4; asked += 1) {
+    world.schedule(delay * random.real(), () => {
+      if (world.isStormy) admin.change();
+    });
   }
 }
 

@@ -27,6 +27,8 @@ export const REGISTER: Model<Input, number> = {
         return input satisfies never;
     }
   },
+  observes: (input, output) => input.kind === "read" || (input.kind === "swap" && output === 0),
+  overwrites: (input) => input.kind === "write",
 };
 
 export interface History {

@@ -3,6 +3,7 @@
 import { spawn } from "node:child_process";
 import { compile, inFolder } from "./compile.ts";
 import { MUTANTS } from "./mutants.ts";
+import { FURTHER_MUTANTS } from "./mutants-further.ts";
 
 /** Runs a compiled simulator to its end; gives its exit status. A request to end goes to it, too. */
 function run(file: string, args: readonly string[]): Promise<number> {
@@ -21,10 +22,11 @@ function run(file: string, args: readonly string[]): Promise<number> {
 }
 
 async function runMutants(folder: string, args: readonly string[]): Promise<number> {
-  const known = new Set(MUTANTS.map(({ name }) => name));
+  const all = [...MUTANTS, ...FURTHER_MUTANTS];
+  const known = new Set(all.map(({ name }) => name));
   const named = args.filter((arg) => known.has(arg));
   const passedOn = args.filter((arg) => arg !== "-mutants" && !known.has(arg));
-  const chosen = MUTANTS.filter(({ name }) => named.length === 0 || named.includes(name));
+  const chosen = all.filter(({ name }) => named.length === 0 || named.includes(name));
   let missed = 0;
   for (const mutant of chosen) {
     const file = await compile({ folder, entry: "main.ts", mutant });

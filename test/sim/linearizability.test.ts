@@ -134,3 +134,57 @@ test("a read of a value that no operation can have made fails in any history", (
     { numRuns: 100 },
   );
 });
+
+test("a history with many unknown outcomes is decided, whether it is linearizable or not", () => {
+  const unknown = Array.from({ length: 40 }, (_, at) => write(at, undefined, at + 1));
+  const swaps = Array.from({ length: 20 }, (_, at) => swap(at, undefined, 100 + at, 200 + at));
+  const seen = [3, 17, 25, 40, 1, 8].flatMap((value, at) => [
+    read(100 + at * 10, 105 + at * 10, value),
+    read(101 + at * 10, 106 + at * 10, value),
+  ]);
+  assert.equal(verdict([...unknown, ...swaps, ...seen]), "linearizable");
+  // A write that is seen, gone and seen again took effect twice.
+  assert.equal(verdict([...unknown, ...swaps, ...seen, read(300, 301, 3)]), "violated");
+});
+
+/** By trying every order; for a handful of operations. */
+function isLinearizable(left: readonly Op[], state: number): boolean {
+  if (left.every(({ returned }) => returned === undefined)) return true;
+  const end = Math.min(...left.map(({ returned }) => returned?.at ?? Number.POSITIVE_INFINITY));
+  return left.some((op) => {
+    if (op.call > end) return false;
+    const after = REGISTER.step(state, op.input, op.returned?.output);
+    return (
+      after !== undefined &&
+      isLinearizable(
+        left.filter((one) => one !== op),
+        after,
+      )
+    );
+  });
+}
+
+test("what the search leaves out changes no verdict: small histories, right and wrong, against every order", () => {
+  const value = fc.integer({ min: 0, max: 2 });
+  const op = fc.record({
+    kind: fc.constantFrom("read", "write", "swap"),
+    value,
+    expected: value,
+    output: value,
+    call: fc.integer({ min: 0, max: 12 }),
+    length: fc.integer({ min: 1, max: 8 }),
+    isUnknown: fc.boolean(),
+  });
+  const small = fc.array(op, { maxLength: 6 }).map((ops) =>
+    ops.map(({ kind, value, expected, output, call, length, isUnknown }): Op => {
+      const at = call * 2 + length * 2 + 1; // never when another is called
+      if (kind === "read") return read(call * 2, at, output);
+      if (kind === "write") return write(call * 2, isUnknown ? undefined : at, value);
+      return swap(call * 2, isUnknown ? undefined : at, expected, value, output === 0 ? 0 : 1);
+    }),
+  );
+  fc.assert(
+    fc.property(small, (history) => (verdict(history) === "linearizable") === isLinearizable(history, 0)),
+    { numRuns: 3_000 },
+  );
+});

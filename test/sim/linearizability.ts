@@ -2,7 +2,10 @@
  * Whether a history of one object is linearizable: Wing and Gong's search with Lowe's memoization, as in Porcupine.
  * Histories are checked key by key, which is enough (Herlihy and Wing: linearizability is local).
  *
- * An operation whose outcome is unknown has no return: it may take effect at any later time, or never.
+ * An operation whose outcome is unknown has no return: it may take effect at any later time, or never. Such operations are
+ * what makes the search long, so three rules keep them and others short: what only observes takes effect as soon as it
+ * can, since nothing that follows can tell; what is unknown is tried after what is known, and not where it would change
+ * nothing or be overwritten at once; and of equal unknown ones the earliest is taken first. Time is bounded by steps, memory by what is remembered.
  */
 
 /** `call` < `return`; times need only be ordered, equal ones count as overlapping. */
@@ -18,6 +21,10 @@ export interface Model<I, O> {
   readonly initial: number;
   /** The state after `input`; undefined when it cannot have answered `output` in `state`. `output` undefined: any. */
   step(state: number, input: I, output: O | undefined): number | undefined;
+  /** Whether an operation that answered so left the state as it was, whatever that state was. */
+  observes(input: I, output: O): boolean;
+  /** Whether an operation leaves the same state and answers the same whatever the state was. */
+  overwrites(input: I): boolean;
 }
 
 export type Verdict =
@@ -36,69 +43,165 @@ interface Node {
 }
 
 interface Step {
-  readonly node: Node;
   readonly state: number;
+  /** Of an operation that is known; undefined of one that is not. */
+  readonly node: Node | undefined;
+  /** Of an unknown operation: which one, and the return before which it took effect. */
+  readonly unknown: number;
+  readonly before: Node | undefined;
+  /** Nothing else need be tried in its place. */
+  readonly isForced: boolean;
 }
+
+/** An operation without a return. */
+interface Unknown<I> {
+  readonly input: I;
+  readonly call: number;
+  /** The nearest earlier one of the same input; -1 for none. */
+  readonly twin: number;
+}
+
+/** Some tens of megabytes. Beyond, the search goes on and may come to the same place twice. */
+export const MAX_REMEMBERED = 200_000;
 
 export function checkLinearizable<I, O>(
   history: readonly Operation<I, O>[],
   model: Model<I, O>,
   maxSteps: number,
 ): Verdict {
-  const head = linked(history);
-  const known = history.filter(({ returned }) => returned !== undefined).length;
-  const words = Math.ceil(history.length / 32);
-  const done = new Int32Array(words);
+  const known = history.filter(({ returned }) => returned !== undefined).sort((a, b) => a.call - b.call);
+  const unknown = unknownOf(history);
+  const head = linked(known);
+  const done = new Int32Array(Math.ceil(known.length / 32));
+  const isTaken = unknown.map(() => false);
   const visited = new Set<string>();
   const taken: Step[] = [];
   let doneKnown = 0;
   let state = model.initial;
   let at = head.next;
+  let candidate = 0;
 
-  for (let steps = 0; doneKnown < known; steps += 1) {
+  /** False when the search has been here before. */
+  const enter = (step: Step, after: number): boolean => {
+    const mark = markOf(after, done, isTaken);
+    if (visited.has(mark)) return false;
+    if (visited.size < MAX_REMEMBERED) visited.add(mark);
+    taken.push(step);
+    state = after;
+    at = head.next;
+    candidate = 0;
+    return true;
+  };
+
+  /** What is unknown and overwritten at once may as well not have been: that is tried elsewhere. */
+  const isInVain = (input: I): boolean => {
+    const last = taken.at(-1);
+    return last !== undefined && last.node === undefined && model.overwrites(input);
+  };
+
+  const takeKnown = (node: Node): boolean => {
+    const { input, returned } = known[node.operation]!;
+    if (isInVain(input)) return false;
+    const { output } = returned!;
+    const after = model.step(state, input, output);
+    if (after === undefined) return false;
+    const bit = 1 << (node.operation & 31);
+    done[node.operation >> 5]! |= bit;
+    const isForced = model.observes(input, output);
+    if (!enter({ state, node, unknown: -1, before: undefined, isForced }, after)) {
+      done[node.operation >> 5]! &= ~bit;
+      return false;
+    }
+    doneKnown += 1;
+    lift(node);
+    at = head.next;
+    return true;
+  };
+
+  const takeUnknown = (index: number, before: Node | undefined): boolean => {
+    const { input, call, twin } = unknown[index]!;
+    if (isTaken[index] || isInVain(input) || (twin >= 0 && !isTaken[twin])) return false;
+    if (before !== undefined && call > known[before.operation]!.returned!.at) return false;
+    const after = model.step(state, input, undefined);
+    if (after === undefined || after === state) return false;
+    isTaken[index] = true;
+    if (enter({ state, node: undefined, unknown: index, before, isForced: false }, after)) return true;
+    isTaken[index] = false;
+    return false;
+  };
+
+  /** To the last step that leaves something to try; false when there is none. */
+  const goBack = (): boolean => {
+    for (let last = taken.pop(); last !== undefined; last = taken.pop()) {
+      state = last.state;
+      const { node } = last;
+      if (node === undefined) {
+        isTaken[last.unknown] = false;
+        at = last.before;
+        candidate = last.unknown + 1;
+        return true;
+      }
+      done[node.operation >> 5]! &= ~(1 << (node.operation & 31));
+      doneKnown -= 1;
+      unlift(node);
+      at = node.next;
+      candidate = 0;
+      if (!last.isForced) return true;
+    }
+    return false;
+  };
+
+  for (let steps = 0; doneKnown < known.length; steps += 1) {
     if (steps > maxSteps) return { kind: "undecided" };
     if (at?.match !== undefined) {
-      const { input, returned } = history[at.operation]!;
-      const after = model.step(state, input, returned?.output);
-      const word = at.operation >> 5;
-      const bit = 1 << (at.operation & 31);
-      if (after !== undefined) {
-        done[word]! |= bit;
-        const mark = `${after}:${done.join()}`;
-        if (!visited.has(mark)) {
-          visited.add(mark);
-          taken.push({ node: at, state });
-          state = after;
-          if (returned !== undefined) doneKnown += 1;
-          lift(at);
-          at = head.next;
-          continue;
-        }
-        done[word]! &= ~bit;
-      }
-      at = at.next;
+      if (!takeKnown(at)) at = at.next;
       continue;
     }
-    // A return, or the end of the list: what was called before it and not tried yet is exhausted.
-    const last = taken.pop();
-    if (last === undefined) return { kind: "violated" };
-    state = last.state;
-    done[last.node.operation >> 5]! &= ~(1 << (last.node.operation & 31));
-    if (history[last.node.operation]!.returned !== undefined) doneKnown -= 1;
-    unlift(last.node);
-    at = last.node.next;
+    // A return, or the end of the list: what is known and was called before it is exhausted.
+    if (candidate < unknown.length) {
+      const index = candidate;
+      candidate += 1;
+      takeUnknown(index, at);
+      continue;
+    }
+    if (!goBack()) return { kind: "violated" };
   }
   return { kind: "linearizable" };
 }
 
+function unknownOf<I, O>(history: readonly Operation<I, O>[]): readonly Unknown<I>[] {
+  const latest = new Map<string, number>();
+  return history
+    .filter(({ returned }) => returned === undefined)
+    .sort((a, b) => a.call - b.call)
+    .map(({ input, call }, index) => {
+      const text = JSON.stringify(input);
+      const twin = latest.get(text) ?? -1;
+      latest.set(text, index);
+      return { input, call, twin };
+    });
+}
+
+/** Names a state and what took effect before it, without the words of operations that all did. */
+function markOf(state: number, done: Int32Array, isTaken: readonly boolean[]): string {
+  let low = 0;
+  while (low < done.length && done[low] === -1) low += 1;
+  let high = done.length;
+  while (high > low && done[high - 1] === 0) high -= 1;
+  let mark = `${state}:${low}`;
+  for (let word = low; word < high; word += 1) mark += `,${done[word]}`;
+  for (let index = 0; index < isTaken.length; index += 1) if (isTaken[index]) mark += `+${index}`;
+  return mark;
+}
+
 /** The list's head, whose `next` is the earliest call or return. Calls come before returns of the same time. */
-function linked<I, O>(history: readonly Operation<I, O>[]): Node {
-  const points = history.flatMap(({ call, returned }, operation) => {
+function linked<I, O>(known: readonly Operation<I, O>[]): Node {
+  const points = known.flatMap(({ call, returned }, operation) => {
     const end: Node = { operation, match: undefined, previous: undefined, next: undefined };
     const start: Node = { operation, match: end, previous: undefined, next: undefined };
     return [
       { at: call, order: 0, node: start },
-      { at: returned?.at ?? Number.POSITIVE_INFINITY, order: 1, node: end },
+      { at: returned!.at, order: 1, node: end },
     ];
   });
   points.sort((a, b) => (a.at === b.at ? a.order - b.order : a.at < b.at ? -1 : 1));

@@ -11,6 +11,8 @@ export interface SimNet {
   deliveries(from: string, to: string): readonly number[];
   isCut(from: string, to: string): boolean;
   cut(from: string, to: string): void;
+  /** Takes one cut back. */
+  mend(from: string, to: string): void;
   heal(): void;
   /** From now on nothing is lost, doubled or late. Cut links stay so. */
   calm(): void;
@@ -18,7 +20,8 @@ export interface SimNet {
 
 /** Of a calm network, at most. */
 const CALM_DELAY_MS = 8;
-const STALE_AFTER_MS = 20_000;
+/** A delay of the second kind may span several terms, one of the first the next election. */
+const STALE_AFTER_MS = [1_500, 20_000] as const;
 
 export function createNet(plan: Plan["net"], random: Random): SimNet {
   const cuts = new Set<string>();
@@ -36,11 +39,12 @@ export function createNet(plan: Plan["net"], random: Random): SimNet {
       if (random.chance(plan.loss)) return [];
       const delays = [delay()];
       if (random.chance(plan.duplication)) delays.push(delay());
-      if (random.chance(plan.staleChance)) delays.push(delay() + random.real() * STALE_AFTER_MS);
+      if (random.chance(plan.staleChance)) delays.push(delay() + random.real() * random.pick(STALE_AFTER_MS));
       return delays;
     },
     isCut: (from, to) => cuts.has(`${from}>${to}`),
     cut: (from, to) => cuts.add(`${from}>${to}`),
+    mend: (from, to) => cuts.delete(`${from}>${to}`),
     heal: () => cuts.clear(),
     calm() {
       isCalm = true;

@@ -11,7 +11,7 @@ import type { Link } from "./ledger.ts";
 import { membersOf } from "./quorum.ts";
 import { connectInTurn, connectToAll, peersOf } from "./reconnecting.ts";
 import { must, Violation } from "./violation.ts";
-import type { SimNode, World } from "./world.ts";
+import type { Envelope, SimNode, World } from "./world.ts";
 
 /** A transfer of a snapshot takes this many deliveries. */
 const SNAPSHOT_DELIVERIES = 3;
@@ -51,6 +51,7 @@ export function createNode(
     isRecording: false,
     received: new Map(),
     seen: freshSeen(0),
+    echoes: [],
   };
 }
 
@@ -182,8 +183,10 @@ function portsOf(world: World, node: SimNode): DriverPorts {
       return effect === undefined ? undefined : { kind: "ok", value: effect.output };
     },
     mayApply: () => world.now >= node.applyHeldUntil,
-    onStatus: ({ role, term, lead }) =>
-      world.trace.note(world.now, node.id, `is ${role}, term ${term}, lead`, String(lead ?? "none")),
+    onStatus({ role, term, lead }) {
+      world.trace.note(world.now, node.id, `is ${role}, term ${term}, lead`, String(lead ?? "none"));
+      if (role === "leader") world.onLeader(node);
+    },
   };
 }
 
@@ -209,6 +212,7 @@ function startJob(world: World, node: SimNode): void {
       failNode(world, node, "process");
       return;
     }
+    world.checks.onJob(node, current.job);
     node.disk.finish(current.job);
     const { last, hardState } = node.disk.durable;
     world.trace.note(world.now, node.id, `${current.job.kind} done, term ${hardState.term}, log ends`, last.index);
@@ -266,8 +270,30 @@ function send(world: World, node: SimNode, message: Message): void {
   world.checks.onSend(node, message, to);
   if (to === undefined) return;
   const envelope = { message, fromStorage: node.storage, toStorage: to.storage };
+  keepEcho(world, to, envelope);
   for (const delay of world.net.deliveries(node.id, to.id)) {
     world.scheduleOn(to, delay, () => receive(world, to, envelope.message, envelope), true);
+  }
+}
+
+/** So many of what was sent to a node are kept, and so many of these come again when it begins to lead. */
+const KEPT_ECHOES = 200;
+const ECHOES = 25;
+const ECHOED_WITHIN_MS = 400;
+
+function keepEcho(world: World, to: SimNode, envelope: Envelope): void {
+  if (world.plan.net.staleChance === 0) return;
+  if (to.echoes.length < KEPT_ECHOES) to.echoes.push(envelope);
+  else to.echoes[world.random.below(KEPT_ECHOES)] = envelope;
+}
+
+/** The network brings a new leader what it was sent in earlier terms: nothing of it may count any more. */
+export function echo(world: World, node: SimNode): void {
+  if (!world.isStormy || node.echoes.length === 0) return;
+  for (let count = 0; count < ECHOES; count += 1) {
+    const envelope = world.random.pick(node.echoes);
+    const again = (): void => void receive(world, node, envelope.message, envelope);
+    world.scheduleOn(node, world.random.real() * ECHOED_WITHIN_MS, again, true);
   }
 }
 
@@ -286,7 +312,13 @@ function receive(
   const isAnswer = message.type.endsWith("Resp");
   if (isAnswer && (node.storages.get(from) ?? fromStorage) !== fromStorage) return false;
   world.trace.note(world.now, node.id, "receives", message);
+  const matchOf = (): number | undefined => node.driver?.status().progress.get(message.from)?.match;
+  const isLate = message.type === "MsgAppResp" && message.term < node.seen.term;
+  const before = isLate ? matchOf() : undefined;
   node.driver?.receive(message);
+  must(!isLate || matchOf() === before, "answers of the own term", () => {
+    return `${node.id} in term ${node.seen.term} counts ${message.index} of ${from}, said in term ${message.term}`;
+  });
   return true;
 }
 
@@ -299,7 +331,7 @@ function sendSnapshot(world: World, node: SimNode, message: Message): void {
       if (node.life === life) node.driver?.reportSnapshot(String(message.to), isInstalled);
     });
   const { snapshot } = message;
-  const [delay] = world.net.deliveries(node.id, String(message.to));
+  const [delay, ...again] = world.net.deliveries(node.id, String(message.to));
   const isCurrent = snapshot?.index === file.meta.index && snapshot.term === file.meta.term;
   // A snapshot from before the target came with this disk would tell it a configuration that means another under its
   // id: it could elect itself by votes that are not its own.
@@ -313,13 +345,17 @@ function sendSnapshot(world: World, node: SimNode, message: Message): void {
     return;
   }
   const envelope = { fromStorage: node.storage, toStorage: to.storage };
-  const run = (): void => {
+  const deliver = (): boolean => {
     if (to.storage === envelope.toStorage) to.received.set(`${file.meta.term}/${file.meta.index}`, file);
-    const isTaken = receive(world, to, message, envelope);
+    return receive(world, to, message, envelope);
+  };
+  const run = (): void => {
+    const isTaken = deliver();
     const [back] = world.net.deliveries(to.id, node.id);
     report(isTaken && back !== undefined, back ?? world.plan.tickMs);
   };
   world.scheduleOn(to, delay * SNAPSHOT_DELIVERIES, run, true);
+  for (const late of again) world.scheduleOn(to, late * SNAPSHOT_DELIVERIES, () => deliver(), true);
   // A receiver that is down answers nothing: the sender's own limit ends the transfer.
   report(false, delay * SNAPSHOT_DELIVERIES + 20 * world.plan.tickMs);
 }

@@ -15,6 +15,7 @@ export const FAULT_FAMILIES = [
   "transfer",
   "slow-apply",
   "campaign",
+  "depose",
 ] as const;
 export type FaultFamily = (typeof FAULT_FAMILIES)[number];
 
@@ -65,6 +66,8 @@ export interface Plan {
     readonly largeShare: number;
   };
   readonly snapshot: { readonly everyEntries: number; readonly trailing: number };
+  /** That a new leader is held up in applying and asked for changes meanwhile, as often as leaders change. */
+  readonly eagerChance: number;
   /** What stays broken when faults stop. */
   readonly remains: "nothing" | "crashed" | "isolated" | "deaf" | "mute" | "half-linked";
   /** In runs of damage: a node's synced log loses its end at a crash. */
@@ -87,7 +90,7 @@ export function drawPlan(random: Random, mode: "faults" | "damage"): Plan {
       delayMs: random.pick([1, 4, 15, 40]),
       tailChance: random.pick([0, 0.02, 0.1, 0.3]),
       tailMs: random.pick([100, 500]),
-      staleChance: random.pick([0, 0, 0.005, 0.03]),
+      staleChance: random.pick([0, 0, 0.005, 0.03, 0.1]),
     },
     disk: {
       syncMs: random.pick([0.2, 2, 10]),
@@ -120,6 +123,7 @@ export function drawPlan(random: Random, mode: "faults" | "damage"): Plan {
       largeShare: random.pick([0, 0.1]),
     },
     snapshot: { everyEntries: random.pick([8, 30, 150, 10_000]), trailing: random.pick([0, 3, 40]) },
+    eagerChance: random.pick([0, 0, 0.5]),
     remains: random.pick(["nothing", "nothing", "crashed", "isolated", "deaf", "mute", "half-linked"]),
     damage: mode === "damage",
   };

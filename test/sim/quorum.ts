@@ -25,7 +25,9 @@ export function isLegalStep(from: Configuration, to: Configuration): boolean {
   const isToJoint = to.votersOutgoing.length > 0;
   if (isFromJoint && isToJoint)
     return isSameSet(from.votersOutgoing, to.votersOutgoing) && isSameSet(from.voters, to.voters);
-  if (isFromJoint) return isSameSet(from.voters, to.voters);
+  // Nobody but the outgoing voters leaves with them.
+  if (isFromJoint)
+    return isSameSet(from.voters, to.voters) && isSameSet([...from.learners, ...from.learnersNext], to.learners);
   if (isToJoint) return isSameSet(from.voters, to.votersOutgoing);
   return differing(from.voters, to.voters) <= 1;
 }

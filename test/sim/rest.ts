@@ -87,6 +87,11 @@ export function comeToRest(world: World, { admin, clients, step }: Scene): { rea
   wait(SETTLES_WITHIN);
   rest();
 
+  handOver(world, { leader: wellLeader()!, broken, until });
+  rest();
+  if (plan.remains === "nothing") disturb(world, { leader: wellLeader()!, broken, wait });
+  rest();
+
   broken = breakSome(world, broken);
   wait(SETTLES_WITHIN);
   clients.ask(CALM_OPERATIONS);
@@ -106,6 +111,63 @@ export function comeToRest(world: World, { admin, clients, step }: Scene): { rea
     must(isEqual, "equal states", () => `${node.id} and ${leader.id} end with different states`);
   }
   return { isStranded: false };
+}
+
+/** A leader that is asked to hand over to a voter that is well does so, in the next term and without a campaign between. */
+function handOver(
+  world: World,
+  scene: {
+    readonly leader: SimNode;
+    readonly broken: ReadonlySet<string>;
+    until(timeouts: number, what: string, holds: () => boolean): void;
+  },
+): void {
+  const { leader, broken } = scene;
+  const others = leader.configuration.voters.map(String).filter((id) => id !== leader.id && !broken.has(id));
+  if (others.length === 0 || !leader.configuration.voters.includes(leader.id)) return;
+  const to = world.random.pick(others);
+  const { term } = leader.seen;
+  world.trace.note(world.now, leader.id, "is to hand over to", to);
+  world.scheduleOn(leader, 0, () => leader.driver?.transferLeader(to));
+  scene.until(SETTLES_WITHIN, `no transfer to ${to}`, () => leaderOf(world)?.id === to);
+  const now = leaderOf(world)!.seen.term;
+  must(now === term + 1, "transfer", () => `${leader.id} led term ${term}, ${to} leads ${now}`);
+}
+
+/** A voter that hears nobody for a while raises no term, and deposes nobody when it comes back. */
+function disturb(
+  world: World,
+  scene: {
+    readonly leader: SimNode;
+    readonly broken: ReadonlySet<string>;
+    wait(timeouts: number, check?: () => void): void;
+  },
+): void {
+  const { leader, broken } = scene;
+  const { net, nodes, random, trace } = world;
+  const others = leader.configuration.voters.map(String).filter((id) => id !== leader.id && !broken.has(id));
+  if (others.length === 0) return;
+  const lost = random.pick(others);
+  if (!hasQuorum(leader.configuration, (id) => id !== lost && !broken.has(String(id)))) return;
+  const { term } = leader.seen;
+  const isUndisturbed = (): void => {
+    const isLeading = leader.seen.role === "leader" && leader.seen.term === term;
+    must(isLeading, "disturbance", () => `${lost} deposes ${leader.id} of term ${term}: ${standing(world)}`);
+    const { seen } = nodes.get(lost)!;
+    must(seen.term === term, "disturbance", () => `${lost} raises its term from ${term} to ${seen.term} alone`);
+  };
+  trace.note(world.now, lost, "is cut off for a while");
+  const members = [...nodes.keys()].filter((id) => id !== lost);
+  for (const other of members) {
+    net.cut(other, lost);
+    net.cut(lost, other);
+  }
+  scene.wait(SETTLES_WITHIN, isUndisturbed);
+  for (const other of members) {
+    net.mend(other, lost);
+    net.mend(lost, other);
+  }
+  scene.wait(SETTLES_WITHIN, isUndisturbed);
 }
 
 /**

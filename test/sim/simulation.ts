@@ -6,12 +6,12 @@
 import { createAdmin } from "./admin.ts";
 import { createChecks } from "./checks.ts";
 import { createClients } from "./clients.ts";
-import { startFaults } from "./faults.ts";
+import { holdUp, startFaults } from "./faults.ts";
 import { createHistory } from "./history.ts";
 import { createLedger } from "./ledger.ts";
 import { SMALL } from "./machine.ts";
 import { createNet } from "./net.ts";
-import { createNode, inNode, restartNode } from "./node.ts";
+import { createNode, echo, inNode, restartNode } from "./node.ts";
 import { drawPlan, type Plan } from "./plan.ts";
 import { PRODUCTION } from "./production-machine.ts";
 import { createQueue } from "./queue.ts";
@@ -92,6 +92,10 @@ export function runSeed(options: RunOptions): RunResult {
     storagesAt: (index) => storages.get(index),
     get newestChange() {
       return newestChange;
+    },
+    onLeader(node) {
+      holdUp(world, admin, node);
+      echo(world, node);
     },
     onMembers(node, index, applied) {
       if (index > (newestChange?.index ?? 0)) newestChange = { index, by: node, life: node.life };

@@ -30,6 +30,8 @@ export interface World {
   storagesAt(index: number): ReadonlyMap<string, number> | undefined;
   /** The newest change of the configuration that anybody applied: at which index, and the first one to do so. */
   readonly newestChange: { readonly index: number; readonly by: SimNode; readonly life: number } | undefined;
+  /** A node leads from now on. */
+  onLeader(node: SimNode): void;
   /** A node applied a change of the configuration. */
   onMembers(
     node: SimNode,
@@ -85,6 +87,8 @@ export interface SimNode {
   /** Snapshot files that peers have sent, by `term/index`. */
   readonly received: Map<string, SnapshotFile>;
   seen: Seen;
+  /** Some of the messages that were ever sent to it. */
+  readonly echoes: Envelope[];
 }
 
 /** A message under way, with the disks that its connection was made between. */
