@@ -25,6 +25,7 @@ export type {
 export * from "./operations.ts";
 export { BASE_PATH, PROBE_PATHS } from "./paths.ts";
 export { paramOf, type QueryParam } from "./query-param.ts";
+export { cellText, csvLines } from "./result-csv.ts";
 export type { JsonSchema, ObjectSchema, Schema, TypeOf } from "./schema.ts";
 export {
   type AdminAnswer,

@@ -15,6 +15,8 @@ interface FlagCommon {
   readonly meaning: string;
   /** What stands for the value in the usage: `PATH`, `ADDR`. `PATH` and `FILE` are completed with file names. */
   readonly value?: string;
+  /** What a shell offers as its value, where that is not known without loading it. */
+  readonly words?: "presets";
   /** The default in words, where it is not a constant. */
   readonly defaultText?: string;
   /** Refused when absent or empty. */

@@ -29,6 +29,7 @@ export const runFlags = {
   preset: {
     kind: "string",
     value: "NAME",
+    words: "presets",
     meaning: "provider of the built-in catalog; overrides -upstream and -dialect",
   },
   upstream: {
@@ -178,9 +179,11 @@ export const queryFlags = {
   o: {
     kind: "string",
     value: "FORMAT",
-    choices: ["table", "json"],
+    choices: ["table", "csv", "json", "rows"],
     default: "table",
-    meaning: "table or json; a NULL is an empty cell of a table",
+    meaning:
+      "table, csv (RFC 4180), json (an object a row) or rows (columns, their types and rows, as the API answers); a NULL is " +
+      "an empty cell of a table and of csv",
   },
   tables: { kind: "boolean", meaning: "describe the tables that may be queried, in place of a query" },
   p: {

@@ -30,15 +30,24 @@ export interface Positionals {
   readonly usage: string;
   readonly min: number;
   readonly max: number;
-  /** The words a shell offers for the first of them. */
-  readonly words?: () => readonly string[];
+  /** What a shell offers for them. */
+  readonly words?: "shells" | "verbs" | "operations";
   /** They are names of files, which a shell completes. */
   readonly areFiles?: true;
 }
 
+/** What verbs are for, in the order of the list of verbs. */
+export const GROUPS = {
+  run: "Run a gateway",
+  operate: "Watch and operate one that runs",
+  keep: "Keep, recover and prove its state",
+  program: "About this program",
+} as const;
+
 export interface Verb {
   /** One word or two; empty for the daemon, which is the bare command. */
   readonly name: string;
+  readonly group: keyof typeof GROUPS;
   /** One line, for the list of verbs. */
   readonly summary: string;
   /** What the help of the verb says beneath its usage. */
@@ -54,6 +63,7 @@ export const SHELLS = ["bash", "zsh", "fish"] as const;
 /** What the bare command does; its name is empty. */
 export const DAEMON = {
   name: "",
+  group: "run",
   summary: "run the gateway",
   description:
     "Runs the gateway until SIGTERM or SIGINT. With -config it serves what the node file and its deployment document " +
@@ -65,6 +75,7 @@ export const DAEMON = {
 const ENTRIES = [
   {
     name: "check",
+    group: "run",
     summary: "check a configuration, and whether what it names answers",
     description:
       "Loads the node file and its deployment document as the gateway would, then asks everything they name to answer. " +
@@ -74,6 +85,7 @@ const ENTRIES = [
   },
   {
     name: "dev",
+    group: "run",
     summary: "run a self-contained gateway to try things on",
     description:
       "Runs one node on this machine in front of a simulated provider, with a temporary data directory that is removed " +
@@ -83,6 +95,7 @@ const ENTRIES = [
   },
   {
     name: "simulate",
+    group: "run",
     summary: "run the simulated provider alone",
     description:
       "Serves both dialects with deterministic answers. Model names ask for faults: sim-429, sim-500, sim-slow-2s, " +
@@ -92,6 +105,7 @@ const ENTRIES = [
   },
   {
     name: "console",
+    group: "operate",
     summary: "watch and operate a running gateway on a full screen",
     description:
       "Shows the cluster as it is and as it changes, and does nothing that was not confirmed. '?' explains the keys of " +
@@ -102,15 +116,17 @@ const ENTRIES = [
   },
   {
     name: "admin",
+    group: "operate",
     summary: "call the admin API of a running gateway",
     description:
       "Sends one request and prints the body of the answer. METHOD is GET when it is left out; PATH is keys, /keys or " +
       "/admin/v1/keys alike. The status is 1 when the API answers 400 or above, 3 when nobody answers.",
     flags: adminFlags,
-    positionals: { usage: "[METHOD] PATH", min: 1, max: 2 },
+    positionals: { usage: "[METHOD] PATH", min: 1, max: 2, words: "operations" },
   },
   {
     name: "query",
+    group: "operate",
     summary: "ask a running gateway by SQL",
     description:
       "Runs one SELECT over the lists of the admin API, all read at one moment on one node, and prints the rows. SQL '-' " +
@@ -120,6 +136,7 @@ const ENTRIES = [
   },
   {
     name: "login",
+    group: "operate",
     summary: "sign in at a gateway's identity provider",
     description:
       "Signs in where the gateway says and keeps the token for verbs that take -url. URL is GATEWAY_ADMIN_URL when it is " +
@@ -129,6 +146,7 @@ const ENTRIES = [
   },
   {
     name: "logout",
+    group: "operate",
     summary: "forget the sign-in at a gateway",
     description:
       "Removes the token that this machine keeps for a gateway; URL is GATEWAY_ADMIN_URL when it is left out. The token " +
@@ -138,6 +156,7 @@ const ENTRIES = [
   },
   {
     name: "audit verify",
+    group: "keep",
     summary: "check an exported audit trail",
     description:
       "Checks each chain of the trail offline: every record, link and signature, and that none is missing between the " +
@@ -148,6 +167,7 @@ const ENTRIES = [
   },
   {
     name: "snapshot save",
+    group: "keep",
     summary: "write the state of a running cluster to an archive",
     description:
       "Makes the leader take a snapshot and writes the archive: a file that is there whole or not at all, or stdout for " +
@@ -157,6 +177,7 @@ const ENTRIES = [
   },
   {
     name: "snapshot restore",
+    group: "keep",
     summary: "replace the state of a running cluster by an archive's",
     description:
       "Replaces keys, budgets, sources, secrets and all other state by those of the archive, on every node and at once; " +
@@ -166,6 +187,7 @@ const ENTRIES = [
   },
   {
     name: "cluster prune",
+    group: "keep",
     summary: "name the members that a running cluster keeps",
     description:
       "Makes the members of a running cluster exactly those of -keep; the others are removed. The first address that " +
@@ -175,6 +197,7 @@ const ENTRIES = [
   },
   {
     name: "cluster recover",
+    group: "keep",
     summary: "let a stopped node go on when its majority is lost",
     description:
       "Offline, on a stopped node, once, on the survivor with the highest last term, then the highest last index. Makes " +
@@ -185,24 +208,28 @@ const ENTRIES = [
   },
   {
     name: "version",
+    group: "program",
     summary: "print build, commit, date, toolchain and platform",
-    description: "Prints one line. The commit ends in -dirty when the tree it was built from had been modified.",
+    description:
+      "Prints one line, as --version does. The commit ends in -dirty when the tree it was built from had been modified.",
     flags: noFlags,
     positionals: NONE,
   },
   {
     name: "completion",
+    group: "program",
     summary: "print a shell's completion script",
     description: "Prints the script; for bash, put `source <(gateway completion bash)` into ~/.bashrc.",
     flags: noFlags,
-    positionals: { usage: SHELLS.join("|"), min: 1, max: 1, words: () => SHELLS },
+    positionals: { usage: SHELLS.join("|"), min: 1, max: 1, words: "shells" },
   },
   {
     name: "help",
+    group: "program",
     summary: "print the help of a verb",
     description: "Prints the list of verbs, or the help of one.",
     flags: noFlags,
-    positionals: { usage: "[VERB]", min: 0, max: 2, words: () => VERBS.map(({ name }) => name) },
+    positionals: { usage: "[VERB]", min: 0, max: 2, words: "verbs" },
   },
 ] as const satisfies readonly Verb[];
 
@@ -217,9 +244,8 @@ export const NOT_YET: readonly string[] = ["guardrails eval", "models pin", "pac
 /** The verb that the first words of a command line name, and what follows them. Throws `UsageError` for none. */
 export function findVerb(args: readonly string[]): { readonly verb: Entry; readonly rest: readonly string[] } {
   const [first, second] = args;
-  if (first === "-version" || first === "--version") {
-    throw new UsageError(`unknown flag '-version' (did you mean 'gateway version'?)`);
-  }
+  // What every program is asked; it is no flag of the daemon's, which would go on to serve.
+  if (first === "-version" || first === "--version") return findVerb(["version", ...args.slice(1)]);
   if (first === undefined || first.startsWith("-")) return { verb: DAEMON, rest: args };
   const two = `${first} ${second}`;
   for (const verb of ENTRIES) {

@@ -1,15 +1,18 @@
 /**
  * `gateway completion bash|zsh|fish`: a script for the shell, made from the table of verbs, that completes verbs,
- * their flags, the values of flags that have a choice, and file names where a flag or a verb takes one.
+ * their flags, the values of flags that have a choice, methods and paths of the admin API, and file names where a flag or a
+ * verb takes one.
  *
  * Each script is a list of places of the command line, by the words typed so far; what differs between the shells is
  * only how a place is written.
  */
 
+import { OPERATIONS } from "../../admin-api/index.ts";
+import { compiledCatalog } from "../../server/core/catalog/index.ts";
 import { type Flag, type FlagsOf, type FlagTable, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import { noFlags } from "../specs.ts";
-import { DAEMON, SHELLS, VERBS } from "../verb-table.ts";
+import { DAEMON, type Positionals, SHELLS, VERBS } from "../verb-table.ts";
 
 export async function run(_: FlagsOf<typeof noFlags>, words: readonly string[], io: Io): Promise<ExitStatus> {
   const shell = SHELLS.find((name) => name === words[0]);
@@ -25,6 +28,8 @@ interface Place {
   readonly path: string;
   readonly flags: FlagTable;
   readonly words: readonly Word[];
+  /** What follows one of `words`, where that depends on it. */
+  readonly after: ReadonlyMap<string, readonly string[]>;
   /** Whether names of files follow the flags. */
   readonly takesFiles: boolean;
 }
@@ -33,6 +38,8 @@ interface Word {
   readonly word: string;
   readonly meaning: string;
 }
+
+const NONE: Pick<Place, "words" | "after" | "takesFiles"> = { words: [], after: new Map(), takesFiles: false };
 
 function places(): readonly Place[] {
   const first = new Map<string, string>();
@@ -45,21 +52,53 @@ function places(): readonly Place[] {
   }
   return [
     {
+      ...NONE,
       path: "",
-      flags: DAEMON.flags,
+      flags: { ...DAEMON.flags, version: { kind: "boolean", meaning: "print build, commit, date and platform" } },
       words: [...first].map(([word, meaning]) => ({ word, meaning })),
-      takesFiles: false,
     },
-    ...[...second].map(([path, words]) => ({ path, flags: noFlags, words, takesFiles: false })),
+    ...[...second].map(([path, words]) => ({ ...NONE, path, flags: noFlags, words })),
     ...VERBS.map(({ name, flags, positionals }) => ({
+      ...NONE,
       path: name,
       flags,
-      words: firstWords(positionals.words?.() ?? []).map((word) => ({ word, meaning: "" })),
+      ...wordsOf(positionals),
       takesFiles: positionals.areFiles ?? false,
     })),
     // `help` takes the words of a verb as the command line does.
-    ...[...second].map(([path, words]) => ({ path: `help ${path}`, flags: noFlags, words, takesFiles: false })),
+    ...[...second].map(([path, words]) => ({ ...NONE, path: `help ${path}`, flags: noFlags, words })),
   ];
+}
+
+function wordsOf({ words }: Positionals): Pick<Place, "words" | "after"> {
+  const plain = (all: readonly string[]) => ({ words: all.map((word) => ({ word, meaning: "" })), after: NONE.after });
+  switch (words) {
+    case undefined:
+      return NONE;
+    case "shells":
+      return plain(SHELLS);
+    case "verbs":
+      return plain(firstWords(VERBS.map(({ name }) => name)));
+    case "operations":
+      return operationWords();
+    default:
+      return words satisfies never;
+  }
+}
+
+/** Methods, what each may be sent to, and what may be read without saying GET. */
+function operationWords(): Pick<Place, "words" | "after"> {
+  const after = new Map<string, string[]>();
+  const summaries = new Map<string, string>();
+  for (const { method, path, help } of Object.values(OPERATIONS)) {
+    const [typed = ""] = path.slice(1).split("{");
+    const of = after.get(method) ?? [];
+    after.set(method, of.includes(typed) ? of : [...of, typed]);
+    if (method === "GET" && !summaries.has(typed)) summaries.set(typed, help);
+  }
+  const methods = [...after.keys()].sort().map((word) => ({ word, meaning: "" }));
+  const reads = [...summaries].map(([word, meaning]) => ({ word, meaning }));
+  return { words: [...methods, ...reads], after };
 }
 
 /** Of names of one word or two, each once. */
@@ -71,6 +110,7 @@ function firstWords(names: readonly string[]): readonly string[] {
 function valuesOf(flag: Flag): "file" | "any" | readonly string[] | undefined {
   if (flag.kind === "boolean") return undefined;
   if (flag.value === "PATH" || flag.value === "FILE") return "file";
+  if (flag.words === "presets") return [...compiledCatalog().keys()].sort();
   return flag.kind === "string" && flag.choices !== undefined ? flag.choices : "any";
 }
 
@@ -79,8 +119,8 @@ const BASH_FILES = `local IFS=$'\\n'; compopt -o filenames 2>/dev/null; COMPREPL
 
 function bash(all: readonly Place[]): string {
   const pairs = all.filter(({ path }) => path.includes(" ")).map(({ path }) => `    ${quote(path)}) path=$pair ;;`);
-  const values = all.flatMap(({ path, flags }) =>
-    Object.entries(flags).flatMap(([name, flag]) => {
+  const values = all.flatMap(({ path, flags, after }) => [
+    ...Object.entries(flags).flatMap(([name, flag]) => {
       const value = valuesOf(flag);
       if (value === undefined) return [];
       const spelled = quote(`${path} -${name}`);
@@ -90,7 +130,10 @@ function bash(all: readonly Place[]): string {
       const choices = quote(value === "any" ? "" : value.join(" "));
       return [`    ${spelled}) COMPREPLY=($(compgen -W ${choices} -- "$word")); return ;;`];
     }),
-  );
+    ...[...after].map(
+      ([word, next]) => `    ${quote(`${path} ${word}`)}) words=${quote(next.join(" "))}; _gateway_offer; return ;;`,
+    ),
+  ]);
   const offers = all.map(({ path, flags, words, takesFiles }) => {
     const names = [...Object.keys(flags), "help"].map((name) => `-${name}`);
     const offered = `flags=${quote(names.join(" "))} words=${quote(words.map(({ word }) => word).join(" "))}`;
@@ -112,16 +155,22 @@ ${offers.join("\n")}
   esac
   if [[ -n "$files" && "$word" != -* ]]; then ${BASH_FILES}; return; fi
   if [[ "$word" == -* || -z "$words" || ( -z "$path" && COMP_CWORD -gt 1 ) ]]; then words="$flags"; fi
+  _gateway_offer
+}
+_gateway_offer() {
   COMPREPLY=($(compgen -W "$words" -- "$word"))
+  # A word that ends in a slash goes on.
+  if [[ "\${#COMPREPLY[@]}" == 1 && "\${COMPREPLY[0]}" == */ ]]; then compopt -o nospace 2>/dev/null; fi
 }
 complete -F _gateway gateway
 `;
 }
 
 function zsh(all: readonly Place[]): string {
-  const plain = (text: string) => text.replace(/[[\]\\:]/g, "\\$&");
+  // What stands in double quotes below would be read as the shell's own.
+  const plain = (text: string) => text.replace(/[`$"]/g, "").replace(/[[\]\\:]/g, "\\$&");
   const pairs = all.filter(({ path }) => path.includes(" ")).map(({ path }) => `    ${quote(path)}) depth=2 ;;`);
-  const offers = all.map(({ path, flags, words, takesFiles }) => {
+  const offers = all.map(({ path, flags, words, after, takesFiles }) => {
     const specs = Object.entries(flags).map(([name, flag]) => {
       const value = valuesOf(flag);
       const about = `${flag.kind === "strings" ? "*" : ""}-${name}[${plain(flag.meaning)}]`;
@@ -132,6 +181,10 @@ function zsh(all: readonly Place[]): string {
     if (words.length > 0) {
       const described = words.map(({ word, meaning }) => `${word}\\:${quote(plain(meaning))}`);
       specs.push(`"1:word:((${described.join(" ")}))"`);
+    }
+    if (after.size > 0) {
+      const next = [...after].map(([word, each]) => `${word}) compadd -- ${each.map(quote).join(" ")} ;;`);
+      specs.push(`"2:path:{case \\$words[CURRENT-1] in ${next.join(" ")} esac}"`);
     }
     if (takesFiles) specs.push("'*:file:_files'");
     return `    ${quote(path)}) _arguments ${["'-help[print the help]'", ...specs].join(" ")} ;;`;
@@ -156,7 +209,7 @@ compdef _gateway gateway
 }
 
 function fish(all: readonly Place[]): string {
-  const lines = all.flatMap(({ path, flags, words, takesFiles }) => {
+  const lines = all.flatMap(({ path, flags, words, after, takesFiles }) => {
     const seen = path.split(" ").map((word) => `__fish_seen_subcommand_from ${word}`);
     const condition = quote(path === "" ? "__fish_use_subcommand" : seen.join("; and "));
     return [
@@ -165,6 +218,10 @@ function fish(all: readonly Place[]): string {
         const about = meaning === "" ? "" : ` -d ${quote(meaning)}`;
         return `complete -c gateway -n ${condition} -a ${quote(word)}${about}`;
       }),
+      ...[...after].map(
+        ([word, next]) =>
+          `complete -c gateway -n ${quote(`${seen.join("; and ")}; and __fish_seen_subcommand_from ${word}`)} -a ${quote(next.join(" "))}`,
+      ),
       ...Object.entries(flags).map(([name, flag]) => {
         const value = valuesOf(flag);
         const takes = value === undefined ? "" : value === "file" ? " -r -F" : " -x";

@@ -8,7 +8,7 @@ import { formatDuration } from "../../base/index.ts";
 import { clip, type Flag, type FlagsOf, type FlagTable, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import type { noFlags } from "../specs.ts";
-import { DAEMON, findVerb, NOT_YET, VERBS, type Verb } from "../verb-table.ts";
+import { DAEMON, findVerb, GROUPS, NOT_YET, VERBS, type Verb } from "../verb-table.ts";
 
 /** Columns. Help is read in a terminal, and the usual one is no wider. */
 const WIDTH = 80;
@@ -37,12 +37,24 @@ export function printHelp(verb: Verb, io: Io): ExitStatus {
 
 export function overview(): string {
   return layOut(DAEMON.description, [
-    "Usage: gateway [FLAGS]\n       gateway VERB [FLAGS] [ARGUMENTS]",
-    `Verbs:\n${columns(VERBS.map(({ name, summary }) => [name, summary]))}`,
+    "Usage: gateway [FLAGS]\n       gateway VERB [FLAGS] [ARGUMENTS]\n       gateway --version",
+    ...verbsByGroup(),
     `Flags of the bare command:\n${flagLines(DAEMON.flags)}`,
     wrap(`Not supported by this version: ${NOT_YET.join(", ")}.`, WIDTH).join("\n"),
     "Run 'gateway help VERB' for the flags of a verb.",
   ]);
+}
+
+/** A section for each group; the summaries of all stand below one another. */
+function verbsByGroup(): readonly string[] {
+  const left = Math.max(...VERBS.map(({ name }) => name.length)) + 2;
+  return Object.entries(GROUPS).map(([group, title]) => {
+    const members = VERBS.filter((verb) => verb.group === group);
+    return `${title}:\n${columns(
+      members.map(({ name, summary }) => [name, summary]),
+      left,
+    )}`;
+  });
 }
 
 export function helpOf(verb: Verb): string {
@@ -106,8 +118,10 @@ function defaultOf(flag: Flag): string | undefined {
   }
 }
 
-function columns(rows: readonly (readonly [string, string])[]): string {
-  const left = Math.max(...rows.map(([name]) => name.length)) + 2;
+function columns(
+  rows: readonly (readonly [string, string])[],
+  left = Math.max(...rows.map(([name]) => name.length)) + 2,
+): string {
   const lines = rows.flatMap(([name, text]) =>
     wrap(text, WIDTH - left - 2).map((line, index) => `  ${(index === 0 ? name : "").padEnd(left)}${line}`),
   );

@@ -1,6 +1,6 @@
 /**
- * `gateway query SQL`: one statement over the lists of the admin API, as a table or as JSON. Source: specification
- * document 1, "gateway query".
+ * `gateway query SQL`: one statement over the lists of the admin API, as a table, CSV or JSON. Source: specification
+ * document 1, "gateway query"; RFC 4180.
  *
  * It imports no more than one call takes: it is run in loops and from prompts, and starts like `gateway version`.
  */
@@ -9,6 +9,7 @@ import {
   type AdminAnswer,
   AdminError,
   BASE_PATH,
+  csvLines,
   openTransport,
   paramOf,
   type QueryResult,
@@ -18,7 +19,7 @@ import {
 import { escapeControlsOfLines } from "../../base/index.ts";
 import { chooseDoor } from "../door.ts";
 import { reportFailure } from "../door-failure.ts";
-import { type FlagsOf, UsageError } from "../flags.ts";
+import { clip, type FlagsOf, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import type { queryFlags } from "../specs.ts";
 import { joined, readAll, stdinOf, writeAll } from "../streams.ts";
@@ -72,10 +73,11 @@ async function sqlOf(options: Options, [given]: readonly string[], io: Io): Prom
   return sql;
 }
 
-async function printRows({ columns, rows, index }: QueryResult, { o }: Options, io: Io): Promise<ExitStatus> {
-  if (o === "json") {
-    // One document, a row a line: it can be compared and paged through.
-    await writeAll(io.stdout, joined(jsonLines({ columns, index }, rows)), io.signal);
+async function printRows(result: QueryResult, { o }: Options, io: Io): Promise<ExitStatus> {
+  const { columns, rows } = result;
+  if (o !== "table") {
+    const lines = o === "csv" ? csvFor(io, result) : o === "json" ? objectLines(result) : rowLines(result);
+    await writeAll(io.stdout, joined(lines), io.signal);
     return 0;
   }
   const shown = columns.map(({ name, type }) => ({ name, isNumeric: type === "integer" || type === "real" }));
@@ -84,7 +86,43 @@ async function printRows({ columns, rows, index }: QueryResult, { o }: Options, 
   return 0;
 }
 
-function* jsonLines({ columns, index }: Omit<QueryResult, "rows">, rows: QueryResult["rows"]): Generator<string> {
+/** A file gets every value as it is; a terminal is not spoken to by one. */
+function* csvFor(io: Io, result: Pick<QueryResult, "columns" | "rows">): Generator<string> {
+  const isTerminal = io.isTerminal("stdout");
+  for (const line of csvLines(result)) yield isTerminal ? escapeControlsOfLines(line.replaceAll("\r\n", "\n")) : line;
+}
+
+/** One document of an object a row, a row a line: it can be compared and paged through. Throws `UsageError`. */
+function* objectLines({ columns, rows }: QueryResult): Generator<string> {
+  const twice = columns.find(({ name }, at) => columns.findIndex((other) => other.name === name) < at);
+  if (twice !== undefined) {
+    throw new UsageError(
+      `two columns are named '${clip(twice.name)}', and an object has one: name them apart by AS, or give -o rows`,
+    );
+  }
+  const names = columns.map(({ name }) => jsonText(name));
+  let separator = "[\n";
+  for (const row of rows) {
+    yield `${separator}{${columns.map(({ type }, at) => `${names[at]}:${valueText(row[at], type)}`).join(",")}}`;
+    separator = ",\n";
+  }
+  yield rows.length === 0 ? "[]\n" : "\n]\n";
+}
+
+/** What a column of JSON holds is text to SQL, and a value of the document. */
+function valueText(value: unknown, type: string): string {
+  if (type !== "json" || typeof value !== "string") return jsonText(value ?? null);
+  try {
+    const parsed: unknown = JSON.parse(value);
+    // As it was written where it can be: a large integer would not survive being read.
+    return /[\r\n]/.test(value) ? jsonText(parsed) : escapeControlsOfLines(value);
+  } catch {
+    return jsonText(value);
+  }
+}
+
+/** The answer itself. */
+function* rowLines({ columns, rows, index }: QueryResult): Generator<string> {
   yield `{"columns":${jsonText(columns)},"rows":[`;
   let separator = "\n";
   for (const row of rows) {
@@ -99,17 +137,23 @@ function jsonText(value: unknown, indent?: number): string {
   return escapeControlsOfLines(JSON.stringify(value, null, indent));
 }
 
-const TABLES_COLUMNS = ["table", "column", "type", "description"].map((name) => ({ name, isNumeric: false }));
+const TABLES_COLUMNS = ["table", "column", "type", "description"].map((name) => ({
+  name,
+  type: "text" as const,
+  isNumeric: false,
+}));
 
 async function printTables(tables: QueryTables, { o }: Options, io: Io): Promise<ExitStatus> {
-  if (o === "json") {
+  if (o === "json" || o === "rows") {
     await writeAll(io.stdout, [`${jsonText(tables, 2)}\n`], io.signal);
     return 0;
   }
   const rows = tables.items.flatMap(({ name: table, columns }) =>
     columns.map(({ name, type, description }) => [table, name, type, description]),
   );
-  await writeAll(io.stdout, joined(tableLines(TABLES_COLUMNS, rows, io.columns())), io.signal);
+  const lines =
+    o === "csv" ? csvFor(io, { columns: TABLES_COLUMNS, rows }) : tableLines(TABLES_COLUMNS, rows, io.columns());
+  await writeAll(io.stdout, joined(lines), io.signal);
   return 0;
 }
 

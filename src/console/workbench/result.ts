@@ -3,11 +3,11 @@
  * of them. Numbers stand at the right and are never cut, since part of a number is another number.
  */
 
-import type { QueryResult } from "../../admin-api/index.ts";
+import { cellText, type QueryResult } from "../../admin-api/index.ts";
 import { cellsOf, escapeControls } from "../../base/index.ts";
 import { cutLine, fitSpan } from "../format/fit.ts";
 import type { Line, Span } from "../model/text.ts";
-import { jsonLineOf, textOf } from "./export.ts";
+import { jsonLineOf } from "./export.ts";
 
 const GAP = 2;
 /** Cells that one step to the right scrolls a line of JSON by. */
@@ -42,7 +42,7 @@ interface Placed {
 /** NULL is told from the text of the same name by its mark, not by its tone alone. */
 function cellSpan(value: unknown, isAscii: boolean): Span {
   if (value === null || value === undefined) return { text: isAscii ? "NULL" : "∅", tone: "dim" };
-  return { text: escapeControls(textOf(value).slice(0, MAX_CELL_LENGTH)) };
+  return { text: escapeControls(cellText(value).slice(0, MAX_CELL_LENGTH)) };
 }
 
 export function resultTable({ columns, rows }: QueryResult, window: Window): ResultTable {

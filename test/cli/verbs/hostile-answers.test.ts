@@ -28,9 +28,15 @@ test("JSON of a query spells controls out, and says the same", async (t) => {
   const result = { columns: [{ name: "name", type: "text" }], rows: [[`a${CSI}31m\u202eb`]], index: 1 };
   const { socket } = await standIn(t, (_asked, response) => json(response, 200, result));
   const io = bufferIo({ isTerminal: () => true });
-  assert.equal(await execute(["query", "-socket", socket, "-o", "json", "select 1"], io), 0);
+  assert.equal(await execute(["query", "-socket", socket, "-o", "rows", "select 1"], io), 0);
   assert.ok(!/[\u0080-\u009f\u202e]/.test(io.out()), io.out());
   assert.deepEqual(JSON.parse(io.out()), result);
+  for (const format of ["json", "csv"]) {
+    const other = bufferIo({ isTerminal: () => true });
+    assert.equal(await execute(["query", "-socket", socket, "-o", format, "select 1"], other), 0);
+    assert.ok(other.out().includes("31m"), format);
+    assert.ok(!/[\u0080-\u009f\u202e]/.test(other.out()), other.out());
+  }
 });
 
 test("a gateway that would speak another protocol is out of reach, and does not hold a sign-in", async (t) => {

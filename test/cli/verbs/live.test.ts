@@ -93,9 +93,13 @@ test("a query joins what the lists hold", async () => {
   const table = await gateway("query", "-p", "asked", sql);
   assert.deepEqual(table, { status: 0, stdout: "name   team\nasked  a\n", stderr: "" });
   const { stdout } = await gateway("query", "-o", "json", "-p", "asked", sql);
-  const { columns, rows } = JSON.parse(stdout) as { columns: unknown; rows: unknown };
+  assert.deepEqual(JSON.parse(stdout), [{ name: "asked", team: "a" }]);
+  const whole = await gateway("query", "-o", "rows", "-p", "asked", sql);
+  const { columns, rows } = JSON.parse(whole.stdout) as { columns: unknown; rows: unknown };
   assert.deepEqual(rows, [["asked", "a"]]);
   assert.equal((columns as readonly unknown[]).length, 2);
+  const csv = await gateway("query", "-o", "csv", "-p", "asked", sql);
+  assert.equal(csv.stdout, "name,team\r\nasked,a\r\n");
   const tables = await gateway("query", "-tables");
   assert.match(tables.stdout, /^table +column +type +description\n/);
   assert.match(tables.stdout, /^keys +name +text +/m);

@@ -50,19 +50,86 @@ test("in a terminal lines are cut to its width and the rows are counted", async 
   assert.equal(io.err(), "(1 row)\n");
 });
 
-test("-o json is one document with NULL kept, whatever the terminal", async (t) => {
+test("-o rows is the answer as one document with NULL kept, whatever the terminal", async (t) => {
   const { socket } = await standIn(t, (_asked, response) => json(response, 200, { more: "later", ...RESULT }));
   for (const isTerminal of [true, false]) {
     const io = bufferIo({ isTerminal: () => isTerminal, columns: () => 10 });
-    assert.equal(await execute(["query", "-socket", socket, "-o", "json", "select 1"], io), 0);
+    assert.equal(await execute(["query", "-socket", socket, "-o", "rows", "select 1"], io), 0);
     assert.deepEqual(JSON.parse(io.out()), RESULT);
     assert.deepEqual(Object.keys(JSON.parse(io.out())), ["columns", "rows", "index"]);
     assert.equal(io.err(), "");
   }
   const empty = await standIn(t, (_asked, response) => json(response, 200, { columns: [], rows: [], index: 0 }));
   const io = bufferIo();
-  assert.equal(await execute(["query", "-socket", empty.socket, "-o=json", "select 1"], io), 0);
+  assert.equal(await execute(["query", "-socket", empty.socket, "-o=rows", "select 1"], io), 0);
   assert.deepEqual(JSON.parse(io.out()), { columns: [], rows: [], index: 0 });
+});
+
+test("-o json is an object a row, what a column of JSON holds being a value of it", async (t) => {
+  const { socket } = await standIn(t, (_asked, response) => json(response, 200, RESULT));
+  const io = bufferIo();
+  assert.equal(await execute(["query", "-socket", socket, "-o", "json", "select 1"], io), 0);
+  assert.equal(
+    io.out(),
+    `[
+{"name":"alpha","used":5,"metadata":{"a":1}},
+{"name":"naïve\\n","used":12345,"metadata":null},
+{"name":null,"used":null,"metadata":null}
+]
+`,
+  );
+});
+
+const JSON_CELLS: readonly (readonly [cell: unknown, text: string])[] = [
+  ['{"id":12345678901234567890}', '{"id":12345678901234567890}'],
+  ['"5"', '"5"'],
+  ["[1,\n2]", "[1,2]"],
+  ["no JSON", '"no JSON"'],
+  [["a"], '["a"]'],
+];
+
+for (const [cell, text] of JSON_CELLS) {
+  test(`-o json keeps ${JSON.stringify(cell)} of a column of JSON`, async (t) => {
+    const answer = { columns: [{ name: "a", type: "json" }], rows: [[cell]], index: 1 };
+    const { socket } = await standIn(t, (_asked, response) => json(response, 200, answer));
+    const io = bufferIo();
+    assert.equal(await execute(["query", "-socket", socket, "-o", "json", "select 1"], io), 0);
+    assert.equal(io.out(), `[\n{"a":${text}}\n]\n`);
+  });
+}
+
+test("-o json of nothing is an empty list, and of two columns of one name a mistake", async (t) => {
+  const empty = await standIn(t, (_asked, response) => json(response, 200, { ...RESULT, rows: [] }));
+  const io = bufferIo();
+  assert.equal(await execute(["query", "-socket", empty.socket, "-o", "json", "select 1"], io), 0);
+  assert.equal(io.out(), "[]\n");
+  const [name] = RESULT.columns;
+  const twice = { columns: [name, name], rows: [["a", "b"]], index: 1 };
+  const { socket } = await standIn(t, (_asked, response) => json(response, 200, twice));
+  const refused = bufferIo();
+  assert.equal(await execute(["query", "-socket", socket, "-o", "json", "select 1"], refused), 2);
+  assert.equal(refused.out(), "");
+  assert.match(
+    refused.err(),
+    /two columns are named 'name', and an object has one: name them apart by AS, or give -o rows/,
+  );
+});
+
+test("-o csv is RFC 4180 with a head: NULL an empty field, the empty text quoted", async (t) => {
+  const rows = [...RESULT.rows, ['say "hi", all', -1, ""], [" a ", 0, "=1+1"]];
+  const { socket } = await standIn(t, (_asked, response) => json(response, 200, { ...RESULT, rows }));
+  const io = bufferIo();
+  assert.equal(await execute(["query", "-socket", socket, "-o", "csv", "select 1"], io), 0);
+  const lines = [
+    "name,used,metadata",
+    'alpha,5,"{""a"":1}"',
+    '"naïve\n",12345,',
+    ",,",
+    '"say ""hi"", all",-1,""',
+    '" a ",0,=1+1',
+  ];
+  assert.equal(io.out(), lines.map((line) => `${line}\r\n`).join(""));
+  assert.equal(io.err(), "");
 });
 
 test("a statement comes from stdin, with the values in order", async (t) => {
@@ -103,9 +170,15 @@ keys   uses    integer  How often.
   const whole = bufferIo();
   assert.equal(await execute(["query", "-socket", socket, "-tables", "-o", "json"], whole), 0);
   assert.deepEqual(JSON.parse(whole.out()), tables);
+  const csv = bufferIo();
+  assert.equal(await execute(["query", "-socket", socket, "-tables", "-o", "csv"], csv), 0);
+  assert.equal(
+    csv.out(),
+    "table,column,type,description\r\nkeys,name,text,Its name.\r\nkeys,uses,integer,How often.\r\n",
+  );
   assert.deepEqual(
     requests.map(({ method, url }) => `${method} ${url}`),
-    ["GET /admin/v1/query/tables", "GET /admin/v1/query/tables"],
+    ["GET", "GET", "GET"].map((method) => `${method} /admin/v1/query/tables`),
   );
 });
 
@@ -116,7 +189,7 @@ const USAGE: readonly (readonly [words: readonly string[], message: RegExp])[] =
   [["-"], /the statement is empty/],
   [["-tables", "select 1"], /-tables takes no SQL/],
   [["-tables", "-p", "1"], /-tables takes no -p/],
-  [["-o", "csv", "select 1"], /flag '-o' is table or json, not 'csv'/],
+  [["-o", "xml", "select 1"], /flag '-o' is table or csv or json or rows, not 'xml'/],
 ];
 
 for (const [words, message] of USAGE) {

@@ -88,7 +88,7 @@ describe("a result as CSV", () => {
 });
 
 describe("a result as JSON", () => {
-  it("is one document of the form of `gateway query -o json`", () => {
+  it("is one document of the form of `gateway query -o rows`", () => {
     const text = exportOf(RESULT, "result.json");
     assert.deepEqual(JSON.parse(text), RESULT);
     assert.equal(text.split("\n").length, RESULT.rows.length + 3);

@@ -59,7 +59,7 @@ describe("people who sign in", () => {
     assert.deepEqual(await whoIs(alice), { issuer: "corp", subject: "alice", roles: ["viewer", "operator"] });
     const rows = await select(alice, "select name, state from backends");
     assert.equal(rows.status, 0, rows.stderr);
-    assert.deepEqual((JSON.parse(rows.stdout) as { readonly rows: unknown }).rows, [["one", "idle"]]);
+    assert.deepEqual(JSON.parse(rows.stdout), [{ name: "one", state: "idle" }]);
 
     const suspend = [
       "-url",
