@@ -135,12 +135,17 @@ function readValue(
     }
     case "string":
       if (flag.choices !== undefined && !flag.choices.includes(text)) {
-        throw new UsageError(`flag '-${name}' is ${flag.choices.join(" or ")}, not '${clip(text)}'`);
+        throw new UsageError(`flag '-${name}' is ${anyOf(flag.choices)}, not '${clip(text)}'`);
       }
       return text;
     default:
       return flag satisfies never;
   }
+}
+
+/** `a, b or c` */
+function anyOf(choices: readonly string[]): string {
+  return [choices.slice(0, -1).join(", "), ...choices.slice(-1)].join(" or ");
 }
 
 function readInteger(name: string, flag: { readonly min?: number; readonly max?: number }, text: string): number {

@@ -56,7 +56,8 @@ export async function execute(args: readonly string[], io: Io): Promise<ExitStat
 function report(verb: string, error: unknown, io: Io): ExitStatus {
   const name = verb === "" ? "gateway" : `gateway ${verb}`;
   if (error instanceof UsageError) {
-    const help = verb === "" ? "gateway help" : `gateway help ${verb}`;
+    // The help of help is no help to who looks for a verb.
+    const help = verb === "" || verb === "help" ? "gateway help" : `gateway help ${verb}`;
     io.stderr.write(`${name}: ${error.message}\nRun '${help}' for usage.\n`);
     return 2;
   }

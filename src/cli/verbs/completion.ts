@@ -183,7 +183,13 @@ function zsh(all: readonly Place[]): string {
       specs.push(`"1:word:((${described.join(" ")}))"`);
     }
     if (after.size > 0) {
-      const next = [...after].map(([word, each]) => `${word}) compadd -- ${each.map(quote).join(" ")} ;;`);
+      const next = [...after].map(([word, each]) => {
+        // A word that ends in a slash goes on, and gets no blank.
+        const [open, whole] = [each.filter((it) => it.endsWith("/")), each.filter((it) => !it.endsWith("/"))];
+        const listed = (flags: string, some: readonly string[]) =>
+          some.length === 0 ? "" : ` compadd ${flags}-- ${some.map(quote).join(" ")};`;
+        return `${word})${listed("", whole)}${listed("-S '' ", open)};`;
+      });
       specs.push(`"2:path:{case \\$words[CURRENT-1] in ${next.join(" ")} esac}"`);
     }
     if (takesFiles) specs.push("'*:file:_files'");

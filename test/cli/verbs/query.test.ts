@@ -189,7 +189,7 @@ const USAGE: readonly (readonly [words: readonly string[], message: RegExp])[] =
   [["-"], /the statement is empty/],
   [["-tables", "select 1"], /-tables takes no SQL/],
   [["-tables", "-p", "1"], /-tables takes no -p/],
-  [["-o", "xml", "select 1"], /flag '-o' is table or csv or json or rows, not 'xml'/],
+  [["-o", "xml", "select 1"], /flag '-o' is table, csv, json or rows, not 'xml'/],
 ];
 
 for (const [words, message] of USAGE) {
