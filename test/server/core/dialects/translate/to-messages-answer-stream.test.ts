@@ -42,3 +42,22 @@ for (const name of ["streams.json", "deviations.json", "broken.json"]) {
     );
   }
 }
+
+test("a stream begins with an estimate of its input and ends with the provider's counts, which never go down again", () => {
+  const chunks = [
+    { choices: [{ index: 0, delta: { content: "Hi" } }], usage: { prompt_tokens: 10, completion_tokens: 7 } },
+    { choices: [{ index: 0, delta: {}, finish_reason: "stop" }], usage: { prompt_tokens: 9, completion_tokens: 0 } },
+  ];
+  const text = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("");
+  const { frames } = translate([Buffer.from(`${text}data: [DONE]\n\n`)], {
+    ...termsOf(undefined),
+    inputEstimate: () => 42,
+  });
+  const counts = [...String(frames).matchAll(/"(input_tokens|output_tokens)":(\d+)/g)].map(([, name, n]) => [name, n]);
+  assert.deepEqual(counts, [
+    ["input_tokens", "42"],
+    ["output_tokens", "0"],
+    ["input_tokens", "10"],
+    ["output_tokens", "7"],
+  ]);
+});

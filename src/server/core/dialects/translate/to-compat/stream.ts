@@ -6,6 +6,7 @@
  * taken as they come; a delta without its block, or of another kind than its block, is no answer.
  */
 import { type JsonSource, readJson } from "../../json-source.ts";
+import { raiseUsage, type Usage } from "../../usage.ts";
 import { countsOf, mergeCounts, type UsageCounts, usageOf } from "../../usage-normalise.ts";
 import { listOf, objectOf, parsedJson, type Values } from "../../values.ts";
 import { translateErrorEvent } from "../errors.ts";
@@ -43,6 +44,7 @@ class ChunkStream implements StreamTranslation {
   readonly #blocks = new Map<number, OpenBlock>();
   #writer: ChunkWriter | undefined;
   #counts: UsageCounts | undefined;
+  #used: Usage | undefined;
   #isUsageFinal = false;
   #stopReason: unknown;
   #refusal: string | undefined;
@@ -200,14 +202,15 @@ class ChunkStream implements StreamTranslation {
     const news = countsOf("messages", usage);
     if (news === undefined) return;
     this.#counts = mergeCounts(this.#counts, news);
+    const used = usageOf("messages", this.#counts);
+    this.#used = this.#used === undefined ? used : raiseUsage(this.#used, used, false);
     this.#isUsageFinal = isFinal;
   }
 
-  /** As metering reads it: counts that are all zero are knowledge only when final. */
+  /** As metering reads it: no count goes down again, and counts that are all zero are knowledge only when final. */
   #usage(): object | undefined {
-    if (this.#counts === undefined) return undefined;
-    const usage = usageOf("messages", this.#counts);
-    return usage.totalTokens === 0 && !this.#isUsageFinal ? undefined : compatUsage(usage);
+    const used = this.#used;
+    return used === undefined || (used.totalTokens === 0 && !this.#isUsageFinal) ? undefined : compatUsage(used);
   }
 }
 

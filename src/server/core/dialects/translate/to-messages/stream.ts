@@ -4,7 +4,7 @@
  * Only the first choice is answered. Why the answer ended and what it used is remembered until the provider says that it
  * is over, since usage comes last or on any chunk; a stream that ends without either saying so ended too early.
  */
-import type { Usage } from "../../usage.ts";
+import { raiseUsage, type Usage } from "../../usage.ts";
 import { listOf, objectOf, parsedJson, type Values } from "../../values.ts";
 import { translateErrorEvent } from "../errors.ts";
 import { shownModel, shownTool } from "../shown-names.ts";
@@ -72,7 +72,7 @@ class EventStream implements StreamTranslation {
     // An event that tells nothing, as a sign of life.
     if (choices === null && usage === null) return this.keepAlive();
     let text = this.#start(chunk);
-    this.#usage = usageIn(usage) ?? this.#usage;
+    this.#usage = raised(this.#usage, usageIn(usage));
     for (const choice of choices ?? []) text += this.#choice(objectOf(choice));
     return text;
   }
@@ -126,6 +126,11 @@ class EventStream implements StreamTranslation {
     this.#state = "failed";
     return translateErrorEvent("messages", event, this.#stamp.seed);
   }
+}
+
+/** As metering reads it: no count goes down again. */
+function raised(before: Usage | undefined, now: Usage | undefined): Usage | undefined {
+  return before === undefined || now === undefined ? (now ?? before) : raiseUsage(before, now, true);
 }
 
 /**
