@@ -23,12 +23,14 @@ import { suiteOwner } from "./support/suite.ts";
 /** None is part of another, and none is a word. Lower case, as a host would make it. */
 const canary = (name: string): string => `cnry-${name}-${Buffer.from(name).toString("hex")}-x7qz`;
 
-/** Read by the configuration, each by a reference of its own. */
+/** Read by the configuration, and by nobody said. */
 const READ = {
   FREE: canary("free"),
-  MODEL: canary("model"),
   NUMBER: canary("number"),
 } as const;
+
+/** Read by the configuration, and asked for by a caller, so that records of requests hold it. */
+const ASKED = canary("model");
 
 /** The node's own: no document of the admin API may read them. */
 const OWN = {
@@ -73,6 +75,7 @@ describe("what references stand for", () => {
     plane = await planeOf(node, {
       env: {
         ...READ,
+        MODEL: ASKED,
         ...OWN,
         ADDRESS: upstream.url,
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -105,7 +108,7 @@ describe("what references stand for", () => {
       { name: "patched", preset: "openai", api_key: "${secret:sealed}", models: ["patched"] },
     ],
     access_rules: [
-      { name: "no", at: ["llm"], condition: "model == 'denied-${FREE}'", action: "deny", message: "never ${FREE}" },
+      { name: "no", at: ["llm"], condition: "model == 'denied'", action: "deny", message: "never ${FREE}" },
       { name: "int", at: ["llm"], condition: "int(model + '${NUMBER}') > 0", action: "deny", on_error: "fail_open" },
       {
         name: "match",
@@ -134,10 +137,10 @@ describe("what references stand for", () => {
         post("/v1/chat/completions", body, ["Content-Type: application/json"]),
       );
     };
-    for (const model of [READ.MODEL, `${READ.MODEL}-2`, "alias", "open"]) {
+    for (const model of [ASKED, `${ASKED}-2`, "alias", "open"]) {
       assert.equal((await ask(model)).status, 200, model);
     }
-    const denied = await ask(`denied-${READ.FREE}`);
+    const denied = await ask("denied");
     assert.equal(denied.status, 403);
     assert.match(denied.body.toString(), new RegExp(`never ${READ.FREE}`));
     const [first, , third] = upstream.requests;
@@ -208,7 +211,7 @@ describe("what references stand for", () => {
     const compared = { ...used(), access_rules: [], max_body_bytes: 7 };
     const differing = await put(compared, "used", "?dry_run=true");
     assert.match(differing.text, /"path":"max_body_bytes"/);
-    const guess = JSON.parse(JSON.stringify(compared).replaceAll("${MODEL}", READ.MODEL)) as object;
+    const guess = JSON.parse(JSON.stringify(compared).replaceAll("${MODEL}", ASKED)) as object;
     const guessed = await exchange(plane.local, "PUT", `${BASE_PATH}/sources/used?dry_run=true`, {
       body: JSON.stringify(guess),
     });
@@ -257,6 +260,12 @@ describe("what references stand for", () => {
       [...HIDDEN].filter(([, value]) => text.includes(value)).map(([name]) => `${name} in ${where}`),
     );
     assert.deepEqual([...new Set(told)], []);
+    const ofConfiguration = outputs.filter(({ where }) => /metrics|models|profiles|sources|openapi/.test(where));
+    assert.ok(ofConfiguration.length > 20);
+    assert.deepEqual(
+      ofConfiguration.filter(({ text }) => text.includes(ASKED)).map(({ where }) => where),
+      [],
+    );
     const pieces = [READ.FREE, READ.NUMBER].map((value) => value.slice("cnry-".length, -"-x7qz".length));
     const cut = outputs.flatMap(({ where, text }) => (pieces.some((piece) => text.includes(piece)) ? [where] : []));
     assert.deepEqual([...new Set(cut)], []);
