@@ -35,8 +35,13 @@ export const clusterOperations = {
         keep: list("Node ids.", nodeId, { minItems: 1, maxItems: 64, uniqueItems: true }),
       }),
     ),
-    answer: answers(object("Who remains.", { members: list("Node ids.", text("Node id.")) })),
-    records: ["members"],
+    answer: answers(
+      object("Who remains, and who was a member until now.", {
+        members: list("Node ids.", text("Node id.")),
+        removed: list("Node ids.", text("Node id.")),
+      }),
+    ),
+    records: ["members", "removed"],
     codes: WRITE_CODES,
   },
   transfer_leader: {

@@ -92,16 +92,24 @@ export function* reportLines(
   if (unlisted > 0) yield `and ${count(unlisted, "more finding")}, of kinds and chains named above`;
   if (isQuiet) return;
   if (cutShort > 0) yield `${count(cutShort, "line")} cut short, as a crash leaves them: not counted`;
+  if (chains.some(({ copies, misplaced }) => copies + misplaced > 0)) yield NOT_JUDGED;
   const distinct = chains.reduce((sum, { records }) => sum + records, 0);
   const found = findings.length + unlisted;
   const words = found === 0 ? "verified" : count(found, "finding");
   yield `${count(chains.length, "chain")}, ${count(distinct, "record")}: ${words}`;
 }
 
-function chainLine({ node, kid, first, last, records, copies, ephemeral, isVerified }: ChainReport): string {
+/** A crash repeats records, and collectors repeat and reorder them; their numbers and links say all the same what came when. */
+const NOT_JUDGED =
+  "repeated and misplaced records are told, not judged: the order of a chain is that of its signed numbers";
+
+function chainLine(chain: ChainReport): string {
+  const { node, kid, first, last, records, copies, misplaced, firstMisplaced, ephemeral, isVerified } = chain;
+  const where = firstMisplaced && ` (the first at ${firstMisplaced.file}:${firstMisplaced.line})`;
   const notes = [
     count(records, "record"),
     ...(copies > 0 ? [`${count(copies, "repeated copy", "repeated copies")}`] : []),
+    ...(misplaced > 0 ? [`${count(misplaced, "record")} behind a later one${where ?? ""}`] : []),
     ...(ephemeral ? ["ephemeral key"] : []),
   ];
   return `${isVerified ? "ok  " : "FAIL"} ${printable(node)} ${kid} ${first}..${last}, ${notes.join(", ")}`;

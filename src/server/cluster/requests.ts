@@ -61,17 +61,15 @@ export function createRequests(ports: RequestPorts): Requests {
     switch (kind) {
       case "prune":
         await membership.prune(textsOf(header["keep"]), deadline);
-        return { members: idsOf(ports.status().configuration) };
+        return { members: textsOf(header["keep"]).toSorted() };
       case "remove": {
         const id = String(header["id"]);
         const all = idsOf(ports.status().configuration);
         if (!all.includes(id))
           throw new ClusterError("not_found", `${id} is not a member; members are ${all.join(", ")}`);
-        await membership.prune(
-          all.filter((each) => each !== id),
-          deadline,
-        );
-        return { members: idsOf(ports.status().configuration) };
+        const members = all.filter((each) => each !== id);
+        await membership.prune(members, deadline);
+        return { members };
       }
       case "transfer":
         return { leader: await transfer(header["to"], deadline) };

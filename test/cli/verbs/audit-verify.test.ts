@@ -13,6 +13,8 @@ import { run } from "../../../src/cli/verbs/audit-verify.ts";
 import { makeTrail, textOf } from "../../server/audit/support/trails.ts";
 import { bufferIo } from "../buffers.ts";
 
+const NOT_JUDGED =
+  "repeated and misplaced records are told, not judged: the order of a chain is that of its signed numbers";
 const made = makeTrail({ records: 4 });
 const { kid, raw } = made.key;
 
@@ -36,10 +38,21 @@ test("a trail that verifies is a line for each chain and a total, status 0", asy
   const cwd = folder(context, { trail: textOf([...made.lines, ...made.lines.slice(3)]), more: textOf(other.lines) });
   assert.deepEqual(await verb(["trail", "more"], { cwd }), {
     status: 0,
-    out: `ok   n1 ${kid} 0..3, 4 records, 1 repeated copy\nok   n2 ${other.key.kid} 0..1199, 1,200 records\n2 chains, 1,204 records: verified\n`,
+    out: `ok   n1 ${kid} 0..3, 4 records, 1 repeated copy\nok   n2 ${other.key.kid} 0..1199, 1,200 records\n${NOT_JUDGED}\n2 chains, 1,204 records: verified\n`,
     err: "",
   });
   assert.deepEqual(await verb(["-q", "trail", "more"], { cwd }), { status: 0, out: "", err: "" });
+});
+
+test("lines that were swapped are told with their number and the first place, and that they are not judged", async (context) => {
+  const swapped = [0, 2, 1, 3].map((at) => made.lines[at] ?? "");
+  const cwd = folder(context, { trail: textOf(swapped) });
+  const told = `ok   n1 ${kid} 0..3, 4 records, 1 record behind a later one (the first at trail:3)\n`;
+  assert.deepEqual(await verb(["trail"], { cwd }), {
+    status: 0,
+    out: `${told}${NOT_JUDGED}\n1 chain, 4 records: verified\n`,
+    err: "",
+  });
 });
 
 test("a finding names node, kid, number and line, status 1; -q prints the findings alone", async (context) => {

@@ -26,9 +26,12 @@ test("a member is removed, and one that is none is not found", async (t) => {
   });
 });
 
-test("pruning keeps exactly those listed", async (t) => {
+test("pruning keeps exactly those listed, and tells them and who is gone, also where the node has not heard of it yet", async (t) => {
   const { client } = await openDoor(t);
-  assert.deepEqual(await client.call("prune_cluster", { body: { keep: ["n1", "n3"] } }), { members: ["n1", "n3"] });
+  assert.deepEqual(await client.call("prune_cluster", { body: { keep: ["n3", "n1"] } }), {
+    members: ["n1", "n3"],
+    removed: ["n2"],
+  });
 });
 
 for (const keep of [[], ["n1", "n1"], ["n1", "n9"]]) {

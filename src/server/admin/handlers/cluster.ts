@@ -55,8 +55,11 @@ export const clusterHandlers: Pick<
   },
   async prune_cluster({ body, write }, ports) {
     mustBeMembers(ports, body.keep, "invalid");
+    const before = ports.cluster.status().members.map(({ id }) => id);
     await ports.cluster.prune(body.keep, write);
-    return { value: { members: ports.cluster.status().members.map(({ id }) => id) } };
+    // Done, and perhaps not yet heard of here: who is left is what was asked for, not what this node last saw.
+    const members = body.keep.toSorted();
+    return { value: { members, removed: before.filter((id) => !members.includes(id)) } };
   },
   async transfer_leader({ body, write }, ports) {
     if (body.to !== undefined) mustBeMembers(ports, [body.to], "invalid");

@@ -8,10 +8,42 @@ export interface Unchecked extends Pick<ReadRecord, "kid" | "hash" | "sig" | "se
   readonly place: Place;
 }
 
+/**
+ * Where the records of a chain stand in the files. A gateway writes them in the order of their numbers, and its last ones
+ * again after a crash; a collector that sends again, or in parallel, does not keep that order. So what stands elsewhere is
+ * told and is no finding: the order of a trail is that of its numbers, which are signed.
+ */
+export interface Order {
+  misplaced: number;
+  firstMisplaced: Place | undefined;
+  /** The file that was read last, and the highest number in it. */
+  file: string | undefined;
+  highest: number;
+}
+
+export function createOrder(): Order {
+  return { misplaced: 0, firstMisplaced: undefined, file: undefined, highest: -1 };
+}
+
+/** Of a record that is no copy. */
+export function noteOrder(order: Order, seq: number, place: Place): void {
+  if (order.file !== place.file) {
+    order.file = place.file;
+    order.highest = -1;
+  }
+  if (seq > order.highest) {
+    order.highest = seq;
+    return;
+  }
+  order.misplaced += 1;
+  order.firstMisplaced ??= place;
+}
+
 export interface BookedChain {
   readonly node: string;
   readonly kid: string;
   readonly book: ChainBook;
+  readonly order: Order;
   hasKey: boolean;
   readonly unchecked: Unchecked[];
   /** The first record that was seen, for findings on the chain as a whole. */

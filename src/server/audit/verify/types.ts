@@ -68,6 +68,10 @@ export interface ChainReport {
   /** Distinct ones, and further copies of them. */
   readonly records: number;
   readonly copies: number;
+  /** Records that stand behind a later one of their chain in the same file, copies not counted; told, and no finding. */
+  readonly misplaced: number;
+  /** Of these the first. */
+  readonly firstMisplaced: Place | undefined;
   /** Undefined when the start record is not in the input. */
   readonly ephemeral: boolean | undefined;
   readonly isVerified: boolean;

@@ -9,7 +9,7 @@
 
 import { availableParallelism } from "node:os";
 import { type Block, blocksOf } from "./blocks.ts";
-import type { BookedChain, Unchecked } from "./booked-chain.ts";
+import { type BookedChain, createOrder, noteOrder, type Unchecked } from "./booked-chain.ts";
 import { createChainBook } from "./chain-book.ts";
 import { type ExaminedLine, type ExaminedRecord, startKey } from "./examine.ts";
 import { chainKey, createFindings } from "./findings.ts";
@@ -46,7 +46,7 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
     const known = chains.get(key);
     if (known !== undefined || chains.size >= MAX_CHAINS) return known;
     const book = createChainBook(fingerprints.chain(), watched.get(key) ?? []);
-    const chain = { node, kid, book, hasKey: keys.has(kid), unchecked: [], firstPlace };
+    const chain = { node, kid, book, order: createOrder(), hasKey: keys.has(kid), unchecked: [], firstPlace };
     chains.set(key, chain);
     return chain;
   }
@@ -71,9 +71,11 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
       return;
     }
     if (!record.isWhole) found("altered", "what it says does not hash to its entry");
+    const { copies } = chain.book;
     for (const { kind, seq: of, message } of chain.book.add(record)) {
       findings.add({ kind, node, kid, seq: of, place, message });
     }
+    if (chain.book.copies === copies) noteOrder(chain.order, seq, place);
     if (record.start !== undefined) {
       const raw = startKey(record);
       if (raw === undefined) found("start", "the key that the start record names is not the chain's");
@@ -147,7 +149,9 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
   };
 }
 
-function report({ node, kid, book }: BookedChain, isVerified: boolean): ChainReport {
+function report({ node, kid, book, order }: BookedChain, isVerified: boolean): ChainReport {
   const { first, last, records, copies, start } = book;
-  return { node, kid, first, last, records, copies, ephemeral: start?.ephemeral, isVerified };
+  const { misplaced, firstMisplaced } = order;
+  const ephemeral = start?.ephemeral;
+  return { node, kid, first, last, records, copies, misplaced, firstMisplaced, ephemeral, isVerified };
 }

@@ -121,7 +121,8 @@ export function createMemoryCluster(now: () => number): MemoryCluster {
     },
     async prune(keep) {
       failOnce();
-      setMembers(members.filter(({ id }) => keep.includes(id)));
+      // Like a node that has the leader's answer before it has applied the change itself.
+      setImmediate(() => setMembers(members.filter(({ id }) => keep.includes(id))));
     },
     async remove(id) {
       failOnce();

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { sign } from "node:crypto";
 import { test } from "node:test";
-import type { AuditEvent } from "../../../../src/server/audit/index.ts";
+import { type AuditEvent, verifyTrail } from "../../../../src/server/audit/index.ts";
 import { generateKey } from "../../../../src/server/audit/key-file.ts";
 import { canonical, hashOfCanonical } from "../../../../src/server/audit/record.ts";
 import { found, type MadeTrail, makeTrail, textOf, verifyChunks, verifyLines } from "../support/trails.ts";
@@ -12,8 +12,19 @@ test("an undamaged trail verifies, and its chain is told with range and count", 
   const { lines, key } = makeTrail({ records: 8 });
   const report = await verifyLines(lines);
   assert.deepEqual(report.findings, []);
+  const place = { misplaced: 0, firstMisplaced: undefined };
   assert.deepEqual(report.chains, [
-    { node: "n1", kid: key.kid, first: 0, last: 7, records: 8, copies: 0, ephemeral: false, isVerified: true },
+    {
+      node: "n1",
+      kid: key.kid,
+      first: 0,
+      last: 7,
+      records: 8,
+      copies: 0,
+      ...place,
+      ephemeral: false,
+      isVerified: true,
+    },
   ]);
 });
 
@@ -89,12 +100,38 @@ test("a dropped record is missing; dropped runs are named as ranges", async () =
 test("swapped, reversed and repeated records are the same trail", async () => {
   const { lines } = makeTrail({ records: 30 });
   const swapped = [...lines.slice(0, 3), lines[4], lines[3], ...lines.slice(5)] as string[];
-  assert.deepEqual(found(await verifyLines(swapped)), []);
+  const told = await verifyLines(swapped);
+  assert.deepEqual(found(told), []);
+  assert.equal(told.chains[0]?.misplaced, 1);
+  assert.equal(told.chains[0]?.firstMisplaced?.line, 5);
   assert.deepEqual(found(await verifyLines(lines.toReversed())), []);
   const repeated = await verifyLines([...lines, ...lines.slice(20), ...lines.slice(0, 2)]);
   assert.deepEqual(repeated.findings, []);
   assert.equal(repeated.chains[0]?.copies, 12);
   assert.equal(repeated.chains[0]?.records, 30);
+  assert.equal(repeated.chains[0]?.misplaced, 0);
+});
+
+test("what a crash, a second node or files in another order bring is not told as misplaced", async () => {
+  const { lines } = makeTrail({ records: 30 });
+  const other = makeTrail({ node: "n2", records: 30 });
+  const both = lines.flatMap((line, at) => [line, other.lines[at] ?? ""]);
+  const crashed = [...lines.slice(0, 20), ...lines.slice(16)];
+  for (const trail of [both, crashed]) {
+    const { chains } = await verifyLines(trail);
+    assert.deepEqual(
+      chains.map(({ misplaced }) => misplaced),
+      chains.map(() => 0),
+    );
+  }
+  const files = [lines.slice(20), lines.slice(8, 22), lines.slice(0, 8)].map((part, at) => ({
+    name: `audit.log.${at}`,
+    chunks: (async function* () {
+      yield textOf(part);
+    })(),
+  }));
+  const { chains, findings } = await verifyTrail(files);
+  assert.deepEqual([findings.length, chains[0]?.misplaced, chains[0]?.copies], [0, 0, 2]);
 });
 
 test("a trail cut at its end verifies by itself, and not against the heads", async () => {
