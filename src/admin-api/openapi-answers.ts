@@ -6,7 +6,7 @@
 import { REFUSALS, type RefusalCode } from "../base/index.ts";
 import { TABLES } from "./columns.ts";
 import { componentSchemas, reference, referred } from "./openapi-schemas.ts";
-import { COMMON_CODES, type Operation } from "./operation.ts";
+import { ANSWERED_BY, COMMON_CODES, type Operation } from "./operation.ts";
 import type { JsonSchema } from "./schema.ts";
 
 type Responses = Readonly<Record<string, JsonSchema>>;
@@ -51,7 +51,7 @@ function success(operation: Operation): { readonly status: string; readonly resp
     }
     case "list": {
       const headers = { ...REQUEST_ID, etag: reference("headers", "Index") };
-      const content = { [JSON_TYPE]: { schema: listing(TABLES[answer.table].json) } };
+      const content = { [JSON_TYPE]: { schema: listing(TABLES[answer.table].json, "nodes" in operation.query.keys) } };
       return {
         status: "200",
         response: { description: "The rows, and the index they were read at.", headers, content },
@@ -74,7 +74,8 @@ function answersRevision({ resource, answer }: Operation): boolean {
   return Object.hasOwn((answer.schema.json["properties"] ?? {}) as object, "revision");
 }
 
-const listing = (row: JsonSchema): JsonSchema => ({
+/** `isMeasured`: by each node for itself, so that all can be asked. */
+const listing = (row: JsonSchema, isMeasured: boolean): JsonSchema => ({
   type: "object",
   description: "Rows of a list.",
   properties: {
@@ -84,6 +85,7 @@ const listing = (row: JsonSchema): JsonSchema => ({
       description: "Grows with each change; to be handed back as `index` of the next read.",
       minimum: 0,
     },
+    ...(isMeasured && Object.fromEntries(Object.entries(ANSWERED_BY).map(([name, { json }]) => [name, json]))),
   },
   additionalProperties: false,
   required: ["items", "index"],

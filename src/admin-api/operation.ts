@@ -4,7 +4,18 @@
  */
 
 import type { TableName } from "./columns.ts";
-import { flag, integer, type ObjectSchema, object, optional, type Schema, type TypeOf, text } from "./schema.ts";
+import {
+  choice,
+  flag,
+  integer,
+  list,
+  type ObjectSchema,
+  object,
+  optional,
+  type Schema,
+  type TypeOf,
+  text,
+} from "./schema.ts";
 
 /** Codes an operation may answer beside those any of them may: `COMMON_CODES`. */
 export type AdminCode =
@@ -125,6 +136,28 @@ export const LIST_QUERY = object("How a list is read.", {
   ),
   consistent: optional(flag("Read what was acknowledged anywhere before the call; needs a leader.")),
 });
+
+/** Of what a node has measured. */
+export const EVERY_NODE = {
+  nodes: optional(
+    choice(
+      "`all`: of every member of the cluster, each row with its `node`; `unanswered` names those that gave none within a second, `cut` those that have more than an answer takes.",
+      ["all"],
+    ),
+  ),
+} as const;
+
+/** Of an answer to `nodes=all`. */
+export const ANSWERED_BY = {
+  unanswered: optional(list("With `nodes=all`: nodes that gave no answer within a second.", text("Node id."))),
+  cut: optional(list("With `nodes=all`: nodes of which some rows were left out.", text("Node id."))),
+} as const;
+
+const MEASURED_QUERY = object("How a list is read.", { ...LIST_QUERY.keys, ...EVERY_NODE });
+
+/** A list of what each node has measured by itself. */
+export const listsMeasured = <const T extends TableName>(table: T, help: string) =>
+  ({ ...lists(table, help), query: MEASURED_QUERY }) as const satisfies Operation;
 
 export const lists = <const T extends TableName>(table: T, help: string) =>
   ({

@@ -38,6 +38,9 @@ export interface Listing<Row> {
   readonly items: readonly Row[];
   /** To be handed back as `index` of the next read. */
   readonly index: number;
+  /** Of a read of every node: those that gave no answer, and those of which rows were left out. */
+  readonly unanswered?: readonly string[];
+  readonly cut?: readonly string[];
 }
 
 export type OperationParams<Id extends OperationId> = ParamsOf<OperationOf<Id>>;

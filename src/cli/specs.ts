@@ -185,6 +185,13 @@ export const queryFlags = {
       "table, csv (RFC 4180), json (an object a row) or rows (columns, their types and rows, as the API answers); a NULL is " +
       "an empty cell of a table and of csv",
   },
+  nodes: {
+    kind: "string",
+    value: "WHICH",
+    choices: ["one", "all"],
+    default: "one",
+    meaning: "of lists of what a node measures (backends, budgets, refusals): rows of the node asked, or of all",
+  },
   tables: { kind: "boolean", meaning: "describe the tables that may be queried, in place of a query" },
   p: {
     kind: "strings",

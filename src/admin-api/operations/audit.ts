@@ -1,6 +1,6 @@
 /** The audit trail: heads that the cluster has witnessed, and the last records of the node asked. */
 
-import { answers, lists, NO_BODY, NOTHING, type Operation } from "../operation.ts";
+import { ANSWERED_BY, answers, EVERY_NODE, lists, NO_BODY, NOTHING, type Operation } from "../operation.ts";
 import { any, choice, integer, list, object, optional, type TypeOf, text, time } from "../schema.ts";
 
 /** Records that a node remembers: half as many of changes and of the cluster, and half as many of requests. */
@@ -45,10 +45,11 @@ export const auditOperations = {
     params: NOTHING,
     query: object("Which, and how many.", {
       limit: optional(integer("At most so many; 100 when left out.", { minimum: 1, maximum: KEPT_RECORDS })),
+      ...EVERY_NODE,
       event: optional(choice("Only those that tell of this.", AUDIT_EVENTS)),
     }),
     body: NO_BODY,
-    answer: answers(object("Records.", { items: list("Newest last.", auditRecord) })),
+    answer: answers(object("Records.", { items: list("Newest last.", auditRecord), ...ANSWERED_BY })),
     codes: [],
   },
 } as const satisfies Record<string, Operation>;

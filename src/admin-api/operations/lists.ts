@@ -1,11 +1,11 @@
 /** Lists without operations of their own on single rows: what the configuration says, and what was measured or witnessed. */
 
-import { lists, type Operation } from "../operation.ts";
+import { lists, listsMeasured, type Operation } from "../operation.ts";
 
 export const listOperations = {
   list_profiles: lists("profiles", "Lists the profiles of the configuration."),
-  list_budgets: lists("budgets", "Lists the buckets of the budgets in their current windows."),
-  list_refusals: lists(
+  list_budgets: listsMeasured("budgets", "Lists the buckets of the budgets in their current windows."),
+  list_refusals: listsMeasured(
     "refusals",
     "Lists what this node refused in the last hour, by caller, code and what refused it: a rule, a budget, a credential.",
   ),

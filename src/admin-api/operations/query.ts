@@ -1,6 +1,6 @@
 /** SQL over the lists. Specification document 1, `gateway query`; what is admitted is told in the server's `query` folder. */
 
-import { answers, jsonBody, NO_BODY, NOTHING, type Operation } from "../operation.ts";
+import { ANSWERED_BY, answers, EVERY_NODE, jsonBody, NO_BODY, NOTHING, type Operation } from "../operation.ts";
 import { any, choice, integer, list, object, optional, type TypeOf, text } from "../schema.ts";
 
 /** UTF-16 units of a statement. */
@@ -19,6 +19,7 @@ export const queryResult = object("What a statement came to.", {
   ),
   rows: list("Values are texts, numbers, booleans or null.", list("A row.", any("A value."))),
   index: integer("Log index at which all of its tables were read."),
+  ...ANSWERED_BY,
 });
 
 export const queryTables = object("The tables that this caller may query.", {
@@ -47,7 +48,7 @@ export const queryOperations = {
     resource: { kind: "Table", name: "query" },
     help: "Runs one SQL SELECT over the lists that the caller may read, all at one moment.",
     params: NOTHING,
-    query: NOTHING,
+    query: object("Of which nodes; `nodes=all` is about the lists of what a node has measured.", EVERY_NODE),
     body: jsonBody(
       object("The statement.", {
         sql: text("One SELECT.", { minLength: 1, maxLength: MAX_SQL_LENGTH }),

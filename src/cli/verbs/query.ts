@@ -45,7 +45,7 @@ export async function run(options: Options, positionals: readonly string[], io: 
     const params = options.p.map(paramOf);
     const request = {
       method: "POST",
-      path: `${BASE_PATH}/query`,
+      path: `${BASE_PATH}/query${options.nodes === "all" ? "?nodes=all" : ""}`,
       headers: { "content-type": "application/json" },
       body: JSON.stringify(params.length === 0 ? { sql } : { sql, params }),
     };
@@ -74,7 +74,12 @@ async function sqlOf(options: Options, [given]: readonly string[], io: Io): Prom
 }
 
 async function printRows(result: QueryResult, { o }: Options, io: Io): Promise<ExitStatus> {
-  const { columns, rows } = result;
+  const { columns, rows, unanswered, cut } = result;
+  const without = (ids: readonly string[] = [], what: string): void => {
+    if (ids.length > 0) io.stderr.write(`gateway query: ${what} ${escapeControlsOfLines(ids.join(", "))}\n`);
+  };
+  without(unanswered, "without the rows of nodes that gave no answer within a second:");
+  without(cut, "without some rows of nodes that have more than an answer takes:");
   if (o !== "table") {
     const lines = o === "csv" ? csvFor(io, result) : o === "json" ? objectLines(result) : rowLines(result);
     await writeAll(io.stdout, joined(lines), io.signal);
@@ -122,14 +127,14 @@ function valueText(value: unknown, type: string): string {
 }
 
 /** The answer itself. */
-function* rowLines({ columns, rows, index }: QueryResult): Generator<string> {
+function* rowLines({ columns, rows, ...others }: QueryResult): Generator<string> {
   yield `{"columns":${jsonText(columns)},"rows":[`;
   let separator = "\n";
   for (const row of rows) {
     yield separator + jsonText(row);
     separator = ",\n";
   }
-  yield `],"index":${index}}\n`;
+  yield `],${jsonText(others).slice(1)}\n`;
 }
 
 /** JSON leaves some controls as they are; spelled out, it says the same and no terminal obeys it. */
@@ -159,10 +164,16 @@ async function printTables(tables: QueryTables, { o }: Options, io: Io): Promise
 
 /** The parsers of what the gateway answers. */
 async function readResult(answer: AdminAnswer): Promise<QueryResult> {
-  const { columns, rows, index } = recordOf(await readJson(answer));
+  const { columns, rows, index, unanswered, cut } = recordOf(await readJson(answer));
   const isWhole = Array.isArray(columns) && Array.isArray(rows) && rows.every(Array.isArray);
   if (!isWhole || typeof index !== "number") throw unintelligible(answer);
-  return { columns, rows, index } as QueryResult;
+  return {
+    columns,
+    rows,
+    index,
+    ...(Array.isArray(unanswered) &&
+      Array.isArray(cut) && { unanswered: unanswered.map(String), cut: cut.map(String) }),
+  } as QueryResult;
 }
 
 async function readTables(answer: AdminAnswer): Promise<QueryTables> {

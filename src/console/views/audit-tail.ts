@@ -145,7 +145,7 @@ export const auditTailView: View = {
   id: "audit-tail",
   aliases: ["tail"],
   title: "Audit tail",
-  about: "the newest audit records of this node, or of the stream given",
+  about: "the newest audit records of the nodes, or of the stream given",
   group: "audit",
   needs: () => [{ id: "list_audit_records" }],
   body: {
@@ -155,7 +155,7 @@ export const auditTailView: View = {
     empty({ tail, tailWhy }) {
       if (tail === undefined)
         return {
-          sentence: "This node remembers no records yet.",
+          sentence: "The nodes remember no records yet.",
           next: "r reads again; a change of anything makes one",
         };
       if (tailWhy === undefined)

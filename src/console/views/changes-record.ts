@@ -42,9 +42,18 @@ const KNOWN: ReadonlySet<string> = new Set([
 /** Of what a list was given, which is the resource of the record. */
 const NAME = "name";
 
-/** Newest first. */
+/** What was written; it is remembered for longer than what was refused. */
+export const CHANGE_RECORDS = { id: "list_audit_records", name: "admin.write" } as const;
+export const RECORDS = { id: "list_audit_records" } as const;
+
+/** Of all nodes, newest first. */
 export function changesOf(data: Data): readonly Change[] {
-  const records = data.get({ id: "list_audit_records" })?.value ?? [];
+  const all = data.get(RECORDS)?.value ?? [];
+  const isWrite = ({ event }: AuditRecord): boolean => event === CHANGE_RECORDS.name;
+  const writes = (data.get(CHANGE_RECORDS)?.value ?? all).filter(isWrite);
+  const records = [...writes, ...all.filter((record) => !isWrite(record))].sort(
+    (a, b) => Date.parse(a.ts) - Date.parse(b.ts),
+  );
   return records.flatMap((record) => changeOf(record) ?? []).toReversed();
 }
 

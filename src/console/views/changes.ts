@@ -1,4 +1,4 @@
-/** What was done through the admin API of this node lately, by whom, and what came of it. */
+/** What was done through the admin API of any node lately, by whom, and what came of it. */
 
 import { textColumn } from "../format/columns.ts";
 import { labelled, shown } from "../format/lines.ts";
@@ -7,7 +7,7 @@ import type { Context } from "../model/context.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { type Change, changesOf, RESULTS, resultWords } from "./changes-record.ts";
+import { CHANGE_RECORDS, type Change, changesOf, RECORDS, RESULTS, resultWords } from "./changes-record.ts";
 
 const COLUMNS: readonly Column<Change>[] = [
   {
@@ -103,8 +103,8 @@ export const changesView: View = {
   id: "changes",
   aliases: ["admin", "audit-changes"],
   title: "Admin changes",
-  about: "what was done through the admin API of this node lately, and what was refused",
-  needs: () => [{ id: "list_audit_records" }],
+  about: "what was done through the admin API of any node lately, and what was refused",
+  needs: () => [CHANGE_RECORDS, RECORDS],
   body: {
     kind: "table",
     table,
@@ -112,8 +112,8 @@ export const changesView: View = {
     pane,
     describe,
     empty: () => ({
-      sentence: "No change through the admin API of this node among the audit records it remembers.",
-      next: "Each node remembers its own; the whole trail is in the exported files, which `:audit` verifies.",
+      sentence: "No change through the admin API among the audit records that the nodes remember.",
+      next: "Each node remembers its last thousand; the whole trail is in the exported files, which `:audit` verifies.",
     }),
   },
   offers: [],

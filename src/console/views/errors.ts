@@ -1,5 +1,5 @@
 /**
- * The last failures that the node asked had with one provider. What the provider said is in no record: its texts may hold
+ * The last failures that each node had with one provider. What the provider said is in no record: its texts may hold
  * prompts. Source: design decisions, section 3 (`GET /backends/{name}/errors`).
  */
 
@@ -8,6 +8,7 @@ import { escapeControls } from "../../base/index.ts";
 import { liftDialog, suspendDialog, whyAllSuspended, whyNotSuspended } from "../actions/suspension.ts";
 import { momentColumn, textColumn } from "../format/columns.ts";
 import { shown } from "../format/lines.ts";
+import { milliseconds } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { span } from "../model/text.ts";
@@ -31,14 +32,35 @@ const columnsOf = (provider: string): readonly Column<Row>[] => [
     cell: ({ failure: { status } }) => (status === null ? span("-", "dim") : span(String(status), "fail")),
     sortKey: ({ failure }) => failure.status,
   },
-  textColumn({ head: "KIND", letter: "k", width: { least: 10, flex: 1 }, priority: 1 }, ({ failure }) => failure.kind),
+  textColumn({ head: "KIND", letter: "k", width: 8, priority: 1 }, ({ failure }) => failure.kind),
+  textColumn({ head: "SAID", letter: "i", width: { least: 12, flex: 1 }, priority: 2 }, ({ failure }) =>
+    saidWords(failure),
+  ),
+  textColumn(
+    { head: "CALLER", letter: "c", width: { least: 10, flex: 1 }, priority: 2, cut: "middle" },
+    ({ failure }) => failure.caller,
+  ),
+  textColumn(
+    { head: "MODEL", letter: "l", width: { least: 10, flex: 1 }, priority: 3, cut: "middle" },
+    ({ failure }) => failure.model,
+  ),
+  {
+    id: "took",
+    head: "TOOK",
+    letter: "o",
+    width: 7,
+    align: "right",
+    priority: 3,
+    cell: ({ failure }) => span(milliseconds(failure.duration_ms)),
+    sortKey: ({ failure }) => failure.duration_ms,
+  },
   {
     id: "attempt",
     head: "ATTEMPT",
     letter: "a",
     width: 7,
     align: "right",
-    priority: 3,
+    priority: 5,
     cell: ({ failure }) => span(String(failure.attempt)),
     sortKey: ({ failure }) => failure.attempt,
   },
@@ -56,7 +78,16 @@ const columnsOf = (provider: string): readonly Column<Row>[] => [
     },
     sortKey: ({ failure }) => failure.moved_to,
   },
+  textColumn({ head: "NODE", letter: "n", width: 8, priority: 4, cut: "middle" }, ({ failure }) => failure.node),
+  textColumn(
+    { head: "REQUEST", letter: "r", width: { least: 8, flex: 1 }, priority: 6 },
+    ({ failure }) => failure.request,
+  ),
 ];
+
+/** Type and code of the provider's error: `invalid_request_error context_length_exceeded`. */
+const saidWords = ({ error_type: type, error_code: code }: BackendFailure): string | null =>
+  type === null && code === null ? null : [type, code].filter((word) => word !== null).join(" ");
 
 /** Failures have no id: those of one millisecond are told apart by how many came before. */
 export function failureRows(failures: readonly BackendFailure[]): readonly Row[] {
@@ -64,8 +95,8 @@ export function failureRows(failures: readonly BackendFailure[]): readonly Row[]
   return failures
     .toReversed()
     .map((failure) => {
-      const { time, kind, attempt } = failure;
-      const facts = `${time} ${kind} ${attempt}`;
+      const { time, kind, attempt, node, request } = failure;
+      const facts = `${node} ${time} ${kind} ${attempt} ${request}`;
       const before = met.get(facts) ?? 0;
       met.set(facts, before + 1);
       return { id: `${facts} ${before}`, failure };
@@ -82,7 +113,17 @@ const table = (context: Omit<Context, "now">): Table =>
       columns: columnsOf(context.subject ?? ""),
       idOf: ({ id }) => id,
       nameOf: ({ failure }) => failure.kind,
-      haystack: ({ failure: { status, kind, moved_to: movedTo } }) => `${status ?? ""} ${kind} ${movedTo ?? ""}`,
+      haystack: ({ failure }) =>
+        [
+          failure.status,
+          failure.kind,
+          saidWords(failure),
+          failure.caller,
+          failure.model,
+          failure.moved_to,
+          failure.node,
+          failure.request,
+        ].join(" "),
       jsonOf: ({ failure }) => failure,
     },
     rows(context),
@@ -100,7 +141,7 @@ export const errorsView: View = {
   id: "errors",
   aliases: ["err"],
   title: "Errors",
-  about: "the last 50 failures that this node had with a provider",
+  about: "the last 50 failures that each node had with a provider: whose request, and what the provider said",
   subject: "provider name",
   needs: (subject) =>
     subject === undefined
@@ -120,8 +161,8 @@ export const errorsView: View = {
       subject === undefined
         ? { sentence: "No provider was named.", next: "Press e on a provider (2), or name it: `:errors NAME`." }
         : {
-            sentence: `No failure of ${escapeControls(subject)} on this node since its start.`,
-            next: "Another node may have met some: each remembers its own. O goes to the next door that was given.",
+            sentence: `No failure of ${escapeControls(subject)} on any node that answers, since its start.`,
+            next: "What the gateway itself refused stands in `:refusals`.",
           },
   },
   offers: [

@@ -27,6 +27,8 @@ export interface PlainRule {
   /** The value is the `items` of the answer. */
   readonly isList?: true;
   readonly query?: string;
+  /** What the name of the need is in the query; left out, it stands in the path. */
+  readonly named?: string;
 }
 
 export const PLAIN: Readonly<Record<PlainId, PlainRule>> = {
@@ -34,8 +36,14 @@ export const PLAIN: Readonly<Record<PlainId, PlainRule>> = {
   get_whoami: { every: "once" },
   get_config: { follows: "list_sources", every: "seldom" },
   list_query_tables: { every: "once", isList: true },
-  list_audit_records: { follows: "list_audit_heads", every: "soon", isList: true, query: `limit=${KEPT_RECORDS / 4}` },
-  list_backend_errors: { follows: "list_backends", every: "soon", isList: true },
+  list_audit_records: {
+    follows: "list_audit_heads",
+    every: "soon",
+    isList: true,
+    query: `limit=${KEPT_RECORDS / 4}&nodes=all`,
+    named: "event",
+  },
+  list_backend_errors: { follows: "list_backends", every: "soon", isList: true, query: "nodes=all" },
   list_source_revisions: { follows: "list_sources", every: "seldom", isList: true },
 };
 
@@ -57,6 +65,12 @@ const IDENTITY: { readonly [T in TableName]: readonly (keyof (typeof TABLES)[T][
   reconcile: ["provider", "day"],
   reconcile_verdicts: ["provider", "day", "class"],
 };
+
+/**
+ * Lists that are asked of every node, since the question is where something happens at all; and how long, in milliseconds, an
+ * answer is held back for a change of this node, as another's is not heard of meanwhile.
+ */
+export const OF_EVERY_NODE: ReadonlyMap<TableName, number> = new Map([["refusals", 3_000]]);
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -85,8 +99,15 @@ export function answerSchemaOf(id: PlainId): JsonSchema | undefined {
 }
 
 /** With its query; the parts of `query` are encoded already. */
-export function pathOf({ id, name = "" }: Need<Exclude<ReadableId, "metrics">>, query = ""): string {
+export function pathOf({ id, name }: Need<Exclude<ReadableId, "metrics">>, query = ""): string {
   const operation: OperationId = id;
-  const path = OPERATIONS[operation].path.replace("{name}", () => encodeURIComponent(name));
-  return `${BASE_PATH}${path}${query === "" ? "" : `?${query}`}`;
+  const parameter = isPlain(id) ? PLAIN[id].named : undefined;
+  const asked = [
+    ...(query === "" ? [] : [query]),
+    ...(parameter === undefined || name === undefined ? [] : [`${parameter}=${encodeURIComponent(name)}`]),
+  ].join("&");
+  const path = OPERATIONS[operation].path.replace("{name}", () => encodeURIComponent(name ?? ""));
+  return `${BASE_PATH}${path}${asked === "" ? "" : `?${asked}`}`;
 }
+
+const isPlain = (id: ReadableId): id is PlainId => Object.hasOwn(PLAIN, id);

@@ -13,7 +13,7 @@ import { listParser, plainParser } from "./answers.ts";
 import { ask } from "./ask.ts";
 import type { Pace } from "./pace.ts";
 import { type Bell, pause, pauseUntil } from "./pause.ts";
-import { PLAIN, type PlainId, pathOf } from "./readables.ts";
+import { OF_EVERY_NODE, PLAIN, type PlainId, pathOf } from "./readables.ts";
 import type { Entry } from "./readings.ts";
 import type { Session } from "./session.ts";
 
@@ -39,10 +39,16 @@ export async function keepList(table: TableName, options: ReaderOptions & { onCh
   const { entry, pace, signal, onChange } = options;
   const need = { id: `list_${table}` } as const satisfies Need;
   const parse = listParser(table);
+  const everyMs = OF_EVERY_NODE.get(table);
   let index: number | undefined;
   while (!signal.aborted) {
     const asked = index;
-    const query = asked === undefined ? "" : `index=${asked}&wait=${formatDuration(pace.blockMs)}`;
+    const query = [
+      ...(everyMs === undefined ? [] : ["nodes=all"]),
+      ...(asked === undefined
+        ? []
+        : [`index=${asked}&wait=${formatDuration(Math.min(pace.blockMs, everyMs ?? pace.blockMs))}`]),
+    ].join("&");
     const outcome = await turn(options, {
       path: pathOf(need, query),
       isBlocking: asked !== undefined,

@@ -3,6 +3,7 @@
 import type { TableName } from "../../admin-api/index.ts";
 import type { Access } from "./access/types.ts";
 import { createBodyReader } from "./body.ts";
+import { answerOf, type Question, readQuestion } from "./everywhere.ts";
 import { LISTS } from "./handlers.ts";
 import { type ListSource, type WatchedList, watchList } from "./lists.ts";
 import type { Ports } from "./ports.ts";
@@ -33,6 +34,10 @@ export function openPlane(ports: Ports, access: Access): OpenPlane {
     now: () => ports.clock.now(),
     log: ports.log,
   });
+  ports.cluster.onQuestion(async (value) => {
+    const question = readQuestion(value);
+    return question === undefined ? undefined : await answerHere(question, ports, lists);
+  });
   const underWay = new Set<Promise<void>>();
   const end = async (): Promise<void> => {
     for (const list of lists.values()) list.close();
@@ -51,4 +56,26 @@ export function openPlane(ports: Ports, access: Access): OpenPlane {
       return closing;
     },
   };
+}
+
+const NOT_WAITING = { index: undefined, waitMs: 0, signal: new AbortController().signal } as const;
+
+/** What this node has measured, for another member. */
+async function answerHere(
+  question: Question,
+  { clock, backends, audit }: Ports,
+  lists: ReadonlyMap<string, WatchedList<unknown>>,
+): Promise<Uint8Array | undefined> {
+  switch (question.kind) {
+    case "list": {
+      const read = await lists.get(question.table)?.read(NOT_WAITING, () => clock.now());
+      return read && answerOf(read.rows);
+    }
+    case "failures":
+      return answerOf(backends.failures(question.provider) ?? []);
+    case "records":
+      return answerOf(audit.recent(question.limit, question.event), true);
+    default:
+      return question satisfies never;
+  }
 }

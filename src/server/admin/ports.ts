@@ -120,7 +120,7 @@ export interface Backends {
   /** In the order of the configuration; without what suspensions and budgets know. */
   list(): readonly Omit<BackendRecord, "suspended_until" | "node">[];
   /** Newest first; undefined for a provider that is not configured. */
-  failures(name: string): readonly BackendFailure[] | undefined;
+  failures(name: string): readonly Omit<BackendFailure, "node">[] | undefined;
   /** In the order in which requests are matched. */
   models(): readonly ModelRecord[];
   /** Called when the configuration has changed, and at most once a second when measurements have. */

@@ -13,6 +13,7 @@ import { type BodyReader, discardRest } from "./body.ts";
 import { noBody, type Received, receive, writeAsked } from "./call.ts";
 import { check, fromTexts, queryTexts } from "./check.ts";
 import type { Door } from "./doors/door.ts";
+import { gather, type MeasuredTable } from "./everywhere.ts";
 import { type Asked, authorize, recorded, resourceOf } from "./govern.ts";
 import type { Call, HandlerPorts, ListId, Reply } from "./handler.ts";
 import { HANDLERS } from "./handlers.ts";
@@ -194,7 +195,12 @@ async function answerList(
 ): Promise<void> {
   const { ports, lists } = plane;
   const { signal, response } = exchange;
-  const { index, wait, consistent } = query as { index?: number; wait?: string; consistent?: boolean };
+  const { index, wait, consistent, nodes } = query as {
+    index?: number;
+    wait?: string;
+    consistent?: boolean;
+    nodes?: "all";
+  };
   if (wait !== undefined && index === undefined) {
     throw refusal("invalid", "The query parameter `wait` needs `index`.", {
       in: "query",
@@ -207,7 +213,14 @@ async function answerList(
   const asked = wait === undefined ? DEFAULT_WAIT_MS : (parseDuration(wait) ?? 0);
   const waitMs = Math.min(asked, Math.max(0, expiresAt + TOKEN_LEEWAY_MS - ports.clock.now()));
   const read = await list.read({ index, waitMs, signal }, () => ports.clock.now());
-  await sendList(response, read, {}, signal);
+  if (nodes === undefined) return await sendList(response, read, {}, signal);
+  const { items, ...others } = await gather(
+    ports.cluster,
+    { kind: "list", table: table as MeasuredTable },
+    read.rows,
+    signal,
+  );
+  await sendList(response, { index: read.index, rows: items, others }, {}, signal);
 }
 
 async function send({ response, signal }: Exchange, operation: Operation, reply: Reply<OperationId>): Promise<void> {

@@ -57,16 +57,23 @@ export async function sendStream(
   response.end();
 }
 
+export interface SentList {
+  readonly index: number;
+  readonly rows: Iterable<unknown>;
+  /** What stands beside them. */
+  readonly others?: object;
+}
+
 export const sendList = (
   response: ServerResponse,
-  { index, rows }: { readonly index: number; readonly rows: Iterable<unknown> },
+  { index, rows, others = {} }: SentList,
   headers: Headers,
   signal: AbortSignal,
 ): Promise<void> =>
-  sendStream(response, listText(rows, index), { ...JSON_TYPE, etag: `"${index}"`, ...headers }, signal);
+  sendStream(response, listText(rows, { index, ...others }), { ...JSON_TYPE, etag: `"${index}"`, ...headers }, signal);
 
-const listText = (rows: Iterable<unknown>, index: number): AsyncGenerator<string> =>
-  slices('{"items":[', rows, `],"index":${index}}\n`);
+const listText = (rows: Iterable<unknown>, others: object): AsyncGenerator<string> =>
+  slices('{"items":[', rows, `],${JSON.stringify(others).slice(1)}\n`);
 
 /** A value whose longest list is written in slices, an item a line; one without a long list is written at once. */
 export async function sendValue(

@@ -4,7 +4,8 @@ export { ClusterError, type ClusterErrorCode } from "./failure.ts";
 export { createForwardClient, type ForwardClient, type ForwardReply } from "./forward/index.ts";
 export { type ClusterKeys, createIdentity, deriveKeys, MIN_SECRET_LENGTH } from "./identity/index.ts";
 export { JoinError } from "./joining.ts";
-export { type OpenClusterOptions, openCluster, putBlob } from "./open-cluster.ts";
+export { type OpenClusterOptions, openCluster } from "./open-cluster.ts";
+export { putBlob } from "./put-blob.ts";
 export {
   inspectStorage,
   planRecovery,

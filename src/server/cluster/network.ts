@@ -5,8 +5,8 @@
 import type { Message } from "../core/raft/index.ts";
 import type { SnapshotRecord } from "./storage/index.ts";
 
-/** A request over the forward listener; `remove` and `transfer` travel as a `prune` that names them. */
-export type AskKind = "propose" | "join" | "rejoin" | "prune" | "remove" | "transfer" | "status";
+/** A request over the forward listener; `remove` and `transfer` travel as a `prune` that names them, `read` as a `status`. */
+export type AskKind = "propose" | "join" | "rejoin" | "prune" | "remove" | "transfer" | "status" | "read";
 
 export interface Asked {
   readonly kind: AskKind;
@@ -18,7 +18,7 @@ export interface Asked {
 export const NO_BODY = new Uint8Array(0);
 
 export type NetworkReply =
-  | { readonly kind: "reply"; readonly header: Readonly<Record<string, unknown>> }
+  | { readonly kind: "reply"; readonly header: Readonly<Record<string, unknown>>; readonly body: Uint8Array }
   /** Certainly not received: no such name, closed port, refused at the handshake. */
   | { readonly kind: "unreachable"; readonly why: string; readonly isSilent: boolean }
   /** Received, perhaps, and not answered. */

@@ -4,16 +4,17 @@
  * Face: `types.ts`. The worker's messages come in order, so a write's answer finds its effect in the view.
  */
 
-import { createHash, randomBytes } from "node:crypto";
-import { open, rm } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { type Log, startThread } from "../../base/index.ts";
 import { type CommandResult, encodeCommand, MAX_COMMAND_BYTES } from "../core/state/index.ts";
 import { type ArchiveMeta, readArchive, writeArchive } from "./archive.ts";
 import { ClusterError, clusterErrorOf } from "./failure.ts";
+import { writeParts } from "./put-blob.ts";
 import { StorageError, type StorageErrorCode } from "./storage-error.ts";
-import type { Cluster, ClusterOptions, ClusterStatus, WriteOptions } from "./types.ts";
+import type { Cluster, ClusterOptions, ClusterStatus } from "./types.ts";
 import { createView } from "./view.ts";
 import type { Ask, FromWorker, SavedSnapshot, ToWorker } from "./worker-protocol.ts";
 
@@ -21,12 +22,6 @@ import type { Ask, FromWorker, SavedSnapshot, ToWorker } from "./worker-protocol
 const MAX_WRITES_UNDER_WAY = 1_000;
 
 const MAX_TIMEOUT_MS = 60_000;
-
-/** Of a restored state in one command; base64 makes it a third larger. */
-const BLOB_PART_BYTES = 512 * 1024;
-
-/** Parts of a document under way at once. */
-const BLOB_PARALLEL = 4;
 
 /** Of the worker to its first word. Opening the storage may take longer, and being admitted as long as the caller waits. */
 const START_LIMIT_MS = 60_000;
@@ -111,6 +106,9 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
         status = message.status;
         for (const listener of [...statusListeners]) listener(message.status);
         return;
+      case "question":
+        void reply(message.id, message.question);
+        return;
       case "answer":
         waiting.get(message.id)?.resolve(message.value);
         waiting.delete(message.id);
@@ -136,6 +134,17 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
   worker.on("message", (messages: readonly FromWorker[]) => {
     for (const message of messages) receive(message);
   });
+
+  let answerQuestion: (question: unknown) => Promise<Uint8Array | undefined> = () => Promise.resolve(undefined);
+  const reply = async (id: number, question: unknown): Promise<void> => {
+    let body: Uint8Array | undefined;
+    try {
+      body = await answerQuestion(question);
+    } catch (error) {
+      log.error("a question of another node was not answered", { error });
+    }
+    tell({ kind: "reply", id, body });
+  };
 
   let untold: ToWorker[] = [];
   /** Requests of one turn go in one message: they come to the log together. */
@@ -267,6 +276,18 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
       return { info: saved.info, archive: writeArchive(meta, saved.path, saved.sha256) };
     },
     restore,
+    async askMember(id, question, { timeoutMs, signal: aborted }) {
+      try {
+        const asked: Ask = { kind: "ask-member", id, question, timeoutMs: limited(timeoutMs) };
+        return (await ask(asked, aborted)) as Uint8Array | undefined;
+      } catch {
+        aborted.throwIfAborted();
+        return undefined; // this node's own worker has no answer to give
+      }
+    },
+    onQuestion(answer) {
+      answerQuestion = answer;
+    },
     async handOver(aborted) {
       await ask({ kind: "hand-over" }, aborted);
     },
@@ -311,54 +332,6 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     signal?.removeEventListener("abort", onAbort);
   }
   return cluster;
-}
-
-/** Puts a file into the log in parts, a few at a time. Resolves with their number. */
-async function writeParts(
-  path: string,
-  sha256: string,
-  write: Cluster["write"],
-  options: WriteOptions,
-): Promise<number> {
-  const file = await open(path, "r");
-  try {
-    const { size } = await file.stat();
-    const of = Math.max(1, Math.ceil(size / BLOB_PART_BYTES));
-    let next = 0;
-    const putSome = async (): Promise<void> => {
-      while (next < of) {
-        const part = next;
-        next += 1;
-        const length = Math.min(BLOB_PART_BYTES, size - part * BLOB_PART_BYTES);
-        const { buffer } = await file.read(Buffer.alloc(length), 0, length, part * BLOB_PART_BYTES);
-        await putPart({ sha256, part, of, data: buffer.toString("base64") }, write, options);
-      }
-    };
-    await Promise.all(Array.from({ length: BLOB_PARALLEL }, putSome));
-    return of;
-  } finally {
-    await file.close();
-  }
-}
-
-/** A document too large for one command, as parts of at most 512 KiB that a later command names by the digest. */
-export async function putBlob(
-  cluster: Pick<Cluster, "write">,
-  bytes: Uint8Array,
-  options: WriteOptions,
-): Promise<{ readonly sha256: string; readonly parts: number }> {
-  const sha256 = createHash("sha256").update(bytes).digest("hex");
-  const of = Math.max(1, Math.ceil(bytes.length / BLOB_PART_BYTES));
-  for (let part = 0; part < of; part += 1) {
-    const data = Buffer.from(bytes.subarray(part * BLOB_PART_BYTES, (part + 1) * BLOB_PART_BYTES)).toString("base64");
-    await putPart({ sha256, part, of, data }, cluster.write, options);
-  }
-  return { sha256, parts: of };
-}
-
-async function putPart(p: unknown, write: Cluster["write"], { by, timeoutMs, signal }: WriteOptions): Promise<void> {
-  const result = await write({ t: "blob.put", p }, { by, timeoutMs, ...(signal && { signal }) });
-  if (result.kind === "refused") throw new ClusterError("refused", result.message);
 }
 
 function limited(timeoutMs: number): number {

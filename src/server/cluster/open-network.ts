@@ -9,8 +9,8 @@ import type { Log } from "../../base/index.ts";
 import type { Message } from "../core/raft/index.ts";
 import { ClusterError } from "./failure.ts";
 import { createForwardClient, type ForwardAnswer, type ForwardReply, startForward } from "./forward/index.ts";
-import { type ClusterKeys, createIdentity, keepFresh } from "./identity/index.ts";
-import type { Asked, AskKind, Network, NetworkReply } from "./network.ts";
+import { type ClusterKeys, createIdentity, keepFresh, type Peer } from "./identity/index.ts";
+import { type Asked, type AskKind, type Network, type NetworkReply, NO_BODY } from "./network.ts";
 import type { Peers } from "./peers.ts";
 import type { Header } from "./requests.ts";
 import type { SnapshotRecord, Storage } from "./storage/index.ts";
@@ -32,6 +32,8 @@ export interface NetworkOptions {
   onUnreachable(id: string): void;
   onRemoved(index: number): void;
   onRequest(asked: Asked, timeoutMs: number): Promise<Header>;
+  /** What this node has measured, for another member; undefined: no answer. */
+  onRead(question: unknown, timeoutMs: number): Promise<Uint8Array | undefined>;
 }
 
 const PROTOCOL = [1, 1] as const;
@@ -124,7 +126,8 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
       identity,
       self,
       judge: () => undefined,
-      onRequest: async ({ kind, header, body }) => answer(kind, header, body, given),
+      onRequest: async ({ kind, header, body, peer }) =>
+        isReadOf(header, peer) ? read(header, given) : answer(kind, header, body, given),
       log,
     });
   } catch (error) {
@@ -168,8 +171,22 @@ const OPERATIONS: ReadonlySet<string> = new Set<AskKind>([
   "status",
 ]);
 
-function frameKind(kind: AskKind): Exclude<AskKind, "remove" | "transfer"> {
+/** A node of a version that does not know one of the later kinds says so, and would take another frame for a fault. */
+function frameKind(kind: AskKind): Exclude<AskKind, "remove" | "transfer" | "read"> {
+  if (kind === "read") return "status";
   return kind === "remove" || kind === "transfer" ? "prune" : kind;
+}
+
+/** Whoever reads was judged by the node that it asked: a command line was by none. */
+function isReadOf(header: unknown, { kind }: Peer): header is Header {
+  return kind === "node" && typeof header === "object" && header !== null && (header as Header)["op"] === "read";
+}
+
+async function read(header: Header, { onRead }: NetworkOptions): Promise<ForwardAnswer> {
+  const body = await onRead(header["question"], timeoutOf(header));
+  return body === undefined
+    ? { kind: "error", code: "busy", message: "this node has no answer to give now" }
+    : { kind: "result", header: {}, body };
 }
 
 async function answer(frame: string, header: unknown, body: Uint8Array, given: NetworkOptions): Promise<ForwardAnswer> {
@@ -179,9 +196,7 @@ async function answer(frame: string, header: unknown, body: Uint8Array, given: N
   if (!isAllowed) {
     return { kind: "error", code: "invalid", message: "this node does not know the request: it runs another version" };
   }
-  const stated = fields["timeout_ms"];
-  const timeoutMs = typeof stated === "number" && stated > 0 ? Math.min(stated, 60_000) : REQUEST_MS;
-  const reply = await given.onRequest({ kind: op as AskKind, header: fields, body }, timeoutMs);
+  const reply = await given.onRequest({ kind: op as AskKind, header: fields, body }, timeoutOf(fields));
   const { code, message, details, outcome } = reply;
   if (outcome === undefined && typeof code === "string" && typeof message === "string") {
     return { kind: "error", code, message, details };
@@ -189,12 +204,20 @@ async function answer(frame: string, header: unknown, body: Uint8Array, given: N
   return { kind: "result", header: reply };
 }
 
+function timeoutOf({ timeout_ms: stated }: Header): number {
+  return typeof stated === "number" && stated > 0 ? Math.min(stated, 60_000) : REQUEST_MS;
+}
+
 function readReply(reply: ForwardReply): NetworkReply {
   switch (reply.kind) {
     case "result":
-      return { kind: "reply", header: (reply.header ?? {}) as Header };
+      return { kind: "reply", header: (reply.header ?? {}) as Header, body: reply.body };
     case "error":
-      return { kind: "reply", header: { code: reply.code, message: reply.message, details: reply.details } };
+      return {
+        kind: "reply",
+        header: { code: reply.code, message: reply.message, details: reply.details },
+        body: NO_BODY,
+      };
     case "unreachable":
       return {
         kind: "unreachable",

@@ -19,6 +19,8 @@ export interface ReplicaEvents {
   onStatus(status: ClusterStatus): void;
   /** Seconds of each durable write of the log. */
   onTiming(fsyncSeconds: readonly number[]): void;
+  /** Another member asks what this node has measured; undefined: no answer. */
+  onQuestion(question: unknown, timeoutMs: number): Promise<Uint8Array | undefined>;
   /** The replica cannot go on. */
   onFault(error: unknown): void;
   readonly log: Log;
@@ -44,6 +46,8 @@ export interface Replica {
   remove(id: string, timeoutMs: number): Promise<void>;
   transfer(to: string | undefined, timeoutMs: number): Promise<string>;
   saveSnapshot(isStaleAllowed: boolean): Promise<SavedSnapshot>;
+  /** What that member has measured; undefined: it gave no answer. `question`: JSON. */
+  askMember(id: string, question: unknown, timeoutMs: number): Promise<Uint8Array | undefined>;
   /** Everything applied so far has been told. */
   flush(): void;
   /** What `run` asks for goes to the log and to the peers together, at its end. */

@@ -343,6 +343,12 @@ export function runReplica(parts: ReplicaParts): Replica {
 
   return {
     ...carriedOut(submitPorts, requests),
+    async askMember(id, question, timeoutMs) {
+      const address = book.find(id)?.forward_addr ?? "";
+      if (address === "") return undefined;
+      const reply = await network.ask(address, { kind: "read", header: { question }, body: NO_BODY }, timeoutMs);
+      return reply.kind === "reply" && reply.header["code"] === undefined ? reply.body : undefined;
+    },
     async saveSnapshot(isStaleAllowed) {
       const { role, lead } = driver.status();
       if (role !== "leader" && !isStaleAllowed) throw doesNotLead(lead);

@@ -183,6 +183,8 @@ export function createRequests(ports: RequestPorts): Requests {
         const { term, role, lead: leader, configuration } = ports.status();
         return { node: ports.nodeId, term, role, leader: leader ?? null, members: idsOf(configuration) };
       }
+      case "read":
+        throw new ClusterError("invalid", "a command line may not read what a node has measured");
       default:
         return kind satisfies never;
     }

@@ -72,6 +72,7 @@ export async function startReplica(
           replica === undefined
             ? { code: "no_cluster", message: "this node holds no cluster yet" }
             : await replica.requests.answer(asked, timeoutMs),
+        onRead: (question, timeoutMs) => events.onQuestion(question, timeoutMs),
       }),
       (it) => it.close(),
     );

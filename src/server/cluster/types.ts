@@ -142,6 +142,17 @@ export interface Cluster {
   }>;
   /** Checks the archive whole before anything changes. Resolves once `view` holds the restored state. */
   restore(archive: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<SnapshotArchiveInfo>;
+  /**
+   * What another member has measured, as its `onQuestion` answers; undefined where it gives no answer in time. `question`:
+   * JSON. Rejects with the signal's reason alone.
+   */
+  askMember(
+    id: string,
+    question: unknown,
+    options: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ): Promise<Uint8Array | undefined>;
+  /** Answers other members from here on: at most 2 MiB; undefined, or a rejection: no answer. */
+  onQuestion(answer: (question: unknown) => Promise<Uint8Array | undefined>): void;
   /** Hands leadership over where this node leads and another can take it. */
   handOver(signal: AbortSignal): Promise<void>;
   /** Resolves with what ended the worker: a storage fault, or undefined after `close`. */

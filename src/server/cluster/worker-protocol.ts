@@ -21,6 +21,7 @@ export type Ask =
   | { readonly kind: "prune"; readonly keep: readonly string[]; readonly timeoutMs: number }
   | { readonly kind: "remove"; readonly id: string; readonly timeoutMs: number }
   | { readonly kind: "transfer"; readonly to: string | undefined; readonly timeoutMs: number }
+  | { readonly kind: "ask-member"; readonly id: string; readonly question: unknown; readonly timeoutMs: number }
   | { readonly kind: "save-snapshot"; readonly isStaleAllowed: boolean }
   | { readonly kind: "hand-over" }
   | { readonly kind: "close" };
@@ -31,6 +32,8 @@ export type ToWorker =
   | { readonly kind: "ask"; readonly id: number; readonly ask: Ask }
   /** Nobody waits for the answer any longer. */
   | { readonly kind: "forget"; readonly id: number }
+  /** To a `question`; undefined: there is no answer. */
+  | { readonly kind: "reply"; readonly id: number; readonly body: Uint8Array | undefined }
   /** A slice of the whole state is in the view, and there was time for other work since. */
   | { readonly kind: "took" };
 
@@ -49,6 +52,8 @@ export type FromWorker =
   | { readonly kind: "replace-rows"; readonly rows: readonly (readonly [key: string, value: string])[] }
   | { readonly kind: "replace-end"; readonly index: number; readonly now: number }
   | { readonly kind: "status"; readonly status: ClusterStatus }
+  /** Of another member; a `reply` under its id is waited for. */
+  | { readonly kind: "question"; readonly id: number; readonly question: unknown }
   | { readonly kind: "answer"; readonly id: number; readonly value: unknown }
   | { readonly kind: "failure"; readonly id: number; readonly failure: Failure }
   | {

@@ -6,6 +6,7 @@
 import { parentPort } from "node:worker_threads";
 import type { Log, LogLevel } from "../../base/index.ts";
 import { ClusterError } from "./failure.ts";
+import { createQuestions } from "./questions.ts";
 import { type StartedReplica, startReplica } from "./start-replica.ts";
 import type { Ask, Failure, FromWorker, ToWorker } from "./worker-protocol.ts";
 
@@ -23,6 +24,8 @@ const logAt =
   (message: string, fields: Readonly<Record<string, unknown>> = {}): void =>
     tell({ kind: "log", level, message, fields: plain(fields) });
 const log: Log = { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error") };
+
+const questions = createQuestions((id, question) => tell({ kind: "question", id, question }));
 
 port.on("message", (messages: readonly ToWorker[]) => {
   const replica = started?.replica;
@@ -43,6 +46,9 @@ function take(message: ToWorker): void {
       return;
     case "forget":
       if (asked.has(message.id)) asked.set(message.id, false);
+      return;
+    case "reply":
+      questions.answered(message.id, message.body);
       return;
     case "took":
       isHeldBack = false;
@@ -92,6 +98,7 @@ async function start({ options }: Extract<ToWorker, { kind: "start" }>): Promise
         },
         onStatus: (status) => tell({ kind: "status", status }),
         onTiming: (fsyncSeconds) => tell({ kind: "timing", fsyncSeconds }),
+        onQuestion: questions.ask,
         onFault: fail,
       },
       stop.signal,
@@ -143,6 +150,8 @@ async function perform(ask: Ask): Promise<unknown> {
       return await replica.remove(ask.id, ask.timeoutMs);
     case "transfer":
       return await replica.transfer(ask.to, ask.timeoutMs);
+    case "ask-member":
+      return await replica.askMember(ask.id, ask.question, ask.timeoutMs);
     case "save-snapshot":
       return await replica.saveSnapshot(ask.isStaleAllowed);
     case "hand-over":

@@ -26,6 +26,7 @@ import { createMeter, type Meter } from "./metering/index.ts";
 import type { Ports } from "./ports.ts";
 import type { ProviderStatistics } from "./statistics.ts";
 import { wellKnown } from "./well-known.ts";
+import { whose } from "./whose.ts";
 
 export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
   const { request } = exchange;
@@ -116,7 +117,7 @@ interface Forwarding {
 }
 
 function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promise<void> {
-  const { exchange, meter, ports } = forwarding;
+  const { exchange, target, meter, ports } = forwarding;
   let measured: ProviderStatistics | undefined;
   return forward({
     candidates: candidatesOf(admitted, forwarding),
@@ -138,10 +139,19 @@ function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promise<void
       meter?.attempting(provider, model, channel.dialect);
     },
     answered: (ms) => measured?.answered(ms),
-    attempted: (provider, { result, status, next }) => {
+    attempted: (provider, outcome) => {
+      const { result, status, next } = outcome;
       ports.metrics.attempted(provider.name, result);
       if (result !== "answered" && result !== "abandoned") {
-        measured?.failed({ kind: result, status, attempt: exchange.attempts, movedTo: next?.name ?? null });
+        measured?.failed({
+          kind: result,
+          status,
+          attempt: exchange.attempts,
+          movedTo: next?.name ?? null,
+          ...whose(exchange, target.model),
+          durationMs: outcome.failedAfterMs,
+          error: outcome.error,
+        });
       }
       measured?.ended();
       meter?.attempted(result);

@@ -7,7 +7,7 @@
  * way. What is held is bounded by the configuration: a window and 50 failures a provider.
  */
 import type { Clock } from "../../base/index.ts";
-import type { Trigger } from "../upstream/index.ts";
+import type { SaidError, Trigger } from "../upstream/index.ts";
 import { quantile } from "./latencies.ts";
 import { type Counted, WINDOW_SECONDS, Window } from "./window.ts";
 
@@ -25,6 +25,15 @@ export interface AttemptFailure {
   readonly attempt: number;
   /** Who is to be asked next, the same provider for a retry; null: nobody. */
   readonly movedTo: string | null;
+  readonly request: string;
+  /** As people know who called; null: not known. */
+  readonly caller: string | null;
+  /** As the client asked for it, bounded; null: none. */
+  readonly model: string | null;
+  /** Milliseconds from the attempt's begin. */
+  readonly durationMs: number;
+  /** What the provider said of its error, maybe only later; undefined: there was none. */
+  readonly error: { readonly said: SaidError } | undefined;
 }
 
 /** Milliseconds since 1970. */

@@ -32,6 +32,7 @@ import { createSessionMeter } from "./metering/index.ts";
 import type { Governing, Ports } from "./ports.ts";
 import { locate } from "./serve.ts";
 import { startSpan } from "./tracing.ts";
+import { whose } from "./whose.ts";
 
 const NO_BODY = Buffer.alloc(0);
 
@@ -126,7 +127,7 @@ export async function serveUpgrade(
       channel: channel.id,
       origin: channel.shownOrigin,
     });
-    attempt = sessionAttempt(provider.name, ports, attemptSpan);
+    attempt = sessionAttempt(provider.name, ports, attemptSpan, whose({ requestId, caller }, target.model));
     const meter = snapshot.governance.meters
       ? createSessionMeter({
           charge,

@@ -75,13 +75,22 @@ function backendRecord(
   };
 }
 
-const backendFailure = ({ at, status, kind, attempt, movedTo }: KeptFailure): BackendFailure => ({
-  time: new Date(at).toISOString(),
-  status,
-  kind,
-  attempt,
-  moved_to: movedTo,
-});
+function backendFailure(failure: KeptFailure): Omit<BackendFailure, "node"> {
+  const { type = null, code = null } = failure.error?.said ?? {};
+  return {
+    time: new Date(failure.at).toISOString(),
+    status: failure.status,
+    kind: failure.kind,
+    request: failure.request,
+    caller: failure.caller,
+    model: failure.model,
+    duration_ms: Math.round(failure.durationMs),
+    error_type: type,
+    error_code: code,
+    attempt: failure.attempt,
+    moved_to: failure.movedTo,
+  };
+}
 
 function modelRecords({ claims, defaultProvider }: Snapshot): readonly ModelRecord[] {
   const isAllClaimed = claims.some(({ name }) => name === "*");

@@ -33,6 +33,8 @@ export type AttemptOutcome =
 /** Decides, at once since the body waits, whether an answer goes to the client. */
 export interface Judge {
   accepts(status: number, headers: readonly Buffer[]): boolean;
+  /** Undefined unless the answer is a failure, once `accepts` was asked. */
+  readonly error: { add?(chunk: Buffer): void; end?(): void } | undefined;
   /**
    * Undefined once the request may no longer move. Looks at the first event of an event stream before anything is sent,
    * for a provider may answer 200 and fail in the first event.
@@ -83,6 +85,8 @@ class Attempt implements Dispatcher.DispatchHandler {
   #hasHeaders = false;
   #discardedBytes = 0;
   #held: HeldAnswer | undefined;
+  /** Takes the body of an answer that is a failure, delivered or not. */
+  #error: Judge["error"];
 
   constructor(downstream: Downstream, options: AttemptOptions, resolve: (outcome: AttemptOutcome) => void) {
     this.#downstream = downstream;
@@ -117,7 +121,9 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.#hasHeaders = true;
     this.#options.waited(performance.now() - this.#startedAt);
     const { judge } = this.#options;
-    if (!judge.accepts(status, headers)) {
+    const isAccepted = judge.accepts(status, headers);
+    this.#error = judge.error;
+    if (!isAccepted) {
       this.#settle(JUDGED); // nobody waits for the rest
       this.#timer = setTimeout(() => this.#abort?.(), MAX_DISCARDING_MS);
       return true;
@@ -133,6 +139,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onData(chunk: Buffer): boolean {
+    this.#error?.add?.(chunk);
     if (this.#phase === "flowing") return this.#downstream.write(chunk);
     if (this.#held !== undefined && this.#phase === "holding") return this.#hold(this.#held, chunk);
     this.#discardedBytes += chunk.length;
@@ -141,6 +148,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onComplete(): void {
+    this.#error?.end?.();
     if (this.#held !== undefined && this.#phase === "holding") this.#release(this.#held);
     if (this.#phase === "flowing") this.#downstream.end();
     clearTimeout(this.#timer);
@@ -148,6 +156,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onError(cause: Error): void {
+    this.#error?.end?.();
     clearTimeout(this.#timer);
     if (this.#phase === "flowing") {
       this.#downstream.breakOff(cause);

@@ -4,6 +4,7 @@
  * Source: specification document 3, `providers[]`. Nothing moves once a byte has reached the client; the last
  * provider's own answer is returned, never an invented one; a 4xx other than 429 never moves.
  */
+import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { GatewayError } from "../../base/index.ts";
 import { type AttemptOutcome, attempt, headerValue, type Judge, type UpstreamRequest } from "./attempt.ts";
@@ -11,6 +12,7 @@ import { type Move, nextMove, retryAfterMs, timeoutTrigger } from "./moves.ts";
 import type { Origins } from "./origins.ts";
 import type { AttemptSpan, AttemptTracer, Downstream } from "./ports.ts";
 import type { Provider, Trigger, UpstreamChannel } from "./provider.ts";
+import { ErrorBody, type SaidError, saidIn } from "./said-error.ts";
 
 export interface Candidate {
   readonly provider: Provider;
@@ -41,6 +43,10 @@ export interface Attempted {
   readonly status: number | null;
   /** Who is to be asked next, the same provider for a retry. */
   readonly next: Provider | undefined;
+  /** Milliseconds from the attempt's begin to its failure; 0 for one that did not fail. */
+  readonly failedAfterMs: number;
+  /** What the provider said of its error, of an answer that is not delivered only later; undefined: there was none. */
+  readonly error: { readonly said: SaidError } | undefined;
 }
 
 export interface ForwardOptions {
@@ -123,6 +129,9 @@ class Ruling implements Judge, Attempted {
   readonly acceptsFirstEvent: ((data: string) => boolean) | undefined;
   /** The candidate that `next` names, where the move is to it. */
   following: Candidate | undefined;
+  failedAfterMs = 0;
+  error: (Partial<Pick<ErrorBody, "add" | "end">> & { readonly said: SaidError }) | undefined;
+  readonly #begunAt = performance.now();
   readonly #options: ForwardOptions;
   readonly #turn: Turn;
   readonly #startedAt: number;
@@ -132,7 +141,13 @@ class Ruling implements Judge, Attempted {
     this.#turn = turn;
     this.#startedAt = startedAt;
     const mayMove = turn.candidate.provider.retry !== undefined || options.candidates.mayHave(turn.at + 1);
-    this.acceptsFirstEvent = mayMove ? (data) => this.#isAnswer(eventTrigger(data), undefined) : undefined;
+    this.acceptsFirstEvent = mayMove ? (data) => this.#isFirstEvent(data) : undefined;
+  }
+
+  #isFirstEvent(data: string): boolean {
+    const trigger = eventTrigger(data);
+    if (trigger !== undefined) this.error = { said: saidIn(data) };
+    return this.#isAnswer(trigger, undefined);
   }
 
   get next(): Provider | undefined {
@@ -143,6 +158,7 @@ class Ruling implements Judge, Attempted {
   accepts(status: number, headers: readonly Buffer[]): boolean {
     this.status = status;
     const trigger = statusTrigger(status);
+    if (trigger !== undefined) this.error = new ErrorBody(headerValue(headers, "content-encoding"));
     return trigger === undefined || this.#isAnswer(trigger, namedWait(status, headers));
   }
 
@@ -158,6 +174,7 @@ class Ruling implements Judge, Attempted {
     if (trigger === undefined) return true;
     const { candidates, deadlineMs } = this.#options;
     this.result = trigger;
+    this.failedAfterMs = performance.now() - this.#begunAt;
     const { candidate, at, repeated } = this.#turn;
     this.move = nextMove(
       { trigger, retryAfterMs },

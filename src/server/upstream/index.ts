@@ -18,3 +18,4 @@ export {
   type Trigger,
   type UpstreamChannel,
 } from "./provider.ts";
+export type { SaidError } from "./said-error.ts";

@@ -134,7 +134,7 @@ test("the stream that was given is shown instead, and a line that is no record a
   assert.equal(new Set([0, 1, 2, 3].map((at) => table.idOf(at))).size, 4);
   assert.equal(table.sortKey(1, columnAt(table, "seq")), null);
   assert.match(bodyOf(auditTailView).empty(contextOf({}, { tail: [] })).sentence, /stream that was given/);
-  assert.match(bodyOf(auditTailView).empty(contextOf({})).sentence, /This node remembers no records/);
+  assert.match(bodyOf(auditTailView).empty(contextOf({})).sentence, /The nodes remember no records/);
 });
 
 test("a stream that cannot be read says why and what to do", () => {

@@ -20,6 +20,13 @@ const failure = (seconds: number, more: Partial<BackendFailure> = {}): BackendFa
   time: at(seconds),
   status: 503,
   kind: "5xx",
+  request: "r-1",
+  caller: "ci",
+  model: "gpt-fast",
+  duration_ms: 812,
+  error_type: "server_error",
+  error_code: null,
+  node: "n1",
   attempt: 1,
   moved_to: "acme-alt",
   ...more,
@@ -27,16 +34,16 @@ const failure = (seconds: number, more: Partial<BackendFailure> = {}): BackendFa
 
 const FAILURES = [
   failure(-2),
-  failure(-3, { status: null, kind: "connect", attempt: 2, moved_to: null }),
+  failure(-3, { status: null, kind: "connect", attempt: 2, moved_to: null, error_type: null }),
   failure(-4, { kind: "429", status: 429, moved_to: "acme-chat" }),
 ];
 const context = contextOf({ ...INCIDENT, list_backend_errors: FAILURES }, { subject: "acme-chat" });
 
 test("failures stand newest first, with where the request went", () => {
   assert.deepEqual(rowsShown(errorsView, context), [
-    ["14:02:05Z", "503", "5xx", "1", "acme-alt"],
-    ["14:02:04Z", "-", "connect", "2", "no failover"],
-    ["14:02:03Z", "429", "429", "1", "retried here"],
+    ["14:02:05Z", "503", "5xx", "server_error", "ci", "gpt-fast", "812ms", "1", "acme-alt", "n1", "r-1"],
+    ["14:02:04Z", "-", "connect", "-", "ci", "gpt-fast", "812ms", "2", "no failover", "n1", "r-1"],
+    ["14:02:03Z", "429", "429", "server_error", "ci", "gpt-fast", "812ms", "1", "retried here", "n1", "r-1"],
   ]);
 });
 
@@ -60,7 +67,7 @@ test("the view reads the errors of its subject, and asks for one where none was 
 test("a provider without failures is told of calmly", () => {
   assert.equal(
     bodyOf(errorsView).empty(contextOf({ list_backend_errors: [] }, { subject: "acme-chat" })).sentence,
-    "No failure of acme-chat on this node since its start.",
+    "No failure of acme-chat on any node that answers, since its start.",
   );
 });
 

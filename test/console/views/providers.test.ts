@@ -9,6 +9,7 @@ import {
   cellOf,
   contextOf,
   dialogOf,
+  FAILED,
   INCIDENT,
   idsShown,
   requestsOf,
@@ -82,9 +83,9 @@ test("the pane tells of the routes and the last failures", () => {
   const context = contextOf({
     ...INCIDENT,
     list_backend_errors: [
-      { time: at(-2), status: 503, kind: "5xx", attempt: 1, moved_to: "acme-chat" },
-      { time: at(-3), status: null, kind: "connect", attempt: 2, moved_to: null },
-      { time: at(-4), status: 503, kind: "5xx", attempt: 3, moved_to: "acme-alt" },
+      { ...FAILED, time: at(-2), status: 503, kind: "5xx", attempt: 1, moved_to: "acme-chat" },
+      { ...FAILED, time: at(-3), status: null, kind: "connect", attempt: 2, moved_to: null },
+      { ...FAILED, time: at(-4), status: 503, kind: "5xx", attempt: 3, moved_to: "acme-alt" },
     ],
   });
   assert.deepEqual(textsOf(body.pane?.("acme-chat", context) ?? []), [
@@ -114,7 +115,7 @@ test("the pane tells who suspended it, whom it stands in for, and what it does n
 });
 
 test("describing tells all fields and all failures", () => {
-  const failure = { time: at(-2), status: 503, kind: "5xx", attempt: 1, moved_to: null };
+  const failure = { ...FAILED, time: at(-2), status: 503, kind: "5xx", attempt: 1, moved_to: null };
   const context = contextOf({ ...INCIDENT, list_backend_errors: Array.from({ length: 50 }, () => failure) });
   const lines = textsOf(body.describe?.("acme-chat", context) ?? []);
   assert.equal(lines.filter((text) => text.includes("attempt 1")).length, 50);

@@ -98,6 +98,17 @@ export const member = (id: string, more: Partial<ClusterMemberRecord> = {}): Clu
   ...more,
 });
 
+/** What every failure of a provider says of its request. */
+export const FAILED = {
+  request: "r-1",
+  caller: "ci",
+  model: "gpt-fast",
+  duration_ms: 812,
+  error_type: "server_error",
+  error_code: null,
+  node: "n1",
+} as const;
+
 export const budget = (name: string, more: Partial<BudgetRecord> = {}): BudgetRecord => ({
   budget: name,
   bucket: "shared",

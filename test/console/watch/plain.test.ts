@@ -2,8 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "../../e2e/support/wait.ts";
+import { FAILED } from "../views/traffic-fixtures.ts";
 import { answer, createLists, type Handler, startPeer, status, suspension } from "./support/peer.ts";
 import { QUICK, startWatch } from "./support/watching.ts";
+
+const CHANGES = { id: "list_audit_records", name: "admin.write" } as const;
 
 const STATUS = { id: "get_status" } as const;
 const WHOAMI = { id: "get_whoami" } as const;
@@ -82,10 +85,17 @@ test("the caller and the tables are read once a connection, and again when the o
 });
 
 test("items are taken out of their answer, and names stand in the path as they must", async (t) => {
-  const failure = { time: "2026-01-01T00:00:00.000Z", status: 503, kind: "status", attempt: 1, moved_to: null };
+  const failure = {
+    ...FAILED,
+    time: "2026-01-01T00:00:00.000Z",
+    status: 503,
+    kind: "status",
+    attempt: 1,
+    moved_to: null,
+  };
   const revision = { revision: 1, updated_at: "2026-01-01T00:00:00.000Z", by: "unix:0", bytes: 5 };
   const handler: Handler = (path, response) => {
-    if (path.endsWith("/errors")) answer(response, { items: [failure] });
+    if (path.endsWith("/errors?nodes=all")) answer(response, { items: [failure] });
     else if (path.endsWith("/revisions")) answer(response, { items: [revision] });
     else answer(response, path.startsWith("/audit") || path.startsWith("/query") ? { items: [] } : status());
   };
@@ -93,9 +103,13 @@ test("items are taken out of their answer, and names stand in the path as they m
   const watch = startWatch(t, [peer.door], { pace: QUICK });
   const errors = { id: "list_backend_errors", name: "a/b $& ü" } as const;
   const revisions = { id: "list_source_revisions", name: "default" } as const;
-  watch.need([errors, revisions, { id: "list_audit_records" }, { id: "list_query_tables" }]);
+  watch.need([errors, revisions, { id: "list_audit_records" }, CHANGES, { id: "list_query_tables" }]);
   await watch.sees("all", ({ get }) => {
-    const empties = [get({ id: "list_audit_records" })?.value, get({ id: "list_query_tables" })?.value];
+    const empties = [
+      get({ id: "list_audit_records" })?.value,
+      get(CHANGES)?.value,
+      get({ id: "list_query_tables" })?.value,
+    ];
     return get(errors)?.value && get(revisions)?.value && empties.every((it) => it?.length === 0);
   });
   const newest = watch.data.at(-1);
@@ -103,8 +117,9 @@ test("items are taken out of their answer, and names stand in the path as they m
   assert.deepEqual(newest?.get(revisions)?.value, [revision]);
   assert.equal(newest?.get({ id: "list_backend_errors" }), undefined);
   const paths = new Set(peer.asked.map(({ path }) => path));
-  assert.ok(paths.has("/backends/a%2Fb%20%24%26%20%C3%BC/errors"), [...paths].join());
-  assert.ok(paths.has("/audit/recent?limit=500"));
+  assert.ok(paths.has("/backends/a%2Fb%20%24%26%20%C3%BC/errors?nodes=all"), [...paths].join());
+  assert.ok(paths.has("/audit/recent?limit=500&nodes=all"));
+  assert.ok(paths.has("/audit/recent?limit=500&nodes=all&event=admin.write"));
 });
 
 test("another leader is told once, its absence and its return are not", async (t) => {

@@ -14,6 +14,7 @@ import {
 } from "../../../src/admin-api/index.ts";
 import { faultsOf } from "../../../src/server/admin/check.ts";
 import { commands } from "../../../src/server/core/state/index.ts";
+import { FAILED } from "./support/memory-backends.ts";
 import { NOW, openDoor } from "./support/open-door.ts";
 
 /** Lists of what no configuration can set: they answer no row. */
@@ -84,6 +85,7 @@ test("every operation answers what its description says", async (t) => {
   governed.configure({ profiles: ["p"], budgets: ["b"] });
   governed.spend("b", 10);
   backends.fail("acme", {
+    ...FAILED,
     time: new Date(NOW).toISOString(),
     status: 503,
     kind: "5xx",

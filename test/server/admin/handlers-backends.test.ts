@@ -9,7 +9,7 @@ import { modelList } from "../../../src/server/admin/handlers/models.ts";
 import { watchList } from "../../../src/server/admin/lists.ts";
 import { commands } from "../../../src/server/core/state/index.ts";
 import { callOf, handlerPorts, NOW } from "./support/handler-ports.ts";
-import { createMemoryBackends } from "./support/memory-backends.ts";
+import { createMemoryBackends, FAILED } from "./support/memory-backends.ts";
 
 const AT_ONCE = { index: undefined, waitMs: 0, signal: new AbortController().signal };
 const WRITE = { by: { iss: "local", sub: "unix:1000" }, timeoutMs: 1_000 };
@@ -101,13 +101,15 @@ test("the list of models changes with the configuration and not with what is mea
 test("the failures of a provider are answered, and a provider that is not configured is not found", async () => {
   const { configure, fail, ports } = open();
   configure("a");
-  const failure = { time: rfc3339(NOW), status: null, kind: "connect", attempt: 1, moved_to: "b" };
+  const failure = { ...FAILED, time: rfc3339(NOW), status: null, kind: "connect", attempt: 1, moved_to: "b" };
   fail("a", failure);
   const { list_backend_errors: answer } = backendHandlers;
   assert.deepEqual(await answer(callOf("list_backend_errors", { params: { name: "a" } }), ports), {
-    value: { items: [failure] },
+    value: { items: [{ ...failure, node: "n1" }] },
   });
-  assert.throws(() => answer(callOf("list_backend_errors", { params: { name: "x" } }), ports), { code: "not_found" });
+  await assert.rejects(async () => answer(callOf("list_backend_errors", { params: { name: "x" } }), ports), {
+    code: "not_found",
+  });
 });
 
 test("a list of what cannot be configured is empty and never changes", async () => {

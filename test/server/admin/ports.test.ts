@@ -2,7 +2,7 @@
 
 import { backendsContract } from "./support/backends-contract.ts";
 import { governedContract } from "./support/governed-contract.ts";
-import { createMemoryBackends } from "./support/memory-backends.ts";
+import { createMemoryBackends, FAILED } from "./support/memory-backends.ts";
 import { createMemoryGoverned } from "./support/memory-governed.ts";
 import { createMemorySecrets } from "./support/memory-secrets.ts";
 import { createMemorySources } from "./support/memory-sources.ts";
@@ -23,7 +23,7 @@ backendsContract("backends in memory", () => {
   return {
     backends,
     configure,
-    fail: (name) => fail(name, { time, status: 503, kind: "5xx", attempt: 1, moved_to: null }),
+    fail: (name) => fail(name, { ...FAILED, time, status: 503, kind: "5xx", attempt: 1, moved_to: null }),
   };
 });
 

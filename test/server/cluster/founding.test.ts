@@ -10,7 +10,7 @@ import {
   joinCluster,
   rejoinWhenAlone,
 } from "../../../src/server/cluster/founding.ts";
-import type { NetworkReply } from "../../../src/server/cluster/network.ts";
+import { type NetworkReply, NO_BODY } from "../../../src/server/cluster/network.ts";
 import { createState, type Member } from "../../../src/server/core/state/index.ts";
 import { makeDir } from "./support/archives.ts";
 import { configuration } from "./support/driver-bench.ts";
@@ -92,7 +92,7 @@ function asking(answer: (address: string) => NetworkReply, signal = new AbortCon
   return { network, lines, log, signal, request: requestOf("d"), now: () => 0 };
 }
 
-const reply = (header: Readonly<Record<string, unknown>>): NetworkReply => ({ kind: "reply", header });
+const reply = (header: Readonly<Record<string, unknown>>): NetworkReply => ({ kind: "reply", header, body: NO_BODY });
 const ADMITTED = reply({ outcome: "admitted", members: [memberOf("a")], epoch: 2 });
 
 test("each reply to a request to join is read as what it means for the wait", async () => {

@@ -54,7 +54,7 @@ function follower(lead: string | undefined, replies: readonly NetworkReply[] = [
   return made;
 }
 
-const reply = (header: Header): NetworkReply => ({ kind: "reply", header });
+const reply = (header: Header): NetworkReply => ({ kind: "reply", header, body: NO_BODY });
 const ask = (kind: Asked["kind"], header: Header = {}, body = NO_BODY): Asked => ({ kind, header, body });
 
 test("a command is proposed where this node leads, and nowhere else", async () => {

@@ -25,7 +25,8 @@ function open(...names: readonly string[]) {
   return { statistics, pass };
 }
 
-const FAILURE = { kind: "5xx", status: 503, attempt: 1, movedTo: null } as const;
+const WHOSE = { request: "r", caller: "ci", model: "m", durationMs: 3, error: undefined } as const;
+const FAILURE = { kind: "5xx", status: 503, attempt: 1, movedTo: null, ...WHOSE } as const;
 
 function attempts(statistics: Statistics, provider: string, answered: number, failed: number): void {
   const measured = statistics.of(provider);
@@ -124,12 +125,19 @@ test("a provider that is no longer configured is forgotten, and attempts at it e
 test("the last 50 failures are kept, newest first, with when they were", () => {
   const { statistics, pass } = open("a");
   for (let attempt = 1; attempt <= 60; attempt++) {
-    statistics.of("a")?.failed({ kind: "timeout", status: null, attempt, movedTo: "b" });
+    statistics.of("a")?.failed({ kind: "timeout", status: null, attempt, movedTo: "b", ...WHOSE });
     pass(1_000);
   }
   const failures = statistics.failures("a") ?? [];
   assert.equal(failures.length, 50);
-  assert.deepEqual(failures[0], { kind: "timeout", status: null, attempt: 60, movedTo: "b", at: START + 59_000 });
+  assert.deepEqual(failures[0], {
+    kind: "timeout",
+    status: null,
+    attempt: 60,
+    movedTo: "b",
+    ...WHOSE,
+    at: START + 59_000,
+  });
   assert.deepEqual(
     failures.map(({ attempt }) => attempt),
     Array.from({ length: 50 }, (_, at) => 60 - at),

@@ -9,6 +9,14 @@ import { type CompiledSources, compileSources } from "../../../src/server/node/s
 import type { Snapshot } from "../../../src/server/snapshot/index.ts";
 import { backendsContract } from "../admin/support/backends-contract.ts";
 
+const WHOSE = {
+  request: "r-1",
+  caller: "ci",
+  model: "gpt-fast",
+  durationMs: 812.2,
+  error: { said: { type: "server_error", code: null } },
+} as const;
+
 const NO_SECRET = { kind: "problem", message: "none", missing: true } as const;
 
 function compile(document: object): CompiledSources {
@@ -63,7 +71,7 @@ backendsContract("backends of a node", () => {
   return {
     backends,
     configure: (...names) => void configure(...names.map((name) => compat(name, { models: [name] }))),
-    fail: (name) => statistics.of(name)?.failed({ kind: "5xx", status: 503, attempt: 1, movedTo: null }),
+    fail: (name) => statistics.of(name)?.failed({ kind: "5xx", status: 503, attempt: 1, movedTo: null, ...WHOSE }),
   };
 });
 

@@ -1,8 +1,9 @@
 /** The audit trail: heads that the cluster has witnessed, and this node's last records. */
 
-import type { AuditHeadRecord } from "../../../admin-api/index.ts";
+import type { AuditHeadRecord, AuditRecord } from "../../../admin-api/index.ts";
 import type { StateView } from "../../cluster/index.ts";
 import { type HeadRow, headConflictKey, readHead, readHeadConflict } from "../../core/state/index.ts";
+import { byTime, gather } from "../everywhere.ts";
 import { type Handlers, rfc3339 } from "../handler.ts";
 import { fixed, type ListSource, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
@@ -26,7 +27,11 @@ function headRecords(view: StateView): readonly AuditHeadRecord[] {
 }
 
 export const auditHandlers: Pick<Handlers, "list_audit_records"> = {
-  list_audit_records({ query: { limit = DEFAULT_LIMIT, event } }, { audit }) {
-    return { value: { items: audit.recent(limit, event) } };
+  async list_audit_records({ query: { limit = DEFAULT_LIMIT, event, nodes }, signal }, { audit, cluster }) {
+    const own = audit.recent(limit, event);
+    if (nodes === undefined) return { value: { items: own } };
+    const { items, ...others } = await gather(cluster, { kind: "records", limit, event }, own, signal);
+    const records = byTime(items as unknown as readonly AuditRecord[], "ts");
+    return { value: { items: records.slice(-limit), ...others } };
   },
 };

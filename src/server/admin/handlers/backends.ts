@@ -1,7 +1,8 @@
 /** Providers as this node has met them, with the suspensions that the whole cluster holds. */
 
-import type { BackendRecord } from "../../../admin-api/index.ts";
+import type { BackendFailure, BackendRecord } from "../../../admin-api/index.ts";
 import { readSuspension, suspensionRowKey } from "../../core/state/index.ts";
+import { byTime, gather } from "../everywhere.ts";
 import { type Handlers, mapped, rfc3339 } from "../handler.ts";
 import { type ListSource, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
@@ -59,9 +60,12 @@ function backendRecord(
 }
 
 export const backendHandlers: Pick<Handlers, "list_backend_errors"> = {
-  list_backend_errors({ params: { name } }, { backends }) {
-    const items = backends.failures(name);
-    if (items === undefined) throw refusal("not_found", "There is no provider of that name in the configuration.");
-    return { value: { items } };
+  async list_backend_errors({ params: { name }, query: { nodes }, signal }, { backends, cluster }) {
+    const own = backends.failures(name);
+    if (own === undefined) throw refusal("not_found", "There is no provider of that name in the configuration.");
+    const { nodeId: node } = cluster.status();
+    if (nodes === undefined) return { value: { items: own.map((failure) => ({ ...failure, node })) } };
+    const { items, ...others } = await gather(cluster, { kind: "failures", provider: name }, own, signal);
+    return { value: { items: byTime(items as unknown as readonly BackendFailure[], "time").reverse(), ...others } };
   },
 };

@@ -7,7 +7,9 @@
  */
 
 import type { QueryResult } from "../../../admin-api/index.ts";
+import type { GatherRows } from "../everywhere.ts";
 import { refusal } from "../refusal.ts";
+import { gatherAll } from "./gather-all.ts";
 import type { Value } from "./plan.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import { openQueue } from "./queue.ts";
@@ -62,17 +64,19 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
       await limited(running.ready, START_LIMIT_MS, signal, () => new Error("the query worker did not start in time"));
       const inTime = <T>(work: Promise<T>): Promise<T> => limited(work, runLimitMs, signal, () => tooSlow(runLimitMs));
       isAsked = true;
-      running.send(statement);
+      running.send(statement.plan);
       const { tables } = told(await inTime(running.next()), "planned");
-      const isPermitted = tables.every(({ name }) => statement.tables.includes(name));
+      const isPermitted = tables.every(({ name }) => statement.plan.tables.includes(name));
       if (!isPermitted) throw new Error("the query worker asked for a table that the caller may not read");
       isAsked = false;
-      const moment = await sendRows(tables, { sources, index, now, send: running.send, signal });
+      const gathered = statement.gather && (await gatherAll(tables, options, statement.gather, signal));
+      const read = gathered?.sources ?? sources;
+      const moment = await sendRows(tables, { sources: read, index, now, send: running.send, signal });
       isAsked = true;
       running.send({ kind: "run", now: new Date(moment.now).toISOString() });
       const result = await inTime(fetchAnswer(running, moment));
       isAsked = false;
-      return result;
+      return { ...result, ...gathered?.answered };
     } catch (error) {
       // The worker itself said no: it waits for the next statement.
       if (error instanceof Refused) {
@@ -95,13 +99,13 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
   };
 
   return {
-    async run({ sql, params, tables, signal }: QueryRequest) {
+    async run({ sql, params, tables, gather, signal }: QueryRequest) {
       signal.throwIfAborted();
       if (closing.signal.aborted) throw stopping();
       if (sql.length > MAX_SQL_LENGTH) throw invalid(`A statement has at most ${MAX_SQL_LENGTH} characters.`);
-      const statement: Statement = { kind: "plan", sql, parameters: params.map(checkedParameter), tables };
+      const plan: Plan = { kind: "plan", sql, parameters: params.map(checkedParameter), tables };
       const leave = await queue.enter(AbortSignal.any([signal, closing.signal]));
-      return await perform(statement, signal, leave);
+      return await perform({ plan, gather }, signal, leave);
     },
     async close() {
       closing.abort(stopping());
@@ -111,7 +115,12 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
   };
 }
 
-type Statement = Extract<ToWorker, { kind: "plan" }>;
+type Plan = Extract<ToWorker, { kind: "plan" }>;
+
+interface Statement {
+  readonly plan: Plan;
+  readonly gather: GatherRows | undefined;
+}
 
 const stopping = (): Error => refusal("busy", "The gateway is stopping.");
 

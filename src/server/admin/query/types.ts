@@ -2,6 +2,7 @@
 
 import type { QueryResult, TableName } from "../../../admin-api/index.ts";
 import type { Log } from "../../../base/index.ts";
+import type { GatherRows } from "../everywhere.ts";
 import type { ListSource } from "../lists.ts";
 
 /** Rows of a table, and a number that changes with them. */
@@ -27,6 +28,8 @@ export interface QueryRequest {
   readonly params: readonly unknown[];
   /** Those that the caller may read. */
   readonly tables: readonly TableName[];
+  /** Makes rows of this node those of every node; undefined for a table that is the same on all. Left out: of this node. */
+  readonly gather?: GatherRows | undefined;
   readonly signal: AbortSignal;
 }
 

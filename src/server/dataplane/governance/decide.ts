@@ -4,14 +4,12 @@
  */
 
 import type { Log } from "../../../base/index.ts";
-import { cutText, escapeControls, GatewayError } from "../../../base/index.ts";
+import { GatewayError } from "../../../base/index.ts";
 import type { Decision, Hop, Layer, Verdict } from "../../core/policy/index.ts";
 import type { DecisionRecord, DecisionTrail } from "../ports.ts";
+import { shown } from "../whose.ts";
 import type { DecisionMetrics } from "./metrics.ts";
 import type { Standing } from "./standing.ts";
-
-/** Of a model's name in a record, in UTF-16 units; those of providers have 64 at most. */
-const MAX_MODEL_LENGTH = 128;
 
 /** What a record says of the request. */
 export interface DecidedRequest {
@@ -78,7 +76,7 @@ function recordOf(verdict: Verdict, request: DecidedRequest, { caller, profile }
       key_id: key === undefined ? null : key.id,
       layer: by?.layer.kind ?? null,
       matched: decisions.map(spelled),
-      model: request.model === undefined ? null : escapeControls(cutText(request.model, MAX_MODEL_LENGTH)),
+      model: request.model === undefined ? null : shown(request.model),
       profile: profile.name ?? null,
       request: request.requestId,
       route: request.route,

@@ -3,7 +3,8 @@
  * first at once. A record tells how many there were since the one before, and of the last of them whose it was.
  */
 import type { Caller } from "../../auth/index.ts";
-import { nameOf, type Refusal } from "./refusals.ts";
+import { nameOf } from "../whose.ts";
+import type { Refusal } from "./refusals.ts";
 
 const EVERY_MS = 60_000;
 

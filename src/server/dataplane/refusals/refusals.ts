@@ -6,8 +6,9 @@
  * What is held is bounded, whoever calls: past `MAX_ROWS` callers who were not seen in the hour are told as one, by code
  * and cause, so that who invents names neither fills the memory nor pushes out what is there.
  */
-import { type Clock, cutText, escapeControls, type RefusalCode, type RefusedBy } from "../../../base/index.ts";
+import type { Clock, RefusalCode, RefusedBy } from "../../../base/index.ts";
 import type { Caller } from "../../auth/index.ts";
+import { nameOf } from "../whose.ts";
 import { Tally } from "./tally.ts";
 
 /** Of callers; each takes less than 1 KiB. */
@@ -18,9 +19,6 @@ const MAX_OTHERS = 200;
 const MAX_BUCKETS = 4_096;
 
 const HOUR_SECONDS = 3_600;
-/** UTF-16 units of a name. */
-const MAX_NAME_LENGTH = 128;
-
 export interface Refusal {
   /** Undefined: nobody was recognised. */
   readonly caller: Caller | undefined;
@@ -173,10 +171,4 @@ function whoIs(caller: Caller | undefined, by: RefusedBy | undefined): Pick<Coun
   if (caller !== undefined) return { callerKind: caller.kind, caller: nameOf(caller) };
   if (by?.kind === "credential" && by.key !== undefined) return { callerKind: "key", caller: by.key };
   return { callerKind: "unrecognised", caller: undefined };
-}
-
-/** As people know it; bounded, since a token may say anything. */
-export function nameOf({ key, user, agent }: Caller): string | undefined {
-  const name = key?.name ?? (user === undefined ? agent : user.email === "" ? user : { name: user.email })?.name;
-  return name === undefined ? undefined : escapeControls(cutText(name, MAX_NAME_LENGTH));
 }

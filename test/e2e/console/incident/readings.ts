@@ -35,7 +35,9 @@ const READINGS: Partial<Readable> = {
   list_source_revisions: [cluster.revision(3), cluster.revision(2), cluster.revision(1)],
   list_secrets: [],
   list_audit_records: [traffic.auditRecord(1, { action: "put_suspension" }), traffic.auditRecord(2, null)],
-  list_backend_errors: [{ time: traffic.at(-2), kind: "5xx", status: 503, attempt: 1, moved_to: "acme-alt" }],
+  list_backend_errors: [
+    { ...traffic.FAILED, time: traffic.at(-2), kind: "5xx", status: 503, attempt: 1, moved_to: "acme-alt" },
+  ],
   list_query_tables: TABLES,
   metrics: {
     requests: [1, null, 3],

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { BackendFailure } from "../../../../src/admin-api/index.ts";
 import type { Backends } from "../../../../src/server/admin/index.ts";
+import { FAILED } from "./memory-backends.ts";
 
 export interface BackendsUnderTest {
   readonly backends: Backends;
@@ -31,8 +31,8 @@ export function backendsContract(name: string, open: () => BackendsUnderTest): v
     const { backends, configure, fail } = open();
     configure("a", "b");
     fail("a");
-    const told = backends.failures("a")?.map(({ time: _, ...rest }: BackendFailure) => rest);
-    assert.deepEqual(told, [{ status: 503, kind: "5xx", attempt: 1, moved_to: null }]);
+    const told = backends.failures("a")?.map(({ time: _, ...rest }) => rest);
+    assert.deepEqual(told, [{ ...FAILED, status: 503, kind: "5xx", attempt: 1, moved_to: null }]);
     assert.deepEqual(backends.failures("b"), []);
     assert.equal(backends.failures("c"), undefined);
   });

@@ -11,8 +11,18 @@ export interface MemoryBackends {
   configure(...names: readonly string[]): void;
   /** As traffic at a provider. */
   measure(name: string, measured: Partial<Row>): void;
-  fail(name: string, failure: BackendFailure): void;
+  fail(name: string, failure: Omit<BackendFailure, "node">): void;
 }
+
+/** What every failure says of its request. */
+export const FAILED = {
+  request: "r-1",
+  caller: "ci",
+  model: "gpt-fast",
+  duration_ms: 812,
+  error_type: "server_error",
+  error_code: null,
+} as const;
 
 export const backend = (name: string, over: Partial<Row> = {}): Row => ({
   name,
@@ -44,7 +54,7 @@ const model = (provider: string): ModelRecord => ({
 export function createMemoryBackends(): MemoryBackends {
   const listeners = new Set<(what: "configuration" | "measurements") => void>();
   let rows = new Map<string, Row>();
-  const failures = new Map<string, BackendFailure[]>();
+  const failures = new Map<string, readonly Omit<BackendFailure, "node">[]>();
   const tell = (what: "configuration" | "measurements"): void => {
     for (const listener of [...listeners]) listener(what);
   };

@@ -35,7 +35,11 @@ export const member = (id: string, role: MemberStatus["role"] = "follower"): Mem
   version: "1.0.0",
 });
 
-export function createMemoryCluster(now: () => number): MemoryCluster {
+export function createMemoryCluster(
+  now: () => number,
+  /** What other members answer; nothing unless given. */
+  answerOf: (id: string, question: unknown) => Uint8Array | undefined = () => undefined,
+): MemoryCluster {
   const state = createState();
   const versions = new Map<string, number>();
   const watchers = new Set<{ prefix: string; onChange: (mutations: readonly Mutation[] | undefined) => void }>();
@@ -144,6 +148,8 @@ export function createMemoryCluster(now: () => number): MemoryCluster {
       for await (const chunk of archive) restored.push(chunk);
       return { index: 41, term: 2, size: restored.reduce((sum, { length }) => sum + length, 0) };
     },
+    askMember: (id, question) => Promise.resolve(answerOf(id, question)),
+    onQuestion() {},
     async handOver() {},
     ended: new Promise(() => {}),
     async close() {},

@@ -6,6 +6,7 @@ import { performance } from "node:perf_hooks";
 import type { RefusalCode } from "../../../../base/index.ts";
 import { type AttemptResult, type AttemptSpan, statusTrigger, type Trigger } from "../../../upstream/index.ts";
 import type { Ports } from "../../ports.ts";
+import type { AttemptFailure } from "../../statistics.ts";
 
 export interface SessionAttempt {
   /** The upstream is dialled. */
@@ -28,6 +29,7 @@ export function sessionAttempt(
   provider: string,
   { metrics, statistics }: Ports,
   span: AttemptSpan | undefined,
+  whose: Pick<AttemptFailure, "request" | "caller" | "model">,
 ): SessionAttempt {
   const measured = statistics?.of(provider);
   let begunAt: number | undefined;
@@ -35,7 +37,8 @@ export function sessionAttempt(
   let answer: number | null = null;
   const failed = (kind: Trigger, status: number | null): void => {
     result = kind;
-    measured?.failed({ kind, status, attempt: 1, movedTo: null });
+    const durationMs = begunAt === undefined ? 0 : performance.now() - begunAt;
+    measured?.failed({ kind, status, attempt: 1, movedTo: null, ...whose, durationMs, error: undefined });
   };
   return {
     begun() {

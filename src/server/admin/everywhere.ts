@@ -1,0 +1,143 @@
+/**
+ * What every node has measured, read through any of them: a question goes to each other member over the forward links, and
+ * what they answer within a second is put together, with the ids of those that did not. Source: design decisions, section 3.
+ *
+ * Who asks was judged by the node that was asked; another member answers it as it would a caller with the same rights. A
+ * node answers `MAX_BYTES` at most, and says when it had more.
+ */
+
+import type { AuditEventName, TableName } from "../../admin-api/index.ts";
+import type { Cluster } from "../cluster/index.ts";
+
+/** A node that hangs costs whoever asks this long, and no longer. */
+const LIMIT_MS = 1_000;
+/** Of the second, what it takes to put the answers together. */
+const OWN_MS = 100;
+/** Of one node, as JSON; 5,000 buckets of budgets. */
+export const MAX_BYTES = 1 << 20;
+
+/** Lists of what each node has measured by itself. */
+export const MEASURED = ["backends", "budgets", "refusals"] as const satisfies readonly TableName[];
+export type MeasuredTable = (typeof MEASURED)[number];
+
+export type Question =
+  | { readonly kind: "list"; readonly table: MeasuredTable }
+  | { readonly kind: "failures"; readonly provider: string }
+  | { readonly kind: "records"; readonly limit: number; readonly event: AuditEventName | undefined };
+
+export type Row = Readonly<Record<string, unknown>>;
+
+export interface Gathered {
+  readonly items: readonly Row[];
+  /** Ids of members that gave no answer in time. */
+  readonly unanswered: readonly string[];
+  /** Ids of members that had more than they answered. */
+  readonly cut: readonly string[];
+}
+
+interface Part {
+  readonly node: string;
+  readonly items: readonly Row[];
+  readonly isCut: boolean;
+}
+
+/** `own`: of this node. Rejects with the signal's reason alone. */
+export async function gather(
+  cluster: Pick<Cluster, "status" | "askMember">,
+  question: Question,
+  own: Iterable<unknown>,
+  signal: AbortSignal,
+): Promise<Gathered> {
+  const { nodeId, members } = cluster.status();
+  const others = members.map(({ id }) => id).filter((id) => id !== nodeId);
+  const asked = others.map((id) => askOne(cluster, id, question, signal));
+  const mine: Part = { node: nodeId, items: [...own].map((row) => row as Row), isCut: false };
+  const parts = await Promise.all(asked);
+  signal.throwIfAborted();
+  const answered = [mine, ...parts.filter((part) => part !== undefined)];
+  return {
+    items: answered.flatMap(({ node, items }) => items.map((row) => ({ ...row, node }))),
+    unanswered: others.filter((_, at) => parts[at] === undefined),
+    cut: answered.filter(({ isCut }) => isCut).map(({ node }) => node),
+  };
+}
+
+/** Undefined for a table that is the same on every node. */
+export type GatherRows = (
+  table: TableName,
+  own: Iterable<unknown>,
+  signal: AbortSignal,
+) => Promise<Gathered> | undefined;
+
+export const gatherRows =
+  (cluster: Pick<Cluster, "status" | "askMember">): GatherRows =>
+  (name, own, signal) => {
+    const table = MEASURED.find((it) => it === name);
+    return table && gather(cluster, { kind: "list", table }, own, signal);
+  };
+
+async function askOne(
+  cluster: Pick<Cluster, "askMember">,
+  node: string,
+  question: Question,
+  signal: AbortSignal,
+): Promise<Part | undefined> {
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  // Also of this node's own worker, which carries the question.
+  const limit = setTimeout(end, LIMIT_MS - OWN_MS / 2);
+  signal.addEventListener("abort", end, { once: true });
+  if (signal.aborted) end();
+  try {
+    const body = await cluster.askMember(node, question, { timeoutMs: LIMIT_MS - OWN_MS, signal: ending.signal });
+    return body === undefined ? undefined : partOf(node, body);
+  } catch {
+    return undefined; // too late, or the caller has gone, which is told by the signal
+  } finally {
+    clearTimeout(limit);
+    signal.removeEventListener("abort", end);
+  }
+}
+
+/** What a node of another version answers may be anything. */
+function partOf(node: string, body: Uint8Array): Part | undefined {
+  if (body.length > 2 * MAX_BYTES) return undefined;
+  const { items, cut } = JSON.parse(Buffer.from(body).toString("utf8")) as { items?: unknown; cut?: unknown };
+  if (!Array.isArray(items) || !items.every(isRow)) return undefined;
+  return { node, items, isCut: cut === true };
+}
+
+const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The answer to another member. `fromEnd`: when not all have room, the last are kept. */
+export function answerOf(rows: Iterable<unknown>, fromEnd = false): Uint8Array {
+  const texts: string[] = [];
+  let bytes = 0;
+  let isCut = false;
+  for (const row of fromEnd ? [...rows].reverse() : rows) {
+    const text = JSON.stringify(row);
+    bytes += Buffer.byteLength(text) + 1;
+    isCut = bytes > MAX_BYTES;
+    if (isCut) break;
+    texts.push(text);
+  }
+  if (fromEnd) texts.reverse();
+  return Buffer.from(`{"items":[${texts.join(",")}],"cut":${isCut}}`);
+}
+
+/** Undefined for what this version does not know. */
+export function readQuestion(value: unknown): Question | undefined {
+  const { kind, table, provider, limit, event } = isRow(value) ? value : {};
+  if (kind === "list") {
+    const known = MEASURED.find((it) => it === table);
+    return known && { kind, table: known };
+  }
+  if (kind === "failures" && typeof provider === "string") return { kind, provider };
+  if (kind !== "records" || typeof limit !== "number" || !(limit > 0)) return undefined;
+  return { kind, limit, event: typeof event === "string" ? (event as AuditEventName) : undefined };
+}
+
+/** Oldest first, by an RFC 3339 time in UTC with milliseconds; what is of one time stays in its order. */
+export function byTime<Item>(items: readonly Item[], field: keyof Item): Item[] {
+  return [...items].sort((a, b) => (a[field] < b[field] ? -1 : a[field] > b[field] ? 1 : 0));
+}

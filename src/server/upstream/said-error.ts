@@ -1,0 +1,93 @@
+/**
+ * What a provider's answer says of an error, in two words: its type and its code. Its text is never kept, since it may hold
+ * a prompt or a credential; nor is a type or a code that is no word. Source: dialects reference, 10.1.
+ */
+import { brotliDecompressSync, gunzipSync, inflateSync, type ZlibOptions } from "node:zlib";
+
+export interface SaidError {
+  readonly type: string | null;
+  readonly code: string | null;
+}
+
+export const NOTHING_SAID: SaidError = Object.freeze({ type: null, code: null });
+
+/** Of a body; what is longer is no error message of an API. */
+const MAX_BYTES = 16 << 10;
+const MAX_DECODED_BYTES = 64 << 10;
+
+/**
+ * Words joined by dots, dashes or underscores, a few digits behind a word, and numbers: `rate_limit_error`, `DeploymentNotFound`,
+ * `http_429`. Letters and digits mixed further may be a key.
+ */
+const WORDS = /^(?:[A-Za-z]{1,32}\d{0,4}|\d{1,6})(?:[._-](?:[A-Za-z]{1,32}\d{0,4}|\d{1,6}))*$/;
+const MAX_LENGTH = 64;
+
+type Decode = (bytes: Buffer, options: ZlibOptions) => Buffer;
+const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
+  ["gzip", gunzipSync],
+  ["x-gzip", gunzipSync],
+  ["deflate", inflateSync],
+  ["br", brotliDecompressSync],
+]);
+
+/** Gathers the body of an answer that is a failure. */
+export class ErrorBody {
+  readonly #encoding: string;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #said = NOTHING_SAID;
+
+  constructor(encoding: string | undefined) {
+    this.#encoding = encoding?.toLowerCase() ?? "identity";
+  }
+
+  add(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes <= MAX_BYTES) this.#chunks.push(chunk);
+  }
+
+  end(): void {
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    if (this.#bytes === 0 || this.#bytes > MAX_BYTES) return;
+    try {
+      this.#said = saidIn(decoded(Buffer.concat(chunks), this.#encoding).toString("utf8"));
+    } catch {
+      // It does not decode as it says.
+    }
+  }
+
+  /** Nothing until the body has ended. */
+  get said(): SaidError {
+    return this.#said;
+  }
+}
+
+function decoded(body: Buffer, encoding: string): Buffer {
+  return DECODERS.get(encoding)?.(body, { maxOutputLength: MAX_DECODED_BYTES }) ?? body;
+}
+
+/** Of the JSON text of an error in either dialect, or of hosts that have its members at the top. */
+export function saidIn(text: string): SaidError {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return NOTHING_SAID;
+  }
+  const body = recordOf(value);
+  const error = Array.isArray(value) ? recordOf(recordOf(value[0])["error"]) : recordOf(body["error"]);
+  return {
+    type: wordOf(error["type"]) ?? wordOf(error["status"]) ?? (body["type"] === "error" ? null : wordOf(body["type"])),
+    code: wordOf(error["code"]) ?? wordOf(body["code"]),
+  };
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}
+
+function wordOf(value: unknown): string | null {
+  const text = typeof value === "number" ? String(value) : value;
+  return typeof text === "string" && text.length <= MAX_LENGTH && WORDS.test(text) ? text : null;
+}

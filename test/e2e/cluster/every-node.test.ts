@@ -1,0 +1,139 @@
+/**
+ * What every node has measured, read through any of them, while all answer, while one hangs and while one is gone. Source:
+ * design decisions, section 3 (`?nodes=all`).
+ */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { chat, mint, say, simProvider, startGoverned } from "../governance/support/governed.ts";
+import { reply, scriptedUpstream } from "../support/upstream.ts";
+import { eventually } from "../support/wait.ts";
+
+const file = { after };
+const PROMPT = "the-secret-of-the-prompt";
+const failing = await scriptedUpstream(file, (socket) => {
+  const body = JSON.stringify({ error: { type: "overloaded_error", code: "model_overloaded", message: PROMPT } });
+  reply(socket, { status: 503, headers: ["content-type: application/json"], body });
+});
+const { nodes } = await startGoverned(file, {
+  ids: ["n1", "n2", "n3"],
+  deployment: (simulator) => ({
+    providers: [
+      simProvider("sim", simulator),
+      { name: "bad", dialect: "compat", base_url: `${failing.url}/v1`, api_key: "k", models: ["bad-1"] },
+    ],
+    default_provider: "sim",
+    access_rules: [{ name: "no-two", at: ["llm"], condition: 'model == "sim-2"', action: "deny" }],
+  }),
+});
+const [first, second, third] = nodes;
+assert.ok(first && second && third);
+const { client } = first.node;
+const key = await mint(second.node, "ci");
+for (const { gateway } of nodes) {
+  await eventually("a node that knows the key", async () => (await say(gateway, { key })).status === 200 || undefined);
+}
+
+/** Milliseconds. Above the second that the gateway takes at most: this machine does other things too. */
+const PATIENCE_MS = 2_500;
+
+async function timed<T>(work: () => Promise<T>): Promise<T> {
+  const begunAt = performance.now();
+  const value = await work();
+  const took = performance.now() - begunAt;
+  assert.ok(took < PATIENCE_MS, `it took ${took} ms`);
+  return value;
+}
+
+const everywhere = { query: { nodes: "all" } } as const;
+
+test("a refusal on another node stands in the list of all, and in SQL over all", async () => {
+  assert.equal((await say(second.gateway, { key, body: chat({ model: "sim-2" }) })).code, "policy_denied");
+  const row = await eventually("the refusal on n2", async () => {
+    const { items, unanswered, cut } = await client.call("list_refusals", everywhere);
+    assert.deepEqual([unanswered, cut], [[], []]);
+    return items.find(({ cause_name: name }) => name === "no-two");
+  });
+  assert.deepEqual([row.node, row.caller, row.last_hour], ["n2", "ci", 1]);
+  const own = await client.call("list_refusals");
+  assert.ok(!own.items.some(({ cause_name: name }) => name === "no-two"));
+  assert.equal(own.unanswered, undefined);
+  const sql = "SELECT node, COUNT(*) FROM backends GROUP BY node ORDER BY node";
+  const all = await client.call("run_query", { ...everywhere, body: { sql } });
+  assert.deepEqual(all.rows, [
+    ["n1", 2],
+    ["n2", 2],
+    ["n3", 2],
+  ]);
+  assert.deepEqual(all.unanswered, []);
+  assert.deepEqual((await client.call("run_query", { body: { sql } })).rows, [["n1", 2]]);
+});
+
+test("failures of a provider are those of all nodes, each with whose request it was and what was said", async () => {
+  const asked = await say(third.gateway, { key, body: chat({ model: "bad-1" }), headers: { "x-request-id": "r-bad" } });
+  assert.equal(asked.status, 503);
+  const failure = await eventually("the failure on n3", async () => {
+    const { items } = await client.call("list_backend_errors", { params: { name: "bad" }, ...everywhere });
+    return items[0];
+  });
+  const { time: _, duration_ms: took, ...facts } = failure;
+  assert.deepEqual(facts, {
+    status: 503,
+    kind: "5xx",
+    request: "r-bad",
+    caller: "ci",
+    model: "bad-1",
+    error_type: "overloaded_error",
+    error_code: "model_overloaded",
+    attempt: 1,
+    node: "n3",
+    moved_to: null,
+  });
+  assert.ok(took >= 0 && took < 10_000);
+  assert.deepEqual((await client.call("list_backend_errors", { params: { name: "bad" } })).items, []);
+  assert.ok(!JSON.stringify(failure).includes(PROMPT));
+});
+
+test("a change that was made through another node is found through any", async () => {
+  await second.node.client.call("put_suspension", {
+    params: { kind: "model", name: "sim-7" },
+    body: { reason: "the change of this morning" },
+  });
+  const query = { nodes: "all", event: "admin.write", limit: 50 } as const;
+  const record = await eventually("the change", async () => {
+    const { items } = await client.call("list_audit_records", { query });
+    assert.ok(items.every(({ event }) => event === "admin.write"));
+    return items.find(({ data }) => JSON.stringify(data).includes("sim-7"));
+  });
+  assert.equal(record.node, "n2");
+});
+
+test("a list that is the same on every node takes no `nodes`, and nobody is asked what the caller may not read", async () => {
+  const { status } = await client.raw("GET", "keys?nodes=all");
+  assert.equal(status, 400);
+});
+
+test("a node that hangs is named within a second, and the others are told", async () => {
+  third.node.program.signal("SIGSTOP");
+  try {
+    const { items, unanswered } = await timed(() => client.call("list_backends", everywhere));
+    assert.deepEqual(unanswered, ["n3"]);
+    assert.deepEqual([...new Set(items.map(({ node }) => node))], ["n1", "n2"]);
+    const asked = await timed(() =>
+      client.call("run_query", { ...everywhere, body: { sql: "SELECT node FROM refusals" } }),
+    );
+    assert.deepEqual(asked.unanswered, ["n3"]);
+  } finally {
+    third.node.program.signal("SIGCONT");
+  }
+  await eventually("n3 answers again", async () => {
+    const { unanswered } = await client.call("list_backends", everywhere);
+    return unanswered?.length === 0 || undefined;
+  });
+});
+
+test("a node that is gone is named too", async () => {
+  third.node.program.signal("SIGKILL");
+  await third.node.program.ended;
+  const { unanswered } = await timed(() => client.call("list_budgets", everywhere));
+  assert.deepEqual(unanswered, ["n3"]);
+});
