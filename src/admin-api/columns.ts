@@ -187,6 +187,11 @@ export const TABLES = {
     applied: nullable(integer("Last log index known to be on its disk.")),
     lag: nullable(integer("Entries behind the leader's commit.")),
     version: text("Version of its build."),
+    clock_offset_ms: nullable(
+      integer(
+        "Milliseconds by which its clock is ahead of that of the node asked, negative behind; null: not measured.",
+      ),
+    ),
   }),
   audit_heads: object("The newest record of an audit chain that was shown to the cluster.", {
     node: text("Node that writes the chain."),

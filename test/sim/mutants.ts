@@ -200,18 +200,6 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "if (isLeaderHeard && transfer) return true;",
   },
   {
-    name: "forgotten-by-the-term-of-another-leader",
-    file: "src/server/cluster/recall.ts",
-    find: "acknowledged !== undefined && term <= acknowledged.term ? acknowledged.index : 0;",
-    replace: "acknowledged !== undefined ? acknowledged.index : 0;",
-  },
-  {
-    name: "forgotten-what-was-never-committed",
-    file: "src/server/cluster/peers.ts",
-    find: "memory.note(String(id), storageId, Math.min(match, commit));",
-    replace: "memory.note(String(id), storageId, match);",
-  },
-  {
     name: "word-of-what-is-not-on-the-disk",
     file: "src/server/cluster/peers.ts",
     find: "safeIndex: () => Math.min(store.lastIndex(), status().commit),",

@@ -32,6 +32,7 @@ export function peersOf(node: SimNode): OwnPeers {
       if (driver === undefined) throw new Error(`${node.id} does not run`);
       return driver.status();
     },
+    monotonic: () => 0,
     onEnd() {},
   });
 }

@@ -63,6 +63,37 @@ function silent(member: ClusterMemberRecord, { voters, reachable, quorum, isMet 
   };
 }
 
+/** Beyond this windows, suspensions and expiries differ noticeably between nodes. */
+const TOLD_OFFSET_MS = 1_000;
+
+export const WRONG_CLOCKS: AttentionSource = {
+  needs: [{ id: "list_cluster_members" }],
+  items({ data }) {
+    const members = rowsOf(data, "cluster_members");
+    const offsets = members.flatMap(({ clock_offset_ms: ms }) => ms ?? []).sort((a, b) => a - b);
+    // As the cluster takes it: the lower of two.
+    const median = offsets[Math.floor((offsets.length - 1) / 2)] ?? 0;
+    return members.flatMap((member) => {
+      const ahead = (member.clock_offset_ms ?? median) - median;
+      return Math.abs(ahead) > TOLD_OFFSET_MS ? [wrongClock(member, ahead)] : [];
+    });
+  },
+};
+
+function wrongClock(member: ClusterMemberRecord, ahead: number): AttentionItem {
+  return {
+    id: `clock:${member.id}`,
+    severity: "warn",
+    weight: 0.9,
+    what: "CLOCK",
+    kind: "member",
+    name: member.id,
+    says: `its clock is ${contactWords(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} the others: see that its machine keeps time`,
+    goes: { place: { view: "cluster" }, row: member.id },
+    json: member,
+  };
+}
+
 const status = ({ data }: Seen): NodeStatus | undefined => data.get({ id: "get_status" })?.value;
 
 export const NO_LEADER: AttentionSource = {

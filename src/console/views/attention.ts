@@ -11,6 +11,7 @@ import {
   NODE_NOT_READY,
   SILENT_MEMBERS,
   SOURCES,
+  WRONG_CLOCKS,
 } from "./attention-cluster.ts";
 import { type AttentionItem, type AttentionSource, SEVERITIES, type Seen } from "./attention-item.ts";
 import { FAILING_PROVIDERS, SPENT_BUDGETS, SUSPENSIONS, UNSERVED_MODELS } from "./attention-traffic.ts";
@@ -23,6 +24,7 @@ export const ATTENTION: readonly AttentionSource[] = [
   FORGETFUL_MEMBERS,
   SILENT_MEMBERS,
   NODE_NOT_READY,
+  WRONG_CLOCKS,
   CONFIGURATION_REFUSED,
   FILE_STATUS,
   SOURCES,

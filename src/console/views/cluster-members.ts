@@ -167,8 +167,18 @@ export function memberPane(id: string, context: Reads): readonly Line[] {
   return [
     ...meaning(member, context),
     labelled("without", withoutIt(id, context)),
+    ...clockLines(member),
     labelled("addresses", shown(`raft ${orNone(member.raft_addr)}, forward ${orNone(member.forward_addr)}`)),
   ];
+}
+
+/** Beyond what a look at two clocks can tell apart. */
+const NOTABLE_MS = 100;
+
+function clockLines({ clock_offset_ms: ms }: ClusterMemberRecord): readonly Line[] {
+  if (ms === null || Math.abs(ms) < NOTABLE_MS) return [];
+  const words = `${contactWords(Math.abs(ms))} ${ms > 0 ? "ahead of" : "behind"} that of the node asked`;
+  return [labelled("clock", span(words, Math.abs(ms) > 1_000 ? "warn" : "plain"))];
 }
 
 const orNone = (address: string): string => (address === "" ? "not known" : address);

@@ -1,5 +1,7 @@
 /** What the main thread asks of a replica and its leader does. */
 
+import type { Log } from "../../base/index.ts";
+import type { RaftStatus } from "../core/raft/index.ts";
 import { ClusterError } from "./failure.ts";
 import type { Replica } from "./replica-types.ts";
 import type { Requests } from "./requests.ts";
@@ -27,4 +29,21 @@ export function carriedOut(ports: SubmitPorts, { askLeader }: Requests): Carried
       return String((await askLeader("transfer", to === undefined ? {} : { to }, timeoutMs))["leader"]);
     },
   };
+}
+
+const HAND_OVER_MS = 3_000;
+
+/** Where this node leads and another can take it. Never rejects. */
+export async function handOverLeadership(
+  { role, id: self, configuration }: RaftStatus,
+  isHeard: (id: string) => boolean,
+  { askLeader }: Requests,
+  log: Log,
+): Promise<void> {
+  if (role !== "leader" || !configuration.voters.some((id) => id !== self && isHeard(String(id)))) return;
+  try {
+    await askLeader("transfer", {}, HAND_OVER_MS);
+  } catch (error) {
+    log.warn("leadership was not handed over", { error });
+  }
 }

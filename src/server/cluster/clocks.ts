@@ -15,8 +15,11 @@ export const TOLD_OFFSET_MS = 1_000;
 
 /** Readings of a peer that are looked at, of which the quickest counts: it is off by half its round trip at most. */
 const KEPT = 4;
-/** Peers are asked every two and a half seconds. */
-const FRESH_MS = 15_000;
+/**
+ * Peers are asked every two and a half seconds. A clock goes on while its node is away, so that the median does not hang
+ * on the two that are left.
+ */
+const FRESH_MS = 600_000;
 /** Beyond what two round trips explain, the clock was set. */
 const SET_MS = 100;
 
@@ -32,6 +35,8 @@ export interface Clocks {
   lead(): number;
   /** What a leader stamps at `now` of its own clock, milliseconds since 1970. */
   stamp(now: number): number;
+  /** Milliseconds by which a member's clock is ahead of the median; undefined while it is not known. */
+  aheadOf(nodeId: string): number | undefined;
   /** Members that are none any more. */
   keepOnly(nodeIds: readonly string[]): void;
 }
@@ -62,6 +67,10 @@ export function createClocks(monotonic: () => number): Clocks {
     },
     offsetOf,
     lead,
+    aheadOf(id) {
+      const offset = offsetOf(id);
+      return offset === undefined ? undefined : offset + lead();
+    },
     stamp(now) {
       const ahead = lead();
       return ahead > MAX_LEAD_MS ? now - ahead : now;

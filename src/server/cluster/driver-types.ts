@@ -71,6 +71,8 @@ export interface Driver {
   read(done: (outcome: ReadOutcome) => void): void;
   transferLeader(to: string): void;
   campaign(): void;
+  /** As `Raft.setReluctant`. */
+  setReluctant(isReluctant: boolean): void;
   reportUnreachable(id: string): void;
   reportSnapshot(id: string, isInstalled: boolean): void;
   /** Several inputs at once: what they ask for is done once, at the end. */

@@ -344,6 +344,7 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
       core.campaign();
       pump();
     },
+    setReluctant: (isReluctant) => core.setReluctant(isReluctant),
     reportUnreachable(id) {
       if (isStopped) return;
       core.reportUnreachable(id);

@@ -14,7 +14,7 @@ import { type Asked, type AskKind, type Network, type NetworkReply, NO_BODY } fr
 import type { Peers } from "./peers.ts";
 import type { Header } from "./requests.ts";
 import type { SnapshotRecord, Storage } from "./storage/index.ts";
-import { type ClockReading, startTransport } from "./transport/index.ts";
+import { startTransport } from "./transport/index.ts";
 import type { ClusterOptions } from "./types.ts";
 import type { Hello } from "./wire/index.ts";
 
@@ -26,7 +26,6 @@ export interface NetworkOptions {
   readonly log: Log;
   /** Undefined until the node is a member of something. */
   peers(): Peers | undefined;
-  onClock(peerId: string, reading: ClockReading): void;
   onMessage(message: Message): void;
   onSnapshot(message: Message, record: SnapshotRecord): void;
   onUnreachable(id: string): void;
@@ -108,7 +107,7 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
       monotonic: () => performance.now(),
       safeIndex: () => given.peers()?.safeIndex() ?? 0,
       onSafeIndex: (peer, index) => given.peers()?.onSafeIndex(peer, index),
-      onClock: given.onClock,
+      onClock: (id, reading) => given.peers()?.onClock(id, reading),
     },
     onMessage: given.onMessage,
     onUnreachable: given.onUnreachable,

@@ -6,10 +6,11 @@
 import type { Log } from "../../base/index.ts";
 import type { RaftStatus } from "../core/raft/index.ts";
 import type { Book, PeerWords } from "./book.ts";
+import { type Clocks, createClocks } from "./clocks.ts";
 import { createRecall, type Forgotten, type Words } from "./recall.ts";
 import { endOf } from "./refusals.ts";
 import type { LogStore } from "./storage/index.ts";
-import type { PulsePeer } from "./transport/index.ts";
+import type { ClockReading, PulsePeer } from "./transport/index.ts";
 
 /** The network's side of a replica. */
 export interface Peers {
@@ -28,6 +29,7 @@ export interface Peers {
   /** Of this node: the last entry that is both committed and on its disk. */
   safeIndex(): number;
   onSafeIndex(peer: PulsePeer, index: number): void;
+  onClock(peerId: string, reading: ClockReading): void;
 }
 
 export interface PeersOptions {
@@ -36,11 +38,14 @@ export interface PeersOptions {
   readonly store: Pick<LogStore, "lastIndex">;
   readonly book: Pick<Book, "ids" | "isOf" | "judge" | "storageOf">;
   status(): RaftStatus;
+  /** Milliseconds. */
+  monotonic(): number;
   /** This node must not go on. */
   onEnd(error: Error): void;
 }
 
 export interface OwnPeers extends Peers {
+  readonly clocks: Clocks;
   /** By node id. */
   forgotten(): ReadonlyMap<string, Forgotten>;
   /** Of a member, by its own word or to this leader; undefined while none is known. */
@@ -51,8 +56,9 @@ export interface OwnPeers extends Peers {
   keepOnly(nodeIds: readonly string[]): void;
 }
 
-export function createPeers({ path, log, store, book, status, onEnd }: PeersOptions): OwnPeers {
+export function createPeers({ path, log, store, book, status, monotonic, onEnd }: PeersOptions): OwnPeers {
   const memory = createRecall();
+  const clocks = createClocks(monotonic);
   const told = new Map<string, string>();
 
   const tell = (id: string, { lastIndex, hadIndex }: Forgotten): void => {
@@ -100,6 +106,10 @@ export function createPeers({ path, log, store, book, status, onEnd }: PeersOpti
     onSafeIndex({ nodeId, storageId }, index) {
       if (storageId !== undefined && book.ids().includes(nodeId)) memory.note(nodeId, storageId, index);
     },
+    onClock(peerId, reading) {
+      if (book.ids().includes(peerId)) clocks.note(peerId, reading);
+    },
+    clocks,
     forgotten: memory.forgotten,
     safeIndexOf: (id) => memory.safeIndexOf(id, book.storageOf(id)),
     look() {
@@ -110,6 +120,9 @@ export function createPeers({ path, log, store, book, status, onEnd }: PeersOpti
         if (id !== self && storageId !== undefined) memory.note(String(id), storageId, Math.min(match, commit));
       }
     },
-    keepOnly: memory.keepOnly,
+    keepOnly(nodeIds) {
+      memory.keepOnly(nodeIds);
+      clocks.keepOnly(nodeIds);
+    },
   };
 }

@@ -8,7 +8,6 @@ import type { Network } from "./network.ts";
 import type { Peers } from "./peers.ts";
 import type { Requests } from "./requests.ts";
 import type { SnapshotRecord, Storage } from "./storage/index.ts";
-import type { ClockReading } from "./transport/index.ts";
 import type { ClusterOptions, ClusterStatus } from "./types.ts";
 import type { SavedSnapshot } from "./worker-protocol.ts";
 
@@ -59,7 +58,6 @@ export interface Replica {
   /** For the network. */
   readonly requests: Requests;
   readonly peers: Peers;
-  onClock(peerId: string, reading: ClockReading): void;
   onMessage(message: Message): void;
   onSnapshot(message: Message, record: SnapshotRecord): void;
   onRemoved(index: number): void;

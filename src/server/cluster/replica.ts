@@ -4,11 +4,11 @@
  */
 
 import { performance } from "node:perf_hooks";
-import type { Configuration, RaftStatus } from "../core/raft/index.ts";
+import type { Configuration } from "../core/raft/index.ts";
 import { encodeProposal, readFeatureLevel } from "../core/state/index.ts";
 import { createBook } from "./book.ts";
-import { carriedOut } from "./carried-out.ts";
-import { createClocks } from "./clocks.ts";
+import { carriedOut, handOverLeadership } from "./carried-out.ts";
+import { createClockWatch, maySetTime } from "./clock-watch.ts";
 import { createDiskWatch } from "./disk-watch.ts";
 import { createDriver } from "./driver.ts";
 import type { DriverPorts, ReadOutcome, WriteOutcome } from "./driver-types.ts";
@@ -16,7 +16,7 @@ import { createDuties } from "./duties.ts";
 import { FLOW } from "./flow.ts";
 import { rejoinWhenAlone } from "./founding.ts";
 import { createMachine, nameOf } from "./machine.ts";
-import { createMembership } from "./membership.ts";
+import { createMembership, mostAdvanced } from "./membership.ts";
 import { NO_BODY } from "./network.ts";
 import { createOwnCommands } from "./own-commands.ts";
 import { createPeers } from "./peers.ts";
@@ -33,7 +33,6 @@ import type { ClusterStatus } from "./types.ts";
 import { createWake } from "./wake.ts";
 
 const TICKS_A_SECOND = 1_000 / TICK_MS;
-const HAND_OVER_MS = 3_000;
 const PROBE_MS = 2_000;
 
 /** Whoever is not heard of for as long holds nothing of the log back. */
@@ -60,6 +59,7 @@ export function runReplica(parts: ReplicaParts): Replica {
   };
 
   const monotonic = (): number => performance.now();
+  const isHeard = (id: string): boolean => silentTicks(id) < ELECTION_TICKS;
   const silentTicks = (id: string): number => ticks - Math.max(heardAtTick.get(id) ?? 0, leadsSinceTick);
 
   const writer = createStateWriter({
@@ -102,7 +102,6 @@ export function runReplica(parts: ReplicaParts): Replica {
     applied: parts.state.applied.index,
   });
   const { members } = book;
-  const clocks = createClocks(monotonic);
   const featureLevel = (): number => readFeatureLevel(machine.state.get("feat/level"));
   const peers = createPeers({
     path: storage.path,
@@ -110,14 +109,15 @@ export function runReplica(parts: ReplicaParts): Replica {
     store: storage.log,
     book,
     status: () => driver.status(),
+    monotonic,
     onEnd: fault,
   });
+  const { clocks } = peers;
 
   const adoptMembers = (configuration: Configuration, index: number): void => {
     const gone = book.adopt(configuration, index);
     if (driver.status().role === "leader") for (const id of gone) network.sendRemoved(id, index);
     peers.keepOnly(book.ids());
-    clocks.keepOnly(book.ids());
     book.connect();
     changes.wake();
   };
@@ -201,7 +201,7 @@ export function runReplica(parts: ReplicaParts): Replica {
   const propose = (command: Uint8Array): Promise<WriteOutcome> =>
     watchDisk.isLow()
       ? Promise.resolve({ kind: "refused", code: "disk_low" })
-      : new Promise((resolve) => driver.propose(encodeProposal(Date.now(), command), resolve));
+      : new Promise((resolve) => driver.propose(encodeProposal(clocks.stamp(Date.now()), command), resolve));
 
   const membership = createMembership({
     status: () => driver.status(),
@@ -228,6 +228,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     members,
     membership,
     silentTicks,
+    maySetTime: (id) => maySetTime(clocks, id),
     electionTicks: ELECTION_TICKS,
     propose,
     transferLeader: (to) => driver.transferLeader(to),
@@ -303,8 +304,20 @@ export function runReplica(parts: ReplicaParts): Replica {
 
   const tellStatus = (): void => events.onStatus(describe());
 
+  const watchClocks = createClockWatch({
+    nodeId,
+    clocks,
+    log,
+    memberIds: book.ids,
+    status: () => driver.status(),
+    isHeard,
+    setReluctant: (isReluctant) => driver.setReluctant(isReluctant),
+    handOverTo: (ids) => driver.transferLeader(mostAdvanced(driver.status(), ids)),
+  });
+
   const onSecond = (): void => {
     peers.look();
+    watchClocks();
     tellStatus();
     if (fsyncSeconds.length > 0) events.onTiming(fsyncSeconds);
     fsyncSeconds = [];
@@ -323,16 +336,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     if (ticks % TICKS_A_SECOND === 0) onSecond();
   };
 
-  const handOver = async (): Promise<void> => {
-    const { role, configuration }: RaftStatus = driver.status();
-    const others = configuration.voters.filter((id) => id !== nodeId && silentTicks(String(id)) < ELECTION_TICKS);
-    if (role !== "leader" || others.length === 0) return;
-    try {
-      await requests.askLeader("transfer", {}, HAND_OVER_MS);
-    } catch (error) {
-      log.warn("leadership was not handed over", { error });
-    }
-  };
+  const handOver = (): Promise<void> => handOverLeadership(driver.status(), isHeard, requests, log);
 
   book.connect();
   machine.announce();
@@ -373,9 +377,6 @@ export function runReplica(parts: ReplicaParts): Replica {
     },
     requests,
     peers,
-    onClock: (id, reading) => {
-      if (book.ids().includes(id)) clocks.note(id, reading);
-    },
     onMessage(message) {
       if (isRemoved || !book.isFrom(message)) return;
       heardAtTick.set(String(message.from), ticks);

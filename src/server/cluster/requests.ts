@@ -24,6 +24,8 @@ export interface RequestPorts {
   members(): readonly Member[];
   readonly membership: Membership;
   silentTicks(id: string): number;
+  /** Whether the member's clock is near enough to the others' for it to lead. */
+  maySetTime(id: string): boolean;
   readonly electionTicks: number;
   propose(command: Uint8Array): Promise<WriteOutcome>;
   transferLeader(to: string): void;
@@ -86,7 +88,14 @@ export function createRequests(ports: RequestPorts): Requests {
     }
     if (wanted === ports.nodeId) return ports.nodeId;
     const others = voters.filter((id) => id !== ports.nodeId && ports.silentTicks(id) < ports.electionTicks);
-    const to = typeof wanted === "string" ? wanted : mostAdvanced(status, others);
+    if (typeof wanted === "string" && !ports.maySetTime(wanted)) {
+      throw new ClusterError(
+        "conflict",
+        `the clock of ${wanted} is far from the other members' clocks, so it does not lead: set its clock, then ask again`,
+      );
+    }
+    const onTime = others.filter(ports.maySetTime);
+    const to = typeof wanted === "string" ? wanted : mostAdvanced(status, onTime.length > 0 ? onTime : others);
     ports.transferLeader(to);
     for (;;) {
       const { lead: leader, role } = ports.status();

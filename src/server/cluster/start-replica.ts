@@ -63,7 +63,6 @@ export async function startReplica(
         storage,
         log,
         peers: () => replica?.peers,
-        onClock: (id, reading) => replica?.onClock(id, reading),
         onMessage: (message) => replica?.onMessage(message),
         onSnapshot: (message, record) => replica?.onSnapshot(message, record),
         onUnreachable: (id) => replica?.reportUnreachable(id),

@@ -18,7 +18,7 @@ export interface StatusSources {
   silentTicks(id: string): number;
   /** Members to which this node has a connection: all that one knows of the others which does not lead. */
   readonly connected: ReadonlySet<string>;
-  readonly peers: Pick<OwnPeers, "forgotten" | "safeIndexOf">;
+  readonly peers: Pick<OwnPeers, "clocks" | "forgotten" | "safeIndexOf">;
   /** A blank node that joins knows itself before the cluster's rows reach it. */
   readonly self: Member;
   readonly startedAs: number;
@@ -82,6 +82,7 @@ function describeMember(id: string, member: Member | undefined, sources: StatusS
     applied,
     lag: applied === undefined || !leads ? undefined : Math.max(0, raft.commit - applied),
     version: member?.version ?? "",
+    clockOffsetMs: isSelf ? 0 : sources.peers.clocks.offsetOf(id),
   };
 }
 

@@ -85,6 +85,8 @@ export interface MemberStatus {
   /** Entries behind the leader's commit. */
   readonly lag: number | undefined;
   readonly version: string;
+  /** Its clock ahead of that of the node asked, negative behind; undefined while it is not known. */
+  readonly clockOffsetMs: number | undefined;
 }
 
 export interface ClusterStatus {

@@ -69,6 +69,7 @@ export function member(id: string, changes: Partial<ClusterMemberRecord> = {}): 
     forward_addr: `10.0.0.${number}:7001`,
     state: "reachable",
     last_contact_ms: 412,
+    clock_offset_ms: 0,
     applied: 88_412,
     lag: 0,
     version: "1.4.0",

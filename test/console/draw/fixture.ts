@@ -71,6 +71,7 @@ const member = (id: string, state: "reachable" | "silent") => ({
   forward_addr: "",
   state,
   last_contact_ms: 400,
+  clock_offset_ms: 0,
   applied: 88_412,
   lag: 0,
   version: "0.1.0",

@@ -23,6 +23,7 @@ const member = ({ id, applied }: Node) => ({
   voter: true,
   state: "reachable",
   last_contact_ms: null,
+  clock_offset_ms: 0,
   applied,
   lag: null,
   version: "1",

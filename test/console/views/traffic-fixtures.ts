@@ -92,6 +92,7 @@ export const member = (id: string, more: Partial<ClusterMemberRecord> = {}): Clu
   forward_addr: `${id}:7401`,
   state: "reachable",
   last_contact_ms: 400,
+  clock_offset_ms: 0,
   applied: 88_412,
   lag: 0,
   version: "1.0.0",

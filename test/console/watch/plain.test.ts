@@ -22,6 +22,7 @@ const member = (lag: number) => ({
   forward_addr: "",
   state: "reachable",
   last_contact_ms: null,
+  clock_offset_ms: 0,
   applied: null,
   lag,
   version: "1",

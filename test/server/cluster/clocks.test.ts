@@ -53,7 +53,7 @@ test("the quickest of the newest readings counts, an old one does not, and a clo
   clocks.note("b", { offsetMs: -HOUR, roundTripMs: 500 });
   assert.equal(clocks.offsetOf("b"), -HOUR);
   assert.equal(clocks.lead(), HOUR);
-  pass(15_001);
+  pass(600_001);
   assert.equal(clocks.offsetOf("b"), undefined);
   assert.equal(clocks.lead(), 0);
 });

@@ -32,6 +32,7 @@ function bench(options: LeaderOptions = {}, replies: readonly NetworkReply[] = [
     members: leader.ports.members,
     membership: leader.membership,
     silentTicks: leader.ports.silentTicks,
+    maySetTime: (id) => id !== "off",
     electionTicks: ELECTION_TICKS,
     async propose(command): Promise<WriteOutcome> {
       proposed.push(Buffer.from(command).toString());

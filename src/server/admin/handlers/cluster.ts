@@ -34,6 +34,7 @@ function memberRecord(member: MemberStatus): ClusterMemberRecord {
     applied: member.applied ?? null,
     lag: member.lag ?? null,
     version,
+    clock_offset_ms: member.clockOffsetMs ?? null,
   };
 }
 

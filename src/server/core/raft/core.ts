@@ -48,6 +48,8 @@ export interface Core {
   electionElapsed: number;
   heartbeatElapsed: number;
   randomizedElectionTimeout: number;
+  /** Leaves leading to others for as long as one of them may. */
+  isReluctant: boolean;
 
   leadTransferee: NodeId | undefined;
   /** Of a leader that lost its vote: it steps down once this entry is committed. */
@@ -100,6 +102,7 @@ export function createCore(options: RaftOptions): Core {
     electionElapsed: 0,
     heartbeatElapsed: 0,
     randomizedElectionTimeout: options.electionTicks,
+    isReluctant: false,
     leadTransferee: undefined,
     stepsDownAt: undefined,
     pendingConfIndex: 0,

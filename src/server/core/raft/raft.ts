@@ -36,6 +36,9 @@ export function createRaft(options: RaftOptions): Raft {
     ready: () => takeReady(core),
     advanceAppend: (ack) => takeAppendAck(core, ack),
     advanceApply: (index) => takeApplyAck(core, index),
+    setReluctant: (isReluctant) => {
+      core.isReluctant = isReluctant;
+    },
     setRandomizedElectionTimeout: (ticks) => {
       core.randomizedElectionTimeout = ticks;
     },
@@ -43,9 +46,13 @@ export function createRaft(options: RaftOptions): Raft {
   };
 }
 
+/** Election timeouts that a node which should not lead leaves to the others; a cluster where no other can has a leader all the same. */
+const RELUCTANCE = 10;
+
 function tickOther(core: Core): void {
   core.electionElapsed += 1;
-  if (core.electionElapsed < core.randomizedElectionTimeout || !isPromotable(core)) return;
+  const timeout = core.randomizedElectionTimeout * (core.isReluctant ? RELUCTANCE : 1);
+  if (core.electionElapsed < timeout || !isPromotable(core)) return;
   core.electionElapsed = 0;
   // Rivals whose timeouts fell together must not meet again in the next round.
   redrawElectionTimeout(core);

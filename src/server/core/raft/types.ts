@@ -242,6 +242,8 @@ export interface Raft {
   advanceAppend(ack: AppendAck): void;
   /** Committed entries up to `index` are applied, or a snapshot at `index` is. */
   advanceApply(index: number): void;
+  /** Whether this node leaves elections to the others, and campaigns only where for long nobody else leads. */
+  setReluctant(isReluctant: boolean): void;
   /** In ticks; for scripted cases. */
   setRandomizedElectionTimeout(ticks: number): void;
   status(): RaftStatus;

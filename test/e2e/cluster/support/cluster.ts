@@ -27,6 +27,7 @@ export interface TestNode {
   settings: Settings;
   /** Of the running process, or of the last one. */
   readonly door: Door;
+  readonly socketPath: string;
   readonly pid: number;
   readonly isRunning: boolean;
   readonly isPaused: boolean;
@@ -186,6 +187,7 @@ function createNode({ id, addresses, prefix, folder, links, addressesOf, ...give
   let settings = given.settings;
   let running: Running | undefined;
   let door: Door | undefined;
+  let socketPath = "";
   let earlier = "";
   let isPaused = false;
   let blanked = 0;
@@ -203,6 +205,9 @@ function createNode({ id, addresses, prefix, folder, links, addressesOf, ...give
     },
     set settings(next) {
       settings = next;
+    },
+    get socketPath() {
+      return socketPath;
     },
     get door() {
       if (door === undefined) throw new Error(`${id} was never started`);
@@ -223,7 +228,8 @@ function createNode({ id, addresses, prefix, folder, links, addressesOf, ...give
       earlier = node.output();
       door?.close();
       const placed = { id, folder, dataDir: dataDir(), settings, addressesOf };
-      const { command, env, socketPath } = await commandOf(placed);
+      const { command, env, socketPath: path } = await commandOf(placed);
+      socketPath = path;
       running = launch({ command: [...prefix, ...command], env });
       links.setProcess(id, running.pid);
       door = adminDoor(socketPath);

@@ -22,6 +22,8 @@ export interface Settings {
   readonly previousSecret?: string;
   readonly rejoinAfterMs?: number;
   readonly deadAfterMs?: number;
+  /** By which its clock is ahead of this machine's; negative behind. */
+  readonly clockShiftMs?: number;
   /** The node id it goes by, where that is not its own. */
   readonly as?: string;
   /** Where the log and the state are; in the node's own folder if left out. */
@@ -63,7 +65,12 @@ export async function commandOf(placed: Placed): Promise<Command> {
   const path = join(folder, "node.yaml");
   await writeFile(join(folder, "deployment.yaml"), JSON.stringify(DEPLOYMENT));
   await writeFile(path, JSON.stringify(nodeFile(placed, socketPath)));
-  const env = settings.previousSecret === undefined ? {} : { GATEWAY_CLUSTER_SECRET_PREVIOUS: settings.previousSecret };
+  const { previousSecret, clockShiftMs = 0 } = settings;
+  const shift = new URL(`shift-clock.mjs?ms=${clockShiftMs}`, import.meta.url);
+  const env = {
+    ...(previousSecret !== undefined && { GATEWAY_CLUSTER_SECRET_PREVIOUS: previousSecret }),
+    ...(clockShiftMs !== 0 && { NODE_OPTIONS: `--import=${shift}` }),
+  };
   return { command: [process.execPath, GATEWAY, "-config", path], env, socketPath };
 }
 

@@ -33,6 +33,7 @@ export const member = (id: string, role: MemberStatus["role"] = "follower"): Mem
   applied: 7,
   lag: 0,
   version: "1.0.0",
+  clockOffsetMs: role === "leader" ? undefined : -40,
 });
 
 export function createMemoryCluster(

@@ -1,0 +1,69 @@
+/**
+ * What is done about clocks that differ: it is told, once as it begins and once as it ends, and a node whose clock is far
+ * off does not lead while another can. To be looked at once a second.
+ */
+
+import type { Log } from "../../base/index.ts";
+import type { RaftStatus } from "../core/raft/index.ts";
+import { type Clocks, MAX_LEADER_OFFSET_MS, TOLD_OFFSET_MS } from "./clocks.ts";
+
+export interface ClockWatchPorts {
+  readonly nodeId: string;
+  readonly clocks: Clocks;
+  readonly log: Log;
+  memberIds(): readonly string[];
+  status(): Pick<RaftStatus, "role" | "configuration">;
+  /** Whether the member was heard of lately. */
+  isHeard(nodeId: string): boolean;
+  setReluctant(isReluctant: boolean): void;
+  /** Gives leadership to one of these. */
+  handOverTo(nodeIds: readonly string[]): void;
+}
+
+/** Looks between two attempts to give leadership away. */
+const HAND_OVER_EVERY = 5;
+/** It has ended once the clock is within this part of what is told. */
+const ENDED = 0.5;
+
+/** Whether a member's clock is near enough to the median; one that is not known is. */
+export function maySetTime(clocks: Clocks, nodeId: string): boolean {
+  return Math.abs(clocks.aheadOf(nodeId) ?? 0) <= MAX_LEADER_OFFSET_MS;
+}
+
+export function createClockWatch(ports: ClockWatchPorts): () => void {
+  const { nodeId, clocks, log } = ports;
+  const told = new Set<string>();
+  let looks = 0;
+
+  const tell = (member: string, ahead: number | undefined): void => {
+    if (ahead === undefined) return;
+    const seconds = Math.round(ahead / 100) / 10;
+    if (!told.has(member) && Math.abs(ahead) > TOLD_OFFSET_MS) {
+      told.add(member);
+      log.warn(
+        `the clock of a member is ${Math.abs(seconds)} s ${ahead > 0 ? "ahead of" : "behind"} the median of the members' ` +
+          "clocks: see that its machine keeps time (chrony, systemd-timesyncd)",
+        { member, ahead_ms: ahead },
+      );
+    } else if (told.has(member) && Math.abs(ahead) < ENDED * TOLD_OFFSET_MS) {
+      told.delete(member);
+      log.info("the clock of a member agrees with the others again", { member, ahead_ms: ahead });
+    }
+  };
+
+  return () => {
+    looks += 1;
+    const lead = clocks.lead();
+    tell(nodeId, lead);
+    for (const id of ports.memberIds()) if (id !== nodeId) tell(id, clocks.aheadOf(id));
+
+    const isFarOff = Math.abs(lead) > MAX_LEADER_OFFSET_MS;
+    ports.setReluctant(isFarOff);
+    const { role, configuration } = ports.status();
+    if (!isFarOff || role !== "leader" || looks % HAND_OVER_EVERY !== 0) return;
+    const able = configuration.voters
+      .map(String)
+      .filter((id) => id !== nodeId && ports.isHeard(id) && maySetTime(clocks, id));
+    if (able.length > 0) ports.handOverTo(able);
+  };
+}

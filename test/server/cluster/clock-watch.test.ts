@@ -1,0 +1,86 @@
+/** What is told of clocks that differ, and when leadership is given away for them. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createClockWatch } from "../../../src/server/cluster/clock-watch.ts";
+import { createClocks } from "../../../src/server/cluster/clocks.ts";
+import { memoryLog } from "./support/outcome.ts";
+
+const HOUR = 3_600_000;
+const VOTERS = { voters: ["a", "b", "c"], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
+
+function bench(role: "leader" | "follower", silent: readonly string[] = []) {
+  const { log, lines } = memoryLog();
+  const clocks = createClocks(() => 0);
+  const handedOver: (readonly string[])[] = [];
+  let isReluctant = false;
+  const look = createClockWatch({
+    nodeId: "a",
+    clocks,
+    log,
+    memberIds: () => VOTERS.voters,
+    status: () => ({ role, configuration: VOTERS }),
+    isHeard: (id) => !silent.includes(id),
+    setReluctant(is) {
+      isReluctant = is;
+    },
+    handOverTo: (ids) => handedOver.push(ids),
+  });
+  return {
+    lines,
+    handedOver,
+    isReluctant: () => isReluctant,
+    set(offsets: Readonly<Record<string, number>>) {
+      for (const [id, offsetMs] of Object.entries(offsets)) clocks.note(id, { offsetMs, roundTripMs: 1 });
+    },
+    look(times = 1) {
+      for (let time = 0; time < times; time += 1) look();
+    },
+  };
+}
+
+test("a leader that is far off, either way, gives leadership to one that is not, now and then until it is taken", () => {
+  for (const sign of [1, -1]) {
+    const made = bench("leader");
+    made.set({ b: sign * 30_500, c: sign * 30_500 });
+    made.look(11);
+    assert.equal(made.isReluctant(), true);
+    assert.deepEqual(made.handedOver, [
+      ["b", "c"],
+      ["b", "c"],
+    ]);
+  }
+});
+
+test("it keeps leading where it is near enough, where nobody else is heard of, and where the others are the odd ones", () => {
+  const near = bench("leader");
+  near.set({ b: 29_000, c: 29_000 });
+  const alone = bench("leader", ["b", "c"]);
+  alone.set({ b: HOUR, c: HOUR });
+  const odd = bench("leader");
+  odd.set({ b: HOUR, c: -HOUR });
+  for (const made of [near, alone, odd]) {
+    made.look(10);
+    assert.deepEqual(made.handedOver, []);
+  }
+  assert.deepEqual([near.isReluctant(), alone.isReluctant(), odd.isReluctant()], [false, true, false]);
+});
+
+test("who is off is told once, and once that it is not any more", () => {
+  const made = bench("follower");
+  made.set({ b: 900, c: 0 });
+  made.look(2);
+  assert.equal(made.lines.length, 0);
+  made.set({ b: HOUR });
+  made.look(3);
+  assert.deepEqual(
+    made.lines.map(({ level, fields }) => [level, fields]),
+    [["warn", { member: "b", ahead_ms: HOUR }]],
+  );
+  assert.match(made.lines[0]?.message ?? "", /is 3600 s ahead of the median/);
+  made.set({ b: 10 });
+  made.look(3);
+  assert.deepEqual(made.lines[1]?.level, "info");
+  assert.equal(made.lines.length, 2);
+  assert.deepEqual(made.handedOver, []);
+});
