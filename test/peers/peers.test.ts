@@ -99,11 +99,13 @@ test("none in the place of a cache is to have no peers", async () => {
   assert.equal(missing, "no it: GATEWAY_TEST_PEERS is none");
 });
 
-for (const [name, major] of [
-  ["node-22", "v22."],
-  ["node-24", "v24."],
+// At once: the limits of all that have to be installed are one limit.
+const [node22, node24, pebble] = await Promise.all([peer("node-22"), peer("node-24"), peer("pebble")]);
+
+for (const [name, node, major] of [
+  ["node-22", node22, "v22."],
+  ["node-24", node24, "v24."],
 ] as const) {
-  const node = await peer(name);
   test(`${name} runs the program`, { skip: node.missing }, async () => {
     assert.ok((await run(node.path, ["--version"])).stdout.startsWith(major));
     const { stdout } = await run(node.path, [join(ROOT, "bin/gateway"), "version"]);
@@ -111,7 +113,6 @@ for (const [name, major] of [
   });
 }
 
-const pebble = await peer("pebble");
 test("pebble runs", { skip: pebble.missing }, async () => {
   const { stderr } = await run(pebble.path, ["-help"]);
   assert.match(stderr, /-config/);

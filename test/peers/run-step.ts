@@ -35,7 +35,13 @@ export function runStep([program, ...args]: readonly string[], cwd: string, sign
     child.once("close", (status) => {
       if (signal.aborted) return settle(new Error(`${program} had no more time`));
       if (status === 0) return settle(undefined);
-      settle(new Error(`${program} ended with ${status}: ${output.trim().split("\n").at(-1) ?? ""}`));
+      settle(new Error(`${program} ended with ${status}: ${tellingLine(output)}`));
     });
   });
+}
+
+/** The first line that tells of an error, since npm ends with advice and the name of a log; else the last. */
+function tellingLine(output: string): string {
+  const lines = output.split("\n").filter((line) => line.trim() !== "");
+  return (lines.find((line) => /\berror\b/i.test(line)) ?? lines.at(-1) ?? "").trim();
 }
