@@ -105,10 +105,11 @@ function llmQuestion({ model, provider, route }: RequestText, caller: CallerVari
   const routed = model === undefined ? subject.modelless : subject.route(model);
   const first = provider === undefined ? routed?.provider : subject.byName.get(provider);
   const others = provider === undefined ? (first?.failover?.to ?? []) : [];
-  const candidates = [first, ...others.map((name) => subject.byName.get(name))].flatMap((candidate) =>
-    candidate === undefined
+  const asks = { model: model ?? "", route: route ?? "chat_completions" };
+  const candidates = [first, ...others.map((name) => subject.byName.get(name))].flatMap((provider) =>
+    provider === undefined
       ? []
-      : [llmVariables(caller, { model: model ?? "", provider: candidate, route: route ?? "chat_completions" })],
+      : [llmVariables(caller, { ...asks, upstreamModel: provider.aliases.get(asks.model) ?? asks.model, provider })],
   );
   return asked({ hop: "llm", model, candidates }, faults);
 }

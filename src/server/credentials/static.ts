@@ -18,4 +18,10 @@ export function keyHeaders(form: KeyHeader, key: string): readonly string[] {
 }
 
 /** Header names that carry a client's credential; none of them goes upstream when we present our own. */
-export const CREDENTIAL_HEADERS: readonly string[] = ["authorization", "x-api-key", "api-key", "cookie"];
+export const CREDENTIAL_HEADERS: readonly string[] = [
+  "authorization",
+  "x-api-key",
+  "api-key",
+  "x-goog-api-key",
+  "cookie",
+];

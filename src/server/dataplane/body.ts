@@ -1,61 +1,54 @@
 /** Reads a request's body whole: it must be known before routing, and sent again when an attempt fails. */
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../base/index.ts";
-import type { Admission } from "./admission.ts";
+import { Gathering, type Holding } from "./memory/index.ts";
 
 const EMPTY = Buffer.alloc(0);
 
-export interface HeldBody {
-  readonly bytes: Buffer;
-  /** Gives the bytes back to the admission's account; may be called more than once. */
-  readonly release: () => void;
-}
+/** What a sender that has begun may leave out of its body: one that stands still holds its part of the account for nothing. */
+const STILL_MS = 30_000;
 
-const NO_BODY: HeldBody = { bytes: EMPTY, release: () => undefined };
-
-/** Throws `body_too_large` before reading where the length is declared, `overloaded` where no room is left. */
-export function readBody(
-  request: IncomingMessage,
-  maxBytes: number,
-  admission: Admission,
-): HeldBody | Promise<HeldBody> {
+/**
+ * Throws `body_too_large` before reading where the length is declared, `overloaded` where no room is left. What is held is for the caller to give back.
+ */
+export function readBody(request: IncomingMessage, maxBytes: number, holding: Holding): Buffer | Promise<Buffer> {
   const declared = request.headers["content-length"];
-  if (declared === undefined && request.headers["transfer-encoding"] === undefined) return NO_BODY;
-  if (declared === "0") return NO_BODY;
+  if (declared === undefined && request.headers["transfer-encoding"] === undefined) return EMPTY;
+  if (declared === "0") return EMPTY;
   if (declared !== undefined && Number(declared) > maxBytes) throw tooLarge(maxBytes);
 
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    let released = false;
-    const release = (): void => {
-      if (released) return;
-      released = true;
-      admission.release(size);
-    };
-    const fail = (error: GatewayError): void => {
+    const gathering = new Gathering(holding, declared === undefined ? maxBytes : Number(declared));
+    let isOver = false;
+    const over = (): void => {
+      isOver = true;
+      clearTimeout(still);
       request.off("data", take);
-      release();
+    };
+    const fail = (error: unknown): void => {
+      if (isOver) return;
+      over();
+      gathering.clear(); // what still arrives is read away for a while, and must not keep it
       reject(error);
     };
+    const still = setTimeout(
+      () => fail(new GatewayError("request_timeout", "The request body stood still.")),
+      STILL_MS,
+    );
     const take = (chunk: Buffer): void => {
-      if (size + chunk.length > maxBytes) {
-        fail(tooLarge(maxBytes));
-        return;
-      }
+      still.refresh();
       try {
-        admission.hold(chunk.length);
+        if (gathering.bytes + chunk.length > maxBytes) throw tooLarge(maxBytes);
+        gathering.add(chunk);
       } catch (error) {
-        fail(error as GatewayError);
-        return;
+        fail(error);
       }
-      size += chunk.length;
-      chunks.push(chunk);
     };
     request.on("data", take);
     request.once("end", () => {
-      if (!released)
-        resolve({ bytes: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size), release });
+      if (isOver) return;
+      over();
+      resolve(gathering.take());
     });
     // Closed before its end: the client left. Whoever answers finds that nobody listens.
     request.once("close", () => {

@@ -1,29 +1,56 @@
 /** A request body with its content encoding taken off, so that the model can be read; the original is what is forwarded. */
-import { promisify } from "node:util";
-import { brotliDecompress, gunzip, inflate } from "node:zlib";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { GatewayError } from "../../base/index.ts";
+import { Gathering, type Holding } from "./memory/index.ts";
 
-type Decoder = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
+const CHUNK_BYTES = 64 << 10;
+/** Besides what comes out of it: its window, its tables, the chunk under way. */
+const DECODER_BYTES = 128 << 10;
 
-const DECODERS: ReadonlyMap<string, Decoder> = new Map([
-  ["gzip", promisify(gunzip)],
-  ["x-gzip", promisify(gunzip)],
-  ["deflate", promisify(inflate)],
-  ["br", promisify(brotliDecompress)],
+/** The JSON of real clients unpacks to five or twenty times its size; the formats allow a thousand times and more. */
+const MAX_RATIO = 100;
+/** What any body may unpack to, however small it is. */
+const FREE_BYTES = 1 << 20;
+
+const DECODERS = new Map([
+  ["gzip", createGunzip],
+  ["x-gzip", createGunzip],
+  ["deflate", createInflate],
+  ["br", createBrotliDecompress],
 ]);
 
-/** Bounded like the body itself, so that a small body cannot grow into a large one. */
-export async function decode(body: Buffer, encoding: string, maxBytes: number): Promise<Buffer> {
-  const decoder = DECODERS.get(encoding.toLowerCase());
-  if (decoder === undefined) {
+/**
+ * Counted as it comes out, and given up as soon as it is more than `maxBytes`, more than its size allows, or more than
+ * there is room for: throws `body_too_large`, `overloaded` or `invalid_request`. What it holds is for the caller to give
+ * back.
+ */
+export async function decode(body: Buffer, encoding: string, maxBytes: number, holding: Holding): Promise<Buffer> {
+  const open = DECODERS.get(encoding.toLowerCase());
+  if (open === undefined) {
     throw new GatewayError("invalid_request", "The content encoding is not one of gzip, deflate and br.");
   }
+  const byRatio = Math.max(FREE_BYTES, body.length * MAX_RATIO);
+  holding.hold(DECODER_BYTES);
+  const decoder = open({ chunkSize: CHUNK_BYTES });
+  const gathering = new Gathering(holding, Math.min(maxBytes, byRatio));
   try {
-    return await decoder(body, { maxOutputLength: maxBytes });
+    decoder.end(body);
+    for await (const chunk of decoder as AsyncIterable<Buffer>) {
+      const bytes = gathering.bytes + chunk.length;
+      if (bytes > maxBytes) throw tooLarge(`larger than ${maxBytes} bytes`);
+      if (bytes > byRatio) throw tooLarge(`more than ${MAX_RATIO} times as large as what was sent`);
+      gathering.add(chunk);
+    }
+    return gathering.take();
   } catch (cause) {
-    const isTooLarge = (cause as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
-    throw isTooLarge
-      ? new GatewayError("body_too_large", `The decoded request body is larger than ${maxBytes} bytes.`)
-      : new GatewayError("invalid_request", "The body does not decode as its content encoding says.", { cause });
+    if (cause instanceof GatewayError) throw cause;
+    throw new GatewayError("invalid_request", "The body does not decode as its content encoding says.", { cause });
+  } finally {
+    decoder.destroy();
+    holding.release(DECODER_BYTES);
   }
+}
+
+function tooLarge(what: string): GatewayError {
+  return new GatewayError("body_too_large", `The request body unpacks to one that is ${what}.`);
 }

@@ -8,11 +8,14 @@ import { performance } from "node:perf_hooks";
 import { asRefusal, GatewayError } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { type Dialect, type Loss, refusalBody, refusalEvent, refusalHeaders } from "../core/dialects/index.ts";
-import type { Downstream } from "../upstream/index.ts";
+import type { Downstream, UpstreamChannel } from "../upstream/index.ts";
 import { isHopByHop, lowerCase, namedByConnection } from "./headers.ts";
+import { Holding } from "./memory/index.ts";
 import type { Labels } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
 import { type RequestSpan, startSpan } from "./tracing.ts";
+
+type Bearing = NonNullable<UpstreamChannel["bearsCredential"]>;
 
 /** What nginx and its kin write for a client that left; no such status is ever sent. */
 const CLIENT_GONE = 499;
@@ -36,6 +39,10 @@ export class Exchange implements Downstream {
   readonly span: RequestSpan | undefined;
   /** Which dialect's shape a refusal takes. */
   dialect: Dialect = "compat";
+  /** Of the channel that is asked: headers of its answer that the client is not shown. */
+  bearsCredential: Bearing | undefined;
+  /** What is held of an answer, until the client has it or has left. */
+  readonly holding: Holding;
   labels: Labels;
   /** Undefined until who calls is recognised. */
   caller: Caller | undefined;
@@ -62,6 +69,7 @@ export class Exchange implements Downstream {
     this.#response = response;
     this.#ports = ports;
     this.labels = ports.metrics.labels("none");
+    this.holding = new Holding(ports.admission);
     this.startedAt = performance.now();
     this.#bodyEndedAt = this.startedAt;
     this.requestId = requestIdOf(request);
@@ -91,13 +99,14 @@ export class Exchange implements Downstream {
   start(status: number, statusText: string, headers: readonly Buffer[]): void {
     const now = performance.now();
     const overheadMs = Math.max(0, now - this.startedAt - this.#waitedMs);
-    const { pairs, isEventStream, contentLength } = proxiedHeaders(headers);
+    const { pairs, isEventStream, contentLength } = proxiedHeaders(headers, this.bearsCredential);
     this.#isEventStream = isEventStream;
     this.#remainingBytes = contentLength;
     pairs.push("x-gateway-request-id", this.requestId, "x-gateway-provider", this.labels.provider);
     pairs.push("x-gateway-attempts", String(this.attempts), "x-gateway-overhead", overheadMs.toFixed(3));
     if (this.leftOut.length > 0) pairs.push("x-gateway-fidelity-losses", this.leftOut.map(itemOf).join(", "));
-    this.#response.writeHead(status, isWritable(statusText) ? statusText : "", pairs);
+    const isShown = isWritable(statusText) && this.bearsCredential?.("", statusText) !== true;
+    this.#response.writeHead(status, isShown ? statusText : "", pairs);
     this.#ports.metrics.overhead(this.labels.route, overheadMs / 1_000);
     this.#ports.metrics.firstByte(this.labels, (now - this.#bodyEndedAt) / 1_000);
     // Headers go out with the first chunk where it came in the same read, which runs before this; alone otherwise.
@@ -196,6 +205,7 @@ export class Exchange implements Downstream {
   }
 
   #closed(): void {
+    this.holding.close();
     const finished = this.#response.writableFinished;
     const status = finished || this.#code !== "" ? this.#response.statusCode : CLIENT_GONE;
     this.#ports.metrics.finished(this.labels, status, this.#code);
@@ -239,7 +249,7 @@ interface ProxiedHeaders {
 }
 
 /** An upstream's headers for the client: names, values and order, less what belongs to its connection or only we say. */
-function proxiedHeaders(headers: readonly Buffer[]): ProxiedHeaders {
+function proxiedHeaders(headers: readonly Buffer[], bearsCredential: Bearing | undefined): ProxiedHeaders {
   const pairs: string[] = [];
   let isEventStream = false;
   let isEncoded = false;
@@ -251,6 +261,7 @@ function proxiedHeaders(headers: readonly Buffer[]): ProxiedHeaders {
     const lower = lowerCase(name);
     if (lower === "connection") connection = value;
     if (isHopByHop(lower) || lower.startsWith("x-gateway-")) continue;
+    if (bearsCredential?.(lower, value) === true) continue;
     if (lower === "content-type") isEventStream = value.toLowerCase().startsWith("text/event-stream");
     if (lower === "content-encoding") isEncoded = true;
     if (lower === "content-length") contentLength = Number(value);

@@ -42,6 +42,8 @@ export function upstreamHeaders(
     const name = rawHeaders[i] as string;
     const lower = lowerCase(name);
     if (dropped.has(lower) || named.includes(lower) || also.includes(lower)) continue;
+    // Some servers (CGI, WSGI) take an underscore for a hyphen.
+    if (lower.includes("_") && dropped.has(lower.replaceAll("_", "-"))) continue;
     pairs.push(name, rawHeaders[i + 1] as string);
   }
   return pairs;

@@ -1,6 +1,6 @@
-export { type Admission, type AdmissionLimits, createAdmission, DEFAULT_ADMISSION } from "./admission.ts";
 export { type OpenBudgets, openBudgets, type UsageReports } from "./budgets/index.ts";
 export { type Listener, listen } from "./listen.ts";
+export { type Admission, type AdmissionLimits, createAdmission, DEFAULT_ADMISSION } from "./memory/index.ts";
 export { createMetrics, type DataplaneMetrics } from "./metrics.ts";
 export type { DecisionRecord, Governing, Ports, SuspendedKind, Suspension, Suspensions } from "./ports.ts";
 export {

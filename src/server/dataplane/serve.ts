@@ -4,10 +4,10 @@
  */
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../base/index.ts";
-import { type Dialect, findRoute, isReadAlike } from "../core/dialects/index.ts";
+import { type Dialect, findRoute, isReadAlike, mayNameBatch } from "../core/dialects/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import { type Candidate, type Candidates, forward } from "../upstream/index.ts";
-import { type HeldBody, readBody } from "./body.ts";
+import { readBody } from "./body.ts";
 import { decode } from "./decode.ts";
 import type { Exchange } from "./exchange.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
@@ -22,6 +22,7 @@ import { prepare } from "./hops/model/prepare.ts";
 import { prepareTranslated } from "./hops/model/prepare-translated.ts";
 import { spendingOf } from "./hops/model/spending.ts";
 import { translating } from "./hops/model/translating.ts";
+import { Holding } from "./memory/index.ts";
 import { createMeter, type Meter } from "./metering/index.ts";
 import type { Ports } from "./ports.ts";
 import type { ProviderStatistics } from "./statistics.ts";
@@ -32,7 +33,7 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
   const { request } = exchange;
   const { governing } = ports;
   let isAdmitted = false;
-  let body: HeldBody | undefined;
+  const held = new Holding(ports.admission);
   let meter: Meter | undefined;
   try {
     const snapshot = ports.snapshot(); // one configuration for the whole request
@@ -53,7 +54,8 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
     exchange.caller = caller;
     const standing = standingOf(caller, snapshot.governance); // 403
     if (governing !== undefined) admitCaller(standing.caller, governing.suspensions); // 403
-    body = await readBody(request, snapshot.maxBodyBytes, ports.admission); // 413, 503
+    const reading = readBody(request, snapshot.maxBodyBytes, held); // 408, 413, 503
+    const original = reading instanceof Promise ? await reading : reading;
     exchange.bodyRead();
     if (governing !== undefined) {
       recogniseAgain(standing.caller, snapshot.governance, governing); // 401
@@ -66,9 +68,10 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
       return;
     }
     const { "content-encoding": encoding, "content-type": contentType = "" } = request.headers;
-    const isPlain = encoding === undefined || encoding === "identity" || place.route.model === "none";
-    const plain = isPlain ? body.bytes : await decode(body.bytes, encoding, snapshot.maxBodyBytes); // 400, 413
-    const target = address(snapshot, place, { contentType, original: body.bytes, plain }); // 400, 404
+    const isRead = place.route.model !== "none" || (standing.isRestricted && mayNameBatch(place.route));
+    const isPlain = encoding === undefined || encoding.toLowerCase() === "identity" || !isRead;
+    const plain = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, held); // 400, 413, 503
+    const target = address(snapshot, place, { contentType, original, plain, held }); // 400, 404, 413, 503
     exchange.labels = ports.metrics.labels(place.route.name, target.provider.name, target.label);
     const admitted = admit(snapshot, target, {
       standing,
@@ -78,12 +81,12 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
     }); // 403, 503, 400 fidelity
     meter = await reserve(target, admitted.first, standing, ports); // 429, 503
     if (exchange.gone) return;
-    await forwardTo(admitted, { exchange, target, snapshot, standing, meter, ports }); // 502, 504
+    await forwardTo(admitted, { exchange, target, snapshot, standing, meter, held, ports }); // 502, 504
   } catch (error) {
     exchange.refuse(error);
   } finally {
     meter?.close();
-    body?.release();
+    held.close();
     if (isAdmitted) ports.admission.leave();
   }
 }
@@ -113,6 +116,8 @@ interface Forwarding {
   readonly snapshot: Snapshot;
   readonly standing: Standing;
   readonly meter: Meter | undefined;
+  /** Of the request. */
+  readonly held: Holding;
   readonly ports: Ports;
 }
 
@@ -161,9 +166,6 @@ function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promise<void
   });
 }
 
-/** `.` or `..` between slashes, however they are written; some servers take the encoded ones for their plain selves. */
-const DOT_SEGMENT = /(^|\/|%2f|%5c)(\.|%2e){1,2}(\/|%2f|%5c|;|$)/i;
-
 /** As of a client whose base URL ends in the version that it puts before its paths itself. */
 const DOUBLED_VERSION = /^\/v1\/v1(?:\/|$)/;
 
@@ -172,9 +174,9 @@ export function locate(method: string, request: IncomingMessage): Place {
   const url = request.url ?? "/";
   const mark = url.indexOf("?");
   const path = mark < 0 ? url : url.slice(0, mark);
-  // An absolute-form target names a host, and dot segments, a backslash or a fragment may name another path: neither is the
-  // client's to choose.
-  if (!path.startsWith("/") || /[\\#]/.test(path) || DOT_SEGMENT.test(path) || !isReadAlike(method, path)) {
+  // An absolute-form target names a host, and a fragment or whatever is read in two ways may name another path: neither is
+  // the client's to choose.
+  if (!path.startsWith("/") || path.includes("#") || !isReadAlike(method, path)) {
     throw new GatewayError("invalid_request", "The request target must be a plain absolute path.");
   }
   if (!namesOneHost(request)) throw new GatewayError("invalid_request", "The request must have one Host header.");
@@ -231,7 +233,7 @@ function candidatesOf(admitted: AdmittedList, forwarding: Forwarding): Candidate
 }
 
 function candidateFor(admitted: Admitted, forwarding: Forwarding): Candidate {
-  const { exchange, target, snapshot, standing, meter, ports } = forwarding;
+  const { exchange, target, snapshot, standing, meter, held, ports } = forwarding;
   return {
     provider: admitted.provider,
     channel: admitted.channel,
@@ -252,13 +254,15 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding): Candidate {
           ? undefined
           : (body: Buffer) => namedAs(alias, body);
       exchange.leftOut = leftOut(lost, translated !== undefined);
+      exchange.bearsCredential = admitted.channel.bearsCredential;
       for (const { capability } of lost) ports.metrics.fidelityLost(provider.name, capability);
       if (translated !== undefined) {
         const { requestId } = exchange;
         const { reading } = translated;
         const waited = (ms: number): void => exchange.waited(ms);
-        const { admission } = ports;
-        const options = { dialect, reading, extend, streams, requestId, meter, admission, now: Date.now, waited };
+        const { holding } = exchange;
+        const options = { dialect, reading, extend, streams, requestId, meter, holding, now: Date.now, waited };
+        held.hold(translated.body.length);
         return {
           request: prepareTranslated(client, admitted, translated, streams),
           downstream: translating(exchange, options),
@@ -266,11 +270,13 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding): Candidate {
       }
       const reads = isList || meter !== undefined;
       const prepared = prepare(client, target, admitted, reads);
+      const { body } = prepared.request;
+      if (body !== null && body !== target.original) held.hold(body.length);
       const edits = prepared.answerEdits;
       const passes = edits === undefined && extend === undefined && meter === undefined;
       return {
         request: prepared.request,
-        downstream: passes ? exchange : rewriting(exchange, { edits, extend, meter }),
+        downstream: passes ? exchange : rewriting(exchange, { edits, extend, meter, holding: exchange.holding }),
       };
     },
   };

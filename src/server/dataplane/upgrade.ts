@@ -28,6 +28,7 @@ import {
   tunnel,
   withoutProtocolCredential,
 } from "./hops/websocket/tunnel.ts";
+import { Holding } from "./memory/index.ts";
 import { createSessionMeter } from "./metering/index.ts";
 import type { Governing, Ports } from "./ports.ts";
 import { locate } from "./serve.ts";
@@ -55,6 +56,7 @@ export async function serveUpgrade(
   const requestId = requestIdOf(request);
   const span = ports.tracing && startSpan(ports.tracing, request);
   let labels = ports.metrics.labels("none");
+  const held = new Holding(ports.admission);
   let isAdmitted = false;
   let caller: Caller | undefined;
   let closeSession: (() => void) | undefined;
@@ -85,7 +87,7 @@ export async function serveUpgrade(
     caller = found instanceof Promise ? await found : found;
     const standing = standingOf(caller, snapshot.governance);
     if (governing !== undefined) admitCaller(standing.caller, governing.suspensions);
-    const target = address(snapshot, place, { contentType: "", original: NO_BODY, plain: NO_BODY });
+    const target = address(snapshot, place, { contentType: "", original: NO_BODY, plain: NO_BODY, held });
     const governed: Governed = {
       standing,
       requestId,
@@ -164,6 +166,8 @@ export async function serveUpgrade(
           if (draining.aborted) queueMicrotask(stopUnlessBusy);
         },
       },
+      hides: channel.bearsCredential,
+      account: held,
       responseHeaders: ["x-gateway-request-id", requestId, "x-gateway-provider", provider.name],
       handshake: attempt,
       signal: ending.signal,
@@ -186,6 +190,7 @@ export async function serveUpgrade(
     charge?.release(); // of a session that came to nothing
     attempt?.ended();
     closeSession?.();
+    held.close();
     if (isAdmitted) ports.admission.leave();
   }
 }
@@ -201,9 +206,10 @@ function mayAsk({ provider }: Admitted, target: Target, snapshot: Snapshot, gove
   const gate = modelGate((model) => {
     if (allows?.(model) === false) return false;
     if (suspensions?.of("model", model) !== undefined) return false;
-    if (!policy.readsModel || model === target.model) return true;
+    if (!policy.readsModel) return true;
     const named: Target = { ...target, label: snapshot.route(model)?.label ?? target.label };
-    return deniedByRules(provider, named, model, governed) === undefined;
+    // An alias stands in the handshake only: what an event names is sent as it is.
+    return deniedByRules(provider, named, { model, upstreamModel: model }, governed) === undefined;
   });
   if (allows !== undefined || policy.readsModel) return gate;
   return (message, isBinary) => suspensions?.any !== true || gate(message, isBinary);

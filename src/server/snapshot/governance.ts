@@ -203,16 +203,19 @@ function compilePolicies(
 function knownNames(document: Deployment, providers: readonly string[]): KnownNames {
   const { auth, mcp = [], a2a = [] } = document;
   const takesAll = document.default_provider !== undefined || providers.length === 1;
-  const models = (document.providers ?? []).flatMap(({ models = [], model_aliases: aliases = {} }) => [
-    ...models,
-    ...Object.keys(aliases),
-  ]);
+  const ofProviders = (document.providers ?? []).map(({ models = [], model_aliases: aliases = {} }) => ({
+    models: [...models, ...Object.keys(aliases)],
+    upstreamModels: [...models, ...Object.values(aliases)],
+  }));
   return {
     providers,
     servers: mcp.map(({ name }) => name),
     peers: a2a.map(({ name }) => name),
     routes: ROUTE_NAMES,
-    ...(!takesAll && { models }),
+    ...(!takesAll && {
+      models: ofProviders.flatMap(({ models }) => models),
+      upstreamModels: ofProviders.flatMap(({ upstreamModels }) => upstreamModels),
+    }),
     // Without `auth` no caller has an issuer, which is said of every rule that asks for one.
     ...(auth !== undefined && { issuers: auth.issuers.map(({ issuer }) => issuer) }),
   };

@@ -57,6 +57,8 @@ const MAX_DISCARDING_MS = 2_000;
 
 /** A first event larger than this is no error message. */
 const MAX_HELD_BYTES = 64 << 10;
+/** Each chunk costs memory beside its bytes. */
+const MAX_HELD_CHUNKS = 256;
 
 const DELIVERED: AttemptOutcome = { kind: "delivered" };
 const JUDGED: AttemptOutcome = { kind: "judged" };
@@ -185,7 +187,8 @@ class Attempt implements Dispatcher.DispatchHandler {
     answer.chunks.push(chunk);
     answer.bytes += chunk.length;
     const first = answer.splitter.push(chunk).find((event) => event.data !== undefined);
-    if (first === undefined && answer.bytes <= MAX_HELD_BYTES) return true;
+    const isSmall = answer.bytes <= MAX_HELD_BYTES && answer.chunks.length < MAX_HELD_CHUNKS;
+    if (first === undefined && isSmall) return true;
     if (first?.data !== undefined && this.#options.judge.acceptsFirstEvent?.(first.data) === false) {
       this.#giveUp(JUDGED);
       return true;

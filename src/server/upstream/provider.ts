@@ -3,7 +3,7 @@ import { HOP_BY_HOP_HEADERS, parseDuration } from "../../base/index.ts";
 import { type CatalogProvider, type Channel, compileJoin, lackedByClaude } from "../core/catalog/index.ts";
 import type { ProviderConfig } from "../core/config/index.ts";
 import { claimableIn, type Dialect, evidenceOf, type ObjectEdits, usableIn } from "../core/dialects/index.ts";
-import { CREDENTIAL_HEADERS, keyHeaders } from "../credentials/index.ts";
+import { type Bearing, bearing, CREDENTIAL_HEADERS, keyHeaders } from "../credentials/index.ts";
 
 export type Trigger = "connect" | "5xx" | "429" | "timeout";
 
@@ -42,6 +42,8 @@ export interface UpstreamChannel {
   readonly servesModel: ((model: string) => boolean) | undefined;
   /** Header pairs that present our credential; empty when the client's own is forwarded. */
   readonly credential: readonly string[];
+  /** Tells the headers of an answer that show our credential; undefined where there is none of ours. */
+  readonly bearsCredential: Bearing | undefined;
   /** Header pairs that present a client's own key, for a request that is not forwarded as the client wrote it. */
   readonly presenting: (key: string) => readonly string[];
 }
@@ -80,6 +82,19 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Besides the connection's own: what the dialling side writes itself, and `expect`, which our server has answered. */
 const NEVER_FORWARDED: readonly string[] = [...HOP_BY_HOP_HEADERS, "host", "content-length", "expect"];
 
+/** Some servers take method, path, organisation or project from these: with our credential they are not the client's to choose. */
+const STEERING_HEADERS: readonly string[] = [
+  "x-http-method-override",
+  "x-http-method",
+  "x-method-override",
+  "x-original-url",
+  "x-original-uri",
+  "x-rewrite-url",
+  "openai-organization",
+  "openai-project",
+  "x-goog-user-project",
+];
+
 /** What the document says of all providers, and how it writes this one. */
 export interface ProviderDefaults {
   readonly onFidelityLoss: "reject" | "allow";
@@ -113,7 +128,7 @@ export function compileProvider(
       : undefined,
     droppedHeaders: new Set([
       ...NEVER_FORWARDED,
-      ...(key === undefined ? [] : CREDENTIAL_HEADERS),
+      ...(key === undefined ? [] : [...CREDENTIAL_HEADERS, ...STEERING_HEADERS]),
       ...facts.removeRequestHeaders.map((name) => name.toLowerCase()),
       ...added.map(([name]) => name.toLowerCase()),
     ]),
@@ -149,6 +164,7 @@ function compileChannel(channel: Channel, key: string | undefined, written: stri
     ),
     servesModel: channel.models.length === 0 ? undefined : matcher(channel.models),
     credential: key === undefined ? [] : keyHeaders(channel.keyHeader, key),
+    bearsCredential: key === undefined ? undefined : bearing(key),
     presenting: (clientKey) => keyHeaders(channel.keyHeader, clientKey),
   };
   // As many as there are ways in which models differ, whatever names clients make up.

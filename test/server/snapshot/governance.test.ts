@@ -19,7 +19,10 @@ const AT = { model: "gpt-5", backend: "openai" };
 
 function decide({ policy }: Pick<Profile, "policy">, model: string, provider = "openai"): Verdict {
   const caller = callerVariables({ key: { name: "ci", metadata: {} }, agent: undefined, user: undefined });
-  return policy.decide("llm", llmVariables(caller, { model, provider: { name: provider, metadata: {} }, route: "r" }));
+  return policy.decide(
+    "llm",
+    llmVariables(caller, { model, upstreamModel: model, provider: { name: provider, metadata: {} }, route: "r" }),
+  );
 }
 
 function profileOf(governance: Awaited<ReturnType<typeof governanceOf>>, name?: string): Profile {

@@ -4,11 +4,14 @@
  */
 import { scanObject } from "./json-scan.ts";
 import { boundaryOf, findField } from "./multipart.ts";
+import { parametersNamed } from "./readings.ts";
 import type { Route } from "./routes.ts";
 import { stringValue } from "./usage-member.ts";
 
 export interface Upload {
   readonly route: Route;
+  /** With its question mark, or empty. */
+  readonly query: string;
   readonly contentType: string;
   /** The body with its content encoding taken off. */
   readonly plain: Buffer;
@@ -18,8 +21,14 @@ export interface Upload {
  * `purpose` of the form, or of the JSON where the file follows in parts. A body that cannot be read here counts as a
  * batch, since the provider may read it better. False without a body, and on every other route.
  */
-export function namesBatch({ route, contentType, plain }: Upload): boolean {
-  if ((route.name !== "files" && route.name !== "uploads") || plain.length === 0) return false;
+export function namesBatch({ route, query, contentType, plain }: Upload): boolean {
+  if (!mayNameBatch(route)) return false;
+  if (query !== "" && parametersNamed(query.slice(1), "purpose").some(({ value }) => isBatch(value))) return true;
+  if (plain.length === 0) return false;
+  if (isFormEncoded(contentType)) {
+    const purposes = parametersNamed(plain.toString("utf8"), "purpose");
+    if (purposes.some(({ value }) => isBatch(value))) return true;
+  }
   const boundary = /^multipart\/form-data/i.test(contentType) ? boundaryOf(contentType) : undefined;
   if (boundary !== undefined) {
     const field = findField(plain, boundary, "purpose");
@@ -31,6 +40,14 @@ export function namesBatch({ route, contentType, plain }: Upload): boolean {
   return purpose !== undefined && isBatch(stringValue(plain, purpose) ?? "batch");
 }
 
+/** Whether its body must be known for it. */
+export function mayNameBatch({ name }: Pick<Route, "name">): boolean {
+  return name === "files" || name === "uploads";
+}
+
+export const isFormEncoded = (contentType: string): boolean => /^application\/x-www-form-urlencoded/i.test(contentType);
+
+/** In quotes too, or as one of several. */
 function isBatch(purpose: string): boolean {
-  return purpose.trim().toLowerCase() === "batch";
+  return /\bbatch\b/i.test(purpose);
 }

@@ -1,5 +1,5 @@
 export { type AnswerEdits, editEvent, editJson, editUnread, tellsNoUsage } from "./answer.ts";
-export { namesBatch, type Upload } from "./batch-file.ts";
+export { isFormEncoded, mayNameBatch, namesBatch, type Upload } from "./batch-file.ts";
 export {
   CAPABILITY_NAMES,
   type Capability,
@@ -20,6 +20,7 @@ export { type JsonSource, readJson } from "./json-source.ts";
 export { IMAGE_TOKENS } from "./media-bounds.ts";
 export { type ThreadUse, threadUse } from "./message-thread.ts";
 export { boundaryOf, type FormField, findField } from "./multipart.ts";
+export { parametersNamed, withParameter } from "./readings.ts";
 export { refusalBody, refusalEvent, refusalHeaders } from "./refusal.ts";
 export { DEFAULT_OUTPUT_BOUND, type RequestBounds, tokenBounds } from "./request-bounds.ts";
 export { isReadAlike } from "./route-readings.ts";

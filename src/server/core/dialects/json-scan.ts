@@ -10,6 +10,7 @@
  * Offsets are bytes into the buffer that was scanned.
  */
 import { isUtf8 } from "node:buffer";
+import { isAlike } from "./readings.ts";
 
 /** Deeper nesting is refused: no request of either dialect comes near it, and parsers behind us recurse. */
 export const MAX_DEPTH = 512;
@@ -23,8 +24,16 @@ export interface Member {
 }
 
 export type JsonScan =
-  /** `mayLose`: as values, the text might lose the spelling of a number or the order of names. False: it does not. */
-  | { readonly kind: "object"; readonly members: readonly (Member | undefined)[]; readonly mayLose: boolean }
+  /**
+   * `mayLose`: as values, the text might lose the spelling of a number or the order of names. False: it does not.
+   * `values`: how many there are, at every level: each costs memory of its own once the text is parsed.
+   */
+  | {
+      readonly kind: "object";
+      readonly members: readonly (Member | undefined)[];
+      readonly mayLose: boolean;
+      readonly values: number;
+    }
   | { readonly kind: "problem"; readonly message: string };
 
 const QUOTE = 0x22;
@@ -38,6 +47,7 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
+const LAST_ASCII = 0x7f;
 
 /** Bytes of a string looked at one by one before the native search takes over; a call costs about as much as 40 bytes. */
 const NEAR_BYTES = 48;
@@ -58,14 +68,14 @@ export function scanObject(bytes: Buffer, wanted: readonly string[], isRequest =
   try {
     if (!isUtf8(bytes)) throw new Malformed("the body is not valid UTF-8");
     const members: (Member | undefined)[] = wanted.map(() => undefined);
-    const seen: Seen = { mayLose: false };
+    const seen: Seen = { mayLose: false, values: 0 };
     eachMember(bytes, seen, (member) => {
       const at = wantedAt(bytes, member, wanted, isRequest);
       if (at < 0) return;
       if (members[at] !== undefined) throw new Malformed(`the body names "${wanted[at]}" twice`);
       members[at] = member;
     });
-    return { kind: "object", members, mayLose: seen.mayLose };
+    return { kind: "object", members, mayLose: seen.mayLose, values: seen.values };
   } catch (error) {
     if (error instanceof Malformed) return { kind: "problem", message: error.message };
     throw error;
@@ -75,7 +85,7 @@ export function scanObject(bytes: Buffer, wanted: readonly string[], isRequest =
 /** Visits every top-level member, in order. Only for bytes that `scanObject` found sound. */
 export function membersOf(bytes: Buffer): readonly Member[] {
   const members: Member[] = [];
-  eachMember(bytes, { mayLose: false }, (member) => members.push(member));
+  eachMember(bytes, { mayLose: false, values: 0 }, (member) => members.push(member));
   return members;
 }
 
@@ -92,6 +102,7 @@ export function memberValue(bytes: Buffer, member: Member): unknown {
 /** What the scan passed. */
 interface Seen {
   mayLose: boolean;
+  values: number;
 }
 
 function eachMember(bytes: Buffer, seen: Seen, visit: (member: Member) => void): void {
@@ -121,7 +132,9 @@ function wantedAt(bytes: Buffer, member: Member, wanted: readonly string[], isRe
   const start = member.nameStart + 1;
   let end = start;
   while (bytes[end] !== QUOTE) {
-    if (bytes[end] === BACKSLASH) return escapedAt(escapedName(bytes, member), wanted, isRequest);
+    if (bytes[end] === BACKSLASH || (isRequest && (bytes[end] as number) > LAST_ASCII)) {
+      return escapedAt(escapedName(bytes, member), wanted, isRequest);
+    }
     end++;
   }
   for (let i = 0; i < wanted.length; i++) {
@@ -135,7 +148,7 @@ function wantedAt(bytes: Buffer, member: Member, wanted: readonly string[], isRe
 
 function escapedAt(written: string, wanted: readonly string[], isRequest: boolean): number {
   const at = wanted.indexOf(written);
-  const alike = at < 0 && isRequest ? wanted.find((name) => name === written.toLowerCase()) : undefined;
+  const alike = at < 0 && isRequest ? wanted.find((name) => isAlike(written, name)) : undefined;
   if (alike !== undefined) throw otherCase(alike);
   return at;
 }
@@ -168,12 +181,16 @@ function escapedName(bytes: Buffer, member: Member): string {
 /** Containers are walked with a stack of one byte a level, so that hostile nesting cannot exhaust ours. */
 function endOfValue(bytes: Buffer, start: number, seen: Seen): number {
   const first = bytes[start];
-  if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) return endOfScalar(bytes, start, seen);
+  if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) {
+    seen.values++;
+    return endOfScalar(bytes, start, seen);
+  }
   const closers = new Uint8Array(MAX_DEPTH);
   let depth = 0;
   let at = start;
   for (;;) {
     const byte = bytes[at];
+    seen.values++;
     if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
       if (depth === MAX_DEPTH) throw new Malformed(`the body is nested deeper than ${MAX_DEPTH} levels`);
       const closer = byte === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;

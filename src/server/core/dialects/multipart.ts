@@ -3,6 +3,8 @@
  *
  * Only part headers are read; file contents are skipped by a native search for the boundary. Offsets are bytes.
  */
+import { isUtf8 } from "node:buffer";
+import { isAlike } from "./readings.ts";
 
 /** The longest boundary of RFC 2046 section 5.1.1. */
 const MAX_BOUNDARY_CHARS = 70;
@@ -45,10 +47,14 @@ export function findField(bytes: Buffer, boundary: string, name: string): FormFi
     const end = Math.max(start, delimiter - 2);
     const headers = readPart(bytes.toString("latin1", at, headersEnd));
     if (headers === undefined) return problem(TWO_READINGS);
-    if (headers.name !== name) continue;
+    if (headers.name === CHARSET_FIELD && !isAsciiKept(bytes.toString("latin1", start, end)))
+      return problem(TWO_READINGS);
+    if (headers.name === undefined || !isAlike(headers.name, name)) continue;
+    if (headers.name !== name || !headers.isPlainText) return problem(TWO_READINGS);
     if (headers.isFile) return problem(`the form's "${name}" is a file`);
     if (found.kind === "field") return problem(`the form names "${name}" twice`);
     if (end - start > MAX_FIELD_BYTES) return problem(`the form's "${name}" is too long`);
+    if (!isUtf8(bytes.subarray(start, end))) return problem(TWO_READINGS);
     found = { kind: "field", value: bytes.toString("utf8", start, end), start, end };
   }
   return delimiter === AMBIGUOUS ? problem(TWO_READINGS) : problem("the body is not a complete multipart form");
@@ -78,12 +84,35 @@ interface Part {
   /** Undefined: it has none. */
   readonly name: string | undefined;
   readonly isFile: boolean;
+  /** Its bytes are its text, as they are where nothing is said of either. */
+  readonly isPlainText: boolean;
+}
+
+/** RFC 7578 section 4.6: its value is the charset of the parts that name none. */
+const CHARSET_FIELD = "_charset_";
+/** In which ASCII stands for itself and for nothing else; a text of other bytes is UTF-8 or a problem. */
+const ASCII_KEPT: ReadonlySet<string> = new Set(["utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "windows-1252"]);
+const isAsciiKept = (charset: string): boolean => ASCII_KEPT.has(charset.trim().toLowerCase());
+
+const CONTENT_TYPE = /^content-type[ \t]*:[ \t]*(.*)$/gim;
+const TEXT_TYPE = /^text\/plain[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?([^\s;"]+)"?[ \t]*)?$/i;
+const TRANSFER_ENCODING = /^content-transfer-encoding[ \t]*:[ \t]*(.*)$/gim;
+const UNENCODED = /^(?:7bit|8bit|binary)[ \t]*$/i;
+
+function isPlainText(headers: string): boolean {
+  const types = [...headers.matchAll(CONTENT_TYPE)].map(([, type = ""]) => TEXT_TYPE.exec(type));
+  const isText = types.every((type) => type !== null && isAsciiKept(type[1] ?? "utf-8"));
+  const encodings = [...headers.matchAll(TRANSFER_ENCODING)];
+  return types.length <= 1 && isText && encodings.every(([, encoding = ""]) => UNENCODED.test(encoding));
 }
 
 /** A folded line, or a line end of another kind. */
 const FOLDED = /\r\n[ \t]|\r(?!\n)|(?<!\r)\n/;
 const DISPOSITION = /^content-disposition[ \t]*:[ \t]*[^\s;]*(.*)$/gim;
 const PARAMETER = /[ \t]*;[ \t]*([^\s=;"]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))[ \t]*/y;
+
+/** Headers are read byte by byte. */
+const utf8 = (text: string): string => Buffer.from(text, "latin1").toString("utf8");
 
 /** Undefined where readers of forms differ: our guards must not judge another name than the provider reads. */
 function readPart(headers: string): Part | undefined {
@@ -100,5 +129,6 @@ function readPart(headers: string): Part | undefined {
   }
   const name = parameters.get("name");
   if (parameters.has("name*") || name?.includes("\\")) return undefined;
-  return { name, isFile: parameters.has("filename") || parameters.has("filename*") };
+  const isFile = parameters.has("filename") || parameters.has("filename*");
+  return { name: name === undefined ? undefined : utf8(name), isFile, isPlainText: isPlainText(headers) };
 }

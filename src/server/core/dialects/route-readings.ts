@@ -3,37 +3,58 @@
  * merge their slashes, drop the last one or the parameters of a segment (RFC 3986 section 3.3), or take no notice of
  * case. A path that is another route to it than to us would pass our guards under a false name.
  */
+import { isUtf8 } from "node:buffer";
 import { findRoute } from "./routes.ts";
 
 /** Without any of these there is one way to read a path. */
-const UNUSUAL = /[%;A-Z]|\/\/|\/$/;
+const UNUSUAL = /[^a-z0-9/_-]|\/\/|\/$/;
 
-/** One after the other, each of what the one before has left. */
+/** Each of what the one before has left. */
 const STEPS: readonly ((path: string) => string)[] = [
-  decoded,
-  (path) => path.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, ""),
-  (path) =>
-    path
-      .replace(/;[^/]*/g, "")
-      .replace(/\/{2,}/g, "/")
-      .replace(/(?<=.)\/$/, ""),
+  // A proxy that has decoded may take what it finds for a query.
+  (path) => path.replace(/[?#].*$/s, ""),
+  (path) => path.normalize("NFKC"),
+  merged,
+  (path) => merged(path.replace(/;[^/]*/g, "")),
+  (path) => merged(path.replace(/[ .]+(?=\/|$)/g, "")),
   (path) => path.toLowerCase(),
-  decoded, // a proxy may have decoded once already
+  // The form of the answer that is asked for, as some frameworks have it.
+  (path) => path.replace(/\.[a-z]+$/, ""),
 ];
 
-/** `method` and `path` as `findRoute` takes them. True of a path without a route, which goes nowhere. */
+/**
+ * `method` and `path` as `findRoute` takes them. True of a path without a route, which goes nowhere, unless it holds what
+ * no path of ours does: dot segments, backslashes, controls, or escapes that are none or hide others.
+ */
 export function isReadAlike(method: string, path: string): boolean {
   if (!UNUSUAL.test(path)) return true;
+  const plain = decoded(path);
+  if (plain === undefined || hasDotSegment(plain) || hasDotSegment(plain.normalize("NFKC"))) return false;
   const route = findRoute(method, path);
   if (route === undefined) return true;
-  let read = path;
-  return STEPS.every((step) => {
+  let read = plain;
+  return [(it: string) => it, ...STEPS].every((step) => {
     read = step(read);
     return findRoute(method, read) === route;
   });
 }
 
-/** Byte by byte: what is no UTF-8 must not end the comparison. */
-function decoded(path: string): string {
-  return path.replace(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
+function merged(path: string): string {
+  return path.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "");
+}
+
+/** Undefined where one who decodes again, or reads another charset, would find something else. */
+function decoded(path: string): string | undefined {
+  if (/%(?![0-9a-f]{2})/i.test(path)) return undefined;
+  const bytes = Buffer.from(
+    path.replace(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16))),
+    "latin1",
+  );
+  const text = bytes.toString("utf8");
+  return isUtf8(bytes) && !/%[0-9a-f]{2}|[\\\p{Cc}]/iu.test(text) ? text : undefined;
+}
+
+/** Parameters, or space, may stand behind the dots. */
+function hasDotSegment(path: string): boolean {
+  return path.split("/").some((segment) => /^\s*\.{1,2}\s*(?:;|$)/.test(segment));
 }

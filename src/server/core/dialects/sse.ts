@@ -31,6 +31,8 @@ export function countEvents(chunk: Buffer): number {
 /** Splits a stream into events; `rest` hands out what came after the last complete one. */
 export class SseSplitter {
   #pending: Buffer = NOTHING;
+  /** Empty, or memory of our own: it begins with `#pending`, and nobody has seen what lies behind. */
+  #room: Buffer = NOTHING;
   /** Where in `#pending` the search for a blank line goes on, so that a long event is not searched anew each time. */
   #searched = 0;
 
@@ -39,8 +41,17 @@ export class SseSplitter {
     return this.#pending.length === 0;
   }
 
+  /** Of an unfinished event. */
+  get heldBytes(): number {
+    return this.#pending.length;
+  }
+
   push(chunk: Buffer): readonly SseEvent[] {
-    this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
+    if (this.#pending.length > 0) this.#append(chunk);
+    else {
+      this.#pending = chunk;
+      this.#room = NOTHING;
+    }
     const events: SseEvent[] = [];
     let start = 0;
     for (;;) {
@@ -50,7 +61,11 @@ export class SseSplitter {
       start = end;
       this.#searched = end;
     }
-    this.#pending = this.#pending.subarray(start);
+    if (start > 0) {
+      this.#pending = this.#pending.subarray(start);
+      // What was handed out lies before the pending bytes, and stays as it is.
+      this.#room = this.#room.subarray(start);
+    }
     this.#searched = Math.max(0, this.#pending.length - 3);
     if (this.#pending.length > MAX_EVENT_BYTES) events.push({ bytes: this.rest(), event: "", data: undefined });
     return events;
@@ -59,8 +74,21 @@ export class SseSplitter {
   rest(): Buffer {
     const rest = this.#pending;
     this.#pending = NOTHING;
+    this.#room = NOTHING;
     this.#searched = 0;
     return rest;
+  }
+
+  /** Each byte of a long event is copied a few times at most, however small its chunks are. */
+  #append(chunk: Buffer): void {
+    const { length } = this.#pending;
+    const whole = length + chunk.length;
+    if (whole > this.#room.length) {
+      this.#room = Buffer.allocUnsafeSlow(2 * whole);
+      this.#room.set(this.#pending);
+    }
+    this.#room.set(chunk, length);
+    this.#pending = this.#room.subarray(0, whole);
   }
 }
 

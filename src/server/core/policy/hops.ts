@@ -29,6 +29,7 @@ export const HOP_VARIABLES: Readonly<Record<Hop, VariableTypes>> = {
   llm: {
     ...CALLER,
     model: STRING,
+    upstream_model: STRING,
     provider: STRING,
     "provider.name": STRING,
     "provider.metadata": TEXT_MAP,

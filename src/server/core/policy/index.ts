@@ -4,7 +4,7 @@
  * Once a snapshot, `compilePolicies(document, known)` compiles the deployment's rules and each profile's against the hops
  * they stand at; `problems` are errors and warnings at paths of the document, for `read.problem(path, message, severity)`.
  * `variables/` fills in what they read: once a caller, `callerVariables(…)`. Once a request and, with failover, once a candidate:
- * `policies.of(profile).decide("llm", llmVariables(caller, {model, provider, route}))`, and likewise `mcp` and `a2a`.
+ * `policies.of(profile).decide("llm", llmVariables(caller, {model, upstreamModel, provider, route}))`, and likewise `mcp` and `a2a`.
  * A verdict with no `decisions` and no `skipped` needs no audit record.
  */
 

@@ -135,6 +135,8 @@ interface Step {
 
 const NOT_BOOL = new Fault("type", "the condition is not a bool");
 
+const MODEL_NAMES: ReadonlySet<string> = new Set(["model", "upstream_model"]);
+
 function accessPolicy(lists: readonly RuleList[]): AccessPolicy {
   const stepsAt = (hop: Hop) => lists.map(({ layer, rules }) => rules.flatMap((rule) => stepOf(rule, layer, hop)));
   const layers: Readonly<Record<Hop, readonly (readonly Step[])[]>> = {
@@ -147,7 +149,7 @@ function accessPolicy(lists: readonly RuleList[]): AccessPolicy {
   return Object.freeze({
     count: Object.freeze(count),
     readsModel: lists.some(({ rules }) =>
-      rules.some(({ conditions }) => conditions.llm?.reads.includes("model") === true),
+      rules.some(({ conditions }) => conditions.llm?.reads.some((name) => MODEL_NAMES.has(name)) === true),
     ),
     decide: <At extends Hop>(hop: At, variables: HopVariables[At]): Verdict => decide(layers[hop], variables),
   });

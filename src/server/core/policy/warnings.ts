@@ -17,6 +17,8 @@ export interface KnownNames {
   readonly peers?: readonly string[];
   /** Names and trailing-`*` prefixes that route anywhere; left out when a default provider takes every model. */
   readonly models?: readonly string[];
+  /** As providers are sent them; left out where `models` is. */
+  readonly upstreamModels?: readonly string[];
   /** Issuers of `auth`. */
   readonly issuers?: readonly string[];
   readonly routes?: readonly string[];
@@ -40,6 +42,8 @@ function namingOf(path: string, known: KnownNames): Naming | undefined {
       return { noun: "agent", names: known.peers };
     case "model":
       return { noun: "routed model", names: known.models };
+    case "upstream_model":
+      return { noun: "model sent to a provider", names: known.upstreamModels };
     case "agent.issuer":
     case "user.issuer":
       return { noun: "issuer", names: known.issuers };

@@ -66,15 +66,23 @@ const form = (purpose: string, head = 'name="purpose"') =>
 
 test("a file for a batch is told by its purpose, and one that cannot be read counts as such", () => {
   const contentType = "multipart/form-data; boundary=XX";
-  const ask = (plain: Buffer, path = "/v1/files", type = contentType) => {
+  const ask = (plain: Buffer, path = "/v1/files", type = contentType, query = "") => {
     const route = findRoute("POST", path);
     assert.ok(route);
-    return namesBatch({ route, plain, contentType: type });
+    return namesBatch({ route, plain, contentType: type, query });
   };
   assert.equal(ask(form("batch")), true);
   assert.equal(ask(form("Batch ")), true);
   assert.equal(ask(form("user_data")), false);
   assert.equal(ask(form("batch", "name=purpose")), true);
+  assert.equal(ask(form("user_data", 'name="Purpose"')), true);
+  assert.equal(ask(form("user_data", 'name="purpose"\r\nContent-Transfer-Encoding: base64')), true);
+  assert.equal(ask(form('"batch"')), true);
+  assert.equal(ask(form("user_data"), "/v1/files", contentType, "?purpose=batch"), true);
+  assert.equal(
+    ask(Buffer.from('{"purpose":"x","a":"&purpose=batch&"}'), "/v1/files", "application/x-www-form-urlencoded"),
+    true,
+  );
   assert.equal(ask(form("x", 'name="other"')), false);
   assert.equal(ask(form("user_data").subarray(0, 150)), true);
   assert.equal(ask(form("user_data"), "/v1/files", "text/plain"), true);

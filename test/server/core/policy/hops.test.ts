@@ -120,7 +120,7 @@ test("what a caller does not have is empty and never fails", () => {
   const someone = 'has(user.email) && user.email.endsWith("@example.com") && user.subject == "u1" && key.name == ""';
   const bot = 'agent.name == "bot" && agent.issuer == "corp" && agent.subject == "a1" && user.name == ""';
   const access = policiesOf({ access_rules: [rule(nobody), rule(someone), rule(bot)] }).of(undefined);
-  const request = { model: "m", provider: { name: "p" }, route: "r" };
+  const request = { model: "m", upstreamModel: "m-1", provider: { name: "p" }, route: "r" };
   for (const [at, who] of [
     callerVariables({ key: undefined, agent: undefined, user: undefined }),
     callerVariables({

@@ -170,7 +170,12 @@ test("each failover candidate is decided anew", () => {
   const at = (region: string) =>
     access.decide(
       "llm",
-      llmVariables(caller, { model: "m", provider: { name: "p", metadata: { region } }, route: "r" }),
+      llmVariables(caller, {
+        model: "m",
+        upstreamModel: "m",
+        provider: { name: "p", metadata: { region } },
+        route: "r",
+      }),
     );
   assert.equal(at("eu").kind, "allow");
   assert.equal(at("us").kind, "deny");

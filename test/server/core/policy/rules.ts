@@ -52,6 +52,7 @@ export const caller = callerVariables({
 
 export const chat: LlmVariables = llmVariables(caller, {
   model: "gpt-5",
+  upstreamModel: "gpt-5",
   provider: { name: "openai", metadata: { region: "eu" } },
   route: "chat_completions",
 });

@@ -18,6 +18,8 @@ export type CallerVariables = {
 export type LlmVariables = CallerVariables & {
   /** As the client asked for it. */
   readonly model: string;
+  /** As the provider would be sent it: another one where the name asked for is an alias there. */
+  readonly upstream_model: string;
   /** The one the request is about to be sent to: with failover, each candidate in turn. */
   readonly provider: string;
   readonly "provider.name": string;
@@ -82,6 +84,7 @@ export function callerVariables({ key, agent, user }: PolicyCaller): CallerVaria
 
 export interface LlmRequest {
   readonly model: string;
+  readonly upstreamModel: string;
   readonly provider: { readonly name: string; readonly metadata?: Texts | undefined };
   readonly route: string;
 }
@@ -89,10 +92,20 @@ export interface LlmRequest {
 /** For each candidate anew: the provider differs. */
 export function llmVariables(
   { key, agent, user }: CallerVariables,
-  { model, provider, route }: LlmRequest,
+  { model, upstreamModel, provider, route }: LlmRequest,
 ): LlmVariables {
   const { name, metadata = NOTHING } = provider;
-  return { key, agent, user, model, provider: name, "provider.name": name, "provider.metadata": metadata, route };
+  return {
+    key,
+    agent,
+    user,
+    model,
+    upstream_model: upstreamModel,
+    provider: name,
+    "provider.name": name,
+    "provider.metadata": metadata,
+    route,
+  };
 }
 
 export interface McpRequest {

@@ -4,8 +4,11 @@ import {
   boundaryOf,
   type Dialect,
   findField,
+  isFormEncoded,
+  type JsonScan,
   type Member,
   memberValue,
+  parametersNamed,
   type Route,
   scanObject,
   shownModelName,
@@ -13,7 +16,8 @@ import {
   threadUse,
 } from "../../../core/dialects/index.ts";
 import type { Routed, Snapshot } from "../../../snapshot/index.ts";
-import { RequestContent } from "./request-content.ts";
+import type { Holding } from "../../memory/index.ts";
+import { holdValues, RequestContent } from "./request-content.ts";
 
 /** Where the model's name stands, so that an alias can be written in its place. */
 export type ModelSpot =
@@ -21,7 +25,9 @@ export type ModelSpot =
   | { readonly kind: "json"; readonly member: Member }
   | { readonly kind: "form"; readonly start: number; readonly end: number }
   | { readonly kind: "path"; readonly prefix: string }
-  | { readonly kind: "query" };
+  | { readonly kind: "query" }
+  /** Of a form-encoded body. */
+  | { readonly kind: "parameter" };
 
 export interface Target extends Routed {
   readonly route: Route;
@@ -40,6 +46,8 @@ export interface Target extends Routed {
   readonly plain: Buffer;
   /** True when `plain` is a JSON object. */
   readonly isJson: boolean;
+  /** There is a body in which a model may stand, and it is neither JSON nor the form that it says it is. */
+  readonly isUnread: boolean;
   readonly streams: boolean;
   readonly streamOptions: Member | undefined;
   /** Of a chat or messages request; undefined on routes that nobody translates. */
@@ -64,16 +72,24 @@ export interface Payload {
   readonly original: Buffer;
   /** With its content encoding taken off. */
   readonly plain: Buffer;
+  /** Holds what reading it takes. */
+  readonly held: Holding;
 }
 
-type Found = Pick<Target, "isJson" | "streams" | "streamOptions" | "thread" | "fallbacks" | "model" | "spot"> & {
+type Found = Pick<
+  Target,
+  "isJson" | "isUnread" | "streams" | "streamOptions" | "thread" | "fallbacks" | "model" | "spot"
+> & {
   /** Of a JSON object: as the scan found it. */
   readonly mayLose: boolean;
+  readonly values: number;
 };
 
 const NOTHING: Found = {
   isJson: false,
+  isUnread: false,
   mayLose: false,
+  values: 0,
   streams: false,
   streamOptions: undefined,
   thread: "none",
@@ -84,6 +100,9 @@ const NOTHING: Found = {
 
 /** In characters, as in a form: rules and routing go through it, and no model has a name that comes near. */
 const MAX_MODEL_LENGTH = 1_024;
+
+/** White space before a JSON object. */
+const MAX_SPACE = 1_024;
 
 /** `models` is OpenRouter's, `fallbacks` LiteLLM's. */
 const WANTED = ["model", "stream", "stream_options", "thread", "models", "fallbacks"] as const;
@@ -115,18 +134,23 @@ export function address(snapshot: Snapshot, place: Place, payload: Payload): Tar
     original: payload.original,
     plain: payload.plain,
     isJson: found.isJson,
+    isUnread: found.isUnread,
     streams: found.streams,
     streamOptions: found.streamOptions,
     thread: place.dialect === "messages" ? found.thread : "none",
     content:
       place.route.counterpart !== undefined && found.isJson
-        ? new RequestContent(place.dialect, payload.plain, found.mayLose)
+        ? new RequestContent(
+            place.dialect,
+            { plain: payload.plain, mayLose: found.mayLose, values: found.values },
+            payload.held,
+          )
         : undefined,
     fallbacks: found.fallbacks,
   };
 }
 
-function readModel(snapshot: Snapshot, { route, path, query }: Place, { contentType, plain }: Payload): Found {
+function readModel(snapshot: Snapshot, { route, path, query }: Place, { contentType, plain, held }: Payload): Found {
   switch (route.model) {
     case "none":
       return NOTHING;
@@ -135,39 +159,69 @@ function readModel(snapshot: Snapshot, { route, path, query }: Place, { contentT
       return { ...NOTHING, model: decodePath(path.slice(prefix.length)), spot: { kind: "path", prefix } };
     }
     case "query": {
-      const model = new URLSearchParams(query).getAll("model");
-      if (model.length <= 1) return { ...NOTHING, model: model[0], spot: { kind: "query" } };
-      throw new GatewayError("invalid_request", "The query names the model twice.", { param: "model" });
+      return { ...NOTHING, model: oneParameter(query.slice(1), "query"), spot: { kind: "query" } };
     }
     case "batch":
-      return { ...readJson(plain), ...readBatch(snapshot, plain) };
+      return readBatch(snapshot, plain, held);
     case "json":
       return plain.length === 0 && !route.modelRequired ? NOTHING : readJson(plain);
-    case "form": {
-      if (/^application\/([a-z.+-]+\+)?json/i.test(contentType)) return readJson(plain);
-      const boundary = /^multipart\/form-data/i.test(contentType) ? boundaryOf(contentType) : undefined;
-      return boundary === undefined ? NOTHING : readForm(plain, boundary);
-    }
+    case "form":
+      return readAny(plain, contentType);
     default:
       return route.model satisfies never;
   }
 }
 
+/** What parses as JSON is read as JSON, whatever it says it is: so do servers that take both. */
+function readAny(plain: Buffer, contentType: string): Found {
+  if (/^application\/([a-z.+-]+\+)?json/i.test(contentType)) return readJson(plain);
+  if (plain.length === 0) return NOTHING;
+  const scan = /^\s*\{/.test(plain.toString("latin1", 0, MAX_SPACE)) ? scanObject(plain, WANTED, true) : undefined;
+  if (scan?.kind === "object") return foundIn(plain, scan);
+  const boundary = formBoundary(contentType);
+  if (boundary !== undefined) return readForm(plain, boundary);
+  if (scan !== undefined || !isFormEncoded(contentType)) return { ...NOTHING, isUnread: true };
+  return { ...NOTHING, model: oneParameter(plain.toString("utf8"), "form"), spot: { kind: "parameter" } };
+}
+
+/** Of whatever is in parts: some servers take them all for a form. */
+export const formBoundary = (contentType: string): string | undefined =>
+  /^multipart\//i.test(contentType) ? boundaryOf(contentType) : undefined;
+
+function oneParameter(text: string, where: "query" | "form"): string | undefined {
+  const [only, second] = parametersNamed(text, "model");
+  if (second !== undefined || only?.isPlain === false) {
+    throw new GatewayError("invalid_request", `The ${where} names the model twice, or in other letters.`, {
+      param: "model",
+    });
+  }
+  return only === undefined ? undefined : short(only.value);
+}
+
 function readJson(plain: Buffer): Found {
   const scan = scanObject(plain, WANTED, true);
   if (scan.kind === "problem") throw new GatewayError("invalid_request", `Cannot read the request: ${scan.message}.`);
+  return foundIn(plain, scan);
+}
+
+function short(model: string): string {
+  if (model.length <= MAX_MODEL_LENGTH) return model;
+  throw new GatewayError("invalid_request", "The model's name is too long.", { param: "model" });
+}
+
+function foundIn(plain: Buffer, scan: Extract<JsonScan, { kind: "object" }>): Found {
   const [model, stream, streamOptions, thread, ...fallbacks] = scan.members;
   const value = model === undefined ? undefined : valueOrRefuse(plain, model);
   // Null is absence where the model is optional; where it is required it is refused as absent.
   if (value !== undefined && value !== null && typeof value !== "string") {
     throw new GatewayError("invalid_request", "The model must be a string.", { param: "model" });
   }
-  if (typeof value === "string" && value.length > MAX_MODEL_LENGTH) {
-    throw new GatewayError("invalid_request", "The model's name is too long.", { param: "model" });
-  }
+  if (typeof value === "string") short(value);
   return {
     isJson: true,
+    isUnread: false,
     mayLose: scan.mayLose,
+    values: scan.values,
     streams: stream !== undefined && plain[stream.valueStart] === 0x74,
     streamOptions,
     thread: threadUse(plain, thread),
@@ -193,7 +247,9 @@ function readForm(plain: Buffer, boundary: string): Found {
 }
 
 /** A batch names a model in each entry; one request goes to one provider, so they must agree on it. */
-function readBatch(snapshot: Snapshot, plain: Buffer): Pick<Found, "model" | "spot"> {
+function readBatch(snapshot: Snapshot, plain: Buffer, held: Holding): Found {
+  const found = readJson(plain);
+  holdValues({ plain, values: found.values }, held);
   const models = new Set<string>();
   try {
     const { requests } = JSON.parse(plain.toString("utf8")) as { requests: { params: { model: unknown } }[] };
@@ -212,7 +268,7 @@ function readBatch(snapshot: Snapshot, plain: Buffer): Pick<Found, "model" | "sp
       param: "model",
     });
   }
-  return { model: [...models][0], spot: { kind: "none" } };
+  return { ...found, model: [...models][0], spot: { kind: "none" } };
 }
 
 function decodePath(text: string): string {

@@ -15,6 +15,7 @@ import type { Suspensions } from "../../ports.ts";
 import type { Target } from "./address.ts";
 import { chooseChannel } from "./choose-channel.ts";
 import { guardRoute } from "./guard.ts";
+import { namedBeside } from "./other-readings.ts";
 import { type TranslatedCall, translateCall } from "./translated-call.ts";
 
 export interface Admitted {
@@ -51,10 +52,16 @@ type Outcome =
   | { readonly kind: "admitted"; readonly admitted: Admitted }
   | { readonly kind: "suspended" | "refused"; readonly error: GatewayError };
 
+const NONE: readonly string[] = [];
+
+const isGoverned = ({ standing, suspensions }: Governed): boolean => standing.isRestricted || suspensions?.any === true;
+
 /** Throws what the request is refused for. */
 export function admit(snapshot: Snapshot, target: Target, governed: Governed): AdmittedList {
-  if (target.model !== undefined && governed.suspensions?.any === true) {
-    refuseSuspended("model", target.model, governed.suspensions);
+  const beside = isGoverned(governed) ? namedBeside(target) : NONE;
+  if (governed.suspensions?.any === true) {
+    if (target.model !== undefined) refuseSuspended("model", target.model, governed.suspensions);
+    for (const named of beside) refuseSuspended("model", named, governed.suspensions);
   }
   const { failover } = target.provider;
   const names = failover?.to ?? [];
@@ -63,16 +70,16 @@ export function admit(snapshot: Snapshot, target: Target, governed: Governed): A
   const at = (position: number): Admitted | undefined => {
     while (admitted.length <= position && judged < names.length) {
       const provider = snapshot.byName.get(names[judged++] as string);
-      const outcome = provider && judgeNext(provider, target, governed);
+      const outcome = provider && judgeNext(provider, target, beside, governed);
       if (outcome?.kind === "admitted") admitted.push(outcome.admitted);
     }
     return admitted[position];
   };
 
-  const primary = judge(target.provider, target, governed);
+  const primary = judge(target.provider, target, beside, governed);
   if (primary.kind === "refused") throw primary.error;
   if (primary.kind === "admitted") admitted.push(primary.admitted);
-  else guardRoute(target, governed.standing);
+  else guardRoute(target, beside, governed.standing);
   const first = at(0);
   if (first !== undefined) {
     return {
@@ -86,9 +93,9 @@ export function admit(snapshot: Snapshot, target: Target, governed: Governed): A
 }
 
 /** Of a failover candidate, in the midst of an attempt: one whose decision cannot be recorded is passed over too. */
-function judgeNext(provider: Provider, target: Target, governed: Governed): Outcome {
+function judgeNext(provider: Provider, target: Target, beside: readonly string[], governed: Governed): Outcome {
   try {
-    return judge(provider, target, governed);
+    return judge(provider, target, beside, governed);
   } catch (error) {
     if (error instanceof GatewayError) return { kind: "refused", error };
     throw error;
@@ -96,7 +103,12 @@ function judgeNext(provider: Provider, target: Target, governed: Governed): Outc
 }
 
 /** In the order of the decisions: suspensions, access rules, model list, capabilities. */
-function judge(provider: Provider, target: Target, { standing, requestId, suspensions, sinks }: Governed): Outcome {
+function judge(
+  provider: Provider,
+  target: Target,
+  beside: readonly string[],
+  { standing, requestId, suspensions, sinks }: Governed,
+): Outcome {
   const { model: asked } = target;
   const model = asked === undefined ? undefined : (provider.aliases.get(asked) ?? asked);
   if (suspensions?.any === true) {
@@ -106,9 +118,14 @@ function judge(provider: Provider, target: Target, { standing, requestId, suspen
     const ofModel = model === undefined || model === asked ? undefined : suspensions.of("model", model);
     if (ofModel !== undefined) return { kind: "refused", error: suspendedError("model", asked ?? "", ofModel) };
   }
-  const error = deniedByRules(provider, target, asked, { standing, requestId, sinks });
+  const error = deniedByRules(provider, target, { model: asked, upstreamModel: model }, { standing, requestId, sinks });
   if (error !== undefined) return { kind: "refused", error };
-  if (provider === target.provider) guardRoute(target, standing);
+  for (const named of standing.profile.policy.readsModel ? beside : NONE) {
+    const asNamed = { model: named, upstreamModel: named };
+    const deniedToo = deniedByRules(provider, target, asNamed, { standing, requestId, sinks });
+    if (deniedToo !== undefined) return { kind: "refused", error: deniedToo };
+  }
+  if (provider === target.provider) guardRoute(target, beside, standing);
   return { kind: "admitted", admitted: admittedTo(provider, target, model, standing.profile) };
 }
 
@@ -125,16 +142,27 @@ function admittedTo(provider: Provider, target: Target, model: string | undefine
   };
 }
 
-/** Records what a rule decided. `model`: that of the request, or of an event within its session. */
+/** Of a request, or of an event within its session; undefined where there is none. */
+export interface NamedModel {
+  readonly model: string | undefined;
+  readonly upstreamModel: string | undefined;
+}
+
+/** Records what a rule decided. */
 export function deniedByRules(
   provider: Provider,
   { route }: Target,
-  model: string | undefined,
+  { model, upstreamModel }: NamedModel,
   { standing, requestId, sinks }: Omit<Governed, "suspensions">,
 ): GatewayError | undefined {
   const { policy } = standing.profile;
   if (policy.count.llm === 0) return undefined;
-  const variables = llmVariables(standing.variables, { model: model ?? "", provider, route: route.name });
+  const variables = llmVariables(standing.variables, {
+    model: model ?? "",
+    upstreamModel: upstreamModel ?? "",
+    provider,
+    route: route.name,
+  });
   const decided: DecidedRequest = {
     requestId,
     hop: "llm",

@@ -2,6 +2,7 @@
  * An answer that must change a little on its way: event by event in a stream, once in a JSON body, not at all otherwise;
  * and one that is metered as it passes.
  */
+import { GatewayError } from "../../../../base/index.ts";
 import {
   type AnswerEdits,
   countEvents,
@@ -12,12 +13,14 @@ import {
   tellsNoUsage,
 } from "../../../core/dialects/index.ts";
 import { type Downstream, headerValue } from "../../../upstream/index.ts";
+import { Gathering, type Holding } from "../../memory/index.ts";
 import type { AnswerMeter } from "../../metering/index.ts";
 
 /** A larger JSON answer passes as it comes; models lists and completions are far below. */
 const MAX_REWRITTEN_BYTES = 32 << 20;
 
-type Mode = "pass" | "events" | "whole";
+/** `over`: nothing more goes to the client. */
+type Mode = "pass" | "events" | "whole" | "over";
 
 export interface Rewrites {
   readonly edits: AnswerEdits | undefined;
@@ -25,6 +28,8 @@ export interface Rewrites {
   readonly extend: ((body: Buffer) => Buffer) | undefined;
   /** Sees the answer as it came, before the client sees what is made of it. */
   readonly meter: AnswerMeter | undefined;
+  /** What is held of the answer. */
+  readonly holding: Holding;
 }
 
 export function rewriting(to: Downstream, rewrites: Rewrites): Downstream {
@@ -37,18 +42,21 @@ class Rewriting implements Downstream {
   readonly #edits: AnswerEdits | undefined;
   readonly #extend: Rewrites["extend"];
   readonly #meter: AnswerMeter | undefined;
+  readonly #holding: Holding;
   #mode: Mode = "pass";
   #shown: ReturnType<AnswerMeter["started"]> = "nothing";
   /** Undefined unless events are looked into. */
   #splitter: SseSplitter | undefined;
-  #held: Buffer[] | undefined;
-  #heldBytes = 0;
+  /** Of the event that is not whole yet, as far as they are counted. */
+  #eventBytes = 0;
+  #held: Gathering | undefined;
 
-  constructor(to: Downstream, { edits, extend, meter }: Rewrites) {
+  constructor(to: Downstream, { edits, extend, meter, holding }: Rewrites) {
     this.#to = to;
     this.#edits = edits;
     this.#extend = extend;
     this.#meter = meter;
+    this.#holding = holding;
   }
 
   get gone(): boolean {
@@ -74,6 +82,7 @@ class Rewriting implements Downstream {
   write(chunk: Buffer): boolean {
     if (this.#shown === "bytes") this.#meter?.bytes(chunk);
     if (this.#splitter !== undefined) return this.#writeEvents(chunk, this.#splitter);
+    if (this.#mode === "over") return true;
     return this.#mode === "whole" ? this.#hold(chunk) : this.#to.write(chunk);
   }
 
@@ -84,11 +93,11 @@ class Rewriting implements Downstream {
       if (rest !== undefined && rest.length > 0) this.#to.write(rest);
     }
     if (this.#mode === "whole" && this.#held !== undefined) {
-      const body = Buffer.concat(this.#held);
+      const body = this.#held.take();
       const edited = this.#edits === undefined ? body : editJson(body, this.#edits);
       this.#to.write(this.#extend === undefined ? edited : this.#extend(edited));
     }
-    this.#to.end();
+    if (this.#mode !== "over") this.#to.end();
   }
 
   breakOff(cause: Error): void {
@@ -100,7 +109,12 @@ class Rewriting implements Downstream {
     const whole = this.#unread(chunk, splitter);
     if (whole !== undefined) return this.#to.write(whole);
     let hasRoom = true;
-    for (const event of splitter.push(chunk)) {
+    const events = splitter.push(chunk);
+    const { heldBytes } = splitter;
+    const more = heldBytes - this.#eventBytes;
+    if (more !== 0 && !this.#orBreakOff(() => this.#holding.change(more))) return true;
+    this.#eventBytes = heldBytes;
+    for (const event of events) {
       if (this.#shown === "events" && event.data !== undefined) this.#meter?.event(event.data);
       if (this.#mode !== "events") continue;
       const bytes = this.#edits === undefined ? event.bytes : editEvent(event, this.#edits);
@@ -120,14 +134,31 @@ class Rewriting implements Downstream {
   }
 
   #hold(chunk: Buffer): boolean {
-    this.#held ??= [];
-    this.#held.push(chunk);
-    this.#heldBytes += chunk.length;
-    if (this.#heldBytes <= MAX_REWRITTEN_BYTES) return true;
-    this.#mode = "pass";
-    const all = Buffer.concat(this.#held);
-    this.#held = undefined;
-    return this.#to.write(all);
+    this.#held ??= new Gathering(this.#holding, MAX_REWRITTEN_BYTES);
+    if (this.#held.bytes + chunk.length > MAX_REWRITTEN_BYTES) {
+      this.#mode = "pass";
+      const all = this.#held.take();
+      if (all.length > 0) this.#to.write(all);
+      return this.#to.write(chunk);
+    }
+    const held = this.#held;
+    this.#orBreakOff(() => held.add(chunk));
+    return true;
+  }
+
+  /** The answer's beginning is with the client: what there is no room for cannot be refused any more. */
+  #orBreakOff(hold: () => void): boolean {
+    try {
+      hold();
+      return true;
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      this.#mode = "over";
+      this.#held = undefined;
+      this.#splitter = undefined;
+      this.breakOff(error);
+      return false;
+    }
   }
 }
 

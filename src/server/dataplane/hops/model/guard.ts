@@ -7,11 +7,11 @@ import { type Member, memberValue, namesBatch, type Route, shownModelName } from
 import type { Standing } from "../../governance/standing.ts";
 import type { Target } from "./address.ts";
 
-/** Throws `policy_denied` or `model_not_allowed`. */
-export function guardRoute(target: Target, standing: Standing): void {
-  const { route, model, plain, query } = target;
+/** `beside`: of `namedBeside`. Throws `policy_denied`, `model_not_allowed` or `invalid_request`. */
+export function guardRoute(target: Target, beside: readonly string[], standing: Standing): void {
+  const { route, model, plain, isUnread } = target;
   const { isRestricted, profile, governance } = standing;
-  const { allows, policy } = profile;
+  const { allows, policy, budget } = profile;
   if (route.name === "realtime_client_secrets" && governance.auth !== undefined) {
     throw new GatewayError(
       "policy_denied",
@@ -27,11 +27,12 @@ export function guardRoute(target: Target, standing: Standing): void {
   if (mayFallBack !== undefined && !target.fallbacks.every((it) => areAllowed(plain, it, mayFallBack))) {
     throw new GatewayError("model_not_allowed", OTHERS, { param: "model" });
   }
-  if (allows === undefined) return;
-  // A provider may read the query on more routes than we do, and before the body.
-  for (const named of query === "" ? [] : new URLSearchParams(query).getAll("model")) {
-    if (!allows(named)) throw notListed(named);
+  if (isUnread && (policy.readsModel || (budget !== undefined && route.usage !== "none"))) {
+    throw new GatewayError("invalid_request", UNREAD);
   }
+  if (allows === undefined) return;
+  const unlisted = beside.find((named) => !allows(named));
+  if (unlisted !== undefined) throw notListed(unlisted);
   if (model !== undefined) {
     if (!allows(model)) throw notListed(model);
   } else if (route.model !== "none" && plain.length > 0) {
@@ -52,6 +53,8 @@ function areAllowed(plain: Buffer, member: Member, allows: (model: string) => bo
 }
 
 const OTHERS = "The request names models to fall back on that the caller's profile or a rule does not allow.";
+const UNREAD =
+  "The body is neither JSON nor the form that its Content-Type names, and what holds for the caller depends on what it asks for: send one of them.";
 const UNNAMED = "The request names no model, and the caller's profile allows some only.";
 
 function notListed(model: string): GatewayError {

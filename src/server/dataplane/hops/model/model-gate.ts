@@ -13,7 +13,10 @@ const NAME = "model";
 const HOLDERS = ["response", "session", "input_audio_transcription", "audio", "input", "transcription"];
 const MAX_LEVELS = 5;
 
-const QUOTED = Buffer.from('"model"');
+/** Some readers take no notice of case. */
+const QUOTED = /"model"/i;
+/** A longer message is looked into in any case. */
+const MAX_SEARCHED_BYTES = 1 << 20;
 /** JSON may write any character of a name as an escape. */
 const ESCAPE = Buffer.from("\\u");
 
@@ -31,11 +34,18 @@ export function modelGate(allows: (model: string) => boolean): ModelGate {
   const mayHold = (bytes: Buffer, { valueStart, valueEnd }: Member, level: number): boolean =>
     bytes[valueStart] !== 0x7b || mayName(bytes.subarray(valueStart, valueEnd), level + 1);
   return (message, isBinary) => {
-    if (!message.includes(QUOTED) && !message.includes(ESCAPE)) return true;
-    // Sound holds any bytes; what is no text is no JSON to anybody.
-    return (isBinary && !isUtf8(message)) || mayName(message, 1);
+    if (!mayNameModel(message)) return true;
+    // Sound holds any bytes; what is no text is JSON to nobody, unless to one who forgives it.
+    return (isBinary && !isUtf8(message) && !beginsObject(message)) || mayName(message, 1);
   };
 }
+
+function mayNameModel(message: Buffer): boolean {
+  if (message.length > MAX_SEARCHED_BYTES || message.includes(ESCAPE)) return true;
+  return QUOTED.test(message.toString("latin1"));
+}
+
+const beginsObject = (message: Buffer): boolean => /^\s*\{\s*"/.test(message.toString("latin1", 0, 64));
 
 function isAllowed(bytes: Buffer, member: Member, allows: (model: string) => boolean): boolean {
   try {

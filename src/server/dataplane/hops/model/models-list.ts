@@ -43,7 +43,8 @@ export function allowedModels(
     const provider = snapshot.route(model)?.provider;
     if (!isRuled || provider === undefined) return true;
     return ROUTES.some((route) => {
-      const asked = llmVariables(variables, { model, provider, route });
+      const upstreamModel = provider.aliases.get(model) ?? model;
+      const asked = llmVariables(variables, { model, upstreamModel, provider, route });
       return policy.decide("llm", asked).kind === "allow";
     });
   };

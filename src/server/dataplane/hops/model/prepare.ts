@@ -10,6 +10,7 @@ import {
   type ObjectEdits,
   replaceValue,
   withoutUnsigned,
+  withParameter,
 } from "../../../core/dialects/index.ts";
 import type { UpstreamRequest } from "../../../upstream/index.ts";
 import { lowerCase, upstreamHeaders } from "../../headers.ts";
@@ -121,6 +122,7 @@ function editBody(target: Target, { provider, model }: Admitted, isAliased: bool
   if (spot.kind === "form") {
     return Buffer.concat([plain.subarray(0, spot.start), Buffer.from(model ?? ""), plain.subarray(spot.end)]);
   }
+  if (spot.kind === "parameter") return Buffer.from(withParameter(plain.toString("utf8"), "model", model ?? ""));
   return original;
 }
 
@@ -147,7 +149,5 @@ function pathFor({ path, query, spot }: Target, { channel, model }: Admitted, is
     return channel.pathOf(spot.prefix + encoded) + query;
   }
   if (spot.kind !== "query") return channel.pathOf(path) + query;
-  const parameters = query.slice(1).split("&");
-  const renamed = parameters.map((pair) => (pair.startsWith("model=") ? `model=${encodeURIComponent(model)}` : pair));
-  return `${channel.pathOf(path)}?${renamed.join("&")}`;
+  return `${channel.pathOf(path)}?${withParameter(query.slice(1), "model", model)}`;
 }

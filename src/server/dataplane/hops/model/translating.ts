@@ -17,8 +17,8 @@ import {
   translateError,
 } from "../../../core/dialects/index.ts";
 import { type Downstream, headerValue } from "../../../upstream/index.ts";
-import type { Admission } from "../../admission.ts";
 import { lowerCase } from "../../headers.ts";
+import { Gathering, type Holding } from "../../memory/index.ts";
 import type { AnswerMeter, Shown } from "../../metering/index.ts";
 import type { AnswerReading } from "./translated-call.ts";
 
@@ -55,8 +55,8 @@ export interface Translating {
   readonly requestId: string;
   /** Undefined: nobody counts. Sees the answer as it came. */
   readonly meter: AnswerMeter | undefined;
-  /** Answers that are held whole count as bytes held. */
-  readonly admission: Pick<Admission, "hold" | "release">;
+  /** What is held of the answer, until the client has it. */
+  readonly holding: Holding;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Milliseconds spent waiting for the rest of an answer: none of it is ours. */
@@ -80,10 +80,11 @@ class TranslatedAnswer implements Downstream {
   #status = 0;
   #statusText = "";
   #headers: readonly Buffer[] = [];
-  #held: Buffer[] = [];
-  #heldBytes = 0;
-  /** Of those, what the gateway's account of held bytes knows of. */
-  #accountedBytes = 0;
+  readonly #held: Gathering;
+  /** Of an error, those included that are not held since they are too many. */
+  #bodyBytes = 0;
+  /** Of the event that is not whole yet, as far as they are counted. */
+  #eventBytes = 0;
   #begunAt = 0;
   /** Ends the attempt at the provider, as if the client had left. */
   #leave: (() => void) | undefined;
@@ -93,6 +94,7 @@ class TranslatedAnswer implements Downstream {
   constructor(to: Downstream, options: Translating) {
     this.#to = to;
     this.#options = options;
+    this.#held = new Gathering(options.holding, MAX_WHOLE_BYTES);
   }
 
   get gone(): boolean {
@@ -100,15 +102,9 @@ class TranslatedAnswer implements Downstream {
   }
 
   onGone(listener: (() => void) | undefined): void {
-    if (listener === undefined) this.#attemptOver();
+    if (listener === undefined) clearTimeout(this.#trailing);
     this.#leave = listener;
     this.#to.onGone(listener);
-  }
-
-  #attemptOver(): void {
-    clearTimeout(this.#trailing);
-    this.#options.admission.release(this.#accountedBytes);
-    this.#accountedBytes = 0;
   }
 
   onDrain(listener: () => void): void {
@@ -136,7 +132,7 @@ class TranslatedAnswer implements Downstream {
     if (this.#shown === "bytes") this.#options.meter?.bytes(chunk);
     switch (this.#mode) {
       case "stream":
-        return this.#writeEvents(this.#splitter.push(chunk));
+        return this.#writeEvents(this.#splitter.push(chunk)) && this.#holdsEvent();
       case "passing":
         return this.#to.write(chunk);
       case "over":
@@ -163,7 +159,7 @@ class TranslatedAnswer implements Downstream {
         return;
       default:
         this.#options.waited(performance.now() - this.#begunAt);
-        this.#endWhole(this.#held.length === 1 ? (this.#held[0] as Buffer) : Buffer.concat(this.#held));
+        this.#endWhole(this.#held.take());
     }
   }
 
@@ -228,7 +224,7 @@ class TranslatedAnswer implements Downstream {
   #endWhole(body: Buffer): void {
     const { dialect, reading, streams, extend, requestId } = this.#options;
     if (this.#mode === "error") {
-      const error = { status: this.#status, body: this.#heldBytes > MAX_ERROR_BYTES ? "" : String(body), requestId };
+      const error = { status: this.#status, body: this.#bodyBytes > MAX_ERROR_BYTES ? "" : String(body), requestId };
       const translated = translateError(dialect, error);
       this.#options.meter?.ended();
       this.#send(translated.status, JSON_TYPE, Buffer.from(translated.body));
@@ -247,6 +243,8 @@ class TranslatedAnswer implements Downstream {
   }
 
   #send(status: number, type: Buffer, body: Buffer): void {
+    // A client may take long to read it.
+    if (!this.#orGiveUp(() => this.#options.holding.hold(body.length))) return;
     this.#mode = "over";
     this.#to.start(status, this.#statusText, this.#answerHeaders(type, body.length));
     this.#to.write(body);
@@ -256,27 +254,38 @@ class TranslatedAnswer implements Downstream {
   /** While the provider still sends. */
   #giveUp(problem: Error): void {
     this.breakOff(problem);
-    this.#held = [];
+    this.#held.clear();
     this.#leave?.();
   }
 
   #hold(chunk: Buffer): boolean {
-    this.#heldBytes += chunk.length;
-    if (this.#mode === "error" && this.#heldBytes > MAX_ERROR_BYTES) return true; // its beginning is not read either
-    if (this.#heldBytes > MAX_WHOLE_BYTES) {
+    this.#bodyBytes += chunk.length;
+    if (this.#mode === "error" && this.#bodyBytes > MAX_ERROR_BYTES) return true; // its beginning is not read either
+    if (this.#bodyBytes > MAX_WHOLE_BYTES) {
       this.#giveUp(new AnswerProblem("the provider's answer is too long"));
       return true;
     }
+    this.#orGiveUp(() => this.#held.add(chunk));
+    return true;
+  }
+
+  /** Counts the event that is not whole yet. */
+  #holdsEvent(): boolean {
+    const { heldBytes } = this.#splitter;
+    const more = heldBytes - this.#eventBytes;
+    this.#eventBytes = heldBytes;
+    return more === 0 || this.#orGiveUp(() => this.#options.holding.change(more));
+  }
+
+  #orGiveUp(hold: () => void): boolean {
     try {
-      this.#options.admission.hold(chunk.length);
+      hold();
+      return true;
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       this.#giveUp(error);
-      return true;
+      return false;
     }
-    this.#accountedBytes += chunk.length;
-    this.#held.push(chunk);
-    return true;
   }
 
   #stamp(): AnswerStamp {

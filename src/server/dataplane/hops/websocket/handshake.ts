@@ -59,10 +59,15 @@ function endToEndHeaders(rawHeaders: readonly string[]): string[] {
     .flat();
 }
 
-/** `theirs` after `ours`, without those of `theirs` that `ours` names: the gateway's own headers are said once. */
-export function withOwnHeaders(ours: readonly string[], theirs: readonly string[]): string[] {
+/** By lower-case name and value. */
+export type Hides = (lowerCaseName: string, value: string) => boolean;
+
+/** `theirs` after `ours`, without those that `ours` names, since the gateway's own headers are said once, or that are hidden. */
+export function withOwnHeaders(ours: readonly string[], theirs: readonly string[], hides?: Hides): string[] {
   const named = new Set(pairs(ours).map(([name]) => name.toLowerCase()));
-  return [...ours, ...pairs(theirs).flatMap(([name, value]) => (named.has(name.toLowerCase()) ? [] : [name, value]))];
+  const isShown = ([name, value]: readonly [string, string]): boolean =>
+    !named.has(name.toLowerCase()) && hides?.(name.toLowerCase(), value) !== true;
+  return [...ours, ...pairs(theirs).filter(isShown).flat()];
 }
 
 /** Throws when a name or value could not stand in a header; so nothing can end a line early. */

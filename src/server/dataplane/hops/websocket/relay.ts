@@ -43,7 +43,14 @@ export interface RelayOptions {
   readonly upstream: Joined;
   readonly limits: RelayLimits;
   readonly observe: TunnelObserver | undefined;
+  /** Where messages that come in pieces or wait for their reader are counted; `hold` throws where no room is left. */
+  readonly account: TunnelAccount | undefined;
   readonly signal: AbortSignal;
+}
+
+export interface TunnelAccount {
+  hold(bytes: number): void;
+  release(bytes: number): void;
 }
 
 /** A paused WebSocket and the connection it runs on. */
@@ -67,11 +74,16 @@ const LOW_WATER_SHARE = 4;
 /** A session's one timer looks this often at most: limits are kept to within it. */
 const LOOK_EVERY_MS = 15_000;
 
+/** What a piece that came by itself costs beside its bytes, until its message is whole. */
+const PIECE_BYTES = 256;
+
 const SHUTDOWN: TunnelClosing = { kind: "tunnel_closing", code: 1001, reason: "the gateway is shutting down" };
 
 interface Side extends Joined {
   readonly name: SideName;
   receivedBytes: number;
+  /** Counted of a message that is not whole yet. */
+  arrivingBytes: number;
   /** Since when it is not read because the other side does not keep up; `performance.now()`. */
   heldSince: number | undefined;
   isClosed: boolean;
@@ -82,6 +94,7 @@ interface Relay {
   readonly upstream: Side;
   readonly limits: RelayLimits;
   readonly observe: TunnelObserver | undefined;
+  readonly account: TunnelAccount | undefined;
   /** Frames of either side; a silent session is one where it stands still, so that no frame reads a clock. */
   frames: number;
   ended: { readonly code: number; readonly by: SideName | "gateway" } | undefined;
@@ -89,10 +102,11 @@ interface Relay {
 
 /** Resolves when both connections are closed; never rejects. */
 export function relay(options: RelayOptions): Promise<RelayOutcome> {
-  const { limits, observe, signal } = options;
-  const client: Side = { name: "client", ...options.client, receivedBytes: 0, heldSince: undefined, isClosed: false };
-  const upstream: Side = { ...client, name: "upstream", ...options.upstream };
-  const joined: Relay = { client, upstream, limits, observe, frames: 0, ended: undefined };
+  const { limits, observe, account, signal } = options;
+  const begun = { receivedBytes: 0, arrivingBytes: 0, heldSince: undefined, isClosed: false };
+  const client: Side = { name: "client", ...options.client, ...begun };
+  const upstream: Side = { name: "upstream", ...options.upstream, ...begun };
+  const joined: Relay = { client, upstream, limits, observe, account, frames: 0, ended: undefined };
 
   return new Promise((resolve) => {
     const onAbort = (): void => endByGateway(joined, isTunnelClosing(signal.reason) ? signal.reason : SHUTDOWN);
@@ -128,16 +142,26 @@ function forward(joined: Relay, from: Side, to: Side, onClosed: () => void): voi
     source.pause();
   };
 
+  // Before `ws` reads it, which keeps what is no whole message yet.
+  from.transport.prependListener("data", (chunk: Buffer) => {
+    const bytes = chunk.length + PIECE_BYTES;
+    if (holds(joined, bytes)) from.arrivingBytes += bytes;
+  });
   source.on("message", (raw: RawData, isBinary: boolean) => {
     const message = wholeMessage(raw);
     from.receivedBytes += message.length;
+    joined.account?.release(from.arrivingBytes);
+    from.arrivingBytes = 0;
     try {
       joined.observe?.message(from.name, message, isBinary);
     } catch {
       endByGateway(joined, { kind: "tunnel_closing", code: 1011, reason: "the gateway failed" });
     }
-    if (sink.readyState !== WebSocket.OPEN) return;
-    sink.send(message, { binary: isBinary }, written);
+    if (sink.readyState !== WebSocket.OPEN || !holds(joined, message.length)) return;
+    sink.send(message, { binary: isBinary }, () => {
+      joined.account?.release(message.length);
+      written();
+    });
     passed();
   });
   source.on("ping", (payload: Buffer) => {
@@ -165,6 +189,17 @@ function forward(joined: Relay, from: Side, to: Side, onClosed: () => void): voi
     passClose(from, to, code, reason);
     onClosed();
   });
+}
+
+/** False: there is no room, and the session ends. */
+function holds(joined: Relay, bytes: number): boolean {
+  try {
+    joined.account?.hold(bytes);
+    return true;
+  } catch {
+    endByGateway(joined, { kind: "tunnel_closing", code: 1013, reason: "the gateway is overloaded" });
+    return false;
+  }
 }
 
 function passClose(from: Side, to: Side, code: number, reason: Buffer): void {

@@ -15,6 +15,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import {
   type Dialled,
   dial,
+  type Hides,
   headerLines,
   ignore,
   offeredProtocols,
@@ -24,7 +25,7 @@ import {
   watchClient,
   withOwnHeaders,
 } from "./handshake.ts";
-import { type RelayOutcome, relay, type TunnelClosing, type TunnelObserver } from "./relay.ts";
+import { type RelayOutcome, relay, type TunnelAccount, type TunnelClosing, type TunnelObserver } from "./relay.ts";
 
 export {
   offeredProtocols,
@@ -79,8 +80,11 @@ export interface TunnelSession {
   readonly upstream: UpstreamAddress;
   /** Raw pairs for the answer, be it the 101 or the upstream's refusal; they replace the upstream's of that name. */
   readonly responseHeaders: readonly string[];
+  /** Tells the upstream's headers, by lower-case name and value, that the client is not shown. */
+  readonly hides?: Hides | undefined;
   readonly limits?: Partial<TunnelLimits>;
   readonly observe?: TunnelObserver;
+  readonly account?: TunnelAccount;
   readonly handshake?: HandshakeObserver;
   /**
    * Ends the session: both sides are closed with 1001, or as the `TunnelClosing` says that is the abort's reason (a
@@ -151,7 +155,7 @@ export async function tunnel(session: TunnelSession): Promise<TunnelResult> {
       return NO_SESSION;
     case "refused": {
       session.handshake?.answered(dialled.status);
-      const headers = withOwnHeaders(session.responseHeaders, dialled.headers);
+      const headers = withOwnHeaders(session.responseHeaders, dialled.headers, session.hides);
       refuseUpgrade(socket, dialled.status, headers, dialled.body);
       return { kind: "refused", status: dialled.status };
     }
@@ -197,6 +201,7 @@ async function join(
     upstream: dialled,
     limits,
     observe: session.observe,
+    account: session.account,
     signal: session.signal,
   });
   return { kind: "closed", ...outcome, durationMs: performance.now() - startedAt };
@@ -220,7 +225,9 @@ function accept(
     handleProtocols: () => answeredProtocol(offered, dialled.protocol),
   };
   const door = new WebSocketServer(settings);
-  const headers = headerLines(withOwnHeaders(session.responseHeaders, dialled.headers)).filter((it) => ASCII.test(it));
+  const headers = headerLines(withOwnHeaders(session.responseHeaders, dialled.headers, session.hides)).filter((it) =>
+    ASCII.test(it),
+  );
   door.on("headers", (lines) => lines.push(...headers));
   const accepted: WebSocket[] = [];
   door.handleUpgrade(session.request, session.socket, head, (websocket) => accepted.push(websocket));

@@ -11,6 +11,7 @@ import { findRoute } from "../../../../../src/server/core/dialects/index.ts";
 import { address, type Target } from "../../../../../src/server/dataplane/hops/model/address.ts";
 import { chooseChannel } from "../../../../../src/server/dataplane/hops/model/choose-channel.ts";
 import { translateCall } from "../../../../../src/server/dataplane/hops/model/translated-call.ts";
+import { createAdmission, DEFAULT_ADMISSION, Holding } from "../../../../../src/server/dataplane/memory/index.ts";
 import type { Profile, Snapshot } from "../../../../../src/server/snapshot/index.ts";
 import { compileProvider, type Provider } from "../../../../../src/server/upstream/provider.ts";
 import { type Corpus, type RecordedRequest, readCorpus } from "../../../../clients/corpus.ts";
@@ -39,6 +40,8 @@ function modelsOf({ channels }: CatalogProvider): readonly string[] {
   return channels.some(({ servesClaude }) => servesClaude) ? [...CLAUDE, ...named] : ["a-model", ...named];
 }
 
+const held = new Holding(createAdmission(DEFAULT_ADMISSION));
+
 function targetOf(request: RecordedRequest, provider: Provider, model: string): Target {
   const plain = Buffer.from(JSON.stringify({ ...(request.body as object), model }));
   const [path = "", query = ""] = request.path.split(/(?=\?)/);
@@ -46,7 +49,7 @@ function targetOf(request: RecordedRequest, provider: Provider, model: string): 
   assert.ok(route !== undefined && route.dialect !== "either");
   const snapshot = { route: () => ({ provider, label: model }) } as unknown as Snapshot;
   const place = { route, dialect: route.dialect, path, query };
-  return address(snapshot, place, { contentType: "application/json", original: plain, plain });
+  return address(snapshot, place, { contentType: "application/json", original: plain, plain, held });
 }
 
 /** Undefined: it goes through, translated where it must be. */

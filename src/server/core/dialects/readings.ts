@@ -1,0 +1,61 @@
+/**
+ * Names and parameters as any server might read them. We go by one reading; what another might take for a name that is
+ * governed must not pass under it. Source: WHATWG URL, section 5.1; RFC 7578; RFC 3986, section 3.3.
+ */
+
+/** Written as a list or a map of forms, PHP's and Rails' way. */
+const BRACKETS = /\[.*$/s;
+const ESCAPE = /%([0-9a-f]{2})/gi;
+
+/**
+ * Whether some reader may take `written` for `wanted`, which is ASCII in lower case: one that takes no notice of case or of
+ * the space around, decodes escapes once more, reads a list's name, or stops at a NUL.
+ */
+export function isAlike(written: string, wanted: string): boolean {
+  if (written === wanted) return true;
+  const [cut = ""] = decoded(written).split("\0");
+  // Upper case first: some letters of other scripts are taken for ASCII ones by way of it (Go's `encoding/json`).
+  return cut.replace(BRACKETS, "").trim().normalize("NFKC").toUpperCase().toLowerCase() === wanted;
+}
+
+/** Byte by byte; escapes that are none stay. */
+export function decoded(text: string): string {
+  if (!text.includes("%")) return text;
+  const bytes = Buffer.from(text).toString("latin1");
+  const plain = bytes.replace(ESCAPE, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
+  return Buffer.from(plain, "latin1").toString("utf8");
+}
+
+export interface Parameter {
+  readonly value: string;
+  /** Every reader takes it, and for the same. */
+  readonly isPlain: boolean;
+}
+
+/** Of a query or a form-encoded body, without a question mark: all whose name may be read as `name`. */
+export function parametersNamed(text: string, name: string): readonly Parameter[] {
+  const found: Parameter[] = [];
+  for (const field of text.split("&")) {
+    for (const [at, pair] of field.split(";").entries()) {
+      const { written, value } = split(pair);
+      if (!isAlike(written, name)) continue;
+      found.push({ value, isPlain: at === 0 && written === name && !field.includes(";") });
+    }
+  }
+  return found;
+}
+
+/** With another value in the place of each parameter that is plainly `name`. */
+export function withParameter(text: string, name: string, value: string): string {
+  const renamed = (pair: string): string =>
+    split(pair).written === name ? `${name}=${encodeURIComponent(value)}` : pair;
+  return text.split("&").map(renamed).join("&");
+}
+
+function split(pair: string): { readonly written: string; readonly value: string } {
+  const equals = pair.indexOf("=");
+  const part = (text: string): string => decoded(text.replaceAll("+", " "));
+  return equals < 0
+    ? { written: part(pair), value: "" }
+    : { written: part(pair.slice(0, equals)), value: part(pair.slice(equals + 1)) };
+}

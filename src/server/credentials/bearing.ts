@@ -1,0 +1,47 @@
+/** Whether a header shows a credential of ours: what a careless provider answers must not hand it to the client. */
+
+/** Header names that hold a credential, whatever their value. */
+const NAMES: ReadonlySet<string> = new Set([
+  "authorization",
+  "x-api-key",
+  "api-key",
+  "x-goog-api-key",
+  "proxy-authorization",
+]);
+
+/** A shorter key may stand in other words by chance: it must be a word of its own. */
+const MIN_SEARCHED_LENGTH = 8;
+
+/** `lowerCaseName` and value of a header. */
+export type Bearing = (lowerCaseName: string, value: string) => boolean;
+
+/** By name, and by value: the key as it is, in other letters, percent-encoded, in hexadecimal or within base64. */
+export function bearing(key: string): Bearing {
+  if (key.length < MIN_SEARCHED_LENGTH) {
+    return (name, value) => NAMES.has(name) || value.split(/[\s"',;:=]+/).includes(key);
+  }
+  const inAnyCase = [key, Buffer.from(key).toString("hex")].map((form) => form.toLowerCase());
+  const exact = [0, 1, 2].flatMap((before) => {
+    const form = withinBase64(key, before);
+    return [form, form.replaceAll("+", "-").replaceAll("/", "_")];
+  });
+  const shows = (value: string): boolean => {
+    const lower = value.toLowerCase();
+    return inAnyCase.some((form) => lower.includes(form)) || exact.some((form) => value.includes(form));
+  };
+  return (name, value) => {
+    if (NAMES.has(name)) return true;
+    if (value.length < key.length) return false;
+    return shows(value) || (value.includes("%") && shows(decoded(value)));
+  };
+}
+
+/** What base64 makes of the key behind `before` other bytes, less the characters that it shares with its neighbours. */
+function withinBase64(key: string, before: number): string {
+  const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(key)]);
+  return bytes.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6));
+}
+
+function decoded(value: string): string {
+  return value.replace(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
+}

@@ -1,0 +1,26 @@
+/**
+ * Models that a request names beside the one that we read: in its query, or in a body that is JSON and at the same time
+ * the form that it says it is. A server may take any of them, so that what governs the model governs them all.
+ */
+import { GatewayError } from "../../../../base/index.ts";
+import { findField, isFormEncoded, parametersNamed } from "../../../core/dialects/index.ts";
+import { formBoundary, type Target } from "./address.ts";
+
+const NONE: readonly string[] = [];
+
+/** Without that of the target. Throws `invalid_request` where nobody can tell what another reader would take. */
+export function namedBeside({ query, contentType, plain, isJson, model }: Target): readonly string[] {
+  const named = query === "" ? [] : parametersNamed(query.slice(1), "model").map(({ value }) => value);
+  if (isJson && isFormEncoded(contentType)) {
+    named.push(...parametersNamed(plain.toString("utf8"), "model").map(({ value }) => value));
+  }
+  const boundary = isJson ? formBoundary(contentType) : undefined;
+  if (boundary !== undefined && plain.includes(`--${boundary}`)) {
+    const field = findField(plain, boundary, "model");
+    if (field.kind === "problem") throw new GatewayError("invalid_request", TWO_READINGS, { param: "model" });
+    if (field.kind === "field") named.push(field.value);
+  }
+  return named.length === 0 ? NONE : [...new Set(named)].filter((name) => name !== model);
+}
+
+const TWO_READINGS = "The body is JSON and a form at once: send it with the Content-Type that it has.";
