@@ -31,8 +31,8 @@ export interface Found {
 export class UseList implements Uses {
   readonly capabilities = new Set<Capability>();
   readonly #sought: Capability | undefined;
-  readonly #used = new Set<string>();
-  readonly #lost = new Set<string>();
+  /** Undefined: nothing is sought, as in the usual reading. */
+  readonly #found: { readonly used: Set<string>; readonly lost: Set<string> } | undefined;
   unsignedThinking: string | undefined;
   #places: Map<Capability, string> | undefined;
   #arguments: CallArguments[] | undefined;
@@ -48,10 +48,11 @@ export class UseList implements Uses {
   /** `sought`: the places of this one are all kept, for a refusal that names them. */
   constructor(sought?: Capability) {
     this.#sought = sought;
+    this.#found = sought && { used: new Set(), lost: new Set() };
   }
 
-  get found(): Found {
-    return { used: this.#used, lost: this.#lost };
+  get found(): Found | undefined {
+    return this.#found;
   }
 
   get untranslatable(): ReadonlyMap<Capability, string> {
@@ -62,12 +63,12 @@ export class UseList implements Uses {
   /** `field`: a name of the dialect, or a path of names, from where the reader stands. */
   add(capability: Capability, field = ""): void {
     this.capabilities.add(capability);
-    if (capability === this.#sought) this.#used.add(this.place(field));
+    if (capability === this.#sought) this.#found?.used.add(this.place(field));
   }
 
   /** The other dialect cannot be told `field` as it stands here. */
   lose(capability: Capability, field = ""): void {
-    if (capability === this.#sought) this.#lost.add(this.place(field));
+    if (capability === this.#sought) this.#found?.lost.add(this.place(field));
     this.#places ??= new Map();
     if (!this.#places.has(capability)) this.#places.set(capability, this.place(field));
   }

@@ -25,5 +25,6 @@ const NOWHERE: Found = { used: new Set(), lost: new Set() };
 export function placesOf(dialect: Dialect, request: unknown, capability: Capability): Found {
   const fields = objectOf(request);
   if (fields === undefined) return NOWHERE;
-  return (dialect === "compat" ? usesOfChat(fields, capability) : usesOfMessages(fields, capability)).found;
+  const uses = dialect === "compat" ? usesOfChat(fields, capability) : usesOfMessages(fields, capability);
+  return uses.found ?? NOWHERE;
 }
