@@ -67,8 +67,10 @@ function tell({ event }: AuditRecord, facts: Facts): string {
 function accessDecision(facts: Facts): string {
   const rule = text(facts, "rule");
   const layer = text(facts, "layer");
+  const refused = text(facts, "refused");
   return joined([
     text(facts, "decision"),
+    refused === undefined ? undefined : `by budget ${text(facts, "budget")}, ${refused} refused`,
     rule === undefined
       ? undefined
       : `by rule ${rule}${layer === "profile" ? ` of profile ${text(facts, "profile")}` : ""}`,
@@ -131,6 +133,8 @@ function authFailure(facts: Facts): string {
     text(facts, "plane") === undefined ? undefined : `${text(facts, "plane")} plane`,
     named("issuer", facts),
     named("subject", facts),
+    named("key", facts),
+    named("key_id", facts),
     text(facts, "remote") === undefined ? undefined : `from ${text(facts, "remote")}`,
     suppressed === undefined ? undefined : `and ${suppressed} more not recorded`,
   ]);
