@@ -58,6 +58,7 @@ export function connectInTurn(world: World, node: SimNode, tick: number): void {
 
 function connect(world: World, from: SimNode, to: SimNode): void {
   if (from.peers === undefined || to.peers === undefined || world.plan.damage) return;
+  must(from.driver?.status().loss === undefined, "no loss is seen where nothing is lost", () => from.id);
   const code = to.peers.recall({ ...wordsOf(from), log: from.peers.position() });
   must(code === undefined, "nobody is falsely said to have forgotten", () => {
     const { hadIndex, lastIndex } = to.peers?.forgotten().get(from.id) ?? {};

@@ -44,10 +44,28 @@ export function describeCluster(sources: StatusSources): ClusterStatus {
     snapshotIndex: log.snapshotRecord?.index ?? 0,
     logBytes: log.byteLength,
     isJoint: raft.configuration.votersOutgoing.length > 0,
+    loss: lossOf(sources),
     members: idsOf(raft.configuration).map((id) =>
       describeMember(id, known.get(id) ?? (id === self.id ? self : undefined), sources),
     ),
   };
+}
+
+const FROM_THE_SURVIVOR =
+  "keep the data directory of that node, stop the others, and let them join it with empty ones after 'gateway cluster recover' there";
+
+function lossOf({ raft, peers }: StatusSources): string | undefined {
+  const { loss, configuration, id: self } = raft;
+  if (loss !== undefined) {
+    const where =
+      loss.heldBy === undefined
+        ? "its leader knows which member has them"
+        : `${loss.heldBy === self ? "this node" : loss.heldBy} has them`;
+    return `the cluster has lost acknowledged writes, up to entry ${loss.index} of the log (${where}): a majority came back with old data directories; ${FROM_THE_SURVIVOR}`;
+  }
+  const forgetful = configuration.voters.map(String).filter((id) => peers.forgotten().has(id));
+  if (forgetful.length === 0 || 2 * forgetful.length < configuration.voters.length) return undefined;
+  return `a majority has forgotten what it acknowledged (${forgetful.join(", ")}), and is refused by this node, which has it: ${FROM_THE_SURVIVOR}`;
 }
 
 function roleOf(role: RaftStatus["role"], isLearner: boolean): ClusterStatus["role"] {

@@ -108,6 +108,8 @@ export interface ClusterStatus {
   readonly snapshotIndex: number;
   readonly logBytes: number;
   readonly isJoint: boolean;
+  /** A sentence, where acknowledged writes are lost or a majority has forgotten them: what is known, and what to do. */
+  readonly loss: string | undefined;
   readonly members: readonly MemberStatus[];
 }
 

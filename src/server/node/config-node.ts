@@ -26,7 +26,7 @@ import { beside } from "./files.ts";
 import { openGoverning } from "./governing.ts";
 import { loginsOf } from "./issuers.ts";
 import type { NodeDocuments } from "./load.ts";
-import { observeCluster } from "./observe-cluster.ts";
+import { observeCluster, observeLoss } from "./observe-cluster.ts";
 import { ConfigurationRefused, countIn } from "./refused.ts";
 import { keySourcesOf, sealingKeysOf } from "./sealing-keys.ts";
 import { type DataPlane, type DataPlaneBounds, observe, serveDataPlane } from "./start.ts";
@@ -116,6 +116,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   );
   opened = cluster;
   observed.reasons.delete("cluster");
+  observeLoss(cluster, observed.reasons, log);
   const keks = await deriving;
   if (keks !== undefined) {
     const sealing: Sealing = { view: cluster.view, ...keks };

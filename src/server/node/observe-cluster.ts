@@ -1,5 +1,5 @@
 /** The series of the cluster. */
-import { type Instruments, LATENCY_BOUNDS_SECONDS } from "../../base/index.ts";
+import { type Instruments, LATENCY_BOUNDS_SECONDS, type Log } from "../../base/index.ts";
 import type { Cluster, ClusterStatus } from "../cluster/index.ts";
 
 /** `cluster`: undefined while it opens. Returns what takes the worker's timings, in seconds. */
@@ -28,6 +28,10 @@ export function observeCluster(
   gauge("gateway_raft_voters", "Voting members.", ({ members }) => members.filter(({ voter }) => voter).length);
   gauge("gateway_raft_learners", "Members that catch up.", ({ members }) => members.filter((it) => !it.voter).length);
 
+  gauge("gateway_raft_lost_writes", "1 while acknowledged writes are known to be lost.", ({ loss }) =>
+    loss === undefined ? 0 : 1,
+  );
+
   const fsync = instruments.histogram(
     "gateway_raft_fsync_seconds",
     "One durable write of the log.",
@@ -38,4 +42,20 @@ export function observeCluster(
   return (fsyncSeconds) => {
     for (const seconds of fsyncSeconds) fsyncs.observe(seconds);
   };
+}
+
+/** A node of a cluster that has lost acknowledged writes is not ready: what it serves by may have been undone. */
+export function observeLoss(cluster: Pick<Cluster, "onStatus" | "status">, reasons: Set<string>, log: Log): void {
+  let told: string | undefined;
+  const follow = ({ loss }: ClusterStatus): void => {
+    if (loss === told) return;
+    if (told !== undefined) reasons.delete(told);
+    if (loss !== undefined) {
+      reasons.add(loss);
+      log.error(loss);
+    }
+    told = loss;
+  };
+  follow(cluster.status());
+  cluster.onStatus(follow);
 }

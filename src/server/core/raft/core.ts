@@ -14,6 +14,7 @@ import { clearReads, createReadOnly, type ReadOnly } from "./read-only.ts";
 import type {
   Configuration,
   HardState,
+  Loss,
   Message,
   NodeId,
   RaftOptions,
@@ -60,6 +61,9 @@ export interface Core {
   uncommittedBytes: number;
   /** Entries or a commit index wait to be sent; gathered, so that many proposals leave in one message. */
   isBroadcastDue: boolean;
+
+  /** As found by this node, or told by its leader. */
+  loss: Loss | undefined;
 
   /** The term that is known to be on disk. */
   durableTerm: number;
@@ -108,6 +112,7 @@ export function createCore(options: RaftOptions): Core {
     pendingConfIndex: 0,
     uncommittedBytes: 0,
     isBroadcastDue: false,
+    loss: undefined,
     durableTerm: hardState.term,
     messages: [],
     messagesAfterAppend: [],
@@ -183,6 +188,8 @@ export function adoptConfiguration(core: Core, configuration: Configuration): vo
   core.configuration = configuration;
   const members = new Set(membersOf(configuration));
   for (const id of core.progress.keys()) if (!members.has(id)) core.progress.delete(id);
+  const { heldBy } = core.loss ?? {};
+  if (heldBy !== undefined && heldBy !== core.id && !members.has(heldBy)) core.loss = undefined;
   const learners = new Set(configuration.learners);
   for (const id of members) {
     const known = core.progress.get(id);

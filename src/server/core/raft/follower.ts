@@ -7,7 +7,7 @@
 import { skipToSnapshot } from "./applying.ts";
 import { type Core, send } from "./core.ts";
 import { campaignIfAllowed } from "./election.ts";
-import { appendAfter, commitTo, findConflictByTerm, hasEntry, lastIndex, restore } from "./log.ts";
+import { appendAfter, commitTo, findConflictByTerm, hasEntry, lastIndex, restore, termAt } from "./log.ts";
 import type { Message, SnapshotMeta } from "./types.ts";
 
 export function stepFollower(core: Core, message: Message): void {
@@ -18,6 +18,7 @@ export function stepFollower(core: Core, message: Message): void {
       return;
     case "MsgHeartbeat":
       hearLeader(core, message);
+      hearOfLoss(core, message);
       commitTo(core.log, message.commit);
       send(core, { type: "MsgHeartbeatResp", to: message.from, context: message.context });
       return;
@@ -41,8 +42,36 @@ function hearLeader(core: Core, { from }: Message): void {
   core.lead = from;
 }
 
-function receiveAppend(core: Core, { from, index, logTerm, commit, entries }: Message): void {
+/** What this node has itself stays to be told, whatever the leader knows. */
+function hearOfLoss(core: Core, { reject, hintIndex }: Message): void {
+  if (core.loss?.heldBy === core.id) return;
+  if (!reject) core.loss = undefined;
+  else if (core.loss?.index !== hintIndex) core.loss = { index: hintIndex, heldBy: undefined };
+}
+
+/** Whether the leader's log has another entry where this one is committed. */
+function contradicts({ log }: Core, { index, logTerm, entries }: Message): boolean {
+  const isOther = (at: number, term: number): boolean => at <= log.committed && (termAt(log, at) ?? term) !== term;
+  return isOther(index, logTerm) || entries.some((entry) => isOther(entry.index, entry.term));
+}
+
+function receiveAppend(core: Core, message: Message): void {
+  const { from, index, logTerm, commit, entries } = message;
   const { log } = core;
+  if (contradicts(core, message)) {
+    // Nothing of it is taken, and nothing acknowledged: an index alone would pass for agreement once the logs are as long.
+    const { committed } = log;
+    core.loss = { index: committed, heldBy: core.id };
+    send(core, {
+      type: "MsgAppResp",
+      to: from,
+      index,
+      reject: true,
+      commit: committed,
+      logTerm: termAt(log, committed) ?? 0,
+    });
+    return;
+  }
   if (index < log.committed) {
     // Out of date, or the leader does not know how far this node is.
     send(core, { type: "MsgAppResp", to: from, index: log.committed });

@@ -7,7 +7,7 @@
 import { encodeConfChange, isNodeId, MAX_CHANGES } from "./conf-change.ts";
 import { applyChange, isJoint } from "./configuration.ts";
 import { type Core, send } from "./core.ts";
-import { findConflictByTerm, firstIndex, lastIndex } from "./log.ts";
+import { findConflictByTerm, firstIndex, lastIndex, termAt } from "./log.ts";
 import {
   acknowledge,
   becomeProbe,
@@ -49,14 +49,24 @@ export function stepLeader(core: Core, message: Message): void {
   }
 }
 
-function receiveRefusal(core: Core, progress: Progress, { from, index, hintIndex, hintTerm }: Message): void {
+function receiveRefusal(core: Core, progress: Progress, message: Message): void {
+  const { from, index, hintIndex, hintTerm, commit, logTerm } = message;
+  if (commit > 0) {
+    // It refuses because of what it knows to be committed.
+    if (commit > lastIndex(core.log) || (termAt(core.log, commit) ?? logTerm) !== logTerm) noteLoss(core, commit, from);
+    return;
+  }
   // The follower named the last entry of its log that may agree; this log may rule out more, a whole term at once.
   const hint = hintTerm > 0 ? findConflictByTerm(core.log, hintIndex, hintTerm).index : hintIndex;
   if (stepBack(progress, index, hint)) sendAppend(core, from, progress, true);
 }
 
 function receiveAcknowledgement(core: Core, progress: Progress, { from, index }: Message): void {
-  if (index > lastIndex(core.log)) return;
+  if (index > lastIndex(core.log)) {
+    // A follower of an earlier version names in this way what it knows to be committed.
+    noteLoss(core, index, from);
+    return;
+  }
   const isNews = acknowledge(progress, index);
   // A probe that is answered with what is known already still tells that the logs agree there.
   if (!isNews && !(index === progress.match && progress.state === "StateProbe")) return;
@@ -81,6 +91,10 @@ function receiveAcknowledgement(core: Core, progress: Progress, { from, index }:
   // The window has room again, for more than one message perhaps.
   sendAllAppends(core, from, progress);
   handOverIfCaughtUp(core, from, progress);
+}
+
+function noteLoss(core: Core, index: number, heldBy: NodeId): void {
+  if (core.loss === undefined || core.loss.heldBy === undefined) core.loss = { index, heldBy };
 }
 
 function receiveHeartbeatResponse(core: Core, progress: Progress, { from, context }: Message): void {

@@ -94,6 +94,7 @@ function statusOf(core: Core): RaftStatus {
     lead: core.lead,
     leadTransferee: core.leadTransferee,
     configuration: core.configuration,
+    loss: core.loss,
     progress: new Map(members.map(([id, progress]) => [id, progressStatus(progress)])),
   };
 }

@@ -93,7 +93,14 @@ export function broadcastHeartbeat(core: Core): void {
     if (id === core.id) continue;
     // Never beyond what that member is known to hold: the rest of its log may not be the leader's.
     const commit = Math.min(progress.match, core.log.committed);
-    send(core, { type: "MsgHeartbeat", to: id, commit, context });
+    send(core, {
+      type: "MsgHeartbeat",
+      to: id,
+      commit,
+      context,
+      reject: core.loss !== undefined,
+      hintIndex: core.loss?.index ?? 0,
+    });
     progress.sentCommit = Math.max(progress.sentCommit, commit);
   }
 }

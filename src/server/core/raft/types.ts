@@ -205,6 +205,16 @@ export interface ProgressStatus {
   readonly paused: boolean;
 }
 
+/**
+ * An entry that is committed, and is not in the log of the leader of a later term. That cannot be while every disk keeps
+ * what was synced to it: a majority has forgotten it, and has decided otherwise since.
+ */
+export interface Loss {
+  readonly index: number;
+  /** Who has it; undefined where the leader tells of it. */
+  readonly heldBy: NodeId | undefined;
+}
+
 export interface RaftStatus {
   readonly id: NodeId;
   readonly term: number;
@@ -216,6 +226,7 @@ export interface RaftStatus {
   readonly lead: NodeId | undefined;
   readonly leadTransferee: NodeId | undefined;
   readonly configuration: Configuration;
+  readonly loss: Loss | undefined;
   /** Of every member, this node included; empty unless it leads. */
   readonly progress: ReadonlyMap<NodeId, ProgressStatus>;
 }

@@ -72,6 +72,7 @@ export function createMemoryCluster(
     snapshotIndex: 0,
     logBytes: 0,
     isJoint: false,
+    loss: undefined,
     members,
   });
   const setMembers = (next: readonly MemberStatus[]): void => {

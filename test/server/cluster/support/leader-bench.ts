@@ -111,6 +111,7 @@ export function leaderBench(options: LeaderOptions = {}): LeaderBench {
       role,
       lead: role === "leader" ? "a" : undefined,
       leadTransferee: undefined,
+      loss: undefined,
       configuration,
       progress: new Map(all.map((id) => [id, progress(10, learners.includes(id))])),
     },
