@@ -86,6 +86,8 @@ export interface Flash {
   readonly words: string;
   readonly tone: "plain" | "warn" | "fail";
   readonly at: number;
+  /** Of what the operator did: news that come within its time stand behind it, and not in its place. */
+  readonly outcome?: { readonly words: string; readonly at: number };
 }
 
 /** How the console stands to the gateway. */

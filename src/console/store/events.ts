@@ -3,7 +3,7 @@
 import { escapeControls } from "../../base/index.ts";
 import type { KeyEvent } from "../model/key.ts";
 import type { Event, Link, State } from "../model/state.ts";
-import { flashed, logged, without, withoutOld } from "./flash.ts";
+import { concluded, flashed, logged, noticed, without, withoutOld } from "./flash.ts";
 import { withTable } from "./places.ts";
 import { tableStateOf } from "./seen.ts";
 
@@ -31,8 +31,8 @@ export function reported(state: State, event: Report): State {
     case "flash":
       // What the outside reports: a file saved, a change seen on the nodes. What a key is answered never comes this way.
       return event.flash.tone === "plain"
-        ? logged(flashed(state, event.flash.words), event.flash.words)
-        : flashed(state, event.flash.words, event.flash.tone);
+        ? logged(noticed(state, event.flash.words), event.flash.words)
+        : noticed(state, event.flash.words, event.flash.tone);
     case "deed_progress":
     case "deed_done":
     case "deed_failed":
@@ -57,7 +57,7 @@ function withLeader(before: State, after: State): State {
   const led = leaderOf(before);
   const leads = leaderOf(after);
   if (led === undefined || leads === undefined || led === leads) return after;
-  return flashed(after, leads === null ? `${led} leads no more` : `${escapeControls(leads)} leads now`);
+  return noticed(after, leads === null ? `${led} leads no more` : `${escapeControls(leads)} leads now`);
 }
 
 /** Null: the node knows of none; undefined: the console does not know. */
@@ -66,7 +66,7 @@ const leaderOf = ({ data }: State): string | null | undefined => data.get({ id: 
 function withLink(state: State, link: Link): State {
   const after = { ...state, link };
   const before = state.link.state.kind;
-  if (link.door.name !== state.link.door.name) return withWords(flashed(after, `now at ${link.door.name}`));
+  if (link.door.name !== state.link.door.name) return withWords(noticed(after, `now at ${link.door.name}`));
   if (link.state.kind === before) return after;
   return withWords(after);
 }
@@ -75,9 +75,9 @@ function withWords(state: State): State {
   const { link } = state;
   switch (link.state.kind) {
     case "offline":
-      return flashed(state, `offline: ${link.state.failure.message}`, "fail");
+      return noticed(state, `offline: ${link.state.failure.message}`, "fail");
     case "signed_out":
-      return flashed(state, `session ended: ${link.state.failure.message}; run gateway login, then r`, "warn");
+      return noticed(state, `session ended: ${link.state.failure.message}; run gateway login, then r`, "warn");
     case "online":
       return logged(state, `online at ${link.door.name}`);
     case "connecting":
@@ -99,11 +99,11 @@ function withDeed(state: State, event: DeedEvent): State {
         ? state
         : { ...state, dialog: { ...open, stage: { kind: "running", words, since: state.now } } };
     case "deed_failed": {
-      const failed = flashed(state, words, "fail");
+      const failed = concluded(state, words, "fail");
       return open === undefined ? failed : { ...failed, dialog: { ...open, stage: { kind: "failed", words } } };
     }
     case "deed_done": {
-      const done = logged(flashed(state, words), words);
+      const done = logged(concluded(state, words), words);
       if (open === undefined) return done;
       if (secret === undefined) return withoutMarks({ ...done, dialog: undefined });
       return { ...done, dialog: { ...open, stage: { kind: "done", words, secret } } };

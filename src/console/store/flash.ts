@@ -14,6 +14,22 @@ export function flashed(state: State, words: string, tone: Flash["tone"] = "plai
   return tone === "plain" ? { ...state, flash } : logged({ ...state, flash }, said);
 }
 
+/** Says what came of what the operator did, which is waited for. */
+export function concluded(state: State, words: string, tone: Flash["tone"] = "plain"): State {
+  const said = flashed(state, words, tone);
+  return said.flash === undefined
+    ? said
+    : { ...said, flash: { ...said.flash, outcome: { words: said.flash.words, at: state.now } } };
+}
+
+/** Says what happened meanwhile: behind an outcome that has not had its time, as when the leader under a write dies. */
+export function noticed(state: State, words: string, tone: Flash["tone"] = "plain"): State {
+  const told = flashed(state, words, tone);
+  const outcome = state.flash?.outcome;
+  if (told.flash === undefined || outcome === undefined || state.now - outcome.at >= FLASH_MS) return told;
+  return { ...told, flash: { ...told.flash, words: bounded(`${outcome.words}; ${told.flash.words}`), outcome } };
+}
+
 export function logged(state: State, words: string): State {
   const log = [...state.log, { at: state.now, words: bounded(words) }];
   return { ...state, log: log.slice(-MAX_LOG) };

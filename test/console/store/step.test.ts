@@ -223,6 +223,21 @@ test("losing contact and another leader are said", () => {
   assert.equal(words(after(state, [led("n1"), led(null)])), "n1 leads no more");
 });
 
+test("news stand behind what came of a deed until that has had its time, and do not keep it longer", () => {
+  const led = (leader: string, now = NOW): Event => dataOf({ get_status: { leader } }, now);
+  const done = after(online(), [led("n1"), { kind: "deed_done", id: 1, words: "suspended for 30m" }]);
+  const later = after(done, [led("n2", NOW + 2_000)]);
+  assert.equal(words(later), "suspended for 30m; n2 leads now");
+  assert.equal(words(after(later, [led("n3", NOW + 4_000)])), "suspended for 30m; n3 leads now");
+  assert.equal(words(after(later, [led("n3", NOW + 6_000)])), "n3 leads now");
+  const failed = after(online(), [{ kind: "deed_failed", id: 1, words: "no leader" }]);
+  assert.equal(
+    words(after(failed, [{ kind: "flash", flash: { words: "seen on 3/3", tone: "plain" } }])),
+    "no leader; seen on 3/3",
+  );
+  assert.equal(words(pressed(failed, "O")), "no other gateway was given", "a key has its own answer");
+});
+
 test("a place keeps its filter; back there the cursor is where it was, gone there anew it is on the first row", () => {
   const left = pressed(typed(pressed(online(), "down /"), "acme"), "enter 1");
   for (const [keys, row] of [
