@@ -46,7 +46,10 @@ export const TABLES = {
     ),
     key: nullable(text("Name of that key; null: a shared bucket, a token's, or that of a key that is there no more.")),
     limit: integer("May be spent in a window."),
-    used: integer("Spent in the current window, as far as this node knows."),
+    used: integer("Charged in the current window, as far as this node knows."),
+    unaccounted: integer(
+      "Of `used`: charged for a process that ended, or is silent for a minute, before it told whether it spent it.",
+    ),
     reserved: integer("Held on this node by requests under way."),
     granted: integer("Handed to nodes and not yet reported as spent; the sum over `holders`."),
     remaining: integer("May still be spent; never negative."),

@@ -40,6 +40,7 @@ function open(): OpenBudgets {
     reports: {
       incarnation: () => 1,
       onIncarnation: () => ignore,
+      takesPledges: () => true,
       hasLeader: () => true,
       logNow: () => 0,
       report: async ({ rows }) => ({ kind: "answered", rows: rows.map(answerTo) }),

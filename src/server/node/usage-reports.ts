@@ -6,7 +6,15 @@
  * grants to this one. Source: cluster reference, 7.2.
  */
 import type { Cluster } from "../cluster/index.ts";
-import { commands, memberRowKey, readMember, type UsageAnswer } from "../core/state/index.ts";
+import {
+  commands,
+  featureRowKey,
+  memberRowKey,
+  PLEDGES_LEVEL,
+  readFeatureLevel,
+  readMember,
+  type UsageAnswer,
+} from "../core/state/index.ts";
 import type { UsageReports } from "../dataplane/index.ts";
 
 const BY_BUDGETS = { iss: "gateway", sub: "budgets" } as const;
@@ -41,6 +49,7 @@ export function usageReports(
       };
     },
     logNow: () => cluster.logNow(),
+    takesPledges: () => readFeatureLevel(view.get(featureRowKey)) >= PLEDGES_LEVEL,
     hasLeader: () => cluster.status().leaderId !== undefined,
   };
 }

@@ -71,6 +71,7 @@ export const bucket = (others: Partial<BudgetRecord> = {}): BudgetRecord => ({
   key: null,
   limit: 5_000_000,
   used: 2_050_000,
+  unaccounted: 0,
   reserved: 0,
   granted: 10_000,
   remaining: 2_950_000,

@@ -116,6 +116,7 @@ export const budget = (name: string, more: Partial<BudgetRecord> = {}): BudgetRe
   key: null,
   limit: 5_000_000,
   used: 100,
+  unaccounted: 0,
   reserved: 0,
   granted: 0,
   remaining: 4_999_900,

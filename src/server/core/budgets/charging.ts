@@ -11,7 +11,7 @@
  * Source: cluster reference, 7.2 rule 4 and "Window roll"; decisions, section 6 (a client that leaves).
  */
 
-import { freeOf, isGone, type Ledger, type Reservation, type Share, shareAt } from "./ledger.ts";
+import { claimOf, freeOf, isGone, type Ledger, noteLeast, type Reservation, type Share, shareAt } from "./ledger.ts";
 import { askWhenLow, decideQueue } from "./reserving.ts";
 import { wholeUnits } from "./units.ts";
 
@@ -29,7 +29,7 @@ export function spend(ledger: Ledger, reservation: Reservation, used: number, no
     charge(ledger, reservation, more, now);
     if (!reservation.share.isClosed) askWhenLow(ledger, reservation.share, now);
   }
-  return freeOf(reservation.share) >= 0;
+  return claimOf(reservation.share) >= 0;
 }
 
 /**
@@ -41,14 +41,17 @@ export function nextAttempt(ledger: Ledger, reservation: Reservation, now: numbe
   reservation.before = reservation.spent;
   const { share, amount, left } = reservation;
   if (share.isClosed || isGone(share, now)) return left === amount;
-  const free = freeOf(share) - (amount - left);
-  if (free >= 0) {
+  const isHeld = freeOf(share) >= amount - left;
+  if (isHeld) {
     share.reserved += amount - left;
     reservation.left = amount;
-    if (free < share.least) share.least = free;
+    noteLeast(share);
   }
+  const risk = Math.max(0, reservation.hard - amount);
+  share.risk += risk - reservation.risk;
+  reservation.risk = risk;
   askWhenLow(ledger, share, now);
-  return free >= 0;
+  return isHeld;
 }
 
 /** The request is complete: `used` is what its last attempt used, and replaces what was charged for it as it flowed. */
@@ -86,10 +89,12 @@ export function release(ledger: Ledger, reservation: Reservation, now: number): 
 }
 
 function end(ledger: Ledger, reservation: Reservation, now: number): void {
-  const { share, left } = reservation;
+  const { share, left, risk } = reservation;
   reservation.state = "closed";
   reservation.left = 0;
+  reservation.risk = 0;
   share.reserved -= left;
+  share.risk -= risk;
   share.open -= 1;
   share.bucket.open -= 1;
   if (share.queue.length > 0) decideQueue(ledger, share, now);
@@ -99,9 +104,12 @@ function charge(ledger: Ledger, reservation: Reservation, units: number, now: nu
   const { share } = reservation;
   const isLate = isGone(share, now) && !share.isClosed;
   const reserved = isLate ? 0 : Math.min(units, reservation.left);
+  const risk = Math.min(units - reserved, reservation.risk);
   reservation.spent += units;
   reservation.left -= reserved;
+  reservation.risk -= risk;
   share.reserved -= reserved;
+  share.risk -= risk;
   ledger.counts.excess += units - reserved;
   const covered = share.isClosed ? cover(share, reserved) : reserved;
   if (!share.isClosed) put(ledger, reservation, share, covered);
@@ -122,8 +130,7 @@ function put(ledger: Ledger, reservation: Reservation, share: Share, units: numb
   share.spent += units;
   reservation.spentHere += units;
   ledger.dirty.add(share);
-  const free = freeOf(share);
-  if (free < share.least) share.least = free;
+  noteLeast(share);
 }
 
 /**
@@ -141,13 +148,15 @@ function credit(ledger: Ledger, reservation: Reservation, units: number): void {
 }
 
 function move(reservation: Reservation, now: number): Share {
-  const { share: from, left } = reservation;
+  const { share: from, left, risk } = reservation;
   const to = shareAt(from.bucket, now);
   if (to === from) return from;
   from.reserved -= left;
+  from.risk -= risk;
   from.open -= 1;
   to.open += 1;
   reservation.left = 0;
+  reservation.risk = 0;
   reservation.spentHere = 0;
   reservation.share = to;
   return to;

@@ -21,10 +21,14 @@ export interface TokenBounds {
   readonly isOutputStated: boolean;
 }
 
-/** Units to hold, `hard` when little of the budget is left and `soft` before; `soft <= hard`. */
+/**
+ * Units to hold, `hard` when little of the budget is left and `soft` before; `soft <= hard`. `least`: nobody knows a bound, and
+ * with so much it may go alone where `hard` is more than is left; left out where `hard` is the bound.
+ */
 export interface Demand {
   readonly hard: number;
   readonly soft: number;
+  readonly least?: number;
 }
 
 /** A cost that is known beforehand: of a call, of a session. */
@@ -36,8 +40,9 @@ export type Estimate =
 
 /**
  * `average`: what requests like it cost lately; undefined when none has ended, and then the bound is held, so that the
- * first use of a bucket is not the one that breaks it. A request that does not bound its output is bounded by the
- * model's maximum, which may exceed the whole budget; it holds the whole budget then, so that it is served at all, alone.
+ * first use of a bucket is not the one that breaks it. A request that does not bound its output is counted on with what
+ * most models give at most, or with what the window can bear: the whole budget, and where less is left all of that, if it
+ * is no less than what requests like it cost; without any, than a text of four bytes a token.
  */
 export function estimate(
   { cost, costType, limit }: Pick<BudgetRule, "cost" | "costType" | "limit">,
@@ -53,8 +58,13 @@ export function estimate(
   }
   const hard = bounds.isOutputStated ? bound : Math.min(bound, limit);
   const soft = average === undefined ? hard : Math.min(hard, Math.max(1, Math.ceil(average)));
-  return { kind: "demand", demand: { hard, soft } };
+  if (bounds.isOutputStated) return { kind: "demand", demand: { hard, soft } };
+  const asText = cost(mostOf({ ...bounds, input: bounds.input / BYTES_A_TOKEN, output: 1 }), at);
+  const least = average !== undefined || asText.kind === "error" ? soft : Math.min(hard, Math.max(1, asText.units));
+  return { kind: "demand", demand: { hard, soft, least } };
 }
+
+const BYTES_A_TOKEN = 4;
 
 /** The most of each class by itself; no usage has all of it. */
 function mostOf({ input, output }: TokenBounds): Usage {

@@ -5,10 +5,14 @@
  *   granted, returned   only grow; `granted - returned` is what the node may spend in all
  *   spent               charged by requests, whether they go on or not
  *   reserved            held by requests under way, above what they are charged so far
- *   free = granted - returned - spent - reserved; a request is admitted when `free >= amount`, so that free is negative
- *   only where a request was charged more than it had reserved
+ *   risk                what these may still cost above that, by their bounds
+ *   pledged             what `spent + reserved` may come to before the next answer: what the cluster charges should this
+ *                       process end, and so never more than is needed for the moment
+ *   claim = granted - returned - spent - reserved, and free is as much of it as is pledged; a request is admitted when
+ *   `free >= amount`, so that free is negative only where a request was charged more than it had reserved
  * Times are milliseconds since the epoch and come in as `now`; they may go back (a clock that is set), which moves no
- * unit, since a window is named by its number. Source: cluster reference, 7.2.
+ * unit, since a window is named by its number. A lease is counted in `elapsed`, which only goes on. Source: cluster
+ * reference, 7.2; decisions, section 8 (leases).
  */
 
 import type { Limit } from "./rules.ts";
@@ -16,8 +20,14 @@ import { windowAt } from "./windows.ts";
 
 /** One ask goes out when this much of a chunk is left, so that the answer is here before the rest is spent. */
 export const LOW_WATERMARK = 1 / 4;
-/** A chunk: what the node admits in this time at its present rate. */
-export const CHUNK_MS = 2_000;
+/** A chunk: what the node admits in this time at its present rate, or in several times of what an answer takes. */
+const CHUNK_MS = 2_000;
+/** A pledge reaches so far ahead, or several times of what an answer takes. */
+const AHEAD_MS = 500;
+const ANSWERS_AHEAD = 4;
+const MAX_AHEAD_MS = 8_000;
+/** A grant that could not be renewed for this long is not spent any more; see `SILENT_MS` of the command. */
+export const LEASE_MS = 45_000;
 /** How often the rate is taken anew, and over what time it forgets what was. */
 const RATE_MS = 500;
 const RATE_MEMORY_MS = 1_000;
@@ -38,10 +48,14 @@ export interface Reservation {
   share: Share;
   hard: number;
   soft: number;
+  /** With so much it may go alone, where `hard` is more than is left. */
+  least: number;
   /** What was held when it was admitted. */
   amount: number;
   /** Of `amount`, not yet charged. */
   left: number;
+  /** What it may cost above `amount`, by its bound, and is not charged yet. */
+  risk: number;
   /** Charged by attempts that are over. */
   before: number;
   /** Of `spent`, in the present share. */
@@ -61,6 +75,12 @@ export interface Share {
   returned: number;
   spent: number;
   reserved: number;
+  risk: number;
+  pledged: number;
+  /** Of the newest report. */
+  seq: number;
+  /** When the newest report that was answered was sent, in elapsed time: its lease begins there. */
+  renewedAt: number;
   /** Reservations that are held. */
   open: number;
   /** Told by the last answer: left of the limit for whoever asks. Undefined before the first. */
@@ -73,7 +93,7 @@ export interface Share {
   reportId: number;
   /** Nothing is asked before this time: the last ask brought nothing although there was something. */
   quietUntil: number;
-  /** Least `free` since `leastSince`. */
+  /** Least of `spareOf` since `leastSince`. */
   least: number;
   leastSince: number;
   /** Who waits, first come first served. Those no longer waiting are passed over. */
@@ -96,6 +116,11 @@ export interface Bucket {
   rate: number;
   rateAt: number;
   rateUnits: number;
+  /** What a request was admitted with, lately; 0 when none was for a while. */
+  typical: number;
+  /** The risk of such a request. */
+  typicalRisk: number;
+  admittedAt: number;
 }
 
 /** What only grows; for metrics. */
@@ -133,6 +158,14 @@ export interface Ledger {
   /** Since `restart`, while limits of a lower revision may be those of a restored state; undefined otherwise. */
   unsettledSince: number | undefined;
   readonly counts: LedgerCounts;
+  /** Milliseconds of a clock that is never set, as of the last tick; undefined: there is none but `now`. */
+  elapsed: number | undefined;
+  /** How long answers take, lately. */
+  answerMs: number;
+  /** The cluster takes pledges: every member knows them. */
+  pledges: boolean;
+  /** A leader is known: an answer that is under way is waited for. */
+  hasLeader: boolean;
 }
 
 export function createLedger(node: string, incarnation = 0): Ledger {
@@ -152,6 +185,10 @@ export function createLedger(node: string, incarnation = 0): Ledger {
     heldUnused: 0,
     unsettledSince: undefined,
     counts: { excess: 0, unreported: 0, admitted: 0, exhausted: 0, unavailable: 0 },
+    elapsed: undefined,
+    answerMs: 0,
+    pledges: false,
+    hasLeader: false,
   };
 }
 
@@ -186,6 +223,9 @@ function addBucket(ledger: Ledger, name: string, { windowMs, limit, limitRev }: 
     rate: 0,
     rateAt: Number.NEGATIVE_INFINITY,
     rateUnits: 0,
+    typical: 0,
+    typicalRisk: 0,
+    admittedAt: Number.NEGATIVE_INFINITY,
   };
   ledger.buckets.set(name, made);
   return made;
@@ -218,11 +258,14 @@ function changeLimit(bucket: Bucket, { limit, limitRev }: Limit): void {
 export function shareAt(bucket: Bucket, now: number): Share {
   const { latest } = bucket;
   if (latest !== undefined && now >= latest.startsAt && now < latest.endsAt) return latest;
-  const window = windowAt(now, bucket.windowMs);
-  const share = bucket.shares.get(window) ?? addShare(bucket, window, now);
+  const share = shareOf(bucket, windowAt(now, bucket.windowMs), now);
   bucket.latest = share;
   return share;
 }
+
+/** The share of a window, begun where there is none. */
+export const shareOf = (bucket: Bucket, window: number, now: number): Share =>
+  bucket.shares.get(window) ?? addShare(bucket, window, now);
 
 function addShare(bucket: Bucket, window: number, now: number): Share {
   const startsAt = window * bucket.windowMs;
@@ -235,6 +278,10 @@ function addShare(bucket: Bucket, window: number, now: number): Share {
     returned: 0,
     spent: 0,
     reserved: 0,
+    risk: 0,
+    pledged: Number.POSITIVE_INFINITY,
+    seq: 0,
+    renewedAt: Number.NEGATIVE_INFINITY,
     open: 0,
     remaining: undefined,
     answeredAt: Number.NEGATIVE_INFINITY,
@@ -251,13 +298,41 @@ function addShare(bucket: Bucket, window: number, now: number): Share {
   return share;
 }
 
-export const freeOf = (share: Share): number => share.granted - share.returned - share.spent - share.reserved;
+/** Handed to this node and not used, whether it may be used at once or not. */
+export const claimOf = (share: Share): number => share.granted - share.returned - share.spent - share.reserved;
+
+export const freeOf = (share: Share): number =>
+  Math.min(share.granted - share.returned, share.pledged) - share.spent - share.reserved;
+
+export const isLeased = ({ elapsed }: Ledger, { renewedAt }: Share, now: number): boolean =>
+  (elapsed ?? now) - renewedAt <= LEASE_MS;
+
+/** What nothing under way may come to need. */
+export const spareOf = (share: Share): number => claimOf(share) - share.risk;
+
+/** To be called after that has become less. */
+export function noteLeast(share: Share): void {
+  const spare = spareOf(share);
+  if (spare < share.least) share.least = spare;
+}
 
 /** Too late to report: what is charged now would be counted nowhere. */
 export const isGone = (share: Share, now: number): boolean =>
   now >= share.endsAt + KEPT_WINDOWS * share.bucket.windowMs - LAST_REPORT_MS;
 
-/** Notes that `units` were admitted. */
+/** Notes that a request was admitted with so many units, and may cost `risk` more. */
+export function noteAdmitted(
+  bucket: Bucket,
+  { units, risk }: { readonly units: number; readonly risk: number },
+  now: number,
+): void {
+  bucket.typicalRisk = bucket.typical === 0 ? risk : bucket.typicalRisk + (risk - bucket.typicalRisk) / 4;
+  bucket.typical = bucket.typical === 0 ? units : bucket.typical + (units - bucket.typical) / 4;
+  bucket.admittedAt = now;
+  noteRate(bucket, units, now);
+}
+
+/** Notes that `units` were admitted; 0: that time went by. */
 export function noteRate(bucket: Bucket, units: number, now: number): void {
   bucket.rateUnits += units;
   const elapsed = now - bucket.rateAt;
@@ -269,7 +344,22 @@ export function noteRate(bucket: Bucket, units: number, now: number): void {
   bucket.rateUnits = isKnown ? 0 : units;
 }
 
-export const chunkOf = (bucket: Bucket): number => Math.floor(bucket.rate * CHUNK_MS);
+const aheadMs = (ledger: Ledger, least: number): number =>
+  Math.min(MAX_AHEAD_MS, Math.max(least, ANSWERS_AHEAD * ledger.answerMs));
+
+/** To be had of the cluster at a time. */
+export const chunkOf = (ledger: Ledger, bucket: Bucket): number =>
+  bucket.rate === 0 ? 0 : Math.floor(usedIn(bucket, aheadMs(ledger, CHUNK_MS)));
+
+/** To be had beside that, for two more requests at a time than now; a small part of the limit, which others need too. */
+export const risksOf = ({ rate, limit, typicalRisk }: Bucket): number =>
+  rate === 0 ? 0 : Math.floor(Math.min(2 * typicalRisk, limit / 16));
+
+/** To be pledged beyond what is held. */
+export const aheadOf = (ledger: Ledger, bucket: Bucket): number => Math.ceil(usedIn(bucket, aheadMs(ledger, AHEAD_MS)));
+
+/** A request like those before it is not to wait, be they ever so few. */
+const usedIn = ({ rate, typical }: Bucket, ms: number): number => Math.max(rate * ms, 2 * typical);
 
 /** Past `then + ms`, also where the clock was set back by more than that in between. */
 export const isPast = (then: number, ms: number, now: number): boolean => now >= then + ms || now < then - ms;

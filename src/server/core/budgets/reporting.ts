@@ -9,7 +9,7 @@
  */
 
 import { isPast, type Ledger, type Share } from "./ledger.ts";
-import { askWhenLow, decideQueue, needOf, wantOf } from "./reserving.ts";
+import { askWhenLow, decideQueue, needOf, pledgeOf, wantOf } from "./reserving.ts";
 import { MAX_UNITS } from "./units.ts";
 import { windowAt } from "./windows.ts";
 
@@ -20,6 +20,9 @@ const MAX_LENGTH = 65_536;
 const ROW_LENGTH = 200;
 /** While a lost one is waited for, others still get through. */
 const MAX_REPORTS_UNDER_WAY = 4;
+/** Answers that take longer are believed sooner than those that take less. */
+const RISING = 1 / 2;
+const FALLING = 1 / 16;
 /** After an answer that granted nothing although something was left: the clock here is behind the leader's. */
 const QUIET_MS = 50;
 
@@ -35,6 +38,10 @@ export interface ReportRow {
   /** Of `want`: requests wait for it now. Left out where none do. */
   readonly need?: number;
   readonly ret: number;
+  /** What `spent` will not pass before a later report is answered; left out where not all members know of it. */
+  readonly pledge?: number;
+  /** With `pledge`: which of this bucket's reports it is. */
+  readonly seq?: number;
 }
 
 /** Fields of the command `usage.report`, and what the ledger needs when it is answered. */
@@ -43,6 +50,8 @@ export interface Report {
   readonly inc: number;
   readonly rows: readonly ReportRow[];
   readonly id: number;
+  /** In elapsed time: the lease of what it renews begins here. */
+  readonly sentAt: number;
   readonly shares: readonly Share[];
 }
 
@@ -53,6 +62,8 @@ export interface ReportAnswer {
   readonly window_ms: number;
   readonly granted: number;
   readonly remaining: number;
+  /** Given back or taken back; only where a pledge was reported. */
+  readonly returned?: number;
 }
 
 /**
@@ -85,15 +96,16 @@ export function takeReport(ledger: Ledger, now: number): Report | undefined {
   if (isWhole) ledger.reportedAt = now;
   ledger.lastReportId += 1;
   ledger.underWay.add(ledger.lastReportId);
-  const rows = shares.map((share) => rowOf(share, now));
-  return { node: ledger.node, inc: ledger.incarnation, rows, id: ledger.lastReportId, shares };
+  const rows = shares.map((share) => rowOf(ledger, share, now));
+  const { node, incarnation: inc, lastReportId: id, elapsed } = ledger;
+  return { node, inc, rows, id, sentAt: elapsed ?? now, shares };
 }
 
 /** Something waits, or runs low: `takeReport` has a report before its interval is over. */
 export const isAsking = (ledger: Ledger): boolean =>
   ledger.urgent.size > 0 && ledger.incarnation !== 0 && ledger.underWay.size < MAX_REPORTS_UNDER_WAY;
 
-function rowOf(share: Share, now: number): ReportRow {
+function rowOf(ledger: Ledger, share: Share, now: number): ReportRow {
   const { name, windowMs, limit, limitRev } = share.bucket;
   const need = needOf(share, now);
   return {
@@ -103,10 +115,19 @@ function rowOf(share: Share, now: number): ReportRow {
     limit,
     limit_rev: limitRev,
     spent: Math.min(share.spent, MAX_UNITS),
-    want: wantOf(share, now),
+    want: wantOf(ledger, share, now),
     ...(need > 0 && { need }),
     ret: share.returned,
+    ...(ledger.pledges && pledged(ledger, share, now)),
   };
+}
+
+/** A smaller pledge holds from here on, since it may be known before its answer is; a larger one with its answer. */
+function pledged(ledger: Ledger, share: Share, now: number): Pick<ReportRow, "pledge" | "seq"> {
+  const pledge = pledgeOf(ledger, share, now);
+  share.pledged = Math.min(share.pledged, pledge);
+  share.seq += 1;
+  return { pledge, seq: share.seq };
 }
 
 /**
@@ -121,12 +142,18 @@ export function answered(
   now: number,
   logNow: number = now,
 ): void {
+  if (ledger.underWay.has(report.id)) {
+    const tookMs = Math.max(0, (ledger.elapsed ?? now) - report.sentAt);
+    ledger.answerMs += (tookMs - ledger.answerMs) * (tookMs > ledger.answerMs ? RISING : FALLING);
+  }
   report.shares.forEach((share, at) => {
     const row = report.rows[at];
     const answer = answers[at];
     if (row === undefined || answer === undefined || !isFor(row, answer) || share.isClosed) return;
     const grew = answer.granted > share.granted;
     if (grew) share.granted = answer.granted;
+    share.returned = Math.max(share.returned, answer.returned ?? 0);
+    share.renewedAt = Math.max(share.renewedAt, report.sentAt);
     if (share.reportId === report.id) settleRow(ledger, share, row, answer, { grew, now, logNow });
     else if (grew) decideQueue(ledger, share, now);
   });
@@ -144,6 +171,7 @@ function settleRow(
   { grew, now, logNow }: { readonly grew: boolean; readonly now: number; readonly logNow: number },
 ): void {
   share.reportId = 0;
+  share.pledged = row.pledge ?? Number.POSITIVE_INFINITY;
   // Less than was granted before: the row was passed over, as of a window too far from the leader's.
   if (answer.granted >= share.granted) {
     share.ackedSpent = Math.max(share.ackedSpent, row.spent);
@@ -197,6 +225,7 @@ export function restart(ledger: Ledger, incarnation: number, now: number): void 
     bucket.limitRev = 0;
     for (const share of closed) {
       share.isClosed = true;
+      share.pledged = Number.POSITIVE_INFINITY;
       const paid = Math.max(share.ackedSpent, share.granted - share.returned);
       ledger.counts.unreported += Math.max(0, share.spent - paid);
       decideQueue(ledger, share, now);

@@ -4,21 +4,38 @@
  * A refusal is told on the word of an answer that is at most half a second old: `exhausted` says that what was left of
  * the limit then, together with what is free here or will be, is less than the request needs. Everything else is `unavailable`.
  * Who comes later waits behind who waits already, so that small requests do not starve a large one; nobody waits
- * longer than `WAIT_MS` for an answer. Source: cluster reference, 7.2 rules 2 and 3; decisions, sections 2 and 8.
+ * longer than `WAIT_MS` for an answer, or `MAX_WAIT_MS` while one is under way.
+ *
+ * The bound. A request holds its bound, or less by what requests like it cost lately (an estimate, while more than a fifth of
+ * the limit is left); what it may cost above what it holds is a risk. Whoever is admitted fits, by its bound, beside all
+ * risks of this node into what was granted to it, and all grants fit into the limit: what was learned admits no set whose
+ * bounds do not fit. So what is charged in a window is at most the limit and
+ *   of a request without a bound, what it costs above 16,384 tokens of output; and of one that went alone with less, being
+ *     all that was left, what it costs above that: one at a time on each node;
+ *   of sessions, what the answers under way cost when the bucket broke;
+ *   of requests that were under way on a node that died or is silent for a minute, their risks.
+ * Requests that state their output are bounded by it, on however many nodes. Source: cluster reference, 7.2 rules 2 and 3,
+ * 7.3; decisions, sections 2 and 8.
  */
 
 import type { Demand } from "./estimate.ts";
 import {
+  aheadOf,
   type Bucket,
   chunkOf,
+  claimOf,
   freeOf,
+  isLeased,
   isPast,
   type Ledger,
   LOW_WATERMARK,
-  noteRate,
+  noteAdmitted,
+  noteLeast,
   type Reservation,
+  risksOf,
   type Share,
   shareAt,
+  spareOf,
 } from "./ledger.ts";
 import { wholeUnits } from "./units.ts";
 import { secondsUntil } from "./windows.ts";
@@ -29,11 +46,11 @@ export const WAIT_MS = 250;
  * a time, and each is a commit. No longer than this in all.
  */
 export const MAX_WAIT_MS = 2_000;
-/** How long an answer's word on what is left is taken. */
+/** How long an answer's word on what is left is taken to refuse by. */
 const TOLD_MS = 500;
 /** More than a node admits at a time: further ones are refused as unavailable. */
 const MAX_WAITING = 10_000;
-/** From here on a request holds the bound of its cost, where before it held what it will probably cost. */
+/** Little is left: a request holds the bound of its cost, where before it held what it will probably cost. */
 const TIGHT = 1 / 5;
 
 export interface ReserveOptions {
@@ -60,8 +77,10 @@ export function reserve(
     share,
     hard,
     soft: Math.min(hard, wholeUnits(demand.soft)),
+    least: Math.min(hard, wholeUnits(demand.least ?? hard)),
     amount: 0,
     left: 0,
+    risk: 0,
     before: 0,
     spentHere: 0,
     isSession,
@@ -79,44 +98,56 @@ export function reserve(
   return reservation;
 }
 
-/** What is held of the demand: its bound where little is left, as far as this node knows. */
-function amountOf({ share, hard, soft }: Reservation): number {
-  const isTight = share.remaining !== undefined && roomOf(share, share.remaining) <= TIGHT * share.bucket.limit;
-  return isTight ? hard : soft;
-}
+/** As far as this node knows; before the first answer it knows nothing. */
+const isTight = (share: Share): boolean =>
+  share.remaining !== undefined && roomOf(share, share.remaining) <= TIGHT * share.bucket.limit;
+
+/** What is held of the demand: its bound where little is left. */
+const amountOf = ({ share, hard, soft }: Reservation): number => (isTight(share) ? hard : soft);
 
 /**
  * What requests here may come to have, when the leader has told that `remaining` is left. That leaves out all that this
- * node spent, also what it spent above its grant, for which `free` is negative: to catch up takes nothing of it.
+ * node spent, also what it spent above its grant, for which the claim is negative: to catch up takes nothing of it.
  */
 function roomOf(share: Share, remaining: number): number {
   const overdrawn = Math.max(0, share.ackedSpent - (share.granted - share.returned));
-  return freeOf(share) + overdrawn + remaining;
+  return claimOf(share) + overdrawn + remaining;
 }
 
 function hold(ledger: Ledger, reservation: Reservation, now: number): boolean {
-  const { share } = reservation;
-  const amount = amountOf(reservation);
-  const free = freeOf(share) - amount;
-  if (free < 0) return false;
+  const { share, hard } = reservation;
+  if (hard > 0 && !isLeased(ledger, share, now)) return false;
+  const free = freeOf(share);
+  let amount = amountOf(reservation);
+  let risk = hard - amount;
+  if (free < amount || claimOf(share) < share.risk + hard) {
+    if (!mayGoAlone(reservation, now)) return false;
+    amount = Math.min(hard, free);
+    risk = 0;
+  }
   reservation.state = "held";
   reservation.amount = amount;
   reservation.left = amount;
+  reservation.risk = risk;
   share.reserved += amount;
+  share.risk += risk;
   share.open += 1;
   share.bucket.open += 1;
-  if (free < share.least) share.least = free;
+  noteLeast(share);
   ledger.counts.admitted += 1;
-  noteRate(share.bucket, amount, now);
+  noteAdmitted(share.bucket, { units: amount, risk }, now);
   askWhenLow(ledger, share, now);
   return true;
 }
 
-function isExhausted(reservation: Reservation, now: number): boolean {
-  const { share } = reservation;
-  const amount = amountOf(reservation);
-  if (amount > freeOf(share) && amount > share.bucket.limit) return true;
-  return isTold(share, now) && amount > roomOf(share, share.remaining ?? 0);
+/** Nobody knows its bound, nothing else is under way here, and all that is left is here already. */
+const mayGoAlone = ({ share, hard, least }: Reservation, now: number): boolean =>
+  least < hard && share.open === 0 && freeOf(share) >= least && isTold(share, now) && share.remaining === 0;
+
+function isExhausted({ share, hard, least }: Reservation, now: number): boolean {
+  if (least > share.bucket.limit && least > freeOf(share)) return true;
+  const needed = share.open === 0 ? least : share.risk + hard;
+  return isTold(share, now) && needed > roomOf(share, share.remaining ?? 0);
 }
 
 const isTold = (share: Share, now: number): boolean =>
@@ -158,7 +189,7 @@ export function endWaits(ledger: Ledger, now: number): void {
       share = waiting.share;
       decideQueue(ledger, share, now);
     }
-    if (waiting.state !== "waiting" || !isWaitOver(waiting, now)) continue;
+    if (waiting.state !== "waiting" || !isWaitOver(ledger, waiting, now)) continue;
     refuse(ledger, waiting, "unavailable");
     ledger.waiting.delete(waiting);
     ledger.decided.push(waiting);
@@ -166,9 +197,12 @@ export function endWaits(ledger: Ledger, now: number): void {
   }
 }
 
-function isWaitOver({ since, share }: Reservation, now: number): boolean {
+function isWaitOver(ledger: Ledger, { since, share }: Reservation, now: number): boolean {
+  if (isPast(since, MAX_WAIT_MS, now)) return true;
+  // Asked, and not out of reach for all that is known: the machine is busy.
+  if (ledger.hasLeader && (share.reportId !== 0 || ledger.urgent.has(share))) return false;
   const from = share.remaining === undefined ? since : Math.max(since, share.answeredAt);
-  return isPast(from, WAIT_MS, now) || isPast(since, MAX_WAIT_MS, now);
+  return isPast(from, WAIT_MS, now);
 }
 
 /** A request that was not admitted yet is charged to the window in which it is. It goes before those who came later. */
@@ -188,31 +222,54 @@ function askSoon(ledger: Ledger, share: Share, now: number): void {
 
 /** Before the share runs dry, so that in the steady state nobody waits. */
 export function askWhenLow(ledger: Ledger, share: Share, now: number): void {
-  if (freeOf(share) >= LOW_WATERMARK * chunkOf(share.bucket)) return;
-  if (isTold(share, now) && share.remaining === 0) return;
-  askSoon(ledger, share, now);
+  const mayClaim = !(isTold(share, now) && share.remaining === 0);
+  if ((mayClaim && isClaimLow(ledger, share)) || isPledgeLow(ledger, share)) askSoon(ledger, share, now);
 }
 
-function waitingIn(share: Share): number {
-  let waiting = 0;
-  for (const next of share.queue) if (next.state === "waiting") waiting += amountOf(next);
-  return waiting;
+const isClaimLow = (ledger: Ledger, share: Share): boolean =>
+  spareOf(share) < Math.max(LOW_WATERMARK * chunkOf(ledger, share.bucket), risksOf(share.bucket) / 2);
+
+/** There is more than is pledged, and what is pledged will soon be used. */
+function isPledgeLow(ledger: Ledger, share: Share): boolean {
+  const free = freeOf(share);
+  return free < aheadOf(ledger, share.bucket) / 2 && free < claimOf(share);
 }
+
+/** What is to be held by those who wait, and what they may cost with all that is under way. */
+function waitingIn(share: Share): { readonly held: number; readonly bounds: number } {
+  let held = 0;
+  let bounds = share.risk;
+  for (const next of share.queue) {
+    if (next.state !== "waiting") continue;
+    held += amountOf(next);
+    bounds += next.hard;
+  }
+  return { held, bounds };
+}
+
+/** What waits, with its bounds and all risks, above what this node has. */
+const shortOf = (share: Share): number => waitingIn(share).bounds - claimOf(share);
 
 /** What waits, above what is free: to be granted before a chunk that may be used some time. */
 export function needOf(share: Share, now: number): number {
   if (now >= share.endsAt || share.isClosed || share.queue.length === 0) return 0;
-  return Math.min(wholeUnits(waitingIn(share) - freeOf(share)), share.bucket.limit);
+  return Math.min(wholeUnits(shortOf(share)), share.bucket.limit);
 }
 
 /** How much to ask for: what waits, and a chunk beyond it. */
-export function wantOf(share: Share, now: number): number {
+export function wantOf(ledger: Ledger, share: Share, now: number): number {
   if (now >= share.endsAt || share.isClosed) return 0;
-  const free = freeOf(share);
-  const isLow = free < LOW_WATERMARK * chunkOf(share.bucket);
   const mayGetMore = !(isTold(share, now) && share.remaining === 0);
-  const chunk = isLow && mayGetMore ? chunkOf(share.bucket) : 0;
-  return Math.min(wholeUnits(waitingIn(share) + chunk - free), share.bucket.limit);
+  const { bucket } = share;
+  const chunk = isClaimLow(ledger, share) && mayGetMore ? chunkOf(ledger, bucket) + risksOf(bucket) : 0;
+  return Math.min(wholeUnits(shortOf(share) + chunk), share.bucket.limit);
+}
+
+/** What this process may have spent before its next answer: what it spent and holds, what waits, and a little ahead of that. */
+export function pledgeOf(ledger: Ledger, share: Share, now: number): number {
+  const used = share.spent + share.reserved;
+  if (now >= share.endsAt || share.isClosed) return wholeUnits(used);
+  return wholeUnits(used + waitingIn(share).held + aheadOf(ledger, share.bucket));
 }
 
 /** Those that waited and are `held`, `exhausted` or `unavailable` now; each is handed out once. */

@@ -17,6 +17,8 @@ export interface ReplicatedUsage {
   readonly granted: number;
   /** Of open holders: reported as spent. */
   readonly spent: number;
+  /** Of `used`: nobody told whether it was spent. */
+  readonly untold?: number;
 }
 
 /** What a node holds of a bucket; see the state's `HoldingRow`. */
@@ -26,6 +28,9 @@ export interface ReplicatedHolding {
   readonly granted: number;
   readonly returned: number;
   readonly spent: number;
+  /** What it may have spent by now, if it is not heard of any more; `heard` when it last was, by the time of the log. */
+  readonly pledge?: number;
+  readonly heard?: number;
 }
 
 export interface BucketQuestion {
@@ -48,6 +53,7 @@ export interface BudgetRow {
   readonly key: string | null;
   readonly limit: number;
   readonly used: number;
+  readonly unaccounted: number;
   readonly reserved: number;
   readonly granted: number;
   readonly remaining: number;
@@ -63,7 +69,10 @@ export function budgetRow(ledger: Ledger, question: BucketQuestion, now: number)
   const share = bucket?.windowMs === windowMs ? bucket.shares.get(window) : undefined;
   const own = holdings.find(({ node, inc }) => node === ledger.node && inc === ledger.incarnation);
   const unreported = Math.max(0, (share?.spent ?? 0) - (own?.spent ?? 0));
-  const used = (usage?.used ?? 0) + (usage?.spent ?? 0) + unreported;
+  const gone = holdings.filter((holding) => holding !== own && isSilent(holding, now));
+  const pledged = gone.reduce((sum, holding) => sum + pledgedBy(holding), 0);
+  const unaccounted = (usage?.untold ?? 0) + pledged;
+  const used = (usage?.used ?? 0) + (usage?.spent ?? 0) + unreported + pledged;
   const reserved = share?.reserved ?? 0;
   const remaining = Math.max(0, limit - used - reserved);
   return {
@@ -72,6 +81,7 @@ export function budgetRow(ledger: Ledger, question: BucketQuestion, now: number)
     key: key?.name ?? null,
     limit,
     used,
+    unaccounted,
     reserved,
     granted: grantedUnspent(holdings, unreported, own),
     remaining,
@@ -80,6 +90,15 @@ export function budgetRow(ledger: Ledger, question: BucketQuestion, now: number)
     status: remaining === 0 ? "exhausted" : remaining * 10 < limit ? "low" : "ok",
   };
 }
+
+/** Its grant is taken back, but for what it may have spent; see the command `usage.report`. */
+const isSilent = ({ heard }: ReplicatedHolding, now: number): boolean =>
+  heard !== undefined && now - heard >= SILENT_MS;
+const SILENT_MS = 60_000;
+
+/** What it may have spent and did not tell. */
+const pledgedBy = ({ granted, returned, spent, pledge = Number.POSITIVE_INFINITY }: ReplicatedHolding): number =>
+  Math.max(0, Math.min(granted - returned, pledge) - spent);
 
 /** Summed a holder at a time: one that spent above its grant takes nothing from what others hold. */
 function grantedUnspent(

@@ -3,21 +3,25 @@
  *
  * What lay unused for five seconds is given back, down to where more would be asked for at once. It is taken out of
  * the node's own view first and not used again, also when the report of it is lost. Buckets are looked at in slices, so
- * that a tick costs the same with a hundred thousand of them. Source: cluster reference, 7.2 rule 6.
+ * that a tick costs the same with a hundred thousand of them. A bucket in use has its next window asked for before that
+ * begins, and what it holds is renewed in time. Source: cluster reference, 7.2 rule 6; decisions, section 8 (leases).
  */
 
 import {
   type Bucket,
   chunkOf,
-  freeOf,
+  claimOf,
   isGone,
   isPast,
   type Ledger,
   LOW_WATERMARK,
   noteRate,
+  risksOf,
   type Share,
+  shareOf,
+  spareOf,
 } from "./ledger.ts";
-import { endWaits } from "./reserving.ts";
+import { askWhenLow, endWaits } from "./reserving.ts";
 
 export const UNUSED_MS = 5_000;
 /** How often `tick` is to be called; a wait ends with at most this delay. */
@@ -26,8 +30,14 @@ export const TICK_MS = 50;
 const SLICE = 1_000;
 /** Longer than it takes to compile what a restored state configures, and than most requests of before take to arrive. */
 const SETTLING_MS = 60_000;
+/** Several times, before a lease is over. */
+const RENEW_MS = 15_000;
+/** Before a window begins, in which nothing would be granted yet; half of a short one. */
+const PREPARE_MS = 2_000;
 
-export function tick(ledger: Ledger, now: number): void {
+/** `elapsed`: milliseconds of a clock that is never set; left out where there is none but `now`. */
+export function tick(ledger: Ledger, now: number, elapsed?: number): void {
+  ledger.elapsed = elapsed;
   endWaits(ledger, now);
   const { unsettledSince } = ledger;
   if (unsettledSince !== undefined && isPast(unsettledSince, SETTLING_MS, now)) ledger.unsettledSince = undefined;
@@ -46,13 +56,16 @@ export function tick(ledger: Ledger, now: number): void {
 
 function sweepBucket(ledger: Ledger, bucket: Bucket, now: number): void {
   noteRate(bucket, 0, now);
+  if (isPast(bucket.admittedAt, UNUSED_MS, now)) bucket.typical = 0;
   for (const share of bucket.shares.values()) {
     if (isOver(share, now)) forget(ledger, share);
     else if (now < share.endsAt) {
       giveBack(ledger, share, now);
-      ledger.sweptFree += Math.max(0, freeOf(share));
+      ledger.sweptFree += Math.max(0, claimOf(share));
+      renew(ledger, share, now);
     }
   }
+  prepare(ledger, bucket, now);
   if (bucket.shares.size === 0 && bucket.open === 0) ledger.buckets.delete(keyOf(ledger, bucket));
 }
 
@@ -75,14 +88,27 @@ function forget(ledger: Ledger, share: Share): void {
 
 function giveBack(ledger: Ledger, share: Share, now: number): void {
   if (!isPast(share.leastSince, UNUSED_MS, now)) return;
-  const kept = Math.ceil(LOW_WATERMARK * chunkOf(share.bucket));
+  const kept = Math.ceil(LOW_WATERMARK * chunkOf(ledger, share.bucket)) + risksOf(share.bucket);
   const unused = share.queue.length > 0 ? 0 : share.least - kept;
   if (unused > 0) {
     share.returned += unused;
     ledger.dirty.add(share);
   }
-  share.least = freeOf(share);
+  share.least = spareOf(share);
   share.leastSince = now;
+}
+
+/** What is held and not reported of would be taken back. */
+function renew(ledger: Ledger, share: Share, now: number): void {
+  const isHeld = claimOf(share) + share.reserved > 0;
+  if (isHeld && isPast(share.renewedAt, RENEW_MS, ledger.elapsed ?? now)) ledger.dirty.add(share);
+}
+
+function prepare(ledger: Ledger, bucket: Bucket, now: number): void {
+  const { latest } = bucket;
+  if (latest === undefined || bucket.typical === 0 || now >= latest.endsAt) return;
+  if (now < latest.endsAt - Math.min(PREPARE_MS, bucket.windowMs / 2)) return;
+  askWhenLow(ledger, shareOf(bucket, latest.window + 1, now), now);
 }
 
 /**
@@ -92,11 +118,13 @@ function giveBack(ledger: Ledger, share: Share, now: number): void {
 export function giveAllBack(ledger: Ledger, now: number): void {
   ledger.reportedAt = Number.NEGATIVE_INFINITY;
   for (const bucket of ledger.buckets.values()) {
-    bucket.rate = 0; // so that nothing is asked for any more
+    // So that nothing is asked for any more.
+    bucket.rate = 0;
+    bucket.typical = 0;
     for (const share of bucket.shares.values()) {
-      const free = now < share.endsAt ? freeOf(share) : 0;
-      if (free <= 0) continue;
-      share.returned += free;
+      const unused = now < share.endsAt ? spareOf(share) : 0;
+      if (unused <= 0) continue;
+      share.returned += unused;
       ledger.dirty.add(share);
     }
   }

@@ -48,6 +48,12 @@ export interface BudgetsOptions {
 export function openBudgets(options: BudgetsOptions): OpenBudgets {
   const { clock, reports, log, every = repeat } = options;
   const ledger = createLedger(options.node, reports.incarnation());
+  const look = (): void => {
+    ledger.hasLeader = reports.hasLeader();
+    ledger.pledges = reports.takesPledges();
+    ledger.elapsed = clock.monotonic();
+  };
+  look();
   const averages = createAverages();
   const now = laterOf(clock, reports);
   const metrics = createBudgetMetrics(
@@ -99,7 +105,8 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
   };
 
   const onTick = (): void => {
-    tick(ledger, now());
+    look();
+    tick(ledger, now(), ledger.elapsed);
     handOn();
     carrier.tick();
     metrics.follow(ledger.counts);
@@ -109,6 +116,7 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
   };
 
   const begin = (): void => {
+    look();
     const incarnation = reports.incarnation();
     if (incarnation === 0 || incarnation === ledger.incarnation || isClosed) return;
     restart(ledger, incarnation, now());

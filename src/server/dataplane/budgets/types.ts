@@ -113,6 +113,8 @@ export interface UsageReports {
   onIncarnation(listener: () => void): () => void;
   /** Time of the cluster's log as far as this node has applied it, in milliseconds since 1970; 0: nothing. */
   logNow(): number;
+  /** Every member of the cluster knows pledges (feature level 2). */
+  takesPledges(): boolean;
   /** False: no leader is known, and a last report may wait for nobody. */
   hasLeader(): boolean;
 }

@@ -22,6 +22,7 @@ export const bucket = (budget: string, used: number): BudgetRecord => ({
   key: null,
   limit: 1_000,
   used,
+  unaccounted: 0,
   reserved: 0,
   granted: 0,
   remaining: 1_000 - used,

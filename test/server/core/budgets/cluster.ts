@@ -110,6 +110,7 @@ export interface Node {
 
 export function createNode(cluster: Cluster, id = "n1", limit: Limit = limitOf(1_000)): Node {
   const ledger = createLedger(id, cluster.start(id));
+  ledger.pledges = true;
   const self: Node = {
     cluster,
     ledger,

@@ -189,7 +189,8 @@ test("what was unused for five seconds goes back, is not used meanwhile, and cou
   node.exchange();
   const [held] = holdingsOf(node.cluster.state);
   assert.equal(held?.returned, returned[239]);
-  assert.equal(node.usage()?.open, 101);
+  // And room for one more like it, since there was a time when such came.
+  assert.equal(node.usage()?.open, 103);
   assert.equal(busy.state, "held");
 });
 
@@ -203,8 +204,8 @@ test("a node in use keeps what it would ask for at once", () => {
     settle(node.ledger, call, 50, node.now);
     node.pass(50);
   }
-  // Two a second for what was spent, one a second or so for more.
-  assert.ok(reports < 80, `${reports} reports in 20 seconds`);
+  // Four or so a second, each of which says how much may be spent before the next.
+  assert.ok(reports < 120, `${reports} reports in 20 seconds`);
 });
 
 test("a restarted process begins with nothing; what the last one held stays charged in full", () => {

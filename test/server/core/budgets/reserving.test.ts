@@ -170,10 +170,13 @@ test("what little is left is told from what a node spent above its part", () => 
   const call = node.take(10);
   node.exchange();
   settle(node.ledger, call, 700, node.now);
-  const next = node.take({ hard: 400, soft: 20 });
+  // Three tenths of the budget are left, which is not little: the bound of the request is not held, but it must fit.
+  const next = node.take({ hard: 290, soft: 20 });
   node.exchange();
-  // Three tenths of the budget are left, which is not little: the bound of the request is not asked for.
-  assert.deepEqual([next.state, next.amount], ["held", 20]);
+  assert.deepEqual([next.state, next.amount, next.risk], ["held", 20, 270]);
+  const beside = node.take({ hard: 11, soft: 1 });
+  node.exchange();
+  assert.equal(beside.state, "exhausted");
 });
 
 test("a changed length of the window begins a bucket of its own, and the old one still reports", () => {

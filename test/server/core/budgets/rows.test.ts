@@ -21,6 +21,7 @@ test("a bucket that nobody used is whole", () => {
     key: null,
     limit: 1_000,
     used: 0,
+    unaccounted: 0,
     reserved: 0,
     granted: 0,
     remaining: 1_000,
@@ -84,5 +85,29 @@ test("a status follows from what remains", () => {
     settle(node.ledger, call, used, node.now);
     const row = rowOf(node);
     assert.deepEqual([row.status, row.remaining], [status, Math.max(0, 100 - used)]);
+  }
+});
+
+test("what a silent or dead node may have spent is used and unaccounted: after a minute, or once it is started anew", () => {
+  for (const isBack of [true, false]) {
+    const cluster = createCluster(["n1", "n2"]);
+    const limit = limitOf(1_000, 60 * MINUTE);
+    const [one, two] = [createNode(cluster, "n1", limit), createNode(cluster, "n2", limit)];
+    const call = two.take(300);
+    two.exchange();
+    settle(two.ledger, call, 120, two.now);
+    assert.equal(two.take(80).state, "held");
+    two.pass(600);
+    two.exchange();
+    const figures = (): readonly number[] => [rowOf(one).used, rowOf(one).unaccounted];
+    assert.deepEqual(figures(), [120, 0]);
+    cluster.now += MINUTE - 1;
+    assert.deepEqual(figures(), [120, 0]);
+    if (isBack) cluster.start("n2");
+    else cluster.now += 1;
+    const [used = 0, unaccounted = 0] = figures();
+    // What it held, and room for two more requests like those before.
+    assert.equal(used, 120 + unaccounted);
+    assert.ok(unaccounted >= 80 && unaccounted <= 80 + 2 * 300, `${unaccounted} unaccounted`);
   }
 });

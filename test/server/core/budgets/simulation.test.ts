@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type Plan, simulate } from "./simulation.ts";
+import { type Plan, randomOf, simulate } from "./simulation.ts";
 
 const CALM: Plan = {
   seed: 1,
@@ -19,6 +19,7 @@ const CALM: Plan = {
   changesLimit: false,
   retries: 0,
   readsLog: true,
+  pledges: true,
 };
 
 const plans = fc.record<Plan>({
@@ -37,6 +38,7 @@ const plans = fc.record<Plan>({
   changesLimit: fc.boolean(),
   retries: fc.constantFrom(0, 0.1),
   readsLog: fc.boolean(),
+  pledges: fc.boolean(),
 });
 
 const sum = (of: ReadonlyMap<number, number>): number => [...of.values()].reduce((all, units) => all + units, 0);
@@ -110,4 +112,60 @@ test("reports are few, whatever the number of requests", () => {
   const many = simulate({ ...CALM, limit: 10_000_000, load: [400, 400, 400] });
   assert.ok(many.admitted > 10 * few.admitted);
   assert.ok(many.reports < 3 * few.reports, `${many.reports} after ${few.reports}`);
+});
+
+/** More of them for a campaign. */
+const RUNS = Number(process.env["GATEWAY_LEASE_RUNS"] ?? 12);
+
+/** Two minutes and a half of three nodes that share a limit which they use up, one of them out of reach for most of it. */
+const LEASES: Plan = {
+  ...CALM,
+  limit: 60_000,
+  windowMs: 3_600_000,
+  lengthMs: 150_000,
+  load: [6, 6, 6],
+  stepMs: 50,
+};
+
+test("a node that dies leaves what it had pledged charged; the rest of its grant is had by others after a minute", (t) => {
+  const sums = { told: 0, untold: 0 };
+  for (let seed = 1; seed <= 4; seed += 1) {
+    const outages = [{ node: seed % 3, at: 20_000 + 500 * seed, ms: 1_000_000, kind: "dead" as const }];
+    const { charged } = simulate({ ...LEASES, seed, outages });
+    const used = sum(charged);
+    assert.ok(used <= LEASES.limit && used >= 0.95 * LEASES.limit, `seed ${seed}: ${used} of ${LEASES.limit}`);
+    const back = simulate({ ...LEASES, seed, outages: outages.map((outage) => ({ ...outage, ms: 70_000 })) });
+    assert.ok(back.untold <= 0.05 * LEASES.limit, `seed ${seed}: ${back.untold} untold`);
+    sums.told += sum(back.charged);
+    sums.untold += back.untold;
+  }
+  t.diagnostic(`used ${sums.told}, and charged beside it without a word ${sums.untold}`);
+});
+
+test("grants that are taken back are never spent twice, though clocks go a fifth too fast or too slow", (t) => {
+  const sums = { runs: 0, charged: 0, untold: 0 };
+  for (let seed = 1; seed <= RUNS; seed += 1) {
+    const random = randomOf(seed);
+    const outages = Array.from({ length: 3 }, (_, node) => ({
+      node,
+      at: Math.floor(10_000 + random() * 60_000),
+      ms: Math.floor(20_000 + random() * 90_000),
+      kind: random() < 0.7 ? ("cut" as const) : ("dead" as const),
+    }));
+    const { charged, excess, untold } = simulate({
+      ...LEASES,
+      seed,
+      limit: [4_000, 20_000, 60_000][seed % 3] ?? 0,
+      loss: seed % 2 === 0 ? 0.2 : 0,
+      doubling: seed % 4 === 0 ? 0.2 : 0,
+      outages,
+      pace: [1, 0.8, 1.2],
+      skew: [0, -1_500, 1_500],
+    });
+    assert.equal(sum(excess), 0);
+    sums.runs += 1;
+    sums.charged += sum(charged);
+    sums.untold += untold;
+  }
+  t.diagnostic(JSON.stringify(sums));
 });

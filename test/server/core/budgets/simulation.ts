@@ -31,7 +31,6 @@ import {
 } from "../../../../src/server/core/budgets/index.ts";
 import { BUCKET, type Cluster, createCluster, holdingsOf, limitOf, START, usageOf } from "./cluster.ts";
 
-const STEP_MS = 10;
 /** Of what a request costs. */
 const AVERAGE = 72;
 /** After this, who carries a report gives it up. */
@@ -63,6 +62,20 @@ export interface Plan {
   readonly retries: number;
   /** A node whose clock is behind the time of the log goes by the log. */
   readonly readsLog: boolean;
+  /** Reports say what the node may spend before the next. */
+  readonly pledges: boolean;
+  /** How fast each node's own clock goes, by which it counts a lease; 1 where left out. */
+  readonly pace?: readonly number[];
+  /** A node of these is cut off from the cluster, or dies and is not started again, at this time and for so long. */
+  readonly outages?: readonly Outage[];
+  readonly stepMs?: number;
+}
+
+export interface Outage {
+  readonly node: number;
+  readonly at: number;
+  readonly ms: number;
+  readonly kind: "cut" | "dead";
 }
 
 export interface Outcome {
@@ -73,6 +86,10 @@ export interface Outcome {
   readonly exhausted: number;
   readonly unavailable: number;
   readonly reports: number;
+  /** Charged in the end, and by window what of it nobody told. */
+  readonly untold: number;
+  /** When the last request was admitted. */
+  readonly lastAdmitted: number;
 }
 
 interface Request {
@@ -124,15 +141,24 @@ export function simulate(plan: Plan): Outcome {
     ledger: createLedger(`n${at}`, cluster.start(`n${at}`)),
     requests: [],
   }));
+  const STEP_MS = plan.stepMs ?? 10;
   const post: Post[] = [];
   const charged = new Map<number, number>();
   const excess = new Map<number, number>();
   const left: { readonly at: number; readonly window: number; readonly units: number }[] = [];
-  const counts = { admitted: 0, exhausted: 0, unavailable: 0, reports: 0 };
+  const counts = { admitted: 0, exhausted: 0, unavailable: 0, reports: 0, lastAdmitted: 0 };
+  const isOut = (node: number, kind?: Outage["kind"]): boolean =>
+    (plan.outages ?? []).some((outage) => {
+      const isNow = outage.node === node && time >= outage.at && time < outage.at + outage.ms;
+      // The dead stay dead in the end.
+      return isNow && (kind ?? outage.kind) === outage.kind && (!isCalm || outage.kind === "dead");
+    });
+  const elapsedOf = (node: number): number => time * (plan.pace?.[node] ?? 1);
   let limit = limitOf(plan.limit, plan.windowMs);
   let highest = plan.limit;
   let hasLeader = true;
   let wasRestarted = false;
+  const diedAt = new Set<number>();
   let isCalm = false;
   let time = 0;
 
@@ -141,6 +167,7 @@ export function simulate(plan: Plan): Outcome {
   const add = (to: Map<number, number>, window: number, units: number): void => {
     to.set(window, (to.get(window) ?? 0) + units);
   };
+  for (const { ledger } of members) ledger.pledges = plan.pledges;
   const bucketFor = ({ ledger }: Member) => bucketOf(ledger, BUCKET, limit)!;
 
   function begin(member: Member): void {
@@ -162,13 +189,18 @@ export function simulate(plan: Plan): Outcome {
     };
     if (held.state === "exhausted" || held.state === "unavailable") decided(member, request);
     else member.requests.push(request);
-    if (held.state === "held") counts.admitted += 1;
+    if (held.state === "held") admitted();
+  }
+
+  function admitted(): void {
+    counts.admitted += 1;
+    counts.lastAdmitted = time;
   }
 
   function decided(member: Member, request: Request): void {
     const { held } = request;
     if (held.state === "held") {
-      counts.admitted += 1;
+      admitted();
     } else if (held.state === "unavailable") {
       counts.unavailable += 1;
       if (plan.isHard) assert.ok(freeOf(held.share) < held.hard, "unavailable with room at hand");
@@ -268,7 +300,7 @@ export function simulate(plan: Plan): Outcome {
     const later = (run: () => void): void => void post.push({ at: time + below(plan.delayMs + 1), run });
     const isFaulty = (chance: number): boolean => !isCalm && random() < chance;
     const arrive = (): void => {
-      if (!hasLeader) return;
+      if (!hasLeader || isOut(members.indexOf(member))) return;
       const result = cluster.apply(report);
       noteLeft();
       if (result.kind === "refused") {
@@ -277,6 +309,7 @@ export function simulate(plan: Plan): Outcome {
       }
       const { rows } = result.value as { readonly rows: Parameters<typeof answered>[2] };
       if (isFaulty(plan.loss)) return;
+      if (isOut(members.indexOf(member))) return;
       const logNow = cluster.state.applied.now;
       later(() => answered(ledger, report, rows, nowOf(member), logNow));
     };
@@ -313,10 +346,22 @@ export function simulate(plan: Plan): Outcome {
     post.splice(0, post.length, ...post.filter(({ at }) => at > time));
     for (const { run } of due) run();
     if (time % 500 === 0) hasLeader = isCalm || random() >= plan.leaderless;
-    for (const member of members) {
+    for (const [at, member] of members.entries()) {
+      if (isOut(at, "dead")) {
+        // What is under way with it is over, and nobody hears of it; it begins anew when it is back.
+        if (member.requests.length > 0) member.requests = [];
+        wasRestarted = true;
+        diedAt.add(at);
+        continue;
+      }
+      if (diedAt.delete(at)) {
+        member.ledger = createLedger(member.id, cluster.start(member.id));
+        member.ledger.pledges = plan.pledges;
+      }
       if (!isCalm && random() < (plan.restarts * STEP_MS) / 1_000) {
         wasRestarted = true;
         member.ledger = createLedger(member.id, cluster.start(member.id));
+        member.ledger.pledges = plan.pledges;
         member.requests = [];
       }
       for (let chance = (member.load * STEP_MS) / 1_000; arrivals && chance > 0; chance -= 1) {
@@ -325,7 +370,7 @@ export function simulate(plan: Plan): Outcome {
       drain(member);
       member.requests = member.requests.filter((request) => proceed(member, request));
       drain(member);
-      if (time % TICK_MS === 0) tick(member.ledger, nowOf(member));
+      if (time % TICK_MS === 0) tick(member.ledger, nowOf(member), elapsedOf(at));
       drain(member);
       send(member);
     }
@@ -340,14 +385,19 @@ export function simulate(plan: Plan): Outcome {
   // The faults end, and all that is under way with them.
   isCalm = true;
   while (time < plan.lengthMs + 4_500) step(false);
-  const isBusy = (): boolean => members.some(({ ledger }) => ledger.underWay.size > 0);
+  const isBusy = (): boolean => members.some(({ ledger }, at) => !diedAt.has(at) && ledger.underWay.size > 0);
   for (let count = 0; isBusy(); count += 1) {
     assert.ok(count < 200, "a report has no outcome");
     step(false);
   }
   check();
-  assertSettled(members, cluster, { charged, excess }, plan.windowMs, wasRestarted);
-  return { charged, excess, ...counts };
+  const alive = members.filter((_, at) => !diedAt.has(at));
+  assertSettled(alive, cluster, { charged, excess }, plan.windowMs, wasRestarted);
+  const untold = [...charged.keys()].reduce(
+    (sum, window) => sum + (usageOf(cluster.state, window * plan.windowMs, plan.windowMs)?.untold ?? 0),
+    0,
+  );
+  return { charged, excess, ...counts, untold };
 }
 
 /** In the end the cluster knows what every process that still runs was charged, and no less than what all were. */

@@ -14,7 +14,7 @@ import { assertDigest, type Bench, bench, HOUR, member, START } from "./harness.
 
 const WINDOW = Math.floor(START / HOUR);
 const report = { b: "b/team", w: WINDOW, window_ms: HOUR, limit: 1_000, limit_rev: 1, spent: 0, want: 0, ret: 0 };
-type Report = typeof report;
+type Report = typeof report & { readonly need?: number };
 
 function cluster(...nodes: readonly string[]) {
   const at = bench({ members: nodes.map((id) => member(id)) });
@@ -128,6 +128,93 @@ test("of very many holdings some are closed at the start and the others when the
     assert.deepEqual([row.used, row.open, row.granted, row.spent], [100, 10, 10, 0]);
   }
   assertDigest(at.state);
+});
+
+const leased = (at: Bench, node: string, inc: number, row: Partial<Report> & { pledge: number; seq: number }) =>
+  ask(at, node, inc, row)[0];
+const MINUTE = 60_000;
+
+test("a node silent for a minute keeps what it pledged, and the rest goes to who asks for more than is left", () => {
+  const at = cluster("n1", "n2");
+  const [one, two] = [begin(at, "n1"), begin(at, "n2")];
+  const first = leased(at, "n1", one, { want: 900, need: 900, spent: 0, pledge: 120, seq: 1 });
+  assert.deepEqual([first?.granted, first?.returned], [900, 0]);
+  leased(at, "n1", one, { spent: 100, pledge: 120, seq: 2 });
+  at.now += MINUTE - 1;
+  assert.equal(leased(at, "n2", two, { want: 500, need: 500, pledge: 500, seq: 1 })?.granted, 100);
+  at.now += 1;
+  assert.deepEqual(leased(at, "n2", two, { want: 10, pledge: 500, seq: 2 })?.granted, 110);
+  assert.deepEqual([usageOf(at.state).open, usageOf(at.state).granted, usageOf(at.state).spent], [230, 230, 100]);
+  // It was only cut off: it learns what it has left, and spent no more than it had pledged.
+  const back = leased(at, "n1", one, { spent: 120, pledge: 130, seq: 3 });
+  assert.deepEqual([back?.granted, back?.returned], [900, 780]);
+  assert.deepEqual([usageOf(at.state).open, usageOf(at.state).used], [230, 0]);
+  assertDigest(at.state);
+});
+
+test("nothing is taken back while what is left suffices, nor from a node that never said what it pledges", () => {
+  const at = cluster("n1", "n2");
+  const [one, two] = [begin(at, "n1"), begin(at, "n2")];
+  ask(at, "n1", one, { want: 250 });
+  at.now += 10 * MINUTE;
+  assert.equal(leased(at, "n2", two, { want: 900, need: 900, pledge: 900, seq: 1 })?.granted, 750);
+  assert.equal(usageOf(at.state).open, 1_000);
+  const other = cluster("n1", "n2");
+  const [third, fourth] = [begin(other, "n1"), begin(other, "n2")];
+  leased(other, "n1", third, { want: 250, pledge: 10, seq: 1 });
+  other.now += 10 * MINUTE;
+  leased(other, "n2", fourth, { want: 100, need: 100, pledge: 100, seq: 1 });
+  assert.equal(usageOf(other.state).open, 350);
+});
+
+test("a report that comes late does not put an older pledge in place of a newer one", () => {
+  const at = cluster("n1", "n2");
+  const [one, two] = [begin(at, "n1"), begin(at, "n2")];
+  leased(at, "n1", one, { want: 400, need: 400, pledge: 50, seq: 1 });
+  leased(at, "n1", one, { spent: 10, pledge: 300, seq: 3 });
+  leased(at, "n1", one, { spent: 5, pledge: 20, seq: 2 });
+  at.now += MINUTE;
+  leased(at, "n2", two, { want: 1_000, need: 1_000, pledge: 1_000, seq: 1 });
+  assert.equal(usageOf(at.state).open, 1_000);
+  assert.equal(readHolding(at.state.get([...at.state.scan(holdingsOf("n1"))][0]?.[0] ?? "") ?? "").returned, 100);
+});
+
+test("a process that is gone is charged what it pledged, and how much of that nobody told is known", () => {
+  const at = cluster("n1", "n2");
+  const one = begin(at, "n1");
+  leased(at, "n1", one, { want: 600, need: 600, spent: 40, pledge: 90, seq: 1 });
+  begin(at, "n1");
+  const { used, open, granted, spent, untold } = usageOf(at.state);
+  assert.deepEqual({ used, open, granted, spent, untold }, { used: 90, open: 0, granted: 0, spent: 0, untold: 50 });
+  assertDigest(at.state);
+});
+
+test("rows and reports of before pledges are read and answered as they were", () => {
+  const at = cluster("n1");
+  const inc = begin(at, "n1");
+  assert.deepEqual(Object.keys(ask(at, "n1", inc, { want: 10 })[0] ?? {}), [
+    "b",
+    "w",
+    "window_ms",
+    "granted",
+    "remaining",
+  ]);
+  const [[, holding] = ["", ""]] = at.state.scan(holdingsOf("n1"));
+  assert.deepEqual(Object.keys(JSON.parse(holding.slice(1))), [
+    "bucket",
+    "window_ms",
+    "window",
+    "node",
+    "inc",
+    "granted",
+    "returned",
+    "spent",
+  ]);
+  const usage = at.state.get(usageRowKey({ bucket: "b/team", window_ms: HOUR, window: WINDOW })) ?? "";
+  assert.equal("untold" in JSON.parse(usage.slice(1)), false);
+  leased(at, "n1", inc, { want: 10, pledge: 15, seq: 1 });
+  begin(at, "n1");
+  assert.deepEqual([usageOf(at.state).used, usageOf(at.state).untold], [15, 15]);
 });
 
 test("a removed member's grant is closed, and its reports are refused", () => {

@@ -59,7 +59,8 @@ test("once the last member is of the newer build the level goes up and the comma
 
 test("an older build stops at a command, version, format or level that it does not know, and has not moved", () => {
   const members = [member("n1", { feature: [1, 2] })];
-  const { state } = bench({ members });
+  const older = { min: 1, max: 1 };
+  const { state } = bench({ members, feature: older });
   const { applied, digest } = state;
   for (const data of [
     proposalOf(noteSet.make({ text: "hello" }), {}, START),
@@ -71,7 +72,7 @@ test("an older build stops at a command, version, format or level that it does n
     assert.deepEqual([state.applied, state.digest], [applied, digest]);
   }
   const rows = [["feat/level", '1{"level":2}']] as const;
-  assert.throws(() => loadState({ applied, rows }), UpgradeRequired);
+  assert.throws(() => loadState({ applied, rows, feature: older }), UpgradeRequired);
   assert.equal(loadState({ applied, rows, feature }).rowCount, 1);
 });
 

@@ -72,6 +72,7 @@ test("a session that overdraws its node's part goes on while the cluster has mor
 
 test("a session that overdraws while the leader is out of reach is broken after a quarter of a second", async () => {
   const { node, session, broken } = await opened(1_000);
+  node.knowsLeader = false;
   session.spend(tokens(50));
   await node.pass(200);
   assert.deepEqual(broken, []);

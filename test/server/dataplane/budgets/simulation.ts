@@ -178,7 +178,8 @@ export async function simulate(plan: Plan): Promise<Outcome> {
   const carry = ({ id, node }: Process, isFaulty: boolean): void => {
     for (const posted of [...node.posted]) {
       if (isFaulty && random() < plan.delay) continue;
-      if (isFaulty && random() < plan.doubling) cluster.apply({ ...posted.report, node: id, id: 0, shares: [] });
+      if (isFaulty && random() < plan.doubling)
+        cluster.apply({ ...posted.report, node: id, id: 0, sentAt: 0, shares: [] });
       const fate = isFaulty ? random() : 1;
       if (fate < plan.loss / 2) posted.lose();
       else if (fate < plan.loss) posted.applyOnly();

@@ -44,6 +44,7 @@ export interface TestNode {
   isTicking(): boolean;
   /** Milliseconds since it was opened, as its timers count them. */
   monotonic(): number;
+  knowsLeader: boolean;
   /** Of this node's clock against the cluster's. */
   skewMs: number;
   /** Delivers all that is sent until nothing is; gives how many reports that took. */
@@ -74,7 +75,7 @@ export function openNode(
   const startedAt = cluster.now;
 
   const apply = ({ inc, rows }: UsageReport): ReportOutcome => {
-    const result = cluster.apply({ node: id, inc, rows, id: 0, shares: [] });
+    const result = cluster.apply({ node: id, inc, rows, id: 0, sentAt: 0, shares: [] });
     if (result.kind === "refused") return result;
     return { kind: "answered", rows: (result.value as { readonly rows: readonly ReportAnswer[] }).rows };
   };
@@ -98,7 +99,8 @@ export function openNode(
         listeners.add(listener);
         return () => listeners.delete(listener);
       },
-      hasLeader: () => true,
+      takesPledges: () => true,
+      hasLeader: () => self.knowsLeader,
       logNow: () => (readsLog ? cluster.state.applied.now : 0),
       report: (report, signal) =>
         new Promise((resolve, reject) => {
@@ -126,11 +128,11 @@ export function openNode(
     },
   };
 
-  const self: TestNode = {
-    budgets: openBudgets(options),
+  const self: Omit<TestNode, "budgets"> = {
     instruments,
     warnings,
     posted,
+    knowsLeader: true,
     skewMs: 0,
     monotonic,
     isTicking: () => onTick !== undefined,
@@ -170,7 +172,7 @@ export function openNode(
       return series?.value ?? 0;
     },
   };
-  return self;
+  return Object.assign(self, { budgets: openBudgets(options) });
 }
 
 export const ruleOf = (limit: number, more: Partial<BudgetRule> = {}): BudgetRule => ({

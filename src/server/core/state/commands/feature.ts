@@ -10,8 +10,11 @@ import { rowFormat } from "../row-format.ts";
 import type { FeatureRange } from "../types.ts";
 import { memberRows } from "./member-rows.ts";
 
+/** From here on reports of budgets say what the node may spend before its next one, and grants are leased (`usage.report`). */
+export const PLEDGES_LEVEL = 2;
+
 /** Levels that this build can work at. */
-export const FEATURE_RANGE: FeatureRange = { min: 1, max: 1 };
+export const FEATURE_RANGE: FeatureRange = { min: 1, max: PLEDGES_LEVEL };
 
 const levelRow = object({ level: integer(1, 1_000_000) });
 export const levelRows = rowFormat(levelRow);

@@ -4,7 +4,7 @@
  * from the Unix epoch. Source: cluster reference, 7.2.
  */
 
-import { integer, label, object } from "../fields.ts";
+import { integer, label, object, optional } from "../fields.ts";
 import { digits, keyPart, rowFormat } from "../row-format.ts";
 
 /** A bound that keeps every sum a safe integer, and none that a budget meets. */
@@ -34,6 +34,8 @@ const usage = object({
   granted: integer(),
   /** Of the open holders: reported as spent. */
   spent: integer(),
+  /** Of `used`: charged for what nobody told, as its holder ended before it could; left out while it is 0. */
+  untold: optional(integer()),
 });
 
 const holding = object({
@@ -46,6 +48,12 @@ const holding = object({
   granted: integer(),
   returned: integer(),
   spent: integer(),
+  /** These three are of the newest report that said the first; left out before. `pledge`: see `pledgedOf`. */
+  pledge: optional(integer()),
+  /** Number of that report. */
+  seq: optional(integer()),
+  /** Log time of that report. */
+  heard: optional(integer()),
 });
 
 export type UsageRow = ReturnType<typeof usage>;
@@ -72,6 +80,13 @@ export function windowDue(key: string): number {
   const [window = "", length = ""] = key.split("/").reverse();
   return (Number(window) + 1 + KEPT_WINDOWS) * Number(length);
 }
+
+/**
+ * What a holder may have spent when it is not heard of any more: what it said that it would not pass before its next answered
+ * report, and its whole grant where it said nothing.
+ */
+export const pledgedOf = (holding: HoldingRow): number =>
+  Math.max(holding.spent, Math.min(holding.granted - holding.returned, holding.pledge ?? Number.POSITIVE_INFINITY));
 
 /** What a holder is charged: its grant in full until it is given back, and more where it spent more. */
 export const chargeOf = ({ granted, returned, spent }: Pick<HoldingRow, "granted" | "returned" | "spent">): number =>

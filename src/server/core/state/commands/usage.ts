@@ -3,7 +3,13 @@
  *
  * `spent` and `ret` of a report are cumulative for (node, incarnation, bucket, window), so that a report lost, doubled
  * or late does no harm; the answer's `granted` is cumulative too. A grant is only ever made out of what is left of the
- * limit after all grants and all that was spent above them. Source: cluster reference, 7.2.
+ * limit after all grants and all that was spent above them.
+ *
+ * A grant is leased. Beside what it spent, a node reports its pledge: a total that it will not pass before a later report of
+ * its own was answered. Whoever was not heard of for a minute of log time keeps its pledge, which it may have spent, and
+ * loses the rest of its grant to whoever needs it; its next answer tells it so. The same is charged for a process that is
+ * gone: what it pledged, not what it was granted. No clock is trusted with the limit: a clock that is wrong takes a grant
+ * back early or late, and never hands out what a node may still spend. Source: cluster reference, 7.2; decisions, 8.
  */
 
 import { define, type Site } from "../command.ts";
@@ -18,6 +24,7 @@ import {
   holdingRowKey,
   holdingRows,
   holdingsOf,
+  pledgedOf,
   type UsageRow,
   unit,
   usageRowKey,
@@ -28,6 +35,9 @@ import {
 
 /** A grant is at least this part of the limit while that much is left: else the last units cost a report each. */
 const MIN_GRANT_DIVISOR = 64;
+
+/** Longer than a node spends what it could not renew (45 s), though its clock were slow by a quarter. */
+const SILENT_MS = 60_000;
 
 const report = object({
   b: bucketName,
@@ -41,6 +51,10 @@ const report = object({
   /** Of `want`: requests wait for it now. */
   need: optional(unit),
   ret: unit,
+  /** From feature level 2 on: `spent` will not pass this before a later report is answered. Not below what may be spent now. */
+  pledge: optional(unit),
+  /** With `pledge`: grows with each report, so that a late one does not put an older pledge in place of a newer. */
+  seq: optional(integer(1)),
 });
 type ReportRow = ReturnType<typeof report>;
 
@@ -52,6 +66,8 @@ export interface UsageAnswer {
   readonly granted: number;
   /** Left of the limit for whoever asks. */
   readonly remaining: number;
+  /** All that this incarnation gave back, or was taken back, of `granted`. Only where a pledge was reported. */
+  readonly returned?: number;
 }
 
 export const usageReport = define(
@@ -61,12 +77,18 @@ export const usageReport = define(
     const member = site.draft.get(memberRowKey(node));
     if (member === undefined) return refused("not_a_member");
     if (memberRows.read(member).incarnation !== inc) return refused("stale_incarnation");
-    const members = Array.from(site.draft.scan("member/")).length;
+    const members = Array.from(site.draft.scan("member/"), ([, value]) => memberRows.read(value).id);
     return ok({ rows: rows.map((row) => settle(site, node, inc, row, members)) });
   },
 );
 
-function settle({ draft, now }: Site, node: string, inc: number, row: ReportRow, members: number): UsageAnswer {
+function settle(
+  { draft, now }: Site,
+  node: string,
+  inc: number,
+  row: ReportRow,
+  members: readonly string[],
+): UsageAnswer {
   const of = { bucket: row.b, window_ms: row.window_ms, window: row.w };
   const answer = { b: row.b, w: row.w, window_ms: row.window_ms };
   const current = Math.floor(now / row.window_ms);
@@ -74,21 +96,20 @@ function settle({ draft, now }: Site, node: string, inc: number, row: ReportRow,
   if (row.w > current + 1 || row.w < current - 2) return { ...answer, granted: 0, remaining: 0 };
 
   const before = holdingOf(draft, node, inc, of);
-  const known = draft.get(usageRowKey(of));
-  const usage: UsageRow =
-    known === undefined
-      ? { ...of, limit: row.limit, limit_rev: row.limit_rev, used: 0, open: 0, granted: 0, spent: 0 }
-      : usageRows.read(known);
+  const usage = usageOf(draft, of, row);
   const isNewer = row.limit_rev > usage.limit_rev;
   const limit = isNewer ? row.limit : usage.limit;
 
   const spent = Math.max(before.spent, row.spent);
   const returned = Math.max(before.returned, Math.min(row.ret, before.granted - spent));
-  const settled: HoldingRow = { ...before, spent, returned };
-  const charged = usage.used + usage.open - chargeOf(before) + chargeOf(settled);
+  const settled: HoldingRow = { ...before, spent, returned, ...pledgeIn(row, before, now) };
+  const kept = usage.used + usage.open - chargeOf(before) + chargeOf(settled);
+  const isLeased = row.pledge !== undefined && row.want > limit - kept;
+  const back = isLeased ? takeBack(draft, members, of, { now, but: node }) : 0;
+  const charged = kept - back;
   const left = Math.max(0, limit - charged);
   const mayGrant = row.w >= current && charged <= limit;
-  const grant = mayGrant ? grantOf(settled, row, left, limit, members) : 0;
+  const grant = mayGrant ? grantOf(settled, row, left, limit, members.length) : 0;
   const after: HoldingRow = { ...settled, granted: settled.granted + grant };
 
   draft.put(holdingRowKey(node, of), holdingRows.write(after));
@@ -98,12 +119,50 @@ function settle({ draft, now }: Site, node: string, inc: number, row: ReportRow,
       ...usage,
       limit,
       limit_rev: isNewer ? row.limit_rev : usage.limit_rev,
-      open: usage.open - chargeOf(before) + chargeOf(after),
-      granted: usage.granted - (before.granted - before.returned) + (after.granted - after.returned),
+      open: usage.open - back - chargeOf(before) + chargeOf(after),
+      granted: usage.granted - back - (before.granted - before.returned) + (after.granted - after.returned),
       spent: usage.spent - before.spent + after.spent,
     }),
   );
-  return { ...answer, granted: after.granted, remaining: left - (chargeOf(after) - chargeOf(settled)) };
+  const remaining = left - (chargeOf(after) - chargeOf(settled));
+  return { ...answer, granted: after.granted, remaining, ...(row.pledge !== undefined && { returned }) };
+}
+
+/** A report that comes late says nothing of now. */
+function pledgeIn({ pledge, seq = 0 }: ReportRow, before: HoldingRow, now: number): Partial<HoldingRow> {
+  return pledge === undefined || seq <= (before.seq ?? 0) ? {} : { pledge, seq, heard: now };
+}
+
+/**
+ * Of the other nodes' grants in this window, what those who are silent cannot have spent. Gives how much that is; the row of
+ * the usage is for the caller to write.
+ */
+function takeBack(
+  draft: Draft,
+  members: readonly string[],
+  of: WindowOf,
+  { now, but }: { readonly now: number; readonly but: string },
+): number {
+  let sum = 0;
+  for (const node of members) {
+    const key = holdingRowKey(node, of);
+    const value = node === but ? undefined : draft.get(key);
+    const held = value === undefined ? undefined : holdingRows.read(value);
+    if (held?.heard === undefined || now - held.heard < SILENT_MS) continue;
+    const back = held.granted - held.returned - pledgedOf(held);
+    if (back <= 0) continue;
+    draft.put(key, holdingRows.write({ ...held, returned: held.returned + back }));
+    sum += back;
+  }
+  return sum;
+}
+
+/** The row of the bucket in this window; that of a new one, of the limit that is reported. */
+function usageOf(draft: Draft, of: WindowOf, { limit, limit_rev }: ReportRow): UsageRow {
+  const known = draft.get(usageRowKey(of));
+  return known === undefined
+    ? { ...of, limit, limit_rev, used: 0, open: 0, granted: 0, spent: 0 }
+    : usageRows.read(known);
 }
 
 /** What this process holds; what an earlier one of the node held is closed first. */
@@ -140,8 +199,8 @@ function grantOf(
 const MAX_CLOSED = 2_000;
 
 /**
- * Ends what a node held: its charge stays, as used, since nobody can tell any more what it spent of it. Called when
- * its process starts anew and when it is removed.
+ * Ends what a node held: what it had pledged stays charged, as used, since nobody can tell any more what it spent of it; the
+ * rest of its grant is free again. Called when its process starts anew and when it is removed.
  */
 export function closeHoldings(draft: Draft, node: string, limit: number = MAX_CLOSED): void {
   let closed = 0;
@@ -158,13 +217,16 @@ function close(draft: Draft, holding: HoldingRow): void {
   const known = draft.get(key);
   if (known === undefined) return;
   const usage = usageRows.read(known);
-  const charge = chargeOf(holding);
+  const charge = pledgedOf(holding);
+  const untold = (usage.untold ?? 0) + charge - holding.spent;
   draft.put(
     key,
     usageRows.write({
       ...usage,
       used: usage.used + charge,
-      open: usage.open - charge,
+      // Rows of before this field stay as they were.
+      ...(holding.pledge !== undefined && { untold }),
+      open: usage.open - chargeOf(holding),
       granted: usage.granted - (holding.granted - holding.returned),
       spent: usage.spent - holding.spent,
     }),

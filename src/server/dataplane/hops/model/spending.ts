@@ -16,7 +16,8 @@ export function spendingOf(
   const { budget, name = "" } = standing.profile;
   const { route } = target;
   if (budget === undefined || route.usage === "none") return undefined;
-  const bounds = route.usage === "always" ? boundsOf(target, translated) : undefined;
+  // Without a body there is nothing to work on, though the answer may tell of usage and is charged what it tells.
+  const bounds = route.usage === "always" || target.plain.length > 0 ? boundsOf(target, translated) : undefined;
   return {
     rule: budget,
     bucket: standing.bucket,
