@@ -16,6 +16,7 @@ import {
   encodeFrame,
   encodeJson,
   encodeMessage,
+  entriesBytes,
   KIND,
   type Link,
   type Pulse,
@@ -150,10 +151,11 @@ export function createOutbound(options: OutboundOptions): Outbound {
   return {
     raftAddr,
     send(message) {
-      const encoded = encodeMessage(message);
       if (link === undefined && !isDialling) return drop();
-      const queued = messageBytes + encoded.length + (link?.queuedBytes() ?? 0);
-      if (queued > MAX_QUEUE_BYTES) return drop();
+      // Judged before it is encoded: what is dropped costs no copy, and a peer may not read for long.
+      const queued = messageBytes + (link?.queuedBytes() ?? 0);
+      if (queued + entriesBytes(message) > MAX_QUEUE_BYTES) return drop();
+      const encoded = encodeMessage(message);
       isOverflowing = false;
       messages.push(encoded);
       messageBytes += encoded.length;

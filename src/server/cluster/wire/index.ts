@@ -20,7 +20,7 @@ export {
   type ListenOptions,
   listenLinks,
 } from "./listen.ts";
-export { decodeBatch, decodeMessage, encodeBatch, encodeMessage, parseConfiguration } from "./message.ts";
+export { decodeBatch, decodeMessage, encodeBatch, encodeMessage, entriesBytes, parseConfiguration } from "./message.ts";
 export { createRivals } from "./rivals.ts";
 export { systemTiming, type Timing } from "./timing.ts";
 export { WireError } from "./wire-error.ts";

@@ -45,6 +45,11 @@ const MAX_MEMBERS = 1_000;
 
 const NO_BYTES = new Uint8Array(0);
 
+/** Bytes that the entries of a message take on the wire. What else it has, but for a snapshot's, is some hundreds. */
+export function entriesBytes({ entries }: Message): number {
+  return entries.reduce((sum, { data }) => sum + ENTRY_BYTES + data.length, 0);
+}
+
 /** Throws `RangeError` for ids that are not texts and for what does not fit. */
 export function encodeMessage(message: Message): Buffer {
   const { entries, snapshot } = message;
@@ -53,10 +58,9 @@ export function encodeMessage(message: Message): Buffer {
   const context = message.context ?? NO_BYTES;
   const configuration =
     snapshot === undefined ? NO_BYTES : Buffer.from(JSON.stringify(ordered(snapshot.configuration)), "utf8");
-  const entriesBytes = entries.reduce((sum, { data }) => sum + ENTRY_BYTES + data.length, 0);
   const snapshotBytes = snapshot === undefined ? 0 : 20 + configuration.length;
   const buffer = Buffer.allocUnsafe(
-    FIXED_BYTES + from.length + to.length + context.length + entriesBytes + snapshotBytes,
+    FIXED_BYTES + from.length + to.length + context.length + entriesBytes(message) + snapshotBytes,
   );
   const out = writeBytes(buffer);
   out.u8(TYPES.indexOf(message.type));

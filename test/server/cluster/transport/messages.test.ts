@@ -127,7 +127,9 @@ test("what a slow peer does not take is bounded: the rest is dropped and reporte
     if (index % 20 === 0) await new Promise(setImmediate);
   }
   assert.ok(n1.unreachable.length >= 1);
-  assert.ok(process.memoryUsage().arrayBuffers - before < 64 * 1024 * 1024);
+  // What is dropped is not copied first, so that this holds whenever the garbage is collected.
+  const grown = process.memoryUsage().arrayBuffers - before;
+  assert.ok(grown < 24 * 1024 * 1024, `${grown} bytes`);
   relay.stall(false);
   await eventually("the peer gets what was queued", () => n2.messages.length > 0);
   await eventually("and what comes after", () => {
