@@ -4,12 +4,13 @@
  * text is read aloud. Source: operator console reference, A6.
  */
 
+import { gapSentence } from "../format/gaps.ts";
 import type { State } from "../model/state.ts";
 import { textOfLine } from "../model/text.ts";
 import type { TableBody, View } from "../model/view.ts";
 import { sectionsOf } from "../store/help.ts";
 import { bodyCells, bodyRows, isTooSmall, LEAST_SIZE, tableRegions } from "../store/layout.ts";
-import { contextOf, freshnessOf, listingOf, statusOf, tableStateOf, textOf, viewOf } from "../store/select.ts";
+import { contextOf, freshnessOf, gapsOf, listingOf, statusOf, tableStateOf, textOf, viewOf } from "../store/select.ts";
 import { drawHealth } from "./header.ts";
 import { hintsOf } from "./hints.ts";
 import type { DrawWorkbench } from "./screen.ts";
@@ -52,11 +53,14 @@ function speakMiddle(state: State, views: readonly View[], drawWorkbench: DrawWo
   const instead = drawStatus(status, state);
   const title = said([view.title, ...(state.place.subject === undefined ? [] : [state.place.subject])].join(" "));
   const notice = noticeOf(status, state);
-  const told = notice === undefined ? [] : [said(plain(textOfLine(notice)))];
+  const gaps = gapsOf(state, views);
+  const without = gaps === undefined ? [] : [said(plain(gapSentence(gaps)))];
+  const told = [...(notice === undefined ? [] : [said(plain(textOfLine(notice)))]), ...without];
   if (instead !== undefined) {
     const isBusy = status.kind === "loading";
     return [
       title,
+      ...without,
       ...instead.map((line) => ({ ...said(plain(textOfLine(line))), ...(isBusy && { state: { busy: true } }) })),
     ];
   }

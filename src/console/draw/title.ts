@@ -1,11 +1,13 @@
 /** The upper border of the view: what it is, how many rows, their order, the filter, its tabs. And the lower one: where. */
 
+import { cutLine } from "../format/fit.ts";
 import { borderLine } from "../format/frame.ts";
+import { gapWords } from "../format/gaps.ts";
 import { count, plural } from "../format/numbers.ts";
 import type { State } from "../model/state.ts";
 import type { Line, Span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { listingOf, tableStateOf, textOf, type ViewStatus, viewOf } from "../store/select.ts";
+import { gapsOf, listingOf, tableStateOf, textOf, type ViewStatus, viewOf } from "../store/select.ts";
 
 export function drawTitle(state: State, views: readonly View[], status: ViewStatus): Line {
   const { columns } = state.size;
@@ -22,7 +24,15 @@ export function drawTitle(state: State, views: readonly View[], status: ViewStat
   const view = viewOf(state, views);
   return borderLine("top", columns, {
     left: [...viewWords(state, view), ...rowWords(state, views, status), ...tabs(view, views)],
+    right: missing(state, views),
   });
+}
+
+/** At the right, where no word to the left of it pushes it out. */
+function missing(state: State, views: readonly View[]): Line {
+  const gaps = gapsOf(state, views);
+  if (gaps === undefined) return [];
+  return cutLine([{ text: gapWords(gaps), tone: "warn" }], Math.floor(state.size.columns / 2));
 }
 
 function viewWords({ place }: State, { title, digit, id }: View): readonly Span[] {

@@ -52,9 +52,19 @@ export interface Failure {
   readonly at: number;
 }
 
+/** What an answer about every node leaves out, by the ids of the nodes. */
+export interface Gaps {
+  /** Gave no answer in time. */
+  readonly unanswered: readonly string[];
+  /** Had more than an answer takes. */
+  readonly cut: readonly string[];
+}
+
 export interface Reading<T> {
   /** The last good answer; undefined until there was one. It stays through failures. */
   readonly value: T | undefined;
+  /** Of `value`; undefined: nothing is left out of it. */
+  readonly gaps?: Gaps | undefined;
   /** When `value` was last known to be what the gateway has; milliseconds since 1970. */
   readonly freshAt: number | undefined;
   /** Since when it is asked for; milliseconds since 1970. */

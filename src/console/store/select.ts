@@ -23,7 +23,7 @@ export {
   textOf,
   viewOf,
 } from "./seen.ts";
-export { type Freshness, freshnessOf, statusOf, type ViewStatus } from "./status.ts";
+export { type Freshness, freshnessOf, gapsOf, statusOf, type ViewStatus } from "./status.ts";
 
 /** The marked rows that can be seen, in their order; without any the row under the cursor; none in an empty table. */
 export function chosenOf(state: State, views: readonly View[]): Chosen {

@@ -3,7 +3,7 @@
  * B4 (states that each view must have). A view is judged by the first of its needs.
  */
 
-import type { Failure, Need, ReadableId, Reading } from "../model/data.ts";
+import type { Failure, Gaps, Need, ReadableId, Reading } from "../model/data.ts";
 import type { ConsoleDoor } from "../model/ports.ts";
 import type { State } from "../model/state.ts";
 import type { Tone } from "../model/text.ts";
@@ -77,6 +77,17 @@ function statusOfRows(state: State, views: readonly View[]): ViewStatus {
 }
 
 const readingOf = (state: State, need: Need): Reading<unknown> | undefined => contextOf(state).data.get(need);
+
+/** What the view on the screen leaves out, over all that it reads; undefined: nothing. */
+export function gapsOf(state: State, views: readonly View[]): Gaps | undefined {
+  const found = viewOf(state, views)
+    .needs(state.place.subject)
+    .flatMap((need) => readingOf(state, need)?.gaps ?? []);
+  const [first, ...others] = found;
+  if (first === undefined || others.length === 0) return first;
+  const union = (of: keyof Gaps): readonly string[] => [...new Set(found.flatMap((gaps) => gaps[of]))].sort();
+  return { unanswered: union("unanswered"), cut: union("cut") };
+}
 
 export interface Freshness {
   readonly word: string;

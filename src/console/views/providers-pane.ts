@@ -3,6 +3,7 @@
 import type { BackendFailure } from "../../admin-api/index.ts";
 import { suspensionWords } from "../actions/suspension-words.ts";
 import { padTo } from "../format/cut.ts";
+import { gapWords } from "../format/gaps.ts";
 import { labelled, shown } from "../format/lines.ts";
 import { count, milliseconds, percent, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
@@ -105,11 +106,16 @@ function failureLines(name: string, { data, now }: Context, most: number): reado
   if (reading?.value === undefined) {
     return reading?.failure === undefined ? [] : [labelled("failures", shown(reading.failure.message, "dim"))];
   }
-  const [first, ...others] = reading.value.slice(0, most);
-  if (first === undefined) return [labelled("failures", span("none on this node since its start", "dim"))];
+  const { value, gaps } = reading;
+  const missing = gaps === undefined ? [] : [labelled("", span(gapWords(gaps), "warn"))];
+  const [first, ...others] = value.slice(0, Math.max(1, most - missing.length));
+  if (first === undefined) {
+    return [labelled("failures", span("none on any node that answers, since its start", "dim")), ...missing];
+  }
   return [
     labelled("failures", ...failureSpans(first, name, now)),
     ...others.map((failure) => labelled("", ...failureSpans(failure, name, now))),
+    ...missing,
   ];
 }
 

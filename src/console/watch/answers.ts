@@ -2,6 +2,7 @@
 
 import { setImmediate as turn } from "node:timers/promises";
 import type { TableName } from "../../admin-api/index.ts";
+import type { Gaps } from "../model/data.ts";
 import { fits } from "./fits.ts";
 import { answerSchemaOf, PLAIN, type PlainId, type Row, rowIdOf, rowSchemaOf } from "./readables.ts";
 import { isSame, withKnownRows } from "./same.ts";
@@ -9,6 +10,12 @@ import { isSame, withKnownRows } from "./same.ts";
 export interface ListAnswer {
   readonly rows: readonly Row[];
   readonly index: number;
+  readonly gaps: Gaps | undefined;
+}
+
+export interface PlainAnswer {
+  readonly value: unknown;
+  readonly gaps: Gaps | undefined;
 }
 
 /** Takes some milliseconds to parse. */
@@ -24,7 +31,7 @@ export function listParser(
   const schema = rowSchemaOf(table);
   const idOf = rowIdOf(table);
   return async (text, before) => {
-    const { items, index } = jsonObjectIn(text) ?? {};
+    const { items, index, ...others } = jsonObjectIn(text) ?? {};
     if (Array.isArray(items) && items.length >= MANY_ROWS) await turn();
     const previous = before();
     if (typeof index !== "number" || !Number.isSafeInteger(index) || index < 0 || !Array.isArray(items))
@@ -32,21 +39,29 @@ export function listParser(
     if (!items.every(isRow)) return undefined;
     const known = Array.isArray(previous) ? (previous as readonly Row[]) : [];
     const { rows, fresh } = withKnownRows(known, items, idOf);
-    return fresh.every((row) => fits(schema, row)) ? { rows, index } : undefined;
+    return fresh.every((row) => fits(schema, row)) ? { rows, index, gaps: gapsIn(others) } : undefined;
   };
 }
 
 /** Undefined for what is no answer of this operation; `previous`: the value before, if there is one. */
-export function plainParser(id: PlainId): (text: string, previous: unknown) => { readonly value: unknown } | undefined {
+export function plainParser(id: PlainId): (text: string, previous: unknown) => PlainAnswer | undefined {
   const schema = answerSchemaOf(id) ?? {};
   const { isList = false } = PLAIN[id];
   return (text, previous) => {
     const answer = jsonObjectIn(text);
     if (answer === undefined || !fits(schema, answer)) return undefined;
     const value = isList ? answer["items"] : answer;
-    return { value: isSame(previous, value) ? previous : value };
+    return { value: isSame(previous, value) ? previous : value, gaps: isList ? gapsIn(answer) : undefined };
   };
 }
+
+function gapsIn({ unanswered, cut }: Row): Gaps | undefined {
+  const gaps: Gaps = { unanswered: idsIn(unanswered), cut: idsIn(cut) };
+  return gaps.unanswered.length + gaps.cut.length === 0 ? undefined : gaps;
+}
+
+const idsIn = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
 
 function jsonObjectIn(text: string): Row | undefined {
   try {

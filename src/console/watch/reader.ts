@@ -59,7 +59,7 @@ export async function keepList(table: TableName, options: ReaderOptions & { onCh
         if (signal.aborted) return true;
         // A node that was started anew counts from elsewhere.
         index = asked !== undefined && answer.index < asked ? undefined : answer.index;
-        entry.succeed(answer.rows);
+        entry.succeed(answer.rows, answer.gaps);
         if (asked !== undefined && answer.rows !== before) onChange();
         return true;
       },
@@ -87,7 +87,7 @@ export async function keepPlain(options: PlainOptions): Promise<void> {
       take(text) {
         const answer = parse(text, entry.value());
         if (answer === undefined) return false;
-        entry.succeed(answer.value);
+        entry.succeed(answer.value, answer.gaps);
         onValue(answer.value);
         return true;
       },

@@ -8,6 +8,7 @@ import { systemClock } from "../../base/index.ts";
 import {
   type Data,
   type Failure,
+  type Gaps,
   keyOf,
   type Need,
   type Readable,
@@ -23,7 +24,7 @@ export interface Entry {
   value(): unknown;
   /** While true, an answer to anything proves that the value is what the gateway has. */
   setPending(isPending: boolean): void;
-  succeed(value: unknown): void;
+  succeed(value: unknown, gaps?: Gaps): void;
   /** `value`: what is to be shown all the same, if not the last good one. */
   fail(failure: Failure, value?: unknown): void;
   /** The next read begins no sooner than `ms` from now. */
@@ -98,9 +99,9 @@ export function createReadings({ pace, now, onData }: ReadingsOptions): Readings
       setPending(isPending) {
         it.isPending = isPending;
       },
-      succeed(value) {
+      succeed(value, gaps) {
         failures = 0;
-        set(it, { value, freshAt: now(), failure: undefined });
+        set(it, { value, gaps, freshAt: now(), failure: undefined });
       },
       fail(failure, value = it.reading.value) {
         retryAt = monotonic() + backoffOf(pace, failures);

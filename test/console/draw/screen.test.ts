@@ -20,6 +20,8 @@ import {
 } from "./fixture.ts";
 import { matchesGolden } from "./golden.ts";
 
+const titleOf = (state: State, views = VIEWS): string => textOfLine(frameOf(state, views)[2] ?? []);
+
 const SIZES = ["120x35", "80x24", "60x16"] as const;
 
 const failure = (status: number, code: string, message: string): Failure => ({ status, code, message, at: NOW });
@@ -49,6 +51,9 @@ const MANY = Array.from({ length: 10_000 }, (_, at) => ({
   rate: at / 10,
   units: at * 1_000,
 }));
+
+const withGaps = (unanswered: readonly string[], cut: readonly string[] = []): Partial<State> =>
+  withBackends({ gaps: { unanswered, cut } });
 
 const SCENES: Readonly<Record<string, Scene>> = {
   ok: { change: withTable({ cursorId: "acme-alt", marks: new Set(["acme-alt", "beta-labs"]) }) },
@@ -233,4 +238,29 @@ test("in read-only mode no verb that changes the gateway is offered", () => {
     pictureOf(frameOf(stateAt("120x35", { isReadOnly: true, isHelpOpen: true })));
   assert.doesNotMatch(drawn, /s suspend|suspend what the row names/);
   assert.match(drawn, /e errors/);
+});
+
+test("the title says which nodes gave no answer, however narrow the screen and long their names", () => {
+  for (const size of SIZES) {
+    const words = /─ n3 HAS NOT ANSWERED ─/;
+    assert.match(titleOf(stateAt(size, withGaps(["n3"]))), words);
+    assert.match(titleOf(stateAt(size, withGaps(["n3"])), [providersView([]), ...VIEWS.slice(1)]), words);
+    assert.doesNotMatch(titleOf(stateAt(size)), /ANSWERED/);
+  }
+  const wide = (...gaps: Parameters<typeof withGaps>): string => titleOf(stateAt("120x35", withGaps(...gaps)));
+  assert.match(wide(["n2", "n3"], ["n1"]), /n2, n3 HAVE NOT ANSWERED, MORE ON n1 ─/);
+  assert.match(wide(["n1", "n2", "n3", "n4", "n5"]), /n1, n2, n3 and 2 more HAVE NOT ANSWERED ─/);
+  const long = titleOf(stateAt("60x16", withGaps(["n".repeat(128)])));
+  assert.match(long, /^┌─ Prov.* n{20}/);
+});
+
+test("what several reads of one view leave out is told once", () => {
+  const data = dataOf({
+    list_audit_records: { value: [], gaps: { unanswered: ["n3"], cut: [] } },
+    list_refusals: { value: [], gaps: { unanswered: ["n2", "n3"], cut: [] } },
+  });
+  const [view] = VIEWS;
+  assert.ok(view !== undefined);
+  const both: View = { ...view, needs: () => [{ id: "list_audit_records" }, { id: "list_refusals" }] };
+  assert.match(titleOf(stateAt("120x35", { data }), [both, ...VIEWS.slice(1)]), /n2, n3 HAVE NOT ANSWERED/);
 });

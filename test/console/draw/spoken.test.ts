@@ -3,7 +3,19 @@ import { test } from "node:test";
 import { speak } from "../../../src/console/draw/spoken.ts";
 import type { SpokenNode } from "../../../src/console/draw/spoken-node.ts";
 import type { State } from "../../../src/console/model/state.ts";
-import { dataOf, NOW, noWorkbench, opened, READINGS, REVOKE, SUSPEND, stateAt, VIEWS, withTable } from "./fixture.ts";
+import {
+  dataOf,
+  NOW,
+  noWorkbench,
+  opened,
+  providersView,
+  READINGS,
+  REVOKE,
+  SUSPEND,
+  stateAt,
+  VIEWS,
+  withTable,
+} from "./fixture.ts";
 
 const told = (change: Partial<State> = {}) => speak(stateAt("80x24", change), VIEWS, noWorkbench);
 const all = (nodes: readonly SpokenNode[]): readonly SpokenNode[] =>
@@ -50,6 +62,16 @@ test("every state of a view is told in words", () => {
   assert.match(textOf(told({ place: { view: "guide" } })), /step 1\n/);
   assert.match(textOf(told({ place: { view: "query" } })), /statement:/);
   assert.match(textOf(told({ isHelpOpen: true })), /u: lift a suspension \(not now: acme-chat is not suspended\)/);
+});
+
+test("a node whose rows are missing is told, whether there are other rows or none", () => {
+  const gaps = { unanswered: ["n3"], cut: ["n2"] };
+  const data = dataOf({ ...READINGS, list_backends: { ...READINGS.list_backends, gaps } });
+  const words = /n3 has not answered: what is there is not shown; there is more on n2 than is shown/;
+  assert.match(textOf(told({ data })), words);
+  const text = textOf(speak(stateAt("80x24", { data }), [providersView([]), ...VIEWS.slice(1)], noWorkbench));
+  assert.match(text, words);
+  assert.doesNotMatch(textOf(told()), /answered/);
 });
 
 test("no border and no block of a drawing is read aloud", () => {

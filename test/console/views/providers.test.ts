@@ -110,7 +110,7 @@ test("the pane tells who suspended it, whom it stands in for, and what it does n
   const bare = contextOf({ list_backends: INCIDENT.list_backends, list_backend_errors: [] });
   assert.deepEqual(textsOf(body.pane?.("acme-alt", bare) ?? []).slice(-2), [
     "serves    not known",
-    "failures  none on this node since its start",
+    "failures  none on any node that answers, since its start",
   ]);
 });
 

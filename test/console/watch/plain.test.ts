@@ -1,6 +1,7 @@
 /** What no blocking read exists for: read by the clock, and when the list has changed that it follows. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Data } from "../../../src/console/model/data.ts";
 import { eventually } from "../../e2e/support/wait.ts";
 import { FAILED } from "../views/traffic-fixtures.ts";
 import { answer, createLists, type Handler, startPeer, status, suspension } from "./support/peer.ts";
@@ -121,6 +122,28 @@ test("items are taken out of their answer, and names stand in the path as they m
   assert.ok(paths.has("/backends/a%2Fb%20%24%26%20%C3%BC/errors?nodes=all"), [...paths].join());
   assert.ok(paths.has("/audit/recent?limit=500&nodes=all"));
   assert.ok(paths.has("/audit/recent?limit=500&nodes=all&event=admin.write"));
+});
+
+test("nodes that gave no answer are told with what the others said, until they answer", async (t) => {
+  let others: object = { unanswered: ["n3"], cut: ["n2"] };
+  const handler: Handler = (path, response) => {
+    if (path.startsWith("/audit") || path.startsWith("/backends")) answer(response, { items: [], ...others });
+    else if (path.startsWith("/refusals")) answer(response, { items: [], index: 1, ...others });
+    else answer(response, status());
+  };
+  const peer = await startPeer(t, "a", handler);
+  const watch = startWatch(t, [peer.door], { pace: { ...QUICK, soonMs: 30, followMs: 10 } });
+  const needs = [
+    { id: "list_audit_records" },
+    { id: "list_backend_errors", name: "one" },
+    { id: "list_refusals" },
+  ] as const;
+  watch.need(needs);
+  const gapsOf = ({ get }: Data) => needs.map((need) => get(need)?.gaps);
+  const seen = await watch.sees("what is missing", (data) => gapsOf(data).every((it) => it !== undefined) && data);
+  assert.deepEqual(gapsOf(seen), [others, others, others]);
+  others = { unanswered: [], cut: [] };
+  await watch.sees("all there", (data) => gapsOf(data).every((it) => it === undefined));
 });
 
 test("another leader is told once, its absence and its return are not", async (t) => {

@@ -3,7 +3,9 @@
  * design decisions, section 3 (`?nodes=all`).
  */
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { after, test } from "node:test";
+import { startWatch } from "../../console/watch/support/watching.ts";
 import { chat, mint, say, simProvider, startGoverned } from "../governance/support/governed.ts";
 import { reply, scriptedUpstream } from "../support/upstream.ts";
 import { eventually } from "../support/wait.ts";
@@ -112,7 +114,19 @@ test("a list that is the same on every node takes no `nodes`, and nobody is aske
   assert.equal(status, 400);
 });
 
-test("a node that hangs is named within a second, and the others are told", async () => {
+/** What the console asks every node for. */
+const WATCHED = [
+  { id: "list_refusals" },
+  { id: "list_backend_errors", name: "bad" },
+  { id: "list_audit_records" },
+  { id: "list_audit_records", name: "admin.write" },
+] as const;
+
+test("a node that hangs is named within a second, and the others are told; the console knows it too", async (t) => {
+  const path = join(first.node.dir, "admin.sock");
+  const watch = startWatch(t, [{ door: { kind: "socket", path }, name: "n1", flags: "" }]);
+  watch.need(WATCHED);
+  await watch.sees("answers of all", ({ get }) => WATCHED.every((need) => get(need)?.value && !get(need)?.gaps));
   third.node.program.signal("SIGSTOP");
   try {
     const { items, unanswered } = await timed(() => client.call("list_backends", everywhere));
@@ -122,6 +136,7 @@ test("a node that hangs is named within a second, and the others are told", asyn
       client.call("run_query", { ...everywhere, body: { sql: "SELECT node FROM refusals" } }),
     );
     assert.deepEqual(asked.unanswered, ["n3"]);
+    await watch.sees("who hangs", ({ get }) => WATCHED.every((need) => get(need)?.gaps?.unanswered.join() === "n3"));
   } finally {
     third.node.program.signal("SIGCONT");
   }
@@ -129,6 +144,7 @@ test("a node that hangs is named within a second, and the others are told", asyn
     const { unanswered } = await client.call("list_backends", everywhere);
     return unanswered?.length === 0 || undefined;
   });
+  await watch.sees("who answers", ({ get }) => WATCHED.every((need) => get(need)?.gaps === undefined));
 });
 
 test("a node that is gone is named too", async () => {

@@ -1,0 +1,31 @@
+/** What is said of an answer about every node that lacks some of them: it is to be seen that what is missing is not nothing. */
+
+import { escapeControls } from "../../base/index.ts";
+import type { Gaps } from "../model/data.ts";
+
+/** That are named; more are counted. */
+const NAMED = 3;
+
+/** `n3 HAS NOT ANSWERED, MORE ON n1`; empty: nothing is missing. */
+export function gapWords({ unanswered, cut }: Gaps): string {
+  const has = unanswered.length === 1 ? "HAS" : "HAVE";
+  return [
+    ...(unanswered.length === 0 ? [] : [`${named(unanswered)} ${has} NOT ANSWERED`]),
+    ...(cut.length === 0 ? [] : [`MORE ON ${named(cut)}`]),
+  ].join(", ");
+}
+
+/** For who has no screen to look at. */
+export function gapSentence({ unanswered, cut }: Gaps): string {
+  return [
+    ...(unanswered.length === 0
+      ? []
+      : [`${named(unanswered)} ${unanswered.length === 1 ? "has" : "have"} not answered: what is there is not shown`]),
+    ...(cut.length === 0 ? [] : [`there is more on ${named(cut)} than is shown`]),
+  ].join("; ");
+}
+
+function named(ids: readonly string[]): string {
+  const shown = ids.slice(0, NAMED).map(escapeControls).join(", ");
+  return ids.length > NAMED ? `${shown} and ${ids.length - NAMED} more` : shown;
+}
