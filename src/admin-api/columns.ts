@@ -195,6 +195,7 @@ export const TABLES = {
         "Milliseconds by which its clock is ahead of that of the node asked, negative behind; null: not measured.",
       ),
     ),
+    node: text("Node that sees it so."),
   }),
   audit_heads: object("The newest record of an audit chain that was shown to the cluster.", {
     node: text("Node that writes the chain."),

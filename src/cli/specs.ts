@@ -190,7 +190,8 @@ export const queryFlags = {
     value: "WHICH",
     choices: ["one", "all"],
     default: "one",
-    meaning: "of lists of what a node measures (backends, budgets, refusals): rows of the node asked, or of all",
+    meaning:
+      "of lists of what a node measures (backends, budgets, cluster_members, refusals): rows of the node asked, or of all",
   },
   tables: { kind: "boolean", meaning: "describe the tables that may be queried, in place of a query" },
   p: {

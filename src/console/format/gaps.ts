@@ -7,21 +7,23 @@ import type { Gaps } from "../model/data.ts";
 const NAMED = 3;
 
 /** `n3 HAS NOT ANSWERED, MORE ON n1`; empty: nothing is missing. */
-export function gapWords({ unanswered, cut }: Gaps): string {
+export function gapWords({ unanswered, cut, isOfOne = false }: Gaps): string {
   const has = unanswered.length === 1 ? "HAS" : "HAVE";
   return [
     ...(unanswered.length === 0 ? [] : [`${named(unanswered)} ${has} NOT ANSWERED`]),
     ...(cut.length === 0 ? [] : [`MORE ON ${named(cut)}`]),
+    ...(isOfOne ? ["THIS NODE ALONE"] : []),
   ].join(", ");
 }
 
 /** For who has no screen to look at. */
-export function gapSentence({ unanswered, cut }: Gaps): string {
+export function gapSentence({ unanswered, cut, isOfOne = false }: Gaps): string {
   return [
     ...(unanswered.length === 0
       ? []
       : [`${named(unanswered)} ${unanswered.length === 1 ? "has" : "have"} not answered: what is there is not shown`]),
     ...(cut.length === 0 ? [] : [`there is more on ${named(cut)} than is shown`]),
+    ...(isOfOne ? ["the node asked is of an earlier version and tells of itself alone"] : []),
   ].join("; ");
 }
 

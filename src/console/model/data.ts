@@ -58,6 +58,8 @@ export interface Gaps {
   readonly unanswered: readonly string[];
   /** Had more than an answer takes. */
   readonly cut: readonly string[];
+  /** The node asked is of an earlier version, and told of itself alone. */
+  readonly isOfOne?: boolean;
 }
 
 export interface Reading<T> {

@@ -85,8 +85,8 @@ export function gapsOf(state: State, views: readonly View[]): Gaps | undefined {
     .flatMap((need) => readingOf(state, need)?.gaps ?? []);
   const [first, ...others] = found;
   if (first === undefined || others.length === 0) return first;
-  const union = (of: keyof Gaps): readonly string[] => [...new Set(found.flatMap((gaps) => gaps[of]))].sort();
-  return { unanswered: union("unanswered"), cut: union("cut") };
+  const union = (of: "unanswered" | "cut"): readonly string[] => [...new Set(found.flatMap((gaps) => gaps[of]))].sort();
+  return { unanswered: union("unanswered"), cut: union("cut"), isOfOne: found.some(({ isOfOne }) => isOfOne) };
 }
 
 export interface Freshness {

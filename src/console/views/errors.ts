@@ -51,7 +51,8 @@ const columnsOf = (provider: string): readonly Column<Row>[] => [
     width: 7,
     align: "right",
     priority: 3,
-    cell: ({ failure }) => span(milliseconds(failure.duration_ms)),
+    // Negative: a node of an earlier version does not tell.
+    cell: ({ failure: { duration_ms: took } }) => (took < 0 ? span("-", "dim") : span(milliseconds(took))),
     sortKey: ({ failure }) => failure.duration_ms,
   },
   {

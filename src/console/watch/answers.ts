@@ -3,6 +3,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { TableName } from "../../admin-api/index.ts";
 import type { Gaps } from "../model/data.ts";
+import { itemsAsNow, rowsAsNow } from "./earlier.ts";
 import { fits } from "./fits.ts";
 import { answerSchemaOf, PLAIN, type PlainId, type Row, rowIdOf, rowSchemaOf } from "./readables.ts";
 import { isSame, withKnownRows } from "./same.ts";
@@ -38,7 +39,7 @@ export function listParser(
       return undefined;
     if (!items.every(isRow)) return undefined;
     const known = Array.isArray(previous) ? (previous as readonly Row[]) : [];
-    const { rows, fresh } = withKnownRows(known, items, idOf);
+    const { rows, fresh } = withKnownRows(known, rowsAsNow(table, items), idOf);
     return fresh.every((row) => fits(schema, row)) ? { rows, index, gaps: gapsIn(others) } : undefined;
   };
 }
@@ -48,11 +49,18 @@ export function plainParser(id: PlainId): (text: string, previous: unknown) => P
   const schema = answerSchemaOf(id) ?? {};
   const { isList = false } = PLAIN[id];
   return (text, previous) => {
-    const answer = jsonObjectIn(text);
+    const answer = asNow(id, jsonObjectIn(text));
     if (answer === undefined || !fits(schema, answer)) return undefined;
     const value = isList ? answer["items"] : answer;
     return { value: isSame(previous, value) ? previous : value, gaps: isList ? gapsIn(answer) : undefined };
   };
+}
+
+function asNow(id: PlainId, answer: Row | undefined): Row | undefined {
+  const items = answer?.["items"];
+  if (!Array.isArray(items) || !items.every(isRow)) return answer;
+  const now = itemsAsNow(id, items);
+  return now === items ? answer : { ...answer, items: now };
 }
 
 function gapsIn({ unanswered, cut }: Row): Gaps | undefined {

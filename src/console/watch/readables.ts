@@ -29,6 +29,8 @@ export interface PlainRule {
   readonly query?: string;
   /** What the name of the need is in the query; left out, it stands in the path. */
   readonly named?: string;
+  /** The query, without a name in it, for a node of an earlier version that refuses the other: its answer may be wider. */
+  readonly earlier?: string;
 }
 
 export const PLAIN: Readonly<Record<PlainId, PlainRule>> = {
@@ -42,8 +44,9 @@ export const PLAIN: Readonly<Record<PlainId, PlainRule>> = {
     isList: true,
     query: `limit=${KEPT_RECORDS / 4}&nodes=all`,
     named: "event",
+    earlier: `limit=${KEPT_RECORDS / 4}`,
   },
-  list_backend_errors: { follows: "list_backends", every: "soon", isList: true, query: "nodes=all" },
+  list_backend_errors: { follows: "list_backends", every: "soon", isList: true, query: "nodes=all", earlier: "" },
   list_source_revisions: { follows: "list_sources", every: "seldom", isList: true },
 };
 
@@ -98,10 +101,10 @@ export function answerSchemaOf(id: PlainId): JsonSchema | undefined {
   return answer.kind === "json" ? answer.schema.json : undefined;
 }
 
-/** With its query; the parts of `query` are encoded already. */
-export function pathOf({ id, name }: Need<Exclude<ReadableId, "metrics">>, query = ""): string {
+/** With its query; the parts of `query` are encoded already. `isEarlier`: as a node of an earlier version takes it. */
+export function pathOf({ id, name }: Need<Exclude<ReadableId, "metrics">>, query = "", isEarlier = false): string {
   const operation: OperationId = id;
-  const parameter = isPlain(id) ? PLAIN[id].named : undefined;
+  const parameter = isPlain(id) && !isEarlier ? PLAIN[id].named : undefined;
   const asked = [
     ...(query === "" ? [] : [query]),
     ...(parameter === undefined || name === undefined ? [] : [`${parameter}=${encodeURIComponent(name)}`]),

@@ -8,7 +8,7 @@
 
 import type { TableName } from "../../admin-api/index.ts";
 import { formatDuration, systemClock } from "../../base/index.ts";
-import type { Need } from "../model/data.ts";
+import type { Failure, Gaps, Need } from "../model/data.ts";
 import { listParser, plainParser } from "./answers.ts";
 import { ask } from "./ask.ts";
 import type { Pace } from "./pace.ts";
@@ -30,6 +30,8 @@ interface Turn {
   readonly path: string;
   /** The gateway holds the answer back until there is something new. */
   readonly isBlocking: boolean;
+  /** Of a refusal: true, the question is to be put otherwise at once. */
+  isDeclined?(failure: Failure): boolean;
   /** False: it is no answer to this. */
   take(text: string): boolean | Promise<boolean>;
 }
@@ -76,24 +78,32 @@ export interface PlainOptions extends ReaderOptions {
   onValue(value: unknown): void;
 }
 
+const OF_ONE: Gaps = { unanswered: [], cut: [], isOfOne: true };
+
 export async function keepPlain(options: PlainOptions): Promise<void> {
   const { entry, need, pace, signal, bell, onValue } = options;
-  const { every, query } = PLAIN[need.id];
+  const { every, query, earlier } = PLAIN[need.id];
   const parse = plainParser(need.id);
+  let isEarlier = false;
   while (!signal.aborted) {
     const outcome = await turn(options, {
-      path: pathOf(need, query),
+      path: pathOf(need, isEarlier ? earlier : query, isEarlier),
       isBlocking: false,
+      isDeclined({ status }) {
+        if (isEarlier || earlier === undefined || status !== 400) return false;
+        isEarlier = true;
+        return true;
+      },
       take(text) {
         const answer = parse(text, entry.value());
         if (answer === undefined) return false;
-        entry.succeed(answer.value, answer.gaps);
+        entry.succeed(answer.value, isEarlier ? OF_ONE : answer.gaps);
         onValue(answer.value);
         return true;
       },
     });
     if (outcome === "over" || (outcome === "taken" && every === "once")) return;
-    if (outcome === "failed") continue;
+    if (outcome === "failed" || outcome === "declined") continue;
     await pause(pace.followMs, signal);
     await bell.wait((every === "soon" ? pace.soonMs : pace.seldomMs) - pace.followMs, signal);
   }
@@ -102,8 +112,8 @@ export async function keepPlain(options: PlainOptions): Promise<void> {
 /** One read, once it is due. `over`: there is to be no other. */
 async function turn(
   { entry, session, pace, signal, now }: ReaderOptions,
-  { path, isBlocking, take }: Turn,
-): Promise<"taken" | "failed" | "over"> {
+  { path, isBlocking, isDeclined, take }: Turn,
+): Promise<"taken" | "failed" | "declined" | "over"> {
   await pauseUntil(() => entry.dueAt, signal);
   await session.settled();
   if (signal.aborted) return "over";
@@ -126,6 +136,7 @@ async function turn(
     }
     case "refused":
       session.answered();
+      if (isDeclined?.(outcome.failure)) return "declined";
       entry.fail(outcome.failure);
       return entry.isForbidden ? "over" : "failed";
     case "unanswered":

@@ -70,6 +70,7 @@ export function member(id: string, changes: Partial<ClusterMemberRecord> = {}): 
     state: "reachable",
     last_contact_ms: 412,
     clock_offset_ms: 0,
+    node: "n1",
     applied: 88_412,
     lag: 0,
     version: "1.4.0",

@@ -72,6 +72,7 @@ const member = (id: string, state: "reachable" | "silent") => ({
   state,
   last_contact_ms: 400,
   clock_offset_ms: 0,
+  node: "n1",
   applied: 88_412,
   lag: 0,
   version: "0.1.0",

@@ -24,6 +24,7 @@ const member = ({ id, applied }: Node) => ({
   state: "reachable",
   last_contact_ms: null,
   clock_offset_ms: 0,
+  node: "n1",
   applied,
   lag: null,
   version: "1",

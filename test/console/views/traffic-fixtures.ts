@@ -93,6 +93,7 @@ export const member = (id: string, more: Partial<ClusterMemberRecord> = {}): Clu
   state: "reachable",
   last_contact_ms: 400,
   clock_offset_ms: 0,
+  node: "n1",
   applied: 88_412,
   lag: 0,
   version: "1.0.0",

@@ -4,10 +4,15 @@ import { test } from "node:test";
 import type { Data } from "../../../src/console/model/data.ts";
 import { eventually } from "../../e2e/support/wait.ts";
 import { FAILED } from "../views/traffic-fixtures.ts";
-import { answer, createLists, type Handler, startPeer, status, suspension } from "./support/peer.ts";
+import { answer, createLists, type Handler, refuse, startPeer, status, suspension } from "./support/peer.ts";
 import { QUICK, startWatch } from "./support/watching.ts";
 
 const CHANGES = { id: "list_audit_records", name: "admin.write" } as const;
+
+const FAILURE_OF_EARLIER = {
+  ...{ request: "", caller: null, model: null, duration_ms: -1 },
+  ...{ error_type: null, error_code: null, node: "" },
+};
 
 const STATUS = { id: "get_status" } as const;
 const WHOAMI = { id: "get_whoami" } as const;
@@ -24,6 +29,7 @@ const member = (lag: number) => ({
   state: "reachable",
   last_contact_ms: null,
   clock_offset_ms: 0,
+  node: "n1",
   applied: null,
   lag,
   version: "1",
@@ -144,6 +150,29 @@ test("nodes that gave no answer are told with what the others said, until they a
   assert.deepEqual(gapsOf(seen), [others, others, others]);
   others = { unanswered: [], cut: [] };
   await watch.sees("all there", (data) => gapsOf(data).every((it) => it === undefined));
+});
+
+test("a node of an earlier version is asked as it takes it, and what it does not tell is filled in", async (t) => {
+  const older = { time: "2026-01-01T00:00:00.000Z", status: 503, kind: "5xx", attempt: 1, moved_to: null };
+  const handler: Handler = (path, response) => {
+    if (path.includes("nodes=") || path.includes("event=")) refuse(response, 400, "invalid");
+    else if (path.startsWith("/audit")) answer(response, { items: [] });
+    else if (path.startsWith("/backends")) answer(response, { items: [older] });
+    else answer(response, status());
+  };
+  const peer = await startPeer(t, "a", handler);
+  const watch = startWatch(t, [peer.door], { pace: { ...QUICK, soonMs: 30, followMs: 10 } });
+  const errors = { id: "list_backend_errors", name: "one" } as const;
+  watch.need([{ id: "list_audit_records" }, CHANGES, errors]);
+  const failure = await watch.sees("the failure", ({ get }) => get(errors)?.value?.[0]);
+  assert.deepEqual(failure, { ...FAILURE_OF_EARLIER, ...older });
+  await watch.sees("records", ({ get }) => get({ id: "list_audit_records" })?.value && get(CHANGES)?.value);
+  const data = watch.data.at(-1);
+  for (const need of [errors, CHANGES, { id: "list_audit_records" }] as const) {
+    assert.deepEqual([data?.get(need)?.gaps?.isOfOne, data?.get(need)?.failure], [true, undefined]);
+  }
+  await eventually("more reads", () => peer.count("/backends/one/errors") >= 5);
+  assert.equal(peer.count("/backends/one/errors?nodes=all"), 1);
 });
 
 test("another leader is told once, its absence and its return are not", async (t) => {

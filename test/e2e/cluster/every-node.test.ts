@@ -109,6 +109,19 @@ test("a change that was made through another node is found through any", async (
   assert.equal(record.node, "n2");
 });
 
+test("each node's own view of the members is told", async () => {
+  const { items } = await client.call("list_cluster_members", everywhere);
+  const pairs = items.map(({ node, id }) => `${node} ${id}`).sort();
+  assert.deepEqual(
+    pairs,
+    ["n1", "n2", "n3"].flatMap((node) => ["n1", "n2", "n3"].map((id) => `${node} ${id}`)),
+  );
+  const own = await client.call("list_cluster_members");
+  assert.deepEqual([...new Set(own.items.map(({ node }) => node))], ["n1"]);
+  const sql = "SELECT node FROM cluster_members WHERE role = 'leader' GROUP BY node ORDER BY node";
+  assert.deepEqual((await client.call("run_query", { ...everywhere, body: { sql } })).rows, [["n1"], ["n2"], ["n3"]]);
+});
+
 test("a list that is the same on every node takes no `nodes`, and nobody is asked what the caller may not read", async () => {
   const { status } = await client.raw("GET", "keys?nodes=all");
   assert.equal(status, 400);

@@ -17,11 +17,14 @@ export function memberList({ cluster }: Ports): ListSource<ClusterMemberRecord> 
         version += 1;
         onChange();
       }),
-    take: () => fixed(cluster.status().members.map(memberRecord)),
+    take() {
+      const { nodeId, members } = cluster.status();
+      return fixed(members.map((member) => memberRecord(member, nodeId)));
+    },
   };
 }
 
-function memberRecord(member: MemberStatus): ClusterMemberRecord {
+function memberRecord(member: MemberStatus, node: string): ClusterMemberRecord {
   const { id, role, voter, state, version } = member;
   return {
     id,
@@ -35,6 +38,7 @@ function memberRecord(member: MemberStatus): ClusterMemberRecord {
     lag: member.lag ?? null,
     version,
     clock_offset_ms: member.clockOffsetMs ?? null,
+    node,
   };
 }
 
