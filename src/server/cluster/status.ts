@@ -1,6 +1,6 @@
 /** What a replica says of itself and of the other members. Only a leader knows how far they are. */
 
-import type { ProgressStatus, RaftStatus } from "../core/raft/index.ts";
+import type { Loss, ProgressStatus, RaftStatus } from "../core/raft/index.ts";
 import type { Member } from "../core/state/index.ts";
 import { idsOf } from "./membership.ts";
 import type { OwnPeers } from "./peers.ts";
@@ -51,21 +51,28 @@ export function describeCluster(sources: StatusSources): ClusterStatus {
   };
 }
 
-const FROM_THE_SURVIVOR =
-  "keep the data directory of that node, stop the others, and let them join it with empty ones after 'gateway cluster recover' there";
+const CHOOSE =
+  "Copy every node's data directory before anything else and stop the nodes; choose one whose writes are to be kept (as a " +
+  "rule one that was not put back), run 'gateway cluster recover' there, and let the others join it with empty directories";
 
 function lossOf({ raft, peers }: StatusSources): string | undefined {
   const { loss, configuration, id: self } = raft;
   if (loss !== undefined) {
-    const where =
-      loss.heldBy === undefined
-        ? "its leader knows which member has them"
-        : `${loss.heldBy === self ? "this node" : loss.heldBy} has them`;
-    return `the cluster has lost acknowledged writes, up to entry ${loss.index} of the log (${where}): a majority came back with old data directories; ${FROM_THE_SURVIVOR}`;
+    return (
+      `the cluster has lost acknowledged writes: ${partiesOf(raft, loss)} hold different entries up to ${loss.index} of ` +
+      `the log, since a majority came back with old data directories. ${CHOOSE}`
+    );
   }
   const forgetful = configuration.voters.map(String).filter((id) => peers.forgotten().has(id));
   if (forgetful.length === 0 || 2 * forgetful.length < configuration.voters.length) return undefined;
-  return `a majority has forgotten what it acknowledged (${forgetful.join(", ")}), and is refused by this node, which has it: ${FROM_THE_SURVIVOR}`;
+  return `a majority has forgotten what it acknowledged (${forgetful.join(", ")}), and is refused by ${self}, which has it. ${CHOOSE}`;
+}
+
+/** Which of them forgot cannot be told: each may hold what the other does not. */
+function partiesOf({ id: self, lead }: RaftStatus, { heldBy }: Loss): string {
+  const leader = lead === undefined ? "its leader" : lead === self ? "this leader" : `the leader ${lead}`;
+  if (heldBy === self) return `this node and ${leader}`;
+  return heldBy === undefined ? `${leader} and another member` : `${leader} and ${heldBy}`;
 }
 
 function roleOf(role: RaftStatus["role"], isLearner: boolean): ClusterStatus["role"] {

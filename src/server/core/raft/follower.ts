@@ -5,6 +5,7 @@
  */
 
 import { skipToSnapshot } from "./applying.ts";
+import { contentsUpTo, differingAt, holdsOther } from "./contents.ts";
 import { type Core, send } from "./core.ts";
 import { campaignIfAllowed } from "./election.ts";
 import { appendAfter, commitTo, findConflictByTerm, hasEntry, lastIndex, restore, termAt } from "./log.ts";
@@ -49,32 +50,43 @@ function hearOfLoss(core: Core, { reject, hintIndex }: Message): void {
   else if (core.loss?.index !== hintIndex) core.loss = { index: hintIndex, heldBy: undefined };
 }
 
-/** Whether the leader's log has another entry where this one is committed. */
-function contradicts({ log }: Core, { index, logTerm, entries }: Message): boolean {
+/** Where the leader's log has another entry than is committed or of the same term here; undefined where none is seen. */
+function contradictedAt({ log }: Core, { index, logTerm, entries, context }: Message): number | undefined {
   const isOther = (at: number, term: number): boolean => at <= log.committed && (termAt(log, at) ?? term) !== term;
-  return isOther(index, logTerm) || entries.some((entry) => isOther(entry.index, entry.term));
+  if (isOther(index, logTerm)) return index;
+  const other = entries.find((entry) => isOther(entry.index, entry.term) || holdsOther(log, entry));
+  return other?.index ?? (hasEntry(log, index, logTerm) ? differingAt(log, index, context) : undefined);
+}
+
+function refuseContradiction(core: Core, { from, index }: Message, at: number): void {
+  const { log } = core;
+  const held = Math.max(log.committed, at);
+  core.loss = { index: held, heldBy: core.id };
+  send(core, {
+    type: "MsgAppResp",
+    to: from,
+    index,
+    reject: true,
+    commit: held,
+    logTerm: termAt(log, held) ?? 0,
+    hintIndex: at,
+    context: contentsUpTo(log, at),
+  });
 }
 
 function receiveAppend(core: Core, message: Message): void {
   const { from, index, logTerm, commit, entries } = message;
   const { log } = core;
-  if (contradicts(core, message)) {
+  const contradicted = contradictedAt(core, message);
+  if (contradicted !== undefined) {
     // Nothing of it is taken, and nothing acknowledged: an index alone would pass for agreement once the logs are as long.
-    const { committed } = log;
-    core.loss = { index: committed, heldBy: core.id };
-    send(core, {
-      type: "MsgAppResp",
-      to: from,
-      index,
-      reject: true,
-      commit: committed,
-      logTerm: termAt(log, committed) ?? 0,
-    });
+    refuseContradiction(core, message, contradicted);
     return;
   }
   if (index < log.committed) {
     // Out of date, or the leader does not know how far this node is.
-    send(core, { type: "MsgAppResp", to: from, index: log.committed });
+    const { committed } = log;
+    send(core, { type: "MsgAppResp", to: from, index: committed, context: contentsUpTo(log, committed) });
     return;
   }
   const agreed = appendAfter(log, index, logTerm, entries);

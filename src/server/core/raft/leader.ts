@@ -6,6 +6,7 @@
 
 import { encodeConfChange, isNodeId, MAX_CHANGES } from "./conf-change.ts";
 import { applyChange, isJoint } from "./configuration.ts";
+import { differingAt } from "./contents.ts";
 import { type Core, send } from "./core.ts";
 import { findConflictByTerm, firstIndex, lastIndex, termAt } from "./log.ts";
 import {
@@ -50,10 +51,12 @@ export function stepLeader(core: Core, message: Message): void {
 }
 
 function receiveRefusal(core: Core, progress: Progress, message: Message): void {
-  const { from, index, hintIndex, hintTerm, commit, logTerm } = message;
+  const { from, index, hintIndex, hintTerm, commit, logTerm, context } = message;
   if (commit > 0) {
-    // It refuses because of what it knows to be committed.
-    if (commit > lastIndex(core.log) || (termAt(core.log, commit) ?? logTerm) !== logTerm) noteLoss(core, commit, from);
+    // It refuses because of what it holds up to there.
+    const { log } = core;
+    const isShorter = commit > lastIndex(log) || (termAt(log, commit) ?? logTerm) !== logTerm;
+    if (isShorter || differingAt(log, hintIndex, context) !== undefined) noteLoss(core, commit, from);
     return;
   }
   // The follower named the last entry of its log that may agree; this log may rule out more, a whole term at once.
@@ -61,9 +64,9 @@ function receiveRefusal(core: Core, progress: Progress, message: Message): void 
   if (stepBack(progress, index, hint)) sendAppend(core, from, progress, true);
 }
 
-function receiveAcknowledgement(core: Core, progress: Progress, { from, index }: Message): void {
-  if (index > lastIndex(core.log)) {
-    // A follower of an earlier version names in this way what it knows to be committed.
+function receiveAcknowledgement(core: Core, progress: Progress, { from, index, context }: Message): void {
+  if (index > lastIndex(core.log) || differingAt(core.log, index, context) !== undefined) {
+    // It names what it knows to be committed, and this log is another one.
     noteLoss(core, index, from);
     return;
   }

@@ -6,6 +6,7 @@
 
 import { encodeConfChange, LEAVE_JOINT } from "./conf-change.ts";
 import { isJoint } from "./configuration.ts";
+import { contentsUpTo } from "./contents.ts";
 import { becomeFollower, type Core, send } from "./core.ts";
 import { isFull } from "./inflights.ts";
 import {
@@ -57,7 +58,9 @@ export function sendAppend(core: Core, to: NodeId, progress: Progress, isEmptySe
   const isWindowFull = progress.state === "StateReplicate" && isFull(progress.inflights);
   const entries = isWindowFull ? [] : entriesBetween(log, progress.next, lastIndex(log) + 1, options.maxMessageBytes);
   if (entries.length === 0 && !isEmptySent) return false;
-  send(core, { type: "MsgApp", to, index, logTerm, entries, commit: log.committed });
+  // Once the member has agreed, what follows is from this leader alone.
+  const context = progress.state === "StateProbe" ? contentsUpTo(log, index) : undefined;
+  send(core, { type: "MsgApp", to, index, logTerm, entries, commit: log.committed, context });
   sentAppend(progress, entries.length, sizeOf(entries), log.committed);
   return true;
 }

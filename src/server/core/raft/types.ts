@@ -97,7 +97,7 @@ export interface Message {
   /** In a rejecting MsgAppResp: where the sender's log may agree with the leader's. */
   readonly hintIndex: number;
   readonly hintTerm: number;
-  /** The round of a heartbeat, or the caller's context of a read. */
+  /** The round of a heartbeat, the caller's context of a read, or what the last entries of an append or its answer hold. */
   readonly context: Uint8Array | undefined;
   readonly entries: readonly Entry[];
   /** In MsgSnap. */
@@ -206,7 +206,7 @@ export interface ProgressStatus {
 }
 
 /**
- * An entry that is committed, and is not in the log of the leader of a later term. That cannot be while every disk keeps
+ * An entry that is committed, or holds something else under the same index and term, and is not in the leader's log. That cannot be while every disk keeps
  * what was synced to it: a majority has forgotten it, and has decided otherwise since.
  */
 export interface Loss {

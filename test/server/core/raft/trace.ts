@@ -57,11 +57,14 @@ export function messageText(message: Message): string {
     transfer ? " transfer" : "",
     reject ? " reject" : "",
     reject && type === "MsgAppResp" ? ` hint=${hintTerm}/${hintIndex}` : "",
-    context === undefined ? "" : ` context=${contextText(type, context)}`,
+    context === undefined || isContents(type) ? "" : ` context=${contextText(type, context)}`,
     entries.length > 0 ? ` [${entries.map(entryText).join(", ")}]` : "",
     snapshot === undefined ? "" : ` ${snapshotText(snapshot)}`,
   ].join("");
 }
+
+/** Of appends and their answers: it is as long as the log, and says nothing unless two logs differ. */
+const isContents = (type: Message["type"]): boolean => type === "MsgApp" || type === "MsgAppResp";
 
 function contextText(type: Message["type"], context: Uint8Array): string {
   if (type !== "MsgHeartbeat" && type !== "MsgHeartbeatResp") return decode(context);

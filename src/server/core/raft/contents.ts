@@ -1,0 +1,67 @@
+/**
+ * Whether two logs that name the same entries hold the same ones. Raft concludes it from index and term, since a term has
+ * one leader; a majority with old copies of their disks can elect a second one in a term that has passed. So a leader that
+ * begins to replicate to a member shows what its last entries hold, and so does a member that refuses, or answers with
+ * what it knows to be committed.
+ *
+ * They are shown in the context of MsgApp and MsgAppResp, eight bytes of SHA-256 an entry, the last of which is the entry
+ * at the message's place. Earlier versions send no context there and pass it over.
+ */
+
+import { hash } from "node:crypto";
+import { entriesBetween, firstIndex, lastIndex, type RaftLog, termAt } from "./log.ts";
+import type { Entry } from "./types.ts";
+
+const DIGEST_BYTES = 8;
+const MAX_ENTRIES = 32;
+/** Hashed at most, beyond the last entry: a probe is answered between others. */
+const MAX_BYTES = 64 * 1024;
+const HEAD_BYTES = 17;
+
+/** Of the entry at `index` and those before it; undefined where the log does not hold it. */
+export function contentsUpTo(log: RaftLog, index: number): Uint8Array | undefined {
+  const digests: Uint8Array[] = [];
+  let bytes = 0;
+  for (let at = index; at > index - MAX_ENTRIES; at -= 1) {
+    const entry = entryAt(log, at);
+    if (entry === undefined) break;
+    bytes += entry.data.byteLength;
+    if (digests.length > 0 && bytes > MAX_BYTES) break;
+    digests.push(digestOf(entry));
+  }
+  return digests.length === 0 ? undefined : Buffer.concat(digests.reverse());
+}
+
+/** The last index up to `index` at which this log holds another entry than was shown; undefined where none is known. */
+export function differingAt(log: RaftLog, index: number, shown: Uint8Array | undefined): number | undefined {
+  const count = Math.min(MAX_ENTRIES, Math.floor((shown?.byteLength ?? 0) / DIGEST_BYTES));
+  for (let back = 0; shown !== undefined && back < count; back += 1) {
+    const entry = entryAt(log, index - back);
+    const end = shown.byteLength - back * DIGEST_BYTES;
+    if (entry !== undefined && Buffer.compare(digestOf(entry), shown.subarray(end - DIGEST_BYTES, end)) !== 0) {
+      return index - back;
+    }
+  }
+  return undefined;
+}
+
+/** Whether this log holds an entry of that index and term with other contents. */
+export function holdsOther(log: RaftLog, entry: Entry): boolean {
+  if (entry.index > lastIndex(log) || termAt(log, entry.index) !== entry.term) return false;
+  const own = entryAt(log, entry.index);
+  return own !== undefined && (own.kind !== entry.kind || Buffer.compare(own.data, entry.data) !== 0);
+}
+
+function entryAt(log: RaftLog, index: number): Entry | undefined {
+  if (index < firstIndex(log) || index > lastIndex(log)) return undefined;
+  return entriesBetween(log, index, index + 1, 1)[0];
+}
+
+function digestOf({ index, term, kind, data }: Entry): Uint8Array {
+  const text = Buffer.allocUnsafe(HEAD_BYTES + data.byteLength);
+  text.writeDoubleBE(index, 0);
+  text.writeDoubleBE(term, 8);
+  text[HEAD_BYTES - 1] = kind === "normal" ? 0 : 1;
+  text.set(data, HEAD_BYTES);
+  return hash("sha256", text, "buffer").subarray(0, DIGEST_BYTES);
+}

@@ -1,0 +1,156 @@
+/** Two logs that name the same entries and hold others, as a majority with old copies of its disks brings about. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  createMemoryLog,
+  createRaft,
+  type Entry,
+  type MemoryLog,
+  type Message,
+  type Raft,
+} from "../../../../src/server/core/raft/index.ts";
+import { makeMessage } from "../../../../src/server/core/raft/messages.ts";
+import { WIDE_LIMITS } from "./node.ts";
+
+const VOTERS = { voters: ["a", "b", "c"], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
+
+/** `term:data`, from index 2 on; nothing behind the colon is a leader's first entry. */
+function entriesOf(texts: readonly string[]): readonly Entry[] {
+  return texts.map((each, at) => {
+    const [term, data] = each.split(":");
+    return { index: at + 2, term: Number(term), kind: "normal", data: Buffer.from(data ?? "") };
+  });
+}
+
+interface Node {
+  readonly raft: Raft;
+  readonly log: MemoryLog;
+}
+
+interface Given {
+  readonly texts: readonly string[];
+  readonly term: number;
+  readonly commit: number;
+  readonly maxMessageBytes?: number;
+}
+
+function nodeOf(id: string, { texts, term, commit, maxMessageBytes = WIDE_LIMITS.maxMessageBytes }: Given): Node {
+  const log = createMemoryLog({ snapshot: { index: 1, term: 1, configuration: VOTERS } });
+  log.append(entriesOf(texts));
+  log.setHardState({ term, vote: undefined, commit });
+  return { raft: createRaft({ ...WIDE_LIMITS, maxMessageBytes, random: () => 0, id, log, applied: 1 }), log };
+}
+
+/** Everything is durable and applied at once; gives what would have left. */
+function settle({ raft, log }: Node): readonly Message[] {
+  const left: Message[] = [];
+  while (raft.hasReady()) {
+    const ready = raft.ready();
+    left.push(...ready.messages);
+    log.append(ready.entries);
+    if (ready.hardState !== undefined) log.setHardState(ready.hardState);
+    raft.advanceAppend(ready.ack);
+    for (const each of ready.messagesAfterAppend) {
+      if (each.to === raft.status().id) raft.step(each);
+      else left.push(each);
+    }
+    const last = ready.committedEntries.at(-1);
+    if (last !== undefined) raft.advanceApply(last.index);
+  }
+  return left;
+}
+
+/** With the votes of `c`, which agrees to everything. */
+function lead(node: Node, writes: readonly string[]): void {
+  const { raft } = node;
+  raft.campaign();
+  const answer = (): void => {
+    for (const { type, to, term, index, entries } of settle(node)) {
+      if (to !== "c") continue;
+      const from = { from: "c", to: "a", term } as const;
+      if (type === "MsgPreVote") raft.step(makeMessage({ ...from, type: "MsgPreVoteResp" }));
+      if (type === "MsgVote") raft.step(makeMessage({ ...from, type: "MsgVoteResp" }));
+      if (type === "MsgApp") raft.step(makeMessage({ ...from, type: "MsgAppResp", index: index + entries.length }));
+    }
+  };
+  for (let round = 0; round < 3; round += 1) answer();
+  for (const write of writes) raft.propose(Buffer.from(write));
+  for (let round = 0; round < 3; round += 1) answer();
+  assert.equal(raft.status().role, "leader");
+}
+
+/** The two hear each other for so many heartbeats. */
+function talk(a: Node, b: Node): void {
+  for (let beat = 0; beat < 6; beat += 1) {
+    a.raft.tick();
+    for (let round = 0; round < 4; round += 1) {
+      for (const each of settle(a)) if (each.to === "b") b.raft.step(each);
+      for (const each of settle(b)) if (each.to === "a") a.raft.step(each);
+    }
+  }
+}
+
+const textsOf = ({ log }: Node): readonly string[] =>
+  log
+    .entries(2, log.lastIndex() + 1, Number.MAX_SAFE_INTEGER)
+    .map(({ term, data }) => `${term}:${Buffer.from(data).toString()}`);
+
+const LOST = ["2:", "2:x", "3:", "3:kept-1", "3:kept-2", "3:kept-3"];
+
+for (const { title, leads, writes, commit, maxMessageBytes } of [
+  {
+    title: "the second leader of the term wrote more",
+    leads: { texts: ["2:", "2:x"], term: 2 },
+    writes: ["other-1", "other-2", "other-3", "other-4", "other-5"],
+    commit: 7,
+  },
+  {
+    title: "and less, of which one message carries an entry alone",
+    leads: { texts: ["2:", "2:x"], term: 2 },
+    writes: ["other-1", "other-2", "other-3", "other-4"],
+    commit: 7,
+    maxMessageBytes: 1,
+  },
+  {
+    title: "what was acknowledged was not known to be committed",
+    leads: { texts: ["2:", "2:x"], term: 2 },
+    writes: ["other-1", "other-2", "other-3"],
+    commit: 3,
+  },
+  {
+    title: "one entry differs, under a leader of a later term",
+    leads: { texts: [...LOST.slice(0, -1), "3:other"], term: 3 },
+    writes: ["later"],
+    commit: 7,
+  },
+  {
+    title: "the leader has less",
+    leads: { texts: LOST.slice(0, 4), term: 3 },
+    writes: [],
+    commit: 7,
+  },
+]) {
+  test(`logs of the same indexes and terms that hold other entries are told by both sides: ${title}`, () => {
+    const a = nodeOf("a", { ...leads, commit: 2, ...(maxMessageBytes !== undefined && { maxMessageBytes }) });
+    const b = nodeOf("b", { texts: LOST, term: 3, commit });
+    lead(a, writes);
+    talk(a, b);
+    assert.equal(a.raft.status().loss?.heldBy, "b");
+    assert.notEqual(b.raft.status().loss, undefined);
+    assert.deepEqual(textsOf(b), LOST, "nothing is mixed");
+    assert.equal(a.raft.status().progress.get("b")?.match, 0, "nor counted");
+  });
+}
+
+test("logs that agree, and one that ends earlier or goes on with what nobody committed, are no loss", () => {
+  for (const texts of [LOST, LOST.slice(0, 3), [], [...LOST.slice(0, 3), "3:kept-1"], ["2:", "2:x", "2:alone"]]) {
+    const a = nodeOf("a", { texts: LOST, term: 3, commit: 5 });
+    const b = nodeOf("b", { texts, term: 3, commit: 1 });
+    lead(a, ["later"]);
+    talk(a, b);
+    assert.equal(a.raft.status().loss, undefined, String(texts));
+    assert.equal(b.raft.status().loss, undefined, String(texts));
+    assert.deepEqual(textsOf(b), [...LOST, "4:", "4:later"]);
+  }
+});
