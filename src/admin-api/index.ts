@@ -26,6 +26,7 @@ export * from "./operations.ts";
 export { BASE_PATH, PROBE_PATHS } from "./paths.ts";
 export { paramOf, type QueryParam } from "./query-param.ts";
 export { cellText, csvLines } from "./result-csv.ts";
+export { columnNamedTwice, objectLines, objectTexts } from "./result-json.ts";
 export type { JsonSchema, ObjectSchema, Schema, TypeOf } from "./schema.ts";
 export {
   type AdminAnswer,

@@ -9,7 +9,9 @@ import {
   type AdminAnswer,
   AdminError,
   BASE_PATH,
+  columnNamedTwice,
   csvLines,
+  objectLines,
   openTransport,
   paramOf,
   type QueryResult,
@@ -81,7 +83,7 @@ async function printRows(result: QueryResult, { o }: Options, io: Io): Promise<E
   without(unanswered, "without the rows of nodes that gave no answer within a second:");
   without(cut, "without some rows of nodes that have more than an answer takes:");
   if (o !== "table") {
-    const lines = o === "csv" ? csvFor(io, result) : o === "json" ? objectLines(result) : rowLines(result);
+    const lines = o === "csv" ? csvFor(io, result) : o === "json" ? objectsOf(result) : rowLines(result);
     await writeAll(io.stdout, joined(lines), io.signal);
     return 0;
   }
@@ -97,33 +99,13 @@ function* csvFor(io: Io, result: Pick<QueryResult, "columns" | "rows">): Generat
   for (const line of csvLines(result)) yield isTerminal ? escapeControlsOfLines(line.replaceAll("\r\n", "\n")) : line;
 }
 
-/** One document of an object a row, a row a line: it can be compared and paged through. Throws `UsageError`. */
-function* objectLines({ columns, rows }: QueryResult): Generator<string> {
-  const twice = columns.find(({ name }, at) => columns.findIndex((other) => other.name === name) < at);
-  if (twice !== undefined) {
-    throw new UsageError(
-      `two columns are named '${clip(twice.name)}', and an object has one: name them apart by AS, or give -o rows`,
-    );
-  }
-  const names = columns.map(({ name }) => jsonText(name));
-  let separator = "[\n";
-  for (const row of rows) {
-    yield `${separator}{${columns.map(({ type }, at) => `${names[at]}:${valueText(row[at], type)}`).join(",")}}`;
-    separator = ",\n";
-  }
-  yield rows.length === 0 ? "[]\n" : "\n]\n";
-}
-
-/** What a column of JSON holds is text to SQL, and a value of the document. */
-function valueText(value: unknown, type: string): string {
-  if (type !== "json" || typeof value !== "string") return jsonText(value ?? null);
-  try {
-    const parsed: unknown = JSON.parse(value);
-    // As it was written where it can be: a large integer would not survive being read.
-    return /[\r\n]/.test(value) ? jsonText(parsed) : escapeControlsOfLines(value);
-  } catch {
-    return jsonText(value);
-  }
+/** Throws `UsageError`. */
+function objectsOf(result: QueryResult): Iterable<string> {
+  const twice = columnNamedTwice(result);
+  if (twice === undefined) return objectLines(result);
+  throw new UsageError(
+    `two columns are named '${clip(twice)}', and an object has one: name them apart by AS, or give -o rows`,
+  );
 }
 
 /** The answer itself. */

@@ -7,7 +7,7 @@ import { applyEdit, editAtEnd } from "../edit/edit.ts";
 import { plural } from "../format/numbers.ts";
 import type { KeyEvent } from "../model/key.ts";
 import type { WorkbenchState } from "../model/state.ts";
-import { exportOf } from "./export.ts";
+import { exportOf, isCsv, whyNoObjects } from "./export.ts";
 import { STATEMENT_NAME, whyTooMany } from "./memory.ts";
 import { loadStatement } from "./running.ts";
 import { saying, taken, untaken, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
@@ -81,6 +81,8 @@ function answer(workbench: WorkbenchState, asking: Asking, { nextId }: Workbench
     case "export": {
       if (closed.run.kind !== "done") return taken(closed);
       const { result } = closed.run;
+      const why = isCsv(name) ? undefined : whyNoObjects(result);
+      if (why !== undefined) return saying(taken(workbench), `${why}, or save it as .csv`, "warn");
       const job = { kind: "save_text", file: name, text: exportOf(result, name) } as const;
       const step = taken(closed, [{ kind: "job", id: nextId, job }], 1);
       return saying(step, `saving ${plural(result.rows.length, "row")} to ${name}`);

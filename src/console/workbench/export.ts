@@ -1,25 +1,39 @@
 /**
- * A result as a file: CSV, or the JSON document that `gateway query -o rows` prints, a row a line.
+ * A result as a file: what `gateway query` prints with `-o csv`, or the JSON document that it prints with `-o json`.
  */
 
-import { cellText, csvLines, type QueryResult } from "../../admin-api/index.ts";
-import { escapeControlsOfLines } from "../../base/index.ts";
+import {
+  cellText,
+  columnNamedTwice,
+  csvLines,
+  objectLines,
+  objectTexts,
+  type QueryResult,
+} from "../../admin-api/index.ts";
+import { cutToCells, escapeControls } from "../../base/index.ts";
 
-/** By what the name of the file ends with. */
+export const isCsv = (file: string): boolean => /\.csv$/i.test(file);
+
+/** By what the name of the file ends with. JSON: a result that `whyNoObjects` finds no fault with. */
 export const exportOf = (result: QueryResult, file: string): string =>
-  /\.csv$/i.test(file) ? csvOf(result) : `${jsonLinesOf(result).join("\n")}\n`;
+  isCsv(file) ? csvOf(result) : [...objectLines(result)].join("");
 
 export const csvOf = (result: QueryResult): string => [...csvLines(result)].join("");
 
-/** As many as there are rows, one before and one after. */
-function jsonLinesOf(result: QueryResult): readonly string[] {
-  return Array.from({ length: result.rows.length + 2 }, (_, at) => jsonLineOf(result, at));
+/** Why it cannot be told by objects, as the flash line says it; undefined: it can. */
+export function whyNoObjects(result: QueryResult): string | undefined {
+  const twice = columnNamedTwice(result);
+  return twice === undefined
+    ? undefined
+    : `two columns are named '${escapeControls(cutToCells(twice, 40))}', and an object has one: name them apart by AS`;
 }
 
-export function jsonLineOf({ columns, rows, index }: QueryResult, at: number): string {
-  if (at === 0) return `{"columns":${jsonText(columns)},"rows":[`;
-  if (at > rows.length) return `],"index":${index}}`;
-  return `${jsonText(rows[at - 1])}${at < rows.length ? "," : ""}`;
+/** The document in lines: as many as there are rows, one before and one after. */
+export function jsonLineOf(result: QueryResult, at: number): string {
+  const { rows } = result;
+  if (at === 0) return "[";
+  const row = rows[at - 1];
+  return row === undefined ? "]" : `${objectTexts(result)(row)}${at < rows.length ? "," : ""}`;
 }
 
 /** A row for the clipboard: columns parted by tabs, what would part them within a value spelled out. */
@@ -28,6 +42,3 @@ export function tsvOf(row: readonly unknown[]): string {
 }
 
 const TSV_ESCAPES: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\r": "\\r", "\n": "\\n" };
-
-/** JSON leaves some controls as they are; spelled out it says the same, and no terminal obeys it. */
-const jsonText = (value: unknown): string => escapeControlsOfLines(JSON.stringify(value ?? null));

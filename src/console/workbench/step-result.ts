@@ -3,7 +3,7 @@
 import type { Chord } from "../model/key.ts";
 import { MOVING, type MovingId } from "../model/keys.ts";
 import type { WorkbenchState } from "../model/state.ts";
-import { jsonLineOf, tsvOf } from "./export.ts";
+import { jsonLineOf, tsvOf, whyNoObjects } from "./export.ts";
 import { regionsOf, type Size } from "./regions.ts";
 import { JSON_SHIFT } from "./result.ts";
 import { saying, taken, untaken, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
@@ -79,7 +79,11 @@ export function toggleFormat(workbench: WorkbenchState): WorkbenchState {
 function copy(workbench: WorkbenchState): WorkbenchStep {
   const { run, result } = workbench;
   if (run.kind !== "done") return saying(taken(workbench), "there is no row to copy", "warn");
-  if (result.isJson) return taken(workbench, [{ kind: "copy", text: jsonLineOf(run.result, result.row) }]);
+  if (result.isJson) {
+    const why = whyNoObjects(run.result);
+    if (why !== undefined) return saying(taken(workbench), why, "warn");
+    return taken(workbench, [{ kind: "copy", text: jsonLineOf(run.result, result.row) }]);
+  }
   const row = run.result.rows[result.row];
   if (row === undefined) return saying(taken(workbench), "there is no row to copy", "warn");
   return taken(workbench, [{ kind: "copy", text: tsvOf(row) }]);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import type { QueryResult } from "../../../src/admin-api/index.ts";
-import { csvOf, exportOf, tsvOf } from "../../../src/console/workbench/export.ts";
+import { objectLines, type QueryResult } from "../../../src/admin-api/index.ts";
+import { csvOf, exportOf, jsonLineOf, tsvOf, whyNoObjects } from "../../../src/console/workbench/export.ts";
 import { RESULT } from "./support.ts";
 
 /** RFC 4180, strictly; a field says whether it was quoted. */
@@ -88,23 +88,41 @@ describe("a result as CSV", () => {
 });
 
 describe("a result as JSON", () => {
-  it("is one document of the form of `gateway query -o rows`", () => {
+  it("is the document that `gateway query -o json` prints: an object a row, a row a line", () => {
     const text = exportOf(RESULT, "result.json");
-    assert.deepEqual(JSON.parse(text), RESULT);
-    assert.equal(text.split("\n").length, RESULT.rows.length + 3);
-    assert.deepEqual(JSON.parse(exportOf({ ...RESULT, rows: [] }, "x")), { ...RESULT, rows: [] });
+    assert.equal(text, [...objectLines(RESULT)].join(""));
+    assert.deepEqual(JSON.parse(text), [
+      { name: "acme", used: 12, tags: ["a", "b"] },
+      { name: null, used: 1_000_000, tags: [] },
+      { name: "", used: -3, tags: null },
+    ]);
+    assert.equal(exportOf({ ...RESULT, rows: [] }, "x"), "[]\n");
+  });
+
+  it("has the lines that are shown", () => {
+    const lines = Array.from({ length: RESULT.rows.length + 2 }, (_, at) => jsonLineOf(RESULT, at));
+    assert.equal(`${lines.join("\n")}\n`, exportOf(RESULT, "x.json"));
   });
 
   it("is chosen by the name of the file", () => {
     assert.ok(exportOf(RESULT, "A.CSV").startsWith("name,"));
-    assert.ok(exportOf(RESULT, "csv").startsWith("{"));
+    assert.ok(exportOf(RESULT, "csv").startsWith("["));
   });
 
   it("spells out what a terminal would obey, and says the same", () => {
-    const result = resultOf(1, [["\u009b2J\u202e"]]);
-    const text = exportOf(result, "x.json");
+    const text = exportOf(resultOf(1, [["\u009b2J\u202e"]]), "x.json");
     assert.ok(!/[\u009b\u202e]/.test(text));
-    assert.deepEqual(JSON.parse(text), result);
+    assert.deepEqual(JSON.parse(text), [{ c0: "\u009b2J\u202e" }]);
+  });
+
+  it("is none where two columns have one name, which is said with what to do", () => {
+    assert.equal(whyNoObjects(RESULT), undefined);
+    const twice = resultOf(2, [[1, 2]]);
+    const columns = twice.columns.map((column) => ({ ...column, name: "\u001bn" }));
+    assert.equal(
+      whyNoObjects({ ...twice, columns }),
+      "two columns are named '\\u001bn', and an object has one: name them apart by AS",
+    );
   });
 });
 

@@ -272,8 +272,19 @@ describe("the result", () => {
   it("is copied a row at a time, and as JSON where JSON is shown", () => {
     assert.deepEqual(press(withResult(), "c").effects, [{ kind: "copy", text: 'acme\t12\t["a","b"]' }]);
     assert.deepEqual(pressAll(withResult(), ["ctrl-o", "c"]).effects, [
-      { kind: "copy", text: '["acme",12,"[\\"a\\",\\"b\\"]"],' },
+      { kind: "copy", text: '{"name":"acme","used":12,"tags":["a","b"]},' },
     ]);
+  });
+
+  it("is neither copied nor written as objects where two columns have one name", () => {
+    const twice = { ...RESULT, columns: RESULT.columns.map((column) => ({ ...column, name: "n" })) };
+    const words = "two columns are named 'n', and an object has one: name them apart by AS";
+    const copied = press(pressAll(withResult(twice), ["ctrl-o"]).workbench, "c");
+    assert.deepEqual([copied.effects, copied.flash?.words], [[], words]);
+    const asked = pressAll(withResult(twice), ["ctrl-x", "ctrl-u", ...typed("a.json")]).workbench;
+    const step = press(asked, "enter");
+    assert.deepEqual([step.effects, step.flash?.words], [[], `${words}, or save it as .csv`]);
+    assert.equal(step.workbench.asking?.kind, "export");
   });
 
   it("goes back to the editor at Enter and changes nothing", () => {
@@ -291,7 +302,7 @@ describe("the result", () => {
     );
     const { effects } = pressAll(asked, ["ctrl-u", ...typed("a.json"), "enter"]);
     const [job] = effects;
-    assert.ok(job?.kind === "job" && job.job.kind === "save_text" && job.job.text.startsWith('{"columns"'));
+    assert.ok(job?.kind === "job" && job.job.kind === "save_text" && job.job.text.startsWith('[\n{"name":"acme"'));
     assert.equal(press(withResult(), "w").workbench.asking?.kind, "export");
   });
 
