@@ -115,7 +115,9 @@ export const TABLES = {
         "credential",
       ]),
     ),
-    cause_name: nullable(text("Its name; of a credential, what is wrong with it.")),
+    cause_name: nullable(
+      text("Its name, of a profile's rule `profile <profile>/<rule>`; of a credential, what is wrong with it."),
+    ),
     last_minute: integer("Refused in the last 60 seconds."),
     last_hour: integer("Refused in the last 60 minutes."),
     first_at: time("When the first was refused that is told here."),

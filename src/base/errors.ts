@@ -64,7 +64,7 @@ export type RefusalCode = keyof typeof REFUSALS;
  */
 export interface RefusedBy {
   readonly kind: "rule" | "guardrail" | "budget" | "profile" | "suspension" | "credential";
-  /** Of a suspension `provider:acme`; of a credential what is wrong with it. */
+  /** Of a profile's rule `profile staff/no-previews`, of a suspension `provider:acme`, of a credential what is wrong with it. */
   readonly name: string;
   /** Name of the bucket of a budget. */
   readonly bucket?: string;

@@ -98,6 +98,9 @@ const PLACES: Readonly<Partial<Record<NonNullable<RefusalRecord["cause"]>, strin
   guardrail: "config",
 };
 
+/** Of a profile's rule the profile, which a rule is never reached without. */
+const PROFILE_RULE = /^profile (.+)\/[^/]+$/;
+
 const chosen = ({ ids: [id = ""] }: Chosen, { data }: Pick<Context, "data">): RefusalRecord | undefined =>
   named(data, id);
 
@@ -131,6 +134,8 @@ export const refusalsView: View = {
       },
       start(of, context) {
         const { cause, cause_name: name } = chosen(of, context) ?? {};
+        const profile = cause === "rule" ? PROFILE_RULE.exec(name ?? "")?.[1] : undefined;
+        if (profile !== undefined) return { kind: "go", place: { view: "profiles" }, row: profile };
         const view = (cause !== null && cause !== undefined && PLACES[cause]) || "config";
         return cause === "budget"
           ? { kind: "go", place: { view }, filter: budgetFilter(name ?? "") }

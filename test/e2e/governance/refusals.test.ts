@@ -19,6 +19,10 @@ const { node, gateway } = await startGoverned(
       profiles: [
         { name: "poor", budget: "tiny" },
         { name: "narrow", allowed_models: ["sim-9"] },
+        {
+          name: "staff",
+          access_rules: [{ name: "no-two", at: ["llm"], condition: 'model == "sim-3"', action: "deny" }],
+        },
       ],
     },
   },
@@ -26,6 +30,7 @@ const { node, gateway } = await startGoverned(
 const poor = await mint(node, "poor", { profile: "poor" });
 const narrow = await mint(node, "narrow", { profile: "narrow" });
 const free = await mint(node, "free");
+const staff = await mint(node, "staff", { profile: "staff" });
 const { client } = node;
 
 const rows = async () => (await client.call("list_refusals")).items;
@@ -98,6 +103,12 @@ test("a rule that denies is named, and its record names the model that was asked
     return items.map(({ data }) => data as Record<string, unknown>).find((data) => data["rule"] === "no-two");
   });
   assert.equal(record["model"], "sim-\\u001btwo");
+});
+
+test("a rule of a profile is told from the deployment's of the same name", async () => {
+  assert.equal((await say(gateway, { key: staff, body: chat({ model: "sim-3" }) })).code, "policy_denied");
+  const row = await eventually("the refusal", async () => (await rows()).find(({ caller }) => caller === "staff"));
+  assert.deepEqual([row.code, row.cause, row.cause_name], ["policy_denied", "rule", "profile staff/no-two"]);
 });
 
 test("a model that a profile does not list is told as the profile's refusal", async () => {

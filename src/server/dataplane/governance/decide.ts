@@ -47,8 +47,12 @@ export function settleVerdict(
   trail?.decided(recordOf(verdict, request, standing));
   return verdict.kind === "allow"
     ? undefined
-    : new GatewayError(verdict.code, verdict.message, { by: { kind: "rule", name: verdict.by.rule } });
+    : new GatewayError(verdict.code, verdict.message, { by: { kind: "rule", name: ruleName(verdict.by) } });
 }
+
+/** A profile may name a rule as the deployment does: `profile staff/no-previews`; the deployment's has its name alone. */
+const ruleName = ({ rule, layer }: Pick<Decision, "rule" | "layer">): string =>
+  layer.kind === "profile" ? `profile ${layer.profile}/${rule}` : rule;
 
 const profileOf = (layer: Layer): string => (layer.kind === "profile" ? layer.profile : "");
 

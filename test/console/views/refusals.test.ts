@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { RefusalRecord } from "../../../src/admin-api/index.ts";
+import { refusalsView } from "../../../src/console/views/refusals.ts";
+import { at, contextOf, idsShown, rowsShown, startOf, whyOf } from "./traffic-fixtures.ts";
+
+const refusal = (more: Partial<RefusalRecord>): RefusalRecord => ({
+  node: "n1",
+  caller_kind: "key",
+  caller: "ci",
+  code: "policy_denied",
+  cause: "rule",
+  cause_name: "no-opus",
+  last_minute: 0,
+  last_hour: 3,
+  first_at: at(-600),
+  last_at: at(-30),
+  last_request: "r-1",
+  ...more,
+});
+
+const REFUSALS = [
+  refusal({}),
+  refusal({ cause_name: "profile staff/no-opus", node: "n2", last_minute: 2 }),
+  refusal({ cause: "budget", cause_name: "day", code: "budget_exhausted", last_minute: 25, last_hour: 800 }),
+  refusal({ caller_kind: "unrecognised", caller: null, code: "unauthenticated", cause: null, cause_name: null }),
+];
+const context = contextOf({ list_refusals: REFUSALS });
+
+test("what refuses most now stands first, with whom it refuses, by what and where", () => {
+  assert.deepEqual(
+    rowsShown(refusalsView, context).map(([caller, code, by, minute, hour]) => [caller, code, by, minute, hour]),
+    [
+      ["key ci", "budget_exhausted", "budget day", "25", "800"],
+      ["key ci", "policy_denied", "rule profile staff/no-opus", "2", "3"],
+      ["key ci", "policy_denied", "rule no-opus", "0", "3"],
+      ["nobody known", "unauthenticated", "", "0", "3"],
+    ],
+  );
+});
+
+test("follow goes to what refused, a rule's profile where it is one of a profile", () => {
+  const [budget = "", ofProfile = "", rule = "", unknown = ""] = idsShown(refusalsView, context);
+  const placeOf = (id: string) => {
+    const intent = startOf(refusalsView, "follow", context, id);
+    return intent.kind === "go" ? [intent.place.view, intent.row ?? intent.filter] : intent.kind;
+  };
+  assert.equal(placeOf(budget)[0], "budgets");
+  assert.deepEqual(placeOf(ofProfile), ["profiles", "staff"]);
+  assert.deepEqual(placeOf(rule), ["config", "no-opus"]);
+  assert.equal(whyOf(refusalsView, "follow", context, unknown), "the code tells what refused it");
+});
