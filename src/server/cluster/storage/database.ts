@@ -1,9 +1,10 @@
 /**
  * A LevelDB database with what LevelDB leaves out. It creates a new database over one whose CURRENT file is lost, so an
  * existing one is opened without leave to create. It drops what it cannot read with no more than a line in its file
- * LOG, so LOG is read after each opening. Two writes in flight have no order, so writes go one after another. It
- * acknowledges writes behind a failed one and loses them, and a second fsync succeeds without the data of a failed one,
- * so the first error is the last thing a handle does. `repair` is never called: it drops what it cannot read.
+ * LOG, so LOG is read after each opening; and it reads tables unchecked, so they are checked before. Two writes in flight
+ * have no order, so writes go one after another. It acknowledges writes behind a failed one and loses them, and a second
+ * fsync succeeds without the data of a failed one, so the first error is the last thing a handle does. `repair` is never
+ * called: it drops what it cannot read.
  *
  * Opening is a write: tables and manifest are rewritten. Source: cluster reference, sections 3.1, 3.3 and 3.4.
  */
@@ -12,6 +13,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { ClassicLevel } from "classic-level";
 import { codeOf, damaged, StorageError, textOf, unwritable, writeFailed } from "../storage-error.ts";
+import { faultOfTables } from "./table-files.ts";
 
 export type Level = ClassicLevel<Uint8Array, Uint8Array>;
 
@@ -53,6 +55,7 @@ export interface OpenDatabase {
 
 export async function openDatabase(options: OpenDatabase): Promise<Database> {
   const { path, location, create, writeBufferSize = 4 << 20 } = options;
+  if (!create) await refuseDamagedTables(path, location);
   const level: Level = new ClassicLevel(location, {
     keyEncoding: "view",
     valueEncoding: "view",
@@ -154,6 +157,13 @@ function openFailed(path: string, error: unknown): StorageError {
     return damaged(path, text === "" ? "the database does not open" : text, error);
   }
   return unwritable(path, cause ?? error);
+}
+
+async function refuseDamagedTables(path: string, location: string): Promise<void> {
+  const fault = await faultOfTables(location).catch((error: unknown) => {
+    throw unwritable(path, error);
+  });
+  if (fault !== undefined) throw damaged(path, fault);
 }
 
 /** Reads what LevelDB wrote to LOG while it opened. */

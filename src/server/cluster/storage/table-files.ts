@@ -1,0 +1,188 @@
+/**
+ * The tables of a LevelDB database, read block by block before LevelDB does. It checks a block only where a reader asks for
+ * that, which no binding for Node can, and a key that a flipped bit made too short ends the process by an assertion: an
+ * operator would see that line at each start, and no word of what to do.
+ *
+ * A file that does not end as a table does is left to LevelDB: a crash leaves unfinished ones, which are not of the database.
+ *
+ * Source: LevelDB, doc/table_format.md; blocks and indexes may be compressed, snappy's format_description.txt.
+ */
+
+import { type FileHandle, open, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { codeOf } from "../storage-error.ts";
+
+/** Two handles, padded, and the magic number. */
+const FOOTER_BYTES = 48;
+const MAGIC = 0xdb4775248b80fb57n;
+/** Behind each block: its compression, and the masked CRC-32C of both. */
+const TRAILER_BYTES = 5;
+const SNAPPY = 1;
+/** A block is 4 KiB, or one value and its key; an index has some twenty bytes a block. */
+const MAX_BLOCK_BYTES = 256 << 20;
+
+interface Handle {
+  readonly offset: number;
+  readonly size: number;
+}
+
+/** What is wrong with the tables below `location`, or undefined. Rejects with what the system says of a file. */
+export async function faultOfTables(location: string, signal?: AbortSignal): Promise<string | undefined> {
+  for (const name of (await namesIn(location)).filter((each) => /\.(?:ldb|sst)$/.test(each))) {
+    signal?.throwIfAborted();
+    const file = await openIfThere(join(location, name));
+    if (file === undefined) continue;
+    try {
+      const fault = await faultOf(file);
+      if (fault !== undefined) return `the table ${name} ${fault}`;
+    } finally {
+      await file.close();
+    }
+  }
+  return undefined;
+}
+
+async function faultOf(file: FileHandle): Promise<string | undefined> {
+  const { size } = await file.stat();
+  if (size < FOOTER_BYTES) return undefined;
+  const footer = await bytesAt(file, { offset: size - FOOTER_BYTES, size: FOOTER_BYTES });
+  if (footer?.readBigUInt64LE(FOOTER_BYTES - 8) !== MAGIC) return undefined;
+  const reader = { at: 0 };
+  // The first is of what stands beside the data: a spoilt filter hides keys that are there.
+  for (const index of [handleIn(footer, reader), handleIn(footer, reader)]) {
+    const isRead = index !== undefined && (await isSound(file, index, size));
+    const blocks = isRead ? await blocksOf(file, index) : undefined;
+    if (blocks === undefined) return "has a damaged index";
+    for (const block of blocks) {
+      if (!(await isSound(file, block, size))) return `has a damaged block at byte ${block.offset}`;
+    }
+  }
+  return undefined;
+}
+
+async function isSound(file: FileHandle, { offset, size }: Handle, fileBytes: number): Promise<boolean> {
+  if (size > MAX_BLOCK_BYTES || offset + size + TRAILER_BYTES > fileBytes) return false;
+  const bytes = await bytesAt(file, { offset, size: size + TRAILER_BYTES });
+  if (bytes === undefined) return false;
+  return bytes.readUInt32LE(size + 1) === masked(crc32c(bytes.subarray(0, size + 1)));
+}
+
+/** An index is a block whose values are handles, and whose trailer has been checked. */
+async function blocksOf(file: FileHandle, { offset, size }: Handle): Promise<readonly Handle[] | undefined> {
+  const stored = await bytesAt(file, { offset, size: size + 1 });
+  if (stored === undefined) return undefined;
+  const block = stored[size] === SNAPPY ? unpacked(stored.subarray(0, size)) : stored.subarray(0, size);
+  if (block === undefined || block.length < 4) return undefined;
+  const end = block.length - 4 - 4 * block.readUInt32LE(block.length - 4);
+  const handles: Handle[] = [];
+  const reader = { at: 0 };
+  while (reader.at < end) {
+    varint(block, reader); // of the key, what it shares with the one before
+    const keyBytes = varint(block, reader);
+    const valueBytes = varint(block, reader);
+    if (keyBytes === undefined || valueBytes === undefined) return undefined;
+    const next = reader.at + keyBytes + valueBytes;
+    reader.at += keyBytes;
+    const handle = handleIn(block, reader);
+    if (handle === undefined || next > end) return undefined;
+    handles.push(handle);
+    reader.at = next;
+  }
+  return handles;
+}
+
+/** Undefined where the file ends before. */
+async function bytesAt(file: FileHandle, { offset, size }: Handle): Promise<Buffer | undefined> {
+  const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(size), 0, size, offset);
+  return bytesRead === size ? buffer : undefined;
+}
+
+function handleIn(bytes: Buffer, reader: { at: number }): Handle | undefined {
+  const offset = varint(bytes, reader);
+  const size = varint(bytes, reader);
+  return offset === undefined || size === undefined ? undefined : { offset, size };
+}
+
+/** Seven bits a byte, the lowest first. Undefined behind the end, and beyond 2^49, where no file of ours reaches. */
+function varint(bytes: Buffer, reader: { at: number }): number | undefined {
+  let value = 0;
+  for (let factor = 1; factor <= 2 ** 42; factor *= 128) {
+    const byte = bytes[reader.at];
+    if (byte === undefined) return undefined;
+    reader.at += 1;
+    value += (byte & 0x7f) * factor;
+    if (byte < 0x80) return value;
+  }
+  return undefined;
+}
+
+/** A block that snappy packed; undefined where it is none. */
+function unpacked(bytes: Buffer): Buffer | undefined {
+  const reader = { at: 0 };
+  const length = varint(bytes, reader);
+  if (length === undefined || length > MAX_BLOCK_BYTES) return undefined;
+  const block = Buffer.alloc(length);
+  let made = 0;
+  while (reader.at < bytes.length) {
+    const tag = bytes[reader.at++] ?? 0;
+    const kind = tag & 3;
+    if (kind === 0) {
+      const short = tag >> 2;
+      const more = Math.max(0, short - 59);
+      if (reader.at + more > bytes.length) return undefined;
+      const count = 1 + (more === 0 ? short : bytes.readUIntLE(reader.at, more));
+      reader.at += more;
+      if (reader.at + count > bytes.length || made + count > length) return undefined;
+      bytes.copy(block, made, reader.at, reader.at + count);
+      reader.at += count;
+      made += count;
+      continue;
+    }
+    const width = kind === 3 ? 4 : kind;
+    if (reader.at + width > bytes.length) return undefined;
+    const low = bytes.readUIntLE(reader.at, width);
+    const back = kind === 1 ? ((tag & 0xe0) << 3) | low : low;
+    const count = kind === 1 ? ((tag >> 2) & 7) + 4 : (tag >> 2) + 1;
+    reader.at += width;
+    if (back === 0 || back > made || made + count > length) return undefined;
+    // A copy may reach into what it writes itself.
+    for (let at = 0; at < count; at += 1, made += 1) block[made] = block[made - back] as number;
+  }
+  return made === length ? block : undefined;
+}
+
+/** CRC-32C (RFC 3720 appendix B.4), which Node does not have: its own is the other polynomial's. */
+const CASTAGNOLI = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit += 1) crc = crc & 1 ? (crc >>> 1) ^ 0x82f63b78 : crc >>> 1;
+  return crc;
+});
+
+export function crc32c(bytes: Uint8Array): number {
+  let crc = 0xffffffff;
+  for (const byte of bytes) crc = (CASTAGNOLI[(crc ^ byte) & 0xff] as number) ^ (crc >>> 8);
+  return (crc ^ 0xffffffff) >>> 0;
+}
+
+/** As LevelDB stores it, since a checksum over bytes that hold checksums is a poor one. */
+function masked(crc: number): number {
+  return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
+}
+
+async function namesIn(location: string): Promise<readonly string[]> {
+  try {
+    return (await readdir(location)).sort();
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw error;
+  }
+}
+
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, "r");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
