@@ -34,7 +34,11 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     errors: {
       subject: PROVIDERS.failing,
       normal: /503/,
-      empty: [/No failure of acme-alt on this node/, /O goes to the next door/],
+      empty: [/No failure of acme-alt on any node/, /O goes to the next door/],
+    },
+    refusals: {
+      normal: /unauthenticated|policy_denied|model_not_allowed|budget_exhausted/,
+      empty: [/Nothing was refused in the last hour\./, /e on a provider/],
     },
     suspensions: { normal: /provider .*judge-local/, empty: [/Nothing is suspended\./, /Press n to suspend/] },
     models: { normal: /sim-\*/, empty: [/No model is routed/, /name a `default_provider`/] },
@@ -51,7 +55,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     "audit-verify": { normal: /Nothing verified yet/, empty: undefined },
     changes: { normal: /create_key|put_secret/, empty: [/No change through the admin API/, /`:audit` verifies/] },
     query: {
-      normal: /you may read 14 tables/,
+      normal: /you may read 15 tables/,
       empty: [/lets you read none of the tables/, /One SELECT over the lists/],
     },
   } satisfies Record<string, Facts>),
