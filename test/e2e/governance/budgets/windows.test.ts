@@ -42,7 +42,7 @@ test("each key has an allowance of its own, and is listed with it", async () => 
       assert.equal((await ask(name)).end, "completed", `${name}, ${count}`);
     assert.equal((await ask(name)).code, "budget_exhausted");
     const row = await mustHaveRow(member, "own", name);
-    assert.deepEqual([row.used, row.remaining, row.status], [ROOM, 0, "exhausted"]);
+    assert.deepEqual([row.used, row.remaining, row.status], [ROOM, 0, "refusing"]);
     assert.notEqual(row.bucket, "shared");
   }
 });
