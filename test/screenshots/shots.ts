@@ -106,6 +106,7 @@ const WHOLE: readonly Shot[] = [
     },
   },
   view("errors", /503/, "The last failures of one provider", "errors acme-chat"),
+  view("refusals", /CALLER/, "Who was refused, with which code and by what"),
   view("suspensions", /beta-labs/, "Suspensions, by whom and until when"),
   view("models", /acme-large/, "Models, and the provider that is asked now"),
   view("keys", /prod-search/, "Virtual keys and what they have used"),

@@ -16,7 +16,7 @@ test("every view is whole at every size, with its rows and when the gateway is g
   await sweep(console, ({ normal }) => shows(console, normal));
 
   // Another one, which has seen nothing but its first view.
-  const fresh = await openConsole(t, { socket });
+  const fresh = await openConsole(t, { socket }, /members 1\/1 reachable.*budgets .*files /);
   node.program.signal("SIGKILL");
   await node.program.ended;
   await fresh.until("OFFLINE");

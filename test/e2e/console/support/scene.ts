@@ -76,6 +76,7 @@ export async function startScene(
     await say(gateway, { key });
     await say(gateway, { key, body: chat({ model: "alt-1" }) });
   }
+  await say(gateway, { key: "not-one-of-ours" });
   await eventually("the failures of a provider", async () => {
     const { items } = await node.client.call("list_backends");
     return items.some(({ name, state }) => name === PROVIDERS.failing && state === "failing");
