@@ -6,6 +6,7 @@
 import type { FileStatus, SuspensionRecord } from "../../admin-api/index.ts";
 import { fitLine, spread } from "../format/fit.ts";
 import { timeOfDay } from "../format/times.ts";
+import { wordTable } from "../format/words.ts";
 import type { Context } from "../model/context.ts";
 import type { Data } from "../model/data.ts";
 import { rowsOf } from "../model/data.ts";
@@ -158,14 +159,17 @@ function suspensionsPart(data: Data): Part | undefined {
   return others.length === 0 ? undefined : { words: [{ text: `others suspended ${others.length}`, tone: "off" }] };
 }
 
-const FILES: Readonly<Record<FileStatus["state"], readonly [words: string, tone: Tone]>> = {
-  in_sync: ["IN SYNC", "plain"],
-  diverged: ["DIVERGED", "warn"],
-  behind: ["BEHIND", "warn"],
-  no_version: ["NO VERSION", "warn"],
-  no_file: ["none", "plain"],
-  refused: ["REFUSED", "fail"],
-};
+const FILES: Readonly<Record<FileStatus["state"], readonly [words: string, tone: Tone]>> = wordTable(
+  {
+    in_sync: ["IN SYNC", "plain"],
+    diverged: ["DIVERGED", "warn"],
+    behind: ["BEHIND", "warn"],
+    no_version: ["NO VERSION", "warn"],
+    no_file: ["none", "plain"],
+    refused: ["REFUSED", "fail"],
+  },
+  (word) => [word, "warn"],
+);
 
 function filesPart(data: Data): Part | undefined {
   const configuration = data.get({ id: "get_config" })?.value;

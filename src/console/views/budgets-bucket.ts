@@ -8,6 +8,7 @@ import { escapeControls, parseDuration } from "../../base/index.ts";
 import { bar } from "../format/charts.ts";
 import { count, percent, short } from "../format/numbers.ts";
 import { span } from "../format/times.ts";
+import { wordTable } from "../format/words.ts";
 import type { Line, Tone } from "../model/text.ts";
 
 /** Names a row of the list; a bucket's name has no slash. */
@@ -25,12 +26,15 @@ export const usedPercent = (row: Pick<BudgetRecord, "limit" | "used">): string =
   return percent(fraction < 1 ? Math.min(fraction, 0.999) : fraction);
 };
 
-export const STANDING: Readonly<Record<BudgetRecord["status"], { mark: string; word: string; tone: Tone }>> = {
-  ok: { mark: "", word: "ok", tone: "plain" },
-  low: { mark: "~", word: "hot", tone: "warn" },
-  exhausted: { mark: "!", word: "SPENT", tone: "fail" },
-  refusing: { mark: "!", word: "REFUSES", tone: "fail" },
-};
+export const STANDING: Readonly<Record<BudgetRecord["status"], { mark: string; word: string; tone: Tone }>> = wordTable(
+  {
+    ok: { mark: "", word: "ok", tone: "plain" },
+    low: { mark: "~", word: "hot", tone: "warn" },
+    exhausted: { mark: "!", word: "SPENT", tone: "fail" },
+    refusing: { mark: "!", word: "REFUSES", tone: "fail" },
+  },
+  (word) => ({ mark: "~", word, tone: "warn" }),
+);
 
 /** One that refuses may have something left, and too little for what was asked of it. */
 export const isSpent = ({ status, remaining }: Pick<BudgetRecord, "status" | "remaining">): boolean =>

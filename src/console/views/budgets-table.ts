@@ -3,6 +3,7 @@
 import type { BudgetRecord } from "../../admin-api/index.ts";
 import { textColumn } from "../format/columns.ts";
 import { span as spanOfTime } from "../format/times.ts";
+import { wordTable } from "../format/words.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
@@ -104,7 +105,10 @@ const columnsOf = ({ units, isAscii }: Drawing): readonly Column<BudgetRecord>[]
   },
 ];
 
-const RANKS = { ok: 0, low: 1, exhausted: 2, refusing: 3 } as const;
+const RANKS: Readonly<Record<BudgetRecord["status"], number>> = wordTable(
+  { ok: 0, low: 1, exhausted: 2, refusing: 3 },
+  () => 1,
+);
 
 const standing = ({ status }: BudgetRecord, text: string): Span => span(text, STANDING[status].tone);
 

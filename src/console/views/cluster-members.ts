@@ -11,18 +11,23 @@ import { countColumn } from "../format/columns.ts";
 import { labelled, shown } from "../format/lines.ts";
 import { count, milliseconds, plural } from "../format/numbers.ts";
 import { span as spanOf } from "../format/times.ts";
+import { wordTable } from "../format/words.ts";
 import type { Context } from "../model/context.ts";
 import { type TableSpec, tableOf } from "../model/table.ts";
 import { type Line, type Span, span, type Tone } from "../model/text.ts";
 
 type Reads = Pick<Context, "data">;
 
-const STATES: Readonly<Record<ClusterMemberRecord["state"], { readonly words: string; readonly tone: Tone }>> = {
-  reachable: { words: "reachable", tone: "plain" },
-  snapshot: { words: "~ snapshot", tone: "warn" },
-  silent: { words: "! silent", tone: "fail" },
-  forgot: { words: "! forgot", tone: "fail" },
-};
+const STATES: Readonly<Record<ClusterMemberRecord["state"], { readonly words: string; readonly tone: Tone }>> =
+  wordTable(
+    {
+      reachable: { words: "reachable", tone: "plain" },
+      snapshot: { words: "~ snapshot", tone: "warn" },
+      silent: { words: "! silent", tone: "fail" },
+      forgot: { words: "! forgot", tone: "fail" },
+    },
+    (word) => ({ words: `~ ${word}`, tone: "warn" }),
+  );
 
 /** A span of contact: milliseconds while they matter, then two units. */
 export function contactWords(ms: number | null): string {

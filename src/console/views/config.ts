@@ -18,6 +18,7 @@ import { countColumn, momentColumn, textColumn } from "../format/columns.ts";
 import { labelled, shown } from "../format/lines.ts";
 import { count } from "../format/numbers.ts";
 import { ago } from "../format/times.ts";
+import { wordTable } from "../format/words.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type TableSpec, tableOf } from "../model/table.ts";
@@ -28,11 +29,14 @@ import { previewFile, viewDifference, viewDocument } from "./source-pages.ts";
 /** The source of a deployment that is configured by a file, and the first one of any other. */
 const FIRST = "default";
 
-const STATES: Readonly<Record<SourceRecord["state"], { readonly words: string; readonly tone: Tone }>> = {
-  running: { words: "running", tone: "plain" },
-  pending: { words: "~ pending", tone: "warn" },
-  refused: { words: "! REFUSED", tone: "fail" },
-};
+const STATES: Readonly<Record<SourceRecord["state"], { readonly words: string; readonly tone: Tone }>> = wordTable(
+  {
+    running: { words: "running", tone: "plain" },
+    pending: { words: "~ pending", tone: "warn" },
+    refused: { words: "! REFUSED", tone: "fail" },
+  },
+  (word) => ({ words: `~ ${word}`, tone: "warn" }),
+);
 
 const SOURCES: TableSpec<SourceRecord> = {
   columns: [

@@ -4,6 +4,7 @@ import type { KeyRecord } from "../../admin-api/index.ts";
 import { textColumn } from "../format/columns.ts";
 import { shown } from "../format/lines.ts";
 import { ago, day, span } from "../format/times.ts";
+import { wordTable } from "../format/words.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
@@ -15,11 +16,15 @@ import { type SpendingOf, spendingIn } from "./keys-index.ts";
 /** What ends sooner wants attention. */
 const SOON_MS = 7 * 86_400_000;
 
-export const KEY_STATES: Readonly<Record<KeyRecord["status"], { readonly word: string; readonly tone: Tone }>> = {
-  active: { word: "active", tone: "plain" },
-  suspended: { word: "SUSPENDED", tone: "off" },
-  expired: { word: "EXPIRED", tone: "warn" },
-};
+export const KEY_STATES: Readonly<Record<KeyRecord["status"], { readonly word: string; readonly tone: Tone }>> =
+  wordTable(
+    {
+      active: { word: "active", tone: "plain" },
+      suspended: { word: "SUSPENDED", tone: "off" },
+      expired: { word: "EXPIRED", tone: "warn" },
+    },
+    (word) => ({ word, tone: "warn" }),
+  );
 
 export const expiryOf = ({ expires_at }: KeyRecord): number | null =>
   expires_at === null ? null : Date.parse(expires_at);

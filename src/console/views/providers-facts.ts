@@ -3,18 +3,22 @@
 import type { BackendRecord, ModelRecord, SuspensionRecord } from "../../admin-api/index.ts";
 import { activeSuspensions, servingNow } from "../actions/suspension-routes.ts";
 import { shown } from "../format/lines.ts";
+import { wordTable } from "../format/words.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import type { Span, Tone } from "../model/text.ts";
 
 export type State = BackendRecord["state"];
 
 /** Worst first. */
-export const STATES: Readonly<Record<State, { rank: number; mark: string; word: string; tone: Tone }>> = {
-  failing: { rank: 0, mark: "!", word: "FAILING", tone: "fail" },
-  suspended: { rank: 1, mark: "~", word: "SUSPENDED", tone: "off" },
-  ok: { rank: 2, mark: " ", word: "ok", tone: "plain" },
-  idle: { rank: 3, mark: " ", word: "idle", tone: "dim" },
-};
+export const STATES: Readonly<Record<State, { rank: number; mark: string; word: string; tone: Tone }>> = wordTable(
+  {
+    failing: { rank: 0, mark: "!", word: "FAILING", tone: "fail" },
+    suspended: { rank: 1, mark: "~", word: "SUSPENDED", tone: "off" },
+    ok: { rank: 2, mark: " ", word: "ok", tone: "plain" },
+    idle: { rank: 3, mark: " ", word: "idle", tone: "dim" },
+  },
+  (word) => ({ rank: 1, mark: "~", word, tone: "off" }),
+);
 
 export interface ProviderRow {
   readonly backend: BackendRecord;
