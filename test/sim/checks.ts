@@ -109,7 +109,7 @@ export function createChecks(ledger: Ledger): Checks {
   /** What a leader takes a member to hold is on that member's disk, unless a later leader had it replaced since. */
   const checkMatch = (node: SimNode, status: RaftStatus, other: SimNode | undefined, match: number): void => {
     if (other === undefined || other === node || !other.disk.isWhole()) return;
-    if ((node.storages.get(other.id) ?? other.storage) !== other.storage) return;
+    if ((node.storages.get(other.id) ?? 0) !== other.storage) return;
     if (other.disk.durable.hardState.term > status.term || match < other.disk.firstIndex) return;
     const own = node.disk.at(match);
     must(

@@ -13,6 +13,9 @@ import { connectInTurn, connectToAll, peersOf } from "./reconnecting.ts";
 import { must, Violation } from "./violation.ts";
 import type { Envelope, SimNode, World } from "./world.ts";
 
+/** Whoever has not heard of a member's disk takes it to be the one that the cluster was founded with. */
+const FOUNDER = 0;
+
 /** A transfer of a snapshot takes this many deliveries. */
 const SNAPSHOT_DELIVERIES = 3;
 
@@ -310,7 +313,7 @@ function receive(
   const from = String(message.from);
   if (node.storage !== toStorage || world.nodes.get(from)?.storage !== fromStorage) return false;
   const isAnswer = message.type.endsWith("Resp");
-  if (isAnswer && (node.storages.get(from) ?? fromStorage) !== fromStorage) return false;
+  if (isAnswer && (node.storages.get(from) ?? FOUNDER) !== fromStorage) return false;
   world.trace.note(world.now, node.id, "receives", message);
   const matchOf = (): number | undefined => node.driver?.status().progress.get(message.from)?.match;
   const isLate = message.type === "MsgAppResp" && message.term < node.seen.term;

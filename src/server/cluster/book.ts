@@ -49,6 +49,7 @@ export interface PeerWords {
   readonly nodeId: string;
   readonly storageId: string;
   readonly raftAddr: string;
+  readonly hasJoined: boolean;
 }
 
 /** A vote or an acknowledgement speaks for what is on the sender's disk. */
@@ -62,6 +63,8 @@ const ANSWERS: ReadonlySet<Message["type"]> = new Set([
 export function createBook(options: BookOptions): Book {
   const { nodeId, network, learned } = options;
   const storages = new Map<string, string>();
+  /** Members by whose word their directory is not the first one under their id, or need not be. */
+  const joined = new Set<string>();
   const since = new Map<string, number>();
   let ids = idsOf(options.configuration);
 
@@ -84,8 +87,10 @@ export function createBook(options: BookOptions): Book {
     network.setPeers(new Map(reached.map((it) => [it.id, it.raft_addr])));
   };
 
-  const hear = ({ nodeId: id, raftAddr, storageId }: PeerWords): void => {
+  const hear = ({ nodeId: id, raftAddr, storageId, hasJoined }: PeerWords): void => {
     storages.set(id, storageId);
+    if (hasJoined) joined.add(id);
+    else joined.delete(id);
     const known = find(id);
     if (raftAddr === "" || known?.raft_addr === raftAddr) return;
     if (known !== undefined && known.raft_addr !== "" && ids.includes(id)) return;
@@ -121,7 +126,9 @@ export function createBook(options: BookOptions): Book {
     isFrom({ from, type }) {
       if (!ANSWERS.has(type)) return true;
       const known = find(String(from))?.storage ?? "";
-      return known === "" || storages.get(String(from)) === known;
+      // Only whoever founded the cluster is heard before it has reported its directory: a node that joined was put into
+      // its row by its admission, and one that has not applied that may know the id from a member that was there before.
+      return known === "" ? !joined.has(String(from)) : storages.get(String(from)) === known;
     },
     storageOf: (id) => find(id)?.storage || storages.get(id),
     isOf(id, storageId) {

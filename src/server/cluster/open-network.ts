@@ -73,6 +73,9 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
     get epoch() {
       return storage.log.isBlank ? undefined : storage.log.identity.recoveryEpoch;
     },
+    get joined() {
+      return storage.log.identity.hasJoined;
+    },
     get log() {
       return given.peers()?.position();
     },
@@ -86,10 +89,10 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
     now: Date.now,
     onFailure: (error) => log.error("the node certificate was not renewed", { error }),
   });
-  const judge = ({ nodeId: id, storageId: storage, raftAddr = "" }: Hello): string | undefined => {
+  const judge = ({ nodeId: id, storageId: storage, raftAddr = "", joined = false }: Hello): string | undefined => {
     const peers = given.peers();
     // Who connected before there is a book to note it would not be heard of while the connection lasts.
-    return peers === undefined ? "busy" : peers.judge({ nodeId: id, storageId: storage, raftAddr });
+    return peers === undefined ? "busy" : peers.judge({ nodeId: id, storageId: storage, raftAddr, hasJoined: joined });
   };
 
   const transport = await startTransport({

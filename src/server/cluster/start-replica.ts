@@ -121,7 +121,7 @@ async function begin(
     const outcome = await joinCluster(start.addresses, start.bootstrapAfterMs, asking);
     if (outcome.kind === "admitted") {
       for (const member of outcome.members) learned.set(member.id, member);
-      await storage.log.adoptEpoch(outcome.recoveryEpoch);
+      await storage.log.join(outcome.recoveryEpoch);
       return createState();
     }
     asking.log.warn("every join address stayed silent, so this node starts a cluster of its own", {

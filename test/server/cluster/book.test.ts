@@ -69,18 +69,29 @@ test("a member that is gone is reached for no more, and whoever is new is known 
 
 test("bug 17: the answers of another data directory under a known id do not count, whatever else it says does", () => {
   const book = bookOf([memberOf("a"), memberOf("b")]);
-  book.judge({ nodeId: "b", storageId: "blank", raftAddr: "b:7000" }, true);
+  book.judge({ nodeId: "b", storageId: "blank", raftAddr: "b:7000", hasJoined: false }, true);
   for (const type of ["MsgAppResp", "MsgVoteResp", "MsgPreVoteResp", "MsgHeartbeatResp"] as const) {
     assert.equal(book.isFrom(message("b", type)), false, type);
   }
   assert.equal(book.isFrom(message("b", "MsgApp")), true);
-  book.judge({ nodeId: "b", storageId: storageOf("b"), raftAddr: "b:7000" }, true);
+  book.judge({ nodeId: "b", storageId: storageOf("b"), raftAddr: "b:7000", hasJoined: false }, true);
   assert.equal(book.isFrom(message("b", "MsgAppResp")), true);
+});
+
+test("while no directory of a member is known, only the answers of one that founded the cluster count", () => {
+  const book = bookOf([memberOf("a"), { ...memberOf("b"), storage: "" }]);
+  for (const hasJoined of [false, true, false]) {
+    book.judge({ nodeId: "b", storageId: "any", raftAddr: "b:7000", hasJoined }, true);
+    for (const type of ["MsgAppResp", "MsgVoteResp", "MsgPreVoteResp", "MsgHeartbeatResp"] as const) {
+      assert.equal(book.isFrom(message("b", type)), !hasJoined, type);
+    }
+    assert.equal(book.isFrom(message("b", "MsgVote")), true);
+  }
 });
 
 test("strangers are refused by who hears a leader, and heard by who may be the one left behind", () => {
   const book = bookOf([memberOf("a"), memberOf("b")]);
-  const stranger = { nodeId: "x", storageId: storageOf("x"), raftAddr: "x:7000" };
+  const stranger = { nodeId: "x", storageId: storageOf("x"), raftAddr: "x:7000", hasJoined: false };
   assert.equal(book.judge(stranger, true), "not_a_member");
   assert.equal(book.find("x"), undefined);
   assert.equal(book.judge(stranger, false), undefined);
@@ -90,6 +101,6 @@ test("strangers are refused by who hears a leader, and heard by who may be the o
 
 test("a member's own words do not replace the address in its row", () => {
   const book = bookOf([memberOf("a"), memberOf("b")]);
-  book.judge({ nodeId: "b", storageId: storageOf("b"), raftAddr: "elsewhere:1" }, true);
+  book.judge({ nodeId: "b", storageId: storageOf("b"), raftAddr: "elsewhere:1", hasJoined: false }, true);
   assert.equal(book.find("b")?.raft_addr, "b:7000");
 });

@@ -7,6 +7,7 @@
  *     m/storage  32 hex digits drawn at creation: a node that comes back with a blank directory is another one
  *     m/epoch    raised by each `cluster recover`
  *     m/cluster  derived from the cluster secret; absent without one
+ *     m/joined   1 where it was blank when a cluster took it in that existed before
  */
 
 import { randomBytes } from "node:crypto";
@@ -37,7 +38,7 @@ export interface ExpectedIdentity {
 
 /** Refuses a newer format, another node and what is missing. Of format 1 what it lacks is drawn. */
 export async function readIdentity(level: Level, { path, nodeId }: ExpectedIdentity): Promise<StoredIdentity> {
-  const keys = ["m/format", "m/node", "m/storage", "m/epoch", "m/cluster"].map((key) => Buffer.from(key));
+  const keys = ["m/format", "m/node", "m/storage", "m/epoch", "m/cluster", "m/joined"].map((key) => Buffer.from(key));
   let values: readonly (string | undefined)[];
   try {
     values = (await level.getMany(keys)).map((value) =>
@@ -46,7 +47,7 @@ export async function readIdentity(level: Level, { path, nodeId }: ExpectedIdent
   } catch (cause) {
     throw damaged(path, "its format version cannot be read", cause);
   }
-  const [format, owner, storageId, epoch, clusterId] = values;
+  const [format, owner, storageId, epoch, clusterId, joined] = values;
   if (format === undefined || !/^[1-9]\d{0,8}$/.test(format)) throw damaged(path, "its format version is missing");
   if (Number(format) > FORMAT) {
     throw new StorageError(
@@ -62,7 +63,7 @@ export async function readIdentity(level: Level, { path, nodeId }: ExpectedIdent
         "set cluster.node_id back, or give this node its own cluster.data_dir",
     );
   }
-  const identity = { format: Number(format), nodeId: owner, clusterId };
+  const identity = { format: Number(format), nodeId: owner, clusterId, hasJoined: joined === "1" };
   if (identity.format === 1) return { ...identity, storageId: newStorageId(), recoveryEpoch: 0 };
   if (storageId === undefined || !/^[0-9a-f]{32}$/.test(storageId)) throw damaged(path, "its storage id is missing");
   if (epoch === undefined || !/^\d{1,9}$/.test(epoch)) throw damaged(path, "its recovery epoch is missing");

@@ -62,6 +62,7 @@ export function createLogStore(options: LogStoreOptions): OpenLogStore {
   const { path, identity, database, guard, index } = options;
   const writer = createLogWriter(database, guard, options.facts);
   const { exclusive } = database;
+  let { hasJoined } = identity;
   let isAppending = false;
   let background: Promise<void> = Promise.resolve();
   let closing: Promise<void> | undefined;
@@ -163,7 +164,7 @@ export function createLogStore(options: LogStoreOptions): OpenLogStore {
 
   const store: OpenLogStore = {
     get identity() {
-      return { ...identity, recoveryEpoch: writer.facts.epoch };
+      return { ...identity, hasJoined, recoveryEpoch: writer.facts.epoch };
     },
     get isBlank() {
       const { hardState, snapshot, tail } = writer.facts;
@@ -217,7 +218,9 @@ export function createLogStore(options: LogStoreOptions): OpenLogStore {
         await replace(
           { index: at, term, configuration, now, rows: 0, digest, size: 0, sha256: "" },
           { hardState: { term: Math.max(term, hardState.term), vote: undefined, commit: at }, generation },
+          hasJoined ? [joinedRecord(false)] : [],
         );
+        hasJoined = false;
       }),
     async recordSnapshot(record, compactTo) {
       await exclusive(async () => {
@@ -236,11 +239,12 @@ export function createLogStore(options: LogStoreOptions): OpenLogStore {
         if (record.index < writer.facts.hardState.commit) throw new Error("the snapshot is older than the log");
         await replace(record, { hardState, generation });
       }),
-    adoptEpoch: (epoch) =>
+    join: (stated) =>
       exclusive(async () => {
         if (!store.isBlank) throw new Error("the epoch of a log is its own");
-        if (epoch <= writer.facts.epoch) return;
-        await writer.commit({ epoch, operations: [epochRecord(epoch)] }, false);
+        const epoch = Math.max(stated, writer.facts.epoch);
+        await writer.commit({ epoch, operations: [epochRecord(epoch), joinedRecord(true)] }, false);
+        hasJoined = true;
       }),
     adopt: (generation) => exclusive(() => writer.commit({ generation, operations: [] }, false)),
     recover: ({ record, ...change }) => exclusive(() => replace(record, change, [epochRecord(change.epoch)])),
@@ -263,6 +267,10 @@ export function createLogStore(options: LogStoreOptions): OpenLogStore {
 
 function epochRecord(epoch: number): Operation {
   return { type: "put", key: Buffer.from("m/epoch"), value: Buffer.from(String(epoch)) };
+}
+
+function joinedRecord(hasJoined: boolean): Operation {
+  return { type: "put", key: Buffer.from("m/joined"), value: Buffer.from(hasJoined ? "1" : "0") };
 }
 
 const NOBODY: Configuration = { voters: [], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };

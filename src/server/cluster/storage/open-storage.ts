@@ -149,9 +149,9 @@ async function readDatabase(
   const serial = checkGuard(await readGuard(join(path, GUARD)), { path: shown, identity, tail, hardState });
   const generation = loaded.generation ?? (await complete(database, identity, loaded, { path, shown }));
   if (change.length > 0) await database.write(change, true);
-  const { nodeId: owner, storageId, recoveryEpoch } = identity;
+  const { nodeId: owner, storageId, recoveryEpoch, hasJoined } = identity;
   return {
-    identity: { nodeId: owner, storageId, recoveryEpoch, clusterId: clusterId ?? identity.clusterId },
+    identity: { nodeId: owner, storageId, recoveryEpoch, hasJoined, clusterId: clusterId ?? identity.clusterId },
     loaded: { ...loaded, generation },
     serial,
   };

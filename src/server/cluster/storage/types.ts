@@ -19,6 +19,8 @@ export interface StorageIdentity {
   readonly recoveryEpoch: number;
   /** 16 hex digits derived from the cluster secret; undefined for a node without one. */
   readonly clusterId: string | undefined;
+  /** It was blank when a cluster took it in that existed before, perhaps with another directory under this node's id. */
+  readonly hasJoined: boolean;
 }
 
 /** A snapshot file on this disk: `snap-<term>-<index>.bin`, in the format of `state.bin`. */
@@ -53,8 +55,8 @@ export interface LogStore extends LogReader {
    * then, written before at that position. Until this has ended a restart finds both blank. Throws unless blank.
    */
   bootstrap(configuration: Configuration): Promise<void>;
-  /** Of a cluster that was recovered before this node joined it. Throws unless blank. */
-  adoptEpoch(epoch: number): Promise<void>;
+  /** Of a cluster that takes this node in, and may have been recovered before. Throws unless blank. */
+  join(epoch: number): Promise<void>;
   /**
    * Durable once resolved. The guard file is, too, where a term or a vote was written; behind entries alone it follows
    * at once, see `guard.ts`. Throws while another append is under way; other writes wait for each other.

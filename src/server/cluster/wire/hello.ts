@@ -25,6 +25,8 @@ export interface Self {
   readonly raftAddr?: string;
   /** Drawn by each process at its start: two under one node id are told apart. Left out by earlier versions. */
   readonly incarnation?: string;
+  /** Its directory was blank when the cluster took it in. Left out by earlier versions. */
+  readonly joined?: boolean;
   /** Where the log on its disk ends now, and the term it has reached there. Left out by earlier versions. */
   readonly log?: { readonly lastIndex: number; readonly term: number } | undefined;
 }
@@ -70,9 +72,9 @@ export function helloOkOf(self: Self, clusterId: string): unknown {
 }
 
 function describe(self: Self, clusterId: string) {
-  const { nodeId, storageId, epoch, proto, feat, raftAddr, incarnation, log } = self;
+  const { nodeId, storageId, epoch, proto, feat, raftAddr, incarnation, joined, log } = self;
   const required = { cluster: clusterId, epoch, node: nodeId, storage: storageId, proto, feat };
-  return { ...required, raft: raftAddr, inc: incarnation, last: log?.lastIndex, term: log?.term };
+  return { ...required, raft: raftAddr, inc: incarnation, joined, last: log?.lastIndex, term: log?.term };
 }
 
 /** Throws `WireError`. */
@@ -117,7 +119,7 @@ export function judgeHello(
 }
 
 function parseSelf(value: Readonly<Record<string, unknown>>): Self {
-  const { v, cluster, epoch, node, storage, proto, feat, raft, inc, last, term } = value;
+  const { v, cluster, epoch, node, storage, proto, feat, raft, inc, joined, last, term } = value;
   if (v !== 1) throw new WireError("a hello of another version");
   if (!Array.isArray(proto) || proto.length !== 2) throw new WireError("a hello without its range of protocols");
   return {
@@ -129,6 +131,7 @@ function parseSelf(value: Readonly<Record<string, unknown>>): Self {
     feat: natural(feat),
     ...(raft !== undefined && { raftAddr: text(raft, 300) }),
     ...(inc !== undefined && { incarnation: text(inc, 64) }),
+    ...(joined !== undefined && { joined: joined === true }),
     ...(last !== undefined && term !== undefined && { log: { lastIndex: natural(last), term: natural(term) } }),
   };
 }

@@ -31,6 +31,7 @@ test("a directory of format 1 is raised in place", async (t) => {
       storageId: "",
       recoveryEpoch: 0,
       clusterId: undefined,
+      hasJoined: false,
     },
   );
   await bootstrap(storage);
@@ -45,6 +46,20 @@ test("a directory of format 1 is raised after another node's name was refused", 
   await writeFormat1(dir);
   await assert.rejects(openStorage({ dir, nodeId: "b" }), refusal("wrong_node", /belongs to node "a"/));
   assert.equal((await open(t, dir)).log.isBlank, true);
+});
+
+test("a directory remembers that a cluster took it in, until it founds one", async (t) => {
+  const dir = makeDir(t);
+  const storage = await open(t, dir);
+  await storage.log.join(2);
+  assert.deepEqual([storage.log.identity.hasJoined, storage.log.identity.recoveryEpoch], [true, 2]);
+  await storage.close();
+  const again = await open(t, dir);
+  assert.equal(again.log.identity.hasJoined, true);
+  await bootstrap(again);
+  assert.equal(again.log.identity.hasJoined, false);
+  await again.close();
+  assert.equal((await open(t, dir)).log.identity.hasJoined, false);
 });
 
 test("each directory has a storage id of its own that never changes", async (t) => {

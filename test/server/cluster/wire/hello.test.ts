@@ -32,6 +32,7 @@ test("what a process says of itself beyond the first version may be left out, an
   const { incarnation, log } = parseHello(encodeJson({ ...HELLO, inc: "a1", last: 46, term: 3 }));
   assert.deepEqual([incarnation, log], ["a1", { lastIndex: 46, term: 3 }]);
   assert.equal(parseHello(encodeJson({ ...HELLO, last: 46 })).log, undefined);
+  assert.equal(parseHello(encodeJson({ ...HELLO, joined: true })).joined, true);
   for (const wrong of [{ inc: 1 }, { inc: "x".repeat(65) }, { last: -1, term: 0 }, { last: 1, term: "1" }]) {
     assert.throws(() => parseHello(encodeJson({ ...HELLO, ...wrong })), WireError, JSON.stringify(wrong));
   }
