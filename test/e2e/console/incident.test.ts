@@ -1,15 +1,13 @@
 /**
  * An incident from its first sign to its end, on real nodes and before a real terminal: a provider fails, the node that
- * the console is attached to dies or hangs, the leader dies under a confirmation, and a member is lost for good. Source:
- * operator console reference, B7.
+ * the console is attached to dies or hangs, an answer is lost, and a member is lost for good. Source: operator console
+ * reference, B7.
  */
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { afterEach, describe, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { ptySkip } from "../../console/support/terminal.ts";
 import { suiteOwner } from "../admin/support/suite.ts";
-import { recordsIn, type SeenRecord } from "../admin/support/trail.ts";
 import { until } from "../cluster/support/until.ts";
 import type { Owner } from "../support/wait.ts";
 import { passThrough } from "./incident/pass-through.ts";
@@ -18,22 +16,15 @@ import {
   backendOf,
   type ConsoleUnderTest,
   FAILING,
-  HEALTHY,
   kill,
   type Member,
-  openConsole,
-  type Scene,
   SLOW_MS,
   startScene,
   statusOf,
 } from "./incident/scene.ts";
+import { HEALTH, insist, isFailing, openOn } from "./incident/steps.ts";
 
-/** Lines of the frame: identity, health, and the flash at the end. */
-const HEALTH = 1;
 const FIRST_ROW = /^│>(.*)│$/m;
-/** Between two batches of requests; what came of one is on the screen before the next. */
-const BETWEEN_MS = 1_000;
-const flashOf = (console: ConsoleUnderTest): string => console.row(console.rows - 2);
 
 describe("an incident on three nodes", { skip: ptySkip }, async () => {
   const owner = suiteOwner();
@@ -120,57 +111,6 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
     } finally {
       first.node.program.signal("SIGCONT");
     }
-    await console.shows(/members 3\/3 reachable │/);
-  });
-
-  test("the leader's death under a confirmation is told as unknown, and y again applies it once", async (t) => {
-    const leader = await scene.leader();
-    const others = scene.members.filter((member) => member !== leader);
-    const passing = await Promise.all([leader, ...others].map(({ doorPort }) => passThrough(t, doorPort)));
-    const puts = () => passing.flatMap(({ requests }) => requests.filter(({ method }) => method === "PUT"));
-    const console = await openOn(
-      t,
-      passing.map(({ url }) => url),
-    );
-    await console.press(":");
-    console.type("suspensions\r");
-    await console.press("n");
-    await console.shows("New suspension");
-    console.type(HEALTHY);
-    await console.press("tab", "tab", "tab");
-    await console.shows(`PUT /admin/v1/suspensions/provider:${HEALTHY}`);
-    // It takes the request and does nothing about it.
-    leader.node.program.signal("SIGSTOP");
-    await console.press("y");
-    await until("the request is under way", () => puts().length === 1);
-    await kill(leader);
-    await console.shows(/FAILED .*it may have been done all the same: y asks again, and is applied once/s);
-    await scene.leader(others);
-    await console.shows(/node n\d .*live/);
-    await insist(console, "y", /suspended for 30m \(index \d+ on [23]\/3 nodes\)/);
-    await areSuspended(others, `provider:${HEALTHY}`);
-    await scene.restart(leader);
-    await areSuspended(scene.members, `provider:${HEALTHY}`);
-    const keys = puts().map(({ headers }) => headers.get("idempotency-key"));
-    assert.ok(keys.length > 1 && keys[0] !== undefined && new Set(keys).size === 1, keys.join());
-    assert.equal(timesDone(scene, HEALTHY), 1);
-  });
-
-  test("the death of a leader behind the node that is asked leaves it done, or said to be unknown, never twice", async (t) => {
-    const leader = await scene.leader();
-    const others = scene.members.filter((member) => member !== leader);
-    const console = await openOn(
-      t,
-      others.map(({ doorUrl }) => doorUrl),
-    );
-    await isFailing(scene, console);
-    await console.press("s");
-    await console.shows(`PUT /admin/v1/suspensions/provider:${FAILING}`);
-    leader.node.program.signal("SIGKILL");
-    await console.press("y");
-    await insist(console, "y", /acme-chat suspended for 30m \(index \d+ on [23]\/3 nodes\)/);
-    await areSuspended(others, `provider:${FAILING}`);
-    await scene.restart(leader);
     await console.shows(/members 3\/3 reachable │/);
   });
 
@@ -292,63 +232,6 @@ describe("a member that is lost for good", { skip: ptySkip }, async () => {
   });
 });
 
-async function openOn(to: Owner, urls: readonly string[]): Promise<ConsoleUnderTest> {
-  const console = await openConsole(to, { urls });
-  await console.shows(/ live \ds/);
-  return console;
-}
-
-/** The node that the console asks has met a provider that fails, and the console says so. */
-async function isFailing(scene: Scene, console: ConsoleUnderTest): Promise<void> {
-  await until(
-    "the failing provider in the health line",
-    async () => {
-      if (/providers 1 ok 1 FAIL/.test(console.row(HEALTH))) return true;
-      await scene.traffic(await running(scene));
-      await pause(BETWEEN_MS);
-      return false;
-    },
-    SLOW_MS,
-  );
-  await console.shows(/^│>(! FAIL|acme-chat)/m);
-}
-
-async function running(scene: Scene): Promise<readonly Member[]> {
-  const known = await Promise.all(
-    scene.members.map((member) =>
-      statusOf(member).then(
-        () => [member],
-        () => [],
-      ),
-    ),
-  );
-  return known.flat();
-}
-
-/** Presses the key for as long as the dialog says that nothing came of it. */
-async function insist(console: ConsoleUnderTest, key: string, done: RegExp): Promise<void> {
-  await until(
-    `the screen with ${done}`,
-    async () => {
-      if (done.test(flashOf(console)) || done.test(console.screen())) return true;
-      if (/FAILED/.test(console.screen()) && /[ │]y {2}(suspend|extend) now/.test(console.screen())) {
-        await console.press(key);
-        await console.settled();
-      }
-      return false;
-    },
-    SLOW_MS,
-  );
-}
-
 async function idsAt({ node }: Member): Promise<readonly string[]> {
   return (await node.client.call("list_cluster_members")).items.map(({ id }) => id).sort();
-}
-
-/** How often the nodes have recorded that it was suspended, over all that they have written. */
-function timesDone({ members }: Scene, name: string): number {
-  const records = members.flatMap(({ node }) => recordsIn(node.output()));
-  const isSo = ({ data }: SeenRecord): boolean =>
-    data["action"] === "put_suspension" && data["outcome"] === "done" && JSON.stringify(data).includes(name);
-  return records.filter(isSo).length;
 }

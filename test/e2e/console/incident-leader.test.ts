@@ -1,0 +1,78 @@
+/**
+ * The leader of three nodes dies under what an operator has just confirmed: the console says what came of it, and does it
+ * once. Source: operator console reference, B7.
+ */
+import assert from "node:assert/strict";
+import { afterEach, describe, test } from "node:test";
+import { ptySkip } from "../../console/support/terminal.ts";
+import { suiteOwner } from "../admin/support/suite.ts";
+import { recordsIn, type SeenRecord } from "../admin/support/trail.ts";
+import { until } from "../cluster/support/until.ts";
+import { passThrough } from "./incident/pass-through.ts";
+import { areSuspended, FAILING, HEALTHY, kill, type Scene, startScene } from "./incident/scene.ts";
+import { insist, isFailing, openOn } from "./incident/steps.ts";
+
+describe("the death of a leader before a console", { skip: ptySkip }, async () => {
+  const owner = suiteOwner();
+  const scene = await startScene(owner);
+  afterEach(() => scene.whole());
+
+  test("the leader's death under a confirmation is told as unknown, and y again applies it once", async (t) => {
+    const leader = await scene.leader();
+    const others = scene.members.filter((member) => member !== leader);
+    const passing = await Promise.all([leader, ...others].map(({ doorPort }) => passThrough(t, doorPort)));
+    const puts = () => passing.flatMap(({ requests }) => requests.filter(({ method }) => method === "PUT"));
+    const console = await openOn(
+      t,
+      passing.map(({ url }) => url),
+    );
+    await console.press(":");
+    console.type("suspensions\r");
+    await console.press("n");
+    await console.shows("New suspension");
+    console.type(HEALTHY);
+    await console.press("tab", "tab", "tab");
+    await console.shows(`PUT /admin/v1/suspensions/provider:${HEALTHY}`);
+    // It takes the request and does nothing about it.
+    leader.node.program.signal("SIGSTOP");
+    await console.press("y");
+    await until("the request is under way", () => puts().length === 1);
+    await kill(leader);
+    await console.shows(/FAILED .*it may have been done all the same: y asks again, and is applied once/s);
+    await scene.leader(others);
+    await console.shows(/node n\d .*live/);
+    await insist(console, "y", /suspended for 30m \(index \d+ on [23]\/3 nodes\)/);
+    await areSuspended(others, `provider:${HEALTHY}`);
+    await scene.restart(leader);
+    await areSuspended(scene.members, `provider:${HEALTHY}`);
+    const keys = puts().map(({ headers }) => headers.get("idempotency-key"));
+    assert.ok(keys.length > 1 && keys[0] !== undefined && new Set(keys).size === 1, keys.join());
+    assert.equal(timesDone(scene, HEALTHY), 1);
+  });
+
+  test("the death of a leader behind the node that is asked leaves it done, or said to be unknown, never twice", async (t) => {
+    const leader = await scene.leader();
+    const others = scene.members.filter((member) => member !== leader);
+    const console = await openOn(
+      t,
+      others.map(({ doorUrl }) => doorUrl),
+    );
+    await isFailing(scene, console);
+    await console.press("s");
+    await console.shows(`PUT /admin/v1/suspensions/provider:${FAILING}`);
+    leader.node.program.signal("SIGKILL");
+    await console.press("y");
+    await insist(console, "y", /acme-chat suspended for 30m \(index \d+ on [23]\/3 nodes\)/);
+    await areSuspended(others, `provider:${FAILING}`);
+    await scene.restart(leader);
+    await console.shows(/members 3\/3 reachable │/);
+  });
+});
+
+/** How often the nodes have recorded that it was suspended, over all that they have written. */
+function timesDone({ members }: Scene, name: string): number {
+  const records = members.flatMap(({ node }) => recordsIn(node.output()));
+  const isSo = ({ data }: SeenRecord): boolean =>
+    data["action"] === "put_suspension" && data["outcome"] === "done" && JSON.stringify(data).includes(name);
+  return records.filter(isSo).length;
+}

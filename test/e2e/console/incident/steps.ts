@@ -1,0 +1,61 @@
+/** What a person does and sees before a console in an incident. */
+import { setTimeout as pause } from "node:timers/promises";
+import { until } from "../../cluster/support/until.ts";
+import type { Owner } from "../../support/wait.ts";
+import { type ConsoleUnderTest, type Member, openConsole, type Scene, SLOW_MS, statusOf } from "./scene.ts";
+
+/** Lines of the frame: identity, health, and the flash at the end. */
+export const HEALTH = 1;
+const flashOf = (console: ConsoleUnderTest): string => console.row(console.rows - 2);
+
+/** Between two batches of requests; what came of one is on the screen before the next. */
+const BETWEEN_MS = 1_000;
+
+export async function openOn(to: Owner, urls: readonly string[]): Promise<ConsoleUnderTest> {
+  const console = await openConsole(to, { urls });
+  await console.shows(/ live \ds/);
+  return console;
+}
+
+/** The node that the console asks has met a provider that fails, and the console says so. */
+export async function isFailing(scene: Scene, console: ConsoleUnderTest): Promise<void> {
+  await until(
+    "the failing provider in the health line",
+    async () => {
+      if (/providers 1 ok 1 FAIL/.test(console.row(HEALTH))) return true;
+      await scene.traffic(await running(scene));
+      await pause(BETWEEN_MS);
+      return false;
+    },
+    SLOW_MS,
+  );
+  await console.shows(/^│>(! FAIL|acme-chat)/m);
+}
+
+async function running(scene: Scene): Promise<readonly Member[]> {
+  const known = await Promise.all(
+    scene.members.map((member) =>
+      statusOf(member).then(
+        () => [member],
+        () => [],
+      ),
+    ),
+  );
+  return known.flat();
+}
+
+/** Presses the key for as long as the dialog says that nothing came of it. */
+export async function insist(console: ConsoleUnderTest, key: string, done: RegExp): Promise<void> {
+  await until(
+    `the screen with ${done}`,
+    async () => {
+      if (done.test(flashOf(console)) || done.test(console.screen())) return true;
+      if (/FAILED/.test(console.screen()) && /[ │]y {2}(suspend|extend) now/.test(console.screen())) {
+        await console.press(key);
+        await console.settled();
+      }
+      return false;
+    },
+    SLOW_MS,
+  );
+}
