@@ -3,12 +3,14 @@
  * member is. A leader knows of all; of a follower's others the doors that were given are asked.
  */
 
-import { type AdminClient, createAdminClient } from "../../admin-api/index.ts";
+import { type AdminClient, AdminError, createAdminClient } from "../../admin-api/index.ts";
 import type { ConsoleDoor } from "../model/ports.ts";
+import { pause } from "../watch/pause.ts";
 
 const LIMIT_MS = 5_000;
 const DOOR_LIMIT_MS = 2_000;
 const WAIT = "1s";
+const AGAIN_MS = 200;
 
 export interface Visibility {
   readonly index: number;
@@ -27,7 +29,10 @@ export async function follow(
   signal: AbortSignal,
 ): Promise<Visibility> {
   const until = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]);
-  const { node, applied_index: index } = await client.call("get_status", {}, { signal: until });
+  const { node, applied_index: index } = await persistently(
+    () => client.call("get_status", {}, { signal: until }),
+    until,
+  );
   const there = new Set([node]);
   let read: number | undefined;
   let members: readonly string[] = [node];
@@ -45,7 +50,10 @@ export async function follow(
       const query = read === undefined ? {} : { index: read, wait: WAIT };
       // Doors that hang hold nobody up who answers.
       await Promise.all([
-        client.call("list_cluster_members", { query }, { signal: until, timeLimitMs: LIMIT_MS }).then((list) => {
+        persistently(
+          () => client.call("list_cluster_members", { query }, { signal: until, timeLimitMs: LIMIT_MS }),
+          until,
+        ).then((list) => {
           read = list.index;
           members = list.items.map(({ id }) => id);
           for (const { id, applied } of list.items) if (applied !== null && applied >= index) there.add(id);
@@ -62,6 +70,19 @@ export async function follow(
     if (signal.aborted) throw error;
   }
   return now();
+}
+
+/** Asks again where only the moment is against it: a connection that broke, or an election after a leader's death. */
+async function persistently<Value>(ask: () => Promise<Value>, until: AbortSignal): Promise<Value> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      const isOfTheMoment = error instanceof AdminError && (error.code === "unreachable" || error.status === 503);
+      if (!isOfTheMoment || until.aborted) throw error;
+      await pause(AGAIN_MS, until);
+    }
+  }
 }
 
 async function askDoors(

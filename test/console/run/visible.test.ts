@@ -135,6 +135,24 @@ test("where the members may not be read, the node itself is what is known", asyn
   assert.deepEqual(await follow(client, [], () => {}, never), { index: INDEX, on: ["n1"], members: ["n1"] });
 });
 
+test("a connection that breaks and a leader that is not yet elected are asked again, and the count is told", async (t) => {
+  const whole = node("n1", INDEX, [["n1", "n2"].map((id) => ({ id, applied: INDEX }))]);
+  const asked = new Map<string, number>();
+  const { client } = await clientOf(t, (path, response, request) => {
+    const count = (asked.get(path) ?? 0) + 1;
+    asked.set(path, count);
+    if (count === 1) return void response.destroy();
+    if (count === 2) return refuse(response, 503, "no_leader");
+    return whole(path, response, request);
+  });
+  const told: Visibility[] = [];
+  await follow(client, [], (now) => told.push(now), never);
+  assert.deepEqual(
+    told.map(({ on }) => on),
+    [["n1", "n2"]],
+  );
+});
+
 test("it ends with the signal, and tells nothing after it", async (t) => {
   const stop = new AbortController();
   const { client } = await clientOf(t, (path, response, request) => {

@@ -46,16 +46,19 @@ async function running(scene: Scene): Promise<readonly Member[]> {
 
 /** Presses the key for as long as the dialog says that nothing came of it. */
 export async function insist(console: ConsoleUnderTest, key: string, done: RegExp): Promise<void> {
-  await until(
-    `the screen with ${done}`,
-    async () => {
-      if (done.test(flashOf(console)) || done.test(console.screen())) return true;
-      if (/FAILED/.test(console.screen()) && /[ │]y {2}(suspend|extend) now/.test(console.screen())) {
-        await console.press(key);
-        await console.settled();
-      }
-      return false;
-    },
-    SLOW_MS,
-  );
+  const said = new Set<string>();
+  const isDone = async (): Promise<boolean> => {
+    said.add(flashOf(console).trim());
+    if (done.test(flashOf(console)) || done.test(console.screen())) return true;
+    if (/FAILED/.test(console.screen()) && /[ │]y {2}(suspend|extend) now/.test(console.screen())) {
+      await console.press(key);
+      await console.settled();
+    }
+    return false;
+  };
+  try {
+    await until(`the screen with ${done}`, isDone, SLOW_MS);
+  } catch (cause) {
+    throw new Error(`the screen never had ${done}, but said ${[...said].join(" | ")}:\n${console.screen()}`, { cause });
+  }
 }
