@@ -18,7 +18,7 @@ export function readBody(request: IncomingMessage, maxBytes: number, holding: Ho
   if (declared !== undefined && Number(declared) > maxBytes) throw tooLarge(maxBytes);
 
   return new Promise((resolve, reject) => {
-    const gathering = new Gathering(holding, declared === undefined ? maxBytes : Number(declared));
+    const gathering = new Gathering(holding, declared === undefined ? maxBytes : Number(declared), true);
     let isOver = false;
     const over = (): void => {
       isOver = true;

@@ -1,6 +1,10 @@
 /**
- * Puts a body together from its chunks, into one buffer that grows with it, and counts it as it comes. A sender chooses
- * how small its chunks are, and each one that is kept costs a hundred bytes beside its own: none but a lone one is.
+ * Puts a body together from its chunks and counts it as it comes. A sender chooses how small its chunks are, and each one
+ * that is kept costs a hundred bytes beside its own: small ones are put together.
+ *
+ * What came over the network is kept as it came and put together at the end, as long as it is no larger than most bodies:
+ * fresh pages for each request would cost more than all else that is done with it. What is larger, and what unpacks, which
+ * costs its sender nothing, lies in memory that goes back to the system.
  */
 import type { Holding } from "./holding.ts";
 import type { Region } from "./region.ts";
@@ -8,6 +12,12 @@ import type { Region } from "./region.ts";
 const FIRST_BLOCK_BYTES = 4 << 10;
 /** A larger body is put into memory that goes back to the system. */
 const MAX_BLOCK_BYTES = 128 << 10;
+
+/** Of a body that is kept as it came. */
+const MAX_LISTED_BYTES = 4 << 20;
+/** A chunk that is as large is kept itself. */
+const LARGE_CHUNK_BYTES = 4 << 10;
+const SMALL_CHUNKS_BYTES = 16 << 10;
 
 const NO_BYTES = Buffer.alloc(0);
 
@@ -20,10 +30,18 @@ export class Gathering {
   #block: Buffer = NO_BYTES;
   #region: Region | undefined;
 
-  /** `mostBytes`: no more is added. */
-  constructor(holding: Holding, mostBytes: number) {
+  /** Undefined once the body is no longer kept as it came. */
+  #chunks: Buffer[] | undefined;
+  /** Where small chunks go: full up to `#smallEnd`, and in the list up to `#smallListed`. */
+  #small: Buffer = NO_BYTES;
+  #smallListed = 0;
+  #smallEnd = 0;
+
+  /** `mostBytes`: no more is added. `isReceived`: as the chunks of a socket are, each sent by somebody. */
+  constructor(holding: Holding, mostBytes: number, isReceived = false) {
     this.#holding = holding;
     this.#mostBytes = mostBytes;
+    if (isReceived) this.#chunks = [];
   }
 
   get bytes(): number {
@@ -39,15 +57,54 @@ export class Gathering {
       this.#only = chunk;
       return;
     }
+    if (this.#chunks !== undefined) {
+      if (this.#bytes <= MAX_LISTED_BYTES) {
+        if (this.#only !== undefined) this.#list(this.#only, this.#chunks);
+        this.#only = undefined;
+        this.#list(chunk, this.#chunks);
+        return;
+      }
+      this.#only ??= this.#listed(start);
+      this.#chunks = undefined;
+    }
     if (this.#bytes > this.#block.length) this.#grow();
     if (this.#only !== undefined) this.#block.set(this.#only);
     this.#only = undefined;
     this.#block.set(chunk, start);
   }
 
+  #list(chunk: Buffer, chunks: Buffer[]): void {
+    if (chunk.length >= LARGE_CHUNK_BYTES) {
+      this.#listSmall(chunks);
+      chunks.push(chunk);
+      return;
+    }
+    if (this.#smallEnd + chunk.length > this.#small.length) {
+      this.#listSmall(chunks);
+      this.#small = Buffer.allocUnsafeSlow(SMALL_CHUNKS_BYTES);
+      this.#smallListed = 0;
+      this.#smallEnd = 0;
+    }
+    this.#small.set(chunk, this.#smallEnd);
+    this.#smallEnd += chunk.length;
+  }
+
+  #listSmall(chunks: Buffer[]): void {
+    if (this.#smallEnd > this.#smallListed) chunks.push(this.#small.subarray(this.#smallListed, this.#smallEnd));
+    this.#smallListed = this.#smallEnd;
+  }
+
+  #listed(bytes: number): Buffer {
+    const chunks = this.#chunks ?? [];
+    this.#listSmall(chunks);
+    const [only] = chunks;
+    return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, bytes);
+  }
+
   /** All that was added, once. */
   take(): Buffer {
-    const whole = this.#only ?? this.#block.subarray(0, this.#bytes);
+    const whole =
+      this.#only ?? (this.#chunks === undefined ? this.#block.subarray(0, this.#bytes) : this.#listed(this.#bytes));
     this.clear();
     return whole;
   }
@@ -58,6 +115,10 @@ export class Gathering {
     this.#only = undefined;
     this.#block = NO_BYTES;
     this.#region = undefined;
+    if (this.#chunks !== undefined) this.#chunks = [];
+    this.#small = NO_BYTES;
+    this.#smallListed = 0;
+    this.#smallEnd = 0;
   }
 
   #grow(): void {
