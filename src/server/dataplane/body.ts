@@ -5,11 +5,12 @@ import { Gathering, type Holding } from "./memory/index.ts";
 
 const EMPTY = Buffer.alloc(0);
 
-/** What a sender that has begun may leave out of its body: one that stands still holds its part of the account for nothing. */
+/** A sender that has begun and stands still holds its part of the account for nothing. One that has not holds nothing. */
 const STILL_MS = 30_000;
 
 /**
- * Throws `body_too_large` before reading where the length is declared, `overloaded` where no room is left. What is held is for the caller to give back.
+ * Throws `body_too_large` before reading where the length is declared, `overloaded` where no room is left. What is held is for
+ * the caller to give back.
  */
 export function readBody(request: IncomingMessage, maxBytes: number, holding: Holding): Buffer | Promise<Buffer> {
   const declared = request.headers["content-length"];
@@ -18,7 +19,9 @@ export function readBody(request: IncomingMessage, maxBytes: number, holding: Ho
   if (declared !== undefined && Number(declared) > maxBytes) throw tooLarge(maxBytes);
 
   return new Promise((resolve, reject) => {
-    const gathering = new Gathering(holding, declared === undefined ? maxBytes : Number(declared), true);
+    const length = declared === undefined ? undefined : Number(declared);
+    const gathering = new Gathering(holding, length ?? maxBytes, true);
+    let still: NodeJS.Timeout | undefined;
     let isOver = false;
     const over = (): void => {
       isOver = true;
@@ -31,17 +34,18 @@ export function readBody(request: IncomingMessage, maxBytes: number, holding: Ho
       gathering.clear(); // what still arrives is read away for a while, and must not keep it
       reject(error);
     };
-    const still = setTimeout(
-      () => fail(new GatewayError("request_timeout", "The request body stood still.")),
-      STILL_MS,
-    );
     const take = (chunk: Buffer): void => {
-      still.refresh();
       try {
         if (gathering.bytes + chunk.length > maxBytes) throw tooLarge(maxBytes);
         gathering.add(chunk);
       } catch (error) {
         fail(error);
+        return;
+      }
+      if (still !== undefined) still.refresh();
+      // Most bodies come at once, and need no timer.
+      else if (gathering.bytes !== length) {
+        still = setTimeout(() => fail(new GatewayError("request_timeout", "The request body stood still.")), STILL_MS);
       }
     };
     request.on("data", take);

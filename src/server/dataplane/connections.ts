@@ -36,8 +36,19 @@ export interface CutOff {
   readonly sessions: number;
 }
 
+/**
+ * What is under way stands with its connection, which lives as long as the client likes. In one set for all, the table of
+ * that set would be what the collector finds old, and keep what is short-lived from being collected as such.
+ */
 interface Connection {
   underWay: number;
+  /** Its requests, of which there is hardly ever more than one: the others are pipelined. */
+  first: Exchange | undefined;
+  others: Set<Exchange> | undefined;
+}
+
+function exchangesOf({ first, others }: Connection): readonly Exchange[] {
+  return [...(first === undefined ? [] : [first]), ...(others ?? [])];
 }
 
 /** `bytesRead` is missing where the socket is no socket of the network. */
@@ -46,13 +57,12 @@ type Socketlike = Duplex & { readonly bytesRead?: number };
 export function createConnections(): Connections {
   /** Sessions are not among them. */
   const connections = new Map<Socketlike, Connection>();
-  const exchanges = new Set<Exchange>();
   const sessions = new Set<Duplex>();
   /** Undefined until the drain. */
   let silentMs: number | undefined;
 
   const opened = (socket: Socketlike): Connection => {
-    const connection = { underWay: 0 };
+    const connection = { underWay: 0, first: undefined, others: undefined };
     connections.set(socket, connection);
     socket.once("close", () => connections.delete(socket));
     return connection;
@@ -73,15 +83,20 @@ export function createConnections(): Connections {
       const { socket } = exchange.request;
       const connection = connections.get(socket) ?? opened(socket);
       connection.underWay++;
-      exchanges.add(exchange);
+      if (connection.first === undefined) connection.first = exchange;
+      else {
+        connection.others ??= new Set();
+        connection.others.add(exchange);
+      }
       if (silentMs !== undefined) exchange.isLast();
     },
     ended(exchange) {
       const { socket } = exchange.request;
-      exchanges.delete(exchange);
       const connection = connections.get(socket);
       if (connection === undefined) return;
       connection.underWay--;
+      if (connection.first === exchange) connection.first = undefined;
+      else connection.others?.delete(exchange);
       // One whose head was sent before the stop did not say that it was the last.
       if (silentMs !== undefined && connection.underWay === 0) closeWhenSilent(socket, connection, silentMs);
     },
@@ -92,16 +107,18 @@ export function createConnections(): Connections {
     },
     drain(limitMs) {
       silentMs = Math.min(limitMs * SILENT_PART, MAX_SILENT_MS);
-      for (const exchange of exchanges) exchange.isLast();
       for (const [socket, connection] of connections) {
+        for (const exchange of exchangesOf(connection)) exchange.isLast();
         if (connection.underWay === 0) closeWhenSilent(socket, connection, silentMs);
       }
     },
     cut() {
       const stopping = new GatewayError("stopping", "The gateway is stopping and waits no longer for this answer.");
       let requests = 0;
-      for (const exchange of exchanges) if (exchange.cutOff(stopping)) requests++;
-      for (const [socket, { underWay }] of connections) if (underWay === 0) socket.destroy();
+      for (const [socket, connection] of connections) {
+        for (const exchange of exchangesOf(connection)) if (exchange.cutOff(stopping)) requests++;
+        if (connection.underWay === 0) socket.destroy();
+      }
       const left = [...connections.keys(), ...sessions];
       const timer = setTimeout(() => {
         for (const socket of left) socket.destroy();
