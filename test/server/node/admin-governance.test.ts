@@ -161,6 +161,7 @@ test("the row of a shared bucket tells what each node holds, and of this one wha
     used: 0,
     reserved: 100,
     granted: row.granted,
+    unaccounted: 0,
     remaining: 900,
     window: "1h",
     resets_at: new Date(MIDNIGHT + HOUR).toISOString(),

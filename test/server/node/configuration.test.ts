@@ -134,7 +134,7 @@ test("rules that come to a node which had none are judged before they are stored
   const rule = (condition: string): string =>
     `access_rules: [{name: r, at: [llm], condition: ${JSON.stringify(condition)}, action: deny}]\n`;
   assert.deepEqual(messagesOf(await put(node, "rules", rule("modl == 'x'"))), [
-    "access_rules[0].condition: column 1: there is no variable `modl`, did you mean `model`? declared: key, agent, user, model, provider, provider.name, provider.metadata, route",
+    "access_rules[0].condition: column 1: there is no variable `modl`, did you mean `model`? declared: key, agent, user, model, upstream_model, provider, provider.name, provider.metadata, route",
   ]);
   const dry = await node.sources.dryRun(
     { name: "rules", document: rule("1"), ifRevision: undefined },
