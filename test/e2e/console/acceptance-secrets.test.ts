@@ -13,7 +13,7 @@ import { homeOf, openConsole, SECRET, type SeenConsole, startScene } from "./sup
 import { goTo, VIEWS_UNDER_TEST } from "./support/views.ts";
 
 const SEALED = "cnry-sealed-5ea1ed-x7Qz";
-const CREDENTIAL = "cnry-credential-c4ed17-x7Qz";
+const CREDENTIAL = "cnry-upstreams-c4ed17-x7Qz";
 const CREDENTIAL_NAME = "alt-key";
 /** A piece of so many characters is as good as found: a narrow screen breaks a text over its lines. */
 const PIECE = 10;

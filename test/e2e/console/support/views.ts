@@ -34,7 +34,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     errors: {
       subject: PROVIDERS.failing,
       normal: /503/,
-      empty: [/No failure of acme-alt on any node/, /O goes to the next door/],
+      empty: [/No failure of acme-alt on any node/, /`:refusals`/],
     },
     refusals: {
       normal: /nobody known +unauthenticated/,
@@ -51,7 +51,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     revisions: { subject: "default", normal: /sort: rev/, empty: [/No revisions of default are kept/, /`:config`/] },
     secrets: { normal: /vendor-token/, empty: [/No sealed secrets\./, /Seal one with/] },
     "audit-heads": { normal: /NODE .*\bn1 /, empty: [/No heads yet\./, /r reads again/] },
-    "audit-tail": { normal: /admin/, empty: [/remembers no records yet/, /r reads again/] },
+    "audit-tail": { normal: /admin/, empty: [/nodes remember no records yet/, /r reads again/] },
     "audit-verify": { normal: /Nothing verified yet/, empty: undefined },
     changes: { normal: /create_key|put_secret/, empty: [/No change through the admin API/, /`:audit` verifies/] },
     query: {
