@@ -189,8 +189,8 @@ export const FURTHER_MUTANTS: readonly Mutant[] = [
   {
     name: "late-append-acknowledges-the-whole-log",
     file: `${RAFT}/follower.ts`,
-    find: `    send(core, { type: "MsgAppResp", to: from, index: log.committed });\n    return;`,
-    replace: `    send(core, { type: "MsgAppResp", to: from, index: lastIndex(log) });\n    return;`,
+    find: "index: committed, context: contentsUpTo(log, committed)",
+    replace: "index: lastIndex(log), context: contentsUpTo(log, committed)",
   },
   {
     name: "old-snapshot-acknowledges-the-whole-log",
