@@ -1,0 +1,146 @@
+/**
+ * What passes between those who read texts (hops, inspector, `guardrails eval`), those who find things in them
+ * (detectors) and the policy over what was found. Source: design decisions, section 11.
+ *
+ * Texts are JavaScript strings and places in them are UTF-16 units, end exclusive, since that is what slicing and writing
+ * JSON again need. Whatever leaves the process, or is compared with the configuration (lengths, bounds, evaluation data),
+ * counts UTF-8 bytes: `utf8Length` and `utf8Offsets` convert.
+ */
+
+/** Kinds that a rule may rewrite, then those that it may only read. */
+export const WRITABLE_KINDS = ["system", "user", "assistant", "tool_args", "tool_result", "output"] as const;
+export const SEGMENT_KINDS = [...WRITABLE_KINDS, "header", "query"] as const;
+
+export type SegmentKind = (typeof SEGMENT_KINDS)[number];
+
+/** Kinds of a request that a detector without `apply_to` inspects. */
+export const REQUEST_KINDS: readonly SegmentKind[] = ["system", "user", "assistant", "tool_args", "tool_result"];
+
+/** Namespaces of annotations. */
+export const CATEGORIES = ["pii", "secret", "injection", "topic", "safety", "custom"] as const;
+
+export type Category = (typeof CATEGORIES)[number];
+
+/** One decoded text of a message, and what it is. */
+export interface Segment {
+  readonly kind: SegmentKind;
+  readonly text: string;
+  /** What it is a value of: `header:<lower-case name>`, `query:<name>`, `name`, `uri`; empty within bodies. */
+  readonly ref: string;
+  /** Index from the end: 0 is of the newest turn. */
+  readonly turn: number;
+  /** It can be read and refused, never rewritten, whatever its kind (`name`, `uri`, a header). */
+  readonly isReadOnly: boolean;
+}
+
+/** Why a finding was made; never what was matched. Source: guardrails reference, 2.5. */
+export interface Trace {
+  /** Name of the pattern; of a deny list `entry N`, since an entry is matched text. */
+  readonly pattern: string;
+  readonly scoreBase: number;
+  /** Undefined: nothing proves or disproves it. */
+  readonly validated: boolean | undefined;
+  /** The recognizer's own word, as its table has it. */
+  readonly contextWord: string | undefined;
+  readonly scoreContext: number;
+}
+
+/** What a detector found in one text. */
+export interface Finding {
+  readonly start: number;
+  readonly end: number;
+  readonly category: Category;
+  /** Entity type or verdict: `EMAIL_ADDRESS`, `INJECTION`. */
+  readonly label: string;
+  /** From 0 to 1, after context enhancement. */
+  readonly score: number;
+  /** Empty where a detector has no such parts. */
+  readonly recognizer: string;
+  readonly trace: Trace | undefined;
+}
+
+/** A finding in its segment: what rules read. */
+export interface Annotation extends Finding {
+  /** Index into the segments that were judged. */
+  readonly segment: number;
+  /** Name of the detector. */
+  readonly detector: string;
+  /** Added by `agreement_boost`. */
+  readonly agreement: number;
+}
+
+/** A text as one detector is given it. */
+export interface Scanned {
+  readonly segment: Segment;
+  /**
+   * Parts of the text that are looked at, ascending and apart (`role: confirm`); undefined: all of it. Findings lie within
+   * one of them.
+   */
+  readonly windows: readonly Window[] | undefined;
+}
+
+export interface Window {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What a detector gives: for each text, in order, what it found, ascending by start. */
+export type Detection = readonly (readonly Finding[])[];
+
+/**
+ * A member of the ensemble, compiled. It knows nothing of schedules, roles, thresholds, caches or rules: whoever calls it
+ * does.
+ */
+export interface Detector {
+  readonly name: string;
+  /** As in the document: `pii`, `remote`, `nlp`, `llm`, `classify`, `embed`. */
+  readonly type: string;
+  /** Hex digest of everything that its findings in a text depend on. Source: guardrails reference, 6. */
+  readonly fingerprint: string;
+  /** Reads `context` segments beside the one it judges, so that its verdict depends on them too. */
+  readonly readsContext: readonly SegmentKind[];
+  /**
+   * Answers at once where it works on this thread, and with a promise where it does not. Rejects (or throws) with a
+   * `DetectorError`, or with the signal's reason. `all` are the segments of the message, for `readsContext`.
+   */
+  readonly detect: (
+    texts: readonly Scanned[],
+    all: readonly Segment[],
+    signal: AbortSignal,
+  ) => Detection | Promise<Detection>;
+  /** How far its findings reach in a stream; undefined: no text is proven clean before its end. */
+  readonly horizon: Horizon | undefined;
+}
+
+/**
+ * What the patterns of a detector may match, for streams. Source: guardrails reference, 5.2. Patterns of one alphabet are
+ * one reach.
+ */
+export interface Horizon {
+  readonly reaches: readonly Reach[];
+}
+
+export interface Reach {
+  /** For counts of what was released unproven; a recognizer or a group of them. */
+  readonly name: string;
+  /** Longest match in UTF-8 bytes of the text as it came; infinity where it has no bound. */
+  readonly maxBytes: number;
+  /** What must follow a match, in bytes, before it is sure to be one. */
+  readonly rightBytes: number;
+  /** Whether a character may stand within a match. Of a surrogate pair the whole code point is given. */
+  readonly holds: (codePoint: number) => boolean;
+  /** In lower case: every match begins with it, whatever the case; empty where there is no such text. */
+  readonly prefix: string;
+}
+
+/** A detector could not do its work. The message names no text that it was given. */
+export class DetectorError extends Error {
+  /** `overloaded`: its queue or pool is full, which refuses the request whatever `on_error` says. */
+  readonly kind: "failed" | "timeout" | "overloaded";
+
+  constructor(kind: DetectorError["kind"], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "DetectorError";
+    this.kind = kind;
+  }
+}
