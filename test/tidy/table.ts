@@ -16,7 +16,7 @@ const CORE = {
   // Apart from the rules: the data plane fills variables in without loading the engine that reads them.
   "server/core/policy/variables": ["server/core/cel"],
   "server/core/budgets": ["server/core/cel", "server/core/config", "server/core/dialects"],
-  "server/core/guardrails": ["server/core/cel", "server/core/config", "server/core/dialects"],
+  "server/core/guardrails": ["server/core/config", "server/core/dialects", "server/core/policy/variables"],
   "server/core/state": ["server/core/config", "server/core/budgets"],
 } as const;
 

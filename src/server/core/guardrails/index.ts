@@ -1,1 +1,26 @@
+/**
+ * What the parts of guardrails pass to each other. The policy itself, `compilePolicy(guardrails, facts)`, is of
+ * `guardrails/policy`: it loads CEL, so nothing that a start imports may import more than its types.
+ */
+
+export type { CompiledPolicy, DetectorFacts, GuardrailProblem, PolicyFacts } from "./facts.ts";
+export type {
+  Annotated,
+  DetectorFindings,
+  Direction,
+  Dropped,
+  Edit,
+  GuardrailPolicy,
+  GuardrailVariables,
+  Hop,
+  Inspected,
+  Inspection,
+  Judgement,
+  Occasion,
+  Rewrite,
+  RuleDecision,
+  RuleFault,
+} from "./judgement.ts";
+export { utf8Length, utf8Offsets, utf16Offsets } from "./positions.ts";
+export { createRewriting, type Rewriting } from "./rewriting.ts";
 export * from "./types.ts";

@@ -1,0 +1,142 @@
+/**
+ * What policy is asked, and what it answers. Apart from the policy itself (`guardrails/policy`), so that whoever asks does
+ * not load the engine that answers.
+ */
+
+import type { CallerVariables } from "../policy/variables/index.ts";
+import type { Rewriting } from "./rewriting.ts";
+import type { Annotation, Finding, Segment, SegmentKind } from "./types.ts";
+
+export type Hop = "llm" | "mcp" | "a2a" | "inspect";
+
+export type Direction = "request" | "response";
+
+/** What rules read beside annotations; what a hop has not is empty. Source: design decisions, section 11, CEL of `when`. */
+export type GuardrailVariables = CallerVariables & {
+  readonly direction: Direction;
+  readonly hop: Hop;
+  /** Name; empty: none. */
+  readonly profile: string;
+  readonly model: string;
+  readonly route: string;
+  readonly server: string;
+  readonly method: string;
+  readonly name: string;
+  readonly peer: string;
+};
+
+/** What one detector found in the segments that are judged: after its `threshold`, by segment in their order. */
+export interface DetectorFindings {
+  /** Name of the detector. */
+  readonly detector: string;
+  /** `shadow` findings are told of and have no say. */
+  readonly mode: "inline" | "shadow";
+  readonly findings: readonly (readonly Finding[])[];
+}
+
+/** Segments, and what was found in them. */
+export interface Inspected {
+  readonly segments: readonly Segment[];
+  /** In the order of the ensemble. A detector that failed, or is not in force, is left out. */
+  readonly found: readonly DetectorFindings[];
+}
+
+/** One request, or one answer. */
+export interface Occasion {
+  readonly variables: GuardrailVariables;
+  /** One for a request and its answer. */
+  readonly rewriting: Rewriting;
+}
+
+/** A rule that acted: what an audit record carries. Counts, never a text. */
+export interface RuleDecision {
+  readonly rule: string;
+  readonly action: "deny" | "redact" | "annotate";
+  readonly controls: readonly string[];
+  /** How many annotations, by `<category>/<LABEL>`: rewritten ones of a redact, else those that the rule read. */
+  readonly types: Readonly<Record<string, number>>;
+  /** Of the segments that they are in. */
+  readonly kinds: readonly SegmentKind[];
+}
+
+/** A rule whose `when` or `select` could not be evaluated. The texts hold nothing of the request. */
+export interface RuleFault {
+  readonly rule: string;
+  readonly controls: readonly string[];
+  readonly part: "when" | "select";
+  /** Kind of the fault, as of access rules. */
+  readonly error: string;
+  readonly detail: string;
+}
+
+/** One span of a text and what it became; places are UTF-16 units of the text as it came. */
+export interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+  readonly rule: string;
+  /** `<category>/<LABEL>`. */
+  readonly type: string;
+}
+
+export interface Rewrite {
+  /** The whole text of the segment, rewritten. */
+  readonly text: string;
+  /** Ascending and apart. */
+  readonly edits: readonly Edit[];
+}
+
+/** What became of a finding that no rule saw. */
+export interface Dropped {
+  readonly annotation: Annotation;
+  /** `form`: it lies within a placeholder or pseudonym. `conflicts`: another finding stands for it. */
+  readonly by: "score_threshold" | "form" | "allow_list" | "conflicts";
+}
+
+/** Annotations that rules see, ascending by segment and start; and what was taken away, for evaluation. */
+export interface Annotated {
+  readonly annotations: readonly Annotation[];
+  readonly shadow: readonly Annotation[];
+  readonly dropped: readonly Dropped[];
+}
+
+interface Judged {
+  /** In order of the rules. */
+  readonly decisions: readonly RuleDecision[];
+  /** Rules that were skipped because of `on_error: fail_open`. */
+  readonly skipped: readonly RuleFault[];
+  readonly annotations: readonly Annotation[];
+  /** Of detectors in `mode: shadow`, as they were found. */
+  readonly shadow: readonly Annotation[];
+  /** Values that `fpe` could not keep the format of, since their domain is below one million. */
+  readonly fpeDomainTooSmall: number;
+}
+
+export type Judgement =
+  /** `rewrites` by segment; undefined: the segment stays as it is. */
+  | ({ readonly outcome: "allow"; readonly rewrites: readonly (Rewrite | undefined)[] } & Judged)
+  /** Refused with `guardrail_denied`; `message` is for the caller; `by` is the last of `decisions`. */
+  | ({ readonly outcome: "deny"; readonly message: string; readonly by: RuleDecision } & Judged)
+  /** Refused with `guardrail_error`. */
+  | ({ readonly outcome: "error"; readonly message: string; readonly by: RuleFault } & Judged);
+
+/**
+ * One request or answer, judged piece by piece: what was found earlier still counts in conditions, while a redact rewrites,
+ * and counts are of, what the call brings. A stream hands in stretches that no finding crosses, as one segment each.
+ */
+export interface Inspection {
+  readonly judge: (inspected: Inspected) => Judgement;
+}
+
+/** The rules of one population: a profile, or those without one. Pure and synchronous. */
+export interface GuardrailPolicy {
+  /** Names of the detectors in force, in the order of the ensemble. */
+  readonly detectors: readonly string[];
+  /** Names of the rules in force. */
+  readonly rules: readonly string[];
+  /** Findings to annotations: everything that precedes rules. `scoreThreshold` stands for the configured one. */
+  readonly annotate: (inspected: Inspected, scoreThreshold?: number) => Annotated;
+  readonly open: (occasion: Occasion) => Inspection;
+  /** Of what comes whole: `open(…).judge(…)`. */
+  readonly judge: (inspected: Inspected, occasion: Occasion) => Judgement;
+}

@@ -1,0 +1,45 @@
+/**
+ * Places in texts, from UTF-16 units, which slicing needs, to UTF-8 bytes, which the configuration and evaluation data
+ * count, and back. A surrogate without its other half counts three bytes, as the replacement character that it is written as.
+ */
+
+/** In bytes. */
+export const utf8Length = (text: string): number => Buffer.byteLength(text, "utf8");
+
+const bytesOf = (codePoint: number): number =>
+  codePoint < 0x80 ? 1 : codePoint < 0x800 ? 2 : codePoint < 0x10000 ? 3 : 4;
+
+/** Byte offsets of places in a text. Places ascend, in UTF-16 units; one within a surrogate pair is that of its end. */
+export function utf8Offsets(text: string, places: readonly number[]): number[] {
+  const offsets: number[] = [];
+  let at = 0;
+  let bytes = 0;
+  for (const place of places) {
+    while (at < place && at < text.length) {
+      const codePoint = text.codePointAt(at) ?? 0;
+      bytes += bytesOf(codePoint);
+      at += codePoint > 0xffff ? 2 : 1;
+    }
+    offsets.push(bytes);
+  }
+  return offsets;
+}
+
+/**
+ * Places, in UTF-16 units, of byte offsets in a text. Offsets ascend; one within a character is that of its end, one behind
+ * the text is the text's length.
+ */
+export function utf16Offsets(text: string, offsets: readonly number[]): number[] {
+  const places: number[] = [];
+  let at = 0;
+  let bytes = 0;
+  for (const offset of offsets) {
+    while (bytes < offset && at < text.length) {
+      const codePoint = text.codePointAt(at) ?? 0;
+      bytes += bytesOf(codePoint);
+      at += codePoint > 0xffff ? 2 : 1;
+    }
+    places.push(at);
+  }
+  return places;
+}
