@@ -20,7 +20,7 @@ export interface Recognizer {
   readonly context: readonly string[];
 }
 
-export type Pattern = ShapePattern | TextPattern;
+export type Pattern = ShapePattern | TextPattern | SearchPattern;
 
 /**
  * Groups of digits and letters with single separators between them, found by one pass over the text that all such patterns
@@ -61,6 +61,19 @@ export interface TextPattern {
   /** In lower case: one of them stands in every match, so a text without any is not searched. Empty: nothing is known. */
   readonly keywords: readonly string[];
   readonly validate?: (value: string, around: Around) => Proof;
+}
+
+/** A search written as code, for what neither shapes nor regular expressions say well: telephone numbers. */
+export interface SearchPattern {
+  readonly kind: "search";
+  readonly name: string;
+  readonly score: number;
+  /** As of a text pattern. */
+  readonly keywords: readonly string[];
+  /** RE2 syntax; every match lies within one of this: what streams hold back, and nothing that is run. */
+  readonly within: string;
+  /** Calls `found` for each match, ascending and apart; in time linear in the text, which is the scan view. */
+  readonly search: (text: string, found: (start: number, end: number, proof: Proof) => void) => void;
 }
 
 /** Where a match stands: `text` is the scan view. */

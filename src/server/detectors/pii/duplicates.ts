@@ -1,0 +1,38 @@
+/**
+ * Of findings of one type, those that lie within another that scores at least as much are dropped. Source: guardrails
+ * reference, 1.1.
+ */
+
+import type { Finding } from "../../core/guardrails/index.ts";
+
+/**
+ * `found` ascends by start. In time linear in what is found, since findings of one pattern lie apart and so only so many of
+ * one type overlap.
+ */
+export function withoutContained(found: readonly Finding[]): readonly Finding[] {
+  if (found.length < 2) return found;
+  const ordered = [...found].sort(
+    (one, other) => one.start - other.start || other.end - one.end || other.score - one.score,
+  );
+  const open = new Map<string, Finding[]>();
+  const kept: Finding[] = [];
+  const dropped = new Set<Finding>();
+  for (const finding of ordered) {
+    const type = `${finding.category}/${finding.label}`;
+    const near = (open.get(type) ?? []).filter((other) => other.end > finding.start);
+    open.set(type, near);
+    // A finding of the same place that scores more comes first; one that is longer has to score as much.
+    if (near.some((other) => other.end >= finding.end && other.score >= finding.score)) {
+      dropped.add(finding);
+      continue;
+    }
+    for (const other of near) if (holds(finding, other) && finding.score > other.score) dropped.add(other);
+    near.push(finding);
+    kept.push(finding);
+  }
+  return kept.filter((finding) => !dropped.has(finding));
+}
+
+function holds(outer: Finding, inner: Finding): boolean {
+  return outer.start <= inner.start && outer.end >= inner.end;
+}

@@ -1,0 +1,69 @@
+/**
+ * Positions of regular expressions in a text: by V8 (`pure`), by the native library `re2` (`native`), or in linear time
+ * without it, for expressions of others in `pure` mode.
+ */
+
+import { createRequire } from "node:module";
+import { linearSearch } from "./linear.ts";
+import type { Search } from "./search.ts";
+import { toV8 } from "./syntax.ts";
+
+export type Prefilter = "native" | "pure";
+
+/** Compiles one expression of RE2 syntax; dot matches line breaks, anchors stand at lines. Throws on bad syntax. */
+export interface Engine {
+  readonly builtIn: (regex: string, isCaseSensitive: boolean) => Search;
+  readonly custom: (regex: string, isCaseSensitive: boolean) => Search;
+}
+
+type Compile = new (source: string, flags: string) => RegExp;
+
+export const RE2_VERSION = "1.24.0";
+
+const PURE: Engine = {
+  builtIn: (regex, isCaseSensitive) =>
+    searchBy(new RegExp(toV8(regex), flagsOf(regex, isCaseSensitive ? "gsu" : "gisu"))),
+  custom: linearSearch,
+};
+
+/** Undefined: the package `re2` is not there, or not built for this Node.js. */
+export function engineOf(prefilter: Prefilter): Engine | undefined {
+  if (prefilter === "pure") return PURE;
+  const Re2 = loadRe2();
+  if (Re2 === undefined) return undefined;
+  const compile = (regex: string, isCaseSensitive: boolean): Search =>
+    searchBy(new Re2(regex, flagsOf(regex, isCaseSensitive ? "gmsu" : "gimsu")));
+  return { builtIn: compile, custom: compile };
+}
+
+/** From where Node.js finds it: beside the program, in NODE_PATH, or in a global folder that it names. */
+function loadRe2(): Compile | undefined {
+  try {
+    return createRequire(import.meta.url)("re2") as Compile;
+  } catch {
+    return undefined;
+  }
+}
+
+function flagsOf(regex: string, flags: string): string {
+  return hasValue(regex) ? `d${flags}` : flags;
+}
+
+function hasValue(regex: string): boolean {
+  return /\(\?P?<value>/.test(regex);
+}
+
+function searchBy(expression: RegExp): Search {
+  return (text, place) => {
+    expression.lastIndex = 0;
+    for (let match = expression.exec(text); match !== null; match = expression.exec(text)) {
+      if (match[0] === "") {
+        expression.lastIndex += 1;
+        continue;
+      }
+      const value = match.indices?.groups?.["value"];
+      if (value !== undefined) place(value[0], value[1]);
+      else place(match.index, match.index + match[0].length);
+    }
+  };
+}

@@ -1,0 +1,126 @@
+/**
+ * Shapes of all recognizers as one tree over groups, so that a text is gone through once for all of them.
+ *
+ * A group of a text is a longest run of ASCII digits and letters. What it may stand for in a shape (`d4`, `L2d6L1`, `x4`)
+ * is looked up by its length and its places of digits; a window of consecutive groups is a path in the tree.
+ */
+
+import type { ShapePattern } from "./types.ts";
+
+/** Longer groups have no shape. Two words of 31 places each. */
+export const LONGEST_GROUP = 62;
+const HALF = 31;
+
+/** Groups of one shape. */
+const MOST_GROUPS = 16;
+
+const DEFAULT_SEPARATORS = " -";
+
+export interface Leaf {
+  /** Number of the rule. */
+  readonly rule: number;
+  readonly pattern: ShapePattern;
+  readonly separators: string;
+}
+
+export interface ShapeNode {
+  readonly next: Map<number, ShapeNode>;
+  readonly leaves: Leaf[];
+}
+
+export interface ShapeTree {
+  readonly root: ShapeNode;
+  /** Every character that stands between groups of some pattern. */
+  readonly separators: string;
+  /** Numbers of the groups that a run of so many digits may stand for. */
+  readonly ofDigits: readonly (readonly number[])[];
+  readonly ofLetters: readonly (readonly number[])[];
+  /** The same of a run that has both: `low` and `high` have a bit for each place of a digit. */
+  readonly ofBoth: (length: number, low: number, high: number) => readonly number[];
+}
+
+interface Group {
+  readonly id: number;
+  readonly length: number;
+  /** Places that must be digits, and letters. */
+  readonly digits: readonly [low: number, high: number];
+  readonly letters: readonly [low: number, high: number];
+}
+
+/** Throws on a shape that is none: tables are ours, and a test loads them. */
+export function shapeTree(rules: readonly { readonly rule: number; readonly pattern: ShapePattern }[]): ShapeTree {
+  const groups = new Map<string, Group>();
+  const root: ShapeNode = { next: new Map(), leaves: [] };
+  let separators = "";
+  for (const { rule, pattern } of rules) {
+    const leaf: Leaf = { rule, pattern, separators: pattern.separators ?? DEFAULT_SEPARATORS };
+    separators += leaf.separators;
+    for (const shape of pattern.shapes) {
+      const parts = shape.split("-");
+      if (parts.length > MOST_GROUPS) throw new Error(`the shape ${shape} has more than ${MOST_GROUPS} groups`);
+      const node = parts.reduce((at, part) => step(at, groupOf(part, groups).id), root);
+      if (!node.leaves.some((other) => other.rule === rule)) node.leaves.push(leaf);
+    }
+  }
+  const byLength = [...groups.values()];
+  const fit = (length: number, low: number, high: number): readonly number[] =>
+    byLength.filter((group) => group.length === length && fits(group, low, high)).map(({ id }) => id);
+  const lengths = Array.from({ length: LONGEST_GROUP + 1 }, (_, length) => length);
+  const candidates = lengths.map((length) => byLength.filter((group) => group.length === length));
+  const none: readonly number[] = [];
+  return {
+    root,
+    separators: [...new Set(separators)].join(""),
+    ofDigits: lengths.map((length) => fit(length, places(length, 0), places(length, 1))),
+    ofLetters: lengths.map((length) => fit(length, 0, 0)),
+    ofBoth: (length, low, high) => {
+      const found = candidates[length]!.filter((group) => fits(group, low, high));
+      return found.length === 0 ? none : found.map(({ id }) => id);
+    },
+  };
+}
+
+function step(node: ShapeNode, group: number): ShapeNode {
+  const known = node.next.get(group);
+  if (known !== undefined) return known;
+  const made: ShapeNode = { next: new Map(), leaves: [] };
+  node.next.set(group, made);
+  return made;
+}
+
+function fits({ digits, letters }: Group, low: number, high: number): boolean {
+  return (
+    (low & digits[0]) === digits[0] &&
+    (high & digits[1]) === digits[1] &&
+    (low & letters[0]) === 0 &&
+    (high & letters[1]) === 0
+  );
+}
+
+/** Bits of the first `length` places that lie in one of the two words. */
+function places(length: number, word: 0 | 1): number {
+  const here = Math.min(HALF, Math.max(0, length - word * HALF));
+  return 2 ** here - 1;
+}
+
+function groupOf(text: string, known: Map<string, Group>): Group {
+  const there = known.get(text);
+  if (there !== undefined) return there;
+  if (!/^([dLx][1-9]\d?)+$/.test(text)) throw new Error(`${text} is no group of a shape`);
+  const digits: [number, number] = [0, 0];
+  const letters: [number, number] = [0, 0];
+  let length = 0;
+  for (const [, kind, count] of text.matchAll(/([dLx])(\d+)/g)) {
+    const end = length + Number(count);
+    if (end > LONGEST_GROUP) throw new Error(`the group ${text} is longer than ${LONGEST_GROUP}`);
+    for (; length < end; length++) {
+      const word = length < HALF ? 0 : 1;
+      const bit = 1 << (length % HALF);
+      if (kind === "d") digits[word] |= bit;
+      if (kind === "L") letters[word] |= bit;
+    }
+  }
+  const group = { id: known.size, length, digits, letters } satisfies Group;
+  known.set(text, group);
+  return group;
+}

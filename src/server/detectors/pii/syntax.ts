@@ -1,0 +1,87 @@
+/**
+ * From RE2 syntax to that of V8, for the patterns that are built in: the same matches in both engines. What would mean
+ * something else, or could take more than linear time, is refused.
+ */
+
+/** The most that a repeat may say. */
+const MOST_REPEATS = 10_000;
+
+const SPACE = "\\t\\n\\f\\r ";
+
+/**
+ * The source of a regular expression with the flags `su` for one of RE2 with `(?sm)`. Throws on syntax that the two engines
+ * read differently, and on repeats without a bound.
+ */
+export function toV8(regex: string): string {
+  let written = "";
+  let inClass = false;
+  for (let at = 0; at < regex.length; at++) {
+    const character = regex[at]!;
+    if (character === "\\") {
+      at += 1;
+      written += escaped(regex, at, inClass);
+      if (/[pP]/.test(regex[at]!)) at = endOfProperty(regex, at, (part) => (written += part));
+      continue;
+    }
+    if (inClass) {
+      if (character === "]") inClass = false;
+      if (character === "[") {
+        if (regex[at + 1] === ":") throw new Error("a class of POSIX has no counterpart");
+        written += "\\[";
+      } else written += character;
+      continue;
+    }
+    if (character === "[") {
+      inClass = true;
+      written += "[";
+      if (regex[at + 1] === "^") written += regex[++at]!;
+      // A bracket that comes first is a member.
+      if (regex[at + 1] === "]") {
+        written += "\\]";
+        at += 1;
+      }
+    } else if (character === "^") written += "(?<![^\\n])";
+    else if (character === "$") written += "(?![^\\n])";
+    else if (character === "(" && regex.startsWith("(?", at)) {
+      const opening = /^\(\?(?::|P?<[A-Za-z]\w*>)/.exec(regex.slice(at))?.[0];
+      if (opening === undefined) throw new Error("flags and lookaround are not part of built-in patterns");
+      written += opening.replace("?P<", "?<");
+      at += opening.length - 1;
+    } else if (character === "*" || character === "+") throw new Error("a repeat has no bound");
+    else if (character === "{") {
+      const repeat = /^\{(\d+)(?:,(\d+))?\}/.exec(regex.slice(at));
+      if (repeat === null) throw new Error("a repeat has no bound, or a brace is not escaped");
+      if (Number(repeat[2] ?? repeat[1]) > MOST_REPEATS) throw new Error("a repeat is too long");
+      written += repeat[0];
+      at += repeat[0].length - 1;
+    } else written += character === "}" || character === "]" ? `\\${character}` : character;
+  }
+  return written;
+}
+
+function escaped(regex: string, at: number, inClass: boolean): string {
+  const character = regex[at];
+  if (character === undefined) throw new Error("an escape at the end");
+  if (character === "s") return inClass ? SPACE : `[${SPACE}]`;
+  if (character === "S" && !inClass) return `[^${SPACE}]`;
+  if (/[dDwW]/.test(character)) return `\\${character}`;
+  if (/[bB]/.test(character) && !inClass) return `\\${character}`;
+  if (/[pP]/.test(character)) return `\\${character}`;
+  if (/[nrtfv]/.test(character)) return `\\${character}`;
+  if (/[A-Za-z0-9]/.test(character)) throw new Error(`\\${character} is not read alike by both engines`);
+  // With the flag `u` only these may be escaped.
+  return /[\^$\\.*+?()[\]{}|/-]/.test(character) && (character !== "-" || inClass) ? `\\${character}` : character;
+}
+
+/** `\pL` is `\p{L}` there. */
+function endOfProperty(regex: string, at: number, write: (part: string) => void): number {
+  if (regex[at + 1] !== "{") {
+    write(`{${regex[at + 1]}}`);
+    return at + 1;
+  }
+  const end = regex.indexOf("}", at);
+  if (end < 0) throw new Error("a property has no end");
+  const name = regex.slice(at + 2, end);
+  write(name.length > 2 ? `{Script=${name}}` : `{${name}}`);
+  return end;
+}
