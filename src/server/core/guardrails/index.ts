@@ -1,3 +1,4 @@
+export * from "./checks/index.ts";
 /**
  * What the parts of guardrails pass to each other. The policy itself, `compilePolicy(guardrails, facts)`, is of
  * `guardrails/policy`: it loads CEL, so nothing that a start imports may import more than its types.

@@ -1,0 +1,15 @@
+/** Dates within identity numbers. */
+
+const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** A day of the Gregorian calendar; `month` and `day` from 1. */
+export function isDate(year: number, month: number, day: number): boolean {
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const last = month === 2 && isLeap ? 29 : DAYS[month - 1];
+  return last !== undefined && day >= 1 && day <= last;
+}
+
+/** A year of two digits in any century: 29 February stands in every fourth. */
+export function isShortDate(year: number, month: number, day: number): boolean {
+  return isDate(2000 + year, month, day);
+}

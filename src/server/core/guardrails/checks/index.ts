@@ -1,0 +1,7 @@
+export * from "./americas.ts";
+export * from "./asia.ts";
+export * from "./coins.ts";
+export * from "./dates.ts";
+export * from "./europe.ts";
+export * from "./letters.ts";
+export * from "./numerals.ts";
