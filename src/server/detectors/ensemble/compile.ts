@@ -1,0 +1,108 @@
+/** `guardrails.detectors[]` to the ensemble. Source: specification document 3, `guardrails.detectors[]` (common keys). */
+import { parseDuration } from "../../../base/index.ts";
+import type { DetectorConfig, Guardrails } from "../../core/config/index.ts";
+import { type Detector, REQUEST_KINDS, type SegmentKind } from "../../core/guardrails/index.ts";
+import { createBackground } from "./background.ts";
+import { type EnsembleMetrics, NO_METRICS } from "./metrics.ts";
+import { run } from "./run.ts";
+import type { Scanning } from "./scan.ts";
+import { createScanCache, type ScanCache } from "./scan-cache.ts";
+import type { Ensemble, EnsembleProblem, Member } from "./types.ts";
+
+const DEFAULT_CONFIRM_WINDOW = 96;
+/** Without a `timeout`. Source: design decisions, section 11. */
+const DEFAULT_TIMEOUT_MS = 30_000;
+/** Of `llm`. Source: specification document 3, `apply_to`. */
+const JUDGED_KINDS: readonly SegmentKind[] = ["user", "tool_result"];
+
+export type Built =
+  | { readonly kind: "detector"; readonly detector: Detector }
+  /** Paths begin at the detector. */
+  | { readonly kind: "refused"; readonly problems: readonly EnsembleProblem[] };
+
+/** Makes what a type is; the ensemble knows the common keys alone. `name` is the configured one, or the type. */
+export type BuildDetector = (config: DetectorConfig, name: string, guardrails: Guardrails) => Built;
+
+export interface EnsembleOptions {
+  readonly build: BuildDetector;
+  /** Left out: one of its own, which a reload loses. */
+  readonly cache?: ScanCache;
+  readonly metrics?: EnsembleMetrics;
+}
+
+export type CompiledEnsemble =
+  | { readonly kind: "ensemble"; readonly ensemble: Ensemble }
+  | { readonly kind: "refused"; readonly problems: readonly EnsembleProblem[] };
+
+export function compileEnsemble(guardrails: Guardrails, options: EnsembleOptions): CompiledEnsemble {
+  const problems: EnsembleProblem[] = [];
+  const members: Member[] = [];
+  for (const [at, config] of guardrails.detectors.entries()) {
+    const path = ["guardrails", "detectors", at];
+    const name = config.name ?? config.type;
+    if (members.some((member) => member.name === name)) {
+      problems.push({ path, message: `a detector before it is called \`${name}\` too; give it a \`name\`` });
+    }
+    problems.push(
+      ...scheduleProblems(config, guardrails).map(({ path: below, message }) => ({
+        path: [...path, ...below],
+        message,
+      })),
+    );
+    const built = options.build(config, name, guardrails);
+    if (built.kind === "detector") members.push(memberOf(config, name, built.detector));
+    else problems.push(...built.problems.map((it) => ({ ...it, path: [...path, ...it.path] })));
+  }
+  if (problems.length > 0) return { kind: "refused", problems };
+  const { max_in_flight: maxInFlight = 4, timeout = "30s" } = guardrails.async ?? {};
+  const scanning: Scanning = {
+    cache: options.cache ?? createScanCache(),
+    entries: guardrails.cache_entries,
+    flights: new Map(),
+    metrics: options.metrics ?? NO_METRICS,
+    now: () => performance.now(),
+  };
+  return {
+    kind: "ensemble",
+    ensemble: Object.freeze({
+      members: Object.freeze(members),
+      run: (segments, given) => run(members, segments, given, scanning),
+      runLater: createBackground(members, { maxInFlight, timeoutMs: durationMs(timeout) }, scanning),
+    } satisfies Ensemble),
+  };
+}
+
+function scheduleProblems(config: DetectorConfig, { cache_entries: entries }: Guardrails): readonly EnsembleProblem[] {
+  const { schedule, apply_to: kinds } = config;
+  const found: EnsembleProblem[] = [];
+  if (schedule === "async" && entries === 0) {
+    const message =
+      "what `async` finds counts from the next turn by way of the cache, which `cache_entries: 0` turns off";
+    found.push({ path: ["schedule"], message });
+  }
+  if (schedule !== "sync" && kinds?.includes("output") && kinds.length === 1) {
+    const message = `\`${schedule}\` is of requests, and this detector reads answers alone: leave it out`;
+    found.push({ path: ["schedule"], message });
+  }
+  return found;
+}
+
+function memberOf(config: DetectorConfig, name: string, detector: Detector): Member {
+  const kinds = config.apply_to ?? (config.type === "llm" ? JUDGED_KINDS : REQUEST_KINDS);
+  return Object.freeze({
+    detector,
+    name,
+    mode: config.mode,
+    schedule: config.schedule,
+    role: config.role,
+    kinds: new Set(kinds),
+    confirmWindow: config.confirm_window ?? DEFAULT_CONFIRM_WINDOW,
+    narrowsSpans: config.narrow_spans ?? false,
+    threshold: config.threshold ?? 0,
+    timeoutMs: config.timeout === undefined ? DEFAULT_TIMEOUT_MS : durationMs(config.timeout),
+    failsClosed: config.on_error === "fail_closed",
+  });
+}
+
+/** The document's durations were checked when it was read; a timer holds no more than 2^31 - 1 ms. */
+const durationMs = (text: string): number => Math.min(parseDuration(text) ?? DEFAULT_TIMEOUT_MS, 2 ** 31 - 1);

@@ -1,0 +1,10 @@
+export {
+  type BuildDetector,
+  type Built,
+  type CompiledEnsemble,
+  compileEnsemble,
+  type EnsembleOptions,
+} from "./compile.ts";
+export { createEnsembleMetrics, type EnsembleMetrics } from "./metrics.ts";
+export { createScanCache, type ScanCache } from "./scan-cache.ts";
+export type { Ensemble, EnsembleProblem, Failure, Found, Member, RunOptions, Schedule } from "./types.ts";

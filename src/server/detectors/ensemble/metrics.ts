@@ -1,0 +1,56 @@
+/** What is counted of detectors. Labels are names of the configuration. */
+import { type Instruments, LATENCY_BOUNDS_SECONDS } from "../../../base/index.ts";
+
+export interface EnsembleMetrics {
+  failed(detector: string): void;
+  took(detector: string, seconds: number): void;
+  hit(detector: string): void;
+  missed(detector: string): void;
+  evicted(): void;
+  /** A scan of `schedule: async` that found no room. */
+  dropped(detector: string): void;
+}
+
+export function createEnsembleMetrics(instruments: Instruments): EnsembleMetrics {
+  const errors = instruments.counter("gateway_detector_errors_total", "Detectors that failed or took too long.", [
+    "detector",
+  ]);
+  const seconds = instruments.histogram(
+    "gateway_detector_seconds",
+    "Time that a detector takes for the texts of one request that it does not remember.",
+    LATENCY_BOUNDS_SECONDS,
+    ["detector"],
+  );
+  const hits = instruments.counter("gateway_detector_cache_hits_total", "Texts whose findings were remembered.", [
+    "detector",
+  ]);
+  const misses = instruments.counter("gateway_detector_cache_misses_total", "Texts that a detector had to read.", [
+    "detector",
+  ]);
+  const evictions = instruments.counter(
+    "gateway_detector_cache_evictions_total",
+    "Remembered texts that made room for others: `guardrails.cache_entries`.",
+  );
+  const dropped = instruments.counter(
+    "gateway_detector_dropped_total",
+    "Scans of `schedule: async` left out because `guardrails.async.max_in_flight` were under way.",
+    ["detector"],
+  );
+  return {
+    failed: (detector) => errors.with(detector).inc(),
+    took: (detector, time) => seconds.with(detector).observe(time),
+    hit: (detector) => hits.with(detector).inc(),
+    missed: (detector) => misses.with(detector).inc(),
+    evicted: () => evictions.with().inc(),
+    dropped: (detector) => dropped.with(detector).inc(),
+  };
+}
+
+export const NO_METRICS: EnsembleMetrics = {
+  failed() {},
+  took() {},
+  hit() {},
+  missed() {},
+  evicted() {},
+  dropped() {},
+};

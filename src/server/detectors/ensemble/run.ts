@@ -1,0 +1,158 @@
+/** Detectors over the segments of a message: those that discover, then those that confirm. */
+import {
+  DetectorError,
+  type DetectorFindings,
+  type Finding,
+  type Segment,
+  type Window,
+} from "../../core/guardrails/index.ts";
+import { type Placed, remembered, type Scanning, scan } from "./scan.ts";
+import type { Failure, Found, Member, RunOptions, Schedule } from "./types.ts";
+import { narrowed, windowsAround } from "./windows.ts";
+
+type Outcome = { readonly member: Member; readonly findings: DetectorFindings } | Failure;
+
+const NOTHING: readonly Finding[] = [];
+
+const isFailure = (outcome: Outcome): outcome is Failure => "isFatal" in outcome;
+
+export function run(
+  members: readonly Member[],
+  segments: readonly Segment[],
+  { signal, names, schedule, earlier }: RunOptions,
+  scanning: Scanning,
+): Found | Promise<Found> {
+  signal.throwIfAborted();
+  const inForce = members.filter(({ name }) => names === undefined || names.has(name));
+  const now = inForce.filter((member) => schedule === undefined || standsAt(member.schedule, schedule));
+  const ask = (role: Member["role"], found: readonly DetectorFindings[]) =>
+    now
+      .filter((member) => member.role === role)
+      .map((member) => {
+        const texts = textsFor(member, segments, role === "confirm" ? found : undefined);
+        const isRemembered = schedule === "sync" && member.schedule === "async";
+        if (isRemembered) return outcomeOf(member, segments, texts, remembered(member, texts, segments, scanning));
+        return guarded(member, segments, texts, scanning, signal);
+      });
+  const before = earlier?.byDetector ?? [];
+  return after(all(ask("discover", before)), (discovered) => {
+    const found = [...before, ...findingsOf(discovered)];
+    return after(all(ask("confirm", found)), (confirmed) => gathered(inForce, [...discovered, ...confirmed], earlier));
+  });
+}
+
+const standsAt = (own: Schedule, schedule: "sync" | "overlap"): boolean =>
+  schedule === "overlap" ? own === "overlap" : own !== "overlap";
+
+const findingsOf = (outcomes: readonly Outcome[]): readonly DetectorFindings[] =>
+  outcomes.flatMap((outcome) => (isFailure(outcome) ? [] : [outcome.findings]));
+
+/** Texts of the kinds that a detector reads; of a confirming one, around what others found. */
+function textsFor(
+  { kinds, confirmWindow, name }: Member,
+  segments: readonly Segment[],
+  found: readonly DetectorFindings[] | undefined,
+): readonly Placed[] {
+  const texts: Placed[] = [];
+  segments.forEach((segment, at) => {
+    if (!kinds.has(segment.kind) || segment.text === "") return;
+    let windows: readonly Window[] | undefined;
+    if (found !== undefined) {
+      // What is only recorded has no say in where others look.
+      const others = found.filter(({ mode, detector }) => mode === "inline" && detector !== name);
+      windows = windowsAround(
+        segment.text,
+        others.flatMap(({ findings }) => findings[at] ?? NOTHING),
+        confirmWindow,
+      );
+      if (windows.length === 0) return;
+    }
+    texts.push({ at, scanned: { segment, windows } });
+  });
+  return texts;
+}
+
+function outcomeOf(
+  member: Member,
+  segments: readonly Segment[],
+  texts: readonly Placed[],
+  detection: readonly (readonly Finding[])[],
+): Outcome {
+  const findings = segments.map(() => NOTHING);
+  texts.forEach(({ at }, i) => {
+    const all = detection[i] ?? NOTHING;
+    findings[at] = member.threshold === 0 ? all : all.filter(({ score }) => score >= member.threshold);
+  });
+  return { member, findings: { detector: member.name, mode: member.mode, findings } };
+}
+
+/** With its limit of time; a failure is an outcome. Rejects with the reason of the request's own signal alone. */
+function guarded(
+  member: Member,
+  segments: readonly Segment[],
+  texts: readonly Placed[],
+  scanning: Scanning,
+  signal: AbortSignal,
+): Outcome | Promise<Outcome> {
+  if (texts.length === 0) return outcomeOf(member, segments, texts, []);
+  const limit = new AbortController();
+  const timer = setTimeout(() => {
+    limit.abort(new DetectorError("timeout", `it took longer than ${member.timeoutMs} ms`));
+  }, member.timeoutMs);
+  const onAbort = (): void => limit.abort(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  const over = (): void => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  };
+  const failed = (error: unknown): Failure => {
+    signal.throwIfAborted();
+    scanning.metrics.failed(member.name);
+    const kind = error instanceof DetectorError ? error.kind : "failed";
+    const isFatal = member.mode === "inline" && (kind === "overloaded" || member.failsClosed);
+    return { detector: member.name, kind, isFatal };
+  };
+  try {
+    const detection = scan(member, texts, segments, scanning, limit.signal);
+    if (!(detection instanceof Promise)) {
+      over();
+      return outcomeOf(member, segments, texts, detection);
+    }
+    return Promise.race([detection, aborted(limit.signal)])
+      .then((found) => outcomeOf(member, segments, texts, found), failed)
+      .finally(over);
+  } catch (error) {
+    over();
+    return failed(error);
+  }
+}
+
+/** A detector that does not heed its signal keeps nobody waiting. */
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
+
+function gathered(inForce: readonly Member[], outcomes: readonly Outcome[], earlier: Found | undefined): Found {
+  const found = new Map((earlier?.byDetector ?? []).map((one) => [one.detector, one]));
+  for (const one of findingsOf(outcomes)) found.set(one.detector, one);
+  for (const outcome of outcomes) {
+    if (isFailure(outcome) || !outcome.member.narrowsSpans || outcome.member.mode === "shadow") continue;
+    for (const { name, role, mode } of inForce) {
+      const one = found.get(name);
+      if (one === undefined || role === "confirm" || mode === "shadow") continue;
+      const findings = one.findings.map((all, at) => narrowed(all, outcome.findings.findings[at] ?? NOTHING));
+      found.set(name, { ...one, findings });
+    }
+  }
+  return {
+    byDetector: inForce.flatMap(({ name }) => found.get(name) ?? []),
+    failures: [...(earlier?.failures ?? []), ...outcomes.filter(isFailure)],
+  };
+}
+
+const all = (outcomes: readonly (Outcome | Promise<Outcome>)[]): readonly Outcome[] | Promise<readonly Outcome[]> =>
+  outcomes.some((one) => one instanceof Promise) ? Promise.all(outcomes) : (outcomes as readonly Outcome[]);
+
+const after = <Value, Made>(value: Value | Promise<Value>, make: (value: Value) => Made | Promise<Made>) =>
+  value instanceof Promise ? value.then(make) : make(value);

@@ -1,0 +1,64 @@
+/**
+ * What detectors found in texts seen before: a conversation repeats its earlier turns with each request, so that only the
+ * newest one is work. Source: guardrails reference, 6.
+ *
+ * Keys are HMACs under a key of this process, so that nobody can confirm a guess by what is in memory; values are places
+ * and scores, never a text. It outlives a reload: what a finding depends on is in the detector's fingerprint.
+ */
+import { createHmac, randomBytes } from "node:crypto";
+import type { Detector, Finding, Scanned, Segment } from "../../core/guardrails/index.ts";
+
+/** In UTF-16 units; a longer text is read anew each time. */
+export const MAX_REMEMBERED = 256 << 10;
+
+const SEPARATOR = "\0";
+
+export interface ScanCache {
+  /** Undefined: a text that is not remembered, since it is too long or no Unicode. */
+  keyOf(detector: Detector, scanned: Scanned, context: string): string | undefined;
+  get(key: string): readonly Finding[] | undefined;
+  /** `entries`: most that are held, now. Returns how many made room. */
+  put(key: string, findings: readonly Finding[], entries: number): number;
+}
+
+export function createScanCache(secret: Buffer = randomBytes(32)): ScanCache {
+  /** In the order of their last use. */
+  const held = new Map<string, readonly Finding[]>();
+  return {
+    keyOf({ fingerprint }, { segment, windows }, context) {
+      const { text, kind, ref } = segment;
+      if (text.length > MAX_REMEMBERED || !text.isWellFormed()) return undefined;
+      const parts = windows === undefined ? "" : windows.map(({ start, end }) => `${start}-${end}`).join();
+      const about = [fingerprint, kind, ref, parts, context, text];
+      return createHmac("sha256", secret).update(about.join(SEPARATOR)).digest("base64");
+    },
+    get(key) {
+      const findings = held.get(key);
+      if (findings === undefined) return undefined;
+      held.delete(key);
+      held.set(key, findings);
+      return findings;
+    },
+    put(key, findings, entries) {
+      if (entries === 0) return 0;
+      held.delete(key);
+      held.set(key, findings);
+      let evicted = 0;
+      for (const [oldest] of held) {
+        if (held.size <= entries) break;
+        held.delete(oldest);
+        evicted++;
+      }
+      return evicted;
+    },
+  };
+}
+
+/** What a verdict depends on beside its own text: the segments that the detector reads with it, in their order. */
+export function contextOf({ readsContext }: Detector, all: readonly Segment[]): string {
+  if (readsContext.length === 0) return "";
+  const read = all.filter(({ kind }) => readsContext.includes(kind));
+  const digest = createHmac("sha256", "context");
+  for (const { kind, text } of read) digest.update(`${kind}\0${text.length}\0${text}`, "utf16le");
+  return digest.digest("hex");
+}

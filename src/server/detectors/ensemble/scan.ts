@@ -1,0 +1,119 @@
+/**
+ * One detector over the texts of one request: what is remembered is not read again, what another request is having read is
+ * waited for, and the rest is read in one call.
+ */
+import {
+  type Detection,
+  DetectorError,
+  type Finding,
+  type Scanned,
+  type Segment,
+} from "../../core/guardrails/index.ts";
+import type { EnsembleMetrics } from "./metrics.ts";
+import { contextOf, type ScanCache } from "./scan-cache.ts";
+import type { Member } from "./types.ts";
+
+export interface Scanning {
+  readonly cache: ScanCache;
+  /** `cache_entries`; 0: nothing is remembered. */
+  readonly entries: number;
+  /** By key: what is being read now. */
+  readonly flights: Map<string, Promise<readonly Finding[]>>;
+  readonly metrics: EnsembleMetrics;
+  /** Milliseconds, from any beginning. */
+  readonly now: () => number;
+}
+
+/** A text of the request, with its place among the segments. */
+export interface Placed {
+  readonly at: number;
+  readonly scanned: Scanned;
+}
+
+type Given = readonly Finding[] | undefined | Promise<readonly Finding[]>;
+
+/** For each text, in order. Throws or rejects with a `DetectorError`, or with the signal's reason. */
+export function scan(
+  { detector, name }: Member,
+  texts: readonly Placed[],
+  all: readonly Segment[],
+  scanning: Scanning,
+  signal: AbortSignal,
+): Detection | Promise<Detection> {
+  const { cache, entries, flights, metrics, now } = scanning;
+  const context = entries === 0 ? "" : contextOf(detector, all);
+  const keys = texts.map(({ scanned }) => (entries === 0 ? undefined : cache.keyOf(detector, scanned, context)));
+  const given: Given[] = keys.map((key) => (key === undefined ? undefined : (cache.get(key) ?? flights.get(key))));
+  const missing: number[] = [];
+  for (const [at, one] of given.entries()) {
+    if (entries > 0) (one === undefined ? metrics.missed : metrics.hit)(name);
+    if (one === undefined) missing.push(at);
+  }
+  const begun = now();
+  const read = (wanted: readonly number[]): Detection | Promise<Detection> =>
+    wanted.length === 0
+      ? []
+      : detector.detect(
+          wanted.map((at) => (texts[at] as Placed).scanned),
+          all,
+          signal,
+        );
+  const take = (detection: Detection): Detection => {
+    if (missing.length > 0) metrics.took(name, (now() - begun) / 1_000);
+    if (detection.length !== missing.length) throw new DetectorError("failed", "it gave another count of texts");
+    missing.forEach((at, i) => {
+      const key = keys[at];
+      const findings = detection[i] as readonly Finding[];
+      given[at] = findings;
+      if (key === undefined) return;
+      for (let evicted = cache.put(key, findings, entries); evicted > 0; evicted--) metrics.evicted();
+    });
+    return detection;
+  };
+  const reading = read(missing);
+  if (!(reading instanceof Promise)) {
+    take(reading);
+    return given.some((one) => one instanceof Promise) ? settled(given, read) : (given as Detection);
+  }
+  const taken = reading.then(take);
+  missing.forEach((at, i) => {
+    const key = keys[at];
+    if (key === undefined) return;
+    const flight = taken.then((detection) => detection[i] as readonly Finding[]);
+    flights.set(key, flight);
+    const land = (): void => {
+      if (flights.get(key) === flight) flights.delete(key);
+    };
+    flight.then(land, land);
+  });
+  return taken.then(() => settled(given, read));
+}
+
+/** Another request's reading may end with that request: then it is done here. */
+async function settled(
+  given: readonly Given[],
+  read: (wanted: readonly number[]) => Detection | Promise<Detection>,
+): Promise<Detection> {
+  const findings: (readonly Finding[])[] = [];
+  for (const [at, one] of given.entries()) {
+    const joined = one instanceof Promise ? await one.catch(() => undefined) : one;
+    findings.push(joined ?? ((await read([at]))[0] as readonly Finding[]));
+  }
+  return findings;
+}
+
+/** What is remembered of each text; nothing is read. */
+export function remembered(
+  { detector, name }: Member,
+  texts: readonly Placed[],
+  all: readonly Segment[],
+  { cache, metrics }: Scanning,
+): Detection {
+  const context = contextOf(detector, all);
+  return texts.map(({ scanned }) => {
+    const key = cache.keyOf(detector, scanned, context);
+    const findings = key === undefined ? undefined : cache.get(key);
+    (findings === undefined ? metrics.missed : metrics.hit)(name);
+    return findings ?? [];
+  });
+}

@@ -1,0 +1,66 @@
+/** The ensemble: detectors with what the document says of when and how each is asked. */
+
+import type { Path } from "../../core/config/index.ts";
+import type { Detector, DetectorError, DetectorFindings, Segment, SegmentKind } from "../../core/guardrails/index.ts";
+
+export type Schedule = "sync" | "overlap" | "async";
+
+export interface Member {
+  readonly detector: Detector;
+  readonly name: string;
+  readonly mode: "inline" | "shadow";
+  readonly schedule: Schedule;
+  readonly role: "discover" | "confirm";
+  /** `apply_to`, with its default. */
+  readonly kinds: ReadonlySet<SegmentKind>;
+  /** Bytes on either side of a finding that a `confirm` detector sees. */
+  readonly confirmWindow: number;
+  readonly narrowsSpans: boolean;
+  /** Findings that score less are left out. */
+  readonly threshold: number;
+  /** Longest work on one request, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly failsClosed: boolean;
+}
+
+export interface Failure {
+  /** Name of the detector. */
+  readonly detector: string;
+  readonly kind: DetectorError["kind"];
+  /** The request is refused: `guardrail_error`, and `overloaded` where the kind says so. */
+  readonly isFatal: boolean;
+}
+
+export interface Found {
+  /** In the order of the document. A detector that failed is left out. */
+  readonly byDetector: readonly DetectorFindings[];
+  readonly failures: readonly Failure[];
+}
+
+export interface RunOptions {
+  /** Names of those in force; undefined: all. */
+  readonly names?: ReadonlySet<string> | undefined;
+  readonly signal: AbortSignal;
+  /** Left out: every detector is asked now, whatever its schedule, as a rehearsal and an answer want it. */
+  readonly schedule?: "sync" | "overlap";
+  /** What the detectors of `sync` found, for those of `overlap` that confirm. */
+  readonly earlier?: Found;
+}
+
+export interface Ensemble {
+  /** In the order of the document. */
+  readonly members: readonly Member[];
+  /**
+   * At once where every detector that is asked answers at once. A detector that fails is told of and does not throw;
+   * rejects with the signal's reason alone. With `schedule: sync`, detectors of `async` give what they remember.
+   */
+  readonly run: (segments: readonly Segment[], options: RunOptions) => Found | Promise<Found>;
+  /** Detectors of `async` go through the segments, so that their findings are known at the next turn. Never throws. */
+  readonly runLater: (segments: readonly Segment[], found: Found, names: ReadonlySet<string> | undefined) => void;
+}
+
+export interface EnsembleProblem {
+  /** Begins at the document's root. */
+  readonly path: Path;
+  readonly message: string;
+}

@@ -1,0 +1,3 @@
+/** Detectors, and the ensemble that asks them. */
+
+export * from "./ensemble/index.ts";

@@ -1,0 +1,343 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { guardrails } from "../../../../src/server/core/config/deployment/guardrails/index.ts";
+import type { DetectorConfig, Guardrails } from "../../../../src/server/core/config/index.ts";
+import { readDocument } from "../../../../src/server/core/config/index.ts";
+import {
+  type Detector,
+  DetectorError,
+  type Finding,
+  type Scanned,
+  type Segment,
+} from "../../../../src/server/core/guardrails/index.ts";
+import { compileEnsemble, type Ensemble, type Found } from "../../../../src/server/detectors/index.ts";
+
+/** Finds runs of digits; of some texts it is slow, and of some it fails. Counts what it is given. */
+class Digits implements Detector {
+  readonly type = "pii";
+  readonly readsContext: Detector["readsContext"];
+  readonly horizon = undefined;
+  readonly read: Scanned[] = [];
+  readonly name: string;
+  readonly fingerprint: string;
+  /** Undefined: answers at once. */
+  wait: (() => Promise<void>) | undefined;
+  failure: Error | undefined;
+
+  constructor(name: string, readsContext: Detector["readsContext"] = []) {
+    this.name = name;
+    this.fingerprint = name;
+    this.readsContext = readsContext;
+  }
+
+  detect(texts: readonly Scanned[]) {
+    this.read.push(...texts);
+    if (this.failure !== undefined) throw this.failure;
+    const found = texts.map(findDigits);
+    return this.wait === undefined ? found : this.wait().then(() => found);
+  }
+}
+
+function findDigits({ segment: { text }, windows }: Scanned): readonly Finding[] {
+  return [...text.matchAll(/\d+/g)]
+    .map(({ 0: value, index: start }) => ({ ...finding(start, start + value.length), score: value.length / 10 }))
+    .filter(({ start, end }) => windows === undefined || windows.some((it) => it.start <= start && end <= it.end));
+}
+
+const finding = (start: number, end: number): Finding => ({
+  start,
+  end,
+  category: "pii",
+  label: "DIGITS",
+  score: 1,
+  recognizer: "",
+  trace: undefined,
+});
+
+const segment = (text: string, kind: Segment["kind"] = "user"): Segment => ({
+  kind,
+  text,
+  ref: "",
+  turn: 0,
+  isReadOnly: false,
+});
+
+const signal = new AbortController().signal;
+
+/** With the defaults of the schema. */
+function configured(detectors: readonly object[], others: object = {}): Guardrails {
+  const text = JSON.stringify({ detectors, ...others });
+  const references = { env: () => undefined, secret: () => NO_SECRET, file: () => NO_SECRET };
+  const { document, problems } = readDocument(guardrails, { name: "test", text }, references, { fileAllowed: true });
+  assert.ok(document, JSON.stringify(problems));
+  return document;
+}
+
+const NO_SECRET = { kind: "problem", message: "there are no secrets here" } as const;
+
+interface Made {
+  readonly ensemble: Ensemble;
+  readonly of: (name: string) => Digits;
+}
+
+function ensembleOf(detectors: readonly object[], others: object = {}, context: Detector["readsContext"] = []): Made {
+  const made = new Map<string, Digits>();
+  const build = (_: DetectorConfig, name: string) => {
+    const detector = new Digits(name, context);
+    made.set(name, detector);
+    return { kind: "detector", detector } as const;
+  };
+  const compiled = compileEnsemble(configured(detectors, others), { build });
+  assert.equal(compiled.kind, "ensemble");
+  if (compiled.kind !== "ensemble") throw new Error("refused");
+  return { ensemble: compiled.ensemble, of: (name) => made.get(name) as Digits };
+}
+
+const PII = { type: "pii", prefilter: "pure" };
+
+const places = (found: Found): unknown =>
+  found.byDetector.map(({ detector, findings }) => [
+    detector,
+    findings.map((all) => all.map(({ start, end }) => [start, end])),
+  ]);
+
+describe("the ensemble", () => {
+  it("asks a detector for the kinds that it is for, at once where it answers at once", () => {
+    const { ensemble, of } = ensembleOf([{ ...PII, apply_to: ["user", "header"] }]);
+    const segments = [segment("a 12"), segment("b 34", "assistant"), segment("56", "header"), segment("")];
+    const found = ensemble.run(segments, { signal });
+    assert.ok(!(found instanceof Promise));
+    assert.deepEqual(places(found), [["pii", [[[2, 4]], [], [[0, 2]], []]]]);
+    assert.equal(of("pii").read.length, 2);
+  });
+
+  it("without `apply_to` reads every kind of a request that can be written, and no other", () => {
+    const { ensemble, of } = ensembleOf([PII]);
+    const kinds = ["system", "user", "assistant", "tool_args", "tool_result", "output", "header", "query"] as const;
+    ensemble.run(
+      kinds.map((kind) => segment("1", kind)),
+      { signal },
+    );
+    assert.deepEqual(
+      of("pii").read.map((it) => it.segment.kind),
+      kinds.slice(0, 5),
+    );
+  });
+
+  it("reads a text once, and applies `threshold` to what it remembers", () => {
+    const { ensemble, of } = ensembleOf([{ ...PII, threshold: 0.3 }]);
+    const turns = [segment("12"), segment("12345")];
+    ensemble.run(turns, { signal });
+    const found = ensemble.run([...turns, segment("6")], { signal });
+    assert.deepEqual(places(found as Found), [["pii", [[], [[0, 5]], []]]]);
+    assert.deepEqual(
+      of("pii").read.map((it) => it.segment.text),
+      ["12", "12345", "6"],
+    );
+  });
+
+  it("remembers a text apart by kind, and under its context where the detector reads one", () => {
+    const { ensemble, of } = ensembleOf([PII], {}, ["system"]);
+    const run = (system: string, text: string, kind?: Segment["kind"]) =>
+      ensemble.run([segment(system, "system"), segment(text, kind)], { signal });
+    run("a", "1");
+    run("a", "1");
+    run("a", "1", "assistant");
+    run("b", "1");
+    const texts = of("pii")
+      .read.filter(({ segment }) => segment.text === "1")
+      .map((it) => it.segment.kind);
+    assert.deepEqual(texts, ["user", "assistant", "user"]);
+  });
+
+  it("remembers `cache_entries` texts, those last used, and nothing with 0", () => {
+    for (const [entries, expected] of [
+      [2, ["a1", "b2", "c3", "b2"]],
+      [0, ["a1", "b2", "a1", "c3", "a1", "b2"]],
+    ] as const) {
+      const { ensemble, of } = ensembleOf([PII], { cache_entries: entries });
+      for (const text of ["a1", "b2", "a1", "c3", "a1", "b2"]) ensemble.run([segment(text)], { signal });
+      assert.deepEqual(
+        of("pii").read.map((it) => it.segment.text),
+        expected,
+      );
+    }
+  });
+
+  it("does not remember a text that is no Unicode, or longer than the bound", () => {
+    const { ensemble, of } = ensembleOf([PII]);
+    for (const text of ["1\ud800", "1\ufffd", "2".repeat((256 << 10) + 1)]) {
+      for (let i = 0; i < 2; i++) ensemble.run([segment(text)], { signal });
+    }
+    assert.equal(of("pii").read.length, 5);
+  });
+
+  it("has a text read once for all who ask for it at the same time", async () => {
+    const { ensemble, of } = ensembleOf([PII]);
+    const { promise, resolve } = deferred();
+    of("pii").wait = () => promise;
+    const runs = [1, 2, 3].map(() => ensemble.run([segment("12")], { signal }));
+    resolve();
+    const founds = await Promise.all(runs);
+    assert.equal(of("pii").read.length, 1);
+    for (const found of founds) assert.deepEqual(places(found), [["pii", [[[0, 2]]]]]);
+  });
+
+  it("reads a text itself when the request that was reading it leaves", async () => {
+    const { ensemble, of } = ensembleOf([PII]);
+    const leaving = new AbortController();
+    of("pii").wait = () =>
+      new Promise((_, reject) => leaving.signal.addEventListener("abort", () => reject(new Error())));
+    const first = ensemble.run([segment("12")], { signal: leaving.signal });
+    const second = ensemble.run([segment("12")], { signal });
+    of("pii").wait = undefined;
+    leaving.abort(new Error("left"));
+    await assert.rejects(async () => first, /left/);
+    assert.deepEqual(places(await second), [["pii", [[[0, 2]]]]]);
+  });
+
+  it("tells of detectors that fail, and refuses where they fail closed or are overloaded", () => {
+    const failures = [
+      ["fail_open", new Error("no"), "failed", false],
+      ["fail_closed", new Error("no"), "failed", true],
+      ["fail_open", new DetectorError("overloaded", "full"), "overloaded", true],
+    ] as const;
+    for (const [on_error, failure, kind, isFatal] of failures) {
+      const { ensemble, of } = ensembleOf([
+        { ...PII, on_error },
+        { ...PII, name: "sound" },
+      ]);
+      of("pii").failure = failure;
+      const found = ensemble.run([segment("12")], { signal }) as Found;
+      assert.deepEqual(found.failures, [{ detector: "pii", kind, isFatal }]);
+      assert.deepEqual(places(found), [["sound", [[[0, 2]]]]]);
+    }
+  });
+
+  it("never refuses for a shadow detector", () => {
+    const { ensemble, of } = ensembleOf([{ ...PII, on_error: "fail_closed", mode: "shadow" }]);
+    of("pii").failure = new DetectorError("overloaded", "full");
+    const found = ensemble.run([segment("12")], { signal }) as Found;
+    assert.deepEqual(found.failures, [{ detector: "pii", kind: "overloaded", isFatal: false }]);
+  });
+
+  it("waits for a detector no longer than its `timeout`, even for one that heeds no signal", async () => {
+    const { ensemble, of } = ensembleOf([{ ...PII, timeout: "20ms", on_error: "fail_closed" }]);
+    of("pii").wait = () => new Promise(() => undefined);
+    const found = await ensemble.run([segment("12")], { signal });
+    assert.deepEqual(found.failures, [{ detector: "pii", kind: "timeout", isFatal: true }]);
+  });
+
+  it("lets `confirm` see only windows around what others found, in bytes and whole characters", () => {
+    const { ensemble, of } = ensembleOf([PII, { ...PII, name: "second", role: "confirm", confirm_window: 5 }]);
+    ensemble.run([segment("aaaaaaaaéé 12 😀😀 bbbb 34 c"), segment("none")], { signal });
+    assert.deepEqual(
+      of("second").read.map(({ segment: { text }, windows }) => windows?.map((it) => text.slice(it.start, it.end))),
+      [["éé 12 😀", "bbbb 34 c"]],
+    );
+  });
+
+  it("narrows a finding to what was confirmed within it", () => {
+    const { ensemble, of } = ensembleOf([PII, { ...PII, name: "second", role: "confirm", narrow_spans: true }]);
+    of("second").detect = (texts) => texts.map(() => [finding(3, 5)]);
+    const found = ensemble.run([segment("a 1234567 b 89")], { signal }) as Found;
+    assert.deepEqual(places(found), [
+      [
+        "pii",
+        [
+          [
+            [3, 5],
+            [12, 14],
+          ],
+        ],
+      ],
+      ["second", [[[3, 5]]]],
+    ]);
+  });
+
+  it("looks for nothing where a shadow detector alone found something", () => {
+    const { ensemble, of } = ensembleOf([
+      { ...PII, mode: "shadow" },
+      { ...PII, name: "second", role: "confirm" },
+    ]);
+    ensemble.run([segment("12")], { signal });
+    assert.equal(of("second").read.length, 0);
+  });
+
+  it("keeps `overlap` for its own run, and `async` for the next turn", async () => {
+    const { ensemble, of } = ensembleOf([
+      PII,
+      { ...PII, name: "beside", schedule: "overlap" },
+      { ...PII, name: "later", schedule: "async" },
+    ]);
+    const segments = [segment("12")];
+    const first = (await ensemble.run(segments, { signal, schedule: "sync" })) as Found;
+    assert.deepEqual(places(first), [
+      ["pii", [[[0, 2]]]],
+      ["later", [[]]],
+    ]);
+    const both = (await ensemble.run(segments, { signal, schedule: "overlap", earlier: first })) as Found;
+    assert.deepEqual(places(both), [
+      ["pii", [[[0, 2]]]],
+      ["beside", [[[0, 2]]]],
+      ["later", [[]]],
+    ]);
+    const { promise, resolve } = deferred();
+    of("later").wait = async () => resolve();
+    ensemble.runLater(segments, first, undefined);
+    await promise;
+    await new Promise((done) => setImmediate(done));
+    const next = (await ensemble.run(segments, { signal, schedule: "sync" })) as Found;
+    assert.deepEqual(places(next), [
+      ["pii", [[[0, 2]]]],
+      ["later", [[[0, 2]]]],
+    ]);
+  });
+
+  it("drops what `async` has no room for", async () => {
+    const { ensemble, of } = ensembleOf([{ ...PII, schedule: "async" }], { async: { max_in_flight: 1 } });
+    const { promise, resolve } = deferred();
+    of("pii").wait = async () => resolve();
+    const nothing: Found = { byDetector: [], failures: [] };
+    ensemble.runLater([segment("12")], nothing, undefined);
+    ensemble.runLater([segment("34")], nothing, undefined);
+    await promise;
+    await new Promise((done) => setImmediate(done));
+    assert.deepEqual(
+      of("pii").read.map((it) => it.segment.text),
+      ["12"],
+    );
+  });
+
+  it("asks those in force alone", () => {
+    const { ensemble, of } = ensembleOf([PII, { ...PII, name: "second" }]);
+    const found = ensemble.run([segment("12")], { signal, names: new Set(["second"]) }) as Found;
+    assert.deepEqual(places(found), [["second", [[[0, 2]]]]]);
+    assert.equal(of("pii").read.length, 0);
+  });
+
+  it("refuses `async` without a cache, and two detectors of one name", () => {
+    const guardrails = configured([{ ...PII, schedule: "async" }], { cache_entries: 0 });
+    const build = () => ({ kind: "detector", detector: new Digits("pii") }) as const;
+    const one = compileEnsemble(guardrails, { build });
+    assert.ok(one.kind === "refused");
+    assert.deepEqual(
+      one.problems.map(({ path }) => path),
+      [["guardrails", "detectors", 0, "schedule"]],
+    );
+    const twice = compileEnsemble(configured([PII, PII]), { build });
+    assert.ok(twice.kind === "refused");
+    assert.deepEqual(
+      twice.problems.map(({ path }) => path),
+      [["guardrails", "detectors", 1]],
+    );
+  });
+});
+
+function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
