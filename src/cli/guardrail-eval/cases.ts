@@ -1,0 +1,35 @@
+/** Evaluation data as values. Source: specification document 1, "Guardrail evaluation data". */
+
+import type { SegmentKind } from "../../server/core/guardrails/index.ts";
+
+/** A marked stretch of a text; bytes of its UTF-8, end exclusive. */
+export interface Mark {
+  readonly start: number;
+  readonly end: number;
+  readonly type: string;
+}
+
+export interface EvalCase {
+  /** As the operator wrote it. */
+  readonly file: string;
+  /** From 1; of a sentence its first line. */
+  readonly line: number;
+  readonly text: string;
+  /** Undefined: spans are not marked; empty: there is nothing to find. */
+  readonly spans: readonly Mark[] | undefined;
+  /** Undefined: labels are not marked; empty: the text is clean. */
+  readonly labels: readonly string[] | undefined;
+  readonly tags: readonly string[];
+  readonly kind: SegmentKind | undefined;
+  /** Text of the system turn before the case; empty: none. */
+  readonly system: string;
+}
+
+/** Data that is not what it should be; the message begins with the file and the line. */
+export class DataError extends Error {
+  override readonly name = "DataError";
+
+  constructor(file: string, line: number, message: string) {
+    super(`${file}:${line}: ${message}`);
+  }
+}

@@ -1,0 +1,101 @@
+/** One line of a `.jsonl` file to a case. Keys that are not of the shape are told to `warn` and not read. */
+
+import { SEGMENT_KINDS, type SegmentKind, utf8Length, utf8Offsets } from "../../server/core/guardrails/index.ts";
+import { didYouMean } from "../flags.ts";
+import { DataError, type EvalCase, type Mark } from "./cases.ts";
+import type { Line } from "./lines.ts";
+
+export type Warn = (key: string, words: string) => void;
+
+const KEYS = ["text", "spans", "labels", "tags", "kind", "system"];
+
+/** Undefined for a blank line. Throws `DataError`. */
+export function caseOf({ number, text: line }: Line, file: string, warn: Warn): EvalCase | undefined {
+  if (line.trim() === "") return undefined;
+  const fail: Fail = (words) => {
+    throw new DataError(file, number, words);
+  };
+  const row = objectOf(line, fail);
+  for (const key of Object.keys(row)) {
+    if (!KEYS.includes(key))
+      warn(key, `${file}:${number}: the key ${JSON.stringify(key)} is not read${didYouMean(key, KEYS)}`);
+  }
+  const { text, spans, labels, tags, kind, system } = row;
+  if (typeof text !== "string") return fail('"text" is missing, or no string');
+  if (system !== undefined && typeof system !== "string") return fail('"system" is no string');
+  return {
+    file,
+    line: number,
+    text,
+    spans: spans === undefined ? undefined : marksOf(spans, text, fail, "spans"),
+    labels: labels === undefined ? undefined : textsOf(labels, "labels", fail),
+    tags: tags === undefined ? [] : textsOf(tags, "tags", fail),
+    kind: kind === undefined ? undefined : kindOf(kind, fail),
+    system: system ?? "",
+  };
+}
+
+export type Fail = (words: string) => never;
+
+export function objectOf(line: string, fail: Fail): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return fail("the line is no JSON object");
+  }
+  return isObject(value) ? value : fail("the line is no JSON object");
+}
+
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** In order of their starts. */
+export function marksOf(value: unknown, text: string, fail: Fail, name: string): readonly Mark[] {
+  if (!Array.isArray(value)) return fail(`"${name}" is no list`);
+  if (value.length === 0) return [];
+  const whole = utf8Length(text);
+  const marks = value.map((item: unknown, at): Mark => {
+    const where = `"${name}" entry ${at + 1}`;
+    if (!isObject(item)) return fail(`${where} is no object`);
+    const { start, end, type } = item;
+    if (!isOffset(start) || !isOffset(end))
+      return fail(`${where}: "start" and "end" are byte offsets, integers from 0`);
+    if (typeof type !== "string" || type.trim() === "") return fail(`${where}: "type" is missing, or no text`);
+    if (start >= end) return fail(`${where}: it ends at ${end}, where it does not come after its start, ${start}`);
+    if (end > whole) return fail(`${where}: it ends at ${end}, behind the text, which has ${whole} bytes`);
+    return { start, end, type };
+  });
+  const borders = boundariesOf(text, whole);
+  for (const { start, end, type } of marks) {
+    for (const offset of [start, end]) {
+      if (borders?.has(offset) === false) fail(`"${name}": offset ${offset} of ${type} lies within a character`);
+    }
+  }
+  return marks.sort((a, b) => a.start - b.start || a.end - b.end);
+}
+
+const isOffset = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+
+/** Undefined where every character is one byte. */
+function boundariesOf(text: string, bytes: number): ReadonlySet<number> | undefined {
+  if (bytes === text.length) return undefined;
+  return new Set(
+    utf8Offsets(
+      text,
+      Array.from({ length: text.length + 1 }, (_, at) => at),
+    ),
+  );
+}
+
+export function textsOf(value: unknown, name: string, fail: Fail): readonly string[] {
+  if (!Array.isArray(value) || !value.every((item): item is string => typeof item === "string" && item !== "")) {
+    return fail(`"${name}" is no list of texts`);
+  }
+  return [...new Set(value)];
+}
+
+function kindOf(value: unknown, fail: Fail): SegmentKind {
+  const kind = SEGMENT_KINDS.find((name) => name === value);
+  return kind ?? fail(`"kind" is ${SEGMENT_KINDS.join(", ")}, not ${JSON.stringify(value)}`);
+}

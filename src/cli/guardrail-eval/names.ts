@@ -1,0 +1,36 @@
+/**
+ * Types and labels by one spelling: marks and findings are compared without regard to case and under their new names, a
+ * category before the name (`pii/EMAIL_ADDRESS`) left off. Source: specification document 1, `-rename`.
+ */
+
+import { CATEGORIES } from "../../server/core/guardrails/index.ts";
+import { clip, UsageError } from "../flags.ts";
+
+const BUILT_IN = ["PER=PERSON", "PERS=PERSON", "LOC=LOCATION", "GPE=LOCATION", "ORG=ORGANIZATION", "MIS=MISC"];
+
+export type Names = (written: string) => string;
+
+/** `renames` as `FROM=TO`; `known` spellings come before those of the data. Throws `UsageError`. */
+export function namesOf(renames: readonly string[], known: readonly string[]): Names {
+  const spelled = new Map<string, string>();
+  const own = (name: string): string => {
+    const key = bare(name).toUpperCase();
+    const spelling = spelled.get(key) ?? bare(name);
+    spelled.set(key, spelling);
+    return spelling;
+  };
+  known.forEach(own);
+  const renamed = new Map<string, string>();
+  for (const text of [...BUILT_IN, ...renames]) {
+    const [from = "", to = "", ...more] = text.split("=");
+    if (from === "" || to === "" || more.length > 0)
+      throw new UsageError(`flag '-rename' takes FROM=TO, not '${clip(text)}'`);
+    renamed.set(bare(from).toUpperCase(), own(to));
+  }
+  return (written) => renamed.get(bare(written).toUpperCase()) ?? own(written);
+}
+
+function bare(name: string): string {
+  const slash = name.indexOf("/");
+  return slash > 0 && CATEGORIES.some((category) => category === name.slice(0, slash)) ? name.slice(slash + 1) : name;
+}

@@ -1,0 +1,149 @@
+/**
+ * What was found against what is marked, counted. Pure.
+ *
+ * Counts are kept by type, since a finding counts only for marks of its own type: which types are scored can then be said
+ * afterwards, and totals are sums. Source: guardrails reference, 7; specification document 1, "Guardrail evaluation data".
+ */
+
+import type { Mark } from "./cases.ts";
+
+/** Of one type and one kind of score. */
+export interface Counts {
+  /** Marks, and those of them that a finding met. */
+  readonly marked: number;
+  readonly met: number;
+  /** Findings, and those of them that meet a mark. */
+  readonly found: number;
+  readonly right: number;
+}
+
+export interface Figures {
+  readonly tp: number;
+  readonly fp: number;
+  readonly fn: number;
+  /** Null: nothing was found. */
+  readonly precision: number | null;
+  /** Null: nothing is marked. */
+  readonly recall: number | null;
+  /** Null: nothing is marked and nothing was found. */
+  readonly f1: number | null;
+}
+
+export const NO_COUNTS: Counts = { marked: 0, met: 0, found: 0, right: 0 };
+
+export const sum = (a: Counts, b: Counts): Counts => ({
+  marked: a.marked + b.marked,
+  met: a.met + b.met,
+  found: a.found + b.found,
+  right: a.right + b.right,
+});
+
+export function figuresOf({ marked, met, found, right }: Counts): Figures {
+  const precision = found === 0 ? null : right / found;
+  const recall = marked === 0 ? null : met / marked;
+  return { tp: met, fp: found - right, fn: marked - met, precision, recall, f1: f1Of(precision, recall) };
+}
+
+/** Harmonic mean; where one of the two is not defined, nothing was right: 0. */
+function f1Of(precision: number | null, recall: number | null): number | null {
+  if (precision === null && recall === null) return null;
+  const [p, r] = [precision ?? 0, recall ?? 0];
+  return p + r === 0 ? 0 : (2 * p * r) / (p + r);
+}
+
+/** Mean F1 of the types that are marked. */
+export function macroF1(counts: Iterable<Counts>): number | null {
+  const figures = [...counts].filter(({ marked }) => marked > 0).map((each) => figuresOf(each).f1 ?? 0);
+  return figures.length === 0 ? null : figures.reduce((total, f1) => total + f1, 0) / figures.length;
+}
+
+export type Counted = ReadonlyMap<string, Counts>;
+
+/** For each finding whether it is right, for each mark whether it was met. */
+export interface Matched {
+  readonly right: readonly boolean[];
+  readonly met: readonly boolean[];
+}
+
+/** One to one; two findings of one place are two, and only one of them is right where there is one mark. */
+export function matchExactly(marks: readonly Mark[], findings: readonly Mark[]): Matched {
+  const waiting = new Map<string, number[]>();
+  marks.forEach((mark, at) => {
+    const key = keyOf(mark);
+    waiting.set(key, [...(waiting.get(key) ?? []), at]);
+  });
+  const met = marks.map(() => false);
+  const right = findings.map((finding) => {
+    const at = waiting.get(keyOf(finding))?.shift();
+    if (at === undefined) return false;
+    met[at] = true;
+    return true;
+  });
+  return { right, met };
+}
+
+const keyOf = ({ start, end, type }: Mark): string => `${start} ${end} ${type}`;
+
+/** A byte in common and the same type. */
+export function matchByOverlap(marks: readonly Mark[], findings: readonly Mark[]): Matched {
+  const touch = (a: Mark, b: Mark): boolean => a.type === b.type && a.start < b.end && b.start < a.end;
+  return {
+    right: findings.map((finding) => marks.some((mark) => touch(mark, finding))),
+    met: marks.map((mark) => findings.some((finding) => touch(finding, mark))),
+  };
+}
+
+export function countsOf(marks: readonly Mark[], findings: readonly Mark[], { right, met }: Matched): Counted {
+  const counted = new Map<string, Counts>();
+  const add = (type: string, more: Partial<Counts>): void => {
+    counted.set(type, sum(counted.get(type) ?? NO_COUNTS, { ...NO_COUNTS, ...more }));
+  };
+  for (const [at, { type }] of marks.entries()) add(type, { marked: 1, met: met[at] ? 1 : 0 });
+  for (const [at, { type }] of findings.entries()) add(type, { found: 1, right: right[at] ? 1 : 0 });
+  return counted;
+}
+
+/** As sets. */
+export function countLabels(marked: ReadonlySet<string>, found: ReadonlySet<string>): Counted {
+  const counts = (label: string): Counts => {
+    const isBoth = marked.has(label) && found.has(label) ? 1 : 0;
+    return { marked: marked.has(label) ? 1 : 0, met: isBoth, found: found.has(label) ? 1 : 0, right: isBoth };
+  };
+  return new Map([...new Set([...marked, ...found])].map((label) => [label, counts(label)]));
+}
+
+/** A finding's score, and whether it is right. */
+export interface Scored {
+  readonly score: number;
+  readonly isRight: boolean;
+}
+
+/**
+ * Sum over the steps of descending score of the recall gained times the precision there; equal scores are one step. Recall is
+ * against all `marked`, so that what is found at no score lowers it. Null: nothing is marked.
+ */
+export function averagePrecision(found: readonly Scored[], marked: number): number | null {
+  if (marked === 0) return null;
+  const sorted = [...found].sort((a, b) => b.score - a.score);
+  let area = 0;
+  let right = 0;
+  let recall = 0;
+  sorted.forEach(({ score, isRight }, at) => {
+    if (isRight) right += 1;
+    if (sorted[at + 1]?.score === score) return;
+    area += (right / marked - recall) * (right / (at + 1));
+    recall = right / marked;
+  });
+  return area;
+}
+
+/** Every 0.05 from 0 to 0.95. */
+export const STEPS: readonly number[] = Array.from({ length: 20 }, (_, at) => at / 20);
+
+/** The scores that a tenth, two tenths … of the seen scores lie below (nearest rank). Ascending, each once. */
+export function decilesOf(scores: readonly number[]): readonly number[] {
+  if (scores.length === 0) return [];
+  const sorted = [...scores].sort((a, b) => a - b);
+  const ranks = Array.from({ length: 9 }, (_, at) => Math.ceil(((at + 1) / 10) * sorted.length) - 1);
+  return [...new Set(ranks.map((rank) => sorted[rank] ?? 0))];
+}

@@ -1,0 +1,77 @@
+/** Counts over many cases: by type, and again for each tag. */
+
+import type { Mark } from "./cases.ts";
+import {
+  type Counted,
+  type Counts,
+  countLabels,
+  countsOf,
+  matchByOverlap,
+  matchExactly,
+  NO_COUNTS,
+  sum,
+} from "./scoring.ts";
+
+export const SCORES = ["exact", "overlap", "labels"] as const;
+
+export type ScoreKind = (typeof SCORES)[number];
+
+/** What is marked in one case and what was found in it, under their final names. */
+export interface Outcome {
+  readonly spans: readonly Mark[] | undefined;
+  readonly labels: ReadonlySet<string> | undefined;
+  readonly findings: readonly Mark[];
+  readonly tags: readonly string[];
+}
+
+type ByType = Map<string, Counts>;
+
+export type Tally = Readonly<Record<ScoreKind, ByType>> & {
+  /** Cases by what they mark. */
+  spanCases: number;
+  labelCases: number;
+  /** Cases whose `labels` are empty, and those of them in which a label was found. */
+  cleanCases: number;
+  falseAlarms: number;
+};
+
+export const createTally = (): Tally => ({
+  exact: new Map(),
+  overlap: new Map(),
+  labels: new Map(),
+  spanCases: 0,
+  labelCases: 0,
+  cleanCases: 0,
+  falseAlarms: 0,
+});
+
+/** `isScored` says of a type or label whether it counts. */
+export function count(tally: Tally, { spans, labels, findings }: Outcome, isScored: (name: string) => boolean): void {
+  if (spans !== undefined) {
+    const marks = spans.filter(({ type }) => isScored(type));
+    const found = findings.filter(({ type }) => isScored(type));
+    tally.spanCases += 1;
+    add(tally.exact, countsOf(marks, found, matchExactly(marks, found)));
+    add(tally.overlap, countsOf(marks, found, matchByOverlap(marks, found)));
+  }
+  if (labels !== undefined) {
+    const marked = new Set([...labels].filter(isScored));
+    const found = new Set(findings.map(({ type }) => type).filter(isScored));
+    tally.labelCases += 1;
+    add(tally.labels, countLabels(marked, found));
+    if (labels.size === 0) {
+      tally.cleanCases += 1;
+      if (found.size > 0) tally.falseAlarms += 1;
+    }
+  }
+}
+
+function add(sums: ByType, counted: Counted): void {
+  for (const [type, counts] of counted) sums.set(type, sum(sums.get(type) ?? NO_COUNTS, counts));
+}
+
+export const totalOf = (counted: Counted): Counts => [...counted.values()].reduce(sum, NO_COUNTS);
+
+/** Whether a kind of score was asked for by any case. */
+export const isMarked = (tally: Tally, kind: ScoreKind): boolean =>
+  kind === "labels" ? tally.labelCases > 0 : tally.spanCases > 0;
