@@ -1,5 +1,6 @@
 export { type Compiled, type CompileInput, compileDeployment } from "./compile.ts";
 export type { Trusted } from "./governance.ts";
+export { createGuard, type Guard, type Guarded, type GuardrailSnapshot } from "./guardrails.ts";
 export { loadRules, mayHoldRules, type Rules } from "./load-rules.ts";
 export {
   type Claim,

@@ -1,0 +1,76 @@
+/**
+ * What guards the texts of one population: the detectors that are in force for it, and the policy over what they find. All
+ * that hops, the inspector and rehearsals are given. Source: design decisions, section 11.
+ */
+import type {
+  GuardrailPolicy,
+  Inspection,
+  Judgement,
+  Occasion,
+  Segment,
+  SegmentKind,
+} from "../core/guardrails/index.ts";
+import type { Ensemble, Failure, Found } from "../detectors/index.ts";
+
+export interface Guarded {
+  readonly found: Found;
+  /** Undefined: `failures` holds one that is fatal, and the message is refused for it. */
+  readonly judgement: Judgement | undefined;
+  readonly failures: readonly Failure[];
+}
+
+export interface Guard {
+  /** Kinds of segment that some detector in force reads. */
+  readonly kinds: ReadonlySet<SegmentKind>;
+  readonly inspectsRequest: boolean;
+  readonly inspectsOutput: boolean;
+  /** At once where every detector answers at once. Rejects with the signal's reason alone. */
+  readonly request: (
+    segments: readonly Segment[],
+    occasion: Occasion,
+    signal: AbortSignal,
+  ) => Guarded | Promise<Guarded>;
+  /** Of a whole answer, or of a stretch of a stream, whose earlier findings `inspection` holds. */
+  readonly answer: (
+    segments: readonly Segment[],
+    inspection: Inspection,
+    signal: AbortSignal,
+  ) => Guarded | Promise<Guarded>;
+  /** Begins the inspection of one answer. */
+  readonly open: GuardrailPolicy["open"];
+}
+
+export interface GuardrailSnapshot {
+  /** For no name, who has no profile. Undefined: exempt, or there is nothing to find with. */
+  readonly of: (profile: string | undefined) => Guard | undefined;
+}
+
+export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy): Guard {
+  const names = new Set(policy.detectors);
+  const kinds = new Set(ensemble.members.filter(({ name }) => names.has(name)).flatMap((member) => [...member.kinds]));
+  const judged = (segments: readonly Segment[], found: Found, judge: Inspection["judge"]): Guarded => {
+    const { failures, byDetector } = found;
+    const isRefused = failures.some(({ isFatal }) => isFatal);
+    return { found, failures, judgement: isRefused ? undefined : judge({ segments, found: byDetector }) };
+  };
+  return Object.freeze({
+    kinds,
+    inspectsRequest: [...kinds].some((kind) => kind !== "output"),
+    inspectsOutput: kinds.has("output"),
+    open: policy.open,
+    request(segments, occasion, signal) {
+      const { judge } = policy.open(occasion);
+      const found = ensemble.run(segments, { names, signal, schedule: "sync" });
+      return found instanceof Promise
+        ? found.then((all) => judged(segments, all, judge))
+        : judged(segments, found, judge);
+    },
+    answer(segments, { judge }, signal) {
+      // Schedules are of requests: whoever reads answers reads them now.
+      const found = ensemble.run(segments, { names, signal });
+      return found instanceof Promise
+        ? found.then((all) => judged(segments, all, judge))
+        : judged(segments, found, judge);
+    },
+  } satisfies Guard);
+}

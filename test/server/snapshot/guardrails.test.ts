@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { GuardrailPolicy, Inspected, Occasion, Segment } from "../../../src/server/core/guardrails/index.ts";
+import type { Ensemble, Found, RunOptions } from "../../../src/server/detectors/index.ts";
+import { createGuard } from "../../../src/server/snapshot/index.ts";
+
+const SEGMENT: Segment = { kind: "user", text: "a", ref: "", turn: 0, isReadOnly: false };
+const { signal } = new AbortController();
+
+interface Asked {
+  readonly runs: RunOptions[];
+  readonly judged: Inspected[];
+}
+
+function guardOf(found: Found | Promise<Found>, asked: Asked) {
+  const member = { name: "pii", kinds: new Set(["user", "output"]) };
+  const other = { name: "other", kinds: new Set(["header"]) };
+  const ensemble = {
+    members: [member, other],
+    run(_: readonly Segment[], options: RunOptions) {
+      asked.runs.push(options);
+      return found;
+    },
+  } as unknown as Ensemble;
+  const judge = (inspected: Inspected) => {
+    asked.judged.push(inspected);
+    return { outcome: "allow" };
+  };
+  const policy = { detectors: ["pii"], open: () => ({ judge }) } as unknown as GuardrailPolicy;
+  return createGuard(ensemble, policy);
+}
+
+test("a guard has the detectors that its policy names, and judges what they found", async () => {
+  for (const wrap of [(found: Found) => found, async (found: Found) => found]) {
+    const asked: Asked = { runs: [], judged: [] };
+    const found: Found = { byDetector: [{ detector: "pii", mode: "inline", findings: [[]] }], failures: [] };
+    const guard = guardOf(wrap(found), asked);
+    assert.deepEqual([...guard.kinds], ["user", "output"]);
+    assert.ok(guard.inspectsRequest && guard.inspectsOutput);
+    await guard.request([SEGMENT], {} as Occasion, signal);
+    await guard.answer([SEGMENT], guard.open({} as Occasion), signal);
+    assert.deepEqual(
+      asked.runs.map(({ names, schedule }) => [[...(names ?? [])], schedule]),
+      [
+        [["pii"], "sync"],
+        [["pii"], undefined],
+      ],
+    );
+    assert.deepEqual(asked.judged, Array(2).fill({ segments: [SEGMENT], found: found.byDetector }));
+  }
+});
+
+test("a guard asks no rule where a detector failed that fails closed", async () => {
+  const asked: Asked = { runs: [], judged: [] };
+  const found: Found = { byDetector: [], failures: [{ detector: "pii", kind: "failed", isFatal: true }] };
+  const { judgement, failures } = await guardOf(found, asked).request([SEGMENT], {} as Occasion, signal);
+  assert.equal(judgement, undefined);
+  assert.deepEqual(failures, found.failures);
+  assert.deepEqual(asked.judged, []);
+});
