@@ -24,4 +24,5 @@ export type {
 } from "./judgement.ts";
 export { utf8Length, utf8Offsets, utf16Offsets } from "./positions.ts";
 export { createRewriting, type Rewriting } from "./rewriting.ts";
+export { type ChannelPorts, createChannel, horizonBytes, type StreamTerms, type TextChannel } from "./streams/index.ts";
 export * from "./types.ts";

@@ -1,0 +1,223 @@
+/**
+ * One text that arrives in pieces, released as soon as it is proven that no finding can still reach into it.
+ * Source: guardrails reference, 5.3.
+ *
+ * Detectors are not asked where their patterns stand: the text is scanned again from a place at which no match can lie
+ * across (a clean cut), so that the same matches are found as in the whole text. What was released stays before the rest as
+ * context, back to that place, and is bounded; a run of one alphabet that is longer is cut nevertheless.
+ */
+import type { DetectorFindings, Judgement } from "../judgement.ts";
+import { utf8Length } from "../positions.ts";
+import type { Finding, Reach } from "../types.ts";
+import { boundary, isCleanCut, isHigh, pendingFrom, tailStart } from "./horizon.ts";
+
+/** Released text that is kept at least, in UTF-16 units: context words, neighbours. */
+const CONTEXT = 256;
+/** Released text that is kept at most. */
+const MAX_CONTEXT = 2_048;
+/** Places tried for a clean cut. */
+const MAX_TRIES = 256;
+/** More text than that is taken in parts, so that a scan is short. */
+const PART = 2_048;
+const MAX_DEFAULT_CHUNK = 64;
+
+export interface StreamTerms {
+  readonly maxHoldBytes: number;
+  readonly onHoldOverflow: "emit" | "buffer";
+  readonly liveHorizon: boolean;
+  /** Undefined: the horizon, at most 64. */
+  readonly scanChunkBytes: number | undefined;
+}
+
+export interface ChannelPorts {
+  readonly reaches: readonly Reach[];
+  /** Findings in one text, by detector. */
+  readonly scan: (text: string) => readonly DetectorFindings[];
+  /** Of a stretch that no finding crosses. */
+  readonly judge: (stretch: string, found: readonly DetectorFindings[]) => Judgement;
+  /** Text was released though a match may have been under way: once for each run of such text. `reach`: its name. */
+  readonly unproven: (reach: string) => void;
+}
+
+export interface TextChannel {
+  /** What may be shown now. Nothing, once it is refused. */
+  readonly push: (text: string) => string;
+  /** Scans what was not worth a scan yet. */
+  readonly settle: () => string;
+  /** The rest: nothing follows. */
+  readonly end: () => string;
+  /** A text was pushed that no scan has seen. */
+  readonly isWaiting: boolean;
+  /** It holds all that comes until its end. */
+  readonly isBuffering: boolean;
+  readonly heldBytes: number;
+  /** Not `allow`: nothing more is released. */
+  readonly refusal: Judgement | undefined;
+}
+
+export function createChannel(terms: StreamTerms, ports: ChannelPorts): TextChannel {
+  return new Channel(terms, ports);
+}
+
+/** The longest that text is held. In bytes. */
+export function horizonBytes({ maxHoldBytes }: StreamTerms, reaches: readonly Reach[]): number {
+  return reaches.reduce((most, it) => Math.max(most, Math.min(it.maxBytes + it.rightBytes, maxHoldBytes)), 0);
+}
+
+class Channel implements TextChannel {
+  readonly #terms: StreamTerms;
+  readonly #ports: ChannelPorts;
+  readonly #horizon: number;
+  readonly #chunk: number;
+  /** From a clean cut on. */
+  #text = "";
+  /** In `#text`: what is before it was released. */
+  #released = 0;
+  #scanned = 0;
+  #isOverflowing = false;
+  #isBuffering = false;
+  #refusal: Judgement | undefined;
+
+  constructor(terms: StreamTerms, ports: ChannelPorts) {
+    this.#terms = terms;
+    this.#ports = ports;
+    this.#horizon = horizonBytes(terms, ports.reaches);
+    this.#chunk = terms.scanChunkBytes ?? Math.max(1, Math.min(this.#horizon, MAX_DEFAULT_CHUNK));
+  }
+
+  get isWaiting(): boolean {
+    return !this.#isBuffering && this.#scanned < this.#text.length;
+  }
+
+  get isBuffering(): boolean {
+    return this.#isBuffering;
+  }
+
+  get heldBytes(): number {
+    return utf8Length(this.#text.slice(this.#released));
+  }
+
+  get refusal(): Judgement | undefined {
+    return this.#refusal;
+  }
+
+  push(text: string): string {
+    let shown = "";
+    for (let at = 0; at < text.length && this.#refusal === undefined; at += PART) {
+      this.#text += text.length <= PART ? text : text.slice(at, at + PART);
+      if (utf8Length(this.#text.slice(this.#scanned)) >= this.#chunk) shown += this.#advance(false);
+    }
+    return shown;
+  }
+
+  settle(): string {
+    return this.isWaiting ? this.#advance(false) : "";
+  }
+
+  end(): string {
+    const shown = this.#advance(true);
+    this.#text = "";
+    this.#released = 0;
+    this.#scanned = 0;
+    return shown;
+  }
+
+  #advance(isEnd: boolean): string {
+    if (this.#refusal !== undefined || (this.#isBuffering && !isEnd)) return "";
+    const text = this.#text;
+    this.#scanned = text.length;
+    if (this.#released === text.length) return "";
+    const found = this.#ports.scan(text);
+    const safe = isEnd ? text.length : this.#safe(text, found);
+    if (safe <= this.#released) return "";
+    const stretch = text.slice(this.#released, safe);
+    const judgement = this.#ports.judge(stretch, within(found, this.#released, safe));
+    if (judgement.outcome !== "allow") {
+      this.#refusal = judgement;
+      this.#text = "";
+      this.#released = 0;
+      this.#scanned = 0;
+      return "";
+    }
+    this.#released = safe;
+    if (!isEnd) this.#forget();
+    return judgement.rewrites[0]?.text ?? stretch;
+  }
+
+  /** Up to where the text is proven, or must be released. */
+  #safe(text: string, found: readonly DetectorFindings[]): number {
+    const { liveHorizon, maxHoldBytes, onHoldOverflow } = this.#terms;
+    // Its other half may come with the next piece.
+    let safe = isHigh(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length;
+    let holder = "";
+    if (!liveHorizon) safe = Math.min(safe, tailStart(text, this.#horizon));
+    for (const reach of this.#ports.reaches) {
+      const pending = pendingFrom(text, 0, reach);
+      if (pending >= safe) continue;
+      safe = pending;
+      holder = reach.name;
+    }
+    safe = beforeClusters(found, safe);
+    const least = boundary(text, tailStart(text, maxHoldBytes));
+    if (safe >= least) {
+      if (safe >= this.#released) this.#isOverflowing = false;
+      return safe;
+    }
+    if (onHoldOverflow === "buffer") {
+      this.#isBuffering = true;
+      return this.#released;
+    }
+    if (least > this.#released) {
+      if (!this.#isOverflowing) this.#ports.unproven(holder);
+      this.#isOverflowing = true;
+    }
+    return Math.max(least, this.#released);
+  }
+
+  /** Lets go of released text that nothing can be found by any more. */
+  #forget(): void {
+    const last = this.#released - CONTEXT;
+    if (last < CONTEXT) return;
+    const cut = this.#cleanCut(last) ?? (this.#released > MAX_CONTEXT ? boundary(this.#text, last) : 0);
+    if (cut === 0) return;
+    this.#text = this.#text.slice(cut);
+    this.#released -= cut;
+    this.#scanned -= cut;
+  }
+
+  #cleanCut(last: number): number | undefined {
+    const { reaches } = this.#ports;
+    for (let at = last; at > 0 && last - at < MAX_TRIES; at--) {
+      if (boundary(this.#text, at) === at && reaches.every((it) => isCleanCut(this.#text, at, this.#released, it)))
+        return at;
+    }
+    return undefined;
+  }
+}
+
+/** Overlapping findings are decided together: none of them is cut, until nothing lies across. */
+function beforeClusters(found: readonly DetectorFindings[], place: number): number {
+  let safe = place;
+  for (let before = -1; before !== safe; ) {
+    before = safe;
+    for (const { findings } of found) {
+      for (const { start, end } of findings[0] ?? NOTHING) if (start < safe && safe < end) safe = start;
+    }
+  }
+  return safe;
+}
+
+const NOTHING: readonly Finding[] = [];
+
+/** Findings in a stretch, with places in it. What text was released unproven of is found in the rest of it. */
+function within(found: readonly DetectorFindings[], from: number, to: number): readonly DetectorFindings[] {
+  return found.map(({ detector, mode, findings }) => {
+    const inside: Finding[] = [];
+    for (const finding of findings[0] ?? NOTHING) {
+      const start = Math.max(finding.start, from);
+      const end = Math.min(finding.end, to);
+      if (start < end) inside.push({ ...finding, start: start - from, end: end - from });
+    }
+    return { detector, mode, findings: [inside] };
+  });
+}
