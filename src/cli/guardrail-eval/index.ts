@@ -2,6 +2,7 @@
 
 export { DataError, type EvalCase, type Mark } from "./cases.ts";
 export { sentencesOf } from "./conll.ts";
+export { type Agreement, type Bag, compareRow } from "./invariance.ts";
 export { caseOf, type Warn } from "./json-lines.ts";
 export { type Line, linesOf, MAX_LINE_BYTES } from "./lines.ts";
 export { type Names, namesOf } from "./names.ts";

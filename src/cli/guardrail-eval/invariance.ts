@@ -1,0 +1,45 @@
+/** One meaning in several languages: whether the same is found in each. Pure. Source: guardrails reference, 7. */
+
+/** What was found in one text: labels with how often. */
+export type Bag = ReadonlyMap<string, number>;
+
+export interface Agreement {
+  /** Rows that have both the language and the reference. */
+  rows: number;
+  /** Rows in which the same was found. */
+  agreed: number;
+  /** Of those, rows in which nothing was found in either. */
+  emptyAgreed: number;
+  /** Findings of the reference that the language has not, and the reverse. */
+  lost: number;
+  gained: number;
+}
+
+/** Adds one row to the agreement of each language; false: the row has no text of the reference, and counts for nothing. */
+export function compareRow(
+  byLanguage: Map<string, Agreement>,
+  row: ReadonlyMap<string, Bag>,
+  reference: string,
+): boolean {
+  const wanted = row.get(reference);
+  if (wanted === undefined) return false;
+  for (const [language, found] of row) {
+    if (language === reference) continue;
+    const sums = byLanguage.get(language) ?? { rows: 0, agreed: 0, emptyAgreed: 0, lost: 0, gained: 0 };
+    byLanguage.set(language, sums);
+    const lost = missingIn(found, wanted);
+    const gained = missingIn(wanted, found);
+    sums.rows += 1;
+    sums.lost += lost;
+    sums.gained += gained;
+    if (lost + gained > 0) continue;
+    sums.agreed += 1;
+    if (wanted.size === 0) sums.emptyAgreed += 1;
+  }
+  return true;
+}
+
+/** How many of `whole` are not in `part`. */
+function missingIn(part: Bag, whole: Bag): number {
+  return [...whole].reduce((sum, [label, times]) => sum + Math.max(0, times - (part.get(label) ?? 0)), 0);
+}

@@ -1,0 +1,22 @@
+/** Agreement of languages with a reference, counted by hand. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Agreement, type Bag, compareRow } from "../../../src/cli/guardrail-eval/index.ts";
+
+const bag = (counts: Readonly<Record<string, number>>): Bag => new Map(Object.entries(counts));
+
+test("rows agree where the same is found as often; empty rows are told apart; rows without the reference count for nothing", () => {
+  const sums = new Map<string, Agreement>();
+  const rows: readonly Readonly<Record<string, Bag>>[] = [
+    { en: bag({ A: 2, B: 1 }), de: bag({ A: 1, C: 1 }), fr: bag({ A: 2, B: 1 }) },
+    { en: bag({}), de: bag({}) },
+    { de: bag({ A: 1 }) },
+  ];
+  const counted = rows.map((row) => compareRow(sums, new Map(Object.entries(row)), "en"));
+  assert.deepEqual(counted, [true, true, false]);
+  assert.deepEqual(Object.fromEntries(sums), {
+    de: { rows: 2, agreed: 1, emptyAgreed: 1, lost: 2, gained: 1 },
+    fr: { rows: 1, agreed: 1, emptyAgreed: 0, lost: 0, gained: 0 },
+  });
+});
