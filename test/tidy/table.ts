@@ -17,6 +17,8 @@ const CORE = {
   "server/core/policy/variables": ["server/core/cel"],
   "server/core/budgets": ["server/core/cel", "server/core/config", "server/core/dialects"],
   "server/core/guardrails": ["server/core/config", "server/core/dialects", "server/core/policy/variables"],
+  // Apart from the types that detectors, streams and hops pass: it loads CEL.
+  "server/core/guardrails/policy": ["server/core/cel", "server/core/config", "server/core/guardrails"],
   "server/core/state": ["server/core/config", "server/core/budgets"],
 } as const;
 
@@ -39,6 +41,7 @@ const PARTS = {
     "server/core/policy",
     "server/core/budgets",
     "server/core/guardrails",
+    "server/core/guardrails/policy",
     "server/models",
     "server/secrets",
     "server/auth",

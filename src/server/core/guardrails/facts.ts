@@ -1,8 +1,13 @@
 /** What policy has to know of detectors and of the document to be compiled. */
 
-import type { Path, Severity } from "../config/index.ts";
+import type { Deployment, Path, Severity } from "../config/index.ts";
 import type { GuardrailPolicy } from "./judgement.ts";
 import type { SegmentKind } from "./types.ts";
+
+/** `guardrails` of a document. */
+export type Guardrails = NonNullable<Deployment["guardrails"]>;
+
+export type GuardrailRule = Guardrails["rules"][number];
 
 export interface DetectorFacts {
   readonly name: string;

@@ -4,7 +4,15 @@ export * from "./checks/index.ts";
  * `guardrails/policy`: it loads CEL, so nothing that a start imports may import more than its types.
  */
 
-export type { CompiledPolicy, DetectorFacts, GuardrailProblem, PolicyFacts } from "./facts.ts";
+export { digitBlock, foldDigits } from "./digits.ts";
+export type {
+  CompiledPolicy,
+  DetectorFacts,
+  GuardrailProblem,
+  GuardrailRule,
+  Guardrails,
+  PolicyFacts,
+} from "./facts.ts";
 export type {
   Annotated,
   DetectorFindings,

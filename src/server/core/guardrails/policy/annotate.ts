@@ -1,0 +1,75 @@
+/** From findings to annotations, in the order of the guardrails reference, 2.1. */
+
+import type { Annotated, Annotation, Dropped, Guardrails, Inspected } from "../index.ts";
+import type { AllowList } from "./allow-list.ts";
+import { agreed, type Candidate, candidatesOf, type Drop, type Member } from "./candidates.ts";
+import { settled } from "./conflicts.ts";
+import { formsIn, type Span } from "./operators/index.ts";
+
+export interface Refining {
+  readonly scoreThreshold: number;
+  readonly agreementBoost: number;
+  readonly conflicts: Guardrails["conflicts"];
+  readonly allows: AllowList | undefined;
+  /** `explain`. */
+  readonly keepsTrace: boolean;
+  readonly members: ReadonlyMap<string, Member>;
+}
+
+export interface Refined {
+  /** By segment, ascending by start. */
+  readonly candidates: readonly (readonly Candidate[])[];
+  readonly shadow: readonly Annotation[];
+}
+
+const KEEP_NOTHING: Drop = () => undefined;
+
+export function refined(inspected: Inspected, how: Refining, drop: Drop = KEEP_NOTHING): Refined {
+  const { inline, shadow } = candidatesOf(inspected, how.members);
+  const candidates = inline.map((list, at) =>
+    list.length === 0 ? list : refinedSegment(inspected.segments[at]?.text ?? "", list, how, drop),
+  );
+  const traced = how.keepsTrace ? shadow : shadow.map((one) => ({ ...one, trace: undefined }));
+  return { candidates, shadow: traced };
+}
+
+function refinedSegment(text: string, found: readonly Candidate[], how: Refining, drop: Drop): readonly Candidate[] {
+  const raised = how.agreementBoost > 0 && found.length > 1 ? agreed(found, how.agreementBoost) : found;
+  const { allows } = how;
+  const isWithinForm = within(formsIn(text));
+  const kept = raised.filter((candidate) => {
+    const by = reasonToDrop(candidate);
+    if (by !== undefined) drop(candidate, by);
+    return by === undefined;
+  });
+  const last = settled(text, kept, how.conflicts, drop);
+  return how.keepsTrace ? last : last.map((one) => ({ ...one, annotation: { ...one.annotation, trace: undefined } }));
+
+  function reasonToDrop({ annotation: { score, start, end }, isVerdict }: Candidate): Dropped["by"] | undefined {
+    if (score < how.scoreThreshold) return "score_threshold";
+    if (isVerdict) return undefined;
+    if (isWithinForm(start, end)) return "form";
+    return allows?.(text.slice(start, end)) ? "allow_list" : undefined;
+  }
+}
+
+function within(spans: readonly Span[]): (start: number, end: number) => boolean {
+  if (spans.length === 0) return () => false;
+  return (start, end) => {
+    let low = 0;
+    let high = spans.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((spans[middle]?.start ?? 0) <= start) low = middle;
+      else high = middle - 1;
+    }
+    const span = spans[low];
+    return span !== undefined && span.start <= start && end <= span.end;
+  };
+}
+
+export function annotated(inspected: Inspected, how: Refining): Annotated {
+  const dropped: Dropped[] = [];
+  const { candidates, shadow } = refined(inspected, how, ({ annotation }, by) => dropped.push({ annotation, by }));
+  return { annotations: candidates.flat().map(({ annotation }) => annotation), shadow, dropped };
+}

@@ -1,0 +1,104 @@
+/** What becomes of overlapping findings of one segment. Source: guardrails reference, 2.4. */
+
+import type { Guardrails } from "../index.ts";
+import { byPlace, byRank, type Candidate, type Drop } from "./candidates.ts";
+
+/** Types whose neighbours are one, with nothing but spaces between them. */
+const JOINED: ReadonlySet<string> = new Set(["PERSON", "LOCATION", "ORGANIZATION"]);
+
+const SPACES = /^[ \u00a0]*$/;
+
+/** Ascending by start. */
+export function settled(
+  text: string,
+  candidates: readonly Candidate[],
+  strategy: Guardrails["conflicts"],
+  drop: Drop,
+): readonly Candidate[] {
+  if (strategy === "none" || candidates.length < 2) return candidates.toSorted(byPlace);
+  const merged = mergedByType(text, candidates, drop);
+  const verdicts = merged.filter(({ isVerdict }) => isVerdict);
+  const outer = withoutContained(
+    merged.filter(({ isVerdict }) => !isVerdict),
+    drop,
+  );
+  const spans = strategy === "remove_intersections" ? cut(outer, drop) : outer;
+  return [...verdicts, ...spans].toSorted(byPlace);
+}
+
+/** Overlapping ones of one type become their hull; the best of them says the rest. */
+function mergedByType(text: string, candidates: readonly Candidate[], drop: Drop): readonly Candidate[] {
+  const merged: Candidate[] = [];
+  /** By type, the one that a next may be merged into, as a place in `merged`. */
+  const last = new Map<string, number>();
+  for (const candidate of candidates.toSorted(byPlace)) {
+    const key = `${candidate.isVerdict ? "verdict " : ""}${candidate.type}`;
+    const at = last.get(key);
+    const before = at === undefined ? undefined : merged[at];
+    if (at !== undefined && before !== undefined && belong(text, before, candidate)) {
+      merged[at] = hull(before, candidate, drop);
+    } else {
+      last.set(key, merged.length);
+      merged.push(candidate);
+    }
+  }
+  return merged;
+}
+
+function belong(text: string, before: Candidate, { annotation }: Candidate): boolean {
+  const { end, label } = before.annotation;
+  if (annotation.start < end) return true;
+  return JOINED.has(label) && SPACES.test(text.slice(end, annotation.start));
+}
+
+function hull(before: Candidate, next: Candidate, drop: Drop): Candidate {
+  const [best, other] = byRank(before, next) <= 0 ? [before, next] : [next, before];
+  drop(other, "conflicts");
+  const { annotation } = best;
+  const sources = [...new Set([...best.sources, ...other.sources])];
+  const start = Math.min(annotation.start, other.annotation.start);
+  const end = Math.max(annotation.end, other.annotation.end);
+  return { ...best, sources, annotation: { ...annotation, start, end } };
+}
+
+/** Of equal places the best stays; what lies within another, of whatever type, goes. */
+function withoutContained(candidates: readonly Candidate[], drop: Drop): readonly Candidate[] {
+  const outermostFirst = candidates.toSorted(
+    (a, b) => a.annotation.start - b.annotation.start || b.annotation.end - a.annotation.end || byRank(a, b),
+  );
+  let reached = -1;
+  return outermostFirst.filter((candidate) => {
+    if (candidate.annotation.end <= reached) {
+      drop(candidate, "conflicts");
+      return false;
+    }
+    reached = candidate.annotation.end;
+    return true;
+  });
+}
+
+/** Of two that overlap in part the higher score keeps its place, on a tie the earlier; the other ends at its border. */
+function cut(candidates: readonly Candidate[], drop: Drop): readonly Candidate[] {
+  const kept: Candidate[] = [];
+  for (const candidate of candidates) {
+    let next: Candidate | undefined = candidate;
+    let before = kept.at(-1);
+    while (before !== undefined && next !== undefined && next.annotation.start < before.annotation.end) {
+      if (before.annotation.score >= next.annotation.score) {
+        next = within(next, before.annotation.end, next.annotation.end);
+        if (next === undefined) drop(candidate, "conflicts");
+        continue;
+      }
+      kept.pop();
+      const shorter = within(before, before.annotation.start, next.annotation.start);
+      if (shorter === undefined) drop(before, "conflicts");
+      else kept.push(shorter);
+      before = kept.at(-1);
+    }
+    if (next !== undefined) kept.push(next);
+  }
+  return kept;
+}
+
+const within = (candidate: Candidate, start: number, end: number): Candidate | undefined =>
+  start < end ? { ...candidate, annotation: { ...candidate.annotation, start, end } } : undefined;

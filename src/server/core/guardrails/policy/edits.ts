@@ -1,0 +1,64 @@
+/** Which places of one segment are rewritten, by which rule, and the text that comes of it. */
+
+import type { Edit, Rewrite, Rewriting } from "../index.ts";
+import { byRank, type Candidate } from "./candidates.ts";
+import type { CompiledRule } from "./rule.ts";
+
+/** A rule chose an annotation. */
+export interface Claim {
+  readonly by: CompiledRule;
+  readonly candidate: Candidate;
+}
+
+/** A claim, and the part of its place that it rewrites. */
+export interface Cut extends Claim {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Places apart, ascending, that cover every place claimed. Of equal ones the first rule has it; one within another goes,
+ * since the outer covers it; of two that overlap in part the earlier loses its tail. Source: guardrails reference, 2.4.
+ */
+export function cuts(claims: readonly Claim[]): readonly Cut[] {
+  const sorted = claims.toSorted(
+    ({ candidate: a, by: left }, { candidate: b, by: right }) =>
+      a.annotation.start - b.annotation.start ||
+      b.annotation.end - a.annotation.end ||
+      left.index - right.index ||
+      byRank(a, b),
+  );
+  const kept: Cut[] = [];
+  let reached = -1;
+  for (const claim of sorted) {
+    const { start, end } = claim.candidate.annotation;
+    if (end <= reached) continue;
+    const before = kept.at(-1);
+    if (before !== undefined && before.end > start) kept[kept.length - 1] = { ...before, end: start };
+    kept.push({ ...claim, start, end });
+    reached = end;
+  }
+  return kept;
+}
+
+export interface Rewritten {
+  readonly rewrite: Rewrite;
+  readonly lackingDomain: number;
+}
+
+/** In order of the text, so that placeholders are numbered by appearance. */
+export function rewritten(text: string, places: readonly Cut[], rewriting: Rewriting): Rewritten {
+  const edits: Edit[] = [];
+  let lackingDomain = 0;
+  let written = "";
+  let at = 0;
+  for (const { start, end, by, candidate } of places) {
+    const { label } = candidate.annotation;
+    const value = by.operator(label, text.slice(start, end), rewriting);
+    if (value.lacksDomain) lackingDomain += 1;
+    edits.push({ start, end, text: value.text, rule: by.rule.name, type: candidate.type });
+    written += text.slice(at, start) + value.text;
+    at = end;
+  }
+  return { rewrite: { text: written + text.slice(at), edits }, lackingDomain };
+}

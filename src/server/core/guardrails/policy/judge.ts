@@ -1,0 +1,202 @@
+/** Rules over annotations, to a judgement. Source: document 3, `guardrails.rules[]`. */
+
+import { type Expression, Fault, type Variables } from "../../cel/index.ts";
+import type {
+  Inspected,
+  Inspection,
+  Judgement,
+  Occasion,
+  Rewrite,
+  Rewriting,
+  RuleDecision,
+  RuleFault,
+  Segment,
+} from "../index.ts";
+import { type Refining, refined } from "./annotate.ts";
+import type { Candidate } from "./candidates.ts";
+import { type Claim, cuts, rewritten } from "./edits.ts";
+import type { CompiledRule } from "./rule.ts";
+import { type AnnotationValue, addTo, annotationValue, emptyView, type View } from "./variables.ts";
+
+/** The rules of one population; those with the same `requires` share a view. */
+export interface RulesInForce {
+  readonly rules: readonly { readonly rule: CompiledRule; readonly view: number }[];
+  /** By view, the detectors whose annotations are in it; undefined: all. */
+  readonly views: readonly (ReadonlySet<string> | undefined)[];
+  readonly refining: Refining;
+}
+
+/** An annotation that came with the piece. */
+interface Fresh {
+  readonly candidate: Candidate;
+  readonly segment: Segment;
+  readonly value: AnnotationValue;
+}
+
+type End =
+  | { readonly kind: "deny"; readonly by: RuleDecision; readonly message: string }
+  | { readonly kind: "fault"; readonly by: RuleFault };
+
+export function openInspection(inForce: RulesInForce, { variables, rewriting }: Occasion): Inspection {
+  const views = inForce.views.map((detectors) => ({ ...emptyView(), detectors }));
+  /** Rules that have annotated: they are told of again only when they read something new. */
+  const told = new Set<CompiledRule>();
+  return { judge };
+
+  function judge(inspected: Inspected): Judgement {
+    const { segments } = inspected;
+    const { candidates, shadow } = refined(inspected, inForce.refining);
+    const all = candidates.flat();
+    const fresh = views.map((view) => grown(view, view.detectors, all, segments));
+    const decisions: { readonly rule: CompiledRule; readonly decision: RuleDecision | undefined }[] = [];
+    const skipped: RuleFault[] = [];
+    const claims: Claim[] = [];
+    let end: End | undefined;
+
+    for (const { rule, view: at } of inForce.rules) {
+      const view = views[at];
+      const news = fresh[at];
+      if (view === undefined || news === undefined) continue;
+      const outcome = weighed(rule, view, news, variables);
+      if ("part" in outcome) {
+        if (!rule.failsOpen) {
+          end = { kind: "fault", by: outcome };
+          break;
+        }
+        skipped.push(outcome);
+      } else if (outcome.fires) {
+        const { action } = rule.rule;
+        if (action === "annotate" && news.length === 0 && told.has(rule)) continue;
+        told.add(rule);
+        claims.push(...outcome.claims);
+        const decision = action === "redact" ? undefined : decisionOf(rule, news);
+        decisions.push({ rule, decision });
+        if (decision?.action === "deny") {
+          end = { kind: "deny", by: decision, message: rule.message };
+          break;
+        }
+      }
+    }
+
+    const annotations = all.map(({ annotation }) => annotation);
+    if (end !== undefined) {
+      // Nothing was rewritten, so no redaction is told of.
+      const judged = { decisions: decisions.flatMap(({ decision }) => decision ?? []), skipped, annotations, shadow };
+      if (end.kind === "deny") {
+        return { outcome: "deny", message: end.message, by: end.by, ...judged, fpeDomainTooSmall: 0 };
+      }
+      const message = `guardrail rule ${end.by.rule} could not be evaluated`;
+      return { outcome: "error", message, by: end.by, ...judged, fpeDomainTooSmall: 0 };
+    }
+    const { rewrites, acted, fpeDomainTooSmall } = rewriteAll(segments, claims, rewriting);
+    const acting = decisions.flatMap(
+      ({ rule, decision }) => decision ?? redaction(rule, acted.get(rule), segments) ?? [],
+    );
+    return { outcome: "allow", rewrites, decisions: acting, skipped, annotations, shadow, fpeDomainTooSmall };
+  }
+}
+
+function grown(
+  view: View,
+  detectors: ReadonlySet<string> | undefined,
+  candidates: readonly Candidate[],
+  segments: readonly Segment[],
+): readonly Fresh[] {
+  return candidates.flatMap((candidate) => {
+    const segment = segments[candidate.annotation.segment];
+    const isSeen = detectors === undefined || candidate.sources.some((source) => detectors.has(source));
+    if (segment === undefined || !isSeen) return [];
+    const value = annotationValue(candidate, segment);
+    addTo(view, value);
+    return [{ candidate, segment, value }];
+  });
+}
+
+type Outcome = RuleFault | { readonly fires: boolean; readonly claims: readonly Claim[] };
+
+const SILENT: Outcome = Object.freeze({ fires: false, claims: [] });
+
+function weighed(rule: CompiledRule, view: View, news: readonly Fresh[], context: Occasion["variables"]): Outcome {
+  const { annotations, labels } = view;
+  const fired = rule.when === undefined ? news.length > 0 : asked(rule.when, { ...context, annotations, labels });
+  if (fired instanceof Fault) return faultOf(rule, "when", fired);
+  if (!fired) return SILENT;
+  const claims: Claim[] = [];
+  if (rule.rule.action !== "redact") return { fires: true, claims };
+  for (const { candidate, segment, value } of news) {
+    if (segment.isReadOnly || !rule.kinds.has(segment.kind)) continue;
+    const isSelected = rule.select === undefined || asked(rule.select, { ...context, a: value });
+    if (isSelected instanceof Fault) return faultOf(rule, "select", isSelected);
+    if (isSelected) claims.push({ by: rule, candidate });
+  }
+  return { fires: claims.length > 0, claims };
+}
+
+const NOT_BOOL = new Fault("type", "the condition is not a bool");
+
+function asked(expression: Expression, variables: Variables): boolean | Fault {
+  const outcome = expression.evaluate(variables);
+  if (outcome.kind === "error") return outcome.error;
+  return typeof outcome.value === "boolean" ? outcome.value : NOT_BOOL;
+}
+
+const faultOf = ({ rule }: CompiledRule, part: RuleFault["part"], { kind, message }: Fault): RuleFault => ({
+  rule: rule.name,
+  controls: rule.controls ?? [],
+  part,
+  error: kind,
+  detail: message,
+});
+
+function decisionOf(
+  { rule }: CompiledRule,
+  read: readonly { readonly candidate: Candidate; readonly segment: Segment }[],
+): RuleDecision {
+  const types: Record<string, number> = {};
+  for (const { candidate } of read) types[candidate.type] = (types[candidate.type] ?? 0) + 1;
+  const kinds = [...new Set(read.map(({ segment }) => segment.kind))];
+  return { rule: rule.name, action: rule.action, controls: rule.controls ?? [], types, kinds };
+}
+
+function redaction(
+  rule: CompiledRule,
+  rewritten: readonly Candidate[] | undefined,
+  segments: readonly Segment[],
+): RuleDecision | undefined {
+  const read = (rewritten ?? []).flatMap((candidate) => {
+    const segment = segments[candidate.annotation.segment];
+    return segment === undefined ? [] : [{ candidate, segment }];
+  });
+  // Another rule had all that it chose.
+  return read.length === 0 ? undefined : decisionOf(rule, read);
+}
+
+interface RewrittenAll {
+  readonly rewrites: readonly (Rewrite | undefined)[];
+  /** What each rule rewrote. */
+  readonly acted: ReadonlyMap<CompiledRule, readonly Candidate[]>;
+  readonly fpeDomainTooSmall: number;
+}
+
+function rewriteAll(segments: readonly Segment[], claims: readonly Claim[], rewriting: Rewriting): RewrittenAll {
+  const acted = new Map<CompiledRule, Candidate[]>();
+  const rewrites = new Array<Rewrite | undefined>(segments.length).fill(undefined);
+  let fpeDomainTooSmall = 0;
+  if (claims.length === 0) return { rewrites, acted, fpeDomainTooSmall };
+  const bySegment = segments.map((): Claim[] => []);
+  for (const claim of claims) bySegment[claim.candidate.annotation.segment]?.push(claim);
+  for (const [at, own] of bySegment.entries()) {
+    const segment = segments[at];
+    if (segment === undefined || own.length === 0) continue;
+    const places = cuts(own);
+    for (const { by, candidate } of places) {
+      const list = acted.get(by);
+      if (list === undefined) acted.set(by, [candidate]);
+      else list.push(candidate);
+    }
+    const { rewrite, lackingDomain } = rewritten(segment.text, places, rewriting);
+    rewrites[at] = rewrite;
+    fpeDomainTooSmall += lackingDomain;
+  }
+  return { rewrites, acted, fpeDomainTooSmall };
+}

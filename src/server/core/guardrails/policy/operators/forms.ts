@@ -1,0 +1,52 @@
+/**
+ * What operators write in the place of a value, and where such forms stand in a text: what lies within one is no finding.
+ * Source: guardrails reference, 4.5.
+ */
+
+import { createHash, createHmac } from "node:crypto";
+
+const BASE32 = "0123456789abcdefghjkmnpqrstvwxyz";
+
+const PSEUDONYM_LENGTH = 10;
+const HASH_LENGTH = 32;
+
+export const typeForm = (label: string): string => `<${label}>`;
+
+export const placeholderForm = (label: string, number: number): string => `<${label}_${number}>`;
+
+/** Without a key anybody can find a value of few possibilities by trying; with one nobody can. `value` is normalised. */
+export function hashForm(label: string, value: string, key: Buffer | undefined): string {
+  const hash = key === undefined ? createHash("sha256") : createHmac("sha256", key);
+  return `sha256:${hash.update(`${label}\0${value}`).digest("hex").slice(0, HASH_LENGTH)}`;
+}
+
+/** The first 50 bits: among 4.7 million values of a type two bear one name with a chance of one in a hundred. */
+export function pseudonymForm(label: string, value: string, key: Buffer): string {
+  const digest = createHmac("sha256", key).update(`p1\0${label}\0${value}`).digest();
+  let rest = digest.readBigUInt64BE() >> 14n;
+  let name = "";
+  for (let count = 0; count < PSEUDONYM_LENGTH; count += 1) {
+    name = `${BASE32[Number(rest & 31n)] ?? ""}${name}`;
+    rest >>= 5n;
+  }
+  return `<${label}:${name}>`;
+}
+
+/**
+ * Narrow, so that it is no hiding place: numbers have at most six digits, and a pseudonym holds a letter (one in a hundred
+ * thousand does not, and is found once more).
+ */
+const FORM = /<[A-Z](?:[A-Z_]*[A-Z])?(?:_[0-9]{1,6}|:(?=[0-9]*[a-z])[0-9a-hjkmnp-tv-z]{10})?>/g;
+
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+const NONE: readonly Span[] = Object.freeze([]);
+
+/** Ascending; linear in the text. */
+export function formsIn(text: string): readonly Span[] {
+  if (!text.includes("<")) return NONE;
+  return [...text.matchAll(FORM)].map(({ index, 0: form }) => ({ start: index, end: index + form.length }));
+}

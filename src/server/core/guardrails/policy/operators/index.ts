@@ -1,0 +1,7 @@
+/** How values are rewritten, and turned back. */
+export { ALPHABETS, alphabetOf } from "./alphabets.ts";
+export { formsIn, type Span } from "./forms.ts";
+export { createFpe, type Fpe } from "./fpe.ts";
+export { norm } from "./norm.ts";
+export { compileOperator, type Operator, type OperatorKeys, operatorKeys } from "./operators.ts";
+export { type Restoration, type Restored, restore } from "./restore.ts";

@@ -1,0 +1,21 @@
+/** `mask`: letters and digits are covered, so that separators stay. Source: design decisions, section 16. */
+
+export interface Mask {
+  readonly character: string;
+  /** How many letters and digits are covered; 0: all. */
+  readonly count: number;
+  readonly fromEnd: boolean;
+}
+
+const COVERED = /^[\p{L}\p{M}\p{N}]$/u;
+
+/** By code point. A value without letters and digits is covered whole: it would stay as it is. */
+export function mask(text: string, { character, count, fromEnd }: Mask): string {
+  const characters = [...text];
+  const alphanumerics = characters.flatMap((one, at) => (COVERED.test(one) ? [at] : []));
+  const places = alphanumerics.length > 0 ? alphanumerics : characters.map((_, at) => at);
+  const most = count === 0 ? places.length : Math.min(count, places.length);
+  const covered = fromEnd ? places.slice(places.length - most) : places.slice(0, most);
+  for (const at of covered) characters[at] = character;
+  return characters.join("");
+}

@@ -1,0 +1,26 @@
+/** When two texts name the same value. Source: guardrails reference, 4.5. */
+
+import { foldDigits } from "../../index.ts";
+import { NUMBER_TYPES } from "./alphabets.ts";
+
+/** Invisible characters that may stand within a value. Source: guardrails reference, 2.7. */
+const IGNORABLE = /\p{Default_Ignorable_Code_Point}/gu;
+
+/** Codes whose spaces and hyphens say nothing: national types, and account numbers. */
+const isCode = (type: string): boolean => type === "IBAN_CODE" || /^[A-Z]{2}_/.test(type);
+
+/** `4111 1111 1111 1111` and `4111-1111-1111-1111` are one card. `type` is the label of an annotation. */
+export function norm(type: string, text: string): string {
+  const folded = foldDigits(text.normalize("NFC").replace(IGNORABLE, "")).replace(/\s+/g, " ").trim();
+  if (NUMBER_TYPES.has(type)) {
+    const digits = folded.replace(/[^0-9]/g, "");
+    if (digits !== "") return /^[+\uff0b]/.test(folded) ? `+${digits}` : digits;
+  }
+  if (isCode(type)) {
+    const symbols = folded.replace(/[^\p{L}\p{M}\p{N}]/gu, "").toUpperCase();
+    if (symbols !== "") return symbols;
+  }
+  if (type !== "EMAIL_ADDRESS") return folded;
+  const at = folded.lastIndexOf("@");
+  return at < 0 ? folded : folded.slice(0, at) + folded.slice(at).toLowerCase();
+}

@@ -1,0 +1,64 @@
+/** A redact rule's operator, compiled. Source: document 3, `guardrails.rules[]`; guardrails reference, 2.6 and 4.5. */
+
+import type { GuardrailRule, Guardrails, Rewriting } from "../../index.ts";
+import { alphabetOf } from "./alphabets.ts";
+import { hashForm, placeholderForm, pseudonymForm, typeForm } from "./forms.ts";
+import { createFpe, type Fpe } from "./fpe.ts";
+import { mask } from "./mask.ts";
+import { norm } from "./norm.ts";
+
+/** Keys and alphabets that operators share. */
+export interface OperatorKeys {
+  readonly pseudonym: Buffer | undefined;
+  readonly fpe: Fpe | undefined;
+  readonly alphabets: NonNullable<Guardrails["fpe_alphabets"]>;
+}
+
+export function operatorKeys(guardrails: Guardrails): OperatorKeys {
+  const { pseudonym_key, fpe_key, fpe_tweak = "", fpe_alphabets = {} } = guardrails;
+  return {
+    pseudonym: pseudonym_key ? Buffer.from(pseudonym_key, "hex") : undefined,
+    fpe: fpe_key ? createFpe(Buffer.from(fpe_key, "hex"), fpe_tweak) : undefined,
+    alphabets: fpe_alphabets,
+  };
+}
+
+/** What a value becomes; `isCounted` of one whose format `fpe` could not keep. */
+export interface Written {
+  readonly text: string;
+  readonly lacksDomain: boolean;
+}
+
+/** `label`: of the annotation, without its category; `text`: the value as it stands. */
+export type Operator = (label: string, text: string, rewriting: Rewriting) => Written;
+
+export function compileOperator(rule: GuardrailRule, keys: OperatorKeys): Operator {
+  const simply =
+    (write: (label: string, text: string, rewriting: Rewriting) => string): Operator =>
+    (label, text, rewriting) => ({ text: write(label, text, rewriting), lacksDomain: false });
+  const { pseudonym: key } = keys;
+  const named = (label: string, text: string): string =>
+    key === undefined ? typeForm(label) : pseudonymForm(label, norm(label, text), key);
+  switch (rule.operator) {
+    case "redact":
+      return simply(() => "");
+    case "mask": {
+      const how = { character: rule.mask_char, count: rule.mask_chars, fromEnd: rule.from_end };
+      return simply((_, text) => mask(text, how));
+    }
+    case "hash":
+      return simply((label, text) => hashForm(label, norm(label, text), key));
+    case "placeholder":
+      return simply((label, text, rewriting) => placeholderForm(label, rewriting.numberOf(label, norm(label, text))));
+    case "pseudonym":
+      return simply(named);
+    case "fpe":
+      return (label, text) => {
+        const alphabet = alphabetOf(label, keys.alphabets);
+        const encrypted = alphabet && keys.fpe?.encrypt(label, alphabet, text);
+        return { text: encrypted ?? named(label, text), lacksDomain: encrypted === undefined };
+      };
+    default:
+      return simply((label) => rule.replacement ?? typeForm(label));
+  }
+}

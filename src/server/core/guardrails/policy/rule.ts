@@ -1,0 +1,90 @@
+/** One rule, compiled. Source: document 3, `guardrails.rules[]`. */
+
+import { compileExpression, type Expression, type ExpressionProblem, type VariableTypes } from "../../cel/index.ts";
+import type { GuardrailRule } from "../index.ts";
+import { type GuardrailProblem, type SegmentKind, WRITABLE_KINDS } from "../index.ts";
+import { compileOperator, type Operator, type OperatorKeys } from "./operators/index.ts";
+import { SELECT_VARIABLES, WHEN_VARIABLES } from "./variables.ts";
+
+export interface CompiledRule {
+  readonly rule: GuardrailRule;
+  /** Place in the document. */
+  readonly index: number;
+  /** Undefined: it fires whenever something was found. */
+  readonly when: Expression | undefined;
+  /** Undefined: every annotation. */
+  readonly select: Expression | undefined;
+  /** Undefined: the whole ensemble. */
+  readonly requires: ReadonlySet<string> | undefined;
+  /** Which it may rewrite. */
+  readonly kinds: ReadonlySet<SegmentKind>;
+  readonly operator: Operator;
+  readonly message: string;
+  readonly failsOpen: boolean;
+}
+
+export type RuleOutcome =
+  | { readonly kind: "compiled"; readonly rule: CompiledRule }
+  | { readonly kind: "refused"; readonly problems: readonly GuardrailProblem[] };
+
+export const rulePath = (index: number, ...below: readonly (string | number)[]): GuardrailProblem["path"] => [
+  "guardrails",
+  "rules",
+  index,
+  ...below,
+];
+
+export function compileRule(rule: GuardrailRule, index: number, keys: OperatorKeys): RuleOutcome {
+  const when = expressionOf(rule, index, "when", WHEN_VARIABLES);
+  const select = expressionOf(rule, index, "select", SELECT_VARIABLES);
+  const problems = [...when.problems, ...select.problems];
+  if (problems.length > 0) return { kind: "refused", problems };
+  const compiled: CompiledRule = {
+    rule,
+    index,
+    when: when.expression,
+    select: select.expression,
+    requires: rule.requires && new Set(rule.requires),
+    kinds: new Set(rule.kinds ?? WRITABLE_KINDS),
+    operator: compileOperator(rule, keys),
+    message: rule.message || `denied by guardrail rule ${rule.name}`,
+    failsOpen: rule.on_error === "fail_open",
+  };
+  return { kind: "compiled", rule: compiled };
+}
+
+interface Part {
+  readonly expression: Expression | undefined;
+  readonly problems: readonly GuardrailProblem[];
+}
+
+function expressionOf(rule: GuardrailRule, index: number, key: "when" | "select", variables: VariableTypes): Part {
+  const source = rule[key];
+  if (source === undefined || source.trim() === "") return { expression: undefined, problems: [] };
+  const compiled = compileExpression(source, { variables, result: "bool" });
+  const wrong = compiled.kind === "refused" ? compiled.problems : mistakesOf(compiled.expression);
+  const problems = wrong.map((problem) => ({
+    severity: "error" as const,
+    path: rulePath(index, key),
+    message: placed(problem, source),
+  }));
+  return { expression: compiled.kind === "compiled" ? compiled.expression : undefined, problems };
+}
+
+/** What would refuse every request, or never be true. */
+const mistakesOf = ({ failures, comparisons }: Expression): readonly ExpressionProblem[] => [
+  ...failures,
+  ...comparisons.flatMap(({ path, how, texts, line, column }) =>
+    texts.flatMap((text) => {
+      if (how !== "equals" || !/(?:^|\.)type$/.test(path) || text.includes("/")) return [];
+      const message = `a type is written \`<category>/<LABEL>\`: \`${text}\` is none, \`pii/${text}\` or \`label\` may be meant`;
+      return [{ line, column, message }];
+    }),
+  ),
+];
+
+/** Where in the expression, when it has more than one line; then what. */
+export const placed = (
+  { line, column, message }: Pick<ExpressionProblem, "line" | "column" | "message">,
+  source: string,
+): string => (source.includes("\n") ? `line ${line}, column ${column}: ${message}` : `column ${column}: ${message}`);
