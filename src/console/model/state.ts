@@ -87,7 +87,7 @@ export interface Flash {
   readonly tone: "plain" | "warn" | "fail";
   readonly at: number;
   /** Of what the operator did: news that come within its time stand behind it, and not in its place. */
-  readonly outcome?: { readonly words: string; readonly at: number };
+  readonly outcome?: { readonly words: string; readonly at: number; readonly deed?: string };
 }
 
 /** How the console stands to the gateway. */
@@ -186,6 +186,8 @@ export type Event =
   | { readonly kind: "deed_progress"; readonly id: number; readonly words: string }
   | { readonly kind: "deed_done"; readonly id: number; readonly words: string; readonly secret?: string }
   | { readonly kind: "deed_failed"; readonly id: number; readonly words: string }
+  /** On how many nodes it is seen. `deed`: what it said when it was done. */
+  | { readonly kind: "deed_seen"; readonly deed: string; readonly words: string }
   | { readonly kind: "page_loaded"; readonly id: number; readonly lines: readonly Line[] }
   | { readonly kind: "verification"; readonly verification: Verification }
   | { readonly kind: "query_done"; readonly id: number; readonly result: QueryResult; readonly tookMs: number }

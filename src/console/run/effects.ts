@@ -94,7 +94,11 @@ export function createEffects(options: EffectsOptions): Effects {
     const { door: used } = watch.link();
     const others = doors.filter((other) => other !== used);
     const tell = ({ index, on, members }: { index: number; on: readonly string[]; members: readonly string[] }): void =>
-      flash(`${outcome.words} (index ${index} on ${on.length}/${members.length} nodes)`);
+      dispatch({
+        kind: "deed_seen",
+        deed: outcome.words,
+        words: `${outcome.words} (index ${index} on ${on.length}/${members.length} nodes)`,
+      });
     await follow(client, others, tell, options.signal).catch(() => undefined);
   }
 

@@ -3,7 +3,7 @@
 import { escapeControls } from "../../base/index.ts";
 import type { KeyEvent } from "../model/key.ts";
 import type { Event, Link, State } from "../model/state.ts";
-import { concluded, flashed, logged, noticed, without, withoutOld } from "./flash.ts";
+import { concluded, flashed, logged, noticed, refined, without, withoutOld } from "./flash.ts";
 import { withTable } from "./places.ts";
 import { tableStateOf } from "./seen.ts";
 
@@ -33,6 +33,8 @@ export function reported(state: State, event: Report): State {
       return event.flash.tone === "plain"
         ? logged(noticed(state, event.flash.words), event.flash.words)
         : noticed(state, event.flash.words, event.flash.tone);
+    case "deed_seen":
+      return logged(refined(state, event.words, event.deed), event.words);
     case "deed_progress":
     case "deed_done":
     case "deed_failed":

@@ -30,6 +30,15 @@ export function noticed(state: State, words: string, tone: Flash["tone"] = "plai
   return { ...told, flash: { ...told.flash, words: bounded(`${outcome.words}; ${told.flash.words}`), outcome } };
 }
 
+/** Says more of what came of a deed, in its place; behind what came of a later one. `deed` is what the deed said. */
+export function refined(state: State, words: string, deed: string): State {
+  const outcome = state.flash?.outcome;
+  if (outcome !== undefined && (outcome.deed ?? outcome.words) !== deed) return noticed(state, words);
+  const said = concluded(state, words);
+  if (said.flash?.outcome === undefined) return said;
+  return { ...said, flash: { ...said.flash, outcome: { ...said.flash.outcome, deed: bounded(deed) } } };
+}
+
 export function logged(state: State, words: string): State {
   const log = [...state.log, { at: state.now, words: bounded(words) }];
   return { ...state, log: log.slice(-MAX_LOG) };

@@ -100,8 +100,8 @@ test("a deed that is done says so, and then on how many nodes it is seen", async
   );
   it.do(removing);
   assert.deepEqual(await it.comes("deed_done"), { kind: "deed_done", id: 7, words: "n2 removed" });
-  const { flash } = await it.comes("flash");
-  assert.equal(flash.words, "n2 removed (index 1 on 1/1 nodes)");
+  const { words } = await it.comes("deed_seen");
+  assert.equal(words, "n2 removed (index 1 on 1/1 nodes)");
 });
 
 test("a deed that is refused tells the gateway's words, and does not ask to insist", async (t) => {

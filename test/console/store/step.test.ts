@@ -230,6 +230,13 @@ test("news stand behind what came of a deed until that has had its time, and do 
   assert.equal(words(later), "suspended for 30m; n2 leads now");
   assert.equal(words(after(later, [led("n3", NOW + 4_000)])), "suspended for 30m; n3 leads now");
   assert.equal(words(after(later, [led("n3", NOW + 6_000)])), "n3 leads now");
+  const seen = (count: string): Event => ({
+    kind: "deed_seen",
+    deed: "suspended for 30m",
+    words: `suspended for 30m (${count})`,
+  });
+  const counted = after(done, [seen("1/3"), seen("2/3"), led("n2")]);
+  assert.equal(words(counted), "suspended for 30m (2/3); n2 leads now", "the count outlives the news");
   const failed = after(online(), [{ kind: "deed_failed", id: 1, words: "no leader" }]);
   assert.equal(
     words(after(failed, [{ kind: "flash", flash: { words: "seen on 3/3", tone: "plain" } }])),
