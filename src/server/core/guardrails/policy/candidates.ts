@@ -79,18 +79,18 @@ export const byPlace = (left: Candidate, right: Candidate): number =>
 export function agreed(candidates: readonly Candidate[], boost: number): readonly Candidate[] {
   const raised = new Set<Candidate>();
   for (const group of byType(candidates)) {
-    // Of what came before: what reaches farthest, and what of another detector than that does.
-    let far: Candidate | undefined;
-    let other: Candidate | undefined;
-    for (const one of group.toSorted(byPlace)) {
-      const partner = far?.annotation.detector === one.annotation.detector ? other : far;
-      if (partner !== undefined && partner.annotation.end > one.annotation.start) raised.add(one).add(partner);
-      if (far === undefined || one.annotation.end > far.annotation.end) {
-        if (far !== undefined && far.annotation.detector !== one.annotation.detector) other = far;
-        far = one;
-      } else if (one.annotation.detector !== far.annotation.detector) {
-        if (other === undefined || one.annotation.end > other.annotation.end) other = one;
-      }
+    const sorted = group.toSorted(byPlace);
+    const reaching = twoBest((one, other) => one.annotation.end > other.annotation.end);
+    for (const one of sorted) {
+      const before = reaching.otherThan(one);
+      if (before !== undefined && before.annotation.end > one.annotation.start) raised.add(one);
+      reaching.add(one);
+    }
+    const beginning = twoBest((one, other) => one.annotation.start < other.annotation.start);
+    for (const one of sorted.toReversed()) {
+      const behind = beginning.otherThan(one);
+      if (behind !== undefined && behind.annotation.start < one.annotation.end) raised.add(one);
+      beginning.add(one);
     }
   }
   if (raised.size === 0) return candidates;
@@ -99,6 +99,29 @@ export function agreed(candidates: readonly Candidate[], boost: number): readonl
     const score = Math.min(1, one.annotation.score + boost);
     return { ...one, annotation: { ...one.annotation, score, agreement: score - one.annotation.score } };
   });
+}
+
+interface TwoBest {
+  readonly add: (candidate: Candidate) => void;
+  /** The best of the detectors that are not the candidate's. */
+  readonly otherThan: (candidate: Candidate) => Candidate | undefined;
+}
+
+/** The best of what was added, and the best of another detector than that is of. */
+function twoBest(isBetter: (one: Candidate, other: Candidate) => boolean): TwoBest {
+  let best: Candidate | undefined;
+  let second: Candidate | undefined;
+  const isSame = (one: Candidate, other: Candidate | undefined): boolean =>
+    one.annotation.detector === other?.annotation.detector;
+  return {
+    add: (one) => {
+      if (best === undefined || isBetter(one, best)) {
+        if (!isSame(one, best)) second = best;
+        best = one;
+      } else if (!isSame(one, best) && (second === undefined || isBetter(one, second))) second = one;
+    },
+    otherThan: (one) => (isSame(one, best) ? second : best),
+  };
 }
 
 function byType(candidates: readonly Candidate[]): Iterable<readonly Candidate[]> {
