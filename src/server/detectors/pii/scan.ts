@@ -30,9 +30,10 @@ interface Candidate {
   readonly start: number;
   end: number;
   proof: Proof;
+  readonly name: string | undefined;
 }
 
-type Gather = (rule: number, start: number, end: number, proof: Proof) => void;
+type Gather = (rule: number, start: number, end: number, proof: Proof, name?: string) => void;
 
 /** Throws on a shape or an expression that is none. */
 export function compileScan(recognizers: readonly Recognizer[], options: ScanOptions): Scan {
@@ -83,7 +84,7 @@ export function compileScan(recognizers: readonly Recognizer[], options: ScanOpt
 /** Leftmost and apart for each rule; of one start the longest, which comes last. */
 function gatherer(candidates: Candidate[], rules: number): Gather {
   const last: (Candidate | undefined)[] = new Array(rules);
-  return (rule, start, end, proof) => {
+  return (rule, start, end, proof, name) => {
     const before = last[rule];
     if (before?.start === start) {
       before.end = Math.max(before.end, end);
@@ -91,7 +92,7 @@ function gatherer(candidates: Candidate[], rules: number): Gather {
       return;
     }
     if (before !== undefined && start < before.end) return;
-    const candidate: Candidate = { rule, start, end, proof };
+    const candidate: Candidate = { rule, start, end, proof, name };
     last[rule] = candidate;
     candidates.push(candidate);
   };
@@ -105,8 +106,8 @@ function searchOf(rule: number, pattern: Pattern, engine: Engine): (text: string
 
 function searchByCode(rule: number, { search }: SearchPattern): (text: string, gather: Gather) => void {
   return (text, gather) => {
-    search(text, (start, end, proof) => {
-      if (proof !== false) gather(rule, start, end, proof);
+    search(text, (start, end, proof, name) => {
+      if (proof !== false) gather(rule, start, end, proof, name);
     });
   };
 }
@@ -120,9 +121,9 @@ function searchByText(rule: number, { validate }: TextPattern, search: Search): 
   };
 }
 
-function traceOf(pattern: Pattern, { proof }: Candidate, contextWord: string | undefined): Trace {
+function traceOf(pattern: Pattern, { proof, name }: Candidate, contextWord: string | undefined): Trace {
   const scoreBase = proof === true ? 1 : pattern.score;
   const raised =
     contextWord === undefined ? scoreBase : Math.min(1, Math.max(scoreBase + CONTEXT_BOOST, CONTEXT_FLOOR));
-  return { pattern: pattern.name, scoreBase, validated: proof, contextWord, scoreContext: raised - scoreBase };
+  return { pattern: name ?? pattern.name, scoreBase, validated: proof, contextWord, scoreContext: raised - scoreBase };
 }

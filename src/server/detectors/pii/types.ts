@@ -72,8 +72,11 @@ export interface SearchPattern {
   readonly keywords: readonly string[];
   /** RE2 syntax; every match lies within one of this: what streams hold back, and nothing that is run. */
   readonly within: string;
-  /** Calls `found` for each match, ascending and apart; in time linear in the text, which is the scan view. */
-  readonly search: (text: string, found: (start: number, end: number, proof: Proof) => void) => void;
+  /**
+   * Calls `found` for each match, ascending and apart; in time linear in the text, which is the scan view. `name`: instead
+   * of the pattern's own.
+   */
+  readonly search: (text: string, found: (start: number, end: number, proof: Proof, name?: string) => void) => void;
 }
 
 /** Where a match stands: `text` is the scan view. */

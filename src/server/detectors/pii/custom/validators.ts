@@ -1,0 +1,41 @@
+/** Checks of custom recognizers. Source: specification document 3, `custom_recognizers[]`, `validator`. */
+
+import type { DetectorConfig } from "../../../core/config/index.ts";
+import {
+  isCrc32Base62,
+  isIbanSum,
+  isLuhn,
+  isMod11And10,
+  isVerhoeff,
+  isWeighted,
+} from "../../../core/guardrails/index.ts";
+
+export type CustomRecognizer = NonNullable<DetectorConfig["custom_recognizers"]>[number];
+export type Validator = NonNullable<CustomRecognizer["validator"]>;
+
+/** The configuration was checked: what a kind needs is there. */
+export function validatorOf(validator: Validator): (value: string) => boolean {
+  const strip = new Set(validator.strip ?? "");
+  const check = checkOf(validator);
+  return (value) => check(strip.size === 0 ? value : [...value].filter((character) => !strip.has(character)).join(""));
+}
+
+function checkOf({ kind, weights = [], modulus = 2, prefix = "", sum_len: sumLength = 6 }: Validator) {
+  switch (kind) {
+    case "luhn":
+      return (value: string) => value.length > 1 && isLuhn(value);
+    case "verhoeff":
+      return (value: string) => value.length > 1 && isVerhoeff(value);
+    case "iso7064":
+      return (value: string) => value.length > 1 && isMod11And10(value);
+    case "iban":
+      return (value: string) => isIbanSum(value.toUpperCase());
+    case "weighted":
+      return (value: string) => isWeighted(value, weights, modulus);
+    case "crc32_base62":
+      return (value: string) =>
+        value.startsWith(prefix) &&
+        value.length > prefix.length + sumLength &&
+        isCrc32Base62(value.slice(prefix.length), sumLength);
+  }
+}

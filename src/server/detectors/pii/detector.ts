@@ -1,0 +1,103 @@
+/** The detector of type `pii`, compiled from its configuration. Source: specification document 3, `guardrails.detectors[]`. */
+
+import { createHash } from "node:crypto";
+import { nearest } from "../../../base/index.ts";
+import type { DetectorConfig } from "../../core/config/index.ts";
+import type { Detector, Finding, Horizon, Scanned } from "../../core/guardrails/index.ts";
+import { compileCustom } from "./custom/compile.ts";
+import { engineOf, RE2_VERSION } from "./engines.ts";
+import { horizonOf } from "./reach.ts";
+import { BUILT_IN } from "./recognizers/index.ts";
+import { compileScan, type Scan } from "./scan.ts";
+import type { Recognizer } from "./types.ts";
+
+interface PiiProblem {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+export type BuiltPiiDetector =
+  | { readonly kind: "detector"; readonly detector: Detector }
+  /** Paths begin at the detector. */
+  | { readonly kind: "refused"; readonly problems: readonly PiiProblem[] };
+
+/** `usesContext`: `guardrails.context_enhancement`. */
+export function createPiiDetector(config: DetectorConfig, name: string, usesContext: boolean): BuiltPiiDetector {
+  const engine = engineOf(config.prefilter);
+  if (engine === undefined) {
+    const message = `\`native\` needs the package re2, built for this Node.js: \`npm install re2@${RE2_VERSION}\`, or \`prefilter: pure\``;
+    return { kind: "refused", problems: [{ path: ["prefilter"], message }] };
+  }
+  const builtInNames = new Set(BUILT_IN.map((recognizer) => recognizer.name));
+  const custom = compileCustom(config.custom_recognizers ?? [], builtInNames, engine);
+  const known = [...BUILT_IN, ...custom.recognizers];
+  const problems = [
+    ...custom.problems,
+    ...unknown("entity type", "entities", config.entities, [
+      ...known.map(({ entity }) => entity),
+      ...(config.custom_recognizers ?? []).map(({ entity }) => entity),
+    ]),
+    ...unknown("recognizer", "recognizers", config.recognizers, [
+      ...known.map((recognizer) => recognizer.name),
+      ...(config.custom_recognizers ?? []).map((recognizer) => recognizer.name),
+    ]),
+  ];
+  if (problems.length > 0) return { kind: "refused", problems };
+  const recognizers = selected(known, config);
+  if (recognizers.length === 0) {
+    const message = "no recognizer finds what `entities` and `recognizers` leave, so nothing would be looked for";
+    return { kind: "refused", problems: [{ path: [], message }] };
+  }
+  const scan = compileScan(recognizers, { engine, usesContext });
+  const horizon = horizonOf(recognizers);
+  return { kind: "detector", detector: detectorOf(name, scan, horizon, fingerprintOf(config, usesContext)) };
+}
+
+function selected(known: readonly Recognizer[], { entities, recognizers }: DetectorConfig): readonly Recognizer[] {
+  const types = entities === undefined ? undefined : new Set(entities);
+  const names = recognizers === undefined ? undefined : new Set(recognizers);
+  return known.filter(({ name, entity }) => types?.has(entity) !== false && names?.has(name) !== false);
+}
+
+function unknown(
+  what: string,
+  key: string,
+  found: readonly string[] | undefined,
+  known: readonly string[],
+): PiiProblem[] {
+  const names = new Set(known);
+  return (found ?? []).flatMap((name, at) => {
+    if (names.has(name)) return [];
+    const meant = nearest(name, names);
+    const hint = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
+    return [{ path: [key, at], message: `this is no ${what} of a detector of type \`pii\`${hint}` }];
+  });
+}
+
+function detectorOf(name: string, scan: Scan, horizon: Horizon, fingerprint: string): Detector {
+  return Object.freeze({
+    name,
+    type: "pii",
+    fingerprint,
+    readsContext: [],
+    detect: (texts, _all, signal) =>
+      texts.map((scanned) => {
+        signal.throwIfAborted();
+        return withinWindows(scan(scanned.segment.text), scanned);
+      }),
+    horizon,
+  } satisfies Detector);
+}
+
+/** The whole text is scanned, since words before a window and what stands at its edges count. */
+function withinWindows(found: readonly Finding[], { windows }: Scanned): readonly Finding[] {
+  if (windows === undefined) return found;
+  return found.filter(({ start, end }) => windows.some((window) => window.start <= start && window.end >= end));
+}
+
+/** What findings depend on, apart from the program itself: a cache does not outlive it. */
+function fingerprintOf(config: DetectorConfig, usesContext: boolean): string {
+  const { entities, recognizers, custom_recognizers: custom, phone_regions: regions, prefilter } = config;
+  const read = JSON.stringify({ type: "pii", entities, recognizers, custom, regions, prefilter, usesContext });
+  return createHash("sha256").update(read).digest("hex");
+}

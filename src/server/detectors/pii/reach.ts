@@ -1,0 +1,189 @@
+/**
+ * How far the matches of patterns reach in a stream: derived from shapes, and from the programs that expressions become.
+ * Source: guardrails reference, 5.2. Lengths are of the text as it came, in UTF-8 bytes, where a digit has up to four.
+ */
+
+import { RE2JS } from "@bufbuild/re2";
+import type { Horizon, Reach } from "../../core/guardrails/index.ts";
+import { DROPPED, foldOf, KEPT } from "./fold.ts";
+import { OP } from "./linear.ts";
+import type { Pattern, Recognizer } from "./types.ts";
+
+/** Ignorable characters within one match that are reckoned with; more of them hide a match from a stream. */
+const IGNORABLE_BYTES = 16;
+
+/** The character behind a match that shows its end. */
+const EDGE_BYTES = 4;
+
+const ANY: readonly Range[] = [[0, 0x10ffff]];
+
+type Range = readonly [first: number, last: number];
+type Program = ReturnType<RE2JS["re2"]>["prog"];
+type Instruction = Program["inst"][number];
+
+export interface Extent {
+  readonly ranges: readonly Range[];
+  readonly maxBytes: number;
+  readonly prefix: string;
+}
+
+export function horizonOf(recognizers: readonly Recognizer[]): Horizon {
+  const groups = new Map<string, { names: string[]; extent: Extent }>();
+  for (const { name, patterns } of recognizers) {
+    for (const pattern of patterns) {
+      const extent = extentOf(pattern);
+      const key = `${extent.prefix} ${extent.ranges.join(" ")}`;
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, { names: [name], extent });
+      else {
+        if (!group.names.includes(name)) group.names.push(name);
+        if (extent.maxBytes > group.extent.maxBytes) group.extent = extent;
+      }
+    }
+  }
+  return Object.freeze({ reaches: [...groups.values()].map(({ names, extent }) => reachOf(names, extent)) });
+}
+
+function reachOf([first = "", ...others]: readonly string[], { ranges, maxBytes, prefix }: Extent): Reach {
+  return Object.freeze({
+    name: others.length === 0 ? first : `${first} and ${others.length} more`,
+    maxBytes: maxBytes + IGNORABLE_BYTES,
+    rightBytes: EDGE_BYTES + IGNORABLE_BYTES,
+    holds: (codePoint: number) => {
+      const folded = foldOf(codePoint);
+      return folded === DROPPED || has(ranges, folded === KEPT ? codePoint : folded);
+    },
+    prefix,
+  });
+}
+
+function has(ranges: readonly Range[], codePoint: number): boolean {
+  return ranges.some(([first, last]) => codePoint >= first && codePoint <= last);
+}
+
+export function extentOf(pattern: Pattern): Extent {
+  if (pattern.kind === "search") return extentOfExpression(pattern.within, false);
+  if (pattern.kind === "text") return extentOfExpression(pattern.regex, pattern.isCaseSensitive === true);
+  const letters: readonly Range[] = pattern.shapes.some((shape) => /[Lx]/.test(shape))
+    ? [
+        [0x41, 0x5a],
+        [0x61, 0x7a],
+      ]
+    : [];
+  const separators = pattern.shapes.some((shape) => shape.includes("-")) ? (pattern.separators ?? " -") : "";
+  let maxBytes = 0;
+  for (const shape of pattern.shapes) {
+    let bytes = (shape.split("-").length - 1) * widthOf(0x20);
+    for (const [, kind, count] of shape.matchAll(/([dLx])(\d+)/g)) bytes += Number(count) * (kind === "L" ? 3 : 4);
+    maxBytes = Math.max(maxBytes, bytes);
+  }
+  const ofSeparators = [...separators].map((one): Range => [one.charCodeAt(0), one.charCodeAt(0)]);
+  return { ranges: merged([[0x30, 0x39], ...letters, ...ofSeparators]), maxBytes, prefix: "" };
+}
+
+/** Infinity where a repeat has no bound. Throws on bad syntax. */
+export function extentOfExpression(regex: string, isCaseSensitive: boolean): Extent {
+  const flags = RE2JS.DOTALL | RE2JS.MULTILINE | (isCaseSensitive ? 0 : RE2JS.CASE_INSENSITIVE);
+  const { prog } = RE2JS.compile(regex, flags).re2();
+  const ranges: Range[] = [];
+  const maxBytes = longest(prog, ranges);
+  // A match that is but a part of what is matched begins somewhere else.
+  const prefix = /\(\?P?<value>/.test(regex) ? "" : prefixOf(prog);
+  return { ranges: merged(ranges), maxBytes, prefix };
+}
+
+/** The longest way from the start to a match, depth first with a stack of its own; gathers what characters are on ways. */
+function longest({ inst: code, start }: Program, ranges: Range[]): number {
+  const OPEN = -1;
+  const bytes = new Float64Array(code.length).fill(Number.NaN);
+  const stack = [start];
+  while (stack.length > 0) {
+    const index = stack.at(-1)!;
+    const instruction = code[index]!;
+    const onward = next(instruction);
+    if (Number.isNaN(bytes[index]!)) {
+      bytes[index] = OPEN;
+      for (const other of onward) {
+        // A way back: a repeat without a bound.
+        if (bytes[other] === OPEN) return unbounded(code, ranges);
+        if (Number.isNaN(bytes[other]!)) stack.push(other);
+      }
+      continue;
+    }
+    stack.pop();
+    if (bytes[index] !== OPEN) continue;
+    const own = isCharacter(instruction) ? rangesOf(instruction) : [];
+    ranges.push(...own);
+    const width = own.reduce((most, range) => Math.max(most, widest(range)), 0);
+    bytes[index] = width + onward.reduce((most, other) => Math.max(most, bytes[other]!), 0);
+  }
+  return bytes[start]!;
+}
+
+function unbounded(code: readonly Instruction[], ranges: Range[]): number {
+  ranges.length = 0;
+  for (const instruction of code) if (isCharacter(instruction)) ranges.push(...rangesOf(instruction));
+  return Number.POSITIVE_INFINITY;
+}
+
+function next({ op, out, arg }: Instruction): readonly number[] {
+  if (op === OP.match || op === OP.fail) return [];
+  return op === OP.alt || op === OP.altMatch ? [out, arg] : [out];
+}
+
+const isCharacter = ({ op }: Instruction): boolean => op > OP.nop;
+
+/** Of an instruction that takes a character. With one unit it may ignore letter case (`arg`). */
+function rangesOf({ op, runes, arg }: Instruction): readonly Range[] {
+  if (op >= 10) return ANY;
+  if (runes.length === 1) {
+    const text = String.fromCodePoint(runes[0]!);
+    const cases = (arg & 1) === 1 ? [text, text.toLowerCase(), text.toUpperCase()] : [text];
+    return cases.filter((one) => [...one].length === 1).map((one): Range => [one.codePointAt(0)!, one.codePointAt(0)!]);
+  }
+  const found: Range[] = [];
+  for (let at = 0; at + 1 < runes.length; at += 2) found.push([runes[at]!, runes[at + 1]!]);
+  return found;
+}
+
+/** Bytes of the widest character that a view may show as one of a range: digits have four, what is folded to ASCII three. */
+function widest([first, last]: Range): number {
+  if (first <= 0x39 && last >= 0x30) return 4;
+  return Math.max(first < 0x80 ? widthOf(first) : 0, widthOf(last));
+}
+
+function widthOf(codePoint: number): number {
+  return codePoint > 0xffff ? 4 : 3;
+}
+
+/** Single characters, of either case, that the only way from the start goes through. */
+function prefixOf({ inst: code, start }: Program): string {
+  let prefix = "";
+  for (let index = start; ; ) {
+    const instruction = code[index]!;
+    if (isCharacter(instruction)) {
+      const cases = new Set(
+        rangesOf(instruction).flatMap(([first, last]) => (first === last ? [lower(first)] : [`${first}`, `${last}`])),
+      );
+      const [only] = cases;
+      if (cases.size !== 1 || only === undefined) return prefix;
+      prefix += only;
+    } else if (next(instruction).length !== 1) return prefix;
+    index = instruction.out;
+  }
+}
+
+/** The two letters that a view folds to ASCII are in classes that ignore case. */
+function lower(codePoint: number): string {
+  return codePoint === 0x17f ? "s" : String.fromCodePoint(codePoint).toLowerCase();
+}
+
+function merged(ranges: readonly Range[]): readonly Range[] {
+  const found: [number, number][] = [];
+  for (const [first, last] of [...ranges].sort((one, other) => one[0] - other[0])) {
+    const before = found.at(-1);
+    if (before !== undefined && first <= before[1] + 1) before[1] = Math.max(before[1], last);
+    else found.push([first, last]);
+  }
+  return found;
+}

@@ -1,0 +1,60 @@
+/** CREDIT_CARD. Source: guardrails reference, 1.2 and 1.5. */
+
+import { isLuhn, isRepeated } from "../../../core/guardrails/index.ts";
+import type { Proof, Recognizer } from "../types.ts";
+
+/** First digits from and to, and the lengths. */
+const RANGES: readonly (readonly [from: string, to: string, shortest: number, longest: number])[] = [
+  ["4", "4", 13, 19],
+  ["51", "55", 16, 16],
+  ["2221", "2720", 16, 16],
+  ["34", "34", 15, 15],
+  ["37", "37", 15, 15],
+  ["6011", "6011", 16, 19],
+  ["644", "649", 16, 19],
+  ["65", "65", 16, 19],
+  ["300", "305", 14, 19],
+  ["36", "36", 14, 19],
+  ["38", "39", 14, 19],
+  ["3528", "3589", 16, 19],
+  ["62", "62", 16, 19],
+  ["50", "50", 13, 19],
+  ["56", "58", 13, 19],
+  ["60", "69", 13, 19],
+  ["2200", "2204", 16, 19],
+  ["81", "82", 16, 16],
+  ["508", "508", 16, 16],
+];
+
+/** A number outside of every known range is one only by its check digit, and where cards begin at all. */
+function cardProof(value: string): Proof {
+  if (!isLuhn(value) || isRepeated(value)) return false;
+  const isKnown = RANGES.some(([from, to, shortest, longest]) => {
+    const start = value.slice(0, from.length);
+    return start >= from && start <= to && value.length >= shortest && value.length <= longest;
+  });
+  if (isKnown) return true;
+  return /^[13456]/.test(value) && !/^1\d{12}$/.test(value) ? undefined : false;
+}
+
+function shapes(): string[] {
+  const found: string[] = [];
+  for (let length = 12; length <= 19; length++) found.push(`d${length}`);
+  for (const second of [3, 4]) {
+    for (const third of [3, 4]) for (const last of [3, 4, 5]) found.push(`d4-d${second}-d${third}-d${last}`);
+  }
+  for (const last of [1, 2, 3]) found.push(`d4-d4-d4-d4-d${last}`);
+  found.push("d4-d6-d5", "d4-d6-d4", "d4-d4-d4-d1", "d4-d12", "d8-d8", "d12-d4", "d4-d8-d4", "d4-d4-d8", "d8-d4-d4");
+  return found;
+}
+
+export const CARDS: Recognizer = {
+  name: "CreditCardRecognizer",
+  entity: "CREDIT_CARD",
+  category: "pii",
+  patterns: [{ kind: "shape", name: "card", score: 0.3, shapes: shapes(), validate: cardProof }],
+  context:
+    "credit card visa mastercard cc amex discover jcb diners maestro instapayment tarjeta credito kreditkarte carte بطاقة".split(
+      " ",
+    ),
+};

@@ -1,0 +1,5 @@
+import type { Recognizer } from "../types.ts";
+import { GENERIC } from "./generic.ts";
+
+/** Every recognizer that is built in; each has a name of its own. */
+export const BUILT_IN: readonly Recognizer[] = [...GENERIC];
