@@ -1,5 +1,6 @@
 import type { Recognizer } from "../types.ts";
 import { GENERIC } from "./generic.ts";
+import { NATIONAL } from "./national.ts";
 
 /** Every recognizer that is built in; each has a name of its own. */
-export const BUILT_IN: readonly Recognizer[] = [...GENERIC];
+export const BUILT_IN: readonly Recognizer[] = [...GENERIC, ...NATIONAL];

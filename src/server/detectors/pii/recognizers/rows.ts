@@ -1,0 +1,66 @@
+/**
+ * How rows of the tables are written.
+ *
+ * A check digit of ten or eleven values fits every tenth number by chance, and many countries have numbers of the same
+ * length. So where neither letters, grouping nor a date narrow a shape down, a check that fits does not prove: it keeps a
+ * score that only context raises above a half (`keeps`). What is narrower is proven (`proves`).
+ */
+
+import type { Proof, Recognizer, ShapePattern } from "../types.ts";
+
+type Validate = (value: string, written: string) => Proof;
+type Check = (value: string) => boolean;
+
+/** Of a number that a check of one digit fits by chance: below a half alone, above it beside a word of its context. */
+export const BY_CONTEXT = 0.4;
+
+export function national(
+  name: string,
+  entity: string,
+  context: readonly string[],
+  ...patterns: readonly ShapePattern[]
+): Recognizer {
+  return { name: `${name}Recognizer`, entity, category: "pii", patterns, context };
+}
+
+/** `shapes` stand apart by spaces. */
+export function shape(
+  name: string,
+  score: number,
+  shapes: string,
+  validate?: Validate,
+  more: Pick<ShapePattern, "separators" | "mixes"> = {},
+): ShapePattern {
+  const row = { kind: "shape", name, score, shapes: shapes.split(" "), ...more } satisfies ShapePattern;
+  return validate === undefined ? row : { ...row, validate };
+}
+
+/** `prefix` and then from `least` to `most` of `suffix`'s kind: `upTo("L1d", 4, 6)` is `L1d4 L1d5 L1d6`. */
+export function upTo(prefix: string, least: number, most: number, suffix = ""): string {
+  return Array.from({ length: most - least + 1 }, (_, more) => `${prefix}${least + more}${suffix}`).join(" ");
+}
+
+/** What fits is certain, what does not is no match. */
+export function proves(check: Check): Validate {
+  return (value) => check(value);
+}
+
+/** What fits keeps its score, what does not is no match. */
+export function keeps(check: Check): Validate {
+  return (value) => (check(value) ? undefined : false);
+}
+
+/** What fits is certain, what does not keeps its score. */
+export function confirms(check: Check): Validate {
+  return (value) => (check(value) ? true : undefined);
+}
+
+/** The value without separators has this form. */
+export function like(form: RegExp): Validate {
+  return (value) => (form.test(value) ? undefined : false);
+}
+
+/** Written in capital letters throughout, since in small ones it would be words: `in to 5`. */
+export function capital(validate: Validate = () => undefined): Validate {
+  return (value, written) => (written === written.toUpperCase() ? validate(value, written) : false);
+}
