@@ -39,7 +39,11 @@ export const REFUSALS = {
   headers_too_large: { status: 431, mayRetry: true, when: "the request's headers are over the bound" },
   internal: { status: 500, mayRetry: true, when: "a fault of the gateway; its cause is in the log" },
   upstream_unreachable: { status: 502, mayRetry: true, when: "the last attempt could not connect or was cut off" },
-  guardrail_error: { status: 503, mayRetry: true, when: "a detector that fails closed failed" },
+  guardrail_error: {
+    status: 503,
+    mayRetry: true,
+    when: "a detector that fails closed failed, or a guardrail rule could not be evaluated",
+  },
   suspended: { status: 503, mayRetry: true, when: "an operator suspended what the request needs" },
   budget_unavailable: { status: 503, mayRetry: true, when: "the allowance is spent and the leader out of reach" },
   audit_unavailable: { status: 503, mayRetry: true, when: "the audit queue is full" },

@@ -13,7 +13,7 @@ import { COST_FAULT, Fault } from "./faults.ts";
 import type { Frame, Variables } from "./frame.ts";
 import { parseSource } from "./syntax.ts";
 import { children, type Node, nodeCount } from "./tree.ts";
-import { type Type, typeText } from "./types.ts";
+import { STRING, type Type, typeText } from "./types.ts";
 import { Uint, type Value } from "./values.ts";
 
 /** Units an evaluation may cost: some tens of milliseconds at worst, for rules that cost a microsecond. */
@@ -56,6 +56,18 @@ export interface Comparison {
   readonly column: number;
 }
 
+/**
+ * A literal text that the expression asks for, wherever: of a field of a declared record (`subject` `annotation.type`), also
+ * within loops, or of the keys of a map that is a variable (`subject` its name).
+ */
+export interface Mention {
+  readonly subject: string;
+  readonly how: "equals" | "starts" | "key";
+  readonly texts: readonly string[];
+  readonly line: number;
+  readonly column: number;
+}
+
 export interface Expression {
   readonly source: string;
   readonly type: Type;
@@ -66,6 +78,7 @@ export interface Expression {
   /** Units; undefined when the cost grows with what the variables hold. Then only the limit bounds it. */
   readonly costBound: number | undefined;
   readonly comparisons: readonly Comparison[];
+  readonly mentions: readonly Mention[];
   /** Parts that fail whenever they are asked: a division by zero, a pattern that is none. */
   readonly failures: readonly ExpressionProblem[];
   /** Never throws; not to be called while one of its evaluations runs, which cannot happen, as they do not wait. */
@@ -103,6 +116,7 @@ export function compileExpression(source: string, options: CompileOptions): Comp
     constant,
     costBound: bound,
     comparisons: comparisonsOf(node, source),
+    mentions: mentionsOf(node, source),
     failures,
     evaluate: evaluation(reduced, limit, slots > 0),
   };
@@ -178,6 +192,39 @@ function comparisonsOf(node: Node, source: string): readonly Comparison[] {
   walk(node);
   return found;
 }
+
+function mentionsOf(node: Node, source: string): readonly Mention[] {
+  const found: Mention[] = [];
+  const add = (subject: string | undefined, how: Mention["how"], value: Node | undefined): void => {
+    const texts = value && textsOf(value);
+    if (subject === undefined || value === undefined || texts === undefined) return;
+    const { line, column } = placed(source, { at: value.at, message: "" });
+    found.push({ subject, how, texts, line, column });
+  };
+  const walk = (part: Node): void => {
+    for (const child of children(part)) walk(child);
+    if (part.kind === "select" || part.kind === "has") {
+      const value: Node = { kind: "literal", at: part.at, type: STRING, value: part.field };
+      add(mapName(part.operand), "key", value);
+    }
+    if (part.kind !== "call") return;
+    const [left, right] = part.args;
+    if (left === undefined || right === undefined) return;
+    const how = COMPARING[part.name];
+    if (how !== undefined) add(fieldName(left), how, right);
+    if (part.name === "_==_") add(fieldName(right), "equals", left);
+    if (part.name === "@in") add(mapName(right), "key", left);
+    if (part.name === "_[_]") add(mapName(left), "key", right);
+  };
+  walk(node);
+  return found;
+}
+
+const fieldName = (node: Node): string | undefined =>
+  node.kind === "select" && node.operand.type.kind === "record" ? `${node.operand.type.name}.${node.field}` : undefined;
+
+const mapName = (node: Node): string | undefined =>
+  node.kind === "variable" && node.type.kind === "map" ? node.name : undefined;
 
 /** A literal text, or those of a list of nothing else. */
 function textsOf(node: Node): readonly string[] | undefined {

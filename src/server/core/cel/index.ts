@@ -18,6 +18,7 @@ export {
   DEFAULT_COST_LIMIT,
   type Expression,
   type ExpressionProblem,
+  type Mention,
   numberOf,
   type Outcome,
 } from "./expression.ts";

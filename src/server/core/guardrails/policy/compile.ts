@@ -4,6 +4,7 @@ import type { CompiledPolicy, GuardrailPolicy, Guardrails, PolicyFacts } from ".
 import { compileAllowList } from "./allow-list.ts";
 import { annotated, type Refining } from "./annotate.ts";
 import { type Member, VERDICT_TYPES } from "./candidates.ts";
+import { ruleProblems } from "./checks.ts";
 import { openInspection, type RulesInForce } from "./judge.ts";
 import { operatorKeys } from "./operators/index.ts";
 import { type CompiledRule, compileRule } from "./rule.ts";
@@ -31,7 +32,7 @@ export function compilePolicy(guardrails: Guardrails, facts: PolicyFacts): Compi
   );
   return {
     of: (profile) => (profile === undefined ? whole : (byProfile.get(profile) ?? whole)),
-    problems: [...allowList.problems, ...refusals],
+    problems: [...allowList.problems, ...refusals, ...ruleProblems(guardrails, facts, rules)],
   };
 }
 

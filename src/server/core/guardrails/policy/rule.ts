@@ -72,11 +72,11 @@ function expressionOf(rule: GuardrailRule, index: number, key: "when" | "select"
 }
 
 /** What would refuse every request, or never be true. */
-const mistakesOf = ({ failures, comparisons }: Expression): readonly ExpressionProblem[] => [
+const mistakesOf = ({ failures, mentions }: Expression): readonly ExpressionProblem[] => [
   ...failures,
-  ...comparisons.flatMap(({ path, how, texts, line, column }) =>
+  ...mentions.flatMap(({ subject, how, texts, line, column }) =>
     texts.flatMap((text) => {
-      if (how !== "equals" || !/(?:^|\.)type$/.test(path) || text.includes("/")) return [];
+      if (how === "starts" || (subject !== "annotation.type" && subject !== "labels") || text.includes("/")) return [];
       const message = `a type is written \`<category>/<LABEL>\`: \`${text}\` is none, \`pii/${text}\` or \`label\` may be meant`;
       return [{ line, column, message }];
     }),

@@ -19,7 +19,7 @@ test("conditions read annotations, labels, the request and its caller", () => {
     ['"pii/CREDIT_CARD" in labels', "deny"],
     ['labels["pii/PERSON"] == 0.6', "deny"],
     ['"pii/US_SSN" in labels', "allow"],
-    ['"constructor" in labels', "allow"],
+    ['"pii/constructor" in labels', "allow"],
     ['annotations.exists(a, a.type == "pii/CREDIT_CARD" && a.score >= 0.9 && a.length == 16)', "deny"],
     ['annotations.exists(a, a.category == "pii" && a.label == "PERSON" && a.kind == "user" && a.turn == 0)', "deny"],
     ['annotations.all(a, a.detector == "pii" && a.recognizer == "R" && a.ref == "")', "deny"],

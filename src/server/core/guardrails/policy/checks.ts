@@ -1,0 +1,255 @@
+/** Rules against the ensemble: what would do nothing, leak, or refuse everything, told before it is used. */
+
+import { nearest } from "../../../../base/index.ts";
+import type { Expression, Mention } from "../../cel/index.ts";
+import {
+  CATEGORIES,
+  type DetectorFacts,
+  type Direction,
+  type GuardrailProblem,
+  type Guardrails,
+  type Hop,
+  type PolicyFacts,
+  SEGMENT_KINDS,
+  type SegmentKind,
+} from "../index.ts";
+import { alphabetOf } from "./operators/index.ts";
+import { type CompiledRule, placed, rulePath } from "./rule.ts";
+import { contextOf, typesOf, wouldSelect } from "./sampling.ts";
+
+/** Types that one message names. */
+const SHOWN = 5;
+
+/** Of the rules that compiled. */
+export function ruleProblems(
+  guardrails: Guardrails,
+  facts: PolicyFacts,
+  rules: readonly CompiledRule[],
+): readonly GuardrailProblem[] {
+  let closedBy: string | undefined;
+  return rules.flatMap((rule) => {
+    const read = facts.detectors.filter(({ name }) => rule.requires === undefined || rule.requires.has(name));
+    const inline = read.filter(({ mode }) => mode === "inline");
+    const problems = [
+      ...alphabetProblems(guardrails, rule, inline),
+      ...streamProblems(guardrails, rule, inline),
+      ...unreadKeys(rule),
+      ...(closedBy === undefined ? emptyRule(rule, read, inline) : [unreached(rule, closedBy)]),
+      ...faultWithoutFindings(rule),
+      ...namings(facts, rule, inline),
+    ];
+    if (rule.rule.action === "deny" && rule.when?.constant === true) closedBy ??= rule.rule.name;
+    return problems;
+  });
+}
+
+const warning = ({ index }: CompiledRule, key: string | undefined, message: string): GuardrailProblem => ({
+  severity: "warning",
+  path: key === undefined ? rulePath(index) : rulePath(index, key),
+  message,
+});
+
+const listed = (names: readonly string[]): string => {
+  const shown = names.slice(0, SHOWN).map((name) => `\`${name}\``);
+  return names.length > SHOWN ? `${shown.join(", ")} and ${names.length - SHOWN} more` : shown.join(", ");
+};
+
+/** A value whose type has no alphabet cannot keep its format, which is what the operator was chosen for. */
+function alphabetProblems(
+  { fpe_alphabets = {} }: Guardrails,
+  rule: CompiledRule,
+  detectors: readonly DetectorFacts[],
+): readonly GuardrailProblem[] {
+  if (rule.rule.action !== "redact" || rule.rule.operator !== "fpe") return [];
+  const missing = new Set<string>();
+  for (const detector of detectors) {
+    for (const type of typesOf(rule, detector)) {
+      const label = type.slice(type.indexOf("/") + 1);
+      if (alphabetOf(label, fpe_alphabets) !== undefined) continue;
+      if (writableKinds(rule, detector).some((kind) => wouldSelect(rule, detector, type, kind))) missing.add(label);
+    }
+  }
+  if (missing.size === 0) return [];
+  const message = `the operator \`fpe\` has no alphabet for ${listed([...missing])}: name it in \`guardrails.fpe_alphabets\`, or choose other types by \`select\``;
+  return [{ severity: "error", path: rulePath(rule.index, "operator"), message }];
+}
+
+const writableKinds = (rule: CompiledRule, { kinds }: DetectorFacts): readonly SegmentKind[] =>
+  kinds.filter((kind) => rule.kinds.has(kind));
+
+/** A rule that demands the direction of requests has no say over answers. */
+const isOfRequests = ({ when }: CompiledRule): boolean =>
+  when?.comparisons.some(
+    ({ path, how, texts, isDemanded }) =>
+      path === "direction" && how === "equals" && isDemanded && !texts.includes("response"),
+  ) ?? false;
+
+/** Source: guardrails reference, 5.3. */
+function streamProblems(
+  { stream }: Guardrails,
+  rule: CompiledRule,
+  detectors: readonly DetectorFacts[],
+): readonly GuardrailProblem[] {
+  if ((stream?.policy ?? "window") !== "window" || isOfRequests(rule)) return [];
+  const { action } = rule.rule;
+  const late = detectors.filter(({ kinds, hasHorizon }) => kinds.includes("output") && !hasHorizon);
+  if (action === "deny" && late.length > 0) {
+    const message = `${listed(late.map(({ name }) => name))} can judge a streamed answer only as it goes on: text that was released before a deny stays released; \`guardrails.stream.policy: buffer\` holds it`;
+    return [warning(rule, undefined, message)];
+  }
+  if (action !== "redact" || !rule.kinds.has("output")) return [];
+  return late.flatMap((detector) => {
+    const types = typesOf(rule, detector);
+    const asked = types.length > 0 ? types : [`${CATEGORIES[0]}/`];
+    if (!asked.some((type) => wouldSelect(rule, detector, type, "output"))) return [];
+    const message = `cannot rewrite what \`${detector.name}\` finds in a streamed answer, since no text is proven clean before its end: set \`guardrails.stream.policy: buffer\`, or leave \`output\` out of \`kinds\``;
+    return [{ severity: "error" as const, path: rulePath(rule.index), message }];
+  });
+}
+
+/** Keys that only another action reads. */
+function unreadKeys(rule: CompiledRule): readonly GuardrailProblem[] {
+  const { action, select, kinds, replacement, message, operator } = rule.rule;
+  const found: GuardrailProblem[] = [];
+  const tell = (key: string, reader: string): void => {
+    found.push(warning(rule, key, `is read only by ${reader}`));
+  };
+  if (action !== "redact") {
+    if (select) tell("select", "a redact rule");
+    if (kinds !== undefined) tell("kinds", "a redact rule");
+  }
+  if (replacement !== undefined && (action !== "redact" || operator !== "replace")) {
+    tell("replacement", "a redact rule with `operator: replace`");
+  }
+  if (message && action !== "deny") tell("message", "a deny rule");
+  return found;
+}
+
+const unreached = (rule: CompiledRule, closedBy: string): GuardrailProblem =>
+  warning(rule, undefined, `is never reached: rule \`${closedBy}\` before it always denies`);
+
+const DIRECTIONS: readonly Direction[] = ["request", "response"];
+const HOPS: readonly Hop[] = ["llm", "mcp", "a2a", "inspect"];
+
+const NEVER = "the rule never does anything";
+
+/** A rule that nothing can make fire, or that has nothing to rewrite. */
+function emptyRule(
+  rule: CompiledRule,
+  read: readonly DetectorFacts[],
+  inline: readonly DetectorFacts[],
+): readonly GuardrailProblem[] {
+  const { when, select } = rule;
+  if (when?.constant === false) return [warning(rule, "when", `is always false: ${NEVER}`)];
+  if (select?.constant === false) return [warning(rule, "select", `is always false: ${NEVER}`)];
+  const needsFindings = rule.rule.action === "redact" || when === undefined || isFalseOfNothing(when);
+  if (!needsFindings) return [];
+  if (rule.requires?.size === 0) {
+    return [warning(rule, "requires", `an empty list sees no finding of any detector: ${NEVER}`)];
+  }
+  if (inline.length === 0) {
+    const why =
+      read.length === 0
+        ? "there is no detector to find anything"
+        : `${listed(read.map(({ name }) => name))} in \`mode: shadow\`, which policy does not see`;
+    return [warning(rule, undefined, `${why}: ${NEVER}`)];
+  }
+  if (rule.rule.action !== "redact") return [];
+  if (inline.some((detector) => writableKinds(rule, detector).length > 0)) return [];
+  const message = `its detectors read ${listed([...new Set(inline.flatMap(({ kinds }) => kinds))])}, of which the rule rewrites none: ${NEVER}`;
+  return [warning(rule, "kinds", message)];
+}
+
+const NOTHING = { annotations: [], labels: {} };
+
+/** It depends on findings alone, and is false where there are none. */
+function isFalseOfNothing(when: Expression): boolean {
+  if (!readsFindingsAlone(when)) return false;
+  const outcome = when.evaluate({ ...contextOf("user"), ...NOTHING });
+  return outcome.kind === "value" && outcome.value === false;
+}
+
+const readsFindingsAlone = ({ reads }: Expression): boolean =>
+  reads.length > 0 && reads.every((name) => name === "labels" || name === "annotations");
+
+/** `labels["pii/X"]` of what was not found is an error, which refuses every message without it. */
+function faultWithoutFindings(rule: CompiledRule): readonly GuardrailProblem[] {
+  const { when, failsOpen } = rule;
+  if (when === undefined || !readsFindingsAlone(when)) return [];
+  const outcome = when.evaluate({ ...contextOf("user"), ...NOTHING });
+  if (outcome.kind !== "error") return [];
+  const effect = failsOpen ? "the rule is skipped and told of" : "every such message is refused";
+  const message = `cannot be evaluated where nothing was found (${outcome.error.message}), so that ${effect}; ask \`"<category>/<LABEL>" in labels &&\` first`;
+  return [warning(rule, "when", message)];
+}
+
+/** Names of what there is not, with the one that was probably meant. */
+function namings(
+  { detectors, profiles }: PolicyFacts,
+  rule: CompiledRule,
+  inline: readonly DetectorFacts[],
+): readonly GuardrailProblem[] {
+  const profileNames = profiles.map(({ name }) => name);
+  const isOpen = inline.some(({ gives }) => gives === undefined);
+  const types = isOpen ? undefined : [...new Set(inline.flatMap(({ gives }) => gives ?? []))];
+  const labels = types?.map((type) => type.slice(type.indexOf("/") + 1));
+  const elsewhere = (type: string): string | undefined =>
+    detectors.find((one) => one.mode === "inline" && !inline.includes(one) && one.gives?.includes(type))?.name;
+  const messages = new Map<string, GuardrailProblem>();
+  for (const key of ["when", "select"] as const) {
+    const named = (rule[key]?.comparisons ?? []).map((one) => ({ ...one, subject: one.path }));
+    for (const mention of [...(rule[key]?.mentions ?? []), ...named]) {
+      for (const text of mention.texts) {
+        const message = complaint(mention.subject, mention.how, text);
+        if (message === undefined) continue;
+        const told = placed({ ...mention, message }, rule.rule[key] ?? "");
+        messages.set(told, warning(rule, key, told));
+      }
+    }
+  }
+  return [...messages.values()];
+
+  function complaint(subject: string, how: Mention["how"], text: string): string | undefined {
+    switch (subject) {
+      case "annotation.type":
+      case "labels":
+        return unknown("detector that the rule reads gives", text, types, how, elsewhere(text));
+      case "annotation.label":
+        return unknown("detector that the rule reads gives", text, labels, how);
+      case "annotation.category":
+        return unknown("category is called", text, CATEGORIES, how);
+      case "annotation.kind":
+        return unknown("kind of segment is called", text, SEGMENT_KINDS, how);
+      case "annotation.detector":
+        return unknown(
+          "detector that the rule reads is called",
+          text,
+          inline.map(({ name }) => name),
+          how,
+        );
+      case "direction":
+        return unknown("direction is called", text, DIRECTIONS, how);
+      case "hop":
+        return unknown("hop is called", text, HOPS, how);
+      case "profile":
+        return text === "" ? undefined : unknown("profile is called", text, profileNames, how);
+      default:
+        return undefined;
+    }
+  }
+}
+
+function unknown(
+  what: string,
+  text: string,
+  names: readonly string[] | undefined,
+  how: Mention["how"],
+  elsewhere?: string,
+): string | undefined {
+  if (names === undefined || names.some((name) => (how === "starts" ? name.startsWith(text) : name === text))) {
+    return undefined;
+  }
+  if (elsewhere !== undefined) return `no ${what} \`${text}\`; \`${elsewhere}\` does: name it in \`requires\``;
+  const guess = nearest(text, names);
+  return `no ${what} \`${text}\`${guess === undefined ? "" : `, did you mean \`${guess}\`?`}`;
+}

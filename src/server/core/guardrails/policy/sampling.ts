@@ -1,0 +1,64 @@
+/**
+ * Annotations that a detector could make, to ask a rule's `select` of: one that is taken proves that the rule would take such
+ * a one. That none is taken proves nothing.
+ */
+
+import type { DetectorFacts, GuardrailVariables, SegmentKind } from "../index.ts";
+import type { CompiledRule } from "./rule.ts";
+import type { AnnotationValue } from "./variables.ts";
+
+const SCORES = [1, 0.5];
+
+const NOBODY: GuardrailVariables = {
+  key: { name: "", metadata: {} },
+  agent: { name: "", issuer: "", subject: "" },
+  user: { name: "", issuer: "", subject: "", email: "" },
+  direction: "request",
+  hop: "llm",
+  profile: "",
+  model: "",
+  route: "",
+  server: "",
+  method: "",
+  name: "",
+  peer: "",
+};
+
+/** A request, or an answer, of nobody in particular. */
+export const contextOf = (kind: SegmentKind): GuardrailVariables =>
+  kind === "output" ? { ...NOBODY, direction: "response" } : NOBODY;
+
+/** Whether some annotation of the type, in a segment of the kind, is surely chosen. */
+export function wouldSelect(rule: CompiledRule, detector: DetectorFacts, type: string, kind: SegmentKind): boolean {
+  if (rule.select === undefined) return true;
+  const { select } = rule;
+  const slash = type.indexOf("/");
+  return SCORES.some((score) => {
+    const a: AnnotationValue = {
+      type,
+      category: type.slice(0, slash),
+      label: type.slice(slash + 1),
+      score,
+      kind,
+      detector: detector.name,
+      recognizer: "",
+      ref: "",
+      turn: 0n,
+      length: 16n,
+    };
+    const outcome = select.evaluate({ ...contextOf(kind), a });
+    return outcome.kind === "value" && outcome.value === true;
+  });
+}
+
+/** Types that the detector can give; where that is open, those that the rule itself names. */
+export const typesOf = ({ select }: CompiledRule, { gives }: DetectorFacts): readonly string[] =>
+  gives ??
+  select?.mentions.flatMap(({ subject, how, texts }) =>
+    subject === "annotation.type" && how === "equals"
+      ? texts
+      : subject === "annotation.label"
+        ? texts.map((text) => `pii/${text}`)
+        : [],
+  ) ??
+  [];
