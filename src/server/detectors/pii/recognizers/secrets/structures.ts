@@ -1,0 +1,128 @@
+/** Secrets with parts: signed tokens, private keys, addresses with a password. Searched by code where a regular expression
+ * would go over the same characters once for each beginning. Source: guardrails reference, 1.7. */
+
+import type { Proof, SearchPattern, TextPattern } from "../../types.ts";
+import { bitsPerCharacter, isPlaceholder, standsApart } from "./text.ts";
+
+const URL_SAFE = /[A-Za-z0-9_-]/;
+const MOST_HEADER = 4096;
+const MOST_PART = 10_000;
+
+export const JWT: SearchPattern = {
+  kind: "search",
+  name: "Jwt",
+  score: 0.6,
+  keywords: ["eyj", "ewo"],
+  within: `[A-Za-z0-9_-]{8,${MOST_HEADER}}\\.[A-Za-z0-9_-]{2,${MOST_PART}}\\.[A-Za-z0-9_-]{10,${MOST_PART}}`,
+  search: (text, found) => {
+    const run = /[A-Za-z0-9_-]{1,10000}/y;
+    const part = (at: number): number => {
+      run.lastIndex = at;
+      return run.test(text) ? run.lastIndex : at;
+    };
+    const begin = /eyJ|ewo/g;
+    for (let match = begin.exec(text); match !== null; match = begin.exec(text)) {
+      const start = match.index;
+      const header = part(start);
+      // What begins within these characters is part of the same run.
+      begin.lastIndex = header;
+      if (!standsApart({ text, start, end: text.length }, URL_SAFE)) continue;
+      if (
+        header - start > MOST_HEADER ||
+        text[header] !== "." ||
+        !/^(?:eyJ|ewo)/.test(text.slice(header + 1, header + 4))
+      )
+        continue;
+      const payload = part(header + 1);
+      if (text[payload] !== ".") continue;
+      const end = part(payload + 1);
+      begin.lastIndex = end;
+      if (end - payload - 1 >= 10) found(start, end, proofOf(text.slice(start, header)));
+    }
+  },
+};
+
+function proofOf(header: string): Proof {
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(header, "base64url").toString("utf8"));
+    return typeof parsed === "object" && parsed !== null && "alg" in parsed && typeof parsed.alg === "string";
+  } catch {
+    return false;
+  }
+}
+
+/** Longest key that is looked for, in characters. */
+const MOST_KEY = 16_384;
+const LEAST_BODY = 64;
+const KEY_HEAD = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
+const KEY_FOOT = /-----END [A-Z0-9 ]{0,40}-----/y;
+
+/** Also one that was cut off before its end: what there is of it is as secret. */
+export const PRIVATE_KEY: SearchPattern = {
+  kind: "search",
+  name: "PrivateKey",
+  score: 0.95,
+  keywords: ["private key"],
+  within: "-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.{64,10000}.{0,6384}",
+  search: (text, found) => {
+    const head = new RegExp(KEY_HEAD);
+    for (let match = head.exec(text); match !== null; match = head.exec(text)) {
+      const from = head.lastIndex;
+      const next = text.indexOf("-----", from);
+      const foot = next < 0 ? text.length : next;
+      const capped = Math.min(foot, from + MOST_KEY);
+      const body = text.slice(from, capped);
+      const letters = body.replace(/\\[nrt]|[^A-Za-z0-9+/=]/g, "");
+      if (letters.length < LEAST_BODY || bitsPerCharacter(letters) < 3.5 || isPlaceholder(letters.slice(0, LEAST_BODY)))
+        continue;
+      KEY_FOOT.lastIndex = foot;
+      const isWhole = capped === foot && KEY_FOOT.test(text);
+      const end = isWhole ? KEY_FOOT.lastIndex : from + lengthOfCut(body);
+      if (end - from < LEAST_BODY) continue;
+      found(match.index, end, undefined);
+      head.lastIndex = end;
+    }
+  },
+};
+
+/** Lines of a key that has no end. */
+function lengthOfCut(body: string): number {
+  return /^(?:\\[nrt]|[A-Za-z0-9+/=]{16,}|[\s\\"',]{1,8})*/.exec(body)?.[0].length ?? 0;
+}
+
+export const PUTTY_KEY: TextPattern = {
+  kind: "text",
+  name: "PuttyKey",
+  score: 0.95,
+  regex: "PuTTY-User-Key-File-[23]:.{0,3000}?Private-Lines: {0,4}\\d{1,3}\\s{1,4}[A-Za-z0-9+/=\\s]{64,8000}",
+  keywords: ["putty-user-key-file-"],
+};
+
+const addressWith = (schemes: string): string =>
+  `(?:${schemes})://[^\\s"'<>\`:/@?#]{0,128}:[^\\s"'<>\`@/]{1,256}@[^\\s"'<>\`@]{0,511}[A-Za-z0-9/=_\\]-]`;
+
+/** The password may be no placeholder. */
+function hasPassword(value: string): Proof {
+  const [, user = "", password = ""] = /^[^:]{1,20}:\/\/([^:]{0,128}):([^@]{1,256})@/.exec(value) ?? [];
+  return isPlaceholder(password) || (user === "user" && /^pass/.test(password)) || /^\{|^%7B/.test(password)
+    ? false
+    : undefined;
+}
+
+export const DATABASE_URL: TextPattern = {
+  kind: "text",
+  name: "DatabaseUrl",
+  score: 0.85,
+  regex: addressWith("postgres(?:ql)?|mysql|mariadb|mongodb(?:\\+srv)?|rediss?|amqps?|mssql|sqlserver|clickhouse"),
+  keywords: ["://"],
+  validate: hasPassword,
+};
+
+export const BASIC_AUTH_URL: TextPattern = {
+  kind: "text",
+  name: "BasicAuthUrl",
+  score: 0.85,
+  regex: addressWith("https?"),
+  keywords: ["http://", "https://"],
+  validate: hasPassword,
+};

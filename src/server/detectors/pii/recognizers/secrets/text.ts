@@ -1,0 +1,36 @@
+/** What tells a made secret from words, examples and parts of longer texts. */
+
+import type { Around } from "../../types.ts";
+
+const COUNTS = new Uint16Array(128);
+
+/** Shannon entropy in bits per character; characters beyond ASCII count as one. */
+export function bitsPerCharacter(value: string): number {
+  if (value === "") return 0;
+  COUNTS.fill(0);
+  for (let at = 0; at < value.length; at++) COUNTS[Math.min(value.charCodeAt(at), 127)]! += 1;
+  let sum = 0;
+  for (const count of COUNTS) if (count > 1) sum += count * Math.log2(count);
+  return Math.log2(value.length) - sum / value.length;
+}
+
+const PLACEHOLDER =
+  /^[*x.\-_#?]+$|\*{3}|x{4}|\.{3}|\$\{|\$\(|\{\{|^\$[A-Za-z_]|^%[A-Za-z_]+%$|[<>]|change.?me|replace.?me|example|placeholder|redacted|dummy|insert.?your|your[-_. ]|not.?a.?real|^(?:pass(?:word|wd)?|pw|pwd|secret|token|key|user|test|none|null|undefined|true|false)$/i;
+
+/** What documentation and templates write where a secret would stand. */
+export function isPlaceholder(value: string): boolean {
+  return PLACEHOLDER.test(value);
+}
+
+/**
+ * The match is no part of a longer word: `inside` tells the characters of its kind. An escape of a JSON text within another
+ * (`\n`) and one of a URL (`%3D`) end in a letter and divide all the same.
+ */
+export function standsApart({ text, start, end }: Around, inside: RegExp): boolean {
+  if (end < text.length && inside.test(text[end]!)) return false;
+  return (
+    start === 0 ||
+    !inside.test(text[start - 1]!) ||
+    /(?:%[0-9A-F]{2}|\\[nrt])$/i.test(text.slice(Math.max(0, start - 3), start))
+  );
+}
