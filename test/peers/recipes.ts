@@ -19,6 +19,15 @@ export function npmPackage(name: string, version: string, file: string): Recipe 
   };
 }
 
+/** One package at one version, with the script that fetches or compiles its native part. */
+export function nativeNpmPackage(name: string, version: string, file: string): Recipe {
+  const options = ["--prefix", ".", "--no-save", "--no-audit", "--no-fund", "--prefer-offline", "--fetch-retries=1"];
+  return {
+    file: `node_modules/${name}/${file}`,
+    steps: [["npm", "install", ...options, `${name}@${version}`]],
+  };
+}
+
 /** A Python of its own with these packages (`name==version`), from wheels alone: nothing is compiled. */
 export function pythonPackages(requirements: readonly string[]): Recipe {
   return {

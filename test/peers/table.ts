@@ -1,6 +1,6 @@
 /** The peers, as data. A change of a pin is a change of its recipe, and thereby of its place in the cache. */
 
-import { aptPackage, npmPackage, pythonPackages, type Recipe } from "./recipes.ts";
+import { aptPackage, nativeNpmPackage, npmPackage, pythonPackages, type Recipe } from "./recipes.ts";
 
 /** The binary of Node itself, as the npm package `node` has it: a package for each platform, without its install script. */
 function nodeOf(version: string): Recipe {
@@ -14,6 +14,8 @@ export const PEERS = {
   "node-24": nodeOf("24.21.0"),
   /** A Python that has the official SDKs of both dialects. */
   "python-sdks": pythonPackages(["openai==3.54.0", "anthropic==2.12.0"]),
+  /** The native engine of `prefilter: native`; compiled where no build of it can be fetched. */
+  re2: nativeNpmPackage("re2", "1.24.0", "build/Release/re2.node"),
   /** An ACME server made for tests; of the version that the distribution has. */
   pebble: aptPackage("pebble", "usr/bin/pebble"),
 } as const satisfies Readonly<Record<string, Recipe>>;

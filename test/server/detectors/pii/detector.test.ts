@@ -4,22 +4,12 @@ import type { DetectorConfig } from "../../../../src/server/core/config/index.ts
 import type { Scanned } from "../../../../src/server/core/guardrails/index.ts";
 import { createPiiDetector } from "../../../../src/server/detectors/index.ts";
 import { extentOfExpression, horizonOf } from "../../../../src/server/detectors/pii/reach.ts";
+import { configOf } from "./configs.ts";
 
 type Custom = NonNullable<DetectorConfig["custom_recognizers"]>[number];
 
-const config = (keys: Partial<DetectorConfig>): DetectorConfig =>
-  ({
-    type: "pii",
-    prefilter: "pure",
-    mode: "inline",
-    schedule: "sync",
-    role: "discover",
-    on_error: "fail_open",
-    ...keys,
-  }) as DetectorConfig;
-
 const custom = (keys: Partial<Custom>): DetectorConfig =>
-  config({
+  configOf({
     recognizers: ["Badge"],
     custom_recognizers: [{ name: "Badge", entity: "BADGE", case_sensitive: false, ...keys } as Custom],
   });
@@ -44,14 +34,17 @@ function find(of: DetectorConfig, text: string, windows?: Scanned["windows"]) {
 
 test("entities and recognizers choose what is looked for; unknown ones are refused with what may have been meant", () => {
   const text = "4111 1111 1111 1111 a@example.com";
-  assert.deepEqual(find(config({ entities: ["EMAIL_ADDRESS"] }), text), [
+  assert.deepEqual(find(configOf({ entities: ["EMAIL_ADDRESS"] }), text), [
     ["a@example.com", "EMAIL_ADDRESS", 1, "email"],
   ]);
-  assert.deepEqual(find(config({ recognizers: ["CreditCardRecognizer"] }), text).length, 1);
-  assert.match(problems(config({ entities: ["EMAIL_ADRESS"] }))[0]!, /^entities\.0: .*did you mean `EMAIL_ADDRESS`\?$/);
-  assert.match(problems(config({ recognizers: ["IpRecogniser"] }))[0]!, /^recognizers\.0: .*`IpRecognizer`/);
+  assert.deepEqual(find(configOf({ recognizers: ["CreditCardRecognizer"] }), text).length, 1);
   assert.match(
-    problems(config({ entities: ["URL"], recognizers: ["IpRecognizer"] }))[0]!,
+    problems(configOf({ entities: ["EMAIL_ADRESS"] }))[0]!,
+    /^entities\.0: .*did you mean `EMAIL_ADDRESS`\?$/,
+  );
+  assert.match(problems(configOf({ recognizers: ["IpRecogniser"] }))[0]!, /^recognizers\.0: .*`IpRecognizer`/);
+  assert.match(
+    problems(configOf({ entities: ["URL"], recognizers: ["IpRecognizer"] }))[0]!,
     /nothing would be looked for/,
   );
 });
@@ -59,11 +52,11 @@ test("entities and recognizers choose what is looked for; unknown ones are refus
 test("only what lies within a window counts, and the fingerprint tells configurations apart", () => {
   const text = "a@example.com b@example.com";
   assert.deepEqual(
-    find(config({ entities: ["EMAIL_ADDRESS"] }), text, [{ start: 10, end: 27 }]).map(([it]) => it),
+    find(configOf({ entities: ["EMAIL_ADDRESS"] }), text, [{ start: 10, end: 27 }]).map(([it]) => it),
     ["b@example.com"],
   );
-  assert.notEqual(built(config({})).fingerprint, built(config({ entities: ["URL"] })).fingerprint);
-  assert.equal(built(config({})).fingerprint, built(config({})).fingerprint);
+  assert.notEqual(built(configOf({})).fingerprint, built(configOf({ entities: ["URL"] })).fingerprint);
+  assert.equal(built(configOf({})).fingerprint, built(configOf({})).fingerprint);
 });
 
 test("a custom expression is of RE2: dot matches all, anchors stand at lines, letter case counts only where it is said", () => {
@@ -208,6 +201,6 @@ test("a horizon holds the characters of matches, folded and ignorable ones too",
   const { holds } = reaches[0]!;
   for (const held of "7٣𝟗-\u2011 \u00a0\u200b") if (held.length > 0) assert.ok(holds(held.codePointAt(0)!), held);
   for (const other of "aé٫.") assert.ok(!holds(other.codePointAt(0)!), other);
-  const all = built(config({})).horizon;
+  const all = built(configOf({})).horizon;
   assert.ok(all !== undefined && all.reaches.length > 5 && all.reaches.every(({ maxBytes }) => maxBytes < 10_000));
 });

@@ -5,7 +5,9 @@ import type { Proof, Recognizer } from "../types.ts";
 
 /** First digits from and to, and the lengths. */
 const RANGES: readonly (readonly [from: string, to: string, shortest: number, longest: number])[] = [
-  ["4", "4", 13, 19],
+  ["4", "4", 13, 13],
+  ["4", "4", 16, 16],
+  ["4", "4", 19, 19],
   ["51", "55", 16, 16],
   ["2221", "2720", 16, 16],
   ["34", "34", 15, 15],

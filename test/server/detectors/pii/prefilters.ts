@@ -1,0 +1,51 @@
+/** Run where `re2` can be found: prints each text in which the two engines do not find the same, as JSON. */
+
+import { readFileSync } from "node:fs";
+import { BUILT_IN, compileScan, engineOf } from "../../../../src/server/detectors/pii/index.ts";
+import type { Recognizer } from "../../../../src/server/detectors/pii/types.ts";
+
+const texts = JSON.parse(readFileSync(0, "utf8")) as string[];
+
+const CUSTOM = [
+  "^badge.\\d{3}\\b",
+  "(?:a|ab)(?:c|bcd)?",
+  "\\pL{2,5}\\s\\w+$",
+  "a{2,4}?b*",
+  "[^a-c\\s]{3}|\\bk\\b",
+  "x*|\\D1",
+];
+
+function scans(prefilter: "native" | "pure") {
+  const engine = engineOf(prefilter);
+  if (engine === undefined) throw new Error("the package re2 was not found");
+  const custom = CUSTOM.flatMap((regex, at): Recognizer[] =>
+    [true, false].map((isCaseSensitive) => ({
+      name: `Custom${at}${isCaseSensitive}`,
+      entity: `CUSTOM_${at}_${isCaseSensitive}`,
+      category: "custom",
+      context: [],
+      patterns: [
+        {
+          kind: "search",
+          name: regex,
+          score: 1,
+          keywords: [],
+          within: regex,
+          search: (text, found) =>
+            engine.custom(regex, isCaseSensitive)(text, (start, end) => found(start, end, undefined)),
+        },
+      ],
+    })),
+  );
+  return compileScan([...BUILT_IN, ...custom], { engine, usesContext: true });
+}
+
+const native = scans("native");
+const pure = scans("pure");
+let findings = 0;
+const different = texts.filter((text) => {
+  const [one, other] = [JSON.stringify(native(text)), JSON.stringify(pure(text))];
+  findings += pure(text).length;
+  return one !== other;
+});
+process.stdout.write(JSON.stringify({ different: different.slice(0, 5), findings }));
