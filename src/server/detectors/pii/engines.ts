@@ -5,7 +5,7 @@
 
 import { createRequire } from "node:module";
 import { linearSearch } from "./linear.ts";
-import type { Search } from "./search.ts";
+import { nextPlace, type Search } from "./search.ts";
 import { toV8 } from "./syntax.ts";
 
 export type Prefilter = "native" | "pure";
@@ -58,7 +58,7 @@ function searchBy(expression: RegExp): Search {
     expression.lastIndex = 0;
     for (let match = expression.exec(text); match !== null; match = expression.exec(text)) {
       if (match[0] === "") {
-        expression.lastIndex += 1;
+        expression.lastIndex = nextPlace(text, match.index);
         continue;
       }
       const value = match.indices?.groups?.["value"];

@@ -5,7 +5,7 @@
  */
 
 import { RE2JS } from "@bufbuild/re2";
-import type { Search } from "./search.ts";
+import { nextPlace, type Search } from "./search.ts";
 
 type Program = ReturnType<RE2JS["re2"]>["prog"];
 type Instruction = Program["inst"][number];
@@ -45,7 +45,7 @@ export function linearSearch(regex: string, isCaseSensitive: boolean): Search {
     for (let from = 0; from <= text.length; ) {
       if (!machine.find(text, from)) return;
       if (machine.end > machine.start) place(machine.start, machine.end);
-      from = machine.end > from ? machine.end : from + 1;
+      from = machine.end > machine.start ? machine.end : nextPlace(text, machine.end);
     }
   };
 }

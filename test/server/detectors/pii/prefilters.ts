@@ -1,8 +1,8 @@
 /** Run where `re2` can be found: prints each text in which the two engines do not find the same, as JSON. */
 
 import { readFileSync } from "node:fs";
-import { BUILT_IN, compileScan, engineOf } from "../../../../src/server/detectors/pii/index.ts";
-import type { Recognizer } from "../../../../src/server/detectors/pii/types.ts";
+import { BUILT_IN, compileScan, type Engine, engineOf } from "../../../../src/server/detectors/pii/index.ts";
+import type { Recognizer, SearchPattern } from "../../../../src/server/detectors/pii/types.ts";
 
 const texts = JSON.parse(readFileSync(0, "utf8")) as string[];
 
@@ -14,6 +14,10 @@ const CUSTOM = [
   "[^a-c\\s]{3}|\\bk\\b",
   "x*|\\D1",
 ];
+
+function searchOf(custom: ReturnType<Engine["custom"]>): SearchPattern["search"] {
+  return (text, found) => custom(text, (start, end) => found(start, end, undefined));
+}
 
 function scans(prefilter: "native" | "pure") {
   const engine = engineOf(prefilter);
@@ -31,8 +35,7 @@ function scans(prefilter: "native" | "pure") {
           score: 1,
           keywords: [],
           within: regex,
-          search: (text, found) =>
-            engine.custom(regex, isCaseSensitive)(text, (start, end) => found(start, end, undefined)),
+          search: searchOf(engine.custom(regex, isCaseSensitive)),
         },
       ],
     })),
