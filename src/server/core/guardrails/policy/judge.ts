@@ -68,7 +68,7 @@ export function openInspection(inForce: RulesInForce, { variables, rewriting }: 
         const { action } = rule.rule;
         if (action === "annotate" && news.length === 0 && told.has(rule)) continue;
         told.add(rule);
-        claims.push(...outcome.claims);
+        for (const claim of outcome.claims) claims.push(claim);
         const decision = action === "redact" ? undefined : decisionOf(rule, news);
         decisions.push({ rule, decision });
         if (decision?.action === "deny") {

@@ -9,9 +9,16 @@ const IGNORABLE = /\p{Default_Ignorable_Code_Point}/gu;
 /** Codes whose spaces and hyphens say nothing: national types, and account numbers. */
 const isCode = (type: string): boolean => type === "IBAN_CODE" || /^[A-Z]{2}_/.test(type);
 
+/** Most values are, and then nothing need be folded. */
+function isAscii(text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > 0x7f) return false;
+  return true;
+}
+
 /** `4111 1111 1111 1111` and `4111-1111-1111-1111` are one card. `type` is the label of an annotation. */
 export function norm(type: string, text: string): string {
-  const folded = foldDigits(text.normalize("NFC").replace(IGNORABLE, "")).replace(/\s+/g, " ").trim();
+  const plain = isAscii(text) ? text : foldDigits(text.normalize("NFC").replace(IGNORABLE, ""));
+  const folded = plain.replace(/\s+/g, " ").trim();
   if (NUMBER_TYPES.has(type)) {
     const digits = folded.replace(/[^0-9]/g, "");
     if (digits !== "") return /^[+\uff0b]/.test(folded) ? `+${digits}` : digits;
