@@ -18,7 +18,11 @@ const BEGINNING_FROM = 4;
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 const ANYWHERE =
   /[\p{Script=Arabic}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
-const BLANK_LINE = /\n[ \t\r]*\n/g;
+
+const LINE_FEED = 0x0a;
+
+/** ASCII letters and digits; what is beyond ASCII is taken for a word until its words are told apart. */
+const IN_WORD = Uint8Array.from({ length: 0x80 }, (_, unit) => (/[0-9A-Za-z]/.test(String.fromCharCode(unit)) ? 1 : 0));
 
 interface Word {
   /** As the recognizer's table has it. */
@@ -54,15 +58,35 @@ export class ContextReader {
       this.#at = at;
       this.#before = before(this.#text, at);
     }
-    return words.find(({ wanted }) => this.#before.includes(wanted))?.written;
+    for (const { wanted, written } of words) if (this.#before.includes(wanted)) return written;
+    return undefined;
   }
 }
 
 function before(text: string, at: number): string {
-  const part = text.slice(Math.max(0, at - REACH), at);
-  let from = 0;
-  for (const blank of part.matchAll(BLANK_LINE)) from = blank.index + 1;
-  return ` ${wordsOf(part.slice(from)).slice(-WORDS_BEFORE).join(" ")} `;
+  const least = Math.max(0, at - REACH);
+  let from = at;
+  let words = 0;
+  for (let inWord = false; from > least; from--) {
+    const unit = text.charCodeAt(from - 1);
+    const isWord = unit > 0x7f || IN_WORD[unit] === 1;
+    if (!isWord) {
+      if (inWord && ++words === WORDS_BEFORE) break;
+      if (unit === LINE_FEED && isBlankBefore(text, from - 1, least)) break;
+    }
+    inWord = isWord;
+  }
+  return ` ${wordsOf(text.slice(from, at)).slice(-WORDS_BEFORE).join(" ")} `;
+}
+
+/** Whether the line that ends at `at` has nothing but space. */
+function isBlankBefore(text: string, at: number, least: number): boolean {
+  for (let back = at - 1; back >= least; back--) {
+    const unit = text.charCodeAt(back);
+    if (unit === LINE_FEED) return true;
+    if (unit !== 0x20 && unit !== 0x09 && unit !== 0x0d) return false;
+  }
+  return false;
 }
 
 function wordsOf(text: string): string[] {

@@ -21,32 +21,38 @@ export function viewOf(text: string): View {
 }
 
 function folded(text: string): View {
-  const units = new Uint16Array(text.length);
+  const folds = FOLDED_UNITS;
   // From a place of the view on, the place in the text is so much further.
   const places: number[] = [0];
   const shifts: number[] = [0];
-  let size = 0;
+  let shift = 0;
+  let view = "";
+  let copied = 0;
   for (let at = 0; at < text.length; ) {
     const unit = text.charCodeAt(at);
-    const codePoint = (unit & 0xfc00) === 0xd800 ? text.codePointAt(at)! : unit;
-    const width = codePoint > 0xffff ? 2 : 1;
-    const to = width === 2 ? foldOf(codePoint) : FOLDED_UNITS[unit]!;
-    if (to === KEPT) {
-      units[size++] = unit;
-      if (width === 2) units[size++] = text.charCodeAt(at + 1);
-    } else if (to !== DROPPED) units[size++] = to;
-    at += width;
-    if (at - size !== shifts.at(-1)) {
-      if (places.at(-1) === size) shifts[shifts.length - 1] = at - size;
-      else {
-        places.push(size);
-        shifts.push(at - size);
+    const isPair = (unit & 0xfc00) === 0xd800 && text.codePointAt(at)! > 0xffff;
+    const width = isPair ? 2 : 1;
+    const to = isPair ? foldOf(text.codePointAt(at)!) : folds[unit]!;
+    if (to !== KEPT) {
+      const character = to === DROPPED ? "" : String.fromCharCode(to);
+      view += text.slice(copied, at) + character;
+      copied = at + width;
+      if (character.length !== width) {
+        shift += width - character.length;
+        const size = copied - shift;
+        if (places.at(-1) === size) shifts[shifts.length - 1] = shift;
+        else {
+          places.push(size);
+          shifts.push(shift);
+        }
       }
     }
+    at += width;
   }
+  view += text.slice(copied);
   const startOf = (at: number): number => at + shifts[lastNotAbove(places, at)]!;
   return {
-    text: decode(units.subarray(0, size)),
+    text: view,
     startOf,
     endOf: (at) => {
       if (at === 0) return 0;
@@ -55,14 +61,6 @@ function folded(text: string): View {
       return start + (codePoint > 0xffff && foldOf(codePoint) !== KEPT ? 2 : 1);
     },
   };
-}
-
-/** Texts are built of parts, since a call takes only so many arguments. */
-function decode(units: Uint16Array): string {
-  const PART = 8192;
-  let text = "";
-  for (let at = 0; at < units.length; at += PART) text += String.fromCharCode(...units.subarray(at, at + PART));
-  return text;
 }
 
 function lastNotAbove(places: readonly number[], at: number): number {
