@@ -13,11 +13,20 @@ function stands({ text, start, end }: Around, version: 4 | 6): boolean {
   return !/[\w.]$/.test(text.slice(Math.max(0, start - 1), start)) && !after.test(text.slice(end, end + 2));
 }
 
+/** Four numbers of a program, which look like an address and name nobody. */
+const VERSION_BEFORE = /\b(?:version|ver|release|build|rev(?:ision)?)\.?:? {0,2}v?$/i;
+const MOST_BEFORE = 14;
+
+function isVersion({ text, start }: Around): boolean {
+  return VERSION_BEFORE.test(text.slice(Math.max(0, start - MOST_BEFORE), start));
+}
+
 function addressProof(version: 4 | 6): (value: string, around: Around) => Proof {
   return (value, around) => {
     const [whole = "", prefix] = value.split("/");
     const address = whole.split("%")[0]!;
     if (!stands(around, version) || isIP(address) !== version || !/\d/.test(address)) return false;
+    if (version === 4 && isVersion(around)) return false;
     return prefix !== undefined && Number(prefix) > (version === 4 ? 32 : 128) ? false : undefined;
   };
 }

@@ -1,6 +1,7 @@
 import type { Recognizer } from "../types.ts";
 import { GENERIC } from "./generic.ts";
 import { NATIONAL } from "./national.ts";
+import { SECRETS } from "./secrets/index.ts";
 
 /** Every recognizer that is built in; each has a name of its own. */
-export const BUILT_IN: readonly Recognizer[] = [...GENERIC, ...NATIONAL];
+export const BUILT_IN: readonly Recognizer[] = [...GENERIC, ...NATIONAL, ...SECRETS];

@@ -6,14 +6,14 @@ import { bitsPerCharacter, isPlaceholder, standsApart } from "./text.ts";
 
 const URL_SAFE = /[A-Za-z0-9_-]/;
 const MOST_HEADER = 4096;
-const MOST_PART = 10_000;
 
 export const JWT: SearchPattern = {
   kind: "search",
   name: "Jwt",
   score: 0.6,
   keywords: ["eyj", "ewo"],
-  within: `[A-Za-z0-9_-]{8,${MOST_HEADER}}\\.[A-Za-z0-9_-]{2,${MOST_PART}}\\.[A-Za-z0-9_-]{10,${MOST_PART}}`,
+  // Longer than any stream holds, so its bounds are of no use there; nor can RE2 repeat that often.
+  within: "[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]{2,}\\.[A-Za-z0-9_-]{10,}",
   search: (text, found) => {
     const run = /[A-Za-z0-9_-]{1,10000}/y;
     const part = (at: number): number => {
@@ -63,7 +63,7 @@ export const PRIVATE_KEY: SearchPattern = {
   name: "PrivateKey",
   score: 0.95,
   keywords: ["private key"],
-  within: "-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.{64,10000}.{0,6384}",
+  within: "-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.{64,}",
   search: (text, found) => {
     const head = new RegExp(KEY_HEAD);
     for (let match = head.exec(text); match !== null; match = head.exec(text)) {
@@ -90,12 +90,33 @@ function lengthOfCut(body: string): number {
   return /^(?:\\[nrt]|[A-Za-z0-9+/=]{16,}|[\s\\"',]{1,8})*/.exec(body)?.[0].length ?? 0;
 }
 
-export const PUTTY_KEY: TextPattern = {
-  kind: "text",
+const PUTTY_HEAD = /putty-user-key-file-[23]:/gi;
+const PUTTY_LINES = /private-lines: {0,4}\d{1,3}\s{1,4}/gi;
+const PUTTY_BODY = /[A-Za-z0-9+/=\s]{64,8000}/y;
+/** From the head to the private lines: the comment and the public key stand between. */
+const MOST_BEFORE_LINES = 3_000;
+
+export const PUTTY_KEY: SearchPattern = {
+  kind: "search",
   name: "PuttyKey",
   score: 0.95,
-  regex: "PuTTY-User-Key-File-[23]:.{0,3000}?Private-Lines: {0,4}\\d{1,3}\\s{1,4}[A-Za-z0-9+/=\\s]{64,8000}",
   keywords: ["putty-user-key-file-"],
+  within: "PuTTY-User-Key-File-[23]:.{64,}",
+  search: (text, found) => {
+    const head = new RegExp(PUTTY_HEAD);
+    const lines = new RegExp(PUTTY_LINES);
+    const body = new RegExp(PUTTY_BODY);
+    let line = lines.exec(text);
+    for (let match = head.exec(text); match !== null && line !== null; match = head.exec(text)) {
+      while (line !== null && line.index < match.index) line = lines.exec(text);
+      if (line === null || line.index - match.index > MOST_BEFORE_LINES) continue;
+      body.lastIndex = lines.lastIndex;
+      if (!body.test(text)) continue;
+      const end = match.index + text.slice(match.index, body.lastIndex).trimEnd().length;
+      found(match.index, end, undefined);
+      head.lastIndex = end;
+    }
+  },
 };
 
 const addressWith = (schemes: string): string =>

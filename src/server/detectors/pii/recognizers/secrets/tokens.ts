@@ -86,7 +86,7 @@ export const FORMS: readonly Form[] = [
   {
     name: "AwsBedrock",
     entity: "AWS_BEDROCK_KEY",
-    regex: "(?:ABSK[A-Za-z0-9+/]{109,269}={0,2}|bedrock-api-key-[A-Za-z0-9+/]{40,2000}={0,2})",
+    regex: "(?:ABSK[A-Za-z0-9+/]{109,269}={0,2}|bedrock-api-key-[A-Za-z0-9+/]{40,1000}[A-Za-z0-9+/]{0,1000}={0,2})",
     keywords: ["absk", "bedrock-api-key-"],
     bits: 3,
     inside: BASE64,
