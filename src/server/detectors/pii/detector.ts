@@ -6,6 +6,8 @@ import type { DetectorConfig } from "../../core/config/index.ts";
 import type { Detector, Finding, Horizon, Scanned } from "../../core/guardrails/index.ts";
 import { compileCustom } from "./custom/compile.ts";
 import { engineOf, RE2_VERSION } from "./engines.ts";
+import { PHONE_REGIONS } from "./phones/numbers.ts";
+import { phoneRecognizer } from "./phones/recognizer.ts";
 import { horizonOf } from "./reach.ts";
 import { BUILT_IN } from "./recognizers/index.ts";
 import { compileScan, type Scan } from "./scan.ts";
@@ -30,7 +32,7 @@ export function createPiiDetector(config: DetectorConfig, name: string, usesCont
   }
   const builtInNames = new Set(BUILT_IN.map((recognizer) => recognizer.name));
   const custom = compileCustom(config.custom_recognizers ?? [], builtInNames, engine);
-  const known = [...BUILT_IN, ...custom.recognizers];
+  const known = [...withPhones(config.phone_regions), ...custom.recognizers];
   const problems = [
     ...custom.problems,
     ...unknown("entity type", "entities", config.entities, [
@@ -41,6 +43,7 @@ export function createPiiDetector(config: DetectorConfig, name: string, usesCont
       ...known.map((recognizer) => recognizer.name),
       ...(config.custom_recognizers ?? []).map((recognizer) => recognizer.name),
     ]),
+    ...unknown("region", "phone_regions", config.phone_regions, PHONE_REGIONS),
   ];
   if (problems.length > 0) return { kind: "refused", problems };
   const recognizers = selected(known, config);
@@ -51,6 +54,13 @@ export function createPiiDetector(config: DetectorConfig, name: string, usesCont
   const scan = compileScan(recognizers, { engine, usesContext });
   const horizon = horizonOf(recognizers);
   return { kind: "detector", detector: detectorOf(name, scan, horizon, fingerprintOf(config, usesContext)) };
+}
+
+/** Without regions, those of the table. */
+function withPhones(regions: readonly string[] | undefined): readonly Recognizer[] {
+  if (regions === undefined) return BUILT_IN;
+  const phones = phoneRecognizer(regions);
+  return BUILT_IN.map((recognizer) => (recognizer.name === phones.name ? phones : recognizer));
 }
 
 function selected(known: readonly Recognizer[], { entities, recognizers }: DetectorConfig): readonly Recognizer[] {

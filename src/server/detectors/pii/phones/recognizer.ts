@@ -1,0 +1,79 @@
+/** Telephone numbers. Source: guardrails reference, 1.6. */
+
+import type { Recognizer } from "../types.ts";
+import { nationalTest } from "./numbers.ts";
+import { nationalSearch, searchInternational } from "./search.ts";
+
+const CONTEXT = [
+  ...[
+    "phone",
+    "telephone",
+    "tel",
+    "mobile",
+    "cell",
+    "cellphone",
+    "fax",
+    "call",
+    "dial",
+    "whatsapp",
+    "sms",
+    "contact",
+    "voicemail",
+    "answering",
+    "message",
+    "reach me",
+    "ring me",
+  ],
+  ...["telefon", "handy", "mobil", "rufnummer", "anruf", "fon", "téléphone", "portable", "appel", "teléfono", "móvil"],
+  ...[
+    "telefone",
+    "celular",
+    "telefono",
+    "cellulare",
+    "telefoon",
+    "هاتف",
+    "جوال",
+    "تلفون",
+    "موبايل",
+    "الاتصال",
+    "טלפון",
+    "फोन",
+    "फ़ोन",
+    "电话",
+    "電話",
+    "전화",
+  ],
+];
+
+const WRITTEN = String.raw`[0-9](?:[0-9]|[ \-./()]{1,3}[0-9]){6,27}(?:(?:;ext=| {0,2}(?:extension|ext\.?|x|#) ?)[0-9]{1,7})?`;
+
+/**
+ * Numbers with a country code are read whatever the regions; national ones as they are dialled in `regions`. A plus sign
+ * with a number of its country's plan is hardly anything else; digits of a plan alone often are.
+ */
+export function phoneRecognizer(regions: readonly string[]): Recognizer {
+  return {
+    name: "PhoneRecognizer",
+    entity: "PHONE_NUMBER",
+    category: "pii",
+    patterns: [
+      {
+        kind: "search",
+        name: "international",
+        score: 0.7,
+        keywords: ["+", "00", "011"],
+        within: String.raw`(?:\+[ (]?|\()?${WRITTEN}`,
+        search: searchInternational,
+      },
+      {
+        kind: "search",
+        name: "national",
+        score: 0.4,
+        keywords: [],
+        within: String.raw`\(?${WRITTEN}`,
+        search: nationalSearch(nationalTest(regions)),
+      },
+    ],
+    context: CONTEXT,
+  };
+}

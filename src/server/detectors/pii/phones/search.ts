@@ -1,0 +1,172 @@
+/** Telephone numbers in a text: groups of digits, and windows of them that a numbering plan knows. */
+
+import { isInternational, MOST_DIGITS } from "./numbers.ts";
+
+type Found = (start: number, end: number, proof: undefined) => void;
+
+/** Groups of one number; more are a table. */
+const MOST_GROUPS = 8;
+/** A number with what is dialled before it, `0011`, and a trunk prefix in brackets. */
+const MOST_DIALLED = MOST_DIGITS + 5;
+
+/** From the end of one group to the next: at most three characters, which cannot be read as anything else. */
+const BETWEEN = /^(?:[ \-./]|\) ?|\)[-/]| ?\(| - |-\(| \/ |\) \()$/;
+const EXTENSION = /(?:;ext=| {0,2}(?:extension|ext\.?|x|#) ?)\d{1,7}(?![\dA-Za-z])/iy;
+
+interface Group {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Numbers with `+`, `00` or `011` before the country code. In time linear in the text. */
+export function searchInternational(text: string, found: Found): void {
+  eachRun(text, (groups) => {
+    walk(text, groups, found, (first, last) => {
+      const start = groups[first]!.start;
+      const plus = plusBefore(text, start);
+      const digits = digitsOf(text, groups, first, last);
+      if (plus >= 0) return isInternational(digits) ? plus : undefined;
+      const dialled = /^(?:00|011)(?=[1-9])/.exec(digits);
+      if (dialled === null || !isEdge(text, start) || !isInternational(digits.slice(dialled[0].length)))
+        return undefined;
+      return opening(text, groups, first, last);
+    });
+  });
+}
+
+/** Numbers as they are dialled within a region: `isNational` is asked for digits alone. In time linear in the text. */
+export function nationalSearch(isNational: (digits: string) => boolean): (text: string, found: Found) => void {
+  return (text, found) => {
+    eachRun(text, (groups) => {
+      walk(text, groups, found, (first, last) => {
+        const start = groups[first]!.start;
+        if (plusBefore(text, start) >= 0 || !isEdge(text, start) || isOther(text, groups, first, last))
+          return undefined;
+        return isNational(digitsOf(text, groups, first, last)) ? opening(text, groups, first, last) : undefined;
+      });
+    });
+  };
+}
+
+/** The longest window from each group that `startOf` gives a start to; the next begins behind it. */
+function walk(
+  text: string,
+  groups: readonly Group[],
+  found: Found,
+  startOf: (first: number, last: number) => number | undefined,
+): void {
+  for (let first = 0; first < groups.length; first += 1) {
+    let last = first;
+    let digits = length(groups[first]!);
+    while (last + 1 < groups.length && last + 1 - first < MOST_GROUPS) {
+      digits += length(groups[last + 1]!);
+      if (digits > MOST_DIALLED) break;
+      last += 1;
+    }
+    for (; last >= first; last -= 1) {
+      const end = groups[last]!.end;
+      if (!isFree(text, end)) continue;
+      const start = startOf(first, last);
+      if (start === undefined) continue;
+      found(start, extended(text, end), undefined);
+      first = last;
+      break;
+    }
+  }
+}
+
+/** Calls `take` with groups of digits between which only separators of numbers stand. */
+function eachRun(text: string, take: (groups: readonly Group[]) => void): void {
+  let groups: Group[] = [];
+  let digits = 0;
+  const close = () => {
+    if (digits >= 7) take(groups);
+    groups = [];
+    digits = 0;
+  };
+  for (let at = 0; at < text.length; at += 1) {
+    if (!isDigit(text.charCodeAt(at))) continue;
+    const start = at;
+    while (isDigit(text.charCodeAt(at))) at += 1;
+    const before = groups.at(-1);
+    if (before !== undefined && !isJoined(text, before.end, start)) close();
+    if (at - start > MOST_DIALLED) close();
+    else {
+      groups.push({ start, end: at });
+      digits += at - start;
+    }
+  }
+  close();
+}
+
+function isJoined(text: string, from: number, to: number): boolean {
+  if (to - from > 3) return false;
+  if (to - from === 1) return " -./)(".includes(text[from]!);
+  return BETWEEN.test(text.slice(from, to));
+}
+
+/** Place of a plus sign before the first digit, with a bracket or a space between; -1: there is none. */
+function plusBefore(text: string, start: number): number {
+  const at = text[start - 1] === "(" || text[start - 1] === " " ? start - 2 : start - 1;
+  if (at < 0 || text[at] !== "+") return -1;
+  // An addition, or a code: `a+49...`, `1+2`.
+  return at > 0 && /[\p{L}\p{N}+)\]]/u.test(text[at - 1]!) ? -1 : at;
+}
+
+/** Nothing before the first digit makes it a part of something else: a word, a decimal, an amount, a longer number. */
+function isEdge(text: string, start: number): boolean {
+  const before = text[start - 1];
+  if (before === undefined) return true;
+  if (/[A-Za-z_$€£¥₹#@=&%\\]/.test(before)) return before === "=" && /tel=$/i.test(text.slice(start - 4, start));
+  if ("-./:,+*'".includes(before)) return before === ":" && !isDigit(text.charCodeAt(start - 2));
+  return !(before === " " && /[$€£¥₹]/.test(text[start - 2] ?? ""));
+}
+
+/** Nothing behind the last digit goes on with it. */
+function isFree(text: string, end: number): boolean {
+  const next = text[end];
+  if (next === undefined) return true;
+  if (/[A-Za-z_%€£$°*=]/.test(next)) return next === "x" && isDigit(text.charCodeAt(end + 1));
+  return !("-./:,'".includes(next) && /[\dA-Za-z]/.test(text[end + 1] ?? ""));
+}
+
+const DATES =
+  /^(?:\d{1,4}\/\d{1,2}\/\d{1,4}|\d{4}-\d\d-\d\d|\d\d?[-.]\d\d?[-.](?:19|20)\d\d|(?:19|20)\d\d[-.]\d\d?[-.]\d\d?)(?:\D|$)/;
+const QUAD = /^\d{1,3}(?:\.\d{1,3}){3}$/;
+const DECIMAL = /^\d{1,5}\.\d{1,15}$/;
+/** Years, `1998-2004`, and ranges of numbers of the same length. */
+const RANGE = /^(\d{4})[-/ ](\d{4})$/;
+
+function isOther(text: string, groups: readonly Group[], first: number, last: number): boolean {
+  if (first === last) return false;
+  const written = text.slice(groups[first]!.start, groups[last]!.end);
+  const range = RANGE.exec(written);
+  const isYears = range !== null && /^(?:19|20)/.test(range[1]!) && /^(?:19|20)/.test(range[2]!);
+  return DATES.test(written) || QUAD.test(written) || DECIMAL.test(written) || isYears;
+}
+
+/** With the bracket before the first digit, where it is closed within the number. */
+function opening(text: string, groups: readonly Group[], first: number, last: number): number {
+  const start = groups[first]!.start;
+  const isClosed = text.slice(start, groups[last]!.end).includes(")");
+  return text[start - 1] === "(" && isClosed ? start - 1 : start;
+}
+
+function extended(text: string, end: number): number {
+  EXTENSION.lastIndex = end;
+  return EXTENSION.test(text) ? EXTENSION.lastIndex : end;
+}
+
+function digitsOf(text: string, groups: readonly Group[], first: number, last: number): string {
+  let digits = "";
+  for (let at = first; at <= last; at += 1) digits += text.slice(groups[at]!.start, groups[at]!.end);
+  return digits;
+}
+
+function length({ start, end }: Group): number {
+  return end - start;
+}
+
+function isDigit(unit: number): boolean {
+  return unit >= 0x30 && unit <= 0x39;
+}
