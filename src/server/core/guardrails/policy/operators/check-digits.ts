@@ -1,62 +1,85 @@
 /**
- * Check digits of types whose last digit follows from the rest, for format-preserving encryption: the digit that is written
- * is always wrong by five, so that an encrypted value is told from a genuine one. Source: guardrails reference, 4.3.
+ * Types whose last digit follows from the rest, for format-preserving encryption: the digit that is written is always wrong
+ * by five, so that an encrypted value is told from a genuine one. And what says of other types whether a value is one.
+ * Source: guardrails reference, 4.3.
  */
+
+import {
+  isAbn,
+  isAcn,
+  isAuMedicare,
+  isBsn,
+  isCnpj,
+  isCpf,
+  isFrn,
+  isKoreanBrn,
+  isKuwaitId,
+  isLuhn,
+  isNhs,
+  isNir,
+  isPartitaIva,
+  isPesel,
+  isSteuerId,
+  isTckn,
+  isTfn,
+  isThaiId,
+  isVerhoeff,
+  isWeighted,
+} from "../../index.ts";
 
 /** From the digits before it, as ASCII text, the check digit from 0 to 9. */
 export type CheckDigit = (body: string) => number;
 
-const luhn: CheckDigit = (body) => {
-  let sum = 0;
-  for (let at = body.length - 1, doubles = true; at >= 0; at -= 1, doubles = !doubles) {
-    const digit = Number(body[at]) * (doubles ? 2 : 1);
-    sum += digit > 9 ? digit - 9 : digit;
-  }
-  return (10 - (sum % 10)) % 10;
-};
+const DIGITS = [..."0123456789"];
 
-const ROUTING_WEIGHTS = [3, 7, 1];
+/** Of a scheme that every body has exactly one check digit in. */
+const digitThat =
+  (isRight: (value: string) => boolean): CheckDigit =>
+  (body) =>
+    DIGITS.findIndex((digit) => isRight(body + digit));
 
-const routing: CheckDigit = (body) => {
-  const sum = [...body].reduce((total, digit, at) => total + Number(digit) * (ROUTING_WEIGHTS[at % 3] ?? 0), 0);
-  return (10 - (sum % 10)) % 10;
-};
-
-/** Multiplication of the dihedral group of ten elements: turns below five, mirrored turns above. */
-function dihedral(left: number, right: number): number {
-  const turn = left < 5 ? right : -right;
-  const sum = ((((left % 5) + turn) % 5) + 5) % 5;
-  return left < 5 === right < 5 ? sum : sum + 5;
-}
-
-const PERMUTATION = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
-
-function permuted(digit: number, times: number): number {
-  let result = digit;
-  for (let count = 0; count < times % 8; count += 1) result = PERMUTATION[result] ?? 0;
-  return result;
-}
-
-const inverse = (element: number): number => (element > 0 && element < 5 ? 5 - element : element);
-
-const verhoeff: CheckDigit = (body) => {
-  let sum = 0;
-  for (let place = 1; place <= body.length; place += 1) {
-    sum = dihedral(sum, permuted(Number(body[body.length - place]), place));
-  }
-  return inverse(sum);
-};
+const luhn = digitThat(isLuhn);
 
 export const CHECK_DIGITS: ReadonlyMap<string, CheckDigit> = new Map<string, CheckDigit>([
   ["CREDIT_CARD", luhn],
   // Of the number with the prefix that health cards bear.
   ["US_NPI", (body) => luhn(`80840${body}`)],
   ["CA_SIN", luhn],
-  ["ABA_ROUTING_NUMBER", routing],
-  ["IN_AADHAAR", verhoeff],
+  [
+    "ABA_ROUTING_NUMBER",
+    digitThat((value) =>
+      isWeighted(
+        value,
+        [...value].map((_, at) => [3, 7, 1][at % 3] ?? 0),
+        10,
+      ),
+    ),
+  ],
+  ["IN_AADHAAR", digitThat(isVerhoeff)],
   ["SA_NATIONAL_ID", luhn],
   ["AE_EMIRATES_ID", luhn],
   ["ZA_ID_NUMBER", luhn],
   // The century of the long form takes no part.
   ["SE_PERSONNUMMER", (body) => luhn(body.slice(-9))],
+]);
+
+/** Of other types, whether digits without separators are one; a type that is not here cannot be told. */
+export const PROOFS: ReadonlyMap<string, (value: string) => boolean> = new Map<string, (value: string) => boolean>([
+  ["UK_NHS", isNhs],
+  ["AU_ABN", isAbn],
+  ["AU_ACN", isAcn],
+  ["AU_TFN", isTfn],
+  ["AU_MEDICARE", isAuMedicare],
+  ["PL_PESEL", isPesel],
+  ["IT_VAT_CODE", isPartitaIva],
+  ["KR_FRN", isFrn],
+  ["KR_BRN", isKoreanBrn],
+  ["TH_TNIN", isThaiId],
+  ["TR_NATIONAL_ID", isTckn],
+  ["BR_CPF", isCpf],
+  ["BR_CNPJ", isCnpj],
+  ["DE_TAX_ID", isSteuerId],
+  ["FR_NIR", isNir],
+  ["NL_BSN", isBsn],
+  ["KW_CIVIL_ID", isKuwaitId],
 ]);

@@ -10,6 +10,7 @@
 import { foldDigits } from "../../index.ts";
 import { ALPHABETS, type AlphabetName } from "./alphabets.ts";
 import { callingCodeLength } from "./calling-codes.ts";
+import { PROOFS } from "./check-digits.ts";
 import type { Fpe } from "./fpe.ts";
 
 /** Digits of a value: the numbers of them that there are. */
@@ -26,7 +27,7 @@ const DIGIT_COUNTS: Readonly<Record<string, readonly number[]>> = {
   CA_SIN: [9],
   AU_ABN: [11],
   AU_ACN: [9],
-  AU_TFN: [8, 9],
+  AU_TFN: [9],
   AU_MEDICARE: [10],
   IN_AADHAAR: [12],
   PL_PESEL: [11],
@@ -39,7 +40,7 @@ const DIGIT_COUNTS: Readonly<Record<string, readonly number[]>> = {
   BR_CPF: [11],
   BR_CNPJ: [14],
   DE_TAX_ID: [11],
-  FR_NIR: [13, 15],
+  FR_NIR: [15],
   NL_BSN: [8, 9],
   ZA_ID_NUMBER: [13],
   SE_PERSONNUMMER: [10, 12],
@@ -56,8 +57,6 @@ const DIGIT_COUNTS: Readonly<Record<string, readonly number[]>> = {
 export interface Restored {
   readonly type: string;
   readonly alphabet: AlphabetName;
-  /** Whether a decrypted value, without separators, is one of the type; undefined: nothing is known. */
-  readonly validate?: ((value: string) => boolean) | undefined;
 }
 
 export interface Restoration {
@@ -81,11 +80,11 @@ export function restore(text: string, types: readonly Restored[], fpe: Fpe): Res
   };
   const digits = types.filter(({ alphabet }) => alphabet === "digits");
   const others = types.filter(({ alphabet }) => alphabet !== "digits");
-  for (const { type, alphabet, validate } of others) {
+  for (const { type, alphabet } of others) {
     // What such a value looks like in running text is not known, so only one that stands alone is recognised.
     if (!standsAlone(text, alphabet)) continue;
     const value = fpe.decrypt(type, alphabet, text);
-    if (value !== undefined && (validate?.(value) ?? true)) return { text: counted(type, value), counts };
+    if (value !== undefined) return { text: counted(type, value), counts };
   }
   if (digits.length === 0) return { text, counts };
   const restored = text.replace(DIGIT_RUN, (run, at: number) => {
@@ -107,7 +106,7 @@ function decryptRun(
 ): { readonly type: string; readonly value: string } | undefined {
   const digits = foldDigits(run).replace(/[^0-9]/g, "");
   const hasSign = /^[+\uff0b]/.test(run);
-  for (const { type, validate } of types) {
+  for (const { type } of types) {
     if (hasSign && type !== "PHONE_NUMBER") continue;
     const fixed = hasSign ? callingCodeLength(digits) : 0;
     const lengths = DIGIT_COUNTS[type];
@@ -115,7 +114,7 @@ function decryptRun(
     if (digits.length - fixed < 6) continue;
     const value = fpe.decrypt(type, "digits", run);
     if (value === undefined) continue;
-    if (validate?.(foldDigits(value).replace(/[^0-9]/g, "")) ?? true) return { type, value };
+    if (PROOFS.get(type)?.(foldDigits(value).replace(/[^0-9]/g, "")) ?? true) return { type, value };
   }
   return undefined;
 }
