@@ -124,6 +124,9 @@ function createNode(owner: Owner, dir: string, id: string, ordinary: Document): 
   return node;
 }
 
+/** Characters of the end of what a gateway said. */
+const SHOWN = 8_000;
+
 /** The gateway of a process that was started, once it serves. */
 export async function ready(program: Program): Promise<Gateway> {
   let end: unknown;
@@ -137,7 +140,9 @@ export async function ready(program: Program): Promise<Gateway> {
       return program.log().find(({ message }) => message === "ready");
     },
     SLOW_MS,
-  );
+  ).catch((cause: unknown) => {
+    throw new Error(`it did not serve, and said:\n${program.stderr().slice(-SHOWN)}`, { cause });
+  });
   const { hostname, port } = new URL(`http://${listen}`);
   const metricsUrl = metrics === "none" ? undefined : `http://${metrics}/metrics`;
   return { ...program, host: hostname, port: Number(port), url: `http://${listen}`, metricsUrl };
