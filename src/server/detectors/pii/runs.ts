@@ -65,9 +65,9 @@ class Run {
   readonly #text: string;
   readonly #tree: ShapeTree;
   readonly #found: Found;
-  #starts: number[] = [];
-  #ends: number[] = [];
-  #groups: (readonly number[])[] = [];
+  readonly #starts: number[] = [];
+  readonly #ends: number[] = [];
+  readonly #groups: (readonly number[])[] = [];
   #valueFrom = -1;
   #valueTo = -1;
   #value = "";
@@ -78,7 +78,9 @@ class Run {
     this.#found = found;
   }
 
+  /** What begins no shape is not kept at the head of a run: most words of prose. */
   add(start: number, end: number, groups: readonly number[]): void {
+    if (this.#starts.length === 0 && !this.#begins(groups)) return;
     this.#starts.push(start);
     this.#ends.push(end);
     this.#groups.push(groups);
@@ -87,9 +89,14 @@ class Run {
   close(): void {
     if (this.#starts.length === 0) return;
     for (let first = 0; first < this.#starts.length; first++) this.#walk(this.#tree.root, first, first);
-    this.#starts = [];
-    this.#ends = [];
-    this.#groups = [];
+    this.#starts.length = 0;
+    this.#ends.length = 0;
+    this.#groups.length = 0;
+  }
+
+  #begins(groups: readonly number[]): boolean {
+    for (const group of groups) if (this.#tree.begins[group] === 1) return true;
+    return false;
   }
 
   #walk(node: ShapeNode, first: number, at: number): void {

@@ -30,6 +30,8 @@ export interface ShapeNode {
 
 export interface ShapeTree {
   readonly root: ShapeNode;
+  /** By number of a group: 1 where a shape begins with it. */
+  readonly begins: Uint8Array;
   /** Every character that stands between groups of some pattern. */
   readonly separators: string;
   /** Numbers of the groups that a run of so many digits may stand for. */
@@ -70,6 +72,7 @@ export function shapeTree(rules: readonly { readonly rule: number; readonly patt
   const none: readonly number[] = [];
   return {
     root,
+    begins: Uint8Array.from(byLength, ({ id }) => (root.next.has(id) ? 1 : 0)),
     separators: [...new Set(separators)].join(""),
     ofDigits: lengths.map((length) => fit(length, places(length, 0), places(length, 1))),
     ofLetters: lengths.map((length) => fit(length, 0, 0)),
