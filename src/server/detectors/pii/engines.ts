@@ -6,7 +6,7 @@
 import { createRequire } from "node:module";
 import { linearSearch } from "./linear.ts";
 import { nextPlace, type Search } from "./search.ts";
-import { toV8 } from "./syntax.ts";
+import { toRe2, toV8 } from "./syntax.ts";
 
 export type Prefilter = "native" | "pure";
 
@@ -33,7 +33,7 @@ export function engineOf(prefilter: Prefilter): Engine | undefined {
   if (Re2 === undefined) return undefined;
   const compile = (regex: string, isCaseSensitive: boolean): Search =>
     searchBy(new Re2(regex, flagsOf(regex, isCaseSensitive ? "gmsu" : "gimsu")));
-  return { builtIn: compile, custom: compile };
+  return { builtIn: (regex, isCaseSensitive) => compile(toRe2(regex), isCaseSensitive), custom: compile };
 }
 
 /** From where Node.js finds it: beside the program, in NODE_PATH, or in a global folder that it names. */

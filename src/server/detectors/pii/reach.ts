@@ -7,6 +7,7 @@ import { RE2JS } from "@bufbuild/re2";
 import type { Horizon, Reach } from "../../core/guardrails/index.ts";
 import { DROPPED, foldOf, KEPT } from "./fold.ts";
 import { OP } from "./linear.ts";
+import { toRe2 } from "./syntax.ts";
 import type { Pattern, Recognizer } from "./types.ts";
 
 /** Ignorable characters within one match that are reckoned with; more of them hide a match from a stream. */
@@ -84,7 +85,7 @@ export function extentOf(pattern: Pattern): Extent {
 /** Infinity where a repeat has no bound. Throws on bad syntax. */
 export function extentOfExpression(regex: string, isCaseSensitive: boolean): Extent {
   const flags = RE2JS.DOTALL | RE2JS.MULTILINE | (isCaseSensitive ? 0 : RE2JS.CASE_INSENSITIVE);
-  const { prog } = RE2JS.compile(regex, flags).re2();
+  const { prog } = RE2JS.compile(toRe2(regex), flags).re2();
   const ranges: Range[] = [];
   const maxBytes = longest(prog, ranges);
   // A match that is but a part of what is matched begins somewhere else.

@@ -85,3 +85,24 @@ function endOfProperty(regex: string, at: number, write: (part: string) => void)
   write(name.length > 2 ? `{Script=${name}}` : `{${name}}`);
   return end;
 }
+
+/** The most that RE2 takes for one repeat. */
+const RE2_REPEATS = 1000;
+
+/** For RE2: a repeat that is longer than it takes becomes several, one behind the other, which match the same. */
+export function toRe2(regex: string): string {
+  return regex.replace(
+    /(\[(?:\\.|[^\]\\])*\]|\\[pP]\{\w+\}|\\.|[^\\\])}])\{(\d+)(?:,(\d+))?\}(\??)/gs,
+    (all: string, atom: string, from: string, to: string | undefined, lazy: string) => {
+      let least = Number(from);
+      let most = Number(to ?? from);
+      if (most <= RE2_REPEATS) return all;
+      let written = "";
+      for (; most > 0; most -= RE2_REPEATS, least -= RE2_REPEATS) {
+        const part = `{${Math.max(0, Math.min(least, RE2_REPEATS))},${Math.min(most, RE2_REPEATS)}}`;
+        written += atom + part + lazy;
+      }
+      return written;
+    },
+  );
+}
