@@ -17,10 +17,7 @@ const SMOKE = {
   "how it starts": "test/cli/launcher.test.ts",
   "the official SDKs, whole and streamed": "test/e2e/sdk.test.ts",
   "writes to a cluster of three, and its audit trails": "test/e2e/admin/audit-cluster.test.ts",
-  // On 22 the count of nodes behind a change is now and then not told when a leader dies in that moment: asked for by itself.
-  ...(process.env["GATEWAY_SMOKE_INCIDENT"] === "1"
-    ? { "an incident before the console": "test/e2e/console/incident-leader.test.ts" }
-    : {}),
+  "an incident before the console": "test/e2e/console/incident-leader.test.ts",
 };
 
 /** Below the limit that the runner sets a file. */
