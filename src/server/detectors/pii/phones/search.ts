@@ -134,6 +134,8 @@ const DATES =
   /^(?:\d{1,4}\/\d{1,2}\/\d{1,4}|\d{4}-\d\d-\d\d|\d\d?[-.]\d\d?[-.](?:19|20)\d\d|(?:19|20)\d\d[-.]\d\d?[-.]\d\d?)(?:\D|$)/;
 const QUAD = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 const DECIMAL = /^\d{1,5}\.\d{1,15}$/;
+/** Points beside spaces or strokes: several decimals. */
+const DECIMALS = /^[^)]*\.[^)]*[ /][^)]*$|^[^)]*[ /][^)]*\.[^)]*$/;
 /** Years, `1998-2004`, and ranges of numbers of the same length. */
 const RANGE = /^(\d{4})[-/ ](\d{4})$/;
 
@@ -142,7 +144,7 @@ function isOther(text: string, groups: readonly Group[], first: number, last: nu
   const written = text.slice(groups[first]!.start, groups[last]!.end);
   const range = RANGE.exec(written);
   const isYears = range !== null && /^(?:19|20)/.test(range[1]!) && /^(?:19|20)/.test(range[2]!);
-  return DATES.test(written) || QUAD.test(written) || DECIMAL.test(written) || isYears;
+  return DATES.test(written) || QUAD.test(written) || DECIMAL.test(written) || DECIMALS.test(written) || isYears;
 }
 
 /** With the bracket before the first digit, where it is closed within the number. */

@@ -79,6 +79,7 @@ test("dates, amounts, addresses and parts of longer numbers are none", () => {
     "phone 212555123421255512342125551234",
     "call 192.168.100.200",
     "call 48.8583701",
+    "calls took 0.138 / 0.146 of 7,076",
     "call 1,234,567,890",
     "call 112 or 911",
     "phone 123e4567-e89b-12d3-a456-426614174000",
