@@ -28,36 +28,61 @@ export function boundaryOf(contentType: string): string | undefined {
 }
 
 export function findField(bytes: Buffer, boundary: string, name: string): FormField {
-  const dashes = Buffer.from(`--${boundary}`, "latin1");
   let found: FormField = { kind: "absent" };
+  const wrong = eachPart(bytes, boundary, ({ start, end, ...headers }) => {
+    if (headers.name === undefined || !isAlike(headers.name, name)) return undefined;
+    if (headers.name !== name || !headers.isPlainText) return TWO_READINGS;
+    if (headers.isFile) return `the form's "${name}" is a file`;
+    if (found.kind === "field") return `the form names "${name}" twice`;
+    if (end - start > MAX_FIELD_BYTES) return `the form's "${name}" is too long`;
+    if (!isUtf8(bytes.subarray(start, end))) return TWO_READINGS;
+    found = { kind: "field", value: bytes.toString("utf8", start, end), start, end };
+    return undefined;
+  });
+  return wrong === undefined ? found : { kind: "problem", message: wrong };
+}
+
+/** A part of a form. Its content lies from `start` to `end`. */
+export interface FormPart extends Part {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Every part, or what is wrong with the form. */
+export function formParts(bytes: Buffer, boundary: string): readonly FormPart[] | string {
+  const parts: FormPart[] = [];
+  const wrong = eachPart(bytes, boundary, (part) => {
+    parts.push(part);
+    return undefined;
+  });
+  return wrong ?? parts;
+}
+
+/** What is wrong with the form, or what `visit` says is. */
+function eachPart(bytes: Buffer, boundary: string, visit: (part: FormPart) => string | undefined): string | undefined {
+  const dashes = Buffer.from(`--${boundary}`, "latin1");
   let delimiter = nextDelimiter(bytes, dashes, 0);
   for (let part = 0; delimiter >= 0; part++) {
-    if (part === MAX_PARTS) return problem(`the form has more than ${MAX_PARTS} parts`);
+    if (part === MAX_PARTS) return `the form has more than ${MAX_PARTS} parts`;
     const at = delimiter + dashes.length;
     if (bytes[at] === DASH && bytes[at + 1] === DASH) {
       const isEnd = at + 2 === bytes.length || (bytes[at + 2] === CR && bytes[at + 3] === LF);
-      return isEnd && bytes.indexOf(dashes, at + 2) < 0 ? found : problem(TWO_READINGS);
+      return isEnd && bytes.indexOf(dashes, at + 2) < 0 ? undefined : TWO_READINGS;
     }
     const headersEnd = bytes.indexOf("\r\n\r\n", at, "latin1");
     if (headersEnd < 0 || headersEnd - at > MAX_PART_HEADER_BYTES) break;
     const start = headersEnd + 4;
     delimiter = nextDelimiter(bytes, dashes, headersEnd + 4);
-    if (delimiter === AMBIGUOUS) return problem(TWO_READINGS);
+    if (delimiter === AMBIGUOUS) return TWO_READINGS;
     if (delimiter < 0) break;
     const end = Math.max(start, delimiter - 2);
     const headers = readPart(bytes.toString("latin1", at, headersEnd));
-    if (headers === undefined) return problem(TWO_READINGS);
-    if (headers.name === CHARSET_FIELD && !isAsciiKept(bytes.toString("latin1", start, end)))
-      return problem(TWO_READINGS);
-    if (headers.name === undefined || !isAlike(headers.name, name)) continue;
-    if (headers.name !== name || !headers.isPlainText) return problem(TWO_READINGS);
-    if (headers.isFile) return problem(`the form's "${name}" is a file`);
-    if (found.kind === "field") return problem(`the form names "${name}" twice`);
-    if (end - start > MAX_FIELD_BYTES) return problem(`the form's "${name}" is too long`);
-    if (!isUtf8(bytes.subarray(start, end))) return problem(TWO_READINGS);
-    found = { kind: "field", value: bytes.toString("utf8", start, end), start, end };
+    if (headers === undefined) return TWO_READINGS;
+    if (headers.name === CHARSET_FIELD && !isAsciiKept(bytes.toString("latin1", start, end))) return TWO_READINGS;
+    const wrong = visit({ ...headers, start, end });
+    if (wrong !== undefined) return wrong;
   }
-  return delimiter === AMBIGUOUS ? problem(TWO_READINGS) : problem("the body is not a complete multipart form");
+  return delimiter === AMBIGUOUS ? TWO_READINGS : "the body is not a complete multipart form";
 }
 
 const CR = 0x0d;
@@ -66,8 +91,6 @@ const DASH = 0x2d;
 
 const AMBIGUOUS = -2;
 const TWO_READINGS = "the form is one that readers may read differently";
-
-const problem = (message: string): FormField => ({ kind: "problem", message });
 
 /** Where the next one's dashes stand; -1: there is none. `AMBIGUOUS`: behind half a line end, which some readers take. */
 function nextDelimiter(bytes: Buffer, dashes: Buffer, from: number): number {
@@ -86,6 +109,10 @@ interface Part {
   readonly isFile: boolean;
   /** Its bytes are its text, as they are where nothing is said of either. */
   readonly isPlainText: boolean;
+  /** Nothing says that its bytes are encoded, or in a charset that is not UTF-8. */
+  readonly isUnencoded: boolean;
+  /** Its content type, or empty. */
+  readonly type: string;
 }
 
 /** RFC 7578 section 4.6: its value is the charset of the parts that name none. */
@@ -99,12 +126,21 @@ const TEXT_TYPE = /^text\/plain[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?([^\s;"]+)"
 const TRANSFER_ENCODING = /^content-transfer-encoding[ \t]*:[ \t]*(.*)$/gim;
 const UNENCODED = /^(?:7bit|8bit|binary)[ \t]*$/i;
 
-function isPlainText(headers: string): boolean {
-  const types = [...headers.matchAll(CONTENT_TYPE)].map(([, type = ""]) => TEXT_TYPE.exec(type));
-  const isText = types.every((type) => type !== null && isAsciiKept(type[1] ?? "utf-8"));
+const CHARSET = /;[ \t]*charset[ \t]*=[ \t]*"?([^\s;"]+)/i;
+
+function formOf(headers: string): Pick<Part, "isPlainText" | "isUnencoded" | "type"> {
+  const types = [...headers.matchAll(CONTENT_TYPE)].map(([, type = ""]) => type);
+  const isText = types.every((type) => TEXT_TYPE.test(type) && isAsciiKept(charsetOf(type)));
   const encodings = [...headers.matchAll(TRANSFER_ENCODING)];
-  return types.length <= 1 && isText && encodings.every(([, encoding = ""]) => UNENCODED.test(encoding));
+  const isBinary = encodings.every(([, encoding = ""]) => UNENCODED.test(encoding));
+  return {
+    isPlainText: types.length <= 1 && isText && isBinary,
+    isUnencoded: types.length <= 1 && isBinary && types.every((type) => isAsciiKept(charsetOf(type))),
+    type: types[0] ?? "",
+  };
 }
+
+const charsetOf = (type: string): string => CHARSET.exec(type)?.[1] ?? "utf-8";
 
 /** A folded line, or a line end of another kind. */
 const FOLDED = /\r\n[ \t]|\r(?!\n)|(?<!\r)\n/;
@@ -130,5 +166,5 @@ function readPart(headers: string): Part | undefined {
   const name = parameters.get("name");
   if (parameters.has("name*") || name?.includes("\\")) return undefined;
   const isFile = parameters.has("filename") || parameters.has("filename*");
-  return { name: name === undefined ? undefined : utf8(name), isFile, isPlainText: isPlainText(headers) };
+  return { name: name === undefined ? undefined : utf8(name), isFile, ...formOf(headers) };
 }

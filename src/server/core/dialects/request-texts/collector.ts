@@ -1,0 +1,114 @@
+/** Collects the texts of a body with their places, and writes the body again with others in their stead. */
+import { parsedJson } from "../values.ts";
+import { type Node, type Source, type Spot, type StringNode, spotOf, stringIn, treeOf } from "./text-tree.ts";
+import type { MessageText, TextKind } from "./types.ts";
+
+/** What a text is by where it stands. */
+export interface Context {
+  readonly kind: TextKind;
+  readonly turn: number;
+}
+
+export class Collector {
+  readonly texts: MessageText[] = [];
+  readonly uninspected: string[] = [];
+  /** One a text; undefined: it is only read. */
+  readonly #spots: (Spot | undefined)[] = [];
+
+  add(text: string, spot: Spot | undefined, { kind, turn }: Context): void {
+    if (text === "") return;
+    this.texts.push({ kind, text, turn, isReadOnly: spot === undefined });
+    this.#spots.push(spot);
+  }
+
+  addString(node: StringNode, context: Context): void {
+    this.add(stringIn(node), spotOf(node), context);
+  }
+
+  /** Every string value, whatever its name. */
+  addAll(node: Node, context: Context): void {
+    if (node.kind === "string") this.addString(node, context);
+    else if (node.kind === "list") for (const item of node.items) this.addAll(item, context);
+    else if (node.kind === "object") for (const { value } of node.members) this.addAll(value, context);
+  }
+
+  /** Arguments of a call: of JSON in a string each string value within, of another string its text. */
+  addArguments(node: Node, context: Context): void {
+    if (node.kind === "object") for (const { value } of node.members) this.addAll(value, context);
+    else if (node.kind === "list") for (const item of node.items) this.addArguments(item, context);
+    if (node.kind !== "string") return;
+    const inner = nestedTree(stringIn(node), spotOf(node));
+    if (inner === undefined) this.addString(node, context);
+    else this.addAll(inner, context);
+  }
+
+  /** The text of the body with these changes. `body`: what the first sources are. */
+  rewritten(body: Source, changes: readonly (string | undefined)[]): string | undefined {
+    const edits = new Map<Source, Edit[]>();
+    const put = ({ source, start, end, write }: Spot, text: string): void => {
+      const edit = { start, end, text: write(text) };
+      const known = edits.get(source);
+      if (known === undefined) edits.set(source, [edit]);
+      else known.push(edit);
+    };
+    for (const [at, { text }] of this.texts.entries()) {
+      const change = changes[at];
+      const spot = this.#spots[at];
+      if (change !== undefined && change !== text && spot !== undefined) put(spot, change);
+    }
+    // A source within another lies no deeper than one level, and sources that are met while others are written are last.
+    for (const [source, made] of edits) {
+      if (source.spot !== undefined) put(source.spot, spliced(source.text, made));
+    }
+    const made = edits.get(body);
+    return made === undefined ? undefined : spliced(body.text, made);
+  }
+}
+
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Bounded as bodies are: deeper JSON is a text. */
+const MAX_NESTING = 512;
+
+/** The tree of JSON that is written within another text. Undefined: it is no object or array, or nested too deep. */
+export function nestedTree(text: string, spot: Spot): Node | undefined {
+  if (!/^\s*[[{]/.test(text) || parsedJson(text) === undefined || isDeep(text)) return undefined;
+  return treeOf({ text, spot });
+}
+
+function isDeep(text: string): boolean {
+  let depth = 0;
+  let isString = false;
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charCodeAt(at);
+    if (isString && character === BACKSLASH) at++;
+    else if (character === QUOTE) isString = !isString;
+    else if (isString) continue;
+    else if (character === OPEN_OBJECT || character === OPEN_ARRAY) {
+      if (++depth > MAX_NESTING) return true;
+    } else if (character === CLOSE_OBJECT || character === CLOSE_ARRAY) depth--;
+  }
+  return false;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_OBJECT = 0x7b;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_OBJECT = 0x7d;
+const CLOSE_ARRAY = 0x5d;
+
+function spliced(text: string, edits: readonly Edit[]): string {
+  const pieces: string[] = [];
+  let at = 0;
+  for (const edit of [...edits].sort((a, b) => a.start - b.start)) {
+    pieces.push(text.slice(at, edit.start), edit.text);
+    at = edit.end;
+  }
+  pieces.push(text.slice(at));
+  return pieces.join("");
+}

@@ -1,0 +1,59 @@
+/** Texts of forms: fields of multipart/form-data (RFC 7578) and values of form-encoded bodies (WHATWG URL, section 5). */
+import { isUtf8 } from "node:buffer";
+import { formParts } from "../multipart.ts";
+import { decoded } from "../readings.ts";
+import { type Collector, type Context, nestedTree } from "./collector.ts";
+import type { Source, Spot } from "./text-tree.ts";
+import { Unreadable } from "./types.ts";
+
+const FIELD: Context = { kind: "user", turn: 0 };
+
+/** Fields that hold files; another that says it is one may be read as a text by who expects it. */
+const FILE_FIELD = /^(?:file|files|image|images|mask|audio|video|data|input_reference|reference_images?)(?:\[.*\])?$/i;
+/** Names of things, as in JSON. */
+const OPAQUE: ReadonlySet<string> = new Set(["model", "user"]);
+
+/** `body`: the form's bytes, one character each. `isReadOnly`: the body is another thing too, and is written as that. */
+export function readMultipart(
+  collector: Collector,
+  plain: Buffer,
+  { boundary, body, isReadOnly }: { readonly boundary: string; readonly body: Source; readonly isReadOnly: boolean },
+): void {
+  const parts = formParts(plain, boundary);
+  if (typeof parts === "string") throw new Unreadable(parts);
+  for (const { name, isFile, isPlainText, isUnencoded, type, start, end } of parts) {
+    const bytes = plain.subarray(start, end);
+    if (isFile && (FILE_FIELD.test(name ?? "") || !isUtf8(bytes) || !isUnencoded)) {
+      collector.uninspected.push(/^(?:image|audio|video)(?=\/)/i.exec(type)?.[0].toLowerCase() ?? "file");
+      continue;
+    }
+    if (!isFile && OPAQUE.has(name ?? "")) continue;
+    const isJson = /^application\/(?:[\w.+-]+\+)?json/i.test(type);
+    if (!isUtf8(bytes) || !isUnencoded || !(isPlainText || isJson || isFile || /^application\/sdp/i.test(type)))
+      throw new Unreadable("a field of the form is in a charset or an encoding that is not read");
+    const text = bytes.toString("utf8");
+    const spot: Spot = { source: body, start, end, write: (changed) => Buffer.from(changed).toString("latin1") };
+    const tree = isJson && !isReadOnly ? nestedTree(text, spot) : undefined;
+    if (tree === undefined) collector.add(text, isReadOnly ? undefined : spot, FIELD);
+    else collector.addAll(tree, FIELD);
+  }
+}
+
+/** `body`: the text of the form. A pair without a sign of equality is a value too. */
+export function readEncoded(collector: Collector, body: Source, isReadOnly: boolean): void {
+  let start = 0;
+  for (const pair of body.text.split("&")) {
+    const end = start + pair.length;
+    const equals = pair.indexOf("=");
+    const name = equals < 0 ? "" : unescaped(pair.slice(0, equals));
+    const from = equals < 0 ? start : start + equals + 1;
+    const write = (changed: string): string => encodeURIComponent(changed.toWellFormed());
+    const text = unescaped(body.text.slice(from, end));
+    // Behind a semicolon some readers see another pair.
+    if (!OPAQUE.has(name) || text.includes(";"))
+      collector.add(text, isReadOnly ? undefined : { source: body, start: from, end, write }, FIELD);
+    start = end + 1;
+  }
+}
+
+const unescaped = (text: string): string => decoded(text.replaceAll("+", " "));

@@ -1,0 +1,2 @@
+export { readTexts } from "./read.ts";
+export type { MessageText, RequestTexts, TextBody, TextKind } from "./types.ts";

@@ -1,0 +1,128 @@
+/** Blocks that carry images, sound, video and files: what in them is text, and what is only counted. */
+import { isUtf8 } from "node:buffer";
+import { decoded } from "../readings.ts";
+import type { Collector, Context } from "./collector.ts";
+import { type Node, type ObjectNode, oneString, type StringNode, spotOf, stringIn } from "./text-tree.ts";
+
+/** Block type to what it carries. */
+export const MEDIA_BLOCKS: ReadonlyMap<string, string> = new Map([
+  ["image", "image"],
+  ["image_url", "image"],
+  ["input_image", "image"],
+  ["image_file", "image"],
+  ["computer_screenshot", "image"],
+  ["image_generation_call", "image"],
+  ["audio", "audio"],
+  ["input_audio", "audio"],
+  ["output_audio", "audio"],
+  ["audio_url", "audio"],
+  ["video", "video"],
+  ["video_url", "video"],
+  ["input_video", "video"],
+  ["document", "file"],
+  ["file", "file"],
+  ["input_file", "file"],
+  ["container_upload", "file"],
+]);
+
+/** Members of such a block that hold what it carries, or an object that does. */
+const CARRIERS: ReadonlySet<string> = new Set([
+  "source",
+  "image_url",
+  "image",
+  "image_file",
+  "input_audio",
+  "audio",
+  "audio_url",
+  "video",
+  "video_url",
+  "file",
+  "url",
+  "data",
+  "file_data",
+  "file_url",
+  "result",
+]);
+
+/** Members that name the form of it. */
+const FORMS: ReadonlySet<string> = new Set(["type", "media_type", "mime_type", "format", "detail", "file_id"]);
+const FORM = /^[\w.+/:-]{1,128}(?:; ?charset="?[\w-]+"?)?$/i;
+
+const DATA_URL = /^data:([^,;]{0,128})((?:;[^,;]{0,128}){0,8}),/i;
+const ADDRESS = /^(?:https?|gs|s3):\/\/\S*$/i;
+/** Members that hold bare base64; the others hold addresses. */
+const ENCODED: ReadonlySet<string> = new Set(["data", "file_data", "result", "image", "audio"]);
+const BASE64 = /^[\w+/=\r\n-]*$/;
+const TEXT_TYPE = /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml|yaml|x-yaml|x-ndjson|jsonl)$|image\/svg)/i;
+
+/** A member of a block that carries `what`. `other`: reads members that carry nothing. */
+export function readCarried(
+  collector: Collector,
+  block: ObjectNode,
+  what: string,
+  context: Context,
+  other: (name: string, value: Node) => void,
+): void {
+  const sourceType = oneString(block, "type");
+  const mediaType = oneString(block, "media_type") ?? oneString(block, "mime_type") ?? "";
+  for (const { name, value } of block.members) {
+    if (FORMS.has(name) && value.kind === "string" && FORM.test(stringIn(value))) {
+      if (name === "file_id") collector.uninspected.push(what);
+    } else if (!CARRIERS.has(name) || (sourceType === "text" && name === "data")) {
+      other(name, value);
+    } else if (value.kind === "string") {
+      readString(collector, value, { name, what, mediaType }, context);
+    } else if (value.kind === "object") {
+      readCarried(collector, value, what, context, other);
+    } else {
+      other(name, value);
+    }
+  }
+}
+
+interface Carried {
+  /** Of its member. */
+  readonly name: string;
+  readonly what: string;
+  readonly mediaType: string;
+}
+
+/** Whatever is neither an address nor encoded is a text. */
+function readString(collector: Collector, node: StringNode, carried: Carried, context: Context): void {
+  const { name, what, mediaType } = carried;
+  const text = stringIn(node);
+  const [head, type = "", parameters = ""] = DATA_URL.exec(text) ?? [];
+  if (head === undefined) {
+    if (ADDRESS.test(text)) collector.uninspected.push(what);
+    else if (!ENCODED.has(name) || !BASE64.test(text)) collector.addString(node, context);
+    else if (TEXT_TYPE.test(mediaType)) addEncoded(collector, node, { text, head: "", what }, context);
+    else collector.uninspected.push(what);
+    return;
+  }
+  const body = text.slice(head.length);
+  const isText = type === "" || TEXT_TYPE.test(type);
+  const isBase64 = /;\s*base64\s*$/i.test(parameters);
+  if (isBase64 && BASE64.test(body)) {
+    if (isText) addEncoded(collector, node, { text: body, head, what }, context);
+    else collector.uninspected.push(/^(?:image|audio|video)(?=\/)/i.exec(type)?.[0].toLowerCase() ?? what);
+  } else if (isBase64) {
+    collector.addString(node, context);
+  } else {
+    const write = (changed: string): string => JSON.stringify(head + encodeURIComponent(changed.toWellFormed()));
+    collector.add(decoded(body), { ...spotOf(node), write }, context);
+  }
+}
+
+interface Encoded {
+  readonly text: string;
+  /** What stands before it in its string. */
+  readonly head: string;
+  readonly what: string;
+}
+
+function addEncoded(collector: Collector, node: StringNode, { text, head, what }: Encoded, context: Context): void {
+  const bytes = Buffer.from(text, "base64");
+  const write = (changed: string): string => JSON.stringify(head + Buffer.from(changed).toString("base64"));
+  if (isUtf8(bytes)) collector.add(bytes.toString("utf8"), { ...spotOf(node), write }, context);
+  else collector.uninspected.push(what);
+}

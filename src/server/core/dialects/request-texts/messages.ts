@@ -1,0 +1,106 @@
+/**
+ * Messages and items of every dialect, read alike: a request in the form of another route hides nothing. Every string is a
+ * text but for what is named here, so that a part of an unknown type, or a member nobody knows, is inspected.
+ */
+import type { Collector, Context } from "./collector.ts";
+import { MEDIA_BLOCKS, readCarried } from "./media.ts";
+import { type Node, type ObjectNode, oneString, stringIn } from "./text-tree.ts";
+import type { TextKind } from "./types.ts";
+
+const ROLES: ReadonlyMap<string, TextKind> = new Map([
+  ["system", "system"],
+  ["developer", "system"],
+  ["user", "user"],
+  ["assistant", "assistant"],
+  ["model", "assistant"],
+  ["tool", "tool_result"],
+  ["function", "tool_result"],
+]);
+
+/** Names of things, which no model is shown as prose. */
+const IDS: ReadonlySet<string> = new Set([
+  "type",
+  "role",
+  "status",
+  "id",
+  "call_id",
+  "tool_call_id",
+  "tool_use_id",
+  "item_id",
+  "file_id",
+  "approval_request_id",
+  "phase",
+  "ttl",
+]);
+const ID = /^[\w.:-]{1,128}$/;
+
+/** What only the provider that wrote it can read. */
+const SEALED: ReadonlySet<string> = new Set([
+  "signature",
+  "thought_signature",
+  "encrypted_content",
+  "encrypted_index",
+  "encrypted_stdout",
+]);
+const SEALED_BLOCKS: ReadonlySet<string> = new Set(["redacted_thinking", "compaction"]);
+const BASE64 = /^[\w+/=-]*$/;
+
+const CALL = /(?:_call|tool_use|^tool_call|^function|^custom)$/;
+const RESULT = /(?:_output|tool_result)$/;
+const RESULTS: ReadonlySet<string> = new Set(["output", "outputs", "results"]);
+
+/** One of `messages`, or an item. `turn`: from the end. */
+export function readMessage(collector: Collector, node: Node, turn: number): void {
+  const role = node.kind === "object" ? oneString(node, "role") : undefined;
+  const type = node.kind === "object" ? oneString(node, "type") : undefined;
+  if (node.kind !== "object" || role === undefined) {
+    readPart(collector, node, { kind: type === "reasoning" ? "assistant" : "user", turn });
+    return;
+  }
+  const context: Context = { kind: ROLES.get(role) ?? "user", turn };
+  for (const { name, value } of node.members) {
+    // Providers take only some characters in the name of a participant.
+    if (name === "name" && value.kind === "string") collector.add(stringIn(value), undefined, context);
+    else readMember(collector, name, value, context);
+  }
+}
+
+/** Content: a string, a part, or a list of such. */
+export function readPart(collector: Collector, node: Node, context: Context): void {
+  if (node.kind === "string") collector.addString(node, context);
+  else if (node.kind === "list") for (const item of node.items) readPart(collector, item, context);
+  else if (node.kind === "object") readBlock(collector, node, context);
+}
+
+function readBlock(collector: Collector, node: ObjectNode, context: Context): void {
+  const type = oneString(node, "type") ?? "";
+  const inner = { kind: kindOf(type) ?? context.kind, turn: context.turn };
+  const what = MEDIA_BLOCKS.get(type);
+  const other = (name: string, value: Node): void => {
+    const isSealed = SEALED_BLOCKS.has(type) && (name === "data" || name === "content");
+    if (!isSealed || !isWritten(value, BASE64)) readMember(collector, name, value, inner);
+  };
+  if (what !== undefined) readCarried(collector, node, what, inner, other);
+  else for (const { name, value } of node.members) other(name, value);
+}
+
+function kindOf(type: string): TextKind | undefined {
+  if (CALL.test(type)) return "tool_args";
+  return RESULT.test(type) ? "tool_result" : undefined;
+}
+
+function readMember(collector: Collector, name: string, value: Node, context: Context): void {
+  const { kind, turn } = context;
+  if ((IDS.has(name) || (name === "name" && kind === "tool_args")) && isWritten(value, ID)) return;
+  if (SEALED.has(name) && isWritten(value, BASE64)) return;
+  const args: Context = { kind: "tool_args", turn };
+  if (name === "tool_calls" || name === "function_call") readPart(collector, value, args);
+  else if (name === "arguments" || (name === "input" && kind === "tool_args")) collector.addArguments(value, args);
+  else if (kind === "tool_args" && RESULTS.has(name)) readPart(collector, value, { kind: "tool_result", turn });
+  else readPart(collector, value, context);
+}
+
+/** Whether it is a string in this form. */
+export function isWritten(node: Node, form: RegExp): boolean {
+  return node.kind === "string" && form.test(stringIn(node));
+}

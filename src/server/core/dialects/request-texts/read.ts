@@ -1,0 +1,130 @@
+/**
+ * What the body of a request says: every text of it with its kind, and the body again with other texts in their place.
+ * Source: design decisions, section 11; dialects reference, sections 2 to 5.
+ *
+ * JSON is walked in its text, so that of a name that stands twice both texts are read and both are rewritten, and every
+ * byte but those of a changed string stays. It is read as JSON whatever it says it is, as servers do that take both; what
+ * another reader would take for a form is read as that too, and can be refused then, not rewritten. Linear in the body.
+ */
+import { isUtf8 } from "node:buffer";
+import { isFormEncoded } from "../batch-file.ts";
+import { exactParts } from "../json-source.ts";
+import { boundaryOf } from "../multipart.ts";
+import type { Dialect, Route } from "../routes.ts";
+import { parsedJson } from "../values.ts";
+import { Collector } from "./collector.ts";
+import { readEncoded, readMultipart } from "./forms.ts";
+import { type Members, readMembers } from "./members.ts";
+import { type Source, treeOf } from "./text-tree.ts";
+import { type RequestTexts, type TextBody, Unreadable } from "./types.ts";
+
+const TEXTS: Members = { hasItems: false, isEvent: false };
+const ITEMS: Members = { hasItems: true, isEvent: false };
+const EVENT: Members = { hasItems: true, isEvent: true };
+
+/** Routes whose members are known. Of any other, every string of a JSON body is a `user` text. */
+const ROUTES: ReadonlyMap<string, Members> = new Map([
+  ["chat_completions", TEXTS],
+  ["completions", TEXTS],
+  ["embeddings", TEXTS],
+  ["images_generations", TEXTS],
+  ["images_edits", TEXTS],
+  ["audio_speech", TEXTS],
+  ["moderations", TEXTS],
+  ["rerank", TEXTS],
+  ["messages", TEXTS],
+  ["count_tokens", TEXTS],
+  ["message_batches", TEXTS],
+  ["complete", TEXTS],
+  ["responses", ITEMS],
+  ["responses_input_tokens", ITEMS],
+  ["responses_compact", ITEMS],
+  ["conversations", ITEMS],
+  ["threads", ITEMS],
+  ["assistants", ITEMS],
+  ["realtime_client_secrets", EVENT],
+  ["realtime_sessions", EVENT],
+  ["responses_ws", EVENT],
+  ["realtime", EVENT],
+]);
+
+/** Bodies of both dialects are read alike: the same names mean the same in both, and a gateway behind us may take either. */
+export function readTexts(route: Route, _dialect: Dialect, body: TextBody): RequestTexts {
+  const { plain } = body;
+  try {
+    return plain.length === 0 ? nothingIn(plain, undefined) : textsOf(route, body);
+  } catch (error) {
+    if (error instanceof Unreadable) return nothingIn(plain, error.message);
+    // A name with an escape that is none.
+    if (error instanceof SyntaxError) return nothingIn(plain, "the body is not JSON");
+    throw error;
+  }
+}
+
+function textsOf(route: Route, { plain, contentType, isJson }: TextBody): RequestTexts {
+  const collector = new Collector();
+  const boundary = /^\s*multipart\//i.test(contentType) ? boundaryOf(contentType) : undefined;
+  const isForm = isFormEncoded(contentType);
+  const isText = boundary === undefined && isUtf8(plain);
+  const text = isText ? plain.toString("utf8") : "";
+  if (isText && (isJson || isSound(text))) {
+    const source: Source = { text, spot: undefined };
+    const tree = treeOf(source);
+    const members = ROUTES.get(route.name);
+    if (members === undefined || tree.kind !== "object") collector.addAll(tree, { kind: "user", turn: 0 });
+    else readMembers(collector, tree, members);
+    if (isForm) readEncoded(collector, source, true);
+    return found(collector, plain, source, "utf8");
+  }
+  if (boundary !== undefined) return multipart(collector, plain, boundary);
+  if (isText && /^\s*[[{]/.test(text)) throw new Unreadable("the body is not JSON");
+  if (isText && (isForm || /^\s*(?:text\/|application\/sdp)/i.test(contentType))) {
+    const source: Source = { text, spot: undefined };
+    if (isForm) readEncoded(collector, source, false);
+    else collector.add(text, { source, start: 0, end: text.length, write: (changed) => changed }, USER);
+    return found(collector, plain, source, "utf8");
+  }
+  const media = /^\s*(?:(image|audio|video)\/|application\/octet-stream)/i.exec(contentType);
+  if (media === null) throw new Unreadable("the body is of a type that is not read");
+  collector.uninspected.push(media[1]?.toLowerCase() ?? "file");
+  return found(collector, plain, { text: "", spot: undefined }, "utf8");
+}
+
+const USER = { kind: "user", turn: 0 } as const;
+
+/** Whether it is JSON, of bounded depth, though it is no object or nobody scanned it. */
+function isSound(text: string): boolean {
+  if (!/^\s*[[{"]/.test(text)) return false;
+  const value = parsedJson(text);
+  if (value === undefined) return false;
+  exactParts(text, value);
+  return true;
+}
+
+function multipart(collector: Collector, plain: Buffer, boundary: string): RequestTexts {
+  // Most forms hold a file and are never rewritten.
+  const body: Source = {
+    spot: undefined,
+    get text() {
+      return plain.toString("latin1");
+    },
+  };
+  readMultipart(collector, plain, { boundary, body, isReadOnly: false });
+  return found(collector, plain, body, "latin1");
+}
+
+function found(collector: Collector, plain: Buffer, body: Source, encoding: "utf8" | "latin1"): RequestTexts {
+  const { texts, uninspected } = collector;
+  const rewrite = (changes: readonly (string | undefined)[]): Buffer => {
+    const text = collector.rewritten(body, changes);
+    return text === undefined ? plain : Buffer.from(text, encoding);
+  };
+  return { texts, uninspected, problem: undefined, rewrite };
+}
+
+const nothingIn = (plain: Buffer, problem: string | undefined): RequestTexts => ({
+  texts: [],
+  uninspected: [],
+  problem,
+  rewrite: () => plain,
+});

@@ -1,0 +1,128 @@
+/**
+ * Sound JSON text as a tree of places: unlike values, it keeps each of several members of one name, and where each string
+ * stands. Depth is bounded by who found the text sound.
+ */
+import { nameIn, scalarEnd, skipComma, skipSpace, stringEnd } from "../json-source.ts";
+import { Unreadable } from "./types.ts";
+
+/** A text that others stand in: a body, or JSON within one of its strings. */
+export interface Source {
+  readonly text: string;
+  /** Undefined: the body. */
+  readonly spot: Spot | undefined;
+}
+
+/** The part of a source's text that a new text takes the place of. Places are UTF-16 units. */
+export interface Spot {
+  readonly source: Source;
+  readonly start: number;
+  readonly end: number;
+  /** The new text as it is written there. */
+  write(text: string): string;
+}
+
+export type Node = StringNode | ListNode | ObjectNode | ScalarNode;
+
+export interface StringNode {
+  readonly kind: "string";
+  readonly source: Source;
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface ListNode {
+  readonly kind: "list";
+  readonly items: readonly Node[];
+}
+
+export interface ObjectNode {
+  readonly kind: "object";
+  /** Decoded names; one may stand more than once. */
+  readonly members: readonly { readonly name: string; readonly value: Node }[];
+}
+
+interface ScalarNode {
+  readonly kind: "scalar";
+}
+
+const SCALAR: ScalarNode = { kind: "scalar" };
+
+export function treeOf(source: Source): Node {
+  const { text } = source;
+  let at = skipSpace(text, 0);
+
+  function value(): Node {
+    const first = text.charAt(at);
+    if (first === "{") return object();
+    if (first === "[") return list();
+    const start = at;
+    if (first !== '"') {
+      at = scalarEnd(text, at);
+      return SCALAR;
+    }
+    at = stringEnd(text, at);
+    return { kind: "string", source, start, end: at };
+  }
+
+  function list(): ListNode {
+    const items: Node[] = [];
+    at = skipSpace(text, at + 1);
+    while (text.charAt(at) !== "]") {
+      items.push(value());
+      at = skipComma(text, at);
+    }
+    at += 1;
+    return { kind: "list", items };
+  }
+
+  function object(): ObjectNode {
+    const members: { name: string; value: Node }[] = [];
+    at = skipSpace(text, at + 1);
+    while (text.charAt(at) !== "}") {
+      const start = at;
+      const end = stringEnd(text, at);
+      // Past the colon.
+      at = skipSpace(text, skipSpace(text, end) + 1);
+      members.push({ name: nameIn(text, start, end), value: value() });
+      at = skipComma(text, at);
+    }
+    at += 1;
+    return { kind: "object", members };
+  }
+
+  return value();
+}
+
+/** Its text, decoded. Readers that forgive raw control characters within strings are read as they read. */
+export function stringIn({ source, start, end }: StringNode): string {
+  const inner = source.text.slice(start + 1, end - 1);
+  if (!inner.includes("\\")) return inner;
+  try {
+    return JSON.parse(`"${escapedControls(inner)}"`) as string;
+  } catch {
+    throw new Unreadable("a string of the body has an escape that is none");
+  }
+}
+
+export const spotOf = ({ source, start, end }: StringNode): Spot => ({ source, start, end, write: JSON.stringify });
+
+/** The one string that stands under this name. Throws `Unreadable` where there are two: readers differ in which they take. */
+export function oneString({ members }: ObjectNode, name: string): string | undefined {
+  let found: string | undefined;
+  for (const member of members) {
+    if (member.name !== name || member.value.kind !== "string") continue;
+    const text = stringIn(member.value);
+    if (found !== undefined && found !== text) throw new Unreadable(`the body names "${name}" twice in one object`);
+    found = text;
+  }
+  return found;
+}
+
+const FIRST_PRINTABLE = 0x20;
+
+function escapedControls(text: string): string {
+  return text.replace(/\p{Cc}/gu, (control) => {
+    const code = control.charCodeAt(0);
+    return code < FIRST_PRINTABLE ? `\\u${code.toString(16).padStart(4, "0")}` : control;
+  });
+}
