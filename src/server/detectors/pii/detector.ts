@@ -23,7 +23,7 @@ export type BuiltPiiDetector =
   /** Paths begin at the detector. */
   | { readonly kind: "refused"; readonly problems: readonly PiiProblem[] };
 
-/** `usesContext`: `guardrails.context_enhancement`. */
+/** `usesContext`: `guardrails.context_enhancement`. The detector has a horizon where it applies to `output`. */
 export function createPiiDetector(config: DetectorConfig, name: string, usesContext: boolean): BuiltPiiDetector {
   const engine = engineOf(config.prefilter);
   if (engine === undefined) {
@@ -52,7 +52,8 @@ export function createPiiDetector(config: DetectorConfig, name: string, usesCont
     return { kind: "refused", problems: [{ path: [], message }] };
   }
   const scan = compileScan(recognizers, { engine, usesContext });
-  const horizon = horizonOf(recognizers);
+  // Half a second of a start, and streams alone ask for it.
+  const horizon = config.apply_to?.includes("output") ? horizonOf(recognizers) : undefined;
   return { kind: "detector", detector: detectorOf(name, scan, horizon, fingerprintOf(config, usesContext)) };
 }
 
@@ -84,7 +85,7 @@ function unknown(
   });
 }
 
-function detectorOf(name: string, scan: Scan, horizon: Horizon, fingerprint: string): Detector {
+function detectorOf(name: string, scan: Scan, horizon: Horizon | undefined, fingerprint: string): Detector {
   return Object.freeze({
     name,
     type: "pii",

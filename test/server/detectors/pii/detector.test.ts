@@ -202,7 +202,8 @@ test("a horizon holds the characters of matches, folded and ignorable ones too",
   const { holds } = reaches[0]!;
   for (const held of "7٣𝟗-\u2011 \u00a0\u200b") if (held.length > 0) assert.ok(holds(held.codePointAt(0)!), held);
   for (const other of "aé٫.") assert.ok(!holds(other.codePointAt(0)!), other);
-  const all = built(configOf({})).horizon;
+  assert.equal(built(configOf({})).horizon, undefined);
+  const all = built(configOf({ apply_to: ["user", "output"] })).horizon;
   assert.ok(all !== undefined);
   // Private keys and signed tokens have no bound that a stream could wait for.
   const unbounded = all.reaches.filter(({ maxBytes }) => !Number.isFinite(maxBytes));
