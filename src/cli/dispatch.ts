@@ -27,6 +27,7 @@ const LOADERS: Loaders = {
   check: () => import("./verbs/check.ts"),
   dev: () => import("./verbs/dev.ts"),
   simulate: () => import("./verbs/simulate.ts"),
+  "guardrails eval": () => import("./verbs/guardrails-eval.ts"),
   console: () => import("./verbs/console.ts"),
   admin: () => import("./verbs/admin.ts"),
   query: () => import("./verbs/query.ts"),

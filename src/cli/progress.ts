@@ -1,4 +1,4 @@
-/** How far a transfer has come: one line of stderr, rewritten at most ten times a second, and only in a terminal. */
+/** How far something has come: one line of stderr, rewritten at most ten times a second, and only in a terminal. */
 
 import type { Io } from "./io.ts";
 
@@ -11,23 +11,39 @@ export interface Progress {
   clear(): void;
 }
 
-/** `verb` as in `saved 12.3 MB of 40 MB`. */
-export function progressOf(io: Io, verb: string, wholeBytes?: number): Progress {
-  if (!io.isTerminal("stderr")) return { add() {}, clear() {} };
-  let bytes = 0;
+export interface ProgressLine {
+  /** `words` are asked for when the line is due. */
+  show(words: () => string): void;
+  clear(): void;
+}
+
+export function progressLine(io: Io): ProgressLine {
+  if (!io.isTerminal("stderr")) return { show() {}, clear() {} };
   let shownAt = Number.NEGATIVE_INFINITY;
   return {
-    add(more) {
-      bytes += more;
+    show(words) {
       if (io.now() - shownAt < PERIOD_MS) return;
       shownAt = io.now();
-      const of = wholeBytes === undefined ? "" : ` of ${sizeText(wholeBytes)}`;
-      io.stderr.write(`${CLEAR_LINE}${verb} ${sizeText(bytes)}${of}`);
+      io.stderr.write(`${CLEAR_LINE}${words()}`);
     },
     clear() {
       if (shownAt > Number.NEGATIVE_INFINITY) io.stderr.write(CLEAR_LINE);
       shownAt = Number.NEGATIVE_INFINITY;
     },
+  };
+}
+
+/** `verb` as in `saved 12.3 MB of 40 MB`. */
+export function progressOf(io: Io, verb: string, wholeBytes?: number): Progress {
+  const line = progressLine(io);
+  const of = wholeBytes === undefined ? "" : ` of ${sizeText(wholeBytes)}`;
+  let bytes = 0;
+  return {
+    add(more) {
+      bytes += more;
+      line.show(() => `${verb} ${sizeText(bytes)}${of}`);
+    },
+    clear: line.clear,
   };
 }
 

@@ -14,6 +14,7 @@ import {
   clusterRecoverFlags,
   consoleFlags,
   devFlags,
+  guardrailsEvalFlags,
   loginFlags,
   logoutFlags,
   noFlags,
@@ -102,6 +103,18 @@ const ENTRIES = [
       "sim-drop-mid-stream.",
     flags: simulateFlags,
     positionals: NONE,
+  },
+  {
+    name: "guardrails eval",
+    group: "run",
+    summary: "score the guardrails of a configuration on marked texts",
+    description:
+      "Runs every case of the data through the detectors, as one chat turn, and compares what was found with what is " +
+      "marked, exactly and with overlap allowed. Files named .jsonl hold a case a line (text, spans, labels, tags, kind, " +
+      "system; places are bytes); others are CoNLL. '-' reads stdin. Texts of wrong cases are printed, but not with " +
+      "-json. The status is 1 when a detector failed.",
+    flags: guardrailsEvalFlags,
+    positionals: { usage: "DATA...", min: 1, max: Number.POSITIVE_INFINITY, areFiles: true },
   },
   {
     name: "console",
@@ -239,7 +252,7 @@ export const VERBS: readonly Verb[] = ENTRIES;
 export type Entry = typeof DAEMON | (typeof ENTRIES)[number];
 
 /** Verbs of the interface that this version does not have; asking for one is refused by name, with status 2. */
-export const NOT_YET: readonly string[] = ["guardrails eval", "models pin", "pack"];
+export const NOT_YET: readonly string[] = ["models pin", "pack"];
 
 /** The verb that the first words of a command line name, and what follows them. Throws `UsageError` for none. */
 export function findVerb(args: readonly string[]): { readonly verb: Entry; readonly rest: readonly string[] } {

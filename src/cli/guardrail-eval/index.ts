@@ -1,10 +1,19 @@
-/** Evaluation of guardrails: cases read from data, and what was found in them scored. */
+/** Evaluation of guardrails: cases read from data, inspected as the gateway would, and scored against their marks. */
 
 export { DataError, type EvalCase, type Mark } from "./cases.ts";
 export { sentencesOf } from "./conll.ts";
+export { casesOf, type DataFile, openData } from "./data-file.ts";
+export { eachOf } from "./each.ts";
+export { createEvaluation, type EvaluationOptions } from "./evaluation.ts";
 export { type Agreement, type Bag, compareRow } from "./invariance.ts";
 export { caseOf, type Warn } from "./json-lines.ts";
+export { createLanguages, languagesLines, languagesReport } from "./languages.ts";
 export { type Line, linesOf, MAX_LINE_BYTES } from "./lines.ts";
 export { type Names, namesOf } from "./names.ts";
+export { reportOf } from "./report.ts";
+export { reportLines } from "./report-text.ts";
+export { type Row, rowsOf } from "./rows.ts";
 export * from "./scoring.ts";
+export { compileSubject, type Subject } from "./subject.ts";
+export { type Scope, type Survey, scopeOf, surveyOf, unmarkedWarnings } from "./survey.ts";
 export { count, createTally, isMarked, type Outcome, SCORES, type ScoreKind, type Tally, totalOf } from "./tally.ts";

@@ -112,10 +112,11 @@ export function countLabels(marked: ReadonlySet<string>, found: ReadonlySet<stri
   return new Map([...new Set([...marked, ...found])].map((label) => [label, counts(label)]));
 }
 
-/** A finding's score, and whether it is right. */
+/** A finding's score, whether it is right, and how many marks it is the first to meet, in order of descending score. */
 export interface Scored {
   readonly score: number;
   readonly isRight: boolean;
+  readonly met: number;
 }
 
 /**
@@ -127,12 +128,14 @@ export function averagePrecision(found: readonly Scored[], marked: number): numb
   const sorted = [...found].sort((a, b) => b.score - a.score);
   let area = 0;
   let right = 0;
+  let met = 0;
   let recall = 0;
-  sorted.forEach(({ score, isRight }, at) => {
-    if (isRight) right += 1;
-    if (sorted[at + 1]?.score === score) return;
-    area += (right / marked - recall) * (right / (at + 1));
-    recall = right / marked;
+  sorted.forEach((one, at) => {
+    if (one.isRight) right += 1;
+    met += one.met;
+    if (sorted[at + 1]?.score === one.score) return;
+    area += (met / marked - recall) * (right / (at + 1));
+    recall = met / marked;
   });
   return area;
 }

@@ -11,6 +11,7 @@ import {
   NO_COUNTS,
   sum,
 } from "./scoring.ts";
+import type { Scope } from "./survey.ts";
 
 export const SCORES = ["exact", "overlap", "labels"] as const;
 
@@ -45,18 +46,18 @@ export const createTally = (): Tally => ({
   falseAlarms: 0,
 });
 
-/** `isScored` says of a type or label whether it counts. */
-export function count(tally: Tally, { spans, labels, findings }: Outcome, isScored: (name: string) => boolean): void {
+/** What is out of scope does not count. */
+export function count(tally: Tally, { spans, labels, findings }: Outcome, scope: Scope): void {
   if (spans !== undefined) {
-    const marks = spans.filter(({ type }) => isScored(type));
-    const found = findings.filter(({ type }) => isScored(type));
+    const marks = spans.filter(({ type }) => scope.types(type));
+    const found = findings.filter(({ type }) => scope.types(type));
     tally.spanCases += 1;
     add(tally.exact, countsOf(marks, found, matchExactly(marks, found)));
     add(tally.overlap, countsOf(marks, found, matchByOverlap(marks, found)));
   }
   if (labels !== undefined) {
-    const marked = new Set([...labels].filter(isScored));
-    const found = new Set(findings.map(({ type }) => type).filter(isScored));
+    const marked = new Set([...labels].filter(scope.labels));
+    const found = new Set(findings.map(({ type }) => type).filter(scope.labels));
     tally.labelCases += 1;
     add(tally.labels, countLabels(marked, found));
     if (labels.size === 0) {

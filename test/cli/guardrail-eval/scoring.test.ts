@@ -16,11 +16,17 @@ import {
   totalOf,
 } from "../../../src/cli/guardrail-eval/index.ts";
 
+const only = (isScored: (name: string) => boolean) => ({ types: isScored, labels: isScored });
+
 const mark = (start: number, end: number, type = "A"): Mark => ({ start, end, type });
 
 function scored(spans: readonly Mark[], findings: readonly Mark[], types = ["A", "B"]) {
   const tally = createTally();
-  count(tally, { spans, labels: undefined, findings, tags: [] }, (type) => types.includes(type));
+  count(
+    tally,
+    { spans, labels: undefined, findings, tags: [] },
+    only((type) => types.includes(type)),
+  );
   const { exact, overlap } = tally;
   return { exact: figuresOf(totalOf(exact)), overlap: figuresOf(totalOf(overlap)) };
 }
@@ -65,13 +71,21 @@ test("labels are sets, and a clean text with a label is a false alarm", () => {
   });
   const tally = createTally();
   const clean = { spans: undefined, labels: new Set<string>(), tags: [] };
-  count(tally, { ...clean, findings: [mark(0, 1, "X")] }, () => true);
-  count(tally, { ...clean, findings: [] }, () => true);
+  count(
+    tally,
+    { ...clean, findings: [mark(0, 1, "X")] },
+    only(() => true),
+  );
+  count(
+    tally,
+    { ...clean, findings: [] },
+    only(() => true),
+  );
   assert.deepEqual([tally.cleanCases, tally.falseAlarms], [2, 1]);
 });
 
 test("average precision: steps of equal scores, recall against all that is marked", () => {
-  const found = [0.9, 0.8, 0.8, 0.4].map((score, at) => ({ score, isRight: at !== 2 }));
+  const found = [0.9, 0.8, 0.8, 0.4].map((score, at) => ({ score, isRight: at !== 2, met: at === 2 ? 0 : 1 }));
   // 1/4 * 1/1 + 1/4 * 2/3 + 1/4 * 3/4
   assert.ok(Math.abs((averagePrecision(found, 4) ?? 0) - (1 / 4 + 1 / 6 + 3 / 16)) < 1e-12);
   assert.equal(averagePrecision(found, 0), null);

@@ -11,6 +11,7 @@ export {
   readOverlay,
   secretsDirectoryOf,
 } from "./documents.ts";
+export { readGuardrails } from "./guardrails-alone.ts";
 export { type Naming, printableSchema } from "./json-schema.ts";
 export { type NodeFile, nodeFileSchema } from "./node-file.ts";
 export { formatPath, formatProblem, type Path, type Problem, type ProblemAt, type Severity } from "./problem.ts";

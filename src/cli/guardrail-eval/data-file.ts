@@ -1,0 +1,80 @@
+/**
+ * A file of evaluation data, read twice: once to be checked and counted, once to be scored. A pipe, which can be read only
+ * once, is kept.
+ */
+
+import { readInput } from "../file-input.ts";
+import { UsageError } from "../flags.ts";
+import type { Io } from "../io.ts";
+import { readAll, stdinOf, untilAborted } from "../streams.ts";
+import type { EvalCase } from "./cases.ts";
+import { sentencesOf } from "./conll.ts";
+import { caseOf, type Warn } from "./json-lines.ts";
+import { type Line, linesOf } from "./lines.ts";
+
+/** What is kept of a pipe. */
+const MAX_PIPE_BYTES = 256 << 20;
+
+const HEAD_BYTES = 4096;
+
+export interface DataFile {
+  /** As the operator wrote it. */
+  readonly name: string;
+  readonly isJsonLines: boolean;
+  /** From the beginning, each time. */
+  readonly lines: () => AsyncGenerator<Line>;
+}
+
+/** `-` is stdin. Throws `UsageError`. */
+export async function openData(io: Io, names: readonly string[]): Promise<readonly DataFile[]> {
+  if (names.filter((name) => name === "-").length > 1) throw new UsageError("stdin ('-') is given more than once");
+  const files: DataFile[] = [];
+  for (const name of names) files.push(await openOne(io, name));
+  return files;
+}
+
+async function openOne(io: Io, name: string): Promise<DataFile> {
+  const input = name === "-" ? undefined : await readInput(io, name);
+  if (input?.isRegular) {
+    const open = (): AsyncIterable<Uint8Array> => untilAborted(input.open(), io.signal);
+    const isNamed = /\.jsonl$/i.test(name);
+    if (!isNamed && (await startsWithObject(open()))) {
+      throw new UsageError(`'${name}' holds JSON, and is read as CoNLL unless its name ends in .jsonl`);
+    }
+    return { name, isJsonLines: isNamed, lines: () => linesOf(open(), name) };
+  }
+  const stream = input?.open() ?? stdinOf(io, "data");
+  const bytes = await readAll(stream, MAX_PIPE_BYTES, `what comes from ${name === "-" ? "stdin" : name}`, io.signal);
+  const isJsonLines = /\.jsonl$/i.test(name) || (await startsWithObject([bytes]));
+  return { name, isJsonLines, lines: () => linesOf([bytes], name) };
+}
+
+/** A token may begin with a brace too; a line that is an object all through is no token. */
+async function startsWithObject(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<boolean> {
+  let head = "";
+  for await (const chunk of chunks) {
+    head += Buffer.from(chunk.subarray(0, HEAD_BYTES)).toString("utf8");
+    if (head.length >= HEAD_BYTES || head.trimStart().includes("\n")) break;
+  }
+  return /^\ufeff?\s*\{\s*"(text|spans|labels|tags|kind|system|id)"\s*:/.test(head);
+}
+
+/** Of every file in turn, at most `limit` of each; 0: all. Throws `DataError`. */
+export async function* casesOf(files: readonly DataFile[], limit: number, warn: Warn): AsyncGenerator<EvalCase> {
+  for (const file of files) {
+    let taken = 0;
+    const cases = file.isJsonLines ? jsonCases(file, warn) : sentencesOf(file.lines(), file.name, warn);
+    for await (const one of cases) {
+      yield one;
+      taken += 1;
+      if (taken === limit) break;
+    }
+  }
+}
+
+async function* jsonCases({ lines, name }: DataFile, warn: Warn): AsyncGenerator<EvalCase> {
+  for await (const line of lines()) {
+    const one = caseOf(line, name, warn);
+    if (one !== undefined) yield one;
+  }
+}

@@ -1,0 +1,108 @@
+/** The second pass: every case inspected and counted. */
+
+import type { SegmentKind } from "../../server/core/guardrails/index.ts";
+import type { EvalCase, Mark } from "./cases.ts";
+import { askDetectors, type CaseFinding, seenIn, type Turn } from "./inspect.ts";
+import type { Names } from "./names.ts";
+import type { Subject } from "./subject.ts";
+import type { Scope } from "./survey.ts";
+import { createSweep, type Sweep } from "./sweep.ts";
+import { count, createTally, type Outcome, type Tally } from "./tally.ts";
+import { explained, faultsOf, type WrongCase } from "./wrong.ts";
+
+export interface EvaluationOptions {
+  readonly configured: Subject;
+  readonly lowered: Subject;
+  readonly names: Names;
+  readonly scope: Scope;
+  /** Of a case that names none. */
+  readonly kind: SegmentKind;
+  /** Undefined: all. */
+  readonly detector: string | undefined;
+  /** Wrong cases that are kept. */
+  readonly errors: number;
+  readonly keepsVerdicts: boolean;
+  readonly sweeps: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface Verdict {
+  readonly index: number;
+  readonly case: EvalCase;
+  readonly outcome: Outcome;
+  readonly findings: readonly CaseFinding[];
+}
+
+export interface Evaluation {
+  readonly total: Tally;
+  readonly byTag: ReadonlyMap<string, Tally>;
+  /** The first of them, in the order of the data. */
+  readonly wrong: readonly WrongCase[];
+  wrongCases: number;
+  /** In the order of the data. */
+  readonly verdicts: readonly Verdict[];
+  /** Cases in which a detector failed, by its name. */
+  readonly failed: ReadonlyMap<string, number>;
+  readonly sweep: Sweep | undefined;
+  /** Cases may be given several at once. */
+  readonly add: (one: EvalCase, index: number) => Promise<void>;
+}
+
+export function createEvaluation(options: EvaluationOptions): Evaluation {
+  const { configured, lowered, names, scope, detector, signal } = options;
+  const total = createTally();
+  const byTag = new Map<string, Tally>();
+  const wrong: WrongCase[] = [];
+  const verdicts: Verdict[] = [];
+  const failed = new Map<string, number>();
+  const sweep = options.sweeps ? createSweep(lowered, names, scope) : undefined;
+  const evaluation: Evaluation = { total, byTag, wrong, wrongCases: 0, verdicts, failed, sweep, add };
+  return evaluation;
+
+  async function add(one: EvalCase, index: number): Promise<void> {
+    const turn: Turn = { text: one.text, kind: one.kind ?? options.kind, system: one.system };
+    const raw = await askDetectors(configured, turn, detector, signal);
+    for (const name of raw.failed) failed.set(name, (failed.get(name) ?? 0) + 1);
+    const seen = seenIn(configured, raw, names);
+    const outcome = outcomeOf(one, seen.findings, names);
+    const faults = faultsOf(outcome, seen.findings, scope);
+    const isTold = faults !== undefined && options.errors > 0 && mayBeTold(index);
+    const low = isTold || sweep !== undefined ? await askDetectors(lowered, turn, detector, signal) : undefined;
+
+    count(total, outcome, scope);
+    for (const tag of one.tags) count(tallyOf(tag), outcome, scope);
+    if (options.keepsVerdicts) insert(verdicts, { index, case: one, outcome, findings: seen.findings });
+    if (sweep !== undefined && low !== undefined) sweep.add(outcome, low);
+    if (faults === undefined) return;
+    evaluation.wrongCases += 1;
+    if (!isTold || low === undefined) return;
+    insert(wrong, explained(one, index, faults, seen, seenIn(lowered, low, names, 0)));
+    wrong.length = Math.min(wrong.length, options.errors);
+  }
+
+  function mayBeTold(index: number): boolean {
+    return wrong.length < options.errors || index < (wrong.at(-1)?.index ?? 0);
+  }
+
+  function tallyOf(tag: string): Tally {
+    const tally = byTag.get(tag) ?? createTally();
+    byTag.set(tag, tally);
+    return tally;
+  }
+}
+
+export function outcomeOf(one: EvalCase, findings: readonly Mark[], names: Names): Outcome {
+  return {
+    spans: one.spans?.map((mark) => ({ ...mark, type: names(mark.type) })),
+    labels: one.labels && new Set(one.labels.map(names)),
+    findings,
+    tags: one.tags,
+  };
+}
+
+/** Cases that are inspected at once end in another order than they began. */
+function insert<Item extends { readonly index: number }>(list: Item[], item: Item): void {
+  let at = list.length;
+  while (at > 0 && (list[at - 1]?.index ?? 0) > item.index) at -= 1;
+  list.splice(at, 0, item);
+}

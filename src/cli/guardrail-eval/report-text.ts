@@ -1,0 +1,146 @@
+/** The report for a person: tables of figures, then the wrong cases with their texts. */
+
+import { escapeControls } from "../../base/index.ts";
+import { utf16Offsets } from "../../server/core/guardrails/index.ts";
+import { type TextColumn, tableLines } from "../table-text.ts";
+import type { Mark } from "./cases.ts";
+import type { Evaluation } from "./evaluation.ts";
+import type { CaseFinding } from "./inspect.ts";
+import { type FiguresByKind, figuresByKind, typesOf } from "./report.ts";
+import { type Figures, macroF1 } from "./scoring.ts";
+import type { Swept } from "./sweep.ts";
+import { isMarked, SCORES, type ScoreKind, type Tally } from "./tally.ts";
+import type { Near, WrongCase } from "./wrong.ts";
+
+/** Characters of a text on either side of what is shown of it. */
+const AROUND = 40;
+
+const column = (name: string, isNumeric: boolean): TextColumn => ({ name, isNumeric });
+
+const FIGURES = ["tp", "fp", "fn", "precision", "recall", "F1"].map((name) => column(name, true));
+
+export interface ReportFacts {
+  readonly files: number;
+  readonly cases: number;
+  readonly swept: Swept | undefined;
+  /** Cells of the terminal. */
+  readonly width: number | undefined;
+}
+
+/** Lines, each with its line end. */
+export function* reportLines(evaluation: Evaluation, { files, cases, swept, width }: ReportFacts): Generator<string> {
+  const { total, byTag, wrong, wrongCases } = evaluation;
+  yield `${counted(cases, "case")} of ${counted(files, "file")}, ${wrongCases} wrong\n\n`;
+  const kinds = SCORES.filter((kind) => isMarked(total, kind));
+  if (kinds.length === 0) yield "No case marks spans or labels, so that there is nothing to score.\n";
+  const rows = kinds.map((kind) => [kind, ...cellsOf(figuresByKind(total)[kind])]);
+  if (rows.length > 0) yield* tableLines([column("score", false), ...FIGURES], rows, width);
+  yield* asides(total);
+
+  yield* byKind("type", typesOf(total), width);
+  const slices = [...byTag].sort(([a], [b]) => (a < b ? -1 : 1));
+  yield* byKind(
+    "tag",
+    slices.map(([tag, tally]) => [tag, figuresByKind(tally)] as const),
+    width,
+  );
+  if (swept !== undefined) yield* sweptLines(swept, kinds, width);
+  if (wrong.length > 0) yield `\nWrong cases, the first ${wrong.length} of ${wrongCases}:\n`;
+  for (const one of wrong) yield* wrongLines(one);
+}
+
+function* asides(total: Tally): Generator<string> {
+  const macro = macroF1(total.exact.values());
+  if (macro !== null) yield `Mean F1 of the marked types, exact: ${figure(macro)}\n`;
+  const { cleanCases, falseAlarms } = total;
+  if (cleanCases > 0) yield `False alarms: ${falseAlarms} of ${counted(cleanCases, "clean case")}\n`;
+}
+
+function* byKind(
+  title: string,
+  entries: readonly (readonly [string, FiguresByKind])[],
+  width: number | undefined,
+): Generator<string> {
+  const rows = entries.flatMap(([name, { exact, overlap, labels }]) => [
+    ...(exact === null ? [] : [[name, "exact", ...cellsOf(exact), figure(overlap?.f1 ?? null)]]),
+    ...(labels === null ? [] : [[name, "labels", ...cellsOf(labels), ""]]),
+  ]);
+  if (rows.length === 0) return;
+  yield "\n";
+  const columns = [column(title, false), column("score", false), ...FIGURES, column("overlap F1", true)];
+  yield* tableLines(columns, rows, width);
+}
+
+const BAR_CELLS = 20;
+
+function* sweptLines(
+  { steps, averagePrecision }: Swept,
+  kinds: readonly ScoreKind[],
+  width: number | undefined,
+): Generator<string> {
+  for (const kind of kinds) {
+    yield `\nThresholds, ${kind}: average precision ${figure(averagePrecision[kind])}; q: a decile of the scores seen\n`;
+    const rows = steps.map(({ threshold, isQuantile, tally }) => {
+      const figures = figuresByKind(tally)[kind];
+      const bar = "#".repeat(Math.round((figures?.f1 ?? 0) * BAR_CELLS));
+      return [`${isQuantile ? "q " : ""}${threshold.toFixed(2)}`, ...cellsOf(figures), bar];
+    });
+    yield* tableLines([column("threshold", true), ...FIGURES, column("curve of F1", false)], rows, width);
+  }
+}
+
+const cellsOf = (figures: Figures | null): readonly string[] =>
+  figures === null
+    ? ["-", "-", "-", "-", "-", "-"]
+    : [
+        ...[figures.tp, figures.fp, figures.fn].map(String),
+        ...[figures.precision, figures.recall, figures.f1].map(figure),
+      ];
+
+export const figure = (value: number | null): string => (value === null ? "-" : value.toFixed(3));
+
+export const counted = (number: number, what: string): string => `${number} ${what}${number === 1 ? "" : "s"}`;
+
+function* wrongLines(one: WrongCase): Generator<string> {
+  const { file, line, text, tags } = one.case;
+  yield `\n${escapeControls(`${file}:${line}${tags.length === 0 ? "" : ` [${tags.join(", ")}]`}`)}\n`;
+  for (const mark of one.missed) {
+    yield `  missed  ${escapeControls(mark.type)} ${mark.start}..${mark.end} ${shown(text, mark)}\n`;
+    yield* nearLines(text, mark.near);
+  }
+  for (const label of one.missedLabels) {
+    yield `  missed  label ${escapeControls(label.type)}\n`;
+    yield* nearLines(text, label.near);
+  }
+  for (const finding of one.extra) yield `  extra   ${findingText(text, finding)}\n`;
+  for (const finding of one.extraLabels) yield `  extra   label ${findingText(text, finding)}\n`;
+}
+
+function* nearLines(text: string, near: readonly Near[]): Generator<string> {
+  if (near.length === 0) yield "          nothing was found there at any score\n";
+  for (const finding of near) yield `          ${findingText(text, finding)}: ${FATES[finding.by]}\n`;
+}
+
+const FATES: Readonly<Record<Near["by"], string>> = {
+  kept: "found, which is not the mark",
+  threshold: "below the detector's `threshold`",
+  score_threshold: "below `score_threshold`",
+  allow_list: "on the allow list",
+  conflicts: "gave way to another finding",
+  form: "within a placeholder or pseudonym",
+};
+
+function findingText(text: string, finding: CaseFinding): string {
+  const { type, start, end, score, detector, recognizer, pattern } = finding;
+  const by = [detector, recognizer, pattern].filter((part) => part !== "").join("/");
+  return `${escapeControls(type)} ${start}..${end} ${score.toFixed(2)} by ${escapeControls(by)} ${shown(text, finding)}`;
+}
+
+/** The stretch between brackets, with some text around it. */
+function shown(text: string, { start, end }: Mark): string {
+  const [from = 0, to = 0] = utf16Offsets(text, [start, end]);
+  const before = text.slice(Math.max(0, from - AROUND), from);
+  const within = text.slice(from, Math.min(to, from + 4 * AROUND));
+  const after = text.slice(to, to + AROUND);
+  return escapeControls(`${before}[${within}]${after}`.toWellFormed());
+}

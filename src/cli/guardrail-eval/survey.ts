@@ -1,0 +1,48 @@
+/** The first pass over the data: every line is checked, cases are counted, and what is marked is collected. */
+
+import { utf8Length } from "../../server/core/guardrails/index.ts";
+import { didYouMean } from "../flags.ts";
+import type { EvalCase } from "./cases.ts";
+import type { Names } from "./names.ts";
+
+export interface Survey {
+  readonly cases: number;
+  readonly textBytes: number;
+  readonly types: ReadonlySet<string>;
+  readonly labels: ReadonlySet<string>;
+}
+
+/** Whether a name counts; of spans and of labels. */
+export interface Scope {
+  readonly types: (name: string) => boolean;
+  readonly labels: (name: string) => boolean;
+}
+
+export async function surveyOf(cases: AsyncIterable<EvalCase>, names: Names): Promise<Survey> {
+  let [count, textBytes] = [0, 0];
+  const types = new Set<string>();
+  const labels = new Set<string>();
+  for await (const { text, spans = [], labels: marked = [] } of cases) {
+    count += 1;
+    textBytes += utf8Length(text);
+    for (const { type } of spans) types.add(names(type));
+    for (const label of marked) labels.add(names(label));
+  }
+  return { cases: count, textBytes, types, labels };
+}
+
+/** `wanted`: of `-types`; empty: those in the data, and where no case marks any, all that is found. */
+export function scopeOf({ types, labels }: Pick<Survey, "types" | "labels">, wanted: readonly string[]): Scope {
+  const only = (names: ReadonlySet<string>) => (name: string) => names.size === 0 || names.has(name);
+  if (wanted.length === 0) return { types: only(types), labels: only(labels) };
+  const both = only(new Set(wanted));
+  return { types: both, labels: both };
+}
+
+/** Of `-types`: a name that no case marks may be a slip. */
+export function unmarkedWarnings({ types, labels }: Survey, wanted: readonly string[]): readonly string[] {
+  const known = [...types, ...labels];
+  return wanted
+    .filter((name) => !known.includes(name))
+    .map((name) => `no case marks ${JSON.stringify(name)}${didYouMean(name, known)}`);
+}

@@ -1,0 +1,114 @@
+/**
+ * Figures at many thresholds. What was found with every threshold at 0 is kept, and goes through the policy once for each
+ * `score_threshold`, since agreement and conflicts are not linear in it. Source: guardrails reference, 7.
+ */
+
+import { setImmediate as turn } from "node:timers/promises";
+import type { Mark } from "./cases.ts";
+import { type CaseFinding, type Raw, seenIn } from "./inspect.ts";
+import type { Names } from "./names.ts";
+import { averagePrecision, decilesOf, matchByOverlap, matchExactly, type Scored, STEPS } from "./scoring.ts";
+import type { Subject } from "./subject.ts";
+import type { Scope } from "./survey.ts";
+import { count, createTally, isMarked, type Outcome, SCORES, type ScoreKind, type Tally, totalOf } from "./tally.ts";
+import { bestOf } from "./wrong.ts";
+
+export interface Step {
+  readonly threshold: number;
+  /** It is a decile of the seen scores. */
+  readonly isQuantile: boolean;
+  readonly tally: Tally;
+}
+
+export interface Swept {
+  /** Ascending. */
+  readonly steps: readonly Step[];
+  /** Null: nothing is marked. */
+  readonly averagePrecision: Readonly<Record<ScoreKind, number | null>>;
+}
+
+export interface Sweep {
+  readonly add: (outcome: Outcome, raw: Raw) => void;
+  /** An interrupt leaves thresholds out. */
+  readonly finish: (signal: AbortSignal) => Promise<Swept>;
+}
+
+interface Kept {
+  readonly outcome: Outcome;
+  /** Undefined: nothing was found at any score. */
+  readonly raw: Raw | undefined;
+}
+
+export function createSweep(lowered: Subject, names: Names, scope: Scope): Sweep {
+  const kept: Kept[] = [];
+  const findingsAt = ({ raw }: Kept, threshold: number): readonly CaseFinding[] =>
+    raw === undefined ? [] : seenIn(lowered, raw, names, threshold).findings;
+
+  return {
+    add(outcome, raw) {
+      const isEmpty = raw.inspected.found.every(({ findings }) => findings.every((list) => list.length === 0));
+      kept.push({ outcome, raw: isEmpty ? undefined : raw });
+    },
+    async finish(signal) {
+      const scored: Record<ScoreKind, Scored[]> = { exact: [], overlap: [], labels: [] };
+      const scores: number[] = [];
+      for (const one of kept) {
+        const findings = findingsAt(one, 0);
+        const inScope = findings.filter(({ type }) => scope.types(type) || scope.labels(type));
+        scores.push(...inScope.map(({ score }) => score));
+        addScored(scored, one.outcome, findings, scope);
+      }
+      const deciles = decilesOf(scores);
+      const thresholds = [...new Set([...STEPS, ...deciles])].sort((a, b) => a - b);
+      const steps: Step[] = [];
+      for (const threshold of thresholds) {
+        await turn();
+        if (signal.aborted) break;
+        const tally = createTally();
+        for (const one of kept) count(tally, { ...one.outcome, findings: findingsAt(one, threshold) }, scope);
+        steps.push({ threshold, isQuantile: deciles.includes(threshold), tally });
+      }
+      const marked = createTally();
+      for (const { outcome } of kept) count(marked, { ...outcome, findings: [] }, scope);
+      const areas = SCORES.map((kind): [ScoreKind, number | null] => [
+        kind,
+        isMarked(marked, kind) ? averagePrecision(scored[kind], totalOf(marked[kind]).marked) : null,
+      ]);
+      return { steps, averagePrecision: Object.fromEntries(areas) as Record<ScoreKind, number | null> };
+    },
+  };
+}
+
+function addScored(
+  scored: Readonly<Record<ScoreKind, Scored[]>>,
+  { spans, labels }: Outcome,
+  findings: readonly CaseFinding[],
+  scope: Scope,
+): void {
+  if (spans !== undefined) {
+    const marks = spans.filter(({ type }) => scope.types(type));
+    const found = findings.filter(({ type }) => scope.types(type)).sort((a, b) => b.score - a.score);
+    const exact = matchExactly(marks, found).right;
+    const overlap = matchByOverlap(marks, found).right;
+    const firsts = firstMet(marks, found);
+    for (const [at, { score }] of found.entries()) {
+      scored.exact.push({ score, isRight: exact[at] === true, met: exact[at] ? 1 : 0 });
+      scored.overlap.push({ score, isRight: overlap[at] === true, met: firsts[at] ?? 0 });
+    }
+  }
+  if (labels !== undefined) {
+    for (const { type, score } of bestOf(findings.filter((finding) => scope.labels(finding.type))).values()) {
+      scored.labels.push({ score, isRight: labels.has(type), met: labels.has(type) ? 1 : 0 });
+    }
+  }
+}
+
+/** Of each finding, how many marks it overlaps that none of a higher score does. */
+function firstMet(marks: readonly Mark[], found: readonly CaseFinding[]): readonly number[] {
+  const firsts = found.map(() => 0);
+  for (const { type, start, end } of marks) {
+    const at = found.findIndex((finding) => finding.type === type && finding.start < end && start < finding.end);
+    if (at >= 0) firsts[at] = (firsts[at] ?? 0) + 1;
+  }
+  return firsts;
+}

@@ -1,0 +1,84 @@
+/** Cases in which not exactly the marks were found, and what became of each mark that was missed. */
+
+import type { Dropped } from "../../server/core/guardrails/index.ts";
+import type { EvalCase, Mark } from "./cases.ts";
+import type { CaseFinding, Seen } from "./inspect.ts";
+import { matchExactly } from "./scoring.ts";
+import type { Scope } from "./survey.ts";
+import type { Outcome } from "./tally.ts";
+
+/** `kept`: it counts, with another place or type. `threshold`: of its detector. */
+export interface Near extends CaseFinding {
+  readonly by: "kept" | "threshold" | Dropped["by"];
+}
+
+export interface Faults {
+  readonly missed: readonly Mark[];
+  readonly extra: readonly CaseFinding[];
+  readonly missedLabels: readonly string[];
+  /** The best finding of each. */
+  readonly extraLabels: readonly CaseFinding[];
+}
+
+export interface WrongCase {
+  readonly index: number;
+  readonly case: EvalCase;
+  readonly missed: readonly (Mark & { readonly near: readonly Near[] })[];
+  readonly extra: readonly CaseFinding[];
+  readonly missedLabels: readonly (Pick<Mark, "type"> & { readonly near: readonly Near[] })[];
+  readonly extraLabels: readonly CaseFinding[];
+}
+
+/** Undefined: the case is right. */
+export function faultsOf(
+  { spans, labels }: Pick<Outcome, "spans" | "labels">,
+  findings: readonly CaseFinding[],
+  scope: Scope,
+): Faults | undefined {
+  const marks = (spans ?? []).filter(({ type }) => scope.types(type));
+  const found = spans === undefined ? [] : findings.filter(({ type }) => scope.types(type));
+  const { met, right } = matchExactly(marks, found);
+  const missed = marks.filter((_, at) => !met[at]);
+  const extra = found.filter((_, at) => !right[at]);
+  const best = labels === undefined ? new Map<string, CaseFinding>() : bestOf(findings);
+  const missedLabels = [...(labels ?? [])].filter((label) => scope.labels(label) && !best.has(label));
+  const extraLabels = [...best.values()].filter(({ type }) => scope.labels(type) && labels?.has(type) !== true);
+  if (missed.length + extra.length + missedLabels.length + extraLabels.length === 0) return undefined;
+  return { missed, extra, missedLabels, extraLabels };
+}
+
+/** By type, the finding of the highest score. */
+export function bestOf(findings: readonly CaseFinding[]): ReadonlyMap<string, CaseFinding> {
+  const best = new Map<string, CaseFinding>();
+  for (const finding of findings) {
+    if (finding.score > (best.get(finding.type)?.score ?? Number.NEGATIVE_INFINITY)) best.set(finding.type, finding);
+  }
+  return best;
+}
+
+/** `lowered`: what is seen with every threshold at 0. */
+export function explained(one: EvalCase, index: number, faults: Faults, seen: Seen, lowered: Seen): WrongCase {
+  const known = new Set([...seen.findings, ...seen.dropped].map(keyOf));
+  const all: readonly Near[] = [
+    ...seen.findings.map((finding) => ({ ...finding, by: "kept" as const })),
+    ...seen.dropped,
+    ...[...lowered.findings, ...lowered.dropped]
+      .filter((finding) => !known.has(keyOf(finding)))
+      .map((finding) => ({ ...finding, by: "threshold" as const })),
+  ];
+  const { missed, extra, missedLabels, extraLabels } = faults;
+  return {
+    index,
+    case: one,
+    missed: missed.map((mark) => ({
+      ...mark,
+      near: all.filter(({ start, end }) => start < mark.end && mark.start < end),
+    })),
+    extra,
+    missedLabels: missedLabels.map((type) => ({ type, near: all.filter((finding) => finding.type === type) })),
+    extraLabels,
+  };
+}
+
+const keyOf = ({ start, end, type, detector, recognizer }: CaseFinding): string =>
+  `${start} ${end} ${type} ${detector} ${recognizer}`;

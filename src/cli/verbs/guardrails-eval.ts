@@ -1,0 +1,226 @@
+/**
+ * `gateway guardrails eval`: the guardrails of a configuration run over marked texts, and what they found scored against the
+ * marks. Source: specification document 1, "gateway guardrails eval" and "Guardrail evaluation data".
+ *
+ * The report goes to stdout. Status 0 when it was made, whatever the figures; 1 when the configuration or the data are
+ * refused, or a detector failed; 130 when it was interrupted, and then the report is of what was scored until then.
+ */
+
+import { escapeControls } from "../../base/index.ts";
+import { clip, didYouMean, type FlagsOf, UsageError } from "../flags.ts";
+import {
+  casesOf,
+  compileSubject,
+  createEvaluation,
+  createLanguages,
+  type DataFile,
+  type EvalCase,
+  type EvaluationOptions,
+  eachOf,
+  languagesLines,
+  languagesReport,
+  namesOf,
+  openData,
+  type Row,
+  reportLines,
+  reportOf,
+  rowsOf,
+  type Survey,
+  scopeOf,
+  surveyOf,
+  unmarkedWarnings,
+  type Warn,
+} from "../guardrail-eval/index.ts";
+import { type ExitStatus, Interrupted, type Io, resolvePath } from "../io.ts";
+import { progressLine } from "../progress.ts";
+import type { guardrailsEvalFlags } from "../specs.ts";
+import { joined } from "../streams.ts";
+
+type Options = FlagsOf<typeof guardrailsEvalFlags>;
+
+/** What is found is kept, with its text, until the last threshold. */
+const MAX_SWEPT_BYTES = 256 << 20;
+
+/** Warnings of one key are one line. */
+const MAX_WARNINGS = 20;
+
+export async function run(options: Options, paths: readonly string[], io: Io): Promise<ExitStatus> {
+  checkFlags(options);
+  const wanted = (options.types ?? "").split(",").flatMap((name) => name.trim() || []);
+  const names = namesOf(options.rename, wanted);
+  const compiled = await compileSubject(resolvePath(io, options.config), io.env);
+  if (compiled.kind === "refused") return refused(compiled.problems, io);
+  const { configured, lowered } = compiled;
+  for (const warning of compiled.warnings) tell(io, warning);
+  checkDetector(
+    options.detector,
+    configured.ensemble.members.map(({ name }) => name),
+  );
+
+  const files = await openData(io, paths);
+  const warn = warner(io);
+  const types = [...new Set(wanted.map(names))];
+  const survey = options.invariance
+    ? await surveyOf(flat(files, options, warn), names)
+    : await surveyOf(casesOf(files, options.limit, warn), names);
+  io.signal.throwIfAborted();
+  if (survey.cases === 0) throw new Error(`no case is in ${paths.map(clip).join(", ")}`);
+  for (const words of unmarkedWarnings(survey, types)) tell(io, `warning: ${words}`);
+  checkSize(options, survey);
+
+  const evaluating: EvaluationOptions = {
+    configured,
+    lowered,
+    names,
+    scope: scopeOf(survey, types),
+    kind: options.kind,
+    detector: options.detector,
+    errors: options.errors,
+    keepsVerdicts: options.verdicts,
+    sweeps: options.sweep,
+    signal: io.signal,
+  };
+  const failed = await (options.invariance ? compareLanguages : score)(files, evaluating, options, io, survey.cases);
+  for (const [name, cases] of failed) {
+    tell(
+      io,
+      `the detector ${JSON.stringify(name)} failed in ${cases} of ${survey.cases} cases: the figures lack it there`,
+    );
+  }
+  if (io.signal.aborted) return 130;
+  return failed.size === 0 ? 0 : 1;
+}
+
+function checkFlags({ verdicts, json, invariance, sweep }: Options): void {
+  if (verdicts && !json) throw new UsageError("flag '-verdicts' is for the report of '-json'");
+  if (invariance && sweep) throw new UsageError("flags '-invariance' and '-sweep' do not go together");
+  if (invariance && verdicts) throw new UsageError("flags '-invariance' and '-verdicts' do not go together");
+}
+
+function checkDetector(wanted: string | undefined, names: readonly string[]): void {
+  if (wanted === undefined || names.includes(wanted)) return;
+  const hint = didYouMean(wanted, names) || `; there ${names.length === 1 ? "is" : "are"} ${names.join(", ")}`;
+  throw new UsageError(`flag '-detector': no detector is called '${clip(wanted)}'${hint}`);
+}
+
+function checkSize({ sweep }: Options, { textBytes }: Survey): void {
+  if (!sweep || textBytes <= MAX_SWEPT_BYTES) return;
+  throw new UsageError(`flag '-sweep' keeps the texts, at most ${MAX_SWEPT_BYTES >> 20} MiB of them; use '-limit'`);
+}
+
+/** Gives the cases in which detectors failed. */
+type Scored = Promise<ReadonlyMap<string, number>>;
+
+async function score(
+  files: readonly DataFile[],
+  evaluating: EvaluationOptions,
+  options: Options,
+  io: Io,
+  total: number,
+): Scored {
+  const evaluation = createEvaluation(evaluating);
+  const cases = await watched(casesOf(files, options.limit, ignore), total, "cases", evaluation.add, options, io);
+  const swept = await evaluation.sweep?.finish(io.signal);
+  endEarly(io, cases, total, "cases");
+  if (options.json) {
+    const names = files.map(({ name }) => name);
+    writeJson(io, reportOf(evaluation, { files: names, cases, swept, withVerdicts: options.verdicts }));
+  } else {
+    for (const text of joined(reportLines(evaluation, { files: files.length, cases, swept, width: io.columns() }))) {
+      io.stdout.write(text);
+    }
+  }
+  return evaluation.failed;
+}
+
+async function compareLanguages(
+  files: readonly DataFile[],
+  evaluating: EvaluationOptions,
+  options: Options,
+  io: Io,
+): Scored {
+  const { reference } = options;
+  const languages = createLanguages(evaluating, reference);
+  let total = 0;
+  const seen = new Set<string>();
+  for await (const { cases } of rowsOf(files, options.limit, ignore)) {
+    total += 1;
+    for (const language of cases.keys()) seen.add(language);
+  }
+  if (!seen.has(reference)) {
+    const hint = didYouMean(reference, [...seen]) || `; the data have ${[...seen].slice(0, 20).map(clip).join(", ")}`;
+    throw new UsageError(`flag '-reference': no row has a text of '${clip(reference)}'${hint}`);
+  }
+  const rows = await watched(rowsOf(files, options.limit, ignore), total, "rows", languages.add, options, io);
+  endEarly(io, rows, total, "rows");
+  const facts = { files: files.map(({ name }) => name), rows, reference };
+  if (options.json) writeJson(io, languagesReport(languages, facts));
+  else for (const text of joined(languagesLines(languages, facts, io.columns()))) io.stdout.write(text);
+  return languages.failed;
+}
+
+/** What the first pass warned of is not told again. */
+const ignore: Warn = () => undefined;
+
+async function* flat(files: readonly DataFile[], { limit }: Options, warn: Warn): AsyncGenerator<EvalCase> {
+  for await (const row of rowsOf(files, limit, warn)) yield* row.cases.values();
+}
+
+async function watched<Item extends EvalCase | Row>(
+  items: AsyncIterable<Item>,
+  total: number,
+  what: "cases" | "rows",
+  add: (item: Item, index: number) => Promise<void>,
+  { parallel }: Options,
+  io: Io,
+): Promise<number> {
+  const progress = progressLine(io);
+  const startedAt = io.now();
+  let done = 0;
+  try {
+    return await eachOf(items, parallel, io.signal, async (item, index) => {
+      await add(item, index);
+      done += 1;
+      progress.show(() => progressWords(done, total, what, io.now() - startedAt));
+    });
+  } finally {
+    progress.clear();
+  }
+}
+
+/** `scored 120 of 546 cases, 340/s, 2 s left` */
+function progressWords(done: number, total: number, what: string, elapsedMs: number): string {
+  const words = `scored ${done} of ${total} ${what}`;
+  if (elapsedMs <= 0) return words;
+  const perSecond = (done * 1_000) / elapsedMs;
+  const left = Math.ceil((total - done) / perSecond);
+  return `${words}, ${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)}/s, ${left} s left`;
+}
+
+/** Rejects when nobody reads the report any more. */
+function endEarly(io: Io, done: number, total: number, what: string): void {
+  const { reason } = io.signal;
+  if (!io.signal.aborted) return;
+  if (!(reason instanceof Interrupted) || reason.by === "closed stdout") throw reason;
+  tell(io, `interrupted after ${done} of ${total} ${what}: the report is of these`);
+}
+
+const writeJson = (io: Io, report: unknown): void => void io.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+
+function warner(io: Io): Warn {
+  const told = new Set<string>();
+  return (key, words) => {
+    if (told.has(key) || told.size >= MAX_WARNINGS) return;
+    told.add(key);
+    tell(io, `warning: ${words}`);
+  };
+}
+
+const tell = (io: Io, words: string): void => void io.stderr.write(`${escapeControls(words)}\n`);
+
+function refused(problems: readonly string[], io: Io): ExitStatus {
+  for (const problem of problems) tell(io, problem);
+  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+  tell(io, `gateway: the guardrails were refused: ${count}`);
+  return 1;
+}
