@@ -13,11 +13,11 @@ const FILE_FIELD = /^(?:file|files|image|images|mask|audio|video|data|input_refe
 /** Names of things, as in JSON. */
 const OPAQUE: ReadonlySet<string> = new Set(["model", "user"]);
 
-/** `body`: the form's bytes, one character each. `isReadOnly`: the body is another thing too, and is written as that. */
+/** `body`: the form's bytes, one character each. */
 export function readMultipart(
   collector: Collector,
   plain: Buffer,
-  { boundary, body, isReadOnly }: { readonly boundary: string; readonly body: Source; readonly isReadOnly: boolean },
+  { boundary, body }: { readonly boundary: string; readonly body: Source },
 ): void {
   const parts = formParts(plain, boundary);
   if (typeof parts === "string") throw new Unreadable(parts);
@@ -32,14 +32,16 @@ export function readMultipart(
     if (!isUtf8(bytes) || !isUnencoded || !(isPlainText || isJson || isFile || /^application\/sdp/i.test(type)))
       throw new Unreadable("a field of the form is in a charset or an encoding that is not read");
     const text = bytes.toString("utf8");
+    // Where less stands before it, it would end the part.
+    if (text.includes(`--${boundary}`)) throw new Unreadable("a field of the form holds the form's boundary");
     const spot: Spot = { source: body, start, end, write: (changed) => Buffer.from(changed).toString("latin1") };
-    const tree = isJson && !isReadOnly ? nestedTree(text, spot) : undefined;
-    if (tree === undefined) collector.add(text, isReadOnly ? undefined : spot, FIELD);
+    const tree = isJson ? nestedTree(text, spot) : undefined;
+    if (tree === undefined) collector.add(text, spot, FIELD);
     else collector.addAll(tree, FIELD);
   }
 }
 
-/** `body`: the text of the form. A pair without a sign of equality is a value too. */
+/** `body`: the text of the form. `isReadOnly`: it is JSON too, and is written as that. A pair without a sign of equality is a value too. */
 export function readEncoded(collector: Collector, body: Source, isReadOnly: boolean): void {
   let start = 0;
   for (const pair of body.text.split("&")) {

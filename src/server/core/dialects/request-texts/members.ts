@@ -57,7 +57,10 @@ export interface Members {
 
 export function readMembers(collector: Collector, body: ObjectNode, of: Members): void {
   const isThread = (name: string): boolean => MESSAGES.has(name) || (name === "input" && of.hasItems);
-  const oldest = Math.max(0, ...body.members.map(({ name, value }) => (isThread(name) ? lengthOf(value) : 0)));
+  const oldest = body.members.reduce(
+    (most, { name, value }) => Math.max(most, isThread(name) ? lengthOf(value) : 0),
+    0,
+  );
   const system: Context = { kind: "system", turn: oldest };
   for (const { name, value } of body.members) {
     if (isThread(name)) readThread(collector, value);

@@ -109,7 +109,7 @@ function multipart(collector: Collector, plain: Buffer, boundary: string): Reque
       return plain.toString("latin1");
     },
   };
-  readMultipart(collector, plain, { boundary, body, isReadOnly: false });
+  readMultipart(collector, plain, { boundary, body });
   return found(collector, plain, body, "latin1");
 }
 

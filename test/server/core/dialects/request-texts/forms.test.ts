@@ -1,0 +1,132 @@
+/** Texts of forms and of bodies that are neither form nor JSON, and hostile ones. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import { findRoute, readTexts, scanObject } from "../../../../../src/server/core/dialects/index.ts";
+
+const read = (path: string, plain: Buffer, contentType: string) => {
+  const route = findRoute("POST", path);
+  assert.ok(route !== undefined);
+  return readTexts(route, "compat", { plain, contentType, isJson: scanObject(plain, []).kind === "object" });
+};
+
+const MULTIPART = "multipart/form-data; boundary=B";
+const EDITS = "/v1/images/edits";
+const part = (headers: string, value: string): string =>
+  `--B\r\nContent-Disposition: form-data; ${headers}\r\n\r\n${value}\r\n`;
+const form = (...parts: readonly string[]): Buffer => Buffer.from(`${parts.join("")}--B--\r\n`);
+
+test("fields of a form are texts, files are counted, and every other byte stays", () => {
+  const image = part('name="image"; filename="a.png"\r\nContent-Type: image/png', "\u00ff\r\n--x");
+  const json = '{"instructions": "secret 2", "n":1.0}';
+  const parts = [
+    part('name="model"', "m"),
+    part('name="prompt"', "a sécret 1"),
+    image,
+    part('name="session"\r\nContent-Type: application/json', json),
+    part('name="file"; filename="b.jsonl"', "c"),
+    part('name="style"; filename=""', "d"),
+  ];
+  const { texts, uninspected, problem, rewrite } = read(EDITS, form(...parts), MULTIPART);
+  assert.equal(problem, undefined);
+  assert.deepEqual(uninspected, ["image", "file"]);
+  assert.deepEqual(
+    texts.map(({ kind, text }) => `${kind} ${text}`),
+    ["user a sécret 1", "user secret 2", "user d"],
+  );
+  const written = form(...parts)
+    .toString()
+    .replace("a sécret 1", "é1")
+    .replace("secret 2", 'é\\"2');
+  assert.equal(rewrite(["é1", 'é"2', undefined]).toString(), written);
+});
+
+test("values of a form-encoded body are texts", () => {
+  const plain = Buffer.from("model=m&prompt=a+b%40c&flag&x=%20");
+  const { texts, rewrite } = read("/v1/videos", plain, "application/x-www-form-urlencoded; charset=utf-8");
+  assert.deepEqual(
+    texts.map(({ text }) => text),
+    ["a b@c", "flag", " "],
+  );
+  assert.equal(rewrite(["<d & e>"]).toString(), "model=m&prompt=%3Cd%20%26%20e%3E&flag&x=%20");
+});
+
+test("JSON that says it is a form is read as both, and written as JSON", () => {
+  const plain = Buffer.from('{"prompt":"a%40b"}');
+  const { texts, rewrite } = read("/v1/completions", plain, "application/x-www-form-urlencoded");
+  assert.deepEqual(
+    texts.map(({ text, isReadOnly }) => [text, isReadOnly]),
+    [
+      ["a%40b", false],
+      ['{"prompt":"a@b"}', true],
+    ],
+  );
+  assert.equal(rewrite(["c", "d"]).toString(), '{"prompt":"c"}');
+});
+
+test("text is one text, and what is declared as media or bytes is counted", () => {
+  const text = read("/v1/realtime/calls", Buffer.from("v=0\r\ns=-"), "application/sdp");
+  assert.equal(text.texts[0]?.text, "v=0\r\ns=-");
+  assert.equal(text.rewrite(["v=1"]).toString(), "v=1");
+  assert.deepEqual(read("/v1/other", Buffer.from([0xff]), "audio/wav").uninspected, ["audio"]);
+  assert.deepEqual(read("/v1/other", Buffer.from([0xff]), "application/octet-stream").uninspected, ["file"]);
+  assert.deepEqual(read("/v1/other", Buffer.alloc(0), "").texts, []);
+});
+
+const unread: Readonly<Record<string, readonly [body: Buffer, contentType: string]>> = {
+  "a form that is cut off": [Buffer.from(part('name="prompt"', "a")), MULTIPART],
+  "a form without a boundary": [form(part('name="prompt"', "a")), "multipart/form-data"],
+  "a field in another charset": [
+    form(part('name="prompt"\r\nContent-Type: text/plain; charset=utf-16', "a")),
+    MULTIPART,
+  ],
+  "a field in base64": [form(part('name="prompt"\r\nContent-Transfer-Encoding: base64', "YQ==")), MULTIPART],
+  "a field of another type": [form(part('name="prompt"\r\nContent-Type: application/xml', "a")), MULTIPART],
+  "a field that holds the boundary": [form(part('name="prompt"', "4111111111111111--B\r\nx")), MULTIPART],
+  "a body of an unknown type": [Buffer.from("a"), "application/cbor"],
+  "a body without a type": [Buffer.from("a"), ""],
+  "text that is not UTF-8": [Buffer.from([0x61, 0xff]), "text/plain"],
+  "lines of JSON": [Buffer.from('{"a":1}\n{"a":2}'), "application/jsonl"],
+};
+for (const [what, [plain, contentType]] of Object.entries(unread)) {
+  test(`${what} is a problem`, () => {
+    const { texts, problem, rewrite } = read(EDITS, plain, contentType);
+    assert.notEqual(problem, undefined);
+    assert.deepEqual(texts, []);
+    assert.equal(rewrite([]), plain);
+  });
+}
+
+/** Milliseconds, the least of several. */
+function timeOf(body: string, contentType = "application/json"): number {
+  const plain = Buffer.from(body);
+  let least = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < 3; run++) {
+    const start = performance.now();
+    const { texts, rewrite } = read("/v1/chat/completions", plain, contentType);
+    rewrite(texts.map(() => "x"));
+    least = Math.min(least, performance.now() - start);
+  }
+  return least;
+}
+
+const content = (text: string): string => `{"messages":[{"role":"user","content":${text}}]}`;
+const hostile: Readonly<Record<string, (size: number) => string>> = {
+  "of backslashes": (size) => content(`"${"\\\\".repeat(size)}"`),
+  "of escaped quotes": (size) => content(`"${'\\"'.repeat(size)}"`),
+  "of empty lists": (size) => content(`[${"[],".repeat(size)}[]]`),
+  "of members of one name": (size) => content(`[{${'"a":"b",'.repeat(size)}"a":"b"}]`),
+  "of top-level members": (size) => `{${'"messages":[],"a":"b",'.repeat(size)}"a":"b"}`,
+  "of deep lists": (size) => content(`[${`${"[".repeat(500)}${"]".repeat(500)},`.repeat(size / 500)}1]`),
+  "of a data URL's parameters": (size) =>
+    content(`[{"type":"image_url","image_url":{"url":"data:${";".repeat(size)}"}}]`),
+  "of arguments": (size) =>
+    `{"messages":[{"role":"assistant","tool_calls":[{"function":{"arguments":"${"[".repeat(size)}"}}]}]}`,
+};
+for (const [what, build] of Object.entries(hostile)) {
+  test(`a body ${what} is read in linear time`, () => {
+    const small = timeOf(build(5_000));
+    const large = timeOf(build(40_000));
+    // Eight times as much; a quadratic reading would take sixty-four times.
+    assert.ok(large < 30 * small + 20, `${small} ms, then ${large} ms`);
+  });
+}
