@@ -164,6 +164,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       env,
       cluster,
       sealed: here?.sealed,
+      instruments,
       log,
       signal: AbortSignal.any([signal, stop.signal]),
       onNodeFile: (next) => tokens.trust(next),

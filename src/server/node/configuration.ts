@@ -5,12 +5,19 @@
  * Rebuilds happen one after the other. A configuration that does not compile on this node leaves the one before in
  * force, whole, and is compiled again every ten seconds: what is lacking here may come without a change of the state.
  */
-import type { Log } from "../../base/index.ts";
+import type { Instruments, Log } from "../../base/index.ts";
 import { type Cluster, ClusterError, type WriteOptions } from "../cluster/index.ts";
 import { formatProblem, type NodeFile, type Problem, type Source } from "../core/config/index.ts";
 import { readRevision, readSource, revisionRowKey, type SourceRow, secretRowKey } from "../core/state/index.ts";
 import { openSecrets, type SealedSecrets, type Secrets } from "../secrets/index.ts";
-import { loadRules, mayHoldRules, type Snapshot } from "../snapshot/index.ts";
+import {
+  type GuardrailEngine,
+  loadGuardrails,
+  loadRules,
+  mayHoldGuardrails,
+  mayHoldRules,
+  type Snapshot,
+} from "../snapshot/index.ts";
 import { BY_FILE, FILE_WRITE_MS, type FileOutcome, openDeploymentFile } from "./deployment-file.ts";
 import { openDisk } from "./files.ts";
 import { type NodeDocuments, readNode } from "./load.ts";
@@ -29,6 +36,7 @@ export interface ConfigurationOptions {
   readonly cluster: Cluster;
   /** Undefined without a cluster secret. */
   readonly sealed: SealedSecrets | undefined;
+  readonly instruments: Instruments;
   readonly log: Log;
   readonly signal: AbortSignal;
   onSnapshot(snapshot: Snapshot): void;
@@ -75,6 +83,8 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   const started = options.documents.nodeFile;
   let { documents } = options;
   let { rules } = documents;
+  let guardrails: GuardrailEngine | undefined;
+  let loading: ReturnType<typeof loadGuardrails> | undefined;
   let running: CompiledSources | undefined;
   let served: ReadonlyMap<string, number> = new Map();
   let refused: CompiledSources | undefined;
@@ -98,12 +108,17 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     const { nodeFile, overlays: fileOverlays, variables: ofNodeFile } = documents;
     const trusted = nodeFile && trustedBy(nodeFile, started);
     const limitRev = limitRevision(view);
-    return compileSources({ sources, env, ofNodeFile, secrets, fileOverlays, trusted, rules, limitRev });
+    return compileSources({ sources, env, ofNodeFile, secrets, fileOverlays, trusted, rules, guardrails, limitRev });
   };
 
   /** Before any of the texts is compiled. */
   const prepare = async (texts: readonly string[]): Promise<void> => {
     rules ??= await loadRules(texts);
+    // Its counters can be had once, and two may come here at the same time.
+    if (guardrails === undefined && texts.some(mayHoldGuardrails)) {
+      loading ??= loadGuardrails(texts, options.instruments);
+      guardrails = await loading;
+    }
   };
 
   const compile = async (sources: readonly Source[]): Promise<CompiledSources> => {
@@ -119,7 +134,8 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     stored,
     compile: (source) => compileWith([source], secretsOfToday()),
     prepare: (text) => prepare([text]),
-    isPrepared: (text) => rules !== undefined || !mayHoldRules(text),
+    isPrepared: (text) =>
+      (rules !== undefined || !mayHoldRules(text)) && (guardrails !== undefined || !mayHoldGuardrails(text)),
   });
 
   const refusal = (): readonly Problem[] | undefined => refused?.compiled.problems;

@@ -10,7 +10,7 @@ import {
   readOverlay,
 } from "../core/config/index.ts";
 import { openSecrets } from "../secrets/index.ts";
-import { type Compiled, loadRules, type Rules } from "../snapshot/index.ts";
+import { type Compiled, type GuardrailEngine, loadGuardrails, loadRules, type Rules } from "../snapshot/index.ts";
 import { beside, type Disk, type FileText, openDisk } from "./files.ts";
 import { glance } from "./glance.ts";
 import { compileSources, trustedBy } from "./sources.ts";
@@ -34,6 +34,8 @@ export interface NodeDocuments {
   readonly documentPath: string | undefined;
   /** Loaded where the document may need it. */
   readonly rules: Rules | undefined;
+  /** As `rules`; it counts nothing. */
+  readonly guardrails: GuardrailEngine | undefined;
   /** Lines for a person, about the node file and the overlays; errors where `isSound` is false. */
   readonly problems: readonly string[];
   readonly isSound: boolean;
@@ -52,6 +54,7 @@ export async function readNode(path: string, env: Environment, disk: Disk = open
       document: undefined,
       documentPath: undefined,
       rules: undefined,
+      guardrails: undefined,
       problems: [text.message],
       isSound: false,
     };
@@ -76,6 +79,7 @@ export async function readNode(path: string, env: Environment, disk: Disk = open
     document,
     documentPath,
     rules: document?.kind === "text" ? await loadRules([document.text]) : undefined,
+    guardrails: document?.kind === "text" ? await loadGuardrails([document.text]) : undefined,
     problems: [...node.problems.map(formatProblem), ...overlays.problems, ...overlays.warnings],
     isSound: node.document !== undefined && !hasErrors(node.problems) && overlays.problems.length === 0,
   };
@@ -144,7 +148,7 @@ const UNSEEN: Sealed = {
 const STANDING_IN: Sealed = { secret: () => ({ kind: "value", value: STAND_IN }) };
 
 function compileWith(documents: NodeDocuments, env: Environment, sealed: Sealed) {
-  const { document, overlays, secretsDir, nodeFile, rules } = documents;
+  const { document, overlays, secretsDir, nodeFile, rules, guardrails } = documents;
   return compileSources({
     sources: document?.kind === "text" ? [document] : [],
     env,
@@ -152,6 +156,7 @@ function compileWith(documents: NodeDocuments, env: Environment, sealed: Sealed)
     fileOverlays: overlays,
     trusted: nodeFile && trustedBy(nodeFile),
     rules,
+    guardrails,
   });
 }
 

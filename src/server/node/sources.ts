@@ -18,7 +18,7 @@ import {
   type Source,
 } from "../core/config/index.ts";
 import type { Secrets } from "../secrets/index.ts";
-import { type Compiled, compileDeployment, type Rules, type Trusted } from "../snapshot/index.ts";
+import { type Compiled, compileDeployment, type GuardrailEngine, type Rules, type Trusted } from "../snapshot/index.ts";
 
 export interface SourcesInput {
   /** In any order. A name stands in problems: that of the stored source, or the path of a file. */
@@ -36,6 +36,8 @@ export interface SourcesInput {
   readonly trusted?: Trusted | undefined;
   /** Needed by texts that may hold rules. */
   readonly rules?: Rules | undefined;
+  /** Needed by texts that may hold guardrails. */
+  readonly guardrails?: GuardrailEngine | undefined;
 }
 
 export interface CompiledSources {
@@ -47,7 +49,7 @@ export interface CompiledSources {
 }
 
 export function compileSources(input: SourcesInput): CompiledSources {
-  const { sources, env, ofNodeFile, secrets, fileOverlays, limitRev = 0, trusted, rules } = input;
+  const { sources, env, ofNodeFile, secrets, fileOverlays, limitRev = 0, trusted, rules, guardrails } = input;
   const missing = new Set<string>();
   const deployment = composeDeployment(sources, {
     env: (name) => env[name],
@@ -59,7 +61,7 @@ export function compileSources(input: SourcesInput): CompiledSources {
     file: (name) => secrets.file(name),
     ...(ofNodeFile !== undefined && { ofNodeFile }),
   });
-  const compiled = compileDeployment({ deployment, fileOverlays, limitRev, trusted, rules });
+  const compiled = compileDeployment({ deployment, fileOverlays, limitRev, trusted, rules, guardrails });
   return { compiled, deployment, missing: [...missing] };
 }
 

@@ -13,6 +13,7 @@ import {
 import type { Deployment, Problem, ProviderConfig, Read } from "../core/config/index.ts";
 import { compileProvider, type Provider } from "../upstream/index.ts";
 import { compileGovernance, type GovernanceInput, readsUsage } from "./governance.ts";
+import { type GuardrailEngine, type GuardrailSnapshot, UNGUARDED } from "./guardrails.ts";
 import { type ClaimingProvider, compileRouter } from "./router.ts";
 import { DEFAULT_MAX_BODY_BYTES, type Governance, type Snapshot } from "./types.ts";
 
@@ -20,6 +21,8 @@ export interface CompileInput extends GovernanceInput {
   readonly deployment: Read<Deployment>;
   /** Overlays of files on this node, applied before the inline ones, so that inline ones win. */
   readonly fileOverlays: readonly NamedOverlay[];
+  /** Undefined where `mayHoldGuardrails` says of every text that it needs none. */
+  readonly guardrails?: GuardrailEngine | undefined;
 }
 
 export type Compiled =
@@ -41,8 +44,9 @@ export function compileDeployment(input: CompileInput): Compiled {
   const sound = claiming.filter((one): one is ClaimingProvider => one !== undefined);
   const providers = sound.map(({ provider }) => provider);
   const governance = compileGovernance(read, { document, asWritten }, input, providers, problems);
+  const guardrails = compileGuardrails(read, document, input.guardrails, problems);
   if (problems.some(({ severity }) => severity === "error")) return { kind: "refused", problems };
-  return { kind: "compiled", snapshot: freeze(document, sound, governance), problems };
+  return { kind: "compiled", snapshot: freeze(document, sound, { governance, guardrails }), problems };
 }
 
 function overlaid(
@@ -117,7 +121,28 @@ function writtenAddress(
   return roots(asWritten).find((root, at) => root !== resolved[at]);
 }
 
-function freeze(document: Deployment, claiming: readonly ClaimingProvider[], governance: Governance): Snapshot {
+function compileGuardrails(
+  read: Read<Deployment>,
+  document: Deployment,
+  engine: GuardrailEngine | undefined,
+  problems: Problem[],
+): GuardrailSnapshot {
+  if (document.guardrails === undefined) return UNGUARDED;
+  if (engine === undefined) {
+    const message = "this cannot be judged, since the engine of guardrails is not loaded";
+    problems.push(read.problem(["guardrails"], message));
+    return UNGUARDED;
+  }
+  const compiled = engine.compile(document);
+  for (const { path, message, severity } of compiled.problems) problems.push(read.problem(path, message, severity));
+  return compiled.guardrails;
+}
+
+function freeze(
+  document: Deployment,
+  claiming: readonly ClaimingProvider[],
+  { governance, guardrails }: { readonly governance: Governance; readonly guardrails: GuardrailSnapshot },
+): Snapshot {
   const providers = claiming.map(({ provider }) => provider);
   const byName = new Map<string, Provider>(providers.map((provider) => [provider.name, provider]));
   const implied = providers.length === 1 ? providers[0] : undefined;
@@ -126,6 +151,7 @@ function freeze(document: Deployment, claiming: readonly ClaimingProvider[], gov
   const { route, claims } = compileRouter(claiming, defaultProvider);
   return Object.freeze({
     governance,
+    guardrails,
     providers: Object.freeze(providers),
     byName,
     defaultProvider,

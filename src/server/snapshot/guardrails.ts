@@ -2,8 +2,10 @@
  * What guards the texts of one population: the detectors that are in force for it, and the policy over what they find. All
  * that hops, the inspector and rehearsals are given. Source: design decisions, section 11.
  */
+import type { Deployment } from "../core/config/index.ts";
 import type {
   GuardrailPolicy,
+  GuardrailProblem,
   Inspection,
   Judgement,
   Occasion,
@@ -44,6 +46,20 @@ export interface GuardrailSnapshot {
   /** For no name, who has no profile. Undefined: exempt, or there is nothing to find with. */
   readonly of: (profile: string | undefined) => Guard | undefined;
 }
+
+export interface CompiledGuardrails {
+  /** To be used only when no problem is an error. */
+  readonly guardrails: GuardrailSnapshot;
+  readonly problems: readonly GuardrailProblem[];
+}
+
+/** What is found in a text is remembered over all documents that one engine compiles. */
+export interface GuardrailEngine {
+  readonly compile: (document: Deployment) => CompiledGuardrails;
+}
+
+/** Nobody is inspected. */
+export const UNGUARDED: GuardrailSnapshot = Object.freeze({ of: () => undefined });
 
 export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy): Guard {
   const names = new Set(policy.detectors);

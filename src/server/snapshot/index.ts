@@ -1,6 +1,14 @@
 export { type Compiled, type CompileInput, compileDeployment } from "./compile.ts";
 export type { Trusted } from "./governance.ts";
-export { createGuard, type Guard, type Guarded, type GuardrailSnapshot } from "./guardrails.ts";
+export {
+  type CompiledGuardrails,
+  createGuard,
+  type Guard,
+  type Guarded,
+  type GuardrailEngine,
+  type GuardrailSnapshot,
+} from "./guardrails.ts";
+export { loadGuardrails, mayHoldGuardrails } from "./load-guardrails.ts";
 export { loadRules, mayHoldRules, type Rules } from "./load-rules.ts";
 export {
   type Claim,

@@ -3,6 +3,7 @@ import type { AuthRules } from "../auth/index.ts";
 import type { BudgetRule } from "../core/budgets/index.ts";
 import type { AccessPolicy, Policies } from "../core/policy/index.ts";
 import type { Provider } from "../upstream/index.ts";
+import type { GuardrailSnapshot } from "./guardrails.ts";
 
 export interface Routed {
   readonly provider: Provider;
@@ -53,6 +54,7 @@ export interface Governance {
 
 export interface Snapshot {
   readonly governance: Governance;
+  readonly guardrails: GuardrailSnapshot;
   /** In the order of the document. */
   readonly providers: readonly Provider[];
   readonly byName: ReadonlyMap<string, Provider>;

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "node:test";
-import { nullLog } from "../../../src/base/index.ts";
+import { createInstruments, nullLog } from "../../../src/base/index.ts";
 import { type Cluster, deriveKeys, openCluster } from "../../../src/server/cluster/index.ts";
 import { secretsPort } from "../../../src/server/node/admin-secrets.ts";
 import { sourcesPort } from "../../../src/server/node/admin-sources.ts";
@@ -56,12 +56,14 @@ sourcesContract("sources of a node", async () => {
       document: undefined,
       documentPath: undefined,
       rules: undefined,
+      guardrails: undefined,
       problems: [],
       isSound: true,
     },
     env: {},
     cluster,
     sealed: undefined,
+    instruments: createInstruments(),
     log: nullLog,
     signal: stop.signal,
     onSnapshot() {},

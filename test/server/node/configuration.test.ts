@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, test } from "node:test";
-import { nullLog } from "../../../src/base/index.ts";
+import { createInstruments, nullLog } from "../../../src/base/index.ts";
 import type { SourceOutcome, Sources } from "../../../src/server/admin/index.ts";
 import { openCluster, type WriteOptions } from "../../../src/server/cluster/index.ts";
 import { formatProblem } from "../../../src/server/core/config/index.ts";
@@ -68,6 +68,7 @@ async function open({ keys = {}, text }: { readonly keys?: object; readonly text
     env: {},
     cluster,
     sealed: undefined,
+    instruments: createInstruments(),
     log: nullLog,
     signal: stop.signal,
     onSnapshot(snapshot) {

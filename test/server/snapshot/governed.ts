@@ -5,6 +5,7 @@ import {
   type Compiled,
   compileDeployment,
   type Governance,
+  loadGuardrails,
   loadRules,
   type Snapshot,
   type Trusted,
@@ -35,6 +36,7 @@ export async function compile(text: string, options: CompileOptions = {}): Promi
     limitRev: options.limitRev ?? 7,
     trusted: options.trusted,
     rules: options.isUnprepared === true ? undefined : await loadRules([text]),
+    guardrails: options.isUnprepared === true ? undefined : await loadGuardrails([text]),
   });
 }
 

@@ -19,7 +19,12 @@ interface PiiProblem {
 }
 
 export type BuiltPiiDetector =
-  | { readonly kind: "detector"; readonly detector: Detector }
+  | {
+      readonly kind: "detector";
+      readonly detector: Detector;
+      /** Every `<category>/<LABEL>` that it can find. */
+      readonly gives: readonly string[];
+    }
   /** Paths begin at the detector. */
   | { readonly kind: "refused"; readonly problems: readonly PiiProblem[] };
 
@@ -54,7 +59,9 @@ export function createPiiDetector(config: DetectorConfig, name: string, usesCont
   const scan = compileScan(recognizers, { engine, usesContext });
   // Half a second of a start, and streams alone ask for it.
   const horizon = config.apply_to?.includes("output") ? horizonOf(recognizers) : undefined;
-  return { kind: "detector", detector: detectorOf(name, scan, horizon, fingerprintOf(config, usesContext)) };
+  const gives = new Set(recognizers.map(({ category, entity }) => `${category}/${entity}`));
+  const detector = detectorOf(name, scan, horizon, fingerprintOf(config, usesContext));
+  return { kind: "detector", detector, gives: [...gives] };
 }
 
 /** Without regions, those of the table. */

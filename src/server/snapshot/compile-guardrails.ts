@@ -1,0 +1,107 @@
+/**
+ * `guardrails` and `profiles[].guardrails` to what guards each population. Loaded by `load-guardrails.ts`, and imported by
+ * nothing else. Source: specification document 3; design decisions, section 11.
+ */
+import type { Instruments } from "../../base/index.ts";
+import type { Deployment, DetectorConfig, Guardrails } from "../core/config/index.ts";
+import type { DetectorFacts, GuardrailProblem, PolicyFacts } from "../core/guardrails/index.ts";
+import { compilePolicy } from "../core/guardrails/policy/index.ts";
+import {
+  type BuildDetector,
+  compileEnsemble,
+  createEnsembleMetrics,
+  createPiiDetector,
+  createScanCache,
+  type EnsembleOptions,
+} from "../detectors/index.ts";
+import { type CompiledGuardrails, createGuard, type Guard, type GuardrailEngine, UNGUARDED } from "./guardrails.ts";
+
+export function openEngine(instruments: Instruments | undefined): GuardrailEngine {
+  const cache = createScanCache();
+  const metrics = instruments && createEnsembleMetrics(instruments);
+  return { compile: (document) => compile(document, { cache, ...(metrics !== undefined && { metrics }) }) };
+}
+
+function compile(
+  { guardrails, profiles = [] }: Deployment,
+  options: Omit<EnsembleOptions, "build">,
+): CompiledGuardrails {
+  if (guardrails === undefined) return { guardrails: UNGUARDED, problems: [] };
+  /** What each detector can give, by its name. */
+  const gives = new Map<string, readonly string[]>();
+  const compiled = compileEnsemble(guardrails, { ...options, build: builder(gives) });
+  const unbuilt = unbuiltKeys(guardrails);
+  if (compiled.kind === "refused") {
+    const problems = compiled.problems.map((it): GuardrailProblem => ({ severity: "error", ...it }));
+    return { guardrails: UNGUARDED, problems: [...unbuilt, ...problems] };
+  }
+  const { ensemble } = compiled;
+  const facts: PolicyFacts = {
+    detectors: ensemble.members.map(
+      ({ detector, name, kinds, mode }): DetectorFacts => ({
+        name,
+        type: detector.type,
+        kinds: [...kinds],
+        mode,
+        gives: gives.get(name),
+        hasHorizon: detector.horizon !== undefined,
+      }),
+    ),
+    profiles: profiles.map(({ name, guardrails: selected }) => ({ name, detectors: selected?.detectors })),
+  };
+  const policies = compilePolicy(guardrails, facts);
+  const guardOf = (profile: string | undefined): Guard | undefined => {
+    const policy = policies.of(profile);
+    const isExempt = policy.detectors.length === 0 && policy.rules.length === 0;
+    return isExempt ? undefined : createGuard(ensemble, policy);
+  };
+  const everybody = guardOf(undefined);
+  const guards = new Map(
+    facts.profiles.map(({ name, detectors }) => [name, detectors === undefined ? everybody : guardOf(name)]),
+  );
+  return {
+    guardrails: Object.freeze({
+      of: (profile: string | undefined) =>
+        profile !== undefined && guards.has(profile) ? guards.get(profile) : everybody,
+    }),
+    problems: [...unbuilt, ...policies.problems],
+  };
+}
+
+const builder =
+  (gives: Map<string, readonly string[]>): BuildDetector =>
+  (config, name, { context_enhancement: usesContext }) => {
+    if (config.type !== "pii") {
+      const message = `detectors of type \`${config.type}\` are not supported by this version, only those of type \`pii\``;
+      return { kind: "refused", problems: [{ path: ["type"], message }] };
+    }
+    const built = createPiiDetector(config, name, usesContext);
+    if (built.kind === "detector") gives.set(name, built.gives);
+    return built;
+  };
+
+/** What a detector would seem to inspect, and would not. */
+function unbuiltKeys({ detectors }: Guardrails): readonly GuardrailProblem[] {
+  return detectors.flatMap(({ apply_to: kinds = [], schedule }, at) => {
+    const error = (path: readonly (string | number)[], message: string): GuardrailProblem => ({
+      severity: "error",
+      path: ["guardrails", "detectors", at, ...path],
+      message,
+    });
+    const problems = kinds.flatMap((kind, position) => {
+      const what = UNREAD[kind];
+      return what === undefined ? [] : [error(["apply_to", position], `this version does not inspect ${what}`)];
+    });
+    if (schedule === "sync") return problems;
+    const message = `\`${schedule}\` is not supported by this version: leave it out, and the request waits for the detector`;
+    return [...problems, error(["schedule"], message)];
+  });
+}
+
+type Kind = NonNullable<DetectorConfig["apply_to"]>[number];
+
+const UNREAD: Partial<Record<Kind, string>> = {
+  output: "answers",
+  header: "headers",
+  query: "query strings",
+};

@@ -1,0 +1,22 @@
+/**
+ * The engine of guardrails, in memory only where a document has some: it brings CEL and the tables of detectors. For that
+ * to hold, nothing that a start imports may import `core/guardrails/policy` or `server/detectors` for more than types.
+ */
+import type { Instruments } from "../../base/index.ts";
+import type { GuardrailEngine } from "./guardrails.ts";
+
+/** A text without the key, and without an escape that could write it, has no guardrails. */
+const MAY_HOLD = /guardrails|\\/;
+
+/** Never false of a text whose deployment has guardrails; true of some that have none. */
+export const mayHoldGuardrails = (text: string): boolean => MAY_HOLD.test(text);
+
+/** Undefined where none of the texts can hold guardrails. `instruments`: what detectors do is counted; once a process. */
+export async function loadGuardrails(
+  texts: readonly string[],
+  instruments?: Instruments,
+): Promise<GuardrailEngine | undefined> {
+  if (!texts.some(mayHoldGuardrails)) return undefined;
+  const { openEngine } = await import("./compile-guardrails.ts");
+  return openEngine(instruments);
+}
