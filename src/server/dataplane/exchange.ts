@@ -49,6 +49,8 @@ export class Exchange implements Downstream {
   attempts = 0;
   /** What the request uses and is forwarded without. */
   leftOut: readonly Loss[] = NOTHING_LEFT_OUT;
+  /** Value of `x-gateway-guardrails`; empty: no rule acted. */
+  guardrails = "";
   /** Milliseconds spent waiting for the client's body, for upstreams, and between attempts. */
   #waitedMs = 0;
   #bodyEndedAt: number;
@@ -105,6 +107,7 @@ export class Exchange implements Downstream {
     pairs.push("x-gateway-request-id", this.requestId, "x-gateway-provider", this.labels.provider);
     pairs.push("x-gateway-attempts", String(this.attempts), "x-gateway-overhead", overheadMs.toFixed(3));
     if (this.leftOut.length > 0) pairs.push("x-gateway-fidelity-losses", this.leftOut.map(itemOf).join(", "));
+    if (this.guardrails !== "") pairs.push("x-gateway-guardrails", this.guardrails);
     const isShown = isWritable(statusText) && this.bearsCredential?.("", statusText) !== true;
     this.#response.writeHead(status, isShown ? statusText : "", pairs);
     this.#ports.metrics.overhead(this.labels.route, overheadMs / 1_000);
@@ -195,6 +198,7 @@ export class Exchange implements Downstream {
     const body = refusalBody(this.dialect, error, this.requestId);
     const headers = refusalHeaders(error, this.requestId);
     headers.push("content-type", "application/json", "content-length", String(Buffer.byteLength(body)));
+    if (this.guardrails !== "") headers.push("x-gateway-guardrails", this.guardrails);
     // Whether some of it happens to be here already must not show: the answer would tell how long judging took.
     if (!this.#isBodyRead && declaresBody(this.request)) {
       headers.push("connection", "close");

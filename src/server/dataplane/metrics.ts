@@ -1,5 +1,6 @@
 /** The series of the data plane. Label values come from the configuration and the route table, never from a caller. */
 import { type Instruments, LATENCY_BOUNDS_SECONDS, type Log } from "../../base/index.ts";
+import { createGuardrailMetrics, type GuardrailMetrics } from "./governance/guardrail-metrics.ts";
 import { createDecisionMetrics, type DecisionMetrics } from "./governance/metrics.ts";
 import { createUsageMetrics, type UsageMetrics } from "./metering/index.ts";
 
@@ -12,6 +13,7 @@ export interface Labels {
 
 export interface DataplaneMetrics {
   readonly decisions: DecisionMetrics;
+  readonly guardrails: GuardrailMetrics;
   readonly usage: UsageMetrics;
   labels(route: string, provider?: string, model?: string): Labels;
   /** `code`: the refusal's, or empty when the answer is an upstream's. */
@@ -82,6 +84,7 @@ export function createMetrics(instruments: Instruments, log: Pick<Log, "warn">):
 
   return {
     decisions: createDecisionMetrics(instruments),
+    guardrails: createGuardrailMetrics(instruments, log),
     usage: createUsageMetrics(instruments, log),
     labels: (route, provider = "none", model = "none") => labels(route)(provider)(model),
     finished: (labels, status, code) => counters(labels)(status)(code).inc(),

@@ -56,10 +56,21 @@ export interface Suspensions {
   of(kind: SuspendedKind, name: string): Suspension | undefined;
 }
 
+export type RecordValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly RecordValue[]
+  | { readonly [name: string]: RecordValue };
+
+export type RecordData = Readonly<Record<string, RecordValue>>;
+
 /** A request that a rule decided. Nothing here is a prompt, a credential or a header's value but the request's id. */
 export interface DecisionRecord {
+  readonly event: "access.decision" | "guardrail.decision" | "guardrail.shadow";
   readonly controls: readonly string[];
-  readonly data: Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
+  readonly data: RecordData;
 }
 
 export interface DecisionTrail {

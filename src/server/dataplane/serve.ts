@@ -1,5 +1,5 @@
 /**
- * The life of a request, top to bottom: identify, read, address, admit, reserve, forward, settle. Every route passes here;
+ * The life of a request, top to bottom: identify, read, address, admit, reserve, inspect, forward, settle. Every route passes here;
  * there is no second way in. A stage throws a refusal; the one catch turns it into an answer.
  */
 import type { IncomingMessage } from "node:http";
@@ -17,6 +17,7 @@ import { address, type Place, type Target } from "./hops/model/address.ts";
 import { type Admitted, type AdmittedList, admit } from "./hops/model/admit.ts";
 import { rewriting } from "./hops/model/answer.ts";
 import { leftOut } from "./hops/model/choose-channel.ts";
+import { inspectRequest } from "./hops/model/inspect-request.ts";
 import { advertise, allowedModels, namedAs, ownAnswer } from "./hops/model/models-list.ts";
 import { prepare } from "./hops/model/prepare.ts";
 import { prepareTranslated } from "./hops/model/prepare-translated.ts";
@@ -68,7 +69,9 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
       return;
     }
     const { "content-encoding": encoding, "content-type": contentType = "" } = request.headers;
-    const isRead = place.route.model !== "none" || (standing.isRestricted && mayNameBatch(place.route));
+    const guard = snapshot.guardrails.of(standing.profile.name);
+    const isRead =
+      guard !== undefined || place.route.model !== "none" || (standing.isRestricted && mayNameBatch(place.route));
     const isPlain = encoding === undefined || encoding.toLowerCase() === "identity" || !isRead;
     const plain = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, held); // 400, 413, 503
     const target = address(snapshot, place, { contentType, original, plain, held }); // 400, 404, 413, 503
@@ -81,7 +84,16 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
     }); // 403, 503, 400 fidelity
     meter = await reserve(target, admitted.first, standing, ports); // 429, 503
     if (exchange.gone) return;
-    await forwardTo(admitted, { exchange, target, snapshot, standing, meter, held, ports }); // 502, 504
+    const forwarding = { exchange, target, snapshot, standing, meter, held, ports };
+    if (guard === undefined) {
+      await forwardTo(admitted, forwarding); // 502, 504
+      return;
+    }
+    const sinks = { trail: governing?.trail, metrics: ports.metrics.guardrails, log: ports.log };
+    const inspected = await inspectRequest(guard, target, { snapshot, exchange, standing, held, sinks }); // 400, 403, 503
+    if (exchange.gone) return;
+    const passed = inspected.target === target ? admitted : admitted.readdressed(inspected.target);
+    await forwardTo(passed, { ...forwarding, target: inspected.target }); // 502, 504
   } catch (error) {
     exchange.refuse(error);
   } finally {

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { asRefusal } from "../../base/index.ts";
+import { asRefusal, GatewayError } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { createSessionWork, refusalBody, refusalHeaders } from "../core/dialects/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
@@ -36,6 +36,12 @@ import { startSpan } from "./tracing.ts";
 import { whose } from "./whose.ts";
 
 const NO_BODY = Buffer.alloc(0);
+
+/** What nobody inspects does not pass where everything is to be inspected. */
+const uninspected = (): GatewayError =>
+  new GatewayError("guardrail_denied", "Guardrails apply to this caller, and sessions are not inspected.", {
+    by: { kind: "guardrail", name: "sessions are not inspected" },
+  });
 
 /** When sessions end because the process does; each is then closed with 1001. */
 export interface Shutdown {
@@ -87,6 +93,7 @@ export async function serveUpgrade(
     caller = found instanceof Promise ? await found : found;
     const standing = standingOf(caller, snapshot.governance);
     if (governing !== undefined) admitCaller(standing.caller, governing.suspensions);
+    if (snapshot.guardrails.of(standing.profile.name) !== undefined) throw uninspected(); // 403
     const target = address(snapshot, place, { contentType: "", original: NO_BODY, plain: NO_BODY, held });
     const governed: Governed = {
       standing,

@@ -42,7 +42,7 @@ export function openGoverning(options: GoverningOptions, owner: Lifetime) {
     },
     budgets,
     trail: {
-      decided: ({ controls, data }) => trail.append({ event: "access.decision", controls, data }),
+      decided: (record) => trail.append(record),
       notRecognised: (data) => failures.failed({ plane: "data", ...data }),
     },
   };

@@ -66,6 +66,7 @@ function recordOf(verdict: Verdict, request: DecidedRequest, { caller, profile }
   const controls = [...decisions, ...skipped, ...(verdict.kind === "error" ? [verdict.by] : [])];
   const { key, agent, user, issuer } = caller;
   return {
+    event: "access.decision",
     controls: [...new Set(controls.flatMap((it) => it.controls))],
     // In the order of the canonical form, which spares the trail to sort them.
     data: {

@@ -12,6 +12,7 @@ const EVERY_MS = 60_000;
 export interface Decisions {
   /** Throws when it cannot be recorded. */
   decided(record: {
+    readonly event: "access.decision";
     readonly controls: readonly string[];
     readonly data: Readonly<Record<string, string | number | null>>;
   }): void;
@@ -35,6 +36,7 @@ export function recordBudgets(trail: Decisions): BudgetRecords {
   const record = (budget: string, refused: number, { caller, code, requestId }: Refusal): boolean => {
     try {
       trail.decided({
+        event: "access.decision",
         controls: [],
         data: { ...whose(caller), budget, code, decision: "deny", refused, request: requestId },
       });

@@ -54,7 +54,7 @@ export const deploymentSchema = object("What the deployment is; every node agree
     { format: "url", examples: ["https://gateway.example.com"] },
   ),
   access_rules: accessRules("Rules that hold for everybody; a deny here is final."),
-  guardrails: notYet(guardrails),
+  guardrails,
   models: notYet(models),
 });
 

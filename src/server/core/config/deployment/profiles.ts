@@ -19,14 +19,12 @@ export const profiles = list(
     ),
     budget: text("Name of the budget that is spent from; left out or empty, nothing is metered."),
     access_rules: accessRules("Rules of this profile, evaluated after the deployment's own; they only narrow."),
-    guardrails: notYet(
-      object("Which detectors inspect this profile's traffic.", {
-        detectors: list(
-          "Names of `guardrails.detectors`; left out, all of them; empty, none, which exempts the profile.",
-          filled("Name of a detector."),
-          { uniqueItems: true },
-        ),
-      }),
-    ),
+    guardrails: object("Which detectors inspect this profile's traffic.", {
+      detectors: list(
+        "Names of `guardrails.detectors`; left out, all of them; empty, none, which exempts the profile.",
+        filled("Name of a detector."),
+        { uniqueItems: true },
+      ),
+    }),
   }),
 );

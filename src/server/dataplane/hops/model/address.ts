@@ -56,6 +56,8 @@ export interface Target extends Routed {
   readonly thread: ThreadUse;
   /** Where the body names models that some hosts fall back on by themselves; empty where it does not. */
   readonly fallbacks: readonly Member[];
+  /** Guardrails rewrote it: `original` is not what the client sent, and has no content encoding. */
+  readonly isRewritten: boolean;
 }
 
 /** A request's line, read. */
@@ -147,6 +149,7 @@ export function address(snapshot: Snapshot, place: Place, payload: Payload): Tar
           )
         : undefined,
     fallbacks: found.fallbacks,
+    isRewritten: false,
   };
 }
 

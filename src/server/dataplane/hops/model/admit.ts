@@ -38,6 +38,11 @@ export interface AdmittedList {
   mayHave(position: number): boolean;
   /** Of the addressed provider. */
   readonly failoverWhen: ReadonlySet<Trigger> | undefined;
+  /**
+   * The same list for a request whose texts were rewritten: whoever was admitted stays so, and channels are chosen and
+   * prepared for what it says now. Throws as `admit` does where a channel cannot carry it. This one is used no more.
+   */
+  readdressed(target: Target): AdmittedList;
 }
 
 export interface Governed {
@@ -66,11 +71,12 @@ export function admit(snapshot: Snapshot, target: Target, governed: Governed): A
   const { failover } = target.provider;
   const names = failover?.to ?? [];
   const admitted: Admitted[] = [];
+  let addressed = target;
   let judged = 0;
   const at = (position: number): Admitted | undefined => {
     while (admitted.length <= position && judged < names.length) {
       const provider = snapshot.byName.get(names[judged++] as string);
-      const outcome = provider && judgeNext(provider, target, beside, governed);
+      const outcome = provider && judgeNext(provider, addressed, beside, governed);
       if (outcome?.kind === "admitted") admitted.push(outcome.admitted);
     }
     return admitted[position];
@@ -80,15 +86,21 @@ export function admit(snapshot: Snapshot, target: Target, governed: Governed): A
   if (primary.kind === "refused") throw primary.error;
   if (primary.kind === "admitted") admitted.push(primary.admitted);
   else guardRoute(target, beside, governed.standing);
+  const listOf = (first: Admitted): AdmittedList => ({
+    first,
+    at,
+    mayHave: (position) => position < admitted.length || judged < names.length,
+    failoverWhen: failover?.when,
+    readdressed(rewritten) {
+      addressed = rewritten;
+      for (const [position, { provider, model }] of admitted.entries()) {
+        admitted[position] = admittedTo(provider, rewritten, model, governed.standing.profile);
+      }
+      return listOf(admitted[0] ?? first);
+    },
+  });
   const first = at(0);
-  if (first !== undefined) {
-    return {
-      first,
-      at,
-      mayHave: (position) => position < admitted.length || judged < names.length,
-      failoverWhen: failover?.when,
-    };
-  }
+  if (first !== undefined) return listOf(first);
   throw primary.kind === "suspended" ? primary.error : new Error("a candidate that was admitted is not there");
 }
 

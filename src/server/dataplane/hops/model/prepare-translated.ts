@@ -21,9 +21,13 @@ const FOREIGN_HEADERS: readonly string[] = [
   "accept-encoding",
   "api-key",
   "authorization",
+  "content-digest",
   "content-encoding",
+  "content-md5",
   "content-type",
   "cookie",
+  "digest",
+  "repr-digest",
   "x-api-key",
   "idempotency-key",
 ];

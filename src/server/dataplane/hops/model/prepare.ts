@@ -45,7 +45,8 @@ export function prepare(client: ClientRequest, target: Target, admitted: Admitte
 
   const alsoDropped: string[] = [];
   if (reads) alsoDropped.push("accept-encoding");
-  if (body !== target.original) alsoDropped.push("content-encoding");
+  if (body !== target.original || target.isRewritten) alsoDropped.push("content-encoding");
+  if (target.isRewritten) alsoDropped.push(...DIGESTS);
   const headers = upstreamHeaders(client.rawHeaders, client.connection, provider.droppedHeaders, alsoDropped);
   if (reads) headers.push("accept-encoding", "identity");
   if (isThreadless) leaveThreadsOut(headers);
@@ -67,6 +68,9 @@ export function prepare(client: ClientRequest, target: Target, admitted: Admitte
         : undefined,
   };
 }
+
+/** They are of what the client sent, which is not to be learnt behind us. RFC 9530; RFC 3230; RFC 1864. */
+const DIGESTS: readonly string[] = ["content-digest", "repr-digest", "digest", "content-md5"];
 
 /** A body that a scan found sound may still hold an escape that is none, in a name or in `stream_options`. */
 function readable<Read>(read: () => Read): Read {

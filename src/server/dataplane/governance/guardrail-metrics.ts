@@ -1,0 +1,55 @@
+/** What guardrails did, by rule. Names come from the configuration; `what` is of our own words. */
+import type { Instruments, Log } from "../../../base/index.ts";
+
+export interface GuardrailMetrics {
+  decided(rule: string, action: "deny" | "redact" | "annotate"): void;
+  failed(rule: string, error: string): void;
+  uninspected(what: string): void;
+  /** Values that `fpe` could not keep the format of. */
+  domainsTooSmall(count: number): void;
+  /** A detector that fails open failed; told in the log at most once a minute a detector. */
+  failedOpen(detector: string, kind: string): void;
+}
+
+const QUIET_MS = 60_000;
+
+/** `monotonic`: milliseconds. */
+export function createGuardrailMetrics(
+  instruments: Instruments,
+  log: Pick<Log, "warn">,
+  monotonic: () => number = () => performance.now(),
+): GuardrailMetrics {
+  const decisions = instruments.counter(
+    "gateway_guardrail_decisions_total",
+    "Requests that a guardrail rule denied, redacted or annotated.",
+    ["rule", "action"],
+  );
+  const errors = instruments.counter(
+    "gateway_guardrail_rule_errors_total",
+    "Conditions of guardrail rules that could not be evaluated.",
+    ["rule", "error"],
+  );
+  const uninspected = instruments.counter(
+    "gateway_guardrail_uninspected_total",
+    "Parts of messages that guardrails let pass unread: images, sound, files.",
+    ["what"],
+  );
+  const domains = instruments.counter(
+    "gateway_guardrail_fpe_domain_too_small_total",
+    "Values too short for `fpe` to keep their format, which were rewritten in another way.",
+  );
+  /** By detector, when it may be told of again; bounded by the configurations of this process. */
+  const quiet = new Map<string, number>();
+  return {
+    decided: (rule, action) => decisions.with(rule, action).inc(),
+    failed: (rule, error) => errors.with(rule, error).inc(),
+    uninspected: (what) => uninspected.with(what).inc(),
+    domainsTooSmall: (count) => domains.with().inc(count),
+    failedOpen(detector, kind) {
+      const now = monotonic();
+      if (now < (quiet.get(detector) ?? 0)) return;
+      quiet.set(detector, now + QUIET_MS);
+      log.warn("a detector failed, and requests go on without it: `on_error: fail_open`", { detector, kind });
+    },
+  };
+}

@@ -1,0 +1,147 @@
+/**
+ * What guardrails made of a request: refused, or allowed; counted, and recorded where a rule acted or a shadow detector
+ * found something. Source: specification document 1 (Errors); design decisions, sections 4 and 11.
+ */
+import type { Log } from "../../../base/index.ts";
+import { GatewayError } from "../../../base/index.ts";
+import type { Annotation, Judgement, RuleDecision } from "../../core/guardrails/index.ts";
+import type { Guarded } from "../../snapshot/index.ts";
+import type { DecisionTrail, RecordData } from "../ports.ts";
+import { shown } from "../whose.ts";
+import type { DecidedRequest } from "./decide.ts";
+import type { GuardrailMetrics } from "./guardrail-metrics.ts";
+import type { Standing } from "./standing.ts";
+
+type Failure = Guarded["failures"][number];
+
+export interface GuardrailSinks {
+  /** Undefined where nothing is recorded. */
+  readonly trail: DecisionTrail | undefined;
+  readonly metrics: GuardrailMetrics;
+  readonly log: Log;
+}
+
+export interface Settled {
+  /** Undefined: allowed. */
+  readonly error: GatewayError | undefined;
+  /** Value of `x-gateway-guardrails`; empty: no rule acted. */
+  readonly acted: string;
+}
+
+/** Throws `audit_unavailable` when what a rule did cannot be recorded. */
+export function settleInspection(
+  { judgement, failures }: Guarded,
+  request: DecidedRequest,
+  standing: Standing,
+  { trail, metrics, log }: GuardrailSinks,
+): Settled {
+  const fatal = failures.find(({ isFatal }) => isFatal);
+  for (const { detector, kind, isFatal } of failures) if (!isFatal) metrics.failedOpen(detector, kind);
+  if (judgement === undefined) {
+    const failed = fatal ?? ({ detector: "", kind: "failed", isFatal: true } as const);
+    const data = { ...factsOf(request, standing), decision: "error", detector: failed.detector, error: failed.kind };
+    trail?.decided({ event: "guardrail.decision", controls: [], data });
+    return { error: failureError(failed), acted: "" };
+  }
+  const { decisions, skipped, shadow } = judgement;
+  for (const { rule, action } of decisions) metrics.decided(rule, action);
+  for (const { rule, error, detail, part } of skipped) {
+    metrics.failed(rule, error);
+    log.warn("a guardrail rule could not be evaluated and was skipped", { rule, part, detail });
+  }
+  if (judgement.outcome === "error") metrics.failed(judgement.by.rule, judgement.by.error);
+  if (judgement.fpeDomainTooSmall > 0) metrics.domainsTooSmall(judgement.fpeDomainTooSmall);
+  if (shadow.length > 0) recordShadow(shadow, request, standing, trail);
+  if (judgement.outcome !== "allow" || decisions.length + skipped.length > 0) {
+    trail?.decided({
+      event: "guardrail.decision",
+      controls: controlsOf(judgement),
+      data: { ...factsOf(request, standing), ...decisionOf(judgement) },
+    });
+  }
+  return { error: errorOf(judgement), acted: decisions.length === 0 ? "" : decisions.map(spelled).join(", ") };
+}
+
+function errorOf(judgement: Judgement): GatewayError | undefined {
+  if (judgement.outcome === "allow") return undefined;
+  const code = judgement.outcome === "deny" ? "guardrail_denied" : "guardrail_error";
+  return new GatewayError(code, judgement.message, { by: { kind: "guardrail", name: judgement.by.rule } });
+}
+
+function failureError({ detector, kind }: Failure): GatewayError {
+  const by = { kind: "guardrail", name: `detector ${detector}` } as const;
+  if (kind === "overloaded") {
+    return new GatewayError("overloaded", `The guardrail detector ${detector} has more to do than it can hold.`, {
+      by,
+    });
+  }
+  const what = kind === "timeout" ? "took too long" : "failed";
+  return new GatewayError("guardrail_error", `The guardrail detector ${detector} ${what}.`, { by });
+}
+
+/** A name may hold any character, and a header may not. */
+const spelled = ({ rule, action }: RuleDecision): string =>
+  `${rule.toWellFormed().replace(/[^!-~]|[%,=]/gu, encodeURIComponent)}=${action}`;
+
+const controlsOf = (judgement: Judgement): readonly string[] => {
+  const all = [...judgement.decisions, ...judgement.skipped, ...(judgement.outcome === "error" ? [judgement.by] : [])];
+  return [...new Set(all.flatMap(({ controls }) => controls))];
+};
+
+/** Counts and names, never a text. */
+function decisionOf(judgement: Judgement): RecordData {
+  const { outcome, decisions, skipped } = judgement;
+  const by = outcome === "allow" ? decisions.at(-1) : judgement.by;
+  return {
+    decision: outcome,
+    error: outcome === "error" ? judgement.by.error : null,
+    matched: decisions.map(({ rule, action, types, kinds }) => ({ rule, action, types, kinds })),
+    rule: by?.rule ?? null,
+    skipped: skipped.map(({ rule }) => rule),
+  };
+}
+
+/** What is only watched refuses nobody: a trail that is full says so itself. */
+function recordShadow(
+  found: readonly Annotation[],
+  request: DecidedRequest,
+  standing: Standing,
+  trail: DecisionTrail | undefined,
+): void {
+  const detectors: Record<string, Record<string, number>> = {};
+  for (const { detector, category, label } of found) {
+    const types = detectors[detector] ?? {};
+    detectors[detector] = types;
+    const type = `${category}/${label}`;
+    types[type] = (types[type] ?? 0) + 1;
+  }
+  try {
+    trail?.decided({
+      event: "guardrail.shadow",
+      controls: [],
+      data: { ...factsOf(request, standing), detectors },
+    });
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+  }
+}
+
+function factsOf(request: DecidedRequest, { caller, profile }: Standing): RecordData {
+  const { key, agent, user, issuer } = caller;
+  return {
+    agent: agent?.subject ?? null,
+    caller: caller.kind,
+    direction: "request",
+    hop: request.hop,
+    issuer: issuer ?? null,
+    key: key?.name ?? null,
+    key_id: key?.id ?? null,
+    model: request.model === undefined ? null : shown(request.model),
+    profile: profile.name ?? null,
+    request: request.requestId,
+    route: request.route,
+    to: request.to,
+    user: user?.subject ?? null,
+    user_name: user?.name ?? null,
+  };
+}

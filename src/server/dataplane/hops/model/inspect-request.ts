@@ -1,0 +1,111 @@
+/**
+ * Guardrails over a model request: it goes on as it is, goes on with texts rewritten, or is refused. Once, in the client's
+ * dialect and before a channel is prepared, so that translation and failover see only what was let through. Source: design
+ * decisions, section 11.
+ */
+import { GatewayError } from "../../../../base/index.ts";
+import { readTexts } from "../../../core/dialects/index.ts";
+import {
+  createRewriting,
+  type GuardrailVariables,
+  type Judgement,
+  type Occasion,
+  type Segment,
+} from "../../../core/guardrails/index.ts";
+import type { Guard, Snapshot } from "../../../snapshot/index.ts";
+import type { Exchange } from "../../exchange.ts";
+import { type GuardrailSinks, settleInspection } from "../../governance/guardrails.ts";
+import type { Standing } from "../../governance/standing.ts";
+import type { Holding } from "../../memory/index.ts";
+import { address, type Target } from "./address.ts";
+
+export interface Inspecting {
+  readonly snapshot: Snapshot;
+  readonly exchange: Exchange;
+  readonly standing: Standing;
+  readonly held: Holding;
+  readonly sinks: GuardrailSinks;
+}
+
+export interface InspectedRequest {
+  /** What is served from now on: the target that was asked about, or another where texts were rewritten. */
+  readonly target: Target;
+  /** Its numbers of placeholders are those of the answer too. */
+  readonly occasion: Occasion;
+}
+
+/** As an engine keeps it: the text of the body, and what was found in it. */
+const READING_FACTOR = 4;
+
+const NO_SEGMENTS: readonly Segment[] = [];
+
+/**
+ * Throws `guardrail_denied`, `guardrail_error`, `overloaded` or `audit_unavailable`; `invalid_request` where the body
+ * cannot be read, for nobody knows then what it says.
+ */
+export async function inspectRequest(
+  guard: Guard,
+  target: Target,
+  { snapshot, exchange, standing, held, sinks }: Inspecting,
+): Promise<InspectedRequest> {
+  const { plain } = target;
+  if (guard.inspectsRequest) held.hold(READING_FACTOR * plain.length);
+  const texts = guard.inspectsRequest ? readTexts(target.route, target.dialect, target) : undefined;
+  if (texts?.problem !== undefined) {
+    throw new GatewayError("invalid_request", `Guardrails cannot inspect the request: ${texts.problem}.`);
+  }
+  for (const what of texts?.uninspected ?? []) sinks.metrics.uninspected(what);
+  const segments = texts?.texts.map((text): Segment => ({ ...text, ref: "" })) ?? NO_SEGMENTS;
+  const occasion: Occasion = { variables: variablesOf(target, standing), rewriting: createRewriting() };
+  const guarded = await untilGone(exchange, (signal) => guard.request(segments, occasion, signal));
+  const { requestId } = exchange;
+  const { model, route, provider } = target;
+  const request = { requestId, hop: "llm", route: route.name, to: provider.name, model } as const;
+  const { error, acted } = settleInspection(guarded, request, standing, sinks);
+  exchange.guardrails = acted;
+  if (error !== undefined) throw error;
+  const changes = changesOf(guarded.judgement);
+  if (texts === undefined || changes === undefined) return { target, occasion };
+  const body = texts.rewrite(changes);
+  if (body === plain) return { target, occasion };
+  held.hold(body.length);
+  const { contentType } = target;
+  // Whatever was found at a place in the body stands elsewhere now.
+  const rewritten = address(snapshot, target, { contentType, original: body, plain: body, held });
+  return { target: { ...rewritten, isRewritten: true }, occasion };
+}
+
+const variablesOf = ({ model, route }: Target, { variables, profile }: Standing): GuardrailVariables => ({
+  ...variables,
+  direction: "request",
+  hop: "llm",
+  profile: profile.name ?? "",
+  model: model ?? "",
+  route: route.name,
+  server: "",
+  method: "",
+  name: "",
+  peer: "",
+});
+
+/** Undefined: nothing is rewritten. */
+function changesOf(judgement: Judgement | undefined): readonly (string | undefined)[] | undefined {
+  if (judgement?.outcome !== "allow" || judgement.rewrites.every((one) => one === undefined)) return undefined;
+  return judgement.rewrites.map((one) => one?.text);
+}
+
+/** Work that ends when nobody waits for it any more. */
+async function untilGone<Value>(
+  exchange: Exchange,
+  work: (signal: AbortSignal) => Value | Promise<Value>,
+): Promise<Value> {
+  const leaving = new AbortController();
+  const leave = (): void => leaving.abort(new GatewayError("invalid_request", "The client has left."));
+  if (exchange.gone) leave();
+  exchange.onGone(leave);
+  try {
+    return await work(leaving.signal);
+  } finally {
+    exchange.onGone(undefined);
+  }
+}

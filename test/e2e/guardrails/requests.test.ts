@@ -1,0 +1,229 @@
+/**
+ * Guardrails over requests through a running gateway: what providers are sent, what callers are told, and what the
+ * operator sees of it, which is never the text. Source: specification document 3 (`guardrails`); design decisions,
+ * section 11.
+ */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { after, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { recordsIn, type SeenRecord } from "../admin/support/trail.ts";
+import { chat, mint, PROVIDER_KEY, say, simProvider, startGoverned } from "../governance/support/governed.ts";
+import { idle, readMetrics, sumOf } from "../support/metrics.ts";
+import { eventually } from "../support/wait.ts";
+
+const file = { after };
+const CARD = "4111 1111 1111 1111";
+const MAIL = "ada.lovelace@example.com";
+const SSN = "536-90-4399";
+/** Each reserves some 70 tokens of 300. */
+const DENIED_OF_TIGHT = 8;
+const CANARIES = [CARD, CARD.replaceAll(" ", ""), MAIL, SSN];
+
+const { simulator, node, gateway } = await startGoverned(file, {
+  deployment: (sim) => ({
+    providers: [
+      { ...simProvider("eu", sim), models: ["sim-*"], failover: { to: ["spare"] } },
+      { ...simProvider("spare", sim), model_aliases: { "sim-500": "sim-small" } },
+      {
+        name: "msgs",
+        dialect: "messages",
+        base_url: `${sim.url}/v1`,
+        api_key: PROVIDER_KEY,
+        model_aliases: { translated: "sim-small" },
+      },
+    ],
+    default_provider: "eu",
+    budgets: [
+      { name: "day", limit: 1_000_000, shared: true },
+      { name: "tight", limit: 300, shared: true },
+    ],
+    profiles: [
+      { name: "team", budget: "day" },
+      { name: "frugal", budget: "tight" },
+      { name: "trusted", guardrails: { detectors: [] } },
+    ],
+    guardrails: {
+      detectors: [
+        { type: "pii", name: "finder", prefilter: "pure", entities: ["CREDIT_CARD", "US_SSN"] },
+        { type: "pii", name: "watcher", prefilter: "pure", entities: ["EMAIL_ADDRESS"], mode: "shadow" },
+      ],
+      rules: [
+        {
+          name: "no-ssn",
+          when: '"pii/US_SSN" in labels',
+          action: "deny",
+          message: "Numbers of persons stay here.",
+          controls: ["SC-7"],
+        },
+        { name: "mask-cards", action: "redact", select: 'a.type == "pii/CREDIT_CARD"', controls: ["PCI-3.4"] },
+      ],
+    },
+  }),
+});
+const key = await mint(node, "plain", { profile: "team" });
+const frugal = await mint(node, "frugal", { profile: "frugal" });
+const trusted = await mint(node, "trusted", { profile: "trusted" });
+
+/** The newest request that the provider was sent, as JSON text. */
+const sent = async (): Promise<string> =>
+  (await fetch(`${simulator.url}/sim/last`, { headers: { authorization: `Bearer ${PROVIDER_KEY}` } })).text();
+
+const recordOf = (event: string, requestId: string | null): Promise<SeenRecord> =>
+  eventually(`the record ${event}`, () =>
+    recordsIn(node.output()).find((record) => record.event === event && record.data["request"] === requestId),
+  );
+
+const saying = (content: string, model = "sim-small") => chat({ model, messages: [{ role: "user", content }] });
+
+const inMessages = (content: string, model: string, more: object = {}) => ({
+  key,
+  path: "/v1/messages",
+  headers: { "anthropic-version": "2023-06-01" },
+  body: saying(content, model),
+  ...more,
+});
+
+/** Status of the answer to a WebSocket handshake. */
+async function upgradeStatus(bearer: string): Promise<number | undefined> {
+  const asked = request(`${gateway.url}/v1/realtime?model=sim-realtime`, {
+    headers: {
+      authorization: `Bearer ${bearer}`,
+      connection: "Upgrade",
+      upgrade: "websocket",
+      "sec-websocket-version": "13",
+      "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+    },
+  }).end();
+  const answered = await Promise.race([once(asked, "response"), once(asked, "upgrade")]);
+  const { statusCode } = answered[0] as IncomingMessage;
+  asked.destroy();
+  return statusCode;
+}
+
+const WAYS = [
+  { what: "compat", asked: { key, body: saying(`pay with ${CARD}, please`) } },
+  { what: "compat, translated to messages", asked: { key, body: saying(`pay with ${CARD}, please`, "translated") } },
+  { what: "messages, translated to compat", asked: inMessages(`pay with ${CARD}, please`, "sim-small") },
+  { what: "messages", asked: inMessages(`pay with ${CARD}, please`, "translated") },
+] as const;
+
+for (const { what, asked } of WAYS) {
+  test(`a card is rewritten before the provider sees it: ${what}`, async () => {
+    const said = await say(gateway, asked);
+    assert.equal(said.status, 200, said.text);
+    assert.equal(said.headers.get("x-gateway-guardrails"), "mask-cards=redact");
+    const body = await sent();
+    assert.ok(body.includes("pay with <CREDIT_CARD>, please"), body);
+    assert.ok(!body.includes(CARD), body);
+    const { controls, data } = await recordOf("guardrail.decision", said.headers.get("x-gateway-request-id"));
+    assert.deepEqual(controls, ["PCI-3.4"]);
+    assert.deepEqual(
+      [data["decision"], data["rule"], data["key"], data["profile"], data["matched"]],
+      [
+        "allow",
+        "mask-cards",
+        "plain",
+        "team",
+        [{ rule: "mask-cards", action: "redact", types: { "pii/CREDIT_CARD": 1 }, kinds: ["user"] }],
+      ],
+    );
+  });
+}
+
+test("a deny is the rule's message in the dialect's shape, and reaches no provider", async () => {
+  const before = simulator.counts().requests;
+  const compat = await say(gateway, { key, body: saying(`my number is ${SSN}`) });
+  assert.deepEqual([compat.status, compat.code], [403, "guardrail_denied"], compat.text);
+  assert.match(compat.text, /Numbers of persons stay here\./);
+  assert.equal(compat.headers.get("x-should-retry"), "false");
+  assert.equal(compat.headers.get("x-gateway-guardrails"), "no-ssn=deny");
+  const messages = await say(gateway, inMessages(`my number is ${SSN}`, "translated"));
+  assert.equal(messages.status, 403);
+  assert.equal((JSON.parse(messages.text) as { type: string }).type, "error");
+  assert.equal(simulator.counts().requests, before);
+  const { controls, data } = await recordOf("guardrail.decision", compat.headers.get("x-gateway-request-id"));
+  assert.deepEqual(
+    [controls, data["decision"], data["rule"], data["route"]],
+    [["SC-7"], "deny", "no-ssn", "chat_completions"],
+  );
+  const refusals = (await node.client.call("list_refusals")).items;
+  assert.ok(
+    refusals.some((row) => row.code === "guardrail_denied" && JSON.stringify(row).includes("no-ssn")),
+    JSON.stringify(refusals),
+  );
+});
+
+test("a deny gives back what was reserved of the budget", async () => {
+  for (let asked = 0; asked < DENIED_OF_TIGHT; asked++) {
+    const said = await say(gateway, { key: frugal, body: saying(`my number is ${SSN}`) });
+    assert.equal(said.code, "guardrail_denied", said.text);
+  }
+  const said = await say(gateway, { key: frugal, body: saying("nothing of note") });
+  assert.equal(said.status, 200, said.text);
+});
+
+test("whoever takes over after a failure is sent the rewritten text too", async () => {
+  const said = await say(gateway, { key, body: saying(`pay with ${CARD}`, "sim-500") });
+  assert.equal(said.headers.get("x-gateway-provider"), "spare", said.text);
+  const body = await sent();
+  assert.ok(body.includes("pay with <CREDIT_CARD>") && !body.includes(CARD), body);
+});
+
+test("an encoded body is read, and goes on without its encoding", async () => {
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "content-encoding": "gzip" },
+    body: gzipSync(JSON.stringify(saying(`pay with ${CARD}`))),
+  });
+  assert.equal(response.status, 200, await response.text());
+  const body = await sent();
+  assert.ok(body.includes("pay with <CREDIT_CARD>") && !body.includes(CARD) && !body.includes("gzip"), body);
+});
+
+test("a profile that selects no detector is exempt, and a request without findings is as it came", async () => {
+  const exempt = await say(gateway, { key: trusted, body: saying(`pay with ${CARD}`) });
+  assert.deepEqual([exempt.status, exempt.headers.get("x-gateway-guardrails")], [200, null]);
+  assert.ok((await sent()).includes(CARD));
+  const plain = await say(gateway, { key, body: saying("nothing of note") });
+  assert.deepEqual([plain.status, plain.headers.get("x-gateway-guardrails")], [200, null]);
+});
+
+test("what a shadow detector found is recorded and decides nothing", async () => {
+  const said = await say(gateway, { key, body: saying(`write to ${MAIL}`) });
+  assert.deepEqual([said.status, said.headers.get("x-gateway-guardrails")], [200, null]);
+  const { data } = await recordOf("guardrail.shadow", said.headers.get("x-gateway-request-id"));
+  assert.deepEqual(data["detectors"], { watcher: { "pii/EMAIL_ADDRESS": 1 } });
+});
+
+test("what is no text is counted, a body that cannot be read is refused, and sessions are", async () => {
+  const url = "data:image/png;base64,iVBORw0KGgo=";
+  const content = [
+    { type: "image_url", image_url: { url } },
+    { type: "text", text: "what is it" },
+  ];
+  const seen = await say(gateway, { key, body: chat({ model: "sim-small", messages: [{ role: "user", content }] }) });
+  assert.equal(seen.status, 200, seen.text);
+  const response = await fetch(`${gateway.url}/v1/something/new`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/x-unheard-of" },
+    body: Buffer.from([0, 1, 2, 255]),
+  });
+  assert.equal(response.status, 400, await response.text());
+  assert.equal(await upgradeStatus(key), 403);
+  const series = await readMetrics(gateway);
+  assert.equal(sumOf(series, "gateway_guardrail_uninspected_total", { what: "image" }), 1);
+});
+
+test("decisions and detectors are counted, and no matched text is in logs, metrics or records", async () => {
+  await idle(gateway);
+  const series = await readMetrics(gateway);
+  const decided = (rule: string, action: string) =>
+    sumOf(series, "gateway_guardrail_decisions_total", { rule, action });
+  assert.equal(decided("no-ssn", "deny"), 2 + DENIED_OF_TIGHT);
+  assert.equal(decided("mask-cards", "redact"), WAYS.length + 2);
+  assert.ok(sumOf(series, "gateway_detector_seconds_count", { detector: "finder" }) > 0);
+  const all = node.output() + (await (await fetch(String(gateway.metricsUrl))).text());
+  for (const canary of CANARIES) assert.ok(!all.includes(canary), canary);
+});
