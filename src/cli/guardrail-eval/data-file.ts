@@ -3,6 +3,7 @@
  * once, is kept.
  */
 
+import { setImmediate as turn } from "node:timers/promises";
 import { readInput } from "../file-input.ts";
 import { UsageError } from "../flags.ts";
 import type { Io } from "../io.ts";
@@ -16,6 +17,8 @@ import { type Line, linesOf } from "./lines.ts";
 const MAX_PIPE_BYTES = 256 << 20;
 
 const HEAD_BYTES = 4096;
+
+const PIECE_BYTES = 1 << 20;
 
 export interface DataFile {
   /** As the operator wrote it. */
@@ -46,7 +49,15 @@ async function openOne(io: Io, name: string): Promise<DataFile> {
   const stream = input?.open() ?? stdinOf(io, "data");
   const bytes = await readAll(stream, MAX_PIPE_BYTES, `what comes from ${name === "-" ? "stdin" : name}`, io.signal);
   const isJsonLines = /\.jsonl$/i.test(name) || (await startsWithObject([bytes]));
-  return { name, isJsonLines, lines: () => linesOf([bytes], name) };
+  return { name, isJsonLines, lines: () => linesOf(pieces(bytes), name) };
+}
+
+/** With a turn of the event loop before each, so that an interrupt is heard. */
+async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    await turn();
+    yield bytes.subarray(at, at + PIECE_BYTES);
+  }
 }
 
 /** A token may begin with a brace too; a line that is an object all through is no token. */
