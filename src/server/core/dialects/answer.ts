@@ -4,7 +4,7 @@
  */
 import { editObject, replaceValue } from "./json-edit.ts";
 import { type Member, scanObject } from "./json-scan.ts";
-import type { SseEvent } from "./sse.ts";
+import { replaceData, type SseEvent } from "./sse.ts";
 import { mayTellUsageIn } from "./usage-member.ts";
 
 export interface AnswerEdits {
@@ -22,10 +22,7 @@ export function editEvent(event: SseEvent, edits: AnswerEdits): Buffer | undefin
   const data = Buffer.from(event.data);
   const edited = editChunk(data, edits);
   if (edited === undefined || edited === data) return edited === undefined ? undefined : event.bytes;
-  const at = event.bytes.indexOf(data);
-  // The data stood on several lines: written on one, which means the same.
-  if (at < 0) return Buffer.from(`${event.event === "" ? "" : `event: ${event.event}\n`}data: ${edited}\n\n`);
-  return Buffer.concat([event.bytes.subarray(0, at), edited, event.bytes.subarray(at + data.length)]);
+  return replaceData(event, edited.toString("utf8"));
 }
 
 const USAGE = Buffer.from('"usage"');

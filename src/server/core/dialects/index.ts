@@ -1,4 +1,14 @@
 export { type AnswerEdits, editEvent, editJson, editUnread, tellsNoUsage } from "./answer.ts";
+export {
+  type AnswerText,
+  type AnswerTexts,
+  type EventTexts,
+  type Media,
+  openStreamTexts,
+  readAnswerTexts,
+  type StreamTexts,
+  type TextPiece,
+} from "./answer-texts/index.ts";
 export { isFormEncoded, mayNameBatch, namesBatch, type Upload } from "./batch-file.ts";
 export {
   CAPABILITY_NAMES,
@@ -21,7 +31,7 @@ export { IMAGE_TOKENS } from "./media-bounds.ts";
 export { type ThreadUse, threadUse } from "./message-thread.ts";
 export { boundaryOf, type FormField, findField } from "./multipart.ts";
 export { parametersNamed, withParameter } from "./readings.ts";
-export { refusalBody, refusalEvent, refusalHeaders } from "./refusal.ts";
+export { type ChunkStamp, refusalBody, refusalEvent, refusalHeaders } from "./refusal.ts";
 export { DEFAULT_OUTPUT_BOUND, type RequestBounds, tokenBounds } from "./request-bounds.ts";
 export { type MessageText, type RequestTexts, readTexts, type TextBody, type TextKind } from "./request-texts/index.ts";
 export { isReadAlike } from "./route-readings.ts";

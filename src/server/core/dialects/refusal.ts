@@ -30,9 +30,37 @@ export function refusalBody(dialect: Dialect, error: GatewayError, requestId: st
   return JSON.stringify({ error: { message: error.message, type, param: error.param ?? null, code: error.code } });
 }
 
-/** The same as the last event of a stream that has begun: no `[DONE]`, no invented stop reason. */
-export function refusalEvent(dialect: Dialect, error: GatewayError, requestId: string): string {
+/** What the chunks of a compat stream say of themselves: that which ends it says the same. */
+export interface ChunkStamp {
+  readonly id: string;
+  /** `chat.completion.chunk` or `text_completion`. */
+  readonly object: string;
+  /** Seconds. */
+  readonly created: number;
+  readonly model: string;
+  /** Indexes of the choices that are under way. */
+  readonly choices: readonly number[];
+}
+
+/**
+ * The same as the last event of a stream that has begun: no `[DONE]`, no invented stop reason. A guardrail's denial of the
+ * chunks of `stamp` ends them as the dialect knows it: they were filtered. Source: design decisions, section 11, Deny.
+ */
+export function refusalEvent(dialect: Dialect, error: GatewayError, requestId: string, stamp?: ChunkStamp): string {
+  if (dialect === "compat" && error.code === "guardrail_denied" && stamp !== undefined) {
+    return `data: ${filteredChunk(error, requestId, stamp)}\n\ndata: [DONE]\n\n`;
+  }
   return errorFrame(dialect, refusalBody(dialect, error, requestId));
+}
+
+function filteredChunk(error: GatewayError, requestId: string, { choices, ...stamp }: ChunkStamp): string {
+  const own = stamp.object === "text_completion" ? { text: "" } : { delta: {} };
+  const indexes = choices.length === 0 ? [0] : choices;
+  return JSON.stringify({
+    ...stamp,
+    choices: indexes.map((index) => ({ index, ...own, logprobs: null, finish_reason: "content_filter" })),
+    gateway: { code: error.code, message: error.message, request_id: requestId },
+  });
 }
 
 /** `body`: of an error, as JSON text of one line. */

@@ -16,6 +16,17 @@ export interface SseEvent {
   readonly data: string | undefined;
 }
 
+/** The event's bytes with other data; every other field stays. */
+export function replaceData(event: SseEvent, data: string): Buffer {
+  const old = Buffer.from(event.data ?? "");
+  const at = old.length === 0 || data.includes("\n") ? -1 : event.bytes.indexOf(old);
+  if (at >= 0)
+    return Buffer.concat([event.bytes.subarray(0, at), Buffer.from(data), event.bytes.subarray(at + old.length)]);
+  // The data stands on several lines: written on as many as it has now, which means the same.
+  const lines = data.split("\n").map((line) => `data: ${line}\n`);
+  return Buffer.from(`${event.event === "" ? "" : `event: ${event.event}\n`}${lines.join("")}\n`);
+}
+
 const BLANK_LINE = Buffer.from("\n\n");
 const NOTHING = Buffer.alloc(0);
 const LF = 0x0a;

@@ -1,0 +1,221 @@
+/**
+ * The arguments of a call that arrive as fragments of JSON text. Each string value in them is a text of its own, decoded;
+ * what lies between (names, numbers, brackets) passes as it came. An escape is held until it is whole, so that none is cut.
+ * Source: guardrails reference, 5.4.
+ *
+ * Where the fragments prove to be no JSON, all that follows is text as it stands: nothing gets past by being malformed.
+ */
+import { MAX_DEPTH } from "../json-scan.ts";
+
+/** A part of a fragment, in order. */
+export type ArgumentPart =
+  | { readonly is: "raw"; readonly raw: string }
+  /** Of string value number `value`, decoded. `isEnd`: nothing of it follows. */
+  | { readonly is: "text"; readonly value: number; readonly text: string; readonly isEnd: boolean };
+
+/** Of one value: what was read and not shown yet. */
+interface Unshown {
+  text: string;
+  /** How each unit of `text` was written. */
+  spelling: string[];
+  isChanged: boolean;
+  readonly isPlain: boolean;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
+const SCALAR = /[-+.0-9a-zA-Z]/;
+const SPACE = /[ \t\r\n]/;
+
+export class ArgumentText {
+  /** `{`, or `[`, of what is open. */
+  readonly #open: string[] = [];
+  #state: "outside" | "name" | "value" | "plain" = "outside";
+  /** What may stand next outside strings. */
+  #awaits: "value" | "name" | "colon" | "comma" | "nothing" = "value";
+  #isInScalar = false;
+  /** Beginning of an escape. */
+  #escape = "";
+  #value = -1;
+  /** Of the value under way: it has had text. */
+  #hasText = false;
+  readonly #unshown = new Map<number, Unshown>();
+
+  /** Number of the value that is under way and has had text. */
+  get openValue(): number | undefined {
+    return this.#hasText || this.#escape !== "" ? Math.max(this.#value, 0) : undefined;
+  }
+
+  get heldUnits(): number {
+    return this.#unshown.get(this.#value)?.text.length ?? 0;
+  }
+
+  push(fragment: string): readonly ArgumentPart[] {
+    const parts: ArgumentPart[] = [];
+    let raw = "";
+    let text = "";
+    const flushRaw = (): void => {
+      if (raw !== "") parts.push({ is: "raw", raw });
+      raw = "";
+    };
+    const flushText = (isEnd: boolean): void => {
+      if (text === "" && !(isEnd && this.#hasText)) return;
+      parts.push({ is: "text", value: this.#value, text, isEnd });
+      this.#hasText = !isEnd;
+      text = "";
+    };
+    for (let at = 0; at < fragment.length; at++) {
+      const char = fragment.charAt(at);
+      if (this.#state === "name") {
+        raw += char;
+        this.#inName(char);
+        continue;
+      }
+      if (this.#state === "outside") {
+        if (this.#outside(char)) {
+          raw += char;
+          if (this.#inValue()) flushRaw();
+          continue;
+        }
+        flushRaw();
+        this.#begin("plain");
+      }
+      if (this.#state === "value" && this.#escape === "" && char === '"') {
+        if (text === "" && !this.#hasText) this.#unshown.delete(this.#value);
+        flushText(true);
+        raw += char;
+        this.#state = "outside";
+        continue;
+      }
+      text += this.#take(char);
+    }
+    flushRaw();
+    flushText(false);
+    return parts;
+  }
+
+  /** How `shown`, which the channel of that value let go, is written between the quotes. `isEnd`: it is the last of it. */
+  written(value: number, shown: string, isEnd: boolean): string {
+    const unshown = this.#unshown.get(value);
+    if (unshown === undefined) return "";
+    let written: string;
+    if (!unshown.isChanged && unshown.text.startsWith(shown)) {
+      written = unshown.spelling.splice(0, shown.length).join("");
+      unshown.text = unshown.text.slice(shown.length);
+    } else {
+      unshown.isChanged = true;
+      unshown.text = "";
+      unshown.spelling = [];
+      written = unshown.isPlain ? shown : JSON.stringify(shown).slice(1, -1);
+    }
+    if (isEnd) this.#unshown.delete(value);
+    return written;
+  }
+
+  /** The beginning of an escape that never ended. */
+  rest(): string {
+    const rest = this.#escape;
+    this.#escape = "";
+    this.#hasText = false;
+    return rest;
+  }
+
+  #inValue(): boolean {
+    return this.#state !== "outside" && this.#state !== "name";
+  }
+
+  #begin(state: "value" | "plain"): void {
+    this.#state = state;
+    this.#value++;
+    this.#hasText = false;
+    this.#unshown.set(this.#value, { text: "", spelling: [], isChanged: false, isPlain: state === "plain" });
+  }
+
+  #inName(char: string): void {
+    if (this.#escape !== "") this.#escape = "";
+    else if (char === "\\") this.#escape = char;
+    else if (char === '"') this.#state = "outside";
+  }
+
+  /** False: it cannot stand there. */
+  #outside(char: string): boolean {
+    if (this.#isInScalar && SCALAR.test(char)) return true;
+    this.#isInScalar = false;
+    if (SPACE.test(char)) return true;
+    const top = this.#open.at(-1);
+    if (char === '"') return this.#quote();
+    if (char === "{" || char === "[") {
+      if (this.#awaits !== "value" || this.#open.length >= MAX_DEPTH) return false;
+      this.#open.push(char);
+      this.#awaits = char === "{" ? "name" : "value";
+      return true;
+    }
+    if (char === "}" || char === "]") {
+      if (top !== (char === "}" ? "{" : "[") || this.#awaits === "colon") return false;
+      this.#open.pop();
+      this.#afterValue();
+      return true;
+    }
+    if (char === ",") {
+      if (this.#awaits !== "comma") return false;
+      this.#awaits = top === "{" ? "name" : "value";
+      return true;
+    }
+    if (char === ":") {
+      if (this.#awaits !== "colon") return false;
+      this.#awaits = "value";
+      return true;
+    }
+    // A lone number, or a word, is no arguments.
+    if (this.#awaits !== "value" || top === undefined || !/[-0-9tfn]/.test(char)) return false;
+    this.#isInScalar = true;
+    this.#afterValue();
+    return true;
+  }
+
+  #quote(): boolean {
+    if (this.#awaits === "name") {
+      this.#state = "name";
+      this.#awaits = "colon";
+      return true;
+    }
+    if (this.#awaits !== "value") return false;
+    this.#begin("value");
+    this.#afterValue();
+    return true;
+  }
+
+  #afterValue(): void {
+    this.#awaits = this.#open.length === 0 ? "nothing" : "comma";
+  }
+
+  /** The text that the character completes, if any. */
+  #take(char: string): string {
+    if (this.#state === "plain") return this.#read(char, char);
+    if (this.#escape === "") {
+      if (char !== "\\") return this.#read(char, char);
+      this.#escape = char;
+      return "";
+    }
+    this.#escape += char;
+    const written = this.#escape;
+    const kind = written.charAt(1);
+    if (kind === "u" && /^\\u[0-9a-fA-F]{0,3}$/.test(written)) return "";
+    this.#escape = "";
+    if (kind !== "u") return this.#read(ESCAPES[kind] ?? kind, written);
+    const code = Number.parseInt(written.slice(2), 16);
+    if (/^\\u[0-9a-fA-F]{4}$/.test(written)) return this.#read(String.fromCharCode(code), written);
+    // No escape of JSON: it is what it is.
+    let text = "";
+    for (const each of written) text += this.#read(each, each);
+    return text;
+  }
+
+  #read(text: string, spelling: string): string {
+    const unshown = this.#unshown.get(this.#value);
+    if (unshown?.isChanged === false) {
+      unshown.text += text;
+      unshown.spelling.push(spelling);
+    }
+    return text;
+  }
+}

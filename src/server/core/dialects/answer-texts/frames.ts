@@ -1,0 +1,88 @@
+/** Frames of a stream: made for text that was held, and told apart by whether they carry anything but text. */
+import type { Dialect } from "../routes.ts";
+import { memberOf, type Placed, placedIn, stringIn } from "./placed.ts";
+
+/** The last frame that carried a text, and where the text begins in its data. */
+export interface Template {
+  readonly data: string;
+  readonly start: number;
+}
+
+/** Data of a frame that carries `text` and nothing else. `sequence`: of responses. */
+export function frameOf(
+  dialect: Dialect,
+  path: string,
+  template: Template,
+  text: string,
+  sequence: number | undefined,
+): { readonly event: string; readonly data: string } {
+  if (dialect === "messages") return { event: "content_block_delta", data: blockDelta(path, text) };
+  const root = placedIn(template.data);
+  const type = stringIn(template.data, memberOf(root, "type"));
+  const data = root === undefined ? "{}" : skeleton(template, root, JSON.stringify(text), sequence);
+  return { event: type ?? "", data };
+}
+
+function blockDelta(path: string, text: string): string {
+  const [, index, name] = path.split(".");
+  const delta =
+    name === "input"
+      ? { type: "input_json_delta", partial_json: text }
+      : name === "thinking"
+        ? { type: "thinking_delta", thinking: text }
+        : { type: `${name}_delta`, [name ?? "text"]: text };
+  return JSON.stringify({ type: "content_block_delta", index: Number(index), delta });
+}
+
+/** On the way to the text `index` and `type` are kept; on top whatever is no list, no object and no usage. */
+function skeleton({ data, start }: Template, root: Placed, json: string, sequence: number | undefined): string {
+  const kept = (node: Placed, level: number): string => {
+    if (node.start === start && node.kind === "string") return json;
+    if (node.kind === "array") {
+      const item = node.items.find((each) => each.start <= start && start < each.end);
+      return item === undefined ? "[]" : `[${kept(item, level + 1)}]`;
+    }
+    if (node.kind !== "object") return data.slice(node.start, node.end);
+    const members = node.members.flatMap(({ name, value }) => {
+      const written = JSON.stringify(name);
+      if (value.start <= start && start < value.end) return [`${written}:${kept(value, level + 1)}`];
+      if (name === "finish_reason") return [`${written}:null`];
+      if (name === "logprobs") return [`${written}:${level === 0 ? "[]" : "null"}`];
+      if (name === "sequence_number" && level === 0 && sequence !== undefined) return [`${written}:${sequence}`];
+      const isScalar = value.kind === "string" || value.kind === "scalar";
+      const isKept = name === "index" || name === "type" || (level === 0 && name !== "usage" && name !== "obfuscation");
+      return isScalar && isKept ? [`${written}:${data.slice(value.start, value.end)}`] : [];
+    });
+    return `{${members.join(",")}}`;
+  };
+  return kept(root, 0);
+}
+
+const ASIDE: ReadonlySet<string> = new Set(["index", "type", "logprobs", "token_ids"]);
+
+/** Whether a frame whose texts at `emptied` are gone still tells the client anything. */
+export function carriesMore(
+  dialect: Dialect,
+  type: string,
+  data: string,
+  root: Placed,
+  emptied: ReadonlySet<Placed>,
+): boolean {
+  if (dialect === "messages") return type !== "content_block_delta";
+  const choices = memberOf(root, "choices");
+  if (choices === undefined) return !type.endsWith(".delta");
+  const tells = (node: Placed, name: string): boolean => {
+    if (ASIDE.has(name) || emptied.has(node)) return false;
+    if (node.kind === "object") return node.members.some((member) => tells(member.value, member.name));
+    if (node.kind === "array") return node.items.some((item) => tells(item, ""));
+    const written = data.slice(node.start, node.end);
+    return written !== "null" && written !== '""';
+  };
+  return (
+    root.kind === "object" &&
+    root.members.some(({ name, value }) => {
+      const isAbove = value.kind === "string" || value.kind === "scalar";
+      return !isAbove && tells(value, name);
+    })
+  );
+}

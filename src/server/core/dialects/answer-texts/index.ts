@@ -1,0 +1,3 @@
+export { type EventTexts, openStreamTexts, type StreamTexts, type TextPiece } from "./stream.ts";
+export type { Media } from "./strings.ts";
+export { type AnswerText, type AnswerTexts, readAnswerTexts } from "./whole.ts";

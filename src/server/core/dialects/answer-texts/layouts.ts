@@ -1,0 +1,124 @@
+/**
+ * Where an event of a stream carries texts, and which it ends. Paths are those of the whole answer (`choices.0.delta…` of
+ * its deltas), so that what an event repeats is known by its path. Source: dialects reference, 3.4, 5.3; responses, 6.
+ */
+import type { Dialect } from "../routes.ts";
+import { indexIn, memberOf, type Placed, stringIn } from "./placed.ts";
+import { isEcho } from "./strings.ts";
+
+export interface Layout {
+  readonly type: string;
+  readonly walks: readonly Walk[];
+  /** Paths that begin so hold no text after this event. */
+  readonly ends: readonly string[];
+}
+
+export interface Walk {
+  readonly node: Placed;
+  readonly path: string;
+  /** `piece`: more of the same text may follow; `whole`: none does; `named`: told by the name of each string. */
+  readonly as: "piece" | "arguments" | "whole" | "named" | "media";
+}
+
+const PIECES: ReadonlySet<string> = new Set([
+  ..."content text refusal reasoning reasoning_content thinking arguments summary transcript".split(" "),
+]);
+
+/** Of a string in a delta of the compat dialect, or in a content block. */
+export function isPiece(path: string): boolean {
+  if (/^content\.\d+\.(?:text|thinking)$/.test(path)) return true;
+  const name = path.slice(path.lastIndexOf(".") + 1);
+  return path.startsWith("choices.") && PIECES.has(name) && !/\.(?:annotations|citations)\./.test(path);
+}
+
+export function layoutOf(dialect: Dialect, text: string, root: Placed): Layout {
+  const type = stringIn(text, memberOf(root, "type")) ?? "";
+  if (dialect === "messages") return messagesLayout(type, text, root);
+  if (type !== "" && memberOf(root, "choices") === undefined) return typedLayout(type, text, root);
+  const choices = memberOf(root, "choices");
+  const items = choices?.kind === "array" ? choices.items : [];
+  const ends = items.flatMap((choice, i) => {
+    const hasEnded = (stringIn(text, memberOf(choice, "finish_reason")) ?? "") !== "";
+    return hasEnded ? [`choices.${indexIn(text, memberOf(choice, "index")) ?? i}.`] : [];
+  });
+  return { type, walks: [{ node: root, path: "", as: "named" }], ends };
+}
+
+const EVERYTHING = [""];
+
+function messagesLayout(type: string, text: string, root: Placed): Layout {
+  const block = `content.${indexIn(text, memberOf(root, "index")) ?? 0}`;
+  const delta = memberOf(root, "delta");
+  const start = memberOf(root, "content_block");
+  if (type === "content_block_start" && start !== undefined) {
+    return { type, walks: [{ node: start, path: block, as: "named" }], ends: [] };
+  }
+  if (type === "content_block_delta" && delta !== undefined) {
+    const walks: Walk[] = [];
+    const ends: string[] = [];
+    for (const { name, value } of delta.kind === "object" ? delta.members : []) {
+      if (name === "partial_json") walks.push({ node: value, path: `${block}.input`, as: "arguments" });
+      else walks.push({ node: value, path: `${block}.${name}`, as: "named" });
+      if (name === "signature") ends.push(`${block}.thinking`);
+    }
+    return { type, walks, ends };
+  }
+  if (type === "content_block_stop") return { type, walks: [], ends: [`${block}.`] };
+  const ends = ["message_delta", "message_stop", "error"].includes(type) ? EVERYTHING : [];
+  return { type, walks: [{ node: root, path: "", as: "whole" }], ends };
+}
+
+const ENDS = /^(?:error|response\.(?:completed|failed|incomplete|cancelled|done))$/;
+const BASES: Readonly<Record<string, string>> = {
+  "response.output_text": "content.*.text",
+  "response.refusal": "content.*.refusal",
+  "response.reasoning_text": "content.*.text",
+  "response.reasoning_summary_text": "summary.*.text",
+  "response.function_call_arguments": "arguments",
+  "response.mcp_call_arguments": "arguments",
+  "response.mcp_call.arguments": "arguments",
+  "response.custom_tool_call_input": "input",
+  "response.code_interpreter_call_code": "code",
+  "response.code_interpreter_call.code": "code",
+};
+const DONE_MEMBERS: ReadonlySet<string> = new Set(["text", "refusal", "arguments", "input", "code", "transcript"]);
+
+/** Events that name their type: of responses, and of the routes that took after them. */
+function typedLayout(type: string, text: string, root: Placed): Layout {
+  const index = (name: string): number | undefined => indexIn(text, memberOf(root, name));
+  const item = `output.${index("output_index") ?? 0}`;
+  const part = String(index("content_index") ?? index("summary_index") ?? 0);
+  const base = type.replace(/\.(?:delta|done)$/, "");
+  const own = `${item}.${(BASES[base] ?? base.replaceAll(".", "_")).replace("*", part)}`;
+  const isDone = type.endsWith(".done");
+  const list = base.includes("summary") ? "summary" : "content";
+  const walks: Walk[] = [];
+  for (const { name, value } of root.kind === "object" ? root.members : []) {
+    if (name === "delta" && type.endsWith(".delta")) {
+      if (/audio$/.test(base)) walks.push({ node: value, path: own, as: "media" });
+      else walks.push({ node: value, path: own, as: own.endsWith(".arguments") ? "arguments" : "piece" });
+    } else if (isDone && DONE_MEMBERS.has(name)) walks.push({ node: value, path: own, as: "whole" });
+    else if (name === "part") walks.push({ node: value, path: `${item}.${list}.${part}`, as: "whole" });
+    else if (name === "item") walks.push({ node: value, path: item, as: "whole" });
+    else if (name === "response" && value.kind === "object") {
+      for (const member of value.members) {
+        if (isEcho(member.name)) continue;
+        const path = member.name === "output" ? "output" : `response.${member.name}`;
+        walks.push({ node: member.value, path, as: "whole" });
+      }
+    } else
+      walks.push({
+        node: value,
+        path: value.kind === "array" && name === "logprobs" ? `${own}.${name}` : name,
+        as: "whole",
+      });
+  }
+  return { type, walks, ends: endsOf(type, item, own, `${item}.${list}.${part}`) };
+}
+
+function endsOf(type: string, item: string, own: string, part: string): readonly string[] {
+  if (ENDS.test(type)) return EVERYTHING;
+  if (type === "response.output_item.done") return [`${item}.`];
+  if (/_part\.done$/.test(type)) return [`${part}.`];
+  return type.endsWith(".done") ? [own] : [];
+}

@@ -1,0 +1,97 @@
+/**
+ * JSON text as a tree of places, so that single strings in it can be exchanged and every other character stays. A name
+ * that stands twice in an object has two members here: readers differ in which of them they take.
+ */
+import { MAX_DEPTH } from "../json-scan.ts";
+import { nameIn, scalarEnd, skipComma, skipSpace, stringEnd } from "../json-source.ts";
+import { parsedJson } from "../values.ts";
+
+/** `start`, `end`: UTF-16 units of the text, end exclusive. A string's include its quotes. */
+export type Placed =
+  | { readonly kind: "string" | "scalar"; readonly start: number; readonly end: number }
+  | { readonly kind: "object"; readonly start: number; readonly end: number; readonly members: readonly PlacedMember[] }
+  | { readonly kind: "array"; readonly start: number; readonly end: number; readonly items: readonly Placed[] };
+
+export interface PlacedMember {
+  readonly name: string;
+  readonly value: Placed;
+}
+
+export interface Splice {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+class TooDeep extends Error {}
+
+/** Undefined: no JSON, or nested deeper than any answer is. */
+export function placedIn(text: string): Placed | undefined {
+  if (parsedJson(text) === undefined) return undefined;
+  try {
+    return valueAt(text, skipSpace(text, 0), 0);
+  } catch (error) {
+    if (error instanceof TooDeep) return undefined;
+    throw error;
+  }
+}
+
+function valueAt(text: string, start: number, depth: number): Placed {
+  const first = text.charAt(start);
+  if (first === '"') return { kind: "string", start, end: stringEnd(text, start) };
+  if (first !== "{" && first !== "[") return { kind: "scalar", start, end: scalarEnd(text, start) };
+  if (depth >= MAX_DEPTH) throw new TooDeep();
+  let at = skipSpace(text, start + 1);
+  if (first === "[") {
+    const items: Placed[] = [];
+    while (text.charAt(at) !== "]") {
+      const item = valueAt(text, at, depth + 1);
+      items.push(item);
+      at = skipComma(text, item.end);
+    }
+    return { kind: "array", start, end: at + 1, items };
+  }
+  const members: PlacedMember[] = [];
+  while (text.charAt(at) !== "}") {
+    const nameEnd = stringEnd(text, at);
+    const name = nameIn(text, at, nameEnd);
+    // Past the colon.
+    const value = valueAt(text, skipSpace(text, skipSpace(text, nameEnd) + 1), depth + 1);
+    members.push({ name, value });
+    at = skipComma(text, value.end);
+  }
+  return { kind: "object", start, end: at + 1, members };
+}
+
+/** The last member of that name, as `JSON.parse` takes it. */
+export function memberOf(node: Placed | undefined, name: string): Placed | undefined {
+  return node?.kind === "object" ? node.members.findLast((member) => member.name === name)?.value : undefined;
+}
+
+/** Of a string; undefined for everything else. */
+export function stringIn(text: string, node: Placed | undefined): string | undefined {
+  return node?.kind === "string" ? nameIn(text, node.start, node.end) : undefined;
+}
+
+/** Of a whole number from 0; undefined for everything else. */
+export function indexIn(text: string, node: Placed | undefined): number | undefined {
+  if (node?.kind !== "scalar") return undefined;
+  const written = text.slice(node.start, node.end);
+  return /^\d{1,12}$/.test(written) ? Number(written) : undefined;
+}
+
+/** `null`, or not there. */
+export function isNothing(text: string, node: Placed | undefined): boolean {
+  return node === undefined || (node.kind === "scalar" && text.startsWith("null", node.start));
+}
+
+/** The text itself where nothing is spliced. Splices lie apart. */
+export function spliced(text: string, splices: readonly Splice[]): string {
+  let made = "";
+  let at = 0;
+  for (const splice of splices.toSorted((one, other) => one.start - other.start)) {
+    made += text.slice(at, splice.start) + splice.text;
+    at = splice.end;
+  }
+  return at === 0 ? text : made + text.slice(at);
+}

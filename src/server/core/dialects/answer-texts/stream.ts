@@ -1,0 +1,287 @@
+/**
+ * The texts of an answer that comes as a stream: which text each event adds to, and the event with what may be shown of
+ * it. Whoever holds texts back hands in, for each piece, what its channel lets go, and has a frame made of what a channel
+ * held when it ends. Source: guardrails reference, 5.4.
+ *
+ * Events of responses repeat whole texts at their ends: a text that came in pieces is kept until then, so that the
+ * repetition shows what the pieces showed; one that differs from its pieces is a new text.
+ */
+import type { ChunkStamp } from "../refusal.ts";
+import type { Dialect } from "../routes.ts";
+import { MAX_EVENT_BYTES, replaceData, type SseEvent } from "../sse.ts";
+import { carriesMore, frameOf } from "./frames.ts";
+import { isPiece, type Layout, layoutOf } from "./layouts.ts";
+import { indexIn, isNothing, memberOf, type Placed, placedIn, type Splice, spliced, stringIn } from "./placed.ts";
+import { eachString, type FoundString, isThought, type Media, scopeOf } from "./strings.ts";
+import { TextRecord } from "./text-record.ts";
+import { tokensGone } from "./whole.ts";
+
+/** More of the text of one channel. */
+export interface TextPiece {
+  readonly channel: string;
+  readonly text: string;
+  /** Nothing of it follows. */
+  readonly isEnd: boolean;
+}
+
+export interface EventTexts {
+  readonly event: SseEvent;
+  /** In the order in which they stand. One channel may have several. */
+  readonly pieces: readonly TextPiece[];
+  /** Channels that end with this event and have no piece in it: what they held goes out before it (`flush`). */
+  readonly closes: readonly string[];
+  readonly uninspected: readonly Media[];
+}
+
+export interface StreamTexts {
+  readonly read: (event: SseEvent) => EventTexts;
+  /**
+   * The event's bytes with `shown` in the places of its pieces: the same buffer where nothing changes; undefined where
+   * nothing is left to tell. For each event that was read, in order.
+   */
+  readonly reemit: (texts: EventTexts, shown: readonly string[]) => Buffer | undefined;
+  /** A frame with text that the channel held. `isEnd`: it is the last of it. Undefined: there is nothing to show. */
+  readonly flush: (channel: string, text: string, isEnd: boolean) => Buffer | undefined;
+  /** The stream is over: all channels that are open. */
+  readonly end: () => readonly string[];
+  /** Of the chunks that were read, for a refusal; undefined: the stream is none of chunks. */
+  readonly stamp: ChunkStamp | undefined;
+  /** Of the texts that are kept here; an estimate. */
+  readonly heldBytes: number;
+}
+
+/** A string of an event whose text is looked at. */
+interface Spot {
+  /** Undefined: all of the event's data, which is no JSON. */
+  readonly node: Placed | undefined;
+  readonly path: string;
+  readonly text: string;
+  readonly record: TextRecord;
+  /** Of its pieces, in `pieces`. */
+  readonly first: number;
+  /** It repeats what its record has shown. */
+  readonly isRepeat: boolean;
+}
+
+interface Reading extends EventTexts {
+  readonly root: Placed | undefined;
+  readonly type: string;
+  readonly spots: readonly Spot[];
+  readonly seals: readonly Extract<FoundString, { readonly is: "seal" | "tokens" }>[];
+}
+
+const DONE = "[DONE]";
+const NONE: readonly never[] = [];
+
+export function openStreamTexts(dialect: Dialect, routeName: string): StreamTexts {
+  return new Stream(dialect, routeName.startsWith("responses"));
+}
+
+class Stream implements StreamTexts {
+  readonly #dialect: Dialect;
+  readonly #repeats: boolean;
+  /** By path. */
+  readonly #records = new Map<string, TextRecord>();
+  /** By channel, while it is open or was closed by the last event. */
+  #closed: string[] = [];
+  readonly #readings = new WeakMap<EventTexts, Reading>();
+  /** Scopes in which a text, or a thought, was shown other than it came. */
+  readonly #changed = new Set<string>();
+  readonly #changedThoughts = new Set<string>();
+  #sequence = -1;
+  #stamp: Omit<ChunkStamp, "choices"> | undefined;
+  /** Under way. */
+  readonly #choices = new Set<number>();
+
+  constructor(dialect: Dialect, repeats: boolean) {
+    this.#dialect = dialect;
+    this.#repeats = repeats;
+  }
+
+  get heldBytes(): number {
+    let units = 0;
+    for (const record of this.#records.values()) units += record.heldUnits;
+    return 2 * units;
+  }
+
+  get stamp(): ChunkStamp | undefined {
+    return this.#stamp === undefined ? undefined : { ...this.#stamp, choices: [...this.#choices] };
+  }
+
+  read(event: SseEvent): EventTexts {
+    for (const path of this.#closed) if (!this.#repeats) this.#records.delete(path);
+    this.#closed = [];
+    const { data } = event;
+    if (data === undefined) {
+      return plainReading(event, event.bytes.length > MAX_EVENT_BYTES ? ["file"] : NONE);
+    }
+    if (data === DONE) return { ...plainReading(event, NONE), closes: this.end() };
+    const root = placedIn(data);
+    const reading = root?.kind === "object" ? this.#readTree(event, data, root) : this.#readText(event, data);
+    this.#readings.set(reading, reading);
+    return reading;
+  }
+
+  reemit(texts: EventTexts, shown: readonly string[]): Buffer | undefined {
+    const reading = this.#readings.get(texts);
+    const data = texts.event.data;
+    if (reading === undefined || data === undefined) return texts.event.bytes;
+    const splices: Splice[] = [];
+    const emptied = new Set<Placed>();
+    for (const spot of reading.spots) {
+      const made = this.#shownAt(spot, reading, shown);
+      if (spot.record.isChanged) this.#noteChange(spot);
+      if (made === spot.text) continue;
+      if (spot.node === undefined) return replaceData(texts.event, made);
+      this.#changed.add(scopeOf(spot.path));
+      splices.push({ start: spot.node.start, end: spot.node.end, text: JSON.stringify(made) });
+      if (made === "") emptied.add(spot.node);
+    }
+    const { root, type } = reading;
+    if (root === undefined) return texts.event.bytes;
+    if (emptied.size > 0 && !carriesMore(this.#dialect, type, data, root, emptied)) return undefined;
+    for (const { is, path, node } of reading.seals) {
+      const isVoid = (is === "seal" ? this.#changedThoughts : this.#changed).has(scopeOf(path));
+      if (isVoid) splices.push({ start: node.start, end: node.end, text: is === "seal" ? '""' : tokensGone(path) });
+    }
+    this.#renumber(data, root, splices);
+    return splices.length === 0 ? texts.event.bytes : replaceData(texts.event, spliced(data, splices));
+  }
+
+  flush(channel: string, text: string, isEnd: boolean): Buffer | undefined {
+    for (const [path, record] of this.#records) {
+      const value = record.valueOf(channel);
+      if (value === undefined) continue;
+      const written = record.written(value, text, isEnd) + (isEnd ? record.rest() : "");
+      if (record.isChanged && isThought(path)) this.#changedThoughts.add(scopeOf(path));
+      if (written === "" || record.template === undefined) return undefined;
+      this.#changed.add(scopeOf(path));
+      if (this.#sequence >= 0) this.#sequence++;
+      const sequence = this.#sequence < 0 ? undefined : this.#sequence;
+      const { event, data } = frameOf(this.#dialect, path, record.template, written, sequence);
+      return Buffer.from(`${event === "" ? "" : `event: ${event}\n`}data: ${data}\n\n`);
+    }
+    return undefined;
+  }
+
+  end(): readonly string[] {
+    return this.#close([""], new Set());
+  }
+
+  #readText(event: SseEvent, data: string): Reading {
+    const record = new TextRecord("", false);
+    const spot: Spot = { node: undefined, path: "", text: data, record, first: 0, isRepeat: false };
+    const pieces = data === "" ? NONE : record.read(data, true);
+    return {
+      ...plainReading(event, NONE),
+      pieces,
+      spots: data === "" ? NONE : [spot],
+      root: undefined,
+      type: "",
+      seals: NONE,
+    };
+  }
+
+  #readTree(event: SseEvent, data: string, root: Placed): Reading {
+    const layout = layoutOf(this.#dialect, data, root);
+    if (this.#dialect === "compat") this.#noteChunk(data, root);
+    const spots: Spot[] = [];
+    const pieces: TextPiece[] = [];
+    const uninspected: Media[] = [];
+    const seals: Reading["seals"][number][] = [];
+    for (const walk of layout.walks) {
+      eachString(data, walk.node, walk.path, "known", (found) => {
+        if (walk.as === "media" || found.is === "media") {
+          uninspected.push(found.is === "media" ? found.what : "audio");
+          return;
+        }
+        if (found.is === "seal" || found.is === "tokens") {
+          seals.push(found);
+          return;
+        }
+        const { path, node, text } = found;
+        const isArguments = found.is === "arguments" || walk.as === "arguments";
+        const isWhole = walk.as === "whole" || (walk.as === "named" && !isPiece(path));
+        const known = this.#records.get(path);
+        const isRepeat = isWhole && this.#repeats && known !== undefined && known.received === text;
+        if (isRepeat) {
+          spots.push({ node, path, text, record: known, first: pieces.length, isRepeat });
+          return;
+        }
+        let record = isWhole ? undefined : known;
+        if (record === undefined) {
+          // A text of its own has a channel of its own, beside that of pieces which said something else.
+          record = new TextRecord(isWhole ? `${path}=` : path, isArguments);
+          if (!isWhole || this.#repeats) {
+            if (known !== undefined) this.#records.set(`${path}!`, known);
+            this.#records.set(path, record);
+          }
+        }
+        if (!isWhole) record.template = { data, start: node.start };
+        spots.push({ node, path, text, record, first: pieces.length, isRepeat });
+        const isLast = isWhole || ends(layout, path);
+        pieces.push(...record.read(text, isLast, this.#repeats));
+      });
+    }
+    const inEvent = new Set(spots.filter((spot) => !spot.isRepeat).map((spot) => spot.record));
+    const closes = this.#close(layout.ends, inEvent);
+    return { event, pieces, closes, uninspected, root, type: layout.type, spots, seals };
+  }
+
+  #noteChunk(data: string, root: Placed): void {
+    const choices = memberOf(root, "choices");
+    if (choices?.kind !== "array") return;
+    const own = (name: string): string => stringIn(data, memberOf(root, name)) ?? "";
+    this.#stamp ??= {
+      id: own("id"),
+      object: own("object") || "chat.completion.chunk",
+      created: indexIn(data, memberOf(root, "created")) ?? 0,
+      model: own("model"),
+    };
+    choices.items.forEach((choice, i) => {
+      const index = indexIn(data, memberOf(choice, "index")) ?? i;
+      if (isNothing(data, memberOf(choice, "finish_reason"))) this.#choices.add(index);
+      else this.#choices.delete(index);
+    });
+  }
+
+  /** Channels of open texts whose paths begin so. */
+  #close(prefixes: readonly string[], inEvent: ReadonlySet<TextRecord>): readonly string[] {
+    const closes: string[] = [];
+    if (prefixes.length === 0) return closes;
+    for (const [path, record] of this.#records) {
+      if (!prefixes.some((prefix) => path.startsWith(prefix))) continue;
+      this.#closed.push(path);
+      const channel = inEvent.has(record) ? undefined : record.close();
+      if (channel !== undefined) closes.push(channel);
+    }
+    return closes;
+  }
+
+  #shownAt(spot: Spot, reading: Reading, shown: readonly string[]): string {
+    if (spot.isRepeat) return spot.record.isChanged ? spot.record.released : spot.text;
+    return spot.record.shown(reading.pieces, shown, spot.first, spot.text);
+  }
+
+  #noteChange({ path }: Spot): void {
+    this.#changed.add(scopeOf(path));
+    if (isThought(path)) this.#changedThoughts.add(scopeOf(path));
+  }
+
+  /** Frames that were put in take numbers; what follows must have higher ones. */
+  #renumber(data: string, root: Placed, splices: Splice[]): void {
+    const node = memberOf(root, "sequence_number");
+    const number = indexIn(data, node);
+    if (node === undefined || number === undefined) return;
+    if (number <= this.#sequence) {
+      splices.push({ start: node.start, end: node.end, text: String(this.#sequence + 1) });
+    }
+    this.#sequence = Math.max(number, this.#sequence + (number <= this.#sequence ? 1 : 0));
+  }
+}
+
+const ends = (layout: Layout, path: string): boolean => layout.ends.some((prefix) => path.startsWith(prefix));
+
+function plainReading(event: SseEvent, uninspected: readonly Media[]): EventTexts & Omit<Reading, keyof EventTexts> {
+  return { event, pieces: NONE, closes: NONE, uninspected, root: undefined, type: "", spots: NONE, seals: NONE };
+}

@@ -1,0 +1,126 @@
+/** One string of a stream as it grows: what was read of it, what of that was shown, and whether both are the same. */
+import { type ArgumentPart, ArgumentText } from "./arguments.ts";
+import type { Template } from "./frames.ts";
+
+interface Piece {
+  readonly channel: string;
+  readonly text: string;
+  readonly isEnd: boolean;
+}
+
+export class TextRecord {
+  readonly #path: string;
+  readonly #arguments: ArgumentText | undefined;
+  /** Fragments that were read and not shown yet. */
+  readonly #fragments: { readonly parts: readonly ArgumentPart[]; readonly isLast: boolean }[] = [];
+  #isOpen = false;
+  /** Read, and not shown yet; while nothing was changed. */
+  #unshown = "";
+  #isChanged = false;
+  /** All that was read; empty where it is not kept. */
+  received = "";
+  /** All that was shown, as `received`. */
+  released = "";
+  /** The last frame with text of it. */
+  template: Template | undefined;
+
+  constructor(path: string, isArguments: boolean) {
+    this.#path = path;
+    this.#arguments = isArguments ? new ArgumentText() : undefined;
+  }
+
+  /** It was shown other than it came. */
+  get isChanged(): boolean {
+    return this.#isChanged;
+  }
+
+  get heldUnits(): number {
+    // A record is some hundred bytes by itself.
+    return 100 + this.#unshown.length + this.received.length + this.released.length + (this.#arguments?.heldUnits ?? 0);
+  }
+
+  /** `isLast`: nothing of it follows. `isKept`: an event may repeat it. */
+  read(text: string, isLast: boolean, isKept = false): readonly Piece[] {
+    if (isKept) this.received += text;
+    this.#unshown += this.#isChanged ? "" : text;
+    if (this.#arguments === undefined) {
+      this.#fragments.push({ parts: [], isLast });
+      this.#isOpen = !isLast;
+      return [{ channel: this.#path, text, isEnd: isLast }];
+    }
+    let parts = this.#arguments.push(text);
+    const last = parts.at(-1);
+    const open = isLast ? this.#arguments.openValue : undefined;
+    if (open !== undefined && last?.is === "text") parts = [...parts.slice(0, -1), { ...last, isEnd: true }];
+    else if (open !== undefined) parts = [...parts, { is: "text", value: open, text: "", isEnd: true }];
+    this.#fragments.push({ parts, isLast });
+    return parts.flatMap((part) =>
+      part.is === "raw" ? [] : [{ channel: this.#channel(part.value), text: part.text, isEnd: part.isEnd }],
+    );
+  }
+
+  /** What stands in the place of the first fragment that was not shown yet. `shown` from `first` on is of its pieces. */
+  shown(pieces: readonly Piece[], shown: readonly string[], first: number, text: string): string {
+    const { parts, isLast } = this.#fragments.shift() ?? { parts: [], isLast: false };
+    let made = "";
+    if (this.#arguments === undefined) {
+      made = shown[first] ?? pieces[first]?.text ?? text;
+    } else {
+      let at = first;
+      for (const part of parts) {
+        if (part.is === "raw") made += part.raw;
+        else made += this.#arguments.written(part.value, shown[at++] ?? "", part.isEnd);
+      }
+      if (isLast) made += this.#arguments.rest();
+    }
+    this.#note(made);
+    if (isLast && this.#unshown !== "") this.#isChanged = true;
+    return made;
+  }
+
+  /** Of a channel of this text: the number of the value it is of. Undefined: it is of another. */
+  valueOf(channel: string): number | undefined {
+    if (this.#arguments === undefined) return channel === this.#path ? 0 : undefined;
+    if (!channel.startsWith(`${this.#path}#`)) return undefined;
+    const value = Number(channel.slice(this.#path.length + 1));
+    return Number.isInteger(value) ? value : undefined;
+  }
+
+  /** How text that was held is written in a frame of its own. */
+  written(value: number, text: string, isEnd: boolean): string {
+    const written = this.#arguments === undefined ? text : this.#arguments.written(value, text, isEnd);
+    this.#note(written);
+    return written;
+  }
+
+  /** The beginning of an escape that never ended. */
+  rest(): string {
+    const rest = this.#arguments?.rest() ?? "";
+    this.#note(rest);
+    if (this.#unshown !== "") this.#isChanged = true;
+    return rest;
+  }
+
+  /** The channel that is open, which ends now. */
+  close(): string | undefined {
+    const open = this.#arguments?.openValue;
+    if (open !== undefined) return this.#channel(open);
+    const wasOpen = this.#isOpen;
+    this.#isOpen = false;
+    return wasOpen ? this.#path : undefined;
+  }
+
+  #channel(value: number): string {
+    return `${this.#path}#${value}`;
+  }
+
+  #note(made: string): void {
+    if (this.received !== "") this.released += made;
+    if (this.#isChanged) return;
+    if (this.#unshown.startsWith(made)) this.#unshown = this.#unshown.slice(made.length);
+    else {
+      this.#isChanged = true;
+      this.#unshown = "";
+    }
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * The texts of an answer that came whole, and the answer with some of them rewritten. Only strings that change are written
+ * anew; every other byte stays. Source: design decisions, section 11; guardrails reference, 5.4.
+ */
+import { isUtf8 } from "node:buffer";
+import type { Dialect } from "../routes.ts";
+import { memberOf, type Placed, placedIn, type Splice, spliced, stringIn } from "./placed.ts";
+import { eachString, isEcho, isThought, type Media, type Reading, scopeOf } from "./strings.ts";
+
+/** As segments are: one text, and what it is. */
+export interface AnswerText {
+  readonly kind: "output";
+  readonly text: string;
+  readonly ref: "";
+  readonly turn: 0;
+  readonly isReadOnly: false;
+}
+
+export interface AnswerTexts {
+  readonly texts: readonly AnswerText[];
+  /** What is no text, or none that could be read: one entry each. */
+  readonly uninspected: readonly Media[];
+  /** By text; undefined: it stays. The same buffer when nothing changes. */
+  readonly rewrite: (changes: readonly (string | undefined)[]) => Buffer;
+}
+
+/** Where a text stands in the body. `inner`: in the JSON text that the string at `node` holds. */
+interface Spot {
+  readonly path: string;
+  readonly node: Placed;
+  readonly text: string;
+  readonly inner: { readonly json: string; readonly at: Placed } | undefined;
+}
+
+interface Body {
+  readonly spots: Spot[];
+  readonly uninspected: Media[];
+  readonly seals: { readonly path: string; readonly node: Placed; readonly json: string }[];
+}
+
+const KNOWN: ReadonlySet<string> = new Set([
+  "chat_completions",
+  "chat_completions_stored",
+  "completions",
+  "responses",
+  "responses_item",
+  "responses_compact",
+  "messages",
+  "complete",
+]);
+const BYTE_ORDER_MARK = "\ufeff";
+
+/** Whether the members of the route's answers are known. */
+export function readingOf(routeName: string): Reading {
+  return KNOWN.has(routeName) ? "known" : "every";
+}
+
+export function answerText(text: string): AnswerText {
+  return { kind: "output", text, ref: "", turn: 0, isReadOnly: false };
+}
+
+/**
+ * `plain`: without content encoding. JSON, or lines of it, is read string by string; other text is one text; what is no
+ * UTF-8 is not inspected.
+ */
+export function readAnswerTexts(routeName: string, dialect: Dialect, plain: Buffer): AnswerTexts {
+  if (!isUtf8(plain)) return { texts: [], uninspected: ["file"], rewrite: () => plain };
+  const source = plain.toString("utf8");
+  const start = source.startsWith(BYTE_ORDER_MARK) ? 1 : 0;
+  const body: Body = { spots: [], uninspected: [], seals: [] };
+  const text = start === 0 ? source : ` ${source.slice(1)}`;
+  const root = placedIn(text);
+  if (root !== undefined) readTree(text, root, readingOf(routeName), dialect, body);
+  else if (!readLines(text, body)) return wholeText(source, plain);
+  const { spots, seals, uninspected } = body;
+  return {
+    texts: spots.map((spot) => answerText(spot.text)),
+    uninspected,
+    rewrite: (changes) => {
+      const changed = spots.flatMap((spot, i) => {
+        const change = changes[i];
+        return change === undefined || change === spot.text ? [] : [{ spot, change }];
+      });
+      if (changed.length === 0) return plain;
+      return Buffer.from(spliced(source, [...stringSplices(changed), ...sealSplices(changed, seals)]));
+    },
+  };
+}
+
+interface Changed {
+  readonly spot: Spot;
+  readonly change: string;
+}
+
+function stringSplices(changed: readonly Changed[]): readonly Splice[] {
+  const splices: Splice[] = [];
+  const inner = new Map<Placed, { readonly json: string; readonly splices: Splice[] }>();
+  for (const { spot, change } of changed) {
+    const json = JSON.stringify(change);
+    if (spot.inner === undefined) {
+      splices.push({ ...bounds(spot.node), text: json });
+      continue;
+    }
+    const within = inner.get(spot.node) ?? { json: spot.inner.json, splices: [] };
+    inner.set(spot.node, within);
+    within.splices.push({ ...bounds(spot.inner.at), text: json });
+  }
+  for (const [node, within] of inner) {
+    splices.push({ ...bounds(node), text: JSON.stringify(spliced(within.json, within.splices)) });
+  }
+  return splices;
+}
+
+/** Tokens go with any text of their scope; a signature with a thought. */
+function sealSplices(changed: readonly Changed[], seals: Body["seals"]): readonly Splice[] {
+  const scopes = new Set(changed.map(({ spot }) => scopeOf(spot.path)));
+  const thoughts = new Set(changed.filter(({ spot }) => isThought(spot.path)).map(({ spot }) => scopeOf(spot.path)));
+  return seals
+    .filter(({ path, json }) => (json === '""' ? thoughts : scopes).has(scopeOf(path)))
+    .map(({ node, json }) => ({ ...bounds(node), text: json }));
+}
+
+const bounds = ({ start, end }: Placed): { start: number; end: number } => ({ start, end });
+
+function readTree(text: string, root: Placed, reading: Reading, dialect: Dialect, body: Body): void {
+  const isResponse = dialect === "compat" && stringIn(text, memberOf(root, "object")) === "response";
+  const parts =
+    isResponse && root.kind === "object"
+      ? root.members.filter(({ name }) => !isEcho(name)).map(({ name, value }) => ({ path: name, node: value }))
+      : [{ path: "", node: root }];
+  for (const { path, node } of parts) {
+    eachString(text, node, path, reading, (found) => {
+      if (found.is === "media") body.uninspected.push(found.what);
+      else if (found.is === "seal") body.seals.push({ path: found.path, node: found.node, json: '""' });
+      else if (found.is === "tokens") {
+        body.seals.push({ path: found.path, node: found.node, json: tokensGone(found.path) });
+      } else if (found.is === "text" || !readArguments(found.text, found.path, found.node, body)) {
+        body.spots.push({ path: found.path, node: found.node, text: found.text, inner: undefined });
+      }
+    });
+  }
+}
+
+/** What stands in the place of tokens: a response's are always a list. */
+export function tokensGone(path: string): string {
+  return path.startsWith("choices.") ? "null" : "[]";
+}
+
+/** False: it is no JSON. */
+function readArguments(json: string, path: string, node: Placed, body: Body): boolean {
+  const root = placedIn(json);
+  if (root === undefined || root.kind === "scalar") return false;
+  eachString(json, root, "", "every", (found) => {
+    if (found.is !== "text" && found.is !== "arguments") return;
+    body.spots.push({ path, node, text: found.text, inner: { json, at: found.node } });
+  });
+  return true;
+}
+
+/** Lines of JSON: results of a batch. False: some line is none. */
+function readLines(text: string, body: Body): boolean {
+  const trees: Placed[] = [];
+  let start = 0;
+  for (const line of text.split("\n")) {
+    if (line.trim() !== "") {
+      const root = placedIn(line);
+      if (root === undefined || root.kind === "scalar") return false;
+      trees.push(moved(root, start));
+    }
+    start += line.length + 1;
+  }
+  for (const root of trees) readTree(text, root, "every", "compat", body);
+  return trees.length > 0;
+}
+
+function moved(node: Placed, by: number): Placed {
+  const place = { start: node.start + by, end: node.end + by };
+  if (node.kind === "array") return { kind: "array", ...place, items: node.items.map((item) => moved(item, by)) };
+  if (node.kind !== "object") return { kind: node.kind, ...place };
+  return {
+    kind: "object",
+    ...place,
+    members: node.members.map(({ name, value }) => ({ name, value: moved(value, by) })),
+  };
+}
+
+function wholeText(source: string, plain: Buffer): AnswerTexts {
+  return {
+    texts: source === "" ? [] : [answerText(source)],
+    uninspected: [],
+    rewrite: ([change]) => (change === undefined || change === source ? plain : Buffer.from(change)),
+  };
+}

@@ -1,0 +1,40 @@
+/** The end of a stream that the gateway refuses after its first byte. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { GatewayError } from "../../../../src/base/index.ts";
+import { openStreamTexts, refusalEvent, SseSplitter } from "../../../../src/server/core/dialects/index.ts";
+
+const denied = new GatewayError("guardrail_denied", "A rule refused it.");
+const chunk = (index: number, finish: string | null): string =>
+  `data: {"id":"c9","object":"chat.completion.chunk","created":1790000000,"model":"m","choices":[{"index":${index},"delta":{"content":"x"},"finish_reason":${JSON.stringify(finish)}}]}\n\n`;
+
+test("a denial within chat chunks filters the choices that are under way, and ends the stream", () => {
+  const stream = openStreamTexts("compat", "chat_completions");
+  const events = new SseSplitter().push(Buffer.from(chunk(0, null) + chunk(1, null) + chunk(0, "stop")));
+  for (const event of events) stream.read(event);
+  const shown = new SseSplitter().push(Buffer.from(refusalEvent("compat", denied, "r1", stream.stamp)));
+  assert.deepEqual(JSON.parse(shown[0]?.data ?? ""), {
+    id: "c9",
+    object: "chat.completion.chunk",
+    created: 1_790_000_000,
+    model: "m",
+    choices: [{ index: 1, delta: {}, logprobs: null, finish_reason: "content_filter" }],
+    gateway: { code: "guardrail_denied", message: "A rule refused it.", request_id: "r1" },
+  });
+  assert.equal(shown[1]?.data, "[DONE]");
+});
+
+test("a denial within messages is an error event of a lacking permission", () => {
+  const [event] = new SseSplitter().push(Buffer.from(refusalEvent("messages", denied, "r1")));
+  assert.equal(event?.event, "error");
+  const { error } = JSON.parse(event?.data ?? "");
+  assert.deepEqual([error.type, error.details.error_code], ["permission_error", "guardrail_denied"]);
+});
+
+test("any other refusal, and one within responses, is an error event and no end", () => {
+  const other = new GatewayError("upstream_incomplete", "It broke off.");
+  const stamp = { id: "c", object: "chat.completion.chunk", created: 1, model: "m", choices: [0] };
+  for (const text of [refusalEvent("compat", other, "r1", stamp), refusalEvent("compat", denied, "r1")]) {
+    assert.match(text, /^data: \{"error":\{.*\}\}\n\n$/);
+  }
+});
