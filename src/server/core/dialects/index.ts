@@ -33,7 +33,16 @@ export { boundaryOf, type FormField, findField } from "./multipart.ts";
 export { parametersNamed, withParameter } from "./readings.ts";
 export { type ChunkStamp, refusalBody, refusalEvent, refusalHeaders } from "./refusal.ts";
 export { DEFAULT_OUTPUT_BOUND, type RequestBounds, tokenBounds } from "./request-bounds.ts";
-export { type MessageText, type RequestTexts, readTexts, type TextBody, type TextKind } from "./request-texts/index.ts";
+export {
+  type EnvelopeText,
+  headerTexts,
+  type MessageText,
+  queryTexts,
+  type RequestTexts,
+  readTexts,
+  type TextBody,
+  type TextKind,
+} from "./request-texts/index.ts";
 export { isReadAlike } from "./route-readings.ts";
 export {
   type Dialect,

@@ -48,7 +48,10 @@ const ROUTES: ReadonlyMap<string, Members> = new Map([
   ["realtime", EVENT],
 ]);
 
-/** Bodies of both dialects are read alike: the same names mean the same in both, and a gateway behind us may take either. */
+/**
+ * `body` may also be one client event of a session, under the route of its handshake. Bodies of both dialects are read alike: the same names mean the same in both, and a
+ * gateway behind us may take either.
+ */
 export function readTexts(route: Route, _dialect: Dialect, body: TextBody): RequestTexts {
   const { plain } = body;
   try {

@@ -287,3 +287,46 @@ test("every string of any JSON is read on unknown routes, and rewriting changes 
     { numRuns: 500 },
   );
 });
+
+test("whatever stands in messages, each of its texts can be rewritten, and what is no string stays", () => {
+  const shape = (value: unknown): unknown => {
+    if (typeof value === "string") return "";
+    if (Array.isArray(value)) return value.map(shape);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.entries(value).map(([name, each]) => [name, shape(each)]);
+  };
+  const names = fc.constantFrom(
+    "role",
+    "content",
+    "text",
+    "input",
+    "arguments",
+    "source",
+    "data",
+    "output",
+    "tool_calls",
+  );
+  const words = fc.constantFrom("user", "tool", "a b", '{"a":"b c"}', "image", "function_call", "ZGF0YQ==", "data:,x");
+  const { part } = fc.letrec<{ part: unknown }>((tie) => ({
+    part: fc.oneof(
+      { maxDepth: 4 },
+      words,
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.array(tie("part"), { maxLength: 3 }),
+      fc.dictionary(fc.oneof(names, fc.constant("type")), tie("part"), { maxKeys: 4 }),
+    ),
+  }));
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 4 }), fc.constantFrom(CHAT, MESSAGES, RESPONSES), (items, path) => {
+      const text = JSON.stringify({ [path === RESPONSES ? "input" : "messages"]: items });
+      const { texts, problem, rewrite } = read(path, text);
+      assert.equal(problem, undefined);
+      const written = rewrite(texts.map(({ isReadOnly }) => (isReadOnly ? undefined : "new words!"))).toString();
+      assert.deepEqual(shape(JSON.parse(written)), shape(JSON.parse(text)));
+      const again = read(path, written).texts;
+      assert.ok(again.every((each) => each.isReadOnly || each.text === "new words!"));
+      assert.equal(again.length, texts.length);
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,104 @@
+/** Texts of what a session's client sends, and of headers and queries. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import { findRoute, headerTexts, queryTexts, readTexts } from "../../../../../src/server/core/dialects/index.ts";
+
+const read = (path: string, event: unknown) => {
+  const route = findRoute("UPGRADE", path);
+  assert.ok(route !== undefined);
+  const plain = Buffer.from(JSON.stringify(event));
+  return readTexts(route, "compat", { plain, contentType: "application/json", isJson: false });
+};
+
+const REALTIME = "/v1/realtime";
+const cases: readonly (readonly [what: string, path: string, event: unknown, texts: readonly string[]])[] = [
+  [
+    "a session's settings",
+    REALTIME,
+    {
+      type: "session.update",
+      session: { instructions: "a", tools: [{ type: "function", name: "f", description: "b" }] },
+    },
+    ["system a", "system b"],
+  ],
+  [
+    "an item",
+    REALTIME,
+    {
+      type: "conversation.item.create",
+      previous_item_id: "item_1",
+      item: { type: "message", role: "user", content: [{ type: "input_text", text: "a" }] },
+    },
+    ["user a"],
+  ],
+  [
+    "the output of a call",
+    REALTIME,
+    { type: "conversation.item.create", item: { type: "function_call_output", call_id: "c", output: "a" } },
+    ["tool_result a"],
+  ],
+  ["a response", REALTIME, { type: "response.create", response: { instructions: "a", input: [] } }, ["system a"]],
+  [
+    "a response over WebSocket",
+    "/v1/responses",
+    { type: "response.create", model: "m", instructions: "a", input: [{ role: "user", content: "b" }] },
+    ["system a", "user b"],
+  ],
+  ["an unknown event", REALTIME, { type: "other", more: { deep: "a" } }, ["user a"]],
+];
+for (const [what, path, event, texts] of cases) {
+  test(what, () => {
+    const found = read(path, event);
+    assert.deepEqual(
+      found.texts.map(({ kind, text }) => `${kind} ${text}`),
+      texts,
+    );
+    const changed = texts.map(() => "new");
+    assert.equal(
+      read(path, JSON.parse(found.rewrite(changed).toString()))
+        .texts.map(({ text }) => text)
+        .join(),
+      changed.join(),
+    );
+  });
+}
+
+test("sound is counted", () => {
+  assert.deepEqual(read(REALTIME, { type: "input_audio_buffer.append", audio: "AAAA" }).uninspected, ["audio"]);
+  const item = { role: "user", content: [{ type: "input_audio", audio: "AAAA", transcript: "a" }] };
+  const { texts, uninspected } = read(REALTIME, { type: "conversation.item.create", item });
+  assert.deepEqual([texts.map(({ text }) => text), uninspected], [["a"], ["audio"]]);
+});
+
+test("values of headers are texts, but for credentials and those of the connection", () => {
+  const unread = [
+    "Authorization",
+    "X-Api-Key",
+    "Cookie",
+    "Connection",
+    "Host",
+    "Sec-WebSocket-Protocol",
+    "Content-Length",
+  ];
+  const latin = Buffer.from("é").toString("latin1");
+  const headers = [...unread.flatMap((name) => [name, "a"]), "X-Title", latin, "x-other", "\u00ff", "X-Empty", ""];
+  assert.deepEqual(
+    headerTexts(headers).map(({ ref, text }) => [ref, text]),
+    [
+      ["header:x-title", "é"],
+      ["header:x-other", "\u00ff"],
+    ],
+  );
+});
+
+test("values of the query are texts", () => {
+  assert.deepEqual(
+    queryTexts("?a=b+c%40d&%65=f&g&h=").map(({ ref, text }) => [ref, text]),
+    [
+      ["query:a", "b c@d"],
+      ["query:e", "f"],
+      ["query:", "g"],
+    ],
+  );
+  assert.deepEqual(queryTexts(""), []);
+});
