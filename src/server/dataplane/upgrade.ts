@@ -10,6 +10,7 @@ import { createSessionWork, refusalBody, refusalHeaders } from "../core/dialects
 import type { Snapshot } from "../snapshot/index.ts";
 import type { SessionCharge } from "./budgets/index.ts";
 import { requestIdOf } from "./exchange.ts";
+import { UNINSPECTED_SESSIONS } from "./governance/guardrails.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
 import { standingOf } from "./governance/standing.ts";
 import { admitCaller } from "./governance/suspended.ts";
@@ -40,7 +41,7 @@ const NO_BODY = Buffer.alloc(0);
 /** What nobody inspects does not pass where everything is to be inspected. */
 const uninspected = (): GatewayError =>
   new GatewayError("guardrail_denied", "Guardrails apply to this caller, and sessions are not inspected.", {
-    by: { kind: "guardrail", name: "sessions are not inspected" },
+    by: { kind: "guardrail", name: UNINSPECTED_SESSIONS },
   });
 
 /** When sessions end because the process does; each is then closed with 1001. */

@@ -64,6 +64,7 @@ const { simulator, node, gateway } = await startGoverned(file, {
 });
 const key = await mint(node, "plain", { profile: "team" });
 const frugal = await mint(node, "frugal", { profile: "frugal" });
+const free = await mint(node, "free");
 const trusted = await mint(node, "trusted", { profile: "trusted" });
 
 /** The newest request that the provider was sent, as JSON text. */
@@ -211,7 +212,12 @@ test("what is no text is counted, a body that cannot be read is refused, and ses
     body: Buffer.from([0, 1, 2, 255]),
   });
   assert.equal(response.status, 400, await response.text());
-  assert.equal(await upgradeStatus(key), 403);
+  assert.equal(await upgradeStatus(free), 403);
+  const session = { model: "sim-realtime" };
+  for (const path of ["/v1/realtime/sessions", "/v1/realtime/calls"]) {
+    const opened = await say(gateway, { key: free, path, body: session });
+    assert.deepEqual([opened.status, opened.code], [403, "guardrail_denied"], `${path}: ${opened.text}`);
+  }
   const series = await readMetrics(gateway);
   assert.equal(sumOf(series, "gateway_guardrail_uninspected_total", { what: "image" }), 1);
 });

@@ -14,6 +14,9 @@ import type { Standing } from "./standing.ts";
 
 type Failure = Guarded["failures"][number];
 
+/** What refuses a session of a caller whom guardrails apply to, as lists name it. */
+export const UNINSPECTED_SESSIONS = "sessions are not inspected";
+
 export interface GuardrailSinks {
   /** Undefined where nothing is recorded. */
   readonly trail: DecisionTrail | undefined;

@@ -4,7 +4,7 @@
  * decisions, section 11.
  */
 import { GatewayError } from "../../../../base/index.ts";
-import { readTexts } from "../../../core/dialects/index.ts";
+import { type Route, readTexts } from "../../../core/dialects/index.ts";
 import {
   createRewriting,
   type GuardrailVariables,
@@ -14,7 +14,7 @@ import {
 } from "../../../core/guardrails/index.ts";
 import type { Guard, Snapshot } from "../../../snapshot/index.ts";
 import type { Exchange } from "../../exchange.ts";
-import { type GuardrailSinks, settleInspection } from "../../governance/guardrails.ts";
+import { type GuardrailSinks, settleInspection, UNINSPECTED_SESSIONS } from "../../governance/guardrails.ts";
 import type { Standing } from "../../governance/standing.ts";
 import type { Holding } from "../../memory/index.ts";
 import { address, type Target } from "./address.ts";
@@ -34,8 +34,11 @@ export interface InspectedRequest {
   readonly occasion: Occasion;
 }
 
-/** As an engine keeps it: the text of the body, and what was found in it. */
+/** Bytes held for each of a body that is read as text: the text, its copies without escapes, what was found in it. */
 const READING_FACTOR = 4;
+
+/** What such a route opens goes past the gateway: the client's media, or all that its new credential is used for. */
+const leadsPast = ({ name, guard }: Route): boolean => guard === "grants_credential" || name === "realtime_calls";
 
 const NO_SEGMENTS: readonly Segment[] = [];
 
@@ -49,7 +52,13 @@ export async function inspectRequest(
   { snapshot, exchange, standing, held, sinks }: Inspecting,
 ): Promise<InspectedRequest> {
   const { plain } = target;
-  if (guard.inspectsRequest) held.hold(READING_FACTOR * plain.length);
+  if (leadsPast(target.route)) {
+    const message = `Guardrails apply to this caller, and what the ${target.route.name} route opens is not inspected.`;
+    throw new GatewayError("guardrail_denied", message, { by: { kind: "guardrail", name: UNINSPECTED_SESSIONS } });
+  }
+  // A form is mostly files, which are looked at where they are.
+  const isForm = /^\s*multipart\//i.test(target.contentType);
+  if (guard.inspectsRequest && !isForm) held.hold(READING_FACTOR * plain.length);
   const texts = guard.inspectsRequest ? readTexts(target.route, target.dialect, target) : undefined;
   if (texts?.problem !== undefined) {
     throw new GatewayError("invalid_request", `Guardrails cannot inspect the request: ${texts.problem}.`);

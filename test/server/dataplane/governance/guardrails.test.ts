@@ -1,0 +1,118 @@
+/** What a request is answered, and what is counted, recorded and logged, for each thing that guardrails may make of it. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createInstruments, GatewayError, nullLog } from "../../../../src/base/index.ts";
+import { ANONYMOUS } from "../../../../src/server/auth/index.ts";
+import type { Annotation, Judgement, RuleDecision, RuleFault } from "../../../../src/server/core/guardrails/index.ts";
+import { createGuardrailMetrics } from "../../../../src/server/dataplane/governance/guardrail-metrics.ts";
+import { settleInspection } from "../../../../src/server/dataplane/governance/guardrails.ts";
+import type { Standing } from "../../../../src/server/dataplane/governance/standing.ts";
+import type { DecisionRecord } from "../../../../src/server/dataplane/ports.ts";
+import type { Guarded } from "../../../../src/server/snapshot/index.ts";
+
+const REQUEST = { requestId: "r1", hop: "llm", route: "chat_completions", to: "sim", model: "m" } as const;
+const STANDING = { caller: ANONYMOUS, profile: { name: "team" } } as unknown as Standing;
+const NOTHING = { decisions: [], skipped: [], annotations: [], shadow: [], fpeDomainTooSmall: 0 };
+const FOUND = { byDetector: [], failures: [] };
+
+const decision = (rule: string, action: RuleDecision["action"]): RuleDecision => ({
+  rule,
+  action,
+  controls: ["C-1"],
+  types: { "pii/CREDIT_CARD": 2 },
+  kinds: ["user"],
+});
+
+const FAULT: RuleFault = {
+  rule: "broken",
+  controls: ["C-2"],
+  part: "when",
+  error: "missing_key",
+  detail: "no such key",
+};
+
+function settled(judgement: Judgement | undefined, failures: Guarded["failures"] = [], isFull = false) {
+  const records: DecisionRecord[] = [];
+  const warned: string[] = [];
+  const log = { ...nullLog, warn: (message: string) => void warned.push(message) };
+  const trail = {
+    decided(record: DecisionRecord) {
+      if (isFull) throw new GatewayError("audit_unavailable", "full");
+      records.push(record);
+    },
+    notRecognised() {},
+  };
+  const metrics = createGuardrailMetrics(createInstruments(), log);
+  const guarded: Guarded = { found: { ...FOUND, failures }, judgement, failures };
+  const outcome = settleInspection(guarded, REQUEST, STANDING, { trail, metrics, log });
+  return { ...outcome, records, warned };
+}
+
+test("an allow that no rule made leaves nothing behind", () => {
+  const { error, acted, records } = settled({ outcome: "allow", rewrites: [], ...NOTHING });
+  assert.deepEqual([error, acted, records], [undefined, "", []]);
+});
+
+test("rules that acted are told in the header, whatever they are called, and recorded with their counts", () => {
+  const decisions = [decision("mask cards, all=✓", "redact"), decision("note", "annotate")];
+  const { error, acted, records } = settled({ outcome: "allow", rewrites: [], ...NOTHING, decisions });
+  assert.equal(error, undefined);
+  assert.equal(acted, "mask%20cards%2C%20all%3D%E2%9C%93=redact, note=annotate");
+  const [record] = records;
+  assert.deepEqual([record?.event, record?.controls], ["guardrail.decision", ["C-1"]]);
+  assert.deepEqual(
+    record?.data["matched"],
+    decisions.map(({ rule, action, types, kinds }) => ({ rule, action, types, kinds })),
+  );
+});
+
+test("a deny is refused by its rule, and one that cannot be recorded as such", () => {
+  const by = decision("no-cards", "deny");
+  const judgement: Judgement = { outcome: "deny", message: "Not here.", by, ...NOTHING, decisions: [by] };
+  const { error, records } = settled(judgement);
+  assert.deepEqual(
+    [error?.code, error?.status, error?.message, error?.by],
+    ["guardrail_denied", 403, "Not here.", { kind: "guardrail", name: "no-cards" }],
+  );
+  assert.deepEqual([records[0]?.data["decision"], records[0]?.data["rule"]], ["deny", "no-cards"]);
+  assert.throws(() => settled(judgement, [], true), { code: "audit_unavailable" });
+});
+
+test("a rule that cannot be evaluated refuses where it fails closed, and is skipped and told where it fails open", () => {
+  const closed = settled({ outcome: "error", message: "broken could not be evaluated", by: FAULT, ...NOTHING });
+  assert.deepEqual([closed.error?.code, closed.error?.by?.name], ["guardrail_error", "broken"]);
+  assert.deepEqual([closed.records[0]?.data["error"], closed.records[0]?.controls], ["missing_key", ["C-2"]]);
+  const open = settled({ outcome: "allow", rewrites: [], ...NOTHING, skipped: [FAULT] });
+  assert.equal(open.error, undefined);
+  assert.deepEqual(open.records[0]?.data["skipped"], ["broken"]);
+  assert.equal(open.warned.length, 1);
+});
+
+test("a detector that failed refuses where that is fatal, and is told once a minute where it is not", () => {
+  for (const [kind, code] of [
+    ["failed", "guardrail_error"],
+    ["timeout", "guardrail_error"],
+    ["overloaded", "overloaded"],
+  ] as const) {
+    const { error, records } = settled(undefined, [{ detector: "finder", kind, isFatal: true }]);
+    assert.deepEqual([error?.code, error?.status], [code, 503]);
+    assert.match(error?.message ?? "", /finder/);
+    assert.deepEqual([records[0]?.data["decision"], records[0]?.data["detector"]], ["error", "finder"]);
+  }
+  const failure = { detector: "finder", kind: "failed", isFatal: false } as const;
+  const open = settled({ outcome: "allow", rewrites: [], ...NOTHING }, [failure, failure]);
+  assert.deepEqual([open.error, open.warned.length, open.records], [undefined, 1, []]);
+});
+
+test("what shadow detectors found is recorded by counts, and refuses nobody where the trail is full", () => {
+  const shadow = ["EMAIL_ADDRESS", "EMAIL_ADDRESS", "PHONE_NUMBER"].map(
+    (label) => ({ detector: "watcher", category: "pii", label }) as unknown as Annotation,
+  );
+  const judgement: Judgement = { outcome: "allow", rewrites: [], ...NOTHING, shadow };
+  const { records } = settled(judgement);
+  assert.deepEqual(
+    records.map(({ event, data }) => [event, data["detectors"]]),
+    [["guardrail.shadow", { watcher: { "pii/EMAIL_ADDRESS": 2, "pii/PHONE_NUMBER": 1 } }]],
+  );
+  assert.equal(settled(judgement, [], true).error, undefined);
+});
