@@ -52,7 +52,8 @@ const DATA_URL = /^data:([^,;]{0,128})((?:;[^,;]{0,128}){0,8}),/i;
 const ADDRESS = /^(?:https?|gs|s3):\/\/\S*$/i;
 /** Members that hold bare base64; the others hold addresses. */
 const ENCODED: ReadonlySet<string> = new Set(["data", "file_data", "result", "image", "audio"]);
-const BASE64 = /^[\w+/=\r\n-]*$/;
+/** Digits alone are no media. */
+const BASE64 = /^(?=[\d\r\n_-]*[A-Za-z+/=])[\w+/=\r\n-]*$/;
 const TEXT_TYPE = /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml|yaml|x-yaml|x-ndjson|jsonl)$|image\/svg)/i;
 
 /** A member of a block that carries `what`. `other`: reads members that carry nothing. */

@@ -32,7 +32,8 @@ const IDS: ReadonlySet<string> = new Set([
   "phase",
   "ttl",
 ]);
-const ID = /^[\w.:-]{1,128}$/;
+/** A long one of digits alone may be a number of somebody's. */
+const ID = /^(?:[\w.:-]{1,11}|(?=[\d._:-]*[A-Za-z])[\w.:-]{12,128})$/;
 
 /** What only the provider that wrote it can read. */
 const SEALED: ReadonlySet<string> = new Set([

@@ -223,6 +223,26 @@ const changed = (path: string, text: string, contentType?: string): string => {
 };
 const NEW = "<é\\ud800>";
 
+test("a number is read where an id or encoded media would not be", () => {
+  const number = "4111111111111111";
+  const holders: readonly unknown[] = [
+    { type: number },
+    { type: "text", id: number },
+    { type: "file", data: number },
+    { type: "image_url", image_url: { url: number } },
+    { type: "image_url", image_url: { url: `https://host.example/ ${number}` } },
+    { type: "tool_result", tool_use_id: number, signature: `${number} ` },
+    { type: "redacted_thinking", data: `${number} ` },
+  ];
+  for (const holder of holders) {
+    const { texts } = read(CHAT, JSON.stringify(user([holder])));
+    assert.ok(
+      texts.some(({ text }) => text.includes(number)),
+      JSON.stringify(holder),
+    );
+  }
+});
+
 test("only changed strings are written anew", () => {
   const text =
     '{ "model":"m","n":1.0, "messages":[ {"role":"user","content":"\\u0073ecret"},{"role":"user","content":"\\u0041"}]\n}';
