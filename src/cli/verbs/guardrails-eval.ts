@@ -60,9 +60,8 @@ export async function run(options: Options, paths: readonly string[], io: Io): P
   const files = await openData(io, paths);
   const warn = warner(io);
   const types = [...new Set(wanted.map(names))];
-  const survey = options.invariance
-    ? await surveyOf(flat(files, options, warn), names)
-    : await surveyOf(casesOf(files, options.limit, warn), names);
+  const cases = options.invariance ? flat(files, options, warn) : casesOf(files, options.limit, warn);
+  const survey = await surveyOf(told(cases, io), names);
   io.signal.throwIfAborted();
   if (survey.cases === 0) throw new Error(`no case is in ${paths.map(clip).join(", ")}`);
   for (const words of unmarkedWarnings(survey, types)) tell(io, `warning: ${words}`);
@@ -166,6 +165,21 @@ async function* flat(files: readonly DataFile[], { limit }: Options, warn: Warn)
   for await (const row of rowsOf(files, limit, warn)) yield* row.cases.values();
 }
 
+/** The cases as they pass for the first time. */
+async function* told(cases: AsyncIterable<EvalCase>, io: Io): AsyncGenerator<EvalCase> {
+  const progress = progressLine(io);
+  let checked = 0;
+  try {
+    for await (const one of cases) {
+      yield one;
+      checked += 1;
+      progress.show(() => `checked ${checked} cases`);
+    }
+  } finally {
+    progress.clear();
+  }
+}
+
 async function watched<Item extends EvalCase | Row>(
   items: AsyncIterable<Item>,
   total: number,
@@ -197,11 +211,11 @@ function progressWords(done: number, total: number, what: string, elapsedMs: num
   return `${words}, ${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)}/s, ${left} s left`;
 }
 
-/** Rejects when nobody reads the report any more. */
+/** Throws when there is nothing to report, or nobody reads it any more. */
 function endEarly(io: Io, done: number, total: number, what: string): void {
   const { reason } = io.signal;
   if (!io.signal.aborted) return;
-  if (!(reason instanceof Interrupted) || reason.by === "closed stdout") throw reason;
+  if (!(reason instanceof Interrupted) || reason.by === "closed stdout" || done === 0) throw reason;
   tell(io, `interrupted after ${done} of ${total} ${what}: the report is of these`);
 }
 

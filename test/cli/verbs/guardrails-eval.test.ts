@@ -350,3 +350,8 @@ test("in a terminal the rate and what remains are told; an interrupt prints what
   assert.ok(words.some((text) => /scored \d+ of 400 cases, [\d.]+\/s, \d+ s left$/.test(text)));
   assert.equal(words.at(-1), "interrupted after 20 of 400 cases: the report is of these\n");
 });
+
+test("an interrupt before anything was scored is status 130 without a report", async (t) => {
+  const io = { signal: AbortSignal.abort(new Interrupted("SIGINT")) };
+  assert.deepEqual(await evaluate(t, ["c.jsonl"], { io }), { status: 130, out: "", err: "" });
+});
