@@ -1,13 +1,16 @@
 /** Collects the texts of a body with their places, and writes the body again with others in their stead. */
 import { parsedJson } from "../values.ts";
 import { type Node, type Source, type Spot, type StringNode, spotOf, stringIn, treeOf } from "./text-tree.ts";
-import type { MessageText, TextKind } from "./types.ts";
+import { type MessageText, type TextKind, Unreadable } from "./types.ts";
 
 /** What a text is by where it stands. */
 export interface Context {
   readonly kind: TextKind;
   readonly turn: number;
 }
+
+/** Each costs a segment and its scan; the largest requests of clients hold a few thousand. */
+const MAX_TEXTS = 100_000;
 
 export class Collector {
   readonly texts: MessageText[] = [];
@@ -17,6 +20,7 @@ export class Collector {
 
   add(text: string, spot: Spot | undefined, { kind, turn }: Context): void {
     if (text === "") return;
+    if (this.texts.length === MAX_TEXTS) throw new Unreadable(`the body has more than ${MAX_TEXTS} texts`);
     this.texts.push({ kind, text, turn, isReadOnly: spot === undefined });
     this.#spots.push(spot);
   }

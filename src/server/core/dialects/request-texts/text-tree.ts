@@ -45,21 +45,26 @@ interface ScalarNode {
   readonly kind: "scalar";
 }
 
+/** Strings, lists and objects of one text: each takes about 100 bytes. */
+const MAX_NODES = 500_000;
+
 const SCALAR: ScalarNode = { kind: "scalar" };
 
 export function treeOf(source: Source): Node {
   const { text } = source;
   let at = skipSpace(text, 0);
+  let nodes = 0;
 
   function value(): Node {
     const first = text.charAt(at);
-    if (first === "{") return object();
-    if (first === "[") return list();
     const start = at;
-    if (first !== '"') {
+    if (first !== '"' && first !== "{" && first !== "[") {
       at = scalarEnd(text, at);
       return SCALAR;
     }
+    if (++nodes > MAX_NODES) throw new Unreadable(`the body has more than ${MAX_NODES} strings, lists and objects`);
+    if (first === "{") return object();
+    if (first === "[") return list();
     at = stringEnd(text, at);
     return { kind: "string", source, start, end: at };
   }
