@@ -19,14 +19,27 @@ export interface SseEvent {
 /** The event's bytes with other data; every other field stays. */
 export function replaceData(event: SseEvent, data: string): Buffer {
   const old = Buffer.from(event.data ?? "");
-  const at = old.length === 0 || data.includes("\n") ? -1 : event.bytes.indexOf(old);
-  if (at >= 0)
+  const at = data.includes("\n") ? -1 : startOfData(event.bytes);
+  if (at >= 0 && event.bytes.compare(old, 0, old.length, at, at + old.length) === 0) {
     return Buffer.concat([event.bytes.subarray(0, at), Buffer.from(data), event.bytes.subarray(at + old.length)]);
+  }
   // The data stands on several lines: written on as many as it has now, which means the same.
   const lines = data.split("\n").map((line) => `data: ${line}\n`);
   return Buffer.from(`${event.event === "" ? "" : `event: ${event.event}\n`}${lines.join("")}\n`);
 }
 
+/** Where the value of the first `data` field begins, or -1. */
+function startOfData(bytes: Buffer): number {
+  for (let at = bytes.indexOf(DATA); at >= 0; at = bytes.indexOf(DATA, at + 1)) {
+    const before = bytes[at - 1];
+    const start = at + DATA.length;
+    if (at === 0 || before === LF || before === CR) return bytes[start] === SPACE ? start + 1 : start;
+  }
+  return -1;
+}
+
+const DATA = Buffer.from("data:");
+const SPACE = 0x20;
 const BLANK_LINE = Buffer.from("\n\n");
 const NOTHING = Buffer.alloc(0);
 const LF = 0x0a;

@@ -97,8 +97,10 @@ export class ArgumentText {
   written(value: number, shown: string, isEnd: boolean): string {
     const unshown = this.#unshown.get(value);
     if (unshown === undefined) return "";
-    let written: string;
-    if (!unshown.isChanged && unshown.text.startsWith(shown)) {
+    let written = "";
+    if (shown === "") {
+      // Nothing was let go.
+    } else if (!unshown.isChanged && unshown.text.startsWith(shown)) {
       written = unshown.spelling.splice(0, shown.length).join("");
       unshown.text = unshown.text.slice(shown.length);
     } else {

@@ -14,7 +14,7 @@ import { isPiece, type Layout, layoutOf } from "./layouts.ts";
 import { indexIn, isNothing, memberOf, type Placed, placedIn, type Splice, spliced, stringIn } from "./placed.ts";
 import { eachString, type FoundString, isThought, type Media, scopeOf } from "./strings.ts";
 import { TextRecord } from "./text-record.ts";
-import { tokensGone } from "./whole.ts";
+import { sealGone, tokensGone } from "./whole.ts";
 
 /** More of the text of one channel. */
 export interface TextPiece {
@@ -71,10 +71,12 @@ interface Reading extends EventTexts {
 }
 
 const DONE = "[DONE]";
+/** Routes whose streams never repeat a text. */
+const CHUNKS: ReadonlySet<string> = new Set(["chat_completions", "completions"]);
 const NONE: readonly never[] = [];
 
 export function openStreamTexts(dialect: Dialect, routeName: string): StreamTexts {
-  return new Stream(dialect, routeName.startsWith("responses"));
+  return new Stream(dialect, dialect === "compat" && !CHUNKS.has(routeName));
 }
 
 class Stream implements StreamTexts {
@@ -115,7 +117,7 @@ class Stream implements StreamTexts {
     if (data === undefined) {
       return plainReading(event, event.bytes.length > MAX_EVENT_BYTES ? ["file"] : NONE);
     }
-    if (data === DONE) return { ...plainReading(event, NONE), closes: this.end() };
+    if (data.trim() === DONE) return { ...plainReading(event, NONE), closes: this.end() };
     const root = placedIn(data);
     const reading = root?.kind === "object" ? this.#readTree(event, data, root) : this.#readText(event, data);
     this.#readings.set(reading, reading);
@@ -142,7 +144,8 @@ class Stream implements StreamTexts {
     if (emptied.size > 0 && !carriesMore(this.#dialect, type, data, root, emptied)) return undefined;
     for (const { is, path, node } of reading.seals) {
       const isVoid = (is === "seal" ? this.#changedThoughts : this.#changed).has(scopeOf(path));
-      if (isVoid) splices.push({ start: node.start, end: node.end, text: is === "seal" ? '""' : tokensGone(path) });
+      if (isVoid)
+        splices.push({ start: node.start, end: node.end, text: is === "seal" ? sealGone(path) : tokensGone(path) });
     }
     this.#renumber(data, root, splices);
     return splices.length === 0 ? texts.event.bytes : replaceData(texts.event, spliced(data, splices));

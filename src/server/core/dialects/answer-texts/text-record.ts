@@ -115,6 +115,8 @@ export class TextRecord {
   }
 
   #note(made: string): void {
+    // A text that is held grows piece by piece: it is not looked at before some of it is shown.
+    if (made === "") return;
     if (this.received !== "") this.released += made;
     if (this.#isChanged) return;
     if (this.#unshown.startsWith(made)) this.#unshown = this.#unshown.slice(made.length);

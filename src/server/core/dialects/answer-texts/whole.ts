@@ -35,7 +35,12 @@ interface Spot {
 interface Body {
   readonly spots: Spot[];
   readonly uninspected: Media[];
-  readonly seals: { readonly path: string; readonly node: Placed; readonly json: string }[];
+  readonly seals: {
+    readonly path: string;
+    readonly node: Placed;
+    readonly json: string;
+    readonly is: "seal" | "tokens";
+  }[];
 }
 
 const KNOWN: ReadonlySet<string> = new Set([
@@ -116,7 +121,7 @@ function sealSplices(changed: readonly Changed[], seals: Body["seals"]): readonl
   const scopes = new Set(changed.map(({ spot }) => scopeOf(spot.path)));
   const thoughts = new Set(changed.filter(({ spot }) => isThought(spot.path)).map(({ spot }) => scopeOf(spot.path)));
   return seals
-    .filter(({ path, json }) => (json === '""' ? thoughts : scopes).has(scopeOf(path)))
+    .filter(({ path, is }) => (is === "seal" ? thoughts : scopes).has(scopeOf(path)))
     .map(({ node, json }) => ({ ...bounds(node), text: json }));
 }
 
@@ -131,14 +136,20 @@ function readTree(text: string, root: Placed, reading: Reading, dialect: Dialect
   for (const { path, node } of parts) {
     eachString(text, node, path, reading, (found) => {
       if (found.is === "media") body.uninspected.push(found.what);
-      else if (found.is === "seal") body.seals.push({ path: found.path, node: found.node, json: '""' });
+      else if (found.is === "seal")
+        body.seals.push({ path: found.path, node: found.node, json: sealGone(found.path), is: found.is });
       else if (found.is === "tokens") {
-        body.seals.push({ path: found.path, node: found.node, json: tokensGone(found.path) });
+        body.seals.push({ path: found.path, node: found.node, json: tokensGone(found.path), is: found.is });
       } else if (found.is === "text" || !readArguments(found.text, found.path, found.node, body)) {
         body.spots.push({ path: found.path, node: found.node, text: found.text, inner: undefined });
       }
     });
   }
+}
+
+/** What stands in the place of a seal that is void. */
+export function sealGone(path: string): string {
+  return path.endsWith(".encrypted_content") ? "null" : '""';
 }
 
 /** What stands in the place of tokens: a response's are always a list. */

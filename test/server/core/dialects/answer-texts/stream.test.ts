@@ -240,7 +240,7 @@ test("repeated texts of responses show what their pieces showed; those that diff
   const last = events.at(-1).response.output;
   assert.deepEqual(
     [last[0].summary[0].text, last[0].encrypted_content, last[1].content[0].text, JSON.parse(last[2].arguments)],
-    ["[x] why", "", "my [x] word", { q: "[x] A" }],
+    ["[x] why", null, "my [x] word", { q: "[x] A" }],
   );
   const numbers = events.map((event) => event.sequence_number);
   assert.deepEqual(
@@ -280,6 +280,12 @@ test("data that is no JSON is one text, on as many lines as it has", () => {
     drive("compat", "chat_completions", eventsOf(stream), hiding).shown,
     "event: odd\ndata: [x]\ndata: two\n\n",
   );
+});
+
+test("data that looks like another field of its event is changed in its place", () => {
+  const alike = "event: SECRET\ndata: SECRET\nid: 7\n\n";
+  const { shown } = drive("compat", "chat_completions", eventsOf(alike), hiding);
+  assert.equal(shown, "event: SECRET\ndata: [x]\nid: 7\n\n");
 });
 
 test("arguments in any fragments give the string values of the whole, and JSON back", () => {
