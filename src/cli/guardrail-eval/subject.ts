@@ -71,28 +71,36 @@ interface Attempt {
 }
 
 function compile(guardrails: Guardrails, cache: ScanCache): Attempt {
-  const compiled = compileEnsemble(guardrails, { build, cache });
+  const gives = new Map<string, readonly string[]>();
+  const compiled = compileEnsemble(guardrails, { build: builder(gives), cache });
   if (compiled.kind === "refused") {
     return { subject: undefined, problems: compiled.problems.map((one) => ({ ...one, severity: "error" })) };
   }
   const { ensemble } = compiled;
-  const { of, problems } = compilePolicy(guardrails, { detectors: factsOf(ensemble), profiles: [] });
+  const { of, problems } = compilePolicy(guardrails, { detectors: factsOf(ensemble, gives), profiles: [] });
   const isSound = !problems.some(({ severity }) => severity === "error");
   return { subject: isSound ? { ensemble, policy: of(undefined) } : undefined, problems };
 }
 
-const factsOf = ({ members }: Ensemble): PolicyFacts["detectors"] =>
+const factsOf = ({ members }: Ensemble, gives: ReadonlyMap<string, readonly string[]>): PolicyFacts["detectors"] =>
   members.map(({ detector, name, kinds, mode }) => ({
     name,
     type: detector.type,
     kinds: [...kinds],
     mode,
-    gives: undefined,
+    gives: gives.get(name),
     hasHorizon: detector.horizon !== undefined,
   }));
 
-const build: BuildDetector = (config, name, guardrails) => {
-  if (config.type === "pii") return createPiiDetector(config, name, guardrails.context_enhancement);
-  const message = `this version evaluates detectors of type \`pii\` alone, not \`${config.type}\``;
-  return { kind: "refused", problems: [{ path: ["type"], message }] };
-};
+/** `gives`: what each detector can find, by its name. */
+const builder =
+  (gives: Map<string, readonly string[]>): BuildDetector =>
+  (config, name, guardrails) => {
+    if (config.type !== "pii") {
+      const message = `this version evaluates detectors of type \`pii\` alone, not \`${config.type}\``;
+      return { kind: "refused", problems: [{ path: ["type"], message }] };
+    }
+    const built = createPiiDetector(config, name, guardrails.context_enhancement);
+    if (built.kind === "detector") gives.set(name, built.gives);
+    return built;
+  };
