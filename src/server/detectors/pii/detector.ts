@@ -1,6 +1,7 @@
 /** The detector of type `pii`, compiled from its configuration. Source: specification document 3, `guardrails.detectors[]`. */
 
 import { createHash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { nearest } from "../../../base/index.ts";
 import type { DetectorConfig } from "../../core/config/index.ts";
 import type { Detector, Finding, Horizon, Scanned } from "../../core/guardrails/index.ts";
@@ -92,17 +93,41 @@ function unknown(
   });
 }
 
+/** UTF-16 units that are read before others on this thread have their turn; some ten milliseconds. */
+const TURN_LENGTH = 64 << 10;
+
+/** A long conversation, text by text, so that a limit of time can end it and others are served meanwhile. */
+async function inTurns(
+  texts: readonly Scanned[],
+  read: (scanned: Scanned) => readonly Finding[],
+): Promise<readonly (readonly Finding[])[]> {
+  const found: (readonly Finding[])[] = [];
+  let length = 0;
+  for (const scanned of texts) {
+    if (length > TURN_LENGTH) {
+      await setImmediate();
+      length = 0;
+    }
+    found.push(read(scanned));
+    length += scanned.segment.text.length;
+  }
+  return found;
+}
+
 function detectorOf(name: string, scan: Scan, horizon: Horizon | undefined, fingerprint: string): Detector {
   return Object.freeze({
     name,
     type: "pii",
     fingerprint,
     readsContext: [],
-    detect: (texts, _all, signal) =>
-      texts.map((scanned) => {
+    detect(texts, _all, signal) {
+      const read = (scanned: Scanned): readonly Finding[] => {
         signal.throwIfAborted();
         return withinWindows(scan(scanned.segment.text), scanned);
-      }),
+      };
+      const length = texts.reduce((sum, { segment }) => sum + segment.text.length, 0);
+      return texts.length === 1 || length <= TURN_LENGTH ? texts.map(read) : inTurns(texts, read);
+    },
     horizon,
   } satisfies Detector);
 }
