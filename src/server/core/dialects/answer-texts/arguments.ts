@@ -45,8 +45,9 @@ export class ArgumentText {
     return this.#hasText || this.#escape !== "" ? Math.max(this.#value, 0) : undefined;
   }
 
+  /** An estimate of memory, in UTF-16 units: each that is held has its spelling beside it. */
   get heldUnits(): number {
-    return this.#unshown.get(this.#value)?.text.length ?? 0;
+    return 8 * (this.#unshown.get(this.#value)?.text.length ?? 0);
   }
 
   push(fragment: string): readonly ArgumentPart[] {
