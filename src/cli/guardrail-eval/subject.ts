@@ -1,17 +1,10 @@
-/** What is evaluated: the guardrails of a document, compiled. The one place that knows how. */
+/** What is evaluated: the guardrails of a document, compiled as the gateway compiles them. */
 
-import { formatProblem, type Guardrails, type Severity } from "../../server/core/config/index.ts";
-import type { GuardrailPolicy, PolicyFacts } from "../../server/core/guardrails/index.ts";
-import { compilePolicy } from "../../server/core/guardrails/policy/index.ts";
-import {
-  type BuildDetector,
-  compileEnsemble,
-  createPiiDetector,
-  createScanCache,
-  type Ensemble,
-  type ScanCache,
-} from "../../server/detectors/index.ts";
+import { formatProblem, type Guardrails } from "../../server/core/config/index.ts";
+import type { GuardrailPolicy } from "../../server/core/guardrails/index.ts";
+import type { Ensemble } from "../../server/detectors/index.ts";
 import { readGuardrailsAt } from "../../server/node/index.ts";
+import { type AssembledGuardrails, type GuardrailEngine, loadGuardrailEngine } from "../../server/snapshot/index.ts";
 
 export interface Subject {
   readonly ensemble: Ensemble;
@@ -39,11 +32,11 @@ export async function compileSubject(
   const read = await readGuardrailsAt(path, env);
   if (read.kind === "refused") return read;
   const { guardrails, problem, warnings } = read;
-  const cache = createScanCache();
-  const configured = compile({ ...guardrails, explain: true }, cache);
+  const engine = await loadGuardrailEngine();
+  const configured = compile(engine, { ...guardrails, explain: true });
   const told = configured.problems.map((one) => formatProblem(problem(one.path, one.message, one.severity)));
   if (configured.subject === undefined) return { kind: "refused", problems: [...warnings, ...told] };
-  const lowered = compile(withoutThresholds(guardrails), cache).subject ?? configured.subject;
+  const lowered = compile(engine, withoutThresholds(guardrails)).subject ?? configured.subject;
   return {
     kind: "compiled",
     configured: configured.subject,
@@ -63,44 +56,13 @@ const withoutThresholds = (guardrails: Guardrails): Guardrails => ({
 interface Attempt {
   /** Undefined where a problem is an error. */
   readonly subject: Subject | undefined;
-  readonly problems: readonly {
-    readonly path: readonly (string | number)[];
-    readonly message: string;
-    readonly severity: Severity;
-  }[];
+  readonly problems: AssembledGuardrails["problems"];
 }
 
-function compile(guardrails: Guardrails, cache: ScanCache): Attempt {
-  const gives = new Map<string, readonly string[]>();
-  const compiled = compileEnsemble(guardrails, { build: builder(gives), cache });
-  if (compiled.kind === "refused") {
-    return { subject: undefined, problems: compiled.problems.map((one) => ({ ...one, severity: "error" })) };
+function compile(engine: GuardrailEngine, guardrails: Guardrails): Attempt {
+  const { assembled, problems } = engine.assemble(guardrails, []);
+  if (assembled === undefined || problems.some(({ severity }) => severity === "error")) {
+    return { subject: undefined, problems };
   }
-  const { ensemble } = compiled;
-  const { of, problems } = compilePolicy(guardrails, { detectors: factsOf(ensemble, gives), profiles: [] });
-  const isSound = !problems.some(({ severity }) => severity === "error");
-  return { subject: isSound ? { ensemble, policy: of(undefined) } : undefined, problems };
+  return { subject: { ensemble: assembled.ensemble, policy: assembled.policyOf(undefined) }, problems };
 }
-
-const factsOf = ({ members }: Ensemble, gives: ReadonlyMap<string, readonly string[]>): PolicyFacts["detectors"] =>
-  members.map(({ detector, name, kinds, mode }) => ({
-    name,
-    type: detector.type,
-    kinds: [...kinds],
-    mode,
-    gives: gives.get(name),
-    hasHorizon: detector.horizon !== undefined,
-  }));
-
-/** `gives`: what each detector can find, by its name. */
-const builder =
-  (gives: Map<string, readonly string[]>): BuildDetector =>
-  (config, name, guardrails) => {
-    if (config.type !== "pii") {
-      const message = `this version evaluates detectors of type \`pii\` alone, not \`${config.type}\``;
-      return { kind: "refused", problems: [{ path: ["type"], message }] };
-    }
-    const built = createPiiDetector(config, name, guardrails.context_enhancement);
-    if (built.kind === "detector") gives.set(name, built.gives);
-    return built;
-  };

@@ -14,26 +14,62 @@ import {
   createScanCache,
   type EnsembleOptions,
 } from "../detectors/index.ts";
-import { type CompiledGuardrails, createGuard, type Guard, type GuardrailEngine, UNGUARDED } from "./guardrails.ts";
+import {
+  type AssembledGuardrails,
+  type CompiledGuardrails,
+  createGuard,
+  type Guard,
+  type GuardrailEngine,
+  UNGUARDED,
+} from "./guardrails.ts";
 
 export function openEngine(instruments: Instruments | undefined): GuardrailEngine {
   const cache = createScanCache();
   const metrics = instruments && createEnsembleMetrics(instruments);
-  return { compile: (document) => compile(document, { cache, ...(metrics !== undefined && { metrics }) }) };
+  const options = { cache, ...(metrics !== undefined && { metrics }) };
+  return {
+    assemble: (guardrails, profiles) => assemble(guardrails, profiles, options),
+    compile: (document) => compile(document, options),
+  };
 }
 
-function compile(
-  { guardrails, profiles = [] }: Deployment,
-  options: Omit<EnsembleOptions, "build">,
-): CompiledGuardrails {
+function compile({ guardrails, profiles = [] }: Deployment, options: Options): CompiledGuardrails {
   if (guardrails === undefined) return { guardrails: UNGUARDED, problems: [] };
+  const { assembled, problems } = assemble(guardrails, profiles, options);
+  const told = [...unbuiltKeys(guardrails), ...problems];
+  if (assembled === undefined) return { guardrails: UNGUARDED, problems: told };
+  const { ensemble, policyOf } = assembled;
+  const guardOf = (profile: string | undefined): Guard | undefined => {
+    const policy = policyOf(profile);
+    const isExempt = policy.detectors.length === 0 && policy.rules.length === 0;
+    return isExempt ? undefined : createGuard(ensemble, policy);
+  };
+  const everybody = guardOf(undefined);
+  const guards = new Map(
+    profiles.map(({ name, guardrails: own }) => [name, own?.detectors === undefined ? everybody : guardOf(name)]),
+  );
+  return {
+    guardrails: Object.freeze({
+      of: (profile: string | undefined) =>
+        profile !== undefined && guards.has(profile) ? guards.get(profile) : everybody,
+    }),
+    problems: told,
+  };
+}
+
+type Options = Omit<EnsembleOptions, "build">;
+
+function assemble(
+  guardrails: Guardrails,
+  profiles: NonNullable<Deployment["profiles"]>,
+  options: Options,
+): AssembledGuardrails {
   /** What each detector can give, by its name. */
   const gives = new Map<string, readonly string[]>();
   const compiled = compileEnsemble(guardrails, { ...options, build: builder(gives) });
-  const unbuilt = unbuiltKeys(guardrails);
   if (compiled.kind === "refused") {
     const problems = compiled.problems.map((it): GuardrailProblem => ({ severity: "error", ...it }));
-    return { guardrails: UNGUARDED, problems: [...unbuilt, ...problems] };
+    return { assembled: undefined, problems };
   }
   const { ensemble } = compiled;
   const facts: PolicyFacts = {
@@ -47,25 +83,10 @@ function compile(
         hasHorizon: detector.horizon !== undefined,
       }),
     ),
-    profiles: profiles.map(({ name, guardrails: selected }) => ({ name, detectors: selected?.detectors })),
+    profiles: profiles.map(({ name, guardrails: own }) => ({ name, detectors: own?.detectors })),
   };
-  const policies = compilePolicy(guardrails, facts);
-  const guardOf = (profile: string | undefined): Guard | undefined => {
-    const policy = policies.of(profile);
-    const isExempt = policy.detectors.length === 0 && policy.rules.length === 0;
-    return isExempt ? undefined : createGuard(ensemble, policy);
-  };
-  const everybody = guardOf(undefined);
-  const guards = new Map(
-    facts.profiles.map(({ name, detectors }) => [name, detectors === undefined ? everybody : guardOf(name)]),
-  );
-  return {
-    guardrails: Object.freeze({
-      of: (profile: string | undefined) =>
-        profile !== undefined && guards.has(profile) ? guards.get(profile) : everybody,
-    }),
-    problems: [...unbuilt, ...policies.problems],
-  };
+  const { of: policyOf, problems } = compilePolicy(guardrails, facts);
+  return { assembled: { ensemble, policyOf }, problems };
 }
 
 const builder =

@@ -2,7 +2,7 @@
  * What guards the texts of one population: the detectors that are in force for it, and the policy over what they find. All
  * that hops, the inspector and rehearsals are given. Source: design decisions, section 11.
  */
-import type { Deployment } from "../core/config/index.ts";
+import type { Deployment, Guardrails } from "../core/config/index.ts";
 import type {
   GuardrailPolicy,
   GuardrailProblem,
@@ -55,7 +55,19 @@ export interface CompiledGuardrails {
 
 /** What is found in a text is remembered over all documents that one engine compiles. */
 export interface GuardrailEngine {
+  /** As of a gateway: also what it cannot do yet is refused. */
   readonly compile: (document: Deployment) => CompiledGuardrails;
+  /** Of no use where a problem is an error. `profiles`: those that rules are checked against. */
+  readonly assemble: (guardrails: Guardrails, profiles: NonNullable<Deployment["profiles"]>) => AssembledGuardrails;
+}
+
+/** Detectors and rules, before they guard anybody. */
+export interface AssembledGuardrails {
+  /** Undefined where a detector could not be built. */
+  readonly assembled:
+    | { readonly ensemble: Ensemble; readonly policyOf: (profile: string | undefined) => GuardrailPolicy }
+    | undefined;
+  readonly problems: readonly GuardrailProblem[];
 }
 
 /** Nobody is inspected. */

@@ -1,6 +1,7 @@
 export { type Compiled, type CompileInput, compileDeployment } from "./compile.ts";
 export type { Trusted } from "./governance.ts";
 export {
+  type AssembledGuardrails,
   type CompiledGuardrails,
   createGuard,
   type Guard,
@@ -8,7 +9,7 @@ export {
   type GuardrailEngine,
   type GuardrailSnapshot,
 } from "./guardrails.ts";
-export { loadGuardrails, mayHoldGuardrails } from "./load-guardrails.ts";
+export { loadGuardrailEngine, loadGuardrails, mayHoldGuardrails } from "./load-guardrails.ts";
 export { loadRules, mayHoldRules, type Rules } from "./load-rules.ts";
 export {
   type Claim,

@@ -16,7 +16,10 @@ export async function loadGuardrails(
   texts: readonly string[],
   instruments?: Instruments,
 ): Promise<GuardrailEngine | undefined> {
-  if (!texts.some(mayHoldGuardrails)) return undefined;
+  return texts.some(mayHoldGuardrails) ? await loadGuardrailEngine(instruments) : undefined;
+}
+
+export async function loadGuardrailEngine(instruments?: Instruments): Promise<GuardrailEngine> {
   const { openEngine } = await import("./compile-guardrails.ts");
   return openEngine(instruments);
 }
