@@ -1,0 +1,26 @@
+/** Which declared models a document's detectors need, and what of them. Those that no detector refers to are not fetched. */
+import type { Deployment } from "../core/config/index.ts";
+import type { ModelDeclaration, ModelParts } from "./types.ts";
+
+export interface ModelNeed {
+  readonly model: ModelDeclaration;
+  readonly parts: ModelParts;
+}
+
+const TYPES = ["nlp", "classify", "embed"] as const;
+
+/** One for each model that is referred to; `whole` as soon as one detector runs its graph here. In order of reference. */
+export function modelNeeds({ guardrails, models }: Pick<Deployment, "guardrails" | "models">): readonly ModelNeed[] {
+  const declared = new Map((models?.models ?? []).map((model) => [model.name, model]));
+  const needs = new Map<string, ModelNeed>();
+  for (const detector of guardrails?.detectors ?? []) {
+    for (const type of TYPES) {
+      const model = declared.get(detector[type]?.ref ?? "");
+      if (model === undefined || detector.type !== type) continue;
+      const isRemote = detector[type]?.remote !== undefined;
+      const before = needs.get(model.name)?.parts;
+      needs.set(model.name, { model, parts: isRemote && before !== "whole" ? "text" : "whole" });
+    }
+  }
+  return [...needs.values()];
+}
