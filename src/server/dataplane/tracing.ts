@@ -1,6 +1,6 @@
 /**
- * The tracing port: a span for each request and session, and one for each attempt below it. Absent, it costs a
- * comparison; what a span tells comes from the configuration, the route table and status codes, never from a caller.
+ * The tracing port: a span for each request and session, and below it one for each inspection and attempt. Absent, it
+ * costs a comparison; what a span tells comes from the configuration, the route table and status codes, never from a caller.
  */
 import type { IncomingMessage } from "node:http";
 import type { AttemptTracer } from "../upstream/index.ts";
@@ -18,8 +18,26 @@ export interface StartedRequest {
 }
 
 export interface RequestSpan extends AttemptTracer {
+  /** Guardrails begin to read what was said. */
+  inspection(direction: "request" | "response"): InspectionSpan;
   /** Once, when the answer is delivered or given up, or the session is over. */
   end(ended: EndedRequest): void;
+}
+
+export interface InspectionSpan {
+  /** Once. */
+  end(ended: EndedInspection): void;
+}
+
+/** Names of the configuration and counts, never a text. */
+export interface EndedInspection {
+  /** `error`: a rule or a detector could not do its work, and the message is refused; `abandoned`: the client left. */
+  readonly outcome: "allow" | "redact" | "deny" | "error" | "abandoned";
+  readonly segments: number;
+  /** Rules that acted, each with its action, as `x-gateway-guardrails` tells them. */
+  readonly rules: readonly string[];
+  /** Detectors that failed, also those without which the message goes on. */
+  readonly failed: readonly string[];
 }
 
 export interface EndedRequest {

@@ -7,6 +7,7 @@ import { GatewayError } from "../../../base/index.ts";
 import type { Annotation, Judgement, RuleDecision } from "../../core/guardrails/index.ts";
 import type { Guarded } from "../../snapshot/index.ts";
 import type { DecisionTrail, RecordData } from "../ports.ts";
+import type { EndedInspection } from "../tracing.ts";
 import { shown } from "../whose.ts";
 import type { DecidedRequest } from "./decide.ts";
 import type { GuardrailMetrics } from "./guardrail-metrics.ts";
@@ -63,6 +64,19 @@ export function settleInspection(
     });
   }
   return { error: errorOf(judgement), acted: decisions.length === 0 ? "" : decisions.map(spelled).join(", ") };
+}
+
+/** What a span tells of an inspection; undefined: nobody waited for its end. */
+export function inspectionFacts(guarded: Guarded | undefined, segments: number): EndedInspection {
+  if (guarded === undefined) return { outcome: "abandoned", segments, rules: [], failed: [] };
+  const { judgement, failures } = guarded;
+  const isRewritten = judgement?.outcome === "allow" && judgement.rewrites.some((one) => one !== undefined);
+  return {
+    outcome: isRewritten ? "redact" : (judgement?.outcome ?? "error"),
+    segments,
+    rules: judgement?.decisions.map(spelled) ?? [],
+    failed: failures.map(({ detector }) => detector),
+  };
 }
 
 function errorOf(judgement: Judgement): GatewayError | undefined {

@@ -1,5 +1,5 @@
 /**
- * Spans of requests and attempts: the data plane's tracing port over an OpenTelemetry tracer.
+ * Spans of requests, inspections and attempts: the data plane's tracing port over an OpenTelemetry tracer.
  *
  * Source: W3C Trace Context; OpenTelemetry semantic conventions for HTTP and generative AI. What a span says comes from
  * the configuration, the route table and the wire's status codes: never a prompt, a header, a query or a model as a
@@ -44,9 +44,21 @@ export interface Tracing {
   start(request: StartedRequest): RequestSpan;
 }
 
+export interface EndedInspection {
+  readonly outcome: "allow" | "redact" | "deny" | "error" | "abandoned";
+  readonly segments: number;
+  readonly rules: readonly string[];
+  readonly failed: readonly string[];
+}
+
 export interface RequestSpan {
+  inspection(direction: "request" | "response"): InspectionSpan;
   attempt(started: StartedAttempt): AttemptSpan;
   end(ended: EndedRequest): void;
+}
+
+export interface InspectionSpan {
+  end(ended: EndedInspection): void;
 }
 
 export interface AttemptSpan {
@@ -75,6 +87,15 @@ export function createTracing(tracer: Tracer, { propagates }: { readonly propaga
       const context = trace.setSpan(ROOT_CONTEXT, span);
       let attempts = 0;
       return {
+        inspection(direction) {
+          const attributes = { "gateway.guardrails.direction": direction };
+          const inspection = tracer.startSpan(
+            `guardrails ${direction}`,
+            { kind: SpanKind.INTERNAL, attributes },
+            context,
+          );
+          return { end: (ended) => endInspection(inspection, ended) };
+        },
         attempt(started) {
           attempts++;
           const attemptSpan = startAttempt(tracer, context, started, attempts, addressOf(started.origin));
@@ -109,6 +130,20 @@ function endRequest(span: Span, method: string, attempts: number, { labels, stat
       span.setStatus({ code: SpanStatusCode.ERROR });
     }
     span.setAttributes(attributes);
+  }
+  span.end();
+}
+
+/** A refusal is what guardrails are for; only one that nobody wanted is an error. */
+function endInspection(span: Span, { outcome, segments, rules, failed }: EndedInspection): void {
+  if (span.isRecording()) {
+    span.setAttributes({ "gateway.guardrails.outcome": outcome, "gateway.guardrails.segments": segments });
+    if (rules.length > 0) span.setAttribute("gateway.guardrails.rules", [...rules]);
+    if (failed.length > 0) span.setAttribute("gateway.guardrails.failed_detectors", [...failed]);
+    if (outcome === "error") {
+      span.setAttribute("error.type", "guardrail_error");
+      span.setStatus({ code: SpanStatusCode.ERROR });
+    }
   }
   span.end();
 }

@@ -12,9 +12,14 @@ import {
   type Occasion,
   type Segment,
 } from "../../../core/guardrails/index.ts";
-import type { Guard, Snapshot } from "../../../snapshot/index.ts";
+import type { Guard, Guarded, Snapshot } from "../../../snapshot/index.ts";
 import type { Exchange } from "../../exchange.ts";
-import { type GuardrailSinks, settleInspection, UNINSPECTED_SESSIONS } from "../../governance/guardrails.ts";
+import {
+  type GuardrailSinks,
+  inspectionFacts,
+  settleInspection,
+  UNINSPECTED_SESSIONS,
+} from "../../governance/guardrails.ts";
 import type { Standing } from "../../governance/standing.ts";
 import type { Holding } from "../../memory/index.ts";
 import { address, type Target } from "./address.ts";
@@ -66,7 +71,7 @@ export async function inspectRequest(
   for (const what of texts?.uninspected ?? []) sinks.metrics.uninspected(what);
   const segments = texts?.texts.map((text): Segment => ({ ...text, ref: "" })) ?? NO_SEGMENTS;
   const occasion: Occasion = { variables: variablesOf(target, standing), rewriting: createRewriting() };
-  const guarded = await untilGone(exchange, (signal) => guard.request(segments, occasion, signal));
+  const guarded = await traced(exchange, segments.length, (signal) => guard.request(segments, occasion, signal));
   const { requestId } = exchange;
   const { model, route, provider } = target;
   const request = { requestId, hop: "llm", route: route.name, to: provider.name, model } as const;
@@ -101,6 +106,22 @@ const variablesOf = ({ model, route }: Target, { variables, profile }: Standing)
 function changesOf(judgement: Judgement | undefined): readonly (string | undefined)[] | undefined {
   if (judgement?.outcome !== "allow" || judgement.rewrites.every((one) => one === undefined)) return undefined;
   return judgement.rewrites.map((one) => one?.text);
+}
+
+/** The inspection, told of by a span of its own. */
+async function traced(
+  exchange: Exchange,
+  segments: number,
+  inspect: (signal: AbortSignal) => Guarded | Promise<Guarded>,
+): Promise<Guarded> {
+  const span = exchange.span?.inspection("request");
+  let guarded: Guarded | undefined;
+  try {
+    guarded = await untilGone(exchange, inspect);
+    return guarded;
+  } finally {
+    span?.end(inspectionFacts(guarded, segments));
+  }
 }
 
 /** Work that ends when nobody waits for it any more. */
