@@ -123,6 +123,4 @@ type Kind = NonNullable<DetectorConfig["apply_to"]>[number];
 
 const UNREAD: Partial<Record<Kind, string>> = {
   output: "answers",
-  header: "headers",
-  query: "query strings",
 };

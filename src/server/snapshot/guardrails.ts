@@ -3,14 +3,15 @@
  * that hops, the inspector and rehearsals are given. Source: design decisions, section 11.
  */
 import type { Deployment, Guardrails } from "../core/config/index.ts";
-import type {
-  GuardrailPolicy,
-  GuardrailProblem,
-  Inspection,
-  Judgement,
-  Occasion,
-  Segment,
-  SegmentKind,
+import {
+  type GuardrailPolicy,
+  type GuardrailProblem,
+  type Inspection,
+  type Judgement,
+  type Occasion,
+  REQUEST_KINDS,
+  type Segment,
+  type SegmentKind,
 } from "../core/guardrails/index.ts";
 import type { Ensemble, Failure, Found } from "../detectors/index.ts";
 
@@ -25,6 +26,8 @@ export interface Guard {
   /** Kinds of segment that some detector in force reads. */
   readonly kinds: ReadonlySet<SegmentKind>;
   readonly inspectsRequest: boolean;
+  /** Some detector in force reads bodies of requests, and not their headers or query alone. */
+  readonly inspectsBody: boolean;
   readonly inspectsOutput: boolean;
   /** At once where every detector answers at once. Rejects with the signal's reason alone. */
   readonly request: (
@@ -84,6 +87,7 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy): Guard 
   return Object.freeze({
     kinds,
     inspectsRequest: [...kinds].some((kind) => kind !== "output"),
+    inspectsBody: REQUEST_KINDS.some((kind) => kinds.has(kind)),
     inspectsOutput: kinds.has("output"),
     open: policy.open,
     request(segments, occasion, signal) {

@@ -23,6 +23,7 @@ import {
 import type { Standing } from "../../governance/standing.ts";
 import type { Holding } from "../../memory/index.ts";
 import { address, type Target } from "./address.ts";
+import { envelopeSegments } from "./envelope-segments.ts";
 
 export interface Inspecting {
   readonly snapshot: Snapshot;
@@ -63,13 +64,16 @@ export async function inspectRequest(
   }
   // A form is mostly files, which are looked at where they are.
   const isForm = /^\s*multipart\//i.test(target.contentType);
-  if (guard.inspectsRequest && !isForm) held.hold(READING_FACTOR * plain.length);
-  const texts = guard.inspectsRequest ? readTexts(target.route, target.dialect, target) : undefined;
+  if (guard.inspectsBody && !isForm) held.hold(READING_FACTOR * plain.length);
+  const texts = guard.inspectsBody ? readTexts(target.route, target.dialect, target) : undefined;
   if (texts?.problem !== undefined) {
     throw new GatewayError("invalid_request", `Guardrails cannot inspect the request: ${texts.problem}.`);
   }
   for (const what of texts?.uninspected ?? []) sinks.metrics.uninspected(what);
-  const segments = texts?.texts.map((text): Segment => ({ ...text, ref: "" })) ?? NO_SEGMENTS;
+  const said = texts?.texts.map((text): Segment => ({ ...text, ref: "" })) ?? NO_SEGMENTS;
+  const beside = envelopeSegments(guard, exchange.request, target.query);
+  // Texts of the body are first, so that changes of theirs have their places.
+  const segments = beside.length === 0 ? said : [...said, ...beside];
   const occasion: Occasion = { variables: variablesOf(target, standing), rewriting: createRewriting() };
   const guarded = await traced(exchange, segments.length, (signal) => guard.request(segments, occasion, signal));
   const { requestId } = exchange;

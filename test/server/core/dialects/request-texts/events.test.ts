@@ -86,19 +86,60 @@ test("values of headers are texts, but for credentials and those of the connecti
     headerTexts(headers).map(({ ref, text }) => [ref, text]),
     [
       ["header:x-title", "é"],
+      ["header:x-title", latin],
+      ["header:x-other", "\ufffd"],
       ["header:x-other", "\u00ff"],
     ],
   );
 });
 
-test("values of the query are texts", () => {
-  assert.deepEqual(
-    queryTexts("?a=b+c%40d&%65=f&g&h=").map(({ ref, text }) => [ref, text]),
+test("values of the query are texts, in each way that a provider may read them", () => {
+  const cases: readonly (readonly [query: string, texts: readonly (readonly [ref: string, text: string])[]])[] = [
+    ["", []],
+    ["?", []],
+    ["?g&h=", [["query:", "g"]]],
+    ["?%65=f=g", [["query:e", "f=g"]]],
     [
-      ["query:a", "b c@d"],
-      ["query:e", "f"],
-      ["query:", "g"],
+      "?a=b+c%40d",
+      [
+        ["query:a", "b c@d"],
+        ["query:a", "b+c@d"],
+      ],
     ],
-  );
-  assert.deepEqual(queryTexts(""), []);
+    [
+      "?a=4%252C5",
+      [
+        ["query:a", "4%2C5"],
+        ["query:a", "4,5"],
+      ],
+    ],
+    [
+      "?a=100%&b=%zz",
+      [
+        ["query:a", "100%"],
+        ["query:b", "%zz"],
+      ],
+    ],
+    [
+      "?a=%C3%A9",
+      [
+        ["query:a", "é"],
+        ["query:a", "\u00c3\u00a9"],
+      ],
+    ],
+    [
+      "?a=%E9",
+      [
+        ["query:a", "\ufffd"],
+        ["query:a", "é"],
+      ],
+    ],
+  ];
+  for (const [query, texts] of cases) {
+    assert.deepEqual(
+      queryTexts(query).map(({ ref, text }) => [ref, text]),
+      texts,
+      query,
+    );
+  }
 });

@@ -1,0 +1,96 @@
+/**
+ * Headers and query strings of requests under guardrails: what is found there is refused on every route, with a body or
+ * without, and told of by kind. Source: specification document 3 (`apply_to`); design decisions, section 11.
+ */
+import assert from "node:assert/strict";
+import { request } from "node:http";
+import { after, test } from "node:test";
+import { recordsIn } from "../admin/support/trail.ts";
+import { chat, mint, say, startGoverned } from "../governance/support/governed.ts";
+import { eventually } from "../support/wait.ts";
+
+const file = { after };
+const CARD = "4111 1111 1111 1111";
+const ARABIC = "٤١١١ ١١١١ ١١١١ ١١١١";
+const CANARIES = [CARD, CARD.replaceAll(" ", ""), encodeURIComponent(CARD)];
+
+const { simulator, node, gateway } = await startGoverned(file, {
+  deployment: {
+    profiles: [{ name: "trusted", guardrails: { detectors: [] } }],
+    guardrails: {
+      detectors: [
+        { type: "pii", name: "envelope", prefilter: "pure", entities: ["CREDIT_CARD"], apply_to: ["header", "query"] },
+      ],
+      rules: [
+        { name: "no-cards-in-titles", action: "deny", when: 'annotations.exists(a, a.ref == "header:x-title")' },
+        { name: "no-cards-beside", action: "deny", when: 'annotations.exists(a, a.kind in ["header", "query"])' },
+      ],
+    },
+  },
+});
+const key = await mint(node, "plain");
+const trusted = await mint(node, "trusted", { profile: "trusted" });
+
+/** Header values are sent one character a byte, which `fetch` refuses of most. */
+function get(path: string, headers: Readonly<Record<string, string>>, bearer = key): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const asked = request(gateway.url + path, { headers: { authorization: `Bearer ${bearer}`, ...headers } });
+    asked.on("response", (response) => {
+      response.resume().on("end", () => resolve(response.statusCode));
+    });
+    asked.on("error", reject).end();
+  });
+}
+
+const bytes = (text: string): string => Buffer.from(text).toString("latin1");
+
+const DENIED: readonly (readonly [what: string, path: string, headers: Readonly<Record<string, string>>])[] = [
+  ["a header", "/v1/files", { "x-note": `pay ${CARD}` }],
+  ["a header in UTF-8", "/v1/files", { "x-note": bytes(`pay ${ARABIC}`) }],
+  ["a header in Latin-1", "/v1/files", { "x-note": `\u00fc ${CARD}` }],
+  ["a header in UTF-8 with a byte that is none", "/v1/files", { "x-note": `${bytes(ARABIC)} \u00ff` }],
+  ["a header that never goes on", "/v1/files", { connection: "x-note", "x-note": CARD }],
+  ["a query", `/v1/files?purpose=${CARD.replaceAll(" ", "")}`, {}],
+  ["a query, escaped", `/v1/files?purpose=${encodeURIComponent(CARD)}`, {}],
+  ["a query, escaped as forms have it", `/v1/files?purpose=${CARD.replaceAll(" ", "+")}`, {}],
+  ["a query, escaped twice", `/v1/files?purpose=${encodeURIComponent(encodeURIComponent(CARD))}`, {}],
+  ["a query in digits of another script", `/v1/files?purpose=${encodeURIComponent(ARABIC)}`, {}],
+  ["a parameter without a name", `/v1/files?${encodeURIComponent(CARD)}`, {}],
+  ["the second parameter of a name", `/v1/files?limit=1&limit=${encodeURIComponent(CARD)}`, {}],
+];
+
+test("a card in a header or in the query is denied on a route without a body, however it is written", async () => {
+  const before = simulator.counts().requests;
+  for (const [what, path, headers] of DENIED) assert.equal(await get(path, headers), 403, what);
+  assert.equal(simulator.counts().requests, before);
+});
+
+test("credentials are not read, and what holds nothing passes", async () => {
+  const before = simulator.counts().requests;
+  for (const headers of [{ cookie: CARD }, { "x-api-key": CARD }, { "x-note": "4111 1111 1111 1112" }]) {
+    assert.notEqual(await get("/v1/files", headers), 403, Object.keys(headers)[0]);
+  }
+  assert.notEqual(await get(`/v1/files?purpose=${encodeURIComponent(CARD)}`, { "x-note": CARD }, trusted), 403);
+  assert.equal(simulator.counts().requests, before + 4);
+});
+
+test("beside a body too, which nobody reads then; a rule may ask where it stands, and the record says of what kind", async () => {
+  const said = await say(gateway, { key, headers: { "x-title": CARD } });
+  assert.deepEqual([said.status, said.code], [403, "guardrail_denied"], said.text);
+  assert.equal(said.headers.get("x-gateway-guardrails"), "no-cards-in-titles=deny");
+  const id = said.headers.get("x-gateway-request-id");
+  const { data } = await eventually("the record of the denial", () =>
+    recordsIn(node.output()).find(({ event, data }) => event === "guardrail.decision" && data["request"] === id),
+  );
+  const matched = [{ rule: "no-cards-in-titles", action: "deny", types: { "pii/CREDIT_CARD": 1 }, kinds: ["header"] }];
+  assert.deepEqual(data["matched"], matched);
+  const body = chat({ messages: [{ role: "user", content: `pay with ${CARD}` }] });
+  assert.equal((await say(gateway, { key, body })).status, 200);
+  const asked = await say(gateway, { key, path: `/v1/chat/completions?card=${encodeURIComponent(CARD)}` });
+  assert.equal(asked.headers.get("x-gateway-guardrails"), "no-cards-beside=deny");
+});
+
+test("no value of a header or of the query is in logs, records or metrics", async () => {
+  const all = node.output() + (await (await fetch(String(gateway.metricsUrl))).text());
+  for (const canary of CANARIES) assert.ok(!all.includes(canary), canary);
+});
