@@ -19,6 +19,8 @@ const CORE = {
   "server/core/guardrails": ["server/core/config", "server/core/dialects", "server/core/policy/variables"],
   // Apart from the types that detectors, streams and hops pass: it loads CEL.
   "server/core/guardrails/policy": ["server/core/cel", "server/core/config", "server/core/guardrails"],
+  // How JSON and event streams are read.
+  "server/core/agents": ["server/core/config", "server/core/dialects"],
   "server/core/state": ["server/core/config", "server/core/budgets"],
 } as const;
 
@@ -55,12 +57,13 @@ const PARTS = {
     "server/core/budgets",
     "server/core/guardrails",
     "server/core/dialects",
+    "server/core/agents",
     "server/core/catalog",
     "server/snapshot",
     "server/auth",
     "server/upstream",
   ],
-  "server/inspector": ["server/core/guardrails", "server/core/dialects", "server/snapshot"],
+  "server/inspector": ["server/core/guardrails", "server/core/dialects", "server/core/agents", "server/snapshot"],
   "server/reconcile": ["server/snapshot", "server/core/budgets", "server/credentials"],
   "server/admin": [
     "admin-api",

@@ -3,10 +3,18 @@ export {
   type AnswerText,
   type AnswerTexts,
   type EventTexts,
+  isNothing,
   type Media,
+  memberOf,
   openStreamTexts,
+  type Placed,
+  type PlacedMember,
+  placedIn,
   readAnswerTexts,
+  type Splice,
   type StreamTexts,
+  spliced,
+  stringIn,
   type TextPiece,
 } from "./answer-texts/index.ts";
 export { isFormEncoded, mayNameBatch, namesBatch, type Upload } from "./batch-file.ts";
@@ -30,7 +38,7 @@ export { type JsonSource, readJson } from "./json-source.ts";
 export { IMAGE_TOKENS } from "./media-bounds.ts";
 export { type ThreadUse, threadUse } from "./message-thread.ts";
 export { boundaryOf, type FormField, findField } from "./multipart.ts";
-export { parametersNamed, withParameter } from "./readings.ts";
+export { isAlike, parametersNamed, withParameter } from "./readings.ts";
 export { type ChunkStamp, refusalBody, refusalEvent, refusalHeaders } from "./refusal.ts";
 export { DEFAULT_OUTPUT_BOUND, type RequestBounds, tokenBounds } from "./request-bounds.ts";
 export {
@@ -56,7 +64,7 @@ export {
   type UsagePlace,
 } from "./routes.ts";
 export { createSessionWork, type SessionWork } from "./session-work.ts";
-export { countEvents, MAX_EVENT_BYTES, type SseEvent, SseSplitter } from "./sse.ts";
+export { countEvents, MAX_EVENT_BYTES, replaceData, type SseEvent, SseSplitter } from "./sse.ts";
 export { translateError } from "./translate/errors.ts";
 export { translateModel, translateModels } from "./translate/models.ts";
 export { answerAsStream, openTranslation, translateAnswer, translateRequest } from "./translate/translate.ts";

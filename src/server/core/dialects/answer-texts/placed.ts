@@ -23,29 +23,35 @@ export interface Splice {
   readonly text: string;
 }
 
-class TooDeep extends Error {}
+class TooMuch extends Error {}
 
-/** Undefined: no JSON, or nested deeper than any answer is. */
-export function placedIn(text: string): Placed | undefined {
+/** `left`: how many values may still be placed. */
+interface Bound {
+  left: number;
+}
+
+/** Undefined: no JSON, nested deeper than any message is, or of more values than `maxValues`. */
+export function placedIn(text: string, maxValues = Number.POSITIVE_INFINITY): Placed | undefined {
   if (parsedJson(text) === undefined) return undefined;
   try {
-    return valueAt(text, skipSpace(text, 0), 0);
+    return valueAt(text, skipSpace(text, 0), 0, { left: maxValues });
   } catch (error) {
-    if (error instanceof TooDeep) return undefined;
+    if (error instanceof TooMuch) return undefined;
     throw error;
   }
 }
 
-function valueAt(text: string, start: number, depth: number): Placed {
+function valueAt(text: string, start: number, depth: number, bound: Bound): Placed {
+  if (--bound.left < 0) throw new TooMuch();
   const first = text.charAt(start);
   if (first === '"') return { kind: "string", start, end: stringEnd(text, start) };
   if (first !== "{" && first !== "[") return { kind: "scalar", start, end: scalarEnd(text, start) };
-  if (depth >= MAX_DEPTH) throw new TooDeep();
+  if (depth >= MAX_DEPTH) throw new TooMuch();
   let at = skipSpace(text, start + 1);
   if (first === "[") {
     const items: Placed[] = [];
     while (text.charAt(at) !== "]") {
-      const item = valueAt(text, at, depth + 1);
+      const item = valueAt(text, at, depth + 1, bound);
       items.push(item);
       at = skipComma(text, item.end);
     }
@@ -56,7 +62,7 @@ function valueAt(text: string, start: number, depth: number): Placed {
     const nameEnd = stringEnd(text, at);
     const name = nameIn(text, at, nameEnd);
     // Past the colon.
-    const value = valueAt(text, skipSpace(text, skipSpace(text, nameEnd) + 1), depth + 1);
+    const value = valueAt(text, skipSpace(text, skipSpace(text, nameEnd) + 1), depth + 1, bound);
     members.push({ name, value });
     at = skipComma(text, value.end);
   }

@@ -1,0 +1,99 @@
+/**
+ * The JSON-RPC envelope of a request, read strictly: what two readers could take for different messages is refused, since
+ * its bytes go on as they came. Source: JSON-RPC 2.0; mcp reference, 8; a2a reference, 5; design decisions, section 7.
+ */
+import { isUtf8 } from "node:buffer";
+import { isAlike, memberOf, type Placed, placedIn, stringIn } from "../dialects/index.ts";
+import type { RpcFault } from "./types.ts";
+
+export const PARSE_ERROR = -32700;
+export const INVALID_REQUEST = -32600;
+export const METHOD_NOT_FOUND = -32601;
+export const INVALID_PARAMS = -32602;
+
+/** Each takes about 100 bytes. */
+const MAX_VALUES = 200_000;
+const MAX_METHOD_LENGTH = 256;
+/** JSON text of an id; longer ones serve nobody. */
+const MAX_ID_LENGTH = 1_024;
+const INTEGER = /^-?(?:0|[1-9][0-9]*)$/;
+const MEMBERS = ["jsonrpc", "id", "method", "params"] as const;
+
+export interface Envelope {
+  /** Of the whole message; places are in it. */
+  readonly text: string;
+  readonly root: Placed;
+  readonly method: string;
+  /** JSON text, as it came; undefined: it has none, or null where that is `lenient`. */
+  readonly id: string | undefined;
+  readonly params: Placed | undefined;
+}
+
+export type EnvelopeReading =
+  | { readonly kind: "envelope"; readonly envelope: Envelope }
+  | { readonly kind: "refused"; readonly fault: RpcFault };
+
+/** `ids`: whether `null` and fractions are ids. */
+export function readEnvelope(body: Buffer, ids: "strict" | "lenient"): EnvelopeReading {
+  const refused = (code: number, message: string, id = "null"): EnvelopeReading => ({
+    kind: "refused",
+    fault: { status: 400, code, message, id },
+  });
+  if (!isUtf8(body)) return refused(PARSE_ERROR, "Parse error: the body is not UTF-8.");
+  const text = body.toString("utf8");
+  const root = placedIn(text, MAX_VALUES);
+  if (root === undefined) {
+    return refused(PARSE_ERROR, "Parse error: the body is not JSON, is nested too deep, or holds too many values.");
+  }
+  if (root.kind === "array") return refused(INVALID_REQUEST, "Invalid request: batches are not part of this protocol.");
+  if (root.kind !== "object") return refused(INVALID_REQUEST, "Invalid request: the body is not an object.");
+  // What is named twice, or almost so, is looked at before what it says: whatever was taken here, another reader may not.
+  const id = idOf(text, memberOf(root, "id"), ids);
+  const shown = id === "bad" || id === undefined ? "null" : id;
+  const alias = aliasIn(root, MEMBERS);
+  if (alias !== undefined)
+    return refused(INVALID_PARAMS, `Invalid params: a member is spelt almost like "${alias}".`, shown);
+  if (hasRepeated(root)) return refused(INVALID_PARAMS, "Invalid params: a name stands twice in one object.", shown);
+  if (id === "bad") return refused(INVALID_REQUEST, "Invalid request: `id` is neither a string nor an integer.");
+  if (stringIn(text, memberOf(root, "jsonrpc")) !== "2.0") {
+    return refused(INVALID_REQUEST, 'Invalid request: `jsonrpc` is not "2.0".', shown);
+  }
+  const method = stringIn(text, memberOf(root, "method"));
+  if (method === undefined || method === "" || method.length > MAX_METHOD_LENGTH) {
+    return refused(INVALID_REQUEST, "Invalid request: there is no `method`, or none of a sensible length.");
+  }
+  return { kind: "envelope", envelope: { text, root, method, id, params: memberOf(root, "params") } };
+}
+
+function idOf(text: string, node: Placed | undefined, ids: "strict" | "lenient"): string | undefined | "bad" {
+  if (node === undefined) return undefined;
+  const written = text.slice(node.start, node.end);
+  if (written.length > MAX_ID_LENGTH) return "bad";
+  if (node.kind === "string" || (node.kind === "scalar" && INTEGER.test(written))) return written;
+  if (ids === "strict" || node.kind !== "scalar" || written === "true" || written === "false") return "bad";
+  return written === "null" ? undefined : written;
+}
+
+/**
+ * The name among `known` that a member of `node` is spelt almost like: in another case, with an underscore more or less, or
+ * with letters that some readers take for others.
+ */
+export function aliasIn(node: Placed | undefined, known: readonly string[]): string | undefined {
+  if (node?.kind !== "object") return undefined;
+  for (const { name } of node.members) {
+    if (known.includes(name)) continue;
+    const plain = name.replaceAll("_", "");
+    const alike = known.find((one) => isAlike(plain, one.replaceAll("_", "").toLowerCase()));
+    if (alike !== undefined) return alike;
+  }
+  return undefined;
+}
+
+/** Whether some object below has two members of one name. */
+export function hasRepeated(root: Placed): boolean {
+  if (root.kind === "array") return root.items.some(hasRepeated);
+  if (root.kind !== "object") return false;
+  const { members } = root;
+  if (members.length > 1 && new Set(members.map(({ name }) => name)).size < members.length) return true;
+  return members.some(({ value }) => hasRepeated(value));
+}

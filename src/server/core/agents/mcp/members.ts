@@ -1,0 +1,123 @@
+/**
+ * Which strings of an MCP message are texts. Every one is, but for those that are part of its form, and those that name
+ * something, which are only read: what a revision adds tomorrow is inspected and not passed over.
+ * Source: mcp reference, 4 and 5; design decisions, section 11.
+ */
+import { memberOf, type Placed, stringIn } from "../../dialects/index.ts";
+import type { TextAs, TextCollector } from "../text-collector.ts";
+
+const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
+
+/** Opaque, or of an enumeration, where they are as short as such are. */
+const FORM = words(
+  "jsonrpc id method resultType type role mimeType status createdAt lastUpdatedAt cacheScope progressToken level mode " +
+    "action stopReason includeContext format $ref $schema $id $anchor x-mcp-header theme sizes",
+);
+/** Written by whoever will read them again: a changed one is no one's. */
+const OPAQUE = words("requestState nextCursor cursor taskId taskIds");
+const NAMES = words("name model hints logger required subscriptionId");
+const URIS = words("uri uriTemplate src websiteUrl url resourceSubscriptions");
+/** Below them names are the caller's or the server's own. */
+const FREE = words("arguments structuredContent data context");
+/** Of a schema, which rewritten would be another one. */
+const SCHEMA_VALUES = words("pattern enum const default");
+
+const TOKEN = /^[\w.:/+#$-]{1,128}$/;
+
+/** What the protocol itself puts into `_meta`. */
+const OWN_META = /^(?:io\.modelcontextprotocol\/|progressToken$|traceparent$|tracestate$|baggage$)/;
+
+/** Parameters of a method that is not known: every string value but what the protocol itself puts there. */
+export function readFree(collector: TextCollector, source: string, params: Placed, kind: TextAs["kind"]): void {
+  if (params.kind !== "object") return;
+  for (const { name, value } of params.members) {
+    if (name === "_meta" || OPAQUE.has(name)) readMember(collector, source, name, value, kind, params);
+    else collector.addAll(value, plain(kind));
+  }
+}
+
+/** `kind`: of every text of this message. */
+export function readMember(
+  collector: TextCollector,
+  source: string,
+  name: string,
+  node: Placed,
+  kind: TextAs["kind"],
+  parent: Placed | undefined,
+): void {
+  if (OPAQUE.has(name)) return;
+  if (name === "_meta") {
+    if (node.kind !== "object") collector.addAll(node, plain(kind));
+    else for (const { name: own, value } of node.members) if (!OWN_META.test(own)) collector.addAll(value, plain(kind));
+    return;
+  }
+  if (name === "inputSchema" || name === "outputSchema" || name === "requestedSchema") {
+    readSchema(collector, source, node, kind);
+    return;
+  }
+  if (node.kind === "array") {
+    for (const item of node.items) readMember(collector, source, name, item, kind, parent);
+    return;
+  }
+  const isEncoded = node.kind === "string" && (name === "blob" || (name === "data" && isMedia(source, parent)));
+  if (isEncoded) {
+    const said = stringIn(source, memberOf(parent, "mimeType")) ?? "";
+    collector.addEncoded(
+      node,
+      said === "" ? `${stringIn(source, memberOf(parent, "type")) ?? ""}/` : said,
+      plain(kind),
+    );
+    return;
+  }
+  // What a person filled in.
+  const isForm = name === "content" && memberOf(parent, "action") !== undefined;
+  if (FREE.has(name) || isForm) {
+    collector.addAll(node, plain(kind));
+    return;
+  }
+  if (node.kind === "object") {
+    for (const member of node.members) readMember(collector, source, member.name, member.value, kind, node);
+    return;
+  }
+  const text = stringIn(source, node);
+  if (text === undefined || (FORM.has(name) && TOKEN.test(text))) return;
+  if (NAMES.has(name)) collector.add(node, { kind, ref: "name", isReadOnly: true });
+  else if (URIS.has(name)) collector.add(node, { kind, ref: "uri", isReadOnly: true });
+  else collector.add(node, plain(kind));
+}
+
+export const plain = (kind: TextAs["kind"]): TextAs => ({ kind, ref: "", isReadOnly: false });
+
+function isMedia(source: string, parent: Placed | undefined): boolean {
+  const type = stringIn(source, memberOf(parent, "type"));
+  return type === "image" || type === "audio";
+}
+
+/** Descriptions of a schema can be rewritten; its names and values can only be read. */
+function readSchema(
+  collector: TextCollector,
+  source: string,
+  node: Placed,
+  kind: TextAs["kind"],
+  name = "",
+  isValue = false,
+): void {
+  if (node.kind === "array") {
+    for (const item of node.items) readSchema(collector, source, item, kind, name, isValue);
+    return;
+  }
+  if (node.kind === "object") {
+    for (const member of node.members) {
+      // Names of properties are anybody's: below them a schema begins anew.
+      const isNames =
+        name === "properties" || name === "$defs" || name === "definitions" || name === "patternProperties";
+      const own = isNames ? "" : member.name;
+      readSchema(collector, source, member.value, kind, own, isValue || SCHEMA_VALUES.has(own));
+    }
+    return;
+  }
+  const text = stringIn(source, node);
+  if (text === undefined) return;
+  if (!isValue && (FORM.has(name) || name === "required") && TOKEN.test(text)) return;
+  collector.add(node, isValue || name === "required" ? { kind, ref: "name", isReadOnly: true } : plain(kind));
+}

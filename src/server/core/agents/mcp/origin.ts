@@ -1,0 +1,29 @@
+/**
+ * Whether a request comes from a page that may not send it (DNS rebinding). Source: mcp reference, 8; MCP specification,
+ * Streamable HTTP, Security.
+ */
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
+
+export interface Arrival {
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+  /** On a loopback address. */
+  readonly isLoopback: boolean;
+  /** Origin of `public_url`; undefined: there is none. */
+  readonly publicOrigin: string | undefined;
+}
+
+export function isForeignPage({ host, origin, isLoopback, publicOrigin }: Arrival): boolean {
+  const publicHost = publicOrigin === undefined ? undefined : hostOf(publicOrigin);
+  const isHome = (one: string): boolean => LOOPBACK.test(one) || sameText(one, publicHost);
+  if (isLoopback && host !== undefined && !isHome(host)) return true;
+  if (origin === undefined) return false;
+  if (isLoopback) return !isHome(hostOf(origin) ?? "");
+  return publicOrigin === undefined ? !sameText(hostOf(origin) ?? "", host) : !sameText(origin, publicOrigin);
+}
+
+const sameText = (one: string, other: string | undefined): boolean => one.toLowerCase() === other?.toLowerCase();
+
+function hostOf(origin: string): string | undefined {
+  return /^https?:\/\/([^/?#\s]+)$/i.exec(origin)?.[1];
+}

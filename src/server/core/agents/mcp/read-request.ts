@@ -1,0 +1,180 @@
+/**
+ * A request of the Model Context Protocol, revision 2026-07-28: what it asks for, or the refusal of what is none. The body
+ * is the source of truth; headers are copies and must agree. Source: mcp reference, 2 to 4, and 8, whose rows are checked in
+ * its order.
+ */
+import { memberOf, type Placed, stringIn } from "../../dialects/index.ts";
+import { aliasIn, type Envelope, INVALID_PARAMS, INVALID_REQUEST, readEnvelope } from "../envelope.ts";
+import type { RpcFault } from "../types.ts";
+import { decodeHeaderValue } from "./header-values.ts";
+
+export const MCP_VERSION = "2026-07-28";
+
+export const HEADER_MISMATCH = -32020;
+export const UNSUPPORTED_VERSION = -32022;
+
+/** What an absent version header used to mean. */
+const OLDEST_VERSION = "2025-03-26";
+const VERSION_SHAPE = /^[\x21-\x7e]{1,64}$/;
+
+const META = "_meta";
+const META_VERSION = "io.modelcontextprotocol/protocolVersion";
+const META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+
+/** Members of `params` that are read here or by rules, guardrails and caches. */
+const PARAMS = [
+  META,
+  "name",
+  "uri",
+  "arguments",
+  "taskId",
+  "inputResponses",
+  "requestState",
+  "cursor",
+  "argument",
+  "ref",
+  "context",
+  "notifications",
+] as const;
+
+/** By method: the member of `params` that `Mcp-Name` repeats, and whether rules read it as `name`. */
+const NAMED: ReadonlyMap<string, { readonly member: string; readonly isRuled: boolean }> = new Map([
+  ["tools/call", { member: "name", isRuled: true }],
+  ["prompts/get", { member: "name", isRuled: true }],
+  ["resources/read", { member: "uri", isRuled: true }],
+  ["tasks/get", { member: "taskId", isRuled: false }],
+  ["tasks/update", { member: "taskId", isRuled: false }],
+  ["tasks/cancel", { member: "taskId", isRuled: false }],
+]);
+
+export interface McpRequest {
+  readonly kind: "request" | "notification";
+  /** JSON text of the id, as it came; `null` of a notification. */
+  readonly id: string;
+  readonly method: string;
+  /** Tool, prompt or resource that it names; empty otherwise. */
+  readonly name: string;
+  readonly envelope: Envelope;
+  readonly params: Placed | undefined;
+  /** It goes on with an exchange of several rounds: its result is for it alone. */
+  readonly isContinued: boolean;
+}
+
+export type McpReading =
+  | { readonly kind: "read"; readonly request: McpRequest }
+  /** A notification of an old revision: 202, and nothing is forwarded. */
+  | { readonly kind: "dropped" }
+  | { readonly kind: "refused"; readonly fault: RpcFault };
+
+/** As `node:http` gives them: names in lower case, what stood twice joined with a comma. */
+export type McpHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export function readMcpRequest(headers: McpHeaders, body: Buffer): McpReading {
+  if (!isJsonType(headerOf(headers, "content-type"))) {
+    const message = "The content type must be application/json.";
+    return refused({ status: 415, code: INVALID_REQUEST, message, id: "null" });
+  }
+  const reading = readEnvelope(body, "strict");
+  if (reading.kind === "refused") return reading;
+  const { envelope } = reading;
+  const { text, method, params } = envelope;
+  const id = envelope.id ?? "null";
+  const fault = (code: number, message: string, data?: unknown): McpReading =>
+    refused({ status: 400, code, message, id, ...(data !== undefined && { data }) });
+  const meta = memberOf(params, META);
+  const inBody = stringIn(text, memberOf(meta, META_VERSION));
+  const inHeader = headerOf(headers, "mcp-protocol-version")?.trim();
+  const isNotification = envelope.id === undefined;
+  if (inBody === undefined && (inHeader === undefined || inHeader < MCP_VERSION)) {
+    if (isNotification) return { kind: "dropped" };
+    return fault(...unsupported(stringIn(text, memberOf(params, "protocolVersion")) ?? inHeader ?? OLDEST_VERSION));
+  }
+  // Servers that run it all the same would run what no rule has read.
+  if (isNotification && !method.startsWith("notifications/")) {
+    return fault(INVALID_REQUEST, "Invalid request: there is no `id`, and the method is none of a notification.");
+  }
+  if (params !== undefined && params.kind !== "object") return fault(INVALID_PARAMS, "Invalid params: not an object.");
+  const alias = aliasIn(params, PARAMS);
+  if (alias !== undefined) return fault(INVALID_PARAMS, `Invalid params: a member is spelt almost like "${alias}".`);
+  // The meta object of a notification is optional.
+  if (inBody === undefined && !isNotification) {
+    return fault(INVALID_PARAMS, `Invalid params: \`_meta\` lacks "${META_VERSION}".`);
+  }
+  if (inHeader === undefined) return fault(HEADER_MISMATCH, "Bad request: the header MCP-Protocol-Version is missing.");
+  if (inBody !== undefined && inHeader !== inBody) {
+    return fault(HEADER_MISMATCH, "Bad request: MCP-Protocol-Version and the body disagree.");
+  }
+  if (inHeader !== MCP_VERSION) return fault(...unsupported(inHeader));
+  if (!isNotification && memberOf(meta, META_CAPABILITIES)?.kind !== "object") {
+    return fault(INVALID_PARAMS, `Invalid params: \`_meta\` lacks "${META_CAPABILITIES}".`);
+  }
+  const methodHeader = headerOf(headers, "mcp-method")?.trim();
+  if (methodHeader === undefined ? !isNotification : methodHeader !== method) {
+    return fault(HEADER_MISMATCH, "Bad request: Mcp-Method is missing, or differs from the body's method.");
+  }
+  const named = NAMED.get(method);
+  let name = "";
+  if (named !== undefined) {
+    const said = stringIn(text, memberOf(params, named.member));
+    if (said === undefined || said === "") return fault(INVALID_PARAMS, `Invalid params: no \`${named.member}\`.`);
+    const header = headerOf(headers, "mcp-name");
+    if (header === undefined || decodeHeaderValue(header) !== said) {
+      return fault(HEADER_MISMATCH, `Bad request: Mcp-Name is missing, or differs from \`${named.member}\`.`);
+    }
+    if (named.isRuled) name = said;
+  }
+  const args = memberOf(params, "arguments");
+  if (args !== undefined && args.kind !== "object") {
+    return fault(INVALID_PARAMS, "Invalid params: `arguments` is not an object.");
+  }
+  const isContinued =
+    memberOf(params, "inputResponses") !== undefined || memberOf(params, "requestState") !== undefined;
+  const kind = isNotification ? "notification" : "request";
+  return { kind: "read", request: { kind, id, method, name, envelope, params, isContinued } };
+}
+
+/** What rules read as `args`: the arguments of a tool call. Empty for every other method. */
+export function argumentsOf({ method, envelope, params }: McpRequest): Readonly<Record<string, unknown>> {
+  const node = method === "tools/call" ? memberOf(params, "arguments") : undefined;
+  if (node === undefined) return {};
+  return JSON.parse(envelope.text.slice(node.start, node.end)) as Record<string, unknown>;
+}
+
+/** What a page of a list depends on beside the server: the cursor as it came, and the extensions of the client. */
+export function listKeyOf({ envelope, params }: McpRequest): string {
+  const { text } = envelope;
+  const cursor = memberOf(params, "cursor");
+  const extensions = memberOf(memberOf(memberOf(params, META), META_CAPABILITIES), "extensions");
+  const names = extensions?.kind === "object" ? extensions.members.map(({ name }) => name).sort() : [];
+  return JSON.stringify([cursor === undefined ? null : text.slice(cursor.start, cursor.end), names]);
+}
+
+/** What an endpoint that knows only POST says to any other method; the answer's header `allow` names it. */
+export const NOT_A_POST: RpcFault = {
+  status: 405,
+  code: INVALID_REQUEST,
+  message: "Method not allowed: an MCP endpoint takes POST alone.",
+  id: "null",
+};
+
+function unsupported(requested: string): [number, string, unknown] {
+  const shown = VERSION_SHAPE.test(requested) ? requested : OLDEST_VERSION;
+  return [
+    UNSUPPORTED_VERSION,
+    `Unsupported protocol version: ${shown}; this endpoint speaks ${MCP_VERSION}`,
+    { supported: [MCP_VERSION], requested: shown },
+  ];
+}
+
+const refused = (fault: RpcFault): McpReading => ({ kind: "refused", fault });
+
+function headerOf(headers: McpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === "string" ? value : value?.join(", ");
+}
+
+/** Another character set would have the server read other text than is read here. */
+function isJsonType(value = ""): boolean {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(value)?.[1];
+  return /^\s*application\/json\s*(?:;|$)/i.test(value) && (charset === undefined || /^utf-?8$/i.test(charset));
+}

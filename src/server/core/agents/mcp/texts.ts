@@ -1,0 +1,124 @@
+/** The texts of requests and answers of MCP, and both with other texts in their place. Source: design decisions, section 11. */
+import { memberOf, type Placed, placedIn, stringIn } from "../../dialects/index.ts";
+import { TextCollector } from "../text-collector.ts";
+import type { AgentText, AgentTexts } from "../types.ts";
+import { decodeHeaderValue, encodeHeaderValue } from "./header-values.ts";
+import { plain, readFree, readMember } from "./members.ts";
+import type { McpHeaders, McpRequest } from "./read-request.ts";
+
+const MIRROR = "mcp-param-";
+
+/** Methods whose parameters are known. Source: mcp reference, 4. */
+const METHODS: ReadonlySet<string> = new Set([
+  "server/discover",
+  "tools/list",
+  "tools/call",
+  "prompts/list",
+  "prompts/get",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+  "completion/complete",
+  "subscriptions/listen",
+  "tasks/get",
+  "tasks/update",
+  "tasks/cancel",
+  "notifications/cancelled",
+]);
+
+export interface RewrittenRequest {
+  readonly body: string;
+  /** New values by lower-case name: mirrors of arguments that changed. */
+  readonly headers: ReadonlyMap<string, string>;
+}
+
+export interface McpRequestTexts {
+  readonly texts: readonly AgentText[];
+  readonly uninspected: AgentTexts["uninspected"];
+  readonly rewrite: (changes: readonly (string | undefined)[]) => RewrittenRequest;
+}
+
+/** Throws `TooManyTexts`. */
+export function mcpRequestTexts({ envelope, method, params }: McpRequest, headers: McpHeaders): McpRequestTexts {
+  const { text: source } = envelope;
+  const collector = new TextCollector(source);
+  if (params !== undefined && METHODS.has(method)) readMember(collector, source, "", params, "tool_args", undefined);
+  else if (params !== undefined) readFree(collector, source, params, "tool_args");
+  const body = collector.texts();
+  const mirrors = mirrorsOf(headers, argumentTexts(source, params), body.texts);
+  const own = mirrors.filter(({ at }) => at === undefined);
+  return {
+    texts: [...body.texts, ...own.map(({ text }) => ({ ...plain("tool_args"), text, turn: 0 as const }))],
+    uninspected: body.uninspected,
+    rewrite(changes) {
+      const rewritten = new Map<string, string>();
+      for (const mirror of mirrors) {
+        const at = mirror.at ?? body.texts.length + own.indexOf(mirror);
+        const change = changes[at];
+        if (change !== undefined && change !== mirror.text) rewritten.set(mirror.header, encodeHeaderValue(change));
+      }
+      return { body: body.rewrite(changes.slice(0, body.texts.length)), headers: rewritten };
+    },
+  };
+}
+
+/** Of a response or a notification of the server, whole or as one event of a stream. Undefined: it is no JSON. */
+export function mcpAnswerTexts(message: string): AgentTexts | undefined {
+  const root = placedIn(message);
+  if (root === undefined) return undefined;
+  const collector = new TextCollector(message);
+  readMember(collector, message, "", root, "tool_result", undefined);
+  return collector.texts();
+}
+
+interface Mirror {
+  /** In lower case. */
+  readonly header: string;
+  readonly text: string;
+  /** The text of the body that it repeats; undefined: it repeats none. */
+  readonly at: number | undefined;
+}
+
+/**
+ * A mirror of an argument goes with it, so that both stay alike. One of a number or a truth value stays as these do; what
+ * repeats no argument, or cannot be decoded, is a text of its own.
+ */
+function mirrorsOf(headers: McpHeaders, scalars: ReadonlySet<string>, texts: readonly AgentText[]): readonly Mirror[] {
+  return Object.entries(headers).flatMap(([header, value]) => {
+    if (!header.startsWith(MIRROR) || value === undefined) return [];
+    const written = typeof value === "string" ? value : value.join(", ");
+    const text = decodeHeaderValue(written) ?? written;
+    const at = texts.findIndex((one) => one.text === text && !one.isReadOnly);
+    if (text === "" || (at < 0 && scalars.has(text))) return [];
+    return [{ header, text, at: at < 0 ? undefined : at }];
+  });
+}
+
+/** Numbers and truth values among the arguments, as they are written. */
+function argumentTexts(source: string, params: Placed | undefined): ReadonlySet<string> {
+  const found = new Set<string>();
+  const walk = (node: Placed): void => {
+    if (node.kind === "object") for (const { value } of node.members) walk(value);
+    else if (node.kind === "array") node.items.forEach(walk);
+    else if (node.kind === "scalar") found.add(source.slice(node.start, node.end));
+  };
+  const args = memberOf(params, "arguments");
+  if (args !== undefined) walk(args);
+  return found;
+}
+
+/** What a caller may be told of a result without looking at its texts. */
+export interface McpOutcome {
+  readonly kind: "result" | "error" | "notification" | "other";
+  /** Of a result; undefined: the server speaks an old revision. */
+  readonly resultType: string | undefined;
+}
+
+export function mcpOutcome(message: string): McpOutcome {
+  const root = placedIn(message);
+  const result = memberOf(root, "result");
+  if (result !== undefined) return { kind: "result", resultType: stringIn(message, memberOf(result, "resultType")) };
+  if (memberOf(root, "error") !== undefined) return { kind: "error", resultType: undefined };
+  const isNotification = memberOf(root, "method") !== undefined && memberOf(root, "id") === undefined;
+  return { kind: isNotification ? "notification" : "other", resultType: undefined };
+}

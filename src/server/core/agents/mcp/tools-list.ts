@@ -1,0 +1,62 @@
+/**
+ * Results of `tools/list`: what a shared cache may keep of them, and what one caller is shown of them.
+ * Source: mcp reference, 5 and 11; design decisions, sections 7 and 11.
+ */
+import { memberOf, type Placed, placedIn, type Splice, spliced, stringIn } from "../../dialects/index.ts";
+
+export interface Shareable {
+  /** Milliseconds, above 0. */
+  readonly ttlMs: number;
+}
+
+/** A server's longest word on how long its list holds. */
+const MAX_TTL_MS = 24 * 3_600_000;
+
+/** Undefined: it must not be kept for others. `message`: JSON text of the response. */
+export function shareableOf(message: string): Shareable | undefined {
+  const result = memberOf(placedIn(message), "result");
+  const says = (name: string): string | undefined => stringIn(message, memberOf(result, name));
+  const ttl = memberOf(result, "ttlMs");
+  if (ttl?.kind !== "scalar" || says("resultType") !== "complete" || says("cacheScope") !== "public") return undefined;
+  const written = message.slice(ttl.start, ttl.end);
+  const ttlMs = /^[0-9]{1,15}$/.test(written) ? Math.min(Number(written), MAX_TTL_MS) : 0;
+  return ttlMs > 0 ? { ttlMs } : undefined;
+}
+
+/** The same response as an answer to another request. `id`: JSON text. */
+export function answerFromCache(message: string, id: string, ttlMs: number): string {
+  const root = placedIn(message);
+  const result = memberOf(root, "result");
+  const exchanged = [
+    [memberOf(root, "id"), id],
+    [memberOf(result, "ttlMs"), String(Math.max(0, Math.floor(ttlMs)))],
+  ] as const;
+  const splices = exchanged.flatMap(([node, text]): Splice[] =>
+    node === undefined ? [] : [{ start: node.start, end: node.end, text }],
+  );
+  return spliced(message, splices);
+}
+
+/** Without the tools that `shows` is against; what is filtered is nobody else's. The same text where nothing is left out. */
+export function filterTools(message: string, shows: (name: string) => boolean): string {
+  const result = memberOf(placedIn(message), "result");
+  const tools = memberOf(result, "tools");
+  if (result?.kind !== "object" || tools?.kind !== "array") return message;
+  const kept = tools.items.filter((tool) => {
+    // Whoever cannot be named cannot be called either; of two names nobody knows which a client takes.
+    const names = tool.kind === "object" ? tool.members.filter(({ name }) => name === "name") : [];
+    return names.length > 0 && names.every(({ value }) => shows(stringIn(message, value) ?? ""));
+  });
+  if (kept.length === tools.items.length) return message;
+  const texts = kept.map(({ start, end }) => message.slice(start, end));
+  const splices: Splice[] = [{ start: tools.start, end: tools.end, text: `[${texts.join(",")}]` }];
+  splices.push(privateScope(result));
+  return spliced(message, splices);
+}
+
+function privateScope(result: Extract<Placed, { kind: "object" }>): Splice {
+  const scope = memberOf(result, "cacheScope");
+  if (scope !== undefined) return { start: scope.start, end: scope.end, text: '"private"' };
+  const at = result.start + 1;
+  return { start: at, end: at, text: `"cacheScope":"private"${result.members.length > 0 ? "," : ""}` };
+}

@@ -1,0 +1,89 @@
+/** Collects the texts of one message with their places, and writes the message again with others in their stead. */
+import { isUtf8 } from "node:buffer";
+import { type Placed, type Splice, spliced, stringIn } from "../dialects/index.ts";
+import type { AgentText, AgentTexts, UninspectedMedia } from "./types.ts";
+
+/** Each costs a segment and its scan. */
+const MAX_TEXTS = 100_000;
+
+const TEXTUAL = /^\s*(?:text\/|application\/(?:[\w.+-]+\+)?(?:json|xml|yaml|x-yaml|javascript|sql|toml)\b)/i;
+const MEDIA = /^\s*(image|audio|video)\//i;
+
+export type TextAs = Pick<AgentText, "kind" | "ref" | "isReadOnly">;
+
+interface Spot {
+  readonly node: Placed;
+  readonly isBase64: boolean;
+}
+
+export class TextCollector {
+  readonly #source: string;
+  readonly #texts: AgentText[] = [];
+  readonly #spots: Spot[] = [];
+  readonly #uninspected: UninspectedMedia[] = [];
+
+  constructor(source: string) {
+    this.#source = source;
+  }
+
+  /** A string; everything else says nothing. Throws `TooManyTexts`. */
+  add(node: Placed, as: TextAs): void {
+    const text = stringIn(this.#source, node);
+    if (text !== undefined && text !== "") this.#add(text, { node, isBase64: false }, as);
+  }
+
+  /** Every string value below, whatever its name. */
+  addAll(node: Placed, as: TextAs): void {
+    if (node.kind === "array") for (const item of node.items) this.addAll(item, as);
+    else if (node.kind === "object") for (const { value } of node.members) this.addAll(value, as);
+    else this.add(node, as);
+  }
+
+  /** Bytes in base64: text where their media type says so, else counted. */
+  addEncoded(node: Placed, mediaType: string, as: TextAs): void {
+    const encoded = stringIn(this.#source, node);
+    if (encoded === undefined || encoded === "") return;
+    const bytes = TEXTUAL.test(mediaType) ? Buffer.from(encoded, "base64") : undefined;
+    if (bytes === undefined || !isUtf8(bytes)) this.count(MEDIA.exec(mediaType)?.[1]?.toLowerCase());
+    else if (bytes.length > 0) this.#add(bytes.toString("utf8"), { node, isBase64: true }, as);
+  }
+
+  count(what: string | undefined): void {
+    this.#uninspected.push(what === "image" || what === "audio" || what === "video" ? what : "file");
+  }
+
+  texts(): AgentTexts {
+    const source = this.#source;
+    const texts = this.#texts;
+    const spots = this.#spots;
+    return {
+      texts,
+      uninspected: this.#uninspected,
+      rewrite(changes) {
+        const splices: Splice[] = [];
+        for (const [at, { text, isReadOnly }] of texts.entries()) {
+          const change = changes[at];
+          const spot = spots[at];
+          if (change === undefined || change === text || isReadOnly || spot === undefined) continue;
+          const { start, end } = spot.node;
+          const written = spot.isBase64 ? Buffer.from(change).toString("base64") : change;
+          splices.push({ start, end, text: JSON.stringify(written) });
+        }
+        return splices.length === 0 ? source : spliced(source, splices);
+      },
+    };
+  }
+
+  #add(text: string, spot: Spot, as: TextAs): void {
+    if (this.#texts.length === MAX_TEXTS) throw new TooManyTexts();
+    this.#texts.push({ kind: as.kind, text, ref: as.ref, turn: 0, isReadOnly: as.isReadOnly });
+    this.#spots.push(spot);
+  }
+}
+
+/** Who must have the message inspected refuses it. */
+export class TooManyTexts extends Error {
+  constructor() {
+    super(`the message has more than ${MAX_TEXTS} texts`);
+  }
+}
