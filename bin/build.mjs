@@ -25,6 +25,7 @@ const ENTRIES = [
   "src/server/audit/worker.ts",
   "src/server/audit/verify/worker.ts",
   "src/server/admin/query/worker.ts",
+  "src/server/detectors/pii/pool/worker.ts",
 ];
 
 const CONSOLE = "src/console/index.ts";

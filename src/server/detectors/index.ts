@@ -1,4 +1,10 @@
 /** Detectors, and the ensemble that asks them. */
 
 export * from "./ensemble/index.ts";
-export { type BuiltPiiDetector, createPiiDetector } from "./pii/index.ts";
+export {
+  type BuiltPiiDetector,
+  createPiiDetector,
+  createPoolMetrics,
+  createScanPool,
+  type ScanPool,
+} from "./pii/index.ts";

@@ -11,8 +11,11 @@ import {
   compileEnsemble,
   createEnsembleMetrics,
   createPiiDetector,
+  createPoolMetrics,
   createScanCache,
+  createScanPool,
   type EnsembleOptions,
+  type ScanPool,
 } from "../detectors/index.ts";
 import {
   type AssembledGuardrails,
@@ -26,7 +29,8 @@ import {
 export function openEngine(instruments: Instruments | undefined): GuardrailEngine {
   const cache = createScanCache();
   const metrics = instruments && createEnsembleMetrics(instruments);
-  const options = { cache, ...(metrics !== undefined && { metrics }) };
+  const pool = createScanPool(instruments && { metrics: (readings) => createPoolMetrics(instruments, readings) });
+  const options = { pool, cache, ...(metrics !== undefined && { metrics }) };
   return {
     assemble: (guardrails, profiles) => assemble(guardrails, profiles, options),
     compile: (document) => compile(document, options),
@@ -57,7 +61,7 @@ function compile({ guardrails, profiles = [] }: Deployment, options: Options): C
   };
 }
 
-type Options = Omit<EnsembleOptions, "build">;
+type Options = Omit<EnsembleOptions, "build"> & { readonly pool: ScanPool };
 
 function assemble(
   guardrails: Guardrails,
@@ -66,7 +70,7 @@ function assemble(
 ): AssembledGuardrails {
   /** What each detector can give, by its name. */
   const gives = new Map<string, readonly string[]>();
-  const compiled = compileEnsemble(guardrails, { ...options, build: builder(gives) });
+  const compiled = compileEnsemble(guardrails, { ...options, build: builder(gives, options.pool) });
   if (compiled.kind === "refused") {
     const problems = compiled.problems.map((it): GuardrailProblem => ({ severity: "error", ...it }));
     return { assembled: undefined, problems };
@@ -90,13 +94,13 @@ function assemble(
 }
 
 const builder =
-  (gives: Map<string, readonly string[]>): BuildDetector =>
+  (gives: Map<string, readonly string[]>, pool: ScanPool): BuildDetector =>
   (config, name, { context_enhancement: usesContext }) => {
     if (config.type !== "pii") {
       const message = `detectors of type \`${config.type}\` are not supported by this version, only those of type \`pii\``;
       return { kind: "refused", problems: [{ path: ["type"], message }] };
     }
-    const built = createPiiDetector(config, name, usesContext);
+    const built = createPiiDetector(config, name, usesContext, pool);
     if (built.kind === "detector") gives.set(name, built.gives);
     return built;
   };

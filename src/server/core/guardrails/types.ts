@@ -100,7 +100,8 @@ export interface Detector {
   /** Reads `context` segments beside the one it judges, so that its verdict depends on them too. */
   readonly readsContext: readonly SegmentKind[];
   /**
-   * Answers at once where it works on this thread, and with a promise where it does not. Rejects (or throws) with a
+   * Answers at once where it works on this thread (`pii`: at most 2,048 units in all texts), and with a promise where it
+   * does not. Rejects (or throws) with a
    * `DetectorError`, or with the signal's reason. `all` are the segments of the message, for `readsContext`.
    */
   readonly detect: (
@@ -108,6 +109,11 @@ export interface Detector {
     all: readonly Segment[],
     signal: AbortSignal,
   ) => Detection | Promise<Detection>;
+  /**
+   * The same, at once and on this thread however long the texts are: of streams, which come in short stretches. Left out: it
+   * cannot.
+   */
+  readonly detectHere?: (texts: readonly Scanned[]) => Detection;
   /** How far its findings reach in a stream; undefined: no text is proven clean before its end. */
   readonly horizon: Horizon | undefined;
 }

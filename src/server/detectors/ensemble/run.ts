@@ -6,7 +6,7 @@ import {
   type Segment,
   type Window,
 } from "../../core/guardrails/index.ts";
-import { type Placed, remembered, type Scanning, scan } from "./scan.ts";
+import { type Asked, type Placed, remembered, type Scanning, scan } from "./scan.ts";
 import type { Failure, Found, Member, RunOptions, Schedule } from "./types.ts";
 import { narrowed, windowsAround } from "./windows.ts";
 
@@ -19,7 +19,7 @@ const isFailure = (outcome: Outcome): outcome is Failure => "isFatal" in outcome
 export function run(
   members: readonly Member[],
   segments: readonly Segment[],
-  { signal, names, schedule, earlier }: RunOptions,
+  { signal, names, schedule, earlier, isHere = false }: RunOptions,
   scanning: Scanning,
 ): Found | Promise<Found> {
   signal.throwIfAborted();
@@ -32,7 +32,7 @@ export function run(
         const texts = textsFor(member, segments, role === "confirm" ? found : undefined);
         const isRemembered = schedule === "sync" && member.schedule === "async";
         if (isRemembered) return outcomeOf(member, segments, texts, remembered(member, texts, segments, scanning));
-        return guarded(member, segments, texts, scanning, signal);
+        return guarded(member, segments, texts, scanning, { signal, isHere });
       });
   const before = earlier?.byDetector ?? [];
   return after(all(ask("discover", before)), (discovered) => {
@@ -92,7 +92,7 @@ function guarded(
   segments: readonly Segment[],
   texts: readonly Placed[],
   scanning: Scanning,
-  signal: AbortSignal,
+  { signal, isHere }: Asked,
 ): Outcome | Promise<Outcome> {
   if (texts.length === 0) return outcomeOf(member, segments, texts, []);
   const limit = new AbortController();
@@ -113,7 +113,7 @@ function guarded(
     return { detector: member.name, kind, isFatal };
   };
   try {
-    const detection = scan(member, texts, segments, scanning, limit.signal);
+    const detection = scan(member, texts, segments, scanning, { signal: limit.signal, isHere });
     if (!(detection instanceof Promise)) {
       over();
       return outcomeOf(member, segments, texts, detection);

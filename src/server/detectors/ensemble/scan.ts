@@ -30,6 +30,12 @@ export interface Placed {
   readonly scanned: Scanned;
 }
 
+export interface Asked {
+  readonly signal: AbortSignal;
+  /** As of `RunOptions`. */
+  readonly isHere: boolean;
+}
+
 type Given = readonly Finding[] | undefined | Promise<readonly Finding[]>;
 
 /** For each text, in order. Throws or rejects with a `DetectorError`, or with the signal's reason. */
@@ -38,26 +44,27 @@ export function scan(
   texts: readonly Placed[],
   all: readonly Segment[],
   scanning: Scanning,
-  signal: AbortSignal,
+  { signal, isHere }: Asked,
 ): Detection | Promise<Detection> {
   const { cache, entries, flights, metrics, now } = scanning;
   const context = entries === 0 ? "" : contextOf(detector, all);
   const keys = texts.map(({ scanned }) => (entries === 0 ? undefined : cache.keyOf(detector, scanned, context)));
-  const given: Given[] = keys.map((key) => (key === undefined ? undefined : (cache.get(key) ?? flights.get(key))));
+  const given: Given[] = keys.map((key) =>
+    key === undefined ? undefined : (cache.get(key) ?? (isHere ? undefined : flights.get(key))),
+  );
   const missing: number[] = [];
   for (const [at, one] of given.entries()) {
     if (entries > 0) (one === undefined ? metrics.missed : metrics.hit)(name);
     if (one === undefined) missing.push(at);
   }
   const begun = now();
-  const read = (wanted: readonly number[]): Detection | Promise<Detection> =>
-    wanted.length === 0
-      ? []
-      : detector.detect(
-          wanted.map((at) => (texts[at] as Placed).scanned),
-          all,
-          signal,
-        );
+  const read = (wanted: readonly number[]): Detection | Promise<Detection> => {
+    if (wanted.length === 0) return [];
+    const scanned = wanted.map((at) => (texts[at] as Placed).scanned);
+    return isHere && detector.detectHere !== undefined
+      ? detector.detectHere(scanned)
+      : detector.detect(scanned, all, signal);
+  };
   const take = (detection: Detection): Detection => {
     if (missing.length > 0) metrics.took(name, (now() - begun) / 1_000);
     if (detection.length !== missing.length) throw new DetectorError("failed", "it gave another count of texts");

@@ -43,6 +43,8 @@ export interface RunOptions {
   readonly signal: AbortSignal;
   /** Left out: every detector is asked now, whatever its schedule, as a rehearsal and an answer want it. */
   readonly schedule?: "sync" | "overlap";
+  /** Of a stretch of a stream, which waits for no other thread: detectors that can answer at once do, however long it is. */
+  readonly isHere?: boolean;
   /** What the detectors of `sync` found, for those of `overlap` that confirm. */
   readonly earlier?: Found;
 }

@@ -1,23 +1,15 @@
 /** The detector of type `pii`, compiled from its configuration. Source: specification document 3, `guardrails.detectors[]`. */
 
 import { createHash } from "node:crypto";
-import { setImmediate } from "node:timers/promises";
-import { nearest } from "../../../base/index.ts";
 import type { DetectorConfig } from "../../core/config/index.ts";
-import type { Detector, Finding, Horizon, Scanned } from "../../core/guardrails/index.ts";
-import { compileCustom } from "./custom/compile.ts";
-import { engineOf, RE2_VERSION } from "./engines.ts";
-import { PHONE_REGIONS } from "./phones/numbers.ts";
-import { phoneRecognizer } from "./phones/recognizer.ts";
+import type { Detection, Detector, Finding, Horizon, Scanned } from "../../core/guardrails/index.ts";
+import { compilePii, type PiiProblem } from "./compile.ts";
+import type { ScanPool } from "./pool/index.ts";
 import { horizonOf } from "./reach.ts";
-import { BUILT_IN } from "./recognizers/index.ts";
-import { compileScan, type Scan } from "./scan.ts";
-import type { Recognizer } from "./types.ts";
+import type { Scan } from "./scan.ts";
 
-interface PiiProblem {
-  readonly path: readonly (string | number)[];
-  readonly message: string;
-}
+/** UTF-16 units that are read on this thread, in all texts of a call: half a millisecond, as a hand-over may take. */
+export const UNITS_AT_ONCE = 2 << 10;
 
 export type BuiltPiiDetector =
   | {
@@ -29,108 +21,56 @@ export type BuiltPiiDetector =
   /** Paths begin at the detector. */
   | { readonly kind: "refused"; readonly problems: readonly PiiProblem[] };
 
-/** `usesContext`: `guardrails.context_enhancement`. The detector has a horizon where it applies to `output`. */
-export function createPiiDetector(config: DetectorConfig, name: string, usesContext: boolean): BuiltPiiDetector {
-  const engine = engineOf(config.prefilter);
-  if (engine === undefined) {
-    const message = `\`native\` needs the package re2, built for this Node.js: \`npm install re2@${RE2_VERSION}\`, or \`prefilter: pure\``;
-    return { kind: "refused", problems: [{ path: ["prefilter"], message }] };
-  }
-  const builtInNames = new Set(BUILT_IN.map((recognizer) => recognizer.name));
-  const custom = compileCustom(config.custom_recognizers ?? [], builtInNames, engine);
-  const known = [...withPhones(config.phone_regions), ...custom.recognizers];
-  const problems = [
-    ...custom.problems,
-    ...unknown("entity type", "entities", config.entities, [
-      ...known.map(({ entity }) => entity),
-      ...(config.custom_recognizers ?? []).map(({ entity }) => entity),
-    ]),
-    ...unknown("recognizer", "recognizers", config.recognizers, [
-      ...known.map((recognizer) => recognizer.name),
-      ...(config.custom_recognizers ?? []).map((recognizer) => recognizer.name),
-    ]),
-    ...unknown("region", "phone_regions", config.phone_regions, PHONE_REGIONS),
-  ];
-  if (problems.length > 0) return { kind: "refused", problems };
-  const recognizers = selected(known, config);
-  if (recognizers.length === 0) {
-    const message = "no recognizer finds what `entities` and `recognizers` leave, so nothing would be looked for";
-    return { kind: "refused", problems: [{ path: [], message }] };
-  }
-  const scan = compileScan(recognizers, { engine, usesContext });
+/**
+ * `usesContext`: `guardrails.context_enhancement`. `pool`: reads what is longer than `UNITS_AT_ONCE`; left out, all is read
+ * on this thread. The detector has a horizon where it applies to `output`.
+ */
+export function createPiiDetector(
+  config: DetectorConfig,
+  name: string,
+  usesContext: boolean,
+  pool?: ScanPool,
+): BuiltPiiDetector {
+  const compiled = compilePii(config, usesContext);
+  if (compiled.kind === "refused") return compiled;
+  const { recognizers, scan } = compiled;
   // Half a second of a start, and streams alone ask for it.
   const horizon = config.apply_to?.includes("output") ? horizonOf(recognizers) : undefined;
   const gives = new Set(recognizers.map(({ category, entity }) => `${category}/${entity}`));
-  const detector = detectorOf(name, scan, horizon, fingerprintOf(config, usesContext));
+  const fingerprint = fingerprintOf(config, usesContext);
+  const detector = detectorOf(name, scan, horizon, fingerprint, pool);
+  pool?.keep(fingerprint, { config, usesContext }, detector);
   return { kind: "detector", detector, gives: [...gives] };
 }
 
-/** Without regions, those of the table. */
-function withPhones(regions: readonly string[] | undefined): readonly Recognizer[] {
-  if (regions === undefined) return BUILT_IN;
-  const phones = phoneRecognizer(regions);
-  return BUILT_IN.map((recognizer) => (recognizer.name === phones.name ? phones : recognizer));
-}
-
-function selected(known: readonly Recognizer[], { entities, recognizers }: DetectorConfig): readonly Recognizer[] {
-  const types = entities === undefined ? undefined : new Set(entities);
-  const names = recognizers === undefined ? undefined : new Set(recognizers);
-  return known.filter(({ name, entity }) => types?.has(entity) !== false && names?.has(name) !== false);
-}
-
-function unknown(
-  what: string,
-  key: string,
-  found: readonly string[] | undefined,
-  known: readonly string[],
-): PiiProblem[] {
-  const names = new Set(known);
-  return (found ?? []).flatMap((name, at) => {
-    if (names.has(name)) return [];
-    const meant = nearest(name, names);
-    const hint = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
-    return [{ path: [key, at], message: `this is no ${what} of a detector of type \`pii\`${hint}` }];
-  });
-}
-
-/** UTF-16 units that are read before others on this thread have their turn; some ten milliseconds. */
-const TURN_LENGTH = 64 << 10;
-
-/** A long conversation, text by text, so that a limit of time can end it and others are served meanwhile. */
-async function inTurns(
-  texts: readonly Scanned[],
-  read: (scanned: Scanned) => readonly Finding[],
-): Promise<readonly (readonly Finding[])[]> {
-  const found: (readonly Finding[])[] = [];
-  let length = 0;
-  for (const scanned of texts) {
-    if (length > TURN_LENGTH) {
-      await setImmediate();
-      length = 0;
-    }
-    found.push(read(scanned));
-    length += scanned.segment.text.length;
-  }
-  return found;
-}
-
-function detectorOf(name: string, scan: Scan, horizon: Horizon | undefined, fingerprint: string): Detector {
+function detectorOf(
+  name: string,
+  scan: Scan,
+  horizon: Horizon | undefined,
+  fingerprint: string,
+  pool: ScanPool | undefined,
+): Detector {
+  const detectHere = (texts: readonly Scanned[]): Detection =>
+    texts.map((scanned) => withinWindows(scan(scanned.segment.text), scanned));
   return Object.freeze({
     name,
     type: "pii",
     fingerprint,
     readsContext: [],
     detect(texts, _all, signal) {
-      const read = (scanned: Scanned): readonly Finding[] => {
-        signal.throwIfAborted();
-        return withinWindows(scan(scanned.segment.text), scanned);
-      };
-      const length = texts.reduce((sum, { segment }) => sum + segment.text.length, 0);
-      return texts.length === 1 || length <= TURN_LENGTH ? texts.map(read) : inTurns(texts, read);
+      signal.throwIfAborted();
+      if (pool === undefined || unitsOf(texts) <= UNITS_AT_ONCE) return detectHere(texts);
+      const strings = texts.map(({ segment }) => segment.text);
+      return pool
+        .scan(fingerprint, strings, signal)
+        .then((found) => texts.map((scanned, at) => withinWindows(found[at] ?? [], scanned)));
     },
+    detectHere,
     horizon,
   } satisfies Detector);
 }
+
+const unitsOf = (texts: readonly Scanned[]): number => texts.reduce((sum, { segment }) => sum + segment.text.length, 0);
 
 /** The whole text is scanned, since words before a window and what stands at its edges count. */
 function withinWindows(found: readonly Finding[], { windows }: Scanned): readonly Finding[] {

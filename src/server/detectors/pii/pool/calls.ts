@@ -1,0 +1,83 @@
+/** Texts that wait for a thread: calls take turns, a part each, so that a short one is not behind all of a long one. */
+import { type Detection, DetectorError } from "../../../core/guardrails/index.ts";
+
+/** UTF-16 units of texts that a thread is given at once, but for a text that is longer; some ten milliseconds. */
+const PART_UNITS = 64 << 10;
+/** A part that holds a thread for a tenth of a second and more. */
+export const LONG_UNITS = 1 << 20;
+
+export interface Part {
+  readonly call: Call;
+  /** Index of its first text. */
+  readonly at: number;
+  readonly texts: readonly string[];
+  readonly units: number;
+}
+
+export interface Call {
+  /** Name of the compiled recognizers. */
+  readonly scan: string;
+  readonly parts: Part[];
+  readonly found: Detection[number][];
+  /** Texts that no answer has come for. */
+  left: number;
+  readonly settle: (outcome: Detection | Error) => void;
+}
+
+/** The call's texts in parts, in order. */
+export function divided(call: Call, texts: readonly string[]): void {
+  let from = 0;
+  let units = 0;
+  const close = (to: number): void => {
+    if (to > from) call.parts.push({ call, at: from, texts: texts.slice(from, to), units });
+    from = to;
+    units = 0;
+  };
+  for (const [at, { length }] of texts.entries()) {
+    if (units + length > PART_UNITS) close(at);
+    units += length;
+  }
+  close(texts.length);
+}
+
+/** A part was answered. */
+export function take({ call, at, texts }: Part, detection: Detection): void {
+  if (detection.length !== texts.length) {
+    call.settle(new DetectorError("failed", "a thread gave another count of texts"));
+    return;
+  }
+  for (const [i, findings] of detection.entries()) call.found[at + i] = findings;
+  call.left -= texts.length;
+  if (call.left === 0) call.settle(call.found);
+}
+
+export interface CallQueue {
+  readonly add: (call: Call) => void;
+  readonly remove: (call: Call) => void;
+  /** The part whose turn it is; a long one only where `mayBeLong`. */
+  readonly next: (mayBeLong: boolean) => Part | undefined;
+  readonly isEmpty: boolean;
+}
+
+export function createCallQueue(): CallQueue {
+  const calls = new Set<Call>();
+  return {
+    add: (call) => void calls.add(call),
+    remove: (call) => void calls.delete(call),
+    next(mayBeLong) {
+      for (const call of calls) {
+        const [part] = call.parts;
+        if (part === undefined || (part.units >= LONG_UNITS && !mayBeLong)) continue;
+        call.parts.shift();
+        calls.delete(call);
+        // To the end.
+        if (call.parts.length > 0) calls.add(call);
+        return part;
+      }
+      return undefined;
+    },
+    get isEmpty() {
+      return calls.size === 0;
+    },
+  };
+}

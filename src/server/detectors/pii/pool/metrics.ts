@@ -1,0 +1,46 @@
+/** What operators see of the threads. One pool a process. */
+import type { Instruments } from "../../../../base/index.ts";
+
+export interface PoolMetrics {
+  /** A thread was at work so long. */
+  readonly worked: (seconds: number) => void;
+  /** A thread was stopped because it did not answer, or ended by itself. */
+  readonly ended: (why: "stopped" | "crashed") => void;
+  readonly refused: () => void;
+}
+
+export interface PoolReadings {
+  /** UTF-16 units of texts that wait or are being read. */
+  readonly queued: () => number;
+  readonly threads: () => number;
+}
+
+export const NO_POOL_METRICS: PoolMetrics = { worked() {}, ended() {}, refused() {} };
+
+export function createPoolMetrics(instruments: Instruments, readings: PoolReadings): PoolMetrics {
+  instruments.observedGauge(
+    "gateway_detector_pool_queue_units",
+    "Text that threads of detectors read or that waits for them, in UTF-16 units.",
+    readings.queued,
+  );
+  instruments.observedGauge(
+    "gateway_detector_pool_threads",
+    "Threads that read long texts for detectors.",
+    readings.threads,
+  );
+  const busy = instruments.counter("gateway_detector_pool_busy_seconds_total", "Time that such threads were at work.");
+  const restarts = instruments.counter(
+    "gateway_detector_pool_restarts_total",
+    "Threads that ended: `stopped` since they did not answer in time, or `crashed`. They are replaced.",
+    ["reason"],
+  );
+  const refused = instruments.counter(
+    "gateway_detector_pool_overloaded_total",
+    "Scans refused because too much text waited: such a request is answered 503 `overloaded`.",
+  );
+  return {
+    worked: (seconds) => busy.with().inc(seconds),
+    ended: (why) => restarts.with(why).inc(),
+    refused: () => refused.with().inc(),
+  };
+}

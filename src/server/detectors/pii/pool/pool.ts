@@ -1,0 +1,234 @@
+/**
+ * Threads that scan long texts, so that none keeps the data plane: shared by all detectors of a process and all its
+ * configurations. Source: hot-path reference, 4.
+ *
+ * Bounds: threads; text that waits; the time of a scan, which is the caller's signal, after which a thread has a moment to
+ * answer and is then stopped and replaced; how soon a thread that crashed is replaced.
+ */
+import { availableParallelism } from "node:os";
+import type { DetectorConfig } from "../../../core/config/index.ts";
+import { type Detection, DetectorError } from "../../../core/guardrails/index.ts";
+import { type Call, createCallQueue, divided, LONG_UNITS, type Part, take } from "./calls.ts";
+import { NO_POOL_METRICS, type PoolMetrics, type PoolReadings } from "./metrics.ts";
+import { unpack } from "./packed.ts";
+import type { FromScanner } from "./protocol.ts";
+import { type ScanThread, type StartScanThread, startScanThread } from "./thread.ts";
+
+const MOST_THREADS = 4;
+/** UTF-16 units that may wait for each thread; it reads them in one to two seconds. */
+const UNITS_A_THREAD = 8 << 20;
+/** A thread that nobody waits for any more may still answer so long: to replace it costs as much as to read 1 MB. */
+const GRACE_MS = 500;
+const FIRST_BACKOFF_MS = 100;
+const MOST_BACKOFF_MS = 10_000;
+
+/** What recognizers are compiled from. */
+export interface ScanSource {
+  readonly config: DetectorConfig;
+  readonly usesContext: boolean;
+}
+
+export interface ScanPool {
+  /** Threads know the recognizers by this name as long as some `holder` of it is in memory. */
+  readonly keep: (scan: string, source: ScanSource, holder: object) => void;
+  /**
+   * Rejects with `overloaded` where too much waits, with `failed` where a thread ends over it, and with the signal's reason.
+   * One call is always taken where nothing waits, however long.
+   */
+  readonly scan: (scan: string, texts: readonly string[], signal: AbortSignal) => Promise<Detection>;
+  /** Starts a thread that has compiled all that is kept, where none runs. */
+  readonly warmUp: () => void;
+  /** Ends all threads; what is under way fails. */
+  readonly close: () => void;
+}
+
+export interface PoolOptions {
+  /** Left out: as many as processors, at most 4. */
+  readonly threads?: number;
+  readonly maxQueued?: number;
+  readonly graceMs?: number;
+  readonly metrics?: (readings: PoolReadings) => PoolMetrics;
+  readonly start?: StartScanThread;
+}
+
+interface Working {
+  readonly thread: ScanThread;
+  /** Names of what it has compiled. */
+  readonly knows: Set<string>;
+  part: Part | undefined;
+  begun: number;
+  isStopped: boolean;
+  grace: NodeJS.Timeout | undefined;
+}
+
+export function createScanPool(options: PoolOptions = {}): ScanPool {
+  const { threads: most = Math.max(1, Math.min(availableParallelism(), MOST_THREADS)) } = options;
+  const { maxQueued = UNITS_A_THREAD * most, graceMs = GRACE_MS, start = startScanThread } = options;
+  // One thread is left to shorter texts.
+  const mostLong = Math.max(1, most - 1);
+  const sources = new Map<string, { readonly source: ScanSource; holders: number }>();
+  const working = new Set<Working>();
+  const queue = createCallQueue();
+  let queued = 0;
+  let backoffMs = FIRST_BACKOFF_MS;
+  let pause: NodeJS.Timeout | undefined;
+  let isClosed = false;
+  const metrics = options.metrics?.({ queued: () => queued, threads: () => working.size }) ?? NO_POOL_METRICS;
+
+  const gone = new FinalizationRegistry((scan: string) => {
+    const kept = sources.get(scan);
+    if (kept === undefined) return;
+    kept.holders -= 1;
+    if (kept.holders > 0) return;
+    sources.delete(scan);
+    for (const { thread, knows } of working) if (knows.delete(scan)) thread.send({ kind: "forget", scan });
+  });
+
+  const teach = ({ thread, knows }: Working, scan: string): void => {
+    const kept = sources.get(scan);
+    if (kept === undefined || knows.has(scan)) return;
+    knows.add(scan);
+    thread.send({ kind: "compile", scan, ...kept.source });
+  };
+
+  const add = (): Working => {
+    const one: Working = {
+      thread: start({ onAnswer: (answer) => answered(one, answer), onEnd: () => ended(one) }),
+      knows: new Set(),
+      part: undefined,
+      begun: 0,
+      isStopped: false,
+      grace: undefined,
+    };
+    working.add(one);
+    for (const scan of sources.keys()) teach(one, scan);
+    return one;
+  };
+
+  const give = (one: Working, part: Part): void => {
+    const { scan } = part.call;
+    one.part = part;
+    one.begun = performance.now();
+    one.thread.hold(true);
+    teach(one, scan);
+    one.thread.send({ kind: "scan", scan, texts: part.texts });
+  };
+
+  const rest = (one: Working): Part | undefined => {
+    const { part } = one;
+    one.part = undefined;
+    clearTimeout(one.grace);
+    if (part !== undefined) metrics.worked((performance.now() - one.begun) / 1_000);
+    return part;
+  };
+
+  const answered = (one: Working, answer: FromScanner): void => {
+    if (one.isStopped) return;
+    const part = rest(one);
+    one.thread.hold(false);
+    backoffMs = FIRST_BACKOFF_MS;
+    dispatch();
+    if (part === undefined) return;
+    if (answer.kind === "found") take(part, unpack(answer.packed));
+    else part.call.settle(new DetectorError("failed", answer.error));
+  };
+
+  const ended = (one: Working): void => {
+    working.delete(one);
+    const part = rest(one);
+    if (isClosed) return;
+    metrics.ended(one.isStopped ? "stopped" : "crashed");
+    part?.call.settle(new DetectorError("failed", "the thread that read the text ended"));
+    if (!one.isStopped) {
+      pause ??= setTimeout(() => {
+        pause = undefined;
+        dispatch();
+      }, backoffMs);
+      backoffMs = Math.min(2 * backoffMs, MOST_BACKOFF_MS);
+    }
+    dispatch();
+  };
+
+  const free = (): Working | undefined => {
+    for (const one of working) if (one.part === undefined && !one.isStopped) return one;
+    return pause === undefined && working.size < most ? add() : undefined;
+  };
+
+  const dispatch = (): void => {
+    while (!queue.isEmpty) {
+      const one = free();
+      if (one === undefined) return;
+      let long = 0;
+      for (const { part } of working) if (part !== undefined && part.units >= LONG_UNITS) long += 1;
+      const part = queue.next(long < mostLong);
+      if (part === undefined) return;
+      give(one, part);
+    }
+  };
+
+  /** Nobody waits for the call any more. */
+  const abandon = (call: Call): void => {
+    for (const one of working) {
+      if (one.part?.call !== call || one.isStopped) continue;
+      one.grace = setTimeout(() => {
+        one.isStopped = true;
+        one.thread.end();
+      }, graceMs).unref();
+    }
+  };
+
+  return {
+    keep(scan, source, holder) {
+      const kept = sources.get(scan);
+      if (kept === undefined) sources.set(scan, { source, holders: 1 });
+      else kept.holders += 1;
+      gone.register(holder, scan);
+    },
+    scan(scan, texts, signal) {
+      return new Promise((resolve, reject) => {
+        signal.throwIfAborted();
+        if (isClosed) throw new DetectorError("failed", "the gateway is stopping");
+        const units = texts.reduce((sum, { length }) => sum + length, 0);
+        // So that no one call fills it.
+        const charge = Math.min(units, maxQueued / 2);
+        if (queued > 0 && queued + charge > maxQueued) {
+          metrics.refused();
+          throw new DetectorError("overloaded", "too much text waits for the threads of detectors");
+        }
+        queued += charge;
+        let isOver = false;
+        const settle = (outcome: Detection | Error): void => {
+          if (isOver) return;
+          isOver = true;
+          queued -= charge;
+          queue.remove(call);
+          signal.removeEventListener("abort", onAbort);
+          if (outcome instanceof Error) {
+            abandon(call);
+            reject(outcome);
+          } else resolve(outcome);
+        };
+        const onAbort = (): void => settle(signal.reason as Error);
+        const call: Call = { scan, parts: [], found: [], left: texts.length, settle };
+        divided(call, texts);
+        signal.addEventListener("abort", onAbort, { once: true });
+        queue.add(call);
+        dispatch();
+      });
+    },
+    warmUp() {
+      if (!isClosed && sources.size > 0 && working.size === 0) add();
+    },
+    close() {
+      isClosed = true;
+      clearTimeout(pause);
+      for (const { part, thread } of working) {
+        part?.call.settle(new DetectorError("failed", "the gateway is stopping"));
+        thread.end();
+      }
+      for (let part = queue.next(true); part !== undefined; part = queue.next(true)) {
+        part.call.settle(new DetectorError("failed", "the gateway is stopping"));
+      }
+    },
+  };
+}

@@ -1,0 +1,31 @@
+/** A thread that scans long texts, with the recognizers of each configuration that uses it. */
+import { isMainThread, parentPort } from "node:worker_threads";
+import { compilePii } from "../compile.ts";
+import type { Scan } from "../scan.ts";
+import { pack } from "./packed.ts";
+import type { FromScanner, ToScanner } from "./protocol.ts";
+
+if (!isMainThread && parentPort !== null) {
+  const port = parentPort;
+  const scans = new Map<string, Scan>();
+  port.on("message", (message: ToScanner) => {
+    if (message.kind === "compile") {
+      const compiled = compilePii(message.config, message.usesContext);
+      if (compiled.kind === "compiled") scans.set(message.scan, compiled.scan);
+    } else if (message.kind === "forget") scans.delete(message.scan);
+    else {
+      const answer = answerTo(scans.get(message.scan), message.texts);
+      const isFound = answer.kind === "found";
+      port.postMessage(answer, isFound ? [answer.packed.counts.buffer, answer.packed.places.buffer] : []);
+    }
+  });
+}
+
+function answerTo(scan: Scan | undefined, texts: readonly string[]): FromScanner {
+  if (scan === undefined) return { kind: "failed", error: "the thread could not compile its recognizers" };
+  try {
+    return { kind: "found", packed: pack(texts.map(scan)) };
+  } catch (error) {
+    return { kind: "failed", error: `the thread's scan failed: ${error instanceof Error ? error.name : "unknown"}` };
+  }
+}

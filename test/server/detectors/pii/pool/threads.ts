@@ -1,0 +1,40 @@
+/** A pool of real threads whose every message a test sees, and which a test can end as a crash does. */
+import { createScanPool, type PoolOptions } from "../../../../../src/server/detectors/pii/index.ts";
+import type { ToScanner } from "../../../../../src/server/detectors/pii/pool/protocol.ts";
+import { type ScanThread, startScanThread } from "../../../../../src/server/detectors/pii/pool/thread.ts";
+
+export function watchedPool(options: PoolOptions) {
+  const threads: ScanThread[] = [];
+  const said: ToScanner[] = [];
+  const counted = { busySeconds: 0, stopped: 0, crashed: 0, refused: 0, queued: () => 0, threads: () => 0 };
+  const pool = createScanPool({
+    metrics: ({ queued, threads: running }) => {
+      counted.queued = queued;
+      counted.threads = running;
+      return {
+        worked: (seconds) => {
+          counted.busySeconds += seconds;
+        },
+        ended: (why) => {
+          counted[why] += 1;
+        },
+        refused: () => {
+          counted.refused += 1;
+        },
+      };
+    },
+    start: (listener) => {
+      const thread = startScanThread(listener);
+      threads.push(thread);
+      return {
+        ...thread,
+        send: (message) => {
+          said.push(message);
+          thread.send(message);
+        },
+      };
+    },
+    ...options,
+  });
+  return { pool, threads, said, counted };
+}
