@@ -97,3 +97,9 @@ export function hasRepeated(root: Placed): boolean {
   if (members.length > 1 && new Set(members.map(({ name }) => name)).size < members.length) return true;
   return members.some(({ value }) => hasRepeated(value));
 }
+
+/** Another character set would have the server read other text than is read here. */
+export function isJsonType(value = ""): boolean {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(value)?.[1];
+  return /^\s*application\/json\s*(?:;|$)/i.test(value) && (charset === undefined || /^utf-?8$/i.test(charset));
+}

@@ -1,5 +1,6 @@
 /** What the messages of MCP and A2A say: hops and the inspector read with the same eyes. Pure. */
 
+export * from "./a2a/index.ts";
 export * from "./mcp/index.ts";
 export { type AgentProtocol, rpcError, rpcRefusal } from "./refusal.ts";
 export { TooManyTexts } from "./text-collector.ts";

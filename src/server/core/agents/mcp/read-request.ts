@@ -4,7 +4,7 @@
  * its order.
  */
 import { memberOf, type Placed, stringIn } from "../../dialects/index.ts";
-import { aliasIn, type Envelope, INVALID_PARAMS, INVALID_REQUEST, readEnvelope } from "../envelope.ts";
+import { aliasIn, type Envelope, INVALID_PARAMS, INVALID_REQUEST, isJsonType, readEnvelope } from "../envelope.ts";
 import type { RpcFault } from "../types.ts";
 import { decodeHeaderValue } from "./header-values.ts";
 
@@ -171,10 +171,4 @@ const refused = (fault: RpcFault): McpReading => ({ kind: "refused", fault });
 function headerOf(headers: McpHeaders, name: string): string | undefined {
   const value = headers[name];
   return typeof value === "string" ? value : value?.join(", ");
-}
-
-/** Another character set would have the server read other text than is read here. */
-function isJsonType(value = ""): boolean {
-  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(value)?.[1];
-  return /^\s*application\/json\s*(?:;|$)/i.test(value) && (charset === undefined || /^utf-?8$/i.test(charset));
 }

@@ -1,0 +1,168 @@
+/**
+ * The card of a fronted agent as the gateway shows it: known members only, the gateway's address and security in the place
+ * of the agent's own. Source: a2a reference, 8 and 9; A2A specification, 4.4 and 8.4.
+ *
+ * Signers disagree on what of an empty member is signed. So nothing empty is written but where the protocol needs it, and
+ * where it does there are two payloads: as the specification has it, and as the official libraries have it.
+ */
+import canonicalize from "canonicalize";
+
+type Values = Readonly<Record<string, unknown>>;
+
+export interface CardTerms {
+  /** Of the gateway's own path of this agent. */
+  readonly url: string;
+  /** A credential of the gateway is needed. */
+  readonly needsBearer: boolean;
+  /** Issuer of tokens that are accepted, for clients that fetch one; its discovery document's address. */
+  readonly openIdConnectUrl: string | undefined;
+  readonly hasExtendedCard: boolean;
+}
+
+export type CardReading =
+  | { readonly kind: "card"; readonly card: Values }
+  /** `problem`: what is wrong with the agent's own card; quotes nothing of it. */
+  | { readonly kind: "refused"; readonly problem: string };
+
+const MAX_SKILLS = 1_000;
+const MAX_EXTENSIONS = 100;
+const BEARER = "bearer";
+const ISSUER = "openid";
+
+/** `own`: the agent's card, parsed. */
+export function projectCard(own: unknown, terms: CardTerms): CardReading {
+  const card = objectIn(own);
+  if (card === undefined) return problem("it is not an object");
+  const interfaces = listIn(card["supportedInterfaces"]).map(objectIn);
+  const spoken = interfaces.find(
+    (one) => one?.["protocolBinding"] === "JSONRPC" && /^1\.0(?:\.\d+)?$/.test(String(one["protocolVersion"])),
+  );
+  if (spoken === undefined) {
+    const isOld = typeof card["url"] === "string" || typeof card["protocolVersion"] === "string";
+    return problem(isOld ? "it is of A2A 0.3" : "it names no interface of A2A 1.0 over JSON-RPC");
+  }
+  for (const name of ["name", "description", "version"]) {
+    if (typeof card[name] !== "string" || card[name] === "") return problem(`it has no \`${name}\``);
+  }
+  const skills = listIn(card["skills"]).map(skillOf);
+  if (skills.length > MAX_SKILLS) return problem(`it has more than ${MAX_SKILLS} skills`);
+  if (skills.includes(undefined)) return problem("a skill has no `id`, `name` or `description`");
+  const { streaming, extensions } = objectIn(card["capabilities"]) ?? {};
+  const projected = filled({
+    name: card["name"],
+    description: card["description"],
+    version: card["version"],
+    supportedInterfaces: [
+      filled({
+        url: terms.url,
+        protocolBinding: "JSONRPC",
+        protocolVersion: "1.0",
+        tenant: textIn(spoken["tenant"]),
+      }),
+    ],
+    provider: providerOf(card["provider"]),
+    documentationUrl: textIn(card["documentationUrl"]),
+    iconUrl: textIn(card["iconUrl"]),
+    capabilities: filled({
+      streaming: streaming === true,
+      pushNotifications: false,
+      extendedAgentCard: terms.hasExtendedCard,
+      extensions: listIn(extensions)
+        .slice(0, MAX_EXTENSIONS)
+        .map(extensionOf)
+        .filter((one) => one !== undefined),
+    }),
+    defaultInputModes: textsIn(card["defaultInputModes"]),
+    defaultOutputModes: textsIn(card["defaultOutputModes"]),
+    skills,
+    ...security(terms),
+  });
+  return { kind: "card", card: projected };
+}
+
+function security({ needsBearer, openIdConnectUrl }: CardTerms): Values {
+  if (!needsBearer) return {};
+  const schemes: Record<string, unknown> = { [BEARER]: { httpAuthSecurityScheme: { scheme: "Bearer" } } };
+  if (openIdConnectUrl !== undefined) schemes[ISSUER] = { openIdConnectSecurityScheme: { openIdConnectUrl } };
+  const requirements = Object.keys(schemes).map((name) => ({ schemes: { [name]: {} } }));
+  return { securitySchemes: schemes, securityRequirements: requirements };
+}
+
+/** What is signed: the card as it is published; then, where it differs, as libraries that drop what is empty have it. */
+export function cardPayloads(card: Values): readonly string[] {
+  const published = canonicalText(card);
+  const dropped = canonicalText(withoutEmpty(card));
+  return published === dropped ? [published] : [published, dropped];
+}
+
+function canonicalText(card: unknown): string {
+  const text = canonicalize(card);
+  if (text === undefined) throw new Error("a card has no canonical form");
+  return text;
+}
+
+function withoutEmpty(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const items = value.map(withoutEmpty).filter((item) => item !== undefined);
+    return items.length === 0 ? undefined : items;
+  }
+  const object = objectIn(value);
+  if (object === undefined) return value === "" || value === null ? undefined : value;
+  const kept = Object.entries(object)
+    .map(([name, member]) => [name, withoutEmpty(member)] as const)
+    .filter(([, member]) => member !== undefined);
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
+
+function skillOf(value: unknown): Values | undefined {
+  const skill = objectIn(value);
+  const [id, name, description] = [textIn(skill?.["id"]), textIn(skill?.["name"]), textIn(skill?.["description"])];
+  if (skill === undefined || id === undefined || name === undefined || description === undefined) return undefined;
+  return filled({
+    id,
+    name,
+    description,
+    tags: textsIn(skill["tags"]),
+    examples: textsIn(skill["examples"]),
+    inputModes: textsIn(skill["inputModes"]),
+    outputModes: textsIn(skill["outputModes"]),
+  });
+}
+
+function extensionOf(value: unknown): Values | undefined {
+  const extension = objectIn(value);
+  const uri = textIn(extension?.["uri"]);
+  if (extension === undefined || uri === undefined) return undefined;
+  return filled({
+    uri,
+    description: textIn(extension["description"]),
+    required: extension["required"] === true ? true : undefined,
+    params: withoutEmpty(objectIn(extension["params"])),
+  });
+}
+
+function providerOf(value: unknown): Values | undefined {
+  const provider = objectIn(value);
+  return provider && filled({ url: textIn(provider["url"]), organization: textIn(provider["organization"]) });
+}
+
+/** Without what is not there, or empty. */
+function filled(values: Values): Values {
+  return Object.fromEntries(
+    Object.entries(values).filter(
+      ([, value]) =>
+        value !== undefined &&
+        !(Array.isArray(value) && value.length === 0) &&
+        !(objectIn(value) !== undefined && Object.keys(value as object).length === 0),
+    ),
+  );
+}
+
+const problem = (text: string): CardReading => ({ kind: "refused", problem: text });
+
+const objectIn = (value: unknown): Values | undefined =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Values) : undefined;
+const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as readonly unknown[]) : []);
+const textIn = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
+const textsIn = (value: unknown): readonly string[] =>
+  listIn(value).filter((one): one is string => textIn(one) !== undefined);

@@ -1,0 +1,11 @@
+export { type CardReading, type CardTerms, cardPayloads, projectCard } from "./card.ts";
+export { type A2aFaultKind, a2aFault } from "./faults.ts";
+export {
+  A2A_VERSION,
+  type A2aArrival,
+  type A2aPart,
+  type A2aReading,
+  type A2aRequest,
+  readA2aRequest,
+} from "./read-request.ts";
+export { a2aAnswerTexts, a2aRequestTexts, isOldAnswer } from "./texts.ts";

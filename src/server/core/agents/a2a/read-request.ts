@@ -1,0 +1,195 @@
+/**
+ * A request of the Agent2Agent protocol 1.0 over JSON-RPC: what it asks for, or the refusal of what is none. Servers built
+ * on proto parsers read more spellings than the canonical JSON; whatever they might read otherwise than rules and
+ * guardrails do is refused here. Source: a2a reference, 2 to 5 and 7; A2A specification, 3.6 and 9.
+ */
+import { isAlike, isNothing, memberOf, type Placed, stringIn } from "../../dialects/index.ts";
+import { aliasIn, type Envelope, INVALID_PARAMS, isJsonType, METHOD_NOT_FOUND, readEnvelope } from "../envelope.ts";
+import type { RpcFault } from "../types.ts";
+import { a2aFault } from "./faults.ts";
+
+export const A2A_VERSION = "1.0";
+
+const PARTS_OF = ["text", "raw", "url", "data"] as const;
+const PART = [...PARTS_OF, "metadata", "filename", "mediaType"] as const;
+const MESSAGE = [
+  "messageId",
+  "role",
+  "parts",
+  "contextId",
+  "taskId",
+  "metadata",
+  "extensions",
+  "referenceTaskIds",
+] as const;
+const CONFIGURATION = [
+  "acceptedOutputModes",
+  "taskPushNotificationConfig",
+  "historyLength",
+  "returnImmediately",
+] as const;
+const ROLES: ReadonlySet<string> = new Set(["ROLE_USER", "ROLE_AGENT"]);
+
+/** Members of `params` of each method, and those that rules read as `task_id` and `context_id`. */
+interface Method {
+  readonly params: readonly string[];
+  readonly task?: string;
+  readonly context?: string;
+}
+
+const SEND: Method = { params: ["tenant", "message", "configuration", "metadata"] };
+const OF_TASK: Method = { params: ["tenant", "id", "historyLength", "metadata"], task: "id" };
+const PUSH: Method = { params: [], task: "taskId" };
+
+const METHODS: ReadonlyMap<string, Method> = new Map([
+  ["SendMessage", SEND],
+  ["SendStreamingMessage", SEND],
+  ["GetTask", OF_TASK],
+  ["CancelTask", OF_TASK],
+  ["SubscribeToTask", OF_TASK],
+  [
+    "ListTasks",
+    {
+      params: [
+        "tenant",
+        "contextId",
+        "status",
+        "pageSize",
+        "pageToken",
+        "historyLength",
+        "statusTimestampAfter",
+        "includeArtifacts",
+      ],
+      context: "contextId",
+    },
+  ],
+  ["CreateTaskPushNotificationConfig", PUSH],
+  ["GetTaskPushNotificationConfig", PUSH],
+  ["ListTaskPushNotificationConfigs", PUSH],
+  ["DeleteTaskPushNotificationConfig", PUSH],
+  ["GetExtendedAgentCard", { params: ["tenant"] }],
+]);
+
+export interface A2aPart {
+  readonly kind: "text" | "file" | "data";
+  /** Empty where the part has none, as the others. */
+  readonly media_type: string;
+  readonly url: string;
+  readonly filename: string;
+}
+
+export interface A2aRequest {
+  /** JSON text of the id, as it came; `null` where there is none, which agents answer all the same. */
+  readonly id: string;
+  readonly method: string;
+  /** `ROLE_USER` or `ROLE_AGENT` of a message; empty otherwise. */
+  readonly role: string;
+  readonly taskId: string;
+  readonly contextId: string;
+  readonly parts: readonly A2aPart[];
+  readonly envelope: Envelope;
+  readonly params: Placed | undefined;
+  /** The method is one of the protocol's own: its parameters are known. */
+  readonly isKnown: boolean;
+}
+
+export type A2aReading =
+  | { readonly kind: "read"; readonly request: A2aRequest }
+  | { readonly kind: "refused"; readonly fault: RpcFault };
+
+export interface A2aArrival {
+  /** Names in lower case, what stood twice joined with a comma. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Values of the query's parameter `A2A-Version`. */
+  readonly versions: readonly string[];
+  readonly body: Buffer;
+}
+
+export function readA2aRequest({ headers, versions, body }: A2aArrival): A2aReading {
+  const { "content-type": type = "" } = headers;
+  if (!isJsonType(String(type))) return refused(a2aFault("content_type", "null"));
+  const reading = readEnvelope(body, "lenient");
+  if (reading.kind === "refused") return reading;
+  const { envelope } = reading;
+  const { text, method, params } = envelope;
+  const id = envelope.id ?? "null";
+  const invalid = (message: string): A2aReading =>
+    refused({ status: 400, code: INVALID_PARAMS, message: `Invalid params: ${message}.`, id });
+  const { "a2a-version": header } = headers;
+  const named = [...(header === undefined ? [] : [String(header)]), ...versions].map((one) => one.trim());
+  if (named.length === 0 || !named.every(isSpoken)) return refused(a2aFault("version", id));
+  const known = METHODS.get(method);
+  if (known === PUSH) return refused(a2aFault("push", id));
+  if (
+    known === undefined &&
+    (method.includes("/") || [...METHODS.keys()].some((one) => isAlike(method, one.toLowerCase())))
+  ) {
+    return refused({ status: 404, code: METHOD_NOT_FOUND, message: "Method not found", id });
+  }
+  if (params !== undefined && params.kind !== "object") return invalid("not an object");
+  const alias = aliasIn(params, known?.params ?? []);
+  if (alias !== undefined) return invalid(`a member is spelt almost like "${alias}"`);
+  const said = (node: Placed | undefined, name: string | undefined): string =>
+    name === undefined ? "" : (stringIn(text, memberOf(node, name)) ?? "");
+  const common = { id, method, envelope, params, isKnown: known !== undefined };
+  if (known !== SEND) {
+    for (const name of [known?.task, known?.context]) {
+      if (name !== undefined && !isTextOrNothing(text, memberOf(params, name)))
+        return invalid(`\`${name}\` is not a string`);
+    }
+    const [taskId, contextId] = [said(params, known?.task), said(params, known?.context)];
+    return { kind: "read", request: { ...common, role: "", taskId, contextId, parts: [] } };
+  }
+  const configuration = memberOf(params, "configuration");
+  const ofConfiguration = aliasIn(configuration, CONFIGURATION);
+  if (ofConfiguration !== undefined) return invalid(`a member is spelt almost like "${ofConfiguration}"`);
+  if (!isNothing(text, memberOf(configuration, "taskPushNotificationConfig"))) return refused(a2aFault("push", id));
+  const message = memberOf(params, "message");
+  if (message?.kind !== "object") return invalid("`message` is not an object");
+  const ofMessage = aliasIn(message, MESSAGE);
+  if (ofMessage !== undefined) return invalid(`a member of \`message\` is spelt almost like "${ofMessage}"`);
+  const role = said(message, "role");
+  if (!ROLES.has(role)) return invalid("`role` is neither ROLE_USER nor ROLE_AGENT");
+  for (const name of ["taskId", "contextId", "messageId"]) {
+    if (!isTextOrNothing(text, memberOf(message, name))) return invalid(`\`${name}\` is not a string`);
+  }
+  const parts = memberOf(message, "parts");
+  if (parts?.kind !== "array" || parts.items.length === 0) return invalid("`parts` is not a list of parts");
+  const read: A2aPart[] = [];
+  for (const part of parts.items) {
+    const one = partOf(text, part);
+    if (typeof one === "string") return invalid(one);
+    read.push(one);
+  }
+  const [taskId, contextId] = [said(message, "taskId"), said(message, "contextId")];
+  return { kind: "read", request: { ...common, role, taskId, contextId, parts: read } };
+}
+
+/** A text: what is wrong with it. */
+function partOf(text: string, part: Placed): A2aPart | string {
+  if (part.kind !== "object") return "a part is not an object";
+  const alias = aliasIn(part, PART);
+  if (alias !== undefined) return `a member of a part is spelt almost like "${alias}"`;
+  const contents = PARTS_OF.filter((name) => !isNothing(text, memberOf(part, name)));
+  // Of data, null is a value.
+  const [content, second] = contents.length === 0 && memberOf(part, "data") !== undefined ? ["data"] : contents;
+  if (content === undefined || second !== undefined) return "a part has not one content, of text, raw, url and data";
+  for (const name of ["text", "raw", "url", "filename", "mediaType"]) {
+    if (!isTextOrNothing(text, memberOf(part, name))) return `\`${name}\` of a part is not a string`;
+  }
+  const said = (name: string): string => stringIn(text, memberOf(part, name)) ?? "";
+  return {
+    kind: content === "text" || content === "data" ? content : "file",
+    media_type: said("mediaType"),
+    url: said("url"),
+    filename: said("filename"),
+  };
+}
+
+const isTextOrNothing = (text: string, node: Placed | undefined): boolean =>
+  node?.kind === "string" || isNothing(text, node);
+
+/** A patch number does not matter. Source: A2A specification, 3.6. */
+const isSpoken = (version: string): boolean => /^1\.0(?:\.\d{1,6})?$/.test(version);
+
+const refused = (fault: RpcFault): A2aReading => ({ kind: "refused", fault });

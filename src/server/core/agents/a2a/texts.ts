@@ -1,0 +1,85 @@
+/** The texts of requests and answers of A2A, and both with other texts in their place. Source: design decisions, section 11. */
+import { memberOf, type Placed, placedIn, stringIn } from "../../dialects/index.ts";
+import { type TextAs, TextCollector } from "../text-collector.ts";
+import type { AgentTexts } from "../types.ts";
+import type { A2aRequest } from "./read-request.ts";
+
+const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
+
+/** Part of the form, where they are as short as such are. */
+const FORM = words(
+  "jsonrpc id method messageId contextId taskId artifactId role state status timestamp mediaType referenceTaskIds kind " +
+    "reason domain @type tenant acceptedOutputModes",
+);
+const OPAQUE = words("pageToken nextPageToken");
+const URIS = words("url extensions");
+const FREE = words("data metadata");
+const TOKEN = /^[\w.:/+*@-]{1,256}$/;
+
+/** Of texts of people, and of everything else. */
+interface Kinds {
+  readonly text: TextAs["kind"];
+  readonly other: TextAs["kind"];
+}
+
+const ASKED: Kinds = { text: "user", other: "tool_args" };
+const ANSWERED: Kinds = { text: "output", other: "output" };
+
+/** Throws `TooManyTexts`. */
+export function a2aRequestTexts({ envelope, params, isKnown }: A2aRequest): AgentTexts {
+  const collector = new TextCollector(envelope.text);
+  if (params !== undefined && isKnown) readMember(collector, envelope.text, "", params, ASKED, undefined);
+  else if (params !== undefined) collector.addAll(params, plain("tool_args"));
+  return collector.texts();
+}
+
+/** Of a response, whole or as one event of a stream. Undefined: it is no JSON. Throws `TooManyTexts`. */
+export function a2aAnswerTexts(message: string): AgentTexts | undefined {
+  const root = placedIn(message);
+  if (root === undefined) return undefined;
+  const collector = new TextCollector(message);
+  const error = memberOf(root, "error");
+  // Details of an error are anybody's.
+  if (error !== undefined) collector.addAll(error, plain("output"));
+  else readMember(collector, message, "", root, ANSWERED, undefined);
+  return collector.texts();
+}
+
+/** Whether a response speaks 0.3, whose objects say their kind. */
+export function isOldAnswer(message: string): boolean {
+  return stringIn(message, memberOf(memberOf(placedIn(message), "result"), "kind")) !== undefined;
+}
+
+function readMember(
+  collector: TextCollector,
+  source: string,
+  name: string,
+  node: Placed,
+  kinds: Kinds,
+  parent: Placed | undefined,
+): void {
+  if (OPAQUE.has(name)) return;
+  if (node.kind === "array") {
+    for (const item of node.items) readMember(collector, source, name, item, kinds, parent);
+    return;
+  }
+  if (FREE.has(name)) {
+    collector.addAll(node, plain(kinds.other));
+    return;
+  }
+  if (node.kind === "object") {
+    for (const member of node.members) readMember(collector, source, member.name, member.value, kinds, node);
+    return;
+  }
+  if (name === "raw") {
+    const mediaType = stringIn(source, memberOf(parent, "mediaType")) ?? "";
+    collector.addEncoded(node, mediaType, plain(kinds.other));
+    return;
+  }
+  const text = stringIn(source, node);
+  if (text === undefined || (FORM.has(name) && TOKEN.test(text))) return;
+  if (URIS.has(name)) collector.add(node, { kind: kinds.other, ref: "uri", isReadOnly: true });
+  else collector.add(node, plain(name === "text" ? kinds.text : kinds.other));
+}
+
+const plain = (kind: TextAs["kind"]): TextAs => ({ kind, ref: "", isReadOnly: false });

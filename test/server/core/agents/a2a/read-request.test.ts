@@ -1,0 +1,179 @@
+/** Requests of A2A: what is read, and every spelling that an agent would read otherwise is refused. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import {
+  type A2aRequest,
+  a2aAnswerTexts,
+  a2aRequestTexts,
+  isOldAnswer,
+  readA2aRequest,
+} from "../../../../../src/server/core/agents/index.ts";
+
+const HEADERS = { "content-type": "application/json", "a2a-version": "1.0" };
+const SEND = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "SendMessage",
+  params: { message: { messageId: "m", role: "ROLE_USER", contextId: "c", taskId: "t", parts: [{ text: "hi" }] } },
+};
+
+const read = (body: unknown, headers: Record<string, string> = HEADERS, versions: readonly string[] = []) =>
+  readA2aRequest({ headers, versions, body: Buffer.from(typeof body === "string" ? body : JSON.stringify(body)) });
+
+function request(body: unknown, headers?: Record<string, string>, versions?: readonly string[]): A2aRequest {
+  const reading = read(body, headers, versions);
+  if (reading.kind !== "read") throw new Error(JSON.stringify(reading));
+  return reading.request;
+}
+
+const message = (more: object): object => ({ ...SEND, params: { message: { ...SEND.params.message, ...more } } });
+const part = (one: object): object => message({ parts: [one] });
+
+test("a message: role, task, context and parts as rules read them", () => {
+  const parts = [
+    { text: "hi", mediaType: "text/plain" },
+    { raw: "aGk=", filename: "h.txt", mediaType: "text/plain" },
+    { url: "https://f.example/x.pdf" },
+    { data: null },
+  ];
+  const { role, taskId, contextId, parts: seen, id } = request(message({ parts }));
+  assert.deepEqual([id, role, taskId, contextId], ["1", "ROLE_USER", "t", "c"]);
+  assert.deepEqual(
+    seen.map(({ kind, media_type, url, filename }) => [kind, media_type, url, filename]),
+    [
+      ["text", "text/plain", "", ""],
+      ["file", "text/plain", "", "h.txt"],
+      ["file", "", "https://f.example/x.pdf", ""],
+      ["data", "", "", ""],
+    ],
+  );
+});
+
+test("other methods name their task or context; one that nobody knows passes", () => {
+  assert.equal(request({ ...SEND, method: "GetTask", params: { id: "t9" } }).taskId, "t9");
+  assert.equal(request({ ...SEND, method: "ListTasks", params: { contextId: "c9" } }).contextId, "c9");
+  assert.equal(request({ ...SEND, method: "GetExtendedAgentCard", params: undefined }).method, "GetExtendedAgentCard");
+  assert.equal(request({ ...SEND, method: "example.Own", params: { id: 1 } }).isKnown, false);
+});
+
+test("ids: any of JSON-RPC, or none", () => {
+  assert.equal(request({ ...SEND, id: null }).id, "null");
+  assert.equal(request({ ...SEND, id: undefined }).id, "null");
+  assert.equal(request({ ...SEND, id: 1.5 }).id, "1.5");
+});
+
+test("versions: a header or the query, patch digits or none", () => {
+  const json = { "content-type": "application/json" };
+  assert.equal(request(SEND, { ...json, "a2a-version": " 1.0.1 " }).method, "SendMessage");
+  assert.equal(request(SEND, json, ["1.0"]).method, "SendMessage");
+  for (const version of ["", "0.3", "1", "1.1", "2.0", "1.0, 0.3"]) {
+    const reading = read(SEND, { ...json, "a2a-version": version });
+    assert.ok(reading.kind === "refused" && reading.fault.code === -32009, version);
+  }
+  assert.ok(read(SEND, json).kind === "refused");
+  assert.ok(read(SEND, HEADERS, ["0.3"]).kind === "refused");
+});
+
+const REFUSED: readonly (readonly [string, unknown, code: number])[] = [
+  ["a push method", { ...SEND, method: "CreateTaskPushNotificationConfig", params: { taskId: "t" } }, -32003],
+  [
+    "push in a message",
+    { ...SEND, params: { ...SEND.params, configuration: { taskPushNotificationConfig: { url: "u" } } } },
+    -32003,
+  ],
+  [
+    "push in snake case",
+    { ...SEND, params: { ...SEND.params, configuration: { task_push_notification_config: {} } } },
+    -32602,
+  ],
+  ["a method of 0.3", { ...SEND, method: "message/send" }, -32601],
+  ["a method in another case", { ...SEND, method: "sendMessage" }, -32601],
+  ["a numeric role", message({ role: 1 }), -32602],
+  ["an old role", message({ role: "user" }), -32602],
+  ["a role in snake case beside", message({ context_id: "x" }), -32602],
+  ["a task in snake case", { ...SEND, method: "GetTask", params: { id: "t", Id: "u" } }, -32602],
+  ["a numeric task", { ...SEND, method: "GetTask", params: { id: 4 } }, -32602],
+  ["two contents", part({ text: "a", url: "b" }), -32602],
+  ["no content", part({ metadata: {} }), -32602],
+  ["a media type in snake case", part({ text: "a", media_type: "x" }), -32602],
+  ["a text that is none", part({ text: 4 }), -32602],
+  ["no parts", message({ parts: [] }), -32602],
+  ["no message", { ...SEND, params: {} }, -32602],
+  ["a name twice", JSON.stringify(SEND).replace('"text":"hi"', '"text":"hi","text":"ho"'), -32602],
+  ["a batch", [SEND], -32600],
+  ["no JSON", "{", -32700],
+];
+
+for (const [what, body, code] of REFUSED) {
+  test(`refused: ${what}`, () => {
+    const reading = read(body);
+    assert.ok(reading.kind === "refused");
+    assert.equal(reading.fault.code, code);
+  });
+}
+
+test("no mutation of a message is read otherwise than by a reader of plain JSON", () => {
+  const text = JSON.stringify(SEND);
+  fc.assert(
+    fc.property(fc.nat(text.length), fc.nat(3), fc.string({ maxLength: 6 }), (at, cut, put) => {
+      const mutated = text.slice(0, at) + put + text.slice(at + cut);
+      const reading = read(mutated);
+      if (reading.kind !== "read" || reading.request.method !== "SendMessage") return;
+      const parsed = JSON.parse(mutated) as typeof SEND;
+      assert.equal(reading.request.role, parsed.params.message.role);
+      assert.equal(reading.request.taskId, parsed.params.message.taskId ?? "");
+      assert.equal(reading.request.parts.length, parsed.params.message.parts.length);
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+test("texts of a message, rewritten in their places", () => {
+  const body = JSON.stringify(
+    message({
+      parts: [
+        { text: "SECRET" },
+        { data: { kind: "SECRET", n: [1, "x"] }, metadata: { role: "SECRET" } },
+        { raw: "U0VDUkVU", filename: "SECRET.txt", mediaType: "text/plain" },
+        { raw: "U0VDUkVU", mediaType: "image/png" },
+        { url: "https://SECRET/" },
+      ],
+    }),
+  );
+  const texts = a2aRequestTexts(request(body));
+  assert.deepEqual(
+    texts.texts.map(({ kind, text, isReadOnly }) => [kind, text, isReadOnly]),
+    [
+      ["user", "SECRET", false],
+      ["tool_args", "SECRET", false],
+      ["tool_args", "x", false],
+      ["tool_args", "SECRET", false],
+      ["tool_args", "SECRET", false],
+      ["tool_args", "SECRET.txt", false],
+      ["tool_args", "https://SECRET/", true],
+    ],
+  );
+  assert.deepEqual(texts.uninspected, ["image"]);
+  const rewritten = texts.rewrite(texts.texts.map(({ text }) => text.replaceAll("SECRET", "[x]")));
+  assert.doesNotMatch(rewritten.replace("https://SECRET/", ""), /SECRET/);
+  assert.equal((rewritten.match(/U0VDUkVU/g) ?? []).length, 1);
+});
+
+test("texts of an answer, of an event, of an error", () => {
+  const said = (body: string) => a2aAnswerTexts(body)?.texts.map(({ kind, text }) => `${kind}:${text}`);
+  assert.deepEqual(
+    said(
+      '{"jsonrpc":"2.0","id":3,"result":{"artifactUpdate":{"taskId":"457f","contextId":"b","artifact":{"artifactId":"a1",' +
+        '"name":"n","parts":[{"text":"out"}]},"lastChunk":true}}}',
+    ),
+    ["output:n", "output:out"],
+  );
+  assert.deepEqual(said('{"jsonrpc":"2.0","id":3,"error":{"code":-1,"message":"no","data":[{"reason":"R"}]}}'), [
+    "output:no",
+    "output:R",
+  ]);
+  fc.assert(fc.property(fc.json(), (json) => assert.equal(a2aAnswerTexts(json)?.rewrite([]), json)));
+  assert.equal(isOldAnswer('{"result":{"kind":"task","id":"t"}}'), true);
+  assert.equal(isOldAnswer('{"result":{"task":{"id":"t"}}}'), false);
+});
