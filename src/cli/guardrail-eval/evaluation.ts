@@ -2,17 +2,16 @@
 
 import type { SegmentKind } from "../../server/core/guardrails/index.ts";
 import type { EvalCase, Mark } from "./cases.ts";
-import { askDetectors, type CaseFinding, seenIn, type Turn } from "./inspect.ts";
+import { askDetectors, type CaseFinding, findingsIn, removedIn, type Turn } from "./inspect.ts";
 import type { Names } from "./names.ts";
 import type { Subject } from "./subject.ts";
 import type { Scope } from "./survey.ts";
 import { createSweep, type Sweep } from "./sweep.ts";
 import { count, createTally, type Outcome, type Tally } from "./tally.ts";
-import { explained, faultsOf, type WrongCase } from "./wrong.ts";
+import { explained, faultsOf, type Near, type WrongCase } from "./wrong.ts";
 
 export interface EvaluationOptions {
-  readonly configured: Subject;
-  readonly lowered: Subject;
+  readonly subject: Subject;
   readonly names: Names;
   readonly scope: Scope;
   /** Of a case that names none. */
@@ -49,34 +48,35 @@ export interface Evaluation {
 }
 
 export function createEvaluation(options: EvaluationOptions): Evaluation {
-  const { configured, lowered, names, scope, detector, signal } = options;
+  const { subject, names, scope } = options;
   const total = createTally();
   const byTag = new Map<string, Tally>();
   const wrong: WrongCase[] = [];
   const verdicts: Verdict[] = [];
   const failed = new Map<string, number>();
-  const sweep = options.sweeps ? createSweep(lowered, names, scope) : undefined;
+  const sweep = options.sweeps ? createSweep(subject, names, scope) : undefined;
   const evaluation: Evaluation = { total, byTag, wrong, wrongCases: 0, verdicts, failed, sweep, add };
   return evaluation;
 
   async function add(one: EvalCase, index: number): Promise<void> {
     const turn: Turn = { text: one.text, kind: one.kind ?? options.kind, system: one.system };
-    const raw = await askDetectors(configured, turn, detector, signal);
+    const raw = await askDetectors(subject, turn, options);
     for (const name of raw.failed) failed.set(name, (failed.get(name) ?? 0) + 1);
-    const seen = seenIn(configured, raw, names);
-    const outcome = outcomeOf(one, seen.findings, names);
-    const faults = faultsOf(outcome, seen.findings, scope);
+    const findings = findingsIn(subject, raw, names);
+    const outcome = outcomeOf(one, findings, names);
+    const faults = faultsOf(outcome, findings, scope);
     const isTold = faults !== undefined && options.errors > 0 && mayBeTold(index);
-    const low = isTold || sweep !== undefined ? await askDetectors(lowered, turn, detector, signal) : undefined;
+    const removed = isTold ? await removedIn(subject, raw, names, options) : [];
+    const lowered = sweep && (await askDetectors(subject, turn, { ...options, isLowered: true }));
 
     count(total, outcome, scope);
     for (const tag of one.tags) count(tallyOf(tag), outcome, scope);
-    if (options.keepsVerdicts) insert(verdicts, { index, case: one, outcome, findings: seen.findings });
-    if (sweep !== undefined && low !== undefined) sweep.add(outcome, low);
+    if (options.keepsVerdicts) insert(verdicts, { index, case: one, outcome, findings });
+    if (lowered !== undefined) sweep?.add(outcome, lowered);
     if (faults === undefined) return;
     evaluation.wrongCases += 1;
-    if (!isTold || low === undefined) return;
-    insert(wrong, explained(one, index, faults, seen, seenIn(lowered, low, names, 0)));
+    if (!isTold) return;
+    insert(wrong, explained(one, index, faults, [...findings.map(kept), ...removed]));
     wrong.length = Math.min(wrong.length, options.errors);
   }
 
@@ -99,6 +99,8 @@ export function outcomeOf(one: EvalCase, findings: readonly Mark[], names: Names
     tags: one.tags,
   };
 }
+
+const kept = (finding: CaseFinding): Near => ({ ...finding, by: "kept" });
 
 /** Cases that are inspected at once end in another order than they began. */
 function insert<Item extends { readonly index: number }>(list: Item[], item: Item): void {

@@ -2,13 +2,14 @@
 
 import {
   type Annotation,
-  type Dropped,
   type Inspected,
+  type Removed,
   type Segment,
   type SegmentKind,
   utf8Offsets,
 } from "../../server/core/guardrails/index.ts";
 import type { Found } from "../../server/detectors/index.ts";
+import { removedFrom } from "../../server/snapshot/index.ts";
 import type { Mark } from "./cases.ts";
 import type { Names } from "./names.ts";
 import type { Subject } from "./subject.ts";
@@ -29,10 +30,9 @@ export interface CaseFinding extends Mark {
   readonly pattern: string;
 }
 
-export interface Seen {
-  /** In order of their starts. */
-  readonly findings: readonly CaseFinding[];
-  readonly dropped: readonly (CaseFinding & { readonly by: Dropped["by"] })[];
+/** A finding that does not count, and why. */
+export interface RemovedFinding extends CaseFinding {
+  readonly by: Removed["by"];
 }
 
 export interface Raw {
@@ -41,17 +41,23 @@ export interface Raw {
   readonly failed: readonly string[];
 }
 
-/** `detector`: the only one whose findings count, though it be a shadow; undefined: all that are not. */
+export interface Asking {
+  /** The only one whose findings count, though it be a shadow; undefined: all that are not. */
+  readonly detector: string | undefined;
+  readonly signal: AbortSignal;
+  /** With every threshold of a detector at 0. */
+  readonly isLowered?: boolean;
+}
+
 export async function askDetectors(
   { ensemble }: Subject,
   { text, kind, system }: Turn,
-  detector: string | undefined,
-  signal: AbortSignal,
+  { detector, signal, isLowered = false }: Asking,
 ): Promise<Raw> {
   const own: Segment = { kind, text, ref: "", turn: 0, isReadOnly: kind === "header" || kind === "query" };
   const before: Segment = { kind: "system", text: system, ref: "", turn: 1, isReadOnly: false };
   const segments = system === "" ? [own] : [before, own];
-  const found: Found = await ensemble.run(segments, { signal });
+  const found: Found = await ensemble.run(segments, { signal, isLowered });
   const byDetector =
     detector === undefined
       ? found.byDetector
@@ -59,29 +65,56 @@ export async function askDetectors(
   return { inspected: { segments, found: byDetector }, failed: found.failures.map((failure) => failure.detector) };
 }
 
-/** `scoreThreshold` stands for the configured one. What was found in the system turn is left out. */
-export function seenIn({ policy }: Subject, { inspected }: Raw, names: Names, scoreThreshold?: number): Seen {
-  const last = inspected.segments.length - 1;
-  const text = inspected.segments[last]?.text ?? "";
-  const { annotations, dropped } = policy.annotate(inspected, scoreThreshold);
-  const kept = annotations.filter(({ segment }) => segment === last);
-  const gone = dropped.filter(({ annotation }) => annotation.segment === last);
-  const places = [...kept, ...gone.map(({ annotation }) => annotation)]
-    .flatMap(({ start, end }) => [start, end])
-    .sort((a, b) => a - b);
-  const offsets = utf8Offsets(text, places);
+/** In order of their starts. `scoreThreshold` stands for the configured one. What is in the system turn is left out. */
+export function findingsIn(
+  { policy }: Subject,
+  { inspected }: Raw,
+  names: Names,
+  scoreThreshold?: number,
+): readonly CaseFinding[] {
+  const { annotations } = policy.annotate(inspected, scoreThreshold);
+  return ofLastSegment(inspected, annotations, (one) => one, names).map(({ finding }) => finding);
+}
+
+/** What was met and does not count. */
+export async function removedIn(
+  { ensemble, policy }: Subject,
+  { inspected }: Raw,
+  names: Names,
+  { detector, signal }: Asking,
+): Promise<readonly RemovedFinding[]> {
+  const inline = ensemble.members.filter(({ name, mode }) =>
+    detector === undefined ? mode === "inline" : name === detector,
+  );
+  const asked = new Set(inline.map(({ name }) => name));
+  const removed = await removedFrom(ensemble, inspected, policy.annotate(inspected), { names: asked, signal });
+  const own = ofLastSegment(inspected, removed, ({ annotation }) => annotation, names);
+  return own.map(({ finding, item: { by } }) => ({ ...finding, by }));
+}
+
+/** Those of the case's own turn, with their places in bytes. */
+function ofLastSegment<Item>(
+  { segments }: Inspected,
+  items: readonly Item[],
+  annotationOf: (item: Item) => Annotation,
+  names: Names,
+): readonly { readonly finding: CaseFinding; readonly item: Item }[] {
+  const last = segments.length - 1;
+  const own = items.filter((item) => annotationOf(item).segment === last);
+  const places = own.flatMap((item) => [annotationOf(item).start, annotationOf(item).end]).sort((a, b) => a - b);
+  const offsets = utf8Offsets(segments[last]?.text ?? "", places);
   const bytes = new Map(places.map((place, at) => [place, offsets[at] ?? 0]));
-  const findingOf = (one: Annotation): CaseFinding => ({
-    start: bytes.get(one.start) ?? 0,
-    end: bytes.get(one.end) ?? 0,
-    type: names(one.label),
-    score: one.score,
-    detector: one.detector,
-    recognizer: one.recognizer,
-    pattern: one.trace?.pattern ?? "",
+  return own.map((item) => {
+    const { start, end, label, score, detector, recognizer, trace } = annotationOf(item);
+    const finding: CaseFinding = {
+      start: bytes.get(start) ?? 0,
+      end: bytes.get(end) ?? 0,
+      type: names(label),
+      score,
+      detector,
+      recognizer,
+      pattern: trace?.pattern ?? "",
+    };
+    return { finding, item };
   });
-  return {
-    findings: kept.map(findingOf),
-    dropped: gone.map(({ annotation, by }) => ({ ...findingOf(annotation), by })),
-  };
 }

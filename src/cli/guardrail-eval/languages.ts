@@ -3,7 +3,7 @@
 import { escapeControls } from "../../base/index.ts";
 import { tableLines } from "../table-text.ts";
 import { type EvaluationOptions, outcomeOf } from "./evaluation.ts";
-import { askDetectors, seenIn } from "./inspect.ts";
+import { askDetectors, findingsIn } from "./inspect.ts";
 import { type Agreement, type Bag, compareRow } from "./invariance.ts";
 import { counted, figure } from "./report-text.ts";
 import type { Row } from "./rows.ts";
@@ -32,7 +32,7 @@ export interface Languages {
 }
 
 export function createLanguages(
-  { configured, names, scope, kind, detector, errors, signal }: EvaluationOptions,
+  { subject, names, scope, kind, detector, errors, signal }: EvaluationOptions,
   reference: string,
 ): Languages {
   const byLanguage = new Map<string, Agreement>();
@@ -45,9 +45,9 @@ export function createLanguages(
   async function add(row: Row, index: number): Promise<void> {
     const bags = new Map<string, Bag>();
     for (const [language, one] of row.cases) {
-      const raw = await askDetectors(configured, { text: one.text, kind, system: "" }, detector, signal);
+      const raw = await askDetectors(subject, { text: one.text, kind, system: "" }, { detector, signal });
       for (const name of raw.failed) failed.set(name, (failed.get(name) ?? 0) + 1);
-      const { findings } = seenIn(configured, raw, names);
+      const findings = findingsIn(subject, raw, names);
       const isLabelled = one.labels !== undefined && one.spans === undefined;
       const isScored = isLabelled ? scope.labels : scope.types;
       bags.set(language, bagOf(findings.map(({ type }) => type).filter(isScored), isLabelled));

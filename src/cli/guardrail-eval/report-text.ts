@@ -2,6 +2,7 @@
 
 import { escapeControls } from "../../base/index.ts";
 import { utf16Offsets } from "../../server/core/guardrails/index.ts";
+import { REMOVED_WORDS } from "../guardrail-words.ts";
 import { type TextColumn, tableLines } from "../table-text.ts";
 import type { Mark } from "./cases.ts";
 import type { Evaluation } from "./evaluation.ts";
@@ -121,14 +122,7 @@ function* nearLines(text: string, near: readonly Near[]): Generator<string> {
   for (const finding of near) yield `          ${findingText(text, finding)}: ${FATES[finding.by]}\n`;
 }
 
-const FATES: Readonly<Record<Near["by"], string>> = {
-  kept: "found, which is not the mark",
-  threshold: "below the detector's `threshold`",
-  score_threshold: "below `score_threshold`",
-  allow_list: "on the allow list",
-  conflicts: "gave way to another finding",
-  form: "within a placeholder or pseudonym",
-};
+const FATES: Readonly<Record<Near["by"], string>> = { kept: "found, which is not the mark", ...REMOVED_WORDS };
 
 function findingText(text: string, finding: CaseFinding): string {
   const { type, start, end, score, detector, recognizer, pattern } = finding;

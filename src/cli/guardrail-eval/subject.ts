@@ -15,10 +15,7 @@ export type CompiledSubject =
   | {
       readonly kind: "compiled";
       /** As configured, with why each finding was made. */
-      readonly configured: Subject;
-      /** With every threshold at 0. */
-      readonly lowered: Subject;
-      readonly scoreThreshold: number;
+      readonly subject: Subject;
       readonly warnings: readonly string[];
     }
   /** A line each. */
@@ -36,22 +33,8 @@ export async function compileSubject(
   const configured = compile(engine, { ...guardrails, explain: true });
   const told = configured.problems.map((one) => formatProblem(problem(one.path, one.message, one.severity)));
   if (configured.subject === undefined) return { kind: "refused", problems: [...warnings, ...told] };
-  const lowered = compile(engine, withoutThresholds(guardrails)).subject ?? configured.subject;
-  return {
-    kind: "compiled",
-    configured: configured.subject,
-    lowered,
-    scoreThreshold: guardrails.score_threshold ?? 0,
-    warnings: [...warnings, ...told],
-  };
+  return { kind: "compiled", subject: configured.subject, warnings: [...warnings, ...told] };
 }
-
-const withoutThresholds = (guardrails: Guardrails): Guardrails => ({
-  ...guardrails,
-  explain: true,
-  score_threshold: 0,
-  detectors: guardrails.detectors.map((detector) => ({ ...detector, threshold: 0 })),
-});
 
 interface Attempt {
   /** Undefined where a problem is an error. */

@@ -5,7 +5,7 @@
 
 import { setImmediate as turn } from "node:timers/promises";
 import type { Mark } from "./cases.ts";
-import { type CaseFinding, type Raw, seenIn } from "./inspect.ts";
+import { type CaseFinding, findingsIn, type Raw } from "./inspect.ts";
 import type { Names } from "./names.ts";
 import { averagePrecision, decilesOf, matchByOverlap, matchExactly, type Scored, STEPS } from "./scoring.ts";
 import type { Subject } from "./subject.ts";
@@ -28,6 +28,7 @@ export interface Swept {
 }
 
 export interface Sweep {
+  /** `raw`: with every threshold of a detector at 0. */
   readonly add: (outcome: Outcome, raw: Raw) => void;
   /** An interrupt leaves thresholds out. */
   readonly finish: (signal: AbortSignal) => Promise<Swept>;
@@ -39,10 +40,10 @@ interface Kept {
   readonly raw: Raw | undefined;
 }
 
-export function createSweep(lowered: Subject, names: Names, scope: Scope): Sweep {
+export function createSweep(subject: Subject, names: Names, scope: Scope): Sweep {
   const kept: Kept[] = [];
   const findingsAt = ({ raw }: Kept, threshold: number): readonly CaseFinding[] =>
-    raw === undefined ? [] : seenIn(lowered, raw, names, threshold).findings;
+    raw === undefined ? [] : findingsIn(subject, raw, names, threshold);
 
   return {
     add(outcome, raw) {

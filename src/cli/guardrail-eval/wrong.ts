@@ -1,15 +1,14 @@
 /** Cases in which not exactly the marks were found, and what became of each mark that was missed. */
 
-import type { Dropped } from "../../server/core/guardrails/index.ts";
 import type { EvalCase, Mark } from "./cases.ts";
-import type { CaseFinding, Seen } from "./inspect.ts";
+import type { CaseFinding, RemovedFinding } from "./inspect.ts";
 import { matchExactly } from "./scoring.ts";
 import type { Scope } from "./survey.ts";
 import type { Outcome } from "./tally.ts";
 
-/** `kept`: it counts, with another place or type. `threshold`: of its detector. */
+/** `kept`: it counts, with another place or type. */
 export interface Near extends CaseFinding {
-  readonly by: "kept" | "threshold" | Dropped["by"];
+  readonly by: "kept" | RemovedFinding["by"];
 }
 
 export interface Faults {
@@ -56,29 +55,18 @@ export function bestOf(findings: readonly CaseFinding[]): ReadonlyMap<string, Ca
   return best;
 }
 
-/** `lowered`: what is seen with every threshold at 0. */
-export function explained(one: EvalCase, index: number, faults: Faults, seen: Seen, lowered: Seen): WrongCase {
-  const known = new Set([...seen.findings, ...seen.dropped].map(keyOf));
-  const all: readonly Near[] = [
-    ...seen.findings.map((finding) => ({ ...finding, by: "kept" as const })),
-    ...seen.dropped,
-    ...[...lowered.findings, ...lowered.dropped]
-      .filter((finding) => !known.has(keyOf(finding)))
-      .map((finding) => ({ ...finding, by: "threshold" as const })),
-  ];
+/** `met`: all that was found, and that does not count. */
+export function explained(one: EvalCase, index: number, faults: Faults, met: readonly Near[]): WrongCase {
   const { missed, extra, missedLabels, extraLabels } = faults;
   return {
     index,
     case: one,
     missed: missed.map((mark) => ({
       ...mark,
-      near: all.filter(({ start, end }) => start < mark.end && mark.start < end),
+      near: met.filter(({ start, end }) => start < mark.end && mark.start < end),
     })),
     extra,
-    missedLabels: missedLabels.map((type) => ({ type, near: all.filter((finding) => finding.type === type) })),
+    missedLabels: missedLabels.map((type) => ({ type, near: met.filter((finding) => finding.type === type) })),
     extraLabels,
   };
 }
-
-const keyOf = ({ start, end, type, detector, recognizer }: CaseFinding): string =>
-  `${start} ${end} ${type} ${detector} ${recognizer}`;

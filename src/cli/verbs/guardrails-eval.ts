@@ -50,11 +50,11 @@ export async function run(options: Options, paths: readonly string[], io: Io): P
   const names = namesOf(options.rename, wanted);
   const compiled = await compileSubject(resolvePath(io, options.config), io.env);
   if (compiled.kind === "refused") return refused(compiled.problems, io);
-  const { configured, lowered } = compiled;
+  const { subject } = compiled;
   for (const warning of compiled.warnings) tell(io, warning);
   checkDetector(
     options.detector,
-    configured.ensemble.members.map(({ name }) => name),
+    subject.ensemble.members.map(({ name }) => name),
   );
 
   const files = await openData(io, paths);
@@ -68,8 +68,7 @@ export async function run(options: Options, paths: readonly string[], io: Io): P
   checkSize(options, survey);
 
   const evaluating: EvaluationOptions = {
-    configured,
-    lowered,
+    subject,
     names,
     scope: scopeOf(survey, types),
     kind: options.kind,

@@ -25,6 +25,8 @@ import {
   type GuardrailEngine,
   UNGUARDED,
 } from "./guardrails.ts";
+import { inForceOf } from "./in-force.ts";
+import { rehearse } from "./rehearse.ts";
 
 export function openEngine(instruments: Instruments | undefined): GuardrailEngine {
   const cache = createScanCache();
@@ -42,7 +44,7 @@ function compile({ guardrails, profiles = [] }: Deployment, options: Options): C
   const { assembled, problems } = assemble(guardrails, profiles, options);
   const told = [...unbuiltKeys(guardrails), ...problems];
   if (assembled === undefined) return { guardrails: UNGUARDED, problems: told };
-  const { ensemble, policyOf } = assembled;
+  const { ensemble, policyOf, inForce, rehearse } = assembled;
   const guardOf = (profile: string | undefined): Guard | undefined => {
     const policy = policyOf(profile);
     const isExempt = policy.detectors.length === 0 && policy.rules.length === 0;
@@ -56,6 +58,8 @@ function compile({ guardrails, profiles = [] }: Deployment, options: Options): C
     guardrails: Object.freeze({
       of: (profile: string | undefined) =>
         profile !== undefined && guards.has(profile) ? guards.get(profile) : everybody,
+      inForce,
+      rehearse,
     }),
     problems: told,
   };
@@ -90,7 +94,25 @@ function assemble(
     profiles: profiles.map(({ name, guardrails: own }) => ({ name, detectors: own?.detectors })),
   };
   const { of: policyOf, problems } = compilePolicy(guardrails, facts);
-  return { assembled: { ensemble, policyOf }, problems };
+  const { explain: keepsTrace } = guardrails;
+  const keyed = keyedRules(guardrails);
+  return {
+    assembled: {
+      ensemble,
+      policyOf,
+      inForce: inForceOf(guardrails, profiles, ensemble, policyOf),
+      rehearse: (question, signal) =>
+        rehearse({ ensemble, policy: policyOf(question.profile), keyed, keepsTrace }, question, signal),
+    },
+    problems,
+  };
+}
+
+/** Whoever may ask for their texts at will learns which value stands behind one. By name, the operator. */
+function keyedRules({ rules, pseudonym_key: key }: Guardrails): ReadonlyMap<string, string> {
+  const isKeyed = (operator: string): boolean =>
+    operator === "pseudonym" || operator === "fpe" || (operator === "hash" && key !== undefined);
+  return new Map(rules.flatMap(({ name, operator }) => (isKeyed(operator) ? [[name, operator] as const] : [])));
 }
 
 const builder =

@@ -10,10 +10,15 @@ import {
   type Judgement,
   type Occasion,
   REQUEST_KINDS,
+  type Rehearsal,
+  type RehearsalQuestion,
+  rehearsedSegments,
   type Segment,
   type SegmentKind,
+  told,
 } from "../core/guardrails/index.ts";
 import type { Ensemble, Failure, Found } from "../detectors/index.ts";
+import { type GuardrailsInForce, NOTHING_IN_FORCE } from "./in-force.ts";
 
 export interface Guarded {
   readonly found: Found;
@@ -48,7 +53,12 @@ export interface Guard {
 export interface GuardrailSnapshot {
   /** For no name, who has no profile. Undefined: exempt, or there is nothing to find with. */
   readonly of: (profile: string | undefined) => Guard | undefined;
+  readonly inForce: GuardrailsInForce;
+  /** What would become of texts; nothing is forwarded or recorded. Rejects with the signal's reason alone. */
+  readonly rehearse: Rehearse;
 }
+
+export type Rehearse = (question: RehearsalQuestion, signal: AbortSignal) => Promise<Rehearsal>;
 
 export interface CompiledGuardrails {
   /** To be used only when no problem is an error. */
@@ -68,13 +78,40 @@ export interface GuardrailEngine {
 export interface AssembledGuardrails {
   /** Undefined where a detector could not be built. */
   readonly assembled:
-    | { readonly ensemble: Ensemble; readonly policyOf: (profile: string | undefined) => GuardrailPolicy }
+    | {
+        readonly ensemble: Ensemble;
+        readonly policyOf: (profile: string | undefined) => GuardrailPolicy;
+        readonly inForce: GuardrailsInForce;
+        readonly rehearse: Rehearse;
+      }
     | undefined;
   readonly problems: readonly GuardrailProblem[];
 }
 
 /** Nobody is inspected. */
-export const UNGUARDED: GuardrailSnapshot = Object.freeze({ of: () => undefined });
+export const UNGUARDED: GuardrailSnapshot = Object.freeze({
+  of: () => undefined,
+  inForce: NOTHING_IN_FORCE,
+  rehearse: async (question: RehearsalQuestion) =>
+    told({
+      segments: rehearsedSegments(question),
+      judgement: NOTHING_JUDGED,
+      failures: [],
+      removed: [],
+      detectors: [],
+      hidden: new Map(),
+    }),
+});
+
+const NOTHING_JUDGED: Judgement = Object.freeze({
+  outcome: "allow",
+  rewrites: [],
+  decisions: [],
+  skipped: [],
+  annotations: [],
+  shadow: [],
+  fpeDomainTooSmall: 0,
+});
 
 export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy): Guard {
   const names = new Set(policy.detectors);

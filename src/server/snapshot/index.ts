@@ -8,9 +8,12 @@ export {
   type Guarded,
   type GuardrailEngine,
   type GuardrailSnapshot,
+  type Rehearse,
 } from "./guardrails.ts";
+export type { DetectorInForce, GuardrailsInForce, RuleInForce } from "./in-force.ts";
 export { loadGuardrailEngine, loadGuardrails, mayHoldGuardrails } from "./load-guardrails.ts";
 export { loadRules, mayHoldRules, type Rules } from "./load-rules.ts";
+export { removedFrom } from "./removed.ts";
 export {
   type Claim,
   DEFAULT_MAX_BODY_BYTES,

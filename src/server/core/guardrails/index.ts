@@ -31,6 +31,18 @@ export type {
   RuleFault,
 } from "./judgement.ts";
 export { utf8Length, utf8Offsets, utf16Offsets } from "./positions.ts";
+export {
+  MOST_TOLD,
+  type Rehearsal,
+  type RehearsalQuestion,
+  type Rehearsed,
+  type Removed,
+  rehearsedSegments,
+  rehearsedVariables,
+  type ToldDetector,
+  type ToldFinding,
+  told,
+} from "./rehearsal.ts";
 export { createRewriting, type Rewriting } from "./rewriting.ts";
 export { type ChannelPorts, createChannel, horizonBytes, type StreamTerms, type TextChannel } from "./streams/index.ts";
 export * from "./types.ts";

@@ -114,6 +114,11 @@ export interface Detector {
    * cannot.
    */
   readonly detectHere?: (texts: readonly Scanned[]) => Detection;
+  /**
+   * What its patterns match and its checks disprove, for rehearsals: where somebody may expect a finding that there is
+   * none. In time linear in the text. Left out where it has no checks.
+   */
+  readonly disproved?: (text: string) => readonly Finding[];
   /** How far its findings reach in a stream; undefined: no text is proven clean before its end. */
   readonly horizon: Horizon | undefined;
 }

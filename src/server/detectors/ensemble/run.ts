@@ -19,11 +19,12 @@ const isFailure = (outcome: Outcome): outcome is Failure => "isFatal" in outcome
 export function run(
   members: readonly Member[],
   segments: readonly Segment[],
-  { signal, names, schedule, earlier, isHere = false }: RunOptions,
+  { signal, names, schedule, isLowered, earlier, isHere = false }: RunOptions,
   scanning: Scanning,
 ): Found | Promise<Found> {
   signal.throwIfAborted();
-  const inForce = members.filter(({ name }) => names === undefined || names.has(name));
+  const known = isLowered === true ? members.map((member): Member => ({ ...member, threshold: 0 })) : members;
+  const inForce = known.filter(({ name }) => names === undefined || names.has(name));
   const now = inForce.filter((member) => schedule === undefined || standsAt(member.schedule, schedule));
   const ask = (role: Member["role"], found: readonly DetectorFindings[]) =>
     now

@@ -45,6 +45,8 @@ export interface RunOptions {
   readonly schedule?: "sync" | "overlap";
   /** Of a stretch of a stream, which waits for no other thread: detectors that can answer at once do, however long it is. */
   readonly isHere?: boolean;
+  /** Every `threshold` counts as 0: what is found at any score. */
+  readonly isLowered?: boolean;
   /** What the detectors of `sync` found, for those of `overlap` that confirm. */
   readonly earlier?: Found;
 }

@@ -16,7 +16,13 @@ export interface PiiProblem {
 }
 
 export type CompiledPii =
-  | { readonly kind: "compiled"; readonly recognizers: readonly Recognizer[]; readonly scan: Scan }
+  | {
+      readonly kind: "compiled";
+      readonly recognizers: readonly Recognizer[];
+      readonly scan: Scan;
+      /** Of what patterns match and a check disproves; compiled when first wanted. */
+      readonly scanDisproved: () => Scan;
+    }
   /** Paths begin at the detector. */
   | { readonly kind: "refused"; readonly problems: readonly PiiProblem[] };
 
@@ -49,7 +55,12 @@ export function compilePii(config: DetectorConfig, usesContext: boolean): Compil
     return { kind: "refused", problems: [{ path: [], message }] };
   }
   const scan = compileScan(recognizers, { engine, usesContext });
-  return { kind: "compiled", recognizers, scan };
+  let disproved: Scan | undefined;
+  const scanDisproved = (): Scan => {
+    disproved ??= compileScan(recognizers, { engine, usesContext, wantsDisproved: true });
+    return disproved;
+  };
+  return { kind: "compiled", recognizers, scan, scanDisproved };
 }
 
 /** Without regions, those of the table. */

@@ -33,12 +33,15 @@ export function createPiiDetector(
 ): BuiltPiiDetector {
   const compiled = compilePii(config, usesContext);
   if (compiled.kind === "refused") return compiled;
-  const { recognizers, scan } = compiled;
+  const { recognizers, scan, scanDisproved } = compiled;
   // Half a second of a start, and streams alone ask for it.
   const horizon = config.apply_to?.includes("output") ? horizonOf(recognizers) : undefined;
   const gives = new Set(recognizers.map(({ category, entity }) => `${category}/${entity}`));
   const fingerprint = fingerprintOf(config, usesContext);
-  const detector = detectorOf(name, scan, horizon, fingerprint, pool);
+  const detector = Object.freeze({
+    ...detectorOf(name, scan, horizon, fingerprint, pool),
+    disproved: (text: string) => scanDisproved()(text),
+  });
   pool?.keep(fingerprint, { config, usesContext }, detector);
   return { kind: "detector", detector, gives: [...gives] };
 }
@@ -52,7 +55,7 @@ function detectorOf(
 ): Detector {
   const detectHere = (texts: readonly Scanned[]): Detection =>
     texts.map((scanned) => withinWindows(scan(scanned.segment.text), scanned));
-  return Object.freeze({
+  return {
     name,
     type: "pii",
     fingerprint,
@@ -67,7 +70,7 @@ function detectorOf(
     },
     detectHere,
     horizon,
-  } satisfies Detector);
+  };
 }
 
 const unitsOf = (texts: readonly Scanned[]): number => texts.reduce((sum, { segment }) => sum + segment.text.length, 0);

@@ -3,7 +3,7 @@
 import { type Leaf, LONGEST_GROUP, type ShapeNode, type ShapeTree } from "./shapes.ts";
 import type { Proof } from "./types.ts";
 
-/** A match of the pattern of a rule; the last call for one rule and one start is the longest. */
+/** A match of the pattern of a rule, proven or not; of one rule, start and proof the last call is the longest. */
 export type Found = (rule: number, start: number, end: number, proof: Proof) => void;
 
 const DIGIT = 1;
@@ -119,7 +119,7 @@ class Run {
         continue;
       }
       const proof = pattern.validate(this.#valueOf(start, end, first === last), this.#text.slice(start, end));
-      if (proof !== false) this.#found(rule, start, end, proof);
+      this.#found(rule, start, end, proof);
     }
   }
 

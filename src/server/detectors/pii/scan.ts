@@ -14,6 +14,8 @@ import { viewOf } from "./view.ts";
 export interface ScanOptions {
   readonly engine: Engine;
   readonly usesContext: boolean;
+  /** Instead of what is found: what patterns match and a check disproves. */
+  readonly wantsDisproved?: boolean;
 }
 
 /** Ascending by start. In time linear in the text. */
@@ -37,6 +39,7 @@ type Gather = (rule: number, start: number, end: number, proof: Proof, name?: st
 
 /** Throws on a shape or an expression that is none. */
 export function compileScan(recognizers: readonly Recognizer[], options: ScanOptions): Scan {
+  const { wantsDisproved = false } = options;
   const rules: Rule[] = recognizers.flatMap((recognizer) => {
     const context = options.usesContext ? contextWords(recognizer.context) : [];
     return recognizer.patterns.map((pattern) => ({ recognizer, pattern, context }));
@@ -55,7 +58,7 @@ export function compileScan(recognizers: readonly Recognizer[], options: ScanOpt
   return (text) => {
     const view = viewOf(text);
     const candidates: Candidate[] = [];
-    const gather = gatherer(candidates, rules.length);
+    const gather = gatherer(candidates, rules.length, wantsDisproved);
     scanRuns(view.text, gather);
     hits.fill(0);
     markKeywords(view.text, hits);
@@ -82,9 +85,10 @@ export function compileScan(recognizers: readonly Recognizer[], options: ScanOpt
 }
 
 /** Leftmost and apart for each rule; of one start the longest, which comes last. */
-function gatherer(candidates: Candidate[], rules: number): Gather {
+function gatherer(candidates: Candidate[], rules: number, wantsDisproved: boolean): Gather {
   const last: (Candidate | undefined)[] = new Array(rules);
   return (rule, start, end, proof, name) => {
+    if ((proof === false) !== wantsDisproved) return;
     const before = last[rule];
     if (before?.start === start) {
       before.end = Math.max(before.end, end);
@@ -105,18 +109,13 @@ function searchOf(rule: number, pattern: Pattern, engine: Engine): (text: string
 }
 
 function searchByCode(rule: number, { search }: SearchPattern): (text: string, gather: Gather) => void {
-  return (text, gather) => {
-    search(text, (start, end, proof, name) => {
-      if (proof !== false) gather(rule, start, end, proof, name);
-    });
-  };
+  return (text, gather) => search(text, (start, end, proof, name) => gather(rule, start, end, proof, name));
 }
 
 function searchByText(rule: number, { validate }: TextPattern, search: Search): (text: string, gather: Gather) => void {
   return (text, gather) => {
     search(text, (start, end) => {
-      const proof = validate?.(text.slice(start, end), { text, start, end });
-      if (proof !== false) gather(rule, start, end, proof);
+      gather(rule, start, end, validate?.(text.slice(start, end), { text, start, end }));
     });
   };
 }

@@ -1,0 +1,221 @@
+/**
+ * What guardrails would make of texts, told to whoever tries them: what was found and why, what was removed and why, what
+ * was decided, and the texts as they would go on. Findings hold no text. Source: design decisions, section 11, Rehearsal.
+ */
+import { type CallerVariables, callerVariables } from "../policy/variables/index.ts";
+import type { Dropped, GuardrailVariables, Judgement, Rewrite, RuleDecision } from "./judgement.ts";
+import { utf8Offsets } from "./positions.ts";
+import type { Annotation, Category, DetectorError, Segment, SegmentKind } from "./types.ts";
+
+/** Texts of one message, of nobody in particular where `caller` is left out. */
+export interface RehearsalQuestion {
+  /** One that is configured; undefined: a caller without. */
+  readonly profile: string | undefined;
+  /** All of kind `output`, or none: an answer, or a request. The first is the oldest. */
+  readonly segments: readonly { readonly kind: SegmentKind; readonly text: string }[];
+  readonly model?: string | undefined;
+  readonly route?: string | undefined;
+  readonly caller?: CallerVariables | undefined;
+  /**
+   * Texts of operators that work with a key are shown as they are. Else whoever may ask could learn which value stands
+   * behind one, by asking for guessed values.
+   */
+  readonly showsKeyed?: boolean;
+}
+
+/** `threshold`: of its detector. `check`: a check digit, or another proof, says that it is none. */
+export interface Removed {
+  readonly annotation: Annotation;
+  readonly by: Dropped["by"] | "threshold" | "check";
+}
+
+export interface ToldFinding {
+  /** Index into the segments. */
+  readonly segment: number;
+  /** `<category>/<LABEL>`. */
+  readonly type: string;
+  readonly category: Category;
+  readonly label: string;
+  readonly score: number;
+  readonly detector: string;
+  /** Empty where the detector has none. */
+  readonly recognizer: string;
+  /** UTF-8 bytes of the text, end exclusive. */
+  readonly start: number;
+  readonly end: number;
+  /** Null where the document says `explain: false`, or the detector knows none. */
+  readonly trace: ToldTrace | null;
+}
+
+export interface ToldTrace {
+  readonly pattern: string;
+  readonly score_base: number;
+  /** Null: nothing proves or disproves it. */
+  readonly validated: boolean | null;
+  readonly context_word: string | null;
+  readonly score_context: number;
+  readonly agreement: number;
+}
+
+export interface ToldDetector {
+  readonly name: string;
+  readonly type: string;
+  readonly mode: "inline" | "shadow";
+  readonly kinds: readonly SegmentKind[];
+  /** False: the profile leaves it out. */
+  readonly in_force: boolean;
+  /** It is in force, and reads one of the kinds that were given. */
+  readonly asked: boolean;
+}
+
+export interface Rehearsal {
+  readonly decision: "allow" | "deny" | "error";
+  /** Rule that denied or could not be evaluated. */
+  readonly rule: string | null;
+  /** What the caller would be told. */
+  readonly message: string | null;
+  /** Rules that acted, in their order. */
+  readonly decisions: readonly RuleDecision[];
+  /** Rules that could not be evaluated and were skipped. */
+  readonly skipped: readonly { readonly rule: string; readonly part: "when" | "select"; readonly error: string }[];
+  readonly failures: readonly {
+    readonly detector: string;
+    readonly kind: DetectorError["kind"];
+    readonly refuses: boolean;
+  }[];
+  readonly detectors: readonly ToldDetector[];
+  readonly segments: readonly {
+    readonly kind: SegmentKind;
+    /** As it would go on; of a message that is refused, as it came. */
+    readonly text: string;
+    readonly rewritten: boolean;
+  }[];
+  readonly findings: readonly ToldFinding[];
+  /** Of detectors in `mode: shadow`, which rules do not see. */
+  readonly shadow: readonly ToldFinding[];
+  readonly removed: readonly (ToldFinding & { readonly by: Removed["by"] })[];
+  /** Findings of any kind that are left out here. */
+  readonly more: number;
+}
+
+/** What came of it, before it is told. */
+export interface Rehearsed {
+  readonly segments: readonly Segment[];
+  /** Undefined: a detector failed without which the message is refused. */
+  readonly judgement: Judgement | undefined;
+  readonly failures: readonly {
+    readonly detector: string;
+    readonly kind: DetectorError["kind"];
+    readonly isFatal: boolean;
+  }[];
+  readonly removed: readonly Removed[];
+  readonly detectors: readonly ToldDetector[];
+  /** Names of rules whose texts are not shown. */
+  readonly hidden: ReadonlyMap<string, string>;
+}
+
+/** Of each kind of finding; nobody reads more, and a text may be one long list of numbers. */
+export const MOST_TOLD = 500;
+
+export function rehearsedVariables(question: RehearsalQuestion): GuardrailVariables {
+  const { profile = "", model = "", route = "chat_completions", caller = NOBODY, segments } = question;
+  const direction = segments.some(({ kind }) => kind === "output") ? "response" : "request";
+  return { ...caller, direction, hop: "llm", profile, model, route, server: "", method: "", name: "", peer: "" };
+}
+
+const NOBODY: CallerVariables = callerVariables({ key: undefined, agent: undefined, user: undefined });
+
+/** The last is of the newest turn. */
+export function rehearsedSegments({ segments }: RehearsalQuestion): readonly Segment[] {
+  return segments.map(({ kind, text }, at) => ({
+    kind,
+    text,
+    ref: "",
+    turn: segments.length - 1 - at,
+    isReadOnly: kind === "header" || kind === "query",
+  }));
+}
+
+export function told({ segments, judgement, failures, removed, detectors, hidden }: Rehearsed): Rehearsal {
+  const fatal = failures.find(({ isFatal }) => isFatal);
+  const annotations = judgement?.annotations ?? [];
+  const shadow = judgement?.shadow ?? [];
+  const lists = [annotations, shadow, removed];
+  const findingOf = finder(segments, [
+    ...annotations.slice(0, MOST_TOLD),
+    ...shadow.slice(0, MOST_TOLD),
+    ...removed.slice(0, MOST_TOLD).map(({ annotation }) => annotation),
+  ]);
+  return {
+    decision: judgement?.outcome ?? "error",
+    rule: judgement === undefined || judgement.outcome === "allow" ? null : judgement.by.rule,
+    message:
+      judgement === undefined
+        ? `guardrail detector ${fatal?.detector ?? ""} ${fatal?.kind ?? "failed"}`
+        : judgement.outcome === "allow"
+          ? null
+          : judgement.message,
+    decisions: judgement?.decisions ?? [],
+    skipped: (judgement?.skipped ?? []).map(({ rule, part, error }) => ({ rule, part, error })),
+    failures: failures.map(({ detector, kind, isFatal }) => ({ detector, kind, refuses: isFatal })),
+    detectors,
+    segments: segments.map(({ kind, text }, at) => {
+      const rewrite = judgement?.outcome === "allow" ? judgement.rewrites[at] : undefined;
+      return {
+        kind,
+        text: rewrite === undefined ? text : shownText(text, rewrite, hidden),
+        rewritten: rewrite !== undefined,
+      };
+    }),
+    findings: annotations.slice(0, MOST_TOLD).map(findingOf),
+    shadow: shadow.slice(0, MOST_TOLD).map(findingOf),
+    removed: removed.slice(0, MOST_TOLD).map(({ annotation, by }) => ({ ...findingOf(annotation), by })),
+    more: lists.reduce((sum, { length }) => sum + Math.max(0, length - MOST_TOLD), 0),
+  };
+}
+
+/** `hidden`: by the name of a rule, what is written in place of its texts. */
+function shownText(text: string, { text: whole, edits }: Rewrite, hidden: ReadonlyMap<string, string>): string {
+  if (!edits.some(({ rule }) => hidden.has(rule))) return whole;
+  let written = "";
+  let at = 0;
+  for (const { start, end, text: own, rule, type } of edits) {
+    const operator = hidden.get(rule);
+    const label = type.slice(type.indexOf("/") + 1);
+    written += text.slice(at, start) + (operator === undefined ? own : `<${label}:${operator}>`);
+    at = end;
+  }
+  return written + text.slice(at);
+}
+
+/** Places are looked for in all of them at once: a text is gone through once. */
+function finder(segments: readonly Segment[], annotations: readonly Annotation[]): (one: Annotation) => ToldFinding {
+  const bytes = segments.map(({ text }, segment) => {
+    const own = annotations.filter((one) => one.segment === segment);
+    const places = own.flatMap(({ start, end }) => [start, end]).sort((a, b) => a - b);
+    const offsets = utf8Offsets(text, places);
+    return new Map(places.map((place, at) => [place, offsets[at] ?? 0]));
+  });
+  return ({ segment, category, label, score, detector, recognizer, start, end, trace, agreement }) => ({
+    segment,
+    type: `${category}/${label}`,
+    category,
+    label,
+    score,
+    detector,
+    recognizer,
+    start: bytes[segment]?.get(start) ?? 0,
+    end: bytes[segment]?.get(end) ?? 0,
+    trace:
+      trace === undefined
+        ? null
+        : {
+            pattern: trace.pattern,
+            score_base: trace.scoreBase,
+            validated: trace.validated ?? null,
+            context_word: trace.contextWord ?? null,
+            score_context: trace.scoreContext,
+            agreement,
+          },
+  });
+}

@@ -1,0 +1,93 @@
+/**
+ * The detectors and rules of a document, for lists. Never a key; of custom recognizers the names and types alone, since
+ * patterns, deny lists and examples may be what must not be known.
+ */
+import type { Deployment, Guardrails } from "../core/config/index.ts";
+import type { GuardrailPolicy, SegmentKind } from "../core/guardrails/index.ts";
+import type { Ensemble, Member } from "../detectors/index.ts";
+
+export interface DetectorInForce
+  extends Pick<Member, "name" | "mode" | "schedule" | "role" | "threshold" | "timeoutMs"> {
+  /** As in the document: `pii`, `llm`, … */
+  readonly type: string;
+  readonly kinds: readonly SegmentKind[];
+  readonly failsClosed: boolean;
+  /** Hex digest of all that its findings depend on. */
+  readonly fingerprint: string;
+  /** Entity types that it reports; undefined: all that it knows. */
+  readonly entities: readonly string[] | undefined;
+  readonly customRecognizers: readonly string[];
+  /** Bytes that a finding in a streamed answer spans at most, with what must follow it; undefined: no bound, or no answers. */
+  readonly horizonBytes: number | undefined;
+  /** Names of profiles that leave it out. */
+  readonly exempt: readonly string[];
+}
+
+export interface RuleInForce extends Pick<Guardrails["rules"][number], "name" | "action" | "operator"> {
+  /** Kinds that it may rewrite; undefined: all that can be. */
+  readonly kinds: readonly SegmentKind[] | undefined;
+  /** Undefined: the whole ensemble. */
+  readonly requires: readonly string[] | undefined;
+  readonly controls: readonly string[];
+  readonly failsOpen: boolean;
+  /** Names of profiles for which it is not asked. */
+  readonly exempt: readonly string[];
+}
+
+export interface GuardrailsInForce {
+  /** In the order of the document. */
+  readonly detectors: readonly DetectorInForce[];
+  readonly rules: readonly RuleInForce[];
+  /** By profile the names of its detectors; one that is not here has all. */
+  readonly selections: ReadonlyMap<string, readonly string[]>;
+}
+
+export const NOTHING_IN_FORCE: GuardrailsInForce = Object.freeze({ detectors: [], rules: [], selections: new Map() });
+
+export function inForceOf(
+  { detectors, rules }: Guardrails,
+  profiles: NonNullable<Deployment["profiles"]>,
+  { members }: Ensemble,
+  policyOf: (profile: string) => GuardrailPolicy,
+): GuardrailsInForce {
+  const selections = profiles.flatMap(({ name, guardrails }): [string, readonly string[]][] =>
+    guardrails?.detectors === undefined ? [] : [[name, guardrails.detectors]],
+  );
+  const policies = profiles.map(({ name }) => ({ name, policy: policyOf(name) }));
+  const without = (of: "detectors" | "rules", member: string): readonly string[] =>
+    policies.flatMap(({ name, policy }) => (policy[of].includes(member) ? [] : [name]));
+  return Object.freeze({
+    detectors: members.map((member, at) => ({
+      ...detectorOf(member, detectors[at]),
+      exempt: without("detectors", member.name),
+    })),
+    rules: rules.map(({ name, action, operator, kinds, requires, controls = [], on_error: onError }) => ({
+      name,
+      action,
+      operator,
+      kinds,
+      requires,
+      controls,
+      failsOpen: onError === "fail_open",
+      exempt: without("rules", name),
+    })),
+    selections: new Map(selections),
+  });
+}
+
+function detectorOf(
+  { name, mode, schedule, role, threshold, timeoutMs, kinds, failsClosed, detector }: Member,
+  config: Guardrails["detectors"][number] | undefined,
+): Omit<DetectorInForce, "exempt"> {
+  const reaches = (detector.horizon?.reaches ?? []).map(({ maxBytes, rightBytes }) => maxBytes + rightBytes);
+  const bytes = Math.max(...reaches);
+  return {
+    ...{ name, mode, schedule, role, threshold, timeoutMs, failsClosed },
+    type: detector.type,
+    kinds: [...kinds],
+    fingerprint: detector.fingerprint,
+    entities: config?.entities,
+    customRecognizers: (config?.custom_recognizers ?? []).map(({ name: own, entity }) => `${own}: ${entity}`),
+    horizonBytes: Number.isFinite(bytes) ? bytes : undefined,
+  };
+}

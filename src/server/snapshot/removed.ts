@@ -1,0 +1,49 @@
+/** What detectors met in texts and rules never saw: why nothing was found is what people ask most. */
+import type { Annotated, Annotation, Inspected, Removed } from "../core/guardrails/index.ts";
+import type { Ensemble } from "../detectors/index.ts";
+
+export interface RemovedOptions {
+  /** Of the detectors that are asked; their findings are those of `inspected`. */
+  readonly names: ReadonlySet<string>;
+  readonly signal: AbortSignal;
+}
+
+/** Ascending by segment and start. `annotated`: what policy made of `inspected`. */
+export async function removedFrom(
+  ensemble: Ensemble,
+  { segments }: Inspected,
+  { annotations, shadow, dropped }: Annotated,
+  { names, signal }: RemovedOptions,
+): Promise<readonly Removed[]> {
+  const members = ensemble.members.filter(({ name }) => names.has(name));
+  const isLowered = members.some(({ threshold }) => threshold > 0);
+  const lowered = isLowered ? await ensemble.run(segments, { names, signal, isLowered }) : undefined;
+  const thresholds = new Map(members.map(({ name, threshold }) => [name, threshold]));
+  const below = (lowered?.byDetector ?? []).flatMap(({ detector, findings }) =>
+    findings.flatMap((list, segment) =>
+      list
+        .filter(({ score }) => score < (thresholds.get(detector) ?? 0))
+        .map((one): Removed => ({ annotation: { ...one, segment, detector, agreement: 0 }, by: "threshold" })),
+    ),
+  );
+  const known = [...annotations, ...shadow, ...[...dropped, ...below].map(({ annotation }) => annotation)];
+  const isKnown = covering(segments, known);
+  const disproved = members.flatMap(({ name, kinds, role, detector }) =>
+    segments.flatMap(({ kind, text }, segment) => {
+      // A confirming detector looks where others found something, and nowhere else.
+      if (detector.disproved === undefined || role === "confirm" || !kinds.has(kind)) return [];
+      const annotated = detector.disproved(text).map((one) => ({ ...one, segment, detector: name, agreement: 0 }));
+      return annotated.flatMap((annotation): Removed[] => (isKnown(annotation) ? [] : [{ annotation, by: "check" }]));
+    }),
+  );
+  return [...dropped, ...below, ...disproved].sort(
+    ({ annotation: a }, { annotation: b }) => a.segment - b.segment || a.start - b.start,
+  );
+}
+
+/** Whether some of the places lie under one that is known: another detector, or another pattern, made something of it. */
+function covering(segments: Inspected["segments"], known: readonly Annotation[]): (one: Annotation) => boolean {
+  const covered = segments.map(({ text }) => new Uint8Array(text.length));
+  for (const { segment, start, end } of known) covered[segment]?.fill(1, start, end);
+  return ({ segment, start, end }) => covered[segment]?.subarray(start, end).includes(1) === true;
+}
