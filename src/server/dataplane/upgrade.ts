@@ -7,11 +7,12 @@ import type { Duplex } from "node:stream";
 import { asRefusal, GatewayError } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { createSessionWork, refusalBody, refusalHeaders } from "../core/dialects/index.ts";
-import type { Snapshot } from "../snapshot/index.ts";
+import type { Guard, Snapshot } from "../snapshot/index.ts";
 import type { SessionCharge } from "./budgets/index.ts";
 import { requestIdOf } from "./exchange.ts";
 import { UNINSPECTED_SESSIONS } from "./governance/guardrails.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
+import { type SessionTrail, sessionTrail } from "./governance/session-trail.ts";
 import { standingOf } from "./governance/standing.ts";
 import { admitCaller } from "./governance/suspended.ts";
 import { address, type Target } from "./hops/model/address.ts";
@@ -19,6 +20,7 @@ import { type Admitted, admit, deniedByRules, type Governed } from "./hops/model
 import { type ModelGate, modelGate } from "./hops/model/model-gate.ts";
 import { prepare } from "./hops/model/prepare.ts";
 import { sessionSpending } from "./hops/model/spending.ts";
+import { inspectSession } from "./hops/websocket/inspect-session.ts";
 import { type SessionAttempt, sessionAttempt } from "./hops/websocket/session-attempt.ts";
 import {
   closeTunnel,
@@ -70,7 +72,9 @@ export async function serveUpgrade(
   let attempt: SessionAttempt | undefined;
   let charge: SessionCharge | undefined;
   let unwatch: (() => void) | undefined;
+  let trail: SessionTrail | undefined;
   const ending = new AbortController();
+  const inspecting = new AbortController();
   const work = createSessionWork();
   // Joined by hand: on Node 20 a signal made of others stays with the one of them that lives longer.
   const stop = (): void => ending.abort();
@@ -94,7 +98,8 @@ export async function serveUpgrade(
     caller = found instanceof Promise ? await found : found;
     const standing = standingOf(caller, snapshot.governance);
     if (governing !== undefined) admitCaller(standing.caller, governing.suspensions);
-    if (snapshot.guardrails.of(standing.profile.name) !== undefined) throw uninspected(); // 403
+    const guard = (): Guard | undefined => ports.snapshot().guardrails.of(standing.profile.name);
+    if (guard()?.inspectsOutput === true) throw uninspected(); // 403
     const target = address(snapshot, place, { contentType: "", original: NO_BODY, plain: NO_BODY, held });
     const governed: Governed = {
       standing,
@@ -105,6 +110,22 @@ export async function serveUpgrade(
     const { first: admitted } = admit(snapshot, target, governed);
     const { provider, channel } = admitted;
     labels = ports.metrics.labels(place.route.name, provider.name, target.label);
+    trail = governing && sessionTrail(governing.trail);
+    const { model } = target;
+    const { inspector, handshake } = inspectSession({
+      target,
+      standing,
+      guard,
+      request: { requestId, hop: "llm", route: place.route.name, to: provider.name, model },
+      sinks: { trail, metrics: ports.metrics.guardrails, log: ports.log },
+      held,
+      over: inspecting.signal,
+      refused({ code, by, cause }) {
+        if (code === "internal") ports.log.error("session failed", { request: requestId, error: cause });
+        ports.refusals?.refused({ caller, code, by, requestId });
+      },
+    });
+    const acted = await handshake(request, span); // 403, 503
     const spending = sessionSpending(target, admitted, standing);
     if (spending !== undefined && governing !== undefined) {
       // Behind the answer that broke it, which is paid for and on its way to the client.
@@ -174,9 +195,13 @@ export async function serveUpgrade(
           if (draining.aborted) queueMicrotask(stopUnlessBusy);
         },
       },
+      inspect: inspector,
       hides: channel.bearsCredential,
       account: held,
-      responseHeaders: ["x-gateway-request-id", requestId, "x-gateway-provider", provider.name],
+      responseHeaders: [
+        ...["x-gateway-request-id", requestId, "x-gateway-provider", provider.name],
+        ...(acted === "" ? [] : ["x-gateway-guardrails", acted]),
+      ],
       handshake: attempt,
       signal: ending.signal,
     });
@@ -195,6 +220,8 @@ export async function serveUpgrade(
     draining.removeEventListener("abort", stopUnlessBusy);
     over.removeEventListener("abort", stop);
     unwatch?.();
+    inspecting.abort();
+    trail?.close();
     charge?.release(); // of a session that came to nothing
     attempt?.ended();
     closeSession?.();

@@ -4,8 +4,6 @@
  * section 11.
  */
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { type IncomingMessage, request } from "node:http";
 import { after, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { recordsIn, type SeenRecord } from "../admin/support/trail.ts";
@@ -85,23 +83,6 @@ const inMessages = (content: string, model: string, more: object = {}) => ({
   body: saying(content, model),
   ...more,
 });
-
-/** Status of the answer to a WebSocket handshake. */
-async function upgradeStatus(bearer: string): Promise<number | undefined> {
-  const asked = request(`${gateway.url}/v1/realtime?model=sim-realtime`, {
-    headers: {
-      authorization: `Bearer ${bearer}`,
-      connection: "Upgrade",
-      upgrade: "websocket",
-      "sec-websocket-version": "13",
-      "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
-    },
-  }).end();
-  const answered = await Promise.race([once(asked, "response"), once(asked, "upgrade")]);
-  const { statusCode } = answered[0] as IncomingMessage;
-  asked.destroy();
-  return statusCode;
-}
 
 const WAYS = [
   { what: "compat", asked: { key, body: saying(`pay with ${CARD}, please`) } },
@@ -198,7 +179,7 @@ test("what a shadow detector found is recorded and decides nothing", async () =>
   assert.deepEqual(data["detectors"], { watcher: { "pii/EMAIL_ADDRESS": 1 } });
 });
 
-test("what is no text is counted, a body that cannot be read is refused, and sessions are", async () => {
+test("what is no text is counted, a body that cannot be read is refused, and so is what leads past the gateway", async () => {
   const url = "data:image/png;base64,iVBORw0KGgo=";
   const content = [
     { type: "image_url", image_url: { url } },
@@ -212,7 +193,6 @@ test("what is no text is counted, a body that cannot be read is refused, and ses
     body: Buffer.from([0, 1, 2, 255]),
   });
   assert.equal(response.status, 400, await response.text());
-  assert.equal(await upgradeStatus(free), 403);
   const session = { model: "sim-realtime" };
   for (const path of ["/v1/realtime/sessions", "/v1/realtime/calls"]) {
     const opened = await say(gateway, { key: free, path, body: session });

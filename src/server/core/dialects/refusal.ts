@@ -63,6 +63,16 @@ function filteredChunk(error: GatewayError, requestId: string, { choices, ...sta
   });
 }
 
+/**
+ * The same as an event of a session, before it is closed. Source: dialects reference, section 4.1. `routeName`: of its
+ * handshake.
+ */
+export function refusalMessage(routeName: string, error: GatewayError, requestId: string): string {
+  const told = (JSON.parse(refusalBody("compat", error, requestId)) as { readonly error: object }).error;
+  if (routeName !== "realtime") return JSON.stringify({ type: "error", status: error.status, error: told, ...told });
+  return JSON.stringify({ type: "error", event_id: `event_${requestId}`, error: { ...told, event_id: null } });
+}
+
 /** `body`: of an error, as JSON text of one line. */
 export function errorFrame(dialect: Dialect, body: string): string {
   return `${dialect === "messages" ? "event: error\n" : ""}data: ${body}\n\n`;

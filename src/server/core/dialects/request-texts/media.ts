@@ -53,7 +53,7 @@ const ADDRESS = /^(?:https?|gs|s3):\/\/\S*$/i;
 /** Members that hold bare base64; the others hold addresses. */
 const ENCODED: ReadonlySet<string> = new Set(["data", "file_data", "result", "image", "audio"]);
 /** Digits alone are no media. */
-const BASE64 = /^(?=[\d\r\n_-]*[A-Za-z+/=])[\w+/=\r\n-]*$/;
+export const BASE64 = /^(?=[\d\r\n_-]*[A-Za-z+/=])[\w+/=\r\n-]*$/;
 const TEXT_TYPE = /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml|yaml|x-yaml|x-ndjson|jsonl)$|image\/svg)/i;
 
 /** A member of a block that carries `what`. `other`: reads members that carry nothing. */

@@ -8,7 +8,8 @@
  * but for those of text, which are counted.
  */
 import type { Collector, Context } from "./collector.ts";
-import { isWritten, readMessage, readPart } from "./messages.ts";
+import { BASE64 } from "./media.ts";
+import { isId, isWritten, readMessage, readPart } from "./messages.ts";
 import { type Node, type ObjectNode, stringIn } from "./text-tree.ts";
 
 const OPAQUE: ReadonlySet<string> = new Set([
@@ -71,7 +72,8 @@ export function readMembers(collector: Collector, body: ObjectNode, of: Members)
     else if (of.isEvent && (name === "session" || name === "response") && value.kind === "object")
       readMembers(collector, value, of);
     else if (of.isEvent && name === "item") readMessage(collector, value, 0);
-    else if (of.isEvent && name === "audio" && value.kind === "string") collector.uninspected.push("audio");
+    else if (of.isEvent && name === "audio" && isWritten(value, BASE64)) collector.uninspected.push("audio");
+    else if (of.isEvent && isId(name, value)) continue;
     else if (!OPAQUE.has(name)) readPart(collector, value, NEWEST);
   }
 }

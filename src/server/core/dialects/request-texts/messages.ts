@@ -27,6 +27,7 @@ const IDS: ReadonlySet<string> = new Set([
   "tool_call_id",
   "tool_use_id",
   "item_id",
+  "response_id",
   "file_id",
   "approval_request_id",
   "phase",
@@ -92,7 +93,7 @@ function kindOf(type: string): TextKind | undefined {
 
 function readMember(collector: Collector, name: string, value: Node, context: Context): void {
   const { kind, turn } = context;
-  if ((IDS.has(name) || (name === "name" && kind === "tool_args")) && isWritten(value, ID)) return;
+  if (isId(name, value) || (name === "name" && kind === "tool_args" && isWritten(value, ID))) return;
   if (SEALED.has(name) && isWritten(value, BASE64)) return;
   const args: Context = { kind: "tool_args", turn };
   if (name === "tool_calls" || name === "function_call") readPart(collector, value, args);
@@ -100,6 +101,9 @@ function readMember(collector: Collector, name: string, value: Node, context: Co
   else if (kind === "tool_args" && RESULTS.has(name)) readPart(collector, value, { kind: "tool_result", turn });
   else readPart(collector, value, context);
 }
+
+/** Whether it names a thing, and is written as such names are. */
+export const isId = (name: string, value: Node): boolean => IDS.has(name) && isWritten(value, ID);
 
 /** Whether it is a string in this form. */
 export function isWritten(node: Node, form: RegExp): boolean {

@@ -41,7 +41,7 @@ export interface InspectedRequest {
 }
 
 /** Bytes held for each of a body that is read as text: the text, its copies without escapes, what was found in it. */
-const READING_FACTOR = 4;
+export const READING_FACTOR = 4;
 
 /** What such a route opens goes past the gateway: the client's media, or all that its new credential is used for. */
 const leadsPast = ({ name, guard }: Route): boolean => guard === "grants_credential" || name === "realtime_calls";
@@ -93,7 +93,7 @@ export async function inspectRequest(
   return { target: { ...rewritten, isRewritten: true }, occasion };
 }
 
-const variablesOf = ({ model, route }: Target, { variables, profile }: Standing): GuardrailVariables => ({
+export const variablesOf = ({ model, route }: Target, { variables, profile }: Standing): GuardrailVariables => ({
   ...variables,
   direction: "request",
   hop: "llm",

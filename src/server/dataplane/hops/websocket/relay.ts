@@ -3,7 +3,8 @@
  *
  * Source: RFC 6455 sections 5.4, 5.5 and 7. Kind (text or binary) and boundaries of messages are kept; the fragments a
  * message came in are not, `ws` delivers it whole. What is sent to a side is held in memory up to a bound and one
- * message, then the other side is not read. Nothing is copied here but what masking needs.
+ * message, then the other side is not read. Nothing is copied here but what masking needs. Where messages are inspected,
+ * each goes on as its inspection says, in the order in which they came; a close goes on behind them.
  *
  * Closing, by what happened:
  * - A close frame, with its code and reason: passed on as it is; one without a code (1005) goes on without one.
@@ -15,22 +16,8 @@
  */
 import type { Duplex } from "node:stream";
 import { type RawData, WebSocket } from "ws";
-
-export type SideName = "client" | "upstream";
-
-export interface TunnelObserver {
-  /** Before the message is passed on. `data` belongs to the tunnel: read it here, keep or change nothing of it. */
-  message(direction: SideName, data: Buffer, isBinary: boolean): void;
-}
-
-/** Why the gateway ends a session, as the reason of the abort of its signal. */
-export interface TunnelClosing {
-  readonly kind: "tunnel_closing";
-  /** 1000 to 1014 but 1004 to 1006, or 3000 to 4999. */
-  readonly code: number;
-  /** At most 123 bytes of UTF-8. */
-  readonly reason: string;
-}
+import { createPassage, type Passage } from "./passage.ts";
+import type { Frame, SideName, TunnelAccount, TunnelClosing, TunnelInspector, TunnelObserver } from "./types.ts";
 
 export interface RelayLimits {
   readonly highWaterBytes: number;
@@ -43,14 +30,11 @@ export interface RelayOptions {
   readonly upstream: Joined;
   readonly limits: RelayLimits;
   readonly observe: TunnelObserver | undefined;
+  /** Undefined: every message passes as it came. */
+  readonly inspect: TunnelInspector | undefined;
   /** Where messages that come in pieces or wait for their reader are counted; `hold` throws where no room is left. */
   readonly account: TunnelAccount | undefined;
   readonly signal: AbortSignal;
-}
-
-export interface TunnelAccount {
-  hold(bytes: number): void;
-  release(bytes: number): void;
 }
 
 /** A paused WebSocket and the connection it runs on. */
@@ -77,6 +61,7 @@ const LOOK_EVERY_MS = 15_000;
 /** What a piece that came by itself costs beside its bytes, until its message is whole. */
 const PIECE_BYTES = 256;
 
+const FAILED: TunnelClosing = { kind: "tunnel_closing", code: 1011, reason: "the gateway failed" };
 const SHUTDOWN: TunnelClosing = { kind: "tunnel_closing", code: 1001, reason: "the gateway is shutting down" };
 
 interface Side extends Joined {
@@ -86,6 +71,8 @@ interface Side extends Joined {
   arrivingBytes: number;
   /** Since when it is not read because the other side does not keep up; `performance.now()`. */
   heldSince: number | undefined;
+  /** It is not read because a message of it is being inspected. */
+  isInspected: boolean;
   isClosed: boolean;
 }
 
@@ -94,6 +81,7 @@ interface Relay {
   readonly upstream: Side;
   readonly limits: RelayLimits;
   readonly observe: TunnelObserver | undefined;
+  readonly inspect: TunnelInspector | undefined;
   readonly account: TunnelAccount | undefined;
   /** Frames of either side; a silent session is one where it stands still, so that no frame reads a clock. */
   frames: number;
@@ -102,11 +90,11 @@ interface Relay {
 
 /** Resolves when both connections are closed; never rejects. */
 export function relay(options: RelayOptions): Promise<RelayOutcome> {
-  const { limits, observe, account, signal } = options;
-  const begun = { receivedBytes: 0, arrivingBytes: 0, heldSince: undefined, isClosed: false };
+  const { limits, observe, inspect, account, signal } = options;
+  const begun = { receivedBytes: 0, arrivingBytes: 0, heldSince: undefined, isInspected: false, isClosed: false };
   const client: Side = { name: "client", ...options.client, ...begun };
   const upstream: Side = { name: "upstream", ...options.upstream, ...begun };
-  const joined: Relay = { client, upstream, limits, observe, account, frames: 0, ended: undefined };
+  const joined: Relay = { client, upstream, limits, observe, inspect, account, frames: 0, ended: undefined };
 
   return new Promise((resolve) => {
     const onAbort = (): void => endByGateway(joined, isTunnelClosing(signal.reason) ? signal.reason : SHUTDOWN);
@@ -142,6 +130,16 @@ function forward(joined: Relay, from: Side, to: Side, onClosed: () => void): voi
     source.pause();
   };
 
+  const pass = ({ data, isBinary }: Frame): void => {
+    if (sink.readyState !== WebSocket.OPEN || !holds(joined, data.length)) return;
+    sink.send(data, { binary: isBinary }, () => {
+      joined.account?.release(data.length);
+      written();
+    });
+    passed();
+  };
+  const passage = joined.inspect && inspected(joined, joined.inspect, from, sink, pass);
+
   // Before `ws` reads it, which keeps what is no whole message yet.
   from.transport.prependListener("data", (chunk: Buffer) => {
     const bytes = chunk.length + PIECE_BYTES;
@@ -152,17 +150,11 @@ function forward(joined: Relay, from: Side, to: Side, onClosed: () => void): voi
     from.receivedBytes += message.length;
     joined.account?.release(from.arrivingBytes);
     from.arrivingBytes = 0;
-    try {
-      joined.observe?.message(from.name, message, isBinary);
-    } catch {
-      endByGateway(joined, { kind: "tunnel_closing", code: 1011, reason: "the gateway failed" });
-    }
-    if (sink.readyState !== WebSocket.OPEN || !holds(joined, message.length)) return;
-    sink.send(message, { binary: isBinary }, () => {
-      joined.account?.release(message.length);
-      written();
-    });
-    passed();
+    const frame = { data: message, isBinary };
+    // What the upstream says is told of when it goes on, so that a session that ends upon it ends behind it.
+    if (passage === undefined || from.name === "client") observed(joined, from.name, frame);
+    if (passage === undefined) pass(frame);
+    else passage.take(frame);
   });
   source.on("ping", (payload: Buffer) => {
     if (sink.readyState !== WebSocket.OPEN) return;
@@ -186,9 +178,51 @@ function forward(joined: Relay, from: Side, to: Side, onClosed: () => void): voi
   source.on("close", (code: number, reason: Buffer) => {
     from.isClosed = true;
     joined.ended ??= { code, by: from.name };
-    passClose(from, to, code, reason);
+    // Whoever is gone without a close reads nothing, and nobody waits for what it had sent.
+    const isCutOff = code === 1006 && from.name === "client";
+    if (passage === undefined || isCutOff) passClose(from, to, code, reason);
+    else passage.end(() => passClose(from, to, code, reason));
     onClosed();
   });
+}
+
+function inspected(
+  joined: Relay,
+  inspector: TunnelInspector,
+  from: Side,
+  sink: WebSocket,
+  pass: (frame: Frame) => void,
+): Passage {
+  return createPassage({
+    inspect: (message) => inspector.message(from.name, message),
+    end: () => inspector.end(from.name),
+    isOpen: () => sink.readyState === WebSocket.OPEN,
+    observe(message) {
+      if (from.name === "upstream") observed(joined, from.name, message);
+    },
+    pass,
+    refuse({ closing, notice }) {
+      const { websocket } = joined.client;
+      if (notice !== undefined && websocket.readyState === WebSocket.OPEN) websocket.send(notice);
+      endByGateway(joined, closing);
+    },
+    fail: () => endByGateway(joined, FAILED),
+    wait(isWaiting) {
+      from.isInspected = isWaiting;
+      if (isWaiting) from.websocket.pause();
+      else if (from.heldSince === undefined) from.websocket.resume();
+    },
+    hold: (bytes) => holds(joined, bytes),
+    account: joined.account,
+  });
+}
+
+function observed(joined: Relay, from: SideName, { data, isBinary }: Frame): void {
+  try {
+    joined.observe?.message(from, data, isBinary);
+  } catch {
+    endByGateway(joined, FAILED);
+  }
 }
 
 /** False: there is no room, and the session ends. */
@@ -220,12 +254,13 @@ function close(side: Side, code: number, reason: Buffer | string): void {
   if (code === 1005) side.websocket.close();
   else side.websocket.close(code, reason);
   // The answer to the close must be read, also where reading was held.
+  side.isInspected = false;
   readOn(side);
 }
 
 function readOn(side: Side): void {
   side.heldSince = undefined;
-  side.websocket.resume();
+  if (!side.isInspected) side.websocket.resume();
 }
 
 /** What `ws` found wrong with a peer's frames, as a close; undefined for a failed connection, which `close` tells. */

@@ -25,7 +25,8 @@ import {
   watchClient,
   withOwnHeaders,
 } from "./handshake.ts";
-import { type RelayOutcome, relay, type TunnelAccount, type TunnelClosing, type TunnelObserver } from "./relay.ts";
+import { type RelayOutcome, relay } from "./relay.ts";
+import type { TunnelAccount, TunnelClosing, TunnelInspector, TunnelObserver } from "./types.ts";
 
 export {
   offeredProtocols,
@@ -35,7 +36,7 @@ export {
   type UpstreamAddress,
   withoutProtocolCredential,
 } from "./handshake.ts";
-export type { TunnelClosing, TunnelObserver } from "./relay.ts";
+export type { TunnelClosing, TunnelObserver } from "./types.ts";
 
 export interface TunnelLimits {
   /** From dialling to the upstream's 101, or to the end of its refusal. */
@@ -84,6 +85,7 @@ export interface TunnelSession {
   readonly hides?: Hides | undefined;
   readonly limits?: Partial<TunnelLimits>;
   readonly observe?: TunnelObserver;
+  readonly inspect?: TunnelInspector;
   readonly account?: TunnelAccount;
   readonly handshake?: HandshakeObserver;
   /**
@@ -201,6 +203,7 @@ async function join(
     upstream: dialled,
     limits,
     observe: session.observe,
+    inspect: session.inspect,
     account: session.account,
     signal: session.signal,
   });

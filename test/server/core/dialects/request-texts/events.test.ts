@@ -44,6 +44,18 @@ const cases: readonly (readonly [what: string, path: string, event: unknown, tex
     { type: "response.create", model: "m", instructions: "a", input: [{ role: "user", content: "b" }] },
     ["system a", "user b"],
   ],
+  [
+    "ids of items",
+    REALTIME,
+    { type: "conversation.item.truncate", item_id: "item_1", response_id: "4111 1111" },
+    ["user 4111 1111"],
+  ],
+  [
+    "sound that is none",
+    REALTIME,
+    { type: "input_audio_buffer.append", audio: "call 555 0100" },
+    ["user call 555 0100"],
+  ],
   ["an unknown event", REALTIME, { type: "other", more: { deep: "a" } }, ["user a"]],
 ];
 for (const [what, path, event, texts] of cases) {
@@ -53,7 +65,7 @@ for (const [what, path, event, texts] of cases) {
       found.texts.map(({ kind, text }) => `${kind} ${text}`),
       texts,
     );
-    const changed = texts.map(() => "new");
+    const changed = texts.map(() => "a new text");
     assert.equal(
       read(path, JSON.parse(found.rewrite(changed).toString()))
         .texts.map(({ text }) => text)

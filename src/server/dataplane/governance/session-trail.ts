@@ -1,0 +1,129 @@
+/**
+ * The audit trail as a session writes to it: what refuses is recorded each time, of what rules did else a bounded number a
+ * minute, and one record sums up the rest. So a session that chats fills no trail, and every message is accounted for.
+ */
+import { performance } from "node:perf_hooks";
+import type { DecisionRecord, DecisionTrail, RecordData, RecordValue } from "../ports.ts";
+
+export const RECORDS_A_MINUTE = 60;
+const MINUTE_MS = 60_000;
+
+export interface SessionTrail extends DecisionTrail {
+  /** Records what has not been told yet. */
+  close(): void;
+}
+
+/** What is to be told together: of one event and direction. */
+interface Untold {
+  messages: number;
+  last: DecisionRecord;
+  readonly controls: Set<string>;
+  readonly skipped: Set<RecordValue>;
+  readonly matched: Map<string, Matched>;
+  readonly detectors: Record<string, Record<string, number>>;
+}
+
+/** As records of decisions hold them. */
+type Matched = {
+  readonly rule: string;
+  readonly action: string;
+  readonly types: Counts;
+  readonly kinds: readonly string[];
+};
+
+type Counts = Readonly<Record<string, number>>;
+
+/** `monotonic`: milliseconds. */
+export function sessionTrail(trail: DecisionTrail, monotonic: () => number = () => performance.now()): SessionTrail {
+  const untold = new Map<string, Untold>();
+  let begunAt = monotonic();
+  let told = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  /** Throws where the trail does. */
+  const tell = (): void => {
+    for (const [key, summed] of untold) {
+      trail.decided(summedUp(summed));
+      untold.delete(key);
+    }
+  };
+  const elapsed = (): void => {
+    timer = undefined;
+    try {
+      tell();
+    } catch {
+      later(); // the trail is full, which whoever asks next is told
+    }
+  };
+  const later = (): void => {
+    timer ??= setTimeout(elapsed, MINUTE_MS).unref();
+  };
+  return {
+    decided(record) {
+      const { event, data } = record;
+      if (event !== "guardrail.shadow" && data["decision"] !== "allow") return trail.decided(record);
+      const now = monotonic();
+      if (now - begunAt >= MINUTE_MS) {
+        begunAt = now;
+        told = 0;
+        tell();
+      }
+      if (told < RECORDS_A_MINUTE) {
+        trail.decided(record);
+        told++;
+        return;
+      }
+      add(untold, record);
+      later();
+    },
+    notRecognised: (data) => trail.notRecognised(data),
+    close() {
+      clearTimeout(timer);
+      try {
+        tell();
+      } catch {
+        // nobody is left to refuse; the trail counts what it could not take
+      }
+    },
+  };
+}
+
+function add(untold: Map<string, Untold>, record: DecisionRecord): void {
+  const { event, data, controls } = record;
+  const key = `${event} ${String(data["direction"])}`;
+  let summed = untold.get(key);
+  if (summed === undefined) {
+    summed = { messages: 0, last: record, controls: new Set(), skipped: new Set(), matched: new Map(), detectors: {} };
+    untold.set(key, summed);
+  }
+  summed.messages++;
+  summed.last = record;
+  for (const control of controls) summed.controls.add(control);
+  for (const rule of listOf(data["skipped"])) summed.skipped.add(rule);
+  for (const one of listOf(data["matched"]) as readonly Matched[]) {
+    const name = JSON.stringify([one.rule, one.action]);
+    const before = summed.matched.get(name);
+    const kinds = [...new Set([...(before?.kinds ?? []), ...one.kinds])];
+    summed.matched.set(name, { ...one, kinds, types: added(before?.types ?? {}, one.types) });
+  }
+  for (const [detector, types] of Object.entries((data["detectors"] ?? {}) as Readonly<Record<string, Counts>>)) {
+    summed.detectors[detector] = added(summed.detectors[detector] ?? {}, types);
+  }
+}
+
+const listOf = (value: RecordValue | undefined): readonly RecordValue[] => (Array.isArray(value) ? value : []);
+
+function added(counts: Counts, more: Counts): Record<string, number> {
+  const sum: Record<string, number> = { ...counts };
+  for (const [type, count] of Object.entries(more)) sum[type] = (sum[type] ?? 0) + count;
+  return sum;
+}
+
+function summedUp({ messages, last, controls, skipped, matched, detectors }: Untold): DecisionRecord {
+  const { event, data } = last;
+  const what: RecordData =
+    event === "guardrail.shadow"
+      ? { detectors }
+      : { matched: [...matched.values()].map((one) => ({ ...one })), skipped: [...skipped] };
+  return { event, controls: [...controls], data: { ...data, ...what, messages } };
+}

@@ -1,0 +1,145 @@
+/**
+ * Guardrails over what a session's client sends, one event a unit: it goes on as it is, goes on with texts rewritten, or
+ * ends the session. Source: design decisions, section 11, WebSocket.
+ */
+import { asRefusal, GatewayError } from "../../../../base/index.ts";
+import { memberValue, readTexts, refusalMessage, scanObject } from "../../../core/dialects/index.ts";
+import type { Occasion, Segment } from "../../../core/guardrails/index.ts";
+import type { Guard } from "../../../snapshot/index.ts";
+import type { DecidedRequest } from "../../governance/decide.ts";
+import { type GuardrailSinks, settleInspection } from "../../governance/guardrails.ts";
+import type { Standing } from "../../governance/standing.ts";
+import type { Account } from "../../memory/index.ts";
+import type { Target } from "../model/address.ts";
+import { READING_FACTOR } from "../model/inspect-request.ts";
+import { readClientMessage } from "./client-event.ts";
+import { closeTunnel } from "./tunnel.ts";
+import type { Frame, Passing } from "./types.ts";
+
+export interface InspectedSession {
+  readonly target: Target;
+  readonly standing: Standing;
+  readonly request: DecidedRequest;
+  /** One for all events and answers of the session: its numbers of placeholders run through it. */
+  readonly occasion: Occasion;
+  /** That the client asked for last, where its handshake named none. */
+  asked: string | undefined;
+  readonly sinks: GuardrailSinks;
+  readonly held: Account;
+  /** Aborted when the session is over. */
+  readonly over: AbortSignal;
+  /** Told of what ends the session. */
+  readonly refused: (refusal: GatewayError) => void;
+}
+
+/** Never throws, and never rejects. */
+export function inspectClient(guard: Guard, message: Frame, session: InspectedSession): Passing | Promise<Passing> {
+  const { sinks, held } = session;
+  const bytes = READING_FACTOR * message.data.length;
+  let isHeld = false;
+  const done = (): void => {
+    if (isHeld) held.release(bytes);
+    isHeld = false;
+  };
+  const failed = (error: unknown): Passing => {
+    done();
+    return refusedWith(error, session);
+  };
+  try {
+    const { kind } = readClientMessage(message);
+    if (kind === "unreadable") throw unreadable("it is in an encoding that is not read");
+    if (kind === "sound") {
+      sinks.metrics.uninspected("audio");
+      return passing(message);
+    }
+    held.hold(bytes);
+    isHeld = true;
+    const made = inspectText(guard, message, session);
+    if (!(made instanceof Promise)) {
+      done();
+      return made;
+    }
+    return made.then((settled) => {
+      done();
+      return settled;
+    }, failed);
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function inspectText(guard: Guard, message: Frame, session: InspectedSession): Passing | Promise<Passing> {
+  const { target, standing, sinks, over } = session;
+  const texts = readTexts(target.route, target.dialect, {
+    plain: message.data,
+    contentType: "text/plain",
+    isJson: false,
+  });
+  if (texts.problem !== undefined) throw unreadable(texts.problem);
+  for (const what of texts.uninspected) sinks.metrics.uninspected(what);
+  if (texts.texts.length === 0) return passing(message);
+  if (target.model === undefined) session.asked = modelIn(message.data) ?? session.asked;
+  const { occasion, request } = namingModel(session);
+  const segments = texts.texts.map((text): Segment => ({ ...text, ref: "" }));
+  const settle = (guarded: Awaited<ReturnType<Guard["request"]>>): Passing => {
+    const { error } = settleInspection(guarded, request, standing, sinks);
+    if (error !== undefined) throw error;
+    const { judgement } = guarded;
+    if (judgement?.outcome !== "allow" || judgement.rewrites.every((one) => one === undefined)) return passing(message);
+    const data = texts.rewrite(judgement.rewrites.map((one) => one?.text));
+    return passing({ ...message, data });
+  };
+  const guarded = guard.request(segments, occasion, over);
+  return guarded instanceof Promise ? guarded.then(settle) : settle(guarded);
+}
+
+/** Rules, and records, name the model that is asked. */
+export function namingModel({
+  occasion,
+  request,
+  asked,
+}: InspectedSession): Pick<InspectedSession, "occasion" | "request"> {
+  if (asked === undefined) return { occasion, request };
+  return {
+    occasion: { ...occasion, variables: { ...occasion.variables, model: asked } },
+    request: { ...request, model: asked },
+  };
+}
+
+/** An event names it itself, or in its response or its session. */
+function modelIn(event: Buffer): string | undefined {
+  const scan = scanObject(event, ["model", "response", "session"]);
+  if (scan.kind === "problem") return undefined;
+  const [own, ...holders] = scan.members;
+  const model = own && memberValue(event, own);
+  if (typeof model === "string") return model;
+  for (const holder of holders) {
+    if (holder === undefined || event[holder.valueStart] !== OPEN_OBJECT) continue;
+    const named = modelIn(event.subarray(holder.valueStart, holder.valueEnd));
+    if (named !== undefined) return named;
+  }
+  return undefined;
+}
+
+const OPEN_OBJECT = 0x7b;
+
+const passing = (frame: Frame): Passing => ({ kind: "passes", frames: [frame] });
+
+const unreadable = (why: string): GatewayError =>
+  new GatewayError("invalid_request", `Guardrails cannot inspect the message: ${why}.`);
+
+/** Codes of closes: RFC 6455, section 7.4.1, and its registry. */
+const POLICY_VIOLATION = 1008;
+const INTERNAL_ERROR = 1011;
+const TRY_AGAIN_LATER = 1013;
+
+/** Ends both sides with the code of the refusal as the reason; the client is told before why. */
+export function refusedWith(error: unknown, { target, request, refused, over }: InspectedSession): Passing {
+  if (over.aborted) return { kind: "passes", frames: [] };
+  const refusal = asRefusal(error);
+  refused(refusal);
+  const isLater = refusal.code === "overloaded" || refusal.code === "audit_unavailable";
+  const code = isLater ? TRY_AGAIN_LATER : refusal.status < 500 ? POLICY_VIOLATION : INTERNAL_ERROR;
+  const notice = refusalMessage(target.route.name, refusal, request.requestId);
+  return { kind: "refused", closing: closeTunnel(code, refusal.code), notice };
+}

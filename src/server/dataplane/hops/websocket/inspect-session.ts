@@ -1,0 +1,71 @@
+/**
+ * Guardrails over both sides of a session. Each message is judged under the configuration in force when it comes: a
+ * session may last an hour, and who makes a rule stricter means now.
+ */
+import type { IncomingMessage } from "node:http";
+import { createRewriting } from "../../../core/guardrails/index.ts";
+import type { Guard } from "../../../snapshot/index.ts";
+import { inspectionFacts, settleInspection } from "../../governance/guardrails.ts";
+import type { RequestSpan } from "../../tracing.ts";
+import { envelopeSegments } from "../model/envelope-segments.ts";
+import { variablesOf } from "../model/inspect-request.ts";
+import { type InspectedSession, inspectClient } from "./inspect-client.ts";
+import type { Frame, Passing, TunnelInspector } from "./types.ts";
+
+export interface SessionGuarding extends Omit<InspectedSession, "occasion" | "asked"> {
+  /** In force now; undefined: nothing is inspected. */
+  readonly guard: () => Guard | undefined;
+}
+
+export interface SessionInspection {
+  readonly inspector: TunnelInspector;
+  /**
+   * Of the handshake's headers and query. Value of `x-gateway-guardrails`; empty: no rule acted. Rejects with
+   * `guardrail_denied`, `guardrail_error`, `overloaded` or `audit_unavailable`.
+   */
+  readonly handshake: (request: IncomingMessage, span: RequestSpan | undefined) => Promise<string>;
+}
+
+export function inspectSession(guarding: SessionGuarding): SessionInspection {
+  const { target, standing, guard } = guarding;
+  const session: InspectedSession = {
+    ...guarding,
+    occasion: { variables: variablesOf(target, standing), rewriting: createRewriting() },
+    asked: undefined,
+  };
+  return {
+    inspector: inspectorOf(session, guard),
+    handshake: (request, span) => handshake(session, guard(), request, span),
+  };
+}
+
+async function handshake(
+  { target, standing, request, occasion, sinks, over }: InspectedSession,
+  guard: Guard | undefined,
+  asked: IncomingMessage,
+  span: RequestSpan | undefined,
+): Promise<string> {
+  const segments = guard === undefined ? [] : envelopeSegments(guard, asked, target.query);
+  if (guard === undefined || segments.length === 0) return "";
+  const inspection = span?.inspection("request");
+  const guarded = await guard.request(segments, occasion, over);
+  inspection?.end(inspectionFacts(guarded, segments.length));
+  const { error, acted } = settleInspection(guarded, request, standing, sinks);
+  if (error !== undefined) throw error;
+  return acted;
+}
+
+function inspectorOf(session: InspectedSession, guard: SessionGuarding["guard"]): TunnelInspector {
+  const fromClient = (message: Frame): Passing | Promise<Passing> => {
+    const inForce = guard();
+    return inForce?.inspectsBody === true ? inspectClient(inForce, message, session) : passing(message);
+  };
+  return {
+    message: (direction, message) => (direction === "client" ? fromClient(message) : passing(message)),
+    end: () => NOTHING,
+  };
+}
+
+const NOTHING: Passing = { kind: "passes", frames: [] };
+
+const passing = (frame: Frame): Passing => ({ kind: "passes", frames: [frame] });

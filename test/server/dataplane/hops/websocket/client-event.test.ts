@@ -1,0 +1,47 @@
+/** What a client's message is to those who read it, whatever its frame says it is. */
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import test from "node:test";
+import { readClientMessage } from "../../../../../src/server/dataplane/hops/websocket/client-event.ts";
+
+const EVENT = '{"type":"conversation.item.create","item":{"content":[{"text":"\u0122 caf\u00e9 \u{1f600}"}]}}';
+
+const wide = (text: string, isBig: boolean): Buffer => {
+  const points = Array.from(text, (character) => character.codePointAt(0) ?? 0);
+  const bytes = Buffer.alloc(4 * points.length);
+  for (const [at, point] of points.entries()) {
+    if (isBig) bytes.writeUInt32BE(point, 4 * at);
+    else bytes.writeUInt32LE(point, 4 * at);
+  }
+  return bytes;
+};
+const utf16 = (text: string): Buffer => Buffer.from(text, "utf16le");
+
+const cases: readonly (readonly [what: string, data: Buffer, kind: string])[] = [
+  ["JSON in UTF-8", Buffer.from(EVENT), "text"],
+  ["prose", Buffer.from("no JSON, and yet a text"), "text"],
+  ["UTF-16", utf16(EVENT), "unreadable"],
+  ["UTF-16 behind much white space", utf16(" ".repeat(5_000) + EVENT), "unreadable"],
+  ["UTF-16 with a mark", utf16(`\ufeff${EVENT}`), "unreadable"],
+  ["UTF-16, the other way round", utf16(EVENT).swap16(), "unreadable"],
+  ["UTF-32", wide(EVENT, false), "unreadable"],
+  ["UTF-32, the other way round", wide(EVENT, true), "unreadable"],
+  [
+    "what a forgiving reader takes for UTF-8",
+    Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}')]),
+    "unreadable",
+  ],
+  ["silence", Buffer.alloc(4_096), "sound"],
+  ["sound that begins like an event", Buffer.concat([Buffer.from('{"'), Buffer.alloc(64, 0x90)]), "sound"],
+];
+for (const [what, data, kind] of cases) {
+  test(`a binary message: ${what}`, () => assert.equal(readClientMessage({ data, isBinary: true }).kind, kind));
+}
+
+test("noise is sound, and what says it is text is text", () => {
+  for (let i = 0; i < 2_000; i++) {
+    const data = Buffer.concat([Buffer.from('{"'), randomBytes(200)]);
+    assert.equal(readClientMessage({ data, isBinary: true }).kind, "sound", data.toString("base64"));
+  }
+  assert.equal(readClientMessage({ data: Buffer.from("\u0000"), isBinary: false }).kind, "text");
+});

@@ -1,0 +1,153 @@
+/** Messages of a tunnel that somebody inspects: their order, what goes on in their place, and how a refusal ends it. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { afterEach, test } from "node:test";
+import type { WebSocket } from "ws";
+import { GatewayError } from "../../../../../src/base/index.ts";
+import { closeTunnel } from "../../../../../src/server/dataplane/hops/websocket/tunnel.ts";
+import type { Frame, Passing, TunnelInspector } from "../../../../../src/server/dataplane/hops/websocket/types.ts";
+import { closeOf, closePeers, type Deferred, deferred, openPair } from "./peers.ts";
+
+afterEach(closePeers);
+
+const passing = (...texts: string[]): Passing => ({
+  kind: "passes",
+  frames: texts.map((text) => ({ data: Buffer.from(text), isBinary: false })),
+});
+const NOTHING = passing();
+
+type Told = (from: "client" | "upstream", text: string) => Passing | Promise<Passing>;
+
+const inspector = (message: Told, end: TunnelInspector["end"] = () => NOTHING): TunnelInspector => ({
+  message: (from, { data }: Frame) => message(from, String(data)),
+  end,
+});
+
+function heard(websocket: WebSocket, count: number): Promise<string[]> {
+  const texts: string[] = [];
+  return new Promise((resolve) => {
+    websocket.on("message", (data) => texts.push(String(data)) === count && resolve(texts));
+  });
+}
+
+test("messages go on in their order though one takes its time, and more or fewer may go on than came", async () => {
+  const slow = deferred<Passing>();
+  const inspect = inspector((_from, text) => {
+    if (text === "slow") return slow.promise;
+    if (text === "none") return NOTHING;
+    return text === "two" ? passing("two, 1", "two, 2") : passing(text);
+  });
+  const { client, far } = await openPair({ inspect });
+  const texts = heard(far, 6);
+  for (const text of ["first", "slow", "none", "two", "last"]) client.send(text);
+  // What goes the other way does not wait.
+  const back = heard(client, 1);
+  far.send("back");
+  assert.deepEqual(await back, ["back"]);
+  slow.resolve(passing("slow, 1", "slow, 2"));
+  client.send("behind");
+  assert.deepEqual(await texts, ["first", "slow, 1", "slow, 2", "two, 1", "two, 2", "last"]);
+});
+
+test("a close goes on behind what waits and what was held", async () => {
+  const slow = deferred<Passing>();
+  const inspect = inspector(
+    (from, text) => (from === "upstream" && text === "slow" ? slow.promise : passing(text)),
+    (from) => (from === "upstream" ? passing("held") : NOTHING),
+  );
+  const { client, far } = await openPair({ inspect });
+  const texts = heard(client, 3);
+  const closed = closeOf(client);
+  far.send("slow");
+  far.send("more");
+  far.close(4000, "done");
+  await once(far, "close");
+  slow.resolve(passing("slow"));
+  assert.deepEqual(await texts, ["slow", "more", "held"]);
+  assert.deepEqual(await closed, { code: 4000, reason: "done" });
+});
+
+for (const from of ["client", "upstream"] as const) {
+  test(`a refusal of what the ${from} says closes both sides, and nothing of it goes on`, async () => {
+    const closing = closeTunnel(1008, "guardrail_denied");
+    const inspect = inspector((_from, text) =>
+      text === "bad" ? { kind: "refused", closing, notice: "why" } : passing(text),
+    );
+    const { client, far, gateway } = await openPair({ inspect });
+    const texts: string[] = [];
+    for (const side of [client, far]) side.on("message", (data) => texts.push(String(data)));
+    const closes = Promise.all([closeOf(client), closeOf(far)]);
+    const sender = from === "client" ? client : far;
+    sender.send("bad");
+    sender.send("behind");
+    assert.deepEqual(await closes, [
+      { code: 1008, reason: "guardrail_denied" },
+      { code: 1008, reason: "guardrail_denied" },
+    ]);
+    assert.deepEqual(texts, ["why"]);
+    const result = await gateway.result();
+    assert.ok(!(result instanceof GatewayError) && result.kind === "closed");
+    assert.deepEqual([result.code, result.by], [1008, "gateway"]);
+  });
+}
+
+test("an inspector that throws, or rejects, closes both sides", async () => {
+  for (const fault of [() => Promise.reject(new Error("broken")), assert.fail]) {
+    const { client, far } = await openPair({ inspect: inspector(() => fault()) });
+    const closes = Promise.all([closeOf(client), closeOf(far)]);
+    client.send("x");
+    assert.deepEqual(
+      (await closes).map(({ code }) => code),
+      [1011, 1011],
+    );
+  }
+});
+
+test("a client that breaks off while a message of it is inspected is not waited for", async () => {
+  const never: Deferred<Passing> = deferred();
+  const asked = deferred<void>();
+  const inspect = inspector(() => {
+    asked.resolve();
+    return never.promise;
+  });
+  const { client, far, gateway } = await openPair({ inspect });
+  const lost = once(far, "close");
+  client.send("x");
+  await asked.promise;
+  far.send("y");
+  client.terminate();
+  far.terminate();
+  await lost;
+  const result = await gateway.result();
+  assert.ok(!(result instanceof GatewayError) && result.kind === "closed");
+});
+
+test("what waits is counted, and is given back; who sends more than there is room for is closed with 1013", async () => {
+  let held = 0;
+  const room = 200_000;
+  const account = {
+    hold(bytes: number) {
+      if (held + bytes > room) throw new GatewayError("overloaded", "no room");
+      held += bytes;
+    },
+    release(bytes: number) {
+      held -= bytes;
+    },
+  };
+  const slow = deferred<Passing>();
+  const inspect = inspector((_from, text) => (text === "slow" ? slow.promise : passing(text)));
+  const { client, far } = await openPair({ inspect, account });
+  const texts = heard(far, 21);
+  client.send("slow");
+  for (let i = 0; i < 20; i++) client.send("x".repeat(1_000));
+  slow.resolve(passing("slow"));
+  assert.equal((await texts).length, 21);
+  assert.ok(held < 1_000, `${held} bytes are held still`);
+
+  const never = deferred<Passing>();
+  const stuck = await openPair({ inspect: inspector(() => never.promise), account });
+  const closed = closeOf(stuck.client);
+  // In one piece, so that the sockets' buffers do not keep the rest back.
+  for (let i = 0; i < 2_000; i++) stuck.client.send("");
+  assert.equal((await closed).code, 1013);
+});
