@@ -48,7 +48,7 @@ function compile({ guardrails, profiles = [] }: Deployment, options: Options): C
   const guardOf = (profile: string | undefined): Guard | undefined => {
     const policy = policyOf(profile);
     const isExempt = policy.detectors.length === 0 && policy.rules.length === 0;
-    return isExempt ? undefined : createGuard(ensemble, policy);
+    return isExempt ? undefined : createGuard(ensemble, policy, guardrails);
   };
   const everybody = guardOf(undefined);
   const guards = new Map(

@@ -10,14 +10,16 @@ import {
   type Judgement,
   type Occasion,
   REQUEST_KINDS,
+  type Reach,
   type Rehearsal,
   type RehearsalQuestion,
   rehearsedSegments,
   type Segment,
   type SegmentKind,
+  type StreamTerms,
   told,
 } from "../core/guardrails/index.ts";
-import type { Ensemble, Failure, Found } from "../detectors/index.ts";
+import type { Ensemble, Failure, Found, Member } from "../detectors/index.ts";
 import { type GuardrailsInForce, NOTHING_IN_FORCE } from "./in-force.ts";
 
 export interface Guarded {
@@ -25,6 +27,18 @@ export interface Guarded {
   /** Undefined: `failures` holds one that is fatal, and the message is refused for it. */
   readonly judgement: Judgement | undefined;
   readonly failures: readonly Failure[];
+}
+
+/** How answers are inspected. */
+export interface AnswerTerms extends StreamTerms {
+  readonly policy: "window" | "buffer";
+  /** Longest answer that is inspected whole. */
+  readonly maxBodyBytes: number;
+  readonly onOversize: "allow" | "deny";
+  /** Of the detectors in force that prove text clean before its end; each bears its detector's name. */
+  readonly reaches: readonly Reach[];
+  /** Some detector in force proves nothing before the end of a text. */
+  readonly isOpenEnded: boolean;
 }
 
 export interface Guard {
@@ -40,7 +54,13 @@ export interface Guard {
     occasion: Occasion,
     signal: AbortSignal,
   ) => Guarded | Promise<Guarded>;
-  /** Of a whole answer, or of a stretch of a stream, whose earlier findings `inspection` holds. */
+  readonly answers: AnswerTerms;
+  /**
+   * In a stretch of an answer that is streamed. `bounded`: by the detectors of `answers.reaches`; `open`: by all, of whom
+   * those count that are not `bounded`.
+   */
+  readonly stretch: (segment: Segment, by: "bounded" | "open", signal: AbortSignal) => Found | Promise<Found>;
+  /** Of a whole answer, or of what else is whole in it; `inspection` holds the findings before it. */
   readonly answer: (
     segments: readonly Segment[],
     inspection: Inspection,
@@ -113,9 +133,16 @@ const NOTHING_JUDGED: Judgement = Object.freeze({
   fpeDomainTooSmall: 0,
 });
 
-export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy): Guard {
+export type AnswerConfig = Pick<Guardrails, "stream" | "response">;
+
+const DEFAULT_MAX_BODY_BYTES = 1 << 20;
+
+export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config: AnswerConfig): Guard {
   const names = new Set(policy.detectors);
-  const kinds = new Set(ensemble.members.filter(({ name }) => names.has(name)).flatMap((member) => [...member.kinds]));
+  const inForce = ensemble.members.filter(({ name }) => names.has(name));
+  const kinds = new Set(inForce.flatMap((member) => [...member.kinds]));
+  const readers = inForce.filter((member) => member.kinds.has("output"));
+  const bounded = new Set(readers.filter(({ detector }) => detector.horizon !== undefined).map(({ name }) => name));
   const judged = (segments: readonly Segment[], found: Found, judge: Inspection["judge"]): Guarded => {
     const { failures, byDetector } = found;
     const isRefused = failures.some(({ isFatal }) => isFatal);
@@ -127,6 +154,12 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy): Guard 
     inspectsBody: REQUEST_KINDS.some((kind) => kinds.has(kind)),
     inspectsOutput: kinds.has("output"),
     open: policy.open,
+    answers: answerTerms(config, readers),
+    stretch(segment, by, signal) {
+      if (by === "bounded") return ensemble.run([segment], { names: bounded, signal, isHere: true });
+      const found = ensemble.run([segment], { names, signal, isHere: true });
+      return found instanceof Promise ? found.then((all) => without(all, bounded)) : without(found, bounded);
+    },
     request(segments, occasion, signal) {
       const { judge } = policy.open(occasion);
       const found = ensemble.run(segments, { names, signal, schedule: "sync" });
@@ -143,3 +176,26 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy): Guard 
     },
   } satisfies Guard);
 }
+
+function answerTerms({ stream, response }: AnswerConfig, readers: readonly Member[]): AnswerTerms {
+  const maxBodyBytes = response?.max_body_bytes ?? DEFAULT_MAX_BODY_BYTES;
+  return Object.freeze({
+    policy: stream?.policy ?? "window",
+    maxHoldBytes: stream?.max_hold_bytes ?? 512,
+    onHoldOverflow: stream?.on_hold_overflow ?? "emit",
+    liveHorizon: stream?.live_horizon ?? true,
+    scanChunkBytes: stream?.scan_chunk_bytes,
+    maxBufferBytes: maxBodyBytes,
+    maxBodyBytes,
+    onOversize: response?.on_oversize ?? "allow",
+    reaches: readers.flatMap(({ name, detector }) =>
+      (detector.horizon?.reaches ?? []).map((reach): Reach => ({ ...reach, name })),
+    ),
+    isOpenEnded: readers.some(({ detector }) => detector.horizon === undefined),
+  } satisfies AnswerTerms);
+}
+
+const without = ({ byDetector, failures }: Found, names: ReadonlySet<string>): Found => ({
+  byDetector: byDetector.filter(({ detector }) => !names.has(detector)),
+  failures: failures.filter(({ detector }) => !names.has(detector)),
+});

@@ -13,8 +13,8 @@ interface Asked {
 }
 
 function guardOf(found: Found | Promise<Found>, asked: Asked) {
-  const member = { name: "pii", kinds: new Set(["user", "output"]) };
-  const other = { name: "other", kinds: new Set(["header"]) };
+  const member = { name: "pii", kinds: new Set(["user", "output"]), detector: {} };
+  const other = { name: "other", kinds: new Set(["header"]), detector: {} };
   const ensemble = {
     members: [member, other],
     run(_: readonly Segment[], options: RunOptions) {
@@ -27,7 +27,7 @@ function guardOf(found: Found | Promise<Found>, asked: Asked) {
     return { outcome: "allow" };
   };
   const policy = { detectors: ["pii"], open: () => ({ judge }) } as unknown as GuardrailPolicy;
-  return createGuard(ensemble, policy);
+  return createGuard(ensemble, policy, {});
 }
 
 test("a guard has the detectors that its policy names, and judges what they found", async () => {

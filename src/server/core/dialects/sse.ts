@@ -14,6 +14,8 @@ export interface SseEvent {
   readonly event: string;
   /** The `data` lines joined with line feeds; undefined where the block has none (a comment, say). */
   readonly data: string | undefined;
+  /** Lines that are neither, which no client shows: comments, ids, whatever is no field. Empty where there are none. */
+  readonly aside?: string;
 }
 
 /** The event's bytes with other data; every other field stays. */
@@ -140,17 +142,19 @@ function lineEnd(bytes: Buffer, at: number): number | undefined {
 function parseEvent(bytes: Buffer): SseEvent {
   let event = "";
   let data: string | undefined;
+  let aside = "";
   for (const line of bytes
     .toString("utf8")
     .replace(/^\uFEFF/, "")
     .split(/\r\n|\n|\r/)) {
     const colon = line.indexOf(":");
-    if (colon === 0 || line === "") continue;
+    if (line === "") continue;
     const field = colon < 0 ? line : line.slice(0, colon);
     let value = colon < 0 ? "" : line.slice(colon + 1);
     if (value.startsWith(" ")) value = value.slice(1);
     if (field === "event") event = value;
-    if (field === "data") data = data === undefined ? value : `${data}\n${value}`;
+    else if (field === "data") data = data === undefined ? value : `${data}\n${value}`;
+    else aside += aside === "" ? line : `\n${line}`;
   }
-  return { bytes, event, data };
+  return { bytes, event, data, aside };
 }

@@ -44,5 +44,16 @@ export {
   told,
 } from "./rehearsal.ts";
 export { createRewriting, type Rewriting } from "./rewriting.ts";
-export { type ChannelPorts, createChannel, horizonBytes, type StreamTerms, type TextChannel } from "./streams/index.ts";
+export {
+  after,
+  type ChannelPorts,
+  createChannel,
+  createSlide,
+  horizonBytes,
+  type Later,
+  type Slide,
+  type SlidePorts,
+  type StreamTerms,
+  type TextChannel,
+} from "./streams/index.ts";
 export * from "./types.ts";

@@ -7,9 +7,18 @@ export interface GuardrailMetrics {
   uninspected(what: string): void;
   /** Values that `fpe` could not keep the format of. */
   domainsTooSmall(count: number): void;
+  /** Most bytes of text that a stream of an answer held back at once. */
+  held(bytes: number): void;
+  /** Text of a stream was released though a finding of the detector may have been under way. */
+  unproven(detector: string): void;
+  /** An answer, or a text of one, is longer than is inspected. */
+  oversize(): void;
   /** A detector that fails open failed; told in the log at most once a minute a detector. */
   failedOpen(detector: string, kind: string): void;
 }
+
+/** `max_hold_bytes` is 512 without a word, `response.max_body_bytes` 1 MiB. */
+const HELD_BOUNDS_BYTES: readonly number[] = [16, 64, 128, 256, 512, 1_024, 4_096, 65_536, 1_048_576];
 
 const QUIET_MS = 60_000;
 
@@ -21,7 +30,7 @@ export function createGuardrailMetrics(
 ): GuardrailMetrics {
   const decisions = instruments.counter(
     "gateway_guardrail_decisions_total",
-    "Requests that a guardrail rule denied, redacted or annotated.",
+    "Requests, and answers, that a guardrail rule denied, redacted or annotated.",
     ["rule", "action"],
   );
   const errors = instruments.counter(
@@ -38,6 +47,20 @@ export function createGuardrailMetrics(
     "gateway_guardrail_fpe_domain_too_small_total",
     "Values too short for `fpe` to keep their format, which were rewritten in another way.",
   );
+  const held = instruments.histogram(
+    "gateway_guardrail_stream_held_bytes",
+    "Most text of one streamed answer that was held back at once.",
+    HELD_BOUNDS_BYTES,
+  );
+  const unproven = instruments.counter(
+    "gateway_guardrail_stream_unproven_total",
+    "Runs of streamed text released though a finding may have been under way: `guardrails.stream.max_hold_bytes`.",
+    ["detector"],
+  );
+  const oversize = instruments.counter(
+    "gateway_guardrail_response_oversize_total",
+    "Answers longer than `guardrails.response.max_body_bytes`, which `on_oversize` lets pass or refuses.",
+  );
   /** By detector, when it may be told of again; bounded by the configurations of this process. */
   const quiet = new Map<string, number>();
   return {
@@ -45,6 +68,9 @@ export function createGuardrailMetrics(
     failed: (rule, error) => errors.with(rule, error).inc(),
     uninspected: (what) => uninspected.with(what).inc(),
     domainsTooSmall: (count) => domains.with().inc(count),
+    held: (bytes) => held.with().observe(bytes),
+    unproven: (detector) => unproven.with(detector).inc(),
+    oversize: () => oversize.with().inc(),
     failedOpen(detector, kind) {
       const now = monotonic();
       if (now < (quiet.get(detector) ?? 0)) return;

@@ -4,7 +4,7 @@
  */
 import type { Log } from "../../../base/index.ts";
 import { GatewayError } from "../../../base/index.ts";
-import type { Annotation, Judgement, RuleDecision } from "../../core/guardrails/index.ts";
+import type { Annotation, Direction, Judgement, RuleDecision } from "../../core/guardrails/index.ts";
 import type { Guarded } from "../../snapshot/index.ts";
 import type { DecisionTrail, RecordData } from "../ports.ts";
 import type { EndedInspection } from "../tracing.ts";
@@ -32,22 +32,60 @@ export interface Settled {
   readonly acted: string;
 }
 
+/** By detector and `<category>/<LABEL>`: how often it was found. */
+export type ShadowCounts = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+/** All that was judged of one answer, however many pieces it came in. */
+export interface JudgedWhole {
+  readonly guarded: Pick<Guarded, "judgement" | "failures">;
+  readonly shadow: ShadowCounts;
+  /** It is refused, since it is longer than is inspected. */
+  readonly isOversize: boolean;
+}
+
 /** Throws `audit_unavailable` when what a rule did cannot be recorded. */
 export function settleInspection(
-  { judgement, failures }: Guarded,
+  guarded: Guarded,
   request: DecidedRequest,
   standing: Standing,
+  sinks: GuardrailSinks,
+): Settled {
+  const told = { ...factsOf(request, standing), direction: "request" } as const;
+  return settle(guarded, shadowCounts(guarded.judgement?.shadow ?? []), told, sinks);
+}
+
+/** Once, when it is over or refused. Throws `audit_unavailable` when what a rule did cannot be recorded. */
+export function settleAnswer(
+  { guarded, shadow, isOversize }: JudgedWhole,
+  request: DecidedRequest,
+  standing: Standing,
+  sinks: GuardrailSinks,
+): Settled {
+  const told = { ...factsOf(request, standing), direction: "response" } as const;
+  const settled = settle(guarded, shadow, told, sinks);
+  if (!isOversize) return settled;
+  const data = { ...told, decision: "deny", error: "oversize", rule: null };
+  sinks.trail?.decided({ event: "guardrail.decision", controls: [], data });
+  const by = { kind: "guardrail", name: "response.on_oversize" } as const;
+  const error = new GatewayError("guardrail_denied", "The answer is longer than guardrails inspect.", { by });
+  return { ...settled, error };
+}
+
+function settle(
+  { judgement, failures }: JudgedWhole["guarded"],
+  shadow: ShadowCounts,
+  told: Facts,
   { trail, metrics, log }: GuardrailSinks,
 ): Settled {
   const fatal = failures.find(({ isFatal }) => isFatal);
   for (const { detector, kind, isFatal } of failures) if (!isFatal) metrics.failedOpen(detector, kind);
   if (judgement === undefined) {
     const failed = fatal ?? ({ detector: "", kind: "failed", isFatal: true } as const);
-    const data = { ...factsOf(request, standing), decision: "error", detector: failed.detector, error: failed.kind };
+    const data = { ...told, decision: "error", detector: failed.detector, error: failed.kind };
     trail?.decided({ event: "guardrail.decision", controls: [], data });
     return { error: failureError(failed), acted: "" };
   }
-  const { decisions, skipped, shadow } = judgement;
+  const { decisions, skipped } = judgement;
   for (const { rule, action } of decisions) metrics.decided(rule, action);
   for (const { rule, error, detail, part } of skipped) {
     metrics.failed(rule, error);
@@ -55,12 +93,12 @@ export function settleInspection(
   }
   if (judgement.outcome === "error") metrics.failed(judgement.by.rule, judgement.by.error);
   if (judgement.fpeDomainTooSmall > 0) metrics.domainsTooSmall(judgement.fpeDomainTooSmall);
-  if (shadow.length > 0) recordShadow(shadow, request, standing, trail);
+  recordShadow(shadow, told, trail);
   if (judgement.outcome !== "allow" || decisions.length + skipped.length > 0) {
     trail?.decided({
       event: "guardrail.decision",
       controls: controlsOf(judgement),
-      data: { ...factsOf(request, standing), ...decisionOf(judgement) },
+      data: { ...told, ...decisionOf(judgement) },
     });
   }
   return { error: errorOf(judgement), acted: decisions.length === 0 ? "" : decisions.map(spelled).join(", ") };
@@ -118,37 +156,39 @@ function decisionOf(judgement: Judgement): RecordData {
   };
 }
 
-/** What is only watched refuses nobody: a trail that is full says so itself. */
-function recordShadow(
-  found: readonly Annotation[],
-  request: DecidedRequest,
-  standing: Standing,
-  trail: DecisionTrail | undefined,
-): void {
-  const detectors: Record<string, Record<string, number>> = {};
+/** Adds to `counts`. */
+export function countShadow(found: readonly Annotation[], counts: Record<string, Record<string, number>>): void {
   for (const { detector, category, label } of found) {
-    const types = detectors[detector] ?? {};
-    detectors[detector] = types;
+    const types = counts[detector] ?? {};
+    counts[detector] = types;
     const type = `${category}/${label}`;
     types[type] = (types[type] ?? 0) + 1;
   }
+}
+
+function shadowCounts(found: readonly Annotation[]): ShadowCounts {
+  const counts: Record<string, Record<string, number>> = {};
+  countShadow(found, counts);
+  return counts;
+}
+
+/** What is only watched refuses nobody: a trail that is full says so itself. */
+function recordShadow(detectors: ShadowCounts, told: Facts, trail: DecisionTrail | undefined): void {
+  if (Object.keys(detectors).length === 0) return;
   try {
-    trail?.decided({
-      event: "guardrail.shadow",
-      controls: [],
-      data: { ...factsOf(request, standing), detectors },
-    });
+    trail?.decided({ event: "guardrail.shadow", controls: [], data: { ...told, detectors } });
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
   }
 }
+
+type Facts = RecordData & { readonly direction: Direction };
 
 function factsOf(request: DecidedRequest, { caller, profile }: Standing): RecordData {
   const { key, agent, user, issuer } = caller;
   return {
     agent: agent?.subject ?? null,
     caller: caller.kind,
-    direction: "request",
     hop: request.hop,
     issuer: issuer ?? null,
     key: key?.name ?? null,

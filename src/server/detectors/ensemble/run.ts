@@ -20,9 +20,10 @@ export function run(
   members: readonly Member[],
   segments: readonly Segment[],
   { signal, names, schedule, isLowered, earlier, isHere = false }: RunOptions,
-  scanning: Scanning,
+  remembering: Scanning,
 ): Found | Promise<Found> {
   signal.throwIfAborted();
+  const scanning = isHere ? { ...remembering, entries: 0 } : remembering;
   const known = isLowered === true ? members.map((member): Member => ({ ...member, threshold: 0 })) : members;
   const inForce = known.filter(({ name }) => names === undefined || names.has(name));
   const now = inForce.filter((member) => schedule === undefined || standsAt(member.schedule, schedule));

@@ -43,7 +43,10 @@ export interface RunOptions {
   readonly signal: AbortSignal;
   /** Left out: every detector is asked now, whatever its schedule, as a rehearsal and an answer want it. */
   readonly schedule?: "sync" | "overlap";
-  /** Of a stretch of a stream, which waits for no other thread: detectors that can answer at once do, however long it is. */
+  /**
+   * Of a stretch of a stream, which is read once and waits for no other thread: nothing is remembered of it, and detectors
+   * that can answer at once do, however long it is.
+   */
   readonly isHere?: boolean;
   /** Every `threshold` counts as 0: what is found at any score. */
   readonly isLowered?: boolean;

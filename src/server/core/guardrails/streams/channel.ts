@@ -18,7 +18,7 @@ const MAX_CONTEXT = 2_048;
 /** Places tried for a clean cut. */
 const MAX_TRIES = 256;
 /** More text than that is taken in parts, so that a scan is short. */
-const PART = 2_048;
+const PART = 1_024;
 const MAX_DEFAULT_CHUNK = 64;
 
 export interface StreamTerms {
@@ -27,25 +27,32 @@ export interface StreamTerms {
   readonly liveHorizon: boolean;
   /** Undefined: the horizon, at most 64. */
   readonly scanChunkBytes: number | undefined;
+  /** Most that a channel holds which is held to its end. */
+  readonly maxBufferBytes: number;
 }
+
+/** At once, or later: then nothing is asked of the channel before. */
+export type Later<Value> = Value | Promise<Value>;
 
 export interface ChannelPorts {
   readonly reaches: readonly Reach[];
-  /** Findings in one text, by detector. */
-  readonly scan: (text: string) => readonly DetectorFindings[];
+  /** Findings in one text, by detector. Undefined: it could not be read, and nothing more is released. */
+  readonly scan: (text: string) => Later<readonly DetectorFindings[] | undefined>;
   /** Of a stretch that no finding crosses. */
   readonly judge: (stretch: string, found: readonly DetectorFindings[]) => Judgement;
   /** Text was released though a match may have been under way: once for each run of such text. `reach`: its name. */
   readonly unproven: (reach: string) => void;
+  /** It holds more than it may of what it was to hold to its end, and goes on without holding it. Once. */
+  readonly oversize: () => void;
 }
 
 export interface TextChannel {
   /** What may be shown now. Nothing, once it is refused. */
-  readonly push: (text: string) => string;
+  readonly push: (text: string) => Later<string>;
   /** Scans what was not worth a scan yet. */
-  readonly settle: () => string;
+  readonly settle: () => Later<string>;
   /** The rest: nothing follows. */
-  readonly end: () => string;
+  readonly end: () => Later<string>;
   /** A text was pushed that no scan has seen. */
   readonly isWaiting: boolean;
   /** It holds all that comes until its end. */
@@ -74,8 +81,12 @@ class Channel implements TextChannel {
   /** In `#text`: what is before it was released. */
   #released = 0;
   #scanned = 0;
+  /** Of what is not released. */
+  #heldBytes = 0;
   #isOverflowing = false;
   #isBuffering = false;
+  #mayBuffer: boolean;
+  #isStopped = false;
   #refusal: Judgement | undefined;
 
   constructor(terms: StreamTerms, ports: ChannelPorts) {
@@ -83,6 +94,7 @@ class Channel implements TextChannel {
     this.#ports = ports;
     this.#horizon = horizonBytes(terms, ports.reaches);
     this.#chunk = terms.scanChunkBytes ?? Math.max(1, Math.min(this.#horizon, MAX_DEFAULT_CHUNK));
+    this.#mayBuffer = terms.onHoldOverflow === "buffer";
   }
 
   get isWaiting(): boolean {
@@ -94,59 +106,91 @@ class Channel implements TextChannel {
   }
 
   get heldBytes(): number {
-    return utf8Length(this.#text.slice(this.#released));
+    return this.#heldBytes;
   }
 
   get refusal(): Judgement | undefined {
     return this.#refusal;
   }
 
-  push(text: string): string {
-    let shown = "";
-    for (let at = 0; at < text.length && this.#refusal === undefined; at += PART) {
-      this.#text += text.length <= PART ? text : text.slice(at, at + PART);
-      if (utf8Length(this.#text.slice(this.#scanned)) >= this.#chunk) shown += this.#advance(false);
+  push(text: string): Later<string> {
+    return this.#pushFrom(text, 0, "");
+  }
+
+  settle(): Later<string> {
+    return this.isWaiting ? this.#advance(false) : "";
+  }
+
+  end(): Later<string> {
+    return after(this.#advance(true), (shown) => {
+      this.#clear();
+      return shown;
+    });
+  }
+
+  #pushFrom(text: string, from: number, before: string): Later<string> {
+    let shown = before;
+    for (let at = from; at < text.length && !this.#isStopped; at += PART) {
+      const part = text.length <= PART ? text : text.slice(at, at + PART);
+      this.#text += part;
+      this.#heldBytes += utf8Length(part);
+      if (!this.#isWorthAScan()) continue;
+      const more = this.#advance(false);
+      if (more instanceof Promise) return more.then((now) => this.#pushFrom(text, at + PART, shown + now));
+      shown += more;
     }
     return shown;
   }
 
-  settle(): string {
-    return this.isWaiting ? this.#advance(false) : "";
+  #isWorthAScan(): boolean {
+    if (!this.#isBuffering) return utf8Length(this.#text.slice(this.#scanned)) >= this.#chunk;
+    if (this.#heldBytes <= this.#terms.maxBufferBytes) return false;
+    this.#mayBuffer = false;
+    this.#isBuffering = false;
+    this.#ports.oversize();
+    return true;
   }
 
-  end(): string {
-    const shown = this.#advance(true);
-    this.#text = "";
-    this.#released = 0;
-    this.#scanned = 0;
-    return shown;
-  }
-
-  #advance(isEnd: boolean): string {
-    if (this.#refusal !== undefined || (this.#isBuffering && !isEnd)) return "";
+  #advance(isEnd: boolean): Later<string> {
+    if (this.#isStopped || (this.#isBuffering && !isEnd)) return "";
     const text = this.#text;
     this.#scanned = text.length;
     if (this.#released === text.length) return "";
-    const found = this.#ports.scan(text);
+    return after(this.#ports.scan(text), (found) => (found === undefined ? this.#stop() : this.#show(found, isEnd)));
+  }
+
+  #show(found: readonly DetectorFindings[], isEnd: boolean): string {
+    const text = this.#text;
     const safe = isEnd ? text.length : this.#safe(text, found);
     if (safe <= this.#released) return "";
     const stretch = text.slice(this.#released, safe);
     const judgement = this.#ports.judge(stretch, within(found, this.#released, safe));
     if (judgement.outcome !== "allow") {
       this.#refusal = judgement;
-      this.#text = "";
-      this.#released = 0;
-      this.#scanned = 0;
-      return "";
+      return this.#stop();
     }
     this.#released = safe;
+    this.#heldBytes = utf8Length(text.slice(safe));
     if (!isEnd) this.#forget();
     return judgement.rewrites[0]?.text ?? stretch;
   }
 
+  #stop(): string {
+    this.#isStopped = true;
+    this.#clear();
+    return "";
+  }
+
+  #clear(): void {
+    this.#text = "";
+    this.#released = 0;
+    this.#scanned = 0;
+    this.#heldBytes = 0;
+  }
+
   /** Up to where the text is proven, or must be released. */
   #safe(text: string, found: readonly DetectorFindings[]): number {
-    const { liveHorizon, maxHoldBytes, onHoldOverflow } = this.#terms;
+    const { liveHorizon, maxHoldBytes } = this.#terms;
     // Its other half may come with the next piece.
     let safe = isHigh(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length;
     let holder = "";
@@ -163,7 +207,7 @@ class Channel implements TextChannel {
       if (safe >= this.#released) this.#isOverflowing = false;
       return safe;
     }
-    if (onHoldOverflow === "buffer") {
+    if (this.#mayBuffer) {
       this.#isBuffering = true;
       return this.#released;
     }
@@ -194,6 +238,10 @@ class Channel implements TextChannel {
     return undefined;
   }
 }
+
+/** `make` of the value, at once where it is there. */
+export const after = <Value, Made>(value: Later<Value>, make: (value: Value) => Later<Made>): Later<Made> =>
+  value instanceof Promise ? value.then(make) : make(value);
 
 /** Overlapping findings are decided together: none of them is cut, until nothing lies across. */
 function beforeClusters(found: readonly DetectorFindings[], place: number): number {

@@ -1,3 +1,12 @@
 /** Texts that arrive in pieces. */
 
-export { type ChannelPorts, createChannel, horizonBytes, type StreamTerms, type TextChannel } from "./channel.ts";
+export {
+  after,
+  type ChannelPorts,
+  createChannel,
+  horizonBytes,
+  type Later,
+  type StreamTerms,
+  type TextChannel,
+} from "./channel.ts";
+export { createSlide, type Slide, type SlidePorts } from "./slide.ts";

@@ -60,7 +60,21 @@ function judge(text: string, found: readonly DetectorFindings[]): Judgement {
   return { outcome: "allow", rewrites: [{ text: shown + text.slice(at), edits: [] }], ...JUDGED };
 }
 
-const TERMS: StreamTerms = { maxHoldBytes: 512, onHoldOverflow: "emit", liveHorizon: true, scanChunkBytes: 1 };
+const TERMS: StreamTerms = {
+  maxHoldBytes: 512,
+  onHoldOverflow: "emit",
+  liveHorizon: true,
+  scanChunkBytes: 1,
+  maxBufferBytes: 1 << 20,
+};
+
+const IN_BOUNDS = { oversize: () => assert.fail("nothing is too long") };
+
+/** Detectors here answer at once. */
+function now(shown: string | Promise<string>): string {
+  assert.ok(typeof shown === "string");
+  return shown;
+}
 
 function numbers(seed: number): (below: number) => number {
   let state = seed + 1;
@@ -98,18 +112,18 @@ function textOf(below: (n: number) => number): string {
 function streamed(text: string, terms: StreamTerms, size: () => number): { shown: string; unproven: number } {
   let unproven = 0;
   const reaches = PATTERNS.map((it) => it.reach);
-  const channel = createChannel(terms, { reaches, scan, judge, unproven: () => unproven++ });
+  const channel = createChannel(terms, { reaches, scan, judge, unproven: () => unproven++, ...IN_BOUNDS });
   const whole = judge(text, scan(text));
   const expected = whole.outcome === "allow" ? (whole.rewrites[0]?.text ?? "") : "";
   let shown = "";
   for (let at = 0; at < text.length; ) {
     const length = Math.max(1, size());
-    shown += channel.push(text.slice(at, at + length));
+    shown += now(channel.push(text.slice(at, at + length)));
     at += length;
     assert.ok(expected.startsWith(shown), "what is shown is never anything but the beginning of the whole result");
     assert.ok(channel.heldBytes <= 512 + 4 * length, "what is held is bounded");
   }
-  return { shown: shown + channel.end(), unproven };
+  return { shown: shown + now(channel.end()), unproven };
 }
 
 describe("a text in pieces", () => {
@@ -128,33 +142,89 @@ describe("a text in pieces", () => {
 
   it("is held by word, not by horizon, where prose cannot go on to a match", () => {
     const reaches = PATTERNS.map((it) => it.reach);
-    const channel = createChannel(TERMS, { reaches, scan, judge, unproven: () => undefined });
-    assert.equal(channel.push("!!!!!! Hello,     "), "!!!!!! Hello,     ");
+    const channel = createChannel(TERMS, { reaches, scan, judge, unproven: () => undefined, ...IN_BOUNDS });
+    assert.equal(now(channel.push("!!!!!! Hello,     ")), "!!!!!! Hello,     ");
   });
 
   it("counts a run that has no bound once, and shows no more of it than must be", () => {
     let unproven = 0;
     const endless = reach("endless", Number.POSITIVE_INFINITY, 0, /[x]/, "");
-    const ports = { reaches: [endless], scan: () => [], judge, unproven: () => unproven++ };
+    const ports = { reaches: [endless], scan: () => [], judge, unproven: () => unproven++, ...IN_BOUNDS };
     const channel = createChannel({ ...TERMS, maxHoldBytes: 16 }, ports);
     let shown = "";
-    for (let i = 0; i < 100; i++) shown += channel.push("x");
+    for (let i = 0; i < 100; i++) shown += now(channel.push("x"));
     assert.equal(shown.length, 84);
     assert.equal(unproven, 1);
-    shown += channel.push(" ");
+    shown += now(channel.push(" "));
     assert.equal(shown.length, 101);
-    for (let i = 0; i < 20; i++) shown += channel.push("x");
+    for (let i = 0; i < 20; i++) shown += now(channel.push("x"));
     assert.equal(unproven, 2);
-    assert.equal((shown + channel.end()).length, 121);
+    assert.equal((shown + now(channel.end())).length, 121);
   });
 
   it("is kept to its end where an overflow is to be buffered", () => {
     const endless = reach("endless", Number.POSITIVE_INFINITY, 0, /[x]/, "");
-    const ports = { reaches: [endless], scan: () => [], judge, unproven: () => assert.fail("nothing is released") };
+    const ports = {
+      reaches: [endless],
+      scan: () => [],
+      judge,
+      unproven: () => assert.fail("nothing is released"),
+      ...IN_BOUNDS,
+    };
     const channel = createChannel({ ...TERMS, maxHoldBytes: 16, onHoldOverflow: "buffer" }, ports);
-    assert.equal(channel.push("x".repeat(40)), "");
+    assert.equal(now(channel.push("x".repeat(40))), "");
     assert.equal(channel.isBuffering, true);
-    assert.equal(channel.push(" and more"), "");
-    assert.equal(channel.end(), `${"x".repeat(40)} and more`);
+    assert.equal(now(channel.push(" and more")), "");
+    assert.equal(now(channel.end()), `${"x".repeat(40)} and more`);
+  });
+
+  it("that is kept goes on unproven once it is longer than what may be kept, which is told once", () => {
+    const endless = reach("endless", Number.POSITIVE_INFINITY, 0, /[x]/, "");
+    let unproven = 0;
+    let oversize = 0;
+    const ports = {
+      reaches: [endless],
+      scan: () => [],
+      judge,
+      unproven: () => unproven++,
+      oversize: () => oversize++,
+    };
+    const terms = { ...TERMS, maxHoldBytes: 16, onHoldOverflow: "buffer", maxBufferBytes: 64 } as const;
+    const channel = createChannel(terms, ports);
+    let shown = "";
+    for (let i = 0; i < 100; i++) {
+      shown += now(channel.push("x"));
+      assert.ok(channel.heldBytes <= 64);
+    }
+    assert.deepEqual([shown.length, oversize, unproven], [84, 1, 1]);
+    assert.equal((shown + now(channel.end())).length, 100);
+  });
+
+  it("is shown the same where what reads it answers later", async () => {
+    const below = numbers(SEED);
+    for (let i = 0; i < 100; i++) {
+      const text = textOf(below);
+      const later = createChannel(TERMS, {
+        reaches: PATTERNS.map((it) => it.reach),
+        scan: async (it) => scan(it),
+        judge,
+        unproven: () => assert.fail("all are bounded"),
+        ...IN_BOUNDS,
+      });
+      let shown = "";
+      for (let at = 0; at < text.length; at += 7) shown += await later.push(text.slice(at, at + 7));
+      shown += await later.end();
+      assert.equal(shown, streamed(text, TERMS, () => 7).shown);
+    }
+  });
+
+  it("shows nothing more once it could not be read", () => {
+    let isBroken = false;
+    const scans = (text: string) => (isBroken ? undefined : scan(text));
+    const channel = createChannel(TERMS, { reaches: [], scan: scans, judge, unproven: () => undefined, ...IN_BOUNDS });
+    assert.equal(now(channel.push("one ")), "one ");
+    isBroken = true;
+    assert.equal(now(channel.push("two ")) + now(channel.end()), "");
+    assert.equal(channel.heldBytes, 0);
   });
 });

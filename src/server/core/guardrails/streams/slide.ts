@@ -1,0 +1,126 @@
+/**
+ * One text that arrives in pieces, for detectors whose findings have no bound: a judge, a classifier. Nothing waits for
+ * them while the text flows, since no piece of it is ever proven: they read a sliding text again and again, and the rest
+ * when it ends. Source: guardrails reference, 5.3.
+ */
+
+import type { DetectorFindings } from "../judgement.ts";
+import { utf8Length } from "../positions.ts";
+import type { Finding } from "../types.ts";
+import type { Later } from "./channel.ts";
+import { boundary } from "./horizon.ts";
+
+/** Text that is read at once, in UTF-16 units. */
+const SLIDE = 4_096;
+/** New text that a reading is worth, in bytes. */
+const MIN_CHUNK = 256;
+
+export interface SlidePorts {
+  /** Undefined: it could not be read. */
+  readonly scan: (text: string) => Later<readonly DetectorFindings[] | undefined>;
+  /** Of what was found in the text and is new in it. */
+  readonly judge: (text: string, found: readonly DetectorFindings[]) => void;
+}
+
+export interface Slide {
+  readonly push: (text: string) => void;
+  /** Once all of the text was read. Nothing follows. */
+  readonly end: () => Later<void>;
+  readonly heldBytes: number;
+}
+
+export function createSlide(scanChunkBytes: number | undefined, ports: SlidePorts): Slide {
+  return new Sliding(Math.max(scanChunkBytes ?? MIN_CHUNK, MIN_CHUNK), ports);
+}
+
+class Sliding implements Slide {
+  readonly #chunk: number;
+  readonly #ports: SlidePorts;
+  #text = "";
+  /** In `#text`: what is behind it no reading has begun on. */
+  #read = 0;
+  #isOver = false;
+  #reading: Promise<void> | undefined;
+  /** By detector and label, the best score that was judged. */
+  readonly #best = new Map<string, number>();
+
+  constructor(chunk: number, ports: SlidePorts) {
+    this.#chunk = chunk;
+    this.#ports = ports;
+  }
+
+  get heldBytes(): number {
+    return 2 * this.#text.length;
+  }
+
+  push(text: string): void {
+    if (this.#isOver) return;
+    this.#text += text;
+    if (this.#reading === undefined && this.#isDue()) this.#go();
+  }
+
+  end(): Later<void> {
+    while (!this.#isOver && this.#reading === undefined && this.#read < this.#text.length) this.#go();
+    const reading = this.#pending();
+    if (reading !== undefined) return reading.then(() => this.end());
+    this.#isOver = true;
+    this.#text = "";
+    return undefined;
+  }
+
+  #pending(): Promise<void> | undefined {
+    return this.#reading;
+  }
+
+  #isDue(): boolean {
+    return !this.#isOver && utf8Length(this.#text.slice(this.#read)) >= this.#chunk;
+  }
+
+  /** One reading at a time: text that comes meanwhile waits for the next. */
+  #go(): void {
+    // What came while a reading took long is read in several, so that none of it is passed over.
+    const start = boundary(this.#text, Math.max(0, Math.min(this.#read, this.#text.length) - SLIDE / 2));
+    const end = boundary(this.#text, Math.min(this.#text.length, start + SLIDE));
+    const text = this.#text.slice(start, end);
+    const before = this.#read - start;
+    this.#read = end;
+    this.#text = this.#text.slice(start);
+    this.#read -= start;
+    const found = this.#ports.scan(text);
+    if (!(found instanceof Promise)) {
+      this.#judge(text, found, before);
+      if (this.#isDue()) this.#go();
+      return;
+    }
+    this.#reading = found.then((later) => {
+      this.#reading = undefined;
+      this.#judge(text, later, before);
+      if (this.#isDue()) this.#go();
+    });
+  }
+
+  #judge(text: string, found: readonly DetectorFindings[] | undefined, before: number): void {
+    if (found === undefined) {
+      this.#isOver = true;
+      this.#text = "";
+      return;
+    }
+    this.#ports.judge(
+      text,
+      found.map(({ detector, mode, findings: [all = []] }) => ({
+        detector,
+        mode,
+        findings: [all.filter((finding) => this.#isNew(detector, finding, before))],
+      })),
+    );
+  }
+
+  /** A verdict over the whole text comes again with each reading of it. */
+  #isNew(detector: string, { start, label, score }: Finding, before: number): boolean {
+    const name = `${detector}/${label}`;
+    const best = this.#best.get(name);
+    if (start < before && best !== undefined && score <= best) return false;
+    this.#best.set(name, Math.max(best ?? 0, score));
+    return true;
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * One answer before the guard: whole texts, and stretches of texts that are streamed, judged as they come, and all that was
+ * decided gathered for the one record of it. What was found earlier counts in later conditions, and placeholders have the
+ * numbers that the request gave them. Source: design decisions, section 11.
+ */
+import type {
+  DetectorFindings,
+  Inspection,
+  Judgement,
+  Later,
+  Occasion,
+  RuleDecision,
+  RuleFault,
+  Segment,
+} from "../../core/guardrails/index.ts";
+import { after } from "../../core/guardrails/index.ts";
+import type { Guard, Guarded } from "../../snapshot/index.ts";
+import { countShadow, type JudgedWhole } from "./guardrails.ts";
+
+type Failure = Guarded["failures"][number];
+type Found = Guarded["found"];
+
+const NOTHING_JUDGED = { decisions: [], skipped: [], annotations: [], shadow: [], fpeDomainTooSmall: 0 };
+
+export class JudgedAnswer {
+  readonly guard: Guard;
+  readonly #signal: AbortSignal;
+  readonly #inspection: Inspection;
+  readonly #decisions = new Map<string, RuleDecision>();
+  readonly #skipped = new Map<string, RuleFault>();
+  readonly #failures = new Map<string, Failure>();
+  readonly #shadow: Record<string, Record<string, number>> = {};
+  #fpeDomainTooSmall = 0;
+  #refusal: Exclude<Judgement, { readonly outcome: "allow" }> | undefined;
+  #hasFailed = false;
+  #isOversize = false;
+  #isRewritten = false;
+  /** Texts that were judged; a stretch is one. */
+  segments = 0;
+
+  /** `occasion`: the request's. `signal`: nobody waits for the answer any more. */
+  constructor(guard: Guard, { variables, rewriting }: Occasion, signal: AbortSignal) {
+    this.guard = guard;
+    this.#signal = signal;
+    this.#inspection = guard.open({ variables: { ...variables, direction: "response" }, rewriting });
+  }
+
+  /** Nothing more of it is shown. */
+  get isRefused(): boolean {
+    return this.#refusal !== undefined || this.#hasFailed || this.#isOversize;
+  }
+
+  /** Some of it was shown other than it came. */
+  get isRewritten(): boolean {
+    return this.#isRewritten;
+  }
+
+  /** In a text that is streamed. Undefined: the answer is refused. */
+  scan(text: string, by: "bounded" | "open"): Later<readonly DetectorFindings[] | undefined> {
+    if (this.isRefused) return undefined;
+    return after(this.guard.stretch(segmentOf(text), by, this.#signal), (found) => this.#note(found));
+  }
+
+  judge(stretch: string, found: readonly DetectorFindings[]): Judgement {
+    return this.#gather(this.#inspection.judge({ segments: [segmentOf(stretch)], found }), 1);
+  }
+
+  /** What each text is to be; undefined: the answer is refused. */
+  whole(texts: readonly string[]): Later<readonly RewrittenText[] | undefined> {
+    if (this.isRefused) return undefined;
+    const guarded = this.guard.answer(texts.map(segmentOf), this.#inspection, this.#signal);
+    return after(guarded, ({ found, judgement }) => {
+      if (this.#note(found) === undefined || judgement === undefined) return undefined;
+      const gathered = this.#gather(judgement, texts.length);
+      return gathered.outcome === "allow" ? gathered.rewrites : undefined;
+    });
+  }
+
+  /** It is longer than is inspected, and `on_oversize` denies. */
+  refuseOversize(): void {
+    this.#isOversize = true;
+  }
+
+  get judged(): JudgedWhole {
+    const failures = [...this.#failures.values()];
+    const gathered = {
+      ...NOTHING_JUDGED,
+      decisions: [...this.#decisions.values()],
+      skipped: [...this.#skipped.values()],
+      fpeDomainTooSmall: this.#fpeDomainTooSmall,
+    };
+    const judgement: Judgement | undefined = this.#hasFailed
+      ? undefined
+      : this.#refusal === undefined
+        ? { outcome: "allow", rewrites: [], ...gathered }
+        : { ...this.#refusal, ...gathered };
+    return { guarded: { judgement, failures }, shadow: this.#shadow, isOversize: this.#isOversize };
+  }
+
+  #note({ byDetector, failures }: Found): readonly DetectorFindings[] | undefined {
+    for (const failure of failures) {
+      this.#failures.set(`${failure.detector} ${failure.kind}`, failure);
+      if (failure.isFatal) this.#hasFailed = true;
+    }
+    return this.isRefused ? undefined : byDetector;
+  }
+
+  #gather(judgement: Judgement, segments: number): Judgement {
+    this.segments += segments;
+    for (const decision of judgement.decisions) {
+      const name = `${decision.rule} ${decision.action}`;
+      const before = this.#decisions.get(name);
+      this.#decisions.set(name, before === undefined ? decision : summed(before, decision));
+    }
+    for (const fault of judgement.skipped) this.#skipped.set(`${fault.rule} ${fault.part} ${fault.error}`, fault);
+    countShadow(judgement.shadow, this.#shadow);
+    this.#fpeDomainTooSmall += judgement.fpeDomainTooSmall;
+    if (judgement.outcome !== "allow") this.#refusal ??= judgement;
+    else if (judgement.rewrites.some((one) => one !== undefined)) this.#isRewritten = true;
+    return judgement;
+  }
+}
+
+/** Undefined: the text stays. */
+export type RewrittenText = Extract<Judgement, { readonly outcome: "allow" }>["rewrites"][number];
+
+const segmentOf = (text: string): Segment => ({ kind: "output", text, ref: "", turn: 0, isReadOnly: false });
+
+function summed(one: RuleDecision, other: RuleDecision): RuleDecision {
+  const types: Record<string, number> = { ...one.types };
+  for (const [type, count] of Object.entries(other.types)) types[type] = (types[type] ?? 0) + count;
+  return { ...one, types, kinds: [...new Set([...one.kinds, ...other.kinds])] };
+}

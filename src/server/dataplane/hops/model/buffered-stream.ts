@@ -1,0 +1,146 @@
+/**
+ * A streamed answer that is held to its end (`guardrails.stream.policy: buffer`), judged whole, and shown in the frames it
+ * came in. Source: guardrails reference, 5.3; specification document 3, `stream`, `response`.
+ */
+import type { EventTexts, SseEvent } from "../../../core/dialects/index.ts";
+import { after, type Later } from "../../../core/guardrails/index.ts";
+import type { RewrittenText } from "../../governance/judged-answer.ts";
+import { inspectAside, refuseUnreadable } from "./inspected-event.ts";
+import { type InspectedStream, inTurns, type StreamPorts } from "./stream-ports.ts";
+
+/** Of the events as they came: a token of four bytes comes in some hundred. */
+const MAX_FRAME_BYTES = 32 << 20;
+/** What an event costs beside its bytes. */
+const EVENT_COST = 512;
+
+export function openBufferedStream(ports: StreamPorts): InspectedStream {
+  return new Buffered(ports);
+}
+
+interface Held {
+  readonly read: EventTexts;
+  /** Where in the texts of their channels its pieces begin. */
+  readonly starts: readonly number[];
+}
+
+class Buffered implements InspectedStream {
+  readonly #ports: StreamPorts;
+  #held: Held[] = [];
+  /** By channel; one that ended and began anew is another text. */
+  #texts = new Map<string, string>();
+  #textBytes = 0;
+  #frameBytes = 0;
+  readonly #inTurn = inTurns();
+  /** It is too long, and passes as it comes. */
+  #passes = false;
+  #isClosed = false;
+
+  constructor(ports: StreamPorts) {
+    this.#ports = ports;
+  }
+
+  get heldBytes(): number {
+    return this.#frameBytes + 2 * this.#textBytes + this.#ports.texts.heldBytes;
+  }
+
+  get isBuffering(): boolean {
+    return !this.#passes;
+  }
+
+  push(event: SseEvent): Later<void> {
+    return this.#inTurn(() => this.#take(event));
+  }
+
+  end(): Later<void> {
+    return this.#inTurn(() => {
+      if (this.#passes || this.#ports.answer.isRefused) return undefined;
+      const names = [...this.#texts.keys()];
+      return after(this.#ports.answer.whole([...this.#texts.values()]), (rewrites) => {
+        if (rewrites === undefined) return;
+        const byChannel = new Map(names.map((name, at) => [name, rewrites[at]]));
+        for (const held of this.#held) this.#release(held, byChannel);
+        for (const name of this.#ports.texts.end()) this.#show(this.#ports.texts.flush(name, "", true));
+        this.#forget();
+      });
+    });
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#forget();
+  }
+
+  #take(given: SseEvent): Later<void> {
+    const { answer, texts, metrics } = this.#ports;
+    if (answer.isRefused || this.#isClosed) return undefined;
+    if (this.#passes) {
+      this.#show(given.bytes);
+      return undefined;
+    }
+    return after(inspectAside(given, answer), (event) => {
+      if (event === undefined) return;
+      const read = texts.read(event);
+      refuseUnreadable(read);
+      for (const what of read.uninspected) metrics.uninspected(what);
+      const starts = read.pieces.map(({ channel, text }) => {
+        const before = this.#texts.get(channel) ?? "";
+        this.#texts.set(channel, before + text);
+        this.#textBytes += Buffer.byteLength(text);
+        return before.length;
+      });
+      this.#held.push({ read, starts });
+      this.#frameBytes += event.bytes.length + EVENT_COST;
+      const { maxBodyBytes } = answer.guard.answers;
+      if (this.#textBytes > maxBodyBytes || this.#frameBytes > MAX_FRAME_BYTES) this.#oversize();
+    });
+  }
+
+  #oversize(): void {
+    const { answer, metrics } = this.#ports;
+    metrics.oversize();
+    if (answer.guard.answers.onOversize === "deny") answer.refuseOversize();
+    for (const { read } of this.#held) this.#show(read.event.bytes);
+    this.#passes = true;
+    this.#forget();
+  }
+
+  #release({ read, starts }: Held, byChannel: ReadonlyMap<string, RewrittenText>): void {
+    const { texts } = this.#ports;
+    for (const name of read.closes) this.#show(texts.flush(name, "", true));
+    const shown = read.pieces.map(({ channel, text }, at) =>
+      within(text, starts[at] ?? 0, byChannel.get(channel)?.edits ?? []),
+    );
+    this.#show(texts.reemit(read, shown));
+  }
+
+  #show(frame: Buffer | undefined): void {
+    const { answer, show } = this.#ports;
+    if (frame !== undefined && frame.length > 0 && !answer.isRefused && !this.#isClosed) show(frame);
+  }
+
+  #forget(): void {
+    this.#ports.metrics.held(this.#textBytes);
+    this.#held = [];
+    this.#texts = new Map();
+    this.#textBytes = 0;
+    this.#frameBytes = 0;
+  }
+}
+
+type Edits = NonNullable<RewrittenText>["edits"];
+
+/** A piece of a text that begins at `start` of it, as it is rewritten: an edit stands where its span began. */
+function within(piece: string, start: number, edits: Edits): string {
+  let made = "";
+  let at = 0;
+  for (const edit of edits) {
+    const from = edit.start - start;
+    const to = edit.end - start;
+    if (to <= 0 || from >= piece.length) continue;
+    made += piece.slice(at, Math.max(at, from));
+    if (from >= 0) made += edit.text;
+    at = Math.max(at, Math.min(to, piece.length));
+  }
+  return made + piece.slice(at);
+}

@@ -1,0 +1,54 @@
+/** Events of an answer that cannot be inspected as such: what no reader of events shows, and what is no event at all. */
+import { type EventTexts, MAX_EVENT_BYTES, type SseEvent } from "../../../core/dialects/index.ts";
+import { after, type Later } from "../../../core/guardrails/index.ts";
+import type { JudgedAnswer } from "../../governance/judged-answer.ts";
+
+/** Nobody knows what the answer says: it is none. The message tells nothing of it. */
+export class UnreadableAnswer extends Error {
+  constructor(why: string) {
+    super(`guardrails cannot inspect the answer: ${why}`);
+    this.name = "UnreadableAnswer";
+  }
+}
+
+/** Names of events are no texts while they look like names. */
+const EVENT_NAME = /^[\w.:-]{0,64}$/;
+const SIGN_OF_LIFE = Buffer.from(":\n\n");
+
+/**
+ * The event as it is judged and shown. Comments, ids and whatever is no field are shown by no client of events, and by
+ * everyone who reads the bytes: where a rule would rewrite them they are left out. Undefined: the answer is refused.
+ */
+export function inspectAside(event: SseEvent, answer: JudgedAnswer): Later<SseEvent | undefined> {
+  const { aside = "", bytes, data, event: name } = event;
+  if (data === undefined && bytes.length > MAX_EVENT_BYTES) throw new UnreadableAnswer("an event is too long");
+  const isNamed = EVENT_NAME.test(name);
+  if (isNamed && (aside === "" || /^:\s*$/.test(aside))) return event;
+  const text = isNamed ? aside : `${name}\n${aside}`;
+  return after(answer.whole([text]), (rewrites) => {
+    if (rewrites === undefined) return undefined;
+    return rewrites[0] === undefined ? event : withoutAside(event, isNamed ? name : "");
+  });
+}
+
+function withoutAside({ data }: SseEvent, event: string): SseEvent {
+  if (data === undefined) return { bytes: SIGN_OF_LIFE, event: "", data, aside: ":" };
+  const lines = data.split("\n").map((line) => `data: ${line}\n`);
+  return {
+    bytes: Buffer.from(`${event === "" ? "" : `event: ${event}\n`}${lines.join("")}\n`),
+    event,
+    data,
+    aside: "",
+  };
+}
+
+/** JSON that only some readers take hides its escapes from whoever reads it as text. */
+export function refuseUnreadable({ event, pieces }: EventTexts): void {
+  const { data = "" } = event;
+  if (pieces.length === 1 && pieces[0]?.channel === "" && hidesText(data)) {
+    throw new UnreadableAnswer("an event holds JSON that cannot be read");
+  }
+}
+
+/** Of text that is no JSON that we read. */
+export const hidesText = (text: string): boolean => /^\s*[[{"]/.test(text) && text.includes("\\");

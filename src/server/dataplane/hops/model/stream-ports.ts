@@ -1,0 +1,47 @@
+/** What drives the inspection of a streamed answer, and what it is given. */
+import type { SseEvent, StreamTexts } from "../../../core/dialects/index.ts";
+import type { Later } from "../../../core/guardrails/index.ts";
+import type { GuardrailMetrics } from "../../governance/guardrail-metrics.ts";
+import type { JudgedAnswer } from "../../governance/judged-answer.ts";
+
+export interface StreamPorts {
+  readonly answer: JudgedAnswer;
+  readonly texts: StreamTexts;
+  readonly metrics: GuardrailMetrics;
+  /** A frame for the client. Nothing, once the answer is refused. */
+  readonly show: (frame: Buffer) => void;
+  /** Something was shown, or the answer was refused, without anything having been pushed. */
+  readonly woke: () => void;
+  /** What `push` and `end` reject with, of work that neither began. */
+  readonly failed: (error: unknown) => void;
+}
+
+export interface InspectedStream {
+  /**
+   * May be called again before it is done. Throws, or rejects, with `UnreadableAnswer`, or with the reason of the answer's
+   * signal.
+   */
+  readonly push: (event: SseEvent) => Later<void>;
+  /** All that is held is judged and shown. */
+  readonly end: () => Later<void>;
+  /** Nobody waits any more. To be called at the end as well. */
+  readonly close: () => void;
+  /** An estimate of memory, in bytes. */
+  readonly heldBytes: number;
+  /** It is held to its end: nothing is shown for long. */
+  readonly isBuffering: boolean;
+}
+
+/** Work that is done one after the other: what is asked for while another is under way waits for it. */
+export function inTurns(): (work: () => Later<void>) => Later<void> {
+  let last: Promise<void> | undefined;
+  return (work) => {
+    const done = last === undefined ? work() : last.then(work);
+    if (!(done instanceof Promise)) return undefined;
+    const turn: Promise<void> = done.finally(() => {
+      if (last === turn) last = undefined;
+    });
+    last = turn;
+    return turn;
+  };
+}

@@ -1,0 +1,240 @@
+/**
+ * A streamed answer whose texts are channels of their own, each of which holds back what may still become a finding
+ * (`guardrails.stream.policy: window`). Source: guardrails reference, 5.3 and 5.4.
+ */
+import type { SseEvent, StreamTexts } from "../../../core/dialects/index.ts";
+import {
+  after,
+  createChannel,
+  createSlide,
+  type Later,
+  type Slide,
+  type TextChannel,
+} from "../../../core/guardrails/index.ts";
+import { inspectAside, refuseUnreadable, UnreadableAnswer } from "./inspected-event.ts";
+import { type InspectedStream, inTurns, type StreamPorts } from "./stream-ports.ts";
+
+/** Text that no event brought to a scan is scanned after so many milliseconds: with the scan, a byte leaves within 20. */
+const SETTLE_MS = 10;
+/** Texts that are open at once: choices, blocks, string values of arguments. */
+const MAX_CHANNELS = 512;
+
+export function openWindowedStream(ports: StreamPorts): InspectedStream {
+  return new Windowed(ports);
+}
+
+interface Open {
+  readonly channel: TextChannel;
+  /** Undefined: every detector proves text clean before its end. */
+  readonly slide: Slide | undefined;
+}
+
+const NOTHING_SHOWN = "";
+
+class Windowed implements InspectedStream {
+  readonly #ports: StreamPorts;
+  readonly #open = new Map<string, Open>();
+  #timer: NodeJS.Timeout | undefined;
+  readonly #inTurn = inTurns();
+  #mostHeldBytes = 0;
+  #isClosed = false;
+
+  constructor(ports: StreamPorts) {
+    this.#ports = ports;
+  }
+
+  get heldBytes(): number {
+    let bytes = this.#ports.texts.heldBytes;
+    for (const { channel, slide } of this.#open.values()) bytes += 2 * channel.heldBytes + (slide?.heldBytes ?? 0);
+    return bytes;
+  }
+
+  get isBuffering(): boolean {
+    return false;
+  }
+
+  push(event: SseEvent): Later<void> {
+    return this.#inTurn(() => this.#take(event));
+  }
+
+  end(): Later<void> {
+    return this.#inTurn(() => {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+      const { texts, answer } = this.#ports;
+      return after(this.#closeAll(texts.end(), 0), () =>
+        after(this.#closeAll([...this.#open.keys()], 0), () =>
+          // A rule may ask for no finding at all.
+          answer.segments > 0 ? undefined : after(answer.whole([]), () => undefined),
+        ),
+      );
+    });
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#ports.metrics.held(this.#mostHeldBytes);
+    this.#open.clear();
+  }
+
+  #take(given: SseEvent): Later<void> {
+    const { answer, texts, metrics } = this.#ports;
+    if (answer.isRefused || this.#isClosed) return undefined;
+    return after(inspectAside(given, answer), (event) => {
+      if (event === undefined) return undefined;
+      const read = texts.read(event);
+      refuseUnreadable(read);
+      for (const what of read.uninspected) metrics.uninspected(what);
+      return after(this.#closeAll(read.closes, 0), () =>
+        after(this.#pieces(read.pieces, 0, []), (shown) => {
+          this.#show(texts.reemit(read, shown));
+          this.#noteHeld();
+        }),
+      );
+    });
+  }
+
+  #pieces(pieces: readonly Piece[], from: number, shown: string[]): Later<readonly string[]> {
+    for (let at = from; at < pieces.length; at++) {
+      const made = this.#piece(pieces[at] as Piece);
+      if (made instanceof Promise) {
+        return made.then((text) => {
+          shown.push(text);
+          return this.#pieces(pieces, at + 1, shown);
+        });
+      }
+      shown.push(made);
+    }
+    return shown;
+  }
+
+  #piece({ channel: name, text, isEnd }: Piece): Later<string> {
+    const open = this.#open.get(name) ?? this.#opened(name);
+    open.slide?.push(text);
+    const shown = open.channel.push(text);
+    if (!isEnd) return shown;
+    return after(shown, (first) => after(this.#finish(name, open), (rest) => first + rest));
+  }
+
+  #opened(name: string): Open {
+    if (this.#open.size >= MAX_CHANNELS) throw new UnreadableAnswer("it has too many texts at once");
+    const { answer, metrics } = this.#ports;
+    const { answers } = answer.guard;
+    const channel = createChannel(answers, {
+      reaches: answers.reaches,
+      scan: (text) => answer.scan(text, "bounded"),
+      judge: (stretch, found) => answer.judge(stretch, found),
+      unproven: (detector) => metrics.unproven(detector),
+      oversize: () => {
+        metrics.oversize();
+        if (answers.onOversize === "deny") answer.refuseOversize();
+      },
+    });
+    const slide = answers.isOpenEnded
+      ? createSlide(answers.scanChunkBytes, {
+          scan: (text) => this.#watched(answer.scan(text, "open")),
+          judge: (text, found) => void answer.judge(text, found),
+        })
+      : undefined;
+    const open = { channel, slide };
+    this.#open.set(name, open);
+    return open;
+  }
+
+  /** A reading that nobody waits for may refuse the answer, or end with its signal. */
+  #watched<Found>(found: Later<Found | undefined>): Later<Found | undefined> {
+    if (!(found instanceof Promise)) return found;
+    const { failed, woke, answer } = this.#ports;
+    return found.then(
+      (all) => {
+        // The judgement of it follows at once.
+        setImmediate(() => {
+          if (answer.isRefused && !this.#isClosed) woke();
+        });
+        return all;
+      },
+      (error: unknown) => {
+        if (!this.#isClosed) failed(error);
+        return undefined;
+      },
+    );
+  }
+
+  #finish(name: string, { channel, slide }: Open): Later<string> {
+    // What proves nothing before the end of a text has its say at the end.
+    return after(slide?.end(), () =>
+      after(channel.end(), (rest) => {
+        this.#open.delete(name);
+        return rest;
+      }),
+    );
+  }
+
+  #closeAll(names: readonly string[], from: number): Later<void> {
+    const { texts } = this.#ports;
+    for (let at = from; at < names.length; at++) {
+      const name = names[at] as string;
+      const open = this.#open.get(name);
+      const rest = open === undefined ? NOTHING_SHOWN : this.#finish(name, open);
+      if (rest instanceof Promise) {
+        return rest.then((text) => {
+          this.#show(texts.flush(name, text, true));
+          return this.#closeAll(names, at + 1);
+        });
+      }
+      this.#show(texts.flush(name, rest, true));
+    }
+    return undefined;
+  }
+
+  #show(frame: Buffer | undefined): void {
+    const { answer, show } = this.#ports;
+    if (frame !== undefined && frame.length > 0 && !answer.isRefused && !this.#isClosed) show(frame);
+  }
+
+  #noteHeld(): void {
+    let held = 0;
+    let isWaiting = false;
+    for (const { channel } of this.#open.values()) {
+      held += channel.heldBytes;
+      isWaiting ||= channel.isWaiting;
+    }
+    this.#mostHeldBytes = Math.max(this.#mostHeldBytes, held);
+    if (isWaiting && this.#timer === undefined && !this.#isClosed) {
+      this.#timer = setTimeout(() => this.#settle(), SETTLE_MS);
+    }
+  }
+
+  #settle(): void {
+    this.#timer = undefined;
+    const { failed, woke } = this.#ports;
+    try {
+      const done = this.#inTurn(() => this.#settleAll([...this.#open], 0));
+      if (done instanceof Promise) done.then(woke, failed);
+      else woke();
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  #settleAll(open: readonly (readonly [string, Open])[], from: number): Later<void> {
+    const { texts } = this.#ports;
+    for (let at = from; at < open.length; at++) {
+      const [name, { channel }] = open[at] as readonly [string, Open];
+      if (!channel.isWaiting || this.#open.get(name)?.channel !== channel) continue;
+      const shown = channel.settle();
+      if (shown instanceof Promise) {
+        return shown.then((text) => {
+          if (text !== "") this.#show(texts.flush(name, text, false));
+          return this.#settleAll(open, at + 1);
+        });
+      }
+      if (shown !== "") this.#show(texts.flush(name, shown, false));
+    }
+    return undefined;
+  }
+}
+
+type Piece = Parameters<StreamTexts["reemit"]>[0]["pieces"][number];

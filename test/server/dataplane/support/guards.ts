@@ -1,0 +1,79 @@
+/** Guards as a gateway makes them, of a document, with detectors of the test's own beside those that it has. */
+import { createInstruments, nullLog } from "../../../../src/base/index.ts";
+import { readDeployment } from "../../../../src/server/core/config/index.ts";
+import { createRewriting, type Detector, type Occasion } from "../../../../src/server/core/guardrails/index.ts";
+import { compilePolicy } from "../../../../src/server/core/guardrails/policy/index.ts";
+import {
+  createGuardrailMetrics,
+  type GuardrailMetrics,
+} from "../../../../src/server/dataplane/governance/guardrail-metrics.ts";
+import { compileEnsemble, createPiiDetector } from "../../../../src/server/detectors/index.ts";
+import { createGuard, type Guard } from "../../../../src/server/snapshot/index.ts";
+
+const NOTHING = { kind: "problem", message: "there are no secrets here" } as const;
+
+/** `guardrails` of a document, as JSON. `own`: by the name of a detector of it, which is of whatever type there. */
+export function guardOf(guardrails: object, own: Readonly<Record<string, Detector>> = {}): Guard {
+  const text = JSON.stringify({ providers: [{ preset: "openai" }], guardrails });
+  const read = readDeployment(
+    { name: "d", text },
+    { env: () => undefined, secret: () => NOTHING, file: () => NOTHING },
+  );
+  const config = read.document?.guardrails;
+  if (config === undefined) throw new Error(JSON.stringify(read.problems));
+  const compiled = compileEnsemble(config, {
+    build: (detector, name) => {
+      const given = own[name];
+      return given === undefined ? createPiiDetector(detector, name, true) : { kind: "detector", detector: given };
+    },
+  });
+  if (compiled.kind === "refused") throw new Error(JSON.stringify(compiled.problems));
+  const { ensemble } = compiled;
+  const detectors = ensemble.members.map(({ name, detector, kinds, mode }) => ({
+    name,
+    type: detector.type,
+    kinds: [...kinds],
+    mode,
+    gives: undefined,
+    hasHorizon: detector.horizon !== undefined,
+  }));
+  const { of } = compilePolicy(config, { detectors, profiles: [] });
+  return createGuard(ensemble, of(undefined), config);
+}
+
+export const occasion = (): Occasion => ({
+  variables: {
+    key: { name: "", metadata: {} },
+    agent: { name: "", issuer: "", subject: "" },
+    user: { name: "", issuer: "", subject: "", email: "" },
+    direction: "request",
+    hop: "llm",
+    profile: "",
+    model: "m",
+    route: "chat_completions",
+    server: "",
+    method: "",
+    name: "",
+    peer: "",
+  },
+  rewriting: createRewriting(),
+});
+
+/** What is counted, by series, as an operator reads it. */
+export function countedMetrics(): { readonly metrics: GuardrailMetrics; readonly counted: Record<string, number> } {
+  const counted: Record<string, number> = {};
+  const metrics = createGuardrailMetrics(createInstruments(), nullLog);
+  const count = (name: string): void => {
+    counted[name] = (counted[name] ?? 0) + 1;
+  };
+  return {
+    counted,
+    metrics: {
+      ...metrics,
+      unproven: (detector) => count(`unproven ${detector}`),
+      oversize: () => count("oversize"),
+      uninspected: (what) => count(`uninspected ${what}`),
+      held: (bytes) => count(`held ${bytes > 0}`),
+    },
+  };
+}
