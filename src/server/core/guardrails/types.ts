@@ -84,6 +84,9 @@ export interface Window {
   readonly end: number;
 }
 
+/** In the texts of one message; to judge so many takes some hundred milliseconds of a thread that all callers share. */
+export const MOST_FINDINGS = 20_000;
+
 /** What a detector gives: for each text, in order, what it found, ascending by start. */
 export type Detection = readonly (readonly Finding[])[];
 
@@ -146,8 +149,11 @@ export interface Reach {
 
 /** A detector could not do its work. The message names no text that it was given. */
 export class DetectorError extends Error {
-  /** `overloaded`: its queue or pool is full, which refuses the request whatever `on_error` says. */
-  readonly kind: "failed" | "timeout" | "overloaded";
+  /**
+   * `overloaded`: its queue or pool is full; `excess`: it finds more than `MOST_FINDINGS`. Both refuse the request whatever
+   * `on_error` says.
+   */
+  readonly kind: "failed" | "timeout" | "overloaded" | "excess";
 
   constructor(kind: DetectorError["kind"], message: string, options?: ErrorOptions) {
     super(message, options);
@@ -155,3 +161,5 @@ export class DetectorError extends Error {
     this.kind = kind;
   }
 }
+
+export const tooManyFindings = (): DetectorError => new DetectorError("excess", `it finds more than ${MOST_FINDINGS}`);

@@ -4,7 +4,13 @@
  */
 import type { Log } from "../../../base/index.ts";
 import { GatewayError } from "../../../base/index.ts";
-import type { Annotation, Direction, Judgement, RuleDecision } from "../../core/guardrails/index.ts";
+import {
+  type Annotation,
+  type Direction,
+  type Judgement,
+  MOST_FINDINGS,
+  type RuleDecision,
+} from "../../core/guardrails/index.ts";
 import type { Guarded } from "../../snapshot/index.ts";
 import type { DecisionTrail, RecordData } from "../ports.ts";
 import type { EndedInspection } from "../tracing.ts";
@@ -129,6 +135,10 @@ function failureError({ detector, kind }: Failure): GatewayError {
     return new GatewayError("overloaded", `The guardrail detector ${detector} has more to do than it can hold.`, {
       by,
     });
+  }
+  if (kind === "excess") {
+    const message = `The guardrail detector ${detector} finds more than ${MOST_FINDINGS} places in the message: send it in parts.`;
+    return new GatewayError("body_too_large", message, { by });
   }
   const what = kind === "timeout" ? "took too long" : "failed";
   return new GatewayError("guardrail_error", `The guardrail detector ${detector} ${what}.`, { by });

@@ -3,7 +3,9 @@ import {
   DetectorError,
   type DetectorFindings,
   type Finding,
+  MOST_FINDINGS,
   type Segment,
+  tooManyFindings,
   type Window,
 } from "../../core/guardrails/index.ts";
 import { type Asked, type Placed, remembered, type Scanning, scan } from "./scan.ts";
@@ -33,8 +35,7 @@ export function run(
       .map((member) => {
         const texts = textsFor(member, segments, role === "confirm" ? found : undefined);
         const isRemembered = schedule === "sync" && member.schedule === "async";
-        if (isRemembered) return outcomeOf(member, segments, texts, remembered(member, texts, segments, scanning));
-        return guarded(member, segments, texts, scanning, { signal, isHere });
+        return guarded(member, segments, texts, scanning, { signal, isHere, isRemembered });
       });
   const before = earlier?.byDetector ?? [];
   return after(all(ask("discover", before)), (discovered) => {
@@ -74,6 +75,7 @@ function textsFor(
   return texts;
 }
 
+/** Throws a `DetectorError` where there is more than policy is asked about. */
 function outcomeOf(
   member: Member,
   segments: readonly Segment[],
@@ -81,10 +83,14 @@ function outcomeOf(
   detection: readonly (readonly Finding[])[],
 ): Outcome {
   const findings = segments.map(() => NOTHING);
+  let count = 0;
   texts.forEach(({ at }, i) => {
     const all = detection[i] ?? NOTHING;
-    findings[at] = member.threshold === 0 ? all : all.filter(({ score }) => score >= member.threshold);
+    const kept = member.threshold === 0 ? all : all.filter(({ score }) => score >= member.threshold);
+    findings[at] = kept;
+    count += kept.length;
   });
+  if (count > MOST_FINDINGS) throw tooManyFindings();
   return { member, findings: { detector: member.name, mode: member.mode, findings } };
 }
 
@@ -94,7 +100,7 @@ function guarded(
   segments: readonly Segment[],
   texts: readonly Placed[],
   scanning: Scanning,
-  { signal, isHere }: Asked,
+  { signal, isHere, isRemembered }: Asked & { readonly isRemembered: boolean },
 ): Outcome | Promise<Outcome> {
   if (texts.length === 0) return outcomeOf(member, segments, texts, []);
   const limit = new AbortController();
@@ -111,17 +117,21 @@ function guarded(
     signal.throwIfAborted();
     scanning.metrics.failed(member.name);
     const kind = error instanceof DetectorError ? error.kind : "failed";
-    const isFatal = member.mode === "inline" && (kind === "overloaded" || member.failsClosed);
+    const isAlways = kind === "overloaded" || kind === "excess";
+    const isFatal = member.mode === "inline" && (isAlways || member.failsClosed);
     return { detector: member.name, kind, isFatal };
   };
   try {
-    const detection = scan(member, texts, segments, scanning, { signal: limit.signal, isHere });
+    const detection = isRemembered
+      ? remembered(member, texts, segments, scanning)
+      : scan(member, texts, segments, scanning, { signal: limit.signal, isHere });
     if (!(detection instanceof Promise)) {
       over();
       return outcomeOf(member, segments, texts, detection);
     }
     return Promise.race([detection, aborted(limit.signal)])
-      .then((found) => outcomeOf(member, segments, texts, found), failed)
+      .then((found) => outcomeOf(member, segments, texts, found))
+      .catch(failed)
       .finally(over);
   } catch (error) {
     over();

@@ -4,6 +4,7 @@
  */
 import {
   type Detection,
+  type Detector,
   DetectorError,
   type Finding,
   type Scanned,
@@ -47,8 +48,7 @@ export function scan(
   { signal, isHere }: Asked,
 ): Detection | Promise<Detection> {
   const { cache, entries, flights, metrics, now } = scanning;
-  const context = entries === 0 ? "" : contextOf(detector, all);
-  const keys = texts.map(({ scanned }) => (entries === 0 ? undefined : cache.keyOf(detector, scanned, context)));
+  const keys = keysOf(detector, texts, all, scanning);
   const given: Given[] = keys.map((key) =>
     key === undefined ? undefined : (cache.get(key) ?? (isHere ? undefined : flights.get(key))),
   );
@@ -96,16 +96,32 @@ export function scan(
   return taken.then(() => settled(given, read));
 }
 
-/** Another request's reading may end with that request: then it is done here. */
+/** The newest, which come last, where there are more than can be remembered: a key costs as much as a short text. */
+function keysOf(
+  detector: Detector,
+  texts: readonly Placed[],
+  all: readonly Segment[],
+  { cache, entries }: Scanning,
+): readonly (string | undefined)[] {
+  const context = entries === 0 ? "" : contextOf(detector, all);
+  const first = texts.length - entries;
+  return texts.map(({ scanned }, at) => (at < first ? undefined : cache.keyOf(detector, scanned, context)));
+}
+
+/** Another request's reading may end with that request: then it is done here, in one call. */
 async function settled(
   given: readonly Given[],
   read: (wanted: readonly number[]) => Detection | Promise<Detection>,
 ): Promise<Detection> {
   const findings: (readonly Finding[])[] = [];
+  const lost: number[] = [];
   for (const [at, one] of given.entries()) {
     const joined = one instanceof Promise ? await one.catch(() => undefined) : one;
-    findings.push(joined ?? ((await read([at]))[0] as readonly Finding[]));
+    if (joined === undefined) lost.push(at);
+    findings.push(joined ?? []);
   }
+  const again = lost.length === 0 ? [] : await read(lost);
+  for (const [i, at] of lost.entries()) findings[at] = again[i] as readonly Finding[];
   return findings;
 }
 
@@ -114,11 +130,10 @@ export function remembered(
   { detector, name }: Member,
   texts: readonly Placed[],
   all: readonly Segment[],
-  { cache, metrics }: Scanning,
+  scanning: Scanning,
 ): Detection {
-  const context = contextOf(detector, all);
-  return texts.map(({ scanned }) => {
-    const key = cache.keyOf(detector, scanned, context);
+  const { cache, metrics } = scanning;
+  return keysOf(detector, texts, all, scanning).map((key) => {
     const findings = key === undefined ? undefined : cache.get(key);
     (findings === undefined ? metrics.missed : metrics.hit)(name);
     return findings ?? [];

@@ -7,6 +7,7 @@ import {
   type Detector,
   DetectorError,
   type Finding,
+  MOST_FINDINGS,
   type Scanned,
   type Segment,
 } from "../../../../src/server/core/guardrails/index.ts";
@@ -212,6 +213,33 @@ describe("the ensemble", () => {
       assert.deepEqual(found.failures, [{ detector: "pii", kind, isFatal }]);
       assert.deepEqual(places(found), [["sound", [[[0, 2]]]]]);
     }
+  });
+
+  it("refuses what holds more findings than policy can be asked about, whatever `on_error` says", () => {
+    const many = [segment("1 ".repeat(MOST_FINDINGS / 2)), segment("2 ".repeat(MOST_FINDINGS / 2)), segment("none")];
+    for (const [mode, isFatal] of [
+      ["inline", true],
+      ["shadow", false],
+    ] as const) {
+      const { ensemble } = ensembleOf([{ ...PII, on_error: "fail_open", mode }]);
+      assert.deepEqual((ensemble.run(many, { signal }) as Found).failures, []);
+      const beyond = ensemble.run([...many, segment("3")], { signal }) as Found;
+      assert.deepEqual(beyond.failures, [{ detector: "pii", kind: "excess", isFatal }]);
+      assert.deepEqual(beyond.byDetector, []);
+    }
+  });
+
+  it("remembers the newest of more texts than `cache_entries`, and evicts nothing for the rest", () => {
+    const { ensemble, of } = ensembleOf([PII], { cache_entries: 3 });
+    const texts = ["1", "2", "3", "4", "5"].map((text) => segment(text));
+    ensemble.run(texts, { signal });
+    ensemble.run(texts, { signal });
+    assert.deepEqual(
+      of("pii")
+        .read.slice(5)
+        .map((it) => it.segment.text),
+      ["1", "2"],
+    );
   });
 
   it("never refuses for a shadow detector", () => {

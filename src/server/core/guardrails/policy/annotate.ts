@@ -25,12 +25,11 @@ export interface Refined {
 const KEEP_NOTHING: Drop = () => undefined;
 
 export function refined(inspected: Inspected, how: Refining, drop: Drop = KEEP_NOTHING): Refined {
-  const { inline, shadow } = candidatesOf(inspected, how.members);
+  const { inline, shadow } = candidatesOf(inspected, how.members, how.keepsTrace);
   const candidates = inline.map((list, at) =>
     list.length === 0 ? list : refinedSegment(inspected.segments[at]?.text ?? "", list, how, drop),
   );
-  const traced = how.keepsTrace ? shadow : shadow.map((one) => ({ ...one, trace: undefined }));
-  return { candidates, shadow: traced };
+  return { candidates, shadow };
 }
 
 function refinedSegment(text: string, found: readonly Candidate[], how: Refining, drop: Drop): readonly Candidate[] {
@@ -42,8 +41,7 @@ function refinedSegment(text: string, found: readonly Candidate[], how: Refining
     if (by !== undefined) drop(candidate, by);
     return by === undefined;
   });
-  const last = settled(text, kept, how.conflicts, drop);
-  return how.keepsTrace ? last : last.map((one) => ({ ...one, annotation: { ...one.annotation, trace: undefined } }));
+  return settled(text, kept, how.conflicts, drop);
 
   function reasonToDrop({ annotation: { score, start, end }, isVerdict }: Candidate): Dropped["by"] | undefined {
     if (score < how.scoreThreshold) return "score_threshold";

@@ -33,22 +33,44 @@ export interface Sorted {
   readonly shadow: readonly Annotation[];
 }
 
-/** Findings without a place in their text, and of detectors that are not in force, are left out. */
-export function candidatesOf({ segments, found }: Inspected, members: ReadonlyMap<string, Member>): Sorted {
+/**
+ * Findings without a place in their text, and of detectors that are not in force, are left out. A text may have tens of
+ * thousands, so objects are written out: a copy by spread takes ten times as long.
+ */
+export function candidatesOf(
+  { segments, found }: Inspected,
+  members: ReadonlyMap<string, Member>,
+  keepsTrace: boolean,
+): Sorted {
   const inline: Candidate[][] = segments.map(() => []);
   const shadow: Annotation[] = [];
   for (const { detector, mode, findings } of found) {
     const member = members.get(detector);
     if (member === undefined) continue;
+    const { order, isVerdict } = member;
+    const sources = [detector];
     for (const [segment, list] of findings.entries()) {
       const length = segments[segment]?.text.length ?? 0;
       for (const finding of list) {
-        if (finding.start < 0 || finding.start >= finding.end || finding.end > length) continue;
-        const annotation: Annotation = { ...finding, segment, detector, agreement: 0 };
+        const { start, end, category, label, score, recognizer } = finding;
+        if (start < 0 || start >= end || end > length) continue;
+        const trace = keepsTrace ? finding.trace : undefined;
+        const annotation: Annotation = {
+          start,
+          end,
+          category,
+          label,
+          score,
+          recognizer,
+          trace,
+          segment,
+          detector,
+          agreement: 0,
+        };
         if (mode === "shadow") shadow.push(annotation);
         else {
-          const type = `${finding.category}/${finding.label}`;
-          inline[segment]?.push({ annotation, type, sources: [detector], ...member });
+          const type = `${category}/${label}`;
+          inline[segment]?.push({ annotation, type, sources, order, isVerdict });
         }
       }
     }

@@ -114,6 +114,13 @@ function grown(
 
 type Outcome = RuleFault | { readonly fires: boolean; readonly claims: readonly Claim[] };
 
+/** Values that one rule encrypts in one message: a tenth of a second of this thread. */
+export const MOST_ENCRYPTED = 2_000;
+const TOO_MANY = new Fault(
+  "cost",
+  `it selects more than ${MOST_ENCRYPTED} values, and \`fpe\` encrypts no more in one message`,
+);
+
 const SILENT: Outcome = Object.freeze({ fires: false, claims: [] });
 
 function weighed(rule: CompiledRule, view: View, news: readonly Fresh[], context: Occasion["variables"]): Outcome {
@@ -123,11 +130,15 @@ function weighed(rule: CompiledRule, view: View, news: readonly Fresh[], context
   if (!fired) return SILENT;
   const claims: Claim[] = [];
   if (rule.rule.action !== "redact") return { fires: true, claims };
+  const most = rule.rule.operator === "fpe" ? MOST_ENCRYPTED : Number.POSITIVE_INFINITY;
+  // One for all annotations: to copy the context takes longer than to ask.
+  const variables: Record<string, Variables[string]> = { ...context };
   for (const { candidate, segment, value } of news) {
     if (segment.isReadOnly || !rule.kinds.has(segment.kind)) continue;
-    const isSelected = rule.select === undefined || asked(rule.select, { ...context, a: value });
+    variables["a"] = value;
+    const isSelected = rule.select === undefined || asked(rule.select, variables);
     if (isSelected instanceof Fault) return faultOf(rule, "select", isSelected);
-    if (isSelected) claims.push({ by: rule, candidate });
+    if (isSelected && claims.push({ by: rule, candidate }) > most) return faultOf(rule, "select", TOO_MANY);
   }
   return { fires: claims.length > 0, claims };
 }

@@ -20,10 +20,14 @@ export function pack(detection: Detection): PackedDetection {
   const places = new Uint32Array(3 * detection.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   for (const findings of detection) {
-    for (const { start, end, ...own } of findings) {
-      const key = JSON.stringify(own);
-      const index = indices.get(key) ?? common.push(own) - 1;
-      indices.set(key, index);
+    for (const { start, end, category, label, score, recognizer, trace } of findings) {
+      const own: Common = { category, label, score, recognizer, trace };
+      const key = keyOf(own);
+      let index = indices.get(key);
+      if (index === undefined) {
+        index = common.push(own) - 1;
+        indices.set(key, index);
+      }
       places[at++] = start;
       places[at++] = end;
       places[at++] = index;
@@ -32,13 +36,21 @@ export function pack(detection: Detection): PackedDetection {
   return { counts: Uint32Array.from(detection, ({ length }) => length), places, common };
 }
 
+function keyOf({ category, label, score, recognizer, trace }: Common): string {
+  const own = `${category}\0${label}\0${score}\0${recognizer}`;
+  if (trace === undefined) return own;
+  const { pattern, scoreBase, validated, contextWord, scoreContext } = trace;
+  return `${own}\0${pattern}\0${scoreBase}\0${validated}\0${contextWord ?? ""}\0${scoreContext}`;
+}
+
 export function unpack({ counts, places, common }: PackedDetection): Detection {
   let at = 0;
   return Array.from(counts, (count) =>
     Array.from({ length: count }, (): Finding => {
       const [start, end, index] = [places[at] as number, places[at + 1] as number, places[at + 2] as number];
       at += 3;
-      return { start, end, ...(common[index] as Common) };
+      const { category, label, score, recognizer, trace } = common[index] as Common;
+      return { start, end, category, label, score, recognizer, trace };
     }),
   );
 }

@@ -7,7 +7,7 @@
  */
 import { availableParallelism } from "node:os";
 import type { DetectorConfig } from "../../../core/config/index.ts";
-import { type Detection, DetectorError } from "../../../core/guardrails/index.ts";
+import { type Detection, DetectorError, tooManyFindings } from "../../../core/guardrails/index.ts";
 import { type Call, createCallQueue, divided, LONG_UNITS, type Part, take } from "./calls.ts";
 import { NO_POOL_METRICS, type PoolMetrics, type PoolReadings } from "./metrics.ts";
 import { unpack } from "./packed.ts";
@@ -130,6 +130,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
     dispatch();
     if (part === undefined) return;
     if (answer.kind === "found") take(part, unpack(answer.packed));
+    else if (answer.kind === "excess") part.call.settle(tooManyFindings());
     else part.call.settle(new DetectorError("failed", answer.error));
   };
 

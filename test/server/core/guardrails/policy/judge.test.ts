@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SegmentKind } from "../../../../../src/server/core/guardrails/index.ts";
+import { MOST_ENCRYPTED } from "../../../../../src/server/core/guardrails/policy/judge.ts";
 import { by, detector, facts, finding, occasion, policyOf, rewrittenBy, rule, segment, VARIABLES } from "./cases.ts";
 
 const TEXT = "Ada's card is 4111111111111111";
@@ -217,4 +218,31 @@ test("explain: false keeps no trace", () => {
   assert.deepEqual(policyOf({}).annotate(found).annotations[0]?.trace, trace);
   assert.equal(policyOf({ explain: false }).annotate(found).annotations[0]?.trace, undefined);
   assert.equal(rewrittenBy(policyOf({}), TEXT, [CARD]), TEXT, "without rules nothing happens");
+});
+
+test("more values than `fpe` encrypts in one message are refused, naming the rule, or skipped where it fails open", () => {
+  const value = "4111 1111 1111 1111";
+  const cards = (count: number) => {
+    const text = `${value},`.repeat(count);
+    const at = Array.from({ length: count }, (_, i) => i * (value.length + 1));
+    const found = at.map((start) => ({ ...finding(text, value, "CREDIT_CARD"), start, end: start + value.length }));
+    return { segments: [segment(text)], found: [by("pii", found)] };
+  };
+  const judged = (count: number, on_error: "fail_open" | "fail_closed") => {
+    const rules = [rule({ name: "cards", operator: "fpe", on_error })];
+    return policyOf({ rules, fpe_key: "00".repeat(16) }).judge(cards(count), occasion());
+  };
+  const most = judged(MOST_ENCRYPTED, "fail_closed");
+  assert.equal(most.outcome, "allow");
+  assert.deepEqual(most.decisions[0]?.types, { "pii/CREDIT_CARD": MOST_ENCRYPTED });
+  const beyond = judged(MOST_ENCRYPTED + 1, "fail_closed");
+  assert.deepEqual(
+    [beyond.outcome, beyond.outcome === "error" && beyond.message],
+    ["error", "guardrail rule cards could not be evaluated"],
+  );
+  const open = judged(MOST_ENCRYPTED + 1, "fail_open");
+  assert.deepEqual(
+    [open.outcome, open.skipped.map(({ rule: name, error }) => [name, error])],
+    ["allow", [["cards", "cost"]]],
+  );
 });

@@ -50,15 +50,19 @@ function feistel(
   header(input, radix, u, n, tweak.length);
   input.set(tweak, BLOCK);
   const roundAt = input.length - numberBytes - 1;
+  // What precedes the block of the round is the same in all ten.
+  const changesAt = roundAt - (roundAt % BLOCK);
+  const before = mac(cipher, Buffer.alloc(BLOCK), input.subarray(0, changesAt));
+  const changing = input.subarray(changesAt);
 
-  let a = numberOf(numerals.slice(0, u), base);
-  let b = numberOf(numerals.slice(u), base);
+  let a = numberOf(numerals.slice(0, u), radix);
+  let b = numberOf(numerals.slice(u), radix);
   for (let step = 0; step < ROUNDS; step += 1) {
     const round = isForward ? step : ROUNDS - 1 - step;
     const modulus = moduli[round % 2 === 0 ? 0 : 1];
     input[roundAt] = round;
     writeNumber(input, isForward ? b : a, roundAt + 1, numberBytes);
-    const y = keyStream(cipher, input, streamBytes);
+    const y = keyStream(cipher, mac(cipher, before, changing), streamBytes);
     if (isForward) {
       const c = (a + y) % modulus;
       a = b;
@@ -69,7 +73,7 @@ function feistel(
       a = c;
     }
   }
-  return [...numeralsOf(a, base, u), ...numeralsOf(b, base, v)];
+  return [...numeralsOf(a, radix, u), ...numeralsOf(b, radix, v)];
 }
 
 function refuseOutside(numerals: readonly number[], radix: number): void {
@@ -93,31 +97,61 @@ function header(into: Buffer, radix: number, u: number, n: number, tweakLength: 
   into.writeUInt32BE(tweakLength, 12);
 }
 
-/** The CBC-MAC of the input, drawn out to `bytes`, as a number. */
-function keyStream(cipher: Cipher, input: Buffer, bytes: number): bigint {
-  let mac: Buffer = Buffer.alloc(BLOCK);
+const scratch = Buffer.alloc(BLOCK);
+
+/** The CBC-MAC of whole blocks, going on from `state`. */
+function mac(cipher: Cipher, state: Buffer, input: Buffer): Buffer {
+  let last = state;
   for (let at = 0; at < input.length; at += BLOCK) {
-    for (let i = 0; i < BLOCK; i += 1) mac[i] = (mac[i] ?? 0) ^ (input[at + i] ?? 0);
-    mac = cipher.update(mac);
+    for (let i = 0; i < BLOCK; i += 1) scratch[i] = (last[i] ?? 0) ^ (input[at + i] ?? 0);
+    last = cipher.update(scratch);
   }
-  const blocks = [mac];
+  return last;
+}
+
+/** A MAC drawn out to `bytes`, as a number. */
+function keyStream(cipher: Cipher, first: Buffer, bytes: number): bigint {
+  if (bytes === 8) return first.readBigUInt64BE();
+  const blocks = [first];
   for (let count = 1; blocks.length * BLOCK < bytes; count += 1) {
-    const block = Buffer.from(mac);
+    const block = Buffer.from(first);
     block.writeUInt32BE((block.readUInt32BE(12) ^ count) >>> 0, 12);
     blocks.push(cipher.update(block));
   }
   return BigInt(`0x${Buffer.concat(blocks).subarray(0, bytes).toString("hex")}`);
 }
 
+/** Of a buffer's `writeUIntBE`. */
+const MOST_NUMBER_BYTES = 6;
+
 function writeNumber(into: Buffer, value: bigint, at: number, bytes: number): void {
+  if (bytes <= MOST_NUMBER_BYTES) {
+    into.writeUIntBE(Number(value), at, bytes);
+    return;
+  }
   into.write(value.toString(16).padStart(bytes * 2, "0"), at, bytes, "hex");
 }
 
-const numberOf = (numerals: readonly number[], base: bigint): bigint =>
-  numerals.reduce((sum, numeral) => sum * base + BigInt(numeral), 0n);
+/** Whether all texts of such a length are numbers that doubles hold exactly. */
+const isSmall = (radix: number, length: number): boolean => radix ** length < Number.MAX_SAFE_INTEGER;
 
-function numeralsOf(value: bigint, base: bigint, length: number): number[] {
+function numberOf(numerals: readonly number[], radix: number): bigint {
+  if (isSmall(radix, numerals.length)) return BigInt(numerals.reduce((sum, numeral) => sum * radix + numeral, 0));
+  const base = BigInt(radix);
+  return numerals.reduce((sum, numeral) => sum * base + BigInt(numeral), 0n);
+}
+
+function numeralsOf(value: bigint, radix: number, length: number): number[] {
   const numerals = new Array<number>(length);
+  if (isSmall(radix, length)) {
+    let small = Number(value);
+    for (let at = length - 1; at >= 0; at -= 1) {
+      numerals[at] = small % radix;
+      small = Math.floor(small / radix);
+    }
+    return numerals;
+  }
+  const base = BigInt(radix);
   let rest = value;
   for (let at = length - 1; at >= 0; at -= 1) {
     numerals[at] = Number(rest % base);
