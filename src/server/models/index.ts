@@ -2,6 +2,7 @@
 
 export { ModelError, type ModelFault } from "./model-error.ts";
 export { type ModelNeed, modelNeeds } from "./needs.ts";
+export { type OpenStore, openModelStore, type StoreOptions } from "./store.ts";
 export type {
   Digest,
   EnsureOptions,

@@ -1,7 +1,7 @@
 /** Why a model cannot be had, as a line for an operator: no credential, no query of a signed address, bounded. */
 
 export type ModelFault =
-  /** Declared in a way that cannot be: no repetition helps. */
+  /** Declared or answered in a way that cannot be: no repetition helps. */
   | "refused"
   /** A repository, revision or file that is not there. */
   | "absent"
@@ -14,12 +14,19 @@ export type ModelFault =
   /** The network, or whoever answers there: it may pass. */
   | "unreachable";
 
+export interface ModelErrorOptions extends ErrorOptions {
+  /** Of what may pass: when, in milliseconds from now, if that was said. */
+  readonly retryAfterMs?: number | undefined;
+}
+
 export class ModelError extends Error {
   override readonly name = "ModelError";
   readonly fault: ModelFault;
+  readonly retryAfterMs: number | undefined;
 
-  constructor(fault: ModelFault, message: string, options?: ErrorOptions) {
+  constructor(fault: ModelFault, message: string, options: ModelErrorOptions = {}) {
     super(message, options);
     this.fault = fault;
+    this.retryAfterMs = options.retryAfterMs;
   }
 }

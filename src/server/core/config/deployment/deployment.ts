@@ -55,7 +55,7 @@ export const deploymentSchema = object("What the deployment is; every node agree
   ),
   access_rules: accessRules("Rules that hold for everybody; a deny here is final."),
   guardrails,
-  models: notYet(models),
+  models,
 });
 
 export type Deployment = TypeOf<typeof deploymentSchema>;

@@ -263,15 +263,20 @@ providers: [{preset: openai}]
   ],
   [
     "a model has a hub or files, and not both",
-    `models:
+    `guardrails:
+  detectors:
+    - {type: nlp, name: a, nlp: {ref: a}}
+    - {type: nlp, name: b, nlp: {ref: b}}
+    - {type: nlp, name: c, nlp: {ref: c}}
+models:
   models:
     - {name: a}
     - {name: b, hub: {repo: o/n, revision: 0123456789abcdef0123456789abcdef01234567}, files: [{role: model, url: "http://f", sha256: "${"0".repeat(64)}", size: 1}]}
     - {name: c, hub: {repo: o/n, revision: 0123456789abcdef0123456789abcdef01234567}, files: []}
 `,
     [
-      "3:7 models.models[0]: a model needs `hub` or `files`",
-      "4:7 models.models[1]: with `hub` the files are resolved from it, so `files` is left out",
+      "8:7 models.models[0]: a model needs `hub` or `files`",
+      "9:7 models.models[1]: with `hub` the files are resolved from it, so `files` is left out",
     ],
   ],
 ];

@@ -11,8 +11,9 @@ import { checkAuth, checkHolders, checkPublicUrl } from "./auth.ts";
 import { checkBudgets, checkOmittedDetectors, checkProfiles } from "./callers.ts";
 import type { Check } from "./check.ts";
 import { checkCredentials } from "./credentials.ts";
-import { checkDetectors, checkGuardrailRules, checkModels, checkRecognizers } from "./guardrails.ts";
+import { checkDetectors, checkGuardrailRules, checkRecognizers } from "./guardrails.ts";
 import { checkHops, checkPools } from "./hops.ts";
+import { checkModels, checkReferences } from "./models.ts";
 import { checkNames } from "./names.ts";
 import { checkCatalogOverlays } from "./overlays.ts";
 import { checkAliases, checkBaseUrl, checkCredential, checkIdentity, checkWaits } from "./providers.ts";
@@ -47,6 +48,7 @@ const CHECKS: readonly Check[] = [
   checkGuardrailRules,
   checkOmittedDetectors,
   checkModels,
+  checkReferences,
 ];
 
 /** `document` has passed the schema and its references are resolved. */

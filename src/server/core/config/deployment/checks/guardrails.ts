@@ -1,4 +1,4 @@
-/** `guardrails` and `models`: detectors, their configuration, rules and artifacts. Spec: document 3. */
+/** `guardrails`: detectors, their configuration and rules. Spec: document 3. */
 
 import type { Path, Problem, ProblemAt } from "../../problem.ts";
 import { DETECTOR_TYPES, type Detector } from "../guardrails/index.ts";
@@ -60,6 +60,11 @@ function modelProblems(
     const found: Problem[] = [];
     if (ref !== undefined && !models.has(ref)) {
       found.push(problem([...at, "ref"], unknownName("declared model", ref, models)));
+    }
+    if (ref !== undefined && model !== undefined) {
+      found.push(
+        problem([...at, "model"], "the graph is that of the declared model, so `model` is left out beside `ref`"),
+      );
     }
     if (remote !== undefined && model !== undefined) {
       found.push(problem([...at, "model"], "with `remote` the graph runs on the server, so `model` is left out"));
@@ -124,15 +129,3 @@ export const checkGuardrailRules: Check = ({ guardrails }, problem) => {
     return found;
   });
 };
-
-export const checkModels: Check = ({ models }, problem) =>
-  (models?.models ?? []).flatMap(({ hub, files }, at) => {
-    const listed = (files ?? []).length > 0;
-    if (listed !== (hub !== undefined)) return [];
-    return [
-      problem(
-        ["models", "models", at],
-        listed ? "with `hub` the files are resolved from it, so `files` is left out" : "a model needs `hub` or `files`",
-      ),
-    ];
-  });

@@ -1,0 +1,86 @@
+/** `models`: artifacts that detectors refer to, and what a reference needs of them. Spec: document 3, `models`. */
+
+import type { Path, Problem, ProblemAt } from "../../problem.ts";
+import type { Deployment } from "../deployment.ts";
+import type { Check } from "./check.ts";
+
+type Model = NonNullable<Deployment["models"]>["models"][number];
+type File = NonNullable<Model["files"]>[number];
+
+export const checkModels: Check = ({ models, guardrails }, problem) => {
+  const references = new Set(
+    (guardrails?.detectors ?? []).flatMap(({ nlp, classify, embed }) => [nlp?.ref, classify?.ref, embed?.ref]),
+  );
+  return (models?.models ?? []).flatMap((model, at) => {
+    const path = ["models", "models", at];
+    return [
+      ...kindProblems(model, problem, path),
+      ...hubProblems(model, problem, path),
+      ...fileProblems(model, problem, path),
+      ...(references.has(model.name)
+        ? []
+        : [problem(path, "no detector refers to this model, so that it is not fetched", "warning")]),
+    ];
+  });
+};
+
+function kindProblems({ hub, files = [] }: Model, problem: ProblemAt, path: Path): readonly Problem[] {
+  const isListed = files.length > 0;
+  if (isListed !== (hub !== undefined)) return [];
+  const words = isListed
+    ? "with `hub` the files are resolved from it, so `files` is left out"
+    : "a model needs `hub` or `files`";
+  return [problem(path, words)];
+}
+
+function hubProblems({ hub }: Model, problem: ProblemAt, path: Path): readonly Problem[] {
+  if (hub?.endpoint === undefined || !URL.canParse(hub.endpoint)) return [];
+  const { protocol, hostname, search, hash } = new URL(hub.endpoint);
+  const at = [...path, "hub", "endpoint"];
+  if (search !== "" || hash !== "") return [problem(at, "the address of a hub has no query and no fragment")];
+  if (protocol === "https:" || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) return [];
+  const words =
+    "a hub is asked over https unless it is on this machine: what it says of digests decides what is loaded";
+  return [problem(at, words)];
+}
+
+/** Roles of which a model has one file at most. */
+const SINGLE: ReadonlySet<File["role"]> = new Set(["graph", "tokenizer", "config", "special_tokens_map"]);
+
+function fileProblems({ files = [] }: Model, problem: ProblemAt, path: Path): readonly Problem[] {
+  const seen = new Set<string>();
+  return files.flatMap(({ role, url }, at) => {
+    const kind = role === "model" ? "graph" : role;
+    const name = SINGLE.has(kind) ? kind : (url.split(/[?#]/)[0] ?? "").split("/").at(-1);
+    const isSecond = seen.has(`${kind} ${name}`);
+    seen.add(`${kind} ${name}`);
+    if (!isSecond) return [];
+    const words = SINGLE.has(kind)
+      ? `a model has one file of role \`${kind}\``
+      : `two files of role \`${kind}\` have the same name`;
+    return [problem([...path, "files", at], words)];
+  });
+}
+
+/** What a detector that refers to a model with listed files needs of it; a hub is asked. */
+export const checkReferences: Check = ({ models, guardrails }, problem) => {
+  const listed = new Map(
+    (models?.models ?? []).flatMap(({ name, hub, files = [] }) =>
+      hub === undefined && files.length > 0 ? [[name, new Set<string>(files.map(({ role }) => role))] as const] : [],
+    ),
+  );
+  return (guardrails?.detectors ?? []).flatMap((detector, at) =>
+    (["nlp", "classify", "embed"] as const).flatMap((type) => {
+      const config = detector[type];
+      const roles = listed.get(config?.ref ?? "");
+      if (config === undefined || roles === undefined) return [];
+      const path = ["guardrails", "detectors", at, type, "ref"];
+      const lacks = (role: string): Problem =>
+        problem(path, `the files of ${JSON.stringify(config.ref)} have none of role \`${role}\``);
+      return [
+        ...(config.remote === undefined && !roles.has("graph") && !roles.has("model") ? [lacks("graph")] : []),
+        ...(config.tokenizer === undefined && !roles.has("tokenizer") ? [lacks("tokenizer")] : []),
+      ];
+    }),
+  );
+};

@@ -1,0 +1,34 @@
+/** Small JSON files of the cache: written whole or not at all, read with suspicion. */
+import { randomBytes } from "node:crypto";
+import { open, readFile, rename, rm } from "node:fs/promises";
+import { fileStats, isOurs } from "./trust.ts";
+
+const MAX_BYTES = 4 << 20;
+
+/** Undefined where there is none, or none that this user wrote. */
+export async function readJsonFile(path: string): Promise<unknown> {
+  const stats = await fileStats(path);
+  if (stats === undefined || stats.size > MAX_BYTES || !isOurs(stats)) return undefined;
+  try {
+    return JSON.parse(await readFile(path, "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+export async function writeJsonFile(path: string, value: unknown): Promise<void> {
+  const unfinished = `${path}.${randomBytes(6).toString("hex")}.tmp`;
+  try {
+    const file = await open(unfinished, "wx", 0o644);
+    try {
+      await file.writeFile(JSON.stringify(value));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(unfinished, path);
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * Where things lie under `cache_dir`; anything there can be fetched again. Source: design decisions, section 12.
+ *
+ *     sha256/<digest>        content, read-only, named by its digest
+ *     manifests/<key>.json   what an entry of a hub was resolved to
+ *     views/<id>/...         hard links under the names that the graph expects
+ *     views/<id>.json        that the view is whole, and how its files looked when their digests were taken
+ *     parts/<digest>.*.part  what is being downloaded
+ *     locks/<digest>.lock    who downloads it
+ */
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { ModelError } from "../model-error.ts";
+
+export interface Layout {
+  readonly root: string;
+  readonly blobs: string;
+  readonly manifests: string;
+  readonly views: string;
+  readonly parts: string;
+  readonly locks: string;
+}
+
+export function layoutOf(root: string): Layout {
+  return {
+    root,
+    blobs: join(root, "sha256"),
+    manifests: join(root, "manifests"),
+    views: join(root, "views"),
+    parts: join(root, "parts"),
+    locks: join(root, "locks"),
+  };
+}
+
+/** Rejects with `ModelError`. */
+export async function makeFolders({ root, ...folders }: Layout): Promise<void> {
+  try {
+    await mkdir(root, { recursive: true, mode: 0o755 });
+    // Not recursively: that hides why a folder cannot be made.
+    for (const folder of Object.values(folders)) await mkdir(folder, { mode: 0o755 }).catch(unlessThere);
+  } catch (error) {
+    throw storageError(root, error);
+  }
+}
+
+function unlessThere(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EEXIST") throw error;
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  ENOSPC: "the disk is full",
+  EDQUOT: "the quota of the disk is used up",
+  EFBIG: "a file may not become so large here",
+  EACCES: "it may not be written",
+  EPERM: "it may not be written",
+  EROFS: "it is read-only",
+  ENOTDIR: "it is no directory",
+  EMFILE: "too many files are open",
+};
+
+/** Names `cache_dir`, since that is what can be changed. What is no fault of the system's passes unchanged. */
+export function storageError(root: string, error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof ModelError || code === undefined) return error;
+  return new ModelError("storage", `cache_dir ${root}: ${WORDS[code] ?? code}`, { cause: error });
+}

@@ -1,0 +1,51 @@
+/** What an entry of a hub was resolved to, kept: a commit does not change, so that it is never asked for again. */
+import { join } from "node:path";
+import { sha256Of } from "../digest.ts";
+import { endpointOf, type HubDeclaration } from "../hub/choose.ts";
+import { sizeProblem } from "../limits.ts";
+import { isInnerPath } from "../paths.ts";
+import { FILE_ROLES, type Manifest, type ManifestFile, type ModelParts } from "../types.ts";
+import { readJsonFile, writeJsonFile } from "./json-file.ts";
+import type { Layout } from "./layout.ts";
+
+const MAX_FILES = 1_000;
+
+const pathOf = (layout: Layout, { hub, parts }: Pick<Manifest, "hub" | "parts">, model: string | undefined): string =>
+  join(layout.manifests, `${sha256Of([hub?.endpoint, hub?.repo, hub?.commit, model ?? "", parts].join("\n"))}.json`);
+
+/** Undefined where it was never resolved here, or what was kept is not as it was written. */
+export async function readManifest(
+  layout: Layout,
+  model: string,
+  hub: HubDeclaration,
+  parts: ModelParts,
+): Promise<Manifest | undefined> {
+  const origin = { endpoint: endpointOf(hub), repo: hub.repo, commit: hub.revision };
+  const read = await readJsonFile(pathOf(layout, { hub: origin, parts }, hub.model));
+  const listed = (read as { readonly files?: unknown } | undefined | null)?.files;
+  if (!Array.isArray(listed) || listed.length > MAX_FILES || !listed.every(isFile)) return undefined;
+  const files: readonly ManifestFile[] = listed;
+  if (sizeProblem(files) !== undefined) return undefined;
+  return { model, parts, files, candidates: [], hub: origin };
+}
+
+function isFile(value: unknown): value is ManifestFile {
+  if (typeof value !== "object" || value === null) return false;
+  const { role, path, digest, size, url } = value as Partial<ManifestFile>;
+  return (
+    FILE_ROLES.some((one) => one === role) &&
+    typeof path === "string" &&
+    isInnerPath(path) &&
+    digest?.kind === "sha256" &&
+    /^[0-9a-f]{64}$/.test(digest.hex) &&
+    typeof size === "number" &&
+    typeof url === "string" &&
+    URL.canParse(url)
+  );
+}
+
+/** `manifest`: complete, every digest SHA-256. `graph`: as the declaration names it. */
+export async function keepManifest(layout: Layout, manifest: Manifest, graph: string | undefined): Promise<void> {
+  const { hub, files } = manifest;
+  if (hub !== undefined) await writeJsonFile(pathOf(layout, manifest, graph), { v: 1, ...hub, files });
+}

@@ -1,0 +1,104 @@
+/**
+ * A file while it is downloaded: written from its start, its digests taken as it grows. What an interrupted process left is
+ * taken over by renaming it, which one of several succeeds in, and is read once to take its digests.
+ */
+import { randomBytes } from "node:crypto";
+import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { createHasher, type Hasher, readThrough } from "../digest.ts";
+import type { ManifestFile } from "../types.ts";
+import { fileStats } from "./trust.ts";
+
+/** Nobody comes back for what is older, in milliseconds. */
+const FORGOTTEN_AFTER_MS = 7 * 24 * 3_600_000;
+
+export interface Part {
+  readonly path: string;
+  readonly length: () => number;
+  append(bytes: Uint8Array): Promise<void>;
+  /** From the start again. */
+  empty(): Promise<void>;
+  /** Once: on disk and read-only, and what its digests are. */
+  finish(): Promise<{ readonly sha256: string; readonly git_blob: string }>;
+  close(): Promise<void>;
+  discard(): Promise<void>;
+}
+
+/** Rejects with what the system says. */
+export async function openPart(folder: string, { digest, size }: ManifestFile, signal: AbortSignal): Promise<Part> {
+  const path = join(folder, `${digest.hex}.${randomBytes(6).toString("hex")}.part`);
+  const isAdopted = await adopt(folder, digest.hex, path, size);
+  const handle = await open(path, isAdopted ? "r+" : "wx+", 0o600);
+  try {
+    return await filled(handle, path, size, isAdopted, signal);
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+async function filled(
+  handle: FileHandle,
+  path: string,
+  size: number,
+  isAdopted: boolean,
+  signal: AbortSignal,
+): Promise<Part> {
+  let hasher: Hasher = createHasher(size);
+  let length = isAdopted ? (await handle.stat()).size : 0;
+  if (length > 0) await readThrough(path, length, signal, (bytes) => hasher.update(bytes));
+  return {
+    path,
+    length: () => length,
+    async append(bytes) {
+      for (let at = 0; at < bytes.length; ) {
+        at += (await handle.write(bytes, at, bytes.length - at, length + at)).bytesWritten;
+      }
+      hasher.update(bytes);
+      length += bytes.length;
+    },
+    async empty() {
+      await handle.truncate(0);
+      hasher = createHasher(size);
+      length = 0;
+    },
+    async finish() {
+      await handle.sync();
+      await handle.chmod(0o444);
+      return hasher.finish();
+    },
+    close: () => handle.close(),
+    async discard() {
+      await rm(path, { force: true });
+    },
+  };
+}
+
+/** The longest of those that were left, under the name `path`; the others are removed. */
+async function adopt(folder: string, hex: string, path: string, size: number): Promise<boolean> {
+  const names = (await readdir(folder)).filter((name) => name.startsWith(`${hex}.`) && name.endsWith(".part"));
+  const left = await Promise.all(
+    names.map(async (name) => ({ name: join(folder, name), stats: await fileStats(join(folder, name)) })),
+  );
+  const usable = left
+    .flatMap(({ name, stats }) => (stats === undefined || stats.size > size ? [] : [{ name, size: stats.size }]))
+    .sort((one, other) => Number(other.size - one.size));
+  const [longest] = usable;
+  for (const { name } of left) if (name !== longest?.name) await rm(name, { force: true });
+  if (longest === undefined) return false;
+  try {
+    await rename(longest.name, path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** `now`: milliseconds since 1970. */
+export async function sweepParts(folder: string, now: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    const found = await stat(path).catch(() => undefined);
+    if (found !== undefined && now - found.mtimeMs > FORGOTTEN_AFTER_MS) await rm(path, { force: true });
+  }
+}

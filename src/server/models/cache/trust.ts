@@ -1,0 +1,47 @@
+/** Whether a file may be taken for what it was when it was verified. */
+
+import type { BigIntStats } from "node:fs";
+import { access, constants, lstat } from "node:fs/promises";
+
+/** As `lstat` sees it, since a link could be turned elsewhere; undefined where it is no file. */
+export async function fileStats(path: string): Promise<BigIntStats | undefined> {
+  try {
+    const stats = await lstat(path, { bigint: true });
+    return stats.isFile() ? stats : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Nobody but this user and root can change it. Where the system knows no users, nobody else is there to ask about. */
+export function isOurs({ uid, mode }: BigIntStats): boolean {
+  const own = process.getuid?.();
+  return own === undefined || ((uid === 0n || uid === BigInt(own)) && (mode & 0o022n) === 0n);
+}
+
+export async function isWritable(directory: string): Promise<boolean> {
+  try {
+    await access(directory, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** How a file looked. The change time cannot be set back by who changes the content. */
+export interface Looks {
+  readonly size: number;
+  readonly ino: string;
+  readonly mtime: string;
+  readonly ctime: string;
+}
+
+export const looksOf = ({ size, ino, mtimeNs, ctimeNs }: BigIntStats): Looks => ({
+  size: Number(size),
+  ino: String(ino),
+  mtime: String(mtimeNs),
+  ctime: String(ctimeNs),
+});
+
+export const isSame = (one: Looks, other: Looks): boolean =>
+  one.size === other.size && one.ino === other.ino && one.mtime === other.mtime && one.ctime === other.ctime;

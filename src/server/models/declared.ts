@@ -1,0 +1,46 @@
+/** Files that a declaration lists, as a manifest: digests and sizes are the declaration's own, so that nobody is asked. */
+
+import { sizeProblem } from "./limits.ts";
+import { ModelError } from "./model-error.ts";
+import { isInnerPath } from "./paths.ts";
+import type { FileRole, Manifest, ManifestFile, ModelDeclaration, ModelParts } from "./types.ts";
+
+/** Under which name a file is laid out. The graph refers to its external data by name, so that they keep theirs. */
+const NAMES: Readonly<Partial<Record<FileRole, string>>> = {
+  graph: "model.onnx",
+  tokenizer: "tokenizer.json",
+  config: "config.json",
+  special_tokens_map: "special_tokens_map.json",
+};
+
+/** Roles that a graph which runs elsewhere leaves over. */
+const OF_TEXT: ReadonlySet<FileRole> = new Set(["tokenizer", "config"]);
+
+/** Throws `ModelError`. */
+export function declaredManifest({ name, files = [] }: ModelDeclaration, parts: ModelParts): Manifest {
+  const all = files.map(({ role: word, url, sha256, size }): ManifestFile => {
+    const role = word === "model" ? "graph" : word;
+    const path = NAMES[role] ?? lastSegment(url);
+    if (path === undefined || !isInnerPath(path) || path.includes("/")) {
+      throw new ModelError(
+        "refused",
+        `model ${name}: the address of a file of role ${role} ends in no name it can have`,
+      );
+    }
+    return { role, path, digest: { kind: "sha256", hex: sha256.toLowerCase() }, size, url };
+  });
+  const paths = new Set(all.map(({ path }) => path.toLowerCase()));
+  if (paths.size < all.length) throw new ModelError("refused", `model ${name}: two files would have the same name`);
+  const wanted = parts === "whole" ? all : all.filter(({ role }) => OF_TEXT.has(role));
+  const problem = sizeProblem(wanted);
+  if (problem !== undefined) throw new ModelError("refused", `model ${name}: ${problem}`);
+  return { model: name, parts, files: wanted, candidates: [], hub: undefined };
+}
+
+function lastSegment(url: string): string | undefined {
+  try {
+    return decodeURIComponent(new URL(url).pathname.split("/").at(-1) ?? "");
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * Names of the files in which an ONNX graph keeps its tensors, read without loading it: the protobuf is walked field by
+ * field, and what is long is skipped over. Source: onnx.proto (ModelProto 7, GraphProto 1 5 15, TensorProto 13,
+ * StringStringEntryProto 1 2).
+ */
+import { type FileHandle, open } from "node:fs/promises";
+import { ModelError } from "./model-error.ts";
+import { below, folderOf, isInnerPath } from "./paths.ts";
+
+type Kind = "model" | "training" | "function" | "graph" | "node" | "attribute" | "sparse" | "tensor" | "entry";
+
+/** By number of the field. Functions and training graphs hold nodes too. */
+const CHILDREN: Readonly<Record<Kind, Readonly<Record<number, Kind>>>> = {
+  model: { 7: "graph", 20: "training", 25: "function" },
+  training: { 1: "graph", 2: "graph" },
+  function: { 7: "node", 11: "attribute" },
+  graph: { 1: "node", 5: "tensor", 15: "sparse" },
+  node: { 5: "attribute" },
+  attribute: { 5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse" },
+  sparse: { 1: "tensor", 2: "tensor" },
+  tensor: { 13: "entry" },
+  entry: {},
+};
+
+/** Graphs within graphs: loops and branches of a real one go three deep. */
+const MAX_DEPTH = 64;
+/** Fields of a graph of 100,000 nodes come to a few million; more would hold a core for long. */
+const MAX_FIELDS = 20_000_000;
+const MAX_FILES = 1_000;
+const MAX_TEXT_BYTES = 4_096;
+const WINDOW_BYTES = 64 << 10;
+
+interface Frame {
+  readonly kind: Kind;
+  readonly end: number;
+  key: string;
+  value: string;
+}
+
+/**
+ * Paths within the model, of the graph at `graphPath` that lies in the file `file`; sorted, each once. Rejects with
+ * `ModelError` where the file is no graph, or names what is not below the graph's folder.
+ */
+export async function externalDataOf(file: string, graphPath: string, signal: AbortSignal): Promise<readonly string[]> {
+  const handle = await open(file, "r");
+  try {
+    const { size } = await handle.stat();
+    const names = await locationsIn(await windowed(handle), size, signal);
+    return [...names].sort().map((name) => {
+      const path = below(folderOf(graphPath), name);
+      if (isInnerPath(name) && path !== graphPath) return path;
+      throw new ModelError(
+        "refused",
+        `the graph keeps data in ${JSON.stringify(name.slice(0, 200))}, outside of its folder`,
+      );
+    });
+  } finally {
+    await handle.close();
+  }
+}
+
+interface Bytes {
+  /** At least `length` bytes from `at`, or as many as there are. */
+  readonly at: (at: number, length: number) => Buffer | Promise<Buffer>;
+}
+
+async function windowed(handle: FileHandle): Promise<Bytes> {
+  const buffer = Buffer.allocUnsafe(WINDOW_BYTES);
+  let start = 0;
+  let held = 0;
+  const load = async (at: number): Promise<Buffer> => {
+    start = at;
+    held = (await handle.read(buffer, 0, buffer.length, at)).bytesRead;
+    return buffer.subarray(0, held);
+  };
+  return {
+    at: (at, length) => (at >= start && at + length <= start + held ? buffer.subarray(at - start, held) : load(at)),
+  };
+}
+
+async function locationsIn(bytes: Bytes, size: number, signal: AbortSignal): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  const stack: Frame[] = [{ kind: "model", end: size, key: "", value: "" }];
+  let at = 0;
+  for (let fields = 0; stack.length > 0; fields += 1) {
+    const frame = stack.at(-1) as Frame;
+    if (at >= frame.end) {
+      stack.pop();
+      if (frame.kind === "entry" && frame.key === "location") found.add(frame.value);
+      if (found.size > MAX_FILES) throw noGraph(`it names more than ${MAX_FILES} files of data`);
+      continue;
+    }
+    if (fields % 65_536 === 65_535) {
+      signal.throwIfAborted();
+      if (fields > MAX_FIELDS) throw noGraph("it has too many fields");
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    // A tag and a length have 10 bytes each at most.
+    const held = bytes.at(at, Math.min(20, size - at));
+    const head = held instanceof Promise ? await held : held;
+    const tag = varint(head, 0);
+    const field = Math.floor(tag.value / 8);
+    const wire = tag.value % 8;
+    at += tag.length;
+    if (wire === 0) at += varint(head, tag.length).length;
+    else if (wire === 1) at += 8;
+    else if (wire === 5) at += 4;
+    else if (wire !== 2) throw noGraph("it is not of its format");
+    else {
+      const length = varint(head, tag.length);
+      at += length.length;
+      const end = at + length.value;
+      if (end > frame.end) throw noGraph("it is cut short");
+      const child = CHILDREN[frame.kind][field];
+      if (frame.kind === "entry" && (field === 1 || field === 2)) {
+        if (length.value > MAX_TEXT_BYTES) throw noGraph("the name of a file of data is too long");
+        const text = (await bytes.at(at, length.value)).subarray(0, length.value).toString("utf8");
+        if (field === 1) frame.key = text;
+        else frame.value = text;
+        at = end;
+      } else if (child === undefined) at = end;
+      else {
+        if (stack.length >= MAX_DEPTH) throw noGraph("it is nested too deep");
+        stack.push({ kind: child, end, key: "", value: "" });
+      }
+    }
+    if (at > frame.end) throw noGraph("it is cut short");
+  }
+  return found;
+}
+
+/** By multiplication, since shifts have 32 bits. */
+function varint(bytes: Buffer, from: number): { readonly value: number; readonly length: number } {
+  let value = 0;
+  for (let at = from, factor = 1; at < from + 10; at += 1, factor *= 128) {
+    const byte = bytes[at];
+    if (byte === undefined) throw noGraph("it is cut short");
+    value += (byte & 0x7f) * factor;
+    if (byte < 0x80) return { value, length: at - from + 1 };
+  }
+  throw noGraph("it is not of its format");
+}
+
+const noGraph = (why: string): ModelError => new ModelError("mismatch", `the file is no ONNX graph: ${why}`);

@@ -1,0 +1,186 @@
+/**
+ * GET over HTTP, with redirects followed by hand: the bearer token goes to the origin it is for, and is dropped for good with
+ * the first step to another. Addresses of content are signed in their query, so that messages name origin and path alone.
+ * Times are in milliseconds. Source: RFC 9110, sections 14 and 15.4.
+ */
+import { BlockList, isIP } from "node:net";
+import { Agent, type Dispatcher, request } from "undici";
+import { ModelError } from "../model-error.ts";
+
+const MAX_REDIRECTS = 5;
+const MAX_HEADER_BYTES = 64 << 10;
+/** What a redirect or a refusal says is not read further, and its connection is closed. */
+const MAX_DISCARDED_BYTES = 64 << 10;
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+export interface TransportOptions {
+  /** Product and version. */
+  readonly userAgent: string;
+  readonly connectMs: number;
+  /** Longest silence before the headers. */
+  readonly headersMs: number;
+  /** Longest silence within a body. */
+  readonly silenceMs: number;
+}
+
+export const TRANSPORT_LIMITS = { connectMs: 10_000, headersMs: 30_000, silenceMs: 60_000 };
+
+export interface Ask {
+  readonly url: URL;
+  /** Sent to the origin of `url` alone. */
+  readonly token?: string | undefined;
+  /** The first byte that is wanted, where it is not the first of all. */
+  readonly from?: number;
+  readonly signal: AbortSignal;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Must be read or destroyed. Fails with `ModelError` of no kind: see `readFailure`. */
+  readonly body: Dispatcher.ResponseData["body"];
+  /** Of the last step. */
+  readonly url: URL;
+  /** Whether another origin answered than the one that was asked. */
+  readonly hasLeft: boolean;
+  /** `x-repo-commit` of the origin that was asked. */
+  readonly commit: string | undefined;
+}
+
+export interface Transport {
+  /** Rejects with `ModelError`, or with the signal's reason. */
+  open(ask: Ask): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+export function openTransport({ userAgent, connectMs, headersMs, silenceMs }: TransportOptions): Transport {
+  const agent = new Agent({
+    connect: { timeout: connectMs },
+    headersTimeout: headersMs,
+    bodyTimeout: silenceMs,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    // A range is asked for on its own, and an answer must not wait for another.
+    pipelining: 1,
+  });
+
+  const step = async (url: URL, { from, signal }: Ask, bearer: string | undefined) => {
+    try {
+      return await request(url, {
+        dispatcher: agent,
+        signal,
+        headers: {
+          "user-agent": userAgent,
+          accept: "*/*",
+          // What is compressed has no length, no range and not the digest.
+          "accept-encoding": "identity",
+          ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+          ...(from !== undefined && from > 0 && { range: `bytes=${from}-` }),
+        },
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw readFailure(url, error);
+    }
+  };
+
+  return {
+    async open(ask) {
+      let { url, token: bearer } = ask;
+      let commit: string | undefined;
+      for (let steps = 0; steps <= MAX_REDIRECTS; steps += 1) {
+        const { statusCode: status, headers: raw, body } = await step(url, ask, bearer);
+        // One that is given up fails, and nobody may be reading it by then.
+        body.on("error", () => undefined);
+        const headers = flat(raw);
+        const hasLeft = url.origin !== ask.url.origin;
+        if (!hasLeft) commit ??= headers["x-repo-commit"];
+        const { location } = headers;
+        if (!REDIRECTS.has(status) || location === undefined) return { status, headers, body, url, hasLeft, commit };
+        await discard(body);
+        const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
+        const problem = next === undefined ? "redirects to what is no address" : redirectProblem(ask.url, url, next);
+        if (next === undefined || problem !== undefined) throw new ModelError("refused", `${place(url)}: ${problem}`);
+        if (next.origin !== url.origin) bearer = undefined;
+        url = next;
+      }
+      throw new ModelError("refused", `${place(ask.url)}: more than ${MAX_REDIRECTS} redirects`);
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function redirectProblem(asked: URL, from: URL, to: URL): string | undefined {
+  if (to.protocol !== "https:" && to.protocol !== "http:") return "redirects to an address that is not of the web";
+  if (from.protocol === "https:" && to.protocol === "http:") return "redirects from https to http";
+  if (to.username !== "" || to.password !== "") return "redirects to an address with a user in it";
+  if (isPrivate(to.hostname) && !isPrivate(asked.hostname)) return "redirects from a public address to a private one";
+  return undefined;
+}
+
+const PRIVATE = new BlockList();
+for (const [net, bits] of [
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.168.0.0", 16],
+] as const) {
+  PRIVATE.addSubnet(net, bits, "ipv4");
+}
+for (const [net, bits] of [
+  ["::", 127],
+  ["fc00::", 7],
+  ["fe80::", 10],
+] as const) {
+  PRIVATE.addSubnet(net, bits, "ipv6");
+}
+
+/** Of what an address says by itself: a name is not resolved. */
+function isPrivate(hostname: string): boolean {
+  const bare = hostname.replace(/^\[|\]$/g, "");
+  const family = isIP(bare);
+  if (family === 0) return bare === "localhost" || bare.endsWith(".localhost");
+  return PRIVATE.check(bare, family === 6 ? "ipv6" : "ipv4");
+}
+
+export const isLoopback = (hostname: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+
+/** Without what may hold a secret. */
+export const place = ({ origin, pathname }: URL): string => (origin + pathname).slice(0, 300);
+
+export async function discard(body: Answer["body"]): Promise<void> {
+  await body.dump({ limit: MAX_DISCARDED_BYTES }).catch(() => undefined);
+}
+
+function flat(headers: Dispatcher.ResponseData["headers"]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
+    ),
+  );
+}
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ["ECONNREFUSED", "nobody listens there"],
+  ["ECONNRESET", "the connection broke off"],
+  ["EPIPE", "the connection broke off"],
+  ["UND_ERR_SOCKET", "the connection broke off"],
+  ["UND_ERR_CONNECT_TIMEOUT", "no connection in time"],
+  ["UND_ERR_HEADERS_TIMEOUT", "no answer in time"],
+  ["UND_ERR_BODY_TIMEOUT", "it stopped sending"],
+  ["UND_ERR_RES_CONTENT_LENGTH_MISMATCH", "the answer has another length than it says"],
+  ["ENOTFOUND", "its name does not resolve"],
+  ["EAI_AGAIN", "its name does not resolve"],
+  ["EHOSTUNREACH", "the network does not lead there"],
+  ["ENETUNREACH", "the network does not lead there"],
+]);
+
+/** What went wrong on the wire. */
+export function readFailure(url: URL, error: unknown): ModelError {
+  const { code = "", message } = error as NodeJS.ErrnoException;
+  const reason = REASONS.get(code) ?? (code === "" ? message : code);
+  return new ModelError("unreachable", `${place(url)}: ${reason}`, { cause: error });
+}

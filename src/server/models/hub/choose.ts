@@ -1,0 +1,93 @@
+/** Which files of a repository make a model, and their digests. */
+import { sizeProblem } from "../limits.ts";
+import { ModelError } from "../model-error.ts";
+import { below, folderOf, isInnerPath, upwards } from "../paths.ts";
+import type { Digest, FileRole, Manifest, ManifestFile, ModelDeclaration, ModelParts } from "../types.ts";
+import type { ListedFile, Listing } from "./listing.ts";
+
+export const DEFAULT_ENDPOINT = "https://huggingface.co";
+
+/** In this order. A quantized variant is never taken by itself: its scores differ. */
+export const USUAL_GRAPHS = ["onnx/model.onnx", "model.onnx"] as const;
+
+export type HubDeclaration = NonNullable<ModelDeclaration["hub"]>;
+
+/** Without a slash at its end. */
+export const endpointOf = ({ endpoint = DEFAULT_ENDPOINT }: Pick<HubDeclaration, "endpoint">): string =>
+  endpoint.replace(/\/+$/, "");
+
+/** Path of the graph; undefined where there is none of that name, or of the usual ones. */
+export function graphIn({ files }: Pick<Listing, "files">, wanted: string | undefined): string | undefined {
+  const paths = new Set(files.map(({ path }) => path));
+  return (wanted === undefined ? USUAL_GRAPHS : [wanted]).find((path) => paths.has(path));
+}
+
+/** Throws `ModelError`. */
+export function chosenManifest(
+  { name, hub }: { readonly name: string; readonly hub: HubDeclaration },
+  parts: ModelParts,
+  listing: Listing,
+): Manifest {
+  const endpoint = endpointOf(hub);
+  const { repo, revision } = hub;
+  const where = `model ${name}: ${endpoint}/${repo}`;
+  if (listing.commit !== revision) {
+    throw new ModelError("mismatch", `${where} answers with commit ${listing.commit} in place of ${revision}`);
+  }
+  const byPath = new Map(listing.files.map((file) => [file.path, file]));
+  const fileOf = (role: FileRole, path: string): ManifestFile => {
+    const listed = byPath.get(path);
+    const size = listed?.size;
+    const digest = listed && digestOf(listed);
+    if (!isInnerPath(path) || digest === undefined || typeof size !== "number") {
+      throw new ModelError(
+        "refused",
+        `${where} lists ${JSON.stringify(path.slice(0, 200))} without a digest and a size`,
+      );
+    }
+    const url = `${endpoint}/${repo}/resolve/${revision}/${path.split("/").map(encodeURIComponent).join("/")}`;
+    return { role, path, digest, size, url };
+  };
+  const graph = graphIn(listing, hub.model);
+  if (graph === undefined && parts === "whole") {
+    const words = hub.model === undefined ? `neither ${USUAL_GRAPHS.join(" nor ")}` : `no ${hub.model}`;
+    throw new ModelError("absent", `${where} has ${words} at this commit; \`model\` names the graph`);
+  }
+  const folder = folderOf(graph ?? hub.model ?? USUAL_GRAPHS[0]);
+  const nearest = (role: FileRole, file: string): readonly ManifestFile[] => {
+    const path = upwards(folder)
+      .map((at) => below(at, file))
+      .find((at) => byPath.has(at));
+    return path === undefined ? [] : [fileOf(role, path)];
+  };
+  const files = [
+    ...(parts === "whole" && graph !== undefined ? [fileOf("graph", graph)] : []),
+    ...nearest("tokenizer", "tokenizer.json"),
+    ...nearest("config", "config.json"),
+  ];
+  const taken = new Set(files.map(({ path }) => path));
+  const candidates =
+    parts === "text"
+      ? []
+      : [...byPath.values()]
+          .filter(({ path }) => path.startsWith(folder === "" ? "" : `${folder}/`) && !taken.has(path))
+          // What cannot be fetched is no candidate; should the graph name it, it is said to be missing.
+          .filter((file) => isInnerPath(file.path) && typeof file.size === "number" && digestOf(file) !== undefined)
+          .map(({ path }) => fileOf("external_data", path));
+  const problem = sizeProblem(files);
+  if (problem !== undefined) throw new ModelError("refused", `${where}: ${problem}`);
+  return { model: name, parts, files, candidates, hub: { endpoint, repo, commit: revision } };
+}
+
+/** What is outside of git has its own digest, and the git id is then that of a pointer. */
+function digestOf({ sha256, blob }: ListedFile): Digest | undefined {
+  if (sha256 !== undefined) {
+    return typeof sha256 === "string" && /^[0-9a-f]{64}$/.test(sha256) ? { kind: "sha256", hex: sha256 } : undefined;
+  }
+  return typeof blob === "string" && /^[0-9a-f]{40}$/.test(blob) ? { kind: "git_blob", hex: blob } : undefined;
+}
+
+/** Files that look as if the graph kept its weights there: it says so itself once it is here. */
+export function likelyExternal(graph: string, candidates: readonly ManifestFile[]): readonly ManifestFile[] {
+  return candidates.filter(({ path }) => path.startsWith(`${graph}_data`) || path.startsWith(`${graph}.data`));
+}

@@ -1,0 +1,162 @@
+/**
+ * What a repository holds at one commit, with the digest and size of each file. Asked for in one call, or page by page where
+ * a mirror leaves the digests out. Source: the hub's own clients, `GET /api/models/{repo}/revision/{rev}?blobs=true` and
+ * `/tree/{commit}`.
+ */
+import { repeated, type Waiting } from "../fetch/attempts.ts";
+import { refusalOf } from "../fetch/refusal.ts";
+import { place, readFailure, type Transport } from "../fetch/transport.ts";
+import { ModelError } from "../model-error.ts";
+
+const MAX_ANSWER_BYTES = 10 << 20;
+const MAX_ENTRIES = 20_000;
+const MAX_PAGES = 100;
+
+export interface Hub {
+  readonly transport: Transport;
+  readonly waiting: Waiting;
+  /** Without a slash at its end; may have a path. */
+  readonly endpoint: string;
+  readonly token: string | undefined;
+}
+
+/** As it was listed: nothing of it is checked yet but that `path` is a text. */
+export interface ListedFile {
+  readonly path: string;
+  readonly size: unknown;
+  /** Git id of the content, or of the pointer where `sha256` is present. */
+  readonly blob: unknown;
+  /** Of the content, where it is kept outside of git. */
+  readonly sha256: unknown;
+}
+
+export interface Listing {
+  /** 40 hexadecimal digits. */
+  readonly commit: string;
+  readonly files: readonly ListedFile[];
+  readonly isGated: boolean;
+  readonly isPrivate: boolean;
+  /** As its page says. */
+  readonly license: string | undefined;
+  /** RFC 3339, as it was said. */
+  readonly modifiedAt: string | undefined;
+}
+
+type Listed = { readonly [Key in keyof ListedFile]: ListedFile[Key] | undefined };
+
+type Json = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** `revision`: branch, tag or commit. Rejects with `ModelError`. */
+export async function listRepository(hub: Hub, repo: string, revision: string, signal: AbortSignal): Promise<Listing> {
+  const base = `${hub.endpoint}/api/models/${repo}`;
+  const { value } = await getJson(hub, new URL(`${base}/revision/${encodeURIComponent(revision)}?blobs=true`), signal);
+  const commit = isObject(value) ? value["sha"] : undefined;
+  if (!isObject(value) || typeof commit !== "string" || !/^[0-9a-f]{40}$/.test(commit)) {
+    throw new ModelError("refused", `${base}: the answer names no commit: is ${hub.endpoint} a model hub?`);
+  }
+  if (value["disabled"] === true) throw new ModelError("denied", `${base}: the repository is disabled`);
+  const siblings = listOf(value["siblings"]).map(
+    (entry): Listed => ({
+      path: textOf(entry["rfilename"]),
+      size: entry["size"],
+      blob: entry["blobId"],
+      sha256: isObject(entry["lfs"]) ? entry["lfs"]["sha256"] : undefined,
+    }),
+  );
+  const hasDigests = siblings.some(({ blob }) => blob !== undefined);
+  const files = hasDigests ? siblings : await tree(hub, `${base}/tree/${commit}?recursive=true&expand=false`, signal);
+  const card = value["cardData"];
+  return {
+    commit,
+    files: sound(files, base),
+    isGated: value["gated"] !== undefined && value["gated"] !== false,
+    isPrivate: value["private"] === true,
+    license: isObject(card) ? textOf(card["license"]) : undefined,
+    modifiedAt: textOf(value["lastModified"]),
+  };
+}
+
+async function tree(hub: Hub, first: string, signal: AbortSignal): Promise<readonly Listed[]> {
+  const found: Listed[] = [];
+  let next: URL | undefined = new URL(first);
+  for (let pages = 0; next !== undefined; pages += 1) {
+    if (pages >= MAX_PAGES) throw new ModelError("refused", `${place(next)}: more than ${MAX_PAGES} pages`);
+    const page: { readonly value: unknown; readonly link: string } = await getJson(hub, next, signal);
+    for (const entry of listOf(page.value)) {
+      if (entry["type"] !== "file") continue;
+      const { oid, lfs } = entry;
+      const sha256 = isObject(lfs) ? lfs["oid"] : undefined;
+      found.push({ path: textOf(entry["path"]), size: entry["size"], blob: oid, sha256 });
+    }
+    next = nextOf(page.link, next);
+  }
+  return found;
+}
+
+/** A mirror leaves the address of the original in it, and the token goes to the mirror alone: only the path is taken. */
+function nextOf(link: string, from: URL): URL | undefined {
+  const target = /<([^>]+)>\s*;\s*rel="next"/.exec(link)?.[1];
+  if (target === undefined || !URL.canParse(target, from.href)) return undefined;
+  const { pathname, search } = new URL(target, from);
+  const prefix = from.pathname.slice(0, from.pathname.indexOf("/api/models/"));
+  return new URL(`${from.origin}${pathname.startsWith(`${prefix}/`) ? "" : prefix}${pathname}${search}`);
+}
+
+function sound(files: readonly Listed[], where: string): readonly ListedFile[] {
+  if (files.length > MAX_ENTRIES) {
+    throw new ModelError("refused", `${where}: lists ${files.length} files, and at most ${MAX_ENTRIES} are read`);
+  }
+  const named = files.flatMap(({ path, size, blob, sha256 }) =>
+    path === undefined ? [] : { path, size, blob, sha256 },
+  );
+  if (new Set(named.map(({ path }) => path)).size < named.length) {
+    throw new ModelError("refused", `${where}: lists a file twice`);
+  }
+  return named;
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+
+const listOf = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+function getJson(
+  { transport, waiting, token }: Hub,
+  url: URL,
+  signal: AbortSignal,
+): Promise<{ readonly value: unknown; readonly link: string }> {
+  return repeated(
+    async () => {
+      const answer = await transport.open({ url, token, signal });
+      if (answer.status !== 200) throw await refusalOf(answer, token);
+      const text = await textIn(answer.body, url, signal);
+      try {
+        return { value: JSON.parse(text), link: answer.headers["link"] ?? "" };
+      } catch {
+        throw new ModelError("refused", `${place(url)}: the answer is not JSON: is it a model hub?`);
+      }
+    },
+    waiting,
+    signal,
+  );
+}
+
+async function textIn(body: AsyncIterable<Buffer>, url: URL, signal: AbortSignal): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of body) {
+      length += chunk.length;
+      if (length > MAX_ANSWER_BYTES) {
+        throw new ModelError("refused", `${place(url)}: the answer is over ${MAX_ANSWER_BYTES} bytes`);
+      }
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error instanceof ModelError ? error : readFailure(url, error);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}

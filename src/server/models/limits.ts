@@ -1,0 +1,30 @@
+/** What a model may weigh, in bytes: above what any that detects something in a text does, and below what fills a disk unseen. */
+import type { FileRole, ManifestFile } from "./types.ts";
+
+const MIB = 1 << 20;
+const GIB = 1024 * MIB;
+
+export const LARGEST: Readonly<Record<FileRole, number>> = {
+  // A protobuf message cannot be larger than 2 GiB, and weights beyond that lie outside of it.
+  graph: 4 * GIB,
+  external_data: 16 * GIB,
+  // The largest vocabularies in use come to 35 MB.
+  tokenizer: 64 * MIB,
+  config: MIB,
+  special_tokens_map: MIB,
+};
+
+const LARGEST_MODEL = 32 * GIB;
+
+/** What is wrong, in words; undefined where nothing is. */
+export function sizeProblem(files: readonly ManifestFile[]): string | undefined {
+  let whole = 0;
+  for (const { role, path, size } of files) {
+    if (!Number.isSafeInteger(size) || size < 0) return `the size of ${path} is not a number of bytes`;
+    if (size > LARGEST[role]) return `${path} has ${size} bytes, and a file of role ${role} at most ${LARGEST[role]}`;
+    whole += size;
+  }
+  return whole > LARGEST_MODEL
+    ? `the files have ${whole} bytes together, and a model at most ${LARGEST_MODEL}`
+    : undefined;
+}

@@ -1,0 +1,198 @@
+/** The store of models: declarations resolved, files fetched and verified, views laid out. Source: design decisions, section 12. */
+import { statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { type Layout, layoutOf, makeFolders, storageError } from "./cache/layout.ts";
+import { LOCK_TIMES, type LockTimes } from "./cache/lock.ts";
+import { keepManifest, readManifest } from "./cache/manifest-file.ts";
+import { sweepParts } from "./cache/part.ts";
+import { isWhole, layOut, viewIdOf, viewOf } from "./cache/view.ts";
+import { declaredManifest } from "./declared.ts";
+import { externalDataOf } from "./external-data.ts";
+import { systemWaiting, type Waiting } from "./fetch/attempts.ts";
+import { obtain, type Source } from "./fetch/download.ts";
+import { openTransport, TRANSPORT_LIMITS, type TransportOptions } from "./fetch/transport.ts";
+import { chosenManifest, endpointOf, likelyExternal } from "./hub/choose.ts";
+import { listRepository } from "./hub/listing.ts";
+import { sizeProblem } from "./limits.ts";
+import { ModelError } from "./model-error.ts";
+import type { EnsureOptions, Manifest, ManifestFile, ModelDeclaration, ModelStore, ModelView } from "./types.ts";
+
+/** Files of one model that are fetched at once. */
+const CONCURRENT_FILES = 4;
+/** Left free beside what is fetched: others write to the same disk. */
+const SPARE_BYTES = 64 << 20;
+
+export interface StoreOptions extends Partial<Omit<TransportOptions, "userAgent">> {
+  /** `cache_dir`, absolute. Made when something is fetched. */
+  readonly directory: string;
+  /** Product and version, told to hubs. */
+  readonly userAgent: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly monotonic: () => number;
+  readonly waiting?: Waiting;
+  readonly lockTimes?: Partial<Pick<LockTimes, "pollMs" | "deadAfterMs" | "longestMs">>;
+}
+
+export interface OpenStore extends ModelStore {
+  readonly directory: string;
+  close(): Promise<void>;
+}
+
+export function openModelStore(options: StoreOptions): OpenStore {
+  const layout = layoutOf(options.directory);
+  const { waiting = systemWaiting, monotonic } = options;
+  const lockTimes: LockTimes = { ...LOCK_TIMES, ...options.lockTimes, monotonic, wait: waiting.wait };
+  const transport = openTransport({ ...TRANSPORT_LIMITS, ...options });
+  /** Credentials and names of graphs stay out of manifests, and are found again here. */
+  const declarations = new WeakMap<Manifest, ModelDeclaration>();
+
+  const known: ModelStore["known"] = async (model, parts) => {
+    const { hub, name } = model;
+    const manifest = hub === undefined ? declaredManifest(model, parts) : await readManifest(layout, name, hub, parts);
+    if (manifest !== undefined) declarations.set(manifest, model);
+    return manifest;
+  };
+
+  const cached = async (
+    manifest: Manifest,
+    remembers: boolean,
+    signal?: AbortSignal,
+  ): Promise<ModelView | undefined> => {
+    const id = viewIdOf(manifest.files);
+    if (id === undefined || !(await isWhole(layout, id, manifest.files, remembers, signal))) return undefined;
+    return viewOf(layout, id, manifest);
+  };
+
+  /** Fetches what is missing of `files`; each then has the digest under which it lies in the cache. */
+  const settle = async (
+    files: readonly ManifestFile[],
+    source: Source,
+    { signal, onBytes }: { readonly signal: AbortSignal; readonly onBytes: (bytes: number) => void },
+  ): Promise<readonly ManifestFile[]> => {
+    const stop = new AbortController();
+    const bytes = { signal: AbortSignal.any([signal, stop.signal]), onBytes };
+    const settled: ManifestFile[] = [];
+    let next = 0;
+    const work = async (): Promise<void> => {
+      for (let at = next++; at < files.length; at = next++) {
+        const file = files[at] as ManifestFile;
+        const hex = await obtain(file, source, bytes);
+        settled[at] = { ...file, digest: { kind: "sha256", hex } };
+      }
+    };
+    const workers = Array.from({ length: Math.min(CONCURRENT_FILES, files.length) }, work);
+    try {
+      await Promise.all(workers);
+    } catch (error) {
+      stop.abort(error);
+      await Promise.allSettled(workers);
+      throw error;
+    }
+    return settled;
+  };
+
+  const fetchAll = async (manifest: Manifest, { signal, onProgress }: EnsureOptions): Promise<ModelView> => {
+    const declaration = declarations.get(manifest);
+    const { hub } = manifest;
+    await makeFolders(layout);
+    await sweepParts(layout.parts, options.now()).catch(() => undefined);
+    const source: Source = {
+      transport,
+      waiting,
+      lockTimes,
+      layout,
+      token: declaration?.hub?.token || undefined,
+      commit: hub?.commit,
+    };
+    const graph = manifest.files.find(({ role }) => role === "graph");
+    const likely = graph === undefined ? [] : likelyExternal(graph.path, manifest.candidates);
+    let total = sizeOf([...manifest.files, ...likely]);
+    let done = 0;
+    await checkSpace(layout, total);
+    const onBytes = (more: number): void => {
+      done += more;
+      onProgress?.({ done, total });
+    };
+    const first = await settle(manifest.files, source, { signal, onBytes });
+    const data = await dataOf(layout, first, manifest, signal);
+    total = sizeOf([...first, ...data]);
+    if (data.length > 0) await checkSpace(layout, sizeOf(data));
+    const files = [...first, ...(await settle(data, source, { signal, onBytes }))];
+    const complete: Manifest = { ...manifest, files, candidates: [] };
+    const id = viewIdOf(files);
+    if (id === undefined) throw new Error("a file was fetched and has no digest");
+    await layOut(layout, id, files);
+    await keepManifest(layout, complete, declaration?.hub?.model);
+    return viewOf(layout, id, complete);
+  };
+
+  return {
+    directory: options.directory,
+    known,
+    async resolve(model, parts, signal) {
+      const before = await known(model, parts);
+      if (before !== undefined || model.hub === undefined) return before ?? declaredManifest(model, parts);
+      const { hub } = model;
+      const endpoint = endpointOf(hub);
+      const asked = { transport, waiting, endpoint, token: hub.token || undefined };
+      const listing = await listRepository(asked, hub.repo, hub.revision, signal);
+      const manifest = chosenManifest({ name: model.name, hub }, parts, listing);
+      declarations.set(manifest, model);
+      return manifest;
+    },
+    cached: (manifest) => cached(manifest, false),
+    async ensure(manifest, ensuring) {
+      try {
+        return (await cached(manifest, true, ensuring.signal)) ?? (await fetchAll(manifest, ensuring));
+      } catch (error) {
+        ensuring.signal.throwIfAborted();
+        throw named(manifest, storageError(layout.root, error));
+      }
+    },
+    close: () => transport.close(),
+  };
+}
+
+const sizeOf = (files: readonly ManifestFile[]): number => files.reduce((sum, { size }) => sum + size, 0);
+
+function named({ model }: Manifest, error: unknown): unknown {
+  if (!(error instanceof ModelError) || error.message.startsWith("model ")) return error;
+  const { fault, message, retryAfterMs } = error;
+  return new ModelError(fault, `model ${model}: ${message}`, { cause: error, retryAfterMs });
+}
+
+/** Files that the graph keeps its tensors in, which are not among `files` yet. */
+async function dataOf(
+  layout: Layout,
+  files: readonly ManifestFile[],
+  { candidates, hub }: Manifest,
+  signal: AbortSignal,
+): Promise<readonly ManifestFile[]> {
+  const graph = files.find(({ role }) => role === "graph");
+  if (graph === undefined) return [];
+  const here = new Set(files.map(({ path }) => path));
+  const paths = await externalDataOf(join(layout.blobs, graph.digest.hex), graph.path, signal);
+  const data = paths
+    .filter((path) => !here.has(path))
+    .map((path) => {
+      const found = candidates.find((candidate) => candidate.path === path);
+      if (found !== undefined) return found;
+      const where = hub === undefined ? "`files` (role `external_data`)" : `${hub.repo} at this commit`;
+      throw new ModelError("absent", `the graph keeps data in ${JSON.stringify(path)}, which is not in ${where}`);
+    });
+  const problem = sizeProblem([...files, ...data]);
+  if (problem !== undefined) throw new ModelError("refused", problem);
+  return data;
+}
+
+/** `bytes`: of all files, some of which may be there already: who has them needs no room for them. */
+async function checkSpace(layout: Layout, bytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(layout.root);
+  const free = bavail * bsize;
+  if (free >= bytes + SPARE_BYTES) return;
+  throw new ModelError(
+    "storage",
+    `cache_dir ${layout.root}: ${free} bytes are free, and ${bytes} are needed with ${SPARE_BYTES} to spare`,
+  );
+}

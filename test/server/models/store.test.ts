@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { readFile, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import test from "node:test";
+import { graphBytes } from "./support/graph.ts";
+import { sha256 } from "./support/hub.ts";
+import {
+  declarationOf,
+  FILES,
+  fetched,
+  filesBelow,
+  folder,
+  GRAPH,
+  hubOf,
+  leftovers,
+  never,
+  REPO,
+  setting,
+} from "./support/store.ts";
+
+test("a model of a hub is laid out whole: its graph, the data that the graph names, tokenizer and configuration", async (t) => {
+  const { hub, directory, commit, store } = await setting(t);
+  const declaration = declarationOf(hub, commit, { token: hub.token });
+  const seen: { done: number; total: number }[] = [];
+  const manifest = await store.resolve(declaration, "whole", never());
+  const view = await store.ensure(manifest, { signal: never(), onProgress: (progress) => seen.push(progress) });
+
+  const wanted = ["config.json", "onnx/model.onnx", "onnx/model.onnx_data", "tokenizer.json"] as const;
+  assert.deepEqual(await filesBelow(view.directory), [...wanted]);
+  for (const path of wanted) assert.deepEqual(await readFile(join(view.directory, path)), FILES[path]);
+  assert.equal(view.graph, join(view.directory, "onnx/model.onnx"));
+  assert.equal(view.tokenizer, join(view.directory, "tokenizer.json"));
+  assert.equal(view.config, join(view.directory, "config.json"));
+  const size = wanted.reduce((sum, path) => sum + FILES[path].length, 0);
+  assert.equal(view.size, size);
+  assert.deepEqual(seen.at(-1), { done: size, total: size });
+  assert.deepEqual(
+    (await filesBelow(join(directory, "sha256"))).toSorted(),
+    wanted.map((path) => sha256(FILES[path])).toSorted(),
+  );
+  assert.equal((await stat(view.graph ?? "")).mode & 0o777, 0o444);
+  assert.deepEqual(await leftovers(directory), []);
+});
+
+test("the token goes to the hub and not to the host of its content, and what is compressed is not asked for", async (t) => {
+  const { hub, directory, commit } = await setting(t);
+  await fetched(t, hub, directory, commit, { token: hub.token });
+  assert.ok(hub.seen.some(({ host }) => host === "content"));
+  for (const { host, authorization, encoding } of hub.seen) {
+    assert.equal(authorization, host === "hub" ? `Bearer ${hub.token}` : undefined);
+    assert.equal(encoding, "identity");
+  }
+});
+
+test("with a warm cache nothing is asked of the network, also by another process and after a branch has moved", async (t) => {
+  const { hub, directory, commit } = await setting(t);
+  const before = await fetched(t, hub, directory, commit);
+  hub.commit(REPO, { ...FILES, "onnx/model.onnx": graphBytes([], 5) });
+  hub.seen.length = 0;
+  const view = await fetched(t, hub, directory, commit);
+  assert.deepEqual(view, before);
+  assert.deepEqual(hub.seen, []);
+});
+
+test("a lost content is fetched again by what was resolved, though the hub lists it no more", async (t) => {
+  const { hub, directory, commit } = await setting(t);
+  const view = await fetched(t, hub, directory, commit);
+  await rm(join(view.directory, "onnx"), { recursive: true });
+  await rm(join(directory, "sha256", sha256(FILES["onnx/model.onnx_data"])));
+  hub.told = { siblings: [] };
+  hub.seen.length = 0;
+  assert.equal((await fetched(t, hub, directory, commit)).id, view.id);
+  assert.deepEqual(
+    hub.seen.map(({ path }) => path.split("?")[0]),
+    [`/${REPO}/resolve/${commit}/onnx/model.onnx_data`, `/${sha256(FILES["onnx/model.onnx_data"])}`],
+  );
+});
+
+test("a mirror that lists no digests is asked page by page, on its own origin alone", async (t) => {
+  const { hub, directory, commit } = await setting(t);
+  hub.isPlainMirror = true;
+  const view = await fetched(t, hub, directory, commit, { token: hub.token });
+  assert.deepEqual(await readFile(view.graph ?? ""), GRAPH);
+  const pages = hub.seen.filter(({ path }) => path.includes("/tree/"));
+  assert.equal(pages.length, 4);
+  assert.ok(pages.every(({ host }) => host === "hub"));
+});
+
+test("without the graph, tokenizer and configuration are all that is fetched", async (t) => {
+  const { hub, commit, store } = await setting(t);
+  const manifest = await store.resolve(declarationOf(hub, commit), "text", never());
+  const view = await store.ensure(manifest, { signal: never() });
+  assert.equal(view.graph, undefined);
+  assert.deepEqual(await filesBelow(view.directory), ["config.json", "tokenizer.json"]);
+});
+
+test("tokenizer and configuration are taken from the graph's folder before the top", async (t) => {
+  const [hub, directory] = await Promise.all([hubOf(t), folder(t)]);
+  const own = Buffer.from("own");
+  const commit = hub.commit(REPO, { ...FILES, "onnx/tokenizer.json": own, "model.onnx": graphBytes() });
+  const view = await fetched(t, hub, directory, commit);
+  assert.deepEqual(await readFile(view.tokenizer ?? ""), own);
+  const top = await fetched(t, hub, directory, commit, { model: "model.onnx" });
+  assert.deepEqual(await readFile(top.tokenizer ?? ""), FILES["tokenizer.json"]);
+});
