@@ -82,11 +82,12 @@ function assemble(
   const { ensemble } = compiled;
   const facts: PolicyFacts = {
     detectors: ensemble.members.map(
-      ({ detector, name, kinds, mode }): DetectorFacts => ({
+      ({ detector, name, kinds, mode, schedule }): DetectorFacts => ({
         name,
         type: detector.type,
         kinds: [...kinds],
         mode,
+        schedule,
         gives: gives.get(name),
         hasHorizon: detector.horizon !== undefined,
       }),
@@ -129,19 +130,16 @@ const builder =
 
 /** What a detector would seem to inspect, and would not. */
 function unbuiltKeys({ detectors }: Guardrails): readonly GuardrailProblem[] {
-  return detectors.flatMap(({ apply_to: kinds = [], schedule }, at) => {
+  return detectors.flatMap(({ apply_to: kinds = [] }, at) => {
     const error = (path: readonly (string | number)[], message: string): GuardrailProblem => ({
       severity: "error",
       path: ["guardrails", "detectors", at, ...path],
       message,
     });
-    const problems = kinds.flatMap((kind, position) => {
+    return kinds.flatMap((kind, position) => {
       const what = UNREAD[kind];
       return what === undefined ? [] : [error(["apply_to", position], `this version does not inspect ${what}`)];
     });
-    if (schedule === "sync") return problems;
-    const message = `\`${schedule}\` is not supported by this version: leave it out, and the request waits for the detector`;
-    return [...problems, error(["schedule"], message)];
   });
 }
 

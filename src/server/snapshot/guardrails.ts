@@ -4,10 +4,13 @@
  */
 import type { Deployment, Guardrails } from "../core/config/index.ts";
 import {
+  type Beside,
+  createRewriting,
   type GuardrailPolicy,
   type GuardrailProblem,
   type Inspection,
   type Judgement,
+  judgedBeside,
   type Occasion,
   REQUEST_KINDS,
   type Reach,
@@ -54,6 +57,10 @@ export interface Guard {
     occasion: Occasion,
     signal: AbortSignal,
   ) => Guarded | Promise<Guarded>;
+  /** Undefined: no detector in force runs beside the call. */
+  readonly beside: InspectBeside | undefined;
+  /** Detectors of `schedule: async` go through a request that was let through; nobody waits for them. Never throws. */
+  readonly afterwards: (segments: readonly Segment[], earlier: Guarded) => void;
   readonly answers: AnswerTerms;
   /**
    * In a stretch of an answer that is streamed. `bounded`: by the detectors of `answers.reaches`; `open`: by all, of whom
@@ -69,6 +76,17 @@ export interface Guard {
   /** Begins the inspection of one answer. */
   readonly open: GuardrailPolicy["open"];
 }
+
+/**
+ * Asks the detectors of `schedule: overlap` and judges the request again by all that was found. `earlier`: what it was let
+ * through by, of which nothing is told again. At once where every detector answers at once; else as `request`.
+ */
+export type InspectBeside = (
+  segments: readonly Segment[],
+  occasion: Occasion,
+  earlier: Guarded,
+  signal: AbortSignal,
+) => Guarded | Promise<Guarded>;
 
 export interface GuardrailSnapshot {
   /** For no name, who has no profile. Undefined: exempt, or there is nothing to find with. */
@@ -133,21 +151,18 @@ const NOTHING_JUDGED: Judgement = Object.freeze({
   fpeDomainTooSmall: 0,
 });
 
-export type AnswerConfig = Pick<Guardrails, "stream" | "response">;
+export type GuardConfig = Pick<Guardrails, "stream" | "response" | "overlap">;
 
 const DEFAULT_MAX_BODY_BYTES = 1 << 20;
 
-export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config: AnswerConfig): Guard {
+export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config: GuardConfig): Guard {
   const names = new Set(policy.detectors);
   const inForce = ensemble.members.filter(({ name }) => names.has(name));
   const kinds = new Set(inForce.flatMap((member) => [...member.kinds]));
   const readers = inForce.filter((member) => member.kinds.has("output"));
   const bounded = new Set(readers.filter(({ detector }) => detector.horizon !== undefined).map(({ name }) => name));
-  const judged = (segments: readonly Segment[], found: Found, judge: Inspection["judge"]): Guarded => {
-    const { failures, byDetector } = found;
-    const isRefused = failures.some(({ isFatal }) => isFatal);
-    return { found, failures, judgement: isRefused ? undefined : judge({ segments, found: byDetector }) };
-  };
+  const overlapping = new Set(inForce.filter(({ schedule }) => schedule === "overlap").map(({ name }) => name));
+  const pending = overlapping.size === 0 ? undefined : overlapping;
   return Object.freeze({
     kinds,
     inspectsRequest: [...kinds].some((kind) => kind !== "output"),
@@ -163,21 +178,47 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
     request(segments, occasion, signal) {
       const { judge } = policy.open(occasion);
       const found = ensemble.run(segments, { names, signal, schedule: "sync" });
-      return found instanceof Promise
-        ? found.then((all) => judged(segments, all, judge))
-        : judged(segments, found, judge);
+      return judged(found, ({ byDetector }) =>
+        judge({ segments, found: byDetector, ...(pending !== undefined && { pending }) }),
+      );
     },
+    beside:
+      pending && judgingBeside(ensemble, policy, { detectors: pending, onRedact: config.overlap?.on_redact ?? "deny" }),
+    afterwards: (segments, { found }) => ensemble.runLater(segments, found, names),
     answer(segments, { judge }, signal) {
       // Schedules are of requests: whoever reads answers reads them now.
       const found = ensemble.run(segments, { names, signal });
-      return found instanceof Promise
-        ? found.then((all) => judged(segments, all, judge))
-        : judged(segments, found, judge);
+      return judged(found, ({ byDetector }) => judge({ segments, found: byDetector }));
     },
   } satisfies Guard);
 }
 
-function answerTerms({ stream, response }: AnswerConfig, readers: readonly Member[]): AnswerTerms {
+/** Where a detector failed that fails closed, no rule is asked. */
+function judged(found: Found | Promise<Found>, judge: (found: Found) => Judgement): Guarded | Promise<Guarded> {
+  if (found instanceof Promise) return found.then((all) => judged(all, judge));
+  const isRefused = found.failures.some(({ isFatal }) => isFatal);
+  return { found, failures: found.failures, judgement: isRefused ? undefined : judge(found) };
+}
+
+function judgingBeside(ensemble: Ensemble, policy: GuardrailPolicy, how: Beside): InspectBeside {
+  const names = new Set(policy.detectors);
+  return (segments, { variables }, earlier, signal) => {
+    const found = ensemble.run(segments, { names, signal, schedule: "overlap", earlier: earlier.found });
+    // Nothing is rewritten by it, and no number of a placeholder is given away.
+    const occasion: Occasion = { variables, rewriting: createRewriting() };
+    const again = judged(found, ({ byDetector }) => {
+      const all = policy.judge({ segments, found: byDetector }, occasion);
+      return earlier.judgement === undefined ? all : judgedBeside(earlier.judgement, all, how);
+    });
+    const newly = (guarded: Guarded): Guarded => ({
+      ...guarded,
+      failures: guarded.failures.filter((failure) => !earlier.failures.includes(failure)),
+    });
+    return again instanceof Promise ? again.then(newly) : newly(again);
+  };
+}
+
+function answerTerms({ stream, response }: GuardConfig, readers: readonly Member[]): AnswerTerms {
   const maxBodyBytes = response?.max_body_bytes ?? DEFAULT_MAX_BODY_BYTES;
   return Object.freeze({
     policy: stream?.policy ?? "window",

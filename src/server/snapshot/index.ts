@@ -1,15 +1,17 @@
 export { type Compiled, type CompileInput, compileDeployment } from "./compile.ts";
 export type { Trusted } from "./governance.ts";
-export {
-  type AssembledGuardrails,
-  type CompiledGuardrails,
+export type {
+  AssembledGuardrails,
+  CompiledGuardrails,
   createGuard,
-  type Guard,
-  type Guarded,
-  type GuardrailEngine,
-  type GuardrailSnapshot,
-  type Rehearse,
+  Guard,
+  Guarded,
+  GuardrailEngine,
+  GuardrailSnapshot,
+  InspectBeside,
+  Rehearse,
 } from "./guardrails.ts";
+
 export type { DetectorInForce, GuardrailsInForce, RuleInForce } from "./in-force.ts";
 export { loadGuardrailEngine, loadGuardrails, mayHoldGuardrails } from "./load-guardrails.ts";
 export { loadRules, mayHoldRules, type Rules } from "./load-rules.ts";

@@ -57,14 +57,9 @@ const REFUSED: readonly (readonly [what: string, text: string, problem: RegExp])
     /guardrails\.detectors\[0\]\.apply_to\[1\]: this version does not inspect answers/,
   ],
   [
-    "overlap",
-    document("{type: pii, prefilter: pure, schedule: overlap}"),
-    /detectors\[0\]\.schedule: `overlap` is not supported/,
-  ],
-  [
-    "async",
-    document("{type: pii, prefilter: pure, schedule: async}"),
-    /detectors\[0\]\.schedule: `async` is not supported/,
+    "async without a memory",
+    document("{type: pii, prefilter: pure, schedule: async}", "  cache_entries: 0\n"),
+    /detectors\[0\]\.schedule: .*`cache_entries: 0` turns off/,
   ],
   [
     "an entity that there is not",

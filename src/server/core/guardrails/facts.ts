@@ -16,6 +16,8 @@ export interface DetectorFacts {
   /** `apply_to`, with its default. */
   readonly kinds: readonly SegmentKind[];
   readonly mode: "inline" | "shadow";
+  /** Of requests. */
+  readonly schedule: "sync" | "overlap" | "async";
   /** Every `<category>/<LABEL>` that it can give; undefined: not known, or open. */
   readonly gives: readonly string[] | undefined;
   /** Its findings have a reach in streams: the `horizon` of `Detector`. */

@@ -30,6 +30,7 @@ export type {
   RuleDecision,
   RuleFault,
 } from "./judgement.ts";
+export { type Beside, judgedBeside } from "./overlap.ts";
 export { utf8Length, utf8Offsets, utf16Offsets } from "./positions.ts";
 export {
   MOST_TOLD,

@@ -39,6 +39,11 @@ export interface Inspected {
   readonly segments: readonly Segment[];
   /** In the order of the ensemble. A detector that failed, or is not in force, is left out. */
   readonly found: readonly DetectorFindings[];
+  /**
+   * Detectors that are still to answer. A rule that names one of them in `requires` is left for the judgement of all that
+   * was found, unless it rewrites, which is done now or never.
+   */
+  readonly pending?: ReadonlySet<string>;
 }
 
 /** One request, or one answer. */

@@ -32,7 +32,7 @@ export function createEnsembleMetrics(instruments: Instruments): EnsembleMetrics
     "Remembered texts that made room for others: `guardrails.cache_entries`.",
   );
   const dropped = instruments.counter(
-    "gateway_detector_dropped_total",
+    "gateway_guardrail_async_dropped_total",
     "Scans of `schedule: async` left out because `guardrails.async.max_in_flight` were under way.",
     ["detector"],
   );

@@ -33,6 +33,7 @@ export function ruleProblems(
     const problems = [
       ...alphabetProblems(guardrails, rule, inline),
       ...streamProblems(guardrails, rule, inline),
+      ...scheduleProblems(guardrails, rule, inline),
       ...unreadKeys(rule),
       ...(closedBy === undefined ? emptyRule(rule, read, inline) : [unreached(rule, closedBy)]),
       ...faultWithoutFindings(rule),
@@ -105,6 +106,45 @@ function streamProblems(
     const message = `cannot rewrite what \`${detector.name}\` finds in a streamed answer, since no text is proven clean before its end: set \`guardrails.stream.policy: buffer\`, or leave \`output\` out of \`kinds\``;
     return [{ severity: "error" as const, path: rulePath(rule.index), message }];
   });
+}
+
+/** What is found while the request is under way, or after it, is not there when rules are first asked. */
+function scheduleProblems(
+  { overlap }: Guardrails,
+  rule: CompiledRule,
+  detectors: readonly DetectorFacts[],
+): readonly GuardrailProblem[] {
+  const late = detectors.filter(
+    ({ schedule, kinds }) => schedule !== "sync" && kinds.some((kind) => kind !== "output"),
+  );
+  if (late.length === 0) return [];
+  const found: GuardrailProblem[] = [];
+  const tooLate = late.filter(
+    (detector) =>
+      rule.rule.action === "redact" &&
+      detector.schedule === "overlap" &&
+      typesOf(rule, detector).some((type) =>
+        writableKinds(rule, detector).some((kind) => kind !== "output" && wouldSelect(rule, detector, type, kind)),
+      ),
+  );
+  if (tooLate.length > 0) {
+    const effect = overlap?.on_redact === "allow" ? "passes as it is and is recorded" : "is refused";
+    const message = `a request in which ${listed(tooLate.map(({ name }) => name))} finds what it selects cannot be rewritten any more (\`schedule: overlap\`) and ${effect}: \`guardrails.overlap.on_redact\``;
+    found.push(warning(rule, undefined, message));
+  }
+  // Of `overlap` the rule waits for those that it names.
+  const unheard = late.filter(({ schedule }) => schedule === "async" || rule.requires === undefined);
+  if (rule.rule.action !== "redact" && unheard.length > 0 && isTrueOfNothing(rule)) {
+    const message = `holds where nothing was found, and is asked before ${listed(unheard.map(({ name }) => name))} has answered: name what it depends on in \`requires\`, with \`schedule: sync\` or \`overlap\``;
+    found.push(warning(rule, "when", message));
+  }
+  return found;
+}
+
+function isTrueOfNothing({ when }: CompiledRule): boolean {
+  if (when === undefined || when.constant !== undefined || !readsFindingsAlone(when)) return false;
+  const outcome = when.evaluate({ ...contextOf("user"), ...NOTHING });
+  return outcome.kind === "value" && outcome.value === true;
 }
 
 /** Keys that only another action reads. */

@@ -44,7 +44,7 @@ export function openInspection(inForce: RulesInForce, { variables, rewriting }: 
   return { judge };
 
   function judge(inspected: Inspected): Judgement {
-    const { segments } = inspected;
+    const { segments, pending } = inspected;
     const { candidates, shadow } = refined(inspected, inForce.refining);
     const all = candidates.flat();
     const fresh = views.map((view) => grown(view, view.detectors, all, segments));
@@ -56,7 +56,7 @@ export function openInspection(inForce: RulesInForce, { variables, rewriting }: 
     for (const { rule, view: at } of inForce.rules) {
       const view = views[at];
       const news = fresh[at];
-      if (view === undefined || news === undefined) continue;
+      if (view === undefined || news === undefined || (pending !== undefined && waits(rule, pending))) continue;
       const outcome = weighed(rule, view, news, variables);
       if ("part" in outcome) {
         if (!rule.failsOpen) {
@@ -95,6 +95,9 @@ export function openInspection(inForce: RulesInForce, { variables, rewriting }: 
     return { outcome: "allow", rewrites, decisions: acting, skipped, annotations, shadow, fpeDomainTooSmall };
   }
 }
+
+const waits = ({ rule, requires }: CompiledRule, pending: ReadonlySet<string>): boolean =>
+  rule.action !== "redact" && requires !== undefined && [...requires].some((name) => pending.has(name));
 
 function grown(
   view: View,

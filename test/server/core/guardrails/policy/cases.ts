@@ -44,6 +44,7 @@ export const detector = (name = "pii", more: Partial<DetectorFacts> = {}): Detec
   type: "pii",
   kinds: ["system", "user", "assistant", "tool_args", "tool_result"],
   mode: "inline",
+  schedule: "sync",
   gives: undefined,
   hasHorizon: true,
   ...more,

@@ -1,0 +1,78 @@
+/**
+ * A request that was judged once before it was forwarded, and again when detectors that ran beside the call had answered.
+ * Source: specification document 3, `schedule: overlap` and `guardrails.overlap`.
+ */
+import type { Edit, Judgement, RuleDecision, RuleFault } from "./judgement.ts";
+
+export interface Beside {
+  /** Names of the detectors that ran beside the call. */
+  readonly detectors: ReadonlySet<string>;
+  /** `overlap.on_redact`: what becomes of a rewriting that comes too late. */
+  readonly onRedact: "deny" | "allow";
+}
+
+/**
+ * What `all`, a judgement over everything that was found, adds to `before`, by which the request was let through; what was
+ * told of then is not told of again. Nothing is rewritten any more: a redact rule that would have to denies, or is recorded
+ * as an annotation. A place that was rewritten before is none that it would have to.
+ */
+export function judgedBeside(before: Judgement, all: Judgement, { detectors, onRedact }: Beside): Judgement {
+  const skipped = all.skipped.filter((fault) => !before.skipped.some((known) => isSame(known, fault)));
+  const shadow = all.shadow.filter(({ detector }) => detectors.has(detector));
+  const told = { skipped, shadow, annotations: all.annotations, fpeDomainTooSmall: 0 };
+  const missed =
+    all.outcome === "allow"
+      ? missedEdits(
+          before,
+          all.rewrites.map((one) => one?.edits ?? []),
+        )
+      : [];
+  const decisions: RuleDecision[] = [];
+  for (const decision of all.decisions) {
+    const added = decision.action === "redact" ? tooLate(decision, missed) : beyond(decision, before.decisions);
+    if (added === undefined) continue;
+    if (decision.action !== "redact") decisions.push(added);
+    else if (onRedact === "allow") decisions.push({ ...added, action: "annotate" });
+    else {
+      const by: RuleDecision = { ...added, action: "deny" };
+      const message = `guardrail rule ${by.rule} would rewrite the request, which was forwarded already`;
+      return { outcome: "deny", message, by, decisions: [...decisions, by], ...told };
+    }
+  }
+  return all.outcome === "allow"
+    ? { outcome: "allow", rewrites: all.rewrites.map(() => undefined), decisions, ...told }
+    : { ...all, decisions, ...told };
+}
+
+const isSame = (a: RuleFault, b: RuleFault): boolean => a.rule === b.rule && a.part === b.part;
+
+/** Edits of places that were not all rewritten before. By segment. */
+function missedEdits(before: Judgement, edits: readonly (readonly Edit[])[]): readonly Edit[] {
+  const done = before.outcome === "allow" ? before.rewrites : [];
+  return edits.flatMap((own, at) => own.filter((edit) => !covers(done[at]?.edits ?? [], edit)));
+}
+
+/** `edits`: ascending and apart. */
+function covers(edits: readonly Edit[], { start, end }: Edit): boolean {
+  let reached = start;
+  for (const edit of edits) if (edit.start <= reached) reached = Math.max(reached, edit.end);
+  return reached >= end;
+}
+
+function tooLate(decision: RuleDecision, missed: readonly Edit[]): RuleDecision | undefined {
+  const types: Record<string, number> = {};
+  for (const { rule, type } of missed) if (rule === decision.rule) types[type] = (types[type] ?? 0) + 1;
+  return Object.keys(types).length === 0 ? undefined : { ...decision, types };
+}
+
+/** With the counts that are new; undefined: all of it was told of. */
+function beyond(decision: RuleDecision, known: readonly RuleDecision[]): RuleDecision | undefined {
+  const earlier = known.find(({ rule, action }) => rule === decision.rule && action === decision.action);
+  if (earlier === undefined) return decision;
+  const types: Record<string, number> = {};
+  for (const [type, count] of Object.entries(decision.types)) {
+    const more = count - (earlier.types[type] ?? 0);
+    if (more > 0) types[type] = more;
+  }
+  return Object.keys(types).length === 0 ? undefined : { ...decision, types };
+}
