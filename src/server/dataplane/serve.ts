@@ -6,7 +6,7 @@ import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../base/index.ts";
 import { type Dialect, findRoute, isReadAlike, mayNameBatch } from "../core/dialects/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
-import { type Candidate, type Candidates, forward } from "../upstream/index.ts";
+import { type Candidate, type Candidates, type Downstream, forward } from "../upstream/index.ts";
 import { readBody } from "./body.ts";
 import { decode } from "./decode.ts";
 import type { Exchange } from "./exchange.ts";
@@ -16,6 +16,7 @@ import { admitCaller } from "./governance/suspended.ts";
 import { address, type Place, type Target } from "./hops/model/address.ts";
 import { type Admitted, type AdmittedList, admit } from "./hops/model/admit.ts";
 import { rewriting } from "./hops/model/answer.ts";
+import { whileJudged } from "./hops/model/awaiting.ts";
 import { leftOut } from "./hops/model/choose-channel.ts";
 import { inspectRequest } from "./hops/model/inspect-request.ts";
 import { advertise, allowedModels, namedAs, ownAnswer } from "./hops/model/models-list.ts";
@@ -84,16 +85,23 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
     }); // 403, 503, 400 fidelity
     meter = await reserve(target, admitted.first, standing, ports); // 429, 503
     if (exchange.gone) return;
-    const forwarding = { exchange, target, snapshot, standing, meter, held, ports };
+    const forwarding = { exchange, downstream: exchange, target, snapshot, standing, meter, held, ports };
     if (guard === undefined) {
       await forwardTo(admitted, forwarding); // 502, 504
       return;
     }
     const sinks = { trail: governing?.trail, metrics: ports.metrics.guardrails, log: ports.log };
     const inspected = await inspectRequest(guard, target, { snapshot, exchange, standing, held, sinks }); // 400, 403, 503
-    if (exchange.gone) return;
+    const { verdict } = inspected;
+    if (exchange.gone) {
+      await verdict;
+      return;
+    }
     const passed = inspected.target === target ? admitted : admitted.readdressed(inspected.target);
-    await forwardTo(passed, { ...forwarding, target: inspected.target }); // 502, 504
+    const further = { ...forwarding, target: inspected.target };
+    if (verdict === undefined)
+      await forwardTo(passed, further); // 502, 504
+    else await whileJudged(exchange, verdict, (downstream) => forwardTo(passed, { ...further, downstream }));
   } catch (error) {
     exchange.refuse(error);
   } finally {
@@ -124,6 +132,8 @@ async function reserve(
 
 interface Forwarding {
   readonly exchange: Exchange;
+  /** Where answers go: the exchange, or what stands before it. */
+  readonly downstream: Downstream;
   readonly target: Target;
   readonly snapshot: Snapshot;
   readonly standing: Standing;
@@ -134,13 +144,13 @@ interface Forwarding {
 }
 
 function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promise<void> {
-  const { exchange, target, meter, ports } = forwarding;
+  const { exchange, downstream, target, meter, ports } = forwarding;
   let measured: ProviderStatistics | undefined;
   return forward({
     candidates: candidatesOf(admitted, forwarding),
     deadlineMs: deadlineOf(exchange.request),
     origins: ports.origins,
-    downstream: exchange,
+    downstream,
     attempting: ({ provider, model, channel }, isRetry) => {
       const { labels } = exchange;
       measured = ports.statistics?.of(provider.name);
@@ -245,7 +255,7 @@ function candidatesOf(admitted: AdmittedList, forwarding: Forwarding): Candidate
 }
 
 function candidateFor(admitted: Admitted, forwarding: Forwarding): Candidate {
-  const { exchange, target, snapshot, standing, meter, held, ports } = forwarding;
+  const { exchange, downstream, target, snapshot, standing, meter, held, ports } = forwarding;
   return {
     provider: admitted.provider,
     channel: admitted.channel,
@@ -277,7 +287,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding): Candidate {
         held.hold(translated.body.length);
         return {
           request: prepareTranslated(client, admitted, translated, streams),
-          downstream: translating(exchange, options),
+          downstream: translating(downstream, options),
         };
       }
       const reads = isList || meter !== undefined;
@@ -288,7 +298,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding): Candidate {
       const passes = edits === undefined && extend === undefined && meter === undefined;
       return {
         request: prepared.request,
-        downstream: passes ? exchange : rewriting(exchange, { edits, extend, meter, holding: exchange.holding }),
+        downstream: passes ? downstream : rewriting(downstream, { edits, extend, meter, holding: exchange.holding }),
       };
     },
   };

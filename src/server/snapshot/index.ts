@@ -1,17 +1,16 @@
 export { type Compiled, type CompileInput, compileDeployment } from "./compile.ts";
 export type { Trusted } from "./governance.ts";
-export type {
-  AssembledGuardrails,
-  CompiledGuardrails,
+export {
+  type AssembledGuardrails,
+  type CompiledGuardrails,
   createGuard,
-  Guard,
-  Guarded,
-  GuardrailEngine,
-  GuardrailSnapshot,
-  InspectBeside,
-  Rehearse,
+  type Guard,
+  type Guarded,
+  type GuardrailEngine,
+  type GuardrailSnapshot,
+  type InspectBeside,
+  type Rehearse,
 } from "./guardrails.ts";
-
 export type { DetectorInForce, GuardrailsInForce, RuleInForce } from "./in-force.ts";
 export { loadGuardrailEngine, loadGuardrails, mayHoldGuardrails } from "./load-guardrails.ts";
 export { loadRules, mayHoldRules, type Rules } from "./load-rules.ts";

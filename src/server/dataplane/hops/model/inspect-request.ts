@@ -12,7 +12,7 @@ import {
   type Occasion,
   type Segment,
 } from "../../../core/guardrails/index.ts";
-import type { Guard, Guarded, Snapshot } from "../../../snapshot/index.ts";
+import type { Guard, Guarded, InspectBeside, Snapshot } from "../../../snapshot/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import {
   type GuardrailSinks,
@@ -38,6 +38,11 @@ export interface InspectedRequest {
   readonly target: Target;
   /** Its numbers of placeholders are those of the answer too. */
   readonly occasion: Occasion;
+  /**
+   * What detectors that run beside the call make of it: an error that the answer is then. Undefined: nobody is waited for.
+   * It goes on when the client has left, for its words have too.
+   */
+  readonly verdict: Promise<GatewayError | undefined> | undefined;
 }
 
 /** Bytes held for each of a body that is read as text: the text, its copies without escapes, what was found in it. */
@@ -47,6 +52,8 @@ export const READING_FACTOR = 4;
 const leadsPast = ({ name, guard }: Route): boolean => guard === "grants_credential" || name === "realtime_calls";
 
 const NO_SEGMENTS: readonly Segment[] = [];
+
+const NEVER = new AbortController().signal;
 
 /** Written out: there may be a hundred thousand, and a copy by spread takes ten times as long. */
 const segmentOf = ({ kind, text, turn, isReadOnly }: MessageText): Segment => ({
@@ -88,18 +95,42 @@ export async function inspectRequest(
   const { requestId } = exchange;
   const { model, route, provider } = target;
   const request = { requestId, hop: "llm", route: route.name, to: provider.name, model } as const;
-  const { error, acted } = settleInspection(guarded, request, standing, sinks);
-  exchange.guardrails = acted;
-  if (error !== undefined) throw error;
+  const settle = (judged: Guarded): GatewayError | undefined => {
+    const { error, acted } = settleInspection(judged, request, standing, sinks);
+    exchange.guardrails = [exchange.guardrails, acted].filter((names) => names !== "").join(", ");
+    return error;
+  };
+  const refusal = settle(guarded);
+  if (refusal !== undefined) throw refusal;
   const changes = changesOf(guarded.judgement);
-  if (texts === undefined || changes === undefined) return { target, occasion };
-  const body = texts.rewrite(changes);
-  if (body === plain) return { target, occasion };
-  held.hold(body.length);
-  const { contentType } = target;
-  // Whatever was found at a place in the body stands elsewhere now.
-  const rewritten = address(snapshot, target, { contentType, original: body, plain: body, held });
-  return { target: { ...rewritten, isRewritten: true }, occasion };
+  const body = texts === undefined || changes === undefined ? plain : texts.rewrite(changes);
+  const inspected = body === plain ? target : rewrittenTarget(body);
+  const verdict = guard.beside && judgeBeside(guard.beside);
+  guard.afterwards(segments, guarded);
+  return { target: inspected, occasion, verdict };
+
+  /** Undefined: it is let through already. */
+  function judgeBeside(beside: InspectBeside): Promise<GatewayError | undefined> | undefined {
+    const span = exchange.span?.inspection("request");
+    const told = (judged: Guarded | undefined): void => span?.end(inspectionFacts(judged, segments.length));
+    const judged = beside(segments, occasion, guarded, NEVER);
+    if (judged instanceof Promise) {
+      judged.then(told, () => told(undefined));
+      return judged.then(settle);
+    }
+    told(judged);
+    const refusal = settle(judged);
+    if (refusal !== undefined) throw refusal;
+    return undefined;
+  }
+
+  function rewrittenTarget(body: Buffer): Target {
+    held.hold(body.length);
+    const { contentType } = target;
+    // Whatever was found at a place in the body stands elsewhere now.
+    const rewritten = address(snapshot, target, { contentType, original: body, plain: body, held });
+    return { ...rewritten, isRewritten: true };
+  }
 }
 
 export const variablesOf = ({ model, route }: Target, { variables, profile }: Standing): GuardrailVariables => ({
