@@ -59,6 +59,11 @@ export interface Guard {
   ) => Guarded | Promise<Guarded>;
   /** Undefined: no detector in force runs beside the call. */
   readonly beside: InspectBeside | undefined;
+  /**
+   * As `request`, of a message that has no answer which could wait, as in a session: detectors of `overlap` are waited for,
+   * and those of `async` follow by themselves.
+   */
+  readonly message: Guard["request"];
   /** Detectors of `schedule: async` go through a request that was let through; nobody waits for them. Never throws. */
   readonly afterwards: (segments: readonly Segment[], earlier: Guarded) => void;
   readonly answers: AnswerTerms;
@@ -163,6 +168,7 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
   const bounded = new Set(readers.filter(({ detector }) => detector.horizon !== undefined).map(({ name }) => name));
   const overlapping = new Set(inForce.filter(({ schedule }) => schedule === "overlap").map(({ name }) => name));
   const pending = overlapping.size === 0 ? undefined : overlapping;
+  const afterwards: Guard["afterwards"] = (segments, { found }) => ensemble.runLater(segments, found, names);
   return Object.freeze({
     kinds,
     inspectsRequest: [...kinds].some((kind) => kind !== "output"),
@@ -184,7 +190,17 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
     },
     beside:
       pending && judgingBeside(ensemble, policy, { detectors: pending, onRedact: config.overlap?.on_redact ?? "deny" }),
-    afterwards: (segments, { found }) => ensemble.runLater(segments, found, names),
+    message(segments, occasion, signal) {
+      const { judge } = policy.open(occasion);
+      const found = ensemble.run(segments, { names, signal, schedule: "alone" });
+      const follow = (guarded: Guarded): Guarded => {
+        if (guarded.judgement?.outcome === "allow") afterwards(segments, guarded);
+        return guarded;
+      };
+      const guarded = judged(found, ({ byDetector }) => judge({ segments, found: byDetector }));
+      return guarded instanceof Promise ? guarded.then(follow) : follow(guarded);
+    },
+    afterwards,
     answer(segments, { judge }, signal) {
       // Schedules are of requests: whoever reads answers reads them now.
       const found = ensemble.run(segments, { names, signal });

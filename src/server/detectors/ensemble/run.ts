@@ -34,7 +34,7 @@ export function run(
       .filter((member) => member.role === role)
       .map((member) => {
         const texts = textsFor(member, segments, role === "confirm" ? found : undefined);
-        const isRemembered = schedule === "sync" && member.schedule === "async";
+        const isRemembered = schedule !== undefined && member.schedule === "async";
         return guarded(member, segments, texts, scanning, { signal, isHere, isRemembered });
       });
   const before = earlier?.byDetector ?? [];
@@ -44,8 +44,8 @@ export function run(
   });
 }
 
-const standsAt = (own: Schedule, schedule: "sync" | "overlap"): boolean =>
-  schedule === "overlap" ? own === "overlap" : own !== "overlap";
+const standsAt = (own: Schedule, schedule: NonNullable<RunOptions["schedule"]>): boolean =>
+  own === "overlap" ? schedule !== "sync" : schedule !== "overlap";
 
 const findingsOf = (outcomes: readonly Outcome[]): readonly DetectorFindings[] =>
   outcomes.flatMap((outcome) => (isFailure(outcome) ? [] : [outcome.findings]));

@@ -41,8 +41,11 @@ export interface RunOptions {
   /** Names of those in force; undefined: all. */
   readonly names?: ReadonlySet<string> | undefined;
   readonly signal: AbortSignal;
-  /** Left out: every detector is asked now, whatever its schedule, as a rehearsal and an answer want it. */
-  readonly schedule?: "sync" | "overlap";
+  /**
+   * Left out: every detector is asked now, whatever its schedule, as a rehearsal and an answer want it. `alone`: those of
+   * `sync` and of `overlap`, since there is no call that could go on beside.
+   */
+  readonly schedule?: "sync" | "overlap" | "alone";
   /**
    * Of a stretch of a stream, which is read once and waits for no other thread: nothing is remembered of it, and detectors
    * that can answer at once do, however long it is.
@@ -59,7 +62,7 @@ export interface Ensemble {
   readonly members: readonly Member[];
   /**
    * At once where every detector that is asked answers at once. A detector that fails is told of and does not throw;
-   * rejects with the signal's reason alone. With `schedule: sync`, detectors of `async` give what they remember.
+   * rejects with the signal's reason alone. With `sync` and `alone`, detectors of `async` give what they remember.
    */
   readonly run: (segments: readonly Segment[], options: RunOptions) => Found | Promise<Found>;
   /** Detectors of `async` go through the segments, so that their findings are known at the next turn. Never throws. */

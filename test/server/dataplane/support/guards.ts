@@ -29,11 +29,12 @@ export function guardOf(guardrails: object, own: Readonly<Record<string, Detecto
   });
   if (compiled.kind === "refused") throw new Error(JSON.stringify(compiled.problems));
   const { ensemble } = compiled;
-  const detectors = ensemble.members.map(({ name, detector, kinds, mode }) => ({
+  const detectors = ensemble.members.map(({ name, detector, kinds, mode, schedule }) => ({
     name,
     type: detector.type,
     kinds: [...kinds],
     mode,
+    schedule,
     gives: undefined,
     hasHorizon: detector.horizon !== undefined,
   }));

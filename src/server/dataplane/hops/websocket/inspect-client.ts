@@ -89,7 +89,7 @@ function inspectText(guard: Guard, message: Frame, session: InspectedSession): P
     const data = texts.rewrite(judgement.rewrites.map((one) => one?.text));
     return passing({ ...message, data });
   };
-  const guarded = guard.request(segments, occasion, over);
+  const guarded = guard.message(segments, occasion, over);
   return guarded instanceof Promise ? guarded.then(settle) : settle(guarded);
 }
 

@@ -48,7 +48,7 @@ async function handshake(
   const segments = guard === undefined ? [] : envelopeSegments(guard, asked, target.query);
   if (guard === undefined || segments.length === 0) return "";
   const inspection = span?.inspection("request");
-  const guarded = await guard.request(segments, occasion, over);
+  const guarded = await guard.message(segments, occasion, over);
   inspection?.end(inspectionFacts(guarded, segments.length));
   const { error, acted } = settleInspection(guarded, request, standing, sinks);
   if (error !== undefined) throw error;

@@ -50,7 +50,7 @@ const detectors = [
   { type: "pii", name: "now" },
   { type: "pii", name: "beside", schedule: "overlap", on_error: "fail_closed", timeout: "20s" },
   { type: "pii", name: "later", schedule: "async" },
-];
+] as const;
 const rules = [
   { name: "no-beside", action: "deny", when: '"custom/BESIDE" in labels', message: "not that", controls: ["C-1"] },
   { name: "no-later", action: "deny", when: '"custom/LATER" in labels' },

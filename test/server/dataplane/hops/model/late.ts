@@ -1,11 +1,7 @@
 /** Guards whose detectors answer when a test says so: the ensemble and the policy are those of the gateway. */
-import assert from "node:assert/strict";
-import { guardrails } from "../../../../../src/server/core/config/deployment/guardrails/index.ts";
-import { readDocument } from "../../../../../src/server/core/config/index.ts";
 import type { Detector, Finding, Scanned } from "../../../../../src/server/core/guardrails/index.ts";
-import { compilePolicy } from "../../../../../src/server/core/guardrails/policy/index.ts";
-import { compileEnsemble } from "../../../../../src/server/detectors/index.ts";
-import { createGuard, type Guard } from "../../../../../src/server/snapshot/index.ts";
+import type { Guard } from "../../../../../src/server/snapshot/index.ts";
+import { guardOf } from "../../support/guards.ts";
 
 /** Finds words that it is named after: `beside` finds `BESIDE`. */
 export class Words implements Detector {
@@ -58,42 +54,18 @@ export class Words implements Detector {
   }
 }
 
+interface LateGuardrails {
+  readonly detectors: readonly { readonly name: string; readonly type: "pii"; readonly schedule?: string }[];
+  readonly [key: string]: unknown;
+}
+
 export interface LateGuard {
   readonly guard: Guard;
   readonly of: (name: string) => Words;
 }
 
-const NO_SECRET = { kind: "problem", message: "there are no secrets here" } as const;
-
-/** `document`: the value of `guardrails`; detectors are of type `pii`, with a name each. */
-export function lateGuard(document: object): LateGuard {
-  const references = { env: () => undefined, secret: () => NO_SECRET, file: () => NO_SECRET };
-  const source = { name: "test", text: JSON.stringify(document) };
-  const read = readDocument(guardrails, source, references, { fileAllowed: true });
-  assert.ok(read.document, JSON.stringify(read.problems));
-  const words = new Map<string, Words>();
-  const build = (_: unknown, name: string) => {
-    const detector = new Words(name);
-    words.set(name, detector);
-    return { kind: "detector", detector } as const;
-  };
-  const compiled = compileEnsemble(read.document, { build });
-  assert.ok(compiled.kind === "ensemble");
-  const { ensemble } = compiled;
-  const facts = ensemble.members.map(({ name, kinds, mode, schedule }) => ({
-    name,
-    type: "pii",
-    kinds: [...kinds],
-    mode,
-    schedule,
-    gives: undefined,
-    hasHorizon: false,
-  }));
-  const { of, problems } = compilePolicy(read.document, { detectors: facts, profiles: [] });
-  assert.deepEqual(
-    problems.filter(({ severity }) => severity === "error"),
-    [],
-  );
-  const guard = createGuard(ensemble, of(undefined), read.document);
-  return { guard, of: (name) => words.get(name) as Words };
+/** `guardrails` of a document, each of whose detectors has a name. */
+export function lateGuard(guardrails: LateGuardrails): LateGuard {
+  const words = Object.fromEntries(guardrails.detectors.map(({ name }) => [name, new Words(name)]));
+  return { guard: guardOf(guardrails, words), of: (name) => words[name] as Words };
 }
