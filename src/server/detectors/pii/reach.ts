@@ -6,7 +6,7 @@
 import { RE2JS } from "@bufbuild/re2";
 import type { Horizon, Reach } from "../../core/guardrails/index.ts";
 import { DROPPED, foldOf, KEPT } from "./fold.ts";
-import { OP } from "./linear.ts";
+import { type Instruction, isCharacter, OP, type Program } from "./program.ts";
 import { toRe2 } from "./syntax.ts";
 import type { Pattern, Recognizer } from "./types.ts";
 
@@ -19,8 +19,6 @@ const EDGE_BYTES = 4;
 const ANY: readonly Range[] = [[0, 0x10ffff]];
 
 type Range = readonly [first: number, last: number];
-type Program = ReturnType<RE2JS["re2"]>["prog"];
-type Instruction = Program["inst"][number];
 
 export interface Extent {
   readonly ranges: readonly Range[];
@@ -131,8 +129,6 @@ function next({ op, out, arg }: Instruction): readonly number[] {
   if (op === OP.match || op === OP.fail) return [];
   return op === OP.alt || op === OP.altMatch ? [out, arg] : [out];
 }
-
-const isCharacter = ({ op }: Instruction): boolean => op > OP.nop;
 
 /** Of an instruction that takes a character. With one unit it may ignore letter case (`arg`). */
 function rangesOf({ op, runes, arg }: Instruction): readonly Range[] {

@@ -1,0 +1,253 @@
+/**
+ * All matches of a program of RE2 instructions, in time linear in the text however far ahead the expression reads.
+ *
+ * A machine that goes forwards alone has to read on as long as a longer match may follow, and to begin again behind the
+ * match that it then takes: `a(?:.*b)?` reads the rest of the text at every `a`. So the text is read backwards first: at
+ * each place, which instructions does a match lie behind? Then forwards: at each choice the preferred way that leads to a
+ * match is taken, and nothing is read that is not part of one.
+ *
+ * What is live is kept for one block of places at a time, and made again from the end of the block when a match begins in it.
+ */
+
+import { type Instruction, instructionHolds, isCharacter, OP, type Program, takes } from "./program.ts";
+import { nextPlace, type Place } from "./search.ts";
+
+/** UTF-16 units whose live instructions are kept at once. */
+const BLOCK = 1024;
+
+/** Of a text there are fewer, and no more than twice as many fit into the words that hold them. */
+const MOST_MARKS = 2 ** 30;
+
+/** What is live at a place where a block ends. */
+interface Edge {
+  readonly at: number;
+  readonly live: Int32Array;
+}
+
+export class LiveProgram {
+  readonly #code: readonly Instruction[];
+  readonly #first: number;
+  /** For each instruction, those that go on with it. */
+  readonly #before: readonly (readonly number[])[];
+  readonly #ends: readonly number[];
+  /** For each instruction, which ASCII characters it takes. */
+  readonly #takes: readonly Uint8Array[];
+  /** ASCII characters before which something is live though nothing is behind them; undefined where places decide. */
+  readonly #wakes: Uint8Array | undefined;
+  readonly #marks: Int32Array;
+  #mark = 0;
+  readonly #waiting: Int32Array;
+  /** Instructions that take the character at a place and have a match behind it. */
+  readonly #live: Int32Array;
+  #liveSize = 0;
+
+  constructor({ inst, start }: Program) {
+    this.#code = inst;
+    this.#first = start;
+    const before: number[][] = inst.map(() => []);
+    for (const [index, { op, out, arg }] of inst.entries()) {
+      if (op === OP.fail || op === OP.match) continue;
+      before[out]!.push(index);
+      if ((op === OP.alt || op === OP.altMatch) && arg !== out) before[arg]!.push(index);
+    }
+    this.#before = before;
+    this.#ends = inst.flatMap(({ op }, index) => (op === OP.match ? [index] : []));
+    this.#takes = inst.map(asciiOf);
+    this.#marks = new Int32Array(inst.length);
+    this.#waiting = new Int32Array(inst.length);
+    this.#live = new Int32Array(inst.length);
+    this.#wakes = this.#wakesOf();
+  }
+
+  /** Most characters of most texts are behind no match and before none. */
+  #wakesOf(): Uint8Array | undefined {
+    const wakes = new Uint8Array(0x80);
+    const seen = new Set<number>(this.#ends);
+    for (const reached of seen) {
+      if (reached === this.#first || this.#code[reached]!.op === OP.empty) return undefined;
+      for (const index of this.#before[reached]!) {
+        if (isCharacter(this.#code[index]!))
+          for (let unit = 0; unit < 0x80; unit++) wakes[unit]! |= this.#takes[index]![unit]!;
+        else seen.add(index);
+      }
+    }
+    return wakes;
+  }
+
+  search(text: string, place: Place): void {
+    if (this.#mark > MOST_MARKS) {
+      this.#marks.fill(0);
+      this.#mark = 0;
+    }
+    const starts = new Uint8Array(text.length + 1);
+    const edges = this.#readBackwards(text, starts);
+    const block = new Block();
+    for (let from = starts.indexOf(1); from >= 0; ) {
+      const end = this.#matchFrom(text, from, edges, block);
+      if (end > from) place(from, end);
+      from = starts.indexOf(1, end > from ? end : nextPlace(text, from));
+    }
+  }
+
+  /** Marks in `starts` where matches begin; gives the ends of blocks, the last first. */
+  #readBackwards(text: string, starts: Uint8Array): readonly Edge[] {
+    this.#liveSize = 0;
+    const edges: Edge[] = [{ at: text.length, live: new Int32Array(0) }];
+    for (let at = text.length; ; ) {
+      at = this.#awake(text, at);
+      if (edges.at(-1)!.at - at >= BLOCK) edges.push({ at, live: this.#live.slice(0, this.#liveSize) });
+      const onward = at;
+      at = placeBefore(text, at);
+      if (this.#stepBack(text, onward, at)) starts[onward] = 1;
+      if (onward === 0) return edges;
+    }
+  }
+
+  /** From what is live at `at` to what is live at `to`, a character before it; whether a match begins at `at`. */
+  #stepBack(text: string, at: number, to: number): boolean {
+    const code = this.#code;
+    const before = this.#before;
+    const marks = this.#marks;
+    const waiting = this.#waiting;
+    const live = this.#live;
+    const mark = ++this.#mark;
+    let size = 0;
+    for (const end of this.#ends) {
+      marks[end] = mark;
+      waiting[size++] = end;
+    }
+    for (let each = 0; each < this.#liveSize; each++) {
+      marks[live[each]!] = mark;
+      waiting[size++] = live[each]!;
+    }
+    const codePoint = at > 0 ? text.codePointAt(to)! : -1;
+    let found = 0;
+    // Each instruction that takes a character goes on with one other, so it comes up once.
+    while (size > 0) {
+      const ways = before[waiting[--size]!]!;
+      for (let each = 0; each < ways.length; each++) {
+        const index = ways[each]!;
+        const instruction = code[index]!;
+        if (isCharacter(instruction)) {
+          if (codePoint >= 0 && this.#takesAt(index, codePoint)) live[found++] = index;
+        } else if (marks[index] !== mark && instructionHolds(instruction, text, at)) {
+          marks[index] = mark;
+          waiting[size++] = index;
+        }
+      }
+    }
+    this.#liveSize = found;
+    return marks[this.#first] === mark;
+  }
+
+  #takesAt(index: number, codePoint: number): boolean {
+    return codePoint < 0x80 ? this.#takes[index]![codePoint] === 1 : takes(this.#code[index]!, codePoint);
+  }
+
+  /** The end of the match that is preferred of those from `start`, where there is one. */
+  #matchFrom(text: string, start: number, edges: readonly Edge[], block: Block): number {
+    for (let index = this.#first, at = start; ; ) {
+      if (!block.has(at)) this.#fill(block, text, at, edges);
+      const taken = this.#preferred(index, text, at, block);
+      const { op, out } = this.#code[taken]!;
+      if (op === OP.match) return at;
+      index = out;
+      at = nextPlace(text, at);
+    }
+  }
+
+  /** Of the instructions that are reached without a character, the first that leads to a match. */
+  #preferred(from: number, text: string, at: number, block: Block): number {
+    const code = this.#code;
+    const marks = this.#marks;
+    const isLive = this.#mark + 1;
+    const isSeen = this.#mark + 2;
+    this.#mark = isSeen;
+    block.mark(at, marks, isLive);
+    const ways = [from];
+    for (let index = ways.pop(); index !== undefined; index = ways.pop()) {
+      const instruction = code[index]!;
+      const { op, out, arg } = instruction;
+      if (op === OP.match || marks[index] === isLive) return index;
+      if (isCharacter(instruction) || marks[index] === isSeen) continue;
+      marks[index] = isSeen;
+      if (op === OP.alt || op === OP.altMatch) ways.push(arg, out);
+      else if (instructionHolds(instruction, text, at)) ways.push(out);
+    }
+    throw new Error("what is live leads to no match");
+  }
+
+  #fill(block: Block, text: string, at: number, edges: readonly Edge[]): void {
+    const edge = edges.findLast((one) => one.at >= at)!;
+    this.#live.set(edge.live);
+    this.#liveSize = edge.live.length;
+    block.begin(edge.at);
+    if (edge.at > at) block.add(edge.at, edge.live, edge.live.length);
+    for (let onward = edge.at; onward > at; ) {
+      const to = placeBefore(text, onward);
+      this.#stepBack(text, onward, to);
+      block.add(to, this.#live, this.#liveSize);
+      onward = Math.max(at, this.#awake(text, to));
+    }
+    block.add(at, this.#live, this.#liveSize);
+  }
+
+  /** From a place where nothing is live back to one behind a character that may change that. */
+  #awake(text: string, at: number): number {
+    const wakes = this.#wakes;
+    if (this.#liveSize > 0 || wakes === undefined) return at;
+    let to = at;
+    while (to > 0 && text.charCodeAt(to - 1) < 0x80 && wakes[text.charCodeAt(to - 1)] === 0) to -= 1;
+    return to;
+  }
+}
+
+/** The live instructions of the places of one block, which is filled backwards. */
+class Block {
+  #from = 0;
+  #end = -1;
+  #indices = new Int32Array(BLOCK);
+  #size = 0;
+  /** By distance from the end: where the indices of a place begin and end. */
+  readonly #begins = new Int32Array(BLOCK + 2);
+  readonly #ends = new Int32Array(BLOCK + 2);
+
+  has(at: number): boolean {
+    return at >= this.#from && at <= this.#end;
+  }
+
+  begin(end: number): void {
+    this.#end = end;
+    this.#size = 0;
+    this.#begins.fill(0);
+    this.#ends.fill(0);
+  }
+
+  add(at: number, live: Int32Array, count: number): void {
+    if (this.#size + count > this.#indices.length) {
+      const larger = new Int32Array(2 * (this.#size + count));
+      larger.set(this.#indices.subarray(0, this.#size));
+      this.#indices = larger;
+    }
+    this.#from = at;
+    this.#begins[this.#end - at] = this.#size;
+    for (let each = 0; each < count; each++) this.#indices[this.#size++] = live[each]!;
+    this.#ends[this.#end - at] = this.#size;
+  }
+
+  mark(at: number, marks: Int32Array, mark: number): void {
+    const end = this.#ends[this.#end - at]!;
+    for (let each = this.#begins[this.#end - at]!; each < end; each++) marks[this.#indices[each]!] = mark;
+  }
+}
+
+const NO_CHARACTER = new Uint8Array(0x80);
+
+function asciiOf(instruction: Instruction): Uint8Array {
+  if (!isCharacter(instruction)) return NO_CHARACTER;
+  return Uint8Array.from({ length: 0x80 }, (_, unit) => (takes(instruction, unit) ? 1 : 0));
+}
+
+function placeBefore(text: string, at: number): number {
+  return at > 1 && text.codePointAt(at - 2)! > 0xffff ? at - 2 : at - 1;
+}

@@ -1,0 +1,49 @@
+/** The instructions that `@bufbuild/re2` compiles an expression to, and what each asks of a text. */
+
+import type { RE2JS } from "@bufbuild/re2";
+
+export type Program = ReturnType<RE2JS["re2"]>["prog"];
+export type Instruction = Program["inst"][number];
+
+/** Of instructions (`Inst` of the library); those above take a character. */
+export const OP = { alt: 1, altMatch: 2, capture: 3, empty: 4, fail: 5, match: 6, nop: 7 } as const;
+/** A character of any kind, and any but a line feed. */
+const ANY = 10;
+const ANY_IN_LINE = 11;
+
+/** Bits of what an empty instruction asks for (`Utils` of the library). */
+const BEGIN_LINE = 1;
+const END_LINE = 2;
+const BEGIN_TEXT = 4;
+const END_TEXT = 8;
+const WORD_BOUNDARY = 16;
+const NO_WORD_BOUNDARY = 32;
+
+export function isCharacter({ op }: Instruction): boolean {
+  return op > OP.nop;
+}
+
+/** Of an instruction that takes a character. */
+export function takes(instruction: Instruction, codePoint: number): boolean {
+  if (instruction.op === ANY) return true;
+  if (instruction.op === ANY_IN_LINE) return codePoint !== 0x0a;
+  return instruction.matchRune(codePoint);
+}
+
+/** Whether an instruction that takes no character lets one pass at a place. */
+export function instructionHolds({ op, arg: asked }: Instruction, text: string, at: number): boolean {
+  if (op !== OP.empty) return true;
+  if ((asked & BEGIN_TEXT) !== 0 && at > 0) return false;
+  if ((asked & END_TEXT) !== 0 && at < text.length) return false;
+  if ((asked & BEGIN_LINE) !== 0 && at > 0 && text.charCodeAt(at - 1) !== 0x0a) return false;
+  if ((asked & END_LINE) !== 0 && at < text.length && text.charCodeAt(at) !== 0x0a) return false;
+  if ((asked & (WORD_BOUNDARY | NO_WORD_BOUNDARY)) === 0) return true;
+  const isBoundary = isWord(text.charCodeAt(at - 1)) !== isWord(text.charCodeAt(at));
+  return (asked & WORD_BOUNDARY) !== 0 ? isBoundary : !isBoundary;
+}
+
+function isWord(unit: number): boolean {
+  return (
+    (unit >= 0x30 && unit <= 0x39) || (unit >= 0x41 && unit <= 0x5a) || (unit >= 0x61 && unit <= 0x7a) || unit === 0x5f
+  );
+}
