@@ -6,11 +6,16 @@ import { type LoadScenario, MAX_MANY_KEYS_RATIO } from "./scenarios.ts";
 import { type Summary, summarize } from "./statistics.ts";
 
 export function compare(
-  { maxPortkeyShare, maxTranslatedRatio }: Pick<LoadScenario, "maxPortkeyShare" | "maxTranslatedRatio">,
+  {
+    maxPortkeyShare,
+    maxTranslatedRatio,
+    maxGuardedRatio,
+  }: Pick<LoadScenario, "maxPortkeyShare" | "maxTranslatedRatio" | "maxGuardedRatio">,
   measured: readonly Measured[],
 ): readonly Judged[] {
   const of = (name: Measured["name"]): Measured | undefined => measured.find((row) => row.name === name);
   const [own, many, bytes, portkey] = [of("gateway"), of("many keys"), of("bytes"), of("portkey")];
+  const governed = of("governed");
   if (own === undefined) return [];
   const rows: Judged[] = [];
   if (many !== undefined) {
@@ -29,6 +34,12 @@ export function compare(
     rows.push(later("median answer, later than bytes", own.addedP50Us, bytes.addedP50Us));
     rows.push(later("median first byte, later than bytes", own.addedFirstUs, bytes.addedFirstUs));
   }
+  if (governed !== undefined) {
+    const ratio = ratioOf(own, governed);
+    const row = shown("CPU per request, guarded over governed", ratio, 2);
+    rows.push({ ...row, target: maxGuardedRatio?.toFixed(2) ?? "", verdict: judge(ratio.median, maxGuardedRatio) });
+    rows.push(moreThan("CPU per request, guarded more than governed", own, governed));
+  }
   if (portkey !== undefined) {
     const ratio = ratioOf(own, portkey);
     const target = maxPortkeyShare?.toFixed(3) ?? "";
@@ -41,6 +52,19 @@ export function compare(
 function later(name: string, own: Summary, bytes: Summary): Judged {
   const value = `${(own.median - bytes.median).toFixed(0)} us`;
   return { name, value, target: "", verdict: "", detail: `bytes ${bytes.least.toFixed(0)}-${bytes.most.toFixed(0)}` };
+}
+
+function moreThan(name: string, own: Measured, other: Measured): Judged {
+  const { median, least, most } = summarize(
+    own.cpuUsOfRounds.map((us, round) => us - (other.cpuUsOfRounds[round] ?? Number.NaN)),
+  );
+  return {
+    name,
+    value: `${median.toFixed(0)} us`,
+    target: "",
+    verdict: "",
+    detail: `${least.toFixed(0)}-${most.toFixed(0)}`,
+  };
 }
 
 /** Within each round, as all ratios of the bench. */

@@ -42,6 +42,12 @@ export async function startContenders(scenario: LoadScenario, stage: Stage): Pro
       all.push({ name: "many keys", server, shape: many.shape });
       await checkGoverned(many, server);
     }
+    if (scenario.beside?.includes("governed") === true) {
+      const governed = await prepare(stage, "governed", scenario.shape);
+      const server = await startGateway(governed.gateway);
+      all.push({ name: "governed", server, shape: governed.shape });
+      await checkGoverned(governed, server);
+    }
     if (scenario.bytesModel !== undefined) {
       const bytes = await prepare(stage, scenario.mode, { ...scenario.shape, model: scenario.bytesModel });
       all.push({ name: "bytes", server: await startGateway(bytes.gateway), shape: bytes.shape });

@@ -17,7 +17,7 @@ import { type Summary, summarize } from "./statistics.ts";
 export type Ask = (job: LoadJob) => Promise<LoadResult>;
 
 export interface Contender {
-  readonly name: "bare" | "nginx" | "gateway" | "many keys" | "portkey" | "bytes";
+  readonly name: "bare" | "nginx" | "gateway" | "many keys" | "portkey" | "bytes" | "governed";
   readonly server: Piece;
   readonly shape: RequestShape;
   /** Of the scenario's requests: 1 where left out. */

@@ -18,14 +18,19 @@ export interface LoadScenario {
   readonly latencyRequests: number;
   /** Most that gateway over bare proxy may be; undefined is reported and not judged. */
   readonly maxRatio: number | undefined;
-  /** Measured in the same rounds: the same gateway with many keys, which the requests bear in random order; Portkey's. */
-  readonly beside?: readonly ("many keys" | "portkey")[];
+  /**
+   * Measured in the same rounds: the same gateway with many keys, which the requests bear in random order; Portkey's; ours,
+   * governed and without guardrails.
+   */
+  readonly beside?: readonly ("many keys" | "portkey" | "governed")[];
   /** Measured in the same rounds: another such gateway that is asked for this model, of the client's own dialect. */
   readonly bytesModel?: string;
   /** Most that translating over passing bytes may be. */
   readonly maxTranslatedRatio?: number;
   /** Most that gateway over Portkey's, which governs nothing, may be; undefined is reported and not judged. */
   readonly maxPortkeyShare?: number;
+  /** Most that gateway over the governed one without guardrails may be; undefined is reported and not judged. */
+  readonly maxGuardedRatio?: number;
 }
 
 const MAX_GOVERNED_RATIO = 1.6;
@@ -118,6 +123,27 @@ export const LOAD_SCENARIOS: readonly LoadScenario[] = [
     mode: "recorded",
     shape: { kind: "stream", model: CONFIG_MODEL },
     maxRatio: MAX_RECORDED_RATIO,
+  },
+  {
+    ...unary,
+    name: "guarded",
+    about: "as governed, 1 KB of prose that is new each time, one detector and four rules that do not match",
+    mode: "guarded",
+    shape: { kind: "unary", model: CONFIG_MODEL, turns: 1 },
+    maxRatio: undefined,
+    beside: ["governed"],
+    maxGuardedRatio: 1.3,
+  },
+  {
+    ...unary,
+    requests: 6_000,
+    latencyRequests: 1_000,
+    name: "guarded-history",
+    about: "the same with 20 turns of 1 KB, of which the newest is new each time",
+    mode: "guarded",
+    shape: { kind: "unary", model: CONFIG_MODEL, turns: 20 },
+    maxRatio: undefined,
+    beside: ["governed"],
   },
   ...(["compat", "messages"] as const).flatMap((dialect) => translatedFrom(dialect)),
 ];

@@ -14,6 +14,8 @@ export interface RequestShape {
   readonly dialect?: "compat" | "messages";
   /** An agent's turn of about 2 KB: a tool, a call of it and its result, instead of a question alone. */
   readonly hasTools?: true;
+  /** A conversation of so many turns of about 1 KB of prose, of which the newest is another in each request. */
+  readonly turns?: number;
 }
 
 /** Whole requests, sent one after the other and from the first again. */
@@ -30,6 +32,7 @@ const UNKNOWN_CREDENTIAL = "bench-client-credential";
 /** Gives the bytes of one request after the other; what it gave is not written again. */
 export function createRequests(shape: RequestShape | TextShape, port: number): () => Buffer {
   if (shape.kind === "texts") return inTurn(shape.texts.map((text) => Buffer.from(text)));
+  if (shape.turns !== undefined) return withFreshTurns(shape, port);
   if (shape.credentials === undefined) return inTurn([buildRequest(shape, port, UNKNOWN_CREDENTIAL)]);
   return withCredentials(shape, port, readShuffled(shape.credentials));
 }
@@ -54,6 +57,22 @@ function withCredentials(shape: RequestShape, port: number, credentials: readonl
   return () => {
     const bytes = Buffer.from(template);
     bytes.write(credentials[sent % credentials.length] ?? first, at, "latin1");
+    sent += 1;
+    return bytes;
+  };
+}
+
+/** Digits that are others in each request; they stand nowhere else in one. */
+const FRESH = "5550001";
+
+function withFreshTurns(shape: RequestShape, port: number): () => Buffer {
+  const [credential = UNKNOWN_CREDENTIAL] = shape.credentials === undefined ? [] : readShuffled(shape.credentials);
+  const template = buildRequest(shape, port, credential);
+  const at = template.lastIndexOf(FRESH, undefined, "latin1");
+  let sent = 0;
+  return () => {
+    const bytes = Buffer.from(template);
+    bytes.write(String(Number(FRESH) + (sent % 1_000_000)), at, "latin1");
     sent += 1;
     return bytes;
   };
@@ -109,6 +128,7 @@ export function buildRequest(shape: RequestShape, port: number, credential: stri
 
 /** Model and stream come first: the upstream of the bench looks at the first bytes only. */
 function buildBody(shape: RequestShape): Buffer {
+  if (shape.turns !== undefined) return Buffer.from(JSON.stringify(conversation(shape, shape.turns)));
   if (shape.hasTools === true) return Buffer.from(JSON.stringify(agentTurn(shape)));
   const size = shape.kind === "large-request" ? LARGE_BODY_BYTES : SMALL_BODY_BYTES;
   const model = shape.kind === "large-answer" ? "bench-large-answer" : shape.model;
@@ -125,6 +145,31 @@ function buildBody(shape: RequestShape): Buffer {
   const sentence = "How vexingly quick daft zebras jump. ";
   about.messages[1] = { role: "user", content: sentence.repeat(Math.ceil(rest / sentence.length)).slice(0, rest) };
   return Buffer.from(JSON.stringify(about));
+}
+
+/** Of about 1 KB, as people write to a model at work: names, days, amounts, and nothing that is a secret. */
+const PROSE =
+  "The delivery for the new shop in Bristol was supposed to arrive on Tuesday, but the carrier called this morning and " +
+  "said that two of the nine pallets are still in the depot. Could you write a short and friendly message to the team " +
+  "there, explaining that we expect the rest by Friday afternoon? They should not unpack the shelves before that, since " +
+  "the fittings are in the missing boxes. Last year we had a similar problem with the order of 240 chairs, and it cost us " +
+  "about 1,300 pounds in overtime. Please also mention that the opening stays on the 14th, that the electrician comes a " +
+  "day earlier at 8:30, and that the keys are with the neighbour in number 17. If somebody asks about the invoice, tell " +
+  "them that accounting has it and pays within 30 days, less the 2.5 % that we agreed on. Keep it under 150 words, use " +
+  "British spelling, and leave out the usual phrases. At the end, add one sentence that thanks them for their patience " +
+  "and one that says whom to ask when something is broken.";
+
+function conversation({ kind, model }: RequestShape, turns: number): object {
+  const earlier = Array.from({ length: turns - 1 }, (_, turn) => ({
+    role: turn % 2 === turns % 2 ? "assistant" : "user",
+    content: `${turn + 1}. ${PROSE}`,
+  }));
+  return {
+    model,
+    ...(kind === "stream" ? { stream: true } : {}),
+    temperature: 0.2,
+    messages: [...earlier, { role: "user", content: `Shipment ${FRESH}: ${PROSE}` }],
+  };
 }
 
 const TOOL = "find_orders";

@@ -26,6 +26,9 @@ export async function checkGoverned({ gateway, shape }: Prepared, server: Piece)
   await waitFor("a request with its key is answered", async () => (await post(port, CONFIG_MODEL, key)) === 200);
   expectStatus("a request without a key", [401], await post(port, CONFIG_MODEL));
   expectStatus("a request for a model that the profile lacks", [403, 404], await post(port, "p4-chat", key));
+  if (gateway.mode === "guarded") {
+    expectStatus("a request with a card number", [403], await post(port, CONFIG_MODEL, key, "pay 4111 1111 1111 1111"));
+  }
   const client = createAdminClient({ door: { kind: "socket", path: socketIn(gateway.home) } });
   try {
     await waitFor("the budget has been charged", () => isCharged(client));
@@ -57,7 +60,7 @@ function expectStatus(what: string, wanted: readonly number[], status: number): 
   if (!wanted.includes(status)) throw new Error(`${what} was answered with ${status}`);
 }
 
-function post(port: number, model: string, key?: string): Promise<number> {
+function post(port: number, model: string, key?: string, content = "hello"): Promise<number> {
   const headers = { "content-type": "application/json", ...(key !== undefined && { authorization: `Bearer ${key}` }) };
   const options = { port, host: "127.0.0.1", method: "POST", path: "/v1/chat/completions", headers, agent: false };
   return new Promise((resolve, reject) => {
@@ -66,6 +69,6 @@ function post(port: number, model: string, key?: string): Promise<number> {
       answer.once("end", () => resolve(answer.statusCode ?? 0));
     });
     sent.once("error", reject);
-    sent.end(JSON.stringify({ model, messages: [{ role: "user", content: "hello" }] }));
+    sent.end(JSON.stringify({ model, messages: [{ role: "user", content }] }));
   });
 }
