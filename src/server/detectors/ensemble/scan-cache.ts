@@ -2,10 +2,10 @@
  * What detectors found in texts seen before: a conversation repeats its earlier turns with each request, so that only the
  * newest one is work. Source: guardrails reference, 6.
  *
- * Keys are HMACs under a key of this process, so that nobody can confirm a guess by what is in memory; values are places
+ * Keys are digests under a secret of this process, so that nobody can confirm a guess by what is in memory; values are places
  * and scores, never a text. It outlives a reload: what a finding depends on is in the detector's fingerprint.
  */
-import { createHmac, randomBytes } from "node:crypto";
+import { createHmac, hash, randomBytes } from "node:crypto";
 import type { Detector, Finding, Scanned, Segment } from "../../core/guardrails/index.ts";
 
 /** In UTF-16 units; a longer text is read anew each time. */
@@ -22,6 +22,7 @@ export interface ScanCache {
 }
 
 export function createScanCache(secret: Buffer = randomBytes(32)): ScanCache {
+  const prefix = secret.toString("base64");
   /** In the order of their last use. */
   const held = new Map<string, readonly Finding[]>();
   return {
@@ -29,8 +30,8 @@ export function createScanCache(secret: Buffer = randomBytes(32)): ScanCache {
       const { text, kind, ref } = segment;
       if (text.length > MAX_REMEMBERED || !text.isWellFormed()) return undefined;
       const parts = windows === undefined ? "" : windows.map(({ start, end }) => `${start}-${end}`).join();
-      const about = [fingerprint, kind, ref, parts, context, text];
-      return createHmac("sha256", secret).update(about.join(SEPARATOR)).digest("base64");
+      // The secret first, and no digest is ever shown: as good as an HMAC here, at half its cost.
+      return hash("sha256", [prefix, fingerprint, kind, ref, parts, context, text].join(SEPARATOR), "base64");
     },
     get(key) {
       const findings = held.get(key);

@@ -23,7 +23,8 @@ export function keywordSearch(
     owners[state]!.push(owner);
   }
   finish(steps, owners, width);
-  const table = Int32Array.from(steps);
+  // A step into a state that ends a keyword is negative, so that all others are one look into a small table.
+  const table = tableOf(steps, owners);
   const ascii = new Uint8Array(0x80);
   for (let unit = 0; unit < 0x80; unit++) ascii[unit] = classes.get(lower(unit)) ?? 0;
   const isAscii = [...classes.keys()].every((unit) => unit < 0x80);
@@ -33,6 +34,8 @@ export function keywordSearch(
       const unit = text.charCodeAt(at);
       const kind = unit < 0x80 ? ascii[unit]! : isAscii ? 0 : (classes.get(unit) ?? 0);
       state = table[state * width + kind]!;
+      if (state >= 0) continue;
+      state = -state;
       const found = owners[state]!;
       for (let each = 0; each < found.length; each++) hits[found[each]!] = 1;
     }
@@ -70,6 +73,11 @@ function finish(steps: number[], owners: number[][], width: number): void {
       }
     }
   }
+}
+
+function tableOf(steps: readonly number[], owners: readonly (readonly number[])[]): Int16Array | Int32Array {
+  const signed = steps.map((state) => (owners[state]!.length > 0 ? -state : state));
+  return owners.length < 2 ** 15 ? Int16Array.from(signed) : Int32Array.from(signed);
 }
 
 function lower(unit: number): number {

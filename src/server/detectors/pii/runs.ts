@@ -1,4 +1,4 @@
-/** One pass over a view: runs of groups with single separators, and every window of a run that has a shape. */
+/** One pass over a view, from digit to digit: runs of groups with single separators, and every window that has a shape. */
 
 import { type Leaf, LONGEST_GROUP, type ShapeNode, type ShapeTree } from "./shapes.ts";
 import type { Proof } from "./types.ts";
@@ -12,35 +12,18 @@ const SEPARATOR = 4;
 const HALF = 31;
 const UNDERSCORE = 0x5f;
 
-/** Gives a search: linear in the text, since a group begins at most as many windows as the tree has nodes. */
+/**
+ * Gives a search: linear in the text, since a group begins at most as many windows as the tree has nodes. A window has a
+ * digit, so that most of prose is only looked through for the next one.
+ */
 export function runScanner(tree: ShapeTree): (text: string, found: Found) => void {
   if (tree.root.next.size === 0) return () => {};
   const kinds = kindsOf(tree.separators);
+  const digit = /[0-9]/g;
   return (text, found) => {
-    const run = new Run(text, tree, found);
-    for (let at = 0; at < text.length; ) {
-      const unit = text.charCodeAt(at);
-      if (unit > 0x7f || (kinds[unit]! & (DIGIT | LETTER)) === 0) {
-        at += 1;
-        continue;
-      }
-      const start = at;
-      let seen = 0;
-      for (; at < text.length; at++) {
-        const next = text.charCodeAt(at);
-        const kind = next > 0x7f ? 0 : kinds[next]! & (DIGIT | LETTER);
-        if (kind === 0) break;
-        seen |= kind;
-      }
-      const groups = at - start > LONGEST_GROUP ? NONE : groupsOf(tree, text, start, at, seen);
-      if (groups.length === 0) run.close();
-      else run.add(start, at, groups);
-      const isJoined =
-        at + 1 < text.length && separates(kinds, text.charCodeAt(at)) && isGroup(kinds, text.charCodeAt(at + 1));
-      if (!isJoined) run.close();
-      at += 1;
-    }
-    run.close();
+    const run = new Run(text, kinds, tree, found);
+    digit.lastIndex = 0;
+    while (digit.test(text)) digit.lastIndex = run.windowsAt(digit.lastIndex - 1);
   };
 }
 
@@ -60,43 +43,96 @@ function groupsOf(tree: ShapeTree, text: string, start: number, end: number, see
   return tree.ofBoth(length, low, high);
 }
 
-/** Groups that follow each other with one separator between two, as long as each may be part of a shape. */
+/** Groups that follow each other with one separator between two, found as far as windows reach. */
 class Run {
   readonly #text: string;
+  readonly #kinds: Uint8Array;
   readonly #tree: ShapeTree;
   readonly #found: Found;
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
   readonly #groups: (readonly number[])[] = [];
+  /** Of the group that windows began at last. */
+  #walked = 0;
   #valueFrom = -1;
   #valueTo = -1;
   #value = "";
 
-  constructor(text: string, tree: ShapeTree, found: Found) {
+  constructor(text: string, kinds: Uint8Array, tree: ShapeTree, found: Found) {
     this.#text = text;
+    this.#kinds = kinds;
     this.#tree = tree;
     this.#found = found;
   }
 
-  /** What begins no shape is not kept at the head of a run: most words of prose. */
-  add(start: number, end: number, groups: readonly number[]): void {
-    if (this.#starts.length === 0 && !this.#begins(groups)) return;
-    this.#starts.push(start);
-    this.#ends.push(end);
-    this.#groups.push(groups);
+  /** Takes the windows that begin at the group of a digit, or at one before it; gives the end of the group. */
+  windowsAt(digit: number): number {
+    let first = this.#starts.findLastIndex((start) => start <= digit);
+    if (first < 0 || this.#ends[first]! <= digit) first = this.#begin(digit);
+    for (let each = this.#walked; each <= first; each++) this.#walk(this.#tree.root, each, each);
+    this.#walked = first + 1;
+    return this.#ends[first]!;
   }
 
-  close(): void {
-    if (this.#starts.length === 0) return;
-    for (let first = 0; first < this.#starts.length; first++) this.#walk(this.#tree.root, first, first);
+  /** A new run with the groups before the digit's that no window began at, as many as may come before a digit. */
+  #begin(digit: number): number {
+    const behind = this.#walked === 0 ? 0 : this.#ends[this.#walked - 1]!;
+    const { beforeDigit, longestBeforeDigit } = this.#tree;
+    let start = this.#startOf(digit);
+    let before = 0;
+    for (; before < beforeDigit.length; before++) {
+      const separator = start - 1;
+      if (separator <= behind || !beforeDigit[before]!.includes(this.#text[separator]!)) break;
+      const next = this.#startOf(separator);
+      if (next === separator || separator - next > longestBeforeDigit) break;
+      start = next;
+    }
     this.#starts.length = 0;
     this.#ends.length = 0;
     this.#groups.length = 0;
+    this.#add(start);
+    for (let each = 1; each <= before; each++) this.#has(each);
+    this.#walked = 0;
+    return before;
   }
 
-  #begins(groups: readonly number[]): boolean {
-    for (const group of groups) if (this.#tree.begins[group] === 1) return true;
-    return false;
+  #startOf(at: number): number {
+    let start = at;
+    while (start > 0 && isGroup(this.#kinds, this.#text.charCodeAt(start - 1))) start -= 1;
+    return start;
+  }
+
+  #add(start: number): void {
+    const text = this.#text;
+    let end = start;
+    let seen = 0;
+    for (; end < text.length; end++) {
+      const unit = text.charCodeAt(end);
+      const kind = unit > 0x7f ? 0 : this.#kinds[unit]! & (DIGIT | LETTER);
+      if (kind === 0) break;
+      seen |= kind;
+    }
+    this.#starts.push(start);
+    this.#ends.push(end);
+    this.#groups.push(end - start > LONGEST_GROUP ? NONE : groupsOf(this.#tree, text, start, end, seen));
+  }
+
+  /** Whether there is a group at `index`, which follows one that there is. */
+  #has(index: number): boolean {
+    if (index < this.#starts.length) return true;
+    const separator = this.#ends[index - 1]!;
+    if (!this.#joins(separator)) return false;
+    this.#add(separator + 1);
+    return true;
+  }
+
+  /** Whether one separator stands between two groups. */
+  #joins(separator: number): boolean {
+    return (
+      separates(this.#kinds, this.#text.charCodeAt(separator)) &&
+      isGroup(this.#kinds, this.#text.charCodeAt(separator - 1)) &&
+      isGroup(this.#kinds, this.#text.charCodeAt(separator + 1))
+    );
   }
 
   #walk(node: ShapeNode, first: number, at: number): void {
@@ -104,7 +140,7 @@ class Run {
       const next = node.next.get(group);
       if (next === undefined) continue;
       if (next.leaves.length > 0) this.#take(next.leaves, first, at);
-      if (next.next.size > 0 && at + 1 < this.#starts.length) this.#walk(next, first, at + 1);
+      if (next.separators.includes(this.#text[this.#ends[at]!]!) && this.#has(at + 1)) this.#walk(next, first, at + 1);
     }
   }
 

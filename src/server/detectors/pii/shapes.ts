@@ -26,12 +26,16 @@ export interface Leaf {
 export interface ShapeNode {
   readonly next: Map<number, ShapeNode>;
   readonly leaves: Leaf[];
+  /** That stand behind the group in some shape. */
+  separators: string;
 }
 
 export interface ShapeTree {
   readonly root: ShapeNode;
-  /** By number of a group: 1 where a shape begins with it. */
-  readonly begins: Uint8Array;
+  /** Separators that stand so many groups before the first group of a shape that has a digit: one, two and so on. */
+  readonly beforeDigit: readonly string[];
+  /** Of a group before it. */
+  readonly longestBeforeDigit: number;
   /** Every character that stands between groups of some pattern. */
   readonly separators: string;
   /** Numbers of the groups that a run of so many digits may stand for. */
@@ -52,15 +56,26 @@ interface Group {
 /** Throws on a shape that is none: tables are ours, and a test loads them. */
 export function shapeTree(rules: readonly { readonly rule: number; readonly pattern: ShapePattern }[]): ShapeTree {
   const groups = new Map<string, Group>();
-  const root: ShapeNode = { next: new Map(), leaves: [] };
+  const root: ShapeNode = { next: new Map(), leaves: [], separators: "" };
   let separators = "";
+  const beforeDigit: string[] = [];
+  let longestBeforeDigit = 0;
   for (const { rule, pattern } of rules) {
     const leaf: Leaf = { rule, pattern, separators: pattern.separators ?? DEFAULT_SEPARATORS };
     separators += leaf.separators;
     for (const shape of pattern.shapes) {
       const parts = shape.split("-");
       if (parts.length > MOST_GROUPS) throw new Error(`the shape ${shape} has more than ${MOST_GROUPS} groups`);
-      const node = parts.reduce((at, part) => step(at, groupOf(part, groups).id), root);
+      const withDigit = parts.findIndex((part) => part.includes("d"));
+      const before = withDigit < 0 ? parts.length - 1 : withDigit;
+      for (let each = 0; each < before; each++) {
+        beforeDigit[each] = (beforeDigit[each] ?? "") + leaf.separators;
+        longestBeforeDigit = Math.max(longestBeforeDigit, groupOf(parts[each]!, groups).length);
+      }
+      const node = parts.reduce((at, part, place) => {
+        if (place > 0) at.separators += leaf.separators;
+        return step(at, groupOf(part, groups).id);
+      }, root);
       if (!node.leaves.some((other) => other.rule === rule)) node.leaves.push(leaf);
     }
   }
@@ -72,7 +87,8 @@ export function shapeTree(rules: readonly { readonly rule: number; readonly patt
   const none: readonly number[] = [];
   return {
     root,
-    begins: Uint8Array.from(byLength, ({ id }) => (root.next.has(id) ? 1 : 0)),
+    beforeDigit,
+    longestBeforeDigit,
     separators: [...new Set(separators)].join(""),
     ofDigits: lengths.map((length) => fit(length, places(length, 0), places(length, 1))),
     ofLetters: lengths.map((length) => fit(length, 0, 0)),
@@ -86,7 +102,7 @@ export function shapeTree(rules: readonly { readonly rule: number; readonly patt
 function step(node: ShapeNode, group: number): ShapeNode {
   const known = node.next.get(group);
   if (known !== undefined) return known;
-  const made: ShapeNode = { next: new Map(), leaves: [] };
+  const made: ShapeNode = { next: new Map(), leaves: [], separators: "" };
   node.next.set(group, made);
   return made;
 }

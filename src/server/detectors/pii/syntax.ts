@@ -59,6 +59,11 @@ export function toV8(regex: string): string {
   return written;
 }
 
+/** Whether an expression may take a character beyond ASCII, of which some are two units. */
+export function takesBeyondAscii(regex: string): boolean {
+  return /\\[DWSpP]|\[\^|[^\0-\x7f]/.test(regex) || /\./.test(regex.replace(/\\.|\[(?:\\.|[^\]\\])*\]/gs, ""));
+}
+
 function escaped(regex: string, at: number, inClass: boolean): string {
   const character = regex[at];
   if (character === undefined) throw new Error("an escape at the end");

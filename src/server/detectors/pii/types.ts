@@ -24,7 +24,7 @@ export type Pattern = ShapePattern | TextPattern | SearchPattern;
 
 /**
  * Groups of digits and letters with single separators between them, found by one pass over the text that all such patterns
- * share, and told apart by shape.
+ * share, and told apart by shape. A match has at least one digit, also where its shape would let it have none.
  */
 export interface ShapePattern {
   readonly kind: "shape";

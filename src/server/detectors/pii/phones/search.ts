@@ -9,6 +9,8 @@ const MOST_GROUPS = 8;
 /** A number with what is dialled before it, `0011`, and a trunk prefix in brackets. */
 const MOST_DIALLED = MOST_DIGITS + 5;
 
+const DIGITS = /[0-9]+/g;
+
 /** From the end of one group to the next: at most three characters, which cannot be read as anything else. */
 const BETWEEN = /^(?:[ \-./]|\) ?|\)[-/]| ?\(| - |-\(| \/ |\) \()$/;
 const EXTENSION = /(?:;ext=| {0,2}(?:extension|ext\.?|x|#) ?)\d{1,7}(?![\dA-Za-z])/iy;
@@ -84,16 +86,17 @@ function eachRun(text: string, take: (groups: readonly Group[]) => void): void {
     groups = [];
     digits = 0;
   };
-  for (let at = 0; at < text.length; at += 1) {
-    if (!isDigit(text.charCodeAt(at))) continue;
-    const start = at;
-    while (isDigit(text.charCodeAt(at))) at += 1;
+  DIGITS.lastIndex = 0;
+  while (DIGITS.test(text)) {
+    const end = DIGITS.lastIndex;
+    let start = end - 1;
+    while (isDigit(text.charCodeAt(start - 1))) start -= 1;
     const before = groups.at(-1);
     if (before !== undefined && !isJoined(text, before.end, start)) close();
-    if (at - start > MOST_DIALLED) close();
+    if (end - start > MOST_DIALLED) close();
     else {
-      groups.push({ start, end: at });
-      digits += at - start;
+      groups.push({ start, end });
+      digits += end - start;
     }
   }
   close();
