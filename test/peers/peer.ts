@@ -1,6 +1,6 @@
 /**
  * A pinned peer, from the cache or installed into it within a limit; else the reason why the tests that want it are
- * skipped. A suite never fails for lack of one.
+ * skipped. A suite never fails for lack of one. What takes minutes is installed by `npm run peers` alone.
  *
  * The cache is `gateway-test-peers` in the user's cache folder, or the folder that GATEWAY_TEST_PEERS names; `none` there
  * is to have no peers. What is in it is whole: a peer is installed beside its place and moved there. An install that failed
@@ -31,6 +31,8 @@ export interface PeerOptions {
   /** The folder of the cache, or `none`. */
   readonly cache?: string | undefined;
   readonly limitMs?: number;
+  /** Also what takes minutes is installed. */
+  readonly isPatient?: true;
 }
 
 const asked = new Map<PeerName, Promise<Peer>>();
@@ -49,12 +51,13 @@ export async function findOrInstall(name: string, recipe: Recipe, options: PeerO
   if (cache === "none") return missing(name, "GATEWAY_TEST_PEERS is none");
   if (process.platform === "win32") return missing(name, "no recipe for Windows");
   const digest = createHash("sha256")
-    .update(JSON.stringify([recipe, process.platform, process.arch]))
+    .update(JSON.stringify([{ file: recipe.file, steps: recipe.steps }, process.platform, process.arch]))
     .digest("hex");
   const place = join(resolve(cache), `${name}-${digest.slice(0, 12)}`);
   const path = join(place, recipe.file);
   const found: Peer = { missing: false, path };
   if (await isExecutable(path)) return found;
+  if (recipe.takesMinutes && !options.isPatient) return missing(name, "it takes minutes to install: `npm run peers`");
   const signal = AbortSignal.timeout(options.limitMs ?? LIMIT_MS);
   try {
     await mkdir(cache, { recursive: true });

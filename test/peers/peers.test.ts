@@ -69,6 +69,17 @@ test("an install that fails says why, leaves nothing, and is not tried again at 
   );
 });
 
+test("what takes minutes is installed by who has them, and found by everybody", async (t) => {
+  const cache = await cacheOf(t);
+  const slow: Recipe = { ...sh(INSTALLS), takesMinutes: true };
+  assert.equal(
+    (await findOrInstall("it", slow, { cache })).missing,
+    "no it: it takes minutes to install: `npm run peers`",
+  );
+  assert.equal((await findOrInstall("it", slow, { cache, isPatient: true })).missing, false);
+  assert.equal((await findOrInstall("it", slow, { cache })).missing, false);
+});
+
 test("an install has a limit, and what it started ends with it", async (t) => {
   const cache = await cacheOf(t);
   const endless = sh("sh -c 'echo $$ > ../child; exec sleep 600' & wait");

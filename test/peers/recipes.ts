@@ -7,6 +7,8 @@ export interface Recipe {
   /** Of the executable, from the folder. */
   readonly file: string;
   readonly steps: readonly (readonly [program: string, ...args: readonly string[]])[];
+  /** It takes longer than a file of tests may wait, so that no test installs it: `npm run peers` does. */
+  readonly takesMinutes?: true;
 }
 
 /** One package at one version. No script of it runs. Without a network it says so in seconds, where npm tries for minutes. */
@@ -25,6 +27,7 @@ export function nativeNpmPackage(name: string, version: string, file: string): R
   return {
     file: `node_modules/${name}/${file}`,
     steps: [["npm", "install", ...options, `${name}@${version}`]],
+    takesMinutes: true,
   };
 }
 
