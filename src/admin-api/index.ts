@@ -12,6 +12,12 @@ export * from "./operation.ts";
 export { AUDIT_EVENTS, type AuditEventName, type AuditRecord, KEPT_RECORDS } from "./operations/audit.ts";
 export { type BackendFailure, KEPT_FAILURES } from "./operations/backends.ts";
 export { ARCHIVE_TYPE } from "./operations/cluster.ts";
+export {
+  type GuardrailRehearsal,
+  MAX_REHEARSED_LENGTH,
+  MAX_REHEARSED_SEGMENTS,
+  TEXT_KINDS,
+} from "./operations/guardrails.ts";
 export type { LoginIssuer, NodeStatus } from "./operations/node.ts";
 export { type QueryResult, type QueryTables, SQL_TYPES } from "./operations/query.ts";
 export type {

@@ -103,6 +103,7 @@ const TAGS: Readonly<Record<Exclude<ResourceKind, "Table">, string>> = {
   Audit: "audit",
   Member: "cluster_members",
   Cluster: "cluster",
+  Guardrails: "guardrails",
   Config: "config",
   Node: "node",
 };

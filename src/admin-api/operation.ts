@@ -66,6 +66,7 @@ export type ResourceKind =
   | "Secret"
   | "Source"
   | "Backend"
+  | "Guardrails"
   | "Audit"
   | "Member"
   | "Cluster"

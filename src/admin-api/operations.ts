@@ -8,6 +8,7 @@ import type { Operation, ParamsOf, QueryOf } from "./operation.ts";
 import { auditOperations } from "./operations/audit.ts";
 import { backendOperations } from "./operations/backends.ts";
 import { clusterOperations } from "./operations/cluster.ts";
+import { guardrailOperations } from "./operations/guardrails.ts";
 import { keyOperations } from "./operations/keys.ts";
 import { listOperations } from "./operations/lists.ts";
 import { nodeOperations } from "./operations/node.ts";
@@ -24,6 +25,7 @@ export const OPERATIONS = {
   ...sourceOperations,
   ...listOperations,
   ...backendOperations,
+  ...guardrailOperations,
   ...clusterOperations,
   ...auditOperations,
   ...queryOperations,

@@ -1,6 +1,6 @@
-/** Why a finding does not count, in the words of every verb that shows guardrails at work. */
+/** What guardrails did and why, in the words of every verb that shows them at work. */
 
-import type { Removed } from "../server/core/guardrails/index.ts";
+import type { Rehearsal, Removed } from "../server/core/guardrails/index.ts";
 
 export const REMOVED_WORDS: Readonly<Record<Removed["by"], string>> = {
   threshold: "below the detector's `threshold`",
@@ -10,3 +10,29 @@ export const REMOVED_WORDS: Readonly<Record<Removed["by"], string>> = {
   form: "within a placeholder or pseudonym",
   check: "its check digit, or another proof, says that it is none",
 };
+
+/** `<category>/<LABEL> 5..24`. */
+export const placeWords = ({ type, start, end }: Rehearsal["findings"][number]): string => `${type} ${start}..${end}`;
+
+/** Who found it: detector, recognizer and pattern. */
+export const finderWords = ({ detector, recognizer, trace }: Rehearsal["findings"][number]): string =>
+  [detector, recognizer, trace?.pattern ?? ""].filter((part) => part !== "").join("/");
+
+/** How its score came to be; empty where nothing is known of it. */
+export function scoreWords({ trace }: Rehearsal["findings"][number]): string {
+  if (trace === null) return "";
+  const { validated, context_word: word, score_base: base, score_context: context, agreement } = trace;
+  return [
+    base.toFixed(2),
+    ...(validated === null ? [] : [validated ? "proven by its check" : "its check says no"]),
+    ...(word === null ? [] : [`+${context.toFixed(2)} after "${word}"`]),
+    ...(agreement === 0 ? [] : [`+${agreement.toFixed(2)} found by another too`]),
+  ].join(", ");
+}
+
+/** Detectors that did not read the texts, each with why. */
+export const unaskedWords = ({ detectors }: Rehearsal): readonly string[] =>
+  detectors.flatMap(({ name, in_force: isInForce, asked, kinds }) => {
+    if (asked) return [];
+    return [`${name}: ${isInForce ? `it reads ${kinds.join(", ")}` : "the profile leaves it out"}`];
+  });

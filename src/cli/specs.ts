@@ -191,7 +191,7 @@ export const queryFlags = {
     choices: ["one", "all"],
     default: "one",
     meaning:
-      "of lists of what a node measures (backends, budgets, cluster_members, refusals): rows of the node asked, or of all",
+      "of lists of what a node measures (backends, budgets, cluster_members, guardrails, refusals): rows of the node asked, or of all",
   },
   tables: { kind: "boolean", meaning: "describe the tables that may be queried, in place of a query" },
   p: {
@@ -273,6 +273,30 @@ export const guardrailsEvalFlags = {
     value: "FROM=TO",
     meaning: "rename a type, beside PER, PERS, LOC, GPE, ORG and MIS to their long names; may be repeated",
   },
+} as const satisfies FlagTable;
+
+export const guardrailsInspectFlags = {
+  ...doorFlags,
+  config: {
+    kind: "string",
+    value: "PATH",
+    meaning: "deployment document, or a node file that names one; in place of a gateway that runs",
+  },
+  profile: { kind: "string", value: "NAME", defaultText: "none", meaning: "profile of the caller" },
+  kind: {
+    kind: "string",
+    value: "KIND",
+    choices: ["system", "user", "assistant", "tool_args", "tool_result", "output", "header", "query"],
+    default: "user",
+    meaning: "what the text is; output: of an answer, all others of a request",
+  },
+  model: { kind: "string", value: "NAME", meaning: "model that is asked for, as rules read it" },
+  json: { kind: "boolean", meaning: "print all of it as JSON, as the admin API answers" },
+} as const satisfies FlagTable;
+
+export const guardrailsListFlags = {
+  ...doorFlags,
+  json: { kind: "boolean", meaning: "print the rows as JSON" },
 } as const satisfies FlagTable;
 
 /** Of verbs that have none. */

@@ -15,6 +15,8 @@ import {
   consoleFlags,
   devFlags,
   guardrailsEvalFlags,
+  guardrailsInspectFlags,
+  guardrailsListFlags,
   loginFlags,
   logoutFlags,
   noFlags,
@@ -115,6 +117,28 @@ const ENTRIES = [
       "-json. The status is 1 when a detector failed.",
     flags: guardrailsEvalFlags,
     positionals: { usage: "DATA...", min: 1, max: Number.POSITIVE_INFINITY, areFiles: true },
+  },
+  {
+    name: "guardrails inspect",
+    group: "run",
+    summary: "show what guardrails make of a text, and why",
+    description:
+      "Shows what detectors find in a text, what was removed and why, what the rules decide, and the text as it would go " +
+      "on. Nothing is forwarded or recorded. With -config it needs no gateway; without, it asks the one that runs. '-' " +
+      "reads stdin, which no shell remembers. The status is 0 when the text is allowed, also rewritten, and 1 when it is " +
+      "denied.",
+    flags: guardrailsInspectFlags,
+    positionals: { usage: "TEXT|-", min: 1, max: 1 },
+  },
+  {
+    name: "guardrails list",
+    group: "operate",
+    summary: "list detectors and rules in force, with their counts",
+    description:
+      "Prints the detectors and the rules of a running gateway, in the order of its document, and what its node counted " +
+      "of them since it started. Keys, patterns and deny lists are not shown.",
+    flags: guardrailsListFlags,
+    positionals: NONE,
   },
   {
     name: "console",

@@ -4,11 +4,21 @@ import { formatProblem, type Guardrails } from "../../server/core/config/index.t
 import type { GuardrailPolicy } from "../../server/core/guardrails/index.ts";
 import type { Ensemble } from "../../server/detectors/index.ts";
 import { readGuardrailsAt } from "../../server/node/index.ts";
-import { type AssembledGuardrails, type GuardrailEngine, loadGuardrailEngine } from "../../server/snapshot/index.ts";
+import {
+  type AssembledGuardrails,
+  type GuardedProfile,
+  type GuardrailEngine,
+  loadGuardrailEngine,
+  type Rehearse,
+} from "../../server/snapshot/index.ts";
 
 export interface Subject {
   readonly ensemble: Ensemble;
+  /** Of a caller without a profile. */
   readonly policy: GuardrailPolicy;
+  readonly rehearse: Rehearse;
+  /** Names of the profiles. */
+  readonly profiles: readonly string[];
 }
 
 export type CompiledSubject =
@@ -28,9 +38,9 @@ export async function compileSubject(
 ): Promise<CompiledSubject> {
   const read = await readGuardrailsAt(path, env);
   if (read.kind === "refused") return read;
-  const { guardrails, problem, warnings } = read;
+  const { guardrails, profiles, problem, warnings } = read;
   const engine = await loadGuardrailEngine();
-  const configured = compile(engine, { ...guardrails, explain: true });
+  const configured = compile(engine, { ...guardrails, explain: true }, profiles);
   const told = configured.problems.map((one) => formatProblem(problem(one.path, one.message, one.severity)));
   if (configured.subject === undefined) return { kind: "refused", problems: [...warnings, ...told] };
   return { kind: "compiled", subject: configured.subject, warnings: [...warnings, ...told] };
@@ -42,10 +52,12 @@ interface Attempt {
   readonly problems: AssembledGuardrails["problems"];
 }
 
-function compile(engine: GuardrailEngine, guardrails: Guardrails): Attempt {
-  const { assembled, problems } = engine.assemble(guardrails, []);
+function compile(engine: GuardrailEngine, guardrails: Guardrails, profiles: readonly GuardedProfile[]): Attempt {
+  const { assembled, problems } = engine.assemble(guardrails, profiles);
   if (assembled === undefined || problems.some(({ severity }) => severity === "error")) {
     return { subject: undefined, problems };
   }
-  return { subject: { ensemble: assembled.ensemble, policy: assembled.policyOf(undefined) }, problems };
+  const { ensemble, policyOf, rehearse } = assembled;
+  const names = profiles.map(({ name }) => name);
+  return { subject: { ensemble, policy: policyOf(undefined), rehearse, profiles: names }, problems };
 }

@@ -13,6 +13,7 @@ import { createLogger, formatAddress, Lifetime, parseAddress, parseLogLevel } fr
 import { readNode, startConfigNode } from "../../server/node/index.ts";
 import { buildOf } from "../build.ts";
 import { checkAddress } from "../check-address.ts";
+import { isColoured } from "../colours.ts";
 import { DEV_PROFILE, writeDevFiles } from "../dev/files.ts";
 import { type DevAddresses, welcome } from "../dev/welcome.ts";
 import type { FlagsOf } from "../flags.ts";
@@ -102,14 +103,6 @@ async function mint(socket: string, signal: AbortSignal): Promise<string> {
   } finally {
     client.close();
   }
-}
-
-/** Conventions: no-color.org; FORCE_COLOR asks for it where no terminal is. */
-function isColoured(io: Io): boolean {
-  const { NO_COLOR: none, FORCE_COLOR: forced, TERM: terminal } = io.env;
-  if (none !== undefined && none !== "") return false;
-  if (forced !== undefined && forced !== "" && forced !== "0") return true;
-  return io.isTerminal("stdout") && terminal !== "dumb";
 }
 
 /** Whether the commands that are printed find their program. */

@@ -57,6 +57,7 @@ const IDENTITY: { readonly [T in TableName]: readonly (keyof (typeof TABLES)[T][
   budgets: ["budget", "bucket"],
   backends: ["name"],
   refusals: ["node", "caller_kind", "caller", "code", "cause", "cause_name", "first_at"],
+  guardrails: ["kind", "name", "node"],
   models: ["kind", "model", "provider"],
   mcp_servers: ["name"],
   a2a_agents: ["name"],

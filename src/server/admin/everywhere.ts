@@ -17,7 +17,13 @@ const OWN_MS = 100;
 export const MAX_BYTES = 1 << 20;
 
 /** Lists of what each node has measured by itself. */
-export const MEASURED = ["backends", "budgets", "cluster_members", "refusals"] as const satisfies readonly TableName[];
+export const MEASURED = [
+  "backends",
+  "budgets",
+  "cluster_members",
+  "guardrails",
+  "refusals",
+] as const satisfies readonly TableName[];
 export type MeasuredTable = (typeof MEASURED)[number];
 
 export type Question =

@@ -6,6 +6,7 @@ import { backendHandlers, backendList } from "./handlers/backends.ts";
 import { clusterHandlers, memberList } from "./handlers/cluster.ts";
 import { NOTHING_CONFIGURED } from "./handlers/configured.ts";
 import { budgetList, profileList, refusalList } from "./handlers/governed.ts";
+import { guardrailHandlers, guardrailList } from "./handlers/guardrails.ts";
 import { keyHandlers, keyList } from "./handlers/keys.ts";
 import { loginHandlers } from "./handlers/login.ts";
 import { modelList } from "./handlers/models.ts";
@@ -23,6 +24,7 @@ export const HANDLERS: Handlers = {
   ...sourceHandlers,
   ...clusterHandlers,
   ...backendHandlers,
+  ...guardrailHandlers,
   ...auditHandlers,
   ...queryHandlers,
   ...nodeHandlers,
@@ -42,6 +44,7 @@ export const LISTS: ListSources = {
   profiles: profileList,
   budgets: budgetList,
   refusals: refusalList,
+  guardrails: guardrailList,
   mcp_servers: NOTHING_CONFIGURED,
   a2a_agents: NOTHING_CONFIGURED,
   reconcile: NOTHING_CONFIGURED,

@@ -26,6 +26,19 @@ export const fixed =
   () =>
     rows;
 
+/** Version and watch of a list whose version is how often it was told to have changed. */
+export function counted(listen: (listener: () => void) => () => void): Pick<ListSource<unknown>, "version" | "watch"> {
+  let changes = 0;
+  return {
+    version: () => changes,
+    watch: (onChange) =>
+      listen(() => {
+        changes += 1;
+        onChange();
+      }),
+  };
+}
+
 /** Version and watch of a list that changes with any of these tables of the state. */
 export function tables(
   view: StateView,

@@ -11,6 +11,7 @@ import type {
   BudgetRecord,
   Configuration,
   FileStatus,
+  GuardrailRecord,
   LoginIssuer,
   ModelRecord,
   NodeStatus,
@@ -24,6 +25,7 @@ import type {
 } from "../../admin-api/index.ts";
 import type { Clock, Log } from "../../base/index.ts";
 import type { Cluster, WriteOptions } from "../cluster/index.ts";
+import type { Rehearsal, RehearsalQuestion } from "../core/guardrails/index.ts";
 
 export interface Ports {
   readonly cluster: Cluster;
@@ -33,6 +35,7 @@ export interface Ports {
   readonly backends: Backends;
   readonly governed: Governed;
   readonly refusals: Refusals;
+  readonly guardrails: Guardrails;
   readonly audit: AuditSink;
   /** Empty where no issuer of the admin API has a `login` block. */
   readonly logins: readonly LoginIssuer[];
@@ -146,6 +149,16 @@ export interface Governed {
 export interface Refusals {
   list(): readonly Omit<RefusalRecord, "node">[];
   /** Called when the list may be another, at most once a second. Returns the way to end it. */
+  onChange(listener: () => void): () => void;
+}
+
+/** Detectors and rules of the running configuration. */
+export interface Guardrails {
+  /** Detectors, then rules, in the order of the document, with what this node counted of them. */
+  list(): readonly Omit<GuardrailRecord, "node">[];
+  /** What would become of texts; nothing of them is kept. Rejects with `busy` where too many are tried at once. */
+  rehearse(question: RehearsalQuestion, signal: AbortSignal): Promise<Rehearsal>;
+  /** Called when the configuration has changed, and at most once a second when counts have. Returns the way to end it. */
   onChange(listener: () => void): () => void;
 }
 

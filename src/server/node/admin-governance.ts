@@ -26,7 +26,7 @@ import {
   type UsageRow,
   usageRowKey,
 } from "../core/state/index.ts";
-import type { Governance, Snapshot } from "../snapshot/index.ts";
+import type { Snapshot } from "../snapshot/index.ts";
 import type { Configuration } from "./configuration.ts";
 
 const TELL_EVERY_MS = 1_000;
@@ -122,7 +122,7 @@ export function governedPort({ configuration, view, node, ledger, refusals }: Go
   configuration.onChange(follow);
 
   return {
-    profiles: () => (snapshot === undefined ? [] : profileRows(snapshot.governance)),
+    profiles: () => (snapshot === undefined ? [] : profileRows(snapshot)),
     issuers: () => [...new Set((snapshot?.governance.auth?.issuers ?? []).map(({ issuer }) => issuer))],
     async budgets() {
       const budgets = snapshot?.governance.budgets ?? [];
@@ -141,7 +141,10 @@ export function governedPort({ configuration, view, node, ledger, refusals }: Go
   };
 }
 
-const profileRows = ({ profiles }: Governance): ReturnType<Governed["profiles"]> =>
+const profileRows = ({
+  governance: { profiles },
+  guardrails: { inForce },
+}: Snapshot): ReturnType<Governed["profiles"]> =>
   profiles.flatMap(({ name, budget, allowedModels, requireCaps, ownRules }) => {
     if (name === undefined) return [];
     return {
@@ -150,8 +153,7 @@ const profileRows = ({ profiles }: Governance): ReturnType<Governed["profiles"]>
       allowed_models: allowedModels,
       require_caps: requireCaps,
       access_rules: ownRules,
-      // Guardrails cannot be configured.
-      detectors: null,
+      detectors: inForce.selections.get(name) ?? null,
     };
   });
 

@@ -15,6 +15,7 @@ import type { Snapshot } from "../snapshot/index.ts";
 import type { BuildInfo } from "../telemetry/index.ts";
 import { backendsPort } from "./admin-backends.ts";
 import { governedPort } from "./admin-governance.ts";
+import { guardrailsPort } from "./admin-guardrails.ts";
 import { type AdminDoors, accessOf, openAdminDoors } from "./admin-plane.ts";
 import { refusalsPort } from "./admin-refusals.ts";
 import { type SealingHere, secretsPort } from "./admin-secrets.ts";
@@ -228,6 +229,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
           },
         }),
         refusals: refused,
+        guardrails: guardrailsPort(configuration, instruments),
         audit: auditSink(trail, failures),
         logins: loginsOf(nodeFile),
         clock: systemClock,

@@ -1,7 +1,8 @@
-/** Reads the guardrails of a document on disk, for evaluation: a deployment document, or a node file that names one. */
+/** Reads the guardrails of a document on disk, for evaluation and rehearsals: a deployment document, or a node file that names one. */
 
 import { formatProblem, type Guardrails, type ProblemAt, readGuardrails } from "../core/config/index.ts";
 import { openSecrets } from "../secrets/index.ts";
+import type { GuardedProfile } from "../snapshot/index.ts";
 import { beside, openDisk } from "./files.ts";
 import { glance } from "./glance.ts";
 
@@ -9,6 +10,8 @@ export type ReadGuardrails =
   | {
       readonly kind: "read";
       readonly guardrails: Guardrails;
+      /** With which detectors they select, and nothing else of them. */
+      readonly profiles: readonly GuardedProfile[];
       readonly problem: ProblemAt;
       /** Lines for a person. */
       readonly warnings: readonly string[];
@@ -39,10 +42,10 @@ export async function readGuardrailsAt(
   });
   const told = problems.map(formatProblem);
   if (read === undefined) return refused(told);
-  const { guardrails } = read;
+  const { guardrails, profiles = [] } = read;
   if (guardrails === undefined) return refused([...told, `${document.name}: it has no \`guardrails\``]);
   if (guardrails.detectors.length === 0) return refused([...told, `${document.name}: guardrails: no \`detectors\``]);
-  return { kind: "read", guardrails, problem, warnings: told };
+  return { kind: "read", guardrails, profiles, problem, warnings: told };
 }
 
 const refused = (problems: readonly string[]): ReadGuardrails => ({ kind: "refused", problems });

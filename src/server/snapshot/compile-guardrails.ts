@@ -25,7 +25,7 @@ import {
   type GuardrailEngine,
   UNGUARDED,
 } from "./guardrails.ts";
-import { inForceOf } from "./in-force.ts";
+import { type GuardedProfile, inForceOf } from "./in-force.ts";
 import { rehearse } from "./rehearse.ts";
 
 export function openEngine(instruments: Instruments | undefined): GuardrailEngine {
@@ -67,11 +67,7 @@ function compile({ guardrails, profiles = [] }: Deployment, options: Options): C
 
 type Options = Omit<EnsembleOptions, "build"> & { readonly pool: ScanPool };
 
-function assemble(
-  guardrails: Guardrails,
-  profiles: NonNullable<Deployment["profiles"]>,
-  options: Options,
-): AssembledGuardrails {
+function assemble(guardrails: Guardrails, profiles: readonly GuardedProfile[], options: Options): AssembledGuardrails {
   /** What each detector can give, by its name. */
   const gives = new Map<string, readonly string[]>();
   const compiled = compileEnsemble(guardrails, { ...options, build: builder(gives, options.pool) });

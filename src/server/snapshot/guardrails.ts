@@ -23,7 +23,7 @@ import {
   told,
 } from "../core/guardrails/index.ts";
 import type { Ensemble, Failure, Found, Member } from "../detectors/index.ts";
-import { type GuardrailsInForce, NOTHING_IN_FORCE } from "./in-force.ts";
+import { type GuardedProfile, type GuardrailsInForce, NOTHING_IN_FORCE } from "./in-force.ts";
 
 export interface Guarded {
   readonly found: Found;
@@ -114,7 +114,7 @@ export interface GuardrailEngine {
   /** As of a gateway: also what it cannot do yet is refused. */
   readonly compile: (document: Deployment) => CompiledGuardrails;
   /** Of no use where a problem is an error. `profiles`: those that rules are checked against. */
-  readonly assemble: (guardrails: Guardrails, profiles: NonNullable<Deployment["profiles"]>) => AssembledGuardrails;
+  readonly assemble: (guardrails: Guardrails, profiles: readonly GuardedProfile[]) => AssembledGuardrails;
 }
 
 /** Detectors and rules, before they guard anybody. */

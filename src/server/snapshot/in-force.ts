@@ -6,6 +6,9 @@ import type { Deployment, Guardrails } from "../core/config/index.ts";
 import type { GuardrailPolicy, SegmentKind } from "../core/guardrails/index.ts";
 import type { Ensemble, Member } from "../detectors/index.ts";
 
+/** What of a profile guardrails depend on. */
+export type GuardedProfile = Pick<NonNullable<Deployment["profiles"]>[number], "name" | "guardrails">;
+
 export interface DetectorInForce
   extends Pick<Member, "name" | "mode" | "schedule" | "role" | "threshold" | "timeoutMs"> {
   /** As in the document: `pii`, `llm`, … */
@@ -46,7 +49,7 @@ export const NOTHING_IN_FORCE: GuardrailsInForce = Object.freeze({ detectors: []
 
 export function inForceOf(
   { detectors, rules }: Guardrails,
-  profiles: NonNullable<Deployment["profiles"]>,
+  profiles: readonly GuardedProfile[],
   { members }: Ensemble,
   policyOf: (profile: string) => GuardrailPolicy,
 ): GuardrailsInForce {

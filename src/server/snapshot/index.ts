@@ -11,7 +11,7 @@ export {
   type InspectBeside,
   type Rehearse,
 } from "./guardrails.ts";
-export type { DetectorInForce, GuardrailsInForce, RuleInForce } from "./in-force.ts";
+export type { DetectorInForce, GuardedProfile, GuardrailsInForce, RuleInForce } from "./in-force.ts";
 export { loadGuardrailEngine, loadGuardrails, mayHoldGuardrails } from "./load-guardrails.ts";
 export { loadRules, mayHoldRules, type Rules } from "./load-rules.ts";
 export { removedFrom } from "./removed.ts";

@@ -56,15 +56,19 @@ export interface Gateway extends Program {
 export interface StartOptions {
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** What stands on its stdin; left out, it has none. */
+  readonly input?: string;
 }
 
 /** Runs the program to wherever it gets; for verbs, and for starts that are meant to fail. */
-export function runProgram(owner: Owner, { args, env = {} }: StartOptions): Program {
+export function runProgram(owner: Owner, { args, env = {}, input }: StartOptions): Program {
   build();
   const child = spawn(process.execPath, [join(root, "bin/gateway"), ...args], {
     env: { PATH: process.env["PATH"], GATEWAY_DRAIN: DRAIN, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
   });
+  child.stdin?.end(input);
+  assert.ok(child.stdout !== null && child.stderr !== null);
   const kill = (): void => void child.kill("SIGKILL");
   children.add(kill);
   let stdout = "";

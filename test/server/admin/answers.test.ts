@@ -62,6 +62,8 @@ const CALLS: { readonly [Id in OperationId]: CallInput<Id> } = {
   list_profiles: {},
   list_budgets: {},
   list_refusals: {},
+  list_guardrails: {},
+  inspect_guardrails: { body: { segments: [{ kind: "user", text: "a" }], profile: "p" } },
   list_mcp_servers: {},
   list_a2a_agents: {},
   list_reconcile: {},

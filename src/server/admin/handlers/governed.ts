@@ -3,7 +3,7 @@
 import type { BudgetRecord, ProfileRecord, RefusalRecord } from "../../../admin-api/index.ts";
 import type { StateView } from "../../cluster/index.ts";
 import { readKey } from "../../core/state/index.ts";
-import { fixed, inTurns, type ListSource, storedValues, tables } from "../lists.ts";
+import { counted, fixed, inTurns, type ListSource, storedValues, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { TABLE_PREFIX } from "../tables.ts";
 
@@ -54,19 +54,6 @@ export function refusalList({ cluster, refusals }: Ports): ListSource<RefusalRec
       const { nodeId: node } = cluster.status();
       return fixed(refusals.list().map((row) => ({ node, ...row })));
     },
-  };
-}
-
-/** A list whose version is how often it was told to have changed. */
-function counted(listen: (listener: () => void) => () => void): Pick<ListSource<unknown>, "version" | "watch"> {
-  let changes = 0;
-  return {
-    version: () => changes,
-    watch: (onChange) =>
-      listen(() => {
-        changes += 1;
-        onChange();
-      }),
   };
 }
 

@@ -5,7 +5,7 @@
 import { type CallerVariables, callerVariables } from "../policy/variables/index.ts";
 import type { Dropped, GuardrailVariables, Judgement, Rewrite, RuleDecision } from "./judgement.ts";
 import { utf8Offsets } from "./positions.ts";
-import type { Annotation, Category, DetectorError, Segment, SegmentKind } from "./types.ts";
+import type { Annotation, DetectorError, Segment, SegmentKind } from "./types.ts";
 
 /** Texts of one message, of nobody in particular where `caller` is left out. */
 export interface RehearsalQuestion {
@@ -34,7 +34,7 @@ export interface ToldFinding {
   readonly segment: number;
   /** `<category>/<LABEL>`. */
   readonly type: string;
-  readonly category: Category;
+  readonly category: string;
   readonly label: string;
   readonly score: number;
   readonly detector: string;

@@ -74,6 +74,8 @@ export const INPUTS: Readonly<Record<OperationId, Input>> = {
   list_profiles: list,
   list_budgets: list,
   list_refusals: list,
+  list_guardrails: list,
+  inspect_guardrails: { body: '{"segments":[{"kind":"user","text":"a"}]}', status: 200 },
   list_models: list,
   list_mcp_servers: list,
   list_a2a_agents: list,

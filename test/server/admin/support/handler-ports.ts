@@ -9,6 +9,7 @@ import { createMemoryAudit } from "./memory-audit.ts";
 import { createMemoryBackends } from "./memory-backends.ts";
 import { createMemoryCluster } from "./memory-cluster.ts";
 import { createMemoryGoverned } from "./memory-governed.ts";
+import { createMemoryGuardrails } from "./memory-guardrails.ts";
 import { createMemorySecrets } from "./memory-secrets.ts";
 import { createMemorySources } from "./memory-sources.ts";
 
@@ -24,6 +25,7 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
     backends: createMemoryBackends().backends,
     governed: createMemoryGoverned().governed,
     refusals: { list: () => [], onChange: () => () => undefined },
+    guardrails: createMemoryGuardrails(),
     audit: createMemoryAudit().audit,
     logins: [],
     facts: {

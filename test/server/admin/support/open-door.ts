@@ -15,6 +15,7 @@ import { createMemoryAudit, type MemoryAudit } from "./memory-audit.ts";
 import { createMemoryBackends, type MemoryBackends } from "./memory-backends.ts";
 import { createMemoryCluster, type MemoryCluster } from "./memory-cluster.ts";
 import { createMemoryGoverned, type MemoryGoverned } from "./memory-governed.ts";
+import { createMemoryGuardrails } from "./memory-guardrails.ts";
 import { createMemorySecrets } from "./memory-secrets.ts";
 import { createMemorySources, type MemorySources } from "./memory-sources.ts";
 import { assertAnswerTo } from "./openapi-answers.ts";
@@ -86,6 +87,7 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
     backends: backends.backends,
     governed: governed.governed,
     refusals: { list: () => [REFUSAL], onChange: () => () => undefined },
+    guardrails: createMemoryGuardrails(),
     audit: audit.audit,
     logins: [],
     facts: {

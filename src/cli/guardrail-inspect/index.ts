@@ -1,0 +1,3 @@
+/** What guardrails make of a text, for people. */
+
+export { inspectionLines, type ShownAs } from "./report.ts";

@@ -1,0 +1,83 @@
+/** A rehearsal as lines: the decision, the text as it goes on, what was found and why, what does not count and why. */
+
+import { escapeControls, escapeControlsOfLines } from "../../base/index.ts";
+import type { Rehearsal } from "../../server/core/guardrails/index.ts";
+import { finderWords, REMOVED_WORDS, scoreWords, unaskedWords } from "../guardrail-words.ts";
+import { type TextColumn, tableLines } from "../table-text.ts";
+
+export interface ShownAs {
+  /** Cells of the terminal; undefined: unlimited. */
+  readonly width: number | undefined;
+  readonly isColoured: boolean;
+}
+
+/** Of what does not count; -json has all. */
+const MOST_REMOVED = 25;
+
+const column = (name: string, isNumeric = false): TextColumn => ({ name, isNumeric });
+
+const FOUND = [column("type"), column("score", true), column("bytes", true), column("by"), column("why")];
+const REMOVED = [column("type"), column("score", true), column("bytes", true), column("by"), column("removed")];
+
+/** Lines, each with its line end. */
+export function* inspectionLines(rehearsal: Rehearsal, { width, isColoured }: ShownAs): Generator<string> {
+  const bold = (text: string): string => (isColoured ? `\u001b[1m${text}\u001b[22m` : text);
+  const { findings, shadow, removed, failures, skipped, segments, message, more } = rehearsal;
+  yield `${bold("decision")}  ${decisionWords(rehearsal, isColoured)}\n`;
+  if (message !== null) yield `${bold("message")}   ${escapeControls(message)}\n`;
+  for (const { detector, kind, refuses } of failures) {
+    const what = refuses ? "the message is refused for it" : "the message goes on without it";
+    yield `${bold("failed")}    ${escapeControls(detector)}: ${kind}; ${what}\n`;
+  }
+  for (const { rule, part, error } of skipped) {
+    yield `${bold("skipped")}   ${escapeControls(rule)}: its \`${part}\` could not be evaluated (${error})\n`;
+  }
+  for (const words of unaskedWords(rehearsal)) yield `${bold("not asked")} ${escapeControls(words)}\n`;
+  if (rehearsal.detectors.length === 0) yield "There are no detectors.\n";
+
+  if (findings.length === 0) yield `\n${bold("Nothing was found.")}\n`;
+  else {
+    yield `\n${bold("Found")}\n`;
+    yield* tableLines(
+      FOUND,
+      findings.map((one) => [...rowOf(one), scoreWords(one)]),
+      width,
+    );
+  }
+  if (shadow.length > 0) {
+    yield `\n${bold("Found by detectors in shadow mode, which rules do not see")}\n`;
+    yield* tableLines(
+      FOUND,
+      shadow.map((one) => [...rowOf(one), scoreWords(one)]),
+      width,
+    );
+  }
+  if (removed.length > 0) {
+    yield `\n${bold("Does not count")}\n`;
+    const rows = removed.slice(0, MOST_REMOVED).map((one) => [...rowOf(one), REMOVED_WORDS[one.by]]);
+    yield* tableLines(REMOVED, rows, width);
+  }
+  const untold = more + Math.max(0, removed.length - MOST_REMOVED);
+  if (untold > 0) yield `and ${untold} more\n`;
+
+  for (const { text, rewritten } of segments) {
+    yield `\n${bold(rewritten ? "Text as it goes on" : "Text, as it came")}\n`;
+    yield `${escapeControlsOfLines(text)}\n`;
+  }
+}
+
+function decisionWords({ decision, decisions, segments, rule }: Rehearsal, isColoured: boolean): string {
+  const isRewritten = segments.some(({ rewritten }) => rewritten);
+  const word = decision === "allow" && isRewritten ? "allow, rewritten" : decision;
+  const colour = decision !== "allow" ? 31 : isRewritten ? 33 : 32;
+  const by = decisions.map((one) => `${one.rule}=${one.action}`);
+  const acted = by.length > 0 ? `  by ${by.join(", ")}` : rule === null ? "" : `  by ${rule}`;
+  return `${isColoured ? `\u001b[${colour}m${word}\u001b[39m` : word}${escapeControls(acted)}`;
+}
+
+const rowOf = (finding: Rehearsal["findings"][number]): readonly string[] => [
+  finding.type,
+  finding.score.toFixed(2),
+  `${finding.start}..${finding.end}`,
+  finderWords(finding),
+];

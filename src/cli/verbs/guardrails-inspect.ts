@@ -1,0 +1,94 @@
+/**
+ * `gateway guardrails inspect`: what guardrails make of one text, by a gateway that runs, or by those of a document on this
+ * machine. Source: design decisions, section 11 (Rehearsal).
+ *
+ * stdout gets the findings and the text as it would go on. Status 0 when it is allowed, also rewritten; 1 when it is denied
+ * or could not be judged, or the configuration or the API refuses; 3 when no gateway answers.
+ */
+
+import { createAdminClient, MAX_REHEARSED_LENGTH } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
+import type { Rehearsal } from "../../server/core/guardrails/index.ts";
+import { isColoured } from "../colours.ts";
+import { chooseDoor } from "../door.ts";
+import { reportFailure } from "../door-failure.ts";
+import { clip, didYouMean, type FlagsOf, UsageError } from "../flags.ts";
+import { compileSubject } from "../guardrail-eval/index.ts";
+import { inspectionLines } from "../guardrail-inspect/index.ts";
+import { type ExitStatus, type Io, resolvePath } from "../io.ts";
+import type { guardrailsInspectFlags } from "../specs.ts";
+import { joined, readAll, stdinOf, writeAll } from "../streams.ts";
+
+type Options = FlagsOf<typeof guardrailsInspectFlags>;
+
+/** Above what detectors are granted by default. */
+const TIME_LIMIT_MS = 120_000;
+/** Of UTF-8: a character has four at most. */
+const MAX_TEXT_BYTES = 4 * MAX_REHEARSED_LENGTH;
+
+export async function run(options: Options, [given = ""]: readonly string[], io: Io): Promise<ExitStatus> {
+  const { config, socket, url } = options;
+  if (config !== undefined && (socket ?? url) !== undefined) {
+    throw new UsageError("-config needs no gateway: give it, or -socket or -url");
+  }
+  const text = await textOf(given, io);
+  const rehearsal = config === undefined ? await ask(options, text, io) : await tryOut(config, options, text, io);
+  if (typeof rehearsal === "number") return rehearsal;
+  const lines = options.json
+    ? [`${JSON.stringify(rehearsal, null, 2)}\n`]
+    : inspectionLines(rehearsal, { width: io.columns(), isColoured: isColoured(io) });
+  await writeAll(io.stdout, joined(lines), io.signal);
+  return rehearsal.decision === "allow" ? 0 : 1;
+}
+
+async function textOf(given: string, io: Io): Promise<string> {
+  const text =
+    given === "-"
+      ? (await readAll(stdinOf(io, "the text"), MAX_TEXT_BYTES, "the text", io.signal)).toString("utf8")
+      : given;
+  if (text === "") throw new UsageError("the text is empty");
+  if (text.length > MAX_REHEARSED_LENGTH) {
+    throw new UsageError(
+      `the text has ${text.length} characters, at most ${MAX_REHEARSED_LENGTH} are inspected: 'gateway guardrails eval' takes more`,
+    );
+  }
+  return text;
+}
+
+/** A gateway that runs. */
+async function ask(options: Options, text: string, io: Io): Promise<Rehearsal | ExitStatus> {
+  const { profile, model, kind } = options;
+  const door = chooseDoor(options, io);
+  const client = createAdminClient({ door, timeLimitMs: TIME_LIMIT_MS });
+  const body = {
+    segments: [{ kind, text }],
+    ...(profile !== undefined && { profile }),
+    ...(model !== undefined && { model }),
+  };
+  try {
+    return await client.call("inspect_guardrails", { body }, { signal: io.signal });
+  } catch (error) {
+    return reportFailure("guardrails inspect", error, door, io);
+  } finally {
+    client.close();
+  }
+}
+
+/** The guardrails of a document, whose keys are at hand here. */
+async function tryOut(config: string, options: Options, text: string, io: Io): Promise<Rehearsal | ExitStatus> {
+  const { profile, model, kind } = options;
+  const compiled = await compileSubject(resolvePath(io, config), io.env);
+  const told = compiled.kind === "refused" ? compiled.problems : compiled.warnings;
+  for (const line of told) io.stderr.write(`${escapeControls(line)}\n`);
+  if (compiled.kind === "refused") {
+    io.stderr.write("gateway guardrails inspect: the guardrails were refused\n");
+    return 1;
+  }
+  const { profiles, rehearse } = compiled.subject;
+  if (profile !== undefined && !profiles.includes(profile)) {
+    throw new UsageError(
+      `flag '-profile': the document has no profile '${clip(profile)}'${didYouMean(profile, profiles)}`,
+    );
+  }
+  return rehearse({ profile, model, segments: [{ kind, text }], showsKeyed: true }, io.signal);
+}
