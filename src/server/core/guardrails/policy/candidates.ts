@@ -1,6 +1,6 @@
 /** Findings as policy works on them, before they are annotations. Source: guardrails reference, 2.1 to 2.4. */
 
-import type { Annotation, Dropped, Inspected } from "../index.ts";
+import type { Annotation, Dropped, Finding, Inspected } from "../index.ts";
 
 export interface Candidate {
   readonly annotation: Annotation;
@@ -10,6 +10,8 @@ export interface Candidate {
   readonly sources: readonly string[];
   /** Place of the detector in the ensemble. */
   readonly order: number;
+  /** What speaks for its type beside the score: 2 for a word of its context, 1 for check digits that prove it. */
+  readonly evidence: number;
   /**
    * A judgement of a whole segment, not a place in it: it hides no finding, its text is no value, and it is not merged with
    * what merely lies within.
@@ -70,7 +72,7 @@ export function candidatesOf(
         if (mode === "shadow") shadow.push(annotation);
         else {
           const type = `${category}/${label}`;
-          inline[segment]?.push({ annotation, type, sources, order, isVerdict });
+          inline[segment]?.push({ annotation, type, sources, order, evidence: evidenceOf(finding), isVerdict });
         }
       }
     }
@@ -78,7 +80,14 @@ export function candidatesOf(
   return { inline, shadow };
 }
 
-/** The order in which ties are broken, on every node the same. Source: guardrails reference, 2.4. */
+/** Whether or not the trace is kept. */
+const evidenceOf = ({ trace }: Finding): number =>
+  trace === undefined ? 0 : (trace.contextWord === undefined ? 0 : 2) + (trace.validated === true ? 1 : 0);
+
+/**
+ * The order in which ties are broken, on every node the same. Source: guardrails reference, 2.4; before the name of a type
+ * decides, a type that a word of its context stands before, then one that its check digits prove.
+ */
 export function byRank(left: Candidate, right: Candidate): number {
   const a = left.annotation;
   const b = right.annotation;
@@ -86,6 +95,7 @@ export function byRank(left: Candidate, right: Candidate): number {
     b.score - a.score ||
     b.end - b.start - (a.end - a.start) ||
     a.start - b.start ||
+    right.evidence - left.evidence ||
     (left.type < right.type ? -1 : left.type > right.type ? 1 : 0) ||
     left.order - right.order
   );

@@ -49,6 +49,43 @@ test("merge_similar_or_contained: one type merges where it overlaps, what is con
   }
 });
 
+test("of two types that tie the one with a word of its context stays, then the proven one, then by name", () => {
+  const trace = (contextWord: string | undefined, validated: boolean | undefined) => ({
+    trace: { pattern: "p", scoreBase: 0.5, validated, contextWord, scoreContext: 0 },
+  });
+  const z = at(0, 9, "ZA_ID", 1);
+  const c = at(0, 9, "CREDIT_CARD", 1);
+  const table: readonly (readonly [winner: string, za: Partial<Finding>, card: Partial<Finding>])[] = [
+    ["ZA_ID", trace("identity", true), trace(undefined, true)],
+    ["ZA_ID", trace("identity", undefined), trace(undefined, true)],
+    ["CREDIT_CARD", trace(undefined, true), trace("card", true)],
+    ["ZA_ID", trace("identity", true), trace("card", undefined)],
+    ["ZA_ID", trace(undefined, true), trace(undefined, undefined)],
+    ["ZA_ID", trace(undefined, true), {}],
+    ["CREDIT_CARD", trace("identity", true), trace("card", true)],
+    ["CREDIT_CARD", {}, {}],
+    ["CREDIT_CARD", { ...trace("identity", true), score: 0.9 }, trace(undefined, undefined)],
+  ];
+  for (const [winner, za, card] of table) {
+    for (const conflicts of ["merge_similar_or_contained", "remove_intersections"] as const) {
+      for (const explain of [true, false]) {
+        const found = [
+          { ...z, ...za },
+          { ...c, ...card },
+        ];
+        for (const order of [found, found.toReversed()]) {
+          const { annotations } = annotate({ conflicts, explain }, TEXT, by("a", order));
+          assert.deepEqual(
+            annotations.map(({ label }) => label),
+            [winner],
+            JSON.stringify([za, card]),
+          );
+        }
+      }
+    }
+  }
+});
+
 test("remove_intersections: the higher score keeps its place, on a tie the earlier; none: nothing changes", () => {
   const cut: readonly (readonly [findings: readonly Finding[], ...left: string[]])[] = [
     [[at(0, 5), at(3, 8, "Y", 0.9)], "X 0-3 0.5", "Y 3-8 0.9"],
