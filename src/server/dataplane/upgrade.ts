@@ -4,13 +4,12 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { asRefusal, GatewayError } from "../../base/index.ts";
+import { asRefusal } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { createSessionWork, refusalBody, refusalHeaders } from "../core/dialects/index.ts";
 import type { Guard, Snapshot } from "../snapshot/index.ts";
 import type { SessionCharge } from "./budgets/index.ts";
 import { requestIdOf } from "./exchange.ts";
-import { UNINSPECTED_SESSIONS } from "./governance/guardrails.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
 import { type SessionTrail, sessionTrail } from "./governance/session-trail.ts";
 import { standingOf } from "./governance/standing.ts";
@@ -40,12 +39,6 @@ import { whose } from "./whose.ts";
 
 const NO_BODY = Buffer.alloc(0);
 
-/** What nobody inspects does not pass where everything is to be inspected. */
-const uninspected = (): GatewayError =>
-  new GatewayError("guardrail_denied", "Guardrails apply to this caller, and sessions are not inspected.", {
-    by: { kind: "guardrail", name: UNINSPECTED_SESSIONS },
-  });
-
 /** When sessions end because the process does; each is then closed with 1001. */
 export interface Shutdown {
   /** Those in which no response is being made, and the others once it has been. */
@@ -73,6 +66,7 @@ export async function serveUpgrade(
   let charge: SessionCharge | undefined;
   let unwatch: (() => void) | undefined;
   let trail: SessionTrail | undefined;
+  let closeInspection: (() => void) | undefined;
   const ending = new AbortController();
   const inspecting = new AbortController();
   const work = createSessionWork();
@@ -99,7 +93,6 @@ export async function serveUpgrade(
     const standing = standingOf(caller, snapshot.governance);
     if (governing !== undefined) admitCaller(standing.caller, governing.suspensions);
     const guard = (): Guard | undefined => ports.snapshot().guardrails.of(standing.profile.name);
-    if (guard()?.inspectsOutput === true) throw uninspected(); // 403
     const target = address(snapshot, place, { contentType: "", original: NO_BODY, plain: NO_BODY, held });
     const governed: Governed = {
       standing,
@@ -125,6 +118,7 @@ export async function serveUpgrade(
         ports.refusals?.refused({ caller, code, by, requestId });
       },
     });
+    closeInspection = inspector.close;
     const acted = await handshake(request, span); // 403, 503
     const spending = sessionSpending(target, admitted, standing);
     if (spending !== undefined && governing !== undefined) {
@@ -220,6 +214,7 @@ export async function serveUpgrade(
     draining.removeEventListener("abort", stopUnlessBusy);
     over.removeEventListener("abort", stop);
     unwatch?.();
+    closeInspection?.();
     inspecting.abort();
     trail?.close();
     charge?.release(); // of a session that came to nothing

@@ -6,6 +6,8 @@ export {
   isNothing,
   type Media,
   memberOf,
+  messageEvent,
+  openSessionTexts,
   openStreamTexts,
   type Placed,
   type PlacedMember,
@@ -79,6 +81,7 @@ export {
 export { holdsUnsigned, mayHoldUnsigned, withoutUnsigned } from "./translate/unsigned-thinking.ts";
 export { addUsage, NO_USAGE, type Usage } from "./usage.ts";
 export { type BodyUsage, createBodyUsage } from "./usage-body.ts";
+export { stringValue } from "./usage-member.ts";
 export { isDoubtful, normaliseUsage } from "./usage-normalise.ts";
 export { createSessionUsage, type SessionAnswer, type SessionUsage } from "./usage-session.ts";
-export { createStreamUsage, type StreamUsage } from "./usage-stream.ts";
+export { createStreamUsage, RESPONSE_ENDS, type StreamUsage } from "./usage-stream.ts";

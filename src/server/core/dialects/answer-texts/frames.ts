@@ -8,18 +8,25 @@ export interface Template {
   readonly start: number;
 }
 
-/** Data of a frame that carries `text` and nothing else. `sequence`: of responses. */
+export interface FrameNumbers {
+  /** Of responses. */
+  readonly sequence: number | undefined;
+  /** Of all frames that were put in, from 1. */
+  readonly serial: number;
+}
+
+/** Data of a frame that carries `text` and nothing else. */
 export function frameOf(
   dialect: Dialect,
   path: string,
   template: Template,
   text: string,
-  sequence: number | undefined,
+  numbers: FrameNumbers,
 ): { readonly event: string; readonly data: string } {
   if (dialect === "messages") return { event: "content_block_delta", data: blockDelta(path, text) };
   const root = placedIn(template.data);
   const type = stringIn(template.data, memberOf(root, "type"));
-  const data = root === undefined ? "{}" : skeleton(template, root, JSON.stringify(text), sequence);
+  const data = root === undefined ? "{}" : skeleton(template, root, JSON.stringify(text), numbers);
   return { event: type ?? "", data };
 }
 
@@ -35,7 +42,7 @@ function blockDelta(path: string, text: string): string {
 }
 
 /** On the way to the text `index` and `type` are kept; on top whatever is no list, no object and no usage. */
-function skeleton({ data, start }: Template, root: Placed, json: string, sequence: number | undefined): string {
+function skeleton({ data, start }: Template, root: Placed, json: string, { sequence, serial }: FrameNumbers): string {
   const kept = (node: Placed, level: number): string => {
     if (node.start === start && node.kind === "string") return json;
     if (node.kind === "array") {
@@ -49,6 +56,9 @@ function skeleton({ data, start }: Template, root: Placed, json: string, sequenc
       if (name === "finish_reason") return [`${written}:null`];
       if (name === "logprobs") return [`${written}:${level === 0 ? "[]" : "null"}`];
       if (name === "sequence_number" && level === 0 && sequence !== undefined) return [`${written}:${sequence}`];
+      // No two events of a session have one id.
+      if (name === "event_id" && level === 0 && value.kind === "string")
+        return [`${written}:${JSON.stringify(`${stringIn(data, value) ?? ""}_${serial}`)}`];
       const isScalar = value.kind === "string" || value.kind === "scalar";
       const isKept = name === "index" || name === "type" || (level === 0 && name !== "usage" && name !== "obfuscation");
       return isScalar && isKept ? [`${written}:${data.slice(value.start, value.end)}`] : [];

@@ -1,3 +1,4 @@
+export { messageEvent } from "./framing.ts";
 export {
   isNothing,
   memberOf,
@@ -8,6 +9,6 @@ export {
   spliced,
   stringIn,
 } from "./placed.ts";
-export { type EventTexts, openStreamTexts, type StreamTexts, type TextPiece } from "./stream.ts";
+export { type EventTexts, openSessionTexts, openStreamTexts, type StreamTexts, type TextPiece } from "./stream.ts";
 export type { Media } from "./strings.ts";
 export { type AnswerText, type AnswerTexts, readAnswerTexts } from "./whole.ts";

@@ -31,10 +31,11 @@ export function isPiece(path: string): boolean {
   return path.startsWith("choices.") && PIECES.has(name) && !/\.(?:annotations|citations)\./.test(path);
 }
 
-export function layoutOf(dialect: Dialect, text: string, root: Placed): Layout {
+/** `places`: by the id of an item its place in the answer, as far as events have told it. */
+export function layoutOf(dialect: Dialect, text: string, root: Placed, places: Map<string, number>): Layout {
   const type = stringIn(text, memberOf(root, "type")) ?? "";
   if (dialect === "messages") return messagesLayout(type, text, root);
-  if (type !== "" && memberOf(root, "choices") === undefined) return typedLayout(type, text, root);
+  if (type !== "" && memberOf(root, "choices") === undefined) return typedLayout(type, text, root, places);
   const choices = memberOf(root, "choices");
   const items = choices?.kind === "array" ? choices.items : [];
   const ends = items.flatMap((choice, i) => {
@@ -68,9 +69,15 @@ function messagesLayout(type: string, text: string, root: Placed): Layout {
   return { type, walks: [{ node: root, path: "", as: "whole" }], ends };
 }
 
+/** The last part of a type that tells of a text. */
+const ENDING = /\.(?:delta|done|(?<=transcription\.)completed)$/;
 const ENDS = /^(?:error|response\.(?:completed|failed|incomplete|cancelled|done))$/;
 const BASES: Readonly<Record<string, string>> = {
   "response.output_text": "content.*.text",
+  "response.text": "content.*.text",
+  "response.output_audio_transcript": "content.*.transcript",
+  "response.audio_transcript": "content.*.transcript",
+  "conversation.item.input_audio_transcription": "content.*.transcript",
   "response.refusal": "content.*.refusal",
   "response.reasoning_text": "content.*.text",
   "response.reasoning_summary_text": "summary.*.text",
@@ -84,13 +91,13 @@ const BASES: Readonly<Record<string, string>> = {
 const DONE_MEMBERS: ReadonlySet<string> = new Set(["text", "refusal", "arguments", "input", "code", "transcript"]);
 
 /** Events that name their type: of responses, and of the routes that took after them. */
-function typedLayout(type: string, text: string, root: Placed): Layout {
+function typedLayout(type: string, text: string, root: Placed, places: Map<string, number>): Layout {
   const index = (name: string): number | undefined => indexIn(text, memberOf(root, name));
-  const item = `output.${index("output_index") ?? 0}`;
+  const item = `output.${placeOfItem(text, root, index("output_index"), places)}`;
   const part = String(index("content_index") ?? index("summary_index") ?? 0);
-  const base = type.replace(/\.(?:delta|done)$/, "");
+  const base = type.replace(ENDING, "");
   const own = `${item}.${(BASES[base] ?? base.replaceAll(".", "_")).replace("*", part)}`;
-  const isDone = type.endsWith(".done");
+  const isDone = ENDING.test(type) && !type.endsWith(".delta");
   const list = base.includes("summary") ? "summary" : "content";
   const walks: Walk[] = [];
   for (const { name, value } of root.kind === "object" ? root.members : []) {
@@ -100,10 +107,10 @@ function typedLayout(type: string, text: string, root: Placed): Layout {
     } else if (isDone && DONE_MEMBERS.has(name)) walks.push({ node: value, path: own, as: "whole" });
     else if (name === "part") walks.push({ node: value, path: `${item}.${list}.${part}`, as: "whole" });
     else if (name === "item") walks.push({ node: value, path: item, as: "whole" });
-    else if (name === "response" && value.kind === "object") {
+    else if ((name === "response" || name === "session") && value.kind === "object") {
       for (const member of value.members) {
         if (isEcho(member.name)) continue;
-        const path = member.name === "output" ? "output" : `response.${member.name}`;
+        const path = name === "response" && member.name === "output" ? "output" : `${name}.${member.name}`;
         walks.push({ node: member.value, path, as: "whole" });
       }
     } else
@@ -120,5 +127,12 @@ function endsOf(type: string, item: string, own: string, part: string): readonly
   if (ENDS.test(type)) return EVERYTHING;
   if (type === "response.output_item.done") return [`${item}.`];
   if (/_part\.done$/.test(type)) return [`${part}.`];
-  return type.endsWith(".done") ? [own] : [];
+  return ENDING.test(type) && !type.endsWith(".delta") ? [own] : [];
+}
+
+/** Events of a session's conversation name an item by its id alone. */
+function placeOfItem(text: string, root: Placed, told: number | undefined, items: Map<string, number>): number {
+  const id = stringIn(text, memberOf(root, "item_id") ?? memberOf(memberOf(root, "item"), "id"));
+  if (told !== undefined && id !== undefined) items.set(id, told);
+  return told ?? (id === undefined ? undefined : items.get(id)) ?? 0;
 }

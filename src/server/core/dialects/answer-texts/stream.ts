@@ -8,8 +8,9 @@
  */
 import type { ChunkStamp } from "../refusal.ts";
 import type { Dialect } from "../routes.ts";
-import { MAX_EVENT_BYTES, replaceData, type SseEvent } from "../sse.ts";
+import { MAX_EVENT_BYTES, type SseEvent } from "../sse.ts";
 import { carriesMore, frameOf } from "./frames.ts";
+import { type Framing, MESSAGES, SENT_EVENTS } from "./framing.ts";
 import { isPiece, type Layout, layoutOf } from "./layouts.ts";
 import { indexIn, isNothing, memberOf, type Placed, placedIn, type Splice, spliced, stringIn } from "./placed.ts";
 import { eachString, type FoundString, isThought, type Media, scopeOf } from "./strings.ts";
@@ -76,12 +77,20 @@ const CHUNKS: ReadonlySet<string> = new Set(["chat_completions", "completions"])
 const NONE: readonly never[] = [];
 
 export function openStreamTexts(dialect: Dialect, routeName: string): StreamTexts {
-  return new Stream(dialect, dialect === "compat" && !CHUNKS.has(routeName));
+  return new Stream(dialect, dialect === "compat" && !CHUNKS.has(routeName), SENT_EVENTS);
+}
+
+/** Of one response in a session, or of one item of its conversation: events are messages (`messageEvent`). */
+export function openSessionTexts(): StreamTexts {
+  return new Stream("compat", true, MESSAGES);
 }
 
 class Stream implements StreamTexts {
   readonly #dialect: Dialect;
   readonly #repeats: boolean;
+  readonly #framing: Framing;
+  /** By the id of an item, its place in the answer. */
+  readonly #items = new Map<string, number>();
   /** By path. */
   readonly #records = new Map<string, TextRecord>();
   /** By channel, while it is open or was closed by the last event. */
@@ -91,13 +100,16 @@ class Stream implements StreamTexts {
   readonly #changed = new Set<string>();
   readonly #changedThoughts = new Set<string>();
   #sequence = -1;
+  /** Frames that were put in. */
+  #made = 0;
   #stamp: Omit<ChunkStamp, "choices"> | undefined;
   /** Under way. */
   readonly #choices = new Set<number>();
 
-  constructor(dialect: Dialect, repeats: boolean) {
+  constructor(dialect: Dialect, repeats: boolean, framing: Framing) {
     this.#dialect = dialect;
     this.#repeats = repeats;
+    this.#framing = framing;
   }
 
   get heldBytes(): number {
@@ -134,7 +146,7 @@ class Stream implements StreamTexts {
       const made = this.#shownAt(spot, reading, shown);
       if (spot.record.isChanged) this.#noteChange(spot);
       if (made === spot.text) continue;
-      if (spot.node === undefined) return replaceData(texts.event, made);
+      if (spot.node === undefined) return this.#framing.replaced(texts.event, made);
       this.#changed.add(scopeOf(spot.path));
       splices.push({ start: spot.node.start, end: spot.node.end, text: JSON.stringify(made) });
       if (made === "") emptied.add(spot.node);
@@ -148,7 +160,7 @@ class Stream implements StreamTexts {
         splices.push({ start: node.start, end: node.end, text: is === "seal" ? sealGone(path) : tokensGone(path) });
     }
     this.#renumber(data, root, splices);
-    return splices.length === 0 ? texts.event.bytes : replaceData(texts.event, spliced(data, splices));
+    return splices.length === 0 ? texts.event.bytes : this.#framing.replaced(texts.event, spliced(data, splices));
   }
 
   flush(channel: string, text: string, isEnd: boolean): Buffer | undefined {
@@ -161,8 +173,9 @@ class Stream implements StreamTexts {
       this.#changed.add(scopeOf(path));
       if (this.#sequence >= 0) this.#sequence++;
       const sequence = this.#sequence < 0 ? undefined : this.#sequence;
-      const { event, data } = frameOf(this.#dialect, path, record.template, written, sequence);
-      return Buffer.from(`${event === "" ? "" : `event: ${event}\n`}data: ${data}\n\n`);
+      const numbers = { sequence, serial: ++this.#made };
+      const { event, data } = frameOf(this.#dialect, path, record.template, written, numbers);
+      return this.#framing.made(event, data);
     }
     return undefined;
   }
@@ -172,7 +185,7 @@ class Stream implements StreamTexts {
   }
 
   #readText(event: SseEvent, data: string): Reading {
-    const record = new TextRecord("", false);
+    const record = new TextRecord("", false, false);
     const spot: Spot = { node: undefined, path: "", text: data, record, first: 0, isRepeat: false };
     const pieces = data === "" ? NONE : record.read(data, true);
     return {
@@ -186,7 +199,7 @@ class Stream implements StreamTexts {
   }
 
   #readTree(event: SseEvent, data: string, root: Placed): Reading {
-    const layout = layoutOf(this.#dialect, data, root);
+    const layout = layoutOf(this.#dialect, data, root, this.#items);
     if (this.#dialect === "compat") this.#noteChunk(data, root);
     const spots: Spot[] = [];
     const pieces: TextPiece[] = [];
@@ -211,11 +224,12 @@ class Stream implements StreamTexts {
           spots.push({ node, path, text, record: known, first: pieces.length, isRepeat });
           return;
         }
-        let record = isWhole ? undefined : known;
+        let record = isWhole || known?.isWhole === true ? undefined : known;
         if (record === undefined) {
           // A text of its own has a channel of its own, beside that of pieces which said something else.
-          record = new TextRecord(isWhole ? `${path}=` : path, isArguments);
-          if (!isWhole || this.#repeats) {
+          record = new TextRecord(path, isArguments, isWhole);
+          // While more of its pieces may follow, a text is told in those: what is repeated of it stands by itself.
+          if (!isWhole || (this.#repeats && known?.isUnderWay !== true)) {
             if (known !== undefined) this.#records.set(`${path}!`, known);
             this.#records.set(path, record);
           }

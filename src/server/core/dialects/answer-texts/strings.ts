@@ -22,7 +22,7 @@ const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
 const FORM = words(
   "id object type role model status finish_reason native_finish_reason stop_reason stop_sequence system_fingerprint " +
-    "service_tier provider obfuscation call_id item_id tool_use_id tool_call_id response_id previous_response_id " +
+    "service_tier provider obfuscation call_id item_id event_id previous_item_id tool_use_id tool_call_id response_id previous_response_id " +
     "container_id file_id file_uuid name namespace phase format media_type server_label server_name encrypted_index " +
     "thought_signature error_code request_id background truncation",
 );
@@ -45,6 +45,8 @@ const ENCODED_TYPES: ReadonlyMap<string, Media> = new Map([
   ["base64", "file"],
   ["image_generation_call", "image"],
 ]);
+/** Digits alone are no sound. */
+const BASE64 = /^(?=[\d\r\n_-]*[A-Za-z+/=])[\w+/=\r\n-]*$/;
 const DATA_URL = /^data:([a-z]*)[^,]{0,200};base64,/i;
 
 /** Members of a response that its request named: no text of the answer. */
@@ -100,6 +102,7 @@ export function eachString(
     const encoded = ENCODED.get(name);
     if (encoded !== undefined) return encoded;
     if (name === "data" && path.endsWith("audio.data")) return "audio";
+    if (name === "audio" && BASE64.test(value)) return "audio";
     if (name === "data" || name === "result") return ENCODED_TYPES.get(stringIn(text, memberOf(parent, "type")) ?? "");
     const type = value.startsWith("data:") ? DATA_URL.exec(value)?.[1] : undefined;
     if (type === undefined) return undefined;

@@ -17,6 +17,9 @@ export class TextRecord {
   /** Read, and not shown yet; while nothing was changed. */
   #unshown = "";
   #isChanged = false;
+  readonly isWhole: boolean;
+  /** More of it may follow. */
+  isUnderWay = false;
   /** All that was read; empty where it is not kept. */
   received = "";
   /** All that was shown, as `received`. */
@@ -24,8 +27,10 @@ export class TextRecord {
   /** The last frame with text of it. */
   template: Template | undefined;
 
-  constructor(path: string, isArguments: boolean) {
-    this.#path = path;
+  /** `isWhole`: it came in one event, and not in pieces. Its channel is another than that of pieces. */
+  constructor(path: string, isArguments: boolean, isWhole: boolean) {
+    this.#path = isWhole ? `${path}=` : path;
+    this.isWhole = isWhole;
     this.#arguments = isArguments ? new ArgumentText() : undefined;
   }
 
@@ -42,6 +47,7 @@ export class TextRecord {
   /** `isLast`: nothing of it follows. `isKept`: an event may repeat it. */
   read(text: string, isLast: boolean, isKept = false): readonly Piece[] {
     if (isKept) this.received += text;
+    this.isUnderWay = !isLast;
     this.#unshown += this.#isChanged ? "" : text;
     if (this.#arguments === undefined) {
       this.#fragments.push({ parts: [], isLast });
@@ -103,6 +109,7 @@ export class TextRecord {
 
   /** The channel that is open, which ends now. */
   close(): string | undefined {
+    this.isUnderWay = false;
     const open = this.#arguments?.openValue;
     if (open !== undefined) return this.#channel(open);
     const wasOpen = this.#isOpen;

@@ -12,7 +12,7 @@ import type { Standing } from "../../governance/standing.ts";
 import type { Account } from "../../memory/index.ts";
 import type { Target } from "../model/address.ts";
 import { READING_FACTOR } from "../model/inspect-request.ts";
-import { readClientMessage } from "./client-event.ts";
+import { readMessage } from "./session-message.ts";
 import { closeTunnel } from "./tunnel.ts";
 import type { Frame, Passing } from "./types.ts";
 
@@ -46,7 +46,7 @@ export function inspectClient(guard: Guard, message: Frame, session: InspectedSe
     return refusedWith(error, session);
   };
   try {
-    const { kind } = readClientMessage(message);
+    const { kind } = readMessage(message);
     if (kind === "unreadable") throw unreadable("it is in an encoding that is not read");
     if (kind === "sound") {
       sinks.metrics.uninspected("audio");

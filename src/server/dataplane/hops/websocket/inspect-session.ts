@@ -3,13 +3,16 @@
  * session may last an hour, and who makes a rule stricter means now.
  */
 import type { IncomingMessage } from "node:http";
+import { GatewayError } from "../../../../base/index.ts";
 import { createRewriting } from "../../../core/guardrails/index.ts";
 import type { Guard } from "../../../snapshot/index.ts";
 import { inspectionFacts, settleInspection } from "../../governance/guardrails.ts";
+import type { Account } from "../../memory/index.ts";
 import type { RequestSpan } from "../../tracing.ts";
 import { envelopeSegments } from "../model/envelope-segments.ts";
 import { variablesOf } from "../model/inspect-request.ts";
 import { type InspectedSession, inspectClient } from "./inspect-client.ts";
+import { inspectUpstream, type UpstreamInspection } from "./inspect-upstream.ts";
 import type { Frame, Passing, TunnelInspector } from "./types.ts";
 
 export interface SessionGuarding extends Omit<InspectedSession, "occasion" | "asked"> {
@@ -17,8 +20,13 @@ export interface SessionGuarding extends Omit<InspectedSession, "occasion" | "as
   readonly guard: () => Guard | undefined;
 }
 
+export interface SessionInspector extends TunnelInspector {
+  /** The session is over. */
+  readonly close: () => void;
+}
+
 export interface SessionInspection {
-  readonly inspector: TunnelInspector;
+  readonly inspector: SessionInspector;
   /**
    * Of the handshake's headers and query. Value of `x-gateway-guardrails`; empty: no rule acted. Rejects with
    * `guardrail_denied`, `guardrail_error`, `overloaded` or `audit_unavailable`.
@@ -27,15 +35,29 @@ export interface SessionInspection {
 }
 
 export function inspectSession(guarding: SessionGuarding): SessionInspection {
-  const { target, standing, guard } = guarding;
+  const { target, standing, guard, held } = guarding;
   const session: InspectedSession = {
     ...guarding,
-    occasion: { variables: variablesOf(target, standing), rewriting: createRewriting() },
+    occasion: { variables: variablesOf(target, standing), rewriting: createRewriting(numbered(held)) },
     asked: undefined,
   };
   return {
     inspector: inspectorOf(session, guard),
     handshake: (request, span) => handshake(session, guard(), request, span),
+  };
+}
+
+/** Of values that have a placeholder: a session may last an hour, and who speaks chooses how many there are. */
+const MAX_NUMBERED_BYTES = 8 << 20;
+
+function numbered(held: Account): (bytes: number) => void {
+  let sum = 0;
+  return (bytes) => {
+    if (sum + bytes > MAX_NUMBERED_BYTES) {
+      throw new GatewayError("overloaded", "Guardrails have put a placeholder for too many values of this session.");
+    }
+    held.hold(bytes);
+    sum += bytes;
   };
 }
 
@@ -55,14 +77,20 @@ async function handshake(
   return acted;
 }
 
-function inspectorOf(session: InspectedSession, guard: SessionGuarding["guard"]): TunnelInspector {
+function inspectorOf(session: InspectedSession, guard: SessionGuarding["guard"]): SessionInspector {
+  let upstream: UpstreamInspection | undefined;
   const fromClient = (message: Frame): Passing | Promise<Passing> => {
     const inForce = guard();
     return inForce?.inspectsBody === true ? inspectClient(inForce, message, session) : passing(message);
   };
   return {
-    message: (direction, message) => (direction === "client" ? fromClient(message) : passing(message)),
-    end: () => NOTHING,
+    attach(direction, ports) {
+      if (direction === "upstream") upstream = inspectUpstream(session, guard, ports);
+    },
+    message: (direction, message) =>
+      direction === "client" ? fromClient(message) : (upstream?.message(message) ?? passing(message)),
+    end: (direction) => (direction === "client" ? NOTHING : (upstream?.end() ?? NOTHING)),
+    close: () => upstream?.close(),
   };
 }
 

@@ -2,7 +2,7 @@
  * Messages of one side on their way past whoever inspects them: one after the other, in the order in which they came,
  * also where an answer takes its time. What waits is counted, and its sender is not read meanwhile.
  */
-import type { Frame, Passing, TunnelAccount } from "./types.ts";
+import type { Frame, Passing, RefusedMessage, TunnelAccount } from "./types.ts";
 
 export interface PassagePorts {
   readonly inspect: (message: Frame) => Passing | Promise<Passing>;
@@ -13,7 +13,7 @@ export interface PassagePorts {
   /** Whatever became of the message, before anything goes on in its place. */
   readonly observe: (message: Frame) => void;
   readonly pass: (frame: Frame) => void;
-  readonly refuse: (refused: Extract<Passing, { readonly kind: "refused" }>) => void;
+  readonly refuse: (refused: RefusedMessage) => void;
   /** The inspector threw. */
   readonly fail: (error: unknown) => void;
   /** Whether the sender may be read. */

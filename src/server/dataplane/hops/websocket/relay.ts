@@ -17,7 +17,15 @@
 import type { Duplex } from "node:stream";
 import { type RawData, WebSocket } from "ws";
 import { createPassage, type Passage } from "./passage.ts";
-import type { Frame, SideName, TunnelAccount, TunnelClosing, TunnelInspector, TunnelObserver } from "./types.ts";
+import type {
+  Frame,
+  RefusedMessage,
+  SideName,
+  TunnelAccount,
+  TunnelClosing,
+  TunnelInspector,
+  TunnelObserver,
+} from "./types.ts";
 
 export interface RelayLimits {
   readonly highWaterBytes: number;
@@ -193,19 +201,27 @@ function inspected(
   sink: WebSocket,
   pass: (frame: Frame) => void,
 ): Passage {
+  const isOpen = (): boolean => sink.readyState === WebSocket.OPEN;
+  const refuse = ({ closing, notice }: RefusedMessage): void => {
+    const { websocket } = joined.client;
+    if (notice !== undefined && websocket.readyState === WebSocket.OPEN) websocket.send(notice);
+    endByGateway(joined, closing);
+  };
+  inspector.attach(from.name, {
+    pass,
+    refuse: (refused) => {
+      if (isOpen()) refuse(refused);
+    },
+  });
   return createPassage({
     inspect: (message) => inspector.message(from.name, message),
     end: () => inspector.end(from.name),
-    isOpen: () => sink.readyState === WebSocket.OPEN,
+    isOpen,
     observe(message) {
       if (from.name === "upstream") observed(joined, from.name, message);
     },
     pass,
-    refuse({ closing, notice }) {
-      const { websocket } = joined.client;
-      if (notice !== undefined && websocket.readyState === WebSocket.OPEN) websocket.send(notice);
-      endByGateway(joined, closing);
-    },
+    refuse,
     fail: () => endByGateway(joined, FAILED),
     wait(isWaiting) {
       from.isInspected = isWaiting;

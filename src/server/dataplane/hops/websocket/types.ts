@@ -33,7 +33,18 @@ export type Passing =
   /** Nothing goes on any more. `notice`: told the client before it is closed. */
   | { readonly kind: "refused"; readonly closing: TunnelClosing; readonly notice: string | undefined };
 
+export type RefusedMessage = Extract<Passing, { readonly kind: "refused" }>;
+
+/** What an inspector does without having been asked. */
+export interface PassingPorts {
+  /** To whom the side's messages go. */
+  readonly pass: (frame: Frame) => void;
+  readonly refuse: (refused: RefusedMessage) => void;
+}
+
 export interface TunnelInspector {
+  /** Once for each side, before its first message. */
+  attach(direction: SideName, ports: PassingPorts): void;
   /** The message belongs to the inspector from now on. */
   message(direction: SideName, message: Frame): Passing | Promise<Passing>;
   /** The side sends nothing more: what was held of it. */

@@ -19,6 +19,7 @@ const NOTHING = passing();
 type Told = (from: "client" | "upstream", text: string) => Passing | Promise<Passing>;
 
 const inspector = (message: Told, end: TunnelInspector["end"] = () => NOTHING): TunnelInspector => ({
+  attach() {},
   message: (from, { data }: Frame) => message(from, String(data)),
   end,
 });

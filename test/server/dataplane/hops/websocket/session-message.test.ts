@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import test from "node:test";
-import { readClientMessage } from "../../../../../src/server/dataplane/hops/websocket/client-event.ts";
+import { readMessage } from "../../../../../src/server/dataplane/hops/websocket/session-message.ts";
 
 const EVENT = '{"type":"conversation.item.create","item":{"content":[{"text":"\u0122 caf\u00e9 \u{1f600}"}]}}';
 
@@ -35,13 +35,13 @@ const cases: readonly (readonly [what: string, data: Buffer, kind: string])[] = 
   ["sound that begins like an event", Buffer.concat([Buffer.from('{"'), Buffer.alloc(64, 0x90)]), "sound"],
 ];
 for (const [what, data, kind] of cases) {
-  test(`a binary message: ${what}`, () => assert.equal(readClientMessage({ data, isBinary: true }).kind, kind));
+  test(`a binary message: ${what}`, () => assert.equal(readMessage({ data, isBinary: true }).kind, kind));
 }
 
 test("noise is sound, and what says it is text is text", () => {
   for (let i = 0; i < 2_000; i++) {
     const data = Buffer.concat([Buffer.from('{"'), randomBytes(200)]);
-    assert.equal(readClientMessage({ data, isBinary: true }).kind, "sound", data.toString("base64"));
+    assert.equal(readMessage({ data, isBinary: true }).kind, "sound", data.toString("base64"));
   }
-  assert.equal(readClientMessage({ data: Buffer.from("\u0000"), isBinary: false }).kind, "text");
+  assert.equal(readMessage({ data: Buffer.from("\u0000"), isBinary: false }).kind, "text");
 });

@@ -1,11 +1,11 @@
 /**
- * What a message of a session's client says to those behind us, who are not asked how they read: JSON, another text, or
- * sound. Source: dialects reference, section 4.1; design decisions, section 11, WebSocket.
+ * What a message of a session says to those who read it, who are not asked how they do: JSON, another text, or sound.
+ * Source: dialects reference, section 4.1; design decisions, section 11, WebSocket.
  */
 import { isUtf8 } from "node:buffer";
 import type { Frame } from "./types.ts";
 
-export type ClientMessage =
+export type SessionMessage =
   | { readonly kind: "text" }
   /** No text to anybody. */
   | { readonly kind: "sound" }
@@ -15,12 +15,12 @@ export type ClientMessage =
 /** Characters that no text holds. */
 const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f]/;
 
-const TEXT: ClientMessage = { kind: "text" };
-const SOUND: ClientMessage = { kind: "sound" };
-const UNREADABLE: ClientMessage = { kind: "unreadable" };
+const TEXT: SessionMessage = { kind: "text" };
+const SOUND: SessionMessage = { kind: "sound" };
+const UNREADABLE: SessionMessage = { kind: "unreadable" };
 
 /** A frame that says it is text is valid UTF-8 already: who sends another is closed with 1007. */
-export function readClientMessage({ data, isBinary }: Frame): ClientMessage {
+export function readMessage({ data, isBinary }: Frame): SessionMessage {
   if (!isBinary) return TEXT;
   if (isUtf8(data)) {
     const text = data.toString("utf8");

@@ -1,0 +1,24 @@
+/** How the events of an answer lie in what carries them: server-sent events, or messages of a session. */
+import { replaceData, type SseEvent } from "../sse.ts";
+
+export interface Framing {
+  /** The event with other data. */
+  readonly replaced: (event: SseEvent, data: string) => Buffer;
+  /** `name`: of the event; empty where it has none beside its data. */
+  readonly made: (name: string, data: string) => Buffer;
+}
+
+export const SENT_EVENTS: Framing = {
+  replaced: replaceData,
+  made: (name, data) => Buffer.from(`${name === "" ? "" : `event: ${name}\n`}data: ${data}\n\n`),
+};
+
+export const MESSAGES: Framing = {
+  replaced: (_event, data) => Buffer.from(data),
+  made: (_name, data) => Buffer.from(data),
+};
+
+/** A message of a session, as an event: all of it is data. */
+export function messageEvent(message: Buffer): SseEvent {
+  return { bytes: message, event: "", data: message.toString("utf8"), aside: "" };
+}

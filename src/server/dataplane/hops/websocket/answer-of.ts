@@ -1,0 +1,64 @@
+/**
+ * Which answer of a session an event of the upstream is of: its texts are judged, held and recorded together. Source:
+ * dialects reference, section 4.1.
+ */
+import { RESPONSE_ENDS, scanObject, stringValue } from "../../../core/dialects/index.ts";
+
+export interface EventPlace {
+  /** Undefined: an event by itself. */
+  readonly answer: string | undefined;
+  /** Nothing of the answer follows. */
+  readonly isEnd: boolean;
+  /** An item of the answer. */
+  readonly item: string | undefined;
+}
+
+const NOWHERE: EventPlace = { answer: undefined, isEnd: false, item: undefined };
+
+const ENDS: ReadonlySet<string> = new Set(["response.done", ...RESPONSE_ENDS]);
+const TRANSCRIPTION = /^conversation\.item\.input_audio_transcription\.(\w+)$/;
+const TRANSCRIBED: ReadonlySet<string> = new Set(["completed", "failed"]);
+
+/** Responses over WebSocket name theirs where it begins, and not with each event. */
+export class AnswerPlaces {
+  #current = "";
+
+  /** `answerOf`: of an item that an answer under way has told of; `isUnderWay`: an answer of this name. */
+  placeOf(
+    event: Buffer,
+    answerOf: (item: string) => string | undefined,
+    isUnderWay: (answer: string) => boolean,
+  ): EventPlace {
+    const scan = scanObject(event, ["type", "response_id", "response", "item_id", "item"]);
+    if (scan.kind === "problem") return NOWHERE;
+    const [typeMember, responseId, response, itemId, whole] = scan.members;
+    const type = stringValue(event, typeMember) ?? "";
+    const item = stringValue(event, itemId) ?? idIn(event, whole);
+    const named = stringValue(event, responseId) ?? idIn(event, response);
+    if (type.startsWith("response.") || named !== undefined) {
+      if (named !== undefined && type === "response.created") this.#current = named;
+      return { answer: `response ${named ?? this.#current}`, isEnd: ENDS.has(type), item };
+    }
+    if (item !== undefined) {
+      const answer = answerOf(item);
+      if (answer?.startsWith("response ") === true) return { answer, isEnd: false, item };
+      const transcribing = TRANSCRIPTION.exec(type)?.[1];
+      if (transcribing !== undefined) return { answer: `item ${item}`, isEnd: TRANSCRIBED.has(transcribing), item };
+    }
+    // Nobody knows of what: pieces of one kind are read as one text.
+    const kind = `type ${type.replace(/\.(?:delta|done)$/, "")}`;
+    if (type.endsWith(".delta")) return { answer: kind, isEnd: false, item };
+    return type.endsWith(".done") && isUnderWay(kind) ? { answer: kind, isEnd: true, item } : NOWHERE;
+  }
+}
+
+type Member = Parameters<typeof stringValue>[1];
+
+const OPEN_OBJECT = 0x7b;
+
+function idIn(event: Buffer, holder: Member): string | undefined {
+  if (holder === undefined || event[holder.valueStart] !== OPEN_OBJECT) return undefined;
+  const within = event.subarray(holder.valueStart, holder.valueEnd);
+  const scan = scanObject(within, ["id"]);
+  return scan.kind === "problem" ? undefined : stringValue(within, scan.members[0]);
+}

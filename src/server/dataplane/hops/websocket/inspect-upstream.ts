@@ -1,0 +1,222 @@
+/**
+ * Guardrails over what a session's upstream says. Each response, and each transcription of what the caller said, is an
+ * answer of its own: its texts are held until they are proven, as of any stream; what belongs to none is judged by itself.
+ * Frames leave in the order in which their texts are proven. Source: design decisions, section 11, WebSocket.
+ */
+import { GatewayError } from "../../../../base/index.ts";
+import { messageEvent, openSessionTexts } from "../../../core/dialects/index.ts";
+import { after, type Later } from "../../../core/guardrails/index.ts";
+import type { Guard } from "../../../snapshot/index.ts";
+import { settleAnswer } from "../../governance/guardrails.ts";
+import { JudgedAnswer } from "../../governance/judged-answer.ts";
+import { UnreadableAnswer } from "../model/inspected-event.ts";
+import { inspectStream } from "../model/inspected-stream.ts";
+import type { InspectedStream } from "../model/stream-ports.ts";
+import { AnswerPlaces } from "./answer-of.ts";
+import { type InspectedSession, namingModel, refusedWith } from "./inspect-client.ts";
+import { readMessage } from "./session-message.ts";
+import type { Frame, Passing, PassingPorts } from "./types.ts";
+
+export interface UpstreamInspection {
+  message(message: Frame): Passing | Promise<Passing>;
+  /** What is held is judged and shown. */
+  end(): Passing | Promise<Passing>;
+  /** The session is over: what rules did is recorded. */
+  close(): void;
+}
+
+/** Answers that are under way at once; past it the oldest is taken for over. */
+const MAX_ANSWERS = 64;
+const NOTHING: Passing = { kind: "passes", frames: [] };
+
+interface Answer {
+  readonly judged: JudgedAnswer;
+  readonly stream: InspectedStream;
+  readonly items: Set<string>;
+  heldBytes: number;
+  isSettled: boolean;
+}
+
+/** `guard`: in force now; an answer keeps the one that it began under. */
+export function inspectUpstream(
+  session: InspectedSession,
+  guard: () => Guard | undefined,
+  ports: PassingPorts,
+): UpstreamInspection {
+  return new Upstream(session, guard, ports);
+}
+
+class Upstream implements UpstreamInspection {
+  readonly #session: InspectedSession;
+  readonly #guard: () => Guard | undefined;
+  readonly #ports: PassingPorts;
+  readonly #places = new AnswerPlaces();
+  /** By name, the oldest first. */
+  readonly #answers = new Map<string, Answer>();
+  /** By id, the answer that an item is of. */
+  readonly #items = new Map<string, string>();
+  /** Of the message that is being judged. */
+  #isBinary = false;
+
+  constructor(session: InspectedSession, guard: () => Guard | undefined, ports: PassingPorts) {
+    this.#session = session;
+    this.#guard = guard;
+    this.#ports = ports;
+  }
+
+  message(message: Frame): Passing | Promise<Passing> {
+    const guard = this.#guard();
+    const inForce = guard?.inspectsOutput === true ? guard : undefined;
+    if (inForce === undefined && this.#answers.size === 0) return { kind: "passes", frames: [message] };
+    return this.#guarded(() => this.#take(message, inForce));
+  }
+
+  end(): Passing | Promise<Passing> {
+    return this.#guarded(() => this.#endAll([...this.#answers.keys()], 0));
+  }
+
+  close(): void {
+    for (const [name, answer] of this.#answers) {
+      try {
+        this.#settle(answer);
+      } catch {
+        // nobody is left to refuse; the trail counts what it could not take
+      }
+      this.#forget(name, answer);
+    }
+  }
+
+  #guarded(work: () => Later<void>): Passing | Promise<Passing> {
+    const failed = (error: unknown): Passing => refusedWith(readable(error), this.#session);
+    try {
+      const done = work();
+      return done instanceof Promise ? done.then(() => NOTHING, failed) : NOTHING;
+    } catch (error) {
+      return failed(error);
+    }
+  }
+
+  #take(message: Frame, guard: Guard | undefined): Later<void> {
+    const { kind } = readMessage(message);
+    if (kind === "unreadable") throw new UnreadableAnswer("it is in an encoding that is not read");
+    if (kind === "sound") {
+      this.#session.sinks.metrics.uninspected("audio");
+      this.#ports.pass(message);
+      return undefined;
+    }
+    const {
+      answer: name,
+      isEnd,
+      item,
+    } = this.#places.placeOf(
+      message.data,
+      (id) => this.#items.get(id),
+      (answer) => this.#answers.has(answer),
+    );
+    const known = name === undefined ? undefined : this.#answers.get(name);
+    if (known === undefined && guard === undefined) {
+      this.#ports.pass(message);
+      return undefined;
+    }
+    this.#isBinary = message.isBinary;
+    if (known !== undefined) return this.#push(name ?? "", known, message, { isEnd, item });
+    const answer = this.#opened(guard as Guard);
+    if (name === undefined) return this.#push("", answer, message, { isEnd: true, item: undefined });
+    const [oldest] = this.#answers.keys();
+    const room = this.#answers.size >= MAX_ANSWERS && oldest !== undefined ? this.#endAll([oldest], 0) : undefined;
+    this.#answers.set(name, answer);
+    return after(room, () => this.#push(name, answer, message, { isEnd, item }));
+  }
+
+  #opened(guard: Guard): Answer {
+    const { over, sinks } = this.#session;
+    const judged = new JudgedAnswer(guard, namingModel(this.#session).occasion, over);
+    const stream = inspectStream({
+      answer: judged,
+      texts: openSessionTexts(),
+      metrics: sinks.metrics,
+      show: (data) => this.#ports.pass({ data, isBinary: this.#isBinary }),
+      woke: () => this.#unasked(() => this.#check(answer)),
+      failed: (error) =>
+        this.#unasked(() => {
+          throw error;
+        }),
+    });
+    const answer: Answer = { judged, stream, items: new Set(), heldBytes: 0, isSettled: false };
+    return answer;
+  }
+
+  #push(
+    name: string,
+    answer: Answer,
+    { data }: Frame,
+    { isEnd, item }: { readonly isEnd: boolean; readonly item: string | undefined },
+  ): Later<void> {
+    if (item !== undefined && name !== "" && !this.#items.has(item)) {
+      answer.items.add(item);
+      this.#items.set(item, name);
+    }
+    return after(answer.stream.push(messageEvent(data)), () => {
+      if (isEnd) return this.#finish(name, answer);
+      return this.#check(answer);
+    });
+  }
+
+  #finish(name: string, answer: Answer): Later<void> {
+    return after(answer.stream.end(), () => {
+      this.#forget(name, answer);
+      this.#settle(answer);
+    });
+  }
+
+  #endAll(names: readonly string[], from: number): Later<void> {
+    for (let at = from; at < names.length; at++) {
+      const name = names[at] as string;
+      const answer = this.#answers.get(name);
+      const done = answer && this.#finish(name, answer);
+      if (done instanceof Promise) return done.then(() => this.#endAll(names, at + 1));
+    }
+    return undefined;
+  }
+
+  /** Throws what the answer is refused with; counts what is held of it. */
+  #check(answer: Answer): void {
+    if (answer.judged.isRefused) this.#settle(answer);
+    const { held } = this.#session;
+    const bytes = answer.stream.heldBytes;
+    if (bytes > answer.heldBytes) held.hold(bytes - answer.heldBytes);
+    else held.release(answer.heldBytes - bytes);
+    answer.heldBytes = bytes;
+  }
+
+  /** Records what was decided, once. Throws what the answer is refused with. */
+  #settle(answer: Answer): void {
+    if (answer.isSettled) return;
+    answer.isSettled = true;
+    const { standing, sinks } = this.#session;
+    const { error } = settleAnswer(answer.judged.judged, namingModel(this.#session).request, standing, sinks);
+    if (error !== undefined) throw error;
+  }
+
+  #forget(name: string, answer: Answer): void {
+    answer.stream.close();
+    this.#session.held.release(answer.heldBytes);
+    answer.heldBytes = 0;
+    for (const item of answer.items) this.#items.delete(item);
+    if (this.#answers.get(name) === answer) this.#answers.delete(name);
+  }
+
+  /** Work that no message began. */
+  #unasked(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      const refused = refusedWith(readable(error), this.#session);
+      if (refused.kind === "refused") this.#ports.refuse(refused);
+    }
+  }
+}
+
+/** What cannot be read is nobody's fault here, and cannot be shown. */
+const readable = (error: unknown): unknown =>
+  error instanceof UnreadableAnswer ? new GatewayError("guardrail_error", `${error.message}.`) : error;

@@ -1,0 +1,395 @@
+/** What a session's client hears of its upstream, and its upstream of it, over real guards. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import { type GatewayError, nullLog } from "../../../../../src/base/index.ts";
+import { ANONYMOUS } from "../../../../../src/server/auth/index.ts";
+import { findRoute } from "../../../../../src/server/core/dialects/index.ts";
+import type { Standing } from "../../../../../src/server/dataplane/governance/standing.ts";
+import type { Target } from "../../../../../src/server/dataplane/hops/model/address.ts";
+import { inspectSession } from "../../../../../src/server/dataplane/hops/websocket/inspect-session.ts";
+import type { RefusedMessage } from "../../../../../src/server/dataplane/hops/websocket/types.ts";
+import type { DecisionRecord } from "../../../../../src/server/dataplane/ports.ts";
+import type { Guard } from "../../../../../src/server/snapshot/index.ts";
+import { countedMetrics, guardOf } from "../../support/guards.ts";
+
+const CARD = "4111 1111 1111 1111";
+const OTHER = "5500 0000 0000 0004";
+
+const RULES = [
+  { name: "no-ssn", when: '"pii/US_SSN" in labels', action: "deny", message: "Not here." },
+  { name: "cards", action: "redact", select: 'a.type == "pii/CREDIT_CARD"', operator: "placeholder" },
+];
+const guarding = (more: object = {}): Guard =>
+  guardOf({
+    detectors: [{ type: "pii", prefilter: "pure", apply_to: ["user", "output"] }],
+    rules: RULES,
+    ...more,
+  });
+const guard = guarding();
+
+type Event = Readonly<Record<string, unknown>>;
+
+interface Opened {
+  /** Resolves once the event was judged. */
+  readonly says: (event: Event | string | Buffer, from?: "client" | "upstream") => Promise<void>;
+  readonly end: () => Promise<void>;
+  readonly close: () => void;
+  /** Of the upstream, as the client hears them. */
+  readonly events: Event[];
+  readonly texts: string[];
+  readonly farTexts: string[];
+  readonly refused: RefusedMessage[];
+  readonly records: DecisionRecord[];
+  readonly counted: Record<string, number>;
+  readonly held: () => number;
+}
+
+function open(current: () => Guard | undefined = () => guard, path = "/v1/realtime"): Opened {
+  const route = findRoute("UPGRADE", path);
+  assert.ok(route !== undefined);
+  const records: DecisionRecord[] = [];
+  const { metrics, counted } = countedMetrics();
+  const refusals: GatewayError[] = [];
+  let held = 0;
+  const target = { route, dialect: "compat", model: "m", query: "" } as Target;
+  const { inspector } = inspectSession({
+    target,
+    standing: { caller: ANONYMOUS, profile: { name: undefined }, variables: {} } as Standing,
+    guard: current,
+    request: { requestId: "r", hop: "llm", route: route.name, to: "p", model: "m" },
+    sinks: { trail: { decided: (record) => records.push(record), notRecognised() {} }, metrics, log: nullLog },
+    held: {
+      hold: (bytes) => {
+        held += bytes;
+      },
+      release: (bytes) => {
+        held -= bytes;
+      },
+    },
+    over: new AbortController().signal,
+    refused: (refusal) => refusals.push(refusal),
+  });
+  const texts: string[] = [];
+  const farTexts: string[] = [];
+  const events: Event[] = [];
+  const refused: RefusedMessage[] = [];
+  const heard = (data: Buffer): void => {
+    texts.push(String(data));
+    if (texts.at(-1)?.startsWith("{")) events.push(JSON.parse(texts.at(-1) ?? "") as Event);
+  };
+  inspector.attach("upstream", { pass: ({ data }) => heard(data), refuse: (why) => refused.push(why) });
+  const take = async (from: "client" | "upstream", passing: ReturnType<typeof inspector.message>): Promise<void> => {
+    const made = await passing;
+    if (made.kind === "refused") refused.push(made);
+    else if (from === "client") farTexts.push(...made.frames.map(({ data }) => String(data)));
+    else for (const { data } of made.frames) heard(data);
+  };
+  return {
+    says: (event, from = "upstream") => {
+      const data = Buffer.isBuffer(event)
+        ? event
+        : Buffer.from(typeof event === "string" ? event : JSON.stringify(event));
+      return take(from, inspector.message(from, { data, isBinary: Buffer.isBuffer(event) }));
+    },
+    end: () => take("upstream", inspector.end("upstream")),
+    close: inspector.close,
+    ...{ events, texts, farTexts, refused, records, counted, held: () => held },
+  };
+}
+
+interface Saying {
+  readonly delta?: string;
+  readonly done?: string;
+  readonly member?: string;
+  readonly part?: Event;
+  readonly item?: (text: string) => Event;
+}
+
+const SPOKEN: Saying = {
+  delta: "response.output_audio_transcript.delta",
+  done: "response.output_audio_transcript.done",
+  member: "transcript",
+};
+
+/** A response as a provider makes it, its text in these pieces. */
+function response(id: string, pieces: readonly string[], saying: Saying = {}): Event[] {
+  const { delta = "response.output_text.delta", done = "response.output_text.done", member = "text" } = saying;
+  const text = pieces.join("");
+  const place = { response_id: id, item_id: `item_${id}`, output_index: 0, content_index: 0 };
+  const type = member === "text" ? "output_text" : "output_audio";
+  const whole = {
+    ...{ id: `item_${id}`, object: "realtime.item", type: "message", role: "assistant", status: "completed" },
+    content: [{ type, [member]: text }],
+  };
+  let sent = 0;
+  const event = (kind: string, more: Event): Event => ({ type: kind, event_id: `event_${id}_${++sent}`, ...more });
+  const begun = { ...whole, status: "in_progress", content: [] };
+  return [
+    event("response.created", { response: { id, status: "in_progress", output: [], instructions: "be kind" } }),
+    event("response.output_item.added", { response_id: id, output_index: 0, item: begun }),
+    event("conversation.item.added", { previous_item_id: null, item: begun }),
+    event("response.content_part.added", { ...place, part: { type, [member]: "" } }),
+    ...pieces.map((piece) => event(delta, { ...place, delta: piece })),
+    event(done, { ...place, [member]: text }),
+    event("response.content_part.done", { ...place, part: { type, [member]: text } }),
+    event("conversation.item.done", { previous_item_id: null, item: whole }),
+    event("response.output_item.done", { response_id: id, output_index: 0, item: whole }),
+    event("response.done", { response: { id, status: "completed", output: [whole], usage: { total_tokens: 3 } } }),
+  ];
+}
+
+const deltas = (events: readonly Event[]): string =>
+  events
+    .filter(({ type }) => String(type).endsWith(".delta"))
+    .map(({ delta }) => delta)
+    .join("");
+
+for (const [what, saying] of [
+  ["text", {}],
+  ["transcript", SPOKEN],
+] as const) {
+  test(`a ${what} that is cut at every place shows nothing of a card, and its repetitions say the same`, async () => {
+    const text = `pay with ${CARD}, and that is it`;
+    for (let cut = 1; cut < text.length; cut++) {
+      const session = open();
+      for (const event of response("a", [text.slice(0, cut), text.slice(cut)], saying)) await session.says(event);
+      const all = session.texts.join("\n");
+      assert.equal(deltas(session.events), "pay with <CREDIT_CARD_1>, and that is it", all);
+      assert.ok(!/4111|1111/.test(all), all);
+      assert.equal(all.split("<CREDIT_CARD_1>, and that is it").length, 7, all);
+      assert.deepEqual(
+        [session.events[0]?.["type"], session.events.at(-1)?.["type"]],
+        ["response.created", "response.done"],
+      );
+      const ids = session.events.map((event) => event["event_id"]);
+      assert.equal(new Set(ids).size, ids.length);
+      // The value that has a placeholder.
+      assert.ok(session.held() < 200);
+      assert.equal(session.records.length, 1);
+    }
+  });
+}
+
+test("a text of one character an event, and arguments of a call in escapes", async () => {
+  const session = open();
+  for (const event of response("a", [...`it is ${CARD}`])) await session.says(event);
+  assert.equal(deltas(session.events), "it is <CREDIT_CARD_1>");
+  const written = `{"card":"${CARD.replaceAll("1", "\\u0031")}","n":4}`;
+  const place = { response_id: "b", item_id: "item_b", output_index: 0, call_id: "call_1" };
+  const call = { id: "item_b", type: "function_call", call_id: "call_1", name: "pay", arguments: written };
+  const kept = session.events.length;
+  await session.says({ type: "response.created", response: { id: "b", output: [] } });
+  for (const delta of written) await session.says({ type: "response.function_call_arguments.delta", ...place, delta });
+  await session.says({ type: "response.function_call_arguments.done", ...place, arguments: written });
+  await session.says({ type: "response.output_item.done", response_id: "b", output_index: 0, item: call });
+  await session.says({ type: "response.done", response: { id: "b", status: "completed", output: [call] } });
+  const said = session.events.slice(kept);
+  assert.equal(deltas(said), '{"card":"<CREDIT_CARD_1>","n":4}');
+  for (const text of session.texts.slice(kept)) assert.ok(!text.includes("0031 "), text);
+  const item = said.at(-2)?.["item"] as Event | undefined;
+  assert.equal(item?.["arguments"], '{"card":"<CREDIT_CARD_1>","n":4}');
+});
+
+test("two responses at once are two texts, and what is asked of one meanwhile does not cut it", async () => {
+  const session = open();
+  const one = response("a", ["card 4111 1111", " 1111 1111."]);
+  const two = response("b", ["card 5500 0000", " 0000 0004."]);
+  const item = {
+    id: "item_a",
+    type: "message",
+    role: "assistant",
+    content: [{ type: "output_text", text: "card 4111 1111" }],
+  };
+  for (let i = 0; i < one.length; i++) {
+    await session.says(one[i] as Event);
+    await session.says(two[i] as Event);
+    await session.says({ type: "conversation.item.retrieved", event_id: `e${i}`, item });
+    await session.says({ type: "error", event_id: `f${i}`, error: { type: "invalid_request_error", message: "no" } });
+  }
+  assert.equal(
+    deltas(session.events.filter((event) => event["response_id"] === "a")),
+    "card <CREDIT_CARD_1>.",
+    session.texts.join("\n"),
+  );
+  assert.equal(deltas(session.events.filter((event) => event["response_id"] === "b")), "card <CREDIT_CARD_2>.");
+  const all = session.texts.join("\n");
+  assert.ok(!all.includes("1111 1111 1111") && !all.includes("0004"), all);
+});
+
+test("a transcription of what the caller said is a text too, and so is what an error repeats", async () => {
+  const session = open();
+  const place = { item_id: "item_u", content_index: 0 };
+  const base = "conversation.item.input_audio_transcription";
+  const said = `my card is ${CARD}`;
+  for (const delta of [said.slice(0, 20), said.slice(20)])
+    await session.says({ type: `${base}.delta`, ...place, delta });
+  await session.says({
+    type: `${base}.completed`,
+    ...place,
+    transcript: said,
+    usage: { type: "duration", seconds: 3 },
+  });
+  await session.says({ type: "error", error: { message: `Invalid value: ${CARD}`, code: "invalid_value" } });
+  await session.says({ type: "something.new", deep: [{ deeper: OTHER }] });
+  await session.says(`no JSON ${CARD}`);
+  const all = session.texts.join("\n");
+  assert.ok(!all.includes("1111") && !all.includes("0004"), all);
+  assert.equal(deltas(session.events), "my card is <CREDIT_CARD_1>");
+  assert.equal(
+    session.events.find(({ type }) => type === `${base}.completed`)?.["transcript"],
+    "my card is <CREDIT_CARD_1>",
+  );
+  assert.equal(session.texts.at(-1), "no JSON <CREDIT_CARD_1>");
+});
+
+test("events without text pass byte for byte; sound passes and is counted; settings that are repeated are no answer", async () => {
+  const session = open();
+  const passes = [
+    '{ "type":"rate_limits.updated", "rate_limits":[{"name":"tokens","limit":1e3}]}',
+    `{"type":"session.updated","session":{"instructions":"cards such as ${CARD}","voice":"alloy"}}`,
+    '{"type":"response.output_audio.delta","response_id":"a","item_id":"i","output_index":0,"content_index":0,"delta":"NTM2LTkwLTQzOTk="}',
+    '{"type":"conversation.item.retrieved","item":{"id":"i","content":[{"type":"input_audio","audio":"NTM2LTkwLTQzOTk="}]}}',
+  ];
+  for (const text of passes) await session.says(text);
+  assert.deepEqual(session.texts, passes);
+  await session.says(Buffer.alloc(32));
+  assert.equal(session.counted["uninspected audio"], 3);
+});
+
+test("a deny shows nothing that was not proven, tells the client, and is recorded", async () => {
+  const session = open();
+  const events = response("a", ["the number is 536-90", "-4399, so", " there"]);
+  for (const event of events) {
+    await session.says(event);
+    if (session.refused.length > 0) break;
+  }
+  const [refused] = session.refused;
+  assert.deepEqual([refused?.closing.code, refused?.closing.reason], [1008, "guardrail_denied"]);
+  assert.ok(refused?.notice?.includes("Not here."));
+  const all = session.texts.join("\n");
+  assert.ok(!all.includes("536") && !all.includes("4399"), all);
+  assert.deepEqual(
+    session.records.map(({ data }) => [data["decision"], data["direction"], data["rule"]]),
+    [["deny", "response", "no-ssn"]],
+  );
+  session.close();
+  assert.equal(session.records.length, 1);
+});
+
+test("numbers of placeholders run through both directions", async () => {
+  const session = open();
+  await session.says(
+    { type: "conversation.item.create", item: { role: "user", content: [{ type: "input_text", text: OTHER }] } },
+    "client",
+  );
+  assert.ok(session.farTexts[0]?.includes("<CREDIT_CARD_1>"), session.farTexts[0]);
+  for (const event of response("a", [`not ${CARD} but ${OTHER}`])) await session.says(event);
+  assert.equal(deltas(session.events), "not <CREDIT_CARD_2> but <CREDIT_CARD_1>");
+});
+
+test("responses over WebSocket name theirs once, and one follows the other", async () => {
+  const session = open(() => guard, "/v1/responses");
+  for (const id of ["a", "b"]) {
+    let sequence = 0;
+    const place = { item_id: `msg_${id}`, output_index: 0, content_index: 0 };
+    const whole = {
+      id: `msg_${id}`,
+      type: "message",
+      content: [{ type: "output_text", text: `card ${CARD} of ${id}` }],
+    };
+    await session.says({ type: "response.created", sequence_number: sequence++, response: { id, output: [] } });
+    for (const delta of ["card 4111 1111", " 1111 1111 of", ` ${id}`]) {
+      await session.says({ type: "response.output_text.delta", sequence_number: sequence++, ...place, delta });
+    }
+    await session.says({
+      type: "response.output_text.done",
+      sequence_number: sequence++,
+      ...place,
+      text: `card ${CARD} of ${id}`,
+    });
+    await session.says({
+      type: "response.completed",
+      sequence_number: sequence++,
+      response: { id, output: [whole], usage: {} },
+    });
+    const mine = session.events.splice(0);
+    assert.equal(deltas(mine), `card <CREDIT_CARD_1> of ${id}`);
+    const numbers = mine.map((event) => Number(event["sequence_number"]));
+    assert.ok(
+      numbers.every((number, at) => at === 0 || number > (numbers[at - 1] ?? 0)),
+      String(numbers),
+    );
+    assert.ok(JSON.stringify(mine.at(-1)).includes(`card <CREDIT_CARD_1> of ${id}`));
+  }
+  assert.ok(session.held() < 200);
+  assert.equal(session.records.length, 2);
+});
+
+test("what is held when the upstream closes is judged and shown before the close", async () => {
+  const session = open();
+  for (const event of response("a", [`card ${CARD}`]).slice(0, 5)) await session.says(event);
+  assert.ok(!deltas(session.events).includes("<"));
+  await session.end();
+  assert.equal(deltas(session.events), "card <CREDIT_CARD_1>");
+  session.close();
+  assert.ok(session.held() < 200);
+  assert.equal(session.records.length, 1);
+});
+
+test("a guard that comes to be in force holds from the next event on; an answer keeps the one it began under", async () => {
+  let current: Guard | undefined;
+  const session = open(() => current);
+  const events = response("a", ["card 4111 1111", " 1111 1111"]);
+  for (const event of events) await session.says(event);
+  assert.ok(deltas(session.events).includes(CARD));
+  session.events.length = 0;
+  current = guard;
+  const later = response("b", ["card 4111 1111", " 1111 1111"]);
+  for (const [at, event] of later.entries()) {
+    if (at === 5) current = undefined;
+    await session.says(event);
+  }
+  assert.equal(deltas(session.events), "card <CREDIT_CARD_1>");
+});
+
+test("with `policy: buffer` a response is shown when it is whole", async () => {
+  const session = open(() => buffering);
+  const events = response("a", ["card 4111 1111", " 1111 1111."]);
+  for (const event of events.slice(0, -1)) await session.says(event);
+  assert.equal(session.texts.length, 0);
+  await session.says(events.at(-1) as Event);
+  assert.equal(session.texts.length, events.length);
+  const all = session.texts.join("\n");
+  assert.ok(!all.includes("1111"), all);
+  assert.equal(deltas(session.events), "card <CREDIT_CARD_1>.");
+});
+const buffering = guarding({ stream: { policy: "buffer" } });
+
+test("values that have placeholders are held to a bound, past which the session ends", async () => {
+  const session = open(() => mails);
+  let event = 0;
+  while (session.refused.length === 0 && event < 500) {
+    const words = Array.from({ length: 1_000 }, (_, at) => `${"m".repeat(50)}${event}-${at}@example.com`);
+    event++;
+    await session.says({ type: "response.create", response: { instructions: "", input: words.join(" ") } }, "client");
+  }
+  assert.deepEqual(
+    session.refused.map(({ closing }) => [closing.code, closing.reason]),
+    [[1013, "overloaded"]],
+  );
+  assert.ok(session.held() > 7 << 20 && session.held() <= 8 << 20, String(session.held()));
+});
+const mails = guardOf({
+  detectors: [{ type: "pii", prefilter: "pure", entities: ["EMAIL_ADDRESS"], apply_to: ["user"] }],
+  rules: [{ name: "mails", action: "redact", select: "true", operator: "placeholder" }],
+});
+
+test("many answers that never end, and ids without end, hold a bounded number of answers", async () => {
+  const session = open();
+  for (let i = 0; i < 500; i++) {
+    for (const event of response(`r${i}`, ["never ends 4111"]).slice(0, 5)) await session.says(event);
+  }
+  assert.ok(session.held() < 2_000_000, `${session.held()} bytes`);
+  session.close();
+  assert.equal(session.held(), 0);
+});
