@@ -231,6 +231,35 @@ export const auditVerifyFlags = {
   q: { kind: "boolean", meaning: "print findings only" },
 } as const satisfies FlagTable;
 
+export const modelsPinFlags = {
+  revision: { kind: "string", value: "REV", default: "main", meaning: "branch, tag or commit" },
+  model: {
+    kind: "string",
+    value: "PATH",
+    defaultText: "onnx/model.onnx, else model.onnx",
+    meaning: "path of the ONNX graph within the repository",
+  },
+  endpoint: { kind: "string", value: "URL", defaultText: "https://huggingface.co", meaning: "the hub or a mirror" },
+  token: { kind: "string", value: "TOKEN", defaultText: "HUB_TOKEN", meaning: "bearer token for a gated repository" },
+  name: {
+    kind: "string",
+    value: "NAME",
+    defaultText: "the repository's name",
+    meaning: "name that detectors will refer to",
+  },
+} as const satisfies FlagTable;
+
+const cacheFlags = {
+  config: { kind: "string", value: "PATH", required: true, meaning: "node file" },
+} as const satisfies FlagTable;
+
+export const modelsListFlags = cacheFlags;
+
+export const modelsPruneFlags = {
+  ...cacheFlags,
+  confirm: { kind: "boolean", meaning: "remove it; without, only what would be removed is printed" },
+} as const satisfies FlagTable;
+
 export const guardrailsEvalFlags = {
   config: {
     kind: "string",

@@ -19,6 +19,9 @@ import {
   guardrailsListFlags,
   loginFlags,
   logoutFlags,
+  modelsListFlags,
+  modelsPinFlags,
+  modelsPruneFlags,
   noFlags,
   queryFlags,
   runFlags,
@@ -138,6 +141,36 @@ const ENTRIES = [
       "Prints the detectors and the rules of a running gateway, in the order of its document, and what its node counted " +
       "of them since it started. Keys, patterns and deny lists are not shown.",
     flags: guardrailsListFlags,
+    positionals: NONE,
+  },
+  {
+    name: "models pin",
+    group: "run",
+    summary: "resolve a revision of a model hub's repository to its commit",
+    description:
+      "Prints the entry of 'models' to paste into a deployment document: a branch or tag is resolved to the commit that " +
+      "it names now, since the gateway accepts nothing that can move. Downloads nothing.",
+    flags: modelsPinFlags,
+    positionals: { usage: "OWNER/NAME", min: 1, max: 1 },
+  },
+  {
+    name: "models list",
+    group: "run",
+    summary: "list the models of a configuration and of its cache",
+    description:
+      "Prints the models that the detectors of the deployment document refer to, whether each is in the cache, and what " +
+      "else is there. Asks nobody and writes nothing.",
+    flags: modelsListFlags,
+    positionals: NONE,
+  },
+  {
+    name: "models prune",
+    group: "run",
+    summary: "remove from the cache what a configuration does not use",
+    description:
+      "Removes models, files and broken-off downloads that the deployment document does not need; whatever uses them " +
+      "can fetch them again. Without -confirm it prints what would be removed and removes nothing.",
+    flags: modelsPruneFlags,
     positionals: NONE,
   },
   {
@@ -276,7 +309,7 @@ export const VERBS: readonly Verb[] = ENTRIES;
 export type Entry = typeof DAEMON | (typeof ENTRIES)[number];
 
 /** Verbs of the interface that this version does not have; asking for one is refused by name, with status 2. */
-export const NOT_YET: readonly string[] = ["models pin", "pack"];
+export const NOT_YET: readonly string[] = ["pack"];
 
 /** The verb that the first words of a command line name, and what follows them. Throws `UsageError` for none. */
 export function findVerb(args: readonly string[]): { readonly verb: Entry; readonly rest: readonly string[] } {

@@ -2,7 +2,16 @@
 
 export { ModelError, type ModelFault } from "./model-error.ts";
 export { type ModelNeed, modelNeeds } from "./needs.ts";
+export { type Pin, pinModel } from "./pin.ts";
+export { removeUnused, type Stock, takeStock, type Unused } from "./stock.ts";
 export { type OpenStore, openModelStore, type StoreOptions } from "./store.ts";
+export {
+  lackingWords,
+  type ModelStanding,
+  type ModelSupply,
+  openModelSupply,
+  type SupplyOptions,
+} from "./supply.ts";
 export type {
   Digest,
   EnsureOptions,

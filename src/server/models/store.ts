@@ -141,7 +141,7 @@ export function openModelStore(options: StoreOptions): OpenStore {
       declarations.set(manifest, model);
       return manifest;
     },
-    cached: (manifest) => cached(manifest, false),
+    cached: (manifest, looking) => cached(manifest, looking?.remembers ?? false),
     async ensure(manifest, ensuring) {
       try {
         return (await cached(manifest, true, ensuring.signal)) ?? (await fetchAll(manifest, ensuring));

@@ -75,8 +75,11 @@ export interface ModelStore {
   resolve(model: ModelDeclaration, parts: ModelParts, signal: AbortSignal): Promise<Manifest>;
   /** As `resolve`, but never by the network: undefined where it would need it. */
   known(model: ModelDeclaration, parts: ModelParts): Promise<Manifest | undefined>;
-  /** Undefined where a file is absent, or is not what it should be. No network; writes nothing. */
-  cached(manifest: Manifest): Promise<ModelView | undefined>;
+  /**
+   * Undefined where a file is absent, or is not what it should be. No network. `remembers`: what had to be read to tell is
+   * noted in the cache, so that it need not be read again; without it nothing is written.
+   */
+  cached(manifest: Manifest, options?: { readonly remembers: boolean }): Promise<ModelView | undefined>;
   /** Downloads what is not in the cache, verifies, and lays the view out. */
   ensure(manifest: Manifest, options: EnsureOptions): Promise<ModelView>;
 }

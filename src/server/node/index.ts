@@ -11,7 +11,9 @@ export { compileFlags, type FlagSnapshot, type ProviderFlags } from "./flag-mode
 export { type ReadGuardrails, readGuardrailsAt } from "./guardrails-alone.ts";
 export { issuersOf } from "./issuers.ts";
 export {
+  type Composed,
   compileDocuments,
+  composeNode,
   type Loaded,
   type LoadedNode,
   loadNode,
@@ -19,6 +21,7 @@ export {
   readNode,
   STAND_IN,
 } from "./load.ts";
+export { modelCacheOf, usualCache } from "./model-cache.ts";
 export { ConfigurationRefused, countIn, durationIn } from "./refused.ts";
 export {
   type CompiledSources,

@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import { type NamedOverlay, overlayFileProblem } from "../core/catalog/index.ts";
 import {
   type ComposedDeployment,
+  type Deployment,
   formatProblem,
   type NodeFile,
   type Problem,
@@ -133,6 +134,23 @@ export async function loadNode(path: string, env: Environment): Promise<Loaded> 
   if (compiled.kind === "refused") return loaded;
   const warnings = [...problems, ...compiled.problems.map(formatProblem)];
   return { kind: "loaded", node: { nodeFile, deployment, compiled, warnings, unseen: loaded.missing } };
+}
+
+export type Composed =
+  | { readonly kind: "composed"; readonly nodeFile: NodeFile; readonly document: Deployment | undefined }
+  | { readonly kind: "refused"; readonly problems: readonly string[] };
+
+/** As `loadNode`, but nothing is compiled: what the documents say, not whether it can be had. */
+export async function composeNode(path: string, env: Environment): Promise<Composed> {
+  const documents = await readNode(path, env);
+  const { nodeFile, problems, document } = documents;
+  if (document?.kind === "problem") return { kind: "refused", problems: [...problems, document.message] };
+  const { deployment } = compileWith(documents, env, STANDING_IN);
+  const told = [...problems, ...deployment.problems.map(formatProblem)];
+  if (nodeFile === undefined || !documents.isSound || hasErrors(deployment.problems)) {
+    return { kind: "refused", problems: told };
+  }
+  return { kind: "composed", nodeFile, document: deployment.document };
 }
 
 type Sealed = Parameters<typeof openSecrets>[0]["sealed"];

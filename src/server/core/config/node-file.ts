@@ -125,8 +125,8 @@ export const nodeFileSchema = object("What configures one process of the gateway
     ),
     [],
   ),
-  cache_dir: notYet(
-    path("Where model artifacts and manifests are kept, all of which can be fetched again; `/gateway` if left out."),
+  cache_dir: path(
+    "Where model artifacts and manifests are kept, all of which can be fetched again; left out, `/gateway`, or `cache` below `cluster.data_dir` where that cannot be written.",
   ),
   secrets_dir: path("Directory of the files that `${secret:NAME}` and `${file:NAME}` name."),
   audit,

@@ -10,8 +10,12 @@ import type { Layout } from "./layout.ts";
 
 const MAX_FILES = 1_000;
 
-const pathOf = (layout: Layout, { hub, parts }: Pick<Manifest, "hub" | "parts">, model: string | undefined): string =>
-  join(layout.manifests, `${sha256Of([hub?.endpoint, hub?.repo, hub?.commit, model ?? "", parts].join("\n"))}.json`);
+/** Name of its file; `graph`: as the declaration names it. */
+export const manifestName = ({ hub, parts }: Pick<Manifest, "hub" | "parts">, graph: string | undefined): string =>
+  `${sha256Of([hub?.endpoint, hub?.repo, hub?.commit, graph ?? "", parts].join("\n"))}.json`;
+
+const pathOf = (layout: Layout, manifest: Pick<Manifest, "hub" | "parts">, graph: string | undefined): string =>
+  join(layout.manifests, manifestName(manifest, graph));
 
 /** Undefined where it was never resolved here, or what was kept is not as it was written. */
 export async function readManifest(

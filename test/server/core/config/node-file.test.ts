@@ -143,7 +143,6 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   "what this version lacks, each with its own faults": [
     `${START}cache_dir: /c\naudit: {dir: /a}\nextproc: {inspect_responses: duplex}\nadmin:\n  listen: :1\n  issuers: [{issuer: x, audience: y, roles: {claim: email}}]\nissuers:\n  - {name: i, url: 'https://i', subject_claim: upn}\n  - {name: i, url: 'https://j'}\n`,
     [
-      "n:2:1: cache_dir: not supported by this version: cache_dir",
       "n:4:1: extproc: not supported by this version: extproc",
       "n:4:30: extproc.inspect_responses: needs `inspect_listen` beside it",
       "n:6:3: admin: needs a `policy_file`, since an issuer is set",

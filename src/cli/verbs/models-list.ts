@@ -1,0 +1,32 @@
+/** `gateway models list`: the models of a configuration and what lies in its cache. Source: design decisions, section 12. */
+
+import { escapeControls } from "../../base/index.ts";
+import type { FlagsOf } from "../flags.ts";
+import type { ExitStatus, Io } from "../io.ts";
+import { stockOf } from "../models/stock.ts";
+import { sizeText } from "../progress.ts";
+import type { modelsListFlags } from "../specs.ts";
+import { tableLines } from "../table-text.ts";
+
+export async function run(
+  { config }: FlagsOf<typeof modelsListFlags>,
+  _: readonly string[],
+  io: Io,
+): Promise<ExitStatus> {
+  const stock = await stockOf(config, io);
+  if (stock === undefined) return 1;
+  const { models, unused, directory, isKnown } = stock;
+  const rows = models.map(({ name, size, isCached }): readonly string[] => [
+    name,
+    isCached ? "cached" : "absent",
+    size === undefined ? "" : sizeText(size),
+  ]);
+  const columns = ["model", "state", "size"].map((name) => ({ name, isNumeric: false }));
+  for (const line of tableLines(columns, rows, io.columns())) io.stdout.write(line);
+  const bytes = unused.reduce((sum, { size }) => sum + size, 0);
+  io.stderr.write(
+    `${escapeControls(directory)}: ${sizeText(bytes)} in ${unused.length} places that these do not use\n`,
+  );
+  if (!isKnown) io.stderr.write("The deployment arrives through the admin API: its models are not known here.\n");
+  return 0;
+}

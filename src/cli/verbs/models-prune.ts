@@ -1,0 +1,42 @@
+/**
+ * `gateway models prune`: what a configuration does not use is removed from the cache. Source: design decisions, section 12.
+ *
+ * stdout gets what is removed, a line each; without `-confirm` nothing is. Status 1: the configuration cannot be read, is not
+ * known here, or a download goes on.
+ */
+
+import { escapeControls } from "../../base/index.ts";
+import { ModelError, removeUnused } from "../../server/models/index.ts";
+import type { FlagsOf } from "../flags.ts";
+import type { ExitStatus, Io } from "../io.ts";
+import { stockOf } from "../models/stock.ts";
+import { sizeText } from "../progress.ts";
+import type { modelsPruneFlags } from "../specs.ts";
+
+type Options = FlagsOf<typeof modelsPruneFlags>;
+
+export async function run({ config, confirm }: Options, _: readonly string[], io: Io): Promise<ExitStatus> {
+  const stock = await stockOf(config, io);
+  if (stock === undefined) return 1;
+  const { unused, directory, isKnown } = stock;
+  const tell = (words: string): void => void io.stderr.write(`${escapeControls(words)}\n`);
+  if (!isKnown) {
+    tell("the deployment arrives through the admin API: what it uses is not known here, so that nothing is removed");
+    return 1;
+  }
+  for (const { path, size } of unused) io.stdout.write(`${escapeControls(path)}\t${size}\n`);
+  const bytes = sizeText(unused.reduce((sum, { size }) => sum + size, 0));
+  if (unused.length === 0) tell(`${directory}: there is nothing to remove`);
+  else if (!confirm) tell(`${directory}: ${bytes} would be removed; with -confirm they are`);
+  else {
+    try {
+      await removeUnused(directory, unused, io.now());
+    } catch (error) {
+      if (!(error instanceof ModelError)) throw error;
+      tell(error.message);
+      return 1;
+    }
+    tell(`${directory}: ${bytes} removed`);
+  }
+  return 0;
+}

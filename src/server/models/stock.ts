@@ -1,0 +1,98 @@
+/** What lies in a cache, what of it a configuration uses, and what can go. Anything there can be fetched again. */
+import { readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { layoutOf } from "./cache/layout.ts";
+import { manifestName } from "./cache/manifest-file.ts";
+import { viewIdOf } from "./cache/view.ts";
+import { ModelError } from "./model-error.ts";
+import type { ModelNeed } from "./needs.ts";
+import type { ModelStore } from "./types.ts";
+
+/** Milliseconds: a lock that was touched since is of a download that goes on. */
+const LIVE_LOCK_MS = 60_000;
+
+export interface StockedModel {
+  readonly name: string;
+  /** Bytes; undefined where nobody here knows what there is to fetch. */
+  readonly size: number | undefined;
+  readonly isCached: boolean;
+}
+
+export interface Unused {
+  /** Relative to the cache. */
+  readonly path: string;
+  /** Bytes on the disk that go with it: of a view none, whose files are links. */
+  readonly size: number;
+}
+
+export interface Stock {
+  readonly models: readonly StockedModel[];
+  readonly unused: readonly Unused[];
+}
+
+/** `needs`: what is in use. Asks nobody; writes nothing. */
+export async function takeStock(
+  store: ModelStore & { readonly directory: string },
+  needs: readonly ModelNeed[],
+): Promise<Stock> {
+  const layout = layoutOf(store.directory);
+  const used = new Set<string>();
+  const models: StockedModel[] = [];
+  for (const { model, parts } of needs) {
+    const manifest = await store.known(model, parts);
+    const view = manifest && (await store.cached(manifest));
+    const size = manifest?.files.reduce((sum, file) => sum + file.size, 0);
+    models.push({ name: model.name, size, isCached: view !== undefined });
+    if (manifest === undefined) continue;
+    for (const { digest } of manifest.files) used.add(digest.hex).add(`part ${digest.hex}`);
+    const id = viewIdOf(manifest.files);
+    if (id !== undefined) used.add(id).add(`${id}.json`);
+    if (model.hub !== undefined) used.add(manifestName(manifest, model.hub.model));
+  }
+  const unused = [
+    ...(await unusedIn(layout.root, "sha256", (name) => used.has(name), true)),
+    ...(await unusedIn(layout.root, "views", (name) => used.has(name), false)),
+    ...(await unusedIn(layout.root, "manifests", (name) => used.has(name), true)),
+    ...(await unusedIn(layout.root, "parts", (name) => used.has(`part ${name.split(".")[0]}`), true)),
+    ...(await unusedIn(layout.root, "locks", () => false, true)),
+  ];
+  return { models, unused };
+}
+
+async function unusedIn(
+  root: string,
+  folder: string,
+  isUsed: (name: string) => boolean,
+  counts: boolean,
+): Promise<readonly Unused[]> {
+  const names = await readdir(join(root, folder)).catch(() => []);
+  const gone = names.filter((name) => !isUsed(name)).sort();
+  return Promise.all(
+    gone.map(async (name) => {
+      const path = join(folder, name);
+      const size = counts ? ((await stat(join(root, path)).catch(() => undefined))?.size ?? 0) : 0;
+      return { path, size };
+    }),
+  );
+}
+
+/**
+ * Removes them. Views go before contents, so that none is left that is not whole. Rejects with `ModelError` while a download
+ * goes on. `now`: milliseconds since 1970.
+ */
+export async function removeUnused(directory: string, unused: readonly Unused[], now: number): Promise<void> {
+  const { locks } = layoutOf(directory);
+  for (const name of await readdir(locks).catch(() => [])) {
+    const touched = await stat(join(locks, name)).catch(() => undefined);
+    if (touched !== undefined && now - touched.mtimeMs < LIVE_LOCK_MS) {
+      throw new ModelError(
+        "storage",
+        `cache_dir ${directory}: a model is being fetched into it; try again when it is there`,
+      );
+    }
+  }
+  const isView = ({ path }: Unused): boolean => path.startsWith("views/");
+  for (const { path } of [...unused.filter(isView), ...unused.filter((one) => !isView(one))]) {
+    await rm(join(directory, path), { recursive: true, force: true });
+  }
+}

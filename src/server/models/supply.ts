@@ -1,0 +1,251 @@
+/**
+ * The models that a configuration needs, fetched in the background: whoever asks is answered at once, the old configuration
+ * serves on, and a change is told when one has come. What fails is tried again for as long as it is wanted. Source: design
+ * decisions, section 12. Times are in milliseconds.
+ */
+import type { Instruments, Log } from "../../base/index.ts";
+import { systemWaiting, type Waiting } from "./fetch/attempts.ts";
+import { ModelError } from "./model-error.ts";
+import type { ModelNeed } from "./needs.ts";
+import type { ModelStore, ModelView, Progress } from "./types.ts";
+
+/** Models that are fetched at once; files of each are, too. */
+const CONCURRENT_MODELS = 2;
+const FIRST_RETRY_MS = 30_000;
+const LONGEST_RETRY_MS = 600_000;
+/** A line of the log each, and each tenth of the way, but not more than one a second. */
+const LOG_EVERY_MS = 10_000;
+const LOG_AT_MOST_EVERY_MS = 1_000;
+
+export interface ModelStanding {
+  readonly name: string;
+  readonly state: "ready" | "fetching" | "failed";
+  /** Bytes. */
+  readonly done: number;
+  /** Bytes; undefined until the hub has said what there is to fetch. */
+  readonly total: number | undefined;
+  /** Why it cannot be fetched; it is tried again. */
+  readonly message: string | undefined;
+}
+
+export interface ModelSupply {
+  /** Those that are in the cache, by name. Asks nobody; may read files to verify them. */
+  ready(needs: readonly ModelNeed[], signal: AbortSignal): Promise<ReadonlyMap<string, ModelView>>;
+  /** From now on these are wanted and no others: what is absent is fetched. */
+  want(needs: readonly ModelNeed[]): void;
+  /** Of those that are wanted, in their order. */
+  standing(): readonly ModelStanding[];
+  /** Called when a model has come, or could not be fetched; not for its progress. */
+  onChange(listener: () => void): () => void;
+  close(): void;
+}
+
+export interface SupplyOptions {
+  readonly store: ModelStore;
+  readonly log: Log;
+  readonly monotonic: () => number;
+  readonly instruments?: Instruments;
+  readonly waiting?: Waiting;
+}
+
+interface Wanted {
+  readonly need: ModelNeed;
+  readonly stop: AbortController;
+  standing: ModelStanding;
+}
+
+/** The same for the same content, whatever else is said of a model. */
+const keyOf = ({ model: { name, hub, files }, parts }: ModelNeed): string => JSON.stringify([name, hub, files, parts]);
+
+export function openModelSupply(options: SupplyOptions): ModelSupply {
+  const { store, log, waiting = systemWaiting } = options;
+  const listeners = new Set<() => void>();
+  /** What was last seen in the cache. */
+  const sizes = new Map<string, number>();
+  let wanted = new Map<string, Wanted>();
+  let running = 0;
+  const queue: (() => void)[] = [];
+  const metrics = options.instruments && metricsOf(options.instruments, () => [...wanted.values()]);
+
+  const changed = (): void => {
+    for (const listener of [...listeners]) listener();
+  };
+
+  const fetchOne = async (one: Wanted): Promise<void> => {
+    const { need, stop } = one;
+    const { name } = need.model;
+    const progress = progressLog(options, name);
+    const begun = options.monotonic();
+    let before = 0;
+    const manifest = await store.resolve(need.model, need.parts, stop.signal);
+    const view = await store.ensure(manifest, {
+      signal: stop.signal,
+      onProgress({ done, total }) {
+        one.standing = { name, state: "fetching", done, total, message: undefined };
+        if (done > before) metrics?.bytes.with(name).inc(done - before);
+        before = done;
+        progress({ done, total });
+      },
+    });
+    sizes.set(keyOf(need), view.size);
+    one.standing = readyOf(name, view.size);
+    log.info("a model is ready", {
+      model: name,
+      bytes: view.size,
+      seconds: Math.round((options.monotonic() - begun) / 1_000),
+    });
+  };
+
+  const keepTrying = async (one: Wanted): Promise<void> => {
+    const { need, stop } = one;
+    const { name, hub } = need.model;
+    const { signal } = stop;
+    const from = hub === undefined ? "its listed files" : `${hub.repo}@${hub.revision}`;
+    log.info("a model is being fetched", { model: name, from });
+    for (let failures = 0; !signal.aborted; ) {
+      try {
+        await turn(signal, () => fetchOne(one));
+        return changed();
+      } catch (error) {
+        if (signal.aborted) return;
+        failures += 1;
+        const wait = Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS);
+        const isKnown = error instanceof ModelError;
+        const message = isKnown
+          ? error.message
+          : "it could not be fetched, by a fault of the gateway that is in its log";
+        metrics?.failures.with(name, isKnown ? error.fault : "internal").inc();
+        one.standing = { ...one.standing, state: "failed", message };
+        log.error("a model could not be fetched; it is tried again", {
+          model: name,
+          ...(isKnown ? { reason: message } : { error }),
+          retry_in_seconds: wait / 1_000,
+        });
+        changed();
+        await waiting.wait(wait, signal).catch(() => undefined);
+        one.standing = { ...one.standing, state: "fetching" };
+      }
+    }
+  };
+
+  const turn = async (signal: AbortSignal, work: () => Promise<void>): Promise<void> => {
+    while (running >= CONCURRENT_MODELS) await new Promise<void>((resolve) => queue.push(resolve));
+    running += 1;
+    try {
+      signal.throwIfAborted();
+      await work();
+    } finally {
+      running -= 1;
+      queue.shift()?.();
+    }
+  };
+
+  return {
+    async ready(needs, signal) {
+      const found = new Map<string, ModelView>();
+      for (const need of needs) {
+        signal.throwIfAborted();
+        const view = await lookUp(store, need);
+        if (view === undefined) sizes.delete(keyOf(need));
+        else {
+          found.set(need.model.name, view);
+          sizes.set(keyOf(need), view.size);
+        }
+      }
+      return found;
+    },
+    want(needs) {
+      const before = wanted;
+      wanted = new Map();
+      for (const need of needs) {
+        const key = keyOf(need);
+        const { name } = need.model;
+        const size = sizes.get(key);
+        const known = before.get(key);
+        before.delete(key);
+        const isUnderWay = known !== undefined && known.standing.state !== "ready";
+        if (size !== undefined) {
+          known?.stop.abort();
+          wanted.set(key, { need, stop: new AbortController(), standing: readyOf(name, size) });
+        } else if (isUnderWay) wanted.set(key, known);
+        else {
+          const standing = { name, state: "fetching", done: 0, total: undefined, message: undefined } as const;
+          const one: Wanted = { need, stop: new AbortController(), standing };
+          wanted.set(key, one);
+          void keepTrying(one);
+        }
+      }
+      for (const { stop } of before.values()) stop.abort();
+      for (const key of sizes.keys()) if (!wanted.has(key)) sizes.delete(key);
+    },
+    standing: () => [...wanted.values()].map(({ standing }) => standing),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close() {
+      for (const { stop } of wanted.values()) stop.abort();
+      listeners.clear();
+    },
+  };
+}
+
+const readyOf = (name: string, size: number): ModelStanding => ({
+  name,
+  state: "ready",
+  done: size,
+  total: size,
+  message: undefined,
+});
+
+/** What cannot be looked at is absent: why is said when it is fetched. */
+async function lookUp(store: ModelStore, { model, parts }: ModelNeed): Promise<ModelView | undefined> {
+  try {
+    const manifest = await store.known(model, parts);
+    return manifest && (await store.cached(manifest, { remembers: true }));
+  } catch (error) {
+    if (error instanceof ModelError) return undefined;
+    throw error;
+  }
+}
+
+function progressLog({ log, monotonic }: SupplyOptions, model: string): (progress: Progress) => void {
+  let at = monotonic();
+  let tenths = 0;
+  return ({ done, total }) => {
+    const now = monotonic();
+    const reached = total === 0 ? 0 : Math.floor((10 * done) / total);
+    const isDue = now - at >= LOG_EVERY_MS || (reached > tenths && now - at >= LOG_AT_MOST_EVERY_MS);
+    if (!isDue) return;
+    at = now;
+    tenths = reached;
+    log.info("a model is being fetched", { model, bytes: done, of: total, percent: Math.floor((100 * done) / total) });
+  };
+}
+
+function metricsOf(instruments: Instruments, wanted: () => readonly Wanted[]) {
+  instruments.observedGauge(
+    "gateway_models_missing",
+    "Models that the newest configuration needs and that are not in the cache yet.",
+    () => wanted().filter(({ standing }) => standing.state !== "ready").length,
+  );
+  return {
+    bytes: instruments.counter("gateway_model_fetched_bytes_total", "Bytes of models that were fetched.", ["model"]),
+    failures: instruments.counter("gateway_model_fetch_failures_total", "Attempts to fetch a model that failed.", [
+      "model",
+      "fault",
+    ]),
+  };
+}
+
+/** What is being fetched, in words: `names (120 of 431 MB)`; undefined where nothing is lacking. */
+export function lackingWords(standing: readonly ModelStanding[]): string | undefined {
+  const words = standing.flatMap(({ name, state, done, total, message }) => {
+    if (state === "ready") return [];
+    if (state === "failed") return [`${name} (${message})`];
+    return [total === undefined ? name : `${name} (${megabytes(done)} of ${megabytes(total)} MB)`];
+  });
+  return words.length === 0 ? undefined : words.join(", ");
+}
+
+const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0);
