@@ -78,13 +78,13 @@ describe("the example of governance", { skip: isMissing }, () => {
     const [check, suite, ...more] = blocks[0] ?? [];
     assert.deepEqual(more, []);
     const checked = await ran(check, "gateway check -offline ");
-    assert.match(checked, /: 3 providers, 2 profiles, 2 budgets, 3 access rules$/m);
+    assert.match(checked, /: 3 providers, 2 profiles, 2 budgets, 3 access rules, 1 detector, 2 guardrail rules$/m);
     assert.match(
       checked,
       /accepts tokens of corp for the audience models: users, with the profile that groups selects/,
     );
     const judged = await ran(suite, "gateway -config node.yaml -test-rules ");
-    assert.match(judged, /^8 cases: 8 pass, 0 fail\neach of the 3 rules decided a case\n$/m);
+    assert.match(judged, /^11 cases: 11 pass, 0 fail\neach of the 5 rules decided a case\n$/m);
   });
 
   test("a key is minted and serves, and a rule denies what it denies", async () => {

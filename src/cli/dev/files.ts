@@ -81,6 +81,20 @@ access_rules:
     condition: model == "sim-large" && !("approved" in key.metadata)
     action: deny
     message: sim-large is for keys that were approved. Mint one with the metadata "approved".
+
+# What is looked for in every text, and what becomes of it before the provider sees it.
+guardrails:
+  detectors:
+    - type: pii
+      prefilter: pure # native is faster, and needs: npm install re2@1.24.0
+      entities: [CREDIT_CARD, EMAIL_ADDRESS, IBAN_CODE, AWS_ACCESS_KEY_ID, GITHUB_TOKEN, OPENAI_API_KEY, PRIVATE_KEY]
+  rules:
+    - name: keys-stay-here
+      when: annotations.exists(a, a.category == "secret")
+      action: deny
+      message: Keys and tokens must not leave this machine.
+    - name: cards-and-mails
+      action: redact
 `;
 
 const SUITE = `\
@@ -103,4 +117,20 @@ cases:
     caller: approved
     request: { model: sim-large }
     expect: allow
+  - name: a card and an address do not reach the provider
+    caller: anybody
+    guardrail: { text: "Bill 4111 1111 1111 1111, mail ada@example.com" }
+    expect: redact
+    by: cards-and-mails
+    rewritten: Bill <CREDIT_CARD>, mail <EMAIL_ADDRESS>
+  - name: a number that is no card is left alone
+    caller: anybody
+    guardrail: { text: Order 4111 1111 1111 1112 }
+    expect: allow
+    types: []
+  - name: a key is refused, also where a tool answered it
+    caller: anybody
+    guardrail: { kind: tool_result, text: "aws_access_key_id = AKIAZ3PXQ7LMWT5RKD4B" }
+    expect: deny
+    by: keys-stay-here
 `;

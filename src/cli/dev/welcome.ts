@@ -33,6 +33,10 @@ ${bold("curl")}
 
 curl ${gateway}/v1/chat/completions -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '{"model":"sim-chat","messages":[{"role":"user","content":"Hello"}]}'
 
+${bold("Guardrails")}  ${dim("the provider, which repeats what it is told, sees neither")}
+
+curl ${gateway}/v1/chat/completions -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '{"model":"sim-chat","messages":[{"role":"user","content":"Bill 4111 1111 1111 1111, mail ada@example.com"}]}'
+
 ${bold("OpenAI SDK")}  ${dim("npm install openai")}
 
 import OpenAI from "openai";
@@ -56,6 +60,8 @@ gateway admin -d '{"reason":"trying","duration":"1m"}' PUT suspensions/provider:
 gateway admin DELETE suspensions/provider:simulator
 gateway admin -d '{"name":"me","profile":"developer","metadata":{"approved":"yes"}}' POST keys
 gateway query "select name, profile, status, created_at from keys"
+gateway guardrails inspect "Bill 4111 1111 1111 1111, not 4111 1111 1111 1112"
+gateway guardrails list
 gateway -config ${quoted(nodePath)} -test-rules ${quoted(suitePath)}
 gateway audit verify ${quoted(`${directory}/audit.jsonl`)}
 
@@ -66,6 +72,7 @@ gateway console
 ${bold("Next")}
 
   "model":"sim-large"  denied by a rule; the key minted last may
+  "content":"AKIAZ3PXQ7LMWT5RKD4B"  a key that a guardrail denies
   "model":"fast"       an alias that the gateway translates
   "model":"sim-429"    faults; curl ${simulator}/ lists them
   curl ${metrics ?? `${gateway}/v1/models -H 'authorization: Bearer ${key}'`}

@@ -18,6 +18,7 @@ import {
 import type { Profile } from "../../server/snapshot/index.ts";
 import { type Caller, resolveCaller } from "./callers.ts";
 import { type Expected, expectedOf } from "./expected.ts";
+import { type GuardrailCase, guardrailCase } from "./guardrail-cases.ts";
 import { hopOf } from "./read.ts";
 import type { RequestText, Suite } from "./schema.ts";
 import { type Fault, type Subject, unknownIn } from "./subject.ts";
@@ -29,6 +30,7 @@ export type Question =
   | { readonly hop: "a2a"; readonly variables: A2aVariables };
 
 export interface Case {
+  readonly kind: "access";
   readonly suite: string;
   readonly name: string;
   readonly place: Place;
@@ -38,7 +40,7 @@ export interface Case {
 }
 
 export interface Resolved {
-  readonly cases: readonly Case[];
+  readonly cases: readonly (Case | GuardrailCase)[];
   /** Lines for a person: `file:line:column: path: message`. */
   readonly mistakes: readonly string[];
 }
@@ -58,7 +60,7 @@ export function resolveCases(read: Read<Suite>, suite: Suite, subject: Subject):
     named.set(name, caller);
     tell(faults, ["callers", name]);
   }
-  const cases = suite.cases.flatMap((text, at) => {
+  const cases = suite.cases.flatMap((text, at): (Case | GuardrailCase)[] => {
     if (problems.length >= MAX_MISTAKES) return [];
     const path = ["cases", at];
     const found =
@@ -68,13 +70,20 @@ export function resolveCases(read: Read<Suite>, suite: Suite, subject: Subject):
     tell(found.faults, text.caller === undefined ? path : [...path, "caller"]);
     if (found.caller === undefined) return [];
     const { profile } = found.caller;
+    const place = read.locate(path);
+    if (text.guardrail !== undefined) {
+      const { of, faults } = guardrailCase(text, text.guardrail, found.caller, subject);
+      tell(faults, path);
+      return faults.length > 0 ? [] : [{ suite: suite.suite, name: text.name, place, ...of }];
+    }
+    if (text.request === undefined) return [];
     const asked = questionOf(text.request, found.caller.variables, subject);
     tell(asked.faults, [...path, "request"]);
     const { expected, faults } = expectedOf(text, profile, subject);
     tell(faults, path);
     if (asked.question === undefined || faults.length > 0) return [];
-    const place = read.locate(path);
-    return [{ suite: suite.suite, name: text.name, place, profile, question: asked.question, expected }];
+    const { question } = asked;
+    return [{ kind: "access", suite: suite.suite, name: text.name, place, profile, question, expected }];
   });
   return { cases, mistakes: [...new Set(problems.map(formatProblem))] };
 }

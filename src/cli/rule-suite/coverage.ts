@@ -2,6 +2,7 @@
 
 import type { Layer, Policies } from "../../server/core/policy/index.ts";
 import { layerName } from "./expected.ts";
+import { actedIn, type GuardrailJudgement } from "./guardrail-cases.ts";
 import type { Judgement } from "./judge.ts";
 
 export interface Coverage {
@@ -10,9 +11,21 @@ export interface Coverage {
   readonly undecided: readonly string[];
 }
 
-export function coverageOf(judgements: readonly Judgement[], { rules }: Policies): Coverage {
+/** `guardrails`: names of the guardrail rules. */
+export function coverageOf(
+  judgements: readonly (Judgement | GuardrailJudgement)[],
+  { rules }: Policies,
+  guardrails: readonly string[],
+): Coverage {
   const key = (rule: string, layer: Layer): string => `${rule} ${layerName(layer)}`;
-  const decided = new Set(judgements.flatMap(({ deciders }) => deciders.map(({ rule, layer }) => key(rule, layer))));
-  const names = rules.map(({ rule, layer }) => key(rule.name, layer));
+  const guardrailKey = (rule: string): string => `${rule} (guardrails)`;
+  const decided = new Set(
+    judgements.flatMap((judgement) =>
+      "rehearsal" in judgement
+        ? actedIn(judgement.rehearsal).map(guardrailKey)
+        : judgement.deciders.map(({ rule, layer }) => key(rule, layer)),
+    ),
+  );
+  const names = [...rules.map(({ rule, layer }) => key(rule.name, layer)), ...guardrails.map(guardrailKey)];
   return { rules: names.length, undecided: names.filter((name) => !decided.has(name)) };
 }

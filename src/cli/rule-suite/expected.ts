@@ -12,7 +12,7 @@ export type By =
   | { readonly kind: "rule"; readonly rule: string; readonly layer: Layer | undefined };
 
 export interface Expected {
-  readonly expect: "allow" | "deny" | "error";
+  readonly expect: CaseText["expect"];
   readonly by: By | undefined;
   readonly message: string | undefined;
   readonly reaches: readonly string[] | undefined;

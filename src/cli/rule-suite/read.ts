@@ -57,7 +57,8 @@ function caseProblems(suite: Suite, problem: ProblemAt): readonly Problem[] {
       ...(typeof it.caller === "string" && !Object.hasOwn(suite.callers ?? {}, it.caller)
         ? [problem([...path, "caller"], "there is no such caller in `callers`")]
         : []),
-      ...requestFaults(it.request, [...path, "request"], problem),
+      ...(it.request === undefined ? [] : requestFaults(it.request, [...path, "request"], problem)),
+      ...subjectFaults(it, path, problem),
       ...expectationFaults(it, path, problem),
     ];
   });
@@ -93,15 +94,38 @@ function requestFaults(request: RequestText, path: Path, problem: ProblemAt): re
   return [];
 }
 
+/** A case is about a request, or about a text. */
+function subjectFaults(it: CaseText, path: Path, problem: ProblemAt): readonly Problem[] {
+  const { request, guardrail, expect, by, rewritten } = it;
+  if ((request === undefined) === (guardrail === undefined)) {
+    return [problem(path, "a case has a `request` for the access rules or a `guardrail` with a text: one of them")];
+  }
+  const faults: Problem[] = [];
+  if (request !== undefined) {
+    if (expect === "redact") faults.push(problem([...path, "expect"], "only a `guardrail` redacts"));
+    for (const key of ["rewritten", "types"] as const) {
+      if (it[key] !== undefined) faults.push(problem([...path, key], "only a `guardrail` has it"));
+    }
+    return faults;
+  }
+  if (rewritten !== undefined && expect !== "redact") {
+    faults.push(problem([...path, "rewritten"], "only with `expect: redact` the text is another"));
+  }
+  if (typeof by === "object" && by.profile !== undefined) {
+    faults.push(problem([...path, "by", "profile"], "guardrail rules are of the deployment"));
+  }
+  return faults;
+}
+
 function expectationFaults({ expect, message, reaches, request }: CaseText, path: Path, problem: ProblemAt) {
   const faults: Problem[] = [];
   if (message !== undefined && expect !== "deny") {
     faults.push(problem([...path, "message"], "only a request that a rule denies is told a message"));
   }
-  if (reaches !== undefined && (expect !== "allow" || hopOf(request) !== "llm")) {
+  if (reaches !== undefined && (expect !== "allow" || request === undefined || hopOf(request) !== "llm")) {
     faults.push(problem([...path, "reaches"], "only a request to a model that is allowed reaches providers"));
   }
-  if (reaches !== undefined && request.provider !== undefined) {
+  if (reaches !== undefined && request?.provider !== undefined) {
     faults.push(problem([...path, "reaches"], "`request` names the one provider already"));
   }
   return faults;

@@ -2,17 +2,23 @@
 
 import type { Coverage } from "./coverage.ts";
 import { type Expected, layerName } from "./expected.ts";
+import { expectedGuardrailWords, type GuardrailJudgement, guardrailWords } from "./guardrail-cases.ts";
 import type { Judgement, Outcome } from "./judge.ts";
 
 /** Where a case fails its place is told, and what was expected. Without a line end. */
-export function judgementLine({ case: it, passes, outcome }: Judgement): string {
+export function judgementLine(judgement: Judgement | GuardrailJudgement): string {
+  const { case: it, passes } = judgement;
   const subject = `${it.suite}: ${it.name}`;
-  if (passes) return `ok    ${subject}: ${outcomeWords(outcome)}`;
+  const [outcome, expected] =
+    "rehearsal" in judgement
+      ? [guardrailWords(judgement), expectedGuardrailWords(judgement.case.expected)]
+      : [outcomeWords(judgement.outcome), expectedWords(judgement.case.expected)];
+  if (passes) return `ok    ${subject}: ${outcome}`;
   const { file, line, column } = it.place;
-  return `fail  ${subject}: ${file}:${line}:${column}: expected ${expectedWords(it.expected)}; ${outcomeWords(outcome)}`;
+  return `fail  ${subject}: ${file}:${line}:${column}: expected ${expected}; ${outcome}`;
 }
 
-export function summaryLine(judgements: readonly Judgement[]): string {
+export function summaryLine(judgements: readonly Pick<Judgement, "passes">[]): string {
   const total = judgements.length;
   const passed = judgements.filter(({ passes }) => passes).length;
   const failed = total - passed;
@@ -21,7 +27,7 @@ export function summaryLine(judgements: readonly Judgement[]): string {
 }
 
 export function coverageLine({ rules, undecided }: Coverage): string {
-  if (rules === 0) return "there are no access rules";
+  if (rules === 0) return "there are no rules";
   if (undecided.length > 0) return `rules that no case decided: ${undecided.join(", ")}`;
   return rules === 1 ? "the one rule decided a case" : `each of the ${rules} rules decided a case`;
 }

@@ -1,6 +1,6 @@
 /**
  * The shape of a rule suite, a YAML document that is read aloud in a policy review: callers by name, then cases, each a
- * caller, a request, and what becomes of it. The vocabulary of the fields is that of the rules themselves.
+ * caller, a request or a text for the guardrails, and what becomes of it. The vocabulary is that of the rules themselves.
  *
  * The hop of a request follows from its keys: `server` is of MCP, `peer` of A2A, all else of a model.
  */
@@ -21,6 +21,7 @@ import {
 /** What a person reads and a line of output holds. */
 const MAX_NAME_LENGTH = 256;
 const MAX_CASES = 10_000;
+const MAX_TEXT_LENGTH = 131_072;
 
 const name = (description: string): Schema<string> =>
   text(description, { minLength: 1, maxLength: MAX_NAME_LENGTH, pattern: "^[^\\u0000-\\u001f\\u007f]*$" });
@@ -92,6 +93,22 @@ const request = object("What is asked for.", {
   ),
 });
 
+const guardrail = object("A text that guardrails look at.", {
+  kind: choice("What it is, which is `user` when left out; `output`: of an answer, all others of a request.", [
+    "system",
+    "user",
+    "assistant",
+    "tool_args",
+    "tool_result",
+    "output",
+    "header",
+    "query",
+  ]),
+  text: required(text("The text.", { minLength: 1, maxLength: MAX_TEXT_LENGTH })),
+  model: filled("Model that is asked for, as rules read it."),
+  route: filled("Route, as rules read it; `chat_completions` when left out."),
+});
+
 const by = object("The rule that decides.", {
   rule: required(filled("Its name.")),
   profile: filled("Profile that it is of; left out, it is one of the deployment's."),
@@ -100,9 +117,13 @@ const by = object("The rule that decides.", {
 const oneCase = object("A request and what becomes of it.", {
   name: required(name("What it shows, in a few words; unique in the suite.")),
   caller: orText(caller),
-  request: required(request),
+  request,
+  guardrail,
   expect: required(
-    choice("What becomes of it; `error`: a rule that cannot be evaluated refuses it.", ["allow", "deny", "error"]),
+    choice(
+      "What becomes of it; `redact`: a text goes on rewritten; `error`: a rule that cannot be evaluated refuses it.",
+      ["allow", "redact", "deny", "error"],
+    ),
   ),
   by: orText(by),
   message: text("What the caller is told, exactly."),
@@ -110,6 +131,12 @@ const oneCase = object("A request and what becomes of it.", {
     "Providers that it may be sent to, in order: the one it is routed to, then those of its failover that the rules admit.",
     filled("Name of a provider."),
     { minItems: 1, uniqueItems: true },
+  ),
+  rewritten: text("The text of the guardrail as it goes on, exactly."),
+  types: list(
+    "Types of all that the guardrail's detectors find, in any order; empty: nothing.",
+    text("A type.", { pattern: "^[a-z0-9_.-]+/\\S+$", examples: ["pii/EMAIL_ADDRESS"] }),
+    { uniqueItems: true },
   ),
 });
 
@@ -123,4 +150,5 @@ export const suiteSchema = object("Cases that a policy must keep.", {
 export type Suite = TypeOf<typeof suiteSchema>;
 export type CallerText = TypeOf<typeof caller>;
 export type RequestText = TypeOf<typeof request>;
+export type GuardrailText = TypeOf<typeof guardrail>;
 export type CaseText = TypeOf<typeof oneCase>;

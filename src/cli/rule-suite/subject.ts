@@ -3,7 +3,7 @@
 import { nearest } from "../../base/index.ts";
 import type { Snapshot } from "../../server/snapshot/index.ts";
 
-export interface Subject extends Pick<Snapshot, "governance" | "byName" | "route" | "modelless"> {
+export interface Subject extends Pick<Snapshot, "governance" | "guardrails" | "byName" | "route" | "modelless"> {
   /** Names of `mcp[]`; undefined: none is configured, and rules are judged for any name. */
   readonly servers: readonly string[] | undefined;
   /** Likewise of `a2a[]`. */

@@ -7,6 +7,7 @@ import { type LoadedNode, loadNode, readNode } from "../../server/node/index.ts"
 import { doorAnswers, issuerProbes, libraryAnswers, policyAnswers } from "../check/admin.ts";
 import type { Answer, Limits, Probe } from "../check/answer.ts";
 import { callerAnswers } from "../check/callers.ts";
+import { prefilterAnswers } from "../check/guardrails.ts";
 import { placeAnswers } from "../check/places.ts";
 import { providerProbes } from "../check/provider.ts";
 import type { FlagsOf } from "../flags.ts";
@@ -52,6 +53,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
 
   tell(await placeAnswers(nodeFile, path));
   tell(await libraryAnswers(nodeFile));
+  tell(await prefilterAnswers(node.deployment.document));
   const probes = [...providers.flatMap(providerProbes), ...issuerProbes(nodeFile, path)];
   const limits = { timeoutMs: Math.min(options.timeout, MAX_TIMEOUT_MS), signal: io.signal };
   await askAll(probes, limits, io, (answer) => tell([answer]));
@@ -120,12 +122,14 @@ function nodeAnswers({ nodeFile, compiled }: LoadedNode, path: string): readonly
 
 /** What there is of each kind; providers also where there are none. */
 function contentsOf({ compiled }: LoadedNode): string {
-  const { providers, governance } = compiled.snapshot;
+  const { providers, governance, guardrails } = compiled.snapshot;
   const { profiles, budgets, policies } = governance;
   const others = [
     [profiles.length, "profile"],
     [budgets.length, "budget"],
     [policies.rules.length, "access rule"],
+    [guardrails.inForce.detectors.length, "detector"],
+    [guardrails.inForce.rules.length, "guardrail rule"],
   ] as const;
   const found = others.filter(([n]) => n > 0).map(([n, noun]) => count(n, noun));
   return [count(providers.length, "provider"), ...found].join(", ");

@@ -14,7 +14,11 @@ import {
   coverageLine,
   coverageOf,
   findSuites,
+  type GuardrailCase,
+  type GuardrailJudgement,
+  type Judgement,
   judge,
+  judgeGuardrail,
   judgementLine,
   readSuite,
   resolveCases,
@@ -35,14 +39,19 @@ export async function testRules(configPath: string, suitesPath: string, io: Io):
   }
   for (const warning of node.warnings) io.stderr.write(`${escapeControls(warning)}\n`);
 
-  const read = readAll(found.sources, subjectOf(node));
+  const subject = subjectOf(node);
+  const read = readAll(found.sources, subject);
   if (read.mistakes.length > 0) return refuse(read.mistakes, "the suites were refused", io);
-  const judgements = read.cases.map(judge);
-  const { policies } = node.compiled.snapshot.governance;
+  const judgements: (Judgement | GuardrailJudgement)[] = [];
+  for (const it of read.cases) {
+    judgements.push(it.kind === "access" ? judge(it) : await judgeGuardrail(it, subject, io.signal));
+  }
+  const { governance, guardrails } = node.compiled.snapshot;
+  const guardrailRules = guardrails.inForce.rules.map(({ name }) => name);
   const lines = [
     ...judgements.map(judgementLine),
     summaryLine(judgements),
-    coverageLine(coverageOf(judgements, policies)),
+    coverageLine(coverageOf(judgements, governance.policies, guardrailRules)),
   ];
   const text = lines.map((line) => `${escapeControls(line)}\n`);
   await writeAll(io.stdout, joined(text), io.signal);
@@ -50,20 +59,20 @@ export async function testRules(configPath: string, suitesPath: string, io: Io):
 }
 
 function subjectOf({ compiled, deployment }: LoadedNode): Subject {
-  const { governance, byName, route, modelless } = compiled.snapshot;
+  const { governance, guardrails, byName, route, modelless } = compiled.snapshot;
   const { mcp, a2a } = deployment.document ?? {};
   const names = (list: readonly { readonly name: string }[] | undefined) => list?.map(({ name }) => name);
-  return { governance, byName, route, modelless, servers: names(mcp), peers: names(a2a) };
+  return { governance, guardrails, byName, route, modelless, servers: names(mcp), peers: names(a2a) };
 }
 
 interface Suites {
-  readonly cases: readonly Case[];
+  readonly cases: readonly (Case | GuardrailCase)[];
   readonly mistakes: readonly string[];
 }
 
 /** All of them, or what is wrong with any. */
 function readAll(sources: readonly { readonly name: string; readonly text: string }[], subject: Subject): Suites {
-  const cases: Case[] = [];
+  const cases: (Case | GuardrailCase)[] = [];
   const mistakes: string[] = [];
   const files = new Map<string, string>();
   for (const source of sources) {

@@ -6,5 +6,7 @@ export {
   createPiiDetector,
   createPoolMetrics,
   createScanPool,
+  engineOf,
+  RE2_VERSION,
   type ScanPool,
 } from "./pii/index.ts";

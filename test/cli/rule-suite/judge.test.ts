@@ -85,7 +85,8 @@ test("a condition that cannot be evaluated is an error, unless the rule is skipp
   const open = subject({ access_rules: [rule("centre", missing, { on_error: "fail_open" })] });
   assert.equal(judged("request: { model: gpt-5 }\nexpect: allow", open).passes, true);
   assert.equal(
-    coverageOf([judged("request: { model: gpt-5 }\nexpect: allow", open)], open.governance.policies).undecided.length,
+    coverageOf([judged("request: { model: gpt-5 }\nexpect: allow", open)], open.governance.policies, []).undecided
+      .length,
     1,
   );
 });
@@ -179,7 +180,7 @@ cases:
   );
   assert.deepEqual(mistakes, []);
   assert.equal(summaryLine(judgements), "2 cases: 1 passes, 1 fails");
-  const coverage = coverageOf(judgements, against.governance.policies);
+  const coverage = coverageOf(judgements, against.governance.policies, []);
   assert.equal(coverageLine(coverage), "rules that no case decided: b (profile staff)");
   assert.equal(coverageLine({ rules: 2, undecided: [] }), "each of the 2 rules decided a case");
 });

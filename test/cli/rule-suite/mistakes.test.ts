@@ -27,7 +27,7 @@ function suiteOf(changes: Readonly<Record<string, string>>): string {
 
 const CASES: readonly (readonly [changes: Readonly<Record<string, string>>, mistake: RegExp])[] = [
   [{ expects: "deny" }, /^9:5: cases\[0\]\.expects: unknown key "expects"/],
-  [{ expect: "denied" }, /^8:13: cases\[0\]\.expect: expected `allow`, `deny` or `error`, found "denied"$/],
+  [{ expect: "denied" }, /^8:13: cases\[0\]\.expect: expected `allow`, `redact`, `deny` or `error`, found "denied"$/],
   [{ caller: "q" }, /^6:13: cases\[0\]\.caller: there is no such caller in `callers`$/],
   [{ caller: "{}" }, /^6:13: cases\[0\]\.caller: a caller is a `key`, an `agent` or a `user`$/],
   [{ caller: "[k]" }, /^6:13: cases\[0\]\.caller: expected a text or an object, found a list$/],

@@ -77,7 +77,8 @@ export function runSuite(text: string, against: Subject): Ran {
   const told = read.problems.map(formatProblem);
   const resolved = read.document && resolveCases(read, read.document, against);
   const mistakes = [...told, ...(resolved?.mistakes ?? [])].map((line) => line.replace(/^suite\.yaml:/, ""));
-  return { mistakes, judgements: (resolved?.cases ?? []).map(judge) };
+  const cases = (resolved?.cases ?? []).flatMap((it) => (it.kind === "access" ? [it] : []));
+  return { mistakes, judgements: cases.map(judge) };
 }
 
 /** One case, of a caller by a key of the profile `staff` unless it says otherwise, that has to be without a mistake. */

@@ -110,7 +110,13 @@ test("the verbs work as printed", { skip: isMissing("bash") }, async () => {
   assert.match(stdout, /"name":"me"/);
   assert.match(stdout, /^dev +developer +active /m);
   assert.match(stdout, /^me +developer +active /m);
-  assert.match(stdout, /^3 cases: 3 pass, 0 fail\nthe one rule decided a case$/m);
+  assert.match(stdout, /^decision {2}allow, rewritten {2}by cards-and-mails=redact$/m);
+  assert.match(
+    stdout,
+    /^pii\/CREDIT_CARD +0\.30 +30\.\.49 .*its check digit, or another proof, says that it is none$/m,
+  );
+  assert.match(stdout, /^keys-stay-here +deny /m);
+  assert.match(stdout, /^6 cases: 6 pass, 0 fail\neach of the 3 rules decided a case$/m);
   assert.match(stdout, /^1 chain, \d+ records: verified$/m);
 });
 
@@ -126,6 +132,16 @@ test("the console opens as printed", { skip: ptySkip || isMissing("bash") }, asy
 test("curl works as printed", { skip: isMissing("curl") }, async () => {
   const { stdout } = await run("sh", ["-c", await printed("curl")]);
   assert.equal((JSON.parse(stdout) as { object: string }).object, "chat.completion");
+});
+
+test("what guardrails rewrite is shown by the printed curl: the answer repeats what the provider saw", {
+  skip: isMissing("curl"),
+}, async () => {
+  const { stdout } = await run("sh", ["-c", await printed("Guardrails")]);
+  const { choices } = JSON.parse(stdout) as { choices: readonly { message: { content: string } }[] };
+  const content = choices[0]?.message.content ?? "";
+  assert.match(content, /Bill <CREDIT_CARD>, mail <EMAIL_ADDRESS>/);
+  assert.ok(!stdout.includes("4111"), stdout);
 });
 
 /** What a chat with the model is answered. */

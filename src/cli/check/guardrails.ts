@@ -1,0 +1,28 @@
+/** What `gateway check` says of the native library that detectors search texts with, loaded as the gateway loads it. */
+
+import type { Deployment } from "../../server/core/config/index.ts";
+import type { Answer } from "./answer.ts";
+
+/** Nothing where no detector wants it. */
+export async function prefilterAnswers(document: Deployment | undefined): Promise<readonly Answer[]> {
+  const detectors = document?.guardrails?.detectors ?? [];
+  const native = detectors.filter(({ type, prefilter }) => type === "pii" && prefilter === "native");
+  if (native.length === 0) return [];
+  const subject = "library re2";
+  const { engineOf, RE2_VERSION } = await import("../../server/detectors/index.ts");
+  const engine = engineOf("native");
+  if (engine === undefined) {
+    return [
+      { verdict: "fail", subject, words: `is not there: npm install re2@${RE2_VERSION}, or \`prefilter: pure\`` },
+    ];
+  }
+  const found: (readonly [number, number])[] = [];
+  engine.custom("(?P<value>[0-9]{4})x", false)("größe 1234X 12x", (start, end) => found.push([start, end]));
+  const isRight = found.length === 1 && found[0]?.[0] === 6 && found[0][1] === 10;
+  const names = native.map(({ name, type }) => name ?? type).join(", ");
+  return [
+    isRight
+      ? { verdict: "ok", subject, words: `searches texts for ${names}` }
+      : { verdict: "fail", subject, words: "is there and finds other than it must: build it anew for this Node.js" },
+  ];
+}

@@ -1,0 +1,131 @@
+/**
+ * Cases of guardrails: a text, and what becomes of it by the detectors and rules that the gateway runs. What the gateway could
+ * never meet (a rule or a type that is none) is a mistake of the suite: a case that tests nothing must not pass.
+ */
+
+import type { Place } from "../../server/core/config/index.ts";
+import type { Rehearsal, RehearsalQuestion } from "../../server/core/guardrails/index.ts";
+import { finderWords, placeWords, REMOVED_WORDS, unaskedWords } from "../guardrail-words.ts";
+import type { Caller } from "./callers.ts";
+import type { CaseText, GuardrailText } from "./schema.ts";
+import { didYouMean, type Fault, type Subject } from "./subject.ts";
+
+export interface GuardrailCase {
+  readonly kind: "guardrail";
+  readonly suite: string;
+  readonly name: string;
+  readonly place: Place;
+  readonly question: RehearsalQuestion;
+  readonly expected: ExpectedGuardrail;
+}
+
+interface ExpectedGuardrail {
+  readonly expect: CaseText["expect"];
+  readonly rule: string | undefined;
+  readonly message: string | undefined;
+  readonly rewritten: string | undefined;
+  /** All that is found, once each. */
+  readonly types: readonly string[] | undefined;
+}
+
+export interface GuardrailJudgement {
+  readonly case: GuardrailCase;
+  readonly passes: boolean;
+  readonly rehearsal: Rehearsal;
+}
+
+/** Paths of faults are below the case. */
+export function guardrailCase(
+  text: CaseText,
+  { kind = "user", text: own, model, route }: GuardrailText,
+  { variables, profile }: Caller,
+  { guardrails: { inForce } }: Subject,
+): { readonly of: Omit<GuardrailCase, "suite" | "name" | "place">; readonly faults: readonly Fault[] } {
+  const { expect, by, message, rewritten, types } = text;
+  const rule = typeof by === "object" ? by.rule : by;
+  const question: RehearsalQuestion = {
+    profile: profile.name,
+    segments: [{ kind, text: own }],
+    model,
+    route,
+    caller: variables,
+    showsKeyed: true,
+  };
+  const names = inForce.rules.map(({ name }) => name);
+  const faults: Fault[] = [];
+  if (inForce.detectors.length + names.length === 0) {
+    faults.push({ path: ["guardrail"], message: "the deployment has no `guardrails`" });
+  } else if (rule !== undefined && !names.includes(rule)) {
+    faults.push({ path: ["by"], message: `there is no such guardrail rule${didYouMean(rule, names)}` });
+  }
+  return { of: { kind: "guardrail", question, expected: { expect, rule, message, rewritten, types } }, faults };
+}
+
+export async function judgeGuardrail(
+  it: GuardrailCase,
+  { guardrails }: Subject,
+  signal: AbortSignal,
+): Promise<GuardrailJudgement> {
+  const rehearsal = await guardrails.rehearse(it.question, signal);
+  return { case: it, passes: isAsExpected(rehearsal, it.expected), rehearsal };
+}
+
+const outcomeOf = ({ decision, segments }: Rehearsal): CaseText["expect"] =>
+  decision === "allow" && segments.some(({ rewritten }) => rewritten) ? "redact" : decision;
+
+const typesOf = ({ findings }: Rehearsal): readonly string[] => [...new Set(findings.map(({ type }) => type))].sort();
+
+/** Rules that acted, and one that could not be evaluated. */
+export const actedIn = ({ decisions, rule }: Rehearsal): readonly string[] => [
+  ...new Set([...decisions.map((it) => it.rule), ...(rule === null ? [] : [rule])]),
+];
+
+function isAsExpected(rehearsal: Rehearsal, { expect, rule, message, rewritten, types }: ExpectedGuardrail): boolean {
+  return (
+    outcomeOf(rehearsal) === expect &&
+    (rule === undefined || (expect === "deny" ? rehearsal.rule === rule : actedIn(rehearsal).includes(rule))) &&
+    (message === undefined || rehearsal.message === message) &&
+    (rewritten === undefined || rehearsal.segments[0]?.text === rewritten) &&
+    (types === undefined || [...new Set(types)].sort().join("\n") === typesOf(rehearsal).join("\n"))
+  );
+}
+
+/** What became of the text; where that was not expected, what was found in it and what does not count. */
+export function guardrailWords({ rehearsal, passes }: GuardrailJudgement): string {
+  const { decision, rule, message, segments, findings, removed } = rehearsal;
+  const acted = actedIn(rehearsal);
+  const by = `by ${acted.length === 0 ? "no rule" : acted.join(" and ")}`;
+  const outcome =
+    outcomeOf(rehearsal) === "redact"
+      ? `rewritten ${by} to ${JSON.stringify(segments[0]?.text)}`
+      : decision === "allow"
+        ? `allowed ${by}`
+        : `${decision === "deny" ? "denied by" : "refused by an error of"} ${rule ?? "a detector"}: ${message}`;
+  if (passes) return outcome;
+  const found = findings.map((one) => `${placeWords(one)} (${one.score.toFixed(2)} by ${finderWords(one)})`);
+  const gone = removed.map((one) => `${placeWords(one)} (${REMOVED_WORDS[one.by]})`);
+  return [
+    outcome,
+    found.length === 0 ? "nothing was found" : `found ${fewOf(found)}`,
+    ...(gone.length === 0 ? [] : [`does not count: ${fewOf(gone)}`]),
+    ...unaskedWords(rehearsal).map((words) => `not asked: ${words}`),
+  ].join("; ");
+}
+
+/** A line is read by a person. */
+const MOST_SHOWN = 8;
+
+const fewOf = (words: readonly string[]): string =>
+  words.length <= MOST_SHOWN
+    ? words.join(", ")
+    : `${words.slice(0, MOST_SHOWN).join(", ")} and ${words.length - MOST_SHOWN} more`;
+
+export function expectedGuardrailWords({ expect, rule, message, rewritten, types }: ExpectedGuardrail): string {
+  return [
+    expect,
+    ...(rule === undefined ? [] : [`by ${rule}`]),
+    ...(message === undefined ? [] : [`with the message ${JSON.stringify(message)}`]),
+    ...(rewritten === undefined ? [] : [`to ${JSON.stringify(rewritten)}`]),
+    ...(types === undefined ? [] : [types.length === 0 ? "finding nothing" : `finding ${types.join(", ")}`]),
+  ].join(" ");
+}
