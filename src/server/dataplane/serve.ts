@@ -28,6 +28,7 @@ import { Holding } from "./memory/index.ts";
 import { createMeter, type Meter } from "./metering/index.ts";
 import type { Ports } from "./ports.ts";
 import type { ProviderStatistics } from "./statistics.ts";
+import { waitOf } from "./wait-of.ts";
 import { wellKnown } from "./well-known.ts";
 import { whose } from "./whose.ts";
 
@@ -148,7 +149,7 @@ function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promise<void
   let measured: ProviderStatistics | undefined;
   return forward({
     candidates: candidatesOf(admitted, forwarding),
-    deadlineMs: deadlineOf(exchange.request),
+    deadlineMs: waitOf(exchange.request) ?? Number.POSITIVE_INFINITY,
     origins: ports.origins,
     downstream,
     attempting: ({ provider, model, channel }, isRetry) => {
@@ -302,10 +303,4 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding): Candidate {
       };
     },
   };
-}
-
-/** The official SDKs send how long they will wait, in seconds. */
-function deadlineOf(request: IncomingMessage): number {
-  const seconds = Number(request.headers["x-stainless-timeout"]);
-  return seconds > 0 ? seconds * 1_000 : Number.POSITIVE_INFINITY;
 }

@@ -51,11 +51,15 @@ export interface Guard {
   /** Some detector in force reads bodies of requests, and not their headers or query alone. */
   readonly inspectsBody: boolean;
   readonly inspectsOutput: boolean;
-  /** At once where every detector answers at once. Rejects with the signal's reason alone. */
+  /**
+   * At once where every detector answers at once. Rejects with the signal's reason alone. `timeLeftMs`: for which the client
+   * still waits, where it says so.
+   */
   readonly request: (
     segments: readonly Segment[],
     occasion: Occasion,
     signal: AbortSignal,
+    timeLeftMs?: number,
   ) => Guarded | Promise<Guarded>;
   /** Undefined: no detector in force runs beside the call. */
   readonly beside: InspectBeside | undefined;
@@ -181,9 +185,9 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
       const found = ensemble.run([segment], { names, signal, isHere: true });
       return found instanceof Promise ? found.then((all) => without(all, bounded)) : without(found, bounded);
     },
-    request(segments, occasion, signal) {
+    request(segments, occasion, signal, timeLeftMs) {
       const { judge } = policy.open(occasion);
-      const found = ensemble.run(segments, { names, signal, schedule: "sync" });
+      const found = ensemble.run(segments, { names, signal, schedule: "sync", timeLeftMs });
       return judged(found, ({ byDetector }) =>
         judge({ segments, found: byDetector, ...(pending !== undefined && { pending }) }),
       );

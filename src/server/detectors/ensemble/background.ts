@@ -15,7 +15,9 @@ export type RunLater = (segments: readonly Segment[], found: Found, names: Reado
 export function createBackground(members: readonly Member[], limits: Background, scanning: Scanning): RunLater {
   const late = members
     .filter(({ schedule }) => schedule === "async")
-    .map((member): Member => ({ ...member, timeoutMs: Math.min(member.timeoutMs, limits.timeoutMs) }));
+    .map(
+      (member): Member => ({ ...member, timeoutMs: Math.min(member.timeoutMs ?? limits.timeoutMs, limits.timeoutMs) }),
+    );
   let inFlight = 0;
   return (segments, found, names) => {
     for (const member of late) {

@@ -3,6 +3,7 @@ import { parseDuration } from "../../../base/index.ts";
 import type { DetectorConfig, Guardrails } from "../../core/config/index.ts";
 import { type Detector, REQUEST_KINDS, type SegmentKind } from "../../core/guardrails/index.ts";
 import { createBackground } from "./background.ts";
+import { DEFAULT_TIMEOUT_MS } from "./limit.ts";
 import { type EnsembleMetrics, NO_METRICS } from "./metrics.ts";
 import { run } from "./run.ts";
 import type { Scanning } from "./scan.ts";
@@ -10,8 +11,6 @@ import { createScanCache, type ScanCache } from "./scan-cache.ts";
 import type { Ensemble, EnsembleProblem, Member } from "./types.ts";
 
 const DEFAULT_CONFIRM_WINDOW = 96;
-/** Without a `timeout`. Source: design decisions, section 11. */
-const DEFAULT_TIMEOUT_MS = 30_000;
 /** Of `llm`. Source: specification document 3, `apply_to`. */
 const JUDGED_KINDS: readonly SegmentKind[] = ["user", "tool_result"];
 
@@ -99,10 +98,10 @@ function memberOf(config: DetectorConfig, name: string, detector: Detector): Mem
     confirmWindow: config.confirm_window ?? DEFAULT_CONFIRM_WINDOW,
     narrowsSpans: config.narrow_spans ?? false,
     threshold: config.threshold ?? 0,
-    timeoutMs: config.timeout === undefined ? DEFAULT_TIMEOUT_MS : durationMs(config.timeout),
+    timeoutMs: config.timeout === undefined ? undefined : durationMs(config.timeout),
     failsClosed: config.on_error === "fail_closed",
   });
 }
 
-/** The document's durations were checked when it was read; a timer holds no more than 2^31 - 1 ms. */
-const durationMs = (text: string): number => Math.min(parseDuration(text) ?? DEFAULT_TIMEOUT_MS, 2 ** 31 - 1);
+/** The document's durations were checked when it was read. */
+const durationMs = (text: string): number => parseDuration(text) ?? DEFAULT_TIMEOUT_MS;

@@ -8,6 +8,7 @@ import {
   tooManyFindings,
   type Window,
 } from "../../core/guardrails/index.ts";
+import { ClientTimeout, openLimit } from "./limit.ts";
 import { type Asked, type Placed, remembered, type Scanning, scan } from "./scan.ts";
 import type { Failure, Found, Member, RunOptions, Schedule } from "./types.ts";
 import { narrowed, windowsAround } from "./windows.ts";
@@ -21,7 +22,7 @@ const isFailure = (outcome: Outcome): outcome is Failure => "isFatal" in outcome
 export function run(
   members: readonly Member[],
   segments: readonly Segment[],
-  { signal, names, schedule, isLowered, earlier, isHere = false }: RunOptions,
+  { signal, timeLeftMs, names, schedule, isLowered, earlier, isHere = false }: RunOptions,
   remembering: Scanning,
 ): Found | Promise<Found> {
   signal.throwIfAborted();
@@ -35,7 +36,7 @@ export function run(
       .map((member) => {
         const texts = textsFor(member, segments, role === "confirm" ? found : undefined);
         const isRemembered = schedule !== undefined && member.schedule === "async";
-        return guarded(member, segments, texts, scanning, { signal, isHere, isRemembered });
+        return guarded(member, segments, texts, scanning, { signal, timeLeftMs, isHere, isRemembered });
       });
   const before = earlier?.byDetector ?? [];
   return after(all(ask("discover", before)), (discovered) => {
@@ -94,30 +95,27 @@ function outcomeOf(
   return { member, findings: { detector: member.name, mode: member.mode, findings } };
 }
 
+interface Limited extends Asked {
+  readonly timeLeftMs: number | undefined;
+  /** Nothing is read. */
+  readonly isRemembered: boolean;
+}
+
 /** With its limit of time; a failure is an outcome. Rejects with the reason of the request's own signal alone. */
 function guarded(
   member: Member,
   segments: readonly Segment[],
   texts: readonly Placed[],
   scanning: Scanning,
-  { signal, isHere, isRemembered }: Asked & { readonly isRemembered: boolean },
+  { signal, timeLeftMs, isHere, isRemembered }: Limited,
 ): Outcome | Promise<Outcome> {
   if (texts.length === 0) return outcomeOf(member, segments, texts, []);
-  const limit = new AbortController();
-  const timer = setTimeout(() => {
-    limit.abort(new DetectorError("timeout", `it took longer than ${member.timeoutMs} ms`));
-  }, member.timeoutMs);
-  const onAbort = (): void => limit.abort(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  const over = (): void => {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
-  };
+  const limit = openLimit(member, timeLeftMs, signal);
   const failed = (error: unknown): Failure => {
     signal.throwIfAborted();
     scanning.metrics.failed(member.name);
     const kind = error instanceof DetectorError ? error.kind : "failed";
-    const isAlways = kind === "overloaded" || kind === "excess";
+    const isAlways = kind === "overloaded" || kind === "excess" || error instanceof ClientTimeout;
     const isFatal = member.mode === "inline" && (isAlways || member.failsClosed);
     return { detector: member.name, kind, isFatal };
   };
@@ -126,15 +124,15 @@ function guarded(
       ? remembered(member, texts, segments, scanning)
       : scan(member, texts, segments, scanning, { signal: limit.signal, isHere });
     if (!(detection instanceof Promise)) {
-      over();
+      limit.close();
       return outcomeOf(member, segments, texts, detection);
     }
     return Promise.race([detection, aborted(limit.signal)])
       .then((found) => outcomeOf(member, segments, texts, found))
       .catch(failed)
-      .finally(over);
+      .finally(limit.close);
   } catch (error) {
-    over();
+    limit.close();
     return failed(error);
   }
 }

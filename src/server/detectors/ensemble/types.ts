@@ -18,8 +18,8 @@ export interface Member {
   readonly narrowsSpans: boolean;
   /** Findings that score less are left out. */
   readonly threshold: number;
-  /** Longest work on one request, in milliseconds. */
-  readonly timeoutMs: number;
+  /** Longest work on one request, in milliseconds; undefined: as long as its client waits. */
+  readonly timeoutMs: number | undefined;
   readonly failsClosed: boolean;
 }
 
@@ -41,6 +41,8 @@ export interface RunOptions {
   /** Names of those in force; undefined: all. */
   readonly names?: ReadonlySet<string> | undefined;
   readonly signal: AbortSignal;
+  /** Milliseconds for which the client still waits; undefined: it does not say. */
+  readonly timeLeftMs?: number | undefined;
   /**
    * Left out: every detector is asked now, whatever its schedule, as a rehearsal and an answer want it. `alone`: those of
    * `sync` and of `overlap`, since there is no call that could go on beside.

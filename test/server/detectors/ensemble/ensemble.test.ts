@@ -249,6 +249,19 @@ describe("the ensemble", () => {
     assert.deepEqual(found.failures, [{ detector: "pii", kind: "overloaded", isFatal: false }]);
   });
 
+  it("waits no longer than the client does, whose impatience opens nothing, whatever `on_error` says", async () => {
+    for (const timeout of [{}, { timeout: "10s" }]) {
+      const { ensemble, of } = ensembleOf([{ ...PII, ...timeout, on_error: "fail_open" }]);
+      of("pii").wait = () => new Promise(() => {});
+      const found = await ensemble.run([segment("12")], { signal, timeLeftMs: 5 });
+      assert.deepEqual(found.failures, [{ detector: "pii", kind: "timeout", isFatal: true }]);
+    }
+    const { ensemble, of } = ensembleOf([{ ...PII, timeout: "5ms", on_error: "fail_open" }]);
+    of("pii").wait = () => new Promise(() => {});
+    const found = await ensemble.run([segment("12")], { signal, timeLeftMs: 60_000 });
+    assert.deepEqual(found.failures, [{ detector: "pii", kind: "timeout", isFatal: false }]);
+  });
+
   it("waits for a detector no longer than its `timeout`, even for one that heeds no signal", async () => {
     const { ensemble, of } = ensembleOf([{ ...PII, timeout: "20ms", on_error: "fail_closed" }]);
     of("pii").wait = () => new Promise(() => undefined);

@@ -22,6 +22,7 @@ import {
 } from "../../governance/guardrails.ts";
 import type { Standing } from "../../governance/standing.ts";
 import type { Holding } from "../../memory/index.ts";
+import { waitOf } from "../../wait-of.ts";
 import { address, type Target } from "./address.ts";
 import { envelopeSegments } from "./envelope-segments.ts";
 
@@ -91,7 +92,11 @@ export async function inspectRequest(
   // Texts of the body are first, so that changes of theirs have their places.
   const segments = beside.length === 0 ? said : [...said, ...beside];
   const occasion: Occasion = { variables: variablesOf(target, standing), rewriting: createRewriting() };
-  const guarded = await traced(exchange, segments.length, (signal) => guard.request(segments, occasion, signal));
+  const wait = waitOf(exchange.request);
+  const timeLeftMs = wait && wait - (performance.now() - exchange.startedAt);
+  const guarded = await traced(exchange, segments.length, (signal) =>
+    guard.request(segments, occasion, signal, timeLeftMs),
+  );
   const { requestId } = exchange;
   const { model, route, provider } = target;
   const request = { requestId, hop: "llm", route: route.name, to: provider.name, model } as const;
