@@ -84,8 +84,14 @@ export interface Window {
   readonly end: number;
 }
 
-/** In the texts of one message; to judge so many takes some hundred milliseconds of a thread that all callers share. */
+/**
+ * In the texts of one message, of those that `score_threshold` does not drop: to judge so many takes some hundred
+ * milliseconds of a thread that all callers share.
+ */
 export const MOST_FINDINGS = 20_000;
+
+/** With those that are dropped: tables of numbers are full of what may, hardly, be an identifier. */
+export const MOST_RAW_FINDINGS = 200_000;
 
 /** What a detector gives: for each text, in order, what it found, ascending by start. */
 export type Detection = readonly (readonly Finding[])[];

@@ -49,7 +49,7 @@ export function compileEnsemble(guardrails: Guardrails, options: EnsembleOptions
       })),
     );
     const built = options.build(config, name, guardrails);
-    if (built.kind === "detector") members.push(memberOf(config, name, built.detector));
+    if (built.kind === "detector") members.push(memberOf(config, name, built.detector, guardrails));
     else problems.push(...built.problems.map((it) => ({ ...it, path: [...path, ...it.path] })));
   }
   if (problems.length > 0) return { kind: "refused", problems };
@@ -86,7 +86,8 @@ function scheduleProblems(config: DetectorConfig, { cache_entries: entries }: Gu
   return found;
 }
 
-function memberOf(config: DetectorConfig, name: string, detector: Detector): Member {
+function memberOf(config: DetectorConfig, name: string, detector: Detector, guardrails: Guardrails): Member {
+  const { score_threshold: least = 0, agreement_boost: boost } = guardrails;
   const kinds = config.apply_to ?? (config.type === "llm" ? JUDGED_KINDS : REQUEST_KINDS);
   return Object.freeze({
     detector,
@@ -98,6 +99,7 @@ function memberOf(config: DetectorConfig, name: string, detector: Detector): Mem
     confirmWindow: config.confirm_window ?? DEFAULT_CONFIRM_WINDOW,
     narrowsSpans: config.narrow_spans ?? false,
     threshold: config.threshold ?? 0,
+    floor: least - boost,
     timeoutMs: config.timeout === undefined ? undefined : durationMs(config.timeout),
     failsClosed: config.on_error === "fail_closed",
   });

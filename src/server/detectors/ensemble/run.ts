@@ -4,6 +4,7 @@ import {
   type DetectorFindings,
   type Finding,
   MOST_FINDINGS,
+  MOST_RAW_FINDINGS,
   type Segment,
   tooManyFindings,
   type Window,
@@ -84,14 +85,16 @@ function outcomeOf(
   detection: readonly (readonly Finding[])[],
 ): Outcome {
   const findings = segments.map(() => NOTHING);
+  let raw = 0;
   let count = 0;
   texts.forEach(({ at }, i) => {
     const all = detection[i] ?? NOTHING;
     const kept = member.threshold === 0 ? all : all.filter(({ score }) => score >= member.threshold);
     findings[at] = kept;
-    count += kept.length;
+    raw += kept.length;
+    for (const { score } of kept) if (score >= member.floor) count += 1;
   });
-  if (count > MOST_FINDINGS) throw tooManyFindings();
+  if (count > MOST_FINDINGS || raw > MOST_RAW_FINDINGS) throw tooManyFindings();
   return { member, findings: { detector: member.name, mode: member.mode, findings } };
 }
 

@@ -11,6 +11,9 @@ import type { Detector, Finding, Scanned, Segment } from "../../core/guardrails/
 /** In UTF-16 units; a longer text is read anew each time. */
 export const MAX_REMEMBERED = 256 << 10;
 
+/** A text with more findings is read anew each time: what is remembered of a text is so bounded too, to some 30 KB. */
+export const MOST_FINDINGS_REMEMBERED = 256;
+
 const SEPARATOR = "\0";
 
 export interface ScanCache {
@@ -41,7 +44,7 @@ export function createScanCache(secret: Buffer = randomBytes(32)): ScanCache {
       return findings;
     },
     put(key, findings, entries) {
-      if (entries === 0) return 0;
+      if (entries === 0 || findings.length > MOST_FINDINGS_REMEMBERED) return 0;
       held.delete(key);
       held.set(key, findings);
       let evicted = 0;

@@ -18,6 +18,8 @@ export interface Member {
   readonly narrowsSpans: boolean;
   /** Findings that score less are left out. */
   readonly threshold: number;
+  /** Findings that score less are dropped by policy, whatever other detectors find. */
+  readonly floor: number;
   /** Longest work on one request, in milliseconds; undefined: as long as its client waits. */
   readonly timeoutMs: number | undefined;
   readonly failsClosed: boolean;

@@ -229,6 +229,22 @@ describe("the ensemble", () => {
     }
   });
 
+  it("does not count what `score_threshold` drops, unless another detector may raise it", () => {
+    const many = [segment("1 ".repeat(MOST_FINDINGS + 1))];
+    const weak = ensembleOf([PII], { score_threshold: 0.4, agreement_boost: 0.2 }).ensemble;
+    assert.deepEqual((weak.run(many, { signal }) as Found).failures, []);
+    const raised = ensembleOf([PII], { score_threshold: 0.4, agreement_boost: 0.35 }).ensemble;
+    assert.equal((raised.run(many, { signal }) as Found).failures[0]?.kind, "excess");
+  });
+
+  it("does not remember a text with very many findings", () => {
+    const { ensemble, of } = ensembleOf([PII]);
+    const texts = ["1 ".repeat(256), "2 ".repeat(257)].map((text) => segment(text));
+    ensemble.run(texts, { signal });
+    ensemble.run(texts, { signal });
+    assert.equal(of("pii").read.length, 3);
+  });
+
   it("remembers the newest of more texts than `cache_entries`, and evicts nothing for the rest", () => {
     const { ensemble, of } = ensembleOf([PII], { cache_entries: 3 });
     const texts = ["1", "2", "3", "4", "5"].map((text) => segment(text));

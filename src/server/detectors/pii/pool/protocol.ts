@@ -11,6 +11,6 @@ export type ToScanner =
 /** To each `scan` one answer. An error's text is not told: it could hold what was scanned. */
 export type FromScanner =
   | { readonly kind: "found"; readonly packed: PackedDetection }
-  /** More than `MOST_FINDINGS`. */
+  /** More than `MOST_RAW_FINDINGS`. */
   | { readonly kind: "excess" }
   | { readonly kind: "failed"; readonly error: string };

@@ -1,6 +1,6 @@
 /** A thread that scans long texts, with the recognizers of each configuration that uses it. */
 import { isMainThread, parentPort } from "node:worker_threads";
-import { MOST_FINDINGS } from "../../../core/guardrails/index.ts";
+import { MOST_RAW_FINDINGS } from "../../../core/guardrails/index.ts";
 import { compilePii } from "../compile.ts";
 import type { Scan } from "../scan.ts";
 import { pack } from "./packed.ts";
@@ -27,7 +27,7 @@ function answerTo(scan: Scan | undefined, texts: readonly string[]): FromScanner
   try {
     const detection = texts.map(scan);
     const count = detection.reduce((sum, { length }) => sum + length, 0);
-    return count > MOST_FINDINGS ? { kind: "excess" } : { kind: "found", packed: pack(detection) };
+    return count > MOST_RAW_FINDINGS ? { kind: "excess" } : { kind: "found", packed: pack(detection) };
   } catch (error) {
     return { kind: "failed", error: `the thread's scan failed: ${error instanceof Error ? error.name : "unknown"}` };
   }
