@@ -13,7 +13,7 @@ const { node, gateway } = await startGoverned(file, {
     profiles: [{ name: "exempt", guardrails: { detectors: [] } }],
     guardrails: {
       cache_entries: 0,
-      detectors: [{ type: "pii", prefilter: "pure" }],
+      detectors: [{ type: "pii", prefilter: "pure", on_error: "fail_open" }],
       rules: [{ name: "mask-cards", action: "redact", select: 'a.type == "pii/CREDIT_CARD"' }],
     },
   },
@@ -53,4 +53,16 @@ test("while a text of 8 MiB is read, callers with short texts and exempt ones ar
   assert.ok(sumOf(metrics, "gateway_detector_pool_busy_seconds_total") > 0);
   assert.equal(sumOf(metrics, "gateway_detector_pool_queue_units"), 0);
   assert.equal(sumOf(metrics, "gateway_detector_pool_restarts_total"), 0);
+});
+
+test("a client that hardly waits is refused, and opens nothing by it", async () => {
+  const long = `${"an order of nothing special. ".repeat((4 * MIB) / 29)}${CARD}`;
+  const { status, code } = await say(gateway, { key, body: saying(long), headers: { "x-stainless-timeout": "0.2" } });
+  assert.deepEqual([status, code], [503, "guardrail_error"]);
+});
+
+test("a message with more findings than can be judged is refused with what to do", async () => {
+  const { status, code, text } = await say(gateway, { key, body: saying(`${CARD}, `.repeat(21_000)) });
+  assert.deepEqual([status, code], [413, "body_too_large"], text);
+  assert.match(text, /pii finds more than 20000 places in the message: send it in parts/);
 });
