@@ -110,7 +110,7 @@ const detectorRow = (it: DetectorInForce, { detectorErrors, hits, misses }: Coun
   role: it.role,
   kinds: it.kinds,
   threshold: it.threshold,
-  timeout_ms: it.timeoutMs,
+  timeout_ms: it.timeoutMs ?? null,
   on_error: it.failsClosed ? "fail_closed" : "fail_open",
   entities: it.entities ?? null,
   recognizers: it.customRecognizers,
