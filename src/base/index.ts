@@ -9,6 +9,7 @@ export * from "./instruments.ts";
 export * from "./json-fault.ts";
 export * from "./lifetime.ts";
 export * from "./log.ts";
+export * from "./native-calls.ts";
 export * from "./nearest.ts";
 export * from "./shrink.ts";
 export * from "./start-thread.ts";

@@ -5,6 +5,7 @@
  * cost no more than twice an empty Node process.
  */
 
+import { nativeCallsEnded } from "../base/index.ts";
 import { invoke } from "./dispatch.ts";
 import { UsageError } from "./flags.ts";
 import { type ExitStatus, Interrupted, type Io, OutputLost, processIo } from "./io.ts";
@@ -32,6 +33,15 @@ const SIGNALS: ReadonlyMap<ExitStatus, NodeJS.Signals> = new Map([
  * gives up with an assertion when it restores a terminal that is gone, is not asked to.
  */
 function endProcess(status: ExitStatus): void {
+  const ended = nativeCallsEnded(NATIVE_CALLS_MS);
+  if (ended === undefined) endNow(status);
+  else void ended.then((haveEnded) => (haveEnded ? endNow(status) : process.kill(process.pid, "SIGKILL")));
+}
+
+/** A run of a model's graph takes less; one that hangs would abort the process. */
+const NATIVE_CALLS_MS = 5_000;
+
+function endNow(status: ExitStatus): void {
   const signal = SIGNALS.get(status);
   if (signal === undefined) process.exit(status);
   process.removeAllListeners(signal);
