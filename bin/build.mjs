@@ -26,6 +26,7 @@ const ENTRIES = [
   "src/server/audit/verify/worker.ts",
   "src/server/admin/query/worker.ts",
   "src/server/detectors/pii/pool/worker.ts",
+  "src/server/detectors/inference/session/worker.ts",
 ];
 
 const CONSOLE = "src/console/index.ts";

@@ -21,6 +21,12 @@ export function npmPackage(name: string, version: string, file: string): Recipe 
   };
 }
 
+/** As `npmPackage`, of a package that is loaded and not run. */
+export function npmFiles(name: string, version: string, file: string): Recipe {
+  const recipe = npmPackage(name, version, file);
+  return { ...recipe, steps: [...recipe.steps, ["chmod", "+x", recipe.file]] };
+}
+
 /** One package at one version, with the script that fetches or compiles its native part. */
 export function nativeNpmPackage(name: string, version: string, file: string): Recipe {
   const options = ["--prefix", ".", "--no-save", "--no-audit", "--no-fund", "--prefer-offline", "--fetch-retries=1"];

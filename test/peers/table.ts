@@ -1,6 +1,6 @@
 /** The peers, as data. A change of a pin is a change of its recipe, and thereby of its place in the cache. */
 
-import { aptPackage, nativeNpmPackage, npmPackage, pythonPackages, type Recipe } from "./recipes.ts";
+import { aptPackage, nativeNpmPackage, npmFiles, npmPackage, pythonPackages, type Recipe } from "./recipes.ts";
 
 /** The binary of Node itself, as the npm package `node` has it: a package for each platform, without its install script. */
 function nodeOf(version: string): Recipe {
@@ -14,10 +14,12 @@ export const PEERS = {
   "node-24": nodeOf("24.21.0"),
   /** A Python that has the official SDKs of both dialects. */
   "python-sdks": pythonPackages(["openai==3.54.0", "anthropic==2.12.0"]),
-  /** What the bench of guardrails is measured beside. */
-  presidio: pythonPackages(["presidio-analyzer==2.2.366", "spacy==3.8.18"]),
   /** The native engine of `prefilter: native`; compiled, in minutes, where no build of it can be fetched. */
   re2: nativeNpmPackage("re2", "1.24.0", "build/Release/re2.node"),
+  /** What model detectors run graphs with. Its native library is within; its script would fetch more. */
+  "onnxruntime-node": npmFiles("onnxruntime-node", "1.30.0", "dist/index.js"),
+  /** What model detectors make tokens with. */
+  tokenizers: npmFiles("tokenizers", "0.23.2", "index.js"),
   /** An ACME server made for tests; of the version that the distribution has. */
   pebble: aptPackage("pebble", "usr/bin/pebble"),
 } as const satisfies Readonly<Record<string, Recipe>>;

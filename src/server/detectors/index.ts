@@ -2,6 +2,14 @@
 
 export * from "./ensemble/index.ts";
 export {
+  createModelDetector,
+  createSessionMetrics,
+  createSessions,
+  isModelType,
+  type Sessions,
+  type Views,
+} from "./inference/index.ts";
+export {
   type BuiltPiiDetector,
   createPiiDetector,
   createPoolMetrics,

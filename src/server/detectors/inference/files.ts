@@ -1,0 +1,93 @@
+/** The files of a detector's model: by their paths in the configuration, or of a declared model. */
+
+import { createHash } from "node:crypto";
+import { readdirSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import type { ModelView } from "../../models/index.ts";
+import type { ModelConfig } from "./labels.ts";
+import { readModelConfig } from "./labels.ts";
+
+export interface ModelFiles {
+  /** Absolute. */
+  readonly graph: string;
+  readonly tokenizer: string;
+  readonly config: string | undefined;
+  /** Changes when the graph, its data or the tokenizer do. */
+  readonly identity: string;
+}
+
+export interface FileProblem {
+  readonly key: string;
+  readonly message: string;
+}
+
+interface Keys {
+  readonly ref?: string | undefined;
+  readonly model?: string | undefined;
+  readonly tokenizer?: string | undefined;
+  readonly labels_path?: string | undefined;
+}
+
+/** The declared models that lie in the cache, by name. */
+export type Views = ReadonlyMap<string, ModelView>;
+
+/** Paths of the configuration come before those of the declared model. */
+export function filesOf(keys: Keys, views: Views): ModelFiles | readonly FileProblem[] {
+  const view = keys.ref === undefined ? undefined : views.get(keys.ref);
+  if (keys.ref !== undefined && view === undefined) {
+    return [{ key: "ref", message: `the model \`${keys.ref}\` is not in the cache of this node` }];
+  }
+  const problems: FileProblem[] = [];
+  const pathOf = (key: "model" | "tokenizer", ofView: string | undefined): string => {
+    const given = keys[key] === undefined ? undefined : resolve(keys[key]);
+    const path = given ?? ofView;
+    if (path === undefined) {
+      problems.push({ key: "ref", message: `the model \`${keys.ref}\` has no ${key === "model" ? "graph" : key}` });
+    } else if (!isFile(path)) problems.push({ key, message: `there is no file ${path}` });
+    return path ?? "";
+  };
+  const graph = pathOf("model", view?.graph);
+  const tokenizer = pathOf("tokenizer", view?.tokenizer);
+  const config = configOf(keys.labels_path, view, graph);
+  if (keys.labels_path !== undefined && (config === undefined || !isFile(config))) {
+    problems.push({ key: "labels_path", message: `there is no file ${config}` });
+  }
+  if (problems.length > 0) return problems;
+  return { graph, tokenizer, config, identity: identityOf([...graphFiles(graph), tokenizer]) };
+}
+
+/** Beside the graph, or above the folder that exporters put graphs into. */
+function configOf(given: string | undefined, view: ModelView | undefined, graph: string): string | undefined {
+  if (given !== undefined) return resolve(given);
+  if (view !== undefined) return view.config;
+  if (graph === "") return undefined;
+  const beside = [dirname(graph), dirname(dirname(graph))].map((folder) => join(folder, "config.json"));
+  return beside.find(isFile);
+}
+
+/** Undefined where the model has none. */
+export function configRead({ config }: ModelFiles): ModelConfig | undefined {
+  return config === undefined ? undefined : readModelConfig(config);
+}
+
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+
+/** The graph, and what lies beside it under a name that begins with its own: data that are too large for it. */
+function graphFiles(graph: string): readonly string[] {
+  const name = basename(graph);
+  const folder = dirname(graph);
+  return readdirSync(folder)
+    .filter((other) => other.startsWith(name))
+    .sort()
+    .map((other) => join(folder, other));
+}
+
+/** By what the file system says of them: reading gigabytes for their digest would take longer than to load them. */
+function identityOf(paths: readonly string[]): string {
+  const hash = createHash("sha256");
+  for (const path of paths) {
+    const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });
+    hash.update(`${path}\0${dev}:${ino}:${size}:${mtimeNs}\0`);
+  }
+  return hash.digest("hex");
+}

@@ -1,0 +1,49 @@
+/** Findings of a sequence classifier (`classify`): the best score of each label over the windows. Source: guardrails reference, 3.2. */
+
+import type { Tokens } from "../text/tokens.ts";
+import type { TokenWindow } from "../text/windows.ts";
+import { rounded, sigmoid, softmax } from "./scores.ts";
+import { hull } from "./spans.ts";
+import type { Output, Read, Reader } from "./types.ts";
+
+export interface VerdictsSpec {
+  readonly type: "classify";
+  /** By label of the model, in index order: what is reported; null: it means that nothing was found, or is not asked for. */
+  readonly names: readonly (string | null)[];
+  readonly activation: "softmax" | "sigmoid";
+  /** Lower scores are no findings. */
+  readonly floor: number;
+}
+
+export function createVerdicts({ names, activation, floor }: VerdictsSpec): Reader {
+  return {
+    wants: "text",
+    width: names.length,
+    open(_text, tokens: Tokens, windows: readonly TokenWindow[]) {
+      const byWindow = windows.map(() => new Float64Array(names.length));
+      return {
+        take(window, { data, at, width }: Output) {
+          const scores = byWindow[window] as Float64Array;
+          if (activation === "softmax") softmax(data, at, width, scores);
+          else for (let label = 0; label < width; label++) scores[label] = sigmoid(data[at + label] as number);
+        },
+        end() {
+          const best = new Map<string, { score: number; first: number; last: number }>();
+          byWindow.forEach((scores, window) => {
+            names.forEach((name, label) => {
+              const score = rounded(scores[label] as number);
+              if (name === null || !(score >= floor)) return;
+              const known = best.get(name);
+              if (known === undefined) best.set(name, { score, first: window, last: window });
+              else best.set(name, { score: Math.max(known.score, score), first: known.first, last: window });
+            });
+          });
+          return Array.from(
+            best,
+            ([label, { score, first, last }]): Read => ({ ...hull(tokens, windows, first, last), label, score }),
+          );
+        },
+      };
+    },
+  };
+}

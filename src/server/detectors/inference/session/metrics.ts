@@ -1,0 +1,43 @@
+/** What operators see of the sessions of models. One set a process. */
+import type { Instruments } from "../../../../base/index.ts";
+
+export interface SessionMetrics {
+  /** A thread was at work so long. */
+  readonly worked: (seconds: number) => void;
+  /** A thread was stopped because it did not stop by itself in time, or ended by itself. */
+  readonly ended: (why: "stopped" | "crashed") => void;
+  readonly refused: () => void;
+}
+
+export interface SessionReadings {
+  /** Requests that wait for a session. */
+  readonly waiting: () => number;
+  /** Sessions in memory. */
+  readonly sessions: () => number;
+}
+
+export const NO_SESSION_METRICS: SessionMetrics = { worked() {}, ended() {}, refused() {} };
+
+export function createSessionMetrics(instruments: Instruments, readings: SessionReadings): SessionMetrics {
+  instruments.observedGauge(
+    "gateway_model_sessions",
+    "Graphs of models in memory, each with a thread.",
+    readings.sessions,
+  );
+  instruments.observedGauge("gateway_model_waiting", "Requests that wait for a model's thread.", readings.waiting);
+  const busy = instruments.counter("gateway_model_busy_seconds_total", "Time that threads of models were at work.");
+  const restarts = instruments.counter(
+    "gateway_model_restarts_total",
+    "Threads of models that ended: `stopped` since they did not stop in time, or `crashed`. They are replaced.",
+    ["reason"],
+  );
+  const refused = instruments.counter(
+    "gateway_model_overloaded_total",
+    "Scans refused because too many waited for a model: such a request is answered 503 `overloaded`.",
+  );
+  return {
+    worked: (seconds) => busy.with().inc(seconds),
+    ended: (why) => restarts.with(why).inc(),
+    refused: () => refused.with().inc(),
+  };
+}

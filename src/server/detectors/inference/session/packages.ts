@@ -1,0 +1,106 @@
+/**
+ * The two native packages that models need, which an installation without model detectors does not have: `onnxruntime-node`
+ * runs graphs, `tokenizers` makes tokens of texts. Loaded in the threads that use them.
+ */
+
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import type { Encoder } from "../text/tokens.ts";
+
+export type PackageName = "onnxruntime-node" | "tokenizers";
+
+export const VERSIONS: Readonly<Record<PackageName, string>> = {
+  "onnxruntime-node": "1.30.0",
+  tokenizers: "0.23.2",
+};
+
+/** What can be given to `require`; undefined: it is not there. */
+export type Located =
+  | { readonly kind: "found"; readonly path: string }
+  | { readonly kind: "absent"; readonly message: string };
+
+/**
+ * `path`: the configuration's `library` or `tokenizer_library`: the folder of the package, or any file in it, such as the
+ * shared library. Left out, the package is where Node.js finds it: beside the program, in NODE_PATH, or in a global folder
+ * that it names.
+ */
+export function locate(name: PackageName, path: string | undefined): Located {
+  if (path !== undefined) return locateAt(name, resolve(path));
+  try {
+    return { kind: "found", path: createRequire(import.meta.url).resolve(name) };
+  } catch {
+    return { kind: "absent", message: `this needs the package ${name}: \`${installOf(name)}\`` };
+  }
+}
+
+/** Neither package needs its scripts: one of them fetches libraries for graphics cards, and fails where it cannot. */
+const installOf = (name: PackageName): string => `npm install --no-save --ignore-scripts ${name}@${VERSIONS[name]}`;
+
+/** A folder or file lies so deep in a package at most. */
+const MOST_PARENTS = 6;
+
+function locateAt(name: PackageName, given: string): Located {
+  if (!existsSync(given)) return { kind: "absent", message: `there is nothing at ${given}` };
+  const path = realpathSync(given);
+  let folder = statSync(path).isDirectory() ? path : dirname(path);
+  for (let level = 0; level <= MOST_PARENTS; level++) {
+    if (nameOfPackage(folder) === name) return { kind: "found", path: folder };
+    folder = dirname(folder);
+  }
+  return { kind: "absent", message: `${given} is neither the folder of the package ${name} nor a file in it` };
+}
+
+function nameOfPackage(folder: string): string | undefined {
+  try {
+    const read: unknown = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    return typeof read === "object" && read !== null && "name" in read ? String(read.name) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export interface Metadata {
+  readonly name: string;
+  readonly isTensor: boolean;
+  readonly type?: string;
+  /** A name: any length. */
+  readonly shape?: readonly (number | string)[];
+}
+
+export interface Tensor {
+  readonly type: string;
+  readonly dims: readonly number[];
+  readonly data: unknown;
+}
+
+export interface InferenceSession {
+  readonly inputMetadata: readonly Metadata[];
+  readonly outputMetadata: readonly Metadata[];
+  run(feeds: Readonly<Record<string, Tensor>>, fetches: readonly string[]): Promise<Readonly<Record<string, Tensor>>>;
+}
+
+export interface Runtime {
+  readonly env: { logLevel: string };
+  readonly InferenceSession: {
+    create(path: string, options: Readonly<Record<string, unknown>>): Promise<InferenceSession>;
+  };
+  readonly Tensor: new (type: string, data: BigInt64Array | Int32Array, dims: readonly number[]) => Tensor;
+}
+
+/** What is used of a tokenizer beyond what makes tokens. */
+export interface LoadedTokenizer extends Encoder {
+  /** What files of tokenizers may carry, and would cut texts off. */
+  disableTruncation(): void;
+  disablePadding(): void;
+}
+
+export interface TokenizerPackage {
+  readonly Tokenizer: { fromString(json: string): LoadedTokenizer };
+}
+
+const load = (path: string): unknown => createRequire(import.meta.url)(path);
+
+export const loadRuntime = (path: string): Runtime => load(path) as Runtime;
+
+export const loadTokenizers = (path: string): TokenizerPackage => load(path) as TokenizerPackage;

@@ -1,0 +1,243 @@
+/**
+ * A graph in a thread of its own, for all detectors that read with it. Requests wait in turn; one that is given up leaves the
+ * queue, and the thread stops what it does for it between two runs of the graph. A thread that ends, or does not stop, is
+ * replaced. Source: design decisions, section 12.
+ */
+
+import { DetectorError } from "../../../core/guardrails/index.ts";
+import type { Read } from "../reading/types.ts";
+import { NO_SESSION_METRICS, type SessionMetrics } from "./metrics.ts";
+import { MOST_READERS, type ReaderSpec, type SessionProblem, type SessionSpec } from "./protocol.ts";
+import { openThread, type SessionThread, type StartSessionThread, startSessionWorker } from "./thread.ts";
+
+/** Source: design decisions, section 12. */
+export const MOST_WAITING = 64;
+
+/** A run of a graph, which nothing can stop, takes far less. */
+const GRACE_MS = 10_000;
+
+/** Loading a graph, or what a detector reads with it; large ones take some ten seconds. */
+const OPEN_LIMIT_MS = 120_000;
+
+/** After a thread ended that had read nothing, or could not be used. */
+const FIRST_BACKOFF_MS = 1_000;
+const MOST_BACKOFF_MS = 60_000;
+
+/** Threads that were ended and still are in a run of their graph; each has the graph in memory. */
+const MOST_LINGERING = 2;
+
+export type Reads = readonly (readonly Read[])[];
+
+export interface Session {
+  /** Resolves with why the detector cannot read with it. Rejects with a `DetectorError`, or with the signal's reason. */
+  readonly open: (name: string, spec: ReaderSpec, signal: AbortSignal) => Promise<SessionProblem | undefined>;
+  /** For each text. Rejects with a `DetectorError`, or with the signal's reason. */
+  readonly read: (name: string, spec: ReaderSpec, texts: readonly string[], signal: AbortSignal) => Promise<Reads>;
+  readonly isIdle: boolean;
+  /** Texts of requests that wait. */
+  readonly waiting: number;
+  /** The thread ends; a request that comes later starts another. */
+  readonly end: () => void;
+}
+
+export interface SessionOptions {
+  readonly graceMs?: number;
+  readonly metrics?: SessionMetrics;
+  readonly start?: StartSessionThread;
+  /** Milliseconds, from any beginning. */
+  readonly now?: () => number;
+  /** Nothing is under way any more. */
+  readonly onIdle?: () => void;
+}
+
+interface Job {
+  readonly name: string;
+  readonly spec: ReaderSpec;
+  /** Undefined: the reader is opened, and no more. */
+  readonly texts: readonly string[] | undefined;
+  readonly settle: (outcome: Outcome) => void;
+  isGivenUp: boolean;
+}
+
+type Outcome =
+  | { readonly kind: "opened"; readonly problem: SessionProblem | undefined }
+  | { readonly kind: "found"; readonly found: Reads }
+  | { readonly kind: "failed"; readonly error: Error };
+
+export function createSession(spec: SessionSpec, options: SessionOptions = {}): Session {
+  const { graceMs = GRACE_MS, metrics = NO_SESSION_METRICS, start = startSessionWorker } = options;
+  const { now = () => performance.now(), onIdle } = options;
+  const queue: Job[] = [];
+  let thread: SessionThread | undefined;
+  /** Names of the detectors that are open in the thread, with what is wrong with them. */
+  let readers = new Map<string, SessionProblem | undefined>();
+  let current: { readonly job: Job; readonly id: number; grace: NodeJS.Timeout | undefined } | undefined;
+  let ids = 0;
+  let lingering = 0;
+  let backoffMs = 0;
+  let notBefore = 0;
+  let hasRead = false;
+  let unusable: SessionProblem | undefined;
+
+  const failed = (message: string): Outcome => ({ kind: "failed", error: new DetectorError("failed", message) });
+
+  const drop = (why: "stopped" | "crashed" | "unusable" | undefined): void => {
+    if (thread === undefined) return;
+    const dropped = thread;
+    thread = undefined;
+    readers = new Map();
+    if (!dropped.isEnded) {
+      lingering += 1;
+      void dropped.gone.then(() => {
+        lingering -= 1;
+      });
+      dropped.end();
+    }
+    if (why === undefined) return;
+    if (why !== "unusable") metrics.ended(why);
+    backoffMs = hasRead ? 0 : Math.min(MOST_BACKOFF_MS, Math.max(FIRST_BACKOFF_MS, 2 * backoffMs));
+    notBefore = now() + backoffMs;
+  };
+
+  /** Throws where it cannot be had now. */
+  const running = (): SessionThread => {
+    if (thread !== undefined && !thread.isEnded) return thread;
+    if (now() < notBefore) throw new Error("the model's thread ended again and again, and is not started for a while");
+    if (lingering >= MOST_LINGERING) throw new Error("threads of the model that were ended are still at work");
+    hasRead = false;
+    unusable = undefined;
+    readers = new Map();
+    thread = openThread(spec, start);
+    return thread;
+  };
+
+  /** Not for the sake of one request: those after it need it too. */
+  const opening = async <Result>(answer: Promise<Result>): Promise<Result> => {
+    const limit = setTimeout(() => drop("stopped"), OPEN_LIMIT_MS).unref();
+    try {
+      return await answer;
+    } finally {
+      clearTimeout(limit);
+    }
+  };
+
+  const carryOut = async (job: Job): Promise<Outcome> => {
+    const { name, spec: reader, texts } = job;
+    if (thread === undefined && unusable !== undefined && now() < notBefore)
+      return { kind: "opened", problem: unusable };
+    const on = running();
+    const problem = await opening(on.opened);
+    if (problem !== undefined) {
+      unusable = problem;
+      drop("unusable");
+      return { kind: "opened", problem };
+    }
+    if (!readers.has(name)) {
+      const answer = await opening(on.ask({ kind: "open", id: ++ids, reader: name, spec: reader }));
+      if (answer.kind !== "opened") return failed(answer.kind === "failed" ? answer.message : "it gave no answer");
+      readers.set(name, answer.problem);
+      if (readers.size > MOST_READERS) readers.delete(readers.keys().next().value as string);
+    }
+    const own = readers.get(name);
+    if (own !== undefined || texts === undefined) return { kind: "opened", problem: own };
+    if (job.isGivenUp) return failed("it was given up");
+    const id = ++ids;
+    current = { job, id, grace: undefined };
+    try {
+      const answer = await on.ask({ kind: "read", id, reader: name, texts });
+      if (answer.kind !== "found") return failed(answer.kind === "failed" ? answer.message : "it gave no answer");
+      hasRead = true;
+      return answer;
+    } finally {
+      clearTimeout(current.grace);
+      current = undefined;
+    }
+  };
+
+  /** The thread is told, and ended where it does not heed it. */
+  const giveUp = (): void => {
+    if (current === undefined || current.grace !== undefined) return;
+    thread?.cancel(current.id);
+    current.grace = setTimeout(() => drop("stopped"), graceMs).unref();
+  };
+
+  let isWorking = false;
+  const work = async (): Promise<void> => {
+    if (isWorking) return;
+    isWorking = true;
+    for (let job = queue.shift(); job !== undefined; job = queue.shift()) {
+      let outcome: Outcome;
+      const began = now();
+      try {
+        outcome = await carryOut(job);
+      } catch (error) {
+        // The thread's own end, of which the request is told no more than that.
+        if (thread?.isEnded === true) drop("crashed");
+        outcome = failed(error instanceof Error ? `the model's thread: ${error.message}` : "the model's thread ended");
+      }
+      metrics.worked((now() - began) / 1_000);
+      job.settle(outcome);
+    }
+    isWorking = false;
+    onIdle?.();
+  };
+
+  const submit = (
+    name: string,
+    reader: ReaderSpec,
+    texts: readonly string[] | undefined,
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
+    signal.throwIfAborted();
+    if (texts !== undefined && queue.length >= MOST_WAITING) {
+      metrics.refused();
+      throw new DetectorError("overloaded", `${MOST_WAITING} requests wait for the model already`);
+    }
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        job.isGivenUp = true;
+        const at = queue.indexOf(job);
+        if (at >= 0) queue.splice(at, 1);
+        else if (current?.job === job) giveUp();
+        reject(signal.reason as Error);
+      };
+      const job: Job = {
+        name,
+        spec: reader,
+        texts,
+        isGivenUp: false,
+        settle(outcome) {
+          signal.removeEventListener("abort", onAbort);
+          if (outcome.kind === "failed") reject(outcome.error);
+          else resolve(outcome);
+        },
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+      // A configuration waits for it.
+      if (texts === undefined) queue.unshift(job);
+      else queue.push(job);
+      void work();
+    });
+  };
+
+  return {
+    async open(name, reader, signal) {
+      if (thread?.isEnded === false && readers.has(name)) return readers.get(name);
+      const outcome = await submit(name, reader, undefined, signal);
+      return outcome.kind === "opened" ? outcome.problem : undefined;
+    },
+    async read(name, reader, texts, signal) {
+      const outcome = await submit(name, reader, texts, signal);
+      if (outcome.kind === "found") return outcome.found;
+      const why = outcome.kind === "opened" ? outcome.problem?.message : undefined;
+      throw new DetectorError("failed", `the model cannot be used${why === undefined ? "" : `: ${why}`}`);
+    },
+    get isIdle() {
+      return !isWorking;
+    },
+    get waiting() {
+      return queue.length;
+    },
+    end: () => drop(undefined),
+  };
+}

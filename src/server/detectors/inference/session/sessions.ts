@@ -1,0 +1,70 @@
+/**
+ * The sessions of a process: one for each graph with its options, whoever reads with it. Those that no detector in force uses
+ * end when they have had nothing to do for a while; a rehearsal or a request of an earlier configuration starts them again.
+ */
+
+import { createHash } from "node:crypto";
+import type { SessionMetrics, SessionReadings } from "./metrics.ts";
+import type { SessionSpec } from "./protocol.ts";
+import { createSession, type Session, type SessionOptions } from "./session.ts";
+
+/** A configuration that was tried may be put in force right after. */
+const IDLE_MS = 10_000;
+
+export interface Sessions {
+  readonly of: (spec: SessionSpec) => Session;
+  /** From now on those of these keys are kept, and no others. */
+  readonly keep: (keys: ReadonlySet<string>) => void;
+}
+
+export interface SessionsOptions extends Omit<SessionOptions, "metrics" | "onIdle"> {
+  readonly idleMs?: number;
+  readonly metrics?: (readings: SessionReadings) => SessionMetrics;
+}
+
+export const keyOf = (spec: SessionSpec): string =>
+  createHash("sha256")
+    .update(JSON.stringify([spec.graph, spec.identity, spec.threads, spec.runtime, spec.tokenizers]))
+    .digest("hex");
+
+export function createSessions(options: SessionsOptions = {}): Sessions {
+  const { idleMs = IDLE_MS, metrics: open, ...rest } = options;
+  const sessions = new Map<string, { readonly session: Session; timer: NodeJS.Timeout | undefined }>();
+  let kept: ReadonlySet<string> = new Set();
+  const metrics = open?.({
+    sessions: () => sessions.size,
+    waiting: () => Array.from(sessions.values()).reduce((sum, { session }) => sum + session.waiting, 0),
+  });
+
+  const endIfUnused = (key: string): void => {
+    const one = sessions.get(key);
+    if (one === undefined) return;
+    clearTimeout(one.timer);
+    if (kept.has(key)) return;
+    one.timer = setTimeout(() => {
+      if (kept.has(key) || !one.session.isIdle) return;
+      sessions.delete(key);
+      one.session.end();
+    }, idleMs).unref();
+  };
+
+  return {
+    of(spec) {
+      const key = keyOf(spec);
+      const known = sessions.get(key);
+      if (known !== undefined) return known.session;
+      const session = createSession(spec, {
+        ...rest,
+        ...(metrics !== undefined && { metrics }),
+        onIdle: () => endIfUnused(key),
+      });
+      sessions.set(key, { session, timer: undefined });
+      endIfUnused(key);
+      return session;
+    },
+    keep(keys) {
+      kept = keys;
+      for (const key of sessions.keys()) endIfUnused(key);
+    },
+  };
+}

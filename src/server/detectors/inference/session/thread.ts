@@ -1,0 +1,101 @@
+/**
+ * A session's thread as who asks it has it: one question at a time. It is never ended from outside, but told to end: the
+ * runtime aborts the whole process when its thread is ended while a graph is loaded or runs.
+ */
+
+import type { Worker } from "node:worker_threads";
+import { beginNativeCall, startThread } from "../../../../base/index.ts";
+import type { FromSession, Question, SessionProblem, SessionSpec, ToSession } from "./protocol.ts";
+
+/** MiB of objects; tensors and weights are not counted. A long text has tokens of some hundred bytes each. */
+const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 };
+
+export interface SessionThread {
+  /** Resolves with why the graph cannot be used; rejects when the thread ends before. */
+  readonly opened: Promise<SessionProblem | undefined>;
+  /** It crashed, or was told to end. */
+  readonly isEnded: boolean;
+  /** Resolves once it is gone; one that was told to end goes when its graph does not run. */
+  readonly gone: Promise<void>;
+  /** Rejects when the thread ends. */
+  readonly ask: (question: Question) => Promise<FromSession>;
+  readonly cancel: (id: number) => void;
+  readonly end: () => void;
+}
+
+export type StartSessionThread = (spec: SessionSpec) => Worker;
+
+export const startSessionWorker = (spec: SessionSpec, limits: Partial<typeof LIMITS> = {}): Worker =>
+  startThread(
+    {
+      source: new URL("./worker.ts", import.meta.url),
+      built: new URL("./server/detectors/inference/session/worker.js", import.meta.url),
+    },
+    { argv: [], env: {}, stdin: false, workerData: spec, resourceLimits: { ...LIMITS, ...limits } },
+  );
+
+interface Asked {
+  readonly resolve: (message: FromSession) => void;
+  readonly reject: (error: Error) => void;
+  readonly endCall: () => void;
+}
+
+export function openThread(spec: SessionSpec, start: StartSessionThread): SessionThread {
+  const worker = start(spec);
+  /** What it has not answered, wanted or not. */
+  const asked = new Map<number, Asked>();
+  let isEnded = false;
+  let failure: Error | undefined;
+  const over = (error: Error): void => {
+    isEnded = true;
+    for (const { reject } of asked.values()) reject(error);
+  };
+  worker.on("error", (error) => {
+    failure = error instanceof Error ? error : new Error(String(error));
+  });
+  const gone = new Promise<void>((resolve) => {
+    worker.on("exit", () => {
+      over(failure ?? new Error("the thread ended"));
+      for (const { endCall } of asked.values()) endCall();
+      asked.clear();
+      resolve();
+    });
+  });
+  worker.on("message", (message: FromSession) => {
+    const one = asked.get(message.id);
+    asked.delete(message.id);
+    // A process does not stay for threads that have nothing to do.
+    if (asked.size === 0) worker.unref();
+    one?.endCall();
+    one?.resolve(message);
+  });
+  const answerTo = (id: number): Promise<FromSession> =>
+    new Promise((resolve, reject) => {
+      if (isEnded) {
+        reject(failure ?? new Error("the thread ended"));
+        return;
+      }
+      asked.set(id, { resolve, reject, endCall: beginNativeCall() });
+      worker.ref();
+    });
+  const tell = (message: ToSession): void => worker.postMessage(message);
+  const opened = answerTo(0).then((message) => (message.kind === "opened" ? message.problem : undefined));
+  opened.catch(() => undefined);
+  return {
+    opened,
+    gone,
+    get isEnded() {
+      return isEnded;
+    },
+    ask(question) {
+      const answer = answerTo(question.id);
+      if (!isEnded) tell(question);
+      return answer;
+    },
+    cancel: (id) => tell({ kind: "cancel", id }),
+    end() {
+      tell({ kind: "end" });
+      over(new Error("the thread was ended"));
+    },
+  };
+}

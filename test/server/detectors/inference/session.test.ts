@@ -1,0 +1,162 @@
+/** Sessions: what becomes of requests when they are many, late or given up, and of threads that end or hang. */
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { Worker } from "node:worker_threads";
+import { type Detector, DetectorError } from "../../../../src/server/core/guardrails/index.ts";
+import { createSessions, type SessionsOptions } from "../../../../src/server/detectors/inference/index.ts";
+import { startSessionWorker } from "../../../../src/server/detectors/inference/session/thread.ts";
+import { slowClassifier } from "../../../reference/inference/graphs.ts";
+import { assetsFor, configOf, detect, missing, opened, scannedOf } from "./support.ts";
+
+const folder = missing ? "" : await assetsFor({ after });
+const seen = { ended: [] as string[], refused: 0, sessions: () => 0, waiting: () => 0 };
+
+/** Sessions whose threads the test holds. */
+function watched(options: SessionsOptions = {}, limits: Parameters<typeof startSessionWorker>[1] = {}) {
+  const workers: Worker[] = [];
+  const sessions = createSessions({
+    start(spec) {
+      const worker = startSessionWorker(spec, limits);
+      workers.push(worker);
+      return worker;
+    },
+    metrics(readings) {
+      Object.assign(seen, readings, { ended: [], refused: 0 });
+      return {
+        worked() {},
+        ended: (why) => void seen.ended.push(why),
+        refused() {
+          seen.refused += 1;
+        },
+      };
+    },
+    ...options,
+  });
+  return { sessions, workers };
+}
+
+const ask = (detector: Detector, text: string, signal: AbortSignal = AbortSignal.timeout(60_000)) =>
+  Promise.resolve(detector.detect([scannedOf(text)], [], signal));
+
+/** A classifier that takes seconds for a text of more than three words. `rounds`: a second is some 15,000. */
+async function slow(rounds: number, options: SessionsOptions = {}) {
+  const path = join(folder, `slow-${rounds}`);
+  await mkdir(path, { recursive: true });
+  const model = join(path, "classify.onnx");
+  await writeFile(model, slowClassifier(2, rounds));
+  const own = watched(options);
+  const config = configOf("classify", folder, { model, labels: ["A", "B"], negative: [], max_tokens: 8, stride: 0 });
+  return { ...own, detector: await opened(config, own.sessions), config };
+}
+
+const SHORT = "a";
+const LONG = "name name name";
+
+test("detectors that name the same model share a session, and others have their own", { skip: missing }, async () => {
+  const { sessions, workers } = watched();
+  const max = await opened(configOf("nlp", folder), sessions);
+  const first = await opened(configOf("nlp", folder, { aggregation: "first", stride: 7, max_tokens: 16 }), sessions);
+  assert.equal(workers.length, 1);
+  assert.notEqual(max.fingerprint, first.fingerprint);
+  await opened(configOf("nlp", folder, { threads: 2 }), sessions);
+  await opened(configOf("classify", folder), sessions);
+  assert.equal(workers.length, 3);
+  assert.equal(seen.sessions(), 3);
+});
+
+/** More than the objects of a thread with little memory can be. */
+const HUGE = "ab c ".repeat(3_000_000);
+
+test("a thread that crashes is replaced; its request fails and those behind it are answered", {
+  skip: missing,
+}, async () => {
+  const { sessions, workers } = watched({}, { maxOldGenerationSizeMb: 24 });
+  const detector = await opened(configOf("nlp", folder), sessions);
+  const text = "My name is Alice Müller, I live in Berlin.";
+  const [before] = await detect(detector, [text]);
+  const under = ask(detector, HUGE);
+  const behind = ask(detector, text);
+  await assert.rejects(under, (error) => error instanceof DetectorError && error.kind === "failed");
+  assert.deepEqual((await behind)[0], before);
+  assert.equal(workers.length, 2);
+  assert.deepEqual(seen.ended, ["crashed"]);
+});
+
+test("a thread that ends again and again is left alone for a while", { skip: missing }, async () => {
+  let now = 0;
+  const { sessions, workers } = watched({ now: () => now }, { maxOldGenerationSizeMb: 24 });
+  const detector = await opened(configOf("nlp", folder), sessions);
+  for (let round = 0; round < 2; round++) {
+    await assert.rejects(ask(detector, HUGE), DetectorError);
+    await assert.rejects(ask(detector, "a"), /is not started for a while/);
+    assert.equal(workers.length, round + 1);
+    // A second, then twice as long each time.
+    now += 1_000 * 2 ** round;
+  }
+  assert.equal((await ask(detector, "a")).length, 1);
+});
+
+test("64 requests wait; one more is told so at once", { skip: missing }, async () => {
+  const { detector } = await slow(6_000);
+  const under = ask(detector, LONG);
+  const controllers = Array.from({ length: 64 }, () => new AbortController());
+  const waiting = controllers.map(({ signal }) => ask(detector, SHORT, signal));
+  await assert.rejects(ask(detector, SHORT), (error) => error instanceof DetectorError && error.kind === "overloaded");
+  assert.equal(seen.refused, 1);
+  assert.equal(seen.waiting(), 64);
+  for (const controller of controllers) controller.abort(new Error("gone"));
+  for (const one of waiting) await assert.rejects(one, /gone/);
+  assert.equal(seen.waiting(), 0);
+  await under;
+});
+
+test("a request that is late is answered then, and the thread goes on with the next", { skip: missing }, async () => {
+  const { detector, workers } = await slow(6_000);
+  const many = Array.from({ length: 2_000 }, () => scannedOf(LONG));
+  const under = Promise.resolve(detector.detect(many, [], AbortSignal.timeout(400)));
+  await assert.rejects(under, { name: "TimeoutError" });
+  assert.equal((await ask(detector, SHORT)).length, 1);
+  assert.equal(workers.length, 1);
+  assert.deepEqual(seen.ended, []);
+});
+
+test("a thread that does not stop is replaced", { skip: missing }, async () => {
+  const { detector, workers } = await slow(60_000, { graceMs: 50 });
+  await ask(detector, SHORT);
+  await assert.rejects(ask(detector, LONG, AbortSignal.timeout(400)), { name: "TimeoutError" });
+  assert.equal((await ask(detector, SHORT)).length, 1);
+  assert.equal(workers.length, 2);
+  assert.deepEqual(seen.ended, ["stopped"]);
+});
+
+test("a slow model leaves the event loop free", { skip: missing }, async () => {
+  const { detector } = await slow(20_000);
+  let longest = 0;
+  let last = performance.now();
+  const ticking = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 5);
+  const began = performance.now();
+  await ask(detector, LONG);
+  const took = performance.now() - began;
+  clearInterval(ticking);
+  assert.ok(longest < took / 2, `${longest} ms of ${took} ms`);
+});
+
+test("a session that nothing in force uses ends once it is idle, and starts again when it is asked", {
+  skip: missing,
+}, async () => {
+  const { sessions, workers } = watched({ idleMs: 20 });
+  const detector = await opened(configOf("nlp", folder), sessions);
+  const [worker] = workers;
+  // Nothing else keeps this process.
+  worker?.ref();
+  await new Promise((resolve) => worker?.once("exit", resolve));
+  assert.equal(seen.sessions(), 0);
+  assert.deepEqual(seen.ended, []);
+  assert.equal((await ask(detector, "a")).length, 1);
+  assert.equal(workers.length, 2);
+});
