@@ -12,6 +12,9 @@ import {
   type Rehearse,
 } from "../../server/snapshot/index.ts";
 
+/** For models, the largest of which take some ten seconds. */
+const LOAD_LIMIT_MS = 180_000;
+
 export interface Subject {
   readonly ensemble: Ensemble;
   /** Of a caller without a profile. */
@@ -40,7 +43,7 @@ export async function compileSubject(
   if (read.kind === "refused") return read;
   const { guardrails, profiles, problem, warnings } = read;
   const engine = await loadGuardrailEngine();
-  const configured = compile(engine, { ...guardrails, explain: true }, profiles);
+  const configured = await compile(engine, { ...guardrails, explain: true }, profiles);
   const told = configured.problems.map((one) => formatProblem(problem(one.path, one.message, one.severity)));
   if (configured.subject === undefined) return { kind: "refused", problems: [...warnings, ...told] };
   return { kind: "compiled", subject: configured.subject, warnings: [...warnings, ...told] };
@@ -52,11 +55,17 @@ interface Attempt {
   readonly problems: AssembledGuardrails["problems"];
 }
 
-function compile(engine: GuardrailEngine, guardrails: Guardrails, profiles: readonly GuardedProfile[]): Attempt {
-  const { assembled, problems } = engine.assemble(guardrails, profiles);
-  if (assembled === undefined || problems.some(({ severity }) => severity === "error")) {
-    return { subject: undefined, problems };
-  }
+/** Its models are loaded. */
+async function compile(
+  engine: GuardrailEngine,
+  guardrails: Guardrails,
+  profiles: readonly GuardedProfile[],
+): Promise<Attempt> {
+  const { assembled, problems: told } = engine.assemble(guardrails, profiles);
+  const isRefused = ({ severity }: AssembledGuardrails["problems"][number]): boolean => severity === "error";
+  if (assembled === undefined || told.some(isRefused)) return { subject: undefined, problems: told };
+  const problems = [...told, ...((await assembled.prepare?.(AbortSignal.timeout(LOAD_LIMIT_MS))) ?? [])];
+  if (problems.some(isRefused)) return { subject: undefined, problems };
   const { ensemble, policyOf, rehearse } = assembled;
   const names = profiles.map(({ name }) => name);
   return { subject: { ensemble, policy: policyOf(undefined), rehearse, profiles: names }, problems };

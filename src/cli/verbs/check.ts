@@ -3,6 +3,7 @@
  * provider and issuer asked to answer. It starts no listener and writes nothing. One line an answer on stdout; status 1
  * when any of them is a failure. Source: specification document 1, "gateway check".
  */
+import { formatProblem } from "../../server/core/config/index.ts";
 import { type LoadedNode, loadNode, readNode } from "../../server/node/index.ts";
 import { doorAnswers, issuerProbes, libraryAnswers, policyAnswers } from "../check/admin.ts";
 import type { Answer, Limits, Probe } from "../check/answer.ts";
@@ -49,6 +50,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   }
   tell(nodeAnswers(node, path));
   tell(await policyAnswers(nodeFile, path));
+  tell(await modelAnswers(node, io.signal));
   if (options.offline) return failures === 0 ? 0 : 1;
 
   tell(await placeAnswers(nodeFile, path));
@@ -60,6 +62,16 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   // Cut short it has checked nothing; whoever ended it knows.
   io.signal.throwIfAborted();
   return failures === 0 ? 0 : 1;
+}
+
+/** Each model of this machine is loaded and run once. */
+async function modelAnswers({ compiled: { prepare } }: LoadedNode, signal: AbortSignal): Promise<readonly Answer[]> {
+  if (prepare === undefined) return [];
+  const problems = await prepare(signal);
+  const words = "loaded, and each graph was run";
+  return problems.length === 0
+    ? [{ verdict: "ok", subject: "models", words }]
+    : problems.map(formatProblem).map(problemAnswer);
 }
 
 /** Where errors are, the loader's lines are both; it marks warnings behind the place, and the path of the key. */

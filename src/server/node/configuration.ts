@@ -8,7 +8,14 @@
 import type { Instruments, Log } from "../../base/index.ts";
 import { type Cluster, ClusterError, type WriteOptions } from "../cluster/index.ts";
 import { formatProblem, type NodeFile, type Problem, type Source } from "../core/config/index.ts";
-import { readRevision, readSource, revisionRowKey, type SourceRow, secretRowKey } from "../core/state/index.ts";
+import {
+  FILE_SOURCE,
+  readRevision,
+  readSource,
+  revisionRowKey,
+  type SourceRow,
+  secretRowKey,
+} from "../core/state/index.ts";
 import { openSecrets, type SealedSecrets, type Secrets } from "../secrets/index.ts";
 import {
   type GuardrailEngine,
@@ -21,7 +28,8 @@ import {
 import { BY_FILE, FILE_WRITE_MS, type FileOutcome, openDeploymentFile } from "./deployment-file.ts";
 import { openDisk } from "./files.ts";
 import { type NodeDocuments, readNode } from "./load.ts";
-import { type CompiledSources, compileSources, type FileStatus, trustedBy } from "./sources.ts";
+import { type CompiledSources, compileSources, type FileStatus, preparedSources, trustedBy } from "./sources.ts";
+import { changedKeys, limitRevision, surroundingsOf } from "./surroundings.ts";
 
 /** Node-file keys that a running process can change (design decisions, section 5). */
 const RELOADABLE: ReadonlySet<string> = new Set(["issuers", "secrets_dir", "catalog_overlay_paths", "deployment"]);
@@ -123,8 +131,11 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
 
   const compile = async (sources: readonly Source[]): Promise<CompiledSources> => {
     await prepare(sources.map(({ text }) => text));
-    return compileWith(sources, secretsOfToday());
+    return preparedSources(compileWith(sources, secretsOfToday()), signal);
   };
+
+  /** The document on disk, where something that it needs cannot be loaded. */
+  let unusable: { readonly text: string; readonly sources: CompiledSources } | undefined;
 
   const file = openDeploymentFile({
     cluster,
@@ -132,8 +143,13 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     signal,
     path: () => documents.documentPath,
     stored,
-    compile: (source) => compileWith([source], secretsOfToday()),
-    prepare: (text) => prepare([text]),
+    compile: (source) => (source.text === unusable?.text ? unusable.sources : compileWith([source], secretsOfToday())),
+    async prepare(text) {
+      await prepare([text]);
+      const compiled = compileWith([{ name: FILE_SOURCE, text }], secretsOfToday());
+      const sources = await preparedSources(compiled, signal);
+      unusable = sources === compiled ? undefined : { text, sources };
+    },
     isPrepared: (text) =>
       (rules !== undefined || !mayHoldRules(text)) && (guardrails !== undefined || !mayHoldGuardrails(text)),
   });
@@ -156,7 +172,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     rebuilds += 1;
     const sources = sourcesOf(rows);
     const secrets = secretsOfToday();
-    const next = compileWith(sources, secrets);
+    const next = await preparedSources(compileWith(sources, secrets), signal);
     file.forget();
     watch(secrets, next.deployment.used);
     if (next.compiled.kind === "refused") refuse(next);
@@ -174,6 +190,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     served = new Map(rows.map(({ name, revision }) => [name, revision]));
     for (const problem of problems) log.warn("configuration", { warning: formatProblem(problem) });
     options.onSnapshot(snapshot);
+    guardrails?.keep(snapshot.guardrails);
     log.info("configuration applied", {
       sources: rows.map(({ name, revision }) => `${name}@${revision}`),
       providers: snapshot.providers.length,
@@ -353,36 +370,4 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
       for (const end of unwatch) end();
     },
   };
-}
-
-/** What a compile takes from this machine's files, beside secrets. */
-function surroundingsOf({ secretsDir, overlays, variables, nodeFile }: NodeDocuments): string {
-  const { issuers, adminAudiences = [] } = nodeFile === undefined ? {} : trustedBy(nodeFile);
-  return JSON.stringify([
-    secretsDir,
-    overlays,
-    [...variables],
-    issuers,
-    [...adminAudiences].map(([name, them]) => [name, [...them]]),
-  ]);
-}
-
-/**
- * How many revisions of all sources there have been. Each change of what is stored makes one, deletions as well, and the
- * newest of each name is kept, so every node counts the same and the count only rises.
- */
-function limitRevision(view: Pick<Cluster["view"], "scan">): number {
-  const newest = new Map<string, number>();
-  // `hist/<name>/<revision>`, in order.
-  for (const [key] of view.scan("hist/")) {
-    const end = key.lastIndexOf("/");
-    newest.set(key.slice(0, end), Number(key.slice(end + 1)));
-  }
-  return [...newest.values()].reduce((sum, revision) => sum + revision, 0);
-}
-
-function changedKeys(before: NodeFile, after: NodeFile): readonly string[] {
-  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
-  const text = (file: NodeFile, key: string): string | undefined => JSON.stringify(file[key as keyof NodeFile]);
-  return [...keys].filter((key) => text(before, key) !== text(after, key));
 }

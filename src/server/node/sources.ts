@@ -18,7 +18,14 @@ import {
   type Source,
 } from "../core/config/index.ts";
 import type { Secrets } from "../secrets/index.ts";
-import { type Compiled, compileDeployment, type GuardrailEngine, type Rules, type Trusted } from "../snapshot/index.ts";
+import {
+  type Compiled,
+  type CompileInput,
+  compileDeployment,
+  type GuardrailEngine,
+  type Rules,
+  type Trusted,
+} from "../snapshot/index.ts";
 
 export interface SourcesInput {
   /** In any order. A name stands in problems: that of the stored source, or the path of a file. */
@@ -38,6 +45,8 @@ export interface SourcesInput {
   readonly rules?: Rules | undefined;
   /** Needed by texts that may hold guardrails. */
   readonly guardrails?: GuardrailEngine | undefined;
+  /** Declared models that lie in the cache. */
+  readonly models?: CompileInput["models"];
 }
 
 export interface CompiledSources {
@@ -49,7 +58,7 @@ export interface CompiledSources {
 }
 
 export function compileSources(input: SourcesInput): CompiledSources {
-  const { sources, env, ofNodeFile, secrets, fileOverlays, limitRev = 0, trusted, rules, guardrails } = input;
+  const { sources, env, ofNodeFile, secrets, fileOverlays, limitRev = 0, trusted, rules, guardrails, models } = input;
   const missing = new Set<string>();
   const deployment = composeDeployment(sources, {
     env: (name) => env[name],
@@ -61,8 +70,28 @@ export function compileSources(input: SourcesInput): CompiledSources {
     file: (name) => secrets.file(name),
     ...(ofNodeFile !== undefined && { ofNodeFile }),
   });
-  const compiled = compileDeployment({ deployment, fileOverlays, limitRev, trusted, rules, guardrails });
+  const compiled = compileDeployment({ deployment, fileOverlays, limitRev, trusted, rules, guardrails, models });
   return { compiled, deployment, missing: [...missing] };
+}
+
+/** Models of a graph's size are loaded within seconds; beyond this something is wrong with one. */
+const PREPARE_LIMIT_MS = 180_000;
+
+/** With what it needs loaded, or refused for it. Rejects with the signal's reason. */
+export async function preparedSources(sources: CompiledSources, signal: AbortSignal): Promise<CompiledSources> {
+  const { compiled, deployment } = sources;
+  if (compiled.kind === "refused" || compiled.prepare === undefined) return sources;
+  const limit = AbortSignal.timeout(PREPARE_LIMIT_MS);
+  const found = await compiled.prepare(AbortSignal.any([signal, limit])).catch((error: unknown) => {
+    signal.throwIfAborted();
+    if (!limit.aborted) throw error;
+    const message = `the models of its detectors were not loaded within ${PREPARE_LIMIT_MS / 1_000} s`;
+    return [deployment.problem(["guardrails", "detectors"], message)];
+  });
+  if (found.length === 0) return sources;
+  const problems = [...compiled.problems, ...found];
+  const isRefused = found.some(({ severity }) => severity === "error");
+  return { ...sources, compiled: isRefused ? { kind: "refused", problems } : { ...compiled, problems } };
 }
 
 /** What the node file says of token issuers; `started`: what the admin API was opened by, which a reload leaves as it is. */

@@ -10,12 +10,18 @@ import {
   type BuildDetector,
   compileEnsemble,
   createEnsembleMetrics,
+  createModelDetector,
   createPiiDetector,
   createPoolMetrics,
   createScanCache,
   createScanPool,
+  createSessionMetrics,
+  createSessions,
   type EnsembleOptions,
+  isModelType,
   type ScanPool,
+  type Sessions,
+  type Views,
 } from "../detectors/index.ts";
 import {
   type AssembledGuardrails,
@@ -23,6 +29,8 @@ import {
   createGuard,
   type Guard,
   type GuardrailEngine,
+  type GuardrailSnapshot,
+  type Prepare,
   UNGUARDED,
 } from "./guardrails.ts";
 import { type GuardedProfile, inForceOf } from "./in-force.ts";
@@ -32,19 +40,34 @@ export function openEngine(instruments: Instruments | undefined): GuardrailEngin
   const cache = createScanCache();
   const metrics = instruments && createEnsembleMetrics(instruments);
   const pool = createScanPool(instruments && { metrics: (readings) => createPoolMetrics(instruments, readings) });
-  const options = { pool, cache, ...(metrics !== undefined && { metrics }) };
+  const sessions = createSessions(
+    instruments && { metrics: (readings) => createSessionMetrics(instruments, readings) },
+  );
+  const options = { pool, sessions, cache, ...(metrics !== undefined && { metrics }) };
+  const used = new WeakMap<GuardrailSnapshot, ReadonlySet<string>>();
   return {
-    assemble: (guardrails, profiles) => assemble(guardrails, profiles, options),
-    compile: (document) => compile(document, options),
+    assemble: (guardrails, profiles, models = NO_MODELS) => assemble(guardrails, profiles, models, options),
+    compile(document, models = NO_MODELS) {
+      const { own, ...compiled } = compile(document, models, options);
+      used.set(compiled.guardrails, own);
+      return compiled;
+    },
+    keep: (guardrails) => sessions.keep(used.get(guardrails) ?? NONE),
   };
 }
 
-function compile({ guardrails, profiles = [] }: Deployment, options: Options): CompiledGuardrails {
-  if (guardrails === undefined) return { guardrails: UNGUARDED, problems: [] };
-  const { assembled, problems } = assemble(guardrails, profiles, options);
+const NO_MODELS: Views = new Map();
+const NONE: ReadonlySet<string> = new Set();
+
+/** `own`: the sessions of its models. */
+type Compiled = CompiledGuardrails & { readonly own: ReadonlySet<string> };
+
+function compile({ guardrails, profiles = [] }: Deployment, models: Views, options: Options): Compiled {
+  if (guardrails === undefined) return { guardrails: UNGUARDED, problems: [], own: NONE };
+  const { assembled, problems } = assemble(guardrails, profiles, models, options);
   const told = [...unbuiltKeys(guardrails), ...problems];
-  if (assembled === undefined) return { guardrails: UNGUARDED, problems: told };
-  const { ensemble, policyOf, inForce, rehearse } = assembled;
+  if (assembled === undefined) return { guardrails: UNGUARDED, problems: told, own: NONE };
+  const { ensemble, policyOf, inForce, rehearse, prepare, sessions } = assembled;
   const guardOf = (profile: string | undefined): Guard | undefined => {
     const policy = policyOf(profile);
     const isExempt = policy.detectors.length === 0 && policy.rules.length === 0;
@@ -62,15 +85,30 @@ function compile({ guardrails, profiles = [] }: Deployment, options: Options): C
       rehearse,
     }),
     problems: told,
+    prepare,
+    own: sessions,
   };
 }
 
-type Options = Omit<EnsembleOptions, "build"> & { readonly pool: ScanPool };
+type Options = Omit<EnsembleOptions, "build"> & { readonly pool: ScanPool; readonly sessions: Sessions };
 
-function assemble(guardrails: Guardrails, profiles: readonly GuardedProfile[], options: Options): AssembledGuardrails {
-  /** What each detector can give, by its name. */
-  const gives = new Map<string, readonly string[]>();
-  const compiled = compileEnsemble(guardrails, { ...options, build: builder(gives, options.pool) });
+/** What detectors turn out to be as they are built. */
+interface Noted {
+  /** What each can give, by its name. */
+  readonly gives: Map<string, readonly string[]>;
+  readonly sessions: Set<string>;
+  readonly prepares: Prepare[];
+}
+
+function assemble(
+  guardrails: Guardrails,
+  profiles: readonly GuardedProfile[],
+  models: Views,
+  options: Options,
+): AssembledGuardrails {
+  const noted: Noted = { gives: new Map(), sessions: new Set(), prepares: [] };
+  const { gives, sessions, prepares } = noted;
+  const compiled = compileEnsemble(guardrails, { ...options, build: builder(noted, models, options) });
   if (compiled.kind === "refused") {
     const problems = compiled.problems.map((it): GuardrailProblem => ({ severity: "error", ...it }));
     return { assembled: undefined, problems };
@@ -100,6 +138,11 @@ function assemble(guardrails: Guardrails, profiles: readonly GuardedProfile[], o
       inForce: inForceOf(guardrails, profiles, ensemble, policyOf),
       rehearse: (question, signal) =>
         rehearse({ ensemble, policy: policyOf(question.profile), keyed, keepsTrace }, question, signal),
+      prepare:
+        prepares.length === 0
+          ? undefined
+          : async (signal) => (await Promise.all(prepares.map((prepare) => prepare(signal)))).flat(),
+      sessions,
     },
     problems,
   };
@@ -113,15 +156,31 @@ function keyedRules({ rules, pseudonym_key: key }: Guardrails): ReadonlyMap<stri
 }
 
 const builder =
-  (gives: Map<string, readonly string[]>, pool: ScanPool): BuildDetector =>
-  (config, name, { context_enhancement: usesContext }) => {
-    if (config.type !== "pii") {
-      const message = `detectors of type \`${config.type}\` are not supported by this version, only those of type \`pii\``;
-      return { kind: "refused", problems: [{ path: ["type"], message }] };
+  ({ gives, sessions: used, prepares }: Noted, views: Views, { pool, sessions }: Options): BuildDetector =>
+  (config, name, { context_enhancement: usesContext, detectors }) => {
+    const { type } = config;
+    if (type === "pii") {
+      const built = createPiiDetector(config, name, usesContext, pool);
+      if (built.kind === "detector") gives.set(name, built.gives);
+      return built;
     }
-    const built = createPiiDetector(config, name, usesContext, pool);
-    if (built.kind === "detector") gives.set(name, built.gives);
-    return built;
+    if (isModelType(type)) {
+      const built = createModelDetector(config, type, name, { sessions, views });
+      if (built.kind === "refused") return built;
+      gives.set(name, built.gives);
+      used.add(built.session);
+      const path = ["guardrails", "detectors", detectors.indexOf(config)];
+      prepares.push(async (signal) =>
+        (await built.prepare(signal)).map((it) => ({
+          severity: "error",
+          message: it.message,
+          path: [...path, ...it.path],
+        })),
+      );
+      return built;
+    }
+    const message = `detectors of type \`${type}\` are not supported by this version, only \`pii\`, \`nlp\`, \`classify\` and \`embed\``;
+    return { kind: "refused", problems: [{ path: ["type"], message }] };
   };
 
 /** What a detector would seem to inspect, and would not. */

@@ -11,6 +11,8 @@ import {
   resolveProvider,
 } from "../core/catalog/index.ts";
 import type { Deployment, Problem, ProviderConfig, Read } from "../core/config/index.ts";
+import type { GuardrailProblem } from "../core/guardrails/index.ts";
+import type { Views } from "../detectors/index.ts";
 import { compileProvider, type Provider } from "../upstream/index.ts";
 import { compileGovernance, type GovernanceInput, readsUsage } from "./governance.ts";
 import { type GuardrailEngine, type GuardrailSnapshot, UNGUARDED } from "./guardrails.ts";
@@ -23,10 +25,21 @@ export interface CompileInput extends GovernanceInput {
   readonly fileOverlays: readonly NamedOverlay[];
   /** Undefined where `mayHoldGuardrails` says of every text that it needs none. */
   readonly guardrails?: GuardrailEngine | undefined;
+  /** Declared models that lie in the cache. */
+  readonly models?: Views | undefined;
 }
 
 export type Compiled =
-  | { readonly kind: "compiled"; readonly snapshot: Snapshot; readonly problems: readonly Problem[] }
+  | {
+      readonly kind: "compiled";
+      readonly snapshot: Snapshot;
+      readonly problems: readonly Problem[];
+      /**
+       * Loads what it needs before it is put in force, and answers what is wrong with it; undefined where that is nothing.
+       * Rejects with the signal's reason.
+       */
+      readonly prepare: ((signal: AbortSignal) => Promise<readonly Problem[]>) | undefined;
+    }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
 
 /** `problems` of a compiled snapshot are warnings. */
@@ -44,9 +57,9 @@ export function compileDeployment(input: CompileInput): Compiled {
   const sound = claiming.filter((one): one is ClaimingProvider => one !== undefined);
   const providers = sound.map(({ provider }) => provider);
   const governance = compileGovernance(read, { document, asWritten }, input, providers, problems);
-  const guardrails = compileGuardrails(read, document, input.guardrails, problems);
+  const { guardrails, prepare } = compileGuardrails(read, document, input, problems);
   if (problems.some(({ severity }) => severity === "error")) return { kind: "refused", problems };
-  return { kind: "compiled", snapshot: freeze(document, sound, { governance, guardrails }), problems };
+  return { kind: "compiled", snapshot: freeze(document, sound, { governance, guardrails }), problems, prepare };
 }
 
 function overlaid(
@@ -124,19 +137,26 @@ function writtenAddress(
 function compileGuardrails(
   read: Read<Deployment>,
   document: Deployment,
-  engine: GuardrailEngine | undefined,
+  { guardrails: engine, models }: Pick<CompileInput, "guardrails" | "models">,
   problems: Problem[],
-): GuardrailSnapshot {
-  if (document.guardrails === undefined) return UNGUARDED;
+): PreparedGuardrails {
+  if (document.guardrails === undefined) return NO_GUARDRAILS;
   if (engine === undefined) {
     const message = "this cannot be judged, since the engine of guardrails is not loaded";
     problems.push(read.problem(["guardrails"], message));
-    return UNGUARDED;
+    return NO_GUARDRAILS;
   }
-  const compiled = engine.compile(document);
-  for (const { path, message, severity } of compiled.problems) problems.push(read.problem(path, message, severity));
-  return compiled.guardrails;
+  const { guardrails, prepare, problems: found } = engine.compile(document, models);
+  const toldOf = ({ path, message, severity }: GuardrailProblem): Problem => read.problem(path, message, severity);
+  problems.push(...found.map(toldOf));
+  return { guardrails, prepare: prepare && (async (signal) => (await prepare(signal)).map(toldOf)) };
 }
+
+interface PreparedGuardrails extends Pick<Extract<Compiled, { kind: "compiled" }>, "prepare"> {
+  readonly guardrails: GuardrailSnapshot;
+}
+
+const NO_GUARDRAILS: PreparedGuardrails = { guardrails: UNGUARDED, prepare: undefined };
 
 function freeze(
   document: Deployment,

@@ -22,7 +22,7 @@ import {
   type StreamTerms,
   told,
 } from "../core/guardrails/index.ts";
-import type { Ensemble, Failure, Found, Member } from "../detectors/index.ts";
+import type { Ensemble, Failure, Found, Member, Views } from "../detectors/index.ts";
 import { type GuardedProfile, type GuardrailsInForce, NOTHING_IN_FORCE } from "./in-force.ts";
 
 export interface Guarded {
@@ -107,18 +107,29 @@ export interface GuardrailSnapshot {
 
 export type Rehearse = (question: RehearsalQuestion, signal: AbortSignal) => Promise<Rehearsal>;
 
+/** Loads what detectors need and was not loaded yet, and answers what is wrong with it. Rejects with the signal's reason. */
+export type Prepare = (signal: AbortSignal) => Promise<readonly GuardrailProblem[]>;
+
 export interface CompiledGuardrails {
   /** To be used only when no problem is an error. */
   readonly guardrails: GuardrailSnapshot;
   readonly problems: readonly GuardrailProblem[];
+  /** Before it is put in force; undefined where there is nothing to load. */
+  readonly prepare?: Prepare | undefined;
 }
 
 /** What is found in a text is remembered over all documents that one engine compiles. */
 export interface GuardrailEngine {
   /** As of a gateway: also what it cannot do yet is refused. */
-  readonly compile: (document: Deployment) => CompiledGuardrails;
+  readonly compile: (document: Deployment, models?: Views) => CompiledGuardrails;
   /** Of no use where a problem is an error. `profiles`: those that rules are checked against. */
-  readonly assemble: (guardrails: Guardrails, profiles: readonly GuardedProfile[]) => AssembledGuardrails;
+  readonly assemble: (
+    guardrails: Guardrails,
+    profiles: readonly GuardedProfile[],
+    models?: Views,
+  ) => AssembledGuardrails;
+  /** One that this engine compiled is in force: models that it does not use leave the memory once they are idle. */
+  readonly keep: (guardrails: GuardrailSnapshot) => void;
 }
 
 /** Detectors and rules, before they guard anybody. */
@@ -130,6 +141,9 @@ export interface AssembledGuardrails {
         readonly policyOf: (profile: string | undefined) => GuardrailPolicy;
         readonly inForce: GuardrailsInForce;
         readonly rehearse: Rehearse;
+        readonly prepare: Prepare | undefined;
+        /** Models that it uses, by their sessions. */
+        readonly sessions: ReadonlySet<string>;
       }
     | undefined;
   readonly problems: readonly GuardrailProblem[];

@@ -1,0 +1,38 @@
+/** What of a node its configuration depends on beside its text, told apart from what it was before. */
+import type { Cluster } from "../cluster/index.ts";
+import type { NodeFile } from "../core/config/index.ts";
+import type { NodeDocuments } from "./load.ts";
+import { trustedBy } from "./sources.ts";
+
+/** What a compile takes from this machine's files, beside secrets. */
+export function surroundingsOf({ secretsDir, overlays, variables, nodeFile }: NodeDocuments): string {
+  const { issuers, adminAudiences = [] } = nodeFile === undefined ? {} : trustedBy(nodeFile);
+  return JSON.stringify([
+    secretsDir,
+    overlays,
+    [...variables],
+    issuers,
+    [...adminAudiences].map(([name, them]) => [name, [...them]]),
+  ]);
+}
+
+/**
+ * How many revisions of all sources there have been. Each change of what is stored makes one, deletions as well, and the
+ * newest of each name is kept, so every node counts the same and the count only rises.
+ */
+export function limitRevision(view: Pick<Cluster["view"], "scan">): number {
+  const newest = new Map<string, number>();
+  // `hist/<name>/<revision>`, in order.
+  for (const [key] of view.scan("hist/")) {
+    const end = key.lastIndexOf("/");
+    newest.set(key.slice(0, end), Number(key.slice(end + 1)));
+  }
+  return [...newest.values()].reduce((sum, revision) => sum + revision, 0);
+}
+
+/** Of the node file. */
+export function changedKeys(before: NodeFile, after: NodeFile): readonly string[] {
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+  const text = (file: NodeFile, key: string): string | undefined => JSON.stringify(file[key as keyof NodeFile]);
+  return [...keys].filter((key) => text(before, key) !== text(after, key));
+}
