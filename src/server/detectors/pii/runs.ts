@@ -23,11 +23,34 @@ export function runScanner(tree: ShapeTree): (text: string, found: Found) => voi
   return (text, found) => {
     const run = new Run(text, kinds, tree, found);
     digit.lastIndex = 0;
-    while (digit.test(text)) digit.lastIndex = run.windowsAt(digit.lastIndex - 1);
+    while (digit.test(text))
+      digit.lastIndex = afterUuid(text, digit.lastIndex - 1) ?? run.windowsAt(digit.lastIndex - 1);
   };
 }
 
 const NONE: readonly number[] = [];
+
+/** Of RFC 9562, with at least one letter, so that five numbers with hyphens between them are none. */
+const UUID = /(?=[\d-]{0,35}[a-f])[\da-f]{8}-[\da-f]{4}-[1-8][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}(?![\da-z_])/iy;
+
+/** The end of the UUID whose first digit is there, in whichever group but the last; its parts are nobody's number. */
+function afterUuid(text: string, digit: number): number | undefined {
+  let hyphen = digit + 1;
+  while (hyphen < digit + 9 && isHex(text.charCodeAt(hyphen))) hyphen += 1;
+  if (text[hyphen] !== "-") return undefined;
+  for (const before of [8, 13, 18, 23]) {
+    const start = hyphen - before;
+    if (start < 0 || start > digit) continue;
+    if (start > 0 && /[\da-z_]/i.test(text[start - 1]!)) continue;
+    UUID.lastIndex = start;
+    if (UUID.test(text)) return UUID.lastIndex;
+  }
+  return undefined;
+}
+
+function isHex(unit: number): boolean {
+  return (unit >= 0x30 && unit <= 0x39) || ((unit | 0x20) >= 0x61 && (unit | 0x20) <= 0x66);
+}
 
 function groupsOf(tree: ShapeTree, text: string, start: number, end: number, seen: number): readonly number[] {
   const length = end - start;
@@ -149,6 +172,7 @@ class Run {
     const end = this.#ends[last]!;
     for (const { rule, pattern, separators } of leaves) {
       if (!this.#isEdged(start, end, separators)) continue;
+      if (pattern.isWhole === true && this.#goesOn(start, end, separators)) continue;
       if (first !== last && !this.#isSeparated(first, last, separators, pattern.mixes === true)) continue;
       if (pattern.validate === undefined) {
         this.#found(rule, start, end, undefined);
@@ -164,6 +188,14 @@ class Run {
     const isJoined =
       (start > 0 && this.#text.charCodeAt(start - 1) === UNDERSCORE) || this.#text.charCodeAt(end) === UNDERSCORE;
     return !isJoined || separators.includes("_");
+  }
+
+  #goesOn(start: number, end: number, separators: string): boolean {
+    const isBetween = (at: number): boolean =>
+      separators.includes(this.#text.charAt(at) || "?") &&
+      isGroup(this.#kinds, this.#text.charCodeAt(at - 1)) &&
+      isGroup(this.#kinds, this.#text.charCodeAt(at + 1));
+    return isBetween(start - 1) || isBetween(end);
   }
 
   #isSeparated(first: number, last: number, separators: string, mixes: boolean): boolean {

@@ -112,8 +112,13 @@ function searchByCode(rule: number, { search }: SearchPattern): (text: string, g
   return (text, gather) => search(text, (start, end, proof, name) => gather(rule, start, end, proof, name));
 }
 
-function searchByText(rule: number, { validate }: TextPattern, search: Search): (text: string, gather: Gather) => void {
+function searchByText(
+  rule: number,
+  { needs, validate }: TextPattern,
+  search: Search,
+): (text: string, gather: Gather) => void {
   return (text, gather) => {
+    if (needs?.test(text) === false) return;
     search(text, (start, end) => {
       gather(rule, start, end, validate?.(text.slice(start, end), { text, start, end }));
     });

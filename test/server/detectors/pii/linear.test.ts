@@ -85,7 +85,7 @@ test("a loop that may be empty ends", () => {
   assert.deepEqual(placesOf("(?:a|b*)*$", "xab"), [[1, 3]]);
 });
 
-test("an expression that reads ahead of its matches takes about twice the time for twice the text", () => {
+test("an expression that reads ahead of its matches reads a text once", () => {
   const rows: readonly (readonly [regex: string, unit: string])[] = [
     ["a(?:.*b)?", "a"],
     ["(?:x+x+)+y|x", "x"],
@@ -93,21 +93,12 @@ test("an expression that reads ahead of its matches takes about twice the time f
     ["(?:.{0,200}\\n)?k", "k"],
   ];
   for (const [regex, unit] of rows) {
-    const search = linearSearch(regex, true);
-    const best = (length: number) => {
-      const text = unit.repeat(length);
-      let least = Number.POSITIVE_INFINITY;
-      for (let each = 0; each < 5; each++) {
-        // Of this process: what others do on the machine is none of it.
-        const before = process.cpuUsage();
-        search(text, () => {});
-        least = Math.min(least, process.cpuUsage(before).user / 1e3);
-      }
-      return least;
-    };
-    best(20_000);
-    const [one, two] = [best(50_000), best(100_000)];
-    // Four times as long would be quadratic; two milliseconds beside, for the collector.
-    assert.ok(two <= 3 * one + 2, `${regex}: ${one.toFixed(1)} ms, then ${two.toFixed(1)} ms`);
+    const text = unit.repeat(100_000);
+    const before = process.cpuUsage();
+    const places = placesOf(regex, text);
+    const took = process.cpuUsage(before).user / 1e3;
+    assert.equal(places.length, 100_000);
+    // Some hundred milliseconds; ten minutes if the rest were read again at each of the matches.
+    assert.ok(took < 5_000, `${regex}: ${took.toFixed(0)} ms`);
   }
 });

@@ -117,3 +117,14 @@ test("of one type what lies within a better or equal finding goes, of two types 
   assert.equal(scanOf(wide, recognizer("B", { kind: "shape", shapes: ["d4"] }))("1234 5678").length, 3);
   assert.equal(scanOf(wide, recognizer("A", { kind: "shape", shapes: ["d4"], score: 0.9 }))("1234 5678").length, 3);
 });
+
+test("parts of a UUID are nobody's number, and five numbers with hyphens between them are no UUID", () => {
+  const scan = scanOf(recognizer("N", { kind: "shape", shapes: ["x8", "d8", "x12", "d2"], separators: "-" }));
+  for (const uuid of ["b9000564-fe1a-409b-b8cc-1e88b294cd1d", "abcdefab-fe1a-409b-b8cc-63231063b762"]) {
+    for (const text of [uuid, `req-${uuid}`, `[${uuid.toUpperCase()}]`])
+      assert.deepEqual(scan(`${text} 17`), [["17", "N", 0.3]]);
+  }
+  for (const text of ["12345678-1234-4234-8234-123456789012", "b9000564-fe1a-909b-b8cc-1e88b294cd1d"]) {
+    assert.ok(scan(text).length > 0, text);
+  }
+});

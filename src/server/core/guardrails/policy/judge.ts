@@ -38,7 +38,11 @@ type End =
   | { readonly kind: "fault"; readonly by: RuleFault };
 
 export function openInspection(inForce: RulesInForce, { variables, rewriting }: Occasion): Inspection {
-  const views = inForce.views.map((detectors) => ({ ...emptyView(), detectors }));
+  const views = inForce.views.map((detectors) => {
+    const view = emptyView();
+    // The lists grow in place, so that rules of one view share what they read.
+    return { ...view, detectors, seen: { ...variables, ...view } };
+  });
   /** Rules that have annotated: they are told of again only when they read something new. */
   const told = new Set<CompiledRule>();
   return { judge };
@@ -57,7 +61,7 @@ export function openInspection(inForce: RulesInForce, { variables, rewriting }: 
       const view = views[at];
       const news = fresh[at];
       if (view === undefined || news === undefined || (pending !== undefined && waits(rule, pending))) continue;
-      const outcome = weighed(rule, view, news, variables);
+      const outcome = weighed(rule, view.seen, news, variables);
       if ("part" in outcome) {
         if (!rule.failsOpen) {
           end = { kind: "fault", by: outcome };
@@ -126,9 +130,9 @@ const TOO_MANY = new Fault(
 
 const SILENT: Outcome = Object.freeze({ fires: false, claims: [] });
 
-function weighed(rule: CompiledRule, view: View, news: readonly Fresh[], context: Occasion["variables"]): Outcome {
-  const { annotations, labels } = view;
-  const fired = rule.when === undefined ? news.length > 0 : asked(rule.when, { ...context, annotations, labels });
+/** `seen`: what `when` reads; `context`: that without annotations. */
+function weighed(rule: CompiledRule, seen: Variables, news: readonly Fresh[], context: Occasion["variables"]): Outcome {
+  const fired = rule.when === undefined ? news.length > 0 : asked(rule.when, seen);
   if (fired instanceof Fault) return faultOf(rule, "when", fired);
   if (!fired) return SILENT;
   const claims: Claim[] = [];

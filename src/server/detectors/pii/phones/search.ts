@@ -9,6 +9,9 @@ const MOST_GROUPS = 8;
 /** A number with what is dialled before it, `0011`, and a trunk prefix in brackets. */
 const MOST_DIALLED = MOST_DIGITS + 5;
 
+/** Digits behind `00` or `011`: a country and a number. */
+const LEAST_DIALLED = 9;
+
 const DIGITS = /[0-9]+/g;
 
 /** From the end of one group to the next: at most three characters, which cannot be read as anything else. */
@@ -29,8 +32,10 @@ export function searchInternational(text: string, found: Found): void {
       const digits = digitsOf(text, groups, first, last);
       if (plus >= 0) return isInternational(digits) ? plus : undefined;
       const dialled = /^(?:00|011)(?=[1-9])/.exec(digits);
-      if (dialled === null || !isEdge(text, start) || !isInternational(digits.slice(dialled[0].length)))
-        return undefined;
+      if (dialled === null || !isEdge(text, start)) return undefined;
+      // Shorter ones are times and counts with zeros before them.
+      if (digits.length - dialled[0].length < LEAST_DIALLED) return undefined;
+      if (!isInternational(digits.slice(dialled[0].length))) return undefined;
       return opening(text, groups, first, last);
     });
   });

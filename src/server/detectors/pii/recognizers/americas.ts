@@ -17,7 +17,14 @@ export const AMERICAS = [
     "BrCpf",
     "BR_CPF",
     ["cpf", "cadastro de pessoa", "pessoa física", "contribuinte"],
-    shape("3.3.3-2", 0.5, "d3-d3-d3-d2", proves(isCpf), { separators: ".- ", mixes: true }),
+    shape(
+      "3.3.3-2",
+      0.5,
+      "d3-d3-d3-d2",
+      // With dots alone it is an address of a machine.
+      (value, written) => isCpf(value) && !/^[\d.]+$/.test(written),
+      { separators: ".- ", mixes: true },
+    ),
     shape("bare", BY_CONTEXT, "d11", keeps(isCpf)),
   ),
   national(

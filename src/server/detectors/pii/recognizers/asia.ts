@@ -53,7 +53,7 @@ export const ASIA = [
     "AuAbn",
     "AU_ABN",
     ["abn", "australian business number"],
-    shape("2-3-3-3", 0.1, "d2-d3-d3-d3", proves(isAbn)),
+    shape("2-3-3-3", 0.1, "d2-d3-d3-d3", proves(isAbn), { separators: " " }),
     shape("bare", BY_CONTEXT, "d11", keeps(isAbn)),
   ),
   national(

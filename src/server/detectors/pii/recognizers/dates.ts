@@ -4,9 +4,14 @@ import { isDate as isFullDate, isShortDate } from "../../../core/guardrails/inde
 import type { Recognizer } from "../types.ts";
 
 const MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
+/** Of dates that people write; others are versions and counts. */
+const LIKELY_YEAR = /^(?:1[0-9]|2[01])/;
+
 /** Of two digits, any year of this century. */
 const isDate = (year: string, month: number, day: number): boolean =>
-  year.length === 2 ? isShortDate(Number(year), month, day) : isFullDate(Number(year), month, day);
+  year.length === 2
+    ? isShortDate(Number(year), month, day)
+    : LIKELY_YEAR.test(year) && isFullDate(Number(year), month, day);
 
 const monthOf = (name: string): number => MONTHS.indexOf(name) + 1;
 
@@ -63,6 +68,8 @@ export const DATES: Recognizer = {
       score: 0.6,
       shapes: ["d1-d1-d4", "d1-d2-d4", "d2-d1-d4", "d2-d2-d4", "d2-d2-d2"],
       separators: ".",
+      // Of four numbers with dots between them it would be a part: an address, or a version.
+      isWhole: true,
       validate: (_value, written) => {
         const [day, month, year = ""] = written.split(".");
         return orNot(isDate(year, Number(month), Number(day)));

@@ -51,6 +51,8 @@ export const ADDRESSES: Recognizer = {
       regex:
         "(?:[0-9a-f]{1,4}:|::)(?:[0-9a-f]{0,4}:){0,7}(?:(?:\\d{1,3}\\.){3}\\d{1,3}|[0-9a-f]{1,4})?(?:%[0-9a-z]{1,16})?(?:/\\d{1,3})?",
       keywords: [...HEX.map((digit) => `:${digit}`), "::"],
+      // Eight groups, or fewer and a double colon; a time of day has neither.
+      needs: /::|:[0-9a-f]{1,4}:[0-9a-f]{1,4}:/i,
       validate: addressProof(6),
     },
   ],
@@ -71,6 +73,8 @@ export const HARDWARE_ADDRESSES: Recognizer = {
       score: 0.6,
       shapes: ["x2-x2-x2-x2-x2-x2"],
       separators: ":-",
+      // A fingerprint has more pairs.
+      isWhole: true,
       validate: notBroadcast,
     },
     { kind: "shape", name: "dotted", score: 0.6, shapes: ["x4-x4-x4"], separators: ".", validate: notBroadcast },
@@ -100,7 +104,8 @@ const VIN_WEIGHTS = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2];
 const VIN_VALUES = [1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 0, 7, 0, 9, 2, 3, 4, 5, 6, 7, 8, 9];
 
 function vinProof(value: string): Proof {
-  if (/[IOQ]/.test(value) || !/^(?=.*[A-Z]).{12}.\d{4}$/.test(value)) return false;
+  // No region of the world begins with 0, which numbers in base 16 do.
+  if (/^0|[IOQ]/.test(value) || !/^(?=.*[A-Z]).{12}.\d{4}$/.test(value)) return false;
   let sum = 0;
   for (let at = 0; at < 17; at++) {
     const unit = value.charCodeAt(at);

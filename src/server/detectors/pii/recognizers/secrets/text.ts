@@ -15,7 +15,7 @@ export function bitsPerCharacter(value: string): number {
 }
 
 const PLACEHOLDER =
-  /^[*x.\-_#?]+$|\*{3}|x{4}|\.{3}|\$\{|\$\(|\{\{|^\$[A-Za-z_]|^%[A-Za-z_]+%$|[<>]|change.?me|replace.?me|example|placeholder|redacted|dummy|insert.?your|your[-_. ]|not.?a.?real|^(?:pass(?:word|wd)?|pw|pwd|secret|token|key|user|test|none|null|undefined|true|false)$/i;
+  /^[*x.\-_#?]+$|\*{3}|x{4}|\.{3}|\$\{|\$\(|\{\{|^\$[A-Za-z_]|^%[A-Za-z_]+%$|[<>]|change.?me|replace.?me|example|placeholder|redacted|dummy|insert.?your|your[-_. ]|not.?a.?real|^base(?:32|58|64)(?:url)?(?:string|encoded|value)?$|^(?:pass(?:word|wd)?|pw|pwd|secret|token|key|user|test|none|null|undefined|true|false)$/i;
 
 /** What documentation and templates write where a secret would stand. */
 export function isPlaceholder(value: string): boolean {
