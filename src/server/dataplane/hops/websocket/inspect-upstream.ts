@@ -120,7 +120,7 @@ class Upstream implements UpstreamInspection {
     }
     this.#isBinary = message.isBinary;
     if (known !== undefined) return this.#push(name ?? "", known, message, { isEnd, item });
-    const answer = this.#opened(guard as Guard);
+    const answer = this.#opened(guard as Guard, name === undefined);
     if (name === undefined) return this.#push("", answer, message, { isEnd: true, item: undefined });
     const [oldest] = this.#answers.keys();
     const room = this.#answers.size >= MAX_ANSWERS && oldest !== undefined ? this.#endAll([oldest], 0) : undefined;
@@ -128,13 +128,14 @@ class Upstream implements UpstreamInspection {
     return after(room, () => this.#push(name, answer, message, { isEnd, item }));
   }
 
-  #opened(guard: Guard): Answer {
+  /** `isAlone`: it is one event, of which nothing is held. */
+  #opened(guard: Guard, isAlone: boolean): Answer {
     const { over, sinks } = this.#session;
     const judged = new JudgedAnswer(guard, namingModel(this.#session).occasion, over);
     const stream = inspectStream({
       answer: judged,
       texts: openSessionTexts(),
-      metrics: sinks.metrics,
+      metrics: isAlone ? { ...sinks.metrics, held() {} } : sinks.metrics,
       show: (data) => this.#ports.pass({ data, isBinary: this.#isBinary }),
       woke: () => this.#unasked(() => this.#check(answer)),
       failed: (error) =>
