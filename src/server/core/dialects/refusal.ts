@@ -69,7 +69,7 @@ function filteredChunk(error: GatewayError, requestId: string, { choices, ...sta
  */
 export function refusalMessage(routeName: string, error: GatewayError, requestId: string): string {
   const told = (JSON.parse(refusalBody("compat", error, requestId)) as { readonly error: object }).error;
-  if (routeName !== "realtime") return JSON.stringify({ type: "error", status: error.status, error: told, ...told });
+  if (routeName !== "realtime") return JSON.stringify({ ...told, type: "error", status: error.status, error: told });
   return JSON.stringify({ type: "error", event_id: `event_${requestId}`, error: { ...told, event_id: null } });
 }
 

@@ -78,7 +78,6 @@ function inspectText(guard: Guard, message: Frame, session: InspectedSession): P
   if (texts.problem !== undefined) throw unreadable(texts.problem);
   for (const what of texts.uninspected) sinks.metrics.uninspected(what);
   if (texts.texts.length === 0) return passing(message);
-  if (target.model === undefined) session.asked = modelIn(message.data) ?? session.asked;
   const { occasion, request } = namingModel(session);
   const segments = texts.texts.map((text): Segment => ({ ...text, ref: "" }));
   const settle = (guarded: Awaited<ReturnType<Guard["request"]>>): Passing => {
@@ -104,6 +103,11 @@ export function namingModel({
     occasion: { ...occasion, variables: { ...occasion.variables, model: asked } },
     request: { ...request, model: asked },
   };
+}
+
+/** `message`: of the client, of a session whose handshake may have named no model. */
+export function noteModel(session: InspectedSession, { data }: Frame): void {
+  if (session.target.model === undefined) session.asked = modelIn(data) ?? session.asked;
 }
 
 /** An event names it itself, or in its response or its session. */

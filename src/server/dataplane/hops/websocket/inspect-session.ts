@@ -11,7 +11,7 @@ import type { Account } from "../../memory/index.ts";
 import type { RequestSpan } from "../../tracing.ts";
 import { envelopeSegments } from "../model/envelope-segments.ts";
 import { variablesOf } from "../model/inspect-request.ts";
-import { type InspectedSession, inspectClient } from "./inspect-client.ts";
+import { type InspectedSession, inspectClient, noteModel } from "./inspect-client.ts";
 import { inspectUpstream, type UpstreamInspection } from "./inspect-upstream.ts";
 import type { Frame, Passing, TunnelInspector } from "./types.ts";
 
@@ -81,6 +81,7 @@ function inspectorOf(session: InspectedSession, guard: SessionGuarding["guard"])
   let upstream: UpstreamInspection | undefined;
   const fromClient = (message: Frame): Passing | Promise<Passing> => {
     const inForce = guard();
+    if (inForce !== undefined) noteModel(session, message);
     return inForce?.inspectsBody === true ? inspectClient(inForce, message, session) : passing(message);
   };
   return {
