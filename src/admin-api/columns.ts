@@ -108,7 +108,9 @@ export const TABLES = {
       list("Kinds of text that it reads, or may rewrite; null: all that can be rewritten.", text("Kind of text.")),
     ),
     threshold: nullable(number("Of a detector: what scores less is dropped.")),
-    timeout_ms: nullable(integer("Of a detector: longest work on one request, in milliseconds.")),
+    timeout_ms: nullable(
+      integer("Of a detector: longest work on one request, in milliseconds; null: as long as the request has."),
+    ),
     on_error: choice("What happens when it cannot do its work.", ["fail_open", "fail_closed"]),
     entities: nullable(list("Entity types that a detector reports; null: all that it knows.", text("Entity type."))),
     recognizers: list(
