@@ -19,6 +19,26 @@ export const metadata = map(
   METADATA,
 );
 
+/** Of what is fronted: calls are neither repeated nor moved. */
+const MEASURED_CALLS = {
+  state: choice("`failing`: at least half of three or more calls failed; `idle`: none counts or is under way.", [
+    "ok",
+    "failing",
+    "idle",
+    "suspended",
+  ]),
+  suspended_until: nullable(time("When its suspension ends; null: it has none, or one without an end.")),
+  rate: number("Calls a second. One counts once it is answered or has failed (no connection, 429 or 5xx)."),
+  error_ratio: nullable(number("Failed calls as a fraction of those that count; null: none does.")),
+  ttfb_p50_ms: nullable(
+    number("Median of the time to the first byte of answered calls, in milliseconds; null: there were none."),
+  ),
+  ttfb_p95_ms: nullable(number("95th percentile of it.")),
+  in_flight: integer("Calls under way."),
+  units_per_minute: number("Cost units that budgets were charged for calls; 0 while no budget counts."),
+  node: text("Node that has met it so."),
+} as const;
+
 export const TABLES = {
   keys: object("A virtual key.", {
     id: text("Public part of the key, 8 characters."),
@@ -173,16 +193,18 @@ export const TABLES = {
     dialects: list("Dialects that the provider serves it in.", text("Dialect.")),
     failover: list("Providers that are asked next.", text("Name of a provider.")),
   }),
-  mcp_servers: object("A fronted MCP server.", {
+  mcp_servers: object("A fronted MCP server as this node has met it in the last 60 seconds.", {
     name: text("As in `/mcp/<name>`."),
-    url: text("Where it is."),
+    url: text("Where it is, references as written."),
     registry_name: nullable(text("Its name in the registry; null: it is not listed there.")),
-    state: choice("Whether it is open to callers.", ["ok", "suspended"]),
+    protocol: text("Revision that it is spoken to in."),
+    ...MEASURED_CALLS,
   }),
-  a2a_agents: object("A fronted A2A agent.", {
+  a2a_agents: object("A fronted A2A agent as this node has met it in the last 60 seconds.", {
     name: text("As in `/a2a/<name>`."),
-    url: text("Where it is."),
-    state: choice("Whether it is open to callers.", ["ok", "suspended"]),
+    url: text("Where it is, references as written."),
+    protocol: text("Version that it is spoken to in."),
+    ...MEASURED_CALLS,
   }),
   suspensions: object("Something an operator switched off.", {
     kind: choice("What is suspended.", SUSPENSION_KINDS),
@@ -270,6 +292,8 @@ export type SecretRecord = RowOf<"secrets">;
 export type SourceRecord = RowOf<"sources">;
 export type ClusterMemberRecord = RowOf<"cluster_members">;
 export type BackendRecord = RowOf<"backends">;
+export type McpServerRecord = RowOf<"mcp_servers">;
+export type A2aAgentRecord = RowOf<"a2a_agents">;
 export type ModelRecord = RowOf<"models">;
 export type ProfileRecord = RowOf<"profiles">;
 export type RefusalRecord = RowOf<"refusals">;

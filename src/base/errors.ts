@@ -39,6 +39,11 @@ export const REFUSALS = {
   headers_too_large: { status: 431, mayRetry: true, when: "the request's headers are over the bound" },
   internal: { status: 500, mayRetry: true, when: "a fault of the gateway; its cause is in the log" },
   upstream_unreachable: { status: 502, mayRetry: true, when: "the last attempt could not connect or was cut off" },
+  unsupported_version: {
+    status: 502,
+    mayRetry: false,
+    when: "the fronted server or agent speaks another revision of its protocol",
+  },
   guardrail_error: {
     status: 503,
     mayRetry: true,

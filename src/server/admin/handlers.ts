@@ -5,6 +5,7 @@ import { auditHandlers, auditHeadList } from "./handlers/audit.ts";
 import { backendHandlers, backendList } from "./handlers/backends.ts";
 import { clusterHandlers, memberList } from "./handlers/cluster.ts";
 import { NOTHING_CONFIGURED } from "./handlers/configured.ts";
+import { agentList, serverList } from "./handlers/fronted.ts";
 import { budgetList, profileList, refusalList } from "./handlers/governed.ts";
 import { guardrailHandlers, guardrailList } from "./handlers/guardrails.ts";
 import { keyHandlers, keyList } from "./handlers/keys.ts";
@@ -45,8 +46,8 @@ export const LISTS: ListSources = {
   budgets: budgetList,
   refusals: refusalList,
   guardrails: guardrailList,
-  mcp_servers: NOTHING_CONFIGURED,
-  a2a_agents: NOTHING_CONFIGURED,
+  mcp_servers: serverList,
+  a2a_agents: agentList,
   reconcile: NOTHING_CONFIGURED,
   reconcile_verdicts: NOTHING_CONFIGURED,
 };

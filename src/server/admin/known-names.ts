@@ -48,10 +48,10 @@ function configured({ backends, governed }: Ports, kind: Configured): readonly s
       return namesOf(governed.profiles());
     case "issuer":
       return governed.issuers();
-    // Neither can be configured.
     case "mcp":
+      return namesOf(backends.servers());
     case "a2a":
-      return [];
+      return namesOf(backends.agents());
     default:
       return kind satisfies never;
   }

@@ -4,6 +4,7 @@
  */
 
 import type {
+  A2aAgentRecord,
   AuditEventName,
   AuditRecord,
   BackendFailure,
@@ -13,6 +14,7 @@ import type {
   FileStatus,
   GuardrailRecord,
   LoginIssuer,
+  McpServerRecord,
   ModelRecord,
   NodeStatus,
   ProfileRecord,
@@ -126,6 +128,9 @@ export interface Backends {
   failures(name: string): readonly Omit<BackendFailure, "node">[] | undefined;
   /** In the order in which requests are matched. */
   models(): readonly ModelRecord[];
+  /** In the order of the configuration; without what suspensions know. */
+  servers(): readonly Omit<McpServerRecord, "suspended_until" | "node">[];
+  agents(): readonly Omit<A2aAgentRecord, "suspended_until" | "node">[];
   /** Called when the configuration has changed, and at most once a second when measurements have. */
   onChange(listener: (what: "configuration" | "measurements") => void): () => void;
 }

@@ -143,12 +143,13 @@ export interface Callers {
   /**
    * By the first credential that is presented, in the order of `Presented`; one that is present and not recognised is
    * refused, whatever else is there. Answers at once for virtual keys and for tokens seen before, and never rejects but
-   * when `signal` aborts. `server`: the MCP server that the request is for, if it is for one.
+   * when `signal` aborts. `servers`: names of the MCP server that the
+   * request is for, if it is for one.
    */
   identify(
     presented: Presented,
     rules: AuthRules,
-    server: string | undefined,
+    servers: readonly string[] | undefined,
     signal: AbortSignal,
   ): Identification | Promise<Identification>;
   /** The key that the caller was recognised by is still accepted; true for whoever came by another credential. */

@@ -38,13 +38,13 @@ export function createCallers({ keys, verifier, clock, instruments }: CallersOpt
   }
 
   return {
-    identify(presented, rules, server, signal) {
+    identify(presented, rules, servers, signal) {
       const credential = credentialOf(presented);
       if (credential.kind === "none") return counted(NO_CREDENTIAL);
       if (credential.kind === "malformed") return counted(MALFORMED);
       const { text } = credential;
       if (text.startsWith(KEY_PREFIX)) return counted(byKey.identify(text, rules.virtualKeys));
-      const found = byToken.identify(text, rules, server, signal);
+      const found = byToken.identify(text, rules, servers, signal);
       return found instanceof Promise ? found.then(counted) : counted(found);
     },
     isStill: byKey.isStill,

@@ -16,7 +16,7 @@ export interface TokenCallers {
   identify(
     text: string,
     rules: AuthRules,
-    server: string | undefined,
+    servers: readonly string[] | undefined,
     signal: AbortSignal,
   ): Identification | Promise<Identification>;
 }
@@ -31,26 +31,28 @@ interface Answers {
 export function createTokenCallers(tokens: CachedVerifier): TokenCallers {
   const known = new WeakMap<VerifiedToken, Answers>();
 
-  function answer(token: VerifiedToken, rules: AuthRules, server: string | undefined): Identification {
+  function answer(token: VerifiedToken, rules: AuthRules, servers: readonly string[]): Identification {
     let answers = known.get(token);
     if (answers?.rules !== rules) {
       answers = answersOf(token, rules);
       known.set(token, answers);
     }
-    const there = server === undefined ? undefined : answers.atServer.get(server);
-    return there ?? answers.elsewhere;
+    const named = servers.find((server) => answers?.atServer.has(server));
+    return (named === undefined ? undefined : answers.atServer.get(named)) ?? answers.elsewhere;
   }
 
   return {
-    identify(text, rules, server, signal) {
+    identify(text, rules, servers = [], signal) {
       // Whatever a token says, it is of no issuer that is accepted here: nothing is verified for it.
       if (rules.issuers.length === 0) return refused(faultOfForm(text));
       const token = tokens.known(text);
-      if (token !== undefined) return answer(token, rules, server);
+      if (token !== undefined) return answer(token, rules, servers);
       return tokens
         .verify(text, signal)
         .then((verdict) =>
-          verdict.kind === "verified" ? answer(verdict, rules, server) : refused(FAULTS[verdict.fault], verdict.issuer),
+          verdict.kind === "verified"
+            ? answer(verdict, rules, servers)
+            : refused(FAULTS[verdict.fault], verdict.issuer),
         );
     },
   };

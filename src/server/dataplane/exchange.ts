@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
 import { asRefusal, GatewayError } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
+import { type AgentProtocol, NOT_A_POST, type RpcFault, rpcError, rpcRefusal } from "../core/agents/index.ts";
 import { type Dialect, type Loss, refusalBody, refusalEvent, refusalHeaders } from "../core/dialects/index.ts";
 import type { Downstream, UpstreamChannel } from "../upstream/index.ts";
 import { isHopByHop, lowerCase, namedByConnection } from "./headers.ts";
@@ -39,6 +40,8 @@ export class Exchange implements Downstream {
   readonly span: RequestSpan | undefined;
   /** Which dialect's shape a refusal takes. */
   dialect: Dialect = "compat";
+  /** Of a call of a server or agent: its refusals are errors of JSON-RPC. `id`: JSON text. */
+  rpc: { readonly protocol: AgentProtocol; readonly id: string } | undefined;
   /** Of the channel that is asked: headers of its answer that the client is not shown. */
   bearsCredential: Bearing | undefined;
   /** What is held of an answer, until the client has it or has left. */
@@ -151,7 +154,7 @@ export class Exchange implements Downstream {
   /** Of an answer that has begun. */
   #breakWith(error: GatewayError): void {
     this.#code = error.code;
-    if (this.#isEventStream) this.#response.end(`\n\n${refusalEvent(this.dialect, error, this.requestId)}`);
+    if (this.#isEventStream) this.#response.end(`\n\n${this.#refusalEvent(error)}`);
     else this.#response.destroy(); // no terminating chunk: the client must not take this for the whole
   }
 
@@ -177,6 +180,40 @@ export class Exchange implements Downstream {
     this.#response.end(this.request.method === "HEAD" ? undefined : body);
   }
 
+  /** A notification that nobody needs. */
+  accepted(): void {
+    this.#response.writeHead(202, ["x-gateway-request-id", this.requestId, "content-length", "0"]);
+    this.#response.end();
+  }
+
+  /** What a protocol of agents itself has an error for. */
+  fault(fault: RpcFault): void {
+    const body = rpcError(fault);
+    this.#code = "invalid_request";
+    const headers = ["x-gateway-request-id", this.requestId, "content-type", "application/json"];
+    headers.push("content-length", String(Buffer.byteLength(body)));
+    if (fault.status === NOT_A_POST.status) headers.push("allow", "POST");
+    if (!this.#isBodyRead && declaresBody(this.request)) {
+      headers.push("connection", "close");
+      linger(this.request);
+    }
+    this.#response.writeHead(fault.status, headers);
+    this.#response.end(this.request.method === "HEAD" ? undefined : body);
+  }
+
+  #refusalBody(error: GatewayError): string {
+    const { rpc, requestId } = this;
+    return rpc === undefined
+      ? refusalBody(this.dialect, error, requestId)
+      : rpcRefusal(rpc.protocol, error, rpc.id, requestId);
+  }
+
+  #refusalEvent(error: GatewayError): string {
+    return this.rpc === undefined
+      ? refusalEvent(this.dialect, error, this.requestId)
+      : `data: ${this.#refusalBody(error)}\n\n`;
+  }
+
   /** The only place where an error becomes an answer. */
   refuse(thrown: unknown): void {
     if (this.#gone) return;
@@ -195,7 +232,7 @@ export class Exchange implements Downstream {
     }
     const { caller, requestId } = this;
     this.#ports.refusals?.refused({ caller, code: error.code, by: error.by, requestId });
-    const body = refusalBody(this.dialect, error, this.requestId);
+    const body = this.#refusalBody(error);
     const headers = refusalHeaders(error, this.requestId);
     headers.push("content-type", "application/json", "content-length", String(Buffer.byteLength(body)));
     if (this.guardrails !== "") headers.push("x-gateway-guardrails", this.guardrails);

@@ -4,15 +4,18 @@
  */
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../base/index.ts";
+import { isForeignPage, NOT_A_POST } from "../core/agents/index.ts";
 import { type Dialect, findRoute, isReadAlike, mayNameBatch } from "../core/dialects/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
-import { type Candidate, type Candidates, type Downstream, forward } from "../upstream/index.ts";
+import { type Candidate, type Candidates, type Downstream, forward, forwardedTo } from "../upstream/index.ts";
 import { readBody } from "./body.ts";
 import { decode } from "./decode.ts";
 import type { Exchange } from "./exchange.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
 import { type Standing, standingOf } from "./governance/standing.ts";
 import { admitCaller } from "./governance/suspended.ts";
+import { type AgentPlace, agentPlace } from "./hops/agents/place.ts";
+import { serveAgent } from "./hops/agents/serve-agent.ts";
 import { address, type Place, type Target } from "./hops/model/address.ts";
 import { type Admitted, type AdmittedList, admit } from "./hops/model/admit.ts";
 import { rewriting } from "./hops/model/answer.ts";
@@ -47,22 +50,35 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
       return;
     }
     exchange.dialect = dialectOf(request);
-    const place = locate(request.method ?? "GET", request); // 404, before a byte of the body is read
-    exchange.dialect = place.dialect;
-    exchange.labels = ports.metrics.labels(place.route.name);
+    const agent = agentAt(exchange, snapshot, ports); // 403
+    const place = agent === undefined ? locate(request.method ?? "GET", request) : undefined; // 404, before a byte of the body is read
+    if (place !== undefined) {
+      exchange.dialect = place.dialect;
+      exchange.labels = ports.metrics.labels(place.route.name);
+    }
     ports.admission.enter(); // 503
     isAdmitted = true;
-    const found = identify(request, snapshot.governance, governing, exchange); // 401
+    const { requestId } = exchange;
+    const servers = agent?.kind === "mcp" ? agent.fronted?.paths : undefined;
+    const found = identify(request, snapshot.governance, governing, { requestId, servers }); // 401
     const caller = found instanceof Promise ? await found : found;
     exchange.caller = caller;
     const standing = standingOf(caller, snapshot.governance); // 403
     if (governing !== undefined) admitCaller(standing.caller, governing.suspensions); // 403
+    if (agent !== undefined && request.method !== "POST") {
+      exchange.fault(NOT_A_POST);
+      return;
+    }
     const reading = readBody(request, snapshot.maxBodyBytes, held); // 408, 413, 503
     const original = reading instanceof Promise ? await reading : reading;
     exchange.bodyRead();
     if (governing !== undefined) {
       recogniseAgain(standing.caller, snapshot.governance, governing); // 401
       admitCaller(standing.caller, governing.suspensions); // 403
+    }
+    if (place === undefined) {
+      if (agent !== undefined) await serveAgent({ exchange, place: agent, standing, snapshot, original, held, ports });
+      return;
     }
     const allowed = () => allowedModels(snapshot, standing, governing?.suspensions);
     const models = ownAnswer(snapshot, request.method, place, allowed);
@@ -111,6 +127,28 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
     if (isAdmitted) ports.admission.leave();
   }
 }
+
+/** The server or agent that the path names; undefined: it names none. Throws `forbidden` to a foreign page. */
+function agentAt(exchange: Exchange, snapshot: Snapshot, { metrics }: Ports): AgentPlace | undefined {
+  const { request } = exchange;
+  const place = agentPlace(request.url ?? "/", snapshot.fronted);
+  if (place === undefined) return undefined;
+  const { kind, fronted } = place;
+  exchange.rpc = { protocol: kind, id: "null" };
+  exchange.labels = metrics.labels(kind, fronted && forwardedTo(fronted).name);
+  const { host, origin } = request.headers;
+  const { publicUrl } = snapshot.governance;
+  const isForeign = isForeignPage({
+    host,
+    origin,
+    isLoopback: isLoopback(request.socket.localAddress),
+    publicOrigin: publicUrl === undefined ? undefined : new URL(publicUrl).origin,
+  });
+  if (isForeign) throw new GatewayError("forbidden", "The Host or Origin header names another site than this gateway.");
+  return place;
+}
+
+const isLoopback = (address = ""): boolean => /^(?:::ffff:)?127\.|^::1$/.test(address);
 
 /** What the request may cost is held; undefined: nobody counts. */
 async function reserve(

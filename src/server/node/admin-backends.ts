@@ -3,9 +3,10 @@
  * of them.
  */
 import type { BackendFailure, BackendRecord, Backends, ModelRecord } from "../admin/index.ts";
+import { A2A_VERSION, MCP_VERSION } from "../core/agents/index.ts";
 import type { KeptFailure, Statistics } from "../dataplane/index.ts";
 import type { Claim, Snapshot } from "../snapshot/index.ts";
-import type { Provider } from "../upstream/index.ts";
+import { type Fronted, forwardedTo, type Provider } from "../upstream/index.ts";
 import type { Configuration } from "./configuration.ts";
 import { telling } from "./measuring.ts";
 
@@ -30,7 +31,8 @@ export function backendsPort(
     const compiled = configuration.running()?.compiled;
     if (compiled?.kind !== "compiled" || compiled.snapshot === snapshot) return;
     snapshot = compiled.snapshot;
-    statistics.configure(snapshot.providers.map(({ name }) => name));
+    const { providers, fronted } = snapshot;
+    statistics.configure([...providers, ...fronted.all.map(forwardedTo)].map(({ name }) => name));
     tell("configuration");
   };
   follow();
@@ -40,6 +42,21 @@ export function backendsPort(
     list: () => (snapshot?.providers ?? []).map((provider) => backendRecord(provider, statistics)),
     failures: (name) => statistics.failures(name)?.map(backendFailure),
     models: () => (snapshot === undefined ? [] : modelRecords(snapshot)),
+    servers: () =>
+      frontedOf(snapshot, "mcp").map((server) => ({
+        name: server.name,
+        url: server.shownUrl,
+        registry_name: server.paths[1] ?? null,
+        protocol: MCP_VERSION,
+        ...measuredCalls(server, statistics),
+      })),
+    agents: () =>
+      frontedOf(snapshot, "a2a").map((agent) => ({
+        name: agent.name,
+        url: agent.shownUrl,
+        protocol: A2A_VERSION,
+        ...measuredCalls(agent, statistics),
+      })),
     onChange(listener) {
       listeners.add(listener);
       if (listeners.size === 1) begin();
@@ -72,6 +89,23 @@ function backendRecord(
     // Pools cannot be configured.
     subsets: [],
     members: 0,
+  };
+}
+
+const frontedOf = (snapshot: Snapshot | undefined, kind: Fronted["kind"]): readonly Fronted[] =>
+  (snapshot?.fronted.all ?? []).filter((one) => one.kind === kind);
+
+function measuredCalls(fronted: Fronted, statistics: Statistics) {
+  const measured = statistics.read(forwardedTo(fronted).name);
+  if (measured === undefined) throw new Error("what is fronted has no statistics");
+  return {
+    state: measured.state,
+    rate: toDigits(measured.rate),
+    error_ratio: measured.errorRatio === null ? null : toDigits(measured.errorRatio),
+    ttfb_p50_ms: measured.firstByteP50,
+    ttfb_p95_ms: measured.firstByteP95,
+    in_flight: measured.inFlight,
+    units_per_minute: measured.units,
   };
 }
 

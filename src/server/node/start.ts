@@ -174,7 +174,8 @@ export async function serveDataPlane(
     port: door.port,
     swap(next) {
       snapshot = next;
-      origins.keepOnly(new Set(next.providers.flatMap(({ channels }) => channels.map(({ origin }) => origin))));
+      const channels = [...next.providers.flatMap((it) => it.channels), ...next.fronted.all.map((it) => it.channel)];
+      origins.keepOnly(new Set(channels.map(({ origin }) => origin)));
     },
   };
 }

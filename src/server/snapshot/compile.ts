@@ -14,10 +14,11 @@ import type { Deployment, Problem, ProviderConfig, Read } from "../core/config/i
 import type { GuardrailProblem } from "../core/guardrails/index.ts";
 import type { Views } from "../detectors/index.ts";
 import { compileProvider, type Provider } from "../upstream/index.ts";
+import { compileFrontedSnapshot } from "./fronted.ts";
 import { compileGovernance, type GovernanceInput, readsUsage } from "./governance.ts";
 import { type GuardrailEngine, type GuardrailSnapshot, UNGUARDED } from "./guardrails.ts";
 import { type ClaimingProvider, compileRouter } from "./router.ts";
-import { DEFAULT_MAX_BODY_BYTES, type Governance, type Snapshot } from "./types.ts";
+import { DEFAULT_MAX_BODY_BYTES, type Snapshot } from "./types.ts";
 
 export interface CompileInput extends GovernanceInput {
   readonly deployment: Read<Deployment>;
@@ -59,7 +60,9 @@ export function compileDeployment(input: CompileInput): Compiled {
   const governance = compileGovernance(read, { document, asWritten }, input, providers, problems);
   const { guardrails, prepare } = compileGuardrails(read, document, input, problems);
   if (problems.some(({ severity }) => severity === "error")) return { kind: "refused", problems };
-  return { kind: "compiled", snapshot: freeze(document, sound, { governance, guardrails }), problems, prepare };
+  const fronted = compileFrontedSnapshot(document, asWritten);
+  const snapshot = freeze(document, sound, { governance, guardrails, fronted });
+  return { kind: "compiled", snapshot, problems, prepare };
 }
 
 function overlaid(
@@ -161,7 +164,7 @@ const NO_GUARDRAILS: PreparedGuardrails = { guardrails: UNGUARDED, prepare: unde
 function freeze(
   document: Deployment,
   claiming: readonly ClaimingProvider[],
-  { governance, guardrails }: { readonly governance: Governance; readonly guardrails: GuardrailSnapshot },
+  parts: Pick<Snapshot, "governance" | "guardrails" | "fronted">,
 ): Snapshot {
   const providers = claiming.map(({ provider }) => provider);
   const byName = new Map<string, Provider>(providers.map((provider) => [provider.name, provider]));
@@ -170,8 +173,7 @@ function freeze(
   const maxBodyBytes = document.max_body_bytes || DEFAULT_MAX_BODY_BYTES;
   const { route, claims } = compileRouter(claiming, defaultProvider);
   return Object.freeze({
-    governance,
-    guardrails,
+    ...parts,
     providers: Object.freeze(providers),
     byName,
     defaultProvider,

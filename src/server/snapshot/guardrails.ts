@@ -51,6 +51,8 @@ export interface Guard {
   /** Some detector in force reads bodies of requests, and not their headers or query alone. */
   readonly inspectsBody: boolean;
   readonly inspectsOutput: boolean;
+  /** Some detector in force reads what servers and agents answer: output, or results of tools. */
+  readonly inspectsAnswers: boolean;
   /**
    * At once where every detector answers at once. Rejects with the signal's reason alone. `timeLeftMs`: for which the client
    * still waits, where it says so.
@@ -192,6 +194,7 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
     inspectsRequest: [...kinds].some((kind) => kind !== "output"),
     inspectsBody: REQUEST_KINDS.some((kind) => kinds.has(kind)),
     inspectsOutput: kinds.has("output"),
+    inspectsAnswers: kinds.has("output") || kinds.has("tool_result"),
     open: policy.open,
     answers: answerTerms(config, readers),
     stretch(segment, by, signal) {

@@ -1,4 +1,5 @@
 export { type Compiled, type CompileInput, compileDeployment } from "./compile.ts";
+export type { FrontedSnapshot } from "./fronted.ts";
 export type { Trusted } from "./governance.ts";
 export {
   type AssembledGuardrails,

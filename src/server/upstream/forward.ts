@@ -14,9 +14,17 @@ import type { AttemptSpan, AttemptTracer, Downstream } from "./ports.ts";
 import type { Provider, Trigger, UpstreamChannel } from "./provider.ts";
 import { ErrorBody, type SaidError, saidIn } from "./said-error.ts";
 
-export interface Candidate {
-  readonly provider: Provider;
-  readonly channel: UpstreamChannel;
+/** Whom attempts are made at: what of a provider, a server or an agent matters to them. */
+export type Forwarded = Pick<Provider, "name" | "firstByteTimeoutMs" | "retry"> & {
+  /** As a refusal calls it; undefined: a provider. */
+  readonly noun?: string;
+};
+
+export type ForwardedChannel = Pick<UpstreamChannel, "id" | "origin" | "shownOrigin">;
+
+export interface Candidate<To extends Forwarded = Provider, By extends ForwardedChannel = UpstreamChannel> {
+  readonly provider: To;
+  readonly channel: By;
   /** As this provider is sent it; empty where the request names none. */
   readonly model: string;
   /** Made when the candidate's turn comes, since most requests never reach the second. */
@@ -24,9 +32,9 @@ export interface Candidate {
 }
 
 /** Who is asked, in order, counted from 0. All but the first are admitted when needed, since most requests need none. */
-export interface Candidates {
+export interface Candidates<One = Candidate> {
   /** Undefined: there is none. There is a first one. */
-  at(position: number): Candidate | undefined;
+  at(position: number): One | undefined;
   /** False: `at` answers undefined. */
   mayHave(position: number): boolean;
   /** Triggers of the provider that the request was addressed to, be it the first or one that is passed over. */
@@ -42,24 +50,24 @@ export interface Attempted {
   /** Null where no answer came. */
   readonly status: number | null;
   /** Who is to be asked next, the same provider for a retry. */
-  readonly next: Provider | undefined;
+  readonly next: Forwarded | undefined;
   /** Milliseconds from the attempt's begin to its failure; 0 for one that did not fail. */
   readonly failedAfterMs: number;
   /** What the provider said of its error, of an answer that is not delivered only later; undefined: there was none. */
   readonly error: { readonly said: SaidError } | undefined;
 }
 
-export interface ForwardOptions {
-  readonly candidates: Candidates;
+export interface ForwardOptions<One extends Candidate<Forwarded, ForwardedChannel> = Candidate> {
+  readonly candidates: Candidates<One>;
   /** Milliseconds from now that the client said it would wait; infinite where it said nothing. */
   readonly deadlineMs: number;
   readonly origins: Origins;
   readonly downstream: Downstream;
   /** Told of each attempt as it begins, so that the answer's headers can say how many there were and where. */
-  readonly attempting: (candidate: Candidate, isRetry: boolean) => void;
+  readonly attempting: (candidate: One, isRetry: boolean) => void;
   /** Told when an answer that is no failure begins to reach the client, so many milliseconds after its attempt began. */
   readonly answered: (ms: number) => void;
-  readonly attempted: (provider: Provider, outcome: Attempted) => void;
+  readonly attempted: (provider: One["provider"], outcome: Attempted) => void;
   /** Milliseconds spent waiting for upstreams or between attempts: none of it is ours. */
   readonly waited: (ms: number) => void;
   /** Undefined when nobody traces. */
@@ -67,14 +75,16 @@ export interface ForwardOptions {
 }
 
 /** Resolves when the answer was delivered or the client left; throws the refusal when no candidate answered. */
-export async function forward(options: ForwardOptions): Promise<void> {
+type AnyCandidate = Candidate<Forwarded, ForwardedChannel>;
+
+export async function forward<One extends AnyCandidate>(options: ForwardOptions<One>): Promise<void> {
   const { candidates, downstream } = options;
   const { failoverWhen } = candidates;
   const startedAt = Date.now();
   let failed: GatewayError | undefined;
   let following = candidates.at(0);
   for (let at = 0; following !== undefined; at++) {
-    const candidate: Candidate = following;
+    const candidate: One = following;
     const { provider } = candidate;
     following = undefined;
     const prepared = candidate.prepare();
@@ -105,7 +115,11 @@ export async function forward(options: ForwardOptions): Promise<void> {
   throw failed ?? new GatewayError("upstream_unreachable", "No provider answered.");
 }
 
-function startSpan(tracer: AttemptTracer, { provider, channel }: Candidate, { method }: UpstreamRequest): AttemptSpan {
+function startSpan(
+  tracer: AttemptTracer,
+  { provider, channel }: AnyCandidate,
+  { method }: UpstreamRequest,
+): AttemptSpan {
   return tracer.attempt({ method, provider: provider.name, channel: channel.id, origin: channel.shownOrigin });
 }
 
@@ -115,28 +129,28 @@ function carrying(span: AttemptSpan, { method, path, headers, body }: UpstreamRe
 
 /** Whose attempt it is. */
 interface Turn {
-  readonly candidate: Candidate;
+  readonly candidate: AnyCandidate;
   readonly at: number;
   /** Attempts of the candidate before this one. */
   readonly repeated: number;
 }
 
 /** What one attempt came to, and what follows from it. */
-class Ruling implements Judge, Attempted {
+class Ruling<One extends AnyCandidate> implements Judge, Attempted {
   result: AttemptResult = "answered";
   status: number | null = null;
   move: Move = ANSWER;
   readonly acceptsFirstEvent: ((data: string) => boolean) | undefined;
   /** The candidate that `next` names, where the move is to it. */
-  following: Candidate | undefined;
+  following: One | undefined;
   failedAfterMs = 0;
   error: (Partial<Pick<ErrorBody, "add" | "end">> & { readonly said: SaidError }) | undefined;
   readonly #begunAt = performance.now();
-  readonly #options: ForwardOptions;
+  readonly #options: ForwardOptions<One>;
   readonly #turn: Turn;
   readonly #startedAt: number;
 
-  constructor(options: ForwardOptions, turn: Turn, startedAt: number) {
+  constructor(options: ForwardOptions<One>, turn: Turn, startedAt: number) {
     this.#options = options;
     this.#turn = turn;
     this.#startedAt = startedAt;
@@ -150,7 +164,7 @@ class Ruling implements Judge, Attempted {
     return this.#isAnswer(trigger, undefined);
   }
 
-  get next(): Provider | undefined {
+  get next(): Forwarded | undefined {
     if (this.move.kind === "answer") return undefined;
     return this.move.kind === "retry" ? this.#turn.candidate.provider : this.following?.provider;
   }
@@ -197,13 +211,14 @@ class Ruling implements Judge, Attempted {
 /** The refusal for an attempt that brought no answer; has `ruling` decide what comes next. */
 function failureOf(
   outcome: AttemptOutcome,
-  provider: Provider,
+  provider: Forwarded,
   failoverWhen: ReadonlySet<Trigger> | undefined,
-  ruling: Ruling,
+  ruling: { failed(trigger: Trigger): void },
 ): GatewayError | undefined {
+  const { noun = `Provider ${provider.name}` } = provider;
   if (outcome.kind === "unreachable") {
     ruling.failed("connect");
-    return new GatewayError("upstream_unreachable", `Provider ${provider.name} could not be reached.`, {
+    return new GatewayError("upstream_unreachable", `${noun} could not be reached.`, {
       cause: outcome.cause,
     });
   }
@@ -211,8 +226,8 @@ function failureOf(
   const trigger = timeoutTrigger(provider.retry, failoverWhen);
   ruling.failed(trigger);
   return trigger === "timeout"
-    ? new GatewayError("upstream_timeout", `Provider ${provider.name} sent no answer in time.`)
-    : new GatewayError("upstream_unreachable", `Provider ${provider.name} sent no answer in time.`);
+    ? new GatewayError("upstream_timeout", `${noun} sent no answer in time.`)
+    : new GatewayError("upstream_unreachable", `${noun} sent no answer in time.`);
 }
 
 /** What an upstream's status is as a failure; undefined: it is none. */

@@ -4,10 +4,18 @@ export {
   type AttemptResult,
   type Candidate,
   type Candidates,
+  type Forwarded,
   type ForwardOptions,
   forward,
   statusTrigger,
 } from "./forward.ts";
+export {
+  compileFronted,
+  type Fronted,
+  type FrontedChannel,
+  type FrontedKind,
+  forwardedTo,
+} from "./fronted.ts";
 export { type OriginOptions, type Origins, openOrigins } from "./origins.ts";
 export type { AttemptSpan, AttemptTracer, Downstream, StartedAttempt } from "./ports.ts";
 export {

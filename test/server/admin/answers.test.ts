@@ -18,7 +18,7 @@ import { FAILED } from "./support/memory-backends.ts";
 import { NOW, openDoor } from "./support/open-door.ts";
 
 /** Lists of what no configuration can set: they answer no row. */
-const UNCONFIGURED: ReadonlySet<TableName> = new Set(["mcp_servers", "a2a_agents", "reconcile", "reconcile_verdicts"]);
+const UNCONFIGURED: ReadonlySet<TableName> = new Set(["reconcile", "reconcile_verdicts"]);
 
 /** In an order in which each finds what it needs. */
 const CALLS: { readonly [Id in OperationId]: CallInput<Id> } = {

@@ -104,8 +104,8 @@ for (const [kind, name, message] of [
   ["key", "nightly-biuld", "There is no key named nightly-biuld; did you mean `nightly-build`?"],
   ["key", "inghtly-build", "There is no key named inghtly-build; did you mean `nightly-build`?"],
   ["key", "zzz", "There is no key named zzz."],
-  ["mcp", "files", "There is no MCP server named files in the configuration, which has none."],
-  ["a2a", "helper", "There is no A2A agent named helper in the configuration, which has none."],
+  ["mcp", "files", "There is no MCP server named files in the configuration (it has `openai`, `anthropic`)."],
+  ["a2a", "helper", "There is no A2A agent named helper in the configuration (it has `openai`, `anthropic`)."],
 ] as const) {
   test(`the ${kind} ${name}, which there is not, is not suspended: 404, with what was probably meant`, async (t) => {
     const { client, send, memory } = await openWithAll(t);

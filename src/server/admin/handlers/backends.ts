@@ -13,7 +13,21 @@ import { TABLE_PREFIX } from "../tables.ts";
  * Changes with the configuration and the suspensions at once, and at most once a second with what is measured. That a
  * suspension ends is no change.
  */
-export function backendList({ cluster, backends }: Ports): ListSource<BackendRecord> {
+export function backendList(ports: Ports): ListSource<BackendRecord> {
+  return measuredList(ports, "provider", () => ports.backends.list());
+}
+
+interface Measured {
+  readonly name: string;
+  readonly state: BackendRecord["state"];
+}
+
+/** Of any kind that can be suspended. `list`: the rows as they are now. */
+export function measuredList<Row extends Measured>(
+  { cluster, backends }: Ports,
+  kind: "provider" | "mcp" | "a2a",
+  list: () => readonly Row[],
+): ListSource<Row & { readonly suspended_until: string | null; readonly node: string }> {
   const { view } = cluster;
   const suspensions = tables(view, TABLE_PREFIX.suspensions);
   let changes = 0;
@@ -33,29 +47,23 @@ export function backendList({ cluster, backends }: Ports): ListSource<BackendRec
     },
     take() {
       const { nodeId: node } = cluster.status();
-      const stored = backends
-        .list()
-        .map((row) => ({ row, suspension: view.get(suspensionRowKey("provider", row.name)) }));
-      return (now) => mapped(stored, ({ row, suspension }) => ({ ...backendRecord(row, suspension, now), node }));
+      const stored = list().map((row) => ({ row, suspension: view.get(suspensionRowKey(kind, row.name)) }));
+      return (now) => mapped(stored, ({ row, suspension }) => ({ ...row, ...suspended(row, suspension, now), node }));
     },
   };
 }
 
 /** `suspension`: as the state holds it. */
-function backendRecord(
-  row: Omit<BackendRecord, "suspended_until" | "node">,
+function suspended(
+  { state }: Measured,
   suspension: string | undefined,
   now: number,
-): Omit<BackendRecord, "node"> {
-  const { name, dialect, state, ...measured } = row;
+): { readonly state: BackendRecord["state"]; readonly suspended_until: string | null } {
   const until = suspension === undefined ? undefined : readSuspension(suspension).until;
   const isSuspended = until !== undefined && (until === null || until > now);
   return {
-    name,
-    dialect,
     state: isSuspended ? "suspended" : state,
     suspended_until: isSuspended && until !== null ? rfc3339(until) : null,
-    ...measured,
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Lists of what sections of the deployment document would configure that this version refuses: MCP servers, A2A
- * agents and reconciliation. A document with such a section does not compile, so there is never a row.
+ * Lists of what sections of the deployment document would configure that this version refuses:
+ * reconciliation. A document with such a section does not compile, so there is never a row.
  */
 
 import { fixed, type ListSource } from "../lists.ts";

@@ -24,6 +24,15 @@ export interface AgentTexts {
   readonly rewrite: (changes: readonly (string | undefined)[]) => string;
 }
 
+/** What JSON says. */
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue };
+
 /** A refusal as JSON-RPC has it. Source: JSON-RPC 2.0, section 5.1. */
 export interface RpcFault {
   /** Of HTTP. */

@@ -62,6 +62,11 @@ export interface AccessPolicy {
   /** A rule at `llm` asks for the model: what hides its models would walk round it. */
   readonly readsModel: boolean;
   readonly decide: <At extends Hop>(hop: At, variables: HopVariables[At]) => Verdict;
+  /**
+   * Whether a tool may be listed: no rule that can be decided before its arguments are known denies a call of it. One that
+   * reads `args`, or cannot be evaluated, decides only the call.
+   */
+  readonly lists: (variables: HopVariables["mcp"]) => boolean;
 }
 
 export interface Policies {
@@ -131,6 +136,7 @@ interface Step {
   readonly decision: Decision;
   readonly message: string;
   readonly failsOpen: boolean;
+  readonly readsArguments: boolean;
 }
 
 const NOT_BOOL = new Fault("type", "the condition is not a bool");
@@ -152,7 +158,19 @@ function accessPolicy(lists: readonly RuleList[]): AccessPolicy {
       rules.some(({ conditions }) => conditions.llm?.reads.some((name) => MODEL_NAMES.has(name)) === true),
     ),
     decide: <At extends Hop>(hop: At, variables: HopVariables[At]): Verdict => decide(layers[hop], variables),
+    lists: (variables: HopVariables["mcp"]) => !layers.mcp.some((steps) => deniesAlready(steps, variables)),
   });
+}
+
+function deniesAlready(steps: readonly Step[], variables: HopVariables["mcp"]): boolean {
+  for (const { readsArguments, evaluate, decision } of steps) {
+    // Who may be let in by what it sends can be let in.
+    if (readsArguments && decision.action === "allow") return false;
+    if (readsArguments) continue;
+    const outcome = evaluate(variables);
+    if (outcome.kind !== "error" && outcome.value === true) return decision.action === "deny";
+  }
+  return false;
 }
 
 function stepOf({ rule, conditions }: CompiledRule, layer: Layer, hop: Hop): readonly Step[] {
@@ -160,7 +178,9 @@ function stepOf({ rule, conditions }: CompiledRule, layer: Layer, hop: Hop): rea
   if (condition === undefined) return [];
   const decision = Object.freeze({ rule: rule.name, layer, action: rule.action, controls: rule.controls ?? [] });
   const message = rule.message || `denied by rule ${rule.name}`;
-  return [{ evaluate: condition.evaluate, decision, message, failsOpen: rule.on_error === "fail_open" }];
+  const readsArguments = condition.reads.includes("args");
+  const failsOpen = rule.on_error === "fail_open";
+  return [{ evaluate: condition.evaluate, decision, message, failsOpen, readsArguments }];
 }
 
 const NONE: readonly never[] = Object.freeze([]);

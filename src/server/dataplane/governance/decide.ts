@@ -20,6 +20,8 @@ export interface DecidedRequest {
   readonly to: string;
   /** As the client asked for it; undefined where there is none. */
   readonly model: string | undefined;
+  /** Tool, prompt or resource that the request names; undefined at hops that have none. */
+  readonly name?: string;
 }
 
 export interface DecisionSinks {
@@ -82,6 +84,7 @@ function recordOf(verdict: Verdict, request: DecidedRequest, { caller, profile }
       layer: by?.layer.kind ?? null,
       matched: decisions.map(spelled),
       model: request.model === undefined ? null : shown(request.model),
+      ...(request.name !== undefined && { name: shown(request.name) }),
       profile: profile.name ?? null,
       request: request.requestId,
       route: request.route,

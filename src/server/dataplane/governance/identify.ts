@@ -16,9 +16,9 @@ import type { Governing } from "../ports.ts";
 const NEVER = new AbortController().signal;
 
 /** One answer whatever was wrong; `fault` and `key` are for those who run the gateway. */
-const unrecognised = (auth: AuthRules, fault: string, key?: string): GatewayError =>
+const unrecognised = (auth: AuthRules, fault: string, key?: string, server?: string): GatewayError =>
   new GatewayError("unauthenticated", "The request carries no credential that is accepted here.", {
-    challenge: challengeOf(auth),
+    challenge: challengeOf(auth, server),
     by: { kind: "credential", name: fault, key },
   });
 
@@ -31,8 +31,8 @@ export interface Asked {
   readonly requestId: string;
   /** Of a WebSocket subprotocol. */
   readonly protocolToken?: string | undefined;
-  /** The MCP server asked for. */
-  readonly server?: string;
+  /** Names of the MCP server asked for. */
+  readonly servers?: readonly string[] | undefined;
 }
 
 /**
@@ -43,13 +43,13 @@ export function identify(
   request: IncomingMessage,
   governance: Governance,
   governing: Governing | undefined,
-  { requestId, protocolToken, server }: Asked,
+  { requestId, protocolToken, servers }: Asked,
 ): Caller | Promise<Caller> {
   const { auth } = governance;
   if (auth === undefined) return ANONYMOUS;
   if (governing === undefined) throw new Error("a configuration with `auth` is served without anybody to recognise");
   const presented = presentedOf(request, protocolToken);
-  const found = governing.callers.identify(presented, auth, server, NEVER);
+  const found = governing.callers.identify(presented, auth, servers, NEVER);
   const take = (identification: Identification): Caller => {
     if (identification.kind === "caller") return identification.caller;
     const { fault, issuer, key } = identification;
@@ -61,7 +61,7 @@ export function identify(
       remote: request.socket.remoteAddress ?? null,
       request: requestId,
     });
-    throw unrecognised(auth, fault, key?.name);
+    throw unrecognised(auth, fault, key?.name, servers?.[0]);
   };
   return found instanceof Promise ? found.then(take) : take(found);
 }

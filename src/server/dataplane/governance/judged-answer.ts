@@ -67,11 +67,16 @@ export class JudgedAnswer {
 
   /** What each text is to be; undefined: the answer is refused. */
   whole(texts: readonly string[]): Later<readonly RewrittenText[] | undefined> {
+    return this.message(texts.map(segmentOf));
+  }
+
+  /** The same of texts of other kinds. */
+  message(segments: readonly Segment[]): Later<readonly RewrittenText[] | undefined> {
     if (this.isRefused) return undefined;
-    const guarded = this.guard.answer(texts.map(segmentOf), this.#inspection, this.#signal);
+    const guarded = this.guard.answer(segments, this.#inspection, this.#signal);
     return after(guarded, ({ found, judgement }) => {
       if (this.#note(found) === undefined || judgement === undefined) return undefined;
-      const gathered = this.#gather(judgement, texts.length);
+      const gathered = this.#gather(judgement, segments.length);
       return gathered.outcome === "allow" ? gathered.rewrites : undefined;
     });
   }

@@ -51,6 +51,20 @@ const model = (provider: string): ModelRecord => ({
   failover: [],
 });
 
+/** Servers and agents have the names of the providers. */
+const called = (name: string) => ({
+  name,
+  url: `https://${name}.example.com/rpc`,
+  protocol: "1.0",
+  state: "idle" as const,
+  rate: 0,
+  error_ratio: null,
+  ttfb_p50_ms: null,
+  ttfb_p95_ms: null,
+  in_flight: 0,
+  units_per_minute: 0,
+});
+
 export function createMemoryBackends(): MemoryBackends {
   const listeners = new Set<(what: "configuration" | "measurements") => void>();
   let rows = new Map<string, Row>();
@@ -63,6 +77,8 @@ export function createMemoryBackends(): MemoryBackends {
       list: () => [...rows.values()],
       failures: (name) => (rows.has(name) ? (failures.get(name) ?? []) : undefined),
       models: () => [...rows.keys()].map(model),
+      servers: () => [...rows.keys()].map((name) => ({ ...called(name), registry_name: `com.example/${name}` })),
+      agents: () => [...rows.keys()].map(called),
       onChange(listener) {
         listeners.add(listener);
         return () => listeners.delete(listener);

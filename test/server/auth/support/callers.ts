@@ -67,7 +67,12 @@ export interface Asked {
 const RULES = testRules();
 
 export async function identify(callers: Callers, from: Presented, asked: Asked = {}): Promise<Identification> {
-  return callers.identify(from, asked.rules ?? RULES, asked.server, AbortSignal.timeout(30_000));
+  return callers.identify(
+    from,
+    asked.rules ?? RULES,
+    asked.server === undefined ? undefined : [asked.server],
+    AbortSignal.timeout(30_000),
+  );
 }
 
 /** Kind of the caller, or the fault. */

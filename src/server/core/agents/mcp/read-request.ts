@@ -5,7 +5,7 @@
  */
 import { memberOf, type Placed, stringIn } from "../../dialects/index.ts";
 import { aliasIn, type Envelope, INVALID_PARAMS, INVALID_REQUEST, isJsonType, readEnvelope } from "../envelope.ts";
-import type { RpcFault } from "../types.ts";
+import type { JsonValue, RpcFault } from "../types.ts";
 import { decodeHeaderValue } from "./header-values.ts";
 
 export const MCP_VERSION = "2026-07-28";
@@ -134,10 +134,10 @@ export function readMcpRequest(headers: McpHeaders, body: Buffer): McpReading {
 }
 
 /** What rules read as `args`: the arguments of a tool call. Empty for every other method. */
-export function argumentsOf({ method, envelope, params }: McpRequest): Readonly<Record<string, unknown>> {
+export function argumentsOf({ method, envelope, params }: McpRequest): Readonly<Record<string, JsonValue>> {
   const node = method === "tools/call" ? memberOf(params, "arguments") : undefined;
   if (node === undefined) return {};
-  return JSON.parse(envelope.text.slice(node.start, node.end)) as Record<string, unknown>;
+  return JSON.parse(envelope.text.slice(node.start, node.end)) as Record<string, JsonValue>;
 }
 
 /** What a page of a list depends on beside the server: the cursor as it came, and the extensions of the client. */

@@ -36,8 +36,8 @@ export const deploymentSchema = object("What the deployment is; every node agree
   providers: withDefault(providers, []),
   budgets,
   profiles,
-  mcp: notYet(mcp),
-  a2a: notYet(a2a),
+  mcp,
+  a2a,
   a2a_cards: notYet(a2aCards),
   reconcile: notYet(reconcile),
   default_provider: filled(

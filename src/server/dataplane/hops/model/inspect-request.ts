@@ -8,21 +8,15 @@ import { type MessageText, type Route, readTexts } from "../../../core/dialects/
 import {
   createRewriting,
   type GuardrailVariables,
-  type Judgement,
   type Occasion,
   type Segment,
 } from "../../../core/guardrails/index.ts";
-import type { Guard, Guarded, InspectBeside, Snapshot } from "../../../snapshot/index.ts";
+import type { Guard, Snapshot } from "../../../snapshot/index.ts";
 import type { Exchange } from "../../exchange.ts";
-import {
-  type GuardrailSinks,
-  inspectionFacts,
-  settleInspection,
-  UNINSPECTED_SESSIONS,
-} from "../../governance/guardrails.ts";
+import { type GuardrailSinks, UNINSPECTED_SESSIONS } from "../../governance/guardrails.ts";
+import { type BesideVerdict, inspectSegments } from "../../governance/inspecting.ts";
 import type { Standing } from "../../governance/standing.ts";
 import type { Holding } from "../../memory/index.ts";
-import { waitOf } from "../../wait-of.ts";
 import { address, type Target } from "./address.ts";
 import { envelopeSegments } from "./envelope-segments.ts";
 
@@ -39,11 +33,7 @@ export interface InspectedRequest {
   readonly target: Target;
   /** Its numbers of placeholders are those of the answer too. */
   readonly occasion: Occasion;
-  /**
-   * What detectors that run beside the call make of it: an error that the answer is then. Undefined: nobody is waited for.
-   * It goes on when the client has left, for its words have too.
-   */
-  readonly verdict: Promise<GatewayError | undefined> | undefined;
+  readonly verdict: BesideVerdict;
 }
 
 /** Bytes held for each of a body that is read as text: the text, its copies without escapes, what was found in it. */
@@ -53,8 +43,6 @@ export const READING_FACTOR = 4;
 const leadsPast = ({ name, guard }: Route): boolean => guard === "grants_credential" || name === "realtime_calls";
 
 const NO_SEGMENTS: readonly Segment[] = [];
-
-const NEVER = new AbortController().signal;
 
 /** Written out: there may be a hundred thousand, and a copy by spread takes ten times as long. */
 const segmentOf = ({ kind, text, turn, isReadOnly }: MessageText): Segment => ({
@@ -92,42 +80,14 @@ export async function inspectRequest(
   // Texts of the body are first, so that changes of theirs have their places.
   const segments = beside.length === 0 ? said : [...said, ...beside];
   const occasion: Occasion = { variables: variablesOf(target, standing), rewriting: createRewriting() };
-  const wait = waitOf(exchange.request);
-  const timeLeftMs = wait && wait - (performance.now() - exchange.startedAt);
-  const guarded = await traced(exchange, segments.length, (signal) =>
-    guard.request(segments, occasion, signal, timeLeftMs),
-  );
   const { requestId } = exchange;
   const { model, route, provider } = target;
   const request = { requestId, hop: "llm", route: route.name, to: provider.name, model } as const;
-  const settle = (judged: Guarded): GatewayError | undefined => {
-    const { error, acted } = settleInspection(judged, request, standing, sinks);
-    exchange.guardrails = [exchange.guardrails, acted].filter((names) => names !== "").join(", ");
-    return error;
-  };
-  const refusal = settle(guarded);
-  if (refusal !== undefined) throw refusal;
-  const changes = changesOf(guarded.judgement);
+  const what = { exchange, standing, request, sinks };
+  const { changes, beside: judgeBeside } = await inspectSegments(guard, segments, occasion, what);
   const body = texts === undefined || changes === undefined ? plain : texts.rewrite(changes);
   const inspected = body === plain ? target : rewrittenTarget(body);
-  const verdict = guard.beside && judgeBeside(guard.beside);
-  guard.afterwards(segments, guarded);
-  return { target: inspected, occasion, verdict };
-
-  /** Undefined: it is let through already. */
-  function judgeBeside(beside: InspectBeside): Promise<GatewayError | undefined> | undefined {
-    const span = exchange.span?.inspection("request");
-    const told = (judged: Guarded | undefined): void => span?.end(inspectionFacts(judged, segments.length));
-    const judged = beside(segments, occasion, guarded, NEVER);
-    if (judged instanceof Promise) {
-      judged.then(told, () => told(undefined));
-      return judged.then(settle);
-    }
-    told(judged);
-    const refusal = settle(judged);
-    if (refusal !== undefined) throw refusal;
-    return undefined;
-  }
+  return { target: inspected, occasion, verdict: judgeBeside() };
 
   function rewrittenTarget(body: Buffer): Target {
     held.hold(body.length);
@@ -150,41 +110,3 @@ export const variablesOf = ({ model, route }: Target, { variables, profile }: St
   name: "",
   peer: "",
 });
-
-/** Undefined: nothing is rewritten. */
-function changesOf(judgement: Judgement | undefined): readonly (string | undefined)[] | undefined {
-  if (judgement?.outcome !== "allow" || judgement.rewrites.every((one) => one === undefined)) return undefined;
-  return judgement.rewrites.map((one) => one?.text);
-}
-
-/** The inspection, told of by a span of its own. */
-async function traced(
-  exchange: Exchange,
-  segments: number,
-  inspect: (signal: AbortSignal) => Guarded | Promise<Guarded>,
-): Promise<Guarded> {
-  const span = exchange.span?.inspection("request");
-  let guarded: Guarded | undefined;
-  try {
-    guarded = await untilGone(exchange, inspect);
-    return guarded;
-  } finally {
-    span?.end(inspectionFacts(guarded, segments));
-  }
-}
-
-/** Work that ends when nobody waits for it any more. */
-async function untilGone<Value>(
-  exchange: Exchange,
-  work: (signal: AbortSignal) => Value | Promise<Value>,
-): Promise<Value> {
-  const leaving = new AbortController();
-  const leave = (): void => leaving.abort(new GatewayError("invalid_request", "The client has left."));
-  if (exchange.gone) leave();
-  exchange.onGone(leave);
-  try {
-    return await work(leaving.signal);
-  } finally {
-    exchange.onGone(undefined);
-  }
-}

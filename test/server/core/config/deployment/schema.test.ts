@@ -72,7 +72,7 @@ test("defaults are those of the specification", () => {
   });
 });
 
-const NOT_YET_SECTIONS: Readonly<Record<string, unknown>> = {
+const HOPS: Readonly<Record<string, unknown>> = {
   mcp: [
     {
       name: "search",
@@ -85,6 +85,15 @@ const NOT_YET_SECTIONS: Readonly<Record<string, unknown>> = {
     },
   ],
   a2a: [{ name: "peer", url: "https://peer.example.com/rpc", card_url: "https://peer.example.com/card.json" }],
+};
+
+for (const [key, value] of Object.entries(HOPS)) {
+  test(`${key} is described whole`, () => {
+    assert.deepEqual(faultsOf({ [key]: value }), []);
+  });
+}
+
+const NOT_YET_SECTIONS: Readonly<Record<string, unknown>> = {
   a2a_cards: { signing_keys: ["-----BEGIN PRIVATE KEY-----"] },
   reconcile: { retention: "-1s", providers: [{ provider: "openai", type: "compat", admin_key: "k" }] },
 };

@@ -1,0 +1,11 @@
+/** MCP servers and agents as this node has met them, with the suspensions that the whole cluster holds. */
+import type { A2aAgentRecord, McpServerRecord } from "../../../admin-api/index.ts";
+import type { ListSource } from "../lists.ts";
+import type { Ports } from "../ports.ts";
+import { measuredList } from "./backends.ts";
+
+export const serverList = (ports: Ports): ListSource<McpServerRecord> =>
+  measuredList(ports, "mcp", () => ports.backends.servers());
+
+export const agentList = (ports: Ports): ListSource<A2aAgentRecord> =>
+  measuredList(ports, "a2a", () => ports.backends.agents());

@@ -1,0 +1,112 @@
+/** The inspection of a request at any hop: what it says is judged, settled, and told of by a span of its own. */
+import { GatewayError } from "../../../base/index.ts";
+import type { Judgement, Occasion, Segment } from "../../core/guardrails/index.ts";
+import type { Guard, Guarded } from "../../snapshot/index.ts";
+import type { Exchange } from "../exchange.ts";
+import { waitOf } from "../wait-of.ts";
+import type { DecidedRequest } from "./decide.ts";
+import { type GuardrailSinks, inspectionFacts, settleInspection } from "./guardrails.ts";
+import type { Standing } from "./standing.ts";
+
+export interface InspectedWhat {
+  readonly exchange: Exchange;
+  readonly standing: Standing;
+  readonly request: DecidedRequest;
+  readonly sinks: GuardrailSinks;
+}
+
+/**
+ * What detectors that run beside the call make of a request: an error that the answer is then. Undefined: nobody is waited
+ * for. It goes on when the client has left, for its words have too.
+ */
+export type BesideVerdict = Promise<GatewayError | undefined> | undefined;
+
+export interface Inspected {
+  /** By segment; undefined: nothing is rewritten. */
+  readonly changes: readonly (string | undefined)[] | undefined;
+  /** Once, when the request is about to go on. Throws where the verdict is there already. */
+  readonly beside: () => BesideVerdict;
+}
+
+const NEVER = new AbortController().signal;
+
+/** Throws `guardrail_denied`, `guardrail_error`, `overloaded` or `audit_unavailable`. */
+export async function inspectSegments(
+  guard: Guard,
+  segments: readonly Segment[],
+  occasion: Occasion,
+  { exchange, standing, request, sinks }: InspectedWhat,
+): Promise<Inspected> {
+  const settle = (judged: Guarded): GatewayError | undefined => {
+    const { error, acted } = settleInspection(judged, request, standing, sinks);
+    exchange.guardrails = [exchange.guardrails, acted].filter((names) => names !== "").join(", ");
+    return error;
+  };
+  const wait = waitOf(exchange.request);
+  const timeLeftMs = wait && wait - (performance.now() - exchange.startedAt);
+  const guarded = await traced(exchange, segments.length, (signal) =>
+    guard.request(segments, occasion, signal, timeLeftMs),
+  );
+  const refusal = settle(guarded);
+  if (refusal !== undefined) throw refusal;
+  return {
+    changes: changesOf(guarded.judgement),
+    beside() {
+      const verdict = judgeBeside();
+      guard.afterwards(segments, guarded);
+      return verdict;
+    },
+  };
+
+  function judgeBeside(): BesideVerdict {
+    if (guard.beside === undefined) return undefined;
+    const span = exchange.span?.inspection("request");
+    const told = (judged: Guarded | undefined): void => span?.end(inspectionFacts(judged, segments.length));
+    const judged = guard.beside(segments, occasion, guarded, NEVER);
+    if (judged instanceof Promise) {
+      judged.then(told, () => told(undefined));
+      return judged.then(settle);
+    }
+    told(judged);
+    const error = settle(judged);
+    if (error !== undefined) throw error;
+    return undefined;
+  }
+}
+
+/** Undefined: nothing is rewritten. */
+function changesOf(judgement: Judgement | undefined): readonly (string | undefined)[] | undefined {
+  if (judgement?.outcome !== "allow" || judgement.rewrites.every((one) => one === undefined)) return undefined;
+  return judgement.rewrites.map((one) => one?.text);
+}
+
+async function traced(
+  exchange: Exchange,
+  segments: number,
+  inspect: (signal: AbortSignal) => Guarded | Promise<Guarded>,
+): Promise<Guarded> {
+  const span = exchange.span?.inspection("request");
+  let guarded: Guarded | undefined;
+  try {
+    guarded = await untilGone(exchange, inspect);
+    return guarded;
+  } finally {
+    span?.end(inspectionFacts(guarded, segments));
+  }
+}
+
+/** Work that ends when nobody waits for it any more. */
+async function untilGone<Value>(
+  exchange: Exchange,
+  work: (signal: AbortSignal) => Value | Promise<Value>,
+): Promise<Value> {
+  const leaving = new AbortController();
+  const leave = (): void => leaving.abort(new GatewayError("invalid_request", "The client has left."));
+  if (exchange.gone) leave();
+  exchange.onGone(leave);
+  try {
+    return await work(leaving.signal);
+  } finally {
+    exchange.onGone(undefined);
+  }
+}

@@ -1,0 +1,388 @@
+/**
+ * The answer of a server or agent on its way: message by message in an event stream, as one message otherwise. An old
+ * revision is refused, lists show what the caller may call, guardrails read what is said; all else passes as it came.
+ * Source: mcp reference, 6, 8 and 9; a2a reference, 7 and 10; design decisions, sections 7 and 11.
+ */
+import { isUtf8 } from "node:buffer";
+import { GatewayError } from "../../../../base/index.ts";
+import { filterTools } from "../../../core/agents/index.ts";
+import { MAX_EVENT_BYTES, replaceData, type SseEvent, SseSplitter } from "../../../core/dialects/index.ts";
+import { after, type Later, type Segment } from "../../../core/guardrails/index.ts";
+import { type Downstream, headerValue } from "../../../upstream/index.ts";
+import { decode } from "../../decode.ts";
+import type { Exchange } from "../../exchange.ts";
+import type { JudgedAnswer } from "../../governance/judged-answer.ts";
+import { Gathering } from "../../memory/index.ts";
+import type { AgentCall } from "./agent-call.ts";
+
+export interface AnswerTerms {
+  readonly exchange: Pick<Exchange, "holding" | "cutOff">;
+  /** The exchange, or what stands before it. */
+  readonly to: Downstream;
+  readonly call: AgentCall;
+  /** Undefined: nobody reads it. */
+  readonly judged: JudgedAnswer | undefined;
+  /** Once, before the end or a refusal: what to refuse it with, if a rule does. Throws `audit_unavailable`. */
+  readonly settled: () => GatewayError | undefined;
+  /** Undefined: the caller may call all of them, or this lists none. */
+  readonly shows: ((tool: string) => boolean) | undefined;
+  /** An answer to `tools/list`, as the server gave it. */
+  readonly listed: (message: string) => void;
+  /** The server says that its tools are others now. */
+  readonly toolsChanged: () => void;
+}
+
+/** Larger than any result that a model reads; longer ones pass, unless somebody must read them. */
+const MAX_WHOLE_BYTES = 1 << 20;
+const MAX_LIST_BYTES = 32 << 20;
+/** Of events that wait for their judgement. */
+const MAX_WAITING_BYTES = 256 << 10;
+const TOOLS_CHANGED = '"notifications/tools/list_changed"';
+
+/** Of the server's answer; all of it would set the client against the wrong party. */
+const DROPPED: ReadonlySet<string> = new Set([
+  "mcp-session-id",
+  "set-cookie",
+  "www-authenticate",
+  "alt-svc",
+  "strict-transport-security",
+]);
+
+type Mode = "pass" | "events" | "whole" | "over";
+
+interface Head {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: readonly Buffer[];
+}
+
+export class AgentAnswer implements Downstream {
+  readonly #terms: AnswerTerms;
+  readonly #to: Downstream;
+  #mode: Mode = "pass";
+  /** Until it has gone to the client. */
+  #head: Head | undefined;
+  #encoding: string | undefined;
+  #isJson = false;
+  #gathered: Gathering | undefined;
+  readonly #splitter = new SseSplitter();
+  #splitBytes = 0;
+  readonly #waiting: SseEvent[] = [];
+  #waitingBytes = 0;
+  #isBusy = false;
+  #end: "no" | "complete" | Error = "no";
+  #resume: (() => void) | undefined;
+
+  constructor(terms: AnswerTerms) {
+    this.#terms = terms;
+    this.#to = terms.to;
+  }
+
+  get gone(): boolean {
+    return this.#to.gone;
+  }
+
+  onGone(listener: (() => void) | undefined): void {
+    this.#to.onGone(listener);
+  }
+
+  onDrain(listener: () => void): void {
+    this.#resume = listener;
+    this.#to.onDrain(listener);
+  }
+
+  start(status: number, statusText: string, headers: readonly Buffer[]): void {
+    const { call } = this.#terms;
+    const { noun } = nounOf(call);
+    if (call.fronted.kind === "mcp" && headerValue(headers, "mcp-session-id") !== undefined) {
+      this.#refuseOld();
+      return;
+    }
+    if (status === 401 && call.fronted.credential.length > 0) {
+      this.#refuse(new GatewayError("upstream_unreachable", `${noun} does not accept the gateway's credential.`));
+      return;
+    }
+    this.#head = { status, statusText, headers: kept(headers) };
+    const encoding = headerValue(headers, "content-encoding")?.toLowerCase();
+    this.#encoding = encoding === "identity" ? undefined : encoding;
+    const type = headerValue(headers, "content-type")?.toLowerCase() ?? "";
+    this.#isJson = type.startsWith("application/json");
+    const isRead = this.#isJson || this.#terms.judged !== undefined || this.#terms.shows !== undefined;
+    if (type.startsWith("text/event-stream")) {
+      if (this.#encoding !== undefined) {
+        this.#refuse(new GatewayError("upstream_unreachable", `${noun} sent an encoded event stream.`));
+        return;
+      }
+      this.#mode = "events";
+      // The first message may be one that must not be shown.
+      if (this.#terms.judged === undefined) this.#begin();
+      return;
+    }
+    this.#mode = isRead ? "whole" : "pass";
+    if (this.#mode === "pass") this.#begin();
+    else this.#gathered = new Gathering(this.#terms.exchange.holding, this.#maxBytes + 1, true);
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#mode === "pass") return this.#to.write(chunk);
+    if (this.#mode === "over") return true;
+    if (this.#mode === "whole") return this.#gather(chunk);
+    const events = this.#orRefuse(() => {
+      const split = this.#splitter.push(chunk);
+      this.#terms.exchange.holding.change(this.#splitter.heldBytes - this.#splitBytes);
+      this.#splitBytes = this.#splitter.heldBytes;
+      return split;
+    });
+    for (const event of events ?? []) {
+      this.#waiting.push(event);
+      this.#waitingBytes += event.bytes.length;
+    }
+    const hasRoom = this.#work();
+    return hasRoom && this.#waitingBytes < MAX_WAITING_BYTES;
+  }
+
+  end(): void {
+    if (this.#mode === "over") return;
+    this.#end = "complete";
+    if (this.#mode === "pass") this.#to.end();
+    else if (this.#mode === "events") this.#work();
+    else void this.#whole();
+  }
+
+  breakOff(cause: Error): void {
+    if (this.#mode === "over") return;
+    this.#end = cause;
+    if (this.#mode === "events") this.#work();
+    else {
+      this.#mode = "over";
+      this.#to.breakOff(cause);
+    }
+  }
+
+  get #maxBytes(): number {
+    const { judged, shows } = this.#terms;
+    if (judged !== undefined) return judged.guard.answers.maxBodyBytes;
+    return shows === undefined ? MAX_WHOLE_BYTES : MAX_LIST_BYTES;
+  }
+
+  #gather(chunk: Buffer): boolean {
+    const gathered = this.#gathered as Gathering;
+    if (gathered.bytes + chunk.length <= this.#maxBytes) {
+      this.#orRefuse(() => gathered.add(chunk));
+      return true;
+    }
+    const { judged, shows, call } = this.#terms;
+    if (judged !== undefined && judged.guard.answers.onOversize === "deny") {
+      judged.refuseOversize();
+      this.#refuse(this.#terms.settled() ?? OVERSIZE);
+      return true;
+    }
+    if (shows !== undefined && judged === undefined) {
+      this.#refuse(
+        new GatewayError("upstream_incomplete", `${nounOf(call).noun} sent a list of tools that is too large.`),
+      );
+      return true;
+    }
+    this.#mode = "pass";
+    this.#begin();
+    this.#to.write(gathered.take());
+    return this.#to.write(chunk);
+  }
+
+  /** False: the client is slow, or a judgement is waited for. */
+  #work(): boolean {
+    let hasRoom = true;
+    while (!this.#isBusy && this.#mode === "events") {
+      const event = this.#waiting.shift();
+      if (event === undefined) {
+        this.#finish();
+        break;
+      }
+      this.#waitingBytes -= event.bytes.length;
+      const made = this.#orRefuse(() => this.#event(event));
+      if (made instanceof Promise) {
+        this.#isBusy = true;
+        made.then(
+          (bytes) => this.#worked(bytes),
+          (error: unknown) => this.#refuse(error),
+        );
+        return false;
+      }
+      if (made !== undefined) hasRoom = this.#show(made);
+    }
+    return hasRoom;
+  }
+
+  #worked(bytes: Buffer | undefined): void {
+    this.#isBusy = false;
+    const hasRoom = bytes === undefined || this.#show(bytes);
+    if (this.#work() && hasRoom) this.#resume?.();
+  }
+
+  #finish(): void {
+    if (this.#end === "no") return;
+    const rest = this.#splitter.rest();
+    // Without its blank line it is no event, to any client.
+    if (rest.length > 0 && this.#terms.judged === undefined) this.#show(rest);
+    this.#mode = "over";
+    try {
+      this.#terms.settled();
+    } catch (error) {
+      // All of it was shown, piece by piece, each of which was allowed: who asks is told by the trail itself.
+      if (!(error instanceof GatewayError)) throw error;
+    }
+    if (this.#end instanceof Error) {
+      this.#to.breakOff(this.#end);
+      return;
+    }
+    this.#begin();
+    this.#to.end();
+  }
+
+  #show(bytes: Buffer): boolean {
+    if (this.#mode === "over") return true;
+    this.#begin();
+    return this.#to.write(bytes);
+  }
+
+  /** Undefined: it is refused. */
+  #event(event: SseEvent): Later<Buffer | undefined> {
+    const { data, bytes } = event;
+    const { judged } = this.#terms;
+    if (data === undefined || data === "") {
+      if (bytes.length <= MAX_EVENT_BYTES || judged === undefined) return bytes;
+      judged.refuseOversize();
+      return this.#refuse(this.#terms.settled() ?? OVERSIZE);
+    }
+    return after(this.#message(data, 200), (shown) =>
+      shown === undefined ? undefined : shown === data ? bytes : replaceData(event, shown),
+    );
+  }
+
+  async #whole(): Promise<void> {
+    try {
+      const head = this.#head as Head;
+      const taken = (this.#gathered as Gathering).take();
+      const { holding } = this.#terms.exchange;
+      const plain = this.#encoding === undefined ? taken : await decode(taken, this.#encoding, this.#maxBytes, holding);
+      const text = isUtf8(plain) ? plain.toString("utf8") : undefined;
+      const shown = text === undefined || text === "" ? text : await this.#message(text, head.status);
+      if (this.gone || this.#hasMode("over")) return;
+      const refusal = this.#terms.settled();
+      if (refusal !== undefined) {
+        this.#refuse(refusal);
+        return;
+      }
+      const body = shown === text ? plain : Buffer.from(shown ?? "");
+      this.#mode = "over";
+      this.#head = { ...head, headers: ofLength(head.headers, body.length) };
+      this.#begin();
+      if (body.length > 0) this.#to.write(body);
+      this.#to.end();
+    } catch (error) {
+      this.#refuse(error);
+    }
+  }
+
+  /** What the client is shown of it; undefined: nothing, it is refused. */
+  #message(message: string, status: number): Later<string | undefined> {
+    const { call, judged, shows, listed, toolsChanged } = this.#terms;
+    const { answer } = call;
+    const isMessage = this.#mode === "events" || this.#isJson;
+    if (isMessage && answer.isOld(message, status)) return this.#refuseOld();
+    if (answer.tools !== undefined) listed(message);
+    if (this.#mode === "events" && message.includes(TOOLS_CHANGED)) toolsChanged();
+    const seen = shows === undefined ? message : filterTools(message, shows);
+    if (judged === undefined) return seen;
+    const texts = answer.texts(seen);
+    if (texts === undefined) {
+      const rewritten = judged.message([{ kind: "tool_result", text: seen, ref: "", turn: 0, isReadOnly: false }]);
+      return after(rewritten, (made) =>
+        made === undefined ? this.#refuse(this.#settledError()) : (made[0]?.text ?? seen),
+      );
+    }
+    const segments: readonly Segment[] = texts.texts;
+    return after(judged.message(segments), (made) =>
+      made === undefined ? this.#refuse(this.#settledError()) : texts.rewrite(made.map((one) => one?.text)),
+    );
+  }
+
+  #settledError(): unknown {
+    try {
+      return this.#terms.settled() ?? OVERSIZE;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  #refuseOld(): undefined {
+    const { call } = this.#terms;
+    const message = `${nounOf(call).noun} ${call.answer.whatIsOld}.`;
+    return this.#refuse(new GatewayError("unsupported_version", message));
+  }
+
+  /** Nothing more of it is shown, and the server's work ends. */
+  #refuse(error: unknown): undefined {
+    if (this.#mode === "over") return undefined;
+    this.#mode = "over";
+    this.#waiting.length = 0;
+    const told =
+      error instanceof GatewayError
+        ? error
+        : new GatewayError("internal", "The answer could not be read.", { cause: error });
+    this.#terms.exchange.cutOff(
+      told.code === "invalid_request" || told.code === "body_too_large" ? undecodable(told) : told,
+    );
+    return undefined;
+  }
+
+  #orRefuse<Value>(make: () => Value): Value | undefined {
+    try {
+      return make();
+    } catch (error) {
+      return this.#refuse(error);
+    }
+  }
+
+  #hasMode(mode: Mode): boolean {
+    return this.#mode === mode;
+  }
+
+  #begin(): void {
+    const head = this.#head;
+    this.#head = undefined;
+    if (head !== undefined) this.#to.start(head.status, head.statusText, head.headers);
+  }
+}
+
+const OVERSIZE = new GatewayError("guardrail_denied", "The answer is longer than guardrails inspect.", {
+  by: { kind: "guardrail", name: "response.on_oversize" },
+});
+
+/** `decode` speaks of requests. */
+const undecodable = (cause: GatewayError): GatewayError =>
+  new GatewayError("upstream_unreachable", "The answer does not decode within its bounds.", { cause });
+
+export const nounOf = ({ fronted }: Pick<AgentCall, "fronted">): { readonly noun: string } => ({
+  noun: `${fronted.kind === "mcp" ? "MCP server" : "Agent"} ${fronted.name}`,
+});
+
+function kept(headers: readonly Buffer[]): readonly Buffer[] {
+  const pairs: Buffer[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as Buffer;
+    if (!DROPPED.has(name.toString("latin1").toLowerCase())) pairs.push(name, headers[i + 1] as Buffer);
+  }
+  return pairs;
+}
+
+/** Of a body that is whole and without encoding. */
+function ofLength(headers: readonly Buffer[], length: number): readonly Buffer[] {
+  const pairs: Buffer[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = (headers[i] as Buffer).toString("latin1").toLowerCase();
+    if (name === "content-length" || name === "content-encoding" || name === "transfer-encoding") continue;
+    pairs.push(headers[i] as Buffer, headers[i + 1] as Buffer);
+  }
+  return [...pairs, Buffer.from("content-length"), Buffer.from(String(length))];
+}

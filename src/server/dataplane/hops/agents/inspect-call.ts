@@ -1,0 +1,65 @@
+/** Guardrails over a call of a server or agent, before it is forwarded. Source: design decisions, section 11. */
+import {
+  createRewriting,
+  type GuardrailVariables,
+  type Occasion,
+  type Segment,
+} from "../../../core/guardrails/index.ts";
+import type { Guard } from "../../../snapshot/index.ts";
+import type { Exchange } from "../../exchange.ts";
+import type { DecidedRequest } from "../../governance/decide.ts";
+import type { GuardrailSinks } from "../../governance/guardrails.ts";
+import { type BesideVerdict, inspectSegments } from "../../governance/inspecting.ts";
+import type { Standing } from "../../governance/standing.ts";
+import type { Holding } from "../../memory/index.ts";
+import { envelopeSegments } from "../model/envelope-segments.ts";
+import type { AgentCall } from "./agent-call.ts";
+
+export interface InspectingCall {
+  readonly exchange: Exchange;
+  readonly standing: Standing;
+  readonly decided: DecidedRequest;
+  readonly held: Holding;
+  readonly sinks: GuardrailSinks;
+}
+
+export interface InspectedCall {
+  /** Undefined: it stays as it came. */
+  readonly rewritten: { readonly body: string; readonly headers: ReadonlyMap<string, string> } | undefined;
+  readonly occasion: Occasion;
+  readonly verdict: BesideVerdict;
+}
+
+/** Throws `guardrail_denied`, `guardrail_error`, `overloaded`, `audit_unavailable` or `invalid_request`. */
+export async function inspectCall(
+  guard: Guard,
+  call: AgentCall,
+  { exchange, standing, decided, held, sinks }: InspectingCall,
+): Promise<InspectedCall> {
+  const texts = guard.inspectsBody ? call.texts() : undefined;
+  for (const what of texts?.uninspected ?? []) sinks.metrics.uninspected(what);
+  held.hold(2 * (texts?.texts.reduce((sum, { text }) => sum + text.length, 0) ?? 0));
+  const said: readonly Segment[] = texts?.texts ?? [];
+  const segments = [...said, ...envelopeSegments(guard, exchange.request, "")];
+  const occasion = { variables: variablesOf(call, standing), rewriting: createRewriting() };
+  const what = { exchange, standing, request: decided, sinks };
+  const { changes, beside } = await inspectSegments(guard, segments, occasion, what);
+  const rewritten = texts === undefined || changes === undefined ? undefined : texts.rewrite(changes);
+  return { rewritten, occasion, verdict: beside() };
+}
+
+function variablesOf({ fronted, method, name }: AgentCall, { variables, profile }: Standing): GuardrailVariables {
+  const isServer = fronted.kind === "mcp";
+  return {
+    ...variables,
+    direction: "request",
+    hop: fronted.kind,
+    profile: profile.name ?? "",
+    model: "",
+    route: "",
+    server: isServer ? fronted.name : "",
+    method,
+    name,
+    peer: isServer ? "" : fronted.name,
+  };
+}

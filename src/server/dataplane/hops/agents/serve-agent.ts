@@ -1,0 +1,259 @@
+/**
+ * A call of a fronted server or agent, once its caller is known and its body is here: read, admit, reserve, inspect,
+ * forward, settle, in the order of every request. It is never repeated and never moved: a call may have been done.
+ */
+import type { IncomingMessage } from "node:http";
+import { performance } from "node:perf_hooks";
+import { GatewayError } from "../../../../base/index.ts";
+import type { Occasion } from "../../../core/guardrails/index.ts";
+import { mcpVariables } from "../../../core/policy/variables/index.ts";
+import type { Guard, Snapshot } from "../../../snapshot/index.ts";
+import { type Downstream, forward, forwardedTo, type UpstreamRequest } from "../../../upstream/index.ts";
+import type { Charge } from "../../budgets/index.ts";
+import { decode } from "../../decode.ts";
+import type { Exchange } from "../../exchange.ts";
+import { type DecidedRequest, settleVerdict } from "../../governance/decide.ts";
+import { settleAnswer } from "../../governance/guardrails.ts";
+import { JudgedAnswer } from "../../governance/judged-answer.ts";
+import type { Standing } from "../../governance/standing.ts";
+import { refuseSuspended } from "../../governance/suspended.ts";
+import { lowerCase } from "../../headers.ts";
+import type { Holding } from "../../memory/index.ts";
+import type { Ports } from "../../ports.ts";
+import { whose } from "../../whose.ts";
+import { whileJudged } from "../model/awaiting.ts";
+import { AgentAnswer } from "./agent-answer.ts";
+import { type AgentCall, readCall } from "./agent-call.ts";
+import { inspectCall } from "./inspect-call.ts";
+import type { AgentPlace } from "./place.ts";
+import { forgetLists, keepList, keptList } from "./tool-lists.ts";
+
+export interface ServedCall {
+  readonly exchange: Exchange;
+  readonly place: AgentPlace;
+  readonly standing: Standing;
+  readonly snapshot: Snapshot;
+  /** The body as it came. */
+  readonly original: Buffer;
+  readonly held: Holding;
+  readonly ports: Ports;
+}
+
+/** Throws the refusal. */
+export async function serveAgent(served: ServedCall): Promise<void> {
+  const { exchange, place, standing, snapshot, original, held, ports } = served;
+  const { request } = exchange;
+  const { fronted, kind } = place;
+  if (fronted === undefined) {
+    const what = kind === "mcp" ? "MCP server" : "agent";
+    throw new GatewayError("not_found", `No ${what} of this name is configured.`);
+  }
+  const { governing } = ports;
+  const { "content-encoding": encoding = "identity" } = request.headers;
+  const isPlain = encoding.toLowerCase() === "identity";
+  const plain = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, held); // 400, 413, 503
+  const reading = readCall(fronted, place.query, request, plain);
+  if (reading.kind === "dropped") return exchange.accepted();
+  if (reading.kind === "refused") return exchange.fault(reading.fault);
+  const { call } = reading;
+  exchange.rpc = { protocol: fronted.kind, id: call.id };
+  const suspensions = governing?.suspensions;
+  if (suspensions?.any === true) refuseSuspended(fronted.kind, fronted.name, suspensions); // 503
+  const decided: DecidedRequest = {
+    requestId: exchange.requestId,
+    hop: fronted.kind,
+    route: call.method,
+    to: fronted.name,
+    model: undefined,
+    name: call.name,
+  };
+  const { policy } = standing.profile;
+  if (policy.count[fronted.kind] > 0) {
+    const sinks = { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log };
+    const error = settleVerdict(call.decide(policy, standing.variables), decided, standing, sinks);
+    if (error !== undefined) throw error; // 403
+  }
+  const charge = await reserve(call, standing, ports); // 429, 503
+  try {
+    if (exchange.gone) return;
+    const guard = snapshot.guardrails.of(standing.profile.name);
+    const sinks = { trail: governing?.trail, metrics: ports.metrics.guardrails, log: ports.log };
+    const inspected = guard && (await inspectCall(guard, call, { exchange, standing, decided, held, sinks })); // 403, 503
+    if (exchange.gone) return;
+    const leaving = new AbortController();
+    const judged = judgedAnswer(guard, inspected?.occasion, leaving.signal);
+    let isSettled = false;
+    const settled = (): GatewayError | undefined => {
+      if (judged === undefined || isSettled) return undefined;
+      isSettled = true;
+      const { error, acted } = settleAnswer(judged.judged, decided, standing, sinks);
+      exchange.guardrails = [exchange.guardrails, acted].filter((names) => names !== "").join(", ");
+      return error;
+    };
+    const { tools } = call.answer;
+    const shareable = tools?.isShareable === true ? tools.key : undefined;
+    const answerTo = (to: Downstream): AgentAnswer =>
+      new AgentAnswer({
+        exchange,
+        to,
+        call,
+        judged,
+        settled,
+        shows: showsOf(call, standing),
+        listed: (message) => {
+          if (shareable !== undefined) keepList(fronted, shareable, message, performance.now());
+        },
+        toolsChanged: () => forgetLists(fronted),
+      });
+    const rewritten = inspected?.rewritten;
+    const body = rewritten === undefined ? plain : Buffer.from(rewritten.body);
+    if (rewritten !== undefined) held.hold(body.length);
+    const headers = headersFor(call, request, rewritten?.headers);
+    const outgoing = { method: "POST", path: fronted.path, headers, body };
+    const answered = async (to: Downstream): Promise<void> => {
+      const kept = shareable === undefined ? undefined : keptList(fronted, shareable, call.id, performance.now());
+      if (kept === undefined) return await forwardCall(call, { outgoing, answer: answerTo(to), charge }, served); // 502, 504
+      charge?.settle(undefined);
+      answerWith(answerTo(to), kept);
+    };
+    try {
+      const verdict = inspected?.verdict;
+      if (verdict === undefined) await answered(exchange);
+      else await whileJudged(exchange, verdict, answered);
+    } finally {
+      if (exchange.gone) leaving.abort(new GatewayError("invalid_request", "The client has left."));
+    }
+  } finally {
+    charge?.release();
+  }
+}
+
+const judgedAnswer = (
+  guard: Guard | undefined,
+  occasion: Occasion | undefined,
+  signal: AbortSignal,
+): JudgedAnswer | undefined =>
+  guard === undefined || occasion === undefined || !guard.inspectsAnswers
+    ? undefined
+    : new JudgedAnswer(guard, occasion, signal);
+
+/** Undefined: the caller may call every tool, or none is listed. */
+function showsOf(
+  { answer, fronted }: AgentCall,
+  { profile, variables }: Standing,
+): ((tool: string) => boolean) | undefined {
+  const { policy } = profile;
+  if (answer.tools === undefined || policy.count.mcp === 0) return undefined;
+  return (name) => policy.lists(mcpVariables(variables, { server: fronted.name, method: "tools/call", name }));
+}
+
+function answerWith(answer: AgentAnswer, message: string): void {
+  answer.start(200, "OK", [Buffer.from("content-type"), Buffer.from("application/json")]);
+  answer.write(Buffer.from(message));
+  answer.end();
+}
+
+/** What the call costs is held. Undefined: nobody counts. A notification costs nothing. */
+async function reserve(
+  { fronted, isNotification }: AgentCall,
+  { profile, bucket }: Standing,
+  { governing }: Ports,
+): Promise<Charge | undefined> {
+  const { budget } = profile;
+  if (governing === undefined || budget === undefined || isNotification || fronted.costPerCall === 0) return undefined;
+  const { name } = forwardedTo(fronted);
+  return await governing.budgets.reserve({
+    rule: budget,
+    bucket,
+    like: `${profile.name ?? ""}\0${name}`,
+    at: { model: "", backend: name },
+    demand: { kind: "flat", units: fronted.costPerCall },
+  });
+}
+
+interface Outgoing {
+  readonly outgoing: UpstreamRequest;
+  readonly answer: AgentAnswer;
+  readonly charge: Charge | undefined;
+}
+
+async function forwardCall(
+  { fronted }: AgentCall,
+  { outgoing, answer, charge }: Outgoing,
+  { exchange, ports }: ServedCall,
+): Promise<void> {
+  const provider = forwardedTo(fronted);
+  const candidate = {
+    provider,
+    channel: fronted.channel,
+    model: "",
+    prepare: () => ({ request: outgoing, downstream: answer }),
+  };
+  exchange.bearsCredential = fronted.bearsCredential;
+  const measured = ports.statistics?.of(provider.name);
+  await forward({
+    candidates: {
+      at: (position) => (position === 0 ? candidate : undefined),
+      mayHave: (position) => position === 0,
+      failoverWhen: undefined,
+    },
+    deadlineMs: Number.POSITIVE_INFINITY,
+    origins: ports.origins,
+    downstream: exchange,
+    attempting: () => {
+      measured?.begun(false);
+      exchange.attempts++;
+      charge?.attempt({ model: "", backend: provider.name });
+    },
+    answered: (ms) => measured?.answered(ms),
+    attempted: (_, { result, status, failedAfterMs, error }) => {
+      ports.metrics.attempted(provider.name, result);
+      const isFailure = result !== "answered" && result !== "abandoned";
+      if (isFailure) {
+        const told = { kind: result, status, attempt: 1, movedTo: null, ...whose(exchange, undefined) };
+        measured?.failed({ ...told, durationMs: failedAfterMs, error });
+      }
+      measured?.ended();
+      // Whoever could not be reached has done nothing.
+      if (result === "connect") return;
+      const before = charge?.spent ?? 0;
+      charge?.settle(undefined);
+      measured?.spent((charge?.spent ?? 0) - before);
+    },
+    waited: (ms) => exchange.waited(ms),
+    tracer: exchange.span,
+  });
+}
+
+/** Those of a client's headers that concern the call, and what we present. Source: mcp reference, 9; a2a reference, 10. */
+function headersFor(
+  { fronted, headers: own }: AgentCall,
+  { rawHeaders }: IncomingMessage,
+  rewritten: ReadonlyMap<string, string> | undefined,
+): readonly string[] {
+  const pairs: string[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    const lower = lowerCase(name);
+    if (own.has(lower) || !(FORWARDED.has(lower) || lower.startsWith("mcp-param-"))) continue;
+    pairs.push(name, rewritten?.get(lower) ?? (rawHeaders[i + 1] as string));
+  }
+  for (const [name, value] of own) pairs.push(name, value);
+  pairs.push("accept-encoding", "identity", ...fronted.credential);
+  return pairs;
+}
+
+const FORWARDED: ReadonlySet<string> = new Set([
+  "content-type",
+  "accept",
+  "mcp-protocol-version",
+  "mcp-method",
+  "mcp-name",
+  "a2a-version",
+  "a2a-extensions",
+  "traceparent",
+  "tracestate",
+  "baggage",
+  "accept-language",
+  "user-agent",
+]);

@@ -1,0 +1,76 @@
+/** An MCP server or agent of the configuration, compiled for the request path. Source: specification document 3, `mcp[]`, `a2a[]`. */
+import type { Deployment } from "../core/config/index.ts";
+import { type Bearing, bearing, keyHeaders } from "../credentials/index.ts";
+
+export type FrontedKind = "mcp" | "a2a";
+
+type McpServer = NonNullable<Deployment["mcp"]>[number];
+type A2aAgent = NonNullable<Deployment["a2a"]>[number];
+
+export interface Fronted {
+  readonly kind: FrontedKind;
+  /** As configured: what rules, suspensions and lists call it. */
+  readonly name: string;
+  /** Every name that stands behind `/mcp/` or `/a2a/` for it: the configured one, then that of the registry. */
+  readonly paths: readonly string[];
+  readonly channel: FrontedChannel;
+  /** As the configuration writes it. */
+  readonly shownUrl: string;
+  /** Path and query at the origin, as configured. */
+  readonly path: string;
+  /** Header pairs that present our credential; empty where there is none. */
+  readonly credential: readonly string[];
+  /** Tells the headers of an answer that show our credential. */
+  readonly bearsCredential: Bearing | undefined;
+  readonly costPerCall: number;
+  /** Entity types that are turned back in what it is sent. */
+  readonly restore: ReadonlySet<string>;
+  /** Where an agent's own card is. */
+  readonly cardUrl: string | undefined;
+}
+
+export interface FrontedChannel {
+  readonly id: string;
+  /** `scheme://host[:port]`. */
+  readonly origin: string;
+  /** As it may be shown: the origin, or the text of the configuration with the references that it came from. */
+  readonly shownOrigin: string;
+}
+
+const NOUNS: Readonly<Record<FrontedKind, string>> = { mcp: "MCP server", a2a: "Agent" };
+
+/** As whom attempts at it are told of. Never moved and never repeated: a call may have been done. */
+export const forwardedTo = ({ kind, name }: Pick<Fronted, "kind" | "name">) => ({
+  name: `${kind}:${name}`,
+  noun: `${NOUNS[kind]} ${name}`,
+  firstByteTimeoutMs: undefined,
+  retry: undefined,
+});
+
+const WELL_KNOWN_CARD = "/.well-known/agent-card.json";
+
+/** `key`: the resolved credential. `writtenUrl`: as the configuration writes the address. */
+export function compileFronted(
+  kind: FrontedKind,
+  config: McpServer | A2aAgent,
+  key: string | undefined,
+  writtenUrl: string,
+): Fronted {
+  const { name, url, cost_per_call: costPerCall, restore = [] } = config;
+  const { origin, pathname, search } = new URL(url);
+  const registry = "registry" in config ? config.registry?.name : undefined;
+  const cardUrl = "card_url" in config ? config.card_url : undefined;
+  return Object.freeze({
+    kind,
+    name,
+    paths: registry === undefined ? [name] : [name, registry],
+    channel: { id: kind, origin, shownOrigin: writtenUrl === url ? origin : writtenUrl },
+    shownUrl: writtenUrl,
+    path: pathname + search,
+    credential: key === undefined ? [] : keyHeaders("bearer", key),
+    bearsCredential: key === undefined ? undefined : bearing(key),
+    costPerCall,
+    restore: new Set(restore),
+    cardUrl: kind === "a2a" ? (cardUrl ?? origin + WELL_KNOWN_CARD) : undefined,
+  });
+}
