@@ -14,6 +14,8 @@ export const PEERS = {
   "node-24": nodeOf("24.21.0"),
   /** A Python that has the official SDKs of both dialects. */
   "python-sdks": pythonPackages(["openai==3.54.0", "anthropic==2.12.0"]),
+  /** What the bench of guardrails is measured beside. */
+  presidio: pythonPackages(["presidio-analyzer==2.2.366", "spacy==3.8.18"]),
   /** The native engine of `prefilter: native`; compiled, in minutes, where no build of it can be fetched. */
   re2: nativeNpmPackage("re2", "1.24.0", "build/Release/re2.node"),
   /** What model detectors run graphs with. Its native library is within; its script would fetch more. */

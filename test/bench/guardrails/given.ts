@@ -1,0 +1,18 @@
+/** What the scenarios of the bench of guardrails share. */
+
+import type { ScenarioOptions } from "../parts/scenario.ts";
+
+export type Given = Pick<ScenarioOptions, "isQuick">;
+
+/** User CPU time of one call in microseconds: the least of several series, since what disturbs one only adds to it. */
+export function cpuMicrosOf(call: () => void, { isQuick }: Given, calls = 200): number {
+  const series = isQuick ? 4 : 12;
+  for (let each = 0; each < calls; each++) call();
+  let least = Number.POSITIVE_INFINITY;
+  for (let each = 0; each < series; each++) {
+    const before = process.cpuUsage();
+    for (let again = 0; again < calls; again++) call();
+    least = Math.min(least, process.cpuUsage(before).user / calls);
+  }
+  return least;
+}
