@@ -8,7 +8,14 @@ import { performance } from "node:perf_hooks";
 import { asRefusal, GatewayError } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { type AgentProtocol, NOT_A_POST, type RpcFault, rpcError, rpcRefusal } from "../core/agents/index.ts";
-import { type Dialect, type Loss, refusalBody, refusalEvent, refusalHeaders } from "../core/dialects/index.ts";
+import {
+  type ChunkStamp,
+  type Dialect,
+  type Loss,
+  refusalBody,
+  refusalEvent,
+  refusalHeaders,
+} from "../core/dialects/index.ts";
 import type { Downstream, UpstreamChannel } from "../upstream/index.ts";
 import { isHopByHop, lowerCase, namedByConnection } from "./headers.ts";
 import { Holding } from "./memory/index.ts";
@@ -151,10 +158,11 @@ export class Exchange implements Downstream {
     this.#breakWith(new GatewayError("upstream_incomplete", "The provider broke off within its answer.", { cause }));
   }
 
-  /** Of an answer that has begun. */
-  #breakWith(error: GatewayError): void {
+  /** Of an answer that has begun. `stamp`: of its chunks, where it is a stream of them. */
+  #breakWith(error: GatewayError, stamp?: ChunkStamp): void {
     this.#code = error.code;
-    if (this.#isEventStream) this.#response.end(`\n\n${this.#refusalEvent(error)}`);
+    if (error.by !== undefined) this.#tell(error);
+    if (this.#isEventStream) this.#response.end(`\n\n${this.#refusalEvent(error, stamp)}`);
     else this.#response.destroy(); // no terminating chunk: the client must not take this for the whole
   }
 
@@ -164,11 +172,17 @@ export class Exchange implements Downstream {
   }
 
   /** Ends the answer as `error`, and the provider's work with it. False: it was on its way to its end. */
-  cutOff(error: GatewayError): boolean {
-    if (this.#gone || this.#response.writableEnded) return false;
-    if (this.#response.headersSent) this.#breakWith(error);
-    else this.refuse(error);
+  cutOff(error: GatewayError, stamp?: ChunkStamp): boolean {
+    if (!this.endAs(error, stamp)) return false;
     this.#leave();
+    return true;
+  }
+
+  /** Ends the answer as `error`, whose provider is done. False: it was on its way to its end. */
+  endAs(error: GatewayError, stamp?: ChunkStamp): boolean {
+    if (this.#gone || this.#response.writableEnded) return false;
+    if (this.#response.headersSent) this.#breakWith(error, stamp);
+    else this.refuse(error);
     return true;
   }
 
@@ -208,9 +222,9 @@ export class Exchange implements Downstream {
       : rpcRefusal(rpc.protocol, error, rpc.id, requestId);
   }
 
-  #refusalEvent(error: GatewayError): string {
+  #refusalEvent(error: GatewayError, stamp?: ChunkStamp): string {
     return this.rpc === undefined
-      ? refusalEvent(this.dialect, error, this.requestId)
+      ? refusalEvent(this.dialect, error, this.requestId, stamp)
       : `data: ${this.#refusalBody(error)}\n\n`;
   }
 
@@ -230,8 +244,7 @@ export class Exchange implements Downstream {
       this.#response.destroy();
       return;
     }
-    const { caller, requestId } = this;
-    this.#ports.refusals?.refused({ caller, code: error.code, by: error.by, requestId });
+    this.#tell(error);
     const body = this.#refusalBody(error);
     const headers = refusalHeaders(error, this.requestId);
     headers.push("content-type", "application/json", "content-length", String(Buffer.byteLength(body)));
@@ -243,6 +256,11 @@ export class Exchange implements Downstream {
     }
     this.#response.writeHead(error.status, headers);
     this.#response.end(this.request.method === "HEAD" ? undefined : body);
+  }
+
+  #tell({ code, by }: GatewayError): void {
+    const { caller, requestId } = this;
+    this.#ports.refusals?.refused({ caller, code, by, requestId });
   }
 
   #closed(): void {

@@ -22,6 +22,7 @@ import { rewriting } from "./hops/model/answer.ts";
 import { whileJudged } from "./hops/model/awaiting.ts";
 import { leftOut } from "./hops/model/choose-channel.ts";
 import { inspectRequest } from "./hops/model/inspect-request.ts";
+import { type InspectedDownstream, type Inspecting, inspecting } from "./hops/model/inspecting.ts";
 import { advertise, allowedModels, namedAs, ownAnswer } from "./hops/model/models-list.ts";
 import { prepare } from "./hops/model/prepare.ts";
 import { prepareTranslated } from "./hops/model/prepare-translated.ts";
@@ -115,9 +116,15 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
       return;
     }
     const passed = inspected.target === target ? admitted : admitted.readdressed(inspected.target);
-    const further = { ...forwarding, target: inspected.target };
+    const isInspected = guard.inspectsOutput && !TEXTLESS.has(target.route.name);
+    const answering = { guard, occasion: inspected.occasion, target: inspected.target, standing, sinks };
+    const further = {
+      ...forwarding,
+      target: inspected.target,
+      answering: isInspected ? answering : undefined,
+    };
     if (verdict === undefined)
-      await forwardTo(passed, further); // 502, 504
+      await forwardTo(passed, further); // 403, 502, 503, 504
     else await whileJudged(exchange, verdict, (downstream) => forwardTo(passed, { ...further, downstream }));
   } catch (error) {
     exchange.refuse(error);
@@ -150,6 +157,9 @@ function agentAt(exchange: Exchange, snapshot: Snapshot, { metrics }: Ports): Ag
 
 const isLoopback = (address = ""): boolean => /^(?:::ffff:)?127\.|^::1$/.test(address);
 
+/** Routes whose answers hold names of models, and no text. */
+const TEXTLESS: ReadonlySet<string> = new Set(["models", "model"]);
+
 /** What the request may cost is held; undefined: nobody counts. */
 async function reserve(
   target: Target,
@@ -180,13 +190,24 @@ interface Forwarding {
   /** Of the request. */
   readonly held: Holding;
   readonly ports: Ports;
+  /** Undefined: guardrails do not apply to the answer. */
+  readonly answering?: Inspecting | undefined;
 }
 
-function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promise<void> {
-  const { exchange, downstream, target, meter, ports } = forwarding;
+/** Who a candidate's answer goes to. */
+type Client = () => Downstream;
+
+async function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promise<void> {
+  const { exchange, downstream, target, meter, ports, answering } = forwarding;
   let measured: ProviderStatistics | undefined;
-  return forward({
-    candidates: candidatesOf(admitted, forwarding),
+  let inspected: InspectedDownstream | undefined;
+  const client: Client = () => {
+    if (answering === undefined) return downstream;
+    inspected = inspecting(downstream, exchange, answering);
+    return inspected;
+  };
+  await forward({
+    candidates: candidatesOf(admitted, forwarding, client),
     deadlineMs: waitOf(exchange.request) ?? Number.POSITIVE_INFINITY,
     origins: ports.origins,
     downstream,
@@ -225,6 +246,8 @@ function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promise<void
     waited: (ms) => exchange.waited(ms),
     tracer: exchange.span,
   });
+  // The provider may be done, and the judgement not.
+  await inspected?.over();
 }
 
 /** As of a client whose base URL ends in the version that it puts before its paths itself. */
@@ -282,19 +305,19 @@ function countOf({ rawHeaders }: IncomingMessage, lowerCaseName: string): number
   return count;
 }
 
-function candidatesOf(admitted: AdmittedList, forwarding: Forwarding): Candidates {
+function candidatesOf(admitted: AdmittedList, forwarding: Forwarding, client: Client): Candidates {
   return {
     at(position) {
       const one = admitted.at(position);
-      return one && candidateFor(one, forwarding);
+      return one && candidateFor(one, forwarding, client);
     },
     mayHave: (position) => admitted.mayHave(position),
     failoverWhen: admitted.failoverWhen,
   };
 }
 
-function candidateFor(admitted: Admitted, forwarding: Forwarding): Candidate {
-  const { exchange, downstream, target, snapshot, standing, meter, held, ports } = forwarding;
+function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client): Candidate {
+  const { exchange, target, snapshot, standing, meter, held, ports, answering } = forwarding;
   return {
     provider: admitted.provider,
     channel: admitted.channel,
@@ -304,7 +327,8 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding): Candidate {
       const { listed } = snapshot;
       const { dialect, route, streams } = target;
       const { provider, lost, translated } = admitted;
-      const client = { method, rawHeaders, connection: headers.connection };
+      const asked = { method, rawHeaders, connection: headers.connection };
+      const to = client();
       const allows =
         route.name === "models" ? allowedModels(snapshot, standing, ports.governing?.suspensions) : undefined;
       const isList = route.name === "models" && (listed.length > 0 || allows !== undefined);
@@ -325,19 +349,19 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding): Candidate {
         const options = { dialect, reading, extend, streams, requestId, meter, holding, now: Date.now, waited };
         held.hold(translated.body.length);
         return {
-          request: prepareTranslated(client, admitted, translated, streams),
-          downstream: translating(downstream, options),
+          request: prepareTranslated(asked, admitted, translated, streams),
+          downstream: translating(to, options),
         };
       }
       const reads = isList || meter !== undefined;
-      const prepared = prepare(client, target, admitted, reads);
+      const prepared = prepare(asked, target, admitted, { reads, inspects: answering !== undefined });
       const { body } = prepared.request;
       if (body !== null && body !== target.original) held.hold(body.length);
       const edits = prepared.answerEdits;
       const passes = edits === undefined && extend === undefined && meter === undefined;
       return {
         request: prepared.request,
-        downstream: passes ? downstream : rewriting(downstream, { edits, extend, meter, holding: exchange.holding }),
+        downstream: passes ? to : rewriting(to, { edits, extend, meter, holding: exchange.holding }),
       };
     },
   };

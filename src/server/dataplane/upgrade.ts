@@ -144,7 +144,7 @@ export async function serveUpgrade(
     unwatch = governing?.onWithdrawal(watch);
     watch();
     const client = { method: "GET", rawHeaders: request.rawHeaders, connection: undefined };
-    const { request: prepared } = prepare(client, target, admitted, false);
+    const { request: prepared } = prepare(client, target, admitted, { reads: false, inspects: false });
     closeSession = ports.metrics.sessionOpened(provider.name);
     const attemptSpan = span?.attempt({
       method: prepared.method,

@@ -3,7 +3,7 @@
  * nothing else. Source: specification document 3; design decisions, section 11.
  */
 import type { Instruments } from "../../base/index.ts";
-import type { Deployment, DetectorConfig, Guardrails } from "../core/config/index.ts";
+import type { Deployment, Guardrails } from "../core/config/index.ts";
 import type { DetectorFacts, GuardrailProblem, PolicyFacts } from "../core/guardrails/index.ts";
 import { compilePolicy } from "../core/guardrails/policy/index.ts";
 import {
@@ -65,8 +65,7 @@ type Compiled = CompiledGuardrails & { readonly own: ReadonlySet<string> };
 function compile({ guardrails, profiles = [] }: Deployment, models: Views, options: Options): Compiled {
   if (guardrails === undefined) return { guardrails: UNGUARDED, problems: [], own: NONE };
   const { assembled, problems } = assemble(guardrails, profiles, models, options);
-  const told = [...unbuiltKeys(guardrails), ...problems];
-  if (assembled === undefined) return { guardrails: UNGUARDED, problems: told, own: NONE };
+  if (assembled === undefined) return { guardrails: UNGUARDED, problems, own: NONE };
   const { ensemble, policyOf, inForce, rehearse, prepare, sessions } = assembled;
   const guardOf = (profile: string | undefined): Guard | undefined => {
     const policy = policyOf(profile);
@@ -84,7 +83,7 @@ function compile({ guardrails, profiles = [] }: Deployment, models: Views, optio
       inForce,
       rehearse,
     }),
-    problems: told,
+    problems,
     prepare,
     own: sessions,
   };
@@ -182,24 +181,3 @@ const builder =
     const message = `detectors of type \`${type}\` are not supported by this version, only \`pii\`, \`nlp\`, \`classify\` and \`embed\``;
     return { kind: "refused", problems: [{ path: ["type"], message }] };
   };
-
-/** What a detector would seem to inspect, and would not. */
-function unbuiltKeys({ detectors }: Guardrails): readonly GuardrailProblem[] {
-  return detectors.flatMap(({ apply_to: kinds = [] }, at) => {
-    const error = (path: readonly (string | number)[], message: string): GuardrailProblem => ({
-      severity: "error",
-      path: ["guardrails", "detectors", at, ...path],
-      message,
-    });
-    return kinds.flatMap((kind, position) => {
-      const what = UNREAD[kind];
-      return what === undefined ? [] : [error(["apply_to", position], `this version does not inspect ${what}`)];
-    });
-  });
-}
-
-type Kind = NonNullable<DetectorConfig["apply_to"]>[number];
-
-const UNREAD: Partial<Record<Kind, string>> = {
-  output: "answers",
-};

@@ -52,11 +52,6 @@ const REFUSED: readonly (readonly [what: string, text: string, problem: RegExp])
     /guardrails\.detectors\[0\]\.type: detectors of type `remote` are not supported by this version/,
   ],
   [
-    "output",
-    document("{type: pii, prefilter: pure, apply_to: [user, output]}"),
-    /guardrails\.detectors\[0\]\.apply_to\[1\]: this version does not inspect answers/,
-  ],
-  [
     "async without a memory",
     document("{type: pii, prefilter: pure, schedule: async}", "  cache_entries: 0\n"),
     /detectors\[0\]\.schedule: .*`cache_entries: 0` turns off/,

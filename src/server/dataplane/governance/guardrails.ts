@@ -107,8 +107,11 @@ function settle(
       data: { ...told, ...decisionOf(judgement) },
     });
   }
-  return { error: errorOf(judgement), acted: decisions.length === 0 ? "" : decisions.map(spelled).join(", ") };
+  return { error: errorOf(judgement), acted: actedIn(decisions) };
 }
+
+/** Value of `x-gateway-guardrails`; empty: no rule acted. */
+export const actedIn = (decisions: readonly RuleDecision[]): string => decisions.map(spelled).join(", ");
 
 /** What a span tells of an inspection; undefined: nobody waited for its end. */
 export function inspectionFacts(guarded: Guarded | undefined, segments: number): EndedInspection {

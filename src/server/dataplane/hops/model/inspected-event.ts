@@ -13,7 +13,8 @@ export class UnreadableAnswer extends Error {
 
 /** Names of events are no texts while they look like names. */
 const EVENT_NAME = /^[\w.:-]{0,64}$/;
-const SIGN_OF_LIFE = Buffer.from(":\n\n");
+/** A comment, which every reader of events passes over. */
+export const SIGN_OF_LIFE = Buffer.from(":\n\n");
 
 /**
  * The event as it is judged and shown. Comments, ids and whatever is no field are shown by no client of events, and by

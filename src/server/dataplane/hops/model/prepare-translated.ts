@@ -30,6 +30,8 @@ const FOREIGN_HEADERS: readonly string[] = [
   "repr-digest",
   "x-api-key",
   "idempotency-key",
+  "if-range",
+  "range",
 ];
 const FOREIGN_PREFIXES: readonly string[] = ["anthropic-", "openai-", "x-stainless-"];
 

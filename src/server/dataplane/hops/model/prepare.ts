@@ -30,8 +30,14 @@ export interface ClientRequest {
   readonly connection: string | undefined;
 }
 
-/** `readsAnswer`: the answer must be readable for another reason too (the models list, its usage). */
-export function prepare(client: ClientRequest, target: Target, admitted: Admitted, readsAnswer: boolean): Prepared {
+export interface AnswerReader {
+  /** The answer must be readable for another reason than its edits: the models list, its usage. */
+  readonly reads: boolean;
+  /** Guardrails read it: it must be whole as well. */
+  readonly inspects: boolean;
+}
+
+export function prepare(client: ClientRequest, target: Target, admitted: Admitted, answer: AnswerReader): Prepared {
   const { provider, channel, model } = admitted;
   const isAliased = model !== target.model;
   const isThreadless = admitted.lost.includes(NO_THREAD);
@@ -41,10 +47,11 @@ export function prepare(client: ClientRequest, target: Target, admitted: Admitte
     const signed = admitted.lost.includes(UNSIGNED_THINKING) ? signedOnly(edited, target) : edited;
     return { asksUsage: asks, body: isThreadless ? threadless(signed, target) : signed };
   });
-  const reads = isAliased || asksUsage || readsAnswer;
+  const reads = isAliased || asksUsage || answer.reads || answer.inspects;
 
   const alsoDropped: string[] = [];
   if (reads) alsoDropped.push("accept-encoding");
+  if (answer.inspects) alsoDropped.push(...PARTS);
   if (body !== target.original || target.isRewritten) alsoDropped.push("content-encoding");
   if (target.isRewritten) alsoDropped.push(...DIGESTS);
   const headers = upstreamHeaders(client.rawHeaders, client.connection, provider.droppedHeaders, alsoDropped);
@@ -68,6 +75,9 @@ export function prepare(client: ClientRequest, target: Target, admitted: Admitte
         : undefined,
   };
 }
+
+/** What is asked for in parts is not seen whole by anybody. */
+const PARTS: readonly string[] = ["range", "if-range"];
 
 /** They are of what the client sent, which is not to be learnt behind us. RFC 9530; RFC 3230; RFC 1864. */
 const DIGESTS: readonly string[] = ["content-digest", "repr-digest", "digest", "content-md5"];

@@ -1,0 +1,112 @@
+/**
+ * What the body of an answer is to whoever inspects it: by what it says it is, and by its first bytes, since a provider may
+ * say anything and clients read on regardless.
+ */
+import { isUtf8 } from "node:buffer";
+import { type AnswerTexts, type Dialect, type Media, readAnswerTexts } from "../../../core/dialects/index.ts";
+import { hidesText, UnreadableAnswer } from "./inspected-event.ts";
+
+/** `events`: read one by one. `text`: read whole. `media`: let pass. `unreadable`: in an alphabet that is not read. */
+export type BodyKind = "events" | "text" | "media" | "unreadable";
+
+/** More of a body is not looked at before its kind is told. */
+const MAX_HEAD_BYTES = 512;
+
+const SPACE = /^[\ufeff\s]*/;
+const FIELD = /^(?::|(?:data|event|id|retry)(?:[:\r\n]|$))/;
+const FIELDS = ["data", "event", "id", "retry"];
+const TEXT_TYPES =
+  /^text\/|^application\/(?:[\w.+-]*[+.-])?(?:json|jsonl|ndjson|xml|javascript|yaml|x-www-form-urlencoded|x-subrip)$/;
+/** In these, ASCII is not written as itself. */
+const OTHER_ALPHABETS = /^(?:utf-?(?:7|16|32)|ucs|iso-10646|unicode|ebcdic|ibm|cp037|hz|iso-2022)/;
+
+export interface AnswerType {
+  /** In lower case, without parameters; empty where none is named. */
+  readonly name: string;
+  /** In lower case; empty where none is named. */
+  readonly charset: string;
+}
+
+export function typeOf(contentType: string): AnswerType {
+  const [name = "", ...parameters] = contentType.toLowerCase().split(";");
+  const charset = parameters.map((one) => /^\s*charset\s*=\s*"?([^"\s]*)/.exec(one)?.[1]).find((one) => one);
+  return { name: name.trim(), charset: charset ?? "" };
+}
+
+/** Undefined: more must be seen. `isAll`: nothing follows. */
+export function kindOf({ name, charset }: AnswerType, head: Buffer, isAll: boolean): BodyKind | undefined {
+  const isDeclared = TEXT_TYPES.test(name);
+  if (isDeclared && OTHER_ALPHABETS.test(charset)) return "unreadable";
+  const isEnough = isAll || head.length >= MAX_HEAD_BYTES;
+  const text = head.toString("utf8", 0, MAX_HEAD_BYTES).replace(SPACE, "");
+  if (!isEnough && mayBeField(text)) return undefined;
+  const isEvents = FIELD.test(text);
+  if (name === "text/event-stream") return isEvents || !/^[[{<"]/.test(text) ? "events" : "text";
+  if (isEvents) return "events";
+  if (isDeclared || /^[[{]/.test(text)) return "text";
+  if (!isEnough) return undefined;
+  return isText(head.subarray(0, MAX_HEAD_BYTES)) ? "text" : "media";
+}
+
+const mayBeField = (text: string): boolean =>
+  text === "" || FIELDS.some((field) => field !== text && field.startsWith(text));
+
+/** None that stands in texts: white space, a backspace, an escape. */
+const isControl = (byte: number): boolean => byte < 0x08 || (byte > 0x0d && byte < 0x20 && byte !== 0x1b);
+
+function isText(head: Buffer): boolean {
+  if (head.some(isControl)) return false;
+  // The last character may be cut.
+  return [0, 1, 2, 3].some((cut) => isUtf8(head.subarray(0, Math.max(0, head.length - cut))));
+}
+
+export function mediaOf({ name }: AnswerType): Media {
+  if (name.startsWith("image/")) return "image";
+  return name.startsWith("audio/") ? "audio" : "file";
+}
+
+export interface WholeTexts extends AnswerTexts {
+  /** A rewritten body is UTF-8, whatever it came as. */
+  readonly isTranscoded: boolean;
+}
+
+/** Undefined: it is no text after all. Throws `UnreadableAnswer`. */
+export function wholeTexts(
+  body: Buffer,
+  type: AnswerType,
+  routeName: string,
+  dialect: Dialect,
+): WholeTexts | undefined {
+  const isPlain = type.name.startsWith("text/") && !type.name.endsWith("json");
+  if (body.includes(0)) {
+    if (TEXT_TYPES.test(type.name) || /^\s*[[{]/.test(body.toString("latin1", 0, MAX_HEAD_BYTES))) {
+      throw new UnreadableAnswer("its alphabet is not supported");
+    }
+    return undefined;
+  }
+  const isTranscoded = !isUtf8(body);
+  const source = isTranscoded ? decoded(body, type.charset) : body.toString("utf8");
+  const plain = isTranscoded ? Buffer.from(source) : body;
+  const { texts, uninspected, rewrite } = readAnswerTexts(routeName, dialect, plain);
+  if (!isPlain && texts.length === 1 && texts[0]?.text === source && hidesText(source)) {
+    throw new UnreadableAnswer("it holds JSON that cannot be read");
+  }
+  return {
+    texts,
+    uninspected,
+    isTranscoded,
+    rewrite: (changes) => {
+      const made = rewrite(changes);
+      return made === plain ? body : made;
+    },
+  };
+}
+
+/** What cannot be decoded is read as most clients do, who put a sign in its place. */
+function decoded(body: Buffer, charset: string): string {
+  try {
+    return new TextDecoder(charset === "" ? "utf-8" : charset, { ignoreBOM: true }).decode(body);
+  } catch {
+    return body.toString("utf8");
+  }
+}

@@ -1,0 +1,96 @@
+/** An answer that is a stream of events, from its bytes to those that may be shown. */
+import {
+  type ChunkStamp,
+  openStreamTexts,
+  type SseEvent,
+  SseSplitter,
+  type StreamTexts,
+} from "../../../core/dialects/index.ts";
+import { after, type Later } from "../../../core/guardrails/index.ts";
+import type { GuardrailMetrics } from "../../governance/guardrail-metrics.ts";
+import type { JudgedAnswer } from "../../governance/judged-answer.ts";
+import type { Target } from "./address.ts";
+import { inspectStream } from "./inspected-stream.ts";
+import type { InspectedStream, StreamPorts } from "./stream-ports.ts";
+
+/** A client that is shown nothing for so long is given a sign of life. */
+const KEEP_ALIVE_MS = 10_000;
+
+const BLANK_LINE = Buffer.from("\n\n");
+
+export type EventPorts = Pick<StreamPorts, "woke" | "failed"> & {
+  /** The client has been shown nothing for long. */
+  readonly silent: () => void;
+};
+
+export class AnswerEvents {
+  readonly #splitter = new SseSplitter();
+  readonly #texts: StreamTexts;
+  readonly #stream: InspectedStream;
+  #frames: Buffer[] = [];
+  readonly #silence: NodeJS.Timeout;
+
+  constructor(
+    answer: JudgedAnswer,
+    { dialect, route }: Target,
+    metrics: GuardrailMetrics,
+    { silent, ...ports }: EventPorts,
+  ) {
+    this.#texts = openStreamTexts(dialect, route.name);
+    const show = (frame: Buffer): void => void this.#frames.push(frame);
+    this.#stream = inspectStream({ answer, texts: this.#texts, metrics, show, ...ports });
+    this.#silence = setTimeout(() => {
+      this.#silence.refresh();
+      silent();
+    }, KEEP_ALIVE_MS);
+  }
+
+  /** Of the chunks, for what ends them. */
+  get stamp(): ChunkStamp | undefined {
+    return this.#texts.stamp;
+  }
+
+  get isBuffering(): boolean {
+    return this.#stream.isBuffering;
+  }
+
+  /** An estimate of memory. */
+  get heldBytes(): number {
+    return this.#splitter.heldBytes + this.#stream.heldBytes;
+  }
+
+  push(chunk: Buffer): Later<void> {
+    return this.#pushAll(this.#splitter.push(chunk));
+  }
+
+  /** Some providers end without the blank line that ends their last event. */
+  end(): Later<void> {
+    const rest = this.#splitter.isEmpty ? [] : this.#splitter.push(BLANK_LINE);
+    return after(this.#pushAll(rest), () => this.#stream.end());
+  }
+
+  /** What may be shown since it was asked for last. */
+  take(): Buffer | undefined {
+    const frames = this.#frames;
+    if (frames.length === 0) return undefined;
+    this.#frames = [];
+    this.#silence.refresh();
+    return frames.length === 1 ? frames[0] : Buffer.concat(frames);
+  }
+
+  close(): void {
+    clearTimeout(this.#silence);
+    this.#stream.close();
+    this.#frames = [];
+  }
+
+  /** The stream keeps their order: the last is done after all others. */
+  #pushAll(events: readonly SseEvent[]): Later<void> {
+    let last: Promise<void> | undefined;
+    for (const event of events) {
+      const done = this.#stream.push(event);
+      if (done instanceof Promise) last = done;
+    }
+    return last;
+  }
+}

@@ -1,0 +1,58 @@
+/** Status and headers of an answer, which wait for the first byte that may be shown. */
+import { performance } from "node:perf_hooks";
+import { type Downstream, headerValue } from "../../../upstream/index.ts";
+import type { Exchange } from "../../exchange.ts";
+import { type AnswerType, typeOf } from "./answer-body.ts";
+import { headersOf, isBodiless, type Mending } from "./inspected-headers.ts";
+
+export class AnswerHead {
+  readonly #to: Downstream;
+  readonly #exchange: Exchange;
+  readonly #status: number;
+  readonly #statusText: string;
+  #headers: readonly Buffer[];
+  readonly type: AnswerType;
+  #cameAt = performance.now();
+  #isSent = false;
+
+  constructor(to: Downstream, exchange: Exchange, status: number, statusText: string, headers: readonly Buffer[]) {
+    this.#to = to;
+    this.#exchange = exchange;
+    this.#status = status;
+    this.#statusText = statusText;
+    this.#headers = headers;
+    this.type = typeOf(headerValue(headers, "content-type") ?? "");
+  }
+
+  get isSent(): boolean {
+    return this.#isSent;
+  }
+
+  get isBodiless(): boolean {
+    return isBodiless(this.#exchange.request.method, this.#status);
+  }
+
+  /** Content encoding; empty where there is none. */
+  get encoding(): string {
+    const named = headerValue(this.#headers, "content-encoding")?.trim().toLowerCase() ?? "";
+    return named === "identity" ? "" : named;
+  }
+
+  /** The body's encoding was taken off. */
+  decoded(length: number): void {
+    this.#headers = headersOf(this.#headers, { isDecoded: true, length });
+  }
+
+  /** Time that passed until now was the provider's. */
+  waited(): void {
+    const now = performance.now();
+    this.#exchange.waited(now - this.#cameAt);
+    this.#cameAt = now;
+  }
+
+  /** Once. Throws where they cannot be written. */
+  send(mending: Mending): void {
+    this.#isSent = true;
+    this.#to.start(this.#status, this.#statusText, headersOf(this.#headers, mending));
+  }
+}

@@ -1,0 +1,76 @@
+/** What was decided of one answer, told once: counted, recorded, on its span, and in its headers where they are not gone. */
+import { GatewayError } from "../../../../base/index.ts";
+import type { Exchange } from "../../exchange.ts";
+import { actedIn, type GuardrailSinks, settleAnswer } from "../../governance/guardrails.ts";
+import type { JudgedAnswer } from "../../governance/judged-answer.ts";
+import type { Standing } from "../../governance/standing.ts";
+import type { InspectionSpan } from "../../tracing.ts";
+import type { Target } from "./address.ts";
+
+export interface Recording {
+  readonly target: Target;
+  readonly standing: Standing;
+  readonly sinks: GuardrailSinks;
+}
+
+export class AnswerRecord {
+  readonly #to: Exchange;
+  readonly #answer: JudgedAnswer;
+  readonly #recording: Recording;
+  readonly #span: InspectionSpan | undefined;
+  #isSettled = false;
+
+  constructor(to: Exchange, answer: JudgedAnswer, recording: Recording) {
+    this.#to = to;
+    this.#answer = answer;
+    this.#recording = recording;
+    this.#span = to.span?.inspection("response");
+  }
+
+  /** Headers are about to go: they tell of the rules that acted until now. */
+  tellHeaders(): void {
+    if (!this.#isSettled) this.#tell(actedIn(this.#answer.judged.guarded.judgement?.decisions ?? []));
+  }
+
+  /** Once. What the answer is refused for; undefined: it is not, or that was told before. */
+  settle(): GatewayError | undefined {
+    if (this.#isSettled) return undefined;
+    this.#isSettled = true;
+    const { target, standing, sinks } = this.#recording;
+    const { judged } = this.#answer;
+    const request = {
+      requestId: this.#to.requestId,
+      hop: "llm",
+      route: target.route.name,
+      to: this.#to.labels.provider,
+      model: target.model,
+    } as const;
+    this.#endSpan();
+    try {
+      const { error, acted } = settleAnswer(judged, request, standing, sinks);
+      this.#tell(acted);
+      return error;
+    } catch (error) {
+      if (error instanceof GatewayError) return error;
+      throw error;
+    }
+  }
+
+  #endSpan(): void {
+    const { judged, segments, isRewritten } = this.#answer;
+    const { judgement, failures } = judged.guarded;
+    const outcome = judged.isOversize ? "deny" : (judgement?.outcome ?? "error");
+    this.#span?.end({
+      outcome: this.#to.gone ? "abandoned" : outcome === "allow" && isRewritten ? "redact" : outcome,
+      segments,
+      rules: (judgement?.decisions ?? []).map((decision) => actedIn([decision])),
+      failed: failures.map(({ detector }) => detector),
+    });
+  }
+
+  #tell(acted: string): void {
+    if (acted === "") return;
+    const before = this.#to.guardrails;
+    this.#to.guardrails = before === "" ? acted : `${before}, ${acted}`;
+  }
+}

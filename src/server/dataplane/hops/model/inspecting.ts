@@ -1,0 +1,400 @@
+/**
+ * An answer before the guard, last before the client: whatever provider and channel it came from, the text that is judged is
+ * the text that leaves. Headers wait for the first byte that may be shown, so that what is refused before it is refused by
+ * its status. Source: design decisions, section 11; guardrails reference, 5.3; specification document 3, `response`.
+ */
+import { GatewayError } from "../../../../base/index.ts";
+import { after, type Occasion } from "../../../core/guardrails/index.ts";
+import type { Guard } from "../../../snapshot/index.ts";
+import type { Downstream } from "../../../upstream/index.ts";
+import type { Exchange } from "../../exchange.ts";
+import { JudgedAnswer } from "../../governance/judged-answer.ts";
+import { Gathering } from "../../memory/index.ts";
+import { type AnswerType, type BodyKind, kindOf, mediaOf } from "./answer-body.ts";
+import { AnswerEvents } from "./answer-events.ts";
+import { AnswerHead } from "./answer-head.ts";
+import { AnswerRecord, type Recording } from "./answer-record.ts";
+import { DrivenWork } from "./driven-work.ts";
+import { READING_FACTOR } from "./inspect-request.ts";
+import { SIGN_OF_LIFE, UnreadableAnswer } from "./inspected-event.ts";
+import type { Mending } from "./inspected-headers.ts";
+import { decodedAnswer, judgedWhole, MAX_ENCODED_BYTES, type MadeAnswer } from "./whole-answer.ts";
+
+const NO_TYPE: AnswerType = { name: "", charset: "" };
+const NO_BYTES = Buffer.alloc(0);
+
+export interface Inspecting extends Recording {
+  readonly guard: Guard;
+  /** Of the request. */
+  readonly occasion: Occasion;
+}
+
+export interface InspectedDownstream extends Downstream {
+  /** Once nothing of the answer is judged any more; undefined: it is so. */
+  readonly over: () => Promise<void> | undefined;
+}
+
+export function inspecting(to: Downstream, exchange: Exchange, options: Inspecting): InspectedDownstream {
+  return new InspectedAnswer(to, exchange, options);
+}
+
+/** `head`: its kind is not told yet. `over`: nothing more goes to the client. */
+type Mode = "head" | "encoded" | BodyKind | "passing" | "over";
+
+class InspectedAnswer implements InspectedDownstream {
+  readonly #to: Downstream;
+  readonly #exchange: Exchange;
+  readonly #options: Inspecting;
+  readonly #leaving = new AbortController();
+  readonly #answer: JudgedAnswer;
+  readonly #work = new DrivenWork({
+    out: () => this.#outSoon(),
+    fail: (error) => this.#fail(error),
+    isOver: () => this.#isOver(),
+  });
+  #mode: Mode = "head";
+  /** Undefined until the provider answers. */
+  #start: AnswerHead | undefined;
+  /** Of a body whose kind is not told yet. */
+  #head: Buffer = NO_BYTES;
+  #held: Gathering | undefined;
+  /** Undefined until it is known to be a stream. */
+  #events: AnswerEvents | undefined;
+  /** Of the stream and of what is not an event yet, as far as they are counted. */
+  #heldBytes = 0;
+  /** What the answer is to be, once it was judged whole. */
+  #made: MadeAnswer | undefined;
+  #record: AnswerRecord | undefined;
+  /** The provider has said all. */
+  #isEnded = false;
+  #leave: (() => void) | undefined;
+  #whenOver: (() => void) | undefined;
+
+  constructor(to: Downstream, exchange: Exchange, options: Inspecting) {
+    this.#to = to;
+    this.#exchange = exchange;
+    this.#options = options;
+    this.#answer = new JudgedAnswer(options.guard, options.occasion, this.#leaving.signal);
+  }
+
+  get gone(): boolean {
+    return this.#to.gone;
+  }
+
+  over(): Promise<void> | undefined {
+    if (this.#mode === "over" || this.#start === undefined) return undefined;
+    return new Promise((resolve) => {
+      this.#whenOver = resolve;
+    });
+  }
+
+  onGone(listener: (() => void) | undefined): void {
+    this.#leave = listener;
+    this.#to.onGone(listener === undefined && this.#mode === "over" ? undefined : () => this.#left());
+  }
+
+  onDrain(listener: () => void): void {
+    this.#work.onResume(listener);
+    this.#to.onDrain(() => this.#work.drained());
+  }
+
+  start(status: number, statusText: string, headers: readonly Buffer[]): void {
+    const start = new AnswerHead(this.#to, this.#exchange, status, statusText, headers);
+    this.#start = start;
+    if (start.isBodiless) {
+      this.#pass();
+      return;
+    }
+    this.#record = new AnswerRecord(this.#exchange, this.#answer, this.#options);
+    if (start.encoding !== "") this.#mode = "encoded";
+  }
+
+  write(chunk: Buffer): boolean {
+    switch (this.#mode) {
+      case "passing":
+        return this.#to.write(chunk);
+      case "over":
+        return true;
+      case "head":
+        return this.#look(chunk, false);
+      case "unreadable":
+        this.#fail(new UnreadableAnswer("its alphabet is not supported"));
+        return true;
+      case "events":
+        return this.#work.drive(() => this.#events?.push(chunk));
+      default:
+        return this.#hold(chunk);
+    }
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    switch (this.#mode) {
+      case "passing":
+        this.#to.end();
+        this.#finish();
+        return;
+      case "over":
+        return;
+      case "head":
+        if (this.#head.length === 0) {
+          this.#pass();
+          this.end();
+          return;
+        }
+        this.#look(NO_BYTES, true);
+        // Its kind is told now.
+        if (this.#mode !== "head") this.end();
+        return;
+      case "encoded":
+        this.#start?.waited();
+        this.#work.drive(() => this.#decode(this.#held?.take() ?? NO_BYTES));
+        return;
+      case "events":
+        this.#endEvents(undefined);
+        return;
+      case "unreadable":
+        this.write(NO_BYTES);
+        return;
+      default:
+        this.#start?.waited();
+        this.#endWhole(this.#held?.take() ?? NO_BYTES);
+    }
+  }
+
+  breakOff(cause: Error): void {
+    if (this.#mode === "over") return;
+    this.#isEnded = true;
+    if (this.#mode === "events") {
+      this.#endEvents(cause);
+      return;
+    }
+    this.#record?.settle();
+    this.#finish();
+    this.#to.breakOff(cause);
+  }
+
+  /** The first bytes of a body that is not encoded, or no longer. */
+  #look(chunk: Buffer, isAll: boolean): boolean {
+    this.#head = this.#head.length === 0 ? chunk : Buffer.concat([this.#head, chunk]);
+    const kind = kindOf(this.#type(), this.#head, isAll);
+    if (kind === undefined) return true;
+    const head = this.#head;
+    this.#head = NO_BYTES;
+    this.#mode = kind;
+    if (kind === "media") {
+      this.#options.sinks.metrics.uninspected(mediaOf(this.#type()));
+      this.#start?.waited();
+      this.#pass();
+    }
+    if (kind === "events") this.#openEvents();
+    return this.write(head);
+  }
+
+  #openEvents(): void {
+    this.#start?.waited();
+    const { target, sinks } = this.#options;
+    this.#events = new AnswerEvents(this.#answer, target, sinks.metrics, {
+      woke: () => this.#out(),
+      failed: (error) => this.#fail(error),
+      silent: () => this.#stayAlive(),
+    });
+  }
+
+  #endEvents(cause: Error | undefined): void {
+    this.#work.drive(
+      () => this.#events?.end(),
+      () => {
+        const error = this.#record?.settle();
+        if (error !== undefined) {
+          this.#refuse(error);
+          return;
+        }
+        if (cause === undefined) this.#open({ isStream: true });
+        if (this.#isOver()) return;
+        this.#finish();
+        if (cause === undefined) this.#to.end();
+        else this.#to.breakOff(cause);
+      },
+    );
+  }
+
+  #hold(chunk: Buffer): boolean {
+    const { guard } = this.#options;
+    const most = this.#mode === "encoded" ? MAX_ENCODED_BYTES : guard.answers.maxBodyBytes;
+    this.#held ??= new Gathering(this.#exchange.holding, most, true);
+    const held = this.#held;
+    if (held.bytes + chunk.length <= most) {
+      this.#orRefuse(() => held.add(chunk));
+      return true;
+    }
+    if (this.#mode === "encoded") {
+      this.#fail(new UnreadableAnswer("it is encoded, and too long"));
+      return true;
+    }
+    const all = held.take();
+    if (!this.#oversize()) return true;
+    if (all.length > 0) this.#to.write(all);
+    return this.#to.write(chunk);
+  }
+
+  /** False: it is refused. */
+  #oversize(): boolean {
+    const { guard, sinks } = this.#options;
+    sinks.metrics.oversize();
+    if (guard.answers.onOversize === "deny") {
+      this.#answer.refuseOversize();
+      this.#out();
+      return false;
+    }
+    this.#start?.waited();
+    this.#pass();
+    return true;
+  }
+
+  async #decode(body: Buffer): Promise<void> {
+    const plain = await decodedAnswer(body, this.#start?.encoding ?? "", this.#exchange.holding);
+    if (this.#isOver()) return;
+    if (body.length === 0) {
+      this.#pass();
+      this.end();
+      return;
+    }
+    this.#start?.decoded(plain.length);
+    this.#mode = "head";
+    this.write(plain);
+    // It passed, or is judged from here on.
+    if (!this.#isOver()) this.end();
+  }
+
+  #endWhole(body: Buffer): void {
+    const reading = READING_FACTOR * body.length;
+    if (!this.#orRefuse(() => this.#exchange.holding.hold(reading))) return;
+    this.#work.drive(
+      () =>
+        after(judgedWhole(body, this.#type(), this.#answer, this.#options), (made) => {
+          this.#made = made;
+        }),
+      () => this.#sendWhole(reading),
+    );
+  }
+
+  #sendWhole(reading: number): void {
+    this.#exchange.holding.release(reading);
+    const error = this.#record?.settle();
+    if (error !== undefined) this.#refuse(error);
+    const made = this.#made;
+    if (made === undefined || this.#isOver()) return;
+    const { body, mending } = made;
+    this.#open(mending);
+    if (this.#isOver()) return;
+    this.#finish();
+    if (body.length > 0) this.#to.write(body);
+    this.#to.end();
+  }
+
+  /** As it came: there is nothing more to judge. */
+  #pass(): void {
+    this.#record?.settle();
+    this.#mode = "passing";
+    this.#open({});
+  }
+
+  /** What comes in one read is looked at before any of it is shown: a status says more than an event. */
+  #outSoon(): void {
+    if (this.#events === undefined || this.#isEnded || this.#start?.isSent === true) this.#out();
+    else queueMicrotask(() => this.#out());
+  }
+
+  /** Shows what may be shown, or refuses. */
+  #out(): void {
+    if (this.#isOver()) return;
+    const events = this.#events;
+    const frames = events?.take();
+    // Nothing of it is with the client yet, and a status says more than an event.
+    const isLate = this.#answer.isRefused && this.#start?.isSent !== true;
+    if (frames !== undefined && !isLate) {
+      this.#open({ isStream: true });
+      if (this.#isOver()) return;
+      if (!this.#to.write(frames)) this.#work.full();
+    }
+    if (this.#answer.isRefused) {
+      const error = this.#record?.settle();
+      this.#refuse(error ?? new GatewayError("guardrail_error", "The answer was refused."));
+      return;
+    }
+    if (events === undefined) return;
+    const more = events.heldBytes - this.#heldBytes;
+    this.#heldBytes += more;
+    this.#orRefuse(() => this.#exchange.holding.change(more));
+  }
+
+  #open(mending: Mending): void {
+    if (this.#start === undefined || this.#start.isSent || this.#isOver()) return;
+    this.#record?.tellHeaders();
+    try {
+      this.#start.send(mending);
+    } catch (error) {
+      // Headers that cannot be passed on make no answer, and whoever drives this expects no throw by now.
+      this.#fail(error);
+    }
+  }
+
+  /** The client has been shown nothing for long. */
+  #stayAlive(): void {
+    this.#open({ isStream: true });
+    if (!this.#isOver() && this.#events?.isBuffering === true) this.#to.write(SIGN_OF_LIFE);
+  }
+
+  #refuse(error: GatewayError): void {
+    const stamp = this.#events?.stamp;
+    this.#finish();
+    if (this.#isEnded) this.#exchange.endAs(error, stamp);
+    else this.#exchange.cutOff(error, stamp);
+  }
+
+  /** What came is no answer, or there is no room for it. */
+  #fail(error: unknown): void {
+    if (this.#isOver()) return;
+    this.#record?.settle();
+    this.#finish();
+    if (!(error instanceof GatewayError)) this.#to.breakOff(error instanceof Error ? error : new Error(String(error)));
+    else if (this.#isEnded) this.#exchange.endAs(error);
+    else this.#exchange.cutOff(error);
+    if (!this.#isEnded) this.#leave?.();
+  }
+
+  /** False: there was no room, and it is refused. */
+  #orRefuse(hold: () => void): boolean {
+    try {
+      hold();
+      return true;
+    } catch (error) {
+      this.#fail(error);
+      return false;
+    }
+  }
+
+  #type(): AnswerType {
+    return this.#start?.type ?? NO_TYPE;
+  }
+
+  #isOver(): boolean {
+    return this.#mode === "over";
+  }
+
+  #left(): void {
+    if (!this.#isOver()) this.#record?.settle();
+    this.#finish();
+    this.#leave?.();
+  }
+
+  #finish(): void {
+    this.#mode = "over";
+    this.#events?.close();
+    this.#held?.clear();
+    this.#head = NO_BYTES;
+    this.#leaving.abort(new GatewayError("invalid_request", "The answer is over."));
+    this.#whenOver?.();
+  }
+}

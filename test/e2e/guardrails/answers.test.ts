@@ -1,0 +1,261 @@
+/**
+ * Guardrails over whole answers through a running gateway, from a provider that a test scripts byte by byte: what clients
+ * read, what they are refused, and what the operator sees of it. Source: specification document 3 (`guardrails`); design
+ * decisions, section 11.
+ */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { say } from "../governance/support/governed.ts";
+import { idle, readMetrics, sumOf } from "../support/metrics.ts";
+import { type Reply, reply } from "../support/upstream.ts";
+import { chunks, heard, streaming } from "./support/answers.ts";
+import {
+  ADDRESS,
+  asked,
+  CARD,
+  JSON_TYPE,
+  leaked,
+  MAIL,
+  MAX_BODY_BYTES,
+  SSN,
+  startInspected,
+} from "./support/inspected.ts";
+
+const file = { after };
+const inspected = await startInspected(file);
+const { upstream, node, gateway, buffering, key, answered, whole, recordOf } = inspected;
+
+const completion = (content: string, more: object = {}) =>
+  JSON.stringify({
+    id: "c",
+    object: "chat.completion",
+    created: 1,
+    model: "m",
+    choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
+    ...more,
+  });
+
+test("a whole answer is rewritten, and its length, digests and record tell of what leaves", async () => {
+  const body = completion(`Write to ${MAIL}.`);
+  const said = await whole({ headers: [...JSON_TYPE, "ETag: x", "Content-Digest: sha-256=:x:"], body });
+  assert.deepEqual([said.status, said.text], [200, body.replace(MAIL, "<EMAIL_ADDRESS>")]);
+  assert.deepEqual(
+    ["x-gateway-guardrails", "content-length", "etag", "content-digest"].map((name) => said.headers.get(name)),
+    ["hide=redact", String(said.text.length), null, null],
+  );
+  const { controls, data } = await recordOf("guardrail.decision", said);
+  assert.deepEqual(controls, ["GDPR-5"]);
+  assert.deepEqual(
+    [data["direction"], data["decision"], data["rule"], data["matched"], data["to"], data["key"]],
+    [
+      "response",
+      "allow",
+      "hide",
+      [{ rule: "hide", action: "redact", types: { "pii/EMAIL_ADDRESS": 1 }, kinds: ["output"] }],
+      "raw",
+      "plain",
+    ],
+  );
+});
+
+test("an answer with nothing to hide is as it came, and one that is only noted too", async () => {
+  const body = completion("Nothing of note.").replace("{", '{ "odd" : 1.0,  ');
+  const said = await whole({ headers: [...JSON_TYPE, "ETag: x"], body });
+  assert.deepEqual([said.text, said.headers.get("etag"), said.headers.get("x-gateway-guardrails")], [body, "x", null]);
+  const noted = completion(`Pay with ${CARD}.`);
+  const carded = await whole({ headers: JSON_TYPE, body: noted });
+  assert.deepEqual([carded.text, carded.headers.get("x-gateway-guardrails")], [noted, "note=annotate"]);
+  const empty = await whole({ headers: JSON_TYPE, body: "" });
+  assert.deepEqual([empty.status, empty.text], [200, ""]);
+});
+
+test("a whole answer that is denied is a refusal in the dialect's shape", async () => {
+  const said = await whole({ headers: JSON_TYPE, body: completion(`It is ${SSN}.`) });
+  assert.deepEqual([said.status, said.code, said.headers.get("x-should-retry")], [403, "guardrail_denied", "false"]);
+  assert.match(said.text, /Numbers of persons stay here\./);
+  assert.equal(said.headers.get("x-gateway-guardrails"), "no-ssn=deny");
+  const { controls, data } = await recordOf("guardrail.decision", said);
+  assert.deepEqual([controls, data["decision"], data["direction"]], [["SC-7"], "deny", "response"]);
+  const refusals = (await node.client.call("list_refusals")).items;
+  assert.ok(refusals.some((row) => row.code === "guardrail_denied" && JSON.stringify(row).includes("no-ssn")));
+});
+
+test("what a shadow detector finds in an answer is recorded once, and changes nothing", async () => {
+  const said = await answered(streaming(chunks([{ content: `At ${ADDRESS}, and ` }, { content: `${ADDRESS}.` }])), {
+    stream: true,
+  });
+  assert.equal(heard(said.text).content, `At ${ADDRESS}, and ${ADDRESS}.`);
+  const { data } = await recordOf("guardrail.shadow", said);
+  assert.deepEqual([data["direction"], data["detectors"]], ["response", { watcher: { "pii/IP_ADDRESS": 2 } }]);
+});
+
+/** However a provider names what it sends, and whatever it sends under that name. */
+const escaped = (text: string) =>
+  [...text].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+const NAMED: Readonly<Record<string, { readonly answer: Reply; readonly shown: RegExp; readonly status?: number }>> = {
+  "an error that echoes the prompt": {
+    answer: { status: 400, headers: JSON_TYPE, body: `{"error":{"message":"bad: ${MAIL}"}}` },
+    shown: /bad: <EMAIL_ADDRESS>/,
+    status: 400,
+  },
+  "an error page": {
+    answer: {
+      status: 404,
+      headers: ["Content-Type: text/html; charset=iso-8859-1"],
+      body: Buffer.from(`<p>caf\u00e9 ${MAIL}</p>`, "latin1"),
+    },
+    shown: /<p>café <EMAIL_ADDRESS><\/p>/,
+    status: 404,
+  },
+  "plain text": {
+    answer: {
+      headers: ["Content-Type: TEXT/Plain;Charset=UTF-8"],
+      body: `1\n00:00:00,000 --> 00:00:01,000\n${MAIL}\n`,
+    },
+    shown: /\n<EMAIL_ADDRESS>\n/,
+  },
+  "no type": { answer: { body: completion(MAIL) }, shown: /<EMAIL_ADDRESS>/ },
+  "a type of sound": {
+    answer: { headers: ["Content-Type: audio/mpeg"], body: completion(MAIL) },
+    shown: /<EMAIL_ADDRESS>/,
+  },
+  "a type of files": {
+    answer: { headers: ["Content-Type: application/octet-stream"], body: `${completion(MAIL)}\n${completion("x")}\n` },
+    shown: /<EMAIL_ADDRESS>/,
+  },
+  "a type of streams, and is JSON": {
+    answer: { headers: ["Content-Type: text/event-stream"], body: completion(escaped(MAIL)).replaceAll("\\\\", "\\") },
+    shown: /<EMAIL_ADDRESS>/,
+  },
+  "a type of JSON, and is a stream": {
+    answer: {
+      headers: JSON_TYPE,
+      body: chunks([{ content: MAIL.slice(0, 9) }, { content: `${MAIL.slice(9)} ok` }]).join(""),
+    },
+    shown: /<EMAIL_ADDRESS>/,
+  },
+  "a stream within an error": {
+    answer: {
+      status: 400,
+      headers: ["Content-Type: text/event-stream"],
+      body: chunks([{ content: `${MAIL} ok` }]).join(""),
+    },
+    shown: /<EMAIL_ADDRESS>/,
+    status: 400,
+  },
+  "a mark of byte order": {
+    answer: { headers: JSON_TYPE, body: `\ufeff${completion(MAIL)}` },
+    shown: /<EMAIL_ADDRESS>/,
+  },
+  "a byte that is no UTF-8": {
+    answer: {
+      headers: JSON_TYPE,
+      body: Buffer.concat([
+        Buffer.from(completion(MAIL).slice(0, -1)),
+        Buffer.from([0x2c, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
+      ]),
+    },
+    shown: /<EMAIL_ADDRESS>/,
+  },
+  "names that come twice": {
+    answer: { headers: JSON_TYPE, body: completion("x").replace('"content":"x"', `"content":"${MAIL}","content":"x"`) },
+    shown: /<EMAIL_ADDRESS>.*"content":"x"/,
+  },
+  escapes: {
+    answer: { headers: JSON_TYPE, body: completion("x").replace('"x"', `"${escaped(MAIL)}"`) },
+    shown: /<EMAIL_ADDRESS>/,
+  },
+};
+for (const [what, { answer, shown, status = 200 }] of Object.entries(NAMED)) {
+  test(`an answer with ${what} is read all the same`, async () => {
+    const said = await whole(answer);
+    assert.equal(said.status, status, said.text);
+    assert.match(said.text, shown);
+    assert.ok(!said.text.includes("lovelace"), said.text);
+  });
+}
+
+const NO_ANSWERS: Readonly<Record<string, Reply>> = {
+  "in UTF-16": {
+    headers: ["Content-Type: application/json; charset=utf-16"],
+    body: Buffer.from(`\ufeff${completion(MAIL)}`, "utf16le"),
+  },
+  "in UTF-16 that says nothing of it": { headers: JSON_TYPE, body: Buffer.from(completion(MAIL), "utf16le") },
+  "JSON that only some read": {
+    headers: JSON_TYPE,
+    body: completion("x")
+      .replace('"x"', `"${escaped(MAIL)}"`)
+      .replace("}", ', "n": NaN }'),
+  },
+  "JSON of great depth": { headers: JSON_TYPE, body: `${"[".repeat(600)}"${escaped(MAIL)}"${"]".repeat(600)}` },
+  "an encoding that is not known": { headers: [...JSON_TYPE, "Content-Encoding: zstd"], body: "x" },
+  "an encoding that it is not in": { headers: [...JSON_TYPE, "Content-Encoding: gzip"], body: "no gzip" },
+  "an encoding that unpacks without end": {
+    headers: [...JSON_TYPE, "Content-Encoding: gzip"],
+    body: gzipSync(Buffer.alloc(40 << 20)),
+  },
+};
+for (const [what, answer] of Object.entries(NO_ANSWERS)) {
+  test(`an answer that is ${what} is none`, async () => {
+    const said = await whole(answer);
+    assert.deepEqual([said.status, said.code], [502, "upstream_unreachable"], said.text);
+  });
+}
+
+const ENCODINGS = { gzip: gzipSync, "x-gzip": gzipSync, deflate: deflateSync, br: brotliCompressSync };
+for (const [encoding, encode] of Object.entries(ENCODINGS)) {
+  test(`identity is asked for, and what comes in ${encoding} all the same is read, also a stream`, async () => {
+    const headers = [...JSON_TYPE, `Content-Encoding: ${encoding}`];
+    const said = await whole({ headers, body: encode(completion(MAIL)) });
+    assert.deepEqual([said.headers.get("content-encoding"), said.text], [null, completion("<EMAIL_ADDRESS>")]);
+    const stream = encode(chunks([{ content: "to ada." }, { content: "lovelace@example.com now" }]).join(""));
+    const events = await whole(
+      { headers: ["Content-Type: text/event-stream", headers[1] ?? ""], body: stream },
+      { stream: true },
+    );
+    assert.equal(heard(events.text).content, "to <EMAIL_ADDRESS> now");
+    const sent = upstream.requests.at(-1)?.headers.filter(([name]) => name.toLowerCase() === "accept-encoding");
+    assert.deepEqual(sent, [["accept-encoding", "identity"]]);
+  });
+}
+
+test("sound and images pass and are counted, parts are not asked for, and an answer without a body stays one", async () => {
+  const sound = Buffer.from([0x49, 0x44, 0x33, 4, 0, 0, 0, 0, 1, ...Buffer.from(MAIL)]);
+  upstream.script = (socket) => reply(socket, { headers: ["Content-Type: audio/mpeg"], body: sound });
+  const response = await fetch(`${gateway.url}/v1/audio/speech`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", range: "bytes=0-4" },
+    body: JSON.stringify({ model: "m", input: "x", voice: "alloy" }),
+  });
+  assert.deepEqual(Buffer.from(await response.arrayBuffer()), sound);
+  assert.ok(!upstream.requests.at(-1)?.headers.some(([name]) => name.toLowerCase() === "range"));
+  upstream.script = (socket) => socket.write("HTTP/1.1 204 No Content\r\n\r\n");
+  const gone = await say(gateway, { key, body: asked() });
+  assert.deepEqual([gone.status, gone.text], [204, ""]);
+  assert.equal(sumOf(await readMetrics(gateway), "gateway_guardrail_uninspected_total", { what: "audio" }), 1);
+});
+
+test("an answer that is too long passes and is counted, or is refused", async () => {
+  const before = sumOf(await readMetrics(gateway), "gateway_guardrail_response_oversize_total");
+  const body = completion(`${MAIL} ${"x".repeat(MAX_BODY_BYTES)}`);
+  const said = await whole({ headers: JSON_TYPE, body });
+  assert.deepEqual([said.status, said.text], [200, body]);
+  assert.equal(sumOf(await readMetrics(gateway), "gateway_guardrail_response_oversize_total"), before + 1);
+  for (const [answer, more] of [
+    [{ headers: JSON_TYPE, body }, {}],
+    [{ headers: [...JSON_TYPE, "Content-Encoding: gzip"], body: gzipSync(body) }, {}],
+    [
+      { headers: ["Content-Type: text/event-stream"], body: chunks([{ content: "x".repeat(3_000) }]).join("") },
+      { stream: true },
+    ],
+  ] as const) {
+    const denied = await whole(answer, more, buffering);
+    assert.deepEqual([denied.status, denied.code], [403, "guardrail_denied"], denied.text);
+  }
+});
+
+test("no matched text is in logs, records or metrics", async () => {
+  await idle(gateway);
+  assert.deepEqual(await leaked(inspected), []);
+});

@@ -1,0 +1,114 @@
+/** A gateway that inspects answers, in front of a provider that a test scripts. */
+import { recordsIn, type SeenRecord } from "../../admin/support/trail.ts";
+import {
+  chat,
+  type Governed,
+  mint,
+  PROVIDER_KEY,
+  type Said,
+  say,
+  startGoverned,
+} from "../../governance/support/governed.ts";
+import { type Document, startWithFiles } from "../../support/config.ts";
+import type { Gateway } from "../../support/gateway.ts";
+import { type Reply, reply, type Script, scriptedUpstream, type Upstream } from "../../support/upstream.ts";
+import { eventually, type Owner } from "../../support/wait.ts";
+
+export const MAIL = "ada.lovelace@example.com";
+export const SSN = "536-90-4399";
+export const CARD = "4111 1111 1111 1111";
+export const ADDRESS = "203.0.113.77";
+const IBAN = "DE89 3704 0044 0532 0130 00";
+export const CANARIES = [MAIL, IBAN, IBAN.replaceAll(" ", ""), SSN, CARD, ADDRESS];
+export const MAX_BODY_BYTES = 20_000;
+export const JSON_TYPE = ["Content-Type: application/json"];
+
+const guardrails = {
+  detectors: [
+    {
+      type: "pii",
+      name: "finder",
+      prefilter: "pure",
+      apply_to: ["output"],
+      entities: ["EMAIL_ADDRESS", "IBAN_CODE", "US_SSN", "CREDIT_CARD"],
+    },
+    { type: "pii", name: "watcher", prefilter: "pure", apply_to: ["output"], entities: ["IP_ADDRESS"], mode: "shadow" },
+  ],
+  rules: [
+    {
+      name: "no-ssn",
+      when: 'direction == "response" && "pii/US_SSN" in labels',
+      action: "deny",
+      message: "Numbers of persons stay here.",
+      controls: ["SC-7"],
+    },
+    { name: "note", when: '"pii/CREDIT_CARD" in labels', action: "annotate" },
+    { name: "hide", action: "redact", select: 'a.label != "CREDIT_CARD"', controls: ["GDPR-5"] },
+  ],
+  response: { max_body_bytes: MAX_BODY_BYTES },
+};
+
+/** The same, holding streams to their end, and refusing what is long. */
+const HOLDING = {
+  ...guardrails,
+  stream: { policy: "buffer" },
+  response: { max_body_bytes: 2_000, on_oversize: "deny" },
+};
+
+export interface Inspected extends Pick<Governed, "node" | "gateway"> {
+  readonly upstream: Upstream;
+  readonly key: string;
+  /** Another, with `stream.policy: buffer`, that knows nobody. */
+  readonly buffering: Gateway;
+  /** A chat completion of whatever the provider says. */
+  readonly answered: (script: Script, more?: Document, on?: Gateway) => Promise<Said>;
+  readonly whole: (answer: Reply, more?: Document, on?: Gateway) => Promise<Said>;
+  readonly recordOf: (event: string, said: Pick<Said, "headers">) => Promise<SeenRecord>;
+}
+
+export const asked = (more: Document = {}): Document => chat({ model: "m", ...more });
+
+/** Model `m` is of a compat provider, `other` of one of messages. */
+export async function startInspected(owner: Owner): Promise<Inspected> {
+  const upstream = await scriptedUpstream(owner);
+  const raw = { name: "raw", dialect: "compat", base_url: `${upstream.url}/v1`, api_key: PROVIDER_KEY };
+  const providers = [raw, { ...raw, name: "msgs", dialect: "messages", model_aliases: { other: "m" } }];
+  const deployment = { providers, default_provider: "raw" };
+  const [{ node, gateway }, buffering] = await Promise.all([
+    startGoverned(owner, {
+      deployment: {
+        ...deployment,
+        budgets: [{ name: "day", limit: 1_000_000, shared: true }],
+        profiles: [{ name: "team", budget: "day" }],
+        guardrails,
+      },
+    }),
+    startWithFiles(owner, { ...deployment, guardrails: HOLDING }),
+  ]);
+  const key = await mint(node, "plain", { profile: "team" });
+  const answered: Inspected["answered"] = (script, more = {}, on = gateway) => {
+    upstream.script = script;
+    return say(on, { key, body: asked(more) });
+  };
+  return {
+    upstream,
+    node,
+    gateway,
+    buffering,
+    key,
+    answered,
+    whole: (answer, more, on) => answered((socket) => reply(socket, answer), more, on),
+    recordOf: (event, { headers }) => {
+      const request = headers.get("x-gateway-request-id");
+      return eventually(`the record ${event}`, () =>
+        recordsIn(node.output()).find((record) => record.event === event && record.data["request"] === request),
+      );
+    },
+  };
+}
+
+/** Matched text in what an operator reads of both gateways. */
+export async function leaked({ node, gateway }: Inspected): Promise<readonly string[]> {
+  const all = node.output() + (await (await fetch(String(gateway.metricsUrl))).text());
+  return CANARIES.filter((canary) => all.includes(canary));
+}
