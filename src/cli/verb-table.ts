@@ -146,7 +146,7 @@ const ENTRIES = [
   {
     name: "models pin",
     group: "run",
-    summary: "resolve a revision of a model hub's repository to its commit",
+    summary: "print a model of a hub as an entry to paste, by its commit",
     description:
       "Prints the entry of 'models' to paste into a deployment document: a branch or tag is resolved to the commit that " +
       "it names now, since the gateway accepts nothing that can move. Downloads nothing.",
