@@ -29,6 +29,16 @@ export const nodeStatus = object("The node that is asked.", {
     ]),
     message: nullable(text("Why it cannot.")),
   }),
+  models: list(
+    "Models that its newest configuration needs. While one is not ready, the configuration before serves on.",
+    object("A model.", {
+      name: text("Its name."),
+      state: choice("`failed`: it could not be fetched, and is tried again.", ["ready", "fetching", "failed"]),
+      bytes: integer("Of it that are here."),
+      total_bytes: nullable(integer("Of all its files, once it is known.")),
+      message: nullable(text("Why it could not be fetched.")),
+    }),
+  ),
 });
 
 /** Specification document 2, `admin.issuers[].login`. Holds no secret. */

@@ -9,6 +9,7 @@ import { doorAnswers, issuerProbes, libraryAnswers, policyAnswers } from "../che
 import type { Answer, Limits, Probe } from "../check/answer.ts";
 import { callerAnswers } from "../check/callers.ts";
 import { prefilterAnswers } from "../check/guardrails.ts";
+import { absentModelAnswers } from "../check/models.ts";
 import { placeAnswers } from "../check/places.ts";
 import { providerProbes } from "../check/provider.ts";
 import type { FlagsOf } from "../flags.ts";
@@ -58,6 +59,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   tell(await prefilterAnswers(node.deployment.document));
   const probes = [...providers.flatMap(providerProbes), ...issuerProbes(nodeFile, path)];
   const limits = { timeoutMs: Math.min(options.timeout, MAX_TIMEOUT_MS), signal: io.signal };
+  tell(await absentModelAnswers(node, path, limits));
   await askAll(probes, limits, io, (answer) => tell([answer]));
   // Cut short it has checked nothing; whoever ended it knows.
   io.signal.throwIfAborted();

@@ -1,5 +1,6 @@
 /** Detectors, and the ensemble that asks them. */
 
+export { createAwaitedDetector } from "./awaited.ts";
 export * from "./ensemble/index.ts";
 export {
   createModelDetector,

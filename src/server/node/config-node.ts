@@ -10,6 +10,7 @@ import { createFailureSampler } from "../audit/index.ts";
 import { type Cluster, openCluster } from "../cluster/index.ts";
 import { formatProblem, type NodeFile } from "../core/config/index.ts";
 import { type BudgetRecords, createRefusals, createStatistics, recordBudgets } from "../dataplane/index.ts";
+import { openModelStore, openModelSupply } from "../models/index.ts";
 import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { BuildInfo } from "../telemetry/index.ts";
@@ -27,6 +28,7 @@ import { beside } from "./files.ts";
 import { openGoverning } from "./governing.ts";
 import { loginsOf } from "./issuers.ts";
 import type { NodeDocuments } from "./load.ts";
+import { modelCacheOf, modelStatusOf } from "./model-cache.ts";
 import { observeCluster, observeLoss } from "./observe-cluster.ts";
 import { ConfigurationRefused, countIn } from "./refused.ts";
 import { keySourcesOf, sealingKeysOf } from "./sealing-keys.ts";
@@ -151,6 +153,21 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const statistics = createStatistics(systemClock);
   let budgetRecords: BudgetRecords | undefined;
   const refusals = createRefusals(systemClock, (refusal) => budgetRecords?.refused(refusal));
+  const store = owner.own(
+    "model store",
+    openModelStore({
+      directory: await modelCacheOf(nodeFile, path),
+      userAgent: `gateway/${build.version}`,
+      now: systemClock.now,
+      monotonic: systemClock.monotonic,
+    }),
+    (it) => it.close(),
+  );
+  const models = owner.own(
+    "models",
+    openModelSupply({ store, log, instruments, monotonic: systemClock.monotonic }),
+    (it) => it.close(),
+  );
   observed.reasons.add("configuration");
   const stop = new AbortController();
   let dataPlane: DataPlane | undefined;
@@ -165,6 +182,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       env,
       cluster,
       sealed: here?.sealed,
+      models,
       instruments,
       log,
       signal: AbortSignal.any([signal, stop.signal]),
@@ -215,6 +233,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
           listeners: () => listenersOf(nodeFile, observed.metricsAddress, dataPlane, doors),
           readiness: observed.readiness,
           configuration: () => standingOf(configuration),
+          models: () => models.standing().map(modelStatusOf),
           keyLastUsedAt: (id) => governing.callers.lastUsedAt(id),
         },
         backends: backendsPort(configuration, statistics),

@@ -16,6 +16,7 @@ import {
   type SourceRow,
   secretRowKey,
 } from "../core/state/index.ts";
+import { lackingWords, type ModelSupply } from "../models/index.ts";
 import { openSecrets, type SealedSecrets, type Secrets } from "../secrets/index.ts";
 import {
   type GuardrailEngine,
@@ -28,6 +29,7 @@ import {
 import { BY_FILE, FILE_WRITE_MS, type FileOutcome, openDeploymentFile } from "./deployment-file.ts";
 import { openDisk } from "./files.ts";
 import { type NodeDocuments, readNode } from "./load.ts";
+import { compileFromCache, type Views } from "./model-cache.ts";
 import { type CompiledSources, compileSources, type FileStatus, preparedSources, trustedBy } from "./sources.ts";
 import { changedKeys, limitRevision, surroundingsOf } from "./surroundings.ts";
 
@@ -44,6 +46,7 @@ export interface ConfigurationOptions {
   readonly cluster: Cluster;
   /** Undefined without a cluster secret. */
   readonly sealed: SealedSecrets | undefined;
+  readonly models: ModelSupply;
   readonly instruments: Instruments;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -85,7 +88,7 @@ export interface Configuration {
 }
 
 export function openConfiguration(options: ConfigurationOptions): Configuration {
-  const { cluster, env, log, sealed, signal } = options;
+  const { cluster, env, log, models: supply, sealed, signal } = options;
   const { view } = cluster;
   const listeners = new Set<() => void>();
   const started = options.documents.nodeFile;
@@ -96,6 +99,8 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   let running: CompiledSources | undefined;
   let served: ReadonlyMap<string, number> = new Map();
   let refused: CompiledSources | undefined;
+  /** What is stored, where models that it needs are being fetched. */
+  let awaiting: CompiledSources | undefined;
   let told = "";
   let watching: { close(): void } | undefined;
   let retry: NodeJS.Timeout | undefined;
@@ -112,11 +117,12 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
 
   const secretsOfToday = (): Secrets => openSecrets({ dir: documents.secretsDir, sealed });
 
-  const compileWith = (sources: readonly Source[], secrets: Secrets): CompiledSources => {
+  const compileWith = (sources: readonly Source[], secrets: Secrets, models?: Views): CompiledSources => {
     const { nodeFile, overlays: fileOverlays, variables: ofNodeFile } = documents;
     const trusted = nodeFile && trustedBy(nodeFile, started);
     const limitRev = limitRevision(view);
-    return compileSources({ sources, env, ofNodeFile, secrets, fileOverlays, trusted, rules, guardrails, limitRev });
+    const loaded = { rules, guardrails, models };
+    return compileSources({ sources, env, ofNodeFile, secrets, fileOverlays, trusted, limitRev, ...loaded });
   };
 
   /** Before any of the texts is compiled. */
@@ -131,7 +137,9 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
 
   const compile = async (sources: readonly Source[]): Promise<CompiledSources> => {
     await prepare(sources.map(({ text }) => text));
-    return preparedSources(compileWith(sources, secretsOfToday()), signal);
+    const secrets = secretsOfToday();
+    const looked = await compileFromCache(supply, (models) => compileWith(sources, secrets, models), signal);
+    return preparedSources(looked.sources, signal);
   };
 
   /** The document on disk, where something that it needs cannot be loaded. */
@@ -172,10 +180,15 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     rebuilds += 1;
     const sources = sourcesOf(rows);
     const secrets = secretsOfToday();
-    const next = await preparedSources(compileWith(sources, secrets), signal);
+    const looked = await compileFromCache(supply, (models) => compileWith(sources, secrets, models), signal);
+    const next = await preparedSources(looked.sources, signal);
+    if (signal.aborted) return;
+    supply.want(looked.needs);
     file.forget();
     watch(secrets, next.deployment.used);
+    awaiting = next.compiled.kind === "awaits" ? next : undefined;
     if (next.compiled.kind === "refused") refuse(next);
+    else if (next.compiled.kind === "awaits") wait();
     else serve(next, rows, next.compiled);
   };
 
@@ -195,6 +208,12 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
       sources: rows.map(({ name, revision }) => `${name}@${revision}`),
       providers: snapshot.providers.length,
     });
+    changed();
+  };
+
+  const wait = (): void => {
+    refused = undefined;
+    log.info("the configuration waits for models", { models: lackingWords(supply.standing()) });
     changed();
   };
 
@@ -245,6 +264,11 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     running?.deployment.used.secrets.some((name) => keys.has(secretRowKey(name))) === true;
 
   const unwatch = [
+    supply.onChange(() => {
+      if (awaiting === undefined) return;
+      if (supply.standing().every(({ state }) => state === "ready")) queueRebuild();
+      else changed();
+    }),
     view.watch("source/", queueRebuild),
     view.watch("secret/", (mutations) => {
       file.forget();
@@ -337,7 +361,8 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     return { kind: "refused", problems: problems.length > 0 ? problems : [outcome.message] };
   };
 
-  const fileStatusNow = (): FileStatus => file.status((refused ?? running)?.compiled, running !== undefined);
+  const fileStatusNow = (): FileStatus =>
+    file.status((refused ?? awaiting ?? running)?.compiled, running !== undefined, lackingWords(supply.standing()));
 
   return {
     running: () => running,

@@ -62,8 +62,8 @@ export interface DeploymentFile {
   carry(document: () => FileText | undefined): Promise<FileOutcome | undefined>;
   /** Logs what became of it. */
   tell(outcome: FileOutcome): void;
-  /** `compiled`: what is stored, as it compiles here; `serves`: whether anything is in force. */
-  status(compiled: CompiledSources["compiled"] | undefined, serves: boolean): FileStatus;
+  /** `compiled`: what is stored, as it compiles here; `serves`: whether anything is in force; `lacking`: models. */
+  status(compiled: CompiledSources["compiled"] | undefined, serves: boolean, lacking: string | undefined): FileStatus;
   /** What the document refers to has changed. */
   forget(): void;
 }
@@ -203,10 +203,10 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
       return undefined;
     },
     tell,
-    status(compiled, serves) {
+    status(compiled, serves, lacking) {
       const path = options.path();
       const file = path === undefined ? undefined : standingOf(readTextSync(path));
-      return fileStatus({ stored: storedEdition(), writer: writer(), file, compiled, serves });
+      return fileStatus({ stored: storedEdition(), writer: writer(), file, compiled, serves, lacking });
     },
     forget: () => sound.clear(),
   };

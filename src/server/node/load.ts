@@ -10,10 +10,19 @@ import {
   readNodeFile,
   readOverlay,
 } from "../core/config/index.ts";
+import { type ModelNeed, modelNeeds } from "../models/index.ts";
 import { openSecrets } from "../secrets/index.ts";
-import { type Compiled, type GuardrailEngine, loadGuardrails, loadRules, type Rules } from "../snapshot/index.ts";
+import {
+  type Compiled,
+  type CompileInput,
+  type GuardrailEngine,
+  loadGuardrails,
+  loadRules,
+  type Rules,
+} from "../snapshot/index.ts";
 import { beside, type Disk, type FileText, openDisk } from "./files.ts";
 import { glance } from "./glance.ts";
+import { cachedViews } from "./model-cache.ts";
 import { compileSources, trustedBy } from "./sources.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -89,7 +98,10 @@ export async function readNode(path: string, env: Environment, disk: Disk = open
 export interface LoadedNode {
   readonly nodeFile: NodeFile;
   readonly deployment: ComposedDeployment;
-  readonly compiled: Extract<Compiled, { kind: "compiled" }>;
+  /** Without its guardrails where `awaits` names models. */
+  readonly compiled: Pick<Extract<Compiled, { kind: "compiled" }>, "snapshot" | "prepare">;
+  /** Models that it needs and that are not in the cache. */
+  readonly awaits: readonly ModelNeed[];
   /** Lines for a person. */
   readonly warnings: readonly string[];
   /** Secrets that are in no file of this node: only the cluster can hold them. `STAND_IN` is in their place. */
@@ -121,7 +133,7 @@ export function compileDocuments(documents: NodeDocuments, env: Environment): Lo
   const told = [...problems, ...compiled.problems.map(formatProblem)];
   if (nodeFile === undefined || !documents.isSound) return refused(told);
   if (compiled.kind === "refused") return refused(told, missing);
-  return { kind: "loaded", node: { nodeFile, deployment, compiled, warnings: told, unseen: [] } };
+  return { kind: "loaded", node: { nodeFile, deployment, ...standing(compiled), warnings: told, unseen: [] } };
 }
 
 /** `path`: the node file. Secrets that only the cluster can hold are taken to be there. */
@@ -129,11 +141,22 @@ export async function loadNode(path: string, env: Environment): Promise<Loaded> 
   const documents = await readNode(path, env);
   const loaded = compileDocuments(documents, env);
   const { nodeFile, problems } = documents;
-  if (loaded.kind === "loaded" || loaded.missing.length === 0 || nodeFile === undefined) return loaded;
-  const { compiled, deployment } = compileWith(documents, env, STANDING_IN);
-  if (compiled.kind === "refused") return loaded;
+  if (nodeFile === undefined) return loaded;
+  const unseen = loaded.kind === "refused" ? loaded.missing : [];
+  const isAwaiting = loaded.kind === "loaded" && loaded.node.awaits.length > 0;
+  if (!isAwaiting && unseen.length === 0) return loaded;
+  const seen = compileWith(documents, env, STANDING_IN);
+  const { deployment } = seen;
+  const { document } = deployment;
+  const needs = seen.compiled.kind === "awaits" && document !== undefined ? modelNeeds(document) : [];
+  const { compiled } =
+    needs.length === 0 ? seen : compileWith(documents, env, STANDING_IN, await cachedViews(nodeFile, path, needs));
+  if (compiled.kind === "refused") {
+    if (loaded.kind === "refused") return loaded;
+    return refused([...problems, ...compiled.problems.map(formatProblem)]);
+  }
   const warnings = [...problems, ...compiled.problems.map(formatProblem)];
-  return { kind: "loaded", node: { nodeFile, deployment, compiled, warnings, unseen: loaded.missing } };
+  return { kind: "loaded", node: { nodeFile, deployment, ...standing(compiled), warnings, unseen } };
 }
 
 export type Composed =
@@ -165,7 +188,14 @@ const UNSEEN: Sealed = {
 
 const STANDING_IN: Sealed = { secret: () => ({ kind: "value", value: STAND_IN }) };
 
-function compileWith(documents: NodeDocuments, env: Environment, sealed: Sealed) {
+type Sound = Exclude<ReturnType<typeof compileWith>["compiled"], { kind: "refused" }>;
+
+const standing = (compiled: Sound): Pick<LoadedNode, "compiled" | "awaits"> =>
+  compiled.kind === "compiled"
+    ? { compiled, awaits: [] }
+    : { compiled: { snapshot: compiled.rest, prepare: undefined }, awaits: compiled.models };
+
+function compileWith(documents: NodeDocuments, env: Environment, sealed: Sealed, models?: CompileInput["models"]) {
   const { document, overlays, secretsDir, nodeFile, rules, guardrails } = documents;
   return compileSources({
     sources: document?.kind === "text" ? [document] : [],
@@ -175,6 +205,7 @@ function compileWith(documents: NodeDocuments, env: Environment, sealed: Sealed)
     trusted: nodeFile && trustedBy(nodeFile),
     rules,
     guardrails,
+    models,
   });
 }
 

@@ -2,8 +2,18 @@
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { systemClock } from "../../base/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
+import {
+  type ModelNeed,
+  type ModelStanding,
+  type ModelSupply,
+  type ModelView,
+  modelNeeds,
+  openModelStore,
+} from "../models/index.ts";
 import { beside } from "./files.ts";
+import type { CompiledSources } from "./sources.ts";
 
 const USUAL = "/gateway";
 
@@ -25,4 +35,57 @@ export async function usualCache(usual = USUAL): Promise<string | undefined> {
     () => join(usual),
     () => undefined,
   );
+}
+
+export type Views = ReadonlyMap<string, ModelView>;
+
+/** Those that are in the cache of a node that need not run. Asks nobody and writes nothing. `path`: of the node file. */
+export async function cachedViews(nodeFile: NodeFile, path: string, needs: readonly ModelNeed[]): Promise<Views> {
+  const store = openModelStore({
+    directory: await modelCacheOf(nodeFile, path),
+    userAgent: "gateway",
+    now: systemClock.now,
+    monotonic: systemClock.monotonic,
+  });
+  try {
+    const found = new Map<string, ModelView>();
+    for (const { model, parts } of needs) {
+      const manifest = await store.known(model, parts).catch(() => undefined);
+      const view = manifest && (await store.cached(manifest));
+      if (view !== undefined) found.set(model.name, view);
+    }
+    return found;
+  } finally {
+    await store.close();
+  }
+}
+
+export const modelStatusOf = ({ name, state, done, total, message }: ModelStanding) => ({
+  name,
+  state,
+  bytes: done,
+  total_bytes: total ?? null,
+  message: message ?? null,
+});
+
+const NO_VIEWS: Views = new Map();
+
+export interface Looked {
+  readonly sources: CompiledSources;
+  /** Models that it needs, in the cache or not. */
+  readonly needs: readonly ModelNeed[];
+}
+
+/** Compiled with the models that are in the cache; which are looked up only where some are needed. */
+export async function compileFromCache(
+  supply: Pick<ModelSupply, "ready">,
+  make: (models: Views) => CompiledSources,
+  signal: AbortSignal,
+): Promise<Looked> {
+  const sources = make(NO_VIEWS);
+  const { document } = sources.deployment;
+  if (sources.compiled.kind !== "awaits" || document === undefined) return { sources, needs: [] };
+  const needs = modelNeeds(document);
+  const views = await supply.ready(needs, signal);
+  return { sources: views.size === 0 ? sources : make(views), needs };
 }

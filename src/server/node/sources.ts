@@ -80,7 +80,7 @@ const PREPARE_LIMIT_MS = 180_000;
 /** With what it needs loaded, or refused for it. Rejects with the signal's reason. */
 export async function preparedSources(sources: CompiledSources, signal: AbortSignal): Promise<CompiledSources> {
   const { compiled, deployment } = sources;
-  if (compiled.kind === "refused" || compiled.prepare === undefined) return sources;
+  if (compiled.kind !== "compiled" || compiled.prepare === undefined) return sources;
   const limit = AbortSignal.timeout(PREPARE_LIMIT_MS);
   const found = await compiled.prepare(AbortSignal.any([signal, limit])).catch((error: unknown) => {
     signal.throwIfAborted();
@@ -150,11 +150,28 @@ export interface FileQuestion {
   readonly compiled: Compiled | undefined;
   /** Whether a configuration is in force, be it an earlier one. */
   readonly serves: boolean;
+  /** What is being fetched for the stored sources, or cannot be; undefined where nothing is lacking. */
+  readonly lacking?: string | undefined;
 }
 
 const RELOAD = "send `POST /admin/v1/reload`, or SIGHUP to the process";
 
-export function fileStatus({ stored, writer, file, compiled, serves }: FileQuestion): FileStatus {
+export function fileStatus({
+  stored,
+  writer,
+  file,
+  compiled,
+  serves,
+  lacking = "its models",
+}: FileQuestion): FileStatus {
+  if (compiled?.kind === "awaits") {
+    const meanwhile = serves ? "keeps the configuration before until then" : "serves nothing until then";
+    return {
+      state: "diverged",
+      message: `this node fetches models that the stored configuration needs, and ${meanwhile}: ${lacking}`,
+      remedy: "",
+    };
+  }
   if (compiled?.kind === "refused") {
     const first = compiled.problems.find(({ severity }) => severity === "error");
     const meanwhile = serves ? "and keeps the one before" : "and serves nothing";

@@ -9,6 +9,7 @@ import { compilePolicy } from "../core/guardrails/policy/index.ts";
 import {
   type BuildDetector,
   compileEnsemble,
+  createAwaitedDetector,
   createEnsembleMetrics,
   createModelDetector,
   createPiiDetector,
@@ -23,6 +24,7 @@ import {
   type Sessions,
   type Views,
 } from "../detectors/index.ts";
+import { modelNeeds } from "../models/index.ts";
 import {
   type AssembledGuardrails,
   type CompiledGuardrails,
@@ -48,7 +50,7 @@ export function openEngine(instruments: Instruments | undefined): GuardrailEngin
   return {
     assemble: (guardrails, profiles, models = NO_MODELS) => assemble(guardrails, profiles, models, options),
     compile(document, models = NO_MODELS) {
-      const { own, ...compiled } = compile(document, models, options);
+      const { own, ...compiled } = compile(document, models, { ...options, awaited: awaitedOf(document, models) });
       used.set(compiled.guardrails, own);
       return compiled;
     },
@@ -89,7 +91,27 @@ function compile({ guardrails, profiles = [] }: Deployment, models: Views, optio
   };
 }
 
-type Options = Omit<EnsembleOptions, "build"> & { readonly pool: ScanPool; readonly sessions: Sessions };
+interface Options extends Omit<EnsembleOptions, "build"> {
+  readonly pool: ScanPool;
+  readonly sessions: Sessions;
+  /** Names of models that are not in the cache. */
+  readonly awaited?: ReadonlySet<string>;
+}
+
+function awaitedOf(document: Deployment, models: Views): ReadonlySet<string> {
+  const names = modelNeeds(document).map(({ model: { name } }) => name);
+  return new Set(names.filter((name) => !models.has(name)));
+}
+
+/** In the place of those whose model is not there yet, so that the rest can be judged. */
+const standIns =
+  (build: BuildDetector, awaited = NONE): BuildDetector =>
+  (config, name, guardrails) => {
+    const ref = (config.nlp ?? config.classify ?? config.embed)?.ref;
+    return ref !== undefined && awaited.has(ref)
+      ? { kind: "detector", detector: createAwaitedDetector(name, config.type) }
+      : build(config, name, guardrails);
+  };
 
 /** What detectors turn out to be as they are built. */
 interface Noted {
@@ -107,7 +129,10 @@ function assemble(
 ): AssembledGuardrails {
   const noted: Noted = { gives: new Map(), sessions: new Set(), prepares: [] };
   const { gives, sessions, prepares } = noted;
-  const compiled = compileEnsemble(guardrails, { ...options, build: builder(noted, models, options) });
+  const compiled = compileEnsemble(guardrails, {
+    ...options,
+    build: standIns(builder(noted, models, options), options.awaited),
+  });
   if (compiled.kind === "refused") {
     const problems = compiled.problems.map((it): GuardrailProblem => ({ severity: "error", ...it }));
     return { assembled: undefined, problems };

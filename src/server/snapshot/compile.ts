@@ -13,6 +13,7 @@ import {
 import type { Deployment, Problem, ProviderConfig, Read } from "../core/config/index.ts";
 import type { GuardrailProblem } from "../core/guardrails/index.ts";
 import type { Views } from "../detectors/index.ts";
+import { type ModelNeed, modelNeeds } from "../models/index.ts";
 import { compileProvider, type Provider } from "../upstream/index.ts";
 import { compileFrontedSnapshot } from "./fronted.ts";
 import { compileGovernance, type GovernanceInput, readsUsage } from "./governance.ts";
@@ -41,6 +42,14 @@ export type Compiled =
        */
       readonly prepare: ((signal: AbortSignal) => Promise<readonly Problem[]>) | undefined;
     }
+  /** Sound as far as can be told without models that are not in the cache. */
+  | {
+      readonly kind: "awaits";
+      readonly models: readonly ModelNeed[];
+      /** To be asked about what is not guardrails, and never to be served. */
+      readonly rest: Snapshot;
+      readonly problems: readonly Problem[];
+    }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
 
 /** `problems` of a compiled snapshot are warnings. */
@@ -61,6 +70,11 @@ export function compileDeployment(input: CompileInput): Compiled {
   const { guardrails, prepare } = compileGuardrails(read, document, input, problems);
   if (problems.some(({ severity }) => severity === "error")) return { kind: "refused", problems };
   const fronted = compileFrontedSnapshot(document, asWritten);
+  const awaited = modelNeeds(document).filter(({ model }) => input.models?.has(model.name) !== true);
+  if (awaited.length > 0) {
+    const rest = freeze(document, sound, { governance, guardrails: UNGUARDED, fronted });
+    return { kind: "awaits", models: awaited, rest, problems };
+  }
   const snapshot = freeze(document, sound, { governance, guardrails, fronted });
   return { kind: "compiled", snapshot, problems, prepare };
 }

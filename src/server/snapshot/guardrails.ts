@@ -122,7 +122,7 @@ export interface CompiledGuardrails {
 
 /** What is found in a text is remembered over all documents that one engine compiles. */
 export interface GuardrailEngine {
-  /** As of a gateway: also what it cannot do yet is refused. */
+  /** As of a gateway: also what it cannot do yet is refused. `models`: those in the cache; of others nothing is in force. */
   readonly compile: (document: Deployment, models?: Views) => CompiledGuardrails;
   /** Of no use where a problem is an error. `profiles`: those that rules are checked against. */
   readonly assemble: (

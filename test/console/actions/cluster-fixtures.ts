@@ -102,6 +102,7 @@ export function status(changes: Partial<NodeStatus> = {}): NodeStatus {
     reasons: [],
     listeners: [],
     configuration: { state: "running", message: null },
+    models: [],
     ...changes,
   };
 }

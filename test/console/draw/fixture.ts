@@ -95,6 +95,7 @@ export const READINGS = {
       reasons: [],
       listeners: [],
       configuration: { state: "running", message: null },
+      models: [],
     },
   },
   get_whoami: { value: { issuer: "local", subject: "unix:1000", roles: ["admin"] } },

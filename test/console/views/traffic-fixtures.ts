@@ -145,6 +145,7 @@ export const STATUS: NodeStatus = {
   reasons: [],
   listeners: [],
   configuration: { state: "running", message: null },
+  models: [],
 };
 
 export const auditRecord = (seq: number, data: unknown, event = "admin.write"): AuditRecord => ({

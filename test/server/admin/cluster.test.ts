@@ -189,6 +189,7 @@ test("the status tells the node, its leader, version, uptime, listeners and appl
     reasons: [],
     listeners: [{ name: "data plane", address: "127.0.0.1:8484" }],
     configuration: { state: "running", message: null },
+    models: [{ name: "names", state: "fetching", bytes: 12, total_bytes: 431, message: null }],
   });
   memory.setMembers([]);
   assert.equal((await client.call("get_status")).leader, null);

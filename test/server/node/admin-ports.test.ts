@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterEach } from "node:test";
 import { createInstruments, nullLog } from "../../../src/base/index.ts";
 import { type Cluster, deriveKeys, openCluster } from "../../../src/server/cluster/index.ts";
+import { openModelStore, openModelSupply } from "../../../src/server/models/index.ts";
 import { secretsPort } from "../../../src/server/node/admin-secrets.ts";
 import { sourcesPort } from "../../../src/server/node/admin-sources.ts";
 import { openConfiguration } from "../../../src/server/node/configuration.ts";
@@ -46,7 +47,11 @@ async function openOne(): Promise<Cluster> {
 sourcesContract("sources of a node", async () => {
   const cluster = await openOne();
   const stop = new AbortController();
+  const time = { now: Date.now, monotonic: () => performance.now() };
+  const store = openModelStore({ directory: "nowhere", userAgent: "gateway/test", ...time });
+  closers.push(() => store.close());
   const configuration = openConfiguration({
+    models: openModelSupply({ store, log: nullLog, ...time }),
     documents: {
       path: "node.yaml",
       nodeFile: undefined,

@@ -9,10 +9,12 @@ import { createInstruments, nullLog } from "../../../src/base/index.ts";
 import type { SourceOutcome, Sources } from "../../../src/server/admin/index.ts";
 import { openCluster, type WriteOptions } from "../../../src/server/cluster/index.ts";
 import { formatProblem } from "../../../src/server/core/config/index.ts";
+import { openModelStore, openModelSupply } from "../../../src/server/models/index.ts";
 import { sourcesPort } from "../../../src/server/node/admin-sources.ts";
 import { type Configuration, openConfiguration } from "../../../src/server/node/configuration.ts";
 import { readNode } from "../../../src/server/node/load.ts";
 import type { Snapshot } from "../../../src/server/snapshot/index.ts";
+import { FILES, hubOf, REPO } from "../models/support/store.ts";
 
 const WRITE: WriteOptions = { by: { iss: "test", sub: "test" }, timeoutMs: 10_000 };
 
@@ -60,6 +62,17 @@ async function open({ keys = {}, text }: { readonly keys?: object; readonly text
   });
   closers.push(() => cluster.close());
   const stop = new AbortController();
+  const store = openModelStore({
+    directory: join(dir, "cache"),
+    userAgent: "gateway/test",
+    now: Date.now,
+    monotonic: () => performance.now(),
+  });
+  const models = openModelSupply({ store, log: nullLog, monotonic: () => performance.now() });
+  closers.push(() => {
+    models.close();
+    return store.close();
+  });
   let served: Snapshot | undefined;
   const documents = await readNode(path, {});
   assert.ok(documents.isSound, documents.problems.join("\n"));
@@ -68,6 +81,7 @@ async function open({ keys = {}, text }: { readonly keys?: object; readonly text
     env: {},
     cluster,
     sealed: undefined,
+    models,
     instruments: createInstruments(),
     log: nullLog,
     signal: stop.signal,
@@ -198,4 +212,80 @@ test("how a file stands that has come to hold rules is told at once, and whether
   const { state, message } = node.configuration.fileStatus();
   assert.equal(state, "refused");
   assert.match(message, /deployment\.yaml:1:37: access_rules\[0\]\.condition: column 1: there is no variable `modl`/);
+});
+
+test("a change that needs a model is stored at once, and waits for it while the one before serves", async (t) => {
+  const hub = await hubOf(t);
+  const commit = hub.commit(REPO, FILES);
+  const node = await open({});
+  await put(node, "budgets", budget(1));
+  const before = node.snapshot();
+  let release: (() => void) | undefined;
+  const asked = new Promise<void>((resolve) => {
+    hub.fault = (seen, answer) => {
+      if (seen.host !== "content" || release !== undefined) return false;
+      release = () => answer.destroy();
+      resolve();
+      return true;
+    };
+  });
+  const document = (when: string) =>
+    JSON.stringify({
+      guardrails: {
+        detectors: [{ type: "nlp", nlp: { ref: "names" } }],
+        rules: [{ name: "r", action: "deny", when }],
+      },
+      models: { models: [{ name: "names", hub: { repo: REPO, revision: commit, endpoint: hub.endpoint } }] },
+    });
+  // What is wrong with the rest is told before a byte is fetched.
+  assert.match(messagesOf(await put(node, "guards", document("size(")))[0] ?? "", /^guardrails\.rules\[0\]\.when: /);
+  const dry = { name: "guards", document: document("true"), ifRevision: undefined };
+  assert.equal((await node.sources.dryRun(dry, AbortSignal.timeout(10_000))).kind, "done");
+  assert.equal(hub.seen.length, 0);
+
+  assert.equal((await put(node, "guards", document("true"))).kind, "done");
+  await asked;
+  assert.equal(node.snapshot(), before);
+  assert.equal(node.configuration.refusal(), undefined);
+  const { state, message } = node.configuration.fileStatus();
+  assert.equal(state, "diverged");
+  assert.match(
+    message,
+    /^this node fetches models that the stored configuration needs, and keeps the configuration before until then: names \(0\.0 of 0\.5 MB\)$/,
+  );
+  assert.equal(node.sources.list().find(({ name }) => name === "guards")?.state, "pending");
+
+  const settled = new Promise<void>((resolve) => {
+    const end = node.configuration.onChange(() => {
+      if (/fetches models/.test(node.configuration.fileStatus().message)) return;
+      end();
+      resolve();
+    });
+  });
+  release?.();
+  await settled;
+  assert.ok(hub.seen.some(({ path }) => path.endsWith("/tokenizer.json")));
+});
+
+test("a change that is taken back is fetched no further", async (t) => {
+  const hub = await hubOf(t);
+  const commit = hub.commit(REPO, FILES);
+  const node = await open({});
+  await put(node, "budgets", budget(1));
+  const asked = new Promise<void>((resolve) => {
+    hub.fault = (seen) => {
+      if (seen.host === "content") resolve();
+      return seen.host === "content";
+    };
+  });
+  const guards = {
+    guardrails: { detectors: [{ type: "nlp", nlp: { ref: "names" } }] },
+    models: { models: [{ name: "names", hub: { repo: REPO, revision: commit, endpoint: hub.endpoint } }] },
+  };
+  await put(node, "guards", JSON.stringify(guards));
+  await asked;
+  await node.sources.delete("guards", undefined, WRITE);
+  await node.configuration.settled();
+  assert.doesNotMatch(node.configuration.fileStatus().message, /fetches models/);
+  assert.deepEqual([...node.configuration.served().keys()], ["budgets"]);
 });

@@ -49,7 +49,7 @@ export const problemsOf = async (text: string, options?: CompileOptions): Promis
 
 export async function snapshotOf(text: string, options?: CompileOptions): Promise<Snapshot> {
   const compiled = await compile(text, options);
-  if (compiled.kind === "refused") throw new Error(linesOf(compiled).join("\n"));
+  if (compiled.kind !== "compiled") throw new Error(linesOf(compiled).join("\n"));
   return compiled.snapshot;
 }
 

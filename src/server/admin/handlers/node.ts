@@ -23,6 +23,7 @@ export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
         reasons,
         listeners: facts.listeners(),
         configuration: facts.configuration(),
+        models: facts.models(),
       },
     };
   },

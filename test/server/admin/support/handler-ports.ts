@@ -34,6 +34,7 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
       listeners: () => [],
       readiness: () => ({ ready: true, reasons: [] }),
       configuration: () => ({ state: "running", message: null }),
+      models: () => [],
       keyLastUsedAt: () => undefined,
     },
     clock: { now, monotonic: now },

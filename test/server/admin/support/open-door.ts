@@ -96,6 +96,7 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
       listeners: () => [{ name: "data plane", address: "127.0.0.1:8484" }],
       readiness: () => readiness,
       configuration: () => ({ state: "running", message: null }),
+      models: () => [{ name: "names", state: "fetching", bytes: 12, total_bytes: 431, message: null }],
       keyLastUsedAt: () => undefined,
     },
     clock: { now: () => now, monotonic: () => now },

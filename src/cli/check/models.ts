@@ -1,0 +1,41 @@
+/**
+ * What `gateway check` says of models that are not in the cache: nothing is downloaded, and each is asked for what it would
+ * take. Source: design decisions, section 12.
+ */
+import { ModelError, openModelStore } from "../../server/models/index.ts";
+import { type LoadedNode, modelCacheOf } from "../../server/node/index.ts";
+import { buildOf } from "../build.ts";
+import { sizeText } from "../progress.ts";
+import type { Answer, Limits } from "./answer.ts";
+
+/** `path`: of the node file. Rejects with the signal's reason. */
+export async function absentModelAnswers(
+  { awaits, nodeFile }: LoadedNode,
+  path: string,
+  { timeoutMs, signal }: Limits,
+): Promise<readonly Answer[]> {
+  if (awaits.length === 0) return [];
+  const directory = await modelCacheOf(nodeFile, path);
+  const time = { now: Date.now, monotonic: () => performance.now() };
+  const store = openModelStore({ directory, userAgent: `gateway/${buildOf().version}`, ...time });
+  try {
+    const answers = awaits.map(async ({ model, parts }): Promise<Answer> => {
+      const subject = `model ${model.name}`;
+      try {
+        const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+        const { files } = await store.resolve(model, parts, limit);
+        const size = sizeText(files.reduce((sum, file) => sum + file.size, 0));
+        return { verdict: "fail", subject, words: `not in ${directory}: ${size} would be fetched` };
+      } catch (error) {
+        signal.throwIfAborted();
+        const isSlow = error instanceof DOMException && error.name === "TimeoutError";
+        if (!isSlow && !(error instanceof ModelError)) throw error;
+        const reason = isSlow ? "its hub did not answer in time" : (error as Error).message;
+        return { verdict: "fail", subject, words: `not in ${directory}, and cannot be fetched: ${reason}` };
+      }
+    });
+    return await Promise.all(answers);
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * In the place of a detector whose model is not in the cache yet, so that the rest of a document can be judged. A snapshot
+ * that holds one is never put in force.
+ */
+import type { Detector, Scanned } from "../core/guardrails/index.ts";
+
+export function createAwaitedDetector(name: string, type: string): Detector {
+  return Object.freeze({
+    name,
+    type,
+    fingerprint: "",
+    readsContext: [],
+    detect: (texts: readonly Scanned[]) => {
+      throw new Error(`the model of the detector ${name} is not there, and ${texts.length} texts wait for it`);
+    },
+    horizon: undefined,
+  } satisfies Detector);
+}
