@@ -184,3 +184,31 @@ test("rewriting answers as they stream needs a detector with a reach, or the pol
     /^warning r: `names` can judge a streamed answer only as it goes on.*`guardrails\.stream\.policy: buffer` holds it$/,
   );
 });
+
+test("what is found beside the call, or behind it, is warned of where it comes too late for a rule", () => {
+  const known = {
+    ...facts([
+      PII,
+      detector("beside", { schedule: "overlap", gives: ["pii/PERSON"] }),
+      detector("behind", { schedule: "async", gives: ["pii/US_SSN"] }),
+    ]),
+    profiles: [],
+  };
+  const told = (own: Partial<GuardrailRule>, more: Partial<Guardrails> = {}) =>
+    problemsOf({ rules: [rule(own)], ...more }, known).map((problem) => problem.replace("guardrails.rules.0", "r"));
+  const late =
+    "a request in which `beside` finds what it selects cannot be rewritten any more (`schedule: overlap`) and";
+  const key = "`guardrails.overlap.on_redact`";
+  assert.deepEqual(told({}), [`warning r: ${late} is refused: ${key}`]);
+  assert.deepEqual(told({}, { overlap: { on_redact: "allow" } }), [
+    `warning r: ${late} passes as it is and is recorded: ${key}`,
+  ]);
+  assert.deepEqual(told({ select: 'a.type == "pii/CREDIT_CARD"' }), []);
+  const nothing = { action: "deny", when: '!("pii/PERSON" in labels)' } as const;
+  const early = (names: string) =>
+    `warning r.when: holds where nothing was found, and is asked before ${names} has answered: name what it depends on in \`requires\`, with \`schedule: sync\` or \`overlap\``;
+  assert.deepEqual(told(nothing), [early("`beside`, `behind`")]);
+  assert.deepEqual(told({ ...nothing, requires: ["beside"] }), []);
+  assert.deepEqual(told({ ...nothing, when: '!("pii/US_SSN" in labels)', requires: ["behind"] }), [early("`behind`")]);
+  assert.deepEqual(told({ action: "deny", when: '"pii/PERSON" in labels' }), []);
+});
