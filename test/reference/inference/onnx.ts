@@ -28,13 +28,15 @@ export interface Initializer {
   readonly dims: readonly number[];
   readonly values: readonly number[];
   readonly type?: number;
+  /** In place of `values`, as they are in the file. */
+  readonly bytes?: Uint8Array;
 }
 
 export interface Node {
   readonly op: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  readonly attributes?: Readonly<Record<string, number | GraphDescription>>;
+  readonly attributes?: Readonly<Record<string, number | readonly number[] | GraphDescription>>;
 }
 
 export interface Value {
@@ -50,7 +52,8 @@ export interface GraphDescription {
   readonly outputs: readonly Value[];
 }
 
-function bytesOf({ values, type = FLOAT }: Initializer): Uint8Array {
+function bytesOf({ values, type = FLOAT, bytes }: Initializer): Uint8Array {
+  if (bytes !== undefined) return bytes;
   if (type === INT64) return new Uint8Array(BigInt64Array.from(values, BigInt).buffer);
   return type === 9 ? Uint8Array.from(values) : new Uint8Array(Float32Array.from(values).buffer);
 }
@@ -93,12 +96,15 @@ const node =
       message(writer, 5, (attribute) => {
         text(attribute, 1, name);
         if (typeof given === "number") integer(attribute, 3, given);
+        else if (isList(given)) for (const one of given) integer(attribute, 8, one);
         else message(attribute, 6, graph(given));
-        // INT, GRAPH
-        integer(attribute, 20, typeof given === "number" ? 2 : 5);
+        // INT, INTS, GRAPH
+        integer(attribute, 20, typeof given === "number" ? 2 : isList(given) ? 7 : 5);
       });
     }
   };
+
+const isList = (given: readonly number[] | GraphDescription): given is readonly number[] => Array.isArray(given);
 
 const graph =
   ({ nodes, initializers, inputs, outputs }: GraphDescription): Message =>
