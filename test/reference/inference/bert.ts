@@ -13,7 +13,12 @@ interface Stored {
 
 const HEADS = 12;
 
-export async function bertFrom(safetensors: string): Promise<Uint8Array> {
+/** `heads` of scores whose weights say nothing, for what they cost. */
+export type Head = "embed" | "nlp" | "classify";
+
+const LABELS = 5;
+
+export async function bertFrom(safetensors: string, head: Head = "embed"): Promise<Uint8Array> {
   const file = await readFile(safetensors);
   const headerLength = Number(file.readBigUInt64LE(0));
   const header = JSON.parse(file.subarray(8, 8 + headerLength).toString("utf8")) as Readonly<Record<string, Stored>>;
@@ -84,15 +89,27 @@ export async function bertFrom(safetensors: string): Promise<Uint8Array> {
     const activated = run("Mul", [run("Mul", [wide, half]), gate]);
     hidden = normalized(run("Add", [dense(activated, `${own}.output.dense`), between]), `${own}.output.LayerNorm`);
   }
-  nodes.push({ op: "Identity", inputs: [hidden], outputs: ["last_hidden_state"] });
+  const scored = (input: string): string => {
+    const values = Array.from({ length: width * LABELS }, (_, at) => Math.sin(at));
+    initializers.push({ name: "scoring", dims: [width, LABELS], values });
+    return run("MatMul", [input, "scoring"]);
+  };
+  const whole = ["batch", "sequence"];
+  const outputs = {
+    embed: { name: "last_hidden_state", type: FLOAT, dims: [...whole, width] },
+    nlp: { name: "logits", type: FLOAT, dims: [...whole, LABELS] },
+    classify: { name: "logits", type: FLOAT, dims: ["batch", LABELS] },
+  };
+  const result = {
+    embed: () => hidden,
+    nlp: () => scored(hidden),
+    classify: () => scored(run("ReduceMean", [hidden], { axes: [1], keepdims: 0 })),
+  };
+  nodes.push({ op: "Identity", inputs: [result[head]()], outputs: [outputs[head].name] });
   return onnx({
     nodes,
     initializers,
-    inputs: ["input_ids", "attention_mask", "token_type_ids"].map((name) => ({
-      name,
-      type: INT64,
-      dims: ["batch", "sequence"],
-    })),
-    outputs: [{ name: "last_hidden_state", type: FLOAT, dims: ["batch", "sequence", width] }],
+    inputs: ["input_ids", "attention_mask", "token_type_ids"].map((name) => ({ name, type: INT64, dims: whole })),
+    outputs: [outputs[head]],
   });
 }
