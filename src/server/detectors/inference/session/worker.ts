@@ -1,5 +1,6 @@
 /** The thread of a session: one graph in memory, the tokenizers of those who read with it, one thing at a time. */
 
+import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { type Graph, GraphError, openGraph } from "./graph.ts";
 import { loadRuntime, loadTokenizers } from "./packages.ts";
@@ -26,6 +27,13 @@ let current: { readonly id: number; readonly controller: AbortController } | und
 
 const problemOf = (key: SessionProblem["key"], error: unknown): SessionProblem =>
   error instanceof GraphError ? { key: error.key, message: error.message } : { key, message: messageOf(error) };
+
+/**
+ * Whoever is not inspected comes first where processors are scarce. On Linux alone this is of the thread that calls, and of
+ * those that it starts; elsewhere it would be of the process.
+ */
+const PRIORITY = 10;
+if (process.platform === "linux") setPriority(0, PRIORITY);
 
 async function begin(): Promise<void> {
   let opening: SessionProblem["key"] = "library";
