@@ -189,3 +189,24 @@ test("the cache is listed by what the configuration uses, and what it does not i
   assert.deepEqual([busy.status, /a model is being fetched into it/.test(busy.err)], [1, true]);
   assert.deepEqual(await store.cached(known), view);
 });
+
+test("check downloads nothing, and names the size of a model that is not in the cache", async (t) => {
+  const { hub, commit } = await setting(t);
+  const dir = await folder(t);
+  const { hub: entry } = declarationOf(hub, commit);
+  const document = {
+    guardrails: { detectors: [{ type: "nlp", nlp: { ref: "names" } }] },
+    models: { models: [{ name: "names", hub: entry }] },
+  };
+  await writeFile(join(dir, "deployment.yaml"), JSON.stringify(document));
+  const cluster = { node_id: "n", data_dir: "data", bootstrap: true };
+  await writeFile(join(dir, "node.yaml"), JSON.stringify({ cluster, cache_dir: "m", deployment: "deployment.yaml" }));
+  const io = bufferIo();
+  assert.equal(await execute(["check", "-config", join(dir, "node.yaml")], io), 1);
+  assert.match(io.out(), /^fail {2}model names: not in .*\/m: 30\d kB would be fetched$/m);
+  assert.deepEqual(await filesBelow(dir), ["deployment.yaml", "node.yaml"]);
+  hub.fault = (_seen, answer) => fail(answer, 404, "RevisionNotFound");
+  const absent = bufferIo();
+  assert.equal(await execute(["check", "-config", join(dir, "node.yaml")], absent), 1);
+  assert.match(absent.out(), /^fail {2}model names: not in .*, and cannot be fetched: .*no such revision/m);
+});
