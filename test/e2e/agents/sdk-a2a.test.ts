@@ -1,0 +1,32 @@
+/**
+ * The official A2A SDK on both sides of a governed gateway, unmodified: whatever the client is answered is what it is
+ * answered directly, method by method. Source: A2A 1.0; a2a reference, 11.
+ */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { peer } from "../../peers/index.ts";
+import { startFronting } from "./support/fronting.ts";
+import { startProgram, tellAll } from "./support/programs.ts";
+
+const sdk = await peer("a2a-sdk");
+const skip = sdk.missing;
+
+test("every method of the SDK's client is answered through the gateway as by the agent itself", { skip }, async () => {
+  const file = { after };
+  const url = await startProgram(file, "a2a-agent", sdk.path);
+  const { gateway, authorization } = await startFronting(file, {
+    a2a: [{ name: "fixture", url, api_key: "the-agents-own-key", cost_per_call: 1 }],
+  });
+  const direct = await tellAll("a2a-client", sdk.path, url);
+  const through = await tellAll("a2a-client", sdk.path, `${gateway.url}/a2a/fixture`, authorization);
+  assert.deepEqual([...through], [...direct]);
+  // That both fail alike would be equal too.
+  const errors = [...through].map(([name, seen]) => [name, Object(seen)["error"]?.name]).filter(([, error]) => error);
+  assert.deepEqual(errors, [
+    ["unknown task", "TaskNotFoundError"],
+    ["cancel what has ended", "TaskNotCancelableError"],
+    ["subscribe to what has ended", "UnsupportedOperationError"],
+  ]);
+  assert.ok(Object(through.get("stream")).length >= 6);
+  assert.equal(Object(through.get("list"))["tasks"].length, 1);
+});
