@@ -149,11 +149,11 @@ export function listKeyOf({ envelope, params }: McpRequest): string {
   return JSON.stringify([cursor === undefined ? null : text.slice(cursor.start, cursor.end), names]);
 }
 
-/** What an endpoint that knows only POST says to any other method; the answer's header `allow` names it. */
+/** What an endpoint of either protocol, which knows only POST, says to any other method; the answer's header `allow` names it. */
 export const NOT_A_POST: RpcFault = {
   status: 405,
   code: INVALID_REQUEST,
-  message: "Method not allowed: an MCP endpoint takes POST alone.",
+  message: "Method not allowed: this endpoint takes POST alone.",
   id: "null",
 };
 
