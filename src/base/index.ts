@@ -14,3 +14,4 @@ export * from "./nearest.ts";
 export * from "./shrink.ts";
 export * from "./start-thread.ts";
 export * from "./terminal-text.ts";
+export * from "./wire-reason.ts";

@@ -19,3 +19,5 @@ export {
   RE2_VERSION,
   type ScanPool,
 } from "./pii/index.ts";
+export { createRemoteDetector } from "./remote/index.ts";
+export { createEndpointMetrics, createEndpoints, type Endpoints } from "./wire/index.ts";

@@ -10,14 +10,18 @@ import {
   type BuildDetector,
   compileEnsemble,
   createAwaitedDetector,
+  createEndpointMetrics,
+  createEndpoints,
   createEnsembleMetrics,
   createModelDetector,
   createPiiDetector,
   createPoolMetrics,
+  createRemoteDetector,
   createScanCache,
   createScanPool,
   createSessionMetrics,
   createSessions,
+  type Endpoints,
   type EnsembleOptions,
   isModelType,
   type ScanPool,
@@ -32,6 +36,7 @@ import {
   type Guard,
   type GuardrailEngine,
   type GuardrailSnapshot,
+  type Held,
   type Prepare,
   UNGUARDED,
 } from "./guardrails.ts";
@@ -45,8 +50,11 @@ export function openEngine(instruments: Instruments | undefined): GuardrailEngin
   const sessions = createSessions(
     instruments && { metrics: (readings) => createSessionMetrics(instruments, readings) },
   );
-  const options = { pool, sessions, cache, ...(metrics !== undefined && { metrics }) };
-  const used = new WeakMap<GuardrailSnapshot, ReadonlySet<string>>();
+  const endpoints = createEndpoints(
+    instruments && { metrics: (readings) => createEndpointMetrics(instruments, readings) },
+  );
+  const options = { pool, sessions, endpoints, cache, ...(metrics !== undefined && { metrics }) };
+  const used = new WeakMap<GuardrailSnapshot, Held>();
   return {
     assemble: (guardrails, profiles, models = NO_MODELS) => assemble(guardrails, profiles, models, options),
     compile(document, models = NO_MODELS) {
@@ -54,21 +62,26 @@ export function openEngine(instruments: Instruments | undefined): GuardrailEngin
       used.set(compiled.guardrails, own);
       return compiled;
     },
-    keep: (guardrails) => sessions.keep(used.get(guardrails) ?? NONE),
+    keep(guardrails) {
+      const held = used.get(guardrails);
+      sessions.keep(held?.sessions ?? NONE);
+      endpoints.keep(held?.origins ?? NONE);
+    },
   };
 }
 
 const NO_MODELS: Views = new Map();
 const NONE: ReadonlySet<string> = new Set();
 
-/** `own`: the sessions of its models. */
-type Compiled = CompiledGuardrails & { readonly own: ReadonlySet<string> };
+const NOTHING_HELD: Held = { sessions: NONE, origins: NONE };
+
+type Compiled = CompiledGuardrails & { readonly own: Held };
 
 function compile({ guardrails, profiles = [] }: Deployment, models: Views, options: Options): Compiled {
-  if (guardrails === undefined) return { guardrails: UNGUARDED, problems: [], own: NONE };
+  if (guardrails === undefined) return { guardrails: UNGUARDED, problems: [], own: NOTHING_HELD };
   const { assembled, problems } = assemble(guardrails, profiles, models, options);
-  if (assembled === undefined) return { guardrails: UNGUARDED, problems, own: NONE };
-  const { ensemble, policyOf, inForce, rehearse, prepare, sessions } = assembled;
+  if (assembled === undefined) return { guardrails: UNGUARDED, problems, own: NOTHING_HELD };
+  const { ensemble, policyOf, inForce, rehearse, prepare, held } = assembled;
   const guardOf = (profile: string | undefined): Guard | undefined => {
     const policy = policyOf(profile);
     const isExempt = policy.detectors.length === 0 && policy.rules.length === 0;
@@ -87,13 +100,14 @@ function compile({ guardrails, profiles = [] }: Deployment, models: Views, optio
     }),
     problems,
     prepare,
-    own: sessions,
+    own: held,
   };
 }
 
 interface Options extends Omit<EnsembleOptions, "build"> {
   readonly pool: ScanPool;
   readonly sessions: Sessions;
+  readonly endpoints: Endpoints;
   /** Names of models that are not in the cache. */
   readonly awaited?: ReadonlySet<string>;
 }
@@ -117,7 +131,7 @@ const standIns =
 interface Noted {
   /** What each can give, by its name. */
   readonly gives: Map<string, readonly string[]>;
-  readonly sessions: Set<string>;
+  readonly held: { readonly sessions: Set<string>; readonly origins: Set<string> };
   readonly prepares: Prepare[];
 }
 
@@ -127,8 +141,8 @@ function assemble(
   models: Views,
   options: Options,
 ): AssembledGuardrails {
-  const noted: Noted = { gives: new Map(), sessions: new Set(), prepares: [] };
-  const { gives, sessions, prepares } = noted;
+  const noted: Noted = { gives: new Map(), held: { sessions: new Set(), origins: new Set() }, prepares: [] };
+  const { gives, held, prepares } = noted;
   const compiled = compileEnsemble(guardrails, {
     ...options,
     build: standIns(builder(noted, models, options), options.awaited),
@@ -166,7 +180,7 @@ function assemble(
         prepares.length === 0
           ? undefined
           : async (signal) => (await Promise.all(prepares.map((prepare) => prepare(signal)))).flat(),
-      sessions,
+      held,
     },
     problems,
   };
@@ -180,7 +194,7 @@ function keyedRules({ rules, pseudonym_key: key }: Guardrails): ReadonlyMap<stri
 }
 
 const builder =
-  ({ gives, sessions: used, prepares }: Noted, views: Views, { pool, sessions }: Options): BuildDetector =>
+  ({ gives, held, prepares }: Noted, views: Views, { pool, sessions, endpoints }: Options): BuildDetector =>
   (config, name, { context_enhancement: usesContext, detectors }) => {
     const { type } = config;
     if (type === "pii") {
@@ -192,7 +206,7 @@ const builder =
       const built = createModelDetector(config, type, name, { sessions, views });
       if (built.kind === "refused") return built;
       gives.set(name, built.gives);
-      used.add(built.session);
+      held.sessions.add(built.session);
       const path = ["guardrails", "detectors", detectors.indexOf(config)];
       prepares.push(async (signal) =>
         (await built.prepare(signal)).map((it) => ({
@@ -203,6 +217,13 @@ const builder =
       );
       return built;
     }
-    const message = `detectors of type \`${type}\` are not supported by this version, only \`pii\`, \`nlp\`, \`classify\` and \`embed\``;
+    if (type === "remote") {
+      const built = createRemoteDetector(config, name, { endpoints });
+      if (built.kind === "refused") return built;
+      if (built.gives !== undefined) gives.set(name, built.gives);
+      held.origins.add(built.origin);
+      return built;
+    }
+    const message = `detectors of type \`${type}\` are not supported by this version, only \`pii\`, \`remote\`, \`nlp\`, \`classify\` and \`embed\``;
     return { kind: "refused", problems: [{ path: ["type"], message }] };
   };

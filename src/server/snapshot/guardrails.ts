@@ -130,8 +130,16 @@ export interface GuardrailEngine {
     profiles: readonly GuardedProfile[],
     models?: Views,
   ) => AssembledGuardrails;
-  /** One that this engine compiled is in force: models that it does not use leave the memory once they are idle. */
+  /** One that this engine compiled is in force: models and connections that it does not use are closed once they are idle. */
   readonly keep: (guardrails: GuardrailSnapshot) => void;
+}
+
+/** What is held open for detectors, and is shared with those of other configurations. */
+export interface Held {
+  /** Of models in this process. */
+  readonly sessions: ReadonlySet<string>;
+  /** Of servers that are asked. */
+  readonly origins: ReadonlySet<string>;
 }
 
 /** Detectors and rules, before they guard anybody. */
@@ -144,8 +152,7 @@ export interface AssembledGuardrails {
         readonly inForce: GuardrailsInForce;
         readonly rehearse: Rehearse;
         readonly prepare: Prepare | undefined;
-        /** Models that it uses, by their sessions. */
-        readonly sessions: ReadonlySet<string>;
+        readonly held: Held;
       }
     | undefined;
   readonly problems: readonly GuardrailProblem[];

@@ -52,7 +52,7 @@ test("a guard has the detectors that its policy names, and judges what they foun
 
 test("a guard asks no rule where a detector failed that fails closed", async () => {
   const asked: Asked = { runs: [], judged: [] };
-  const found: Found = { byDetector: [], failures: [{ detector: "pii", kind: "failed", isFatal: true }] };
+  const found: Found = { byDetector: [], failures: [{ detector: "pii", kind: "failed", reason: "", isFatal: true }] };
   const { judgement, failures } = await guardOf(found, asked).request([SEGMENT], {} as Occasion, signal);
   assert.equal(judgement, undefined);
   assert.deepEqual(failures, found.failures);

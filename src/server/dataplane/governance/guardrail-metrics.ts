@@ -13,8 +13,16 @@ export interface GuardrailMetrics {
   unproven(detector: string): void;
   /** An answer, or a text of one, is longer than is inspected. */
   oversize(): void;
-  /** A detector that fails open failed; told in the log at most once a minute a detector. */
-  failedOpen(detector: string, kind: string): void;
+  /** Told in the log at most once a minute a detector. `isFatal`: the request was refused for it. */
+  detectorFailed(failure: DetectorFailure): void;
+}
+
+interface DetectorFailure {
+  readonly detector: string;
+  readonly kind: string;
+  /** Names no text; may be empty. */
+  readonly reason: string;
+  readonly isFatal: boolean;
 }
 
 /** `max_hold_bytes` is 512 without a word, `response.max_body_bytes` 1 MiB. */
@@ -71,11 +79,13 @@ export function createGuardrailMetrics(
     held: (bytes) => held.with().observe(bytes),
     unproven: (detector) => unproven.with(detector).inc(),
     oversize: () => oversize.with().inc(),
-    failedOpen(detector, kind) {
+    detectorFailed({ detector, kind, reason, isFatal }) {
       const now = monotonic();
       if (now < (quiet.get(detector) ?? 0)) return;
       quiet.set(detector, now + QUIET_MS);
-      log.warn("a detector failed, and requests go on without it: `on_error: fail_open`", { detector, kind });
+      const why = { detector, kind, ...(reason !== "" && { reason }) };
+      if (isFatal) log.warn("a detector failed, and requests are refused for it", why);
+      else log.warn("a detector failed, and requests go on without it: `on_error: fail_open`", why);
     },
   };
 }

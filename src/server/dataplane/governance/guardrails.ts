@@ -84,9 +84,9 @@ function settle(
   { trail, metrics, log }: GuardrailSinks,
 ): Settled {
   const fatal = failures.find(({ isFatal }) => isFatal);
-  for (const { detector, kind, isFatal } of failures) if (!isFatal) metrics.failedOpen(detector, kind);
+  for (const failure of failures) metrics.detectorFailed(failure);
   if (judgement === undefined) {
-    const failed = fatal ?? ({ detector: "", kind: "failed", isFatal: true } as const);
+    const failed = fatal ?? ({ detector: "", kind: "failed", reason: "", isFatal: true } as const);
     const data = { ...told, decision: "error", detector: failed.detector, error: failed.kind };
     trail?.decided({ event: "guardrail.decision", controls: [], data });
     return { error: failureError(failed), acted: "" };

@@ -18,6 +18,9 @@ type Outcome = { readonly member: Member; readonly findings: DetectorFindings } 
 
 const NOTHING: readonly Finding[] = [];
 
+/** What such an error says may hold parts of the text. */
+const UNEXPECTED = { kind: "failed", message: "" } as const;
+
 const isFailure = (outcome: Outcome): outcome is Failure => "isFatal" in outcome;
 
 export function run(
@@ -117,10 +120,10 @@ function guarded(
   const failed = (error: unknown): Failure => {
     signal.throwIfAborted();
     scanning.metrics.failed(member.name);
-    const kind = error instanceof DetectorError ? error.kind : "failed";
+    const { kind, message: reason } = error instanceof DetectorError ? error : UNEXPECTED;
     const isAlways = kind === "overloaded" || kind === "excess" || error instanceof ClientTimeout;
     const isFatal = member.mode === "inline" && (isAlways || member.failsClosed);
-    return { detector: member.name, kind, isFatal };
+    return { detector: member.name, kind, reason, isFatal };
   };
   try {
     const detection = isRemembered

@@ -29,6 +29,8 @@ export interface Failure {
   /** Name of the detector. */
   readonly detector: string;
   readonly kind: DetectorError["kind"];
+  /** For operators; names no text. Empty where the detector itself is at fault. */
+  readonly reason: string;
   /** The request is refused: `guardrail_error`, and `overloaded` where the kind says so. */
   readonly isFatal: boolean;
 }

@@ -2,15 +2,8 @@
 
 import { createHash } from "node:crypto";
 import type { DetectorConfig } from "../../core/config/index.ts";
-import {
-  CATEGORIES,
-  type Category,
-  type Detector,
-  DetectorError,
-  type Finding,
-  type Scanned,
-  type Window,
-} from "../../core/guardrails/index.ts";
+import { CATEGORIES, type Category, type Detector, DetectorError, type Finding } from "../../core/guardrails/index.ts";
+import { partsOf, placed } from "../parts.ts";
 import { configRead, filesOf, type ModelFiles, type Views } from "./files.ts";
 import type { ModelConfig } from "./labels.ts";
 import type { Read } from "./reading/types.ts";
@@ -148,11 +141,6 @@ interface Facts {
 
 type ReadTexts = (texts: readonly string[], signal: AbortSignal) => Promise<readonly (readonly Read[])[]>;
 
-interface Part {
-  readonly text: number;
-  readonly window: Window;
-}
-
 function detectorOf({ name, type, fingerprint, category }: Facts, read: ReadTexts): Detector {
   return Object.freeze({
     name,
@@ -162,33 +150,24 @@ function detectorOf({ name, type, fingerprint, category }: Facts, read: ReadText
     async detect(texts, _all, signal) {
       const parts = texts.flatMap(partsOf);
       const found = await read(
-        parts.map(({ text, window }) => textOf(texts[text] as Scanned, window)),
+        parts.map(({ text }) => text),
         signal,
       );
-      const findings = texts.map((): Finding[] => []);
-      parts.forEach(({ text, window }, part) => {
-        for (const { start, end, label, score } of found[part] ?? []) {
-          findings[text]?.push({
-            start: window.start + start,
-            end: window.start + end,
-            category,
-            label,
-            score,
-            recognizer: "",
-            trace: undefined,
-          });
-        }
+      const asFinding = ({ start, end, label, score }: Read): Finding => ({
+        start,
+        end,
+        category,
+        label,
+        score,
+        recognizer: "",
+        trace: undefined,
       });
-      return findings;
+      return placed(
+        texts,
+        parts,
+        found.map((all) => all.map(asFinding)),
+      );
     },
     horizon: undefined,
   } satisfies Detector);
 }
-
-/** What it is asked to look at, each part by itself. */
-function partsOf({ segment, windows }: Scanned, text: number): readonly Part[] {
-  return (windows ?? [{ start: 0, end: segment.text.length }]).map((window) => ({ text, window }));
-}
-
-const textOf = ({ segment: { text } }: Scanned, { start, end }: Window): string =>
-  start === 0 && end === text.length ? text : text.slice(start, end);

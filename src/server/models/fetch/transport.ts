@@ -5,6 +5,7 @@
  */
 import { BlockList, isIP } from "node:net";
 import { Agent, type Dispatcher, request } from "undici";
+import { wireReason } from "../../../base/index.ts";
 import { ModelError } from "../model-error.ts";
 
 const MAX_REDIRECTS = 5;
@@ -163,24 +164,8 @@ function flat(headers: Dispatcher.ResponseData["headers"]): Readonly<Record<stri
   );
 }
 
-const REASONS: ReadonlyMap<string, string> = new Map([
-  ["ECONNREFUSED", "nobody listens there"],
-  ["ECONNRESET", "the connection broke off"],
-  ["EPIPE", "the connection broke off"],
-  ["UND_ERR_SOCKET", "the connection broke off"],
-  ["UND_ERR_CONNECT_TIMEOUT", "no connection in time"],
-  ["UND_ERR_HEADERS_TIMEOUT", "no answer in time"],
-  ["UND_ERR_BODY_TIMEOUT", "it stopped sending"],
-  ["UND_ERR_RES_CONTENT_LENGTH_MISMATCH", "the answer has another length than it says"],
-  ["ENOTFOUND", "its name does not resolve"],
-  ["EAI_AGAIN", "its name does not resolve"],
-  ["EHOSTUNREACH", "the network does not lead there"],
-  ["ENETUNREACH", "the network does not lead there"],
-]);
-
 /** What went wrong on the wire. */
 export function readFailure(url: URL, error: unknown): ModelError {
-  const { code = "", message } = error as NodeJS.ErrnoException;
-  const reason = REASONS.get(code) ?? (code === "" ? message : code);
+  const reason = wireReason(error) ?? (error instanceof Error ? error.message : String(error));
   return new ModelError("unreachable", `${place(url)}: ${reason}`, { cause: error });
 }

@@ -94,12 +94,12 @@ test("a detector that failed refuses where that is fatal, and is told once a min
     ["timeout", "guardrail_error"],
     ["overloaded", "overloaded"],
   ] as const) {
-    const { error, records } = settled(undefined, [{ detector: "finder", kind, isFatal: true }]);
+    const { error, records } = settled(undefined, [{ detector: "finder", kind, reason: "", isFatal: true }]);
     assert.deepEqual([error?.code, error?.status], [code, 503]);
     assert.match(error?.message ?? "", /finder/);
     assert.deepEqual([records[0]?.data["decision"], records[0]?.data["detector"]], ["error", "finder"]);
   }
-  const failure = { detector: "finder", kind: "failed", isFatal: false } as const;
+  const failure = { detector: "finder", kind: "failed", reason: "", isFatal: false } as const;
   const open = settled({ outcome: "allow", rewrites: [], ...NOTHING }, [failure, failure]);
   assert.deepEqual([open.error, open.warned.length, open.records], [undefined, 1, []]);
 });

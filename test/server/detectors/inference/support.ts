@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { DetectorConfig } from "../../../../src/server/core/config/index.ts";
-import type { Detection, Detector, Scanned, Segment } from "../../../../src/server/core/guardrails/index.ts";
+import type { Detection, Detector } from "../../../../src/server/core/guardrails/index.ts";
 import {
   type BuiltModelDetector,
   createModelDetector,
@@ -13,6 +13,7 @@ import {
 } from "../../../../src/server/detectors/inference/index.ts";
 import { peer } from "../../../peers/index.ts";
 import { LABELS, writeAssets } from "../../../reference/inference/assets.ts";
+import { scannedOf } from "../scanned.ts";
 
 const runtime = await peer("onnxruntime-node");
 const tokenizers = await peer("tokenizers");
@@ -24,10 +25,7 @@ export const libraries: object = missing
   ? {}
   : { library: dirname(dirname(runtime.path)), tokenizer_library: dirname(tokenizers.path) };
 
-export const scannedOf = (text: string, windows?: Scanned["windows"]): Scanned => ({
-  segment: { kind: "user", text, ref: "", turn: 0, isReadOnly: false } satisfies Segment,
-  windows,
-});
+export { scannedOf };
 
 /** A folder of models that is gone when the file of tests ends. */
 export async function assetsFor(file: { after(end: () => Promise<void>): void }): Promise<string> {

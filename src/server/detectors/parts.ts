@@ -1,0 +1,35 @@
+/** Texts as a detector that reads strings is given them, and what it found as findings of those texts. */
+import type { Finding, Scanned, Window } from "../core/guardrails/index.ts";
+
+export interface Part {
+  /** Index of the text that it is of. */
+  readonly at: number;
+  readonly text: string;
+  readonly start: number;
+}
+
+/** What it is asked to look at, each part by itself. */
+export function partsOf({ segment, windows }: Scanned, at: number): readonly Part[] {
+  const { text } = segment;
+  const parts: readonly Window[] = windows ?? [{ start: 0, end: text.length }];
+  return parts.map(({ start, end }) => ({
+    at,
+    text: start === 0 && end === text.length ? text : text.slice(start, end),
+    start,
+  }));
+}
+
+/** `found`: for each part, ascending. */
+export function placed(
+  texts: readonly Scanned[],
+  parts: readonly Part[],
+  found: readonly (readonly Finding[])[],
+): readonly (readonly Finding[])[] {
+  const findings = texts.map((): Finding[] => []);
+  parts.forEach(({ at, start }, part) => {
+    for (const one of found[part] ?? []) {
+      findings[at]?.push(start === 0 ? one : { ...one, start: start + one.start, end: start + one.end });
+    }
+  });
+  return findings;
+}

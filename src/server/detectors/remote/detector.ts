@@ -1,0 +1,113 @@
+/** Detectors of type `remote`: an analyzer behind `/analyze`. Source: specification document 3; presidio-analyze reference. */
+
+import { createHash } from "node:crypto";
+import type { DetectorConfig } from "../../core/config/index.ts";
+import { CATEGORIES, type Detector, DetectorError, type Finding } from "../../core/guardrails/index.ts";
+import { partsOf, placed } from "../parts.ts";
+import {
+  addressOf,
+  type Endpoint,
+  type Endpoints,
+  headerPairs,
+  headerProblems,
+  inTurn,
+  shownHeaders,
+} from "../wire/index.ts";
+import { type AnswerTerms, findingsIn } from "./answer.ts";
+
+/** Of one text. */
+const MAX_ANSWER_BYTES = 8 << 20;
+
+interface RemoteProblem {
+  /** Begins at the detector. */
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+export type BuiltRemoteDetector =
+  | {
+      readonly kind: "detector";
+      readonly detector: Detector;
+      /** Every `<category>/<LABEL>` that it can find; undefined: what its server knows. */
+      readonly gives: readonly string[] | undefined;
+      /** Of its server. */
+      readonly origin: string;
+    }
+  | { readonly kind: "refused"; readonly problems: readonly RemoteProblem[] };
+
+/** Nothing is asked until there is a text. */
+export function createRemoteDetector(
+  config: DetectorConfig,
+  name: string,
+  { endpoints }: { readonly endpoints: Endpoints },
+): BuiltRemoteDetector {
+  const { remote: own, entities, threshold } = config;
+  if (own === undefined) return { kind: "refused", problems: [{ path: [], message: "`remote` is missing" }] };
+  const address = addressOf(own.endpoint);
+  const category = CATEGORIES.find((known) => known === (own.category || "pii"));
+  const problems: RemoteProblem[] = headerProblems(own.headers).map(({ name: header, message }) => ({
+    path: ["remote", "headers", header],
+    message,
+  }));
+  if (typeof address === "string") problems.push({ path: ["remote", "endpoint"], message: address });
+  if (category === undefined) {
+    problems.push({ path: ["remote", "category"], message: `the namespaces are ${CATEGORIES.join(", ")}` });
+  }
+  if (problems.length > 0 || typeof address === "string" || category === undefined)
+    return { kind: "refused", problems };
+  const { path, language, concurrency, offsets } = own;
+  const asked = {
+    language,
+    ...(entities !== undefined && { entities }),
+    ...(threshold !== undefined && { score_threshold: threshold }),
+  };
+  const terms: AnswerTerms = {
+    category,
+    offsets,
+    entities: entities === undefined ? undefined : new Set(entities),
+    seen: new Set(),
+  };
+  const analyze = analyzer(
+    endpoints.of(address.origin),
+    { path: address.root + path, headers: headerPairs(own.headers), asked },
+    terms,
+  );
+  const detector: Detector = Object.freeze({
+    name,
+    type: "remote",
+    fingerprint: createHash("sha256")
+      .update(JSON.stringify(["remote", address, path, shownHeaders(own.headers), asked, category, offsets]))
+      .digest("hex"),
+    readsContext: [],
+    async detect(texts, _all, signal) {
+      const parts = texts.flatMap(partsOf);
+      return placed(texts, parts, await inTurn(parts, concurrency, signal, ({ text }, until) => analyze(text, until)));
+    },
+    horizon: undefined,
+  } satisfies Detector);
+  const gives = entities?.map((entity) => `${category}/${entity}`);
+  return { kind: "detector", detector, gives, origin: address.origin };
+}
+
+interface Call {
+  readonly path: string;
+  readonly headers: readonly string[];
+  /** Beside the text. */
+  readonly asked: object;
+}
+
+type Analyze = (text: string, signal: AbortSignal) => Promise<readonly Finding[]>;
+
+function analyzer(endpoint: Endpoint, { path, headers: own, asked }: Call, terms: AnswerTerms): Analyze {
+  const headers = [...own, "content-type", "application/json"];
+  return async (given, signal) => {
+    // Nothing is found in white space, and an analyzer refuses what is empty.
+    if (given.trim() === "") return [];
+    // Half of a pair is a character to Python and none in UTF-8: with another in its place, of one unit too, both count alike.
+    const text = given.toWellFormed();
+    const body = JSON.stringify({ text, ...asked });
+    const answer = await endpoint.ask({ method: "POST", path, headers, body, maxBytes: MAX_ANSWER_BYTES }, signal);
+    if (answer.status !== 200) throw new DetectorError("failed", `its server answered ${answer.status}`);
+    return findingsIn(answer.body, text, terms);
+  };
+}

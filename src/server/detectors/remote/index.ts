@@ -1,0 +1,1 @@
+export { type BuiltRemoteDetector, createRemoteDetector } from "./detector.ts";

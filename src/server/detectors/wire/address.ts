@@ -1,0 +1,15 @@
+/** Where a server is, from `endpoint` of the configuration. */
+
+export interface Address {
+  /** `scheme://host[:port]`. */
+  readonly origin: string;
+  /** Of the endpoint, without a slash at its end; empty for the root. */
+  readonly root: string;
+}
+
+/** The schema admits http and https alone, and no user. In words what is wrong with it otherwise. */
+export function addressOf(endpoint: string): Address | string {
+  const { origin, pathname, search, hash } = new URL(endpoint);
+  if (search !== "" || hash !== "") return "the root of a server has no query and no fragment";
+  return { origin, root: pathname.replace(/\/+$/, "") };
+}

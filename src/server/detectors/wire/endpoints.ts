@@ -1,0 +1,215 @@
+/**
+ * Servers that detectors ask, by origin: one pool of connections each, over all detectors and reloads, closed once no
+ * configuration in force uses it. Calls beyond what a server is given at once wait, so many and no more.
+ */
+import { type Dispatcher, Pool } from "undici";
+import { wireReason } from "../../../base/index.ts";
+import { DetectorError } from "../../core/guardrails/index.ts";
+import { type EndpointMetrics, type EndpointReadings, NO_ENDPOINT_METRICS } from "./endpoint-metrics.ts";
+
+/** Calls at once, and that wait for those, at one origin. A request has a few of each at most. */
+export const MOST_IN_FLIGHT = 64;
+export const MOST_WAITING = 256;
+
+const CONNECT_LIMIT_MS = 5_000;
+/** A detector's own limit is far below; this ends what nobody waits for. */
+const SILENCE_LIMIT_MS = 10 * 60_000;
+const MAX_HEADER_BYTES = 64 << 10;
+/** A configuration that was tried may be put in force right after. */
+const IDLE_MS = 10_000;
+
+export interface Ask {
+  readonly method: "GET" | "POST";
+  /** Path and query. */
+  readonly path: string;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly body: string | Buffer | null;
+  /** Longest answer, in bytes. */
+  readonly maxBytes: number;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Dispatcher.ResponseData["headers"];
+  /** Empty of an answer that is no success: what a server says of an error may repeat what it was sent. */
+  readonly body: Buffer;
+}
+
+export interface Endpoint {
+  /**
+   * Resolves with any answer that came whole. Made again, once, where the connection ended before a byte of one. Rejects with
+   * a `DetectorError`, or with the signal's reason.
+   */
+  readonly ask: (ask: Ask, signal: AbortSignal) => Promise<Answer>;
+}
+
+export interface Endpoints {
+  /** `scheme://host[:port]`. */
+  readonly of: (origin: string) => Endpoint;
+  /** From now on those of these origins are kept, and no others. */
+  readonly keep: (origins: ReadonlySet<string>) => void;
+}
+
+export interface EndpointsOptions {
+  readonly idleMs?: number;
+  /** Extra trusted roots, PEM, beside the system's. For tests. */
+  readonly ca?: string;
+  readonly metrics?: (readings: EndpointReadings) => EndpointMetrics;
+}
+
+export function createEndpoints(options: EndpointsOptions = {}): Endpoints {
+  const { idleMs = IDLE_MS, ca } = options;
+  const opened = new Map<string, { readonly server: Server; timer: NodeJS.Timeout | undefined }>();
+  let kept: ReadonlySet<string> = new Set();
+  const sum = (of: (server: Server) => number): number =>
+    Array.from(opened.values()).reduce((all, { server }) => all + of(server), 0);
+  const metrics =
+    options.metrics?.({
+      inFlight: () => sum((server) => server.inFlight),
+      waiting: () => sum((server) => server.waiting.length),
+    }) ?? NO_ENDPOINT_METRICS;
+
+  const endIfUnused = (origin: string): void => {
+    const one = opened.get(origin);
+    if (one === undefined) return;
+    clearTimeout(one.timer);
+    if (kept.has(origin)) return;
+    one.timer = setTimeout(() => {
+      if (kept.has(origin) || one.server.inFlight > 0) return;
+      opened.delete(origin);
+      one.server.pool.close().catch(() => undefined);
+    }, idleMs).unref();
+  };
+
+  const serverAt = (origin: string): Server => {
+    const known = opened.get(origin);
+    if (known !== undefined) return known.server;
+    const pool = new Pool(origin, {
+      connect: { timeout: CONNECT_LIMIT_MS, ...(ca !== undefined && { ca }) },
+      connections: MOST_IN_FLIGHT,
+      pipelining: 1,
+      headersTimeout: SILENCE_LIMIT_MS,
+      bodyTimeout: SILENCE_LIMIT_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    });
+    const server: Server = { pool, inFlight: 0, waiting: [] };
+    opened.set(origin, { server, timer: undefined });
+    endIfUnused(origin);
+    return server;
+  };
+
+  return {
+    of: (origin) => ({
+      async ask(ask, signal) {
+        const server = serverAt(origin);
+        await enter(server, signal, metrics);
+        try {
+          return await asked(server.pool, ask, signal, metrics);
+        } finally {
+          leave(server);
+          if (server.inFlight === 0) endIfUnused(origin);
+        }
+      },
+    }),
+    keep(origins) {
+      kept = origins;
+      for (const origin of opened.keys()) endIfUnused(origin);
+    },
+  };
+}
+
+interface Server {
+  readonly pool: Pool;
+  inFlight: number;
+  /** Who waits, in turn. */
+  readonly waiting: (() => void)[];
+}
+
+function enter(server: Server, signal: AbortSignal, metrics: EndpointMetrics): Promise<void> | undefined {
+  signal.throwIfAborted();
+  if (server.inFlight < MOST_IN_FLIGHT) {
+    server.inFlight++;
+    return undefined;
+  }
+  if (server.waiting.length >= MOST_WAITING) {
+    metrics.refused();
+    throw new DetectorError("overloaded", `${MOST_WAITING} calls wait for its server`);
+  }
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      server.waiting.splice(server.waiting.indexOf(turn), 1);
+      reject(signal.reason as Error);
+    };
+    const turn = (): void => {
+      signal.removeEventListener("abort", onAbort);
+      server.inFlight++;
+      resolve();
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    server.waiting.push(turn);
+  });
+}
+
+function leave(server: Server): void {
+  server.inFlight--;
+  server.waiting.shift()?.();
+}
+
+/** The connection ended, or there was none: as when a server closes an idle one just as it is used, or is replaced. */
+const MAY_REPEAT: ReadonlySet<string> = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
+
+async function asked(pool: Pool, ask: Ask, signal: AbortSignal, metrics: EndpointMetrics): Promise<Answer> {
+  let answer: Dispatcher.ResponseData;
+  try {
+    answer = await begin(pool, ask, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!MAY_REPEAT.has((error as NodeJS.ErrnoException).code ?? "")) throw unreachable(error);
+    metrics.repeated();
+    try {
+      answer = await begin(pool, ask, signal);
+    } catch (again) {
+      signal.throwIfAborted();
+      throw unreachable(again);
+    }
+  }
+  const { statusCode: status, headers, body } = answer;
+  body.on("error", () => undefined);
+  if (status !== 200) {
+    await body.dump({ limit: MAX_HEADER_BYTES, signal }).catch(() => undefined);
+    signal.throwIfAborted();
+    return { status, headers, body: Buffer.alloc(0) };
+  }
+  if ((headers["content-encoding"] ?? "identity") !== "identity") {
+    body.destroy();
+    throw new DetectorError("failed", "its server compresses answers although it is asked not to");
+  }
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      bytes += (chunk as Buffer).length;
+      if (bytes > ask.maxBytes) {
+        throw new DetectorError("failed", `its server's answer is longer than ${ask.maxBytes} bytes`);
+      }
+      chunks.push(chunk as Buffer);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error instanceof DetectorError ? error : unreachable(error);
+  }
+  return { status, headers, body: Buffer.concat(chunks, bytes) };
+}
+
+const begin = (pool: Pool, { method, path, headers, body }: Ask, signal: AbortSignal) =>
+  pool.request({
+    method,
+    path,
+    headers: ["accept", "application/json", "accept-encoding", "identity", ...headers],
+    body,
+    signal,
+  });
+
+const unreachable = (error: unknown): DetectorError =>
+  new DetectorError("failed", `its server cannot be asked: ${wireReason(error) ?? "the connection failed"}`);

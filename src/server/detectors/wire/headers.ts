@@ -1,0 +1,50 @@
+/** Headers of the configuration that go with every call. Their values may be credentials: nothing here repeats one. */
+import { HOP_BY_HOP_HEADERS } from "../../../base/index.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+/** RFC 9110, sections 5.1 and 5.5. */
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Said by whoever writes the body. */
+const OWN: ReadonlySet<string> = new Set([
+  ...HOP_BY_HOP_HEADERS,
+  "host",
+  "content-length",
+  "content-type",
+  "content-encoding",
+  "accept-encoding",
+  "expect",
+  "inference-header-content-length",
+]);
+
+export interface HeaderProblem {
+  readonly name: string;
+  readonly message: string;
+}
+
+export function headerProblems(headers: Headers = {}): readonly HeaderProblem[] {
+  const seen = new Set<string>();
+  return Object.entries(headers).flatMap(([name, value]) => {
+    const lower = name.toLowerCase();
+    const isTwice = seen.has(lower);
+    seen.add(lower);
+    if (!NAME.test(name)) return [{ name, message: "this is no name of a header" }];
+    if (isTwice) return [{ name, message: "this header is named twice" }];
+    if (OWN.has(lower)) return [{ name, message: "this header is the gateway's to set" }];
+    return VALUE.test(value) ? [] : [{ name, message: "the value has characters that no header can hold" }];
+  });
+}
+
+/** Names and values in turn. */
+export const headerPairs = (headers: Headers = {}): readonly string[] =>
+  Object.entries(headers).flatMap(([name, value]) => [name.toLowerCase(), value]);
+
+const MAY_BE_CREDENTIAL = /auth|key|token|secret|cookie|pass|sign|cred/i;
+
+/** For fingerprints, which people are shown: of a credential its name alone. */
+export const shownHeaders = (headers: Headers = {}): readonly (readonly [string, string | null])[] =>
+  Object.entries(headers)
+    .map(([name, value]) => [name.toLowerCase(), MAY_BE_CREDENTIAL.test(name) ? null : value] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1));

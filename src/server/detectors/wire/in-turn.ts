@@ -1,0 +1,37 @@
+/** Of many calls a few at a time. */
+
+/**
+ * For each item, in order, what `call` makes of it; at most `most` at once. The first failure ends what is under way, by the
+ * signal that `call` is given, and is what this rejects with.
+ */
+export async function inTurn<Item, Made>(
+  items: readonly Item[],
+  most: number,
+  signal: AbortSignal,
+  call: (item: Item, signal: AbortSignal) => Promise<Made>,
+): Promise<Made[]> {
+  const made: Made[] = new Array(items.length);
+  const failing = new AbortController();
+  const onAbort = (): void => failing.abort(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < items.length && !failing.signal.aborted) {
+      const at = next++;
+      made[at] = await call(items[at] as Item, failing.signal);
+    }
+  };
+  try {
+    const workers = Array.from({ length: Math.min(most, items.length) }, () =>
+      work().catch((error: unknown) => {
+        failing.abort(error);
+      }),
+    );
+    await Promise.all(workers);
+    failing.signal.throwIfAborted();
+    return made;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,7 @@
+/** Calls to servers that detectors ask. */
+
+export { type Address, addressOf } from "./address.ts";
+export { createEndpointMetrics } from "./endpoint-metrics.ts";
+export { type Ask, createEndpoints, type Endpoint, type Endpoints, MOST_WAITING } from "./endpoints.ts";
+export { headerPairs, headerProblems, shownHeaders } from "./headers.ts";
+export { inTurn } from "./in-turn.ts";

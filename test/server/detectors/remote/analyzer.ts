@@ -1,0 +1,78 @@
+/** A server that speaks an analyzer's `/analyze` over real sockets, as a test scripts it. */
+import assert from "node:assert/strict";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface Asked {
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export interface Analyzer {
+  readonly url: string;
+  readonly asked: readonly Asked[];
+  /** Connections that were made. */
+  readonly connections: () => number;
+  readonly inFlight: { readonly now: number; most: number };
+  /** How the next calls are answered; a value is sent as JSON. */
+  answer: (asked: Asked, response: ServerResponse) => unknown;
+}
+
+export async function startAnalyzer(owner: { after(end: () => void): void }, port = 0): Promise<Analyzer> {
+  const asked: Asked[] = [];
+  const inFlight = { now: 0, most: 0 };
+  let connections = 0;
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    inFlight.now++;
+    inFlight.most = Math.max(inFlight.most, inFlight.now);
+    response.once("close", () => {
+      inFlight.now--;
+    });
+    const text = Buffer.concat(chunks).toString("utf8");
+    const one: Asked = {
+      path: request.url ?? "",
+      headers: request.headers,
+      body: text === "" ? {} : (JSON.parse(text) as Asked["body"]),
+    };
+    asked.push(one);
+    const value = await analyzer.answer(one, response);
+    if (response.headersSent || response.destroyed || value === undefined) return;
+    response.setHeader("content-type", "application/json");
+    response.end(typeof value === "string" || Buffer.isBuffer(value) ? value : JSON.stringify(value));
+  });
+  server.on("connection", () => {
+    connections++;
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(port, "127.0.0.1", resolve);
+  });
+  const { port: bound } = server.address() as AddressInfo;
+  const analyzer: Analyzer = {
+    url: `http://127.0.0.1:${bound}`,
+    asked,
+    connections: () => connections,
+    inFlight,
+    answer: () => [],
+  };
+  owner.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return analyzer;
+}
+
+/** As a Presidio of today answers, offsets in code points: each word with its type. */
+export function personsIn(words: Readonly<Record<string, string>>): Analyzer["answer"] {
+  return ({ body: { text } }) => {
+    assert.ok(typeof text === "string");
+    return Object.entries(words).flatMap(([word, type]) => {
+      const at = text.indexOf(word);
+      if (at < 0) return [];
+      const start = [...text.slice(0, at)].length;
+      return [{ analysis_explanation: null, end: start + [...word].length, entity_type: type, score: 0.85, start }];
+    });
+  };
+}
