@@ -44,6 +44,7 @@ const PARTS = {
     "server/core/budgets",
     "server/core/guardrails",
     "server/core/guardrails/policy",
+    "server/core/agents",
     "server/models",
     "server/secrets",
     "server/auth",

@@ -20,6 +20,7 @@ import type { Downstream, UpstreamChannel } from "../upstream/index.ts";
 import { isHopByHop, lowerCase, namedByConnection } from "./headers.ts";
 import { Holding } from "./memory/index.ts";
 import type { Labels } from "./metrics.ts";
+import { type OwnDocument, ownAnswer } from "./own-document.ts";
 import type { Ports } from "./ports.ts";
 import { type RequestSpan, startSpan } from "./tracing.ts";
 
@@ -34,6 +35,7 @@ const LINGER_MS = 5_000;
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
 const NOTHING_LEFT_OUT: readonly Loss[] = [];
+const NONE_SHARED: readonly string[] = [];
 
 /** An item of a list and its parameter (RFC 9651); places hold neither quotes nor backslashes. */
 const itemOf = ({ capability, place }: Loss): string =>
@@ -47,6 +49,8 @@ export class Exchange implements Downstream {
   readonly span: RequestSpan | undefined;
   /** Which dialect's shape a refusal takes. */
   dialect: Dialect = "compat";
+  /** Header pairs of whatever the gateway itself answers. */
+  shared: readonly string[] = NONE_SHARED;
   /** Of a call of a server or agent: its refusals are errors of JSON-RPC. `id`: JSON text. */
   rpc: { readonly protocol: AgentProtocol; readonly id: string } | undefined;
   /** Of the channel that is asked: headers of its answer that the client is not shown. */
@@ -186,12 +190,22 @@ export class Exchange implements Downstream {
     return true;
   }
 
-  /** An answer of the gateway's own, JSON text. */
-  answer(body: string): void {
-    const headers = ["x-gateway-request-id", this.requestId, "content-type", "application/json"];
-    headers.push("content-length", String(Buffer.byteLength(body)), "access-control-allow-origin", "*");
-    this.#response.writeHead(200, headers);
-    this.#response.end(this.request.method === "HEAD" ? undefined : body);
+  /** An answer of the gateway's own, which pages of every origin may read. */
+  answer(document: OwnDocument): void {
+    const { status, headers, body } = ownAnswer(this.request, document);
+    this.#code = document.code ?? "";
+    const shared = this.shared.length === 0 ? ["access-control-allow-origin", "*"] : this.shared;
+    const pairs = ["x-gateway-request-id", this.requestId, ...headers, ...shared];
+    this.#readAway(pairs);
+    this.#response.writeHead(status, pairs);
+    this.#response.end(body);
+  }
+
+  /** What still arrives of a body that nobody reads, before an answer; `headers`: pairs of that answer. */
+  #readAway(headers: string[]): void {
+    if (this.#isBodyRead || !declaresBody(this.request)) return;
+    headers.push("connection", "close");
+    linger(this.request);
   }
 
   /** A notification that nobody needs. */
@@ -207,10 +221,7 @@ export class Exchange implements Downstream {
     const headers = ["x-gateway-request-id", this.requestId, "content-type", "application/json"];
     headers.push("content-length", String(Buffer.byteLength(body)));
     if (fault.status === NOT_A_POST.status) headers.push("allow", "POST");
-    if (!this.#isBodyRead && declaresBody(this.request)) {
-      headers.push("connection", "close");
-      linger(this.request);
-    }
+    this.#readAway(headers);
     this.#response.writeHead(fault.status, headers);
     this.#response.end(this.request.method === "HEAD" ? undefined : body);
   }
@@ -250,10 +261,8 @@ export class Exchange implements Downstream {
     headers.push("content-type", "application/json", "content-length", String(Buffer.byteLength(body)));
     if (this.guardrails !== "") headers.push("x-gateway-guardrails", this.guardrails);
     // Whether some of it happens to be here already must not show: the answer would tell how long judging took.
-    if (!this.#isBodyRead && declaresBody(this.request)) {
-      headers.push("connection", "close");
-      linger(this.request);
-    }
+    this.#readAway(headers);
+    headers.push(...this.shared);
     this.#response.writeHead(error.status, headers);
     this.#response.end(this.request.method === "HEAD" ? undefined : body);
   }

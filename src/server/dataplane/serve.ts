@@ -10,6 +10,8 @@ import type { Snapshot } from "../snapshot/index.ts";
 import { type Candidate, type Candidates, type Downstream, forward, forwardedTo } from "../upstream/index.ts";
 import { readBody } from "./body.ts";
 import { decode } from "./decode.ts";
+import { isRegistryRequest, PREFLIGHT, registryDocument, SHARED_HEADERS } from "./discovery/registry.ts";
+import { wellKnown } from "./discovery/well-known.ts";
 import type { Exchange } from "./exchange.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
 import { type Standing, standingOf } from "./governance/standing.ts";
@@ -33,7 +35,6 @@ import { createMeter, type Meter } from "./metering/index.ts";
 import type { Ports } from "./ports.ts";
 import type { ProviderStatistics } from "./statistics.ts";
 import { waitOf } from "./wait-of.ts";
-import { wellKnown } from "./well-known.ts";
 import { whose } from "./whose.ts";
 
 export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
@@ -44,15 +45,24 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
   let meter: Meter | undefined;
   try {
     const snapshot = ports.snapshot(); // one configuration for the whole request
-    const own = wellKnown(request, snapshot.governance, governing);
+    const own = wellKnown(request, snapshot, governing); // 404
     if (own !== undefined) {
       exchange.labels = ports.metrics.labels(own.route);
-      exchange.answer(own.body);
+      exchange.answer(own.document);
       return;
     }
     exchange.dialect = dialectOf(request);
-    const agent = agentAt(exchange, snapshot, ports); // 403
-    const place = agent === undefined ? locate(request.method ?? "GET", request) : undefined; // 404, before a byte of the body is read
+    const isRegistry = isRegistryRequest(request);
+    if (isRegistry) {
+      exchange.labels = ports.metrics.labels("registry");
+      exchange.shared = SHARED_HEADERS;
+      if (request.method === "OPTIONS") {
+        exchange.answer(PREFLIGHT);
+        return;
+      }
+    }
+    const agent = isRegistry ? undefined : agentAt(exchange, snapshot, ports); // 403
+    const place = isRegistry || agent !== undefined ? undefined : locate(request.method ?? "GET", request); // 404, before a byte of the body is read
     if (place !== undefined) {
       exchange.dialect = place.dialect;
       exchange.labels = ports.metrics.labels(place.route.name);
@@ -60,12 +70,17 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
     ports.admission.enter(); // 503
     isAdmitted = true;
     const { requestId } = exchange;
-    const servers = agent?.kind === "mcp" ? agent.fronted?.paths : undefined;
-    const found = identify(request, snapshot.governance, governing, { requestId, servers }); // 401
+    const server = agent?.kind === "mcp" ? agent : undefined;
+    const asked = { requestId, servers: server?.fronted?.paths, challenged: server?.fronted && server.asked };
+    const found = identify(request, snapshot.governance, governing, asked); // 401
     const caller = found instanceof Promise ? await found : found;
     exchange.caller = caller;
     const standing = standingOf(caller, snapshot.governance); // 403
     if (governing !== undefined) admitCaller(standing.caller, governing.suspensions); // 403
+    if (isRegistry) {
+      exchange.answer(registryDocument(request, snapshot.fronted, standing));
+      return;
+    }
     if (agent !== undefined && request.method !== "POST") {
       exchange.fault(NOT_A_POST);
       return;
@@ -74,7 +89,7 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
     const original = reading instanceof Promise ? await reading : reading;
     exchange.bodyRead();
     if (governing !== undefined) {
-      recogniseAgain(standing.caller, snapshot.governance, governing); // 401
+      recogniseAgain(standing.caller, snapshot.governance, governing, asked.challenged); // 401
       admitCaller(standing.caller, governing.suspensions); // 403
     }
     if (place === undefined) {
@@ -84,7 +99,7 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
     const allowed = () => allowedModels(snapshot, standing, governing?.suspensions);
     const models = ownAnswer(snapshot, request.method, place, allowed);
     if (models !== undefined) {
-      exchange.answer(models);
+      exchange.answer({ body: models });
       return;
     }
     const { "content-encoding": encoding, "content-type": contentType = "" } = request.headers;

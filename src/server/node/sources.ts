@@ -47,6 +47,7 @@ export interface SourcesInput {
   readonly guardrails?: GuardrailEngine | undefined;
   /** Declared models that lie in the cache. */
   readonly models?: CompileInput["models"];
+  readonly storedAt?: CompileInput["storedAt"];
 }
 
 export interface CompiledSources {
@@ -58,7 +59,7 @@ export interface CompiledSources {
 }
 
 export function compileSources(input: SourcesInput): CompiledSources {
-  const { sources, env, ofNodeFile, secrets, fileOverlays, limitRev = 0, trusted, rules, guardrails, models } = input;
+  const { sources, env, ofNodeFile, secrets, limitRev = 0, ...ofNode } = input;
   const missing = new Set<string>();
   const deployment = composeDeployment(sources, {
     env: (name) => env[name],
@@ -70,7 +71,7 @@ export function compileSources(input: SourcesInput): CompiledSources {
     file: (name) => secrets.file(name),
     ...(ofNodeFile !== undefined && { ofNodeFile }),
   });
-  const compiled = compileDeployment({ deployment, fileOverlays, limitRev, trusted, rules, guardrails, models });
+  const compiled = compileDeployment({ trusted: undefined, rules: undefined, ...ofNode, deployment, limitRev });
   return { compiled, deployment, missing: [...missing] };
 }
 

@@ -1,6 +1,7 @@
 /** What of a node its configuration depends on beside its text, told apart from what it was before. */
 import type { Cluster } from "../cluster/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
+import { readSource, sourceRowKey } from "../core/state/index.ts";
 import type { NodeDocuments } from "./load.ts";
 import { trustedBy } from "./sources.ts";
 
@@ -29,6 +30,14 @@ export function limitRevision(view: Pick<Cluster["view"], "scan">): number {
   }
   return [...newest.values()].reduce((sum, revision) => sum + revision, 0);
 }
+
+/** When a source was stored: milliseconds since 1970, the same on all nodes. */
+export const storedAt =
+  (view: Pick<Cluster["view"], "get">) =>
+  (source: string): number | undefined => {
+    const row = view.get(sourceRowKey(source));
+    return row === undefined ? undefined : readSource(row).at;
+  };
 
 /** Of the node file. */
 export function changedKeys(before: NodeFile, after: NodeFile): readonly string[] {

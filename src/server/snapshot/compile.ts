@@ -29,6 +29,8 @@ export interface CompileInput extends GovernanceInput {
   readonly guardrails?: GuardrailEngine | undefined;
   /** Declared models that lie in the cache. */
   readonly models?: Views | undefined;
+  /** When a source was stored: milliseconds since 1970, the same on all nodes. Left out for documents that are not stored. */
+  readonly storedAt?: ((source: string) => number | undefined) | undefined;
 }
 
 export type Compiled =
@@ -69,7 +71,9 @@ export function compileDeployment(input: CompileInput): Compiled {
   const governance = compileGovernance(read, { document, asWritten }, input, providers, problems);
   const { guardrails, prepare } = compileGuardrails(read, document, input, problems);
   if (problems.some(({ severity }) => severity === "error")) return { kind: "refused", problems };
-  const fronted = compileFrontedSnapshot(document, asWritten);
+  const { publicUrl } = governance;
+  const storedAt = (at: number) => input.storedAt?.(read.problem(["mcp", at], "").file) ?? 0;
+  const fronted = compileFrontedSnapshot({ document, asWritten, publicUrl, storedAt });
   const awaited = modelNeeds(document).filter(({ model }) => input.models?.has(model.name) !== true);
   if (awaited.length > 0) {
     const rest = freeze(document, sound, { governance, guardrails: UNGUARDED, fronted });

@@ -1,4 +1,5 @@
 /** `mcp` and `a2a` to what requests are addressed to. Source: specification document 3. */
+import { type RegistryEntry, registryEntries } from "../core/agents/index.ts";
 import type { Deployment } from "../core/config/index.ts";
 import { compileFronted, type Fronted, type FrontedKind } from "../upstream/index.ts";
 
@@ -7,13 +8,21 @@ export interface FrontedSnapshot {
   readonly all: readonly Fronted[];
   /** `path`: what stands behind `/mcp/` or `/a2a/`. */
   readonly at: (kind: FrontedKind, path: string) => Fronted | undefined;
+  /** Servers with an identity in the registry; undefined without `public_url`: where they are cannot be told. */
+  readonly registry: readonly RegistryEntry[] | undefined;
 }
 
-export const NOTHING_FRONTED: FrontedSnapshot = Object.freeze({ all: [], at: () => undefined });
+export interface FrontedInput {
+  readonly document: Deployment;
+  readonly asWritten: Deployment;
+  /** Without a slash at its end. */
+  readonly publicUrl: string | undefined;
+  /** When what an entry of `mcp` says was stored: milliseconds since 1970, the same on all nodes. */
+  readonly storedAt: (at: number) => number;
+}
 
-export function compileFrontedSnapshot(document: Deployment, asWritten: Deployment): FrontedSnapshot {
+export function compileFrontedSnapshot({ document, asWritten, publicUrl, storedAt }: FrontedInput): FrontedSnapshot {
   const { mcp = [], a2a = [], credentials } = document;
-  if (mcp.length + a2a.length === 0) return NOTHING_FRONTED;
   const keyOf = (config: { readonly api_key?: string | undefined; readonly credential?: string | undefined }) =>
     config.api_key ?? credentials.find(({ name }) => name === config.credential)?.api_key;
   const all = [
@@ -24,5 +33,11 @@ export function compileFrontedSnapshot(document: Deployment, asWritten: Deployme
   return Object.freeze({
     all: Object.freeze(all),
     at: (kind: FrontedKind, path: string) => byPath.get(`${kind}/${path}`),
+    registry:
+      publicUrl === undefined
+        ? undefined
+        : registryEntries(mcp, publicUrl, (server) =>
+            new Date(storedAt(mcp.findIndex(({ name }) => name === server))).toISOString(),
+          ),
   });
 }

@@ -178,6 +178,7 @@ const NO_RULES: ReturnType<Policies["of"]> = Object.freeze({
   readsModel: false,
   decide: () => ({ kind: "allow", decisions: NONE, skipped: NONE }) as const,
   lists: () => true,
+  reaches: () => true,
 });
 
 const NO_POLICIES: Policies = Object.freeze({ of: () => NO_RULES, rules: NONE });

@@ -67,6 +67,11 @@ export interface AccessPolicy {
    * reads `args`, or cannot be evaluated, decides only the call.
    */
   readonly lists: (variables: HopVariables["mcp"]) => boolean;
+  /**
+   * Whether a server may be shown as one that can be called: no rule that can be decided by caller and server alone denies
+   * it. One that reads what is called decides only the call.
+   */
+  readonly reaches: (variables: HopVariables["mcp"]) => boolean;
 }
 
 export interface Policies {
@@ -136,7 +141,7 @@ interface Step {
   readonly decision: Decision;
   readonly message: string;
   readonly failsOpen: boolean;
-  readonly readsArguments: boolean;
+  readonly reads: readonly string[];
 }
 
 const NOT_BOOL = new Fault("type", "the condition is not a bool");
@@ -158,15 +163,22 @@ function accessPolicy(lists: readonly RuleList[]): AccessPolicy {
       rules.some(({ conditions }) => conditions.llm?.reads.some((name) => MODEL_NAMES.has(name)) === true),
     ),
     decide: <At extends Hop>(hop: At, variables: HopVariables[At]): Verdict => decide(layers[hop], variables),
-    lists: (variables: HopVariables["mcp"]) => !layers.mcp.some((steps) => deniesAlready(steps, variables)),
+    lists: (variables: HopVariables["mcp"]) => !layers.mcp.some((steps) => deniesAlready(steps, variables, ARGUMENTS)),
+    reaches: (variables: HopVariables["mcp"]) => !layers.mcp.some((steps) => deniesAlready(steps, variables, CALL)),
   });
 }
 
-function deniesAlready(steps: readonly Step[], variables: HopVariables["mcp"]): boolean {
-  for (const { readsArguments, evaluate, decision } of steps) {
-    // Who may be let in by what it sends can be let in.
-    if (readsArguments && decision.action === "allow") return false;
-    if (readsArguments) continue;
+/** Variables of a call that are not known yet: when its tool is, and when its server alone is. */
+const ARGUMENTS: ReadonlySet<string> = new Set(["args"]);
+const CALL: ReadonlySet<string> = new Set(["args", "name", "method"]);
+
+function deniesAlready(steps: readonly Step[], variables: HopVariables["mcp"], unknown: ReadonlySet<string>): boolean {
+  for (const { reads, evaluate, decision } of steps) {
+    if (reads.some((name) => unknown.has(name))) {
+      // Who may be let in by what it sends can be let in.
+      if (decision.action === "allow") return false;
+      continue;
+    }
     const outcome = evaluate(variables);
     if (outcome.kind !== "error" && outcome.value === true) return decision.action === "deny";
   }
@@ -178,9 +190,8 @@ function stepOf({ rule, conditions }: CompiledRule, layer: Layer, hop: Hop): rea
   if (condition === undefined) return [];
   const decision = Object.freeze({ rule: rule.name, layer, action: rule.action, controls: rule.controls ?? [] });
   const message = rule.message || `denied by rule ${rule.name}`;
-  const readsArguments = condition.reads.includes("args");
   const failsOpen = rule.on_error === "fail_open";
-  return [{ evaluate: condition.evaluate, decision, message, failsOpen, readsArguments }];
+  return [{ evaluate: condition.evaluate, decision, message, failsOpen, reads: condition.reads }];
 }
 
 const NONE: readonly never[] = Object.freeze([]);

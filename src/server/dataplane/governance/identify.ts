@@ -23,8 +23,14 @@ const unrecognised = (auth: AuthRules, fault: string, key?: string, server?: str
   });
 
 /** Throws when the key that a request came with was taken away since: a body may take minutes to arrive. */
-export function recogniseAgain(caller: Caller, { auth }: Governance, { callers }: Governing): void {
-  if (auth !== undefined && !callers.isStill(caller)) throw unrecognised(auth, "withdrawn", caller.key?.name);
+export function recogniseAgain(
+  caller: Caller,
+  { auth }: Governance,
+  { callers }: Governing,
+  challenged?: string | undefined,
+): void {
+  if (auth !== undefined && !callers.isStill(caller))
+    throw unrecognised(auth, "withdrawn", caller.key?.name, challenged);
 }
 
 export interface Asked {
@@ -33,6 +39,8 @@ export interface Asked {
   readonly protocolToken?: string | undefined;
   /** Names of the MCP server asked for. */
   readonly servers?: readonly string[] | undefined;
+  /** The one of them that stands in the path: a refusal tells where tokens for it come from. */
+  readonly challenged?: string | undefined;
 }
 
 /**
@@ -43,7 +51,7 @@ export function identify(
   request: IncomingMessage,
   governance: Governance,
   governing: Governing | undefined,
-  { requestId, protocolToken, servers }: Asked,
+  { requestId, protocolToken, servers, challenged }: Asked,
 ): Caller | Promise<Caller> {
   const { auth } = governance;
   if (auth === undefined) return ANONYMOUS;
@@ -61,7 +69,7 @@ export function identify(
       remote: request.socket.remoteAddress ?? null,
       request: requestId,
     });
-    throw unrecognised(auth, fault, key?.name, servers?.[0]);
+    throw unrecognised(auth, fault, key?.name, challenged);
   };
   return found instanceof Promise ? found.then(take) : take(found);
 }

@@ -109,4 +109,8 @@ function fault(status: number, title: string, detail: string): RegistryAnswer {
 const NOT_FOUND = fault(404, "Not Found", "Server not found");
 
 /** Addresses of servers cannot be told. */
-export const NO_PUBLIC_URL = fault(503, "Service Unavailable", "the registry needs `public_url` in the node file");
+export const NO_PUBLIC_URL = fault(
+  503,
+  "Service Unavailable",
+  "the registry needs `public_url` in the deployment document",
+);

@@ -6,6 +6,8 @@ export interface AgentPlace {
   readonly kind: FrontedKind;
   /** Undefined: nobody of that name is configured, which only who is known here is told. */
   readonly fronted: Fronted | undefined;
+  /** The name, as the path has it. */
+  readonly asked: string;
   /** `card`: the card of an agent, which needs no credential. */
   readonly wants: "call" | "card";
   /** Without its question mark. */
@@ -23,7 +25,8 @@ export function agentPlace(url: string, fronted: FrontedSnapshot): AgentPlace | 
   const query = mark < 0 ? "" : url.slice(mark + 1);
   const isCard = kind === "a2a" && path.endsWith(CARD);
   const named = path.slice(kind.length + 2, isCard ? -CARD.length : undefined).replace(/\/$/, "");
-  return { kind, fronted: fronted.at(kind, decoded(named)), wants: isCard ? "card" : "call", query };
+  const asked = decoded(named);
+  return { kind, fronted: fronted.at(kind, asked), asked, wants: isCard ? "card" : "call", query };
 }
 
 function decoded(path: string): string {
