@@ -3,8 +3,8 @@ import { isUtf8 } from "node:buffer";
 import { type Placed, type Splice, spliced, stringIn } from "../dialects/index.ts";
 import type { AgentText, AgentTexts, UninspectedMedia } from "./types.ts";
 
-/** Each costs a segment and its scan. */
-const MAX_TEXTS = 100_000;
+/** Each costs a segment and its scan, in one turn of the loop. */
+const MAX_TEXTS = 20_000;
 
 const TEXTUAL = /^\s*(?:text\/|application\/(?:[\w.+-]+\+)?(?:json|xml|yaml|x-yaml|javascript|sql|toml)\b)/i;
 const MEDIA = /^\s*(image|audio|video)\//i;

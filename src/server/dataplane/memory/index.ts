@@ -2,3 +2,4 @@
 export { type Admission, type AdmissionLimits, createAdmission, DEFAULT_ADMISSION } from "./admission.ts";
 export { Gathering } from "./gathering.ts";
 export { type Account, Holding } from "./holding.ts";
+export { readingBytes } from "./reading.ts";

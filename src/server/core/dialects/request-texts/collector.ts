@@ -9,8 +9,8 @@ export interface Context {
   readonly turn: number;
 }
 
-/** Each costs a segment and its scan; the largest requests of clients hold a few thousand. */
-const MAX_TEXTS = 100_000;
+/** Each costs a segment and its scan, in one turn of the loop; the largest requests of clients hold a few thousand. */
+const MAX_TEXTS = 20_000;
 
 export class Collector {
   readonly texts: MessageText[] = [];
@@ -20,7 +20,8 @@ export class Collector {
 
   add(text: string, spot: Spot | undefined, { kind, turn }: Context): void {
     if (text === "") return;
-    if (this.texts.length === MAX_TEXTS) throw new Unreadable(`the body has more than ${MAX_TEXTS} texts`);
+    if (this.texts.length === MAX_TEXTS)
+      throw new Unreadable(`the body has more than ${MAX_TEXTS} texts: send it in parts`);
     this.texts.push({ kind, text, turn, isReadOnly: spot === undefined });
     this.#spots.push(spot);
   }

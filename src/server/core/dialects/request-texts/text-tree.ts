@@ -46,7 +46,7 @@ interface ScalarNode {
 }
 
 /** Strings, lists and objects of one text: each takes about 100 bytes. */
-const MAX_NODES = 500_000;
+const MAX_NODES = 200_000;
 
 const SCALAR: ScalarNode = { kind: "scalar" };
 
@@ -62,7 +62,8 @@ export function treeOf(source: Source): Node {
       at = scalarEnd(text, at);
       return SCALAR;
     }
-    if (++nodes > MAX_NODES) throw new Unreadable(`the body has more than ${MAX_NODES} strings, lists and objects`);
+    if (++nodes > MAX_NODES)
+      throw new Unreadable(`the body has more than ${MAX_NODES} strings, lists and objects: send it in parts`);
     if (first === "{") return object();
     if (first === "[") return list();
     at = stringEnd(text, at);

@@ -12,7 +12,7 @@ import { type Downstream, headerValue } from "../../../upstream/index.ts";
 import { decode } from "../../decode.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { JudgedAnswer } from "../../governance/judged-answer.ts";
-import { Gathering } from "../../memory/index.ts";
+import { Gathering, readingBytes } from "../../memory/index.ts";
 import type { AgentCall } from "./agent-call.ts";
 
 export interface AnswerTerms {
@@ -294,7 +294,17 @@ export class AgentAnswer implements Downstream {
     if (this.#mode === "events" && message.includes(TOOLS_CHANGED)) toolsChanged();
     const seen = shows === undefined ? message : filterTools(message, shows);
     if (judged === undefined) return seen;
-    const texts = answer.texts(seen);
+    const { holding } = this.#terms.exchange;
+    const reading = readingBytes(seen);
+    holding.hold(reading);
+    return after(this.#judged(judged, seen), (shown) => {
+      holding.release(reading);
+      return shown;
+    });
+  }
+
+  #judged(judged: JudgedAnswer, seen: string): Later<string | undefined> {
+    const texts = this.#terms.call.answer.texts(seen);
     if (texts === undefined) {
       const rewritten = judged.message([{ kind: "tool_result", text: seen, ref: "", turn: 0, isReadOnly: false }]);
       return after(rewritten, (made) =>

@@ -148,8 +148,12 @@ function readable(read: () => CallTexts): CallTexts {
     return read();
   } catch (error) {
     if (!(error instanceof TooManyTexts)) throw error;
-    throw new GatewayError("invalid_request", "Guardrails cannot inspect the request: it has too many texts.", {
-      cause: error,
-    });
+    throw new GatewayError(
+      "invalid_request",
+      "Guardrails cannot inspect the request: it has too many texts: send it in parts.",
+      {
+        cause: error,
+      },
+    );
   }
 }

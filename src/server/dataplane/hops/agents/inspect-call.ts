@@ -11,7 +11,7 @@ import type { DecidedRequest } from "../../governance/decide.ts";
 import type { GuardrailSinks } from "../../governance/guardrails.ts";
 import { type BesideVerdict, inspectSegments } from "../../governance/inspecting.ts";
 import type { Standing } from "../../governance/standing.ts";
-import type { Holding } from "../../memory/index.ts";
+import { type Holding, readingBytes } from "../../memory/index.ts";
 import { envelopeSegments } from "../model/envelope-segments.ts";
 import type { AgentCall } from "./agent-call.ts";
 
@@ -19,6 +19,8 @@ export interface InspectingCall {
   readonly exchange: Exchange;
   readonly standing: Standing;
   readonly decided: DecidedRequest;
+  /** The call as it came, without its content encoding. */
+  readonly plain: Buffer;
   readonly held: Holding;
   readonly sinks: GuardrailSinks;
 }
@@ -34,18 +36,22 @@ export interface InspectedCall {
 export async function inspectCall(
   guard: Guard,
   call: AgentCall,
-  { exchange, standing, decided, held, sinks }: InspectingCall,
+  { exchange, standing, decided, plain, held, sinks }: InspectingCall,
 ): Promise<InspectedCall> {
+  const reading = guard.inspectsBody ? readingBytes(plain) : 0;
+  held.hold(reading);
   const texts = guard.inspectsBody ? call.texts() : undefined;
   for (const what of texts?.uninspected ?? []) sinks.metrics.uninspected(what);
-  held.hold(2 * (texts?.texts.reduce((sum, { text }) => sum + text.length, 0) ?? 0));
   const said: readonly Segment[] = texts?.texts ?? [];
   const segments = [...said, ...envelopeSegments(guard, exchange.request, "")];
   const occasion = { variables: variablesOf(call, standing), rewriting: createRewriting() };
   const what = { exchange, standing, request: decided, sinks };
   const { changes, beside } = await inspectSegments(guard, segments, occasion, what);
   const rewritten = texts === undefined || changes === undefined ? undefined : texts.rewrite(changes);
-  return { rewritten, occasion, verdict: beside() };
+  const verdict = beside();
+  // Detectors that run beside the call read the texts still.
+  if (verdict === undefined) held.release(reading);
+  return { rewritten, occasion, verdict };
 }
 
 function variablesOf({ fronted, method, name }: AgentCall, { variables, profile }: Standing): GuardrailVariables {

@@ -78,7 +78,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     if (exchange.gone) return;
     const guard = snapshot.guardrails.of(standing.profile.name);
     const sinks = { trail: governing?.trail, metrics: ports.metrics.guardrails, log: ports.log };
-    const inspected = guard && (await inspectCall(guard, call, { exchange, standing, decided, held, sinks })); // 403, 503
+    const inspected = guard && (await inspectCall(guard, call, { exchange, standing, decided, plain, held, sinks })); // 403, 503
     if (exchange.gone) return;
     const leaving = new AbortController();
     const judged = judgedAnswer(guard, inspected?.occasion, leaving.signal);

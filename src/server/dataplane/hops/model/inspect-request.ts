@@ -16,7 +16,7 @@ import type { Exchange } from "../../exchange.ts";
 import { type GuardrailSinks, UNINSPECTED_SESSIONS } from "../../governance/guardrails.ts";
 import { type BesideVerdict, inspectSegments } from "../../governance/inspecting.ts";
 import type { Standing } from "../../governance/standing.ts";
-import type { Holding } from "../../memory/index.ts";
+import { type Holding, readingBytes } from "../../memory/index.ts";
 import { address, type Target } from "./address.ts";
 import { envelopeSegments } from "./envelope-segments.ts";
 
@@ -35,9 +35,6 @@ export interface InspectedRequest {
   readonly occasion: Occasion;
   readonly verdict: BesideVerdict;
 }
-
-/** Bytes held for each of a body that is read as text: the text, its copies without escapes, what was found in it. */
-export const READING_FACTOR = 4;
 
 /** What such a route opens goes past the gateway: the client's media, or all that its new credential is used for. */
 const leadsPast = ({ name, guard }: Route): boolean => guard === "grants_credential" || name === "realtime_calls";
@@ -69,7 +66,8 @@ export async function inspectRequest(
   }
   // A form is mostly files, which are looked at where they are.
   const isForm = /^\s*multipart\//i.test(target.contentType);
-  if (guard.inspectsBody && !isForm) held.hold(READING_FACTOR * plain.length);
+  const reading = guard.inspectsBody && !isForm ? readingBytes(plain) : 0;
+  held.hold(reading);
   const texts = guard.inspectsBody ? readTexts(target.route, target.dialect, target) : undefined;
   if (texts?.problem !== undefined) {
     throw new GatewayError("invalid_request", `Guardrails cannot inspect the request: ${texts.problem}.`);
@@ -87,7 +85,10 @@ export async function inspectRequest(
   const { changes, beside: judgeBeside } = await inspectSegments(guard, segments, occasion, what);
   const body = texts === undefined || changes === undefined ? plain : texts.rewrite(changes);
   const inspected = body === plain ? target : rewrittenTarget(body);
-  return { target: inspected, occasion, verdict: judgeBeside() };
+  const verdict = judgeBeside();
+  // Detectors that run beside the call read the texts still.
+  if (verdict === undefined) held.release(reading);
+  return { target: inspected, occasion, verdict };
 
   function rewrittenTarget(body: Buffer): Target {
     held.hold(body.length);

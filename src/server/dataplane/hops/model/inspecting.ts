@@ -9,13 +9,12 @@ import type { Guard } from "../../../snapshot/index.ts";
 import type { Downstream } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import { JudgedAnswer } from "../../governance/judged-answer.ts";
-import { Gathering } from "../../memory/index.ts";
+import { Gathering, readingBytes } from "../../memory/index.ts";
 import { type AnswerType, type BodyKind, kindOf, mediaOf } from "./answer-body.ts";
 import { AnswerEvents } from "./answer-events.ts";
 import { AnswerHead } from "./answer-head.ts";
 import { AnswerRecord, type Recording } from "./answer-record.ts";
 import { DrivenWork } from "./driven-work.ts";
-import { READING_FACTOR } from "./inspect-request.ts";
 import { SIGN_OF_LIFE, UnreadableAnswer } from "./inspected-event.ts";
 import type { Mending } from "./inspected-headers.ts";
 import { decodedAnswer, judgedWhole, MAX_ENCODED_BYTES, type MadeAnswer } from "./whole-answer.ts";
@@ -268,7 +267,7 @@ class InspectedAnswer implements InspectedDownstream {
   }
 
   #endWhole(body: Buffer): void {
-    const reading = READING_FACTOR * body.length;
+    const reading = readingBytes(body);
     if (!this.#orRefuse(() => this.#exchange.holding.hold(reading))) return;
     this.#work.drive(
       () =>

@@ -9,9 +9,8 @@ import type { Guard } from "../../../snapshot/index.ts";
 import type { DecidedRequest } from "../../governance/decide.ts";
 import { type GuardrailSinks, settleInspection } from "../../governance/guardrails.ts";
 import type { Standing } from "../../governance/standing.ts";
-import type { Account } from "../../memory/index.ts";
+import { type Account, readingBytes } from "../../memory/index.ts";
 import type { Target } from "../model/address.ts";
-import { READING_FACTOR } from "../model/inspect-request.ts";
 import { readMessage } from "./session-message.ts";
 import { closeTunnel } from "./tunnel.ts";
 import type { Frame, Passing } from "./types.ts";
@@ -35,7 +34,7 @@ export interface InspectedSession {
 /** Never throws, and never rejects. */
 export function inspectClient(guard: Guard, message: Frame, session: InspectedSession): Passing | Promise<Passing> {
   const { sinks, held } = session;
-  const bytes = READING_FACTOR * message.data.length;
+  const bytes = readingBytes(message.data);
   let isHeld = false;
   const done = (): void => {
     if (isHeld) held.release(bytes);

@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readingBytes } from "../../../../src/server/dataplane/memory/index.ts";
+
+const MIB = 1 << 20;
+
+test("prose takes its copies, many short texts what is made of each", () => {
+  assert.equal(readingBytes(Buffer.alloc(MIB, "a")), 4 * MIB);
+  const short = JSON.stringify(Array.from({ length: 1_000 }, () => "b"));
+  assert.equal(readingBytes(Buffer.from(short)), 4 * short.length + 320 + 320_000);
+  const objects = JSON.stringify(Array.from({ length: 1_000 }, () => ({ type: "text", text: "b" })));
+  assert.ok(readingBytes(objects) > 1_000 * 1_600);
+});
+
+test("a string takes what its bytes take, but for what is not ASCII", () => {
+  for (const text of ["", '{"a":["b",{"c":1}]}', '"\\"[{']) {
+    assert.equal(readingBytes(text), readingBytes(Buffer.from(text)));
+  }
+  assert.equal(readingBytes("漢字"), 8);
+});
