@@ -5,6 +5,7 @@
 import type { Deployment, Guardrails } from "../core/config/index.ts";
 import {
   type Beside,
+  compileReaches,
   createRewriting,
   type GuardrailPolicy,
   type GuardrailProblem,
@@ -14,6 +15,7 @@ import {
   type Occasion,
   REQUEST_KINDS,
   type Reach,
+  type ReachSet,
   type Rehearsal,
   type RehearsalQuestion,
   rehearsedSegments,
@@ -39,7 +41,7 @@ export interface AnswerTerms extends StreamTerms {
   readonly maxBodyBytes: number;
   readonly onOversize: "allow" | "deny";
   /** Of the detectors in force that prove text clean before its end; each bears its detector's name. */
-  readonly reaches: readonly Reach[];
+  readonly reaches: ReachSet;
   /** Some detector in force proves nothing before the end of a text. */
   readonly isOpenEnded: boolean;
 }
@@ -273,8 +275,10 @@ function answerTerms({ stream, response }: GuardConfig, readers: readonly Member
     maxBufferBytes: maxBodyBytes,
     maxBodyBytes,
     onOversize: response?.on_oversize ?? "allow",
-    reaches: readers.flatMap(({ name, detector }) =>
-      (detector.horizon?.reaches ?? []).map((reach): Reach => ({ ...reach, name })),
+    reaches: compileReaches(
+      readers.flatMap(({ name, detector }) =>
+        (detector.horizon?.reaches ?? []).map((reach): Reach => ({ ...reach, name })),
+      ),
     ),
     isOpenEnded: readers.some(({ detector }) => detector.horizon === undefined),
   } satisfies AnswerTerms);

@@ -48,10 +48,11 @@ export { createRewriting, type Rewriting } from "./rewriting.ts";
 export {
   after,
   type ChannelPorts,
+  compileReaches,
   createChannel,
   createSlide,
-  horizonBytes,
   type Later,
+  type ReachSet,
   type Slide,
   type SlidePorts,
   type StreamTerms,

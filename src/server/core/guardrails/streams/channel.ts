@@ -8,15 +8,14 @@
  */
 import type { DetectorFindings, Judgement } from "../judgement.ts";
 import { utf8Length } from "../positions.ts";
-import type { Finding, Reach } from "../types.ts";
-import { boundary, isCleanCut, isHigh, pendingFrom, tailStart } from "./horizon.ts";
+import type { Finding } from "../types.ts";
+import { boundary, isHigh, tailStart } from "./horizon.ts";
+import type { ReachSet } from "./reach-set.ts";
 
 /** Released text that is kept at least, in UTF-16 units: context words, neighbours. */
 const CONTEXT = 256;
 /** Released text that is kept at most. */
 const MAX_CONTEXT = 2_048;
-/** Places tried for a clean cut. */
-const MAX_TRIES = 256;
 /** More text than that is taken in parts, so that a scan is short. */
 const PART = 1_024;
 const MAX_DEFAULT_CHUNK = 64;
@@ -35,7 +34,7 @@ export interface StreamTerms {
 export type Later<Value> = Value | Promise<Value>;
 
 export interface ChannelPorts {
-  readonly reaches: readonly Reach[];
+  readonly reaches: ReachSet;
   /** Findings in one text, by detector. Undefined: it could not be read, and nothing more is released. */
   readonly scan: (text: string) => Later<readonly DetectorFindings[] | undefined>;
   /** Of a stretch that no finding crosses. */
@@ -66,11 +65,6 @@ export function createChannel(terms: StreamTerms, ports: ChannelPorts): TextChan
   return new Channel(terms, ports);
 }
 
-/** The longest that text is held. In bytes. */
-export function horizonBytes({ maxHoldBytes }: StreamTerms, reaches: readonly Reach[]): number {
-  return reaches.reduce((most, it) => Math.max(most, Math.min(it.maxBytes + it.rightBytes, maxHoldBytes)), 0);
-}
-
 class Channel implements TextChannel {
   readonly #terms: StreamTerms;
   readonly #ports: ChannelPorts;
@@ -80,7 +74,10 @@ class Channel implements TextChannel {
   #text = "";
   /** In `#text`: what is before it was released. */
   #released = 0;
-  #scanned = 0;
+  /** In bytes, of what no scan has seen. */
+  #newBytes = 0;
+  /** In `#text`: once so much is released, some of it may be let go of. */
+  #forgetAt = 2 * CONTEXT;
   /** Of what is not released. */
   #heldBytes = 0;
   #isOverflowing = false;
@@ -92,13 +89,13 @@ class Channel implements TextChannel {
   constructor(terms: StreamTerms, ports: ChannelPorts) {
     this.#terms = terms;
     this.#ports = ports;
-    this.#horizon = horizonBytes(terms, ports.reaches);
+    this.#horizon = ports.reaches.horizonBytes(terms.maxHoldBytes);
     this.#chunk = terms.scanChunkBytes ?? Math.max(1, Math.min(this.#horizon, MAX_DEFAULT_CHUNK));
     this.#mayBuffer = terms.onHoldOverflow === "buffer";
   }
 
   get isWaiting(): boolean {
-    return !this.#isBuffering && this.#scanned < this.#text.length;
+    return !this.#isBuffering && this.#newBytes > 0;
   }
 
   get isBuffering(): boolean {
@@ -133,7 +130,9 @@ class Channel implements TextChannel {
     for (let at = from; at < text.length && !this.#isStopped; at += PART) {
       const part = text.length <= PART ? text : text.slice(at, at + PART);
       this.#text += part;
-      this.#heldBytes += utf8Length(part);
+      const bytes = utf8Length(part);
+      this.#newBytes += bytes;
+      this.#heldBytes += bytes;
       if (!this.#isWorthAScan()) continue;
       const more = this.#advance(false);
       if (more instanceof Promise) return more.then((now) => this.#pushFrom(text, at + PART, shown + now));
@@ -143,7 +142,7 @@ class Channel implements TextChannel {
   }
 
   #isWorthAScan(): boolean {
-    if (!this.#isBuffering) return utf8Length(this.#text.slice(this.#scanned)) >= this.#chunk;
+    if (!this.#isBuffering) return this.#newBytes >= this.#chunk;
     if (this.#heldBytes <= this.#terms.maxBufferBytes) return false;
     this.#mayBuffer = false;
     this.#isBuffering = false;
@@ -154,14 +153,20 @@ class Channel implements TextChannel {
   #advance(isEnd: boolean): Later<string> {
     if (this.#isStopped || (this.#isBuffering && !isEnd)) return "";
     const text = this.#text;
-    this.#scanned = text.length;
+    this.#newBytes = 0;
     if (this.#released === text.length) return "";
-    return after(this.#ports.scan(text), (found) => (found === undefined ? this.#stop() : this.#show(found, isEnd)));
+    const least = isEnd ? text.length : boundary(text, tailStart(text, this.#terms.maxHoldBytes));
+    const proven = isEnd ? text.length : this.#proven(text);
+    // Nothing can be shown, whatever is found in it.
+    if (Math.max(proven, least) <= this.#released) return "";
+    return after(this.#ports.scan(text), (found) =>
+      found === undefined ? this.#stop() : this.#show(found, proven, least, isEnd),
+    );
   }
 
-  #show(found: readonly DetectorFindings[], isEnd: boolean): string {
+  #show(found: readonly DetectorFindings[], proven: number, least: number, isEnd: boolean): string {
     const text = this.#text;
-    const safe = isEnd ? text.length : this.#safe(text, found);
+    const safe = isEnd ? text.length : this.#safe(found, proven, least);
     if (safe <= this.#released) return "";
     const stretch = text.slice(this.#released, safe);
     const judgement = this.#ports.judge(stretch, within(found, this.#released, safe));
@@ -184,25 +189,22 @@ class Channel implements TextChannel {
   #clear(): void {
     this.#text = "";
     this.#released = 0;
-    this.#scanned = 0;
+    this.#newBytes = 0;
     this.#heldBytes = 0;
   }
 
-  /** Up to where the text is proven, or must be released. */
-  #safe(text: string, found: readonly DetectorFindings[]): number {
-    const { liveHorizon, maxHoldBytes } = this.#terms;
+  /** Up to where no match is under way. */
+  #proven(text: string): number {
+    const { liveHorizon } = this.#terms;
+    const pending = this.#ports.reaches.pending(text);
     // Its other half may come with the next piece.
-    let safe = isHigh(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length;
-    let holder = "";
-    if (!liveHorizon) safe = Math.min(safe, tailStart(text, this.#horizon));
-    for (const reach of this.#ports.reaches) {
-      const pending = pendingFrom(text, 0, reach);
-      if (pending >= safe) continue;
-      safe = pending;
-      holder = reach.name;
-    }
-    safe = beforeClusters(found, safe);
-    const least = boundary(text, tailStart(text, maxHoldBytes));
+    const whole = isHigh(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length;
+    return Math.min(pending, liveHorizon ? whole : tailStart(text, this.#horizon));
+  }
+
+  /** Up to where the text is proven, or must be released. */
+  #safe(found: readonly DetectorFindings[], proven: number, least: number): number {
+    const safe = beforeClusters(found, proven);
     if (safe >= least) {
       if (safe >= this.#released) this.#isOverflowing = false;
       return safe;
@@ -212,7 +214,7 @@ class Channel implements TextChannel {
       return this.#released;
     }
     if (least > this.#released) {
-      if (!this.#isOverflowing) this.#ports.unproven(holder);
+      if (!this.#isOverflowing) this.#ports.unproven(this.#ports.reaches.holderOf(this.#text, proven));
       this.#isOverflowing = true;
     }
     return Math.max(least, this.#released);
@@ -220,22 +222,13 @@ class Channel implements TextChannel {
 
   /** Lets go of released text that nothing can be found by any more. */
   #forget(): void {
+    if (this.#released < this.#forgetAt) return;
     const last = this.#released - CONTEXT;
-    if (last < CONTEXT) return;
-    const cut = this.#cleanCut(last) ?? (this.#released > MAX_CONTEXT ? boundary(this.#text, last) : 0);
-    if (cut === 0) return;
+    const clean = this.#ports.reaches.cleanCut(this.#text, last, this.#released) ?? 0;
+    const cut = this.#released - clean > MAX_CONTEXT ? boundary(this.#text, last) : clean;
     this.#text = this.#text.slice(cut);
     this.#released -= cut;
-    this.#scanned -= cut;
-  }
-
-  #cleanCut(last: number): number | undefined {
-    const { reaches } = this.#ports;
-    for (let at = last; at > 0 && last - at < MAX_TRIES; at--) {
-      if (boundary(this.#text, at) === at && reaches.every((it) => isCleanCut(this.#text, at, this.#released, it)))
-        return at;
-    }
-    return undefined;
+    this.#forgetAt = Math.max(2 * CONTEXT, this.#released + CONTEXT / 2);
   }
 }
 

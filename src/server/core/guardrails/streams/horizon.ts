@@ -1,11 +1,5 @@
-/**
- * From where on a text that goes on may still become a match, and where a text can be cut without another one being found
- * behind the cut. Source: guardrails reference, 5.2 and 5.3.
- */
+/** From where on a text that goes on may still become a match, and places in such texts. Source: guardrails reference, 5.2. */
 import type { Reach } from "../types.ts";
-
-/** Characters that are looked at behind a cut for an end of what stands at it. */
-const NEAR = 256;
 
 /**
  * The smallest place at or after `from` at which a match may begin whose end, or what must follow it, is not there yet; the
@@ -24,15 +18,6 @@ export function pendingFrom(text: string, from: number, { maxBytes, rightBytes, 
     beyond += bytesAt(text, before);
     end = before;
   }
-}
-
-/** Whether all that a reach finds behind the cut is found alike when the text begins there. `to`: nothing behind it counts yet. */
-export function isCleanCut(text: string, at: number, to: number, reach: Reach): boolean {
-  const { maxBytes, holds, prefix } = reach;
-  if (at >= text.length || !holds(text.codePointAt(at) ?? 0)) return true;
-  const start = runStart(text, 0, at, maxBytes, holds);
-  if (start < at && prefix !== "") return begun(text, start, at, prefix) >= at;
-  return start === at && endsWithin(text, at, Math.min(to, at + NEAR), holds);
 }
 
 /** A place within a surrogate pair is moved before it. */
@@ -54,15 +39,6 @@ export function tailStart(text: string, bytes: number): number {
 
 export const isHigh = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00;
 const isLow = (unit: number): boolean => unit >= 0xdc00 && unit < 0xe000;
-
-function endsWithin(text: string, from: number, to: number, holds: Reach["holds"]): boolean {
-  for (let at = from; at < to; ) {
-    const codePoint = text.codePointAt(at) ?? 0;
-    if (!holds(codePoint)) return true;
-    at += codePoint > 0xffff ? 2 : 1;
-  }
-  return false;
-}
 
 /** Where the run of characters that ends at `end` begins, as far back as a match can be long. */
 function runStart(text: string, from: number, end: number, maxBytes: number, holds: Reach["holds"]): number {
@@ -102,7 +78,7 @@ function fold(text: string, start: number, end: number): { folded: string; place
   const places: number[] = [];
   let at = start;
   for (const character of part) {
-    const plain = IGNORABLE.test(character) ? "" : character.normalize("NFKC").toLowerCase();
+    const plain = foldedForm(character.codePointAt(0) ?? 0);
     for (let i = 0; i < plain.length; i++) places.push(at);
     folded += plain;
     at += character.length;
@@ -110,11 +86,23 @@ function fold(text: string, start: number, end: number): { folded: string; place
   return { folded, places };
 }
 
-function widthBefore(text: string, at: number): number {
-  return at > 1 && isLow(text.charCodeAt(at - 1)) && isHigh(text.charCodeAt(at - 2)) ? 2 : 1;
+/** A character as prefixes are written; empty where it cannot be seen. */
+export function foldedForm(codePoint: number): string {
+  const character = String.fromCodePoint(codePoint);
+  if (codePoint < 0x80) return character.toLowerCase();
+  return IGNORABLE.test(character) ? "" : character.normalize("NFKC").toLowerCase();
 }
 
-function bytesAt(text: string, at: number): number {
-  const codePoint = text.codePointAt(at) ?? 0;
-  return codePoint < 0x80 ? 1 : codePoint < 0x800 ? 2 : codePoint < 0x10000 ? 3 : 4;
+/** The code point that ends at a place behind the beginning. */
+export function codePointBefore(text: string, at: number): number {
+  const unit = text.charCodeAt(at - 1);
+  return isLow(unit) && at > 1 && isHigh(text.charCodeAt(at - 2)) ? (text.codePointAt(at - 2) ?? unit) : unit;
 }
+
+/** In UTF-8. */
+export const bytesOf = (codePoint: number): number =>
+  codePoint < 0x80 ? 1 : codePoint < 0x800 ? 2 : codePoint < 0x10000 ? 3 : 4;
+
+const widthBefore = (text: string, at: number): number => (codePointBefore(text, at) > 0xffff ? 2 : 1);
+
+const bytesAt = (text: string, at: number): number => bytesOf(text.codePointAt(at) ?? 0);

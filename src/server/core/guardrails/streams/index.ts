@@ -4,9 +4,9 @@ export {
   after,
   type ChannelPorts,
   createChannel,
-  horizonBytes,
   type Later,
   type StreamTerms,
   type TextChannel,
 } from "./channel.ts";
+export { compileReaches, type ReachSet } from "./reach-set.ts";
 export { createSlide, type Slide, type SlidePorts } from "./slide.ts";

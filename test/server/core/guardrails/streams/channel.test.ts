@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
+  compileReaches,
   createChannel,
   type DetectorFindings,
   type Finding,
@@ -19,6 +20,8 @@ const PATTERNS: readonly { readonly pattern: RegExp; readonly reach: Reach }[] =
   { pattern: /[a-z]{1,6}@[a-z]{1,6}(?:\.uk)?/g, reach: reach("mail", 16, 4, /[a-z@.]/, "") },
   { pattern: /é{2,3}/g, reach: reach("wide", 6, 4, /é/, "") },
 ];
+
+const REACHES = compileReaches(PATTERNS.map((it) => it.reach));
 
 function reach(name: string, maxBytes: number, rightBytes: number, alphabet: RegExp, prefix: string): Reach {
   return { name, maxBytes, rightBytes, prefix, holds: (codePoint) => alphabet.test(String.fromCodePoint(codePoint)) };
@@ -111,8 +114,7 @@ function textOf(below: (n: number) => number): string {
 
 function streamed(text: string, terms: StreamTerms, size: () => number): { shown: string; unproven: number } {
   let unproven = 0;
-  const reaches = PATTERNS.map((it) => it.reach);
-  const channel = createChannel(terms, { reaches, scan, judge, unproven: () => unproven++, ...IN_BOUNDS });
+  const channel = createChannel(terms, { reaches: REACHES, scan, judge, unproven: () => unproven++, ...IN_BOUNDS });
   const whole = judge(text, scan(text));
   const expected = whole.outcome === "allow" ? (whole.rewrites[0]?.text ?? "") : "";
   let shown = "";
@@ -141,15 +143,20 @@ describe("a text in pieces", () => {
   });
 
   it("is held by word, not by horizon, where prose cannot go on to a match", () => {
-    const reaches = PATTERNS.map((it) => it.reach);
-    const channel = createChannel(TERMS, { reaches, scan, judge, unproven: () => undefined, ...IN_BOUNDS });
+    const channel = createChannel(TERMS, { reaches: REACHES, scan, judge, unproven: () => undefined, ...IN_BOUNDS });
     assert.equal(now(channel.push("!!!!!! Hello,     ")), "!!!!!! Hello,     ");
   });
 
   it("counts a run that has no bound once, and shows no more of it than must be", () => {
     let unproven = 0;
     const endless = reach("endless", Number.POSITIVE_INFINITY, 0, /[x]/, "");
-    const ports = { reaches: [endless], scan: () => [], judge, unproven: () => unproven++, ...IN_BOUNDS };
+    const ports = {
+      reaches: compileReaches([endless]),
+      scan: () => [],
+      judge,
+      unproven: () => unproven++,
+      ...IN_BOUNDS,
+    };
     const channel = createChannel({ ...TERMS, maxHoldBytes: 16 }, ports);
     let shown = "";
     for (let i = 0; i < 100; i++) shown += now(channel.push("x"));
@@ -165,7 +172,7 @@ describe("a text in pieces", () => {
   it("is kept to its end where an overflow is to be buffered", () => {
     const endless = reach("endless", Number.POSITIVE_INFINITY, 0, /[x]/, "");
     const ports = {
-      reaches: [endless],
+      reaches: compileReaches([endless]),
       scan: () => [],
       judge,
       unproven: () => assert.fail("nothing is released"),
@@ -183,7 +190,7 @@ describe("a text in pieces", () => {
     let unproven = 0;
     let oversize = 0;
     const ports = {
-      reaches: [endless],
+      reaches: compileReaches([endless]),
       scan: () => [],
       judge,
       unproven: () => unproven++,
@@ -205,7 +212,7 @@ describe("a text in pieces", () => {
     for (let i = 0; i < 100; i++) {
       const text = textOf(below);
       const later = createChannel(TERMS, {
-        reaches: PATTERNS.map((it) => it.reach),
+        reaches: REACHES,
         scan: async (it) => scan(it),
         judge,
         unproven: () => assert.fail("all are bounded"),
@@ -221,7 +228,13 @@ describe("a text in pieces", () => {
   it("shows nothing more once it could not be read", () => {
     let isBroken = false;
     const scans = (text: string) => (isBroken ? undefined : scan(text));
-    const channel = createChannel(TERMS, { reaches: [], scan: scans, judge, unproven: () => undefined, ...IN_BOUNDS });
+    const channel = createChannel(TERMS, {
+      reaches: compileReaches([]),
+      scan: scans,
+      judge,
+      unproven: () => undefined,
+      ...IN_BOUNDS,
+    });
     assert.equal(now(channel.push("one ")), "one ");
     isBroken = true;
     assert.equal(now(channel.push("two ")) + now(channel.end()), "");

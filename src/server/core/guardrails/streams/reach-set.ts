@@ -1,0 +1,230 @@
+/**
+ * All that detectors may match in a stream, compiled: one walk back over a text serves every reach. A character's class says,
+ * in one bit for each reach, who holds it and whose prefix it may begin. Source: guardrails reference, 5.2 and 5.3.
+ */
+import type { Reach } from "../types.ts";
+import { bytesOf, codePointBefore, foldedForm, pendingFrom } from "./horizon.ts";
+
+export interface ReachSet {
+  /** The longest that text is held by what has a bound, and at most `maxHoldBytes`. In bytes. */
+  readonly horizonBytes: (maxHoldBytes: number) => number;
+  /** The smallest `pendingFrom` of all: where a match may begin whose end, or what must follow it, is not there yet. */
+  readonly pending: (text: string) => number;
+  /** Name of a reach for which that place is pending; empty where there is none. */
+  readonly holderOf: (text: string, pending: number) => string;
+  /**
+   * The last place, at most `last`, at which the text may be cut so that all that ends behind `to` is found as it is found
+   * now: no match lies across it, and enumeration begins anew between it and `to`. Undefined: there is none.
+   */
+  readonly cleanCut: (text: string, last: number, to: number) => number | undefined;
+}
+
+/** What must follow a match is for all of them the most that it is for one. */
+export function compileReaches(given: readonly Reach[]): ReachSet {
+  const rightBytes = given.reduce((most, reach) => Math.max(most, reach.rightBytes), 0);
+  // In this order those that a run is too long for are the first bits.
+  const reaches = given.map((reach) => ({ ...reach, rightBytes })).sort((one, other) => one.maxBytes - other.maxBytes);
+  return new Compiled(reaches, rightBytes);
+}
+
+/** Who is left of those that are alive: nobody, only such as have a prefix, some that have none. */
+const NOBODY = 0;
+const PREFIXED = 1;
+const PLAIN = 2;
+
+/** Astral code points whose class is remembered. */
+const MAX_ASTRAL = 4_096;
+
+class Compiled implements ReachSet {
+  readonly #reaches: readonly Reach[];
+  readonly #rightBytes: number;
+  readonly #longest: Float64Array;
+  /** Words of 32 bits. */
+  readonly #width: number;
+  readonly #plain: Int32Array;
+  /** Of a walk that is under way; walks are done at once. */
+  readonly #alive: Int32Array;
+  /** By UTF-16 unit, 0: not known yet. */
+  readonly #classOf = new Uint16Array(0x10000);
+  readonly #astral = new Map<number, number>();
+  readonly #classes = new Map<string, number>();
+  /** By class, `#width` words each: who holds it, whose prefix it may begin. */
+  #holds: Int32Array;
+  #starts: Int32Array;
+
+  constructor(reaches: readonly Reach[], rightBytes: number) {
+    this.#reaches = reaches;
+    this.#rightBytes = rightBytes;
+    this.#longest = Float64Array.from(reaches, ({ maxBytes }) => maxBytes);
+    this.#width = Math.max(1, Math.ceil(reaches.length / 32));
+    this.#plain = this.#bits((reach) => reach.prefix === "");
+    this.#alive = new Int32Array(this.#width);
+    this.#holds = new Int32Array(this.#width);
+    this.#starts = new Int32Array(this.#width);
+  }
+
+  horizonBytes(maxHoldBytes: number): number {
+    return this.#reaches.reduce((most, it) => Math.max(most, Math.min(it.maxBytes + it.rightBytes, maxHoldBytes)), 0);
+  }
+
+  holderOf(text: string, pending: number): string {
+    return this.#reaches.find((reach) => pendingFrom(text, 0, reach) === pending)?.name ?? "";
+  }
+
+  pending(text: string): number {
+    let earliest = text.length;
+    let at = text.length;
+    this.#revive();
+    // A match may end in what would have to follow it, so that each character there may be the last of one.
+    for (let beyond = 0; at > 0 && beyond < this.#rightBytes; ) {
+      const codePoint = codePointBefore(text, at);
+      const bytes = bytesOf(codePoint);
+      at -= codePoint > 0xffff ? 2 : 1;
+      beyond += bytes;
+      if (this.#isBegun(text, at, this.#class(codePoint), bytes)) earliest = at;
+    }
+    for (let bytes = 0, expired = 0; at > 0; ) {
+      const codePoint = codePointBefore(text, at);
+      at -= codePoint > 0xffff ? 2 : 1;
+      bytes += bytesOf(codePoint);
+      for (; expired < this.#longest.length && this.#longest[expired]! < bytes; expired++) {
+        this.#alive[expired >> 5]! &= ~(1 << expired);
+      }
+      const row = this.#class(codePoint) * this.#width;
+      const left = this.#narrow(row);
+      if (left === NOBODY) break;
+      if (left === PLAIN || this.#isPrefixed(text, at, row)) earliest = at;
+    }
+    return earliest;
+  }
+
+  cleanCut(text: string, last: number, to: number): number | undefined {
+    let cut: number | undefined;
+    this.#revive();
+    for (let at = to; at > 0; ) {
+      const codePoint = codePointBefore(text, at);
+      at -= codePoint > 0xffff ? 2 : 1;
+      const row = this.#class(codePoint) * this.#width;
+      const left = this.#narrow(row);
+      if (cut === undefined) {
+        // The runs of all that have no prefix end between here and `to`.
+        if (left !== PLAIN && at <= last) cut = at;
+      } else if (left === NOBODY) break;
+      // What begins with a prefix goes on from there: it is kept whole.
+      else if (this.#isPrefixed(text, at, row)) cut = at;
+    }
+    return cut === 0 ? undefined : cut;
+  }
+
+  /** Those that do not hold a character are no longer alive. Who is left. */
+  #narrow(row: number): typeof NOBODY | typeof PREFIXED | typeof PLAIN {
+    const alive = this.#alive;
+    let left = 0;
+    let plain = 0;
+    for (let word = 0; word < this.#width; word++) {
+      const bits = alive[word]! & this.#holds[row + word]!;
+      alive[word] = bits;
+      left |= bits;
+      plain |= bits & this.#plain[word]!;
+    }
+    return plain !== 0 ? PLAIN : left !== 0 ? PREFIXED : NOBODY;
+  }
+
+  #revive(): void {
+    this.#alive.fill(-1);
+  }
+
+  /** Whether one character alone may begin a match of any. */
+  #isBegun(text: string, at: number, found: number, bytes: number): boolean {
+    const row = found * this.#width;
+    for (let word = 0; word < this.#width; word++) {
+      for (let left = this.#holds[row + word]! & this.#plain[word]!; left !== 0; left &= left - 1) {
+        if (this.#longest[word * 32 + lowest(left)]! >= bytes) return true;
+      }
+    }
+    return this.#isPrefixed(text, at, row);
+  }
+
+  /** Whether the prefix of one that is alive stands at a place, or the text ends within it. */
+  #isPrefixed(text: string, at: number, row: number): boolean {
+    for (let word = 0; word < this.#width; word++) {
+      for (let left = this.#alive[word]! & this.#starts[row + word]!; left !== 0; left &= left - 1) {
+        if (comesTo(text, at, this.#reaches[word * 32 + lowest(left)]!.prefix)) return true;
+      }
+    }
+    return false;
+  }
+
+  #class(codePoint: number): number {
+    if (codePoint > 0xffff) return this.#astral.get(codePoint) ?? this.#learn(codePoint);
+    const known = this.#classOf[codePoint]!;
+    return known === 0 ? this.#learn(codePoint) : known;
+  }
+
+  #learn(codePoint: number): number {
+    const form = foldedForm(codePoint);
+    const holds = this.#bits((reach) => reach.holds(codePoint));
+    const starts = this.#bits(({ prefix }) => prefix !== "" && beginningIn(form, prefix) >= 0);
+    const key = `${holds.join()};${starts.join()}`;
+    const known = this.#classes.get(key) ?? this.#addClass(key, holds, starts);
+    if (codePoint <= 0xffff) this.#classOf[codePoint] = known;
+    else {
+      if (this.#astral.size >= MAX_ASTRAL) this.#astral.clear();
+      this.#astral.set(codePoint, known);
+    }
+    return known;
+  }
+
+  #addClass(key: string, holds: Int32Array, starts: Int32Array): number {
+    const added = this.#classes.size + 1;
+    this.#classes.set(key, added);
+    this.#holds = Int32Array.of(...this.#holds, ...holds);
+    this.#starts = Int32Array.of(...this.#starts, ...starts);
+    return added;
+  }
+
+  #bits(has: (reach: Reach) => boolean): Int32Array {
+    const bits = new Int32Array(this.#width);
+    this.#reaches.forEach((reach, at) => {
+      if (has(reach)) bits[at >> 5]! |= 1 << at;
+    });
+    return bits;
+  }
+}
+
+const lowest = (bits: number): number => 31 - Math.clz32(bits & -bits);
+
+/** Whether a prefix stands at a place, as prefixes are written, or the text ends within it. */
+function comesTo(text: string, from: number, prefix: string): boolean {
+  const first = text.codePointAt(from) ?? 0;
+  let at = from;
+  let matched = 0;
+  if (first >= 0x80) {
+    const form = foldedForm(first);
+    matched = form.length - beginningIn(form, prefix);
+    at += first > 0xffff ? 2 : 1;
+  }
+  while (matched < prefix.length && at < text.length) {
+    const codePoint = text.codePointAt(at) ?? 0;
+    at += codePoint > 0xffff ? 2 : 1;
+    if (codePoint < 0x80) {
+      const lower = codePoint >= 0x41 && codePoint <= 0x5a ? codePoint | 0x20 : codePoint;
+      if (prefix.charCodeAt(matched) !== lower) return false;
+      matched++;
+    } else {
+      const form = foldedForm(codePoint);
+      const rest = prefix.slice(matched);
+      if (!agree(form, rest)) return false;
+      matched += form.length;
+    }
+  }
+  return true;
+}
+
+/** Where in a character's form a prefix may begin; -1: nowhere. */
+function beginningIn(form: string, prefix: string): number {
+  for (let at = 0; at < form.length; at++) if (agree(form.slice(at), prefix)) return at;
+  return -1;
+}
+
+const agree = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one);
