@@ -42,6 +42,7 @@ import {
 } from "./guardrails.ts";
 import { type GuardedProfile, inForceOf } from "./in-force.ts";
 import { rehearse } from "./rehearse.ts";
+import { compileRestorer, restoreProblems } from "./restoring.ts";
 
 export function openEngine(instruments: Instruments | undefined): GuardrailEngine {
   const cache = createScanCache();
@@ -77,7 +78,8 @@ const NOTHING_HELD: Held = { sessions: NONE, origins: NONE };
 
 type Compiled = CompiledGuardrails & { readonly own: Held };
 
-function compile({ guardrails, profiles = [] }: Deployment, models: Views, options: Options): Compiled {
+function compile(document: Deployment, models: Views, options: Options): Compiled {
+  const { guardrails, profiles = [] } = document;
   if (guardrails === undefined) return { guardrails: UNGUARDED, problems: [], own: NOTHING_HELD };
   const { assembled, problems } = assemble(guardrails, profiles, models, options);
   if (assembled === undefined) return { guardrails: UNGUARDED, problems, own: NOTHING_HELD };
@@ -95,10 +97,11 @@ function compile({ guardrails, profiles = [] }: Deployment, models: Views, optio
     guardrails: Object.freeze({
       of: (profile: string | undefined) =>
         profile !== undefined && guards.has(profile) ? guards.get(profile) : everybody,
+      restorer: compileRestorer(guardrails),
       inForce,
       rehearse,
     }),
-    problems,
+    problems: [...problems, ...restoreProblems(document)],
     prepare,
     own: held,
   };

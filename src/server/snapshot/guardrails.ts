@@ -104,10 +104,20 @@ export type InspectBeside = (
 export interface GuardrailSnapshot {
   /** For no name, who has no profile. Undefined: exempt, or there is nothing to find with. */
   readonly of: (profile: string | undefined) => Guard | undefined;
+  /** Undefined: there is nothing to turn back. `types`: of entities, as a fronted server or agent names them. */
+  readonly restorer: (types: ReadonlySet<string>) => RestoreTexts | undefined;
   readonly inForce: GuardrailsInForce;
   /** What would become of texts; nothing is forwarded or recorded. Rejects with the signal's reason alone. */
   readonly rehearse: Rehearse;
 }
+
+/**
+ * What `fpe` wrote, turned back in each of the texts of one message. Undefined: they hold more candidates than are tried.
+ * `counts`: values, by type.
+ */
+export type RestoreTexts = (
+  texts: readonly string[],
+) => { readonly texts: readonly string[]; readonly counts: Readonly<Record<string, number>> } | undefined;
 
 export type Rehearse = (question: RehearsalQuestion, signal: AbortSignal) => Promise<Rehearsal>;
 
@@ -163,6 +173,7 @@ export interface AssembledGuardrails {
 /** Nobody is inspected. */
 export const UNGUARDED: GuardrailSnapshot = Object.freeze({
   of: () => undefined,
+  restorer: () => undefined,
   inForce: NOTHING_IN_FORCE,
   rehearse: async (question: RehearsalQuestion) =>
     told({

@@ -11,6 +11,7 @@ export {
   type GuardrailSnapshot,
   type InspectBeside,
   type Rehearse,
+  type RestoreTexts,
 } from "./guardrails.ts";
 export type { DetectorInForce, GuardedProfile, GuardrailsInForce, RuleInForce } from "./in-force.ts";
 export { loadGuardrailEngine, loadGuardrails, mayHoldGuardrails } from "./load-guardrails.ts";

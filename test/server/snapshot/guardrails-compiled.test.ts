@@ -47,6 +47,14 @@ test("a rule on the caller alone stands without a detector", async () => {
 
 const REFUSED: readonly (readonly [what: string, text: string, problem: RegExp])[] = [
   [
+    "a type to turn back that cannot be encrypted",
+    document(
+      CARDS,
+      `  fpe_key: "2b7e151628aed2a6abf7158809cf4f3c"\nmcp: [{name: m, url: "http://x.example", restore: [CREDIT_CARD, PERSON]}]`,
+    ),
+    /mcp\[0\]\.restore\[1\].*PERSON has no alphabet/,
+  ],
+  [
     "another type",
     document("{type: remote, remote: {endpoint: 'http://127.0.0.1:1'}}"),
     /guardrails\.detectors\[0\]\.type: detectors of type `remote` are not supported by this version/,

@@ -9,7 +9,7 @@ const MAX_TEXTS = 20_000;
 const TEXTUAL = /^\s*(?:text\/|application\/(?:[\w.+-]+\+)?(?:json|xml|yaml|x-yaml|javascript|sql|toml)\b)/i;
 const MEDIA = /^\s*(image|audio|video)\//i;
 
-export type TextAs = Pick<AgentText, "kind" | "ref" | "isReadOnly">;
+export type TextAs = Pick<AgentText, "kind" | "ref" | "isReadOnly"> & { readonly isArgument?: boolean };
 
 interface Spot {
   readonly node: Placed;
@@ -76,7 +76,8 @@ export class TextCollector {
 
   #add(text: string, spot: Spot, as: TextAs): void {
     if (this.#texts.length === MAX_TEXTS) throw new TooManyTexts();
-    this.#texts.push({ kind: as.kind, text, ref: as.ref, turn: 0, isReadOnly: as.isReadOnly });
+    const { kind, ref, isReadOnly, isArgument = false } = as;
+    this.#texts.push({ kind, text, ref, turn: 0, isReadOnly, isArgument });
     this.#spots.push(spot);
   }
 }

@@ -9,6 +9,8 @@ export interface AgentText {
   readonly turn: 0;
   /** It can be read and refused, never rewritten: it names something. */
   readonly isReadOnly: boolean;
+  /** What the server or agent itself works on: an argument of a tool, a part of a message. */
+  readonly isArgument: boolean;
 }
 
 export type UninspectedMedia = "image" | "audio" | "video" | "file";

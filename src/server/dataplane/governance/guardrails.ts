@@ -113,6 +113,18 @@ function settle(
 /** Value of `x-gateway-guardrails`; empty: no rule acted. */
 export const actedIn = (decisions: readonly RuleDecision[]): string => decisions.map(spelled).join(", ");
 
+/** Values that a server or agent is sent as they once were. Throws `audit_unavailable`. */
+export function recordRestored(
+  restored: Readonly<Record<string, number>>,
+  request: DecidedRequest,
+  standing: Standing,
+  { trail }: GuardrailSinks,
+): void {
+  if (Object.keys(restored).length === 0) return;
+  const data = { ...factsOf(request, standing), direction: "request", decision: "restore", restored };
+  trail?.decided({ event: "guardrail.decision", controls: [], data });
+}
+
 /** What a span tells of an inspection; undefined: nobody waited for its end. */
 export function inspectionFacts(guarded: Guarded | undefined, segments: number): EndedInspection {
   if (guarded === undefined) return { outcome: "abandoned", segments, rules: [], failed: [] };

@@ -20,6 +20,7 @@ const TOKEN = /^[\w.:/+*@-]{1,256}$/;
 interface Kinds {
   readonly text: TextAs["kind"];
   readonly other: TextAs["kind"];
+  readonly isArgument?: boolean;
 }
 
 const ASKED: Kinds = { text: "user", other: "tool_args" };
@@ -60,11 +61,12 @@ function readMember(
 ): void {
   if (OPAQUE.has(name)) return;
   if (node.kind === "array") {
-    for (const item of node.items) readMember(collector, source, name, item, kinds, parent);
+    const within = name === "parts" ? { ...kinds, isArgument: true } : kinds;
+    for (const item of node.items) readMember(collector, source, name, item, within, parent);
     return;
   }
   if (FREE.has(name)) {
-    collector.addAll(node, plain(kinds.other));
+    collector.addAll(node, plain(kinds.other, kinds.isArgument));
     return;
   }
   if (node.kind === "object") {
@@ -73,13 +75,13 @@ function readMember(
   }
   if (name === "raw") {
     const mediaType = stringIn(source, memberOf(parent, "mediaType")) ?? "";
-    collector.addEncoded(node, mediaType, plain(kinds.other));
+    collector.addEncoded(node, mediaType, plain(kinds.other, kinds.isArgument));
     return;
   }
   const text = stringIn(source, node);
   if (text === undefined || (FORM.has(name) && TOKEN.test(text))) return;
   if (URIS.has(name)) collector.add(node, { kind: kinds.other, ref: "uri", isReadOnly: true });
-  else collector.add(node, plain(name === "text" ? kinds.text : kinds.other));
+  else collector.add(node, plain(name === "text" ? kinds.text : kinds.other, kinds.isArgument));
 }
 
-const plain = (kind: TextAs["kind"]): TextAs => ({ kind, ref: "", isReadOnly: false });
+const plain = (kind: TextAs["kind"], isArgument = false): TextAs => ({ kind, ref: "", isReadOnly: false, isArgument });

@@ -72,7 +72,7 @@ export function readMember(
   // What a person filled in.
   const isForm = name === "content" && memberOf(parent, "action") !== undefined;
   if (FREE.has(name) || isForm) {
-    collector.addAll(node, plain(kind));
+    collector.addAll(node, name === "arguments" ? { ...plain(kind), isArgument: true } : plain(kind));
     return;
   }
   if (node.kind === "object") {

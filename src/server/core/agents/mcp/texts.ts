@@ -48,7 +48,10 @@ export function mcpRequestTexts({ envelope, method, params }: McpRequest, header
   const mirrors = mirrorsOf(headers, argumentTexts(source, params), body.texts);
   const own = mirrors.filter(({ at }) => at === undefined);
   return {
-    texts: [...body.texts, ...own.map(({ text }) => ({ ...plain("tool_args"), text, turn: 0 as const }))],
+    texts: [
+      ...body.texts,
+      ...own.map(({ text }) => ({ ...plain("tool_args"), text, turn: 0 as const, isArgument: false })),
+    ],
     uninspected: body.uninspected,
     rewrite(changes) {
       const rewritten = new Map<string, string>();

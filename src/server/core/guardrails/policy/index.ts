@@ -8,4 +8,14 @@
  */
 
 export { compilePolicy } from "./compile.ts";
-export { createFpe, type Fpe, norm, type Restoration, type Restored, restore } from "./operators/index.ts";
+export {
+  alphabetOf,
+  createFpe,
+  type Fpe,
+  norm,
+  operatorKeys,
+  type Restoration,
+  type Restored,
+  RestoreLimit,
+  restore,
+} from "./operators/index.ts";

@@ -13,7 +13,7 @@ import { type BesideVerdict, inspectSegments } from "../../governance/inspecting
 import type { Standing } from "../../governance/standing.ts";
 import { type Holding, readingBytes } from "../../memory/index.ts";
 import { envelopeSegments } from "../model/envelope-segments.ts";
-import type { AgentCall } from "./agent-call.ts";
+import type { AgentCall, CallTexts } from "./agent-call.ts";
 
 export interface InspectingCall {
   readonly exchange: Exchange;
@@ -26,8 +26,10 @@ export interface InspectingCall {
 }
 
 export interface InspectedCall {
-  /** Undefined: it stays as it came. */
-  readonly rewritten: { readonly body: string; readonly headers: ReadonlyMap<string, string> } | undefined;
+  /** Undefined: no detector in force reads it. */
+  readonly texts: CallTexts | undefined;
+  /** By text; undefined: nothing is rewritten. */
+  readonly changes: readonly (string | undefined)[] | undefined;
   readonly occasion: Occasion;
   readonly verdict: BesideVerdict;
 }
@@ -47,11 +49,10 @@ export async function inspectCall(
   const occasion = { variables: variablesOf(call, standing), rewriting: createRewriting() };
   const what = { exchange, standing, request: decided, sinks };
   const { changes, beside } = await inspectSegments(guard, segments, occasion, what);
-  const rewritten = texts === undefined || changes === undefined ? undefined : texts.rewrite(changes);
   const verdict = beside();
   // Detectors that run beside the call read the texts still.
   if (verdict === undefined) held.release(reading);
-  return { rewritten, occasion, verdict };
+  return { texts, changes, occasion, verdict };
 }
 
 function variablesOf({ fronted, method, name }: AgentCall, { variables, profile }: Standing): GuardrailVariables {

@@ -13,7 +13,7 @@ import type { Charge } from "../../budgets/index.ts";
 import { decode } from "../../decode.ts";
 import type { Exchange } from "../../exchange.ts";
 import { type DecidedRequest, settleVerdict } from "../../governance/decide.ts";
-import { settleAnswer } from "../../governance/guardrails.ts";
+import { recordRestored, settleAnswer } from "../../governance/guardrails.ts";
 import { JudgedAnswer } from "../../governance/judged-answer.ts";
 import type { Standing } from "../../governance/standing.ts";
 import { refuseSuspended } from "../../governance/suspended.ts";
@@ -26,6 +26,7 @@ import { AgentAnswer } from "./agent-answer.ts";
 import { type AgentCall, readCall } from "./agent-call.ts";
 import { inspectCall } from "./inspect-call.ts";
 import type { AgentPlace } from "./place.ts";
+import { sentCall } from "./restored.ts";
 import { forgetLists, keepList, keptList } from "./tool-lists.ts";
 
 export interface ServedCall {
@@ -79,6 +80,8 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     const guard = snapshot.guardrails.of(standing.profile.name);
     const sinks = { trail: governing?.trail, metrics: ports.metrics.guardrails, log: ports.log };
     const inspected = guard && (await inspectCall(guard, call, { exchange, standing, decided, plain, held, sinks })); // 403, 503
+    // Told of where it is waited for, which may never come to be.
+    inspected?.verdict?.catch(() => undefined);
     if (exchange.gone) return;
     const leaving = new AbortController();
     const judged = judgedAnswer(guard, inspected?.occasion, leaving.signal);
@@ -105,7 +108,8 @@ export async function serveAgent(served: ServedCall): Promise<void> {
         },
         toolsChanged: () => forgetLists(fronted),
       });
-    const rewritten = inspected?.rewritten;
+    const { rewritten, restored } = sentCall(call, inspected, snapshot.guardrails.restorer(fronted.restore)); // 413
+    recordRestored(restored, decided, standing, sinks); // 503
     const body = rewritten === undefined ? plain : Buffer.from(rewritten.body);
     if (rewritten !== undefined) held.hold(body.length);
     const headers = headersFor(call, request, rewritten?.headers);

@@ -4,4 +4,4 @@ export { formsIn, type Span } from "./forms.ts";
 export { createFpe, type Fpe } from "./fpe.ts";
 export { norm } from "./norm.ts";
 export { compileOperator, type Operator, type OperatorKeys, operatorKeys } from "./operators.ts";
-export { type Restoration, type Restored, restore } from "./restore.ts";
+export { type Restoration, type RestoreBudget, type Restored, RestoreLimit, restore } from "./restore.ts";

@@ -71,8 +71,23 @@ const DIGIT_RUN = /[+\uff0b]?\(?\p{Nd}(?:[ .\-/()\u00a0\u2007\u202f\u2010-\u2015
 /** Longest run of which candidates are tried. */
 const MAX_RUN = 64;
 
-/** Types in the order of the document: the first that a candidate proves to be takes it. */
-export function restore(text: string, types: readonly Restored[], fpe: Fpe): Restoration {
+/** Decryptions that texts of one message may take; each costs some 50 microseconds. */
+export interface RestoreBudget {
+  left: number;
+}
+
+/** The message holds more candidates than are tried. */
+export class RestoreLimit extends Error {}
+
+const UNBOUNDED: RestoreBudget = { left: Number.POSITIVE_INFINITY };
+
+/** Types in the order of the document: the first that a candidate proves to be takes it. Throws `RestoreLimit`. */
+export function restore(
+  text: string,
+  types: readonly Restored[],
+  fpe: Fpe,
+  budget: RestoreBudget = UNBOUNDED,
+): Restoration {
   const counts: Record<string, number> = {};
   const counted = (type: string, value: string): string => {
     counts[type] = (counts[type] ?? 0) + 1;
@@ -83,16 +98,21 @@ export function restore(text: string, types: readonly Restored[], fpe: Fpe): Res
   for (const { type, alphabet } of others) {
     // What such a value looks like in running text is not known, so only one that stands alone is recognised.
     if (!standsAlone(text, alphabet)) continue;
+    spend(budget);
     const value = fpe.decrypt(type, alphabet, text);
     if (value !== undefined) return { text: counted(type, value), counts };
   }
   if (digits.length === 0) return { text, counts };
   const restored = text.replace(DIGIT_RUN, (run, at: number) => {
     if (run.length > MAX_RUN || touches(text, at, run)) return run;
-    const found = decryptRun(run, digits, fpe);
+    const found = decryptRun(run, digits, fpe, budget);
     return found === undefined ? run : counted(found.type, found.value);
   });
   return { text: restored, counts };
+}
+
+function spend(budget: RestoreBudget): void {
+  if (--budget.left < 0) throw new RestoreLimit("too many candidates");
 }
 
 const touches = (text: string, at: number, run: string): boolean =>
@@ -103,6 +123,7 @@ function decryptRun(
   run: string,
   types: readonly Restored[],
   fpe: Fpe,
+  budget: RestoreBudget,
 ): { readonly type: string; readonly value: string } | undefined {
   const digits = foldDigits(run).replace(/[^0-9]/g, "");
   const hasSign = /^[+\uff0b]/.test(run);
@@ -112,6 +133,7 @@ function decryptRun(
     const lengths = DIGIT_COUNTS[type];
     if (lengths !== undefined && !lengths.includes(digits.length)) continue;
     if (digits.length - fixed < 6) continue;
+    spend(budget);
     const value = fpe.decrypt(type, "digits", run);
     if (value === undefined) continue;
     if (PROOFS.get(type)?.(foldDigits(value).replace(/[^0-9]/g, "")) ?? true) return { type, value };

@@ -1,0 +1,42 @@
+/**
+ * A call as its server or agent is sent it: rewritten by guardrails, and then with values turned back that only they are to
+ * see. Source: specification document 3, `mcp[].restore`; design decisions, section 11, Order.
+ */
+import { GatewayError } from "../../../../base/index.ts";
+import type { RestoreTexts } from "../../../snapshot/index.ts";
+import type { AgentCall, CallTexts } from "./agent-call.ts";
+import type { InspectedCall } from "./inspect-call.ts";
+
+export interface SentCall {
+  /** Undefined: it stays as it came. */
+  readonly rewritten: ReturnType<CallTexts["rewrite"]> | undefined;
+  /** Values that were turned back, by type. */
+  readonly restored: Readonly<Record<string, number>>;
+}
+
+const NOTHING: Readonly<Record<string, number>> = {};
+
+/** Throws `body_too_large` where more would have to be tried than one call may cost, and `invalid_request`. */
+export function sentCall(
+  call: AgentCall,
+  inspected: InspectedCall | undefined,
+  restorer: RestoreTexts | undefined,
+): SentCall {
+  const { changes } = inspected ?? {};
+  const isRestored = restorer !== undefined && (call.fronted.kind === "a2a" || call.method === "tools/call");
+  const texts = inspected?.texts ?? (isRestored ? call.texts() : undefined);
+  if (texts === undefined) return { rewritten: undefined, restored: NOTHING };
+  if (!isRestored) return { rewritten: changes && texts.rewrite(changes), restored: NOTHING };
+  const places = texts.texts.flatMap(({ isArgument, isReadOnly }, at) => (isArgument && !isReadOnly ? [at] : []));
+  const given = places.map((at) => changes?.[at] ?? texts.texts[at]?.text ?? "");
+  const turned = restorer(given);
+  if (turned === undefined) {
+    throw new GatewayError("body_too_large", "The call holds more numbers than are tried for values to turn back.");
+  }
+  if (turned.texts.every((text, i) => text === given[i])) {
+    return { rewritten: changes && texts.rewrite(changes), restored: NOTHING };
+  }
+  const all = texts.texts.map((_, at) => changes?.[at]);
+  for (const [i, at] of places.entries()) if (turned.texts[i] !== given[i]) all[at] = turned.texts[i];
+  return { rewritten: texts.rewrite(all), restored: turned.counts };
+}
