@@ -56,8 +56,8 @@ const REFUSED: readonly (readonly [what: string, text: string, problem: RegExp])
   ],
   [
     "another type",
-    document("{type: remote, remote: {endpoint: 'http://127.0.0.1:1'}}"),
-    /guardrails\.detectors\[0\]\.type: detectors of type `remote` are not supported by this version/,
+    document("{type: llm, llm: {provider: openai, model: m, labels: [UNSAFE], prompt: p}}"),
+    /guardrails\.detectors\[0\]\.type: detectors of type `llm` are not supported by this version/,
   ],
   [
     "async without a memory",
