@@ -135,6 +135,16 @@ export const LOAD_SCENARIOS: readonly LoadScenario[] = [
     maxGuardedRatio: 1.3,
   },
   {
+    ...stream,
+    name: "governed-stream-guarded",
+    about: "100 chunks of prose, governed, one detector that reads answers and four rules that do not match",
+    mode: "guarded answers",
+    shape: { kind: "stream", model: CONFIG_MODEL },
+    maxRatio: undefined,
+    beside: ["governed"],
+    maxGuardedRatio: 1.5,
+  },
+  {
     ...unary,
     requests: 6_000,
     latencyRequests: 1_000,

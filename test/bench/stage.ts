@@ -16,7 +16,7 @@ import { type Installed, installPortkey } from "./parts/portkey.ts";
 import type { Ask } from "./rounds.ts";
 import { MANY_KEYS } from "./scenarios.ts";
 
-export type GoverningMode = Extract<GatewayMode, "governed" | "recorded" | "guarded">;
+export type GoverningMode = Extract<GatewayMode, "governed" | "recorded" | "guarded" | "guarded answers">;
 
 export interface Stage {
   readonly options: BenchOptions;

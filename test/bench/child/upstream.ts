@@ -19,10 +19,14 @@ const SHORT_BYTES = 4_096;
 const unaryAnswer = Buffer.from(completion("The quick brown fox jumps over the lazy dog. ".repeat(5)));
 const largeAnswer = Buffer.from(completion("x".repeat(1 << 20)));
 const chunk = { id: "chatcmpl-bench", object: "chat.completion.chunk", created: 1_700_000_000, model: "bench" };
-const streamEvent = eventOf({
-  ...chunk,
-  choices: [{ index: 0, delta: { content: "word " }, finish_reason: null }],
-});
+/** What is streamed, a word an event, again and again: prose, since who reads answers holds back by what they say. */
+const WORDS =
+  "The river was high, and all the boats lay still. No one of them knew when it would fall; so they sat. ".split(
+    /(?<= )/,
+  );
+const streamEvents = WORDS.map((content) =>
+  eventOf({ ...chunk, choices: [{ index: 0, delta: { content }, finish_reason: null }] }),
+);
 const usageEvent = eventOf({
   ...chunk,
   choices: [],
@@ -38,7 +42,8 @@ const lastEvent = eventOf({ ...chunk, choices: [{ index: 0, delta: {}, finish_re
 /** What a stream is made of in a dialect. */
 interface StreamPieces {
   readonly first: Buffer;
-  readonly each: Buffer;
+  /** In turn. */
+  readonly each: readonly Buffer[];
   readonly last: Buffer;
   /** Told only where it is asked for. */
   readonly usage: Buffer | undefined;
@@ -47,7 +52,7 @@ interface StreamPieces {
 
 const compatStream: StreamPieces = {
   first: firstEvent,
-  each: streamEvent,
+  each: streamEvents,
   last: lastEvent,
   usage: usageEvent,
   end: streamEnd,
@@ -68,7 +73,9 @@ const messagesStream: StreamPieces = {
     namedEventOf({ type: "message_start", message }),
     namedEventOf({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }),
   ]),
-  each: namedEventOf({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "word " } }),
+  each: WORDS.map((text) =>
+    namedEventOf({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } }),
+  ),
   last: Buffer.concat([
     namedEventOf({ type: "content_block_stop", index: 0 }),
     namedEventOf({
@@ -142,7 +149,11 @@ function streamChunks(
       response.end(pieces.end);
       return;
     }
-    response.write(left === CHUNKS_PER_STREAM - 1 ? pieces.first : pieces.each);
+    response.write(
+      left === CHUNKS_PER_STREAM - 1
+        ? pieces.first
+        : (pieces.each[(CHUNKS_PER_STREAM - left) % pieces.each.length] ?? pieces.first),
+    );
     setImmediate(next);
   };
   next();

@@ -32,6 +32,8 @@ export async function checkGoverned({ gateway, shape }: Prepared, server: Piece)
   const client = createAdminClient({ door: { kind: "socket", path: socketIn(gateway.home) } });
   try {
     await waitFor("the budget has been charged", () => isCharged(client));
+    if (gateway.mode === "guarded answers")
+      await waitFor("a detector is to read answers", () => isReadingAnswers(client));
     if (gateway.mode === "recorded") await waitFor("the request has been recorded", () => isRecorded(client));
   } finally {
     client.close();
@@ -46,6 +48,11 @@ async function isCharged(client: AdminClient): Promise<boolean> {
 async function isRecorded(client: AdminClient): Promise<boolean> {
   const { items } = await client.call("list_audit_records", { query: { limit: 10 } });
   return items.some(({ event }) => event === "access.decision");
+}
+
+async function isReadingAnswers(client: AdminClient): Promise<boolean> {
+  const { items } = await client.call("list_guardrails");
+  return items.some(({ kind, kinds }) => kind === "detector" && kinds?.includes("output") === true);
 }
 
 async function waitFor(what: string, isSo: () => Promise<boolean>): Promise<void> {

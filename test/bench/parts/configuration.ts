@@ -6,13 +6,13 @@
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { GUARDRAILS, governedSections } from "./governed-deployment.ts";
+import { governedSections, guardrailsOf } from "./governed-deployment.ts";
 
 /**
  * `governed` asks for keys and applies rules and a budget; `recorded` does that, and a rule decides each request; `guarded`
- * does what `governed` does, and reads what each request says.
+ * does what `governed` does, and reads what each request says; `guarded answers` reads what answers say.
  */
-export type GatewayMode = "flag" | "config" | "governed" | "recorded" | "guarded";
+export type GatewayMode = "flag" | "config" | "governed" | "recorded" | "guarded" | "guarded answers";
 
 /** A model of the tenth provider, as it is called there and by one of its aliases. */
 export const CONFIG_MODEL = "p10-chat";
@@ -61,7 +61,8 @@ export async function writeConfiguration(options: Configuring): Promise<string> 
   const deployment = {
     ...routing(options.upstreamPort),
     ...(isGoverned && governedSections({ model: CONFIG_MODEL, isRecorded: mode === "recorded" })),
-    ...(mode === "guarded" && { guardrails: GUARDRAILS }),
+    ...(mode === "guarded" && { guardrails: guardrailsOf(undefined) }),
+    ...(mode === "guarded answers" && { guardrails: guardrailsOf(["output"]) }),
   };
   await writeFile(join(home, "node.yaml"), stringify(node));
   await writeFile(join(home, "deployment.yaml"), stringify(deployment));

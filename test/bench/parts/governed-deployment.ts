@@ -56,14 +56,14 @@ const DECIDING = {
   controls: ["AC-3", "SOC2-CC6.1"],
 };
 
-/** One detector with all that it knows, and four rules, of which no request of the bench meets one. */
-export const GUARDRAILS: object = {
+/** One detector with all that it knows, and four rules, of which no text of the bench meets one. Left out: of requests. */
+export const guardrailsOf = (kinds: readonly string[] | undefined): object => ({
   score_threshold: 0.5,
-  detectors: [{ type: "pii", prefilter: "pure" }],
+  detectors: [{ type: "pii", prefilter: "pure", ...(kinds !== undefined && { apply_to: kinds }) }],
   rules: [
     { name: "no-cards", when: 'annotations.exists(a, a.type == "pii/CREDIT_CARD" && a.score > 0.9)', action: "deny" },
     { name: "no-secrets", when: 'annotations.exists(a, a.category == "secret")', action: "deny" },
     { name: "hide", select: 'a.label in ["US_SSN", "IBAN_CODE", "PHONE_NUMBER", "EMAIL_ADDRESS"]', action: "redact" },
     { name: "many", when: "size(annotations) > 20", action: "annotate" },
   ],
-};
+});
