@@ -60,6 +60,8 @@ export class Exchange implements Downstream {
   labels: Labels;
   /** Undefined until who calls is recognised. */
   caller: Caller | undefined;
+  /** Who is asked, as refusals name it. */
+  asked = "The provider";
   attempts = 0;
   /** What the request uses and is forwarded without. */
   leftOut: readonly Loss[] = NOTHING_LEFT_OUT;
@@ -156,10 +158,11 @@ export class Exchange implements Downstream {
   breakOff(cause: Error): void {
     if (!this.#response.headersSent) {
       if (cause instanceof GatewayError) this.refuse(cause);
-      else this.refuse(new GatewayError("upstream_unreachable", "The provider's answer could not be read.", { cause }));
+      else
+        this.refuse(new GatewayError("upstream_unreachable", `${this.asked}'s answer could not be read.`, { cause }));
       return;
     }
-    this.#breakWith(new GatewayError("upstream_incomplete", "The provider broke off within its answer.", { cause }));
+    this.#breakWith(new GatewayError("upstream_incomplete", `${this.asked} broke off within its answer.`, { cause }));
   }
 
   /** Of an answer that has begun. `stamp`: of its chunks, where it is a stream of them. */

@@ -97,6 +97,13 @@ export class SseSplitter {
     return events;
   }
 
+  /** At the end of the stream: the event whose last CR waited for an LF. Undefined: none is whole. */
+  last(): SseEvent | undefined {
+    if (this.#pending.at(-1) !== CR) return undefined;
+    const end = endOfBlock(Buffer.concat([this.#pending, BLANK_LINE.subarray(1)]), 0);
+    return end > this.#pending.length ? parseEvent(this.rest()) : undefined;
+  }
+
   rest(): Buffer {
     const rest = this.#pending;
     this.#pending = NOTHING;

@@ -41,6 +41,19 @@ test("a stream cut at any two bytes gives the same events and its bytes back", (
   );
 });
 
+test("at the end of a stream, an event whose last CR waited for an LF is whole; a begun one is not", () => {
+  const lastOf = (text: string) => {
+    const splitter = new SseSplitter();
+    assert.deepEqual(splitter.push(Buffer.from(text)), []);
+    const last = splitter.last();
+    return { data: last?.data, bytes: last?.bytes.toString(), rest: splitter.rest().toString() };
+  };
+  assert.deepEqual(lastOf("data: {}\r\r"), { data: "{}", bytes: "data: {}\r\r", rest: "" });
+  for (const begun of ["", "data: {}", "data: {}\r", "data: {}\n", "data: {}\r\n"]) {
+    assert.deepEqual(lastOf(begun), { data: undefined, bytes: undefined, rest: begun });
+  }
+});
+
 const edit = (text: string, edits: Partial<AnswerEdits>): string | undefined => {
   const [event] = new SseSplitter().push(Buffer.from(text));
   assert.ok(event);

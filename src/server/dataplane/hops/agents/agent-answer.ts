@@ -3,7 +3,6 @@
  * revision is refused, lists show what the caller may call, guardrails read what is said; all else passes as it came.
  * Source: mcp reference, 6, 8 and 9; a2a reference, 7 and 10; design decisions, sections 7 and 11.
  */
-import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../../../../base/index.ts";
 import { filterTools } from "../../../core/agents/index.ts";
 import { MAX_EVENT_BYTES, replaceData, type SseEvent, SseSplitter } from "../../../core/dialects/index.ts";
@@ -14,6 +13,7 @@ import type { Exchange } from "../../exchange.ts";
 import type { JudgedAnswer } from "../../governance/judged-answer.ts";
 import { Gathering, readingBytes } from "../../memory/index.ts";
 import type { AgentCall } from "./agent-call.ts";
+import { kept, ofLength, textOf } from "./answer-wire.ts";
 
 export interface AnswerTerms {
   readonly exchange: Pick<Exchange, "holding" | "cutOff">;
@@ -39,14 +39,8 @@ const MAX_LIST_BYTES = 32 << 20;
 const MAX_WAITING_BYTES = 256 << 10;
 const TOOLS_CHANGED = '"notifications/tools/list_changed"';
 
-/** Of the server's answer; all of it would set the client against the wrong party. */
-const DROPPED: ReadonlySet<string> = new Set([
-  "mcp-session-id",
-  "set-cookie",
-  "www-authenticate",
-  "alt-svc",
-  "strict-transport-security",
-]);
+/** Of what may be a message, whatever its type says. */
+const LIKE_JSON = /^\s*[[{]/;
 
 type Mode = "pass" | "events" | "whole" | "over";
 
@@ -107,7 +101,7 @@ export class AgentAnswer implements Downstream {
     this.#encoding = encoding === "identity" ? undefined : encoding;
     const type = headerValue(headers, "content-type")?.toLowerCase() ?? "";
     this.#isJson = type.startsWith("application/json");
-    const isRead = this.#isJson || this.#terms.judged !== undefined || this.#terms.shows !== undefined;
+    const isRead = this.#isJson || this.#isGuarded;
     if (type.startsWith("text/event-stream")) {
       if (this.#encoding !== undefined) {
         this.#refuse(new GatewayError("upstream_unreachable", `${noun} sent an encoded event stream.`));
@@ -115,7 +109,7 @@ export class AgentAnswer implements Downstream {
       }
       this.#mode = "events";
       // The first message may be one that must not be shown.
-      if (this.#terms.judged === undefined) this.#begin();
+      if (!this.#isGuarded) this.#begin();
       return;
     }
     this.#mode = isRead ? "whole" : "pass";
@@ -171,16 +165,14 @@ export class AgentAnswer implements Downstream {
       this.#orRefuse(() => gathered.add(chunk));
       return true;
     }
-    const { judged, shows, call } = this.#terms;
+    const { judged, shows } = this.#terms;
     if (judged !== undefined && judged.guard.answers.onOversize === "deny") {
       judged.refuseOversize();
       this.#refuse(this.#terms.settled() ?? OVERSIZE);
       return true;
     }
     if (shows !== undefined && judged === undefined) {
-      this.#refuse(
-        new GatewayError("upstream_incomplete", `${nounOf(call).noun} sent a list of tools that is too large.`),
-      );
+      this.#refuse(this.#tooLarge());
       return true;
     }
     this.#mode = "pass";
@@ -221,9 +213,15 @@ export class AgentAnswer implements Downstream {
 
   #finish(): void {
     if (this.#end === "no") return;
+    const last = this.#splitter.last();
+    if (last !== undefined) {
+      this.#waiting.push(last);
+      this.#work();
+      return;
+    }
     const rest = this.#splitter.rest();
-    // Without its blank line it is no event, to any client.
-    if (rest.length > 0 && this.#terms.judged === undefined) this.#show(rest);
+    // Without its blank line it is no event, to any client; what an error follows would become one.
+    if (rest.length > 0 && this.#end === "complete" && !this.#isGuarded) this.#show(rest);
     this.#mode = "over";
     try {
       this.#terms.settled();
@@ -250,7 +248,8 @@ export class AgentAnswer implements Downstream {
     const { data, bytes } = event;
     const { judged } = this.#terms;
     if (data === undefined || data === "") {
-      if (bytes.length <= MAX_EVENT_BYTES || judged === undefined) return bytes;
+      if (bytes.length <= MAX_EVENT_BYTES || !this.#isGuarded) return bytes;
+      if (judged === undefined) return this.#refuse(this.#tooLarge());
       judged.refuseOversize();
       return this.#refuse(this.#terms.settled() ?? OVERSIZE);
     }
@@ -265,8 +264,8 @@ export class AgentAnswer implements Downstream {
       const taken = (this.#gathered as Gathering).take();
       const { holding } = this.#terms.exchange;
       const plain = this.#encoding === undefined ? taken : await decode(taken, this.#encoding, this.#maxBytes, holding);
-      const text = isUtf8(plain) ? plain.toString("utf8") : undefined;
-      const shown = text === undefined || text === "" ? text : await this.#message(text, head.status);
+      const text = textOf(plain);
+      const shown = text === "" ? text : await this.#message(text, head.status);
       if (this.gone || this.#hasMode("over")) return;
       const refusal = this.#terms.settled();
       if (refusal !== undefined) {
@@ -286,25 +285,32 @@ export class AgentAnswer implements Downstream {
 
   /** What the client is shown of it; undefined: nothing, it is refused. */
   #message(message: string, status: number): Later<string | undefined> {
-    const { call, judged, shows, listed, toolsChanged } = this.#terms;
+    const { call, shows, listed, toolsChanged } = this.#terms;
     const { answer } = call;
     const isMessage = this.#mode === "events" || this.#isJson;
     if (isMessage && answer.isOld(message, status)) return this.#refuseOld();
     if (answer.tools !== undefined) listed(message);
     if (this.#mode === "events" && message.includes(TOOLS_CHANGED)) toolsChanged();
     const seen = shows === undefined ? message : filterTools(message, shows);
-    if (judged === undefined) return seen;
+    if (!this.#isGuarded) return seen;
     const { holding } = this.#terms.exchange;
     const reading = readingBytes(seen);
     holding.hold(reading);
-    return after(this.#judged(judged, seen), (shown) => {
+    return after(this.#inspected(seen, isMessage), (shown) => {
       holding.release(reading);
       return shown;
     });
   }
 
-  #judged(judged: JudgedAnswer, seen: string): Later<string | undefined> {
-    const texts = this.#terms.call.answer.texts(seen);
+  #inspected(seen: string, isMessage: boolean): Later<string | undefined> {
+    const { call, judged } = this.#terms;
+    const texts = call.answer.texts(seen);
+    // A client might read what is not read here.
+    if (texts === undefined && (isMessage || LIKE_JSON.test(seen))) {
+      const error = new GatewayError("upstream_unreachable", `${nounOf(call).noun} sent what cannot be read as JSON.`);
+      return this.#refuse(error);
+    }
+    if (judged === undefined) return seen;
     if (texts === undefined) {
       const rewritten = judged.message([{ kind: "tool_result", text: seen, ref: "", turn: 0, isReadOnly: false }]);
       return after(rewritten, (made) =>
@@ -323,6 +329,16 @@ export class AgentAnswer implements Downstream {
     } catch (error) {
       return error;
     }
+  }
+
+  /** What it says decides what of it is shown. */
+  get #isGuarded(): boolean {
+    return this.#terms.judged !== undefined || this.#terms.shows !== undefined;
+  }
+
+  #tooLarge(): GatewayError {
+    const { noun } = nounOf(this.#terms.call);
+    return new GatewayError("upstream_incomplete", `${noun} sent a list of tools that is too large.`);
   }
 
   #refuseOld(): undefined {
@@ -376,23 +392,3 @@ const undecodable = (cause: GatewayError): GatewayError =>
 export const nounOf = ({ fronted }: Pick<AgentCall, "fronted">): { readonly noun: string } => ({
   noun: `${fronted.kind === "mcp" ? "MCP server" : "Agent"} ${fronted.name}`,
 });
-
-function kept(headers: readonly Buffer[]): readonly Buffer[] {
-  const pairs: Buffer[] = [];
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i] as Buffer;
-    if (!DROPPED.has(name.toString("latin1").toLowerCase())) pairs.push(name, headers[i + 1] as Buffer);
-  }
-  return pairs;
-}
-
-/** Of a body that is whole and without encoding. */
-function ofLength(headers: readonly Buffer[], length: number): readonly Buffer[] {
-  const pairs: Buffer[] = [];
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = (headers[i] as Buffer).toString("latin1").toLowerCase();
-    if (name === "content-length" || name === "content-encoding" || name === "transfer-encoding") continue;
-    pairs.push(headers[i] as Buffer, headers[i + 1] as Buffer);
-  }
-  return [...pairs, Buffer.from("content-length"), Buffer.from(String(length))];
-}

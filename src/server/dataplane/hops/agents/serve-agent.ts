@@ -194,6 +194,7 @@ async function forwardCall(
     prepare: () => ({ request: outgoing, downstream: answer }),
   };
   exchange.bearsCredential = fronted.bearsCredential;
+  exchange.asked = provider.noun;
   const measured = ports.statistics?.of(provider.name);
   await forward({
     candidates: {

@@ -1,0 +1,37 @@
+/** What an answer of a server or agent is on the wire: the headers that a client is shown, and its body as text. */
+
+/** Of the server's answer; all of it would set the client against the wrong party. */
+const DROPPED: ReadonlySet<string> = new Set([
+  "mcp-session-id",
+  "set-cookie",
+  "www-authenticate",
+  "alt-svc",
+  "strict-transport-security",
+]);
+
+/** Those that a client is shown. */
+export function kept(headers: readonly Buffer[]): readonly Buffer[] {
+  const pairs: Buffer[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as Buffer;
+    if (!DROPPED.has(name.toString("latin1").toLowerCase())) pairs.push(name, headers[i + 1] as Buffer);
+  }
+  return pairs;
+}
+
+/** Of a body that is whole and without encoding. */
+export function ofLength(headers: readonly Buffer[], length: number): readonly Buffer[] {
+  const pairs: Buffer[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = (headers[i] as Buffer).toString("latin1").toLowerCase();
+    if (name === "content-length" || name === "content-encoding" || name === "transfer-encoding") continue;
+    pairs.push(headers[i] as Buffer, headers[i + 1] as Buffer);
+  }
+  return [...pairs, Buffer.from("content-length"), Buffer.from(String(length))];
+}
+
+/** As clients read it: without a byte order mark, and with a replacement for what is no UTF-8. */
+export function textOf(body: Buffer): string {
+  const text = body.toString("utf8");
+  return text.startsWith("\uFEFF") ? text.slice(1) : text;
+}
