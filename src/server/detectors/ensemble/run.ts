@@ -18,6 +18,8 @@ type Outcome = { readonly member: Member; readonly findings: DetectorFindings } 
 
 const NOTHING: readonly Finding[] = [];
 
+const NOTHING_TO_CLOSE = (): void => {};
+
 /** What such an error says may hold parts of the text. */
 const UNEXPECTED = { kind: "failed", message: "" } as const;
 
@@ -116,7 +118,9 @@ function guarded(
   { signal, timeLeftMs, isHere, isRemembered }: Limited,
 ): Outcome | Promise<Outcome> {
   if (texts.length === 0) return outcomeOf(member, segments, texts, []);
-  const limit = openLimit(member, timeLeftMs, signal);
+  // What answers at once is over before a timer could run.
+  const answersHere = isHere && member.detector.detectHere !== undefined;
+  const limit = answersHere ? { signal, close: NOTHING_TO_CLOSE } : openLimit(member, timeLeftMs, signal);
   const failed = (error: unknown): Failure => {
     signal.throwIfAborted();
     scanning.metrics.failed(member.name);

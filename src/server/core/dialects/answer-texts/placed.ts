@@ -71,7 +71,10 @@ function valueAt(text: string, start: number, depth: number, bound: Bound): Plac
 
 /** The last member of that name, as `JSON.parse` takes it. */
 export function memberOf(node: Placed | undefined, name: string): Placed | undefined {
-  return node?.kind === "object" ? node.members.findLast((member) => member.name === name)?.value : undefined;
+  if (node?.kind !== "object") return undefined;
+  const { members } = node;
+  for (let at = members.length - 1; at >= 0; at--) if (members[at]?.name === name) return members[at]?.value;
+  return undefined;
 }
 
 /** Of a string; undefined for everything else. */

@@ -21,6 +21,7 @@ import { decodedAnswer, judgedWhole, MAX_ENCODED_BYTES, type MadeAnswer } from "
 
 const NO_TYPE: AnswerType = { name: "", charset: "" };
 const NO_BYTES = Buffer.alloc(0);
+const OVER = new GatewayError("invalid_request", "The answer is over.");
 
 export interface Inspecting extends Recording {
   readonly guard: Guard;
@@ -393,7 +394,7 @@ class InspectedAnswer implements InspectedDownstream {
     this.#events?.close();
     this.#held?.clear();
     this.#head = NO_BYTES;
-    this.#leaving.abort(new GatewayError("invalid_request", "The answer is over."));
+    this.#leaving.abort(OVER);
     this.#whenOver?.();
   }
 }
