@@ -5,6 +5,7 @@ export * from "./clock.ts";
 export * from "./duration.ts";
 export * from "./errors.ts";
 export * from "./hop-by-hop.ts";
+export * from "./in-slices.ts";
 export * from "./instruments.ts";
 export * from "./json-fault.ts";
 export * from "./lifetime.ts";

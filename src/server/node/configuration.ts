@@ -394,6 +394,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
       clearTimeout(retry);
       watching?.close();
       for (const end of unwatch) end();
+      guardrails?.close();
     },
   };
 }

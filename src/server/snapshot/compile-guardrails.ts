@@ -2,7 +2,7 @@
  * `guardrails` and `profiles[].guardrails` to what guards each population. Loaded by `load-guardrails.ts`, and imported by
  * nothing else. Source: specification document 3; design decisions, section 11.
  */
-import type { Instruments } from "../../base/index.ts";
+import { type Instruments, inSlices } from "../../base/index.ts";
 import type { Deployment, Guardrails } from "../core/config/index.ts";
 import type { DetectorFacts, GuardrailProblem, PolicyFacts } from "../core/guardrails/index.ts";
 import { compilePolicy } from "../core/guardrails/policy/index.ts";
@@ -56,6 +56,8 @@ export function openEngine(instruments: Instruments | undefined): GuardrailEngin
   );
   const options = { pool, sessions, endpoints, cache, ...(metrics !== undefined && { metrics }) };
   const used = new WeakMap<GuardrailSnapshot, Held>();
+  /** What is in force. */
+  let now: GuardrailSnapshot | undefined;
   return {
     assemble: (guardrails, profiles, models = NO_MODELS) => assemble(guardrails, profiles, models, options),
     compile(document, models = NO_MODELS) {
@@ -64,9 +66,19 @@ export function openEngine(instruments: Instruments | undefined): GuardrailEngin
       return compiled;
     },
     keep(guardrails) {
-      const held = used.get(guardrails);
-      sessions.keep(held?.sessions ?? NONE);
-      endpoints.keep(held?.origins ?? NONE);
+      const { sessions: keys, origins, warmUps } = used.get(guardrails) ?? NOTHING_HELD;
+      sessions.keep(keys);
+      endpoints.keep(origins);
+      now = guardrails;
+      if (warmUps.length === 0) return;
+      pool.warmUp();
+      inSlices(eachOf(warmUps), () => now !== guardrails);
+    },
+    close() {
+      now = undefined;
+      pool.close();
+      sessions.keep(NONE);
+      endpoints.keep(NONE);
     },
   };
 }
@@ -74,7 +86,12 @@ export function openEngine(instruments: Instruments | undefined): GuardrailEngin
 const NO_MODELS: Views = new Map();
 const NONE: ReadonlySet<string> = new Set();
 
-const NOTHING_HELD: Held = { sessions: NONE, origins: NONE };
+const NOTHING_HELD: Held = { sessions: NONE, origins: NONE, warmUps: [] };
+
+/** The steps of each, one after the other. */
+function* eachOf(works: readonly (() => Iterator<void>)[]): Generator<void> {
+  for (const work of works) yield* { [Symbol.iterator]: work };
+}
 
 type Compiled = CompiledGuardrails & { readonly own: Held };
 
@@ -134,7 +151,11 @@ const standIns =
 interface Noted {
   /** What each can give, by its name. */
   readonly gives: Map<string, readonly string[]>;
-  readonly held: { readonly sessions: Set<string>; readonly origins: Set<string> };
+  readonly held: {
+    readonly sessions: Set<string>;
+    readonly origins: Set<string>;
+    readonly warmUps: (() => Iterator<void>)[];
+  };
   readonly prepares: Prepare[];
 }
 
@@ -144,7 +165,11 @@ function assemble(
   models: Views,
   options: Options,
 ): AssembledGuardrails {
-  const noted: Noted = { gives: new Map(), held: { sessions: new Set(), origins: new Set() }, prepares: [] };
+  const noted: Noted = {
+    gives: new Map(),
+    held: { sessions: new Set(), origins: new Set(), warmUps: [] },
+    prepares: [],
+  };
   const { gives, held, prepares } = noted;
   const compiled = compileEnsemble(guardrails, {
     ...options,
@@ -202,7 +227,9 @@ const builder =
     const { type } = config;
     if (type === "pii") {
       const built = createPiiDetector(config, name, usesContext, pool);
-      if (built.kind === "detector") gives.set(name, built.gives);
+      if (built.kind === "refused") return built;
+      gives.set(name, built.gives);
+      held.warmUps.push(built.warmUp);
       return built;
     }
     if (isModelType(type)) {

@@ -144,6 +144,8 @@ export interface GuardrailEngine {
   ) => AssembledGuardrails;
   /** One that this engine compiled is in force: models and connections that it does not use are closed once they are idle. */
   readonly keep: (guardrails: GuardrailSnapshot) => void;
+  /** Threads and connections end; what is asked of them from now on fails. */
+  readonly close: () => void;
 }
 
 /** What is held open for detectors, and is shared with those of other configurations. */
@@ -152,6 +154,8 @@ export interface Held {
   readonly sessions: ReadonlySet<string>;
   /** Of servers that are asked. */
   readonly origins: ReadonlySet<string>;
+  /** Steps of what is scanned with on this thread, after which it is as fast as it ever is. */
+  readonly warmUps: readonly (() => Iterator<void>)[];
 }
 
 /** Detectors and rules, before they guard anybody. */

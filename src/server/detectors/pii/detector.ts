@@ -7,6 +7,7 @@ import { compilePii, type PiiProblem } from "./compile.ts";
 import type { ScanPool } from "./pool/index.ts";
 import { horizonOf } from "./reach.ts";
 import type { Scan } from "./scan.ts";
+import { warmUp } from "./warm-up.ts";
 
 /** UTF-16 units that are read on this thread, in all texts of a call: half a millisecond, as a hand-over may take. */
 export const UNITS_AT_ONCE = 2 << 10;
@@ -17,6 +18,8 @@ export type BuiltPiiDetector =
       readonly detector: Detector;
       /** Every `<category>/<LABEL>` that it can find. */
       readonly gives: readonly string[];
+      /** Steps after which texts are scanned on this thread as fast as they ever are. */
+      readonly warmUp: () => Iterator<void>;
     }
   /** Paths begin at the detector. */
   | { readonly kind: "refused"; readonly problems: readonly PiiProblem[] };
@@ -43,7 +46,7 @@ export function createPiiDetector(
     disproved: (text: string) => scanDisproved()(text),
   });
   pool?.keep(fingerprint, { config, usesContext }, detector);
-  return { kind: "detector", detector, gives: [...gives] };
+  return { kind: "detector", detector, gives: [...gives], warmUp: () => warmUp(recognizers, scan) };
 }
 
 function detectorOf(

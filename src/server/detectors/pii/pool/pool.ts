@@ -3,7 +3,8 @@
  * configurations. Source: hot-path reference, 4.
  *
  * Bounds: threads; text that waits; the time of a scan, which is the caller's signal, after which a thread has a moment to
- * answer and is then stopped and replaced; how soon a thread that crashed is replaced.
+ * answer and is then stopped and replaced; how soon a thread that crashed is replaced. Threads that have had nothing to do
+ * for a while end, but for the last one as long as there is something to scan with.
  */
 import { availableParallelism } from "node:os";
 import type { DetectorConfig } from "../../../core/config/index.ts";
@@ -19,6 +20,7 @@ const MOST_THREADS = 4;
 const UNITS_A_THREAD = 8 << 20;
 /** A thread that nobody waits for any more may still answer so long: to replace it costs as much as to read 1 MB. */
 const GRACE_MS = 500;
+const IDLE_MS = 60_000;
 const FIRST_BACKOFF_MS = 100;
 const MOST_BACKOFF_MS = 10_000;
 
@@ -47,6 +49,7 @@ export interface PoolOptions {
   readonly threads?: number;
   readonly maxQueued?: number;
   readonly graceMs?: number;
+  readonly idleMs?: number;
   readonly metrics?: (readings: PoolReadings) => PoolMetrics;
   readonly start?: StartScanThread;
 }
@@ -59,11 +62,12 @@ interface Working {
   begun: number;
   isStopped: boolean;
   grace: NodeJS.Timeout | undefined;
+  idle: NodeJS.Timeout | undefined;
 }
 
 export function createScanPool(options: PoolOptions = {}): ScanPool {
   const { threads: most = Math.max(1, Math.min(availableParallelism(), MOST_THREADS)) } = options;
-  const { maxQueued = UNITS_A_THREAD * most, graceMs = GRACE_MS, start = startScanThread } = options;
+  const { maxQueued = UNITS_A_THREAD * most, graceMs = GRACE_MS, idleMs = IDLE_MS, start = startScanThread } = options;
   // One thread is left to shorter texts.
   const mostLong = Math.max(1, most - 1);
   const sources = new Map<string, { readonly source: ScanSource; holders: number }>();
@@ -82,6 +86,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
     if (kept.holders > 0) return;
     sources.delete(scan);
     for (const { thread, knows } of working) if (knows.delete(scan)) thread.send({ kind: "forget", scan });
+    if (sources.size === 0) for (const one of working) if (one.part === undefined) rested(one);
   });
 
   const teach = ({ thread, knows }: Working, scan: string): void => {
@@ -99,19 +104,32 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
       begun: 0,
       isStopped: false,
       grace: undefined,
+      idle: undefined,
     };
     working.add(one);
     for (const scan of sources.keys()) teach(one, scan);
+    rested(one);
     return one;
   };
 
   const give = (one: Working, part: Part): void => {
     const { scan } = part.call;
+    clearTimeout(one.idle);
     one.part = part;
     one.begun = performance.now();
     one.thread.hold(true);
     teach(one, scan);
     one.thread.send({ kind: "scan", scan, texts: part.texts });
+  };
+
+  /** It has nothing to do from now on. */
+  const rested = (one: Working): void => {
+    clearTimeout(one.idle);
+    one.idle = setTimeout(() => {
+      if (working.size === 1 && sources.size > 0) return;
+      working.delete(one);
+      one.thread.end();
+    }, idleMs).unref();
   };
 
   const rest = (one: Working): Part | undefined => {
@@ -128,6 +146,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
     one.thread.hold(false);
     backoffMs = FIRST_BACKOFF_MS;
     dispatch();
+    if (one.part === undefined) rested(one);
     if (part === undefined) return;
     if (answer.kind === "found") take(part, unpack(answer.packed));
     else if (answer.kind === "excess") part.call.settle(tooManyFindings());
@@ -135,9 +154,10 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
   };
 
   const ended = (one: Working): void => {
-    working.delete(one);
+    clearTimeout(one.idle);
+    const isExpected = !working.delete(one);
     const part = rest(one);
-    if (isClosed) return;
+    if (isClosed || isExpected) return;
     metrics.ended(one.isStopped ? "stopped" : "crashed");
     part?.call.settle(new DetectorError("failed", "the thread that read the text ended"));
     if (!one.isStopped) {
@@ -223,7 +243,8 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
     close() {
       isClosed = true;
       clearTimeout(pause);
-      for (const { part, thread } of working) {
+      for (const { part, thread, idle } of working) {
+        clearTimeout(idle);
         part?.call.settle(new DetectorError("failed", "the gateway is stopping"));
         thread.end();
       }

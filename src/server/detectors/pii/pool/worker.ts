@@ -1,8 +1,10 @@
 /** A thread that scans long texts, with the recognizers of each configuration that uses it. */
 import { isMainThread, parentPort } from "node:worker_threads";
+import { inSlices } from "../../../../base/index.ts";
 import { MOST_RAW_FINDINGS } from "../../../core/guardrails/index.ts";
 import { compilePii } from "../compile.ts";
 import type { Scan } from "../scan.ts";
+import { warmUp } from "../warm-up.ts";
 import { pack } from "./packed.ts";
 import type { FromScanner, ToScanner } from "./protocol.ts";
 
@@ -12,7 +14,10 @@ if (!isMainThread && parentPort !== null) {
   port.on("message", (message: ToScanner) => {
     if (message.kind === "compile") {
       const compiled = compilePii(message.config, message.usesContext);
-      if (compiled.kind === "compiled") scans.set(message.scan, compiled.scan);
+      if (compiled.kind !== "compiled") return;
+      const { recognizers, scan } = compiled;
+      scans.set(message.scan, scan);
+      inSlices(warmUp(recognizers, scan), () => scans.get(message.scan) !== scan);
     } else if (message.kind === "forget") scans.delete(message.scan);
     else {
       const answer = answerTo(scans.get(message.scan), message.texts);

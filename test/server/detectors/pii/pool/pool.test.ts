@@ -137,6 +137,17 @@ test("where a thread ends by itself its text fails, others go on, and it is repl
   assert.deepEqual([counted.crashed, counted.stopped, threads.length], [3, 0, 4]);
 });
 
+test("threads that have had nothing to do for a while end, but for one as long as there is something to scan with", async () => {
+  const { read, counted, pool } = opened({ threads: 2, idleMs: 100 });
+  pool.warmUp();
+  assert.equal(counted.threads(), 1);
+  await Promise.all([read([ofUnits(64 << 10)]), read([ofUnits(64 << 10)]), read([ofUnits(64 << 10)])]);
+  assert.equal(counted.threads(), 2);
+  await eventually("one of them ended", () => counted.threads() === 1);
+  assert.equal((await read([ofUnits(3_000)])).length, 1);
+  assert.deepEqual([counted.threads(), counted.stopped, counted.crashed], [1, 0, 0]);
+});
+
 test("a closed pool reads nothing more", async () => {
   const { read, pool } = opened({ threads: 1 });
   const reading = read([ofUnits(1 << 20)]);
