@@ -49,6 +49,11 @@ export const REFUSALS = {
     mayRetry: true,
     when: "a detector that fails closed failed, or a guardrail rule could not be evaluated",
   },
+  no_public_url: {
+    status: 503,
+    mayRetry: false,
+    when: "an address is asked for, and the deployment has no `public_url`",
+  },
   suspended: { status: 503, mayRetry: true, when: "an operator suspended what the request needs" },
   budget_unavailable: { status: 503, mayRetry: true, when: "the allowance is spent and the leader out of reach" },
   audit_unavailable: { status: 503, mayRetry: true, when: "the audit queue is full" },

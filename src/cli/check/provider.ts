@@ -1,7 +1,8 @@
 /** What `gateway check` asks a provider: for its list of models, with the credential that requests will carry. */
 import { request as undiciRequest } from "undici";
-import { formatDuration } from "../../base/index.ts";
-import { type LoadedNode, STAND_IN } from "../../server/node/index.ts";
+import type { LoadedNode } from "../../server/node/index.ts";
+import { STAND_IN } from "../../server/secrets/index.ts";
+import { failureWords } from "../../server/upstream/index.ts";
 import type { Answer, Limits, Probe } from "./answer.ts";
 
 type Provider = LoadedNode["compiled"]["snapshot"]["providers"][number];
@@ -38,24 +39,8 @@ async function askProvider(
     const words = `${url} answered ${answer.statusCode} in ${Math.round(performance.now() - startedAt)} ms`;
     return judge(subject, words, answer.statusCode, channel.credential.length > 0);
   } catch (error) {
-    return { verdict: "fail", subject, words: `${url}: ${reasonOf(error, timeoutMs)}` };
+    return { verdict: "fail", subject, words: `${url}: ${failureWords(error, timeoutMs)}` };
   }
-}
-
-const REASONS: ReadonlyMap<string, string> = new Map([
-  ["ECONNREFUSED", "nobody listens there"],
-  ["ECONNRESET", "the connection broke off"],
-  ["UND_ERR_SOCKET", "the connection broke off"],
-  ["ENOTFOUND", "its name does not resolve"],
-  ["EAI_AGAIN", "its name does not resolve"],
-  ["EHOSTUNREACH", "the network does not lead there"],
-  ["ENETUNREACH", "the network does not lead there"],
-]);
-
-function reasonOf(error: unknown, timeoutMs: number): string {
-  const { code, name, message } = error as NodeJS.ErrnoException;
-  if (name === "TimeoutError") return `no answer within ${formatDuration(timeoutMs)}`;
-  return REASONS.get(code ?? "") ?? code ?? message;
 }
 
 function judge(subject: string, words: string, status: number, hasCredential: boolean): Answer {

@@ -7,6 +7,7 @@ import type { Callers } from "../auth/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { Origins } from "../upstream/index.ts";
 import type { Budgets } from "./budgets/index.ts";
+import type { OwnCards } from "./discovery/own-cards.ts";
 import type { Admission } from "./memory/index.ts";
 import type { DataplaneMetrics } from "./metrics.ts";
 import type { Refusals } from "./refusals/index.ts";
@@ -19,6 +20,7 @@ export interface Ports {
   readonly origins: Origins;
   readonly admission: Admission;
   readonly metrics: DataplaneMetrics;
+  readonly ownCards: OwnCards;
   /** Undefined in flag mode, which has no state: nobody is recognised, suspended, metered or recorded. */
   readonly governing?: Governing | undefined;
   /** Absent where nobody can ask for them: in flag mode, which has no admin plane. */

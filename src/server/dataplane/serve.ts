@@ -10,6 +10,7 @@ import type { Snapshot } from "../snapshot/index.ts";
 import { type Candidate, type Candidates, type Downstream, forward, forwardedTo } from "../upstream/index.ts";
 import { readBody } from "./body.ts";
 import { decode } from "./decode.ts";
+import { CARD_HEADERS, cardDocument } from "./discovery/card-document.ts";
 import { isRegistryRequest, PREFLIGHT, registryDocument, SHARED_HEADERS } from "./discovery/registry.ts";
 import { wellKnown } from "./discovery/well-known.ts";
 import type { Exchange } from "./exchange.ts";
@@ -69,6 +70,10 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
     }
     ports.admission.enter(); // 503
     isAdmitted = true;
+    if (agent?.wants === "card") {
+      exchange.answer(await cardDocument(agent, snapshot, request.method ?? "GET", ports)); // 404, 405, 502, 503
+      return;
+    }
     const { requestId } = exchange;
     const server = agent?.kind === "mcp" ? agent : undefined;
     const asked = { requestId, servers: server?.fronted?.paths, challenged: server?.fronted && server.asked };
@@ -155,9 +160,11 @@ function agentAt(exchange: Exchange, snapshot: Snapshot, { metrics }: Ports): Ag
   const { request } = exchange;
   const place = agentPlace(request.url ?? "/", snapshot.fronted);
   if (place === undefined) return undefined;
-  const { kind, fronted } = place;
-  exchange.rpc = { protocol: kind, id: "null" };
-  exchange.labels = metrics.labels(kind, fronted && forwardedTo(fronted).name);
+  const { kind, fronted, wants } = place;
+  const isCard = wants === "card";
+  if (isCard) exchange.shared = CARD_HEADERS;
+  else exchange.rpc = { protocol: kind, id: "null" };
+  exchange.labels = metrics.labels(isCard ? "card" : kind, fronted && forwardedTo(fronted).name);
   const { host, origin } = request.headers;
   const { publicUrl } = snapshot.governance;
   const isForeign = isForeignPage({

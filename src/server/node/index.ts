@@ -19,7 +19,6 @@ export {
   loadNode,
   type NodeDocuments,
   readNode,
-  STAND_IN,
 } from "./load.ts";
 export { modelCacheOf, usualCache } from "./model-cache.ts";
 export { ConfigurationRefused, countIn, durationIn } from "./refused.ts";

@@ -11,7 +11,7 @@ import {
   readOverlay,
 } from "../core/config/index.ts";
 import { type ModelNeed, modelNeeds } from "../models/index.ts";
-import { openSecrets } from "../secrets/index.ts";
+import { openSecrets, STAND_IN } from "../secrets/index.ts";
 import {
   type Compiled,
   type CompileInput,
@@ -107,9 +107,6 @@ export interface LoadedNode {
   /** Secrets that are in no file of this node: only the cluster can hold them. `STAND_IN` is in their place. */
   readonly unseen: readonly string[];
 }
-
-/** In the place of a sealed secret where no cluster is open. */
-export const STAND_IN = "sealed-secret-that-is-not-open-here";
 
 export type Loaded =
   | { readonly kind: "loaded"; readonly node: LoadedNode }

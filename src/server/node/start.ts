@@ -14,6 +14,7 @@ import {
 import {
   createAdmission,
   createMetrics,
+  createOwnCards,
   DEFAULT_ADMISSION,
   type Governing,
   listen,
@@ -147,11 +148,13 @@ export async function serveDataPlane(
 
   const metrics = createMetrics(instruments, log);
   const { statistics, refusals, governing } = options;
+  const ownCards = createOwnCards({ origins, now: systemClock.monotonic, log });
   const ports = {
     snapshot: () => snapshot,
     origins,
     admission,
     metrics,
+    ownCards,
     ...(statistics !== undefined && { statistics }),
     ...(refusals !== undefined && { refusals }),
     ...(governing !== undefined && { governing }),
@@ -174,8 +177,11 @@ export async function serveDataPlane(
     port: door.port,
     swap(next) {
       snapshot = next;
-      const channels = [...next.providers.flatMap((it) => it.channels), ...next.fronted.all.map((it) => it.channel)];
-      origins.keepOnly(new Set(channels.map(({ origin }) => origin)));
+      const { all } = next.fronted;
+      const channels = [...next.providers.flatMap((it) => it.channels), ...all.map((it) => it.channel)];
+      const cards = all.flatMap(({ cardUrl }) => (cardUrl === undefined ? [] : [new URL(cardUrl).origin]));
+      origins.keepOnly(new Set([...channels.map(({ origin }) => origin), ...cards]));
+      ownCards.keepOnly(all);
     },
   };
 }

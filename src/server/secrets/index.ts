@@ -19,5 +19,6 @@ export {
   type Schedule,
   type Secrets,
   type SecretsOptions,
+  STAND_IN,
   type WatchOptions,
 } from "./secrets.ts";

@@ -21,6 +21,9 @@ const MAX_FILE_BYTES = 1024 * 1024;
 
 const WATCH_EVERY_MS = 10_000;
 
+/** In the place of a sealed secret where no cluster is open. */
+export const STAND_IN = "sealed-secret-that-is-not-open-here";
+
 export type Lookup =
   | { readonly kind: "value"; readonly value: string }
   | { readonly kind: "problem"; readonly message: string; readonly missing: boolean };

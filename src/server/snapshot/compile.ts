@@ -15,6 +15,7 @@ import type { GuardrailProblem } from "../core/guardrails/index.ts";
 import type { Views } from "../detectors/index.ts";
 import { type ModelNeed, modelNeeds } from "../models/index.ts";
 import { compileProvider, type Provider } from "../upstream/index.ts";
+import { compileCardKeys } from "./card-keys.ts";
 import { compileFrontedSnapshot } from "./fronted.ts";
 import { compileGovernance, type GovernanceInput, readsUsage } from "./governance.ts";
 import { type GuardrailEngine, type GuardrailSnapshot, UNGUARDED } from "./guardrails.ts";
@@ -70,16 +71,18 @@ export function compileDeployment(input: CompileInput): Compiled {
   const providers = sound.map(({ provider }) => provider);
   const governance = compileGovernance(read, { document, asWritten }, input, providers, problems);
   const { guardrails, prepare } = compileGuardrails(read, document, input, problems);
+  const report = (...problem: Parameters<typeof read.problem>) => problems.push(read.problem(...problem));
+  const cardKeys = compileCardKeys(document.a2a_cards?.signing_keys ?? [], report);
   if (problems.some(({ severity }) => severity === "error")) return { kind: "refused", problems };
   const { publicUrl } = governance;
   const storedAt = (at: number) => input.storedAt?.(read.problem(["mcp", at], "").file) ?? 0;
   const fronted = compileFrontedSnapshot({ document, asWritten, publicUrl, storedAt });
   const awaited = modelNeeds(document).filter(({ model }) => input.models?.has(model.name) !== true);
   if (awaited.length > 0) {
-    const rest = freeze(document, sound, { governance, guardrails: UNGUARDED, fronted });
+    const rest = freeze(document, sound, { governance, guardrails: UNGUARDED, fronted, cardKeys });
     return { kind: "awaits", models: awaited, rest, problems };
   }
-  const snapshot = freeze(document, sound, { governance, guardrails, fronted });
+  const snapshot = freeze(document, sound, { governance, guardrails, fronted, cardKeys });
   return { kind: "compiled", snapshot, problems, prepare };
 }
 
@@ -182,7 +185,7 @@ const NO_GUARDRAILS: PreparedGuardrails = { guardrails: UNGUARDED, prepare: unde
 function freeze(
   document: Deployment,
   claiming: readonly ClaimingProvider[],
-  parts: Pick<Snapshot, "governance" | "guardrails" | "fronted">,
+  parts: Pick<Snapshot, "governance" | "guardrails" | "fronted" | "cardKeys">,
 ): Snapshot {
   const providers = claiming.map(({ provider }) => provider);
   const byName = new Map<string, Provider>(providers.map((provider) => [provider.name, provider]));

@@ -1,3 +1,4 @@
+export type { CardKey, CardKeys } from "./card-keys.ts";
 export { type Compiled, type CompileInput, compileDeployment } from "./compile.ts";
 export type { FrontedSnapshot } from "./fronted.ts";
 export type { Trusted } from "./governance.ts";

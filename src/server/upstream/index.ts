@@ -1,4 +1,5 @@
 export { headerValue, type UpstreamRequest } from "./attempt.ts";
+export { type DocumentRequest, type FetchedDocument, failureWords, fetchDocument } from "./fetch-document.ts";
 export {
   type Attempted,
   type AttemptResult,

@@ -11,6 +11,7 @@ import { createInstruments, nullLog, systemClock } from "../../../src/base/index
 import {
   createAdmission,
   createMetrics,
+  createOwnCards,
   createStatistics,
   DEFAULT_ADMISSION,
   listen,
@@ -59,6 +60,7 @@ const door = await listen("127.0.0.1:0", {
   origins,
   admission: createAdmission(DEFAULT_ADMISSION),
   metrics,
+  ownCards: createOwnCards({ origins, now: systemClock.monotonic, log: nullLog }),
   statistics,
   log: nullLog,
 });

@@ -1,13 +1,16 @@
 /**
  * What the data plane tells without a credential: where tokens come from, for the gateway as a whole and for each of its
- * MCP servers. Source: RFC 9728; mcp reference, 12; design decisions, section 7.
+ * MCP servers; and by which keys cards are signed. Source: RFC 9728; mcp reference, 12; a2a reference, 9; design decisions,
+ * section 7.
  */
+import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../../base/index.ts";
 import { protectedResourceMetadata } from "../../auth/index.ts";
 import type { Snapshot } from "../../snapshot/index.ts";
 import type { OwnDocument } from "../own-document.ts";
 import type { Governing } from "../ports.ts";
+import { CARD_CACHE_CONTROL, CARD_KEYS_PATH } from "./card-document.ts";
 
 const PROTECTED_RESOURCE = "/.well-known/oauth-protected-resource";
 const OF_SERVER = `${PROTECTED_RESOURCE}/mcp/`;
@@ -21,11 +24,12 @@ export interface WellKnown {
 /** Undefined: the request is for something else. Throws `not_found`. */
 export function wellKnown(
   { url = "/", method }: Pick<IncomingMessage, "url" | "method">,
-  { governance: { auth }, fronted }: Snapshot,
+  { governance: { auth }, fronted, cardKeys: { jwks } }: Snapshot,
   governing: Governing | undefined,
 ): WellKnown | undefined {
   if (!url.startsWith("/.well-known/") || (method !== "GET" && method !== "HEAD")) return undefined;
   const [path = ""] = url.split("?", 1);
+  if (path === CARD_KEYS_PATH) return { route: "card_keys", document: cardKeysDocument(jwks) };
   const isOfServer = path.startsWith(OF_SERVER);
   if (path !== PROTECTED_RESOURCE && !isOfServer) return undefined;
   if (auth?.publicUrl === undefined || governing === undefined) {
@@ -40,6 +44,12 @@ export function wellKnown(
   }
   const metadata = protectedResourceMetadata(auth, (name) => governing.issuerUrl(name), server);
   return { route: "protected_resource", document: { body: JSON.stringify(metadata) } };
+}
+
+function cardKeysDocument(jwks: string | undefined): OwnDocument {
+  if (jwks === undefined) throw new GatewayError("not_found", "Cards are not signed here: no `a2a_cards`.");
+  const etag = `"${createHash("sha256").update(jwks).digest("base64url")}"`;
+  return { body: jwks, contentType: "application/jwk-set+json", etag, cacheControl: CARD_CACHE_CONTROL };
 }
 
 /** As it is called by whoever asks: clients compare the resource with the address that they call. */

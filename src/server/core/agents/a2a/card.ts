@@ -21,8 +21,8 @@ export interface CardTerms {
 
 export type CardReading =
   | { readonly kind: "card"; readonly card: Values }
-  /** `problem`: what is wrong with the agent's own card; quotes nothing of it. */
-  | { readonly kind: "refused"; readonly problem: string };
+  /** `problem`: what is wrong with the agent's own card; quotes nothing of it. `isOld`: it is of A2A 0.3. */
+  | { readonly kind: "refused"; readonly problem: string; readonly isOld: boolean };
 
 const MAX_SKILLS = 1_000;
 const MAX_EXTENSIONS = 100;
@@ -39,7 +39,9 @@ export function projectCard(own: unknown, terms: CardTerms): CardReading {
   );
   if (spoken === undefined) {
     const isOld = typeof card["url"] === "string" || typeof card["protocolVersion"] === "string";
-    return problem(isOld ? "it is of A2A 0.3" : "it names no interface of A2A 1.0 over JSON-RPC");
+    return isOld
+      ? { kind: "refused", problem: "it is of A2A 0.3, and the gateway speaks 1.0", isOld }
+      : problem("it names no interface of A2A 1.0 over JSON-RPC");
   }
   for (const name of ["name", "description", "version"]) {
     if (typeof card[name] !== "string" || card[name] === "") return problem(`it has no \`${name}\``);
@@ -158,7 +160,7 @@ function filled(values: Values): Values {
   );
 }
 
-const problem = (text: string): CardReading => ({ kind: "refused", problem: text });
+const problem = (text: string): CardReading => ({ kind: "refused", problem: text, isOld: false });
 
 const objectIn = (value: unknown): Values | undefined =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Values) : undefined;

@@ -1,5 +1,6 @@
 export { type CardReading, type CardTerms, cardPayloads, projectCard } from "./card.ts";
 export { type A2aFaultKind, a2aFault } from "./faults.ts";
+export { type OwnCardReading, readOwnCard } from "./own-card.ts";
 export {
   A2A_VERSION,
   type A2aArrival,

@@ -38,7 +38,7 @@ export const deploymentSchema = object("What the deployment is; every node agree
   profiles,
   mcp,
   a2a,
-  a2a_cards: notYet(a2aCards),
+  a2a_cards: a2aCards,
   reconcile: notYet(reconcile),
   default_provider: filled(
     "Name of the provider for requests without a model, or with one that no provider claims; left out, the only provider.",

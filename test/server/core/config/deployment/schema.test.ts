@@ -85,6 +85,7 @@ const HOPS: Readonly<Record<string, unknown>> = {
     },
   ],
   a2a: [{ name: "peer", url: "https://peer.example.com/rpc", card_url: "https://peer.example.com/card.json" }],
+  a2a_cards: { signing_keys: ["-----BEGIN PRIVATE KEY-----"] },
 };
 
 for (const [key, value] of Object.entries(HOPS)) {
@@ -94,7 +95,6 @@ for (const [key, value] of Object.entries(HOPS)) {
 }
 
 const NOT_YET_SECTIONS: Readonly<Record<string, unknown>> = {
-  a2a_cards: { signing_keys: ["-----BEGIN PRIVATE KEY-----"] },
   reconcile: { retention: "-1s", providers: [{ provider: "openai", type: "compat", admin_key: "k" }] },
 };
 
@@ -286,9 +286,9 @@ for (const [why, document, fault] of REFUSED) {
 }
 
 test("faults inside a section of a later version are told as well", () => {
-  assert.deepEqual(faultsOf({ a2a_cards: { signing_keys: [1] } }), [
-    "type at /a2a_cards/signing_keys/0",
-    "x-not-yet at /a2a_cards",
+  assert.deepEqual(faultsOf({ reconcile: { retention: 1 } }), [
+    "type at /reconcile/retention",
+    "x-not-yet at /reconcile",
   ]);
   assert.deepEqual(
     faultsOf({ guardrails: { rules: [{ name: "r", action: "redact", kinds: ["header"] }], fpe_key: "0011" } }),

@@ -7,10 +7,11 @@ import { once } from "node:events";
 import { request } from "node:http";
 import type { Socket } from "node:net";
 import { after, afterEach, test } from "node:test";
-import { createInstruments, GatewayError, nullLog } from "../../../../../src/base/index.ts";
+import { createInstruments, GatewayError, nullLog, systemClock } from "../../../../../src/base/index.ts";
 import {
   createAdmission,
   createMetrics,
+  createOwnCards,
   DEFAULT_ADMISSION,
   type DecisionRecord,
   type Governing,
@@ -81,6 +82,7 @@ const door = await listen("127.0.0.1:0", {
     return { ...snapshot, guardrails: { ...snapshot.guardrails, of: () => own } };
   },
   origins,
+  ownCards: createOwnCards({ origins, now: systemClock.monotonic, log: nullLog }),
   admission,
   metrics: createMetrics(createInstruments(), { warn: () => undefined }),
   governing,

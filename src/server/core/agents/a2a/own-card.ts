@@ -1,0 +1,89 @@
+/**
+ * An agent's own card as it came, made fit to be shown: nothing in it names where the agent really is, and everything can
+ * be canonicalized. Source: a2a reference, 8 and 9; RFC 8785, 3.2.
+ */
+
+export type OwnCardReading =
+  | { readonly kind: "read"; readonly own: unknown }
+  /** `problem`: quotes nothing of it. */
+  | { readonly kind: "refused"; readonly problem: string };
+
+const MAX_DEPTH = 64;
+const WITHHELD = "[withheld]";
+
+class Unusable extends Error {}
+
+/**
+ * `addresses`: URLs at which the agent is called, beside those that the card names. `publicUrl`: the gateway's, whose host
+ * is no secret. A text that is an address of the agent's is left out; within other texts its host gives way to a mark.
+ */
+export function readOwnCard(text: string, addresses: readonly string[], publicUrl: string): OwnCardReading {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return { kind: "refused", problem: "it is not JSON" };
+  }
+  const hidden = hostsIn([...addresses, ...interfacesOf(parsed)], publicUrl);
+  try {
+    return { kind: "read", own: fit(parsed, hidden, 0) };
+  } catch (error) {
+    if (error instanceof Unusable) return { kind: "refused", problem: error.message };
+    throw error;
+  }
+}
+
+function fit(value: unknown, hidden: RegExp | undefined, depth: number): unknown {
+  if (depth > MAX_DEPTH) throw new Unusable(`it is nested deeper than ${MAX_DEPTH}`);
+  if (typeof value === "string") return fitText(value, hidden);
+  if (typeof value === "number" && !Number.isFinite(value)) throw new Unusable("it holds a number that is too large");
+  if (Array.isArray(value)) {
+    return value.map((item) => fit(item, hidden, depth + 1)).filter((item) => item !== undefined);
+  }
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) => {
+      // By it alone a card of an old revision is told.
+      const isOldAddress = depth === 0 && name === "url";
+      const key = fitText(name, hidden);
+      const kept = fit(member, isOldAddress ? undefined : hidden, depth + 1);
+      return key === undefined || kept === undefined ? [] : [[key, kept] as const];
+    }),
+  );
+}
+
+function fitText(text: string, hidden: RegExp | undefined): string | undefined {
+  const sound = text.toWellFormed();
+  if (hidden === undefined || sound.search(hidden) < 0) return sound;
+  return /^[a-z][a-z0-9+.-]*:\/\/\S*$/i.test(sound.trim()) ? undefined : sound.replace(hidden, WITHHELD);
+}
+
+function interfacesOf(card: unknown): readonly string[] {
+  if (typeof card !== "object" || card === null) return [];
+  const { supportedInterfaces: interfaces, url } = card as Record<string, unknown>;
+  const named = Array.isArray(interfaces)
+    ? interfaces.map((one: unknown) => (one as { url?: unknown } | null)?.url)
+    : [];
+  return [...named, url].filter((one): one is string => typeof one === "string").slice(0, MAX_NAMED);
+}
+
+const MAX_NAMED = 32;
+
+function hostsIn(addresses: readonly string[], publicUrl: string): RegExp | undefined {
+  const home = new URL(publicUrl);
+  const forms = addresses.flatMap((address) => {
+    if (!URL.canParse(address)) return [];
+    const { host, hostname, port } = new URL(address);
+    if (hostname === "" || host === home.host) return [];
+    const name = escaped(hostname);
+    const own = `(?<![\\w.-])${name}`;
+    if (hostname === home.hostname) return port === "" ? [] : [`${own}:${port}(?!\\d)`];
+    // A name of one label may be a word of any text.
+    if (!/[.:]/.test(hostname))
+      return [`//${name}(?::\\d+)?(?![\\w.-])`, ...(port === "" ? [] : [`${own}:${port}(?!\\d)`])];
+    return [`${own}(?::\\d+)?(?![\\w-])`];
+  });
+  return forms.length === 0 ? undefined : new RegExp([...new Set(forms)].join("|"), "gi");
+}
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");

@@ -1,0 +1,145 @@
+/**
+ * Cards of agents as the agents themselves publish them. A sound one is kept for five minutes, and shown for a day while
+ * its agent cannot be reached; one that cannot be had is asked for again after ten seconds. Many who ask at once wait for
+ * one request. Source: a2a reference, 8.
+ */
+import type { Log } from "../../../base/index.ts";
+import { GatewayError } from "../../../base/index.ts";
+import { type CardReading, type CardTerms, projectCard, readOwnCard } from "../../core/agents/index.ts";
+import { type Fronted, fetchDocument, type Origins } from "../../upstream/index.ts";
+
+const FRESH_MS = 5 * 60_000;
+const STALE_MS = 24 * 60 * 60_000;
+const RETRY_MS = 10_000;
+const FETCH_LIMIT_MS = 10_000;
+
+export type Projected = Extract<CardReading, { kind: "card" }>["card"];
+
+export interface OwnCards {
+  /** The agent's card as the gateway shows it. Rejects with `upstream_unreachable` or `unsupported_version`. */
+  of(agent: Fronted, publicUrl: string, terms: CardTerms): Promise<Projected>;
+  /** Forgets those of other agents. */
+  keepOnly(agents: readonly Fronted[]): void;
+}
+
+export interface OwnCardsOptions {
+  readonly origins: Pick<Origins, "pool">;
+  /** Milliseconds of the monotonic clock. */
+  readonly now: () => number;
+  readonly log: Pick<Log, "warn">;
+}
+
+interface Kept {
+  /** As the agent published it. */
+  text: string | undefined;
+  readAt: number;
+  failure: GatewayError | undefined;
+  failedAt: number;
+  fetching: Promise<void> | undefined;
+  shown: { readonly text: string; readonly terms: string; readonly card: Projected } | undefined;
+}
+
+export function createOwnCards({ origins, now, log }: OwnCardsOptions): OwnCards {
+  const kept = new Map<string, Kept>();
+
+  const fetchAnew = async (agent: Fronted, one: Kept, publicUrl: string, terms: CardTerms): Promise<void> => {
+    const fetched = await fetchOwnCard(origins, agent, FETCH_LIMIT_MS);
+    const reading = fetched.kind === "text" ? projected(fetched.text, agent, publicUrl, terms) : fetched;
+    if (fetched.kind === "text" && reading.kind === "card") {
+      Object.assign(one, { text: fetched.text, readAt: now(), failure: undefined });
+      return;
+    }
+    const { problem, isOld, isDown } = { isOld: false, isDown: false, problem: "", ...reading };
+    // What answers that there is none, or another, is believed.
+    if (!isDown || now() - one.readAt >= STALE_MS) one.text = undefined;
+    Object.assign(one, { failure: failureOf(agent, problem, isOld), failedAt: now() });
+    log.warn("the card of an agent cannot be had", { agent: agent.name, problem, shows_older: one.text !== undefined });
+  };
+
+  return {
+    async of(agent, publicUrl, terms) {
+      const key = keyOf(agent);
+      const one = kept.get(key) ?? empty();
+      kept.set(key, one);
+      const isFresh = one.failure === undefined && one.text !== undefined && now() - one.readAt < FRESH_MS;
+      if (!isFresh && (one.failure === undefined || now() - one.failedAt >= RETRY_MS)) {
+        one.fetching ??= fetchAnew(agent, one, publicUrl, terms).finally(() => {
+          one.fetching = undefined;
+        });
+        await one.fetching;
+      }
+      const { text, shown } = one;
+      if (text === undefined) throw one.failure ?? failureOf(agent, "it was not fetched", false);
+      const termsText = JSON.stringify([publicUrl, terms]);
+      if (shown?.text === text && shown.terms === termsText) return shown.card;
+      const reading = projected(text, agent, publicUrl, terms);
+      if (reading.kind === "refused") throw failureOf(agent, reading.problem, reading.isOld);
+      one.shown = { text, terms: termsText, card: reading.card };
+      return reading.card;
+    },
+    keepOnly(agents) {
+      const wanted = new Set(agents.map(keyOf));
+      for (const key of kept.keys()) if (!wanted.has(key)) kept.delete(key);
+    },
+  };
+}
+
+const empty = (): Kept => ({
+  text: undefined,
+  readAt: Number.NEGATIVE_INFINITY,
+  failure: undefined,
+  failedAt: Number.NEGATIVE_INFINITY,
+  fetching: undefined,
+  shown: undefined,
+});
+
+/** Whoever is asked, and with what. */
+const keyOf = ({ name, cardUrl, credential }: Fronted): string => JSON.stringify([name, cardUrl, credential]);
+
+const failureOf = ({ name }: Fronted, problem: string, isOld: boolean): GatewayError =>
+  new GatewayError(
+    isOld ? "unsupported_version" : "upstream_unreachable",
+    `The card of agent ${name} cannot be shown: ${problem}.`,
+  );
+
+function projected(text: string, agent: Fronted, publicUrl: string, terms: CardTerms): CardReading {
+  if (agent.bearsCredential?.("", text) === true) {
+    return { kind: "refused", problem: "it shows the credential that it was asked with", isOld: false };
+  }
+  const { origin } = agent.channel;
+  const read = readOwnCard(text, [origin, agent.cardUrl ?? origin], publicUrl);
+  return read.kind === "refused" ? { ...read, isOld: false } : projectCard(read.own, terms);
+}
+
+export type FetchedCard =
+  | { readonly kind: "text"; readonly text: string }
+  /** `isDown`: that it is down may pass. */
+  | { readonly kind: "refused"; readonly problem: string; readonly isDown: boolean };
+
+/** Our credential goes to the origin of the agent's calls alone. */
+export async function fetchOwnCard(
+  origins: Pick<Origins, "pool">,
+  { cardUrl = "", channel, credential }: Fronted,
+  limitMs: number,
+  signal?: AbortSignal,
+): Promise<FetchedCard> {
+  const { origin, pathname, search, protocol } = new URL(cardUrl);
+  const no = (problem: string, isDown = false): FetchedCard => ({ kind: "refused", problem, isDown });
+  if (protocol !== "http:" && protocol !== "https:") return no("its address is none of HTTP");
+  const headers = ["accept", "application/json", "a2a-version", "1.0", "user-agent", "gateway"];
+  const fetched = await fetchDocument(origins.pool(origin), {
+    method: "GET",
+    path: pathname + search,
+    headers: origin === channel.origin ? [...headers, ...credential] : headers,
+    limitMs,
+    ...(signal !== undefined && { signal }),
+  });
+  if (fetched.kind === "failed") return no(fetched.problem, fetched.isDown);
+  const { status, contentType, text } = fetched;
+  if (status >= 300 && status < 400) return no("its address redirects, which is not followed");
+  if (status !== 200) return no(`its address answers ${status}`, status >= 500 || status === 429);
+  if (contentType !== "" && !JSON_TYPE.test(contentType)) return no("its address answers what is not JSON");
+  return { kind: "text", text };
+}
+
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;

@@ -1,0 +1,61 @@
+/** `a2a_cards.signing_keys`, read. Source: specification document 3 (`a2a_cards`); a2a reference, 9; RFC 7638. */
+import { createHash, createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
+import type { Path, Severity } from "../core/config/index.ts";
+import { STAND_IN } from "../secrets/index.ts";
+
+export interface CardKey {
+  /** RFC 7638 thumbprint. */
+  readonly kid: string;
+  /** Private, EC P-256. */
+  readonly key: KeyObject;
+}
+
+export interface CardKeys {
+  /** The first signs; empty: cards are unsigned. */
+  readonly keys: readonly CardKey[];
+  /** JSON text of the set of public keys; undefined where there are none. */
+  readonly jwks: string | undefined;
+}
+
+type Report = (path: Path, message: string, severity?: Severity) => void;
+
+/** Messages say nothing of a text. */
+export function compileCardKeys(pems: readonly string[], report: Report): CardKeys {
+  const found = new Map<string, { readonly key: KeyObject; readonly jwk: object }>();
+  for (const [at, pem] of pems.entries()) {
+    // What is sealed in the cluster cannot be looked at without it.
+    if (pem === STAND_IN) continue;
+    const path = ["a2a_cards", "signing_keys", at];
+    const key = privateKeyIn(pem);
+    if (key === undefined) {
+      report(path, "this is no private key in PEM that can be read without a passphrase");
+      continue;
+    }
+    const curve = key.asymmetricKeyDetails?.namedCurve;
+    if (key.asymmetricKeyType !== "ec" || curve !== "prime256v1") {
+      const kind = curve ?? key.asymmetricKeyType ?? "unknown";
+      report(
+        path,
+        `this is a key of ${kind}, and cards are signed by EC P-256 alone: openssl ecparam -name prime256v1 -genkey`,
+      );
+      continue;
+    }
+    const { x = "", y = "" } = createPublicKey(key).export({ format: "jwk" });
+    const kid = createHash("sha256")
+      .update(JSON.stringify({ crv: "P-256", kty: "EC", x, y }))
+      .digest("base64url");
+    if (found.has(kid)) report(path, "this key stands in the list before; it is published once", "warning");
+    else found.set(kid, { key, jwk: { kty: "EC", crv: "P-256", x, y, kid, alg: "ES256", use: "sig" } });
+  }
+  const keys = Array.from(found, ([kid, { key }]) => Object.freeze({ kid, key }));
+  const jwks = keys.length === 0 ? undefined : JSON.stringify({ keys: Array.from(found.values(), ({ jwk }) => jwk) });
+  return Object.freeze({ keys: Object.freeze(keys), jwks });
+}
+
+function privateKeyIn(pem: string): KeyObject | undefined {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    return undefined;
+  }
+}

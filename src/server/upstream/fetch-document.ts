@@ -1,0 +1,73 @@
+/** One bounded answer of a server or agent, asked for beside its calls: a card, what it speaks. */
+import type { Pool } from "undici";
+import { formatDuration } from "../../base/index.ts";
+
+const MAX_DOCUMENT_BYTES = 1 << 20;
+
+export interface DocumentRequest {
+  readonly method: "GET" | "POST";
+  /** Path and query at the origin. */
+  readonly path: string;
+  /** Pairs. */
+  readonly headers: readonly string[];
+  readonly body?: string;
+  /** Of the whole exchange, connecting included. */
+  readonly limitMs: number;
+  readonly signal?: AbortSignal;
+}
+
+export type FetchedDocument =
+  | { readonly kind: "answered"; readonly status: number; readonly contentType: string; readonly text: string }
+  /** `problem`: names no address and quotes nothing. `isDown`: it did not answer at all, or not to the end. */
+  | { readonly kind: "failed"; readonly problem: string; readonly isDown: boolean };
+
+/** Never rejects; follows no redirect. */
+export async function fetchDocument(pool: Pick<Pool, "request">, request: DocumentRequest): Promise<FetchedDocument> {
+  const { method, path, headers, body, limitMs, signal } = request;
+  const limit = AbortSignal.timeout(limitMs);
+  try {
+    const answer = await pool.request({
+      method,
+      path,
+      headers: [...headers, "accept-encoding", "identity"],
+      body: body ?? null,
+      signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+    });
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of answer.body) {
+      const bytes = Buffer.from(chunk as Uint8Array);
+      length += bytes.length;
+      // To leave the loop ends the connection.
+      if (length > MAX_DOCUMENT_BYTES) {
+        return { kind: "failed", problem: `it is larger than ${MAX_DOCUMENT_BYTES} bytes`, isDown: false };
+      }
+      chunks.push(bytes);
+    }
+    const { "content-encoding": encoding = "identity", "content-type": type = "" } = answer.headers;
+    if (String(encoding).toLowerCase() !== "identity") {
+      return { kind: "failed", problem: "it is compressed, which was not asked for", isDown: false };
+    }
+    const text = new TextDecoder().decode(Buffer.concat(chunks));
+    return { kind: "answered", status: answer.statusCode, contentType: String(type), text };
+  } catch (error) {
+    return { kind: "failed", problem: failureWords(error, limitMs), isDown: true };
+  }
+}
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ["ECONNREFUSED", "nobody listens there"],
+  ["ECONNRESET", "the connection broke off"],
+  ["UND_ERR_SOCKET", "the connection broke off"],
+  ["ENOTFOUND", "its name does not resolve"],
+  ["EAI_AGAIN", "its name does not resolve"],
+  ["EHOSTUNREACH", "the network does not lead there"],
+  ["ENETUNREACH", "the network does not lead there"],
+]);
+
+/** Why a request failed, without an address. */
+export function failureWords(error: unknown, limitMs: number): string {
+  const { code, name } = error as NodeJS.ErrnoException;
+  if (name === "TimeoutError") return `no answer within ${formatDuration(limitMs)}`;
+  return REASONS.get(code ?? "") ?? (typeof code === "string" ? code : "the request failed");
+}
