@@ -56,13 +56,13 @@ export interface Guard {
   /** Some detector in force reads what servers and agents answer: output, or results of tools. */
   readonly inspectsAnswers: boolean;
   /**
-   * At once where every detector answers at once. Rejects with the signal's reason alone. `timeLeftMs`: for which the client
-   * still waits, where it says so.
+   * At once where every detector answers at once. Rejects with the signal's reason alone; a function is asked for the signal
+   * where somebody has to wait. `timeLeftMs`: for which the client still waits, where it says so.
    */
   readonly request: (
     segments: readonly Segment[],
     occasion: Occasion,
-    signal: AbortSignal,
+    signal: AbortSignal | (() => AbortSignal),
     timeLeftMs?: number,
   ) => Guarded | Promise<Guarded>;
   /** Undefined: no detector in force runs beside the call. */

@@ -109,8 +109,7 @@ export interface Detector {
   /** Reads `context` segments beside the one it judges, so that its verdict depends on them too. */
   readonly readsContext: readonly SegmentKind[];
   /**
-   * Answers at once where it works on this thread (`pii`: at most 2,048 units in all texts), and with a promise where it
-   * does not. Rejects (or throws) with a
+   * Answers at once where it works on this thread, and with a promise where it does not. Rejects (or throws) with a
    * `DetectorError`, or with the signal's reason. `all` are the segments of the message, for `readsContext`.
    */
   readonly detect: (
@@ -123,6 +122,11 @@ export interface Detector {
    * cannot.
    */
   readonly detectHere?: (texts: readonly Scanned[]) => Detection;
+  /**
+   * UTF-16 units in all texts of a call up to which `detectHere` is asked at once, without a limit or a signal, which would
+   * cost as much as a short text. Left out: none.
+   */
+  readonly unitsAtOnce?: number;
   /**
    * What its patterns match and its checks disprove, for rehearsals: where somebody may expect a finding that there is
    * none. In time linear in the text. Left out where it has no checks.

@@ -56,7 +56,7 @@ export function settleInspection(
   standing: Standing,
   sinks: GuardrailSinks,
 ): Settled {
-  const told = { ...factsOf(request, standing), direction: "request" } as const;
+  const told = (): Facts => ({ ...factsOf(request, standing), direction: "request" });
   return settle(guarded, shadowCounts(guarded.judgement?.shadow ?? []), told, sinks);
 }
 
@@ -67,10 +67,10 @@ export function settleAnswer(
   standing: Standing,
   sinks: GuardrailSinks,
 ): Settled {
-  const told = { ...factsOf(request, standing), direction: "response" } as const;
+  const told = (): Facts => ({ ...factsOf(request, standing), direction: "response" });
   const settled = settle(guarded, shadow, told, sinks);
   if (!isOversize) return settled;
-  const data = { ...told, decision: "deny", error: "oversize", rule: null };
+  const data = { ...told(), decision: "deny", error: "oversize", rule: null };
   sinks.trail?.decided({ event: "guardrail.decision", controls: [], data });
   const by = { kind: "guardrail", name: "response.on_oversize" } as const;
   const error = new GatewayError("guardrail_denied", "The answer is longer than guardrails inspect.", { by });
@@ -80,14 +80,14 @@ export function settleAnswer(
 function settle(
   { judgement, failures }: JudgedWhole["guarded"],
   shadow: ShadowCounts,
-  told: Facts,
+  told: () => Facts,
   { trail, metrics, log }: GuardrailSinks,
 ): Settled {
   const fatal = failures.find(({ isFatal }) => isFatal);
   for (const failure of failures) metrics.detectorFailed(failure);
   if (judgement === undefined) {
     const failed = fatal ?? ({ detector: "", kind: "failed", reason: "", isFatal: true } as const);
-    const data = { ...told, decision: "error", detector: failed.detector, error: failed.kind };
+    const data = { ...told(), decision: "error", detector: failed.detector, error: failed.kind };
     trail?.decided({ event: "guardrail.decision", controls: [], data });
     return { error: failureError(failed), acted: "" };
   }
@@ -104,7 +104,7 @@ function settle(
     trail?.decided({
       event: "guardrail.decision",
       controls: controlsOf(judgement),
-      data: { ...told, ...decisionOf(judgement) },
+      data: { ...told(), ...decisionOf(judgement) },
     });
   }
   return { error: errorOf(judgement), acted: actedIn(decisions) };
@@ -198,15 +198,16 @@ function shadowCounts(found: readonly Annotation[]): ShadowCounts {
 }
 
 /** What is only watched refuses nobody: a trail that is full says so itself. */
-function recordShadow(detectors: ShadowCounts, told: Facts, trail: DecisionTrail | undefined): void {
+function recordShadow(detectors: ShadowCounts, told: () => Facts, trail: DecisionTrail | undefined): void {
   if (Object.keys(detectors).length === 0) return;
   try {
-    trail?.decided({ event: "guardrail.shadow", controls: [], data: { ...told, detectors } });
+    trail?.decided({ event: "guardrail.shadow", controls: [], data: { ...told(), detectors } });
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
   }
 }
 
+/** Made where something is recorded alone, which is rare. */
 type Facts = RecordData & { readonly direction: Direction };
 
 function factsOf(request: DecidedRequest, { caller, profile }: Standing): RecordData {

@@ -39,7 +39,7 @@ export async function inspectSegments(
 ): Promise<Inspected> {
   const settle = (judged: Guarded): GatewayError | undefined => {
     const { error, acted } = settleInspection(judged, request, standing, sinks);
-    exchange.guardrails = [exchange.guardrails, acted].filter((names) => names !== "").join(", ");
+    if (acted !== "") exchange.guardrails = exchange.guardrails === "" ? acted : `${exchange.guardrails}, ${acted}`;
     return error;
   };
   const wait = waitOf(exchange.request);
@@ -83,7 +83,7 @@ function changesOf(judgement: Judgement | undefined): readonly (string | undefin
 async function traced(
   exchange: Exchange,
   segments: number,
-  inspect: (signal: AbortSignal) => Guarded | Promise<Guarded>,
+  inspect: (signal: () => AbortSignal) => Guarded | Promise<Guarded>,
 ): Promise<Guarded> {
   const span = exchange.span?.inspection("request");
   let guarded: Guarded | undefined;
@@ -95,18 +95,25 @@ async function traced(
   }
 }
 
-/** Work that ends when nobody waits for it any more. */
+/** Work that ends when nobody waits for it any more. It asks for the signal where it does not end at once. */
 async function untilGone<Value>(
   exchange: Exchange,
-  work: (signal: AbortSignal) => Value | Promise<Value>,
+  work: (signal: () => AbortSignal) => Value | Promise<Value>,
 ): Promise<Value> {
-  const leaving = new AbortController();
-  const leave = (): void => leaving.abort(new GatewayError("invalid_request", "The client has left."));
-  if (exchange.gone) leave();
-  exchange.onGone(leave);
+  let leaving: AbortController | undefined;
+  const open = (): AbortController => {
+    const opened = new AbortController();
+    const leave = (): void => opened.abort(new GatewayError("invalid_request", "The client has left."));
+    if (exchange.gone) leave();
+    exchange.onGone(leave);
+    return opened;
+  };
   try {
-    return await work(leaving.signal);
+    return await work(() => {
+      leaving ??= open();
+      return leaving.signal;
+    });
   } finally {
-    exchange.onGone(undefined);
+    if (leaving !== undefined) exchange.onGone(undefined);
   }
 }

@@ -4,9 +4,9 @@ import { type Instruments, LATENCY_BOUNDS_SECONDS } from "../../../base/index.ts
 export interface EnsembleMetrics {
   failed(detector: string): void;
   took(detector: string, seconds: number): void;
-  hit(detector: string): void;
-  missed(detector: string): void;
-  evicted(): void;
+  hit(detector: string, texts: number): void;
+  missed(detector: string, texts: number): void;
+  evicted(texts: number): void;
   /** A scan of `schedule: async` that found no room. */
   dropped(detector: string): void;
 }
@@ -39,9 +39,9 @@ export function createEnsembleMetrics(instruments: Instruments): EnsembleMetrics
   return {
     failed: (detector) => errors.with(detector).inc(),
     took: (detector, time) => seconds.with(detector).observe(time),
-    hit: (detector) => hits.with(detector).inc(),
-    missed: (detector) => misses.with(detector).inc(),
-    evicted: () => evictions.with().inc(),
+    hit: (detector, texts) => hits.with(detector).inc(texts),
+    missed: (detector, texts) => misses.with(detector).inc(texts),
+    evicted: (texts) => evictions.with().inc(texts),
     dropped: (detector) => dropped.with(detector).inc(),
   };
 }

@@ -9,7 +9,7 @@ import {
   tooManyFindings,
   type Window,
 } from "../../core/guardrails/index.ts";
-import { ClientTimeout, openLimit } from "./limit.ts";
+import { ClientTimeout, type Limit, openLimit } from "./limit.ts";
 import { type Asked, type Placed, remembered, type Scanning, scan } from "./scan.ts";
 import type { Failure, Found, Member, RunOptions, Schedule } from "./types.ts";
 import { narrowed, windowsAround } from "./windows.ts";
@@ -17,8 +17,6 @@ import { narrowed, windowsAround } from "./windows.ts";
 type Outcome = { readonly member: Member; readonly findings: DetectorFindings } | Failure;
 
 const NOTHING: readonly Finding[] = [];
-
-const NOTHING_TO_CLOSE = (): void => {};
 
 /** What such an error says may hold parts of the text. */
 const UNEXPECTED = { kind: "failed", message: "" } as const;
@@ -31,7 +29,8 @@ export function run(
   { signal, timeLeftMs, names, schedule, isLowered, earlier, isHere = false }: RunOptions,
   remembering: Scanning,
 ): Found | Promise<Found> {
-  signal.throwIfAborted();
+  const leaving = typeof signal === "function" ? signal : () => signal;
+  if (typeof signal !== "function") signal.throwIfAborted();
   const scanning = isHere ? { ...remembering, entries: 0 } : remembering;
   const known = isLowered === true ? members.map((member): Member => ({ ...member, threshold: 0 })) : members;
   const inForce = known.filter(({ name }) => names === undefined || names.has(name));
@@ -42,7 +41,7 @@ export function run(
       .map((member) => {
         const texts = textsFor(member, segments, role === "confirm" ? found : undefined);
         const isRemembered = schedule !== undefined && member.schedule === "async";
-        return guarded(member, segments, texts, scanning, { signal, timeLeftMs, isHere, isRemembered });
+        return guarded(member, segments, texts, scanning, { signal: leaving, timeLeftMs, isHere, isRemembered });
       });
   const before = earlier?.byDetector ?? [];
   return after(all(ask("discover", before)), (discovered) => {
@@ -118,11 +117,13 @@ function guarded(
   { signal, timeLeftMs, isHere, isRemembered }: Limited,
 ): Outcome | Promise<Outcome> {
   if (texts.length === 0) return outcomeOf(member, segments, texts, []);
-  // What answers at once is over before a timer could run.
-  const answersHere = isHere && member.detector.detectHere !== undefined;
-  const limit = answersHere ? { signal, close: NOTHING_TO_CLOSE } : openLimit(member, timeLeftMs, signal);
+  let limit: Limit | undefined;
+  const limited = (): AbortSignal => {
+    limit ??= openLimit(member, timeLeftMs, signal());
+    return limit.signal;
+  };
   const failed = (error: unknown): Failure => {
-    signal.throwIfAborted();
+    signal().throwIfAborted();
     scanning.metrics.failed(member.name);
     const { kind, message: reason } = error instanceof DetectorError ? error : UNEXPECTED;
     const isAlways = kind === "overloaded" || kind === "excess" || error instanceof ClientTimeout;
@@ -132,17 +133,17 @@ function guarded(
   try {
     const detection = isRemembered
       ? remembered(member, texts, segments, scanning)
-      : scan(member, texts, segments, scanning, { signal: limit.signal, isHere });
+      : scan(member, texts, segments, scanning, { signal: limited, isHere });
     if (!(detection instanceof Promise)) {
-      limit.close();
+      limit?.close();
       return outcomeOf(member, segments, texts, detection);
     }
-    return Promise.race([detection, aborted(limit.signal)])
+    return Promise.race([detection, aborted(limited())])
       .then((found) => outcomeOf(member, segments, texts, found))
       .catch(failed)
-      .finally(limit.close);
+      .finally(() => limit?.close());
   } catch (error) {
-    limit.close();
+    limit?.close();
     return failed(error);
   }
 }

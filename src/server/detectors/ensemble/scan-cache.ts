@@ -16,18 +16,32 @@ export const MOST_FINDINGS_REMEMBERED = 256;
 
 const SEPARATOR = "\0";
 
+/** Of what is held, the part that is evicted at once: the oldest are found by going over those that are gone already. */
+const EVICTED_SHARE = 1 / 32;
+
+/** Of `cache_entries`: what was used within so many uses keeps its place, and is still far from being the oldest. */
+const RECENT_SHARE = 1 / 4;
+
+interface Held {
+  readonly findings: readonly Finding[];
+  /** Count of all uses as it was at the one that gave it its place. */
+  usedAt: number;
+}
+
 export interface ScanCache {
   /** Undefined: a text that is not remembered, since it is too long or no Unicode. */
   keyOf(detector: Detector, scanned: Scanned, context: string): string | undefined;
-  get(key: string): readonly Finding[] | undefined;
-  /** `entries`: most that are held, now. Returns how many made room. */
+  /** `entries`: most that are held, now, as with `put`. */
+  get(key: string, entries: number): readonly Finding[] | undefined;
+  /** Returns how many made room. */
   put(key: string, findings: readonly Finding[], entries: number): number;
 }
 
 export function createScanCache(secret: Buffer = randomBytes(32)): ScanCache {
   const prefix = secret.toString("base64");
-  /** In the order of their last use. */
-  const held = new Map<string, readonly Finding[]>();
+  /** In the order of their last use, but for the most recent ones among themselves. */
+  const held = new Map<string, Held>();
+  let uses = 0;
   return {
     keyOf({ fingerprint }, { segment, windows }, context) {
       const { text, kind, ref } = segment;
@@ -36,20 +50,25 @@ export function createScanCache(secret: Buffer = randomBytes(32)): ScanCache {
       // The secret first, and no digest is ever shown: as good as an HMAC here, at half its cost.
       return hash("sha256", [prefix, fingerprint, kind, ref, parts, context, text].join(SEPARATOR), "base64");
     },
-    get(key) {
-      const findings = held.get(key);
-      if (findings === undefined) return undefined;
-      held.delete(key);
-      held.set(key, findings);
-      return findings;
+    get(key, entries) {
+      const known = held.get(key);
+      if (known === undefined) return undefined;
+      if (++uses - known.usedAt > entries * RECENT_SHARE) {
+        held.delete(key);
+        known.usedAt = uses;
+        held.set(key, known);
+      }
+      return known.findings;
     },
     put(key, findings, entries) {
       if (entries === 0 || findings.length > MOST_FINDINGS_REMEMBERED) return 0;
       held.delete(key);
-      held.set(key, findings);
+      held.set(key, { findings, usedAt: ++uses });
+      if (held.size <= entries) return 0;
+      const kept = entries - Math.floor(entries * EVICTED_SHARE);
       let evicted = 0;
-      for (const [oldest] of held) {
-        if (held.size <= entries) break;
+      for (const oldest of held.keys()) {
+        if (held.size <= kept) break;
         held.delete(oldest);
         evicted++;
       }

@@ -32,7 +32,8 @@ export interface Placed {
 }
 
 export interface Asked {
-  readonly signal: AbortSignal;
+  /** Asked for where a detector is, which does not answer at once, or is not known to. */
+  readonly signal: () => AbortSignal;
   /** As of `RunOptions`. */
   readonly isHere: boolean;
 }
@@ -50,20 +51,19 @@ export function scan(
   const { cache, entries, flights, metrics, now } = scanning;
   const keys = keysOf(detector, texts, all, scanning);
   const given: Given[] = keys.map((key) =>
-    key === undefined ? undefined : (cache.get(key) ?? (isHere ? undefined : flights.get(key))),
+    key === undefined ? undefined : (cache.get(key, entries) ?? (isHere ? undefined : flights.get(key))),
   );
   const missing: number[] = [];
-  for (const [at, one] of given.entries()) {
-    if (entries > 0) (one === undefined ? metrics.missed : metrics.hit)(name);
-    if (one === undefined) missing.push(at);
-  }
+  for (let at = 0; at < given.length; at++) if (given[at] === undefined) missing.push(at);
+  if (entries > 0) count(metrics, name, given.length, missing.length);
   const begun = now();
   const read = (wanted: readonly number[]): Detection | Promise<Detection> => {
     if (wanted.length === 0) return [];
     const scanned = wanted.map((at) => (texts[at] as Placed).scanned);
-    return isHere && detector.detectHere !== undefined
-      ? detector.detectHere(scanned)
-      : detector.detect(scanned, all, signal);
+    if (detector.detectHere !== undefined && (isHere || isShort(scanned, detector.unitsAtOnce))) {
+      return detector.detectHere(scanned);
+    }
+    return detector.detect(scanned, all, signal());
   };
   const take = (detection: Detection): Detection => {
     if (missing.length > 0) metrics.took(name, (now() - begun) / 1_000);
@@ -73,7 +73,8 @@ export function scan(
       const findings = detection[i] as readonly Finding[];
       given[at] = findings;
       if (key === undefined) return;
-      for (let evicted = cache.put(key, findings, entries); evicted > 0; evicted--) metrics.evicted();
+      const evicted = cache.put(key, findings, entries);
+      if (evicted > 0) metrics.evicted(evicted);
     });
     return detection;
   };
@@ -94,6 +95,17 @@ export function scan(
     flight.then(land, land);
   });
   return taken.then(() => settled(given, read));
+}
+
+function count({ hit, missed }: EnsembleMetrics, name: string, asked: number, lacking: number): void {
+  if (asked > lacking) hit(name, asked - lacking);
+  if (lacking > 0) missed(name, lacking);
+}
+
+function isShort(texts: readonly Scanned[], most = 0): boolean {
+  let units = 0;
+  for (const { segment } of texts) units += segment.text.length;
+  return units <= most;
 }
 
 /** The newest, which come last, where there are more than can be remembered: a key costs as much as a short text. */
@@ -132,10 +144,13 @@ export function remembered(
   all: readonly Segment[],
   scanning: Scanning,
 ): Detection {
-  const { cache, metrics } = scanning;
-  return keysOf(detector, texts, all, scanning).map((key) => {
-    const findings = key === undefined ? undefined : cache.get(key);
-    (findings === undefined ? metrics.missed : metrics.hit)(name);
+  const { cache, entries, metrics } = scanning;
+  let lacking = 0;
+  const known = keysOf(detector, texts, all, scanning).map((key) => {
+    const findings = key === undefined ? undefined : cache.get(key, entries);
+    if (findings === undefined) lacking++;
     return findings ?? [];
   });
+  count(metrics, name, known.length, lacking);
+  return known;
 }

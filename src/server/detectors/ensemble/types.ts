@@ -44,7 +44,8 @@ export interface Found {
 export interface RunOptions {
   /** Names of those in force; undefined: all. */
   readonly names?: ReadonlySet<string> | undefined;
-  readonly signal: AbortSignal;
+  /** As a function it is asked for only where a detector does not answer at once: to make one is dear. */
+  readonly signal: AbortSignal | (() => AbortSignal);
   /** Milliseconds for which the client still waits; undefined: it does not say. */
   readonly timeLeftMs?: number | undefined;
   /**

@@ -58,6 +58,7 @@ function detectorOf(
 ): Detector {
   const detectHere = (texts: readonly Scanned[]): Detection =>
     texts.map((scanned) => withinWindows(scan(scanned.segment.text), scanned));
+  const unitsAtOnce = pool === undefined ? Number.POSITIVE_INFINITY : UNITS_AT_ONCE;
   return {
     name,
     type: "pii",
@@ -72,6 +73,7 @@ function detectorOf(
         .then((found) => texts.map((scanned, at) => withinWindows(found[at] ?? [], scanned)));
     },
     detectHere,
+    unitsAtOnce,
     horizon,
   };
 }

@@ -102,6 +102,10 @@ const places = (found: Found): unknown =>
     findings.map((all) => all.map(({ start, end }) => [start, end])),
   ]);
 
+/** Without the words for the log. */
+const failuresOf = ({ failures }: Found): unknown =>
+  failures.map(({ detector, kind, isFatal }) => ({ detector, kind, isFatal }));
+
 describe("the ensemble", () => {
   it("asks a detector for the kinds that it is for, at once where it answers at once", () => {
     const { ensemble, of } = ensembleOf([{ ...PII, apply_to: ["user", "header"] }]);
@@ -110,6 +114,31 @@ describe("the ensemble", () => {
     assert.ok(!(found instanceof Promise));
     assert.deepEqual(places(found), [["pii", [[[2, 4]], [], [[0, 2]], []]]]);
     assert.equal(of("pii").read.length, 2);
+  });
+
+  it("asks for a signal where a detector does not answer at once, and for none where it does", async () => {
+    const { ensemble, of } = ensembleOf([PII]);
+    const detector = of("pii");
+    const texts = [segment("12"), segment("345")];
+    let asked = 0;
+    const lazily = () => {
+      asked++;
+      return signal;
+    };
+    Object.assign(detector, { unitsAtOnce: 5, detectHere: (given: readonly Scanned[]) => given.map(findDigits) });
+    assert.deepEqual(places(ensemble.run(texts, { signal: lazily }) as Found), [["pii", [[[0, 2]], [[0, 3]]]]]);
+    assert.deepEqual(places(ensemble.run(texts, { signal: lazily }) as Found), [["pii", [[[0, 2]], [[0, 3]]]]]);
+    assert.equal(asked, 0);
+    const { promise, resolve } = deferred();
+    detector.wait = () => promise;
+    const later = ensemble.run([...texts, segment("123456")], { signal: lazily });
+    resolve();
+    assert.deepEqual(places(await later), [["pii", [[[0, 2]], [[0, 3]], [[0, 6]]]]]);
+    assert.equal(asked, 1);
+    assert.deepEqual(
+      detector.read.map((it) => it.segment.text),
+      ["123456"],
+    );
   });
 
   it("without `apply_to` reads every kind of a request that can be written, and no other", () => {
@@ -210,7 +239,7 @@ describe("the ensemble", () => {
       ]);
       of("pii").failure = failure;
       const found = ensemble.run([segment("12")], { signal }) as Found;
-      assert.deepEqual(found.failures, [{ detector: "pii", kind, isFatal }]);
+      assert.deepEqual(failuresOf(found), [{ detector: "pii", kind, isFatal }]);
       assert.deepEqual(places(found), [["sound", [[[0, 2]]]]]);
     }
   });
@@ -224,7 +253,7 @@ describe("the ensemble", () => {
       const { ensemble } = ensembleOf([{ ...PII, on_error: "fail_open", mode }]);
       assert.deepEqual((ensemble.run(many, { signal }) as Found).failures, []);
       const beyond = ensemble.run([...many, segment("3")], { signal }) as Found;
-      assert.deepEqual(beyond.failures, [{ detector: "pii", kind: "excess", isFatal }]);
+      assert.deepEqual(failuresOf(beyond), [{ detector: "pii", kind: "excess", isFatal }]);
       assert.deepEqual(beyond.byDetector, []);
     }
   });
@@ -262,7 +291,7 @@ describe("the ensemble", () => {
     const { ensemble, of } = ensembleOf([{ ...PII, on_error: "fail_closed", mode: "shadow" }]);
     of("pii").failure = new DetectorError("overloaded", "full");
     const found = ensemble.run([segment("12")], { signal }) as Found;
-    assert.deepEqual(found.failures, [{ detector: "pii", kind: "overloaded", isFatal: false }]);
+    assert.deepEqual(failuresOf(found), [{ detector: "pii", kind: "overloaded", isFatal: false }]);
   });
 
   it("waits no longer than the client does, whose impatience opens nothing, whatever `on_error` says", async () => {
@@ -270,19 +299,19 @@ describe("the ensemble", () => {
       const { ensemble, of } = ensembleOf([{ ...PII, ...timeout, on_error: "fail_open" }]);
       of("pii").wait = () => new Promise(() => {});
       const found = await ensemble.run([segment("12")], { signal, timeLeftMs: 5 });
-      assert.deepEqual(found.failures, [{ detector: "pii", kind: "timeout", isFatal: true }]);
+      assert.deepEqual(failuresOf(found), [{ detector: "pii", kind: "timeout", isFatal: true }]);
     }
     const { ensemble, of } = ensembleOf([{ ...PII, timeout: "5ms", on_error: "fail_open" }]);
     of("pii").wait = () => new Promise(() => {});
     const found = await ensemble.run([segment("12")], { signal, timeLeftMs: 60_000 });
-    assert.deepEqual(found.failures, [{ detector: "pii", kind: "timeout", isFatal: false }]);
+    assert.deepEqual(failuresOf(found), [{ detector: "pii", kind: "timeout", isFatal: false }]);
   });
 
   it("waits for a detector no longer than its `timeout`, even for one that heeds no signal", async () => {
     const { ensemble, of } = ensembleOf([{ ...PII, timeout: "20ms", on_error: "fail_closed" }]);
     of("pii").wait = () => new Promise(() => undefined);
     const found = await ensemble.run([segment("12")], { signal });
-    assert.deepEqual(found.failures, [{ detector: "pii", kind: "timeout", isFatal: true }]);
+    assert.deepEqual(failuresOf(found), [{ detector: "pii", kind: "timeout", isFatal: true }]);
   });
 
   it("lets `confirm` see only windows around what others found, in bytes and whole characters", () => {

@@ -16,7 +16,7 @@ import { type Refining, refined } from "./annotate.ts";
 import type { Candidate } from "./candidates.ts";
 import { type Claim, cuts, rewritten } from "./edits.ts";
 import type { CompiledRule } from "./rule.ts";
-import { type AnnotationValue, addTo, annotationValue, emptyView, type View } from "./variables.ts";
+import { type AnnotationValue, addTo, annotationValue, emptyView, type View, whenVariables } from "./variables.ts";
 
 /** The rules of one population; those with the same `requires` share a view. */
 export interface RulesInForce {
@@ -40,8 +40,7 @@ type End =
 export function openInspection(inForce: RulesInForce, { variables, rewriting }: Occasion): Inspection {
   const views = inForce.views.map((detectors) => {
     const view = emptyView();
-    // The lists grow in place, so that rules of one view share what they read.
-    return { ...view, detectors, seen: { ...variables, ...view } };
+    return { annotations: view.annotations, labels: view.labels, detectors, seen: whenVariables(variables, view) };
   });
   /** Rules that have annotated: they are told of again only when they read something new. */
   const told = new Set<CompiledRule>();

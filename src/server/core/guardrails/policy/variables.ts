@@ -1,7 +1,7 @@
 /** What `when` and `select` may read. Source: design decisions, section 11, "CEL of `when`" and "An annotation". */
 
-import { DOUBLE, INT, listOf, mapOf, recordOf, STRING, type VariableTypes } from "../../cel/index.ts";
-import { type Segment, utf8Length } from "../index.ts";
+import { DOUBLE, INT, listOf, mapOf, recordOf, STRING, type Variables, type VariableTypes } from "../../cel/index.ts";
+import { type GuardrailVariables, type Segment, utf8Length } from "../index.ts";
 import type { Candidate } from "./candidates.ts";
 
 const ANNOTATION = recordOf("annotation", {
@@ -66,6 +66,27 @@ export interface View {
   readonly annotations: AnnotationValue[];
   readonly labels: Record<string, number>;
 }
+
+/** What `when` reads. Written out: a copy by spread takes longer than all rules of a policy. The lists grow in place. */
+export const whenVariables = (
+  { key, agent, user, direction, hop, profile, model, route, server, method, name, peer }: GuardrailVariables,
+  { annotations, labels }: View,
+): Variables => ({
+  key,
+  agent,
+  user,
+  direction,
+  hop,
+  profile,
+  model,
+  route,
+  server,
+  method,
+  name,
+  peer,
+  annotations,
+  labels,
+});
 
 /** Without a prototype, so that no label is taken for a property of objects. */
 export const emptyView = (): View => ({ annotations: [], labels: Object.create(null) as Record<string, number> });

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Finding } from "../../../../src/server/core/guardrails/index.ts";
+import { createScanCache } from "../../../../src/server/detectors/ensemble/scan-cache.ts";
+
+const ENTRIES = 128;
+const NOTHING: readonly Finding[] = [];
+
+/** Keys that are still there, in the order in which they are asked for; asking is no use of them. */
+const heldOf = (cache: ReturnType<typeof createScanCache>, keys: readonly string[]): readonly string[] =>
+  // Of so many entries every use is a recent one, which moves nothing.
+  keys.filter((key) => cache.get(key, Number.MAX_SAFE_INTEGER) !== undefined);
+
+const numbered = (from: number, to: number): readonly string[] =>
+  Array.from({ length: to - from }, (_, at) => String(from + at));
+
+describe("the cache of scans", () => {
+  it("holds as many texts as it may, and then makes room for a few at once, the oldest first", () => {
+    const cache = createScanCache();
+    const all = numbered(0, ENTRIES + 1);
+    for (const key of all.slice(0, ENTRIES)) assert.equal(cache.put(key, NOTHING, ENTRIES), 0);
+    assert.deepEqual(heldOf(cache, all), all.slice(0, ENTRIES));
+    assert.equal(cache.put(String(ENTRIES), NOTHING, ENTRIES), 5);
+    assert.deepEqual(heldOf(cache, all), all.slice(5));
+  });
+
+  it("never holds more than it may, and counts each that made room", () => {
+    const cache = createScanCache();
+    const all = numbered(0, 10 * ENTRIES);
+    let evicted = 0;
+    for (const [at, key] of all.entries()) {
+      evicted += cache.put(key, NOTHING, ENTRIES);
+      assert.ok(at + 1 - evicted <= ENTRIES);
+      assert.ok(at + 1 - evicted >= Math.min(at + 1, ENTRIES - 4));
+    }
+    assert.equal(heldOf(cache, all).length, all.length - evicted);
+  });
+
+  it("keeps what is used again and again, whatever else comes", () => {
+    const cache = createScanCache();
+    const conversation = numbered(0, 20);
+    for (const key of conversation) cache.put(key, NOTHING, ENTRIES);
+    for (const other of numbered(1_000, 1_000 + 10 * ENTRIES)) {
+      cache.put(other, NOTHING, ENTRIES);
+      for (const key of conversation) assert.notEqual(cache.get(key, ENTRIES), undefined, `${key} after ${other}`);
+    }
+  });
+
+  it("holds fewer from the next text on when it may hold fewer", () => {
+    const cache = createScanCache();
+    const all = numbered(0, ENTRIES);
+    for (const key of all) cache.put(key, NOTHING, ENTRIES);
+    assert.equal(cache.put("next", NOTHING, 8), ENTRIES + 1 - 8);
+    assert.deepEqual(heldOf(cache, [...all, "next"]), [...all.slice(-7), "next"]);
+  });
+});
