@@ -46,6 +46,23 @@ describe("the cache of scans", () => {
     }
   });
 
+  it("does not hold a text with very many findings", () => {
+    const cache = createScanCache();
+    const finding: Finding = {
+      start: 0,
+      end: 1,
+      category: "pii",
+      label: "DIGITS",
+      score: 1,
+      recognizer: "",
+      trace: undefined,
+    };
+    for (const count of [256, 257]) {
+      cache.put("key", new Array<Finding>(count).fill(finding), ENTRIES);
+      assert.equal(cache.get("key", ENTRIES)?.length, 256);
+    }
+  });
+
   it("holds fewer from the next text on when it may hold fewer", () => {
     const cache = createScanCache();
     const all = numbered(0, ENTRIES);
