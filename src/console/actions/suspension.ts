@@ -167,11 +167,22 @@ function whyNotSuspend(
 /** A slip of the pen would be refused by the gateway too; a model may have a name that no list holds. */
 function whyUnknown(kind: SuspensionKind, name: string, data: Data): string | undefined {
   if (kind === "model" && name.endsWith("*")) return "a suspension names one model; a pattern would match nothing";
-  if (kind !== "provider" && kind !== "profile") return undefined;
-  const known = data.get({ id: kind === "provider" ? "list_backends" : "list_profiles" })?.value;
+  const list = LISTS[kind];
+  const known = list === undefined ? undefined : data.get({ id: list })?.value;
   if (known === undefined || known.some((row) => row.name === name)) return undefined;
-  return `there is no ${kind} named ${namesInWords([name])}`;
+  return `there is no ${KIND_WORDS[kind].one} named ${namesInWords([name])}`;
 }
+
+/** Lists that hold all names of a kind. */
+const LISTS = {
+  provider: "list_backends",
+  profile: "list_profiles",
+  mcp: "list_mcp_servers",
+  a2a: "list_a2a_agents",
+  key: undefined,
+  model: undefined,
+  issuer: undefined,
+} as const;
 
 /** What happens, and what is left. `names` are of one kind; those suspended already stay as they are. */
 function consequences(kind: SuspensionKind, names: readonly string[], data: Data): Lines {

@@ -1,6 +1,7 @@
 /** The views, in the order in which help and completion list them. A new view is one file and one line here. */
 
 import type { View } from "../model/view.ts";
+import { a2aView } from "./a2a.ts";
 import { auditHeadsView } from "./audit-heads.ts";
 import { auditTailView } from "./audit-tail.ts";
 import { auditVerifyView } from "./audit-verify.ts";
@@ -9,7 +10,9 @@ import { changesView } from "./changes.ts";
 import { clusterView } from "./cluster.ts";
 import { configView } from "./config.ts";
 import { errorsView } from "./errors.ts";
+import { guardrailsView } from "./guardrails.ts";
 import { keysView } from "./keys.ts";
+import { mcpView } from "./mcp.ts";
 import { modelsView } from "./models.ts";
 import { overviewView } from "./overview.ts";
 import { profilesView } from "./profiles.ts";
@@ -28,6 +31,9 @@ export const VIEWS: readonly View[] = [
   refusalsView,
   suspensionsView,
   modelsView,
+  mcpView,
+  a2aView,
+  guardrailsView,
   keysView,
   profilesView,
   budgetsView,

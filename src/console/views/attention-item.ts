@@ -34,8 +34,8 @@ export interface AttentionItem {
   readonly ends?: { readonly words: "lifts in" | "resets in"; readonly at: number };
   /** Where Enter goes, and the row that is then under the cursor. */
   readonly goes: { readonly place: Place; readonly row?: string };
-  /** Name of the provider that `s` suspends. */
-  readonly suspends?: string;
+  /** What `s` suspends. */
+  readonly suspends?: Suspendable;
   /** What `u` lifts and `E` extends. */
   readonly lifts?: Suspendable;
   /** As the admin API gives it. */

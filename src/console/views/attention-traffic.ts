@@ -1,4 +1,4 @@
-/** Attention for traffic: providers that fail, models that nobody serves, budgets that run out, and what is switched off. */
+/** Attention for traffic: providers, MCP servers and agents that fail, models that nobody serves, budgets that run out, and what is switched off. */
 
 import type { BackendRecord, BudgetRecord, SuspensionRecord } from "../../admin-api/index.ts";
 import { activeSuspensions, reroutingOf } from "../actions/suspension-routes.ts";
@@ -7,30 +7,55 @@ import { count, percent, plural } from "../format/numbers.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import type { AttentionItem, AttentionSource } from "./attention-item.ts";
 import { bucketId, isShared, isSpent, ownerOf, usedFraction } from "./budgets-bucket.ts";
-import { providerRows, servings } from "./providers-facts.ts";
+import { KINDS, type Measured, type MeasuredTable, metRows } from "./measured.ts";
+import { servings } from "./providers-facts.ts";
 import { suspensionId } from "./suspensions.ts";
 
 export const FAILING_PROVIDERS: AttentionSource = {
   needs: [{ id: "list_backends" }, { id: "list_suspensions" }, { id: "list_models" }],
   items: ({ data }) =>
-    providerRows(data).flatMap(({ backend, state }) => (state === "failing" ? [failing(backend, data)] : [])),
+    metRows(data, "backends").flatMap(({ record, state }) => (state === "failing" ? [failing(record, data)] : [])),
 };
 
-function failing(backend: BackendRecord, data: Data): AttentionItem {
-  const { name, error_ratio: ratio, rate, in_flight: inFlight } = backend;
-  const provider = { kind: "provider", name } as const;
-  const words = `${percent(ratio)} % of attempts fail, ${count(rate, 1)}/s${leaving(name, data)}; ${count(inFlight)} in flight`;
+const failing = (backend: BackendRecord, data: Data): AttentionItem =>
+  failingItem(
+    "backends",
+    "providers",
+    backend,
+    `attempts fail, ${count(backend.rate, 1)}/s${leaving(backend.name, data)}`,
+  );
+
+/** Their calls go nowhere else. */
+export const FAILING_CALLS: AttentionSource = {
+  needs: [{ id: "list_mcp_servers" }, { id: "list_a2a_agents" }, { id: "list_suspensions" }],
+  items: ({ data }) =>
+    (
+      [
+        ["mcp_servers", "mcp"],
+        ["a2a_agents", "a2a"],
+      ] as const
+    ).flatMap(([table, view]) =>
+      metRows(data, table).flatMap(({ record, state }) =>
+        state === "failing" ? [failingItem(table, view, record, `calls fail, ${count(record.rate, 1)}/s`)] : [],
+      ),
+    ),
+};
+
+/** `words` follow the share that fails. */
+function failingItem(table: MeasuredTable, view: string, record: Measured, words: string): AttentionItem {
+  const { name, error_ratio: ratio, in_flight: inFlight } = record;
+  const failed = { kind: KINDS[table], name };
   return {
-    id: suspensionId(provider),
+    id: suspensionId(failed),
     severity: "fail",
     weight: 0.5 + (ratio ?? 1) / 2,
     what: "FAIL",
-    kind: "provider",
+    kind: failed.kind,
     name,
-    says: words,
-    goes: { place: { view: "providers" }, row: name },
-    suspends: name,
-    json: backend,
+    says: `${percent(ratio)} % of ${words}; ${count(inFlight)} in flight`,
+    goes: { place: { view }, row: name },
+    suspends: failed,
+    json: record,
   };
 }
 

@@ -14,11 +14,12 @@ import {
   WRONG_CLOCKS,
 } from "./attention-cluster.ts";
 import { type AttentionItem, type AttentionSource, SEVERITIES, type Seen } from "./attention-item.ts";
-import { FAILING_PROVIDERS, SPENT_BUDGETS, SUSPENSIONS, UNSERVED_MODELS } from "./attention-traffic.ts";
+import { FAILING_CALLS, FAILING_PROVIDERS, SPENT_BUDGETS, SUSPENSIONS, UNSERVED_MODELS } from "./attention-traffic.ts";
 
 /** Of items that weigh the same, those of an earlier source come first. */
 export const ATTENTION: readonly AttentionSource[] = [
   FAILING_PROVIDERS,
+  FAILING_CALLS,
   UNSERVED_MODELS,
   NO_LEADER,
   FORGETFUL_MEMBERS,

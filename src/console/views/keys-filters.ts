@@ -11,3 +11,6 @@ export const budgetFilter = (budget: string): string => `budget=${budget},`;
 
 /** Buckets that this key has for itself. */
 export const keyFilter = (key: string): string => `key=${key},`;
+
+/** Refusals by this rule of guardrails, or by a detector that could not do its work. */
+export const guardrailFilter = (cause: string): string => `guardrail=${cause},`;

@@ -8,6 +8,7 @@ import { isReachable } from "../actions/cluster-quorum.ts";
 import {
   extendDialog,
   liftSuspensionsDialog,
+  type Subjects,
   type Suspendable,
   suspendDialog,
   whyAllSuspended,
@@ -18,12 +19,13 @@ import { shown } from "../format/lines.ts";
 import { namesInWords } from "../format/names.ts";
 import { plural } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
-import { keyOf, type Need } from "../model/data.ts";
+import { keyOf, type Need, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { span } from "../model/text.ts";
 import type { Chosen, Intent, View } from "../model/view.ts";
 import { attentionNeeds, attentionOf, urgencyOf } from "./attention.ts";
 import { type AttentionItem, SEVERITIES, saying } from "./attention-item.ts";
+import type { Measured, State } from "./measured.ts";
 import { overviewAbove } from "./overview-above.ts";
 
 const columnsOf = (isReadOnly: boolean): readonly Column<AttentionItem>[] => [
@@ -107,8 +109,15 @@ function named<T>(
   return items.flatMap((item) => of(item) ?? []);
 }
 
-const toSuspend = (chosen: Chosen, context: Context): readonly string[] | string =>
-  named(chosen, context, ({ suspends }) => suspends, "is not a provider that fails");
+function toSuspend(chosen: Chosen, context: Context): Subjects | string {
+  const subjects = named(chosen, context, ({ suspends }) => suspends, "is no provider, MCP server or agent that fails");
+  if (typeof subjects === "string") return subjects;
+  const [first] = subjects;
+  if (first === undefined) return GONE;
+  return subjects.every(({ kind }) => kind === first.kind)
+    ? { kind: first.kind, names: subjects.map(({ name }) => name) }
+    : "what is suspended together is of one kind";
+}
 
 const toLift = (chosen: Chosen, context: Context): readonly Suspendable[] | string =>
   named(chosen, context, ({ lifts }) => lifts, "is not suspended");
@@ -129,16 +138,25 @@ function needs(): readonly [Need, ...Need[]] {
   return [first, ...[...attentionNeeds(), ...BESIDE].filter((need) => keyOf(need) !== keyOf(first))];
 }
 
+/** `2 providers ok and 1 idle`. */
+function okWords(rows: readonly Measured[], one: string): string {
+  const of = (wanted: State) => rows.filter(({ state }) => state === wanted).length;
+  const idle = of("idle");
+  return `${plural(of("ok"), one)} ok${idle === 0 ? "" : ` and ${idle} idle`}`;
+}
+
 /** Says only what was read. */
 function calmSentence({ data }: Context): string {
   const members = data.get({ id: "list_cluster_members" })?.value;
   const backends = data.get({ id: "list_backends" })?.value;
+  const servers = rowsOf(data, "mcp_servers");
+  const agents = rowsOf(data, "a2a_agents");
   const file = data.get({ id: "get_config" })?.value?.file_status.state;
-  const ok = backends?.filter(({ state }) => state === "ok").length ?? 0;
-  const idle = backends?.filter(({ state }) => state === "idle").length ?? 0;
   const facts = [
     ...(members === undefined ? [] : [`${members.filter(isReachable).length}/${plural(members.length, "member")}`]),
-    ...(backends === undefined ? [] : [`${plural(ok, "provider")} ok${idle === 0 ? "" : ` and ${idle} idle`}`]),
+    ...(backends === undefined ? [] : [okWords(backends, "provider")]),
+    ...(servers.length === 0 ? [] : [okWords(servers, "MCP server")]),
+    ...(agents.length === 0 ? [] : [okWords(agents, "agent")]),
     ...(file === "in_sync" ? ["files in sync"] : []),
   ];
   return facts.length === 0
@@ -205,13 +223,13 @@ export const overviewView: View = {
       needsRow: true,
       takesMany: true,
       why(chosen, context) {
-        const names = toSuspend(chosen, context);
-        return typeof names === "string" ? names : whyAllSuspended(context.data, { kind: "provider", names });
+        const subjects = toSuspend(chosen, context);
+        return typeof subjects === "string" ? subjects : whyAllSuspended(context.data, subjects);
       },
       start(chosen, context) {
-        const names = toSuspend(chosen, context);
-        if (typeof names === "string") return over(names);
-        return { kind: "dialog", dialog: suspendDialog({ kind: "provider", names }, context) };
+        const subjects = toSuspend(chosen, context);
+        if (typeof subjects === "string") return over(subjects);
+        return { kind: "dialog", dialog: suspendDialog(subjects, context) };
       },
     },
     {

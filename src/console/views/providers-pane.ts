@@ -1,24 +1,16 @@
 /** What is told of one provider: how it stands, what goes to it and where that goes next, and how it failed lately. */
 
 import type { BackendFailure } from "../../admin-api/index.ts";
-import { suspensionWords } from "../actions/suspension-words.ts";
 import { padTo } from "../format/cut.ts";
 import { gapWords } from "../format/gaps.ts";
 import { labelled, shown } from "../format/lines.ts";
-import { count, milliseconds, percent, plural } from "../format/numbers.ts";
+import { milliseconds, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import type { Data } from "../model/data.ts";
 import { BLANK, type Line, line, type Span, span } from "../model/text.ts";
-import {
-  joined,
-  type ProviderRow,
-  providerNamed,
-  providerSpan,
-  type Serving,
-  STATES,
-  servings,
-} from "./providers-facts.ts";
+import { standingLines } from "./measured.ts";
+import { joined, type ProviderRow, providerNamed, providerSpan, type Serving, servings } from "./providers-facts.ts";
 import { failoverWords } from "./providers-table.ts";
 
 /** Failures that the pane has room for. */
@@ -39,31 +31,24 @@ export function describeProvider(name: string, context: Context): readonly Line[
     ...standing(row, context),
     ...failureLines(name, context, Number.POSITIVE_INFINITY),
     BLANK,
-    ...Object.entries(row.backend).map(([field, value]) => [
+    ...Object.entries(row.record).map(([field, value]) => [
       span(field.padEnd(18), "dim"),
       shown(Array.isArray(value) ? value.join(", ") : String(value ?? "-")),
     ]),
   ];
 }
 
-function standing({ backend, state, suspension }: ProviderRow, { data, now }: Context): readonly Line[] {
-  const { word, tone } = STATES[state];
-  const { ttfb_p50_ms: p50, ttfb_p95_ms: p95 } = backend;
-  const fails = backend.error_ratio === null ? "" : `, ${percent(backend.error_ratio)} % fail`;
+function standing(row: ProviderRow, { data, now }: Context): readonly Line[] {
+  const { name, ttfb_p50_ms: p50, ttfb_p95_ms: p95, retries, failovers_in: came, failovers_out: left } = row.record;
   return [
-    labelled(
-      "state",
-      span(word, tone),
-      span(`  ${count(backend.rate, 1)} attempts/s${fails}; ${backend.in_flight} in flight`),
-    ),
-    ...(suspension === undefined ? [] : [labelled("suspended", span(suspensionWords(suspension, now), "off"))]),
+    ...standingLines(row, "attempts", now),
     labelled(
       "measured",
       span(
-        `first byte p50 ${milliseconds(p50)} p95 ${milliseconds(p95)}; ${plural(backend.retries, "retry", "retries")}; failover ${failoverWords(backend.failovers_in, backend.failovers_out)}`,
+        `first byte p50 ${milliseconds(p50)} p95 ${milliseconds(p95)}; ${plural(retries, "retry", "retries")}; failover ${failoverWords(came, left)}`,
       ),
     ),
-    ...routes(backend.name, data),
+    ...routes(name, data),
   ];
 }
 

@@ -13,7 +13,8 @@ import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
-import { budgetFilter } from "./keys-filters.ts";
+import { guardrailIdOf } from "./guardrails-row.ts";
+import { budgetFilter, guardrailFilter } from "./keys-filters.ts";
 
 const idOf = ({
   node,
@@ -39,6 +40,10 @@ export function callerWords({ caller_kind: kind, caller }: Pick<RefusalRecord, "
 const causeWords = ({ cause, cause_name: name }: RefusalRecord): string =>
   cause === null ? "" : `${cause} ${name ?? ""}`.trim();
 
+/** For the filter with which the guardrails lead here. */
+const filterWords = ({ cause, cause_name: name }: RefusalRecord): string =>
+  cause === "guardrail" && name !== null ? guardrailFilter(name) : "";
+
 const COLUMNS: readonly Column<RefusalRecord>[] = [
   textColumn({ head: "CALLER", letter: "c", width: { least: 14, flex: 2 }, priority: 1, cut: "middle" }, callerWords),
   textColumn({ head: "CODE", letter: "o", width: 18, priority: 1 }, ({ code }) => code),
@@ -62,7 +67,8 @@ const table = ({ data }: Omit<Context, "now">): Table =>
       columns: COLUMNS,
       idOf,
       nameOf: ({ caller, code }) => caller ?? code,
-      haystack: (row) => `${callerWords(row)} ${row.code} ${causeWords(row)} ${row.node} ${row.last_request}`,
+      haystack: (row) =>
+        [callerWords(row), row.code, causeWords(row), row.node, row.last_request, filterWords(row)].join(" "),
       isBad: ({ last_minute: refused }) => refused > 0,
       jsonOf: (row) => row,
     },
@@ -95,7 +101,7 @@ const PLACES: Readonly<Partial<Record<NonNullable<RefusalRecord["cause"]>, strin
   profile: "profiles",
   suspension: "suspensions",
   rule: "config",
-  guardrail: "config",
+  guardrail: "guardrails",
 };
 
 /** Of a profile's rule the profile, which a rule is never reached without. */
@@ -137,6 +143,7 @@ export const refusalsView: View = {
         const profile = cause === "rule" ? PROFILE_RULE.exec(name ?? "")?.[1] : undefined;
         if (profile !== undefined) return { kind: "go", place: { view: "profiles" }, row: profile };
         const view = (cause !== null && cause !== undefined && PLACES[cause]) || "config";
+        if (cause === "guardrail") return { kind: "go", place: { view }, row: guardrailIdOf(name ?? "") };
         return cause === "budget"
           ? { kind: "go", place: { view }, filter: budgetFilter(name ?? "") }
           : { kind: "go", place: { view }, row: name ?? "" };

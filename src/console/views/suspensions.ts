@@ -80,8 +80,8 @@ const VIEWS: Readonly<Record<SuspensionKind, string | undefined>> = {
   key: "keys",
   profile: "profiles",
   model: "models",
-  mcp: undefined,
-  a2a: undefined,
+  mcp: "mcp",
+  a2a: "a2a",
   issuer: undefined,
 };
 

@@ -5,7 +5,18 @@ import type { KeyRecord, SourceRecord } from "../../../src/admin-api/index.ts";
 import type { Context } from "../../../src/console/model/context.ts";
 import type { View } from "../../../src/console/model/view.ts";
 import { VIEWS } from "../../../src/console/views/all.ts";
-import { backend, budget, contextOf, idsShown, member, rowsShown, STATUS, textsOf } from "./traffic-fixtures.ts";
+import {
+  agent,
+  backend,
+  budget,
+  contextOf,
+  idsShown,
+  member,
+  rowsShown,
+  STATUS,
+  server,
+  textsOf,
+} from "./traffic-fixtures.ts";
 
 /** As it comes over the wire, which knows no types; a hostile one would speak to the terminal. */
 const LATER = "of\u001blater" as never;
@@ -20,6 +31,8 @@ const SOURCE: SourceRecord = {
 const context = contextOf({
   get_status: STATUS,
   list_backends: [backend("one", { state: LATER })],
+  list_mcp_servers: [server("one", { state: LATER })],
+  list_a2a_agents: [agent("one", { state: LATER })],
   list_budgets: [budget("day", { status: LATER })],
   list_cluster_members: [member("n1", { state: LATER })],
   list_keys: [KEY],
@@ -39,7 +52,7 @@ function wordsOf(view: View, at: Context): string {
 }
 
 test("a word of a later version is shown as it came, in capitals and without controls, and ends nothing", () => {
-  for (const id of ["providers", "budgets", "keys", "cluster", "config"]) {
+  for (const id of ["providers", "mcp", "a2a", "budgets", "keys", "cluster", "config"]) {
     const view = VIEWS.find((it) => it.id === id);
     assert.ok(view !== undefined, id);
     const words = wordsOf(view, context);

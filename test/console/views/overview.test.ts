@@ -7,6 +7,7 @@ import { ATTENTION, attentionNeeds } from "../../../src/console/views/attention.
 import { overviewView } from "../../../src/console/views/overview.ts";
 import { overviewAbove } from "../../../src/console/views/overview-above.ts";
 import {
+  agent,
   at,
   auditRecord,
   backend,
@@ -23,6 +24,7 @@ import {
   requestsOf,
   rowsShown,
   STATUS,
+  server,
   startOf,
   suspension,
   tableOfView,
@@ -84,6 +86,38 @@ test("a failing provider says where its requests go, or that nobody stands in", 
   assert.match(says({ list_models: [] }), /; no model goes to it first; 14 in flight$/);
   const { list_models } = INCIDENT;
   assert.match(says({ list_models: [{ ...list_models[0], failover: [] }] }), /; nobody stands in; 14 in flight$/);
+});
+
+const TROUBLE = contextOf({
+  list_backends: [backend("acme", { state: "failing", error_ratio: 0.5 })],
+  list_mcp_servers: [
+    server("tickets", { state: "failing", rate: 0.7, error_ratio: 1, in_flight: 2 }),
+    server("files", { state: "failing" }),
+    server("ok"),
+  ],
+  list_a2a_agents: [agent("planner", { state: "failing", rate: 0.1, error_ratio: 0.6, in_flight: 0 })],
+  list_suspensions: [suspension("files", { kind: "mcp" })],
+});
+
+test("servers and agents that fail are told of as providers are, those that are suspended as suspended", () => {
+  assert.deepEqual(rowsShown(overviewView, TROUBLE), [
+    ["! FAIL", "mcp", "tickets", "100.0 % of calls fail, 0.7/s; 2 in flight", "[s] suspend"],
+    ["! FAIL", "a2a", "planner", "60.0 % of calls fail, 0.1/s; 0 in flight", "[s] suspend"],
+    ["! FAIL", "provider", "acme", "50.0 % of attempts fail, 9.1/s; 11 in flight", "[s] suspend"],
+    ["~ SUSP", "mcp", "files", '"key rotation" by alice@example, lifts in 12m 02s', "[u] lift"],
+  ]);
+  assert.deepEqual(body.open?.("mcp:tickets", TROUBLE), { kind: "go", place: { view: "mcp" }, row: "tickets" });
+  assert.deepEqual(body.open?.("a2a:planner", TROUBLE), { kind: "go", place: { view: "a2a" }, row: "planner" });
+});
+
+test("s suspends the server or the agent of a row, and together only what is of one kind", () => {
+  const put = (id: string) => requestsOf(dialogOf(startOf(overviewView, "suspend", TROUBLE, id)), TROUBLE);
+  const body = '{"reason":"console: incident","duration":"30m"}';
+  assert.deepEqual(put("mcp:tickets"), [`PUT /admin/v1/suspensions/mcp:tickets ${body}`]);
+  assert.deepEqual(put("a2a:planner"), [`PUT /admin/v1/suspensions/a2a:planner ${body}`]);
+  const both = ["mcp:tickets", "provider:acme"];
+  assert.equal(whyOf(overviewView, "suspend", TROUBLE, ...both), "what is suspended together is of one kind");
+  assert.equal(startOf(overviewView, "suspend", TROUBLE, ...both).kind, "flash");
 });
 
 test("models that no provider serves are one row", () => {
@@ -190,7 +224,7 @@ test("s suspends the provider of a row, and says of others why not", () => {
   assert.equal(whyOf(overviewView, "suspend", incident, "provider:acme-chat"), undefined);
   assert.equal(
     whyOf(overviewView, "suspend", incident, "provider:acme-chat", "budget:team-research/shared"),
-    "team-research is not a provider that fails",
+    "team-research is no provider, MCP server or agent that fails",
   );
   assert.equal(whyOf(overviewView, "suspend", incident, "gone"), "what the row told is over");
   assert.deepEqual(requestsOf(dialogOf(startOf(overviewView, "suspend", incident, "provider:acme-chat")), incident), [
@@ -248,11 +282,19 @@ test("where nothing wants attention the sentence says what was looked at", () =>
     list_budgets: [],
     list_sources: [],
     list_audit_heads: [],
+    list_mcp_servers: [],
+    list_a2a_agents: [],
   };
   assert.deepEqual(body.empty(contextOf(calm)), {
     sentence: "Nothing wants attention: 3/3 members, 2 providers ok and 1 idle, files in sync.",
     next: "2 providers, 3 keys, 4 budgets, : for everything else",
   });
+  const fronting: Known = {
+    ...calm,
+    list_mcp_servers: [server("s")],
+    list_a2a_agents: [agent("a", { state: "idle" })],
+  };
+  assert.match(body.empty(contextOf(fronting)).sentence, /, 1 MCP server ok, 0 agents ok and 1 idle, files in sync\.$/);
   const { list_budgets: _, ...without } = calm;
   assert.equal(body.empty(contextOf(without)).next, "Not read: budgets (not yet)");
   assert.equal(body.empty(contextOf({})).sentence, "Nothing of what could be read wants attention.");

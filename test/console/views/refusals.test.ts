@@ -48,5 +48,11 @@ test("follow goes to what refused, a rule's profile where it is one of a profile
   assert.equal(placeOf(budget)[0], "budgets");
   assert.deepEqual(placeOf(ofProfile), ["profiles", "staff"]);
   assert.deepEqual(placeOf(rule), ["config", "no-opus"]);
+  const GUARDED = [refusal({ cause: "guardrail", cause_name: "detector pii" }), refusal({ cause: "guardrail" })];
+  const guarded = contextOf({ list_refusals: GUARDED });
+  assert.deepEqual(
+    idsShown(refusalsView, guarded).map((id) => startOf(refusalsView, "follow", guarded, id)),
+    ["detector:pii", "rule:no-opus"].map((row) => ({ kind: "go", place: { view: "guardrails" }, row })),
+  );
   assert.equal(whyOf(refusalsView, "follow", context, unknown), "the code tells what refused it");
 });

@@ -73,7 +73,7 @@ test("Enter goes to what is suspended, where a view lists it", () => {
   });
   assert.deepEqual(
     SUSPENSION_KINDS.filter((kind) => subjectOf({ kind, name: "x" }).kind !== "go"),
-    ["mcp", "a2a", "issuer"],
+    ["issuer"],
   );
 });
 

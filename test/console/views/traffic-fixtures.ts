@@ -1,10 +1,12 @@
 /** A gateway as these views read it: three nodes, four providers of which one fails and one is suspended. */
 
 import type {
+  A2aAgentRecord,
   AuditRecord,
   BackendRecord,
   BudgetRecord,
   ClusterMemberRecord,
+  McpServerRecord,
   ModelRecord,
   NodeStatus,
   SuspensionRecord,
@@ -60,6 +62,30 @@ export const backend = (name: string, more: Partial<BackendRecord> = {}): Backen
   subsets: [],
   members: 0,
   node: "n1",
+  ...more,
+});
+
+export const agent = (name: string, more: Partial<A2aAgentRecord> = {}): A2aAgentRecord => ({
+  name,
+  url: `https://${name}.example/rpc`,
+  protocol: "1.0",
+  state: "ok",
+  suspended_until: null,
+  rate: 0.7,
+  error_ratio: 0,
+  ttfb_p50_ms: 41,
+  ttfb_p95_ms: 1_200,
+  in_flight: 1,
+  units_per_minute: 42,
+  node: "n1",
+  ...more,
+});
+
+export const server = (name: string, more: Partial<McpServerRecord> = {}): McpServerRecord => ({
+  ...agent(name),
+  url: `https://${name}.example/mcp`,
+  registry_name: null,
+  protocol: "2026-07-28",
   ...more,
 });
 

@@ -1,0 +1,12 @@
+/** The agents that the gateway fronts. */
+
+import { callsView } from "./calls.ts";
+
+export const a2aView = callsView({
+  id: "a2a",
+  aliases: ["agents", "a2a_agents"],
+  title: "A2A agents",
+  about: "A2A agents as this node met them in the last minute: state, calls, errors",
+  table: "a2a_agents",
+  many: "A2A agents",
+});

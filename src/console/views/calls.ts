@@ -1,0 +1,119 @@
+/**
+ * MCP servers and agents alike: worst first, as this node met them in the last minute, with what may be done about one
+ * that fails. A call goes to the one that it names and to no other. Source: operator console reference, B5.
+ */
+
+import type { A2aAgentRecord, McpServerRecord } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
+import { textColumn } from "../format/columns.ts";
+import { describedAs, labelled, shown } from "../format/lines.ts";
+import { count, milliseconds } from "../format/numbers.ts";
+import type { Context } from "../model/context.ts";
+import type { Data } from "../model/data.ts";
+import { type Column, type Table, tableOf } from "../model/table.ts";
+import { type Line, span } from "../model/text.ts";
+import type { View } from "../model/view.ts";
+import { KINDS, type Met, metRows, STATES, standingLines } from "./measured.ts";
+import { ERRORS, FIRST_BYTE, IN_FLIGHT, isOff, LIFTS_IN, NAME, rateColumn, STATE, UNITS } from "./measured-columns.ts";
+import { suspensionOffers } from "./suspension-offers.ts";
+
+/** An agent stands in no registry. */
+type Fronted = A2aAgentRecord & Partial<Pick<McpServerRecord, "registry_name">>;
+type Row = Met<Fronted>;
+
+export interface Calls extends Pick<View, "id" | "aliases" | "digit" | "title" | "about"> {
+  readonly table: "mcp_servers" | "a2a_agents";
+  /** Beside those that both have, after them. */
+  readonly columns?: readonly Column<Row>[];
+  /** `MCP servers`. */
+  readonly many: string;
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  NAME,
+  STATE,
+  rateColumn("CALL/s"),
+  ERRORS,
+  ...FIRST_BYTE,
+  IN_FLIGHT,
+  UNITS,
+  LIFTS_IN,
+  textColumn({ head: "PROTOCOL", letter: "o", width: 10, priority: 6 }, ({ record }) => record.protocol),
+];
+
+const URL_COLUMN: Column<Row> = textColumn(
+  { head: "URL", letter: "w", width: { least: 16, flex: 2 }, priority: 7, cut: "middle" },
+  ({ record }) => record.url,
+);
+
+/** Names by which an MCP server is known to clients that found it in the registry. */
+export const REGISTRY_COLUMN: Column<Row> = textColumn(
+  { head: "REGISTRY", letter: "g", width: { least: 12, flex: 2 }, priority: 6, cut: "middle" },
+  ({ record }) => record.registry_name ?? null,
+);
+
+export function callsView({ table, columns = [], many, ...named }: Calls): View {
+  const kind = KINDS[table];
+  const rows = (data: Data): readonly Row[] => metRows(data, table);
+  const rowNamed = (name: string, { data }: Context): Row | undefined =>
+    rows(data).find(({ record }) => record.name === name);
+  const paths = ({ name, registry_name: other }: Fronted): string =>
+    `/${kind}/${name}${other === undefined || other === null ? "" : `, also /${kind}/${other} as the registry names it`}`;
+
+  const pane = (name: string, context: Context): readonly Line[] => {
+    const row = rowNamed(name, context);
+    if (row === undefined) return [];
+    const { ttfb_p50_ms: p50, ttfb_p95_ms: p95, units_per_minute: units, url, protocol } = row.record;
+    return [
+      ...standingLines(row, "calls", context.now),
+      labelled(
+        "measured",
+        span(`first byte p50 ${milliseconds(p50)} p95 ${milliseconds(p95)}; ${count(units)} units/min`),
+      ),
+      labelled("called at", shown(paths(row.record))),
+      labelled("stands at", shown(url), shown(`  spoken to in ${protocol}`, "dim")),
+    ];
+  };
+
+  return {
+    ...named,
+    group: "calls",
+    needs: () => [{ id: `list_${table}` }, { id: "list_suspensions" }, { id: "list_cluster_members" }],
+    body: {
+      kind: "table",
+      table: ({ data }): Table =>
+        tableOf<Row>(
+          {
+            columns: [...COLUMNS, ...columns, URL_COLUMN],
+            idOf: ({ record }) => record.name,
+            nameOf: ({ record }) => record.name,
+            haystack: ({ record: { name, url, protocol, registry_name: other }, state, suspension }) =>
+              escapeControls(
+                [
+                  name,
+                  other ?? "",
+                  protocol,
+                  url,
+                  STATES[state].word,
+                  suspension?.reason ?? "",
+                  suspension?.by ?? "",
+                ].join(" "),
+              ),
+            isBad: isOff,
+            jsonOf: ({ record }) => record,
+          },
+          rows(data),
+        ),
+      sort: { column: "state", isDescending: false },
+      pane,
+      describe: (name, context) => describedAs(pane(name, context), rowNamed(name, context)?.record),
+      empty: ({ doorFlags }) => ({
+        sentence: `No ${many} are configured.`,
+        next: `They are written in the deployment document (\`${kind}:\`) and called at /${kind}/NAME; what is in force: \`gateway admin ${doorFlags} GET config\``,
+      }),
+      sql: () =>
+        `SELECT name, state, rate, error_ratio, ttfb_p50_ms, ttfb_p95_ms, in_flight, protocol, url FROM ${table} ORDER BY error_ratio DESC`,
+    },
+    offers: suspensionOffers(kind),
+  };
+}

@@ -1,0 +1,186 @@
+/** The detectors and rules of guardrails in force, in the order in which they act, and what this node counted of each. */
+
+import type { GuardrailRecord } from "../../admin-api/index.ts";
+import { countColumn, textColumn } from "../format/columns.ts";
+import { describedAs, labelled, shown } from "../format/lines.ts";
+import { count, milliseconds, plural } from "../format/numbers.ts";
+import type { Context } from "../model/context.ts";
+import { type Data, rowsOf } from "../model/data.ts";
+import { type Column, type Table, tableOf } from "../model/table.ts";
+import { type Line, span } from "../model/text.ts";
+import type { Chosen, View } from "../model/view.ts";
+import { causeOf, guardrailId } from "./guardrails-row.ts";
+import { guardrailFilter } from "./keys-filters.ts";
+
+interface Row {
+  readonly record: GuardrailRecord;
+  /** In the document, from 1; detectors come first. */
+  readonly order: number;
+}
+
+const named = (data: Data, id: string): GuardrailRecord | undefined =>
+  rowsOf(data, "guardrails").find((record) => guardrailId(record) === id);
+
+/** `redact mask`, `pii confirm`. */
+const typeWords = ({ type, operator, role }: GuardrailRecord): string =>
+  [type, ...(operator === null ? [] : [operator]), ...(role === "confirm" ? [role] : [])].join(" ");
+
+const listed = (names: readonly string[] | null, otherwise: string): string =>
+  names === null || names.length === 0 ? otherwise : names.join(", ");
+
+/** A rule that rewrites is bounded to the kinds; one that does not has none. */
+const kindsOf = ({ kind, type, kinds }: GuardrailRecord): string | null =>
+  kind === "rule" && type !== "redact" ? null : listed(kinds, "all");
+
+const hasFailed = ({ errors }: GuardrailRecord): boolean => errors > 0;
+
+const COLUMNS: readonly Column<Row>[] = [
+  {
+    id: "#",
+    head: "#",
+    letter: "o",
+    width: 4,
+    align: "right",
+    priority: 4,
+    cell: ({ order }) => span(String(order), "dim"),
+    sortKey: ({ order }) => order,
+  },
+  textColumn({ head: "KIND", letter: "k", width: 8, priority: 1 }, ({ record }) => record.kind),
+  textColumn(
+    { head: "NAME", letter: "n", width: { least: 14, flex: 3 }, priority: 1, cut: "middle" },
+    ({ record }) => record.name,
+  ),
+  textColumn({ head: "TYPE", letter: "t", width: { least: 10, flex: 1 }, priority: 1 }, ({ record }) =>
+    typeWords(record),
+  ),
+  {
+    id: "mode",
+    head: "MODE",
+    letter: "m",
+    width: 7,
+    align: "left",
+    priority: 2,
+    // In the shadow it has no say, which must not be overlooked.
+    cell: ({ record: { mode } }) =>
+      mode === null ? span("-", "dim") : mode === "shadow" ? span("~SHADOW", "off") : shown(` ${mode}`),
+    sortKey: ({ record }) => record.mode,
+  },
+  textColumn({ head: "SCHEDULE", letter: "s", width: 8, priority: 4 }, ({ record }) => record.schedule),
+  textColumn({ head: "TEXTS", letter: "x", width: { least: 8, flex: 2 }, priority: 5 }, ({ record }) =>
+    kindsOf(record),
+  ),
+  textColumn({ head: "ON ERROR", letter: "f", width: 11, priority: 3 }, ({ record }) => record.on_error),
+  countColumn({ head: "READ", letter: "r", width: 9, priority: 3 }, ({ record }) => record.texts_read),
+  countColumn({ head: "ACTED", letter: "a", width: 9, priority: 1 }, ({ record }) => record.decisions),
+  {
+    ...countColumn<Row>({ head: "ERRORS", letter: "e", width: 8, priority: 1 }, ({ record }) => record.errors),
+    // What fails open lets texts through unread; what fails closed refuses them.
+    cell: ({ record }) =>
+      span(count(record.errors), !hasFailed(record) ? "dim" : record.on_error === "fail_closed" ? "fail" : "warn"),
+  },
+];
+
+const table = ({ data }: Pick<Context, "data">): Table =>
+  tableOf<Row>(
+    {
+      columns: COLUMNS,
+      idOf: ({ record }) => guardrailId(record),
+      nameOf: ({ record }) => record.name,
+      haystack: ({ record }) =>
+        [
+          ...[record.kind, record.name, typeWords(record), record.mode, record.schedule, record.on_error],
+          ...[record.entities, record.recognizers, record.requires, record.controls, record.exempt].flatMap(
+            (names) => names ?? [],
+          ),
+        ]
+          .filter((text) => text !== null)
+          .join(" "),
+      isBad: ({ record }) => hasFailed(record),
+      jsonOf: ({ record }) => record,
+    },
+    rowsOf(data, "guardrails").map((record, at) => ({ record, order: at + 1 })),
+  );
+
+function pane(id: string, { data }: Context): readonly Line[] {
+  const record = named(data, id);
+  if (record === undefined) return [];
+  const { kind, on_error: onError, errors, exempt, node } = record;
+  return [
+    ...(kind === "rule" ? ruleLines(record) : detectorLines(record)),
+    labelled(
+      "counted",
+      span(kind === "rule" ? `acted on ${plural(record.decisions ?? 0, "request")}; ` : readWords(record)),
+      span(plural(errors, "error"), errors === 0 ? "plain" : onError === "fail_closed" ? "fail" : "warn"),
+      shown(`  on ${node}, since its process started`, "dim"),
+    ),
+    ...(exempt.length === 0 ? [] : [labelled("not for", shown(`callers with ${exempt.join(", ")}`))]),
+  ];
+}
+
+const readWords = ({ texts_read: read, texts_remembered: remembered }: GuardrailRecord): string =>
+  `${plural(read ?? 0, "text")} read, ${count(remembered ?? 0)} remembered; `;
+
+function ruleLines(record: GuardrailRecord): readonly Line[] {
+  return [
+    labelled("rule", shown(typeWords(record), "strong"), shown(`  ${record.on_error}`, "dim")),
+    labelled("needs", shown(listed(record.requires, "all detectors"))),
+    ...(record.type === "redact" ? [labelled("rewrites", shown(`texts of kind ${kindsOf(record)}`))] : []),
+    ...(record.controls.length === 0 ? [] : [labelled("controls", shown(record.controls.join(", ")))]),
+  ];
+}
+
+function detectorLines(record: GuardrailRecord): readonly Line[] {
+  const { mode, schedule, timeout_ms: timeout, threshold, recognizers, entities } = record;
+  const has = [
+    ...(timeout === null ? [] : [`at most ${milliseconds(timeout)}`]),
+    ...(threshold === null ? [] : [`threshold ${threshold}`]),
+  ];
+  return [
+    labelled(
+      "detector",
+      shown(typeWords(record), "strong"),
+      mode === "shadow" ? span("  SHADOW: rules do not see what it finds", "off") : shown(`  ${mode}`),
+      shown(`  ${[schedule, ...has, record.on_error].join(", ")}`, "dim"),
+    ),
+    labelled("reads", shown(`texts of kind ${listed(record.kinds, "none")}`)),
+    labelled("finds", shown(listed(entities, "all that it knows"))),
+    ...(recognizers.length === 0 ? [] : [labelled("its own", shown(recognizers.join(", ")))]),
+  ];
+}
+
+const chosen = ({ ids: [id = ""] }: Chosen, { data }: Pick<Context, "data">): GuardrailRecord | undefined =>
+  named(data, id);
+
+export const guardrailsView: View = {
+  id: "guardrails",
+  aliases: ["guards", "detectors", "rules"],
+  title: "Guardrails",
+  about: "detectors and rules in force, in the order in which they act, with what they did on this node",
+  needs: () => [{ id: "list_guardrails" }],
+  body: {
+    kind: "table",
+    table,
+    sort: { column: "#", isDescending: false },
+    pane,
+    describe: (id, context) => describedAs(pane(id, context), named(context.data, id)),
+    empty: () => ({
+      sentence: "No guardrails are configured: no text is inspected.",
+      next: "Detectors and rules are written in the deployment document (`guardrails:`); try them first with `gateway guardrails inspect -config FILE TEXT`",
+    }),
+    sql: () => "SELECT kind, name, type, mode, schedule, on_error, texts_read, decisions, errors FROM guardrails",
+  },
+  offers: [
+    {
+      verb: "follow",
+      does: "refusals",
+      needsRow: true,
+      why: (of, context) => (chosen(of, context) === undefined ? "it is there no more" : undefined),
+      start(of, context) {
+        const record = chosen(of, context);
+        return record === undefined
+          ? { kind: "flash", words: "it is there no more", tone: "warn" }
+          : { kind: "go", place: { view: "refusals" }, filter: guardrailFilter(causeOf(record)) };
+      },
+    },
+  ],
+};

@@ -1,0 +1,14 @@
+/** The MCP servers that the gateway fronts. */
+
+import { callsView, REGISTRY_COLUMN } from "./calls.ts";
+
+export const mcpView = callsView({
+  id: "mcp",
+  aliases: ["servers", "mcp_servers"],
+  digit: "6",
+  title: "MCP servers",
+  about: "MCP servers as this node met them in the last minute: state, calls, errors, registry",
+  table: "mcp_servers",
+  columns: [REGISTRY_COLUMN],
+  many: "MCP servers",
+});

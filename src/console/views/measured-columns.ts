@@ -1,0 +1,112 @@
+/** Columns of what was measured in the last minute, so that a provider, an MCP server and an agent look and sort alike. */
+
+import { liftsWords } from "../actions/suspension-words.ts";
+import { type ColumnPlace, textColumn } from "../format/columns.ts";
+import { count, milliseconds, percent } from "../format/numbers.ts";
+import { span as duration } from "../format/times.ts";
+import type { Column } from "../model/table.ts";
+import { span, type Tone } from "../model/text.ts";
+import { type Met, STATES } from "./measured.ts";
+
+/** Dim where it is nothing, as what is measured is of no use while nothing is sent. */
+export const measuredColumn = <Row extends Met>(
+  place: ColumnPlace,
+  of: (row: Row) => number | null,
+  words: (value: number) => string = (value) => count(value),
+): Column<Row> => ({
+  id: place.head.toLowerCase(),
+  align: "right",
+  ...place,
+  cell(row) {
+    const value = of(row);
+    return value === null ? span("-", "dim") : span(words(value), value === 0 ? "dim" : "plain");
+  },
+  sortKey: of,
+});
+
+/** Of what counts; callers notice it though nothing is called failing yet. */
+const NOTABLE_RATIO = 0.05;
+
+function toneOfRatio(ratio: number | null): Tone {
+  if (ratio === null) return "dim";
+  return ratio >= NOTABLE_RATIO ? "warn" : "plain";
+}
+
+const errorRatio = ({ record }: Met): number | null => record.error_ratio;
+
+export const NAME: Column<Met> = textColumn(
+  { head: "NAME", letter: "n", width: { least: 12, flex: 2 }, priority: 1, cut: "middle" },
+  ({ record }) => record.name,
+);
+
+export const STATE: Column<Met> = {
+  id: "state",
+  head: "STATE",
+  letter: "s",
+  width: 11,
+  align: "left",
+  priority: 1,
+  cell({ state }) {
+    const { mark, word, tone } = STATES[state];
+    return span(`${mark}${word}`, tone);
+  },
+  // Within a state by the share that fails, which is at most 1.
+  sortKey: (row) => STATES[row.state].rank - (errorRatio(row) ?? 0) / 2,
+};
+
+/** `head`: `REQ/s`. */
+export const rateColumn = (head: string): Column<Met> =>
+  measuredColumn(
+    { head, letter: "r", width: 7, priority: 1 },
+    ({ record }) => record.rate,
+    (it) => count(it, 1),
+  );
+
+export const ERRORS: Column<Met> = {
+  ...measuredColumn({ head: "ERR %", letter: "e", width: 6, priority: 1 }, errorRatio),
+  cell(row) {
+    const ratio = errorRatio(row);
+    return span(percent(ratio), row.state === "failing" ? "fail" : toneOfRatio(ratio));
+  },
+};
+
+export const FIRST_BYTE: readonly Column<Met>[] = [
+  measuredColumn(
+    { head: "TTFB p50", letter: "t", width: 8, priority: 4 },
+    ({ record }) => record.ttfb_p50_ms,
+    milliseconds,
+  ),
+  measuredColumn({ head: "p95", letter: "p", width: 6, priority: 1 }, ({ record }) => record.ttfb_p95_ms, milliseconds),
+];
+
+export const IN_FLIGHT: Column<Met> = measuredColumn(
+  { head: "IN-FL", letter: "i", width: 6, priority: 3 },
+  ({ record }) => record.in_flight,
+);
+
+export const UNITS: Column<Met> = measuredColumn(
+  { head: "UNITS/min", letter: "u", width: 11, priority: 5 },
+  ({ record }) => record.units_per_minute,
+);
+
+export const LIFTS_IN: Column<Met> = {
+  id: "lifts in",
+  head: "LIFTS IN",
+  letter: "l",
+  width: 12,
+  align: "left",
+  priority: 2,
+  cell: ({ suspension }, now) =>
+    suspension === undefined
+      ? span("-", "dim")
+      : span(suspension.until === null ? liftsWords(suspension, now) : duration(Date.parse(suspension.until) - now)),
+  sortKey: ({ suspension }) =>
+    suspension === undefined
+      ? null
+      : suspension.until === null
+        ? Number.MAX_SAFE_INTEGER
+        : Date.parse(suspension.until),
+};
+
+/** Failing or suspended. */
+export const isOff = ({ state }: Met): boolean => state === "failing" || state === "suspended";
