@@ -11,8 +11,8 @@ export const PROVIDERS = [
 ] as const;
 export type ProviderName = (typeof PROVIDERS)[number];
 
-/** Base address of each provider. */
-export type Addresses = Readonly<Record<ProviderName, string>>;
+/** Base address of each provider, and of the server and agent that is fronted. */
+export type Addresses = Readonly<Record<ProviderName | "fronted", string>>;
 
 /** Sealed in the cluster; the values are nobody's. */
 export const SECRETS: readonly string[] = ["ACME_API_KEY", "BETA_API_KEY", "GAMMA_API_KEY", "JUDGE_API_KEY"];
@@ -95,6 +95,22 @@ budgets:
   - { name: evals, limit: 300000, window: hour, shared: true }
 profiles:
   - { name: evals, budget: evals, allowed_models: [judge-*, acme-small] }
+mcp:
+  - name: tickets
+    url: ${at.fronted}/tickets
+    registry: { name: org.example/tickets, description: Finds and files tickets. }
+  - { name: files, url: ${at.fronted}/files }
+  - { name: wiki, url: ${at.fronted}/wiki }
+a2a:
+  - { name: planner, url: ${at.fronted}/planner }
+  - { name: translator, url: ${at.fronted}/translator }
+guardrails:
+  detectors:
+    - { name: personal, type: pii, prefilter: pure, apply_to: [tool_args, user, output] }
+    - { name: trial, type: pii, prefilter: pure, mode: shadow, schedule: async, entities: [IP_ADDRESS] }
+  rules:
+    - { name: no-cards, when: '"pii/CREDIT_CARD" in labels', action: deny, message: No card numbers. }
+    - { name: addresses, action: redact, select: 'a.type == "pii/EMAIL_ADDRESS"', operator: mask, mask_chars: 4 }
 `;
 
 /** Who may do what on the admin plane; on the node that \`hides\` a kind of thing, the local operator may not read it. */

@@ -9,6 +9,7 @@ import { until } from "../e2e/cluster/support/until.ts";
 import { atEnd, type Owner } from "../e2e/support/wait.ts";
 import type { DemoCluster, NodeAddresses } from "./cluster.ts";
 import { type Addresses, defaultSource, PROVIDERS, type ProviderName, SECRETS, teamSource } from "./documents.ts";
+import { CALLS, callFronted } from "./fronted.ts";
 import type { Provider } from "./provider.ts";
 
 const APPLIED_LIMIT_MS = 30_000;
@@ -67,11 +68,14 @@ export interface LifeOptions {
   readonly cluster: DemoCluster;
   readonly providers: Readonly<Record<ProviderName, Provider>>;
   readonly issuer: Issuer;
+  /** Where the MCP servers and agents are. */
+  readonly fronted: string;
 }
 
-export async function liveOn(owner: Owner, { cluster, providers, issuer }: LifeOptions): Promise<void> {
+export async function liveOn(owner: Owner, { cluster, providers, issuer, fronted }: LifeOptions): Promise<void> {
   const { n1 } = cluster;
-  const at = Object.fromEntries(PROVIDERS.map((name) => [name, providers[name].url])) as Addresses;
+  const ofProviders = Object.fromEntries(PROVIDERS.map((name) => [name, providers[name].url])) as Addresses;
+  const at: Addresses = { ...ofProviders, fronted };
   const put = (name: string, body: string) => n1.client.call("put_source", { params: { name }, body });
   for (const name of SECRETS) {
     await n1.client.call("put_secret", { params: { name }, body: { value: `nobody's-${name}` } });
@@ -146,6 +150,8 @@ async function ask(gateway: string, key: string, model: string, tokens?: number)
   if (tokens !== undefined && !response.ok) throw new Error(`${model} answered ${response.status}: ${answer}`);
 }
 
+/** Requests between two calls of servers and agents. */
+const CALL_EACH = 3;
 /** Share of the requests that acme-chat answers 503. */
 const FAILING = 0.78;
 /** Between two requests of a node. */
@@ -161,6 +167,8 @@ function keepAsking(owner: Owner, gateway: string, texts: ReadonlyMap<string, st
     const turn = turns[at % turns.length];
     at += 1;
     if (turn !== undefined) ask(gateway, turn.key, turn.model).catch(() => undefined);
+    const call = at % CALL_EACH === 0 ? CALLS[(at / CALL_EACH) % CALLS.length] : undefined;
+    if (turn !== undefined && call !== undefined) callFronted(gateway, turn.key, call).catch(() => undefined);
   }, BETWEEN_MS);
   atEnd(owner, () => clearInterval(timer));
 }

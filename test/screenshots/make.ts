@@ -15,6 +15,7 @@ import { buildProgram } from "../e2e/cluster/support/program.ts";
 import { atEnd, type Owner } from "../e2e/support/wait.ts";
 import { type DemoCluster, exportTrail, FOLDER, GATEWAY, socketOf, startCluster } from "./cluster.ts";
 import { PROVIDERS, type ProviderName } from "./documents.ts";
+import { startFronted } from "./fronted.ts";
 import { liveOn } from "./life.ts";
 import { type Provider, startProvider } from "./provider.ts";
 import { SHOTS, type Shot } from "./shots.ts";
@@ -65,8 +66,9 @@ async function main(names: readonly string[]): Promise<void> {
     atEnd(owner, () => simulator.close());
     const started = PROVIDERS.map(async (name) => [name, await startProvider(owner, simulator)] as const);
     const providers = Object.fromEntries(await Promise.all(started)) as Record<ProviderName, Provider>;
+    const fronted = await startFronted(owner);
     const cluster = await startCluster(owner, issuer);
-    await liveOn(owner, { cluster, providers, issuer });
+    await liveOn(owner, { cluster, providers, issuer, fronted });
     await exportTrail();
     for (const shot of shots) {
       process.stdout.write(`${shot.name}\n`);

@@ -109,6 +109,9 @@ const WHOLE: readonly Shot[] = [
   view("refusals", /CALLER/, "Who was refused, with which code and by what"),
   view("suspensions", /beta-labs/, "Suspensions, by whom and until when"),
   view("models", /acme-large/, "Models, and the provider that is asked now"),
+  view("mcp", /!FAILING[\s\S]*org\.example/, "MCP servers, the failing one first"),
+  view("a2a", /planner/, "A2A agents, and what their calls took"),
+  view("guardrails", /addresses/, "Guardrails in force, and what each did"),
   view("keys", /prod-search/, "Virtual keys and what they have used"),
   {
     name: "keys-80x24",

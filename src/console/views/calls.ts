@@ -38,7 +38,7 @@ const COLUMNS: readonly Column<Row>[] = [
   IN_FLIGHT,
   UNITS,
   LIFTS_IN,
-  textColumn({ head: "PROTOCOL", letter: "o", width: 10, priority: 6 }, ({ record }) => record.protocol),
+  textColumn({ head: "PROTOCOL", letter: "o", width: 10, priority: 4 }, ({ record }) => record.protocol),
 ];
 
 const URL_COLUMN: Column<Row> = textColumn(
@@ -48,7 +48,7 @@ const URL_COLUMN: Column<Row> = textColumn(
 
 /** Names by which an MCP server is known to clients that found it in the registry. */
 export const REGISTRY_COLUMN: Column<Row> = textColumn(
-  { head: "REGISTRY", letter: "g", width: { least: 12, flex: 2 }, priority: 6, cut: "middle" },
+  { head: "REGISTRY", letter: "g", width: { least: 12, flex: 2 }, priority: 3, cut: "middle" },
   ({ record }) => record.registry_name ?? null,
 );
 

@@ -133,7 +133,7 @@ function detectorLines(record: GuardrailRecord): readonly Line[] {
   const { mode, schedule, timeout_ms: timeout, threshold, recognizers, entities } = record;
   const has = [
     ...(timeout === null ? [] : [`at most ${milliseconds(timeout)}`]),
-    ...(threshold === null ? [] : [`threshold ${threshold}`]),
+    ...(threshold === null || threshold === 0 ? [] : [`threshold ${threshold}`]),
   ];
   return [
     labelled(
