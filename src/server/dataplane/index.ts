@@ -3,6 +3,7 @@ export { createOwnCards, type FetchedCard, fetchOwnCard, type OwnCards } from ".
 export { type Listener, listen } from "./listen.ts";
 export { type Admission, type AdmissionLimits, createAdmission, DEFAULT_ADMISSION } from "./memory/index.ts";
 export { createMetrics, type DataplaneMetrics } from "./metrics.ts";
+export { createModelCalls } from "./model-calls/index.ts";
 export type { DecisionRecord, Governing, Ports, SuspendedKind, Suspension, Suspensions } from "./ports.ts";
 export {
   type BudgetRecords,

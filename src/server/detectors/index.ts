@@ -10,6 +10,7 @@ export {
   type Sessions,
   type Views,
 } from "./inference/index.ts";
+export { createJudge } from "./judge/index.ts";
 export {
   type BuiltPiiDetector,
   createPiiDetector,
@@ -19,5 +20,6 @@ export {
   RE2_VERSION,
   type ScanPool,
 } from "./pii/index.ts";
+export type { CallModel, ModelQuestion, ModelSaid } from "./ports.ts";
 export { createRemoteDetector } from "./remote/index.ts";
 export { createEndpointMetrics, createEndpoints, type Endpoints } from "./wire/index.ts";

@@ -5,7 +5,7 @@
 
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
-import { type Lifetime, type Log, type LogTee, systemClock } from "../../base/index.ts";
+import { GatewayError, type Lifetime, type Log, type LogTee, systemClock } from "../../base/index.ts";
 import { createFailureSampler } from "../audit/index.ts";
 import { type Cluster, openCluster } from "../cluster/index.ts";
 import { formatProblem, type NodeFile } from "../core/config/index.ts";
@@ -185,6 +185,10 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       models,
       instruments,
       log,
+      async callModel(question, until) {
+        if (dataPlane === undefined) throw new GatewayError("busy", "no provider is called before the first request");
+        return await dataPlane.callModel(question, until);
+      },
       signal: AbortSignal.any([signal, stop.signal]),
       onNodeFile: (next) => tokens.trust(next),
       onSnapshot(snapshot) {

@@ -19,6 +19,7 @@ import {
 import { lackingWords, type ModelSupply } from "../models/index.ts";
 import { openSecrets, type SealedSecrets, type Secrets } from "../secrets/index.ts";
 import {
+  type CallModel,
   type GuardrailEngine,
   loadGuardrails,
   loadRules,
@@ -49,6 +50,7 @@ export interface ConfigurationOptions {
   readonly models: ModelSupply;
   readonly instruments: Instruments;
   readonly log: Log;
+  readonly callModel?: CallModel;
   readonly signal: AbortSignal;
   onSnapshot(snapshot: Snapshot): void;
   /** The node file was read again, and is sound. */
@@ -107,14 +109,12 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   let turn: Promise<void> = Promise.resolve();
   let isQueued = false;
   let rebuilds = 0;
-
   const stored = (): readonly SourceRow[] => Array.from(view.scan("source/"), ([, value]) => readSource(value));
 
   const textOf = (name: string, revision: number): string | undefined => {
     const row = view.get(revisionRowKey(name, revision));
     return row === undefined ? undefined : (readRevision(row).text ?? undefined);
   };
-
   const secretsOfToday = (): Secrets => openSecrets({ dir: documents.secretsDir, sealed });
 
   const compileWith = (sources: readonly Source[], secrets: Secrets, models?: Views): CompiledSources => {
@@ -131,7 +131,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     rules ??= await loadRules(texts);
     // Its counters can be had once, and two may come here at the same time.
     if (guardrails === undefined && texts.some(mayHoldGuardrails)) {
-      loading ??= loadGuardrails(texts, options.instruments);
+      loading ??= loadGuardrails(texts, options.instruments, options.callModel);
       guardrails = await loading;
     }
   };
@@ -164,7 +164,6 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   });
 
   const refusal = (): readonly Problem[] | undefined => refused?.compiled.problems;
-
   const sourcesOf = (rows: readonly SourceRow[]): readonly Source[] =>
     rows.map(({ name, revision, writer }) => ({
       name,

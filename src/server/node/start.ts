@@ -14,6 +14,7 @@ import {
 import {
   createAdmission,
   createMetrics,
+  createModelCalls,
   createOwnCards,
   DEFAULT_ADMISSION,
   type Governing,
@@ -21,7 +22,7 @@ import {
   type Refusals,
   type Statistics,
 } from "../dataplane/index.ts";
-import type { Snapshot } from "../snapshot/index.ts";
+import type { CallModel, Snapshot } from "../snapshot/index.ts";
 import {
   type BuildInfo,
   type Otlp,
@@ -117,6 +118,8 @@ export interface DataPlane {
   readonly port: number;
   /** Requests under way keep the one they began with. */
   swap(snapshot: Snapshot): void;
+  /** Through a provider of the configuration in force. */
+  readonly callModel: CallModel;
 }
 
 export interface DataPlaneOptions extends DataPlaneBounds {
@@ -175,6 +178,7 @@ export async function serveDataPlane(
   return {
     address: door.address,
     port: door.port,
+    callModel: createModelCalls(ports),
     swap(next) {
       snapshot = next;
       const { all } = next.fronted;

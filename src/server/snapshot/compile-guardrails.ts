@@ -8,11 +8,13 @@ import type { DetectorFacts, GuardrailProblem, PolicyFacts } from "../core/guard
 import { compilePolicy } from "../core/guardrails/policy/index.ts";
 import {
   type BuildDetector,
+  type CallModel,
   compileEnsemble,
   createAwaitedDetector,
   createEndpointMetrics,
   createEndpoints,
   createEnsembleMetrics,
+  createJudge,
   createModelDetector,
   createPiiDetector,
   createPoolMetrics,
@@ -29,6 +31,7 @@ import {
   type Views,
 } from "../detectors/index.ts";
 import { modelNeeds } from "../models/index.ts";
+import type { Provider } from "../upstream/index.ts";
 import {
   type AssembledGuardrails,
   type CompiledGuardrails,
@@ -44,7 +47,7 @@ import { type GuardedProfile, inForceOf } from "./in-force.ts";
 import { rehearse } from "./rehearse.ts";
 import { compileRestorer, restoreProblems } from "./restoring.ts";
 
-export function openEngine(instruments: Instruments | undefined): GuardrailEngine {
+export function openEngine(instruments: Instruments | undefined, callModel?: CallModel): GuardrailEngine {
   const cache = createScanCache();
   const metrics = instruments && createEnsembleMetrics(instruments);
   const pool = createScanPool(instruments && { metrics: (readings) => createPoolMetrics(instruments, readings) });
@@ -59,9 +62,15 @@ export function openEngine(instruments: Instruments | undefined): GuardrailEngin
   /** What is in force. */
   let now: GuardrailSnapshot | undefined;
   return {
-    assemble: (guardrails, profiles, models = NO_MODELS) => assemble(guardrails, profiles, models, options),
-    compile(document, models = NO_MODELS) {
-      const { own, ...compiled } = compile(document, models, { ...options, awaited: awaitedOf(document, models) });
+    assemble: (guardrails, profiles, models = NO_MODELS) =>
+      assemble(guardrails, profiles, models, { ...options, callModel }),
+    compile(document, models = NO_MODELS, providers = new Map()) {
+      const { own, ...compiled } = compile(document, models, {
+        ...options,
+        callModel: callModel ?? NOBODY_TO_CALL,
+        providers,
+        awaited: awaitedOf(document, models),
+      });
       used.set(compiled.guardrails, own);
       return compiled;
     },
@@ -82,6 +91,11 @@ export function openEngine(instruments: Instruments | undefined): GuardrailEngin
     },
   };
 }
+
+/** Of a verb that judges a document and serves nobody. */
+const NOBODY_TO_CALL: CallModel = async () => {
+  throw new Error("models are called by a gateway that serves");
+};
 
 const NO_MODELS: Views = new Map();
 const NONE: ReadonlySet<string> = new Set();
@@ -128,6 +142,10 @@ interface Options extends Omit<EnsembleOptions, "build"> {
   readonly pool: ScanPool;
   readonly sessions: Sessions;
   readonly endpoints: Endpoints;
+  /** Undefined: texts are to be read where no gateway serves, and a judge would find nothing. */
+  readonly callModel: CallModel | undefined;
+  /** Left out: not known. */
+  readonly providers?: ReadonlyMap<string, Provider>;
   /** Names of models that are not in the cache. */
   readonly awaited?: ReadonlySet<string>;
 }
@@ -222,7 +240,11 @@ function keyedRules({ rules, pseudonym_key: key }: Guardrails): ReadonlyMap<stri
 }
 
 const builder =
-  ({ gives, held, prepares }: Noted, views: Views, { pool, sessions, endpoints }: Options): BuildDetector =>
+  (
+    { gives, held, prepares }: Noted,
+    views: Views,
+    { pool, sessions, endpoints, callModel, providers }: Options,
+  ): BuildDetector =>
   (config, name, { context_enhancement: usesContext, detectors }) => {
     const { type } = config;
     if (type === "pii") {
@@ -254,6 +276,13 @@ const builder =
       held.origins.add(built.origin);
       return built;
     }
-    const message = `detectors of type \`${type}\` are not supported by this version, only \`pii\`, \`remote\`, \`nlp\`, \`classify\` and \`embed\``;
-    return { kind: "refused", problems: [{ path: ["type"], message }] };
+    if (callModel === undefined) {
+      const message = "a judge is asked through a running gateway: here there is none that could call its provider";
+      return { kind: "refused", problems: [{ path: ["type"], message }] };
+    }
+    const channels = providers?.get(config.llm?.provider ?? "")?.channels;
+    const speaksCompat = channels?.some(({ dialect }) => dialect === "compat");
+    const built = createJudge(config, name, { callModel, speaksCompat });
+    if (built.kind === "detector") gives.set(name, built.gives);
+    return built;
   };

@@ -70,7 +70,7 @@ export function compileDeployment(input: CompileInput): Compiled {
   const sound = claiming.filter((one): one is ClaimingProvider => one !== undefined);
   const providers = sound.map(({ provider }) => provider);
   const governance = compileGovernance(read, { document, asWritten }, input, providers, problems);
-  const { guardrails, prepare } = compileGuardrails(read, document, input, problems);
+  const { guardrails, prepare } = compileGuardrails(read, document, input, providers, problems);
   const report = (...problem: Parameters<typeof read.problem>) => problems.push(read.problem(...problem));
   const cardKeys = compileCardKeys(document.a2a_cards?.signing_keys ?? [], report);
   if (problems.some(({ severity }) => severity === "error")) return { kind: "refused", problems };
@@ -162,6 +162,7 @@ function compileGuardrails(
   read: Read<Deployment>,
   document: Deployment,
   { guardrails: engine, models }: Pick<CompileInput, "guardrails" | "models">,
+  providers: readonly Provider[],
   problems: Problem[],
 ): PreparedGuardrails {
   if (document.guardrails === undefined) return NO_GUARDRAILS;
@@ -170,11 +171,14 @@ function compileGuardrails(
     problems.push(read.problem(["guardrails"], message));
     return NO_GUARDRAILS;
   }
-  const { guardrails, prepare, problems: found } = engine.compile(document, models);
+  const { guardrails, prepare, problems: found } = engine.compile(document, models, byNameOf(providers));
   const toldOf = ({ path, message, severity }: GuardrailProblem): Problem => read.problem(path, message, severity);
   problems.push(...found.map(toldOf));
   return { guardrails, prepare: prepare && (async (signal) => (await prepare(signal)).map(toldOf)) };
 }
+
+const byNameOf = (providers: readonly Provider[]): ReadonlyMap<string, Provider> =>
+  new Map(providers.map((provider) => [provider.name, provider]));
 
 interface PreparedGuardrails extends Pick<Extract<Compiled, { kind: "compiled" }>, "prepare"> {
   readonly guardrails: GuardrailSnapshot;
@@ -188,7 +192,7 @@ function freeze(
   parts: Pick<Snapshot, "governance" | "guardrails" | "fronted" | "cardKeys">,
 ): Snapshot {
   const providers = claiming.map(({ provider }) => provider);
-  const byName = new Map<string, Provider>(providers.map((provider) => [provider.name, provider]));
+  const byName = byNameOf(providers);
   const implied = providers.length === 1 ? providers[0] : undefined;
   const defaultProvider = document.default_provider === undefined ? implied : byName.get(document.default_provider);
   const maxBodyBytes = document.max_body_bytes || DEFAULT_MAX_BODY_BYTES;

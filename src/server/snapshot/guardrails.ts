@@ -25,6 +25,7 @@ import {
   told,
 } from "../core/guardrails/index.ts";
 import type { Ensemble, Failure, Found, Member, Views } from "../detectors/index.ts";
+import type { Provider } from "../upstream/index.ts";
 import { type GuardedProfile, type GuardrailsInForce, NOTHING_IN_FORCE } from "./in-force.ts";
 
 export interface Guarded {
@@ -135,7 +136,11 @@ export interface CompiledGuardrails {
 /** What is found in a text is remembered over all documents that one engine compiles. */
 export interface GuardrailEngine {
   /** As of a gateway: also what it cannot do yet is refused. `models`: those in the cache; of others nothing is in force. */
-  readonly compile: (document: Deployment, models?: Views) => CompiledGuardrails;
+  readonly compile: (
+    document: Deployment,
+    models?: Views,
+    providers?: ReadonlyMap<string, Provider>,
+  ) => CompiledGuardrails;
   /** Of no use where a problem is an error. `profiles`: those that rules are checked against. */
   readonly assemble: (
     guardrails: Guardrails,

@@ -1,3 +1,4 @@
+export type { CallModel, ModelQuestion, ModelSaid } from "../detectors/index.ts";
 export type { CardKey, CardKeys } from "./card-keys.ts";
 export { type Compiled, type CompileInput, compileDeployment } from "./compile.ts";
 export type { FrontedSnapshot } from "./fronted.ts";

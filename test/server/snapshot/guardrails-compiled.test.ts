@@ -55,9 +55,9 @@ const REFUSED: readonly (readonly [what: string, text: string, problem: RegExp])
     /mcp\[0\]\.restore\[1\].*PERSON has no alphabet/,
   ],
   [
-    "another type",
-    document("{type: llm, llm: {provider: openai, model: m, labels: [UNSAFE], prompt: p}}"),
-    /guardrails\.detectors\[0\]\.type: detectors of type `llm` are not supported by this version/,
+    "a label that no rule could name",
+    document("{type: llm, llm: {provider: openai, model: m, labels: [A/B], prompt: p}}"),
+    /guardrails\.detectors\[0\]\.llm\.labels\[0\]: a label has 64 characters at most, no slash/,
   ],
   [
     "async without a memory",

@@ -6,6 +6,7 @@ import { type Dispatcher, Pool } from "undici";
 import { wireReason } from "../../../base/index.ts";
 import { DetectorError } from "../../core/guardrails/index.ts";
 import { type EndpointMetrics, type EndpointReadings, NO_ENDPOINT_METRICS } from "./endpoint-metrics.ts";
+import { createTurns, type Turns } from "./turns.ts";
 
 /** Calls at once, and that wait for those, at one origin. A request has a few of each at most. */
 export const MOST_IN_FLIGHT = 64;
@@ -66,8 +67,8 @@ export function createEndpoints(options: EndpointsOptions = {}): Endpoints {
     Array.from(opened.values()).reduce((all, { server }) => all + of(server), 0);
   const metrics =
     options.metrics?.({
-      inFlight: () => sum((server) => server.inFlight),
-      waiting: () => sum((server) => server.waiting.length),
+      inFlight: () => sum(({ turns }) => turns.inFlight),
+      waiting: () => sum(({ turns }) => turns.waiting),
     }) ?? NO_ENDPOINT_METRICS;
 
   const endIfUnused = (origin: string): void => {
@@ -76,7 +77,7 @@ export function createEndpoints(options: EndpointsOptions = {}): Endpoints {
     clearTimeout(one.timer);
     if (kept.has(origin)) return;
     one.timer = setTimeout(() => {
-      if (kept.has(origin) || one.server.inFlight > 0) return;
+      if (kept.has(origin) || one.server.turns.inFlight > 0) return;
       opened.delete(origin);
       one.server.pool.close().catch(() => undefined);
     }, idleMs).unref();
@@ -93,7 +94,7 @@ export function createEndpoints(options: EndpointsOptions = {}): Endpoints {
       bodyTimeout: SILENCE_LIMIT_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
     });
-    const server: Server = { pool, inFlight: 0, waiting: [] };
+    const server: Server = { pool, turns: createTurns(MOST_IN_FLIGHT, MOST_WAITING, () => metrics.refused()) };
     opened.set(origin, { server, timer: undefined });
     endIfUnused(origin);
     return server;
@@ -102,13 +103,13 @@ export function createEndpoints(options: EndpointsOptions = {}): Endpoints {
   return {
     of: (origin) => ({
       async ask(ask, signal) {
-        const server = serverAt(origin);
-        await enter(server, signal, metrics);
+        const { pool, turns } = serverAt(origin);
+        await turns.enter(signal);
         try {
-          return await asked(server.pool, ask, signal, metrics);
+          return await asked(pool, ask, signal, metrics);
         } finally {
-          leave(server);
-          if (server.inFlight === 0) endIfUnused(origin);
+          turns.leave();
+          if (turns.inFlight === 0) endIfUnused(origin);
         }
       },
     }),
@@ -121,39 +122,7 @@ export function createEndpoints(options: EndpointsOptions = {}): Endpoints {
 
 interface Server {
   readonly pool: Pool;
-  inFlight: number;
-  /** Who waits, in turn. */
-  readonly waiting: (() => void)[];
-}
-
-function enter(server: Server, signal: AbortSignal, metrics: EndpointMetrics): Promise<void> | undefined {
-  signal.throwIfAborted();
-  if (server.inFlight < MOST_IN_FLIGHT) {
-    server.inFlight++;
-    return undefined;
-  }
-  if (server.waiting.length >= MOST_WAITING) {
-    metrics.refused();
-    throw new DetectorError("overloaded", `${MOST_WAITING} calls wait for its server`);
-  }
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      server.waiting.splice(server.waiting.indexOf(turn), 1);
-      reject(signal.reason as Error);
-    };
-    const turn = (): void => {
-      signal.removeEventListener("abort", onAbort);
-      server.inFlight++;
-      resolve();
-    };
-    signal.addEventListener("abort", onAbort, { once: true });
-    server.waiting.push(turn);
-  });
-}
-
-function leave(server: Server): void {
-  server.inFlight--;
-  server.waiting.shift()?.();
+  readonly turns: Turns;
 }
 
 /** The connection ended, or there was none: as when a server closes an idle one just as it is used, or is replaced. */

@@ -1,0 +1,67 @@
+/** The side that faces a client, where there is none: an answer is gathered, up to a bound. */
+import { GatewayError } from "../../../base/index.ts";
+import type { Downstream } from "../../upstream/index.ts";
+import type { AnswerMeter } from "../metering/index.ts";
+
+export interface Gathered extends Downstream {
+  /** Once all attempts are over. Throws the refusal where there is no answer that came whole. */
+  readonly answer: () => Buffer;
+  readonly close: () => void;
+}
+
+export function gather(signal: AbortSignal, maxBytes: number, meter: AnswerMeter): Gathered {
+  let onGone: (() => void) | undefined;
+  let isOver = signal.aborted;
+  let status = 0;
+  let isEnded = false;
+  let failure: GatewayError | undefined;
+  let isShown = false;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const leave = (): void => {
+    isOver = true;
+    onGone?.();
+  };
+  signal.addEventListener("abort", leave, { once: true });
+  return {
+    get gone() {
+      return isOver;
+    },
+    onGone(listener) {
+      onGone = listener;
+    },
+    start(code, _text, headers) {
+      status = code;
+      isShown = meter.started(code, headers) === "bytes";
+    },
+    write(chunk) {
+      if (isShown) meter.bytes(chunk);
+      bytes += chunk.length;
+      if (bytes > maxBytes) {
+        failure = new GatewayError("upstream_incomplete", `its provider's answer is longer than ${maxBytes} bytes`);
+        leave();
+      } else chunks.push(chunk);
+      return true;
+    },
+    onDrain() {},
+    end() {
+      isEnded = true;
+      meter.ended();
+    },
+    breakOff(cause) {
+      failure ??= new GatewayError("upstream_incomplete", "its provider broke off within the answer", { cause });
+      meter.broken();
+    },
+    answer() {
+      signal.throwIfAborted();
+      if (failure !== undefined) throw failure;
+      if (!isEnded) throw new GatewayError("upstream_incomplete", "its provider gave no answer");
+      // What a provider says of an error may repeat what it was sent.
+      if (status !== 200) throw new GatewayError("upstream_unreachable", `its provider answered ${status}`);
+      return Buffer.concat(chunks, bytes);
+    },
+    close() {
+      signal.removeEventListener("abort", leave);
+    },
+  };
+}

@@ -1,0 +1,2 @@
+/** Calls that the gateway makes itself, for its detectors. */
+export { createModelCalls } from "./model-calls.ts";

@@ -1,0 +1,197 @@
+/**
+ * Questions that detectors ask models of configured providers: with credential, suspensions, retry, failover, statistics and
+ * metering as a request has them; without access rules, lists, budgets and guardrails, which would ask again. Source:
+ * architecture, port `CallModel`.
+ */
+import { randomUUID } from "node:crypto";
+import { GatewayError } from "../../../base/index.ts";
+import { editObject } from "../../core/dialects/index.ts";
+import type { CallModel, ModelQuestion, Snapshot } from "../../snapshot/index.ts";
+import { type Candidate, forward, type Provider, type UpstreamChannel } from "../../upstream/index.ts";
+import { suspendedError } from "../governance/suspended.ts";
+import { createMeter, type Meter } from "../metering/index.ts";
+import type { Ports, Suspensions } from "../ports.ts";
+import type { ProviderStatistics } from "../statistics.ts";
+import { bodyFor, PATHS, saidIn } from "./dialects.ts";
+import { type Gathered, gather } from "./gathered.ts";
+
+/** A verdict is a few words. */
+const MAX_ANSWER_BYTES = 1 << 20;
+
+const MESSAGES_VERSION = "2023-06-01";
+
+type CallPorts = Pick<Ports, "snapshot" | "origins" | "metrics" | "governing" | "statistics">;
+
+/** Providers are those of the configuration in force when the question is asked. */
+export function createModelCalls(ports: CallPorts): CallModel {
+  return async (question, signal) => {
+    signal.throwIfAborted();
+    const snapshot = ports.snapshot();
+    const addressed = snapshot.byName.get(question.provider);
+    if (addressed === undefined)
+      throw new GatewayError("not_found", `no provider \`${question.provider}\` is configured`);
+    const meter = createMeter({
+      charge: undefined,
+      route: { name: "chat_completions", usage: "always" },
+      label: question.model,
+      metrics: ports.metrics.usage,
+      spent: (provider, units) => ports.statistics?.of(provider)?.spent(units),
+    });
+    const downstream = gather(signal, MAX_ANSWER_BYTES, meter);
+    try {
+      const { dialect } = await ask(question, addressed, { snapshot, downstream, meter, ports });
+      return saidIn(dialect, downstream.answer());
+    } finally {
+      downstream.close();
+      meter.close();
+    }
+  };
+}
+
+interface Asking {
+  readonly snapshot: Snapshot;
+  readonly downstream: Gathered;
+  readonly meter: Meter;
+  readonly ports: CallPorts;
+}
+
+/** The channel that answered last. */
+async function ask(
+  question: ModelQuestion,
+  addressed: Provider,
+  { snapshot, downstream, meter, ports }: Asking,
+): Promise<UpstreamChannel> {
+  const { candidates, refusal } = candidatesOf(question, addressed, snapshot, ports.governing?.suspensions);
+  const [first] = candidates;
+  if (first === undefined) throw refusal;
+  const request = randomUUID();
+  let channel = first.channel;
+  let attempts = 0;
+  let measured: ProviderStatistics | undefined;
+  let asked: string | undefined;
+  await forward({
+    candidates: {
+      at: (position) => {
+        const one = candidates[position];
+        return one && candidateFor(one, question, downstream);
+      },
+      mayHave: (position) => position < candidates.length,
+      failoverWhen: addressed.failover?.when,
+    },
+    deadlineMs: Number.POSITIVE_INFINITY,
+    origins: ports.origins,
+    downstream,
+    attempting: ({ provider, model, channel: by }, isRetry) => {
+      channel = by;
+      attempts++;
+      measured = ports.statistics?.of(provider.name);
+      measured?.begun(isRetry);
+      if (isRetry) ports.metrics.retried(provider.name);
+      else if (asked !== undefined && asked !== provider.name) {
+        ports.metrics.failedOver(asked, provider.name);
+        ports.statistics?.of(asked)?.leftForAnother();
+        measured?.cameFromAnother();
+      }
+      asked = provider.name;
+      meter.attempting(provider, model, by.dialect);
+    },
+    answered: (ms) => measured?.answered(ms),
+    attempted: (provider, { result, status, next, failedAfterMs, error }) => {
+      ports.metrics.attempted(provider.name, result);
+      if (result !== "answered" && result !== "abandoned") {
+        measured?.failed({
+          kind: result,
+          status,
+          attempt: attempts,
+          movedTo: next?.name ?? null,
+          request,
+          caller: `gateway:${question.detector}`,
+          model: question.model,
+          durationMs: failedAfterMs,
+          error,
+        });
+      }
+      measured?.ended();
+      meter.attempted(result);
+    },
+    waited: () => undefined,
+    tracer: undefined,
+  });
+  return channel;
+}
+
+interface Admitted {
+  readonly provider: Provider;
+  readonly channel: UpstreamChannel;
+  /** As this provider is sent it. */
+  readonly model: string;
+}
+
+/** Who may be asked, in order; `refusal`: why nobody, where that is so. Throws where the model is suspended. */
+function candidatesOf(
+  { provider: name, model: asked, template }: ModelQuestion,
+  addressed: Provider,
+  { byName }: Snapshot,
+  suspensions: Suspensions | undefined,
+): { readonly candidates: readonly Admitted[]; readonly refusal: GatewayError } {
+  let refusal: GatewayError | undefined;
+  const others = (addressed.failover?.to ?? []).flatMap((other) => byName.get(other) ?? []);
+  const candidates = [addressed, ...others].flatMap((provider): readonly Admitted[] => {
+    const model = provider.aliases.get(asked) ?? asked;
+    const ofModel = suspended("model", [asked, model], suspensions);
+    // As of a request: a provider that is suspended is stood in for, a model is not.
+    if (provider === addressed && ofModel !== undefined) throw ofModel;
+    const refused = ofModel ?? suspended("provider", [provider.name], suspensions);
+    refusal ??= refused;
+    const fitting = provider.channels.filter(
+      (channel) => (template === undefined || channel.dialect === "compat") && channel.servesModel?.(model) !== false,
+    );
+    const channel = fitting.find(({ isOwnSurface }) => isOwnSurface) ?? fitting[0];
+    return refused !== undefined || channel === undefined ? [] : [{ provider, channel, model }];
+  });
+  refusal ??= new GatewayError("not_found", `no channel of provider \`${name}\` can be asked for \`${asked}\``);
+  return { candidates, refusal };
+}
+
+function suspended(
+  kind: "model" | "provider",
+  names: readonly string[],
+  suspensions: Suspensions | undefined,
+): GatewayError | undefined {
+  if (suspensions?.any !== true) return undefined;
+  for (const name of names) {
+    const suspension = suspensions.of(kind, name);
+    if (suspension !== undefined) return suspendedError(kind, name, suspension);
+  }
+  return undefined;
+}
+
+function candidateFor(
+  { provider, channel, model }: Admitted,
+  question: ModelQuestion,
+  downstream: Gathered,
+): Candidate {
+  return {
+    provider,
+    channel,
+    model,
+    prepare() {
+      const plain = Buffer.from(bodyFor(channel.dialect, question, model));
+      const headers = ["content-type", "application/json", "accept", "application/json", "accept-encoding", "identity"];
+      const isSet = provider.addedHeaders.some(
+        (name, at) => at % 2 === 0 && name.toLowerCase() === "anthropic-version",
+      );
+      if (channel.dialect === "messages" && !isSet) headers.push("anthropic-version", MESSAGES_VERSION);
+      headers.push(...channel.credential, ...provider.addedHeaders);
+      return {
+        request: {
+          method: "POST",
+          path: channel.pathOf(PATHS[channel.dialect]),
+          headers,
+          body: provider.bodyEdits === undefined ? plain : editObject(plain, provider.bodyEdits),
+        },
+        downstream,
+      };
+    },
+  };
+}

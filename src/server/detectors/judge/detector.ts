@@ -1,0 +1,179 @@
+/** Detectors of type `llm`: a model of a configured provider judges whole segments. Source: specification document 3. */
+
+import { createHash } from "node:crypto";
+import { GatewayError, nearest } from "../../../base/index.ts";
+import type { DetectorConfig } from "../../core/config/index.ts";
+import { CATEGORIES, type Detector, DetectorError, type Finding, type Segment } from "../../core/guardrails/index.ts";
+import { partsOf, placed } from "../parts.ts";
+import type { CallModel, ModelSaid } from "../ports.ts";
+import { createTurns, inTurn, MOST_IN_FLIGHT, MOST_WAITING } from "../wire/index.ts";
+import { answerOf } from "./answer.ts";
+import { codesFormat, MOST_CODES } from "./guard-codes.ts";
+import { normal, safetyFormat } from "./guard-safety.ts";
+import { jsonFormat } from "./json.ts";
+import { createProof } from "./proof.ts";
+import type { Asking, ContextBlock, Judged, JudgeFormat, JudgeTerms, Verdict } from "./types.ts";
+import { endOf, windowsOf } from "./windows.ts";
+
+type Own = NonNullable<DetectorConfig["llm"]>;
+
+interface JudgeProblem {
+  /** Begins at the detector. */
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+export type BuiltJudge =
+  | { readonly kind: "detector"; readonly detector: Detector; readonly gives: readonly string[] }
+  | { readonly kind: "refused"; readonly problems: readonly JudgeProblem[] };
+
+export interface JudgeOptions {
+  readonly callModel: CallModel;
+  /** Whether the provider has a channel of the compat dialect; undefined: not known here. */
+  readonly speaksCompat: boolean | undefined;
+  /** Milliseconds, from any beginning. */
+  readonly now?: () => number;
+}
+
+const FORMATS: Readonly<Record<Own["format"], (terms: JudgeTerms) => JudgeFormat>> = {
+  json: jsonFormat,
+  guard_safety: safetyFormat,
+  guard_codes: codesFormat,
+};
+
+export function createJudge(config: DetectorConfig, name: string, options: JudgeOptions): BuiltJudge {
+  const { llm: own, entities } = config;
+  if (own === undefined) return { kind: "refused", problems: [{ path: [], message: "`llm` is missing" }] };
+  const category = CATEGORIES.find((known) => known === (own.category || "injection"));
+  const problems = problemsOf(own, entities, options.speaksCompat);
+  if (category === undefined) {
+    problems.push({ path: ["llm", "category"], message: `the namespaces are ${CATEGORIES.join(", ")}` });
+  }
+  if (problems.length > 0 || category === undefined) return { kind: "refused", problems };
+  const labels = entities === undefined ? own.labels : own.labels.filter((label) => entities.includes(label));
+  const judge = judging(own, name, options);
+  const kinds = own.context ?? [];
+  const detector: Detector = Object.freeze({
+    name,
+    type: "llm",
+    fingerprint: createHash("sha256")
+      .update(JSON.stringify(["llm", own, category, labels]))
+      .digest("hex"),
+    readsContext: kinds,
+    async detect(texts, all, signal) {
+      const parts = texts.flatMap(partsOf);
+      const asked = parts.flatMap(({ at, text }, part) => {
+        const segment = texts[at]?.segment as Segment;
+        if (text.trim() === "") return [];
+        const context = contextOf(segment, all, kinds, own.max_bytes);
+        return windowsOf(text.toWellFormed(), own.max_bytes).map((window) => ({
+          part,
+          judged: { kind: segment.kind, text: window, context } satisfies Judged,
+        }));
+      });
+      const verdicts = await inTurn(asked, own.concurrency, signal, ({ judged }, until) => judge(judged, until));
+      const best = parts.map(() => new Map<string, number>());
+      asked.forEach(({ part }, at) => {
+        for (const { label, score } of verdicts[at] ?? []) {
+          if (labels.includes(label)) best[part]?.set(label, Math.max(best[part]?.get(label) ?? 0, score));
+        }
+      });
+      const found = parts.map(({ text }, part) =>
+        [...(best[part] ?? [])].map(
+          ([label, score]): Finding => ({
+            start: 0,
+            end: text.length,
+            category,
+            label,
+            score,
+            recognizer: "",
+            trace: undefined,
+          }),
+        ),
+      );
+      return placed(texts, parts, found);
+    },
+    horizon: undefined,
+  } satisfies Detector);
+  return { kind: "detector", detector, gives: labels.map((label) => `${category}/${label}`) };
+}
+
+/** It becomes the name of a type, which stands in rules, headers and series. */
+const LABEL = /^[^\p{Cc}\s/"\\](?:[^\p{Cc}/"\\]{0,62}[^\p{Cc}\s/"\\])?$/u;
+
+function problemsOf(
+  own: Own,
+  entities: readonly string[] | undefined,
+  speaksCompat: boolean | undefined,
+): JudgeProblem[] {
+  const { labels, format, provider } = own;
+  const problems: JudgeProblem[] = [];
+  const seen = new Set<string>();
+  for (const [at, label] of labels.entries()) {
+    const path = ["llm", "labels", at];
+    const name = format === "guard_safety" ? normal(label) : label.toUpperCase();
+    if (!LABEL.test(label)) {
+      problems.push({
+        path,
+        message: "a label has 64 characters at most, no slash, no quotes and no control characters",
+      });
+    } else if (format === "guard_safety" && /[,()]/.test(label)) {
+      problems.push({ path, message: "a label of `guard_safety` has no comma and no parentheses" });
+    }
+    if (seen.has(name)) problems.push({ path, message: "a judge cannot tell this label from one before it" });
+    seen.add(name);
+  }
+  if (format === "guard_codes" && labels.length >= MOST_CODES) {
+    problems.push({ path: ["llm", "labels"], message: `\`guard_codes\` has room for ${MOST_CODES - 1} labels` });
+  }
+  if (format !== "json" && speaksCompat === false) {
+    const message = `\`${format}\` needs a provider of the compat dialect, and \`${provider}\` has no channel of it`;
+    problems.push({ path: ["llm", "format"], message });
+  }
+  for (const [at, entity] of (entities ?? []).entries()) {
+    if (labels.includes(entity)) continue;
+    const meant = nearest(entity, new Set(labels));
+    const hint = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
+    problems.push({ path: ["entities", at], message: `the judge has no label \`${entity}\`${hint}` });
+  }
+  return problems;
+}
+
+/** Of each kind one block, the newest `maxBytes` of it. */
+function contextOf(
+  judged: Segment,
+  all: readonly Segment[],
+  kinds: readonly Segment["kind"][],
+  maxBytes: number,
+): readonly ContextBlock[] {
+  return kinds.flatMap((kind) => {
+    const texts = all.filter((segment) => segment.kind === kind && segment !== judged).map(({ text }) => text);
+    const text = endOf(texts.join("\n\n").toWellFormed(), maxBytes);
+    return text.trim() === "" ? [] : [{ kind, text }];
+  });
+}
+
+type Judge = (judged: Judged, signal: AbortSignal) => Promise<readonly Verdict[]>;
+
+function judging(own: Own, name: string, { callModel, now = () => performance.now() }: JudgeOptions): Judge {
+  const { provider, model, max_tokens: maxTokens } = own;
+  const format = FORMATS[own.format](own);
+  const turns = createTurns(MOST_IN_FLIGHT, MOST_WAITING);
+  const ask = async (asking: Asking, signal: AbortSignal): Promise<ModelSaid> => {
+    await turns.enter(signal);
+    try {
+      return await callModel({ detector: name, provider, model, maxTokens, ...asking }, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof DetectorError) throw error;
+      throw new DetectorError("failed", error instanceof GatewayError ? error.message : "its provider cannot be asked");
+    } finally {
+      turns.leave();
+    }
+  };
+  const prove = format.probe && createProof(format.probe, ask, now);
+  return async (judged, signal) => {
+    await prove?.(signal);
+    return format.read(answerOf(await ask(format.ask(judged), signal)), judged);
+  };
+}

@@ -1,0 +1,1 @@
+export { type BuiltJudge, createJudge } from "./detector.ts";

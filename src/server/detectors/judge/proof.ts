@@ -1,0 +1,47 @@
+/**
+ * Whether categories and text reach the model at all: a server that does not know template variables drops them without a
+ * word, and a guard that reads nothing says `safe` for ever. Source: judge-formats reference, 1.
+ */
+import { DetectorError } from "../../core/guardrails/index.ts";
+import type { ModelSaid } from "../ports.ts";
+import type { Asking, JudgeFormat } from "./types.ts";
+
+const AGAIN_MS = 60_000;
+
+const SHORT = "Good morning.";
+const LONG = `${SHORT} ${"The weather is fine today. ".repeat(12)}`;
+
+/** Proves it once; a refusal stands for a minute, and is then asked about again. Rejects with a `DetectorError`. */
+export function createProof(
+  probe: NonNullable<JudgeFormat["probe"]>,
+  ask: (asking: Asking, signal: AbortSignal) => Promise<ModelSaid>,
+  now: () => number,
+): (signal: AbortSignal) => Promise<void> {
+  let isProved = false;
+  let failed: { readonly error: DetectorError; readonly until: number } | undefined;
+  return async (signal) => {
+    if (isProved) return;
+    if (failed !== undefined && now() < failed.until) throw failed.error;
+    const [own, other, long] = await Promise.all([
+      ask(probe(SHORT, "own"), signal),
+      ask(probe(SHORT, "other"), signal),
+      ask(probe(LONG, "own"), signal),
+    ]);
+    const problem = problemOf(own.promptTokens, other.promptTokens, long.promptTokens);
+    if (problem === undefined) {
+      isProved = true;
+      return;
+    }
+    failed = { error: new DetectorError("failed", problem), until: now() + AGAIN_MS };
+    throw failed.error;
+  };
+}
+
+function problemOf(own: number | undefined, other: number | undefined, long: number | undefined): string | undefined {
+  if (own === undefined || other === undefined || long === undefined) {
+    return "its server does not count the tokens of a question, so that nothing proves that it reads the labels";
+  }
+  if (other === own)
+    return "its server drops the labels: it does not pass `chat_template_kwargs` to a template that reads them";
+  return long <= own ? "its server drops the text: the template wants another form of content" : undefined;
+}

@@ -1,0 +1,15 @@
+/** Texts between marker lines that no text can write: the marker is of 16 random hex digits, new with each call. */
+import { randomBytes } from "node:crypto";
+
+/** In no text of `texts`. */
+export function markerFor(texts: readonly string[], random: () => string = randomHex): string {
+  for (;;) {
+    const marker = random();
+    if (!texts.some((text) => text.includes(marker))) return marker;
+  }
+}
+
+const randomHex = (): string => randomBytes(8).toString("hex");
+
+export const quoted = (marker: string, what: string, text: string): string =>
+  `<<<${marker} ${what}\n${text}\n${marker} END>>>`;

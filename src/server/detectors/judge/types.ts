@@ -1,0 +1,38 @@
+/** How a family of judges is asked, and how its answers are read. Source: judge-formats reference. */
+import { DetectorError, type SegmentKind } from "../../core/guardrails/index.ts";
+import type { ModelQuestion } from "../ports.ts";
+
+/** Of one segment or several of a kind, shown beside what is judged. */
+export interface ContextBlock {
+  readonly kind: SegmentKind;
+  readonly text: string;
+}
+
+export interface Judged {
+  readonly kind: SegmentKind;
+  readonly text: string;
+  readonly context: readonly ContextBlock[];
+}
+
+export interface Verdict {
+  /** As configured. */
+  readonly label: string;
+  readonly score: number;
+}
+
+export type Asking = Pick<ModelQuestion, "system" | "turns" | "template">;
+
+export interface JudgeFormat {
+  readonly ask: (judged: Judged) => Asking;
+  /** Throws a `DetectorError`. `text`: trimmed, without traces of reasoning, not empty. */
+  readonly read: (text: string, judged: Judged) => readonly Verdict[];
+  /** Asks about `text` with another policy than its own; of formats that depend on the server's template. */
+  readonly probe: ((text: string, policy: "own" | "other") => Asking) | undefined;
+}
+
+export interface JudgeTerms {
+  readonly labels: readonly string[];
+  readonly prompt: string;
+}
+
+export const wrong = (what: string): DetectorError => new DetectorError("failed", `the judge's answer ${what}`);

@@ -1,0 +1,35 @@
+/** A text in windows of so many bytes that overlap by an eighth, so that what stands at an edge is seen whole once. */
+import { utf8Length } from "../../core/guardrails/index.ts";
+
+const LEAST_OVERLAP = 64;
+
+/** `text` is well-formed; characters are not cut. */
+export function windowsOf(text: string, maxBytes: number): readonly string[] {
+  if (utf8Length(text) <= maxBytes) return [text];
+  const bytes = Buffer.from(text, "utf8");
+  const overlap = Math.max(LEAST_OVERLAP, Math.floor(maxBytes / 8));
+  const windows: string[] = [];
+  for (let from = 0; ; ) {
+    const to = boundary(bytes, Math.min(from + maxBytes, bytes.length));
+    windows.push(bytes.toString("utf8", from, to));
+    if (to >= bytes.length) return windows;
+    from = boundary(bytes, to - overlap);
+  }
+}
+
+/** The last bytes of a text, so many at most. */
+export function endOf(text: string, maxBytes: number): string {
+  if (utf8Length(text) <= maxBytes) return text;
+  const bytes = Buffer.from(text, "utf8");
+  let from = bytes.length - maxBytes;
+  while (from < bytes.length && isWithin(bytes, from)) from++;
+  return bytes.toString("utf8", from);
+}
+
+const isWithin = (bytes: Buffer, at: number): boolean => ((bytes[at] ?? 0) & 0xc0) === 0x80;
+
+function boundary(bytes: Buffer, at: number): number {
+  let to = at;
+  while (to > 0 && to < bytes.length && isWithin(bytes, to)) to--;
+  return to;
+}
