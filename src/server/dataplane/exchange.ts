@@ -16,6 +16,7 @@ import {
   refusalEvent,
   refusalHeaders,
 } from "../core/dialects/index.ts";
+import type { Snapshot } from "../snapshot/index.ts";
 import type { Downstream, UpstreamChannel } from "../upstream/index.ts";
 import { isHopByHop, lowerCase, namedByConnection } from "./headers.ts";
 import { Holding } from "./memory/index.ts";
@@ -33,6 +34,8 @@ const CLIENT_GONE = 499;
 const LINGER_MS = 5_000;
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
+/** A UUID, a trace id or a ULID. */
+const GENERATED_ID = /^(?:[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|[\da-f]{32}|[0-7][\da-hjkmnp-tv-z]{25})$/i;
 
 const NOTHING_LEFT_OUT: readonly Loss[] = [];
 const NONE_SHARED: readonly string[] = [];
@@ -90,7 +93,7 @@ export class Exchange implements Downstream {
     this.holding = new Holding(ports.admission);
     this.startedAt = performance.now();
     this.#bodyEndedAt = this.startedAt;
-    this.requestId = requestIdOf(request);
+    this.requestId = requestIdOf(request, ports.snapshot());
     this.span = ports.tracing && startSpan(ports.tracing, request);
     response.once("close", () => this.#closed());
     response.on("error", ignore); // a write to a socket that is gone; `close` follows and tells
@@ -296,9 +299,14 @@ export class Exchange implements Downstream {
 
 function ignore(): void {}
 
-export function requestIdOf(request: IncomingMessage): string {
+/**
+ * The caller's own where it is one. Where detectors read headers, what they might find there must not stand in logs and
+ * records before they have looked: then only what is written as a generated id is taken.
+ */
+export function requestIdOf(request: IncomingMessage, { guardrails }: Pick<Snapshot, "guardrails">): string {
   const given = request.headers["x-request-id"];
-  return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
+  const form = guardrails.readsHeaders ? GENERATED_ID : REQUEST_ID;
+  return typeof given === "string" && form.test(given) ? given : randomUUID();
 }
 
 function declaresBody({ headers }: IncomingMessage): boolean {

@@ -55,7 +55,7 @@ export async function serveUpgrade(
   { draining, over }: Shutdown,
 ): Promise<void> {
   const { governing } = ports;
-  const requestId = requestIdOf(request);
+  const requestId = requestIdOf(request, ports.snapshot());
   const span = ports.tracing && startSpan(ports.tracing, request);
   let labels = ports.metrics.labels("none");
   const held = new Holding(ports.admission);

@@ -130,6 +130,7 @@ function compile(document: Deployment, models: Views, options: Options): Compile
         profile !== undefined && guards.has(profile) ? guards.get(profile) : everybody,
       restorer: compileRestorer(guardrails),
       inForce,
+      readsHeaders: ensemble.members.some(({ kinds }) => kinds.has("header")),
       rehearse,
     }),
     problems: [...problems, ...restoreProblems(document)],

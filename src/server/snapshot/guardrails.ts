@@ -108,6 +108,8 @@ export interface GuardrailSnapshot {
   /** Undefined: there is nothing to turn back. `types`: of entities, as a fronted server or agent names them. */
   readonly restorer: (types: ReadonlySet<string>) => RestoreTexts | undefined;
   readonly inForce: GuardrailsInForce;
+  /** Some detector reads headers, whoever it is in force for. */
+  readonly readsHeaders: boolean;
   /** What would become of texts; nothing is forwarded or recorded. Rejects with the signal's reason alone. */
   readonly rehearse: Rehearse;
 }
@@ -184,6 +186,7 @@ export const UNGUARDED: GuardrailSnapshot = Object.freeze({
   of: () => undefined,
   restorer: () => undefined,
   inForce: NOTHING_IN_FORCE,
+  readsHeaders: false,
   rehearse: async (question: RehearsalQuestion) =>
     told({
       segments: rehearsedSegments(question),

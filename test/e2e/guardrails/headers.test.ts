@@ -94,3 +94,15 @@ test("no value of a header or of the query is in logs, records or metrics", asyn
   const all = node.output() + (await (await fetch(String(gateway.metricsUrl))).text());
   for (const canary of CANARIES) assert.ok(!all.includes(canary), canary);
 });
+
+test("a caller's id of its request is taken where it is written as a generated one, and is in no record otherwise", async () => {
+  const generated = "0190A3F2-7b1c-7def-8abc-0123456789ab";
+  const ids: string[] = [];
+  for (const id of [generated, "0af7651916cd43dd8448eb211c80319c", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "4111111111111111"]) {
+    const { headers } = await say(gateway, { key, headers: { "x-request-id": id } });
+    ids.push(headers.get("x-gateway-request-id") ?? "");
+  }
+  assert.deepEqual(ids.slice(0, 3), [generated, "0af7651916cd43dd8448eb211c80319c", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]);
+  assert.match(ids[3] ?? "", /^[\da-f]{8}-/);
+  assert.ok(!gateway.stderr().includes("4111111111111111"));
+});

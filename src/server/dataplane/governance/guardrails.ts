@@ -89,7 +89,7 @@ function settle(
     const failed = fatal ?? ({ detector: "", kind: "failed", reason: "", isFatal: true } as const);
     const data = { ...told(), decision: "error", detector: failed.detector, error: failed.kind };
     trail?.decided({ event: "guardrail.decision", controls: [], data });
-    return { error: failureError(failed), acted: "" };
+    return { error: failureError(failed, told.direction), acted: "" };
   }
   const { decisions, skipped } = judgement;
   for (const { rule, action } of decisions) metrics.decided(rule, action);
@@ -144,12 +144,16 @@ function errorOf(judgement: Judgement): GatewayError | undefined {
   return new GatewayError(code, judgement.message, { by: { kind: "guardrail", name: judgement.by.rule } });
 }
 
-function failureError({ detector, kind }: Failure): GatewayError {
+function failureError({ detector, kind }: Pick<Failure, "detector" | "kind">, direction: Direction): GatewayError {
   const by = { kind: "guardrail", name: `detector ${detector}` } as const;
   if (kind === "overloaded") {
     return new GatewayError("overloaded", `The guardrail detector ${detector} has more to do than it can hold.`, {
       by,
     });
+  }
+  if (kind === "excess" && direction === "response") {
+    const message = `The guardrail detector ${detector} finds more than ${MOST_FINDINGS} places in the answer.`;
+    return new GatewayError("guardrail_error", message, { by });
   }
   if (kind === "excess") {
     const message = `The guardrail detector ${detector} finds more than ${MOST_FINDINGS} places in the message: send it in parts.`;

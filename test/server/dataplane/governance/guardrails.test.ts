@@ -5,7 +5,7 @@ import { createInstruments, GatewayError, nullLog } from "../../../../src/base/i
 import { ANONYMOUS } from "../../../../src/server/auth/index.ts";
 import type { Annotation, Judgement, RuleDecision, RuleFault } from "../../../../src/server/core/guardrails/index.ts";
 import { createGuardrailMetrics } from "../../../../src/server/dataplane/governance/guardrail-metrics.ts";
-import { settleInspection } from "../../../../src/server/dataplane/governance/guardrails.ts";
+import { settleAnswer, settleInspection } from "../../../../src/server/dataplane/governance/guardrails.ts";
 import type { Standing } from "../../../../src/server/dataplane/governance/standing.ts";
 import type { DecisionRecord } from "../../../../src/server/dataplane/ports.ts";
 import type { Guarded } from "../../../../src/server/snapshot/index.ts";
@@ -115,4 +115,15 @@ test("what shadow detectors found is recorded by counts, and refuses nobody wher
     [["guardrail.shadow", { watcher: { "pii/EMAIL_ADDRESS": 2, "pii/PHONE_NUMBER": 1 } }]],
   );
   assert.equal(settled(judgement, [], true).error, undefined);
+});
+
+test("a detector that finds too much refuses a request for its length, and an answer for itself", () => {
+  const failure = { detector: "pii", kind: "excess", reason: "", isFatal: true } as const;
+  const asked = settled(undefined, [failure]).error;
+  assert.equal(asked?.code, "body_too_large");
+  const metrics = createGuardrailMetrics(createInstruments(), nullLog);
+  const judged = { guarded: { judgement: undefined, failures: [failure] }, shadow: {}, isOversize: false };
+  const { error } = settleAnswer(judged, REQUEST, STANDING, { trail: undefined, metrics, log: nullLog });
+  assert.deepEqual([error?.code, error?.by?.name], ["guardrail_error", "detector pii"]);
+  assert.match(String(error?.message), /detector pii finds more than 20000 places in the answer/);
 });
