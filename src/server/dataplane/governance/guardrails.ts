@@ -89,7 +89,7 @@ function settle(
     const failed = fatal ?? ({ detector: "", kind: "failed", reason: "", isFatal: true } as const);
     const data = { ...told(), decision: "error", detector: failed.detector, error: failed.kind };
     trail?.decided({ event: "guardrail.decision", controls: [], data });
-    return { error: failureError(failed, told.direction), acted: "" };
+    return { error: failureError(failed, data.direction), acted: "" };
   }
   const { decisions, skipped } = judgement;
   for (const { rule, action } of decisions) metrics.decided(rule, action);
