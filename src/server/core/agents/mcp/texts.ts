@@ -1,5 +1,5 @@
 /** The texts of requests and answers of MCP, and both with other texts in their place. Source: design decisions, section 11. */
-import { memberOf, type Placed, placedIn, stringIn } from "../../dialects/index.ts";
+import { memberOf, type Placed, placedIn } from "../../dialects/index.ts";
 import { TextCollector } from "../text-collector.ts";
 import type { AgentText, AgentTexts } from "../types.ts";
 import { decodeHeaderValue, encodeHeaderValue } from "./header-values.ts";
@@ -118,10 +118,24 @@ export interface McpOutcome {
 }
 
 export function mcpOutcome(message: string): McpOutcome {
-  const root = placedIn(message);
-  const result = memberOf(root, "result");
-  if (result !== undefined) return { kind: "result", resultType: stringIn(message, memberOf(result, "resultType")) };
-  if (memberOf(root, "error") !== undefined) return { kind: "error", resultType: undefined };
-  const isNotification = memberOf(root, "method") !== undefined && memberOf(root, "id") === undefined;
+  const { id, method, result, error } = membersOf(parsed(message));
+  if (result !== undefined) {
+    const { resultType } = membersOf(result);
+    return { kind: "result", resultType: typeof resultType === "string" ? resultType : undefined };
+  }
+  if (error !== undefined) return { kind: "error", resultType: undefined };
+  const isNotification = method !== undefined && id === undefined;
   return { kind: isNotification ? "notification" : "other", resultType: undefined };
+}
+
+const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+
+/** Places are not needed to tell it, and finding them takes far longer. */
+function parsed(message: string): unknown {
+  try {
+    return JSON.parse(message);
+  } catch {
+    return undefined;
+  }
 }
