@@ -110,6 +110,14 @@ export const LOAD_SCENARIOS: readonly LoadScenario[] = [
   },
   {
     ...unary,
+    name: "mcp-call",
+    about: "1 KB call of a tool of an MCP server, governed, two rules of its own that do not match",
+    mode: "governed",
+    shape: { kind: "mcp-call", model: CONFIG_MODEL },
+    maxRatio: MAX_GOVERNED_RATIO,
+  },
+  {
+    ...unary,
     name: "recorded",
     about: "as governed, and a rule decides: each request is recorded and signed",
     mode: "recorded",

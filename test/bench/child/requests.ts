@@ -2,7 +2,11 @@
 
 import { readFileSync } from "node:fs";
 
-export type RequestKind = "unary" | "stream" | "large-request" | "large-answer";
+export type RequestKind = "unary" | "stream" | "large-request" | "large-answer" | "mcp-call";
+
+/** Where the call of a tool goes, at the gateway and at the upstream. */
+export const MCP_PATH = "/mcp/bench";
+export const MCP_TOOL = "find_orders";
 
 export interface RequestShape {
   readonly kind: RequestKind;
@@ -110,13 +114,15 @@ function shuffle(values: readonly string[]): readonly string[] {
 export function buildRequest(shape: RequestShape, port: number, credential: string): Buffer {
   const body = buildBody(shape);
   const isMessages = shape.dialect === "messages";
+  const isCall = shape.kind === "mcp-call";
   const head = [
-    `POST ${isMessages ? "/v1/messages" : "/v1/chat/completions"} HTTP/1.1`,
+    `POST ${isCall ? MCP_PATH : isMessages ? "/v1/messages" : "/v1/chat/completions"} HTTP/1.1`,
     ...(isMessages ? ["anthropic-version: 2023-06-01"] : []),
+    ...(isCall ? [`MCP-Protocol-Version: ${MCP_VERSION}`, "Mcp-Method: tools/call", `Mcp-Name: ${MCP_TOOL}`] : []),
     `Host: 127.0.0.1:${port}`,
     `Authorization: Bearer ${credential}`,
     "Content-Type: application/json",
-    "Accept: application/json",
+    `Accept: application/json${isCall ? ", text/event-stream" : ""}`,
     "User-Agent: bench/1.0",
     ...Object.entries(shape.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
     `Content-Length: ${body.length}`,
@@ -128,6 +134,7 @@ export function buildRequest(shape: RequestShape, port: number, credential: stri
 
 /** Model and stream come first: the upstream of the bench looks at the first bytes only. */
 function buildBody(shape: RequestShape): Buffer {
+  if (shape.kind === "mcp-call") return Buffer.from(JSON.stringify(toolCall()));
   if (shape.turns !== undefined) return Buffer.from(JSON.stringify(conversation(shape, shape.turns)));
   if (shape.hasTools === true) return Buffer.from(JSON.stringify(agentTurn(shape)));
   const size = shape.kind === "large-request" ? LARGE_BODY_BYTES : SMALL_BODY_BYTES;
@@ -172,7 +179,22 @@ function conversation({ kind, model }: RequestShape, turns: number): object {
   };
 }
 
-const TOOL = "find_orders";
+const MCP_VERSION = "2026-07-28";
+
+/** As official clients write it, with arguments that make it about 1 KB. */
+function toolCall(): object {
+  const params = {
+    name: MCP_TOOL,
+    arguments: { ...INPUT, note: QUESTION.repeat(6) },
+    _meta: {
+      "io.modelcontextprotocol/protocolVersion": MCP_VERSION,
+      "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1.0" },
+      "io.modelcontextprotocol/clientCapabilities": {},
+    },
+  };
+  return { method: "tools/call", params, jsonrpc: "2.0", id: 1 };
+}
+
 const INPUT = { customer: "c-4711", status: ["open", "shipped"], limit: 25, since: "2026-01-01" };
 const SCHEMA = {
   type: "object",
@@ -195,18 +217,18 @@ function agentTurn({ kind, model, dialect }: RequestShape): object {
     return {
       ...about,
       system: SYSTEM,
-      tools: [{ name: TOOL, description: "Finds orders.", input_schema: SCHEMA }],
+      tools: [{ name: MCP_TOOL, description: "Finds orders.", input_schema: SCHEMA }],
       messages: [
         { role: "user", content: QUESTION },
-        { role: "assistant", content: [{ type: "tool_use", id: "call_1", name: TOOL, input: INPUT }] },
+        { role: "assistant", content: [{ type: "tool_use", id: "call_1", name: MCP_TOOL, input: INPUT }] },
         { role: "user", content: [{ type: "tool_result", tool_use_id: "call_1", content: RESULT }] },
       ],
     };
   }
-  const call = { id: "call_1", type: "function", function: { name: TOOL, arguments: JSON.stringify(INPUT) } };
+  const call = { id: "call_1", type: "function", function: { name: MCP_TOOL, arguments: JSON.stringify(INPUT) } };
   return {
     ...about,
-    tools: [{ type: "function", function: { name: TOOL, description: "Finds orders.", parameters: SCHEMA } }],
+    tools: [{ type: "function", function: { name: MCP_TOOL, description: "Finds orders.", parameters: SCHEMA } }],
     messages: [
       { role: "system", content: SYSTEM },
       { role: "user", content: QUESTION },

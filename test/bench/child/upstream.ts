@@ -3,12 +3,13 @@
  *
  * What is asked for is read from the first bytes of the body, which stand in its first piece: `"stream":true` answers
  * 100 events, one a turn of the event loop, so that a proxy reads them as pieces and not as one write, and one more with
- * the usage where that is asked for; `/v1/messages` answers in that dialect. The model `bench-large-answer` answers 1 MiB. Everything else answers 0.6 KB of JSON.
+ * the usage where that is asked for; `/v1/messages` answers in that dialect, the path of the MCP server the call of a tool. The model `bench-large-answer` answers 1 MiB. Everything else answers 0.6 KB of JSON.
  * GET /counts says how many were answered.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { listenAndReport } from "./channel.ts";
+import { MCP_PATH } from "./requests.ts";
 
 const CHUNKS_PER_STREAM = 100;
 /** What of a body is looked at; model and stream are the first keys of every request of the bench. */
@@ -96,6 +97,17 @@ const messageAnswer = Buffer.from(
   }),
 );
 
+const callAnswer = Buffer.from(
+  JSON.stringify({
+    result: {
+      content: [{ type: "text", text: "The quick brown fox jumps over the lazy dog. ".repeat(10) }],
+      resultType: "complete",
+    },
+    jsonrpc: "2.0",
+    id: 1,
+  }),
+);
+
 const counts = { unary: 0, streams: 0, large: 0, aborted: 0, bodyBytes: 0 };
 
 const server = createServer((request, response) => {
@@ -123,7 +135,8 @@ function answer(head: string, isUsageAsked: boolean, request: IncomingMessage, r
   }
   const isLarge = head.includes("bench-large-answer");
   counts[isLarge ? "large" : "unary"] += 1;
-  const body = isMessages ? messageAnswer : isLarge ? largeAnswer : unaryAnswer;
+  const isCall = request.url === MCP_PATH;
+  const body = isCall ? callAnswer : isMessages ? messageAnswer : isLarge ? largeAnswer : unaryAnswer;
   response.writeHead(200, { "content-type": "application/json", "content-length": body.length });
   response.end(body);
 }

@@ -6,6 +6,7 @@
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
+import { MCP_PATH } from "../child/requests.ts";
 import { governedSections, guardrailsOf } from "./governed-deployment.ts";
 
 /**
@@ -92,5 +93,6 @@ function routing(upstreamPort: number): object {
     api_key: "bench-key-messages",
     models: [MESSAGES_MODEL],
   };
-  return { version: 1, default_provider: "provider-1", providers: [...providers, messages] };
+  const mcp = [{ name: "bench", url: `http://127.0.0.1:${upstreamPort}${MCP_PATH}`, api_key: "bench-key-mcp" }];
+  return { version: 1, default_provider: "provider-1", providers: [...providers, messages], mcp };
 }

@@ -1,7 +1,7 @@
 /**
  * What a governed deployment of the bench says besides its providers: keys only, one profile with a list of models and a
  * shared budget that nobody will exhaust, and four rules that no request of the bench matches, two for everybody and two of
- * the profile. All are looked at with each request. A deployment that records has one more, which decides each request.
+ * the profile, and two for calls of tools. All are looked at with each request. A deployment that records has one more, which decides each request.
  */
 
 export const PROFILE = "engineers";
@@ -42,6 +42,8 @@ export function governedSections({ model, isRecorded }: Governing): GovernedSect
     access_rules: [
       rule("internal-models", 'model.startsWith("internal-")'),
       rule("contractors", 'key.metadata.team == "contractors"'),
+      { ...rule("no-deletions", 'server == "bench" && name.startsWith("delete_")'), at: ["mcp"] },
+      { ...rule("few-orders", 'name == "find_orders" && args.limit > 100'), at: ["mcp"] },
     ],
   };
 }
