@@ -55,6 +55,12 @@ export async function startScene(
         { name: "standard", budget: "team-research" },
         { name: "batch", allowed_models: ["sim-*"] },
       ],
+      mcp: [{ name: "tickets", url: "http://127.0.0.1:9/tickets" }],
+      a2a: [{ name: "planner", url: "http://127.0.0.1:9/planner" }],
+      guardrails: {
+        detectors: [{ name: "finder", type: "pii", prefilter: "pure", apply_to: ["tool_args"] }],
+        rules: [{ name: "cards", when: '"pii/CREDIT_CARD" in labels', action: "deny" }],
+      },
       providers: [
         { ...simProvider(PROVIDERS.sound, simulator), models: ["sim-*"], model_aliases: { quick: "sim-1" } },
         {

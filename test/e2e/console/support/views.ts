@@ -42,6 +42,12 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     },
     suspensions: { normal: /provider .*judge-local/, empty: [/Nothing is suspended\./, /Press n to suspend/] },
     models: { normal: /sim-\*/, empty: [/No model is routed/, /name a `default_provider`/] },
+    mcp: { normal: /tickets +idle/, empty: [/No MCP servers are configured\./, /written in the deployment document/] },
+    a2a: { normal: /planner +idle/, empty: [/No A2A agents are configured\./, /written in the deployment document/] },
+    guardrails: {
+      normal: /cards +deny/,
+      empty: [/No guardrails are configured/, /written in the deployment document/],
+    },
     keys: { normal: new RegExp(KEYS.used), empty: [/No keys\./, /Press m to mint one/] },
     profiles: { normal: /standard/, empty: [/No profiles\./, /written in the deployment document/] },
     budgets: { normal: /team-research/, empty: [/No budgets/, /written in the deployment document/] },
