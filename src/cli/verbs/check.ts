@@ -1,6 +1,6 @@
 /**
  * `gateway check`: the configuration compiled as the gateway compiles it, the places of this machine looked at, then each
- * provider and issuer asked to answer. It starts no listener and writes nothing. One line an answer on stdout; status 1
+ * provider, issuer, server and agent asked to answer. It starts no listener and writes nothing. One line an answer on stdout; status 1
  * when any of them is a failure. Source: specification document 1, "gateway check".
  */
 import { formatProblem } from "../../server/core/config/index.ts";
@@ -8,6 +8,7 @@ import { type LoadedNode, loadNode, readNode } from "../../server/node/index.ts"
 import { doorAnswers, issuerProbes, libraryAnswers, policyAnswers } from "../check/admin.ts";
 import type { Answer, Limits, Probe } from "../check/answer.ts";
 import { callerAnswers } from "../check/callers.ts";
+import { frontedProbes } from "../check/fronted.ts";
 import { prefilterAnswers } from "../check/guardrails.ts";
 import { absentModelAnswers } from "../check/models.ts";
 import { placeAnswers } from "../check/places.ts";
@@ -57,7 +58,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   tell(await placeAnswers(nodeFile, path));
   tell(await libraryAnswers(nodeFile));
   tell(await prefilterAnswers(node.deployment.document));
-  const probes = [...providers.flatMap(providerProbes), ...issuerProbes(nodeFile, path)];
+  const probes = [...providers.flatMap(providerProbes), ...issuerProbes(nodeFile, path), ...frontedProbes(node)];
   const limits = { timeoutMs: Math.min(options.timeout, MAX_TIMEOUT_MS), signal: io.signal };
   tell(await absentModelAnswers(node, path, limits));
   await askAll(probes, limits, io, (answer) => tell([answer]));
@@ -136,12 +137,14 @@ function nodeAnswers({ nodeFile, compiled }: LoadedNode, path: string): readonly
 
 /** What there is of each kind; providers also where there are none. */
 function contentsOf({ compiled }: LoadedNode): string {
-  const { providers, governance, guardrails } = compiled.snapshot;
+  const { providers, governance, guardrails, fronted } = compiled.snapshot;
   const { profiles, budgets, policies } = governance;
   const others = [
     [profiles.length, "profile"],
     [budgets.length, "budget"],
     [policies.rules.length, "access rule"],
+    [fronted.all.filter(({ kind }) => kind === "mcp").length, "MCP server"],
+    [fronted.all.filter(({ kind }) => kind === "a2a").length, "agent"],
     [guardrails.inForce.detectors.length, "detector"],
     [guardrails.inForce.rules.length, "guardrail rule"],
   ] as const;

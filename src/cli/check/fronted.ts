@@ -1,0 +1,129 @@
+/**
+ * What `gateway check` asks what it would front: an MCP server, which revisions it speaks; an agent, for its card. Both with
+ * the credential that calls will carry. Source: specification document 1, "gateway check"; mcp reference, 8 and 15.
+ */
+import { Pool } from "undici";
+import { MCP_VERSION, projectCard, readOwnCard } from "../../server/core/agents/index.ts";
+import { fetchOwnCard } from "../../server/dataplane/index.ts";
+import type { LoadedNode } from "../../server/node/index.ts";
+import { STAND_IN } from "../../server/secrets/index.ts";
+import { type Fronted, fetchDocument } from "../../server/upstream/index.ts";
+import type { Answer, Limits, Probe } from "./answer.ts";
+
+export function frontedProbes({ compiled: { snapshot } }: LoadedNode): readonly Probe[] {
+  return snapshot.fronted.all.map((fronted) => {
+    const subject = `${fronted.kind === "mcp" ? "MCP server" : "agent"} ${fronted.name}`;
+    return { subject, ask: (limits) => ask(subject, fronted, limits) };
+  });
+}
+
+async function ask(subject: string, fronted: Fronted, limits: Limits): Promise<Answer> {
+  const { channel, path, credential, cardUrl = "" } = fronted;
+  if (`${channel.origin}${path}${cardUrl}\n${credential.join("\n")}`.includes(STAND_IN)) {
+    return { verdict: "note", subject, words: "not asked: what it is asked with is sealed in the cluster" };
+  }
+  const pools = new Map<string, Pool>();
+  const pool = (origin: string): Pool => {
+    const known = pools.get(origin) ?? new Pool(origin, { connect: { timeout: limits.timeoutMs } });
+    pools.set(origin, known);
+    return known;
+  };
+  try {
+    return fronted.kind === "mcp"
+      ? await askServer(subject, fronted, pool, limits)
+      : await askAgent(subject, fronted, pool, limits);
+  } finally {
+    for (const one of pools.values()) await one.destroy();
+  }
+}
+
+const DISCOVER = JSON.stringify({
+  jsonrpc: "2.0",
+  id: "check",
+  method: "server/discover",
+  params: {
+    _meta: {
+      "io.modelcontextprotocol/protocolVersion": MCP_VERSION,
+      "io.modelcontextprotocol/clientCapabilities": {},
+      "io.modelcontextprotocol/clientInfo": { name: "gateway", version: "check" },
+    },
+  },
+});
+
+type Pools = (origin: string) => Pool;
+
+async function askServer(
+  subject: string,
+  { channel, path, credential, shownUrl }: Fronted,
+  pool: Pools,
+  { timeoutMs, signal }: Limits,
+): Promise<Answer> {
+  const startedAt = performance.now();
+  const answer = await fetchDocument(pool(channel.origin), {
+    method: "POST",
+    path,
+    headers: [
+      "content-type",
+      "application/json",
+      "accept",
+      "application/json, text/event-stream",
+      "mcp-protocol-version",
+      MCP_VERSION,
+      "mcp-method",
+      "server/discover",
+      ...credential,
+    ],
+    body: DISCOVER,
+    limitMs: timeoutMs,
+    signal,
+  });
+  const fail = (words: string): Answer => ({ verdict: "fail", subject, words: `${shownUrl}: ${words}` });
+  if (answer.kind === "failed") return fail(answer.problem);
+  const { status } = answer;
+  if (status === 401 || status === 403) {
+    return fail(
+      `answered ${status}: it refuses ${credential.length > 0 ? "the credential" : "calls without a credential"}`,
+    );
+  }
+  const versions = versionsIn(answer.text);
+  if (versions === undefined) return fail(`answered ${status}, and does not speak MCP ${MCP_VERSION}`);
+  if (!versions.includes(MCP_VERSION)) {
+    return fail(`speaks ${versions.join(", ")} and not MCP ${MCP_VERSION}`);
+  }
+  const ms = Math.round(performance.now() - startedAt);
+  return { verdict: "ok", subject, words: `${shownUrl} speaks MCP ${MCP_VERSION}, answered in ${ms} ms` };
+}
+
+/** Of a result, whole or the last event of a stream. Undefined: it is no answer of such a server. */
+function versionsIn(text: string): readonly string[] | undefined {
+  const last = text.split(/\r\n|\r|\n/).findLast((line) => line.startsWith("data:"));
+  try {
+    const { result } = JSON.parse(last === undefined ? text : last.slice("data:".length)) as {
+      readonly result?: { readonly supportedVersions?: unknown };
+    };
+    const versions = result?.supportedVersions;
+    if (!Array.isArray(versions)) return undefined;
+    return versions.filter((one) => typeof one === "string" && /^[\w.-]{1,32}$/.test(one)) as readonly string[];
+  } catch {
+    return undefined;
+  }
+}
+
+async function askAgent(subject: string, agent: Fronted, pool: Pools, { timeoutMs, signal }: Limits): Promise<Answer> {
+  const { cardUrl = "", channel } = agent;
+  const fail = (words: string): Answer => ({ verdict: "fail", subject, words: `its card cannot be shown: ${words}` });
+  const fetched = await fetchOwnCard({ pool }, agent, timeoutMs, signal);
+  if (fetched.kind === "refused") return fail(fetched.problem);
+  const read = readOwnCard(fetched.text, [channel.origin, cardUrl], "https://gateway.invalid");
+  if (read.kind === "refused") return fail(read.problem);
+  const terms = {
+    url: "https://gateway.invalid",
+    needsBearer: false,
+    openIdConnectUrl: undefined,
+    hasExtendedCard: false,
+  };
+  const card = projectCard(read.own, terms);
+  return card.kind === "refused"
+    ? fail(card.problem)
+    : { verdict: "ok", subject, words: "its card names A2A 1.0 over JSON-RPC" };
+}
