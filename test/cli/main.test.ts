@@ -10,7 +10,6 @@ const USAGE: readonly (readonly [args: readonly string[], message: string])[] = 
   [["chekc"], "gateway: unknown verb 'chekc' (did you mean 'check'?)"],
   [["zzz"], "gateway: unknown verb 'zzz'"],
   [["console", "x"], "gateway console: takes no arguments"],
-  [["models", "pin", "a/b"], "gateway: 'models pin' is not supported by this version"],
   [["audit", "verify", "-q"], "gateway audit verify: missing argument: FILE..."],
   [["cluster"], "gateway: 'cluster' is followed by prune or recover"],
   [["pack", "list"], "gateway: 'pack' is not supported by this version"],

@@ -1,7 +1,20 @@
 /** The node that is asked, and who asks it. */
 
 import { answers, NO_BODY, NOTHING, type Operation } from "../operation.ts";
-import { any, choice, flag, integer, list, map, nullable, object, type TypeOf, text, time } from "../schema.ts";
+import {
+  any,
+  choice,
+  flag,
+  integer,
+  list,
+  map,
+  nullable,
+  object,
+  optional,
+  type TypeOf,
+  text,
+  time,
+} from "../schema.ts";
 
 const resource = { kind: "Node", name: "node" } as const;
 
@@ -29,15 +42,18 @@ export const nodeStatus = object("The node that is asked.", {
     ]),
     message: nullable(text("Why it cannot.")),
   }),
-  models: list(
-    "Models that its newest configuration needs. While one is not ready, the configuration before serves on.",
-    object("A model.", {
-      name: text("Its name."),
-      state: choice("`failed`: it could not be fetched, and is tried again.", ["ready", "fetching", "failed"]),
-      bytes: integer("Of it that are here."),
-      total_bytes: nullable(integer("Of all its files, once it is known.")),
-      message: nullable(text("Why it could not be fetched.")),
-    }),
+  // Nodes of builds before this one do not say.
+  models: optional(
+    list(
+      "Models that its newest configuration needs. While one is not ready, the configuration before serves on.",
+      object("A model.", {
+        name: text("Its name."),
+        state: choice("`failed`: it could not be fetched, and is tried again.", ["ready", "fetching", "failed"]),
+        bytes: integer("Of it that are here."),
+        total_bytes: nullable(integer("Of all its files, once it is known.")),
+        message: nullable(text("Why it could not be fetched.")),
+      }),
+    ),
   ),
 });
 

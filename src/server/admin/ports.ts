@@ -116,7 +116,7 @@ export interface NodeFacts {
   /** Whether it can serve; not whether it can write. */
   readiness(): { readonly ready: boolean; readonly reasons: readonly string[] };
   configuration(): NodeStatus["configuration"];
-  models(): NodeStatus["models"];
+  models(): NonNullable<NodeStatus["models"]>;
   /** When this node last saw a key used, milliseconds since 1970, to the minute; undefined when it has not. */
   keyLastUsedAt(id: string): number | undefined;
 }
