@@ -1,0 +1,59 @@
+/**
+ * How long a byte of a streamed answer is held once another one has proven it: a provider speaks word by word, and what
+ * comes to the client after each word is timed. Source: guardrails reference, 5.3.
+ */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { chat } from "../governance/support/governed.ts";
+import { endChunks, startEvents, writeChunk } from "../support/upstream.ts";
+import { startInspected } from "./support/inspected.ts";
+
+const file = { after };
+const { upstream, gateway, key } = await startInspected(file);
+
+const WORDS = 40;
+const EVERY_MS = 40;
+/** Of the median: the machine may be busy with other tests. */
+const MOST_MS = 20;
+
+test("a byte leaves soon after the byte that proves it", async () => {
+  const sentAt: number[] = [];
+  upstream.script = (socket) => {
+    startEvents(socket);
+    let at = 0;
+    const timer = setInterval(() => {
+      if (at === WORDS) {
+        clearInterval(timer);
+        writeChunk(socket, "data: [DONE]\n\n");
+        endChunks(socket);
+        return;
+      }
+      const chunk = {
+        id: "c",
+        object: "chat.completion.chunk",
+        created: 1,
+        model: "m",
+        choices: [{ index: 0, delta: { content: `Plain words, number ${at}. ` }, finish_reason: null }],
+      };
+      sentAt.push(performance.now());
+      writeChunk(socket, `data: ${JSON.stringify(chunk)}\n\n`);
+      at++;
+    }, EVERY_MS);
+  };
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+    body: JSON.stringify(chat({ model: "compat-1", stream: true })),
+  });
+  assert.equal(response.status, 200);
+  const waits: number[] = [];
+  for await (const _ of response.body as unknown as AsyncIterable<Uint8Array>) {
+    const last = sentAt.at(-1);
+    // What the last word proved.
+    if (last !== undefined && sentAt.length < WORDS) waits.push(performance.now() - last);
+  }
+  waits.sort((a, b) => a - b);
+  const [median = Number.NaN, most = Number.NaN] = [waits[Math.floor(waits.length / 2)], waits.at(-1)];
+  assert.ok(waits.length > WORDS / 2, `${waits.length} pieces came`);
+  assert.ok(median <= MOST_MS, `median ${median.toFixed(1)} ms, most ${most.toFixed(1)} ms`);
+});
