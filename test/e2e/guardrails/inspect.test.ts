@@ -4,7 +4,6 @@
  * design decisions, sections 3, 11 (Rehearsal) and 17.
  */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import type { AdminError, GuardrailRehearsal } from "../../../src/admin-api/index.ts";
@@ -12,6 +11,7 @@ import { mint, say, startGoverned } from "../governance/support/governed.ts";
 import { runProgram } from "../support/gateway.ts";
 import { readMetrics, sumOf } from "../support/metrics.ts";
 import { eventually, within } from "../support/wait.ts";
+import { filesBelow } from "./support/files-below.ts";
 
 const file = { after };
 const CARD = "4111 1111 1111 1111";
@@ -237,10 +237,3 @@ test("no text that was tried is in a log, a record, a metric or on the disk", as
   const records = output.split("\n").filter((line) => line.includes('"admin.write"') && line.includes("guardrails"));
   assert.deepEqual(records, []);
 });
-
-function filesBelow(dir: string): readonly string[] {
-  return readdirSync(dir, { recursive: true, encoding: "utf8" }).flatMap((name) => {
-    const path = join(dir, name);
-    return statSync(path).isFile() ? [readFileSync(path, "latin1")] : [];
-  });
-}

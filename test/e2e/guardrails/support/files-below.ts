@@ -1,0 +1,10 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+/** The bytes of every file of a node's directory, one character each. */
+export function filesBelow(dir: string): readonly string[] {
+  return readdirSync(dir, { recursive: true, encoding: "utf8" }).flatMap((name) => {
+    const path = join(dir, name);
+    return statSync(path).isFile() ? [readFileSync(path, "latin1")] : [];
+  });
+}
