@@ -29,6 +29,7 @@ export {
   isClaimable,
   ruleOf,
   usableIn,
+  type Way,
 } from "./fidelity/capabilities.ts";
 export { evidenceOf, showsEvidence } from "./fidelity/evidence.ts";
 export { type Loss, losses, type Uses } from "./fidelity/losses.ts";
@@ -55,7 +56,9 @@ export {
 } from "./request-texts/index.ts";
 export { isReadAlike } from "./route-readings.ts";
 export {
+  type Counterpart,
   type Dialect,
+  type Form,
   findRoute,
   type ModelPlace,
   ROUTE_NAMES,
@@ -69,14 +72,16 @@ export { createSessionWork, type SessionWork } from "./session-work.ts";
 export { countEvents, MAX_EVENT_BYTES, replaceData, type SseEvent, SseSplitter } from "./sse.ts";
 export { translateError } from "./translate/errors.ts";
 export { translateModel, translateModels } from "./translate/models.ts";
-export { answerAsStream, openTranslation, translateAnswer, translateRequest } from "./translate/translate.ts";
+export { translateRequest, wayOf } from "./translate/translate.ts";
 export {
   AnswerProblem,
+  type AnswerReading,
   type AnswerStamp,
-  type AnswerTerms,
+  type ReasoningSeal,
   RequestProblem,
+  type SealedBlock,
   type StreamTranslation,
-  type TranslatedRequest,
+  type Translated,
 } from "./translate/types.ts";
 export { holdsUnsigned, mayHoldUnsigned, withoutUnsigned } from "./translate/unsigned-thinking.ts";
 export { addUsage, NO_USAGE, type Usage } from "./usage.ts";

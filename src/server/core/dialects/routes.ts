@@ -8,6 +8,9 @@
 
 export type Dialect = "compat" | "messages";
 
+/** What a request for an answer of a model is written in: a dialect, and the family of its routes where it has two. */
+export type Form = "chat" | "messages" | "responses";
+
 /**
  * Where the model stands. `json`: a top-level key of a JSON body. `form`: a multipart field, or the key of a JSON body
  * where the content type says that it is one. `batch`: in every entry of a messages batch. `path`: the rest of the path.
@@ -39,11 +42,17 @@ export interface Route {
   readonly capability: string;
   readonly usage: UsagePlace;
   readonly guard: RouteGuard;
-  /** What serves the route in the other dialect; undefined: it is not translated. */
-  readonly counterpart: Counterpart | undefined;
+  /** Of the request's body, where the route may be translated. */
+  readonly form: Form | undefined;
+  /** What else serves the route, the better first; empty: it is not translated. */
+  readonly counterparts: readonly Counterpart[];
 }
 
 export interface Counterpart {
+  /** Undefined: the other than that of the request. */
+  readonly dialect: Dialect | undefined;
+  /** Of the body that it is sent; undefined: it has none. */
+  readonly form: Form | undefined;
   /** What a channel must claim to serve it. */
   readonly capability: string;
   /** Without a query. Undefined: the same path. */
@@ -58,6 +67,8 @@ interface Row extends Route {
 
 type RowOptions = Partial<Omit<Route, "name">>;
 
+const NONE: readonly Counterpart[] = [];
+
 const row = (name: string, methods: string, path: string, options: RowOptions = {}): Row => ({
   name,
   methods: methods.split(" "),
@@ -68,7 +79,8 @@ const row = (name: string, methods: string, path: string, options: RowOptions = 
   capability: options.capability ?? name,
   usage: options.usage ?? "none",
   guard: options.guard ?? "open",
-  counterpart: options.counterpart,
+  form: options.form,
+  counterparts: options.counterparts ?? NONE,
 });
 
 const ANY = "GET POST PUT PATCH DELETE HEAD";
@@ -86,18 +98,32 @@ const transcription: RowOptions = { ...needsModel, model: "form", capability: "a
 const models: RowOptions = {
   dialect: "either",
   capability: "models",
-  counterpart: { capability: "models", path: undefined },
+  counterparts: [{ dialect: undefined, form: undefined, capability: "models", path: undefined }],
 };
 const oneModel: RowOptions = { dialect: "either", model: "path", modelRequired: true, capability: "models" };
 const realtime: RowOptions = { capability: "realtime" };
 /** Paths without a name in the vocabulary, whose model is where `compat_other` looks for it. */
 const unnamed: RowOptions = { model: "form", capability: "" };
 
+const AS_MESSAGES: Counterpart = {
+  dialect: "messages",
+  form: "messages",
+  capability: "messages",
+  path: "/v1/messages",
+};
+const AS_CHAT: Counterpart = {
+  dialect: "compat",
+  form: "chat",
+  capability: "chat_completions",
+  path: "/v1/chat/completions",
+};
+
 const ROWS: readonly Row[] = [
   row("chat_completions", "POST", "/v1/chat/completions", {
     ...needsModel,
     ...always,
-    counterpart: { capability: "messages", path: "/v1/messages" },
+    form: "chat",
+    counterparts: [AS_MESSAGES],
   }),
   row("chat_completions_stored", "GET", "/v1/chat/completions", { capability: "chat_completions" }),
   row("chat_completions_stored", "GET POST DELETE", "/v1/chat/completions/*", { capability: "chat_completions" }),
@@ -156,7 +182,8 @@ const ROWS: readonly Row[] = [
     ...messages,
     ...needsModel,
     ...always,
-    counterpart: { capability: "chat_completions", path: "/v1/chat/completions" },
+    form: "messages",
+    counterparts: [AS_CHAT],
   }),
   row("count_tokens", "POST", "/v1/messages/count_tokens", { ...messages, ...needsModel }),
   // Every model is named, and routed by; what the batch used is told in its results, hours later.
@@ -166,7 +193,7 @@ const ROWS: readonly Row[] = [
   // Bills tokens and tells none: what was reserved is charged.
   row("complete", "POST", "/v1/complete", { ...messages, ...needsModel, capability: "", ...always }),
   row("models", "GET", "/v1/models", models),
-  row("model", "GET", "/v1/models/*", { ...oneModel, counterpart: models.counterpart }),
+  row("model", "GET", "/v1/models/*", { ...oneModel, counterparts: models.counterparts ?? NONE }),
   row("model", "DELETE", "/v1/models/*", oneModel),
   row("files", ANY, "/v1/files", { dialect: "either" }),
   row("files", ANY, "/v1/files/*", { dialect: "either" }),
@@ -183,7 +210,8 @@ const OTHER: Route = {
   capability: "",
   usage: "maybe",
   guard: "open",
-  counterpart: undefined,
+  form: undefined,
+  counterparts: NONE,
 };
 
 /** TRACE is not among them: its answer repeats the request, with the provider's credential. */

@@ -16,88 +16,144 @@ import type { Dialect } from "../routes.ts";
  */
 export type Crossing = "carried" | "optional" | "emulated" | "lost";
 
-/** By the dialect of a request that can use it: what becomes of it on the way to the other. */
-type Crossings = Readonly<Partial<Record<Dialect, Crossing>>>;
+/** From the form of a request to that of what its channel is sent. */
+export type Way = "chat>messages" | "messages>chat" | "responses>messages" | "responses>chat";
+
+/** By the ways of requests that can use it: what becomes of it. A route is named by what it leaves from. */
+type Crossings = Readonly<Partial<Record<Way, Crossing>>>;
 
 export interface CapabilityRule {
   readonly class: "hard" | "soft";
   readonly crossings: Crossings;
+  /** Whose channels can have it. */
+  readonly dialects: readonly Dialect[];
   readonly kind: "use" | "route" | "remainder";
 }
 
 const rule =
   (of: CapabilityRule["class"], kind: CapabilityRule["kind"]) =>
-  (crossings: Crossings): CapabilityRule => ({ class: of, crossings, kind });
+  (crossings: Crossings): CapabilityRule => ({ class: of, crossings, dialects: dialectsOf(crossings), kind });
+
+/** A channel of the dialect has what its own older form can say. */
+function dialectsOf(crossings: Crossings): readonly Dialect[] {
+  const found: Dialect[] = [];
+  if (crossings["chat>messages"] !== undefined) found.push("compat");
+  if (crossings["messages>chat"] !== undefined) found.push("messages");
+  return found;
+}
 
 const hard = rule("hard", "use");
 const soft = rule("soft", "use");
 /** Routes that translate are told by the route table. */
-const route = (...dialects: readonly Dialect[]): CapabilityRule =>
-  rule("hard", "route")(Object.fromEntries(dialects.map((dialect) => [dialect, "lost"])));
+const route = (...dialects: readonly Dialect[]): CapabilityRule => ({
+  class: "hard",
+  crossings: {},
+  dialects,
+  kind: "route",
+});
+/** Of requests for responses alone: passes as bytes, and no channel claims it. */
+const remainder = (of: CapabilityRule["class"], toMessages: Crossing, toChat = toMessages): CapabilityRule =>
+  rule(of, "remainder")(responses(toMessages, toChat));
 
-const compat = (crossing: Crossing): Crossings => ({ compat: crossing });
-const messages = (crossing: Crossing): Crossings => ({ messages: crossing });
-const both = (crossing: Crossing): Crossings => ({ compat: crossing, messages: crossing });
+function compat(crossing: Crossing, ...asResponse: readonly [] | readonly [Crossing, Crossing]): Crossings {
+  return { "chat>messages": crossing, ...responses(...asResponse) };
+}
+function messages(crossing: Crossing, ...asResponse: readonly [] | readonly [Crossing, Crossing]): Crossings {
+  return { "messages>chat": crossing, ...responses(...asResponse) };
+}
+function both(crossing: Crossing, ...asResponse: readonly [] | readonly [Crossing, Crossing]): Crossings {
+  return { "chat>messages": crossing, "messages>chat": crossing, ...responses(...asResponse) };
+}
+function responses(...[toMessages, toChat]: readonly [] | readonly [Crossing, Crossing]): Crossings {
+  return toMessages === undefined || toChat === undefined
+    ? {}
+    : { "responses>messages": toMessages, "responses>chat": toChat };
+}
 
 export const CAPABILITIES = {
-  tools: hard(both("carried")),
-  tool_choice: hard(both("carried")),
-  allowed_tools: hard(compat("emulated")),
-  parallel_tool_calls: soft(both("carried")),
-  strict_tools: soft(both("carried")),
-  custom_tools: hard(compat("lost")),
-  builtin_tools: hard(messages("lost")),
-  server_tools: hard(messages("lost")),
-  web_search: hard(both("carried")),
-  tool_search: hard(messages("lost")),
-  vision: hard(both("carried")),
-  documents: hard(both("carried")),
-  file_refs: hard(both("lost")),
-  audio_input: hard(compat("lost")),
+  tools: hard(both("carried", "carried", "carried")),
+  tool_choice: hard(both("carried", "carried", "carried")),
+  allowed_tools: hard(compat("emulated", "emulated", "emulated")),
+  parallel_tool_calls: soft(both("carried", "carried", "carried")),
+  strict_tools: soft(both("carried", "carried", "carried")),
+  custom_tools: hard(compat("lost", "emulated", "emulated")),
+  builtin_tools: hard(messages("lost", "lost", "lost")),
+  server_tools: hard(messages("lost", "lost", "lost")),
+  web_search: hard(both("carried", "lost", "lost")),
+  tool_search: hard(messages("lost", "lost", "lost")),
+  vision: hard(both("carried", "carried", "carried")),
+  documents: hard(both("carried", "carried", "carried")),
+  file_refs: hard(both("lost", "lost", "lost")),
+  audio_input: hard(compat("lost", "lost", "carried")),
   audio_output: hard(compat("lost")),
-  tool_result_media: hard(messages("emulated")),
+  tool_result_media: hard(messages("emulated", "carried", "emulated")),
   tool_errors: soft(messages("emulated")),
-  json_schema: hard(both("carried")),
-  json_object: hard(compat("lost")),
-  sampling: hard(both("carried")),
-  temperature_above_one: hard(compat("lost")),
-  top_p_pair: soft({ compat: "carried", messages: "emulated" }),
+  json_schema: hard(both("carried", "carried", "carried")),
+  json_object: hard(compat("lost", "lost", "carried")),
+  sampling: hard(both("carried", "carried", "carried")),
+  temperature_above_one: hard(compat("lost", "lost", "carried")),
+  top_p_pair: soft({ "chat>messages": "carried", "messages>chat": "emulated", ...responses("carried", "emulated") }),
   top_k: hard(both("carried")),
   penalties: hard(compat("lost")),
   logit_bias: hard(compat("lost")),
-  logprobs: hard(compat("lost")),
+  logprobs: hard(compat("lost", "lost", "carried")),
   n: hard(compat("lost")),
   seed: hard(compat("lost")),
   stop: hard(both("carried")),
   prediction: soft(compat("lost")),
-  verbosity: soft(compat("lost")),
-  thinking: hard(both("carried")),
-  thinking_budget: soft({ compat: "carried", messages: "lost" }),
-  thinking_forced_tool: soft({ compat: "lost", messages: "emulated" }),
-  thinking_replay: hard({ compat: "carried", messages: "optional" }),
-  effort: soft(both("carried")),
-  prompt_caching: soft(both("carried")),
-  cache_ttl: soft({ compat: "emulated", messages: "lost" }),
-  cache_prewarm: soft(messages("lost")),
+  verbosity: soft(compat("lost", "lost", "carried")),
+  thinking: hard(both("carried", "carried", "carried")),
+  thinking_budget: soft({ "chat>messages": "carried", "messages>chat": "lost" }),
+  thinking_forced_tool: soft({
+    "chat>messages": "lost",
+    "messages>chat": "emulated",
+    ...responses("lost", "emulated"),
+  }),
+  thinking_replay: hard({
+    "chat>messages": "carried",
+    "messages>chat": "optional",
+    ...responses("optional", "optional"),
+  }),
+  effort: soft(both("carried", "carried", "carried")),
+  prompt_caching: soft(both("carried", "carried", "carried")),
+  cache_ttl: soft({ "chat>messages": "emulated", "messages>chat": "lost", ...responses("emulated", "lost") }),
+  cache_prewarm: soft(messages("lost", "lost", "lost")),
   citations: hard(messages("lost")),
-  citation_replay: soft(messages("lost")),
-  prefill: hard(both("carried")),
-  mid_system: soft({ compat: "carried", messages: "emulated" }),
-  service_tier: soft(both("carried")),
+  citation_replay: soft(messages("lost", "lost", "lost")),
+  prefill: hard(both("carried", "carried", "carried")),
+  mid_system: soft({ "chat>messages": "carried", "messages>chat": "emulated", ...responses("carried", "emulated") }),
+  service_tier: soft(both("carried", "carried", "carried")),
   inference_geo: hard(messages("lost")),
-  store: soft(compat("lost")),
-  metadata: soft(compat("lost")),
+  store: soft(compat("lost", "lost", "lost")),
+  metadata: soft(compat("lost", "lost", "lost")),
   thread: soft(messages("lost")),
-  user_id: soft(both("carried")),
-  moderation: hard(compat("lost")),
+  user_id: soft(both("carried", "carried", "carried")),
+  moderation: hard(compat("lost", "lost", "lost")),
   context_management: hard(messages("lost")),
-  streaming: hard(both("carried")),
+  streaming: hard(both("carried", "carried", "carried")),
   stream_usage: soft(compat("emulated")),
 
+  /** A response, conversation or item that the provider is taken to hold. */
+  stored_responses: remainder("hard", "lost"),
+  /** A prompt that the provider is taken to hold. */
+  stored_prompts: remainder("hard", "lost"),
+  background: remainder("hard", "lost"),
+  /** A history that only its maker can read, or the making of one. */
+  compaction: remainder("hard", "lost"),
+  programmatic_tools: remainder("hard", "lost"),
+  async_tools: remainder("hard", "lost"),
+  /** Tools of the provider's that are offered, and that nobody must call. */
+  hosted_tools: remainder("soft", "lost"),
+  /** What such tools did. */
+  hosted_history: remainder("soft", "lost"),
+  /** The grammar of a custom tool's input, which is asked for in words. */
+  tool_grammar: remainder("soft", "lost"),
+  tool_namespaces: remainder("hard", "emulated"),
+
   /** A hint without a name of its own: a participant's name, an image's detail, a cache key. Lost in translation only. */
-  hint: rule("soft", "remainder")(both("lost")),
+  hint: rule("soft", "remainder")(both("lost", "lost", "lost")),
   /** A field, block or part that neither dialect is known to have. Passes as bytes; lost in translation only. */
-  unknown_field: rule("hard", "remainder")(both("lost")),
+  unknown_field: rule("hard", "remainder")(both("lost", "lost", "lost")),
 
   chat_completions: route("compat"),
   embeddings: route("compat"),
@@ -157,5 +213,5 @@ export function claimableIn(dialect: Dialect): ReadonlySet<Capability> {
 }
 
 function isOf(name: Capability, dialect: Dialect): boolean {
-  return ruleOf(name).crossings[dialect] !== undefined;
+  return ruleOf(name).dialects.includes(dialect);
 }

@@ -1,6 +1,5 @@
 /** What a channel would lose of a request. Source: dialects reference, section 7; specification document 3 (`caps`). */
-import type { Dialect } from "../routes.ts";
-import { CAPABILITY_NAMES, type Capability, ruleOf } from "./capabilities.ts";
+import { CAPABILITY_NAMES, type Capability, ruleOf, type Way } from "./capabilities.ts";
 
 /** What a request uses. */
 export interface Uses {
@@ -30,14 +29,13 @@ export const NO_USES: Uses = { capabilities: new Set(), untranslatable: new Map(
 const NONE: readonly Loss[] = [];
 
 export interface LosingChannel {
-  readonly dialect: Dialect;
   /** Undefined: claims all that its dialect can express. */
   readonly caps: ReadonlySet<string> | undefined;
 }
 
-/** In the order of the vocabulary. `dialect`: of the request. */
-export function losses(uses: Uses, dialect: Dialect, { dialect: spoken, caps }: LosingChannel): readonly Loss[] {
-  const isTranslated = spoken !== dialect;
+/** In the order of the vocabulary. `way` undefined: the channel is sent the request in its own form. */
+export function losses(uses: Uses, way: Way | undefined, { caps }: LosingChannel): readonly Loss[] {
+  const isTranslated = way !== undefined;
   if (!isTranslated && caps === undefined) return NONE;
   const { capabilities } = uses;
   const untranslatable = isTranslated ? uses.untranslatable : undefined;
@@ -54,7 +52,7 @@ export function losses(uses: Uses, dialect: Dialect, { dialect: spoken, caps }: 
   for (const capability of capabilities) {
     if (untranslatable?.has(capability) === true || (capability === "hint" && unsigned !== undefined)) continue;
     const rule = ruleOf(capability);
-    const crossing = isTranslated ? rule.crossings[dialect] : "carried";
+    const crossing = isTranslated ? rule.crossings[way] : "carried";
     if (crossing === "emulated" || (crossing !== "lost" && (caps === undefined || caps.has(capability)))) continue;
     lost.push({ capability, isHard: rule.class === "hard" && crossing !== "optional", place: undefined });
   }

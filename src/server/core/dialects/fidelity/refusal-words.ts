@@ -2,7 +2,7 @@
  * What a request is told that would lose something: the fields, the model, and what to do about it. Source: design
  * decisions, section 6 ("Refusals of fidelity"). Of the caller's text it quotes places (`use-list.ts`) and the model's name.
  */
-import type { Dialect } from "../routes.ts";
+import type { Form } from "../routes.ts";
 import { ruleOf } from "./capabilities.ts";
 import type { Loss } from "./losses.ts";
 import { placesOf } from "./uses.ts";
@@ -14,7 +14,9 @@ export interface LossRefusal {
 }
 
 export interface LosingRequest {
-  readonly dialect: Dialect;
+  readonly form: Form;
+  /** Of what the channel would be sent. */
+  readonly to: Form;
   /** As parsed. */
   readonly request: unknown;
   /** As the client asked for it. */
@@ -54,8 +56,8 @@ export function lossRefusal(losses: readonly Loss[], of: LosingRequest): LossRef
   return { message, param: isOne ? (first.fields[0] ?? capability) : capability };
 }
 
-function fieldsOf({ capability, place }: Loss, { dialect, request }: LosingRequest): readonly string[] {
-  const { used, lost } = placesOf(dialect, request, capability);
+function fieldsOf({ capability, place }: Loss, { form, to, request }: LosingRequest): readonly string[] {
+  const { used, lost } = placesOf(form, request, capability, to);
   const places = place === undefined ? used : lost;
   return places.size > 0 ? [...places] : [place ?? capability];
 }

@@ -4,27 +4,29 @@
  * One pass over the parsed request, for any JSON: a member of a wrong type is no use, since its provider refuses it. Null
  * and a provider's default are no use either.
  */
-import type { Dialect } from "../routes.ts";
-import { objectOf } from "../values.ts";
+import type { Form } from "../routes.ts";
+import { objectOf, type Values } from "../values.ts";
 import type { Capability } from "./capabilities.ts";
 import { NO_USES, type Uses } from "./losses.ts";
-import type { Found } from "./use-list.ts";
+import type { Found, UseList } from "./use-list.ts";
 import { usesOfChat } from "./uses-compat.ts";
 import { usesOfMessages } from "./uses-messages.ts";
 
-/** `request`: of a chat completion (compat), or of a message or a count of its tokens (messages), as parsed. */
-export function usesOf(dialect: Dialect, request: unknown): Uses {
+/** `to`: of what the channel would be sent, which only some requests are read for. `sought`: as a list of uses knows it. */
+type Reader = (fields: Values, sought: Capability | undefined, to: Form) => UseList;
+
+const READERS: Readonly<Partial<Record<Form, Reader>>> = { chat: usesOfChat, messages: usesOfMessages };
+
+/** `request`: of a chat completion, of a message or a count of its tokens, or for a response, as parsed. */
+export function usesOf(form: Form, request: unknown, to: Form): Uses {
   const fields = objectOf(request);
-  if (fields === undefined) return NO_USES;
-  return dialect === "compat" ? usesOfChat(fields) : usesOfMessages(fields);
+  return (fields && READERS[form]?.(fields, undefined, to)) ?? NO_USES;
 }
 
 const NOWHERE: Found = { used: new Set(), lost: new Set() };
 
 /** Where the request uses one capability: read anew, for a refusal. */
-export function placesOf(dialect: Dialect, request: unknown, capability: Capability): Found {
+export function placesOf(form: Form, request: unknown, capability: Capability, to: Form): Found {
   const fields = objectOf(request);
-  if (fields === undefined) return NOWHERE;
-  const uses = dialect === "compat" ? usesOfChat(fields, capability) : usesOfMessages(fields, capability);
-  return uses.found ?? NOWHERE;
+  return (fields && READERS[form]?.(fields, capability, to).found) ?? NOWHERE;
 }

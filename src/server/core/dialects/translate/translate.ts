@@ -1,34 +1,70 @@
-/** The way from a dialect to the other, whichever it is. `to`: the dialect of what is made. */
+/** The ways from one form of requests and answers to another. */
+import type { Way } from "../fidelity/capabilities.ts";
 import type { JsonSource } from "../json-source.ts";
-import type { Dialect } from "../routes.ts";
+import type { Form } from "../routes.ts";
 import { messageAsChunks, messageToChat } from "./to-compat/answer.ts";
 import { messagesToChat } from "./to-compat/request.ts";
 import { openChunkStream } from "./to-compat/stream.ts";
 import { chatAsEvents, chatToMessage } from "./to-messages/answer.ts";
 import { chatToMessages } from "./to-messages/request.ts";
 import { openEventStream } from "./to-messages/stream.ts";
-import type { AnswerStamp, AnswerTerms, ChannelTerms, StreamTranslation, TranslatedRequest } from "./types.ts";
+import type { AnswerReading, AnswerStamp, AnswerTerms, ChannelTerms, StreamTranslation, Translated } from "./types.ts";
+
+type Model = AnswerTerms["model"];
+
+const WAYS: Readonly<Partial<Record<Way, (source: JsonSource, model: Model, channel: ChannelTerms) => Translated>>> = {
+  "chat>messages": (source, model, channel) => {
+    const { body, answer } = chatToMessages(source, model, channel);
+    return { body, reading: new ReadAnswer(answer, CHUNKS) };
+  },
+  "messages>chat": (source, model, channel) => {
+    const { body, answer } = messagesToChat(source, model, channel);
+    return { body, reading: new ReadAnswer(answer, EVENTS) };
+  },
+};
+
+/** Undefined: it is the same form, or none is made of it. */
+export function wayOf(from: Form, to: Form): Way | undefined {
+  const way = `${from}>${to}`;
+  return isWay(way) ? way : undefined;
+}
+
+function isWay(way: string): way is Way {
+  return Object.hasOwn(WAYS, way);
+}
 
 /** Throws `RequestProblem`. */
-export function translateRequest(
-  to: Dialect,
-  source: JsonSource,
-  model: AnswerTerms["model"],
-  channel: ChannelTerms,
-): TranslatedRequest {
-  return to === "messages" ? chatToMessages(source, model, channel) : messagesToChat(source, model, channel);
+export function translateRequest(way: Way, source: JsonSource, model: Model, channel: ChannelTerms): Translated {
+  const translate = WAYS[way];
+  if (translate === undefined) throw new Error(`there is no way ${way}`);
+  return translate(source, model, channel);
 }
 
-/** A whole answer. Throws `AnswerProblem`. */
-export function translateAnswer(body: string, terms: AnswerTerms, stamp: AnswerStamp): string {
-  return terms.client === "compat" ? messageToChat(body, terms, stamp) : chatToMessage(body, terms, stamp);
+/** What is made of answers for a client: whole, whole as the stream that was asked for, and event by event. */
+interface Answers {
+  readonly whole: (body: string, terms: AnswerTerms, stamp: AnswerStamp) => string;
+  readonly asStream: (body: string, terms: AnswerTerms, stamp: AnswerStamp) => string;
+  readonly stream: (terms: AnswerTerms, stamp: AnswerStamp) => StreamTranslation;
 }
 
-/** A whole answer as the stream that was asked for. Throws `AnswerProblem`. */
-export function answerAsStream(body: string, terms: AnswerTerms, stamp: AnswerStamp): string {
-  return terms.client === "compat" ? messageAsChunks(body, terms, stamp) : chatAsEvents(body, terms, stamp);
-}
+const CHUNKS: Answers = { whole: messageToChat, asStream: messageAsChunks, stream: openChunkStream };
+const EVENTS: Answers = { whole: chatToMessage, asStream: chatAsEvents, stream: openEventStream };
 
-export function openTranslation(terms: AnswerTerms, stamp: AnswerStamp): StreamTranslation {
-  return terms.client === "compat" ? openChunkStream(terms, stamp) : openEventStream(terms, stamp);
+/** A class, since there is one for each request. */
+class ReadAnswer implements AnswerReading {
+  readonly #terms: AnswerTerms;
+  readonly #answers: Answers;
+
+  constructor(terms: AnswerTerms, answers: Answers) {
+    this.#terms = terms;
+    this.#answers = answers;
+  }
+
+  stream(stamp: AnswerStamp): StreamTranslation | undefined {
+    return this.#terms.streams ? this.#answers.stream(this.#terms, stamp) : undefined;
+  }
+
+  whole(body: string, stamp: AnswerStamp, asStream: boolean): string {
+    return asStream ? this.#answers.asStream(body, this.#terms, stamp) : this.#answers.whole(body, this.#terms, stamp);
+  }
 }

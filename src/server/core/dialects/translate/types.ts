@@ -4,6 +4,7 @@
  * Everything here is pure: ids and times come in as values. Text of a prompt or an answer stands in no error.
  */
 import type { Capability } from "../fidelity/capabilities.ts";
+import type { Loss } from "../fidelity/losses.ts";
 import type { Dialect } from "../routes.ts";
 
 /** What the translator must know of the channel that the request goes to. */
@@ -14,12 +15,48 @@ export interface ChannelTerms {
   readonly endUserField: "user" | "safety_identifier";
   /** Compat only: a streamed request may ask for usage. */
   readonly acceptsStreamUsage: boolean;
+  /** Only a request for a response is translated with one: what its reasoning is kept in. */
+  readonly seal?: ReasoningSeal | undefined;
+}
+
+/**
+ * A block of thinking as it is sealed: what its provider must be sent back as it said it. `t`: thinking and its signature;
+ * `r`: redacted; `c`: reasoning that nobody signed; `d`: the details that stood in its place.
+ */
+export type SealedBlock =
+  | { readonly k: "t"; readonly x: string; readonly s: string }
+  | { readonly k: "r"; readonly x: string }
+  | { readonly k: "c"; readonly x: string }
+  | { readonly k: "d"; readonly j: unknown };
+
+/** Bound to the caller, to the form and the maker of the channel, and to the model as the provider is sent it. */
+export interface ReasoningSeal {
+  seal(blocks: readonly SealedBlock[]): string;
+  /** Undefined: not ours, changed on the way, or of another caller, maker or model. */
+  open(sealed: string): readonly SealedBlock[] | undefined;
 }
 
 export interface TranslatedRequest {
   /** JSON text. */
   readonly body: string;
   readonly answer: AnswerTerms;
+}
+
+/** A request as its channel is sent it, and how the answer becomes the client's. */
+export interface Translated {
+  /** JSON text. */
+  readonly body: string;
+  readonly reading: AnswerReading;
+  /** What was found to be lost only while it was written; soft. */
+  readonly lost?: readonly Loss[] | undefined;
+}
+
+/** How the answer to a translated request becomes the client's. `stamp` is made when the answer begins. */
+export interface AnswerReading {
+  /** Undefined: no stream was asked for. */
+  stream(stamp: AnswerStamp): StreamTranslation | undefined;
+  /** Throws `AnswerProblem`. `asStream`: a whole answer where a stream was asked for. */
+  whole(body: string, stamp: AnswerStamp, asStream: boolean): string;
 }
 
 /** The request is not of its dialect where translating it takes reading it. */
@@ -63,6 +100,8 @@ export interface AnswerStamp {
   readonly created: number;
   /** Of the gateway's request: ids that the provider left out are made from it. `[A-Za-z0-9_-]`, unique. May be made when it is read. */
   readonly seed: string;
+  /** Responses: told of each item of the answer once it is whole, as JSON text. */
+  readonly remember?: ((id: string, item: string) => void) | undefined;
 }
 
 /** The provider's answer is not of its dialect: nothing true can be made of it. The message quotes none of it. */

@@ -141,9 +141,9 @@ export function address(snapshot: Snapshot, place: Place, payload: Payload): Tar
     streamOptions: found.streamOptions,
     thread: place.dialect === "messages" ? found.thread : "none",
     content:
-      place.route.counterpart !== undefined && found.isJson
+      place.route.form !== undefined && found.isJson
         ? new RequestContent(
-            place.dialect,
+            place.route.form,
             { plain: payload.plain, mayLose: found.mayLose, values: found.values },
             payload.held,
           )

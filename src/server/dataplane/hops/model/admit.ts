@@ -143,15 +143,10 @@ function judge(
 
 /** Throws `fidelity_loss` or `invalid_request`. */
 function admittedTo(provider: Provider, target: Target, model: string | undefined, profile: Profile): Admitted {
-  const { channel, lost } = chooseChannel(provider, target, model, profile);
-  const isOther = channel.dialect !== target.dialect;
-  return {
-    provider,
-    channel,
-    model,
-    lost,
-    translated: isOther ? translateCall(target, provider, channel, model) : undefined,
-  };
+  const { channel, counterpart, lost } = chooseChannel(provider, target, model, profile);
+  if (counterpart === undefined) return { provider, channel, model, lost, translated: undefined };
+  const { call, alsoLost } = translateCall(target, { provider, channel, counterpart, model });
+  return { provider, channel, model, lost: alsoLost.length === 0 ? lost : [...lost, ...alsoLost], translated: call };
 }
 
 /** Of a request, or of an event within its session; undefined where there is none. */

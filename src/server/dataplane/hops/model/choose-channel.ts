@@ -6,6 +6,7 @@
  */
 import { GatewayError } from "../../../../base/index.ts";
 import {
+  type Counterpart,
   holdsUnsigned,
   type Loss,
   losses,
@@ -13,6 +14,7 @@ import {
   mayHoldUnsigned,
   shownModelName,
   showsEvidence,
+  wayOf,
 } from "../../../core/dialects/index.ts";
 import type { Profile } from "../../../snapshot/index.ts";
 import type { Provider, UpstreamChannel } from "../../../upstream/index.ts";
@@ -20,6 +22,8 @@ import type { Target } from "./address.ts";
 
 export interface ChosenChannel {
   readonly channel: UpstreamChannel;
+  /** What it serves the route by; undefined: the channel is sent the request in its own form. */
+  readonly counterpart: Counterpart | undefined;
   /** Of capabilities that the request uses, hard and soft. */
   readonly lost: readonly Loss[];
 }
@@ -51,8 +55,10 @@ export function chooseChannel(
   let lacking: string | undefined;
   let isThreadLost = false;
   for (const listed of provider.channels) {
-    if (!serves(listed, target, model)) continue;
-    const isOther = listed.dialect !== target.dialect;
+    const served = servedBy(listed, target, model);
+    if (served === undefined) continue;
+    const counterpart = served === "as_it_is" ? undefined : served;
+    const isOther = counterpart !== undefined;
     // Bytes of a client go to the model's maker as they are, who knows best what the model takes of them.
     const isJudged = isOther || !listed.isOwnSurface || requireCaps.length > 0;
     const channel = isJudged && model !== undefined ? listed.forModel(model) : listed;
@@ -65,18 +71,18 @@ export function chooseChannel(
       isThreadLost = true;
       continue;
     }
-    const lost = withRequired(lostOn(channel, isOther, target), requireCaps);
+    const lost = withRequired(lostOn(channel, counterpart, target), requireCaps);
     const rank = rankOf(channel, isOther, lost);
-    if (rank === 0) return { channel, lost };
+    if (rank === 0) return { channel, counterpart, lost };
     if (rank >= bestRank) continue;
     bestRank = rank;
-    best = { channel, lost };
+    best = { channel, counterpart, lost };
   }
   if (best === undefined) throw isThreadLost ? noThread(needsHistory) : noChannel(provider, target, lacking);
   const isAllowed = ({ capability }: Loss): boolean =>
     provider.onFidelityLoss === "allow" && !requireCaps.includes(capability);
   const refusing = best.lost.filter((loss) => loss.isHard && !isAllowed(loss));
-  if (refusing.length > 0) throw wouldLose(provider, target, refusing, requireCaps);
+  if (refusing.length > 0) throw wouldLose(provider, target, best.counterpart, { refusing, required: requireCaps });
   return best;
 }
 
@@ -86,27 +92,43 @@ function withRequired(lost: readonly Loss[], required: readonly string[]): reado
   return lost.map((loss) => (required.includes(loss.capability) ? { ...loss, isHard: true } : loss));
 }
 
-function serves(channel: UpstreamChannel, { route, dialect }: Target, model: string | undefined): boolean {
-  if (channel.servesModel !== undefined && model !== undefined && !channel.servesModel(model)) return false;
-  if (channel.dialect === dialect) return route.capability === "" || channel.claims(route.capability);
-  return route.counterpart !== undefined && channel.claims(route.counterpart.capability);
+/** Undefined: the channel does not serve the route. */
+function servedBy(
+  channel: UpstreamChannel,
+  { route, dialect }: Target,
+  model: string | undefined,
+): Counterpart | "as_it_is" | undefined {
+  if (channel.servesModel !== undefined && model !== undefined && !channel.servesModel(model)) return undefined;
+  const isOwn = channel.dialect === dialect;
+  if (isOwn && (route.capability === "" || channel.claims(route.capability))) return "as_it_is";
+  return route.counterparts.find(
+    (it) => (it.dialect === undefined ? !isOwn : it.dialect === channel.dialect) && channel.claims(it.capability),
+  );
 }
 
-function lostOn(channel: UpstreamChannel, isOther: boolean, target: Target): readonly Loss[] {
-  const lost = lostOf(channel, isOther, target);
+function lostOn(channel: UpstreamChannel, counterpart: Counterpart | undefined, target: Target): readonly Loss[] {
+  const isOther = counterpart !== undefined;
+  const lost = lostOf(channel, counterpart, target);
   // Where the provider holds no threads, `create` would be refused as a field that it does not know.
   const isLeftOut = !isOther && target.thread === "create" && !channel.claims("thread");
   return isLeftOut ? [...lost.filter(({ capability }) => capability !== "thread"), NO_THREAD] : lost;
 }
 
-function lostOf(channel: UpstreamChannel, isOther: boolean, { content, plain, dialect }: Target): readonly Loss[] {
+function lostOf(
+  channel: UpstreamChannel,
+  counterpart: Counterpart | undefined,
+  { content, plain, dialect }: Target,
+): readonly Loss[] {
   if (content === undefined) return NOTHING_LOST;
+  const to = counterpart?.form ?? content.form;
+  const way = wayOf(content.form, to);
+  const isOther = way !== undefined;
   if (!isOther && dialect === "messages" && mayHoldUnsigned(plain) && holdsUnsigned(content.source.value)) {
-    return [...losses(content.uses, dialect, channel), UNSIGNED_THINKING];
+    return [...losses(content.usesTo(to), way, channel), UNSIGNED_THINKING];
   }
   const { lossEvidence } = channel;
   if (!isOther && lossEvidence !== undefined && !showsEvidence(plain, lossEvidence)) return NOTHING_LOST;
-  return losses(content.uses, dialect, channel);
+  return losses(content.usesTo(to), way, channel);
 }
 
 /** Lower is better; channels of one rank go by the order in which they are defined. */
@@ -129,12 +151,14 @@ function noChannel({ name }: Provider, { route, dialect, model }: Target, lackin
 
 function wouldLose(
   { name }: Provider,
-  { content, dialect, model = "" }: Target,
-  refusing: readonly Loss[],
-  required: readonly string[],
+  { content, route, model = "" }: Target,
+  counterpart: Counterpart | undefined,
+  { refusing, required }: { readonly refusing: readonly Loss[]; readonly required: readonly string[] },
 ): GatewayError {
+  const form = route.form ?? "chat";
   const { message, param } = lossRefusal(refusing, {
-    dialect,
+    form,
+    to: counterpart?.form ?? form,
     request: content?.source.value,
     model,
     provider: name,

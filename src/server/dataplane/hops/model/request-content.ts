@@ -1,6 +1,6 @@
 /** The body of a chat or messages request, read when somebody asks, and once. */
 import { GatewayError } from "../../../../base/index.ts";
-import { type Dialect, type JsonSource, readJson, type Uses, usesOf } from "../../../core/dialects/index.ts";
+import { type Form, type JsonSource, readJson, type Uses, usesOf } from "../../../core/dialects/index.ts";
 import type { Holding } from "../../memory/index.ts";
 
 /** No request of real clients comes near; what is parsed takes many times the memory of its text. */
@@ -26,14 +26,14 @@ export function holdValues({ plain, values }: Omit<RequestText, "mayLose">, held
 
 /** A class, since there is one for each request: a literal with getters is a shape of its own each time it is made. */
 export class RequestContent {
-  readonly #dialect: Dialect;
+  readonly #form: Form;
   readonly #text: RequestText;
   readonly #held: Holding;
   #source: JsonSource | undefined;
-  #uses: Uses | undefined;
+  readonly #uses = new Map<Form, Uses>();
 
-  constructor(dialect: Dialect, text: RequestText, held: Holding) {
-    this.#dialect = dialect;
+  constructor(form: Form, text: RequestText, held: Holding) {
+    this.#form = form;
     this.#text = text;
     this.#held = held;
   }
@@ -44,10 +44,19 @@ export class RequestContent {
     return this.#source;
   }
 
-  /** Throws as `source` does. */
-  get uses(): Uses {
-    this.#uses ??= usesOf(this.#dialect, this.source.value);
-    return this.#uses;
+  get form(): Form {
+    return this.#form;
+  }
+
+  /** `to`: of what a channel would be sent. Throws as `source` does. */
+  usesTo(to: Form): Uses {
+    // Only a request for a response is read for each by itself.
+    const key = this.#form === "responses" ? to : this.#form;
+    const known = this.#uses.get(key);
+    if (known !== undefined) return known;
+    const uses = usesOf(this.#form, this.source.value, to);
+    this.#uses.set(key, uses);
+    return uses;
   }
 }
 

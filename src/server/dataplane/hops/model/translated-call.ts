@@ -1,31 +1,21 @@
 /** A request for a channel of the other dialect, translated when that is chosen, and how its answer is read back. */
 import { GatewayError } from "../../../../base/index.ts";
 import {
-  type AnswerStamp,
-  type AnswerTerms,
-  answerAsStream,
+  type AnswerReading,
+  type Counterpart,
   findRoute,
-  openTranslation,
+  type Loss,
   RequestProblem,
   type Route,
-  type StreamTranslation,
-  type TranslatedRequest,
-  translateAnswer,
+  type Translated,
   translateModel,
   translateModels,
   translateRequest,
+  wayOf,
 } from "../../../core/dialects/index.ts";
 import type { Provider, UpstreamChannel } from "../../../upstream/index.ts";
 import type { Target } from "./address.ts";
 import type { RequestContent } from "./request-content.ts";
-
-/** How the answer to a translated request becomes the client's. `stamp` is made when the answer begins. */
-export interface AnswerReading {
-  /** Undefined: no stream was asked for. */
-  stream(stamp: AnswerStamp): StreamTranslation | undefined;
-  /** Throws `AnswerProblem`. `asStream`: a whole answer where a stream was asked for. */
-  whole(body: string, stamp: AnswerStamp, asStream: boolean): string;
-}
 
 export interface TranslatedCall {
   /** Of the channel's dialect. */
@@ -38,36 +28,44 @@ export interface TranslatedCall {
 }
 
 const NO_BODY = Buffer.alloc(0);
+const NOTHING: readonly Loss[] = [];
 
-/** `model`: as the provider is sent it. Throws `invalid_request`. */
-export function translateCall(
-  target: Target,
-  provider: Provider,
-  channel: UpstreamChannel,
-  model: string | undefined,
-): TranslatedCall {
+/** Who is sent a request, and by what. */
+export interface Recipient {
+  readonly provider: Provider;
+  readonly channel: UpstreamChannel;
+  readonly counterpart: Counterpart;
+  /** As the provider is sent it. */
+  readonly model: string | undefined;
+}
+
+export interface MadeCall {
+  readonly call: TranslatedCall;
+  /** Beside what the guard found: what only came out in writing. */
+  readonly alsoLost: readonly Loss[];
+}
+
+/** Throws `invalid_request`. */
+export function translateCall(target: Target, to: Recipient): MadeCall {
   const { route, content } = target;
-  const path = route.counterpart?.path ?? target.path;
-  if (content === undefined) return { route, path, body: NO_BODY, reading: readingOfModels(target) };
-  const { body, answer } = translated(target, content, provider, channel, model);
-  return {
-    route: findRoute("POST", path) ?? route,
-    path,
-    body: Buffer.from(body),
-    reading: new ChatReading(answer),
-  };
+  const path = to.counterpart.path ?? target.path;
+  if (content === undefined)
+    return { call: { route, path, body: NO_BODY, reading: readingOfModels(target) }, alsoLost: NOTHING };
+  const { body, reading, lost = NOTHING } = translated(target, content, to);
+  return { call: { route: findRoute("POST", path) ?? route, path, body: Buffer.from(body), reading }, alsoLost: lost };
 }
 
 function translated(
   { model: asked = "" }: Target,
-  { source }: RequestContent,
-  { acceptsStreamUsage, endUserField }: Provider,
-  { claims, dialect }: UpstreamChannel,
-  model: string | undefined,
-): TranslatedRequest {
-  const terms = { claims, endUserField, acceptsStreamUsage };
+  { source, form }: RequestContent,
+  { provider, channel, counterpart, model }: Recipient,
+): Translated {
+  const way = wayOf(form, counterpart.form ?? form);
+  if (way === undefined) throw new Error("a channel was chosen that nothing is translated for");
+  const { acceptsStreamUsage, endUserField } = provider;
+  const terms = { claims: channel.claims, endUserField, acceptsStreamUsage };
   try {
-    return translateRequest(dialect, source, { sent: model ?? asked, asked }, terms);
+    return translateRequest(way, source, { sent: model ?? asked, asked }, terms);
   } catch (error) {
     if (!(error instanceof RequestProblem)) throw error;
     throw new GatewayError("invalid_request", `${error.param} ${error.message}.`, { param: error.param });
@@ -79,20 +77,4 @@ function readingOfModels({ route, dialect, query }: Target): AnswerReading {
     stream: () => undefined,
     whole: (body) => (route.name === "models" ? translateModels(dialect, body, query) : translateModel(dialect, body)),
   };
-}
-
-class ChatReading implements AnswerReading {
-  readonly #terms: AnswerTerms;
-
-  constructor(terms: AnswerTerms) {
-    this.#terms = terms;
-  }
-
-  stream(stamp: AnswerStamp): StreamTranslation | undefined {
-    return this.#terms.streams ? openTranslation(this.#terms, stamp) : undefined;
-  }
-
-  whole(body: string, stamp: AnswerStamp, asStream: boolean): string {
-    return asStream ? answerAsStream(body, this.#terms, stamp) : translateAnswer(body, this.#terms, stamp);
-  }
 }

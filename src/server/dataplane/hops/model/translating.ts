@@ -8,6 +8,7 @@ import { performance } from "node:perf_hooks";
 import { GatewayError } from "../../../../base/index.ts";
 import {
   AnswerProblem,
+  type AnswerReading,
   type AnswerStamp,
   type Dialect,
   MAX_EVENT_BYTES,
@@ -20,7 +21,6 @@ import { type Downstream, headerValue } from "../../../upstream/index.ts";
 import { lowerCase } from "../../headers.ts";
 import { Gathering, type Holding } from "../../memory/index.ts";
 import type { AnswerMeter, Shown } from "../../metering/index.ts";
-import type { AnswerReading } from "./translated-call.ts";
 
 /** A larger answer is no completion. */
 const MAX_WHOLE_BYTES = 32 << 20;

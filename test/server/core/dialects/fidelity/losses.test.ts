@@ -17,12 +17,12 @@ const names = (lost: readonly Loss[]) => lost.map(({ capability }) => capability
 
 test("a channel of the same dialect without a list loses nothing", () => {
   const used = inForm("unknown_field", "min_p", uses("logprobs", "n"));
-  assert.deepEqual(losses(used, "compat", { dialect: "compat", caps: undefined }), []);
+  assert.deepEqual(losses(used, undefined, { caps: undefined }), []);
 });
 
 test("a channel of the same dialect loses what its list does not claim, and no form", () => {
   const used = inForm("vision", "messages[0]", uses("vision", "logprobs", "n"));
-  assert.deepEqual(losses(used, "compat", { dialect: "compat", caps: claims("vision", "n") }), [
+  assert.deepEqual(losses(used, undefined, { caps: claims("vision", "n") }), [
     { capability: "logprobs", isHard: true, place: undefined },
   ]);
 });
@@ -34,45 +34,45 @@ test("forms are not looked for where nothing is translated", () => {
       throw new Error("looked for");
     },
   };
-  assert.deepEqual(names(losses(used, "compat", { dialect: "compat", caps: claims() })), ["n"]);
+  assert.deepEqual(names(losses(used, undefined, { caps: claims() })), ["n"]);
 });
 
 test("translation loses what has no equivalent, whatever the channel claims", () => {
-  const channel = { dialect: "messages", caps: claims("logprobs", "tools") } as const;
-  assert.deepEqual(names(losses(uses("logprobs", "tools"), "compat", channel)), ["logprobs"]);
+  const channel = { caps: claims("logprobs", "tools") };
+  assert.deepEqual(names(losses(uses("logprobs", "tools"), "chat>messages", channel)), ["logprobs"]);
 });
 
 test("translation carries what a channel without a list can express, and what a list claims", () => {
   const used = uses("tools", "thinking");
-  assert.deepEqual(losses(used, "messages", { dialect: "compat", caps: undefined }), []);
-  assert.deepEqual(names(losses(used, "messages", { dialect: "compat", caps: claims("tools") })), ["thinking"]);
+  assert.deepEqual(losses(used, "messages>chat", { caps: undefined }), []);
+  assert.deepEqual(names(losses(used, "messages>chat", { caps: claims("tools") })), ["thinking"]);
 });
 
 test("what is emulated needs no claim", () => {
   const used = uses("allowed_tools", "stream_usage");
-  assert.deepEqual(losses(used, "compat", { dialect: "messages", caps: claims() }), []);
+  assert.deepEqual(losses(used, "chat>messages", { caps: claims() }), []);
 });
 
 test("effort is a claim of its own: without it, what it asks for is told by other means, and counted", () => {
   const used = uses("thinking", "effort");
   const lost = [{ capability: "effort", isHard: false, place: undefined }];
-  assert.deepEqual(losses(used, "compat", { dialect: "messages", caps: claims("thinking") }), lost);
-  assert.deepEqual(losses(used, "compat", { dialect: "messages", caps: claims("thinking", "effort") }), []);
+  assert.deepEqual(losses(used, "chat>messages", { caps: claims("thinking") }), lost);
+  assert.deepEqual(losses(used, "chat>messages", { caps: claims("thinking", "effort") }), []);
 });
 
 test("what is optional is lost without a claim and refuses nothing, though its class is hard", () => {
   const used = uses("thinking_replay");
-  assert.deepEqual(losses(used, "messages", { dialect: "compat", caps: claims() }), [
+  assert.deepEqual(losses(used, "messages>chat", { caps: claims() }), [
     { capability: "thinking_replay", isHard: false, place: undefined },
   ]);
-  assert.deepEqual(losses(used, "messages", { dialect: "compat", caps: claims("thinking_replay") }), []);
-  assert.deepEqual(losses(used, "compat", { dialect: "messages", caps: claims() }), [
+  assert.deepEqual(losses(used, "messages>chat", { caps: claims("thinking_replay") }), []);
+  assert.deepEqual(losses(used, "chat>messages", { caps: claims() }), [
     { capability: "thinking_replay", isHard: true, place: undefined },
   ]);
 });
 
 test("soft losses are told apart from hard ones", () => {
-  const lost = losses(uses("store", "seed"), "compat", { dialect: "messages", caps: undefined });
+  const lost = losses(uses("store", "seed"), "chat>messages", { caps: undefined });
   assert.deepEqual(lost, [
     { capability: "seed", isHard: true, place: undefined },
     { capability: "store", isHard: false, place: undefined },
@@ -82,7 +82,7 @@ test("soft losses are told apart from hard ones", () => {
 test("a form that cannot be translated is named once, with its place, though the capability is claimed", () => {
   const place = "messages[0].content[0].image_url";
   const used = inForm("vision", place, uses("vision"));
-  assert.deepEqual(losses(used, "compat", { dialect: "messages", caps: claims("vision") }), [
+  assert.deepEqual(losses(used, "chat>messages", { caps: claims("vision") }), [
     { capability: "vision", isHard: true, place },
   ]);
 });
@@ -90,32 +90,36 @@ test("a form that cannot be translated is named once, with its place, though the
 test("what has no name of its own is lost in translation only", () => {
   const used = inForm("hint", "messages[0].name");
   const lost = [{ capability: "hint", isHard: false, place: "messages[0].name" }];
-  assert.deepEqual(losses(used, "compat", { dialect: "messages", caps: undefined }), lost);
-  assert.deepEqual(losses(used, "compat", { dialect: "compat", caps: claims() }), []);
+  assert.deepEqual(losses(used, "chat>messages", { caps: undefined }), lost);
+  assert.deepEqual(losses(used, undefined, { caps: claims() }), []);
 });
 
 test("losses are named in the order of the vocabulary, not of the request", () => {
   const used = inForm("documents", "messages[0]", uses("n", "json_object", "custom_tools"));
-  const lost = losses(used, "compat", { dialect: "messages", caps: undefined });
+  const lost = losses(used, "chat>messages", { caps: undefined });
   assert.deepEqual(names(lost), ["custom_tools", "documents", "json_object", "n"]);
 });
 
 test("a request that uses nothing loses nothing", () => {
-  assert.deepEqual(losses(NO_USES, "compat", { dialect: "messages", caps: claims() }), []);
+  assert.deepEqual(losses(NO_USES, "chat>messages", { caps: claims() }), []);
 });
 
 test("unsigned thinking is a lost hint where a channel of the other dialect is not told it, and only there", () => {
   const thinking = { type: "thinking", thinking: "Hm", signature: "" };
-  const used = usesOf("messages", {
-    messages: [
-      { role: "assistant", content: [thinking] },
-      { role: "user", content: "?" },
-    ],
-  });
-  assert.deepEqual(losses(used, "messages", { dialect: "compat", caps: claims("thinking") }), [
+  const used = usesOf(
+    "messages",
+    {
+      messages: [
+        { role: "assistant", content: [thinking] },
+        { role: "user", content: "?" },
+      ],
+    },
+    "chat",
+  );
+  assert.deepEqual(losses(used, "messages>chat", { caps: claims("thinking") }), [
     { capability: "hint", isHard: false, place: "messages[0].content[0].thinking" },
   ]);
-  assert.deepEqual(losses(used, "messages", { dialect: "compat", caps: claims("thinking_replay") }), []);
-  assert.deepEqual(losses(used, "messages", { dialect: "compat", caps: undefined }), []);
-  assert.deepEqual(losses(used, "messages", { dialect: "messages", caps: claims() }), []);
+  assert.deepEqual(losses(used, "messages>chat", { caps: claims("thinking_replay") }), []);
+  assert.deepEqual(losses(used, "messages>chat", { caps: undefined }), []);
+  assert.deepEqual(losses(used, undefined, { caps: claims() }), []);
 });

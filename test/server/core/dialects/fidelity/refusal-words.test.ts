@@ -3,12 +3,23 @@ import { test } from "node:test";
 import type { Capability } from "../../../../../src/server/core/dialects/fidelity/capabilities.ts";
 import type { Loss } from "../../../../../src/server/core/dialects/fidelity/losses.ts";
 import { lossRefusal, shownModelName } from "../../../../../src/server/core/dialects/fidelity/refusal-words.ts";
-import type { Dialect } from "../../../../../src/server/core/dialects/routes.ts";
+import type { Form } from "../../../../../src/server/core/dialects/routes.ts";
 
 const lost = (capability: Capability, place?: string): Loss => ({ capability, isHard: true, place });
 
-function refused(losses: readonly Loss[], request: unknown, more: { dialect?: Dialect; required?: string[] } = {}) {
-  const of = { dialect: "compat" as const, model: "claude-sonnet-5", provider: "anthropic", required: [], ...more };
+function refused(
+  losses: readonly Loss[],
+  request: unknown,
+  more: { form?: Form; to?: Form; required?: string[] } = {},
+) {
+  const of = {
+    form: "chat" as const,
+    to: "messages" as const,
+    model: "claude-sonnet-5",
+    provider: "anthropic",
+    required: [],
+    ...more,
+  };
   return lossRefusal(losses, { ...of, request });
 }
 
@@ -54,7 +65,7 @@ test("places are found in both dialects, within lists and within fields", () => 
   const source = { type: "file", file_id: "f" };
   const message = { role: "user", content: [{ type: "document", source }] };
   const of = (capability: Capability, request: unknown) =>
-    refused([lost(capability)], request, { dialect: "messages" }).param;
+    refused([lost(capability)], request, { form: "messages", to: "chat" }).param;
   assert.equal(of("file_refs", { messages: [message] }), "messages[0].content[0]");
   assert.equal(of("json_schema", { output_config: { format: { type: "json_schema" } } }), "output_config.format");
   assert.equal(of("strict_tools", { tools: [{ name: "f", strict: true }] }), "tools[0].strict");

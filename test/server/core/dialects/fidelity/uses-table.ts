@@ -10,7 +10,7 @@ import {
 import { evidenceOf, showsEvidence } from "../../../../../src/server/core/dialects/fidelity/evidence.ts";
 import { MAX_PLACE_LENGTH } from "../../../../../src/server/core/dialects/fidelity/losses.ts";
 import { usesOf } from "../../../../../src/server/core/dialects/fidelity/uses.ts";
-import type { Dialect } from "../../../../../src/server/core/dialects/routes.ts";
+import type { Dialect, Form } from "../../../../../src/server/core/dialects/routes.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -46,9 +46,12 @@ export interface FormsTable extends Table {
   readonly kept: readonly { readonly title: string; readonly request: Fields }[];
 }
 
+const formOf = (dialect: Dialect): Form => (dialect === "compat" ? "chat" : "messages");
+const otherOf = (dialect: Dialect): Form => (dialect === "compat" ? "messages" : "chat");
+
 /** Of forms that have no translation, and of some that come near them. */
 export function testForms({ dialect, plain, losses, kept }: FormsTable): void {
-  const read = (request: Fields) => usesOf(dialect, { ...plain, ...request });
+  const read = (request: Fields) => usesOf(formOf(dialect), { ...plain, ...request }, otherOf(dialect));
 
   for (const { title, request, capability, place } of losses) {
     test(`${dialect}: ${title} is not translatable`, () => {
@@ -64,7 +67,7 @@ export function testForms({ dialect, plain, losses, kept }: FormsTable): void {
 }
 
 export function testUses({ dialect, plain, uses, words }: UsesTable): void {
-  const read = (request: Fields) => usesOf(dialect, { ...plain, ...request });
+  const read = (request: Fields) => usesOf(formOf(dialect), { ...plain, ...request }, otherOf(dialect));
   const shows = (request: unknown, capability: Capability): boolean => {
     const evidence = evidenceOf(dialect, [capability]);
     return evidence === undefined || showsEvidence(Buffer.from(JSON.stringify(request) ?? ""), evidence);
@@ -110,7 +113,7 @@ export function testUses({ dialect, plain, uses, words }: UsesTable): void {
     );
     fc.assert(
       fc.property(request, (given) => {
-        const { capabilities, untranslatable } = usesOf(dialect, given);
+        const { capabilities, untranslatable } = usesOf(formOf(dialect), given, otherOf(dialect));
         for (const capability of capabilities) {
           assert.ok(usableIn(dialect).has(capability), capability);
           assert.ok(shows(given, capability), `${capability} without its words`);

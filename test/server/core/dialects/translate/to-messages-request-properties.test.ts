@@ -165,7 +165,7 @@ test("what the guard does not name arrives", () => {
   fc.assert(
     fc.property(request, histories, (settings, messages) => {
       const given = { ...settings, messages };
-      const { capabilities, untranslatable } = usesOf("compat", given);
+      const { capabilities, untranslatable } = usesOf("chat", given, "messages");
       const { body } = translate(given);
       const { temperature, top_p, top_k } = given;
       if (!untranslatable.has("sampling")) {

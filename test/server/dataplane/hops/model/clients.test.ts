@@ -56,8 +56,8 @@ function targetOf(request: RecordedRequest, provider: Provider, model: string): 
 function refusalOf(request: RecordedRequest, provider: Provider, model: string): GatewayError | undefined {
   const target = targetOf(request, provider, model);
   try {
-    const { channel } = chooseChannel(provider, target, model, ANYBODY);
-    if (channel.dialect !== target.dialect) translateCall(target, provider, channel, model);
+    const { channel, counterpart } = chooseChannel(provider, target, model, ANYBODY);
+    if (counterpart !== undefined) translateCall(target, { provider, channel, counterpart, model });
     return undefined;
   } catch (error) {
     if (error instanceof GatewayError) return error;
