@@ -117,7 +117,8 @@ const ENTRIES = [
       "Runs every case of the data through the detectors, as one chat turn, and compares what was found with what is " +
       "marked, exactly and with overlap allowed. Files named .jsonl hold a case a line (text, spans, labels, tags, kind, " +
       "system; places are bytes); others are CoNLL. '-' reads stdin. Texts of wrong cases are printed, but not with " +
-      "-json. The status is 1 when a detector failed.",
+      "-json. Declared models that are not in the cache are fetched into it; judges call the models of their providers, " +
+      "which is told and counted. The status is 1 when a detector failed.",
     flags: guardrailsEvalFlags,
     positionals: { usage: "DATA...", min: 1, max: Number.POSITIVE_INFINITY, areFiles: true },
   },

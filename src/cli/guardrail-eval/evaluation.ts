@@ -2,6 +2,7 @@
 
 import type { SegmentKind } from "../../server/core/guardrails/index.ts";
 import type { EvalCase, Mark } from "./cases.ts";
+import { countFailures, type FailedCases } from "./failed.ts";
 import { askDetectors, type CaseFinding, findingsIn, removedIn, type Turn } from "./inspect.ts";
 import type { Names } from "./names.ts";
 import type { Subject } from "./subject.ts";
@@ -40,8 +41,7 @@ export interface Evaluation {
   wrongCases: number;
   /** In the order of the data. */
   readonly verdicts: readonly Verdict[];
-  /** Cases in which a detector failed, by its name. */
-  readonly failed: ReadonlyMap<string, number>;
+  readonly failed: FailedCases;
   readonly sweep: Sweep | undefined;
   /** Cases may be given several at once. */
   readonly add: (one: EvalCase, index: number) => Promise<void>;
@@ -53,15 +53,15 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
   const byTag = new Map<string, Tally>();
   const wrong: WrongCase[] = [];
   const verdicts: Verdict[] = [];
-  const failed = new Map<string, number>();
+  const failures = countFailures();
   const sweep = options.sweeps ? createSweep(subject, names, scope) : undefined;
-  const evaluation: Evaluation = { total, byTag, wrong, wrongCases: 0, verdicts, failed, sweep, add };
+  const evaluation: Evaluation = { total, byTag, wrong, wrongCases: 0, verdicts, failed: failures.cases, sweep, add };
   return evaluation;
 
   async function add(one: EvalCase, index: number): Promise<void> {
     const turn: Turn = { text: one.text, kind: one.kind ?? options.kind, system: one.system };
     const raw = await askDetectors(subject, turn, options);
-    for (const name of raw.failed) failed.set(name, (failed.get(name) ?? 0) + 1);
+    failures.add(raw.failures);
     const findings = findingsIn(subject, raw, names);
     const outcome = outcomeOf(one, findings, names);
     const faults = faultsOf(outcome, findings, scope);

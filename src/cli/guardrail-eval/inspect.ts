@@ -8,7 +8,7 @@ import {
   type SegmentKind,
   utf8Offsets,
 } from "../../server/core/guardrails/index.ts";
-import type { Found } from "../../server/detectors/index.ts";
+import type { Failure, Found } from "../../server/detectors/index.ts";
 import { removedFrom } from "../../server/snapshot/index.ts";
 import type { Mark } from "./cases.ts";
 import type { Names } from "./names.ts";
@@ -37,8 +37,7 @@ export interface RemovedFinding extends CaseFinding {
 
 export interface Raw {
   readonly inspected: Inspected;
-  /** Names of detectors that failed. */
-  readonly failed: readonly string[];
+  readonly failures: readonly Failure[];
 }
 
 export interface Asking {
@@ -57,12 +56,19 @@ export async function askDetectors(
   const own: Segment = { kind, text, ref: "", turn: 0, isReadOnly: kind === "header" || kind === "query" };
   const before: Segment = { kind: "system", text: system, ref: "", turn: 1, isReadOnly: false };
   const segments = system === "" ? [own] : [before, own];
-  const found: Found = await ensemble.run(segments, { signal, isLowered });
+  const found: Found = await ensemble.run(segments, { signal, isLowered, ...askedFor(ensemble, detector) });
   const byDetector =
     detector === undefined
       ? found.byDetector
       : found.byDetector.flatMap((one) => (one.detector === detector ? [{ ...one, mode: "inline" as const }] : []));
-  return { inspected: { segments, found: byDetector }, failed: found.failures.map((failure) => failure.detector) };
+  return { inspected: { segments, found: byDetector }, failures: found.failures };
+}
+
+/** Others are left alone where nothing that they find matters: a model may cost minutes, or money. */
+function askedFor({ members }: Subject["ensemble"], detector: string | undefined) {
+  const one = members.find(({ name }) => name === detector);
+  if (one === undefined || one.role === "confirm" || members.some(({ narrowsSpans }) => narrowsSpans)) return {};
+  return { names: new Set([one.name]) };
 }
 
 /** In order of their starts. `scoreThreshold` stands for the configured one. What is in the system turn is left out. */

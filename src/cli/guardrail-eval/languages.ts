@@ -3,6 +3,7 @@
 import { escapeControls } from "../../base/index.ts";
 import { tableLines } from "../table-text.ts";
 import { type EvaluationOptions, outcomeOf } from "./evaluation.ts";
+import { countFailures, type FailedCases } from "./failed.ts";
 import { askDetectors, findingsIn } from "./inspect.ts";
 import { type Agreement, type Bag, compareRow } from "./invariance.ts";
 import { counted, figure } from "./report-text.ts";
@@ -27,7 +28,7 @@ export interface Languages {
   skipped: number;
   /** The first of them, in the order of the data. */
   readonly apart: readonly Apart[];
-  readonly failed: ReadonlyMap<string, number>;
+  readonly failed: FailedCases;
   readonly add: (row: Row, index: number) => Promise<void>;
 }
 
@@ -38,15 +39,15 @@ export function createLanguages(
   const byLanguage = new Map<string, Agreement>();
   const tallies = new Map<string, Tally>();
   const apart: Apart[] = [];
-  const failed = new Map<string, number>();
-  const languages: Languages = { byLanguage, tallies, skipped: 0, apart, failed, add };
+  const failures = countFailures();
+  const languages: Languages = { byLanguage, tallies, skipped: 0, apart, failed: failures.cases, add };
   return languages;
 
   async function add(row: Row, index: number): Promise<void> {
     const bags = new Map<string, Bag>();
     for (const [language, one] of row.cases) {
       const raw = await askDetectors(subject, { text: one.text, kind, system: "" }, { detector, signal });
-      for (const name of raw.failed) failed.set(name, (failed.get(name) ?? 0) + 1);
+      failures.add(raw.failures);
       const findings = findingsIn(subject, raw, names);
       const isLabelled = one.labels !== undefined && one.spans === undefined;
       const isScored = isLabelled ? scope.labels : scope.types;

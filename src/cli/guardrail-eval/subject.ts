@@ -3,14 +3,21 @@
 import { formatProblem, type Guardrails } from "../../server/core/config/index.ts";
 import type { GuardrailPolicy } from "../../server/core/guardrails/index.ts";
 import type { Ensemble } from "../../server/detectors/index.ts";
-import { readGuardrailsAt } from "../../server/node/index.ts";
+import {
+  type ModelCallsAlone,
+  openModelCallsAlone,
+  type ReadGuardrails,
+  readGuardrailsAt,
+  type SpentCalls,
+} from "../../server/node/index.ts";
 import {
   type AssembledGuardrails,
-  type GuardedProfile,
   type GuardrailEngine,
   loadGuardrailEngine,
   type Rehearse,
 } from "../../server/snapshot/index.ts";
+import type { Io } from "../io.ts";
+import { obtainModels } from "../models/obtain.ts";
 
 /** For models, the largest of which take some ten seconds. */
 const LOAD_LIMIT_MS = 180_000;
@@ -22,6 +29,18 @@ export interface Subject {
   readonly rehearse: Rehearse;
   /** Names of the profiles. */
   readonly profiles: readonly string[];
+  readonly judges: readonly Judge[];
+  /** What judges asked of models so far. */
+  readonly spent: () => readonly SpentCalls[];
+  /** Threads and connections end. */
+  readonly close: () => Promise<void>;
+}
+
+/** A detector that sends texts to a model, for which somebody pays. */
+interface Judge {
+  readonly name: string;
+  readonly provider: string;
+  readonly model: string;
 }
 
 export type CompiledSubject =
@@ -34,39 +53,97 @@ export type CompiledSubject =
   /** A line each. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
-/** `path` is absolute: a deployment document, or a node file that names one. */
-export async function compileSubject(
-  path: string,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<CompiledSubject> {
-  const read = await readGuardrailsAt(path, env);
+/**
+ * `path` is absolute: a deployment document, or a node file that names one. Models that are not in the cache are fetched.
+ * Rejects with the signal's reason.
+ */
+export async function compileSubject(path: string, io: Io): Promise<CompiledSubject> {
+  const read = await readGuardrailsAt(path, io.env);
   if (read.kind === "refused") return read;
-  const { guardrails, profiles, problem, warnings } = read;
-  const engine = await loadGuardrailEngine();
-  const configured = await compile(engine, { ...guardrails, explain: true }, profiles);
-  const told = configured.problems.map((one) => formatProblem(problem(one.path, one.message, one.severity)));
-  if (configured.subject === undefined) return { kind: "refused", problems: [...warnings, ...told] };
-  return { kind: "compiled", subject: configured.subject, warnings: [...warnings, ...told] };
+  const { warnings } = read;
+  const obtained = await obtainModels(read, io);
+  if (obtained.kind === "refused") return { kind: "refused", problems: [...warnings, ...obtained.problems] };
+  const calls = read.judged && openModelCallsAlone(read.judged);
+  const engine = await loadGuardrailEngine(undefined, calls?.callModel);
+  const close = async (): Promise<void> => {
+    engine.close();
+    await calls?.close();
+  };
+  try {
+    const { subject, problems } = await compile(read, obtained.views, { engine, calls, close, signal: io.signal });
+    if (subject === undefined) {
+      await close();
+      return { kind: "refused", problems: [...warnings, ...problems] };
+    }
+    return { kind: "compiled", subject, warnings: [...warnings, ...problems] };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
-interface Attempt {
-  /** Undefined where a problem is an error. */
-  readonly subject: Subject | undefined;
-  readonly problems: AssembledGuardrails["problems"];
+interface Compiling extends Pick<Subject, "close"> {
+  readonly engine: GuardrailEngine;
+  readonly calls: ModelCallsAlone | undefined;
+  readonly signal: AbortSignal;
 }
 
-/** Its models are loaded. */
+/** Its models are loaded. `problems`: lines; the subject is undefined where one is an error. */
 async function compile(
-  engine: GuardrailEngine,
-  guardrails: Guardrails,
-  profiles: readonly GuardedProfile[],
-): Promise<Attempt> {
-  const { assembled, problems: told } = engine.assemble(guardrails, profiles);
-  const isRefused = ({ severity }: AssembledGuardrails["problems"][number]): boolean => severity === "error";
-  if (assembled === undefined || told.some(isRefused)) return { subject: undefined, problems: told };
-  const problems = [...told, ...((await assembled.prepare?.(AbortSignal.timeout(LOAD_LIMIT_MS))) ?? [])];
-  if (problems.some(isRefused)) return { subject: undefined, problems };
+  { guardrails, profiles, judged, problem }: Extract<ReadGuardrails, { kind: "read" }>,
+  models: Extract<Awaited<ReturnType<typeof obtainModels>>, { kind: "obtained" }>["views"],
+  { engine, calls, close, signal }: Compiling,
+): Promise<{ readonly subject: Subject | undefined; readonly problems: readonly string[] }> {
+  type Problems = AssembledGuardrails["problems"];
+  const linesOf = (problems: Problems) =>
+    problems.map(({ path, message, severity }) => formatProblem(problem(path, message, severity)));
+  const isRefused = ({ severity }: Problems[number]): boolean => severity === "error";
+  const { assembled, problems: told } = engine.assemble({ ...guardrails, explain: true }, profiles, {
+    models,
+    ...(judged !== undefined && { providers: judged.byName }),
+  });
+  if (assembled === undefined || told.some(isRefused)) return { subject: undefined, problems: linesOf(told) };
+  const limit = AbortSignal.timeout(LOAD_LIMIT_MS);
+  const prepared = assembled.prepare?.(AbortSignal.any([signal, limit])).catch((error: unknown): Problems => {
+    signal.throwIfAborted();
+    if (!limit.aborted) throw error;
+    const message = `the models of its detectors were not loaded within ${LOAD_LIMIT_MS / 1_000} s`;
+    return [{ severity: "error", path: ["guardrails", "detectors"], message }];
+  });
+  const problems = [...told, ...((await prepared) ?? [])];
+  if (problems.some(isRefused)) return { subject: undefined, problems: linesOf(problems) };
   const { ensemble, policyOf, rehearse } = assembled;
-  const names = profiles.map(({ name }) => name);
-  return { subject: { ensemble, policy: policyOf(undefined), rehearse, profiles: names }, problems };
+  return {
+    subject: {
+      ensemble,
+      policy: policyOf(undefined),
+      rehearse,
+      profiles: profiles.map(({ name }) => name),
+      judges: judgesOf(guardrails),
+      spent: () => calls?.spent() ?? [],
+      close,
+    },
+    problems: linesOf(problems),
+  };
 }
+
+const judgesOf = ({ detectors }: Guardrails): readonly Judge[] =>
+  detectors.flatMap(({ type, name = type, llm }) =>
+    type === "llm" && llm !== undefined ? [{ name, provider: llm.provider, model: llm.model }] : [],
+  );
+
+/** A line each, before any is asked. `detector`: the only one that will be; undefined: all will. */
+export const judgeWords = ({ judges }: Subject, detector?: string): readonly string[] =>
+  judges
+    .filter(({ name }) => detector === undefined || name === detector)
+    .map(
+      ({ name, provider, model }) =>
+        `note: the detector ${JSON.stringify(name)} sends texts to the model ${model} of ${provider}: each is a call like those of clients`,
+    );
+
+/** A line each, of what judges asked. */
+export const spentWords = ({ spent }: Subject): readonly string[] =>
+  spent().map(
+    ({ provider, model, calls, promptTokens }) =>
+      `the model ${model} of ${provider} was called ${calls === 1 ? "once" : `${calls} times`}, with ${promptTokens} tokens`,
+  );

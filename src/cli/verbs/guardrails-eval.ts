@@ -17,16 +17,21 @@ import {
   type EvalCase,
   type EvaluationOptions,
   eachOf,
+  type FailedCases,
+  judgeWords,
   languagesLines,
   languagesReport,
+  type Names,
   namesOf,
   openData,
   type Row,
   reportLines,
   reportOf,
   rowsOf,
+  type Subject,
   type Survey,
   scopeOf,
+  spentWords,
   surveyOf,
   unmarkedWarnings,
   type Warn,
@@ -48,10 +53,27 @@ export async function run(options: Options, paths: readonly string[], io: Io): P
   checkFlags(options);
   const wanted = (options.types ?? "").split(",").flatMap((name) => name.trim() || []);
   const names = namesOf(options.rename, wanted);
-  const compiled = await compileSubject(resolvePath(io, options.config), io.env);
+  const compiled = await compileSubject(resolvePath(io, options.config), io);
   if (compiled.kind === "refused") return refused(compiled.problems, io);
   const { subject } = compiled;
   for (const warning of compiled.warnings) tell(io, warning);
+  try {
+    return await evaluate(subject, { paths, options, names, wanted }, io);
+  } finally {
+    for (const words of spentWords(subject)) tell(io, words);
+    await subject.close();
+  }
+}
+
+interface Asked {
+  readonly paths: readonly string[];
+  readonly options: Options;
+  readonly names: Names;
+  /** Of `-types`. */
+  readonly wanted: readonly string[];
+}
+
+async function evaluate(subject: Subject, { paths, options, names, wanted }: Asked, io: Io): Promise<ExitStatus> {
   checkDetector(
     options.detector,
     subject.ensemble.members.map(({ name }) => name),
@@ -66,6 +88,7 @@ export async function run(options: Options, paths: readonly string[], io: Io): P
   if (survey.cases === 0) throw new Error(`no case is in ${paths.map(clip).join(", ")}`);
   for (const words of unmarkedWarnings(survey, types)) tell(io, `warning: ${words}`);
   checkSize(options, survey);
+  for (const words of judgeWords(subject, options.detector)) tell(io, words);
 
   const evaluating: EvaluationOptions = {
     subject,
@@ -79,10 +102,11 @@ export async function run(options: Options, paths: readonly string[], io: Io): P
     signal: io.signal,
   };
   const failed = await (options.invariance ? compareLanguages : score)(files, evaluating, options, io, survey.cases);
-  for (const [name, cases] of failed) {
+  for (const [name, { cases, reason }] of failed) {
+    const why = reason === "" ? "" : ` (${reason})`;
     tell(
       io,
-      `the detector ${JSON.stringify(name)} failed in ${cases} of ${survey.cases} cases: the figures lack it there`,
+      `the detector ${JSON.stringify(name)} failed in ${cases} of ${survey.cases} cases${why}: the figures lack it there`,
     );
   }
   if (io.signal.aborted) return 130;
@@ -106,8 +130,7 @@ function checkSize({ sweep }: Options, { textBytes }: Survey): void {
   throw new UsageError(`flag '-sweep' keeps the texts, at most ${MAX_SWEPT_BYTES >> 20} MiB of them; use '-limit'`);
 }
 
-/** Gives the cases in which detectors failed. */
-type Scored = Promise<ReadonlyMap<string, number>>;
+type Scored = Promise<FailedCases>;
 
 async function score(
   files: readonly DataFile[],

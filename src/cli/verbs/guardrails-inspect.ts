@@ -13,7 +13,7 @@ import { isColoured } from "../colours.ts";
 import { chooseDoor } from "../door.ts";
 import { reportFailure } from "../door-failure.ts";
 import { clip, didYouMean, type FlagsOf, UsageError } from "../flags.ts";
-import { compileSubject } from "../guardrail-eval/index.ts";
+import { compileSubject, judgeWords, type Subject } from "../guardrail-eval/index.ts";
 import { inspectionLines } from "../guardrail-inspect/index.ts";
 import { type ExitStatus, type Io, resolvePath } from "../io.ts";
 import type { guardrailsInspectFlags } from "../specs.ts";
@@ -76,15 +76,24 @@ async function ask(options: Options, text: string, io: Io): Promise<Rehearsal | 
 
 /** The guardrails of a document, whose keys are at hand here. */
 async function tryOut(config: string, options: Options, text: string, io: Io): Promise<Rehearsal | ExitStatus> {
-  const { profile, model, kind } = options;
-  const compiled = await compileSubject(resolvePath(io, config), io.env);
+  const compiled = await compileSubject(resolvePath(io, config), io);
   const told = compiled.kind === "refused" ? compiled.problems : compiled.warnings;
   for (const line of told) io.stderr.write(`${escapeControls(line)}\n`);
   if (compiled.kind === "refused") {
     io.stderr.write("gateway guardrails inspect: the guardrails were refused\n");
     return 1;
   }
-  const { profiles, rehearse } = compiled.subject;
+  const { subject } = compiled;
+  for (const words of judgeWords(subject)) io.stderr.write(`${escapeControls(words)}\n`);
+  try {
+    return await rehearsed(subject, options, text, io);
+  } finally {
+    await subject.close();
+  }
+}
+
+async function rehearsed({ profiles, rehearse }: Subject, options: Options, text: string, io: Io): Promise<Rehearsal> {
+  const { profile, model, kind } = options;
   if (profile !== undefined && !profiles.includes(profile)) {
     throw new UsageError(
       `flag '-profile': the document has no profile '${clip(profile)}'${didYouMean(profile, profiles)}`,

@@ -1,6 +1,7 @@
 /**
  * Paths of a node file, read without judging the rest of it: where its secrets are, which its own references need, and
- * which deployment document and overlays it names, so that the errors of all documents are told at once.
+ * which deployment document and overlays it names, so that the errors of all documents are told at once; and where it keeps
+ * models.
  */
 import { parseDocument } from "yaml";
 
@@ -8,6 +9,8 @@ export interface Glance {
   readonly secretsDir: string | undefined;
   readonly deployment: string | undefined;
   readonly overlayPaths: readonly string[];
+  readonly cacheDir: string | undefined;
+  readonly dataDir: string | undefined;
 }
 
 export function glance(text: string, env: Readonly<Record<string, string | undefined>>): Glance {
@@ -17,13 +20,16 @@ export function glance(text: string, env: Readonly<Record<string, string | undef
       : undefined;
   try {
     const file = parseDocument(text).toJS({ maxAliasCount: 0 }) ?? {};
-    const { secrets_dir: secretsDir, deployment, catalog_overlay_paths: overlays } = file;
+    const { secrets_dir: secretsDir, deployment, catalog_overlay_paths: overlays, cache_dir: cacheDir, cluster } = file;
     return {
       secretsDir: read(secretsDir),
       deployment: read(deployment),
       overlayPaths: (Array.isArray(overlays) ? overlays : []).flatMap((path) => read(path) ?? []),
+      cacheDir: read(cacheDir),
+      dataDir: read(cluster?.data_dir),
     };
   } catch {
-    return { secretsDir: undefined, deployment: undefined, overlayPaths: [] }; // the reader says what is wrong with it
+    // The reader says what is wrong with it.
+    return { secretsDir: undefined, deployment: undefined, overlayPaths: [], cacheDir: undefined, dataDir: undefined };
   }
 }

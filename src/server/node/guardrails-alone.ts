@@ -1,10 +1,21 @@
 /** Reads the guardrails of a document on disk, for evaluation and rehearsals: a deployment document, or a node file that names one. */
 
-import { formatProblem, type Guardrails, type ProblemAt, readGuardrails } from "../core/config/index.ts";
+import { resolve } from "node:path";
+import {
+  type Deployment,
+  formatProblem,
+  type Guardrails,
+  type ProblemAt,
+  type References,
+  readGuardrails,
+} from "../core/config/index.ts";
+import { type ModelNeed, modelNeeds } from "../models/index.ts";
 import { openSecrets } from "../secrets/index.ts";
-import type { GuardedProfile } from "../snapshot/index.ts";
+import { compileDeployment, type GuardedProfile, type Snapshot } from "../snapshot/index.ts";
 import { beside, openDisk } from "./files.ts";
-import { glance } from "./glance.ts";
+import { type Glance, glance } from "./glance.ts";
+import { readOverlays } from "./load.ts";
+import { usualCache } from "./model-cache.ts";
 
 export type ReadGuardrails =
   | {
@@ -12,12 +23,27 @@ export type ReadGuardrails =
       readonly guardrails: Guardrails;
       /** With which detectors they select, and nothing else of them. */
       readonly profiles: readonly GuardedProfile[];
+      /** Declared models that its detectors refer to, without the tokens of their hubs. */
+      readonly needs: readonly ModelNeed[];
+      /** `needs` with the tokens, for who has to fetch them. */
+      readonly tokens: () => Tokens;
+      /** Absolute: where the node keeps models; undefined where no node file says it, and the usual place cannot be written. */
+      readonly cacheDirectory: string | undefined;
+      /** With the providers that judges are asked through, and nothing to serve; undefined where there are no judges. */
+      readonly judged: Snapshot | undefined;
       readonly problem: ProblemAt;
       /** Lines for a person. */
       readonly warnings: readonly string[];
     }
   /** A line each. */
-  | { readonly kind: "refused"; readonly problems: readonly string[] };
+  | Refused;
+
+interface Refused {
+  readonly kind: "refused";
+  readonly problems: readonly string[];
+}
+
+export type Tokens = { readonly kind: "read"; readonly needs: readonly ModelNeed[] } | Refused;
 
 /** `path` is absolute. Reads files and the environment, opens nothing, writes nothing. */
 export async function readGuardrailsAt(
@@ -27,25 +53,62 @@ export async function readGuardrailsAt(
   const disk = openDisk();
   const file = await disk.readText(path);
   if (file.kind === "problem") return refused([file.message]);
-  const { deployment, secretsDir } = glance(file.text, env);
-  const document = deployment === undefined ? file : await disk.readText(beside(path, deployment));
-  if (document.kind === "problem") return refused([document.message]);
+  const seen = glance(file.text, env);
+  const { deployment, secretsDir } = seen;
+  const source = deployment === undefined ? file : await disk.readText(beside(path, deployment));
+  if (source.kind === "problem") return refused([source.message]);
   const secrets = openSecrets({ dir: secretsDir && beside(path, secretsDir) });
-  const {
-    document: read,
-    problems,
-    problem,
-  } = readGuardrails(document, {
+  const references: References = {
     env: (name) => env[name],
     secret: (name) => secrets.secret(name),
     file: (name) => secrets.file(name),
-  });
-  const told = problems.map(formatProblem);
-  if (read === undefined) return refused(told);
-  const { guardrails, profiles = [] } = read;
-  if (guardrails === undefined) return refused([...told, `${document.name}: it has no \`guardrails\``]);
-  if (guardrails.detectors.length === 0) return refused([...told, `${document.name}: guardrails: no \`detectors\``]);
-  return { kind: "read", guardrails, profiles, problem, warnings: told };
+  };
+  const read = readGuardrails(source, references, { withTokens: false });
+  const { document, asWritten, problem } = read;
+  const told = read.problems.map(formatProblem);
+  if (document === undefined || asWritten === undefined) return refused(told);
+  const { guardrails, profiles = [] } = document;
+  if (guardrails === undefined) return refused([...told, `${source.name}: it has no \`guardrails\``]);
+  if (guardrails.detectors.length === 0) return refused([...told, `${source.name}: guardrails: no \`detectors\``]);
+
+  let judged: Snapshot | undefined;
+  if (guardrails.detectors.some(({ type }) => type === "llm")) {
+    const { overlays, problems } = await readOverlays(disk, path, seen.overlayPaths);
+    const compiled = compileDeployment({
+      deployment: { ...read, problems: [], document: providersOf(document), asWritten: providersOf(asWritten) },
+      fileOverlays: overlays,
+      trusted: undefined,
+      rules: undefined,
+      limitRev: 0,
+    });
+    if (problems.length > 0) return refused([...told, ...problems]);
+    if (compiled.kind !== "compiled") return refused([...told, ...compiled.problems.map(formatProblem)]);
+    judged = compiled.snapshot;
+  }
+  return {
+    kind: "read",
+    guardrails,
+    profiles,
+    needs: modelNeeds(document),
+    tokens() {
+      const { document: whole, problems } = readGuardrails(source, references, { withTokens: true });
+      return whole === undefined
+        ? refused(problems.filter(({ severity }) => severity === "error").map(formatProblem))
+        : { kind: "read", needs: modelNeeds(whole) };
+    },
+    cacheDirectory: await cacheOf(seen, path),
+    judged,
+    problem,
+    warnings: told,
+  };
 }
 
-const refused = (problems: readonly string[]): ReadGuardrails => ({ kind: "refused", problems });
+/** Who may call, and what for, is no matter where nobody is served. */
+const providersOf = ({ guardrails: _, models: __, profiles: ___, ...rest }: Deployment): Deployment => rest;
+
+async function cacheOf({ cacheDir, dataDir }: Glance, path: string): Promise<string | undefined> {
+  if (cacheDir !== undefined) return resolve(beside(path, cacheDir));
+  return (await usualCache()) ?? (dataDir === undefined ? undefined : resolve(beside(path, dataDir), "cache"));
+}
+
+const refused = (problems: readonly string[]): Refused => ({ kind: "refused", problems });

@@ -21,6 +21,7 @@ export {
   readNode,
 } from "./load.ts";
 export { modelCacheOf, usualCache } from "./model-cache.ts";
+export { type ModelCallsAlone, openModelCallsAlone, type SpentCalls } from "./model-calls-alone.ts";
 export { ConfigurationRefused, countIn, durationIn } from "./refused.ts";
 export {
   type CompiledSources,

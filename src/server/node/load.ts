@@ -206,7 +206,8 @@ function compileWith(documents: NodeDocuments, env: Environment, sealed: Sealed,
   });
 }
 
-async function readOverlays(
+/** `patterns`: from the node file's folder. */
+export async function readOverlays(
   disk: Disk,
   nodeFile: string,
   patterns: readonly string[],

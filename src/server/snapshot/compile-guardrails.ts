@@ -62,8 +62,8 @@ export function openEngine(instruments: Instruments | undefined, callModel?: Cal
   /** What is in force. */
   let now: GuardrailSnapshot | undefined;
   return {
-    assemble: (guardrails, profiles, models = NO_MODELS) =>
-      assemble(guardrails, profiles, models, { ...options, callModel }),
+    assemble: (guardrails, profiles, { models = NO_MODELS, providers = new Map() } = {}) =>
+      assemble(guardrails, profiles, models, { ...options, callModel, providers }),
     compile(document, models = NO_MODELS, providers = new Map()) {
       const { own, ...compiled } = compile(document, models, {
         ...options,

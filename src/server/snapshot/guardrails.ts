@@ -147,7 +147,7 @@ export interface GuardrailEngine {
   readonly assemble: (
     guardrails: Guardrails,
     profiles: readonly GuardedProfile[],
-    models?: Views,
+    at?: { readonly models?: Views; readonly providers?: ReadonlyMap<string, Provider> },
   ) => AssembledGuardrails;
   /** One that this engine compiled is in force: models and connections that it does not use are closed once they are idle. */
   readonly keep: (guardrails: GuardrailSnapshot) => void;

@@ -4,20 +4,10 @@ import { list, notYet, object, required, text } from "../schema.ts";
 import { accessRules } from "./rules.ts";
 import { filled, label, modelPatterns } from "./terms.ts";
 
-const name = required(label("What a virtual key names in its `profile`."));
-
-const selection = object("Which detectors inspect this profile's traffic.", {
-  detectors: list(
-    "Names of `guardrails.detectors`; left out, all of them; empty, none, which exempts the profile.",
-    filled("Name of a detector."),
-    { uniqueItems: true },
-  ),
-});
-
 export const profiles = list(
   "Named policies, which virtual keys and issuers refer to.",
   object("What the callers of this profile may do.", {
-    name,
+    name: required(label("What a virtual key names in its `profile`.")),
     allowed_models: modelPatterns("Models that may be asked for; empty means every routed model."),
     require_caps: list(
       "Capabilities that a channel must claim to serve this profile; `on_fidelity_loss: allow` does not override it.",
@@ -29,9 +19,12 @@ export const profiles = list(
     ),
     budget: text("Name of the budget that is spent from; left out or empty, nothing is metered."),
     access_rules: accessRules("Rules of this profile, evaluated after the deployment's own; they only narrow."),
-    guardrails: selection,
+    guardrails: object("Which detectors inspect this profile's traffic.", {
+      detectors: list(
+        "Names of `guardrails.detectors`; left out, all of them; empty, none, which exempts the profile.",
+        filled("Name of a detector."),
+        { uniqueItems: true },
+      ),
+    }),
   }),
 );
-
-/** What of profiles guardrails depend on. */
-export const guardedProfiles = list("Named policies.", object("A profile.", { name, guardrails: selection }));

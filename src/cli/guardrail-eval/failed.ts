@@ -1,0 +1,25 @@
+/** Cases in which detectors failed. */
+
+import type { Failure } from "../../server/detectors/index.ts";
+
+/** By the detector's name; `reason`: of the first, empty where none is known. */
+export type FailedCases = ReadonlyMap<string, { readonly cases: number; readonly reason: string }>;
+
+export interface FailureCount {
+  readonly cases: FailedCases;
+  /** Of one case. */
+  readonly add: (failures: readonly Failure[]) => void;
+}
+
+export function countFailures(): FailureCount {
+  const cases = new Map<string, { readonly cases: number; readonly reason: string }>();
+  return {
+    cases,
+    add(failures) {
+      for (const { detector, reason } of failures) {
+        const before = cases.get(detector) ?? { cases: 0, reason };
+        cases.set(detector, { cases: before.cases + 1, reason: before.reason || reason });
+      }
+    },
+  };
+}
