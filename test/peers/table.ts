@@ -23,6 +23,21 @@ export const PEERS = {
   "node-24": nodeOf("24.21.0"),
   /** A Python that has the official SDKs of both dialects. */
   "python-sdks": pythonPackages(["openai==3.54.0", "anthropic==2.12.0"]),
+  /** A Python that has the official SDKs of both agent protocols, servers and clients. */
+  "python-agent-sdks": pythonPackages(["mcp==2.3.0", "a2a-sdk[http-server,signing]==1.3.0", "uvicorn==0.54.0"]),
+  /** What the A2A compatibility kit imports. */
+  "python-a2a-tck": pythonPackages([
+    "pytest==9.2.0",
+    "pytest-asyncio==1.5.0",
+    "pytest-html==4.2.0",
+    "httpx==0.28.1",
+    "grpcio==1.85.1",
+    "protobuf==7.36.2",
+    "googleapis-common-protos==1.76.0",
+    "jsonschema==4.26.0",
+    "gherkin-official==42.0.1",
+    "Jinja2==3.1.6",
+  ]),
   /** What the bench of guardrails is measured beside. */
   presidio: pythonPackages(["presidio-analyzer==2.2.366", "spacy==3.8.18"]),
   /** The native engine of `prefilter: native`; compiled, in minutes, where no build of it can be fetched. */

@@ -40,7 +40,7 @@ async function verdicts(url: string): Promise<readonly Verdict[]> {
 
 test("the gateway is transparent to every scenario of the suite", { skip }, async () => {
   const file = { after };
-  const url = await startProgram(file, "mcp-server", sdk.path);
+  const url = await startProgram(file, "mcp-server.mjs", sdk.path);
   const gateway = await startWithFiles(file, {
     providers: [{ name: "p", dialect: "compat", base_url: url }],
     mcp: [{ name: "fixture", url }],

@@ -13,12 +13,12 @@ const skip = sdk.missing;
 
 test("every method of the SDK's client is answered through the gateway as by the agent itself", { skip }, async () => {
   const file = { after };
-  const url = await startProgram(file, "a2a-agent", sdk.path);
+  const url = await startProgram(file, "a2a-agent.mjs", sdk.path);
   const { gateway, authorization } = await startFronting(file, {
     a2a: [{ name: "fixture", url, api_key: "the-agents-own-key", cost_per_call: 1 }],
   });
-  const direct = await tellAll("a2a-client", sdk.path, url);
-  const through = await tellAll("a2a-client", sdk.path, `${gateway.url}/a2a/fixture`, authorization);
+  const direct = await tellAll("a2a-client.mjs", sdk.path, url);
+  const through = await tellAll("a2a-client.mjs", sdk.path, `${gateway.url}/a2a/fixture`, authorization);
   assert.deepEqual([...through], [...direct]);
   // That both fail alike would be equal too.
   const errors = [...through].map(([name, seen]) => [name, Object(seen)["error"]?.name]).filter(([, error]) => error);

@@ -15,12 +15,12 @@ test("every feature of the SDK's client is answered through the gateway as by th
   skip,
 }, async () => {
   const file = { after };
-  const url = await startProgram(file, "mcp-server", sdk.path);
+  const url = await startProgram(file, "mcp-server.mjs", sdk.path);
   const { gateway, authorization } = await startFronting(file, {
     mcp: [{ name: "fixture", url, api_key: "the-servers-own-key", cost_per_call: 1 }],
   });
-  const direct = await tellAll("mcp-client", sdk.path, url);
-  const through = await tellAll("mcp-client", sdk.path, `${gateway.url}/mcp/fixture`, authorization);
+  const direct = await tellAll("mcp-client.mjs", sdk.path, url);
+  const through = await tellAll("mcp-client.mjs", sdk.path, `${gateway.url}/mcp/fixture`, authorization);
   assert.deepEqual([...through], [...direct]);
   // That both fail alike would be equal too.
   const failed = [...through].filter(([, seen]) => Object(seen)["error"]?.code !== undefined).map(([name]) => name);

@@ -2,7 +2,22 @@
 import { mint, startGoverned } from "../../governance/support/governed.ts";
 import type { Document } from "../../support/config.ts";
 import type { Gateway } from "../../support/gateway.ts";
+import { freePort } from "../../support/ports.ts";
 import type { Owner } from "../../support/wait.ts";
+
+/** What is found is rewritten, in both directions. */
+export const GUARDRAILS: Document = {
+  detectors: [
+    {
+      type: "pii",
+      name: "finder",
+      prefilter: "pure",
+      entities: ["CREDIT_CARD"],
+      apply_to: ["user", "tool_args", "tool_result", "output"],
+    },
+  ],
+  rules: [{ name: "cards", action: "redact", select: 'a.type == "pii/CREDIT_CARD"' }],
+};
 
 export interface Fronting {
   readonly gateway: Gateway;
@@ -10,16 +25,16 @@ export interface Fronting {
   readonly authorization: string;
 }
 
-/** `deployment`: the servers and agents. */
+/** `deployment`: the servers and agents. Its public address is the one that it listens on. */
 export async function startFronting(owner: Owner, deployment: Document): Promise<Fronting> {
+  const listen = `127.0.0.1:${await freePort()}`;
   const { node, gateway } = await startGoverned(owner, {
+    changes: { listen },
     deployment: {
+      public_url: `http://${listen}`,
       ...deployment,
       access_rules: [{ name: "no-rm", at: ["mcp"], condition: 'name == "rm"', action: "deny" }],
-      guardrails: {
-        detectors: [{ type: "pii", name: "finder", prefilter: "pure", entities: ["CREDIT_CARD"] }],
-        rules: [{ name: "cards", action: "redact", select: 'a.type == "pii/CREDIT_CARD"' }],
-      },
+      guardrails: GUARDRAILS,
       budgets: [{ name: "shared", limit: 100_000, shared: true }],
       profiles: [{ name: "default", budget: "shared" }],
     },

@@ -13,11 +13,14 @@ const LIMIT_MS = 60_000;
 /** Of what a client says about its failure. */
 const MAX_OUTPUT = 4_096;
 
-type Program = "mcp-server" | "mcp-client" | "a2a-agent" | "a2a-client";
+type Program = `${"mcp-server" | "mcp-client" | "a2a-agent" | "a2a-client"}.${"mjs" | "py"}`;
 
-/** Runs until the owner's end. Its address, which is the first line that it writes. `peer`: of the packages that it loads. */
+/**
+ * Runs until the owner's end. Its address, which is the first line that it writes. `peer`: of the packages that it loads, or
+ * the Python that has them.
+ */
 export async function startProgram(owner: Owner, program: Program, peer: string): Promise<string> {
-  const child = run(process.execPath, [join(FOLDER, `${program}.mjs`), peer], "ignore");
+  const child = run(...commandOf(program, peer, []), "ignore");
   atEnd(owner, () => child.kill("SIGKILL"));
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   const [url] = (await within(`the address of ${program}`, once(lines, "line"), LIMIT_MS)) as [string];
@@ -31,7 +34,7 @@ export async function tellAll(
   url: string,
   authorization = "",
 ): Promise<ReadonlyMap<string, unknown>> {
-  const out = await outputOf(process.execPath, [join(FOLDER, `${program}.mjs`), peer, url, authorization]);
+  const out = await outputOf(...commandOf(program, peer, [url, authorization]));
   return new Map(
     out
       .trim()
@@ -41,14 +44,19 @@ export async function tellAll(
 }
 
 /** What a program writes, whatever its status. Rejects when it writes nothing but errors. */
-export async function outputOf(node: string, args: readonly string[], cwd?: string): Promise<string> {
+export async function outputOf(
+  node: string,
+  args: readonly string[],
+  cwd?: string,
+  limitMs = LIMIT_MS,
+): Promise<string> {
   const child = run(node, args, "pipe", cwd);
   try {
     const both = Promise.all([
       text(child.stdout as NodeJS.ReadableStream),
       text(child.stderr as NodeJS.ReadableStream),
     ]);
-    const [out, err] = await within(`the end of ${args[0]}`, both, LIMIT_MS);
+    const [out, err] = await within(`the end of ${args[0]}`, both, limitMs);
     if (out === "" || err !== "") throw new Error((err || "it wrote nothing").slice(0, MAX_OUTPUT));
     return out;
   } finally {
@@ -56,9 +64,14 @@ export async function outputOf(node: string, args: readonly string[], cwd?: stri
   }
 }
 
+function commandOf(program: Program, peer: string, args: readonly string[]): [string, readonly string[]] {
+  const file = join(FOLDER, program);
+  return program.endsWith(".py") ? [peer, [file, ...args]] : [process.execPath, [file, peer, ...args]];
+}
+
 const run = (node: string, args: readonly string[], stderr: "pipe" | "ignore", cwd?: string): ChildProcess =>
   spawn(node, args, {
-    env: { PATH: process.env["PATH"] },
+    env: { PATH: process.env["PATH"], PYTHONDONTWRITEBYTECODE: "1" },
     stdio: ["ignore", "pipe", stderr],
     ...(cwd !== undefined && { cwd }),
   });

@@ -1,15 +1,18 @@
 /** Errors of the protocol itself, in the shape that its clients understand. Source: a2a reference, 2, 3 and 6. */
 import type { RpcFault } from "../types.ts";
 
+/** As agents answer errors of JSON-RPC. The official Python client reads no body at any other status. */
+export const FAULT_STATUS = 200;
+
 const FAULTS = {
   version: {
-    status: 400,
+    status: FAULT_STATUS,
     code: -32009,
     message: "The requested A2A protocol version is not supported. Supported versions: 1.0",
     reason: "VERSION_NOT_SUPPORTED",
   },
   push: {
-    status: 400,
+    status: FAULT_STATUS,
     code: -32003,
     message: "Push Notification is not supported",
     reason: "PUSH_NOTIFICATION_NOT_SUPPORTED",
@@ -20,14 +23,8 @@ const FAULTS = {
     message: "The content type must be application/json",
     reason: "CONTENT_TYPE_NOT_SUPPORTED",
   },
-  invalid_answer: {
-    status: 502,
-    code: -32006,
-    message: "The agent's answer is none of A2A 1.0",
-    reason: "INVALID_AGENT_RESPONSE",
-  },
   no_extended_card: {
-    status: 400,
+    status: FAULT_STATUS,
     code: -32007,
     message: "The agent has no extended card",
     reason: "EXTENDED_AGENT_CARD_NOT_CONFIGURED",

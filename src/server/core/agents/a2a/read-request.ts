@@ -3,10 +3,10 @@
  * on proto parsers read more spellings than the canonical JSON; whatever they might read otherwise than rules and
  * guardrails do is refused here. Source: a2a reference, 2 to 5 and 7; A2A specification, 3.6 and 9.
  */
-import { isAlike, isNothing, memberOf, type Placed, stringIn } from "../../dialects/index.ts";
+import { isAlike, isNothing, memberOf, type Placed, spliced, stringIn } from "../../dialects/index.ts";
 import { aliasIn, type Envelope, INVALID_PARAMS, isJsonType, METHOD_NOT_FOUND, readEnvelope } from "../envelope.ts";
 import type { RpcFault } from "../types.ts";
-import { a2aFault } from "./faults.ts";
+import { a2aFault, FAULT_STATUS } from "./faults.ts";
 
 export const A2A_VERSION = "1.0";
 
@@ -91,6 +91,8 @@ export interface A2aRequest {
   readonly params: Placed | undefined;
   /** The method is one of the protocol's own: its parameters are known. */
   readonly isKnown: boolean;
+  /** To be sent on in place of what came, which spelt members as proto files do. Undefined: it goes on as it came. */
+  readonly body: Buffer | undefined;
 }
 
 export type A2aReading =
@@ -105,16 +107,21 @@ export interface A2aArrival {
   readonly body: Buffer;
 }
 
-export function readA2aRequest({ headers, versions, body }: A2aArrival): A2aReading {
+export function readA2aRequest(arrival: A2aArrival): A2aReading {
+  return readAs(arrival, undefined);
+}
+
+/** `respelt`: it is not as it came. */
+function readAs({ headers, versions, body }: A2aArrival, respelt: Buffer | undefined): A2aReading {
   const { "content-type": type = "" } = headers;
   if (!isJsonType(String(type))) return refused(a2aFault("content_type", "null"));
   const reading = readEnvelope(body, "lenient");
-  if (reading.kind === "refused") return reading;
+  if (reading.kind === "refused") return refused({ ...reading.fault, status: FAULT_STATUS });
   const { envelope } = reading;
   const { text, method, params } = envelope;
   const id = envelope.id ?? "null";
   const invalid = (message: string): A2aReading =>
-    refused({ status: 400, code: INVALID_PARAMS, message: `Invalid params: ${message}.`, id });
+    refused({ status: FAULT_STATUS, code: INVALID_PARAMS, message: `Invalid params: ${message}.`, id });
   const { "a2a-version": header } = headers;
   const named = [...(header === undefined ? [] : [String(header)]), ...versions].map((one) => one.trim());
   if (named.length === 0 || !named.every(isSpoken)) return refused(a2aFault("version", id));
@@ -124,14 +131,19 @@ export function readA2aRequest({ headers, versions, body }: A2aArrival): A2aRead
     known === undefined &&
     (method.includes("/") || [...METHODS.keys()].some((one) => isAlike(method, one.toLowerCase())))
   ) {
-    return refused({ status: 404, code: METHOD_NOT_FOUND, message: "Method not found", id });
+    return refused({ status: FAULT_STATUS, code: METHOD_NOT_FOUND, message: "Method not found", id });
   }
   if (params !== undefined && params.kind !== "object") return invalid("not an object");
+  const canonical = known === undefined || known === SEND ? undefined : withCanonicalNames(text, params, known.params);
+  if (canonical !== undefined) {
+    const made = Buffer.from(canonical);
+    return readAs({ headers, versions, body: made }, made);
+  }
   const alias = aliasIn(params, known?.params ?? []);
   if (alias !== undefined) return invalid(`a member is spelt almost like "${alias}"`);
   const said = (node: Placed | undefined, name: string | undefined): string =>
     name === undefined ? "" : (stringIn(text, memberOf(node, name)) ?? "");
-  const common = { id, method, envelope, params, isKnown: known !== undefined };
+  const common = { id, method, envelope, params, isKnown: known !== undefined, body: respelt };
   if (known !== SEND) {
     for (const name of [known?.task, known?.context]) {
       if (name !== undefined && !isTextOrNothing(text, memberOf(params, name)))
@@ -164,6 +176,23 @@ export function readA2aRequest({ headers, versions, body }: A2aArrival): A2aRead
   const [taskId, contextId] = [said(message, "taskId"), said(message, "contextId")];
   return { kind: "read", request: { ...common, role, taskId, contextId, parts: read } };
 }
+
+/**
+ * Names of proto files (`context_id`) are what parsers of proto take too, and what clients made with them may write, the
+ * official compatibility kit among them. An agent is sent what was read here, whatever it takes. Undefined: there is none.
+ * Both spellings at once become one name twice, which is refused. Messages stay strict. Source: a2a reference, 5.
+ */
+function withCanonicalNames(text: string, params: Placed | undefined, known: readonly string[]): string | undefined {
+  if (params?.kind !== "object" || !params.members.some(({ name }) => name.includes("_"))) return undefined;
+  const names = params.members.map(({ name }) => known.find((one) => one !== name && protoName(one) === name) ?? name);
+  if (names.every((name, at) => name === params.members[at]?.name)) return undefined;
+  const members = params.members.map(
+    ({ value }, at) => `${JSON.stringify(names[at])}:${text.slice(value.start, value.end)}`,
+  );
+  return spliced(text, [{ start: params.start, end: params.end, text: `{${members.join(",")}}` }]);
+}
+
+const protoName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** A text: what is wrong with it. */
 function partOf(text: string, part: Placed): A2aPart | string {

@@ -45,6 +45,8 @@ export interface AgentCall {
   readonly decide: (policy: AccessPolicy, caller: CallerVariables) => Verdict;
   /** Throws `invalid_request`. */
   readonly texts: () => CallTexts;
+  /** To be sent on in place of what came. Undefined: it goes on as it came. */
+  readonly body: Buffer | undefined;
   /** Headers that the server is sent in place of the client's. Names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly answer: AnswerReading;
@@ -89,6 +91,7 @@ function mcpCall(fronted: Fronted, { headers }: IncomingMessage, body: Buffer): 
       decide: (policy, caller) =>
         policy.decide("mcp", mcpVariables(caller, { server: fronted.name, method, name, args: argumentsOf(request) })),
       texts: () => readable(() => mcpRequestTexts(request, headers)),
+      body: undefined,
       headers: NO_HEADERS,
       answer: {
         texts: mcpAnswerTexts,
@@ -132,6 +135,7 @@ function a2aCall(fronted: Fronted, { headers }: IncomingMessage, query: string, 
           const { texts, uninspected, rewrite } = a2aRequestTexts(request);
           return { texts, uninspected, rewrite: (changes) => ({ body: rewrite(changes), headers: NO_HEADERS }) };
         }),
+      body: request.body,
       headers: new Map([["a2a-version", A2A_VERSION]]),
       answer: {
         texts: a2aAnswerTexts,

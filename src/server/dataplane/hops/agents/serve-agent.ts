@@ -52,11 +52,13 @@ export async function serveAgent(served: ServedCall): Promise<void> {
   const { governing } = ports;
   const { "content-encoding": encoding = "identity" } = request.headers;
   const isPlain = encoding.toLowerCase() === "identity";
-  const plain = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, held); // 400, 413, 503
-  const reading = readCall(fronted, place.query, request, plain);
+  const arrived = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, held); // 400, 413, 503
+  const reading = readCall(fronted, place.query, request, arrived);
   if (reading.kind === "dropped") return exchange.accepted();
   if (reading.kind === "refused") return exchange.fault(reading.fault);
   const { call } = reading;
+  const plain = call.body ?? arrived;
+  if (plain !== arrived) held.hold(plain.length); // 503
   exchange.rpc = { protocol: fronted.kind, id: call.id };
   const suspensions = governing?.suspensions;
   if (suspensions?.any === true) refuseSuspended(fronted.kind, fronted.name, suspensions); // 503

@@ -57,6 +57,31 @@ test("other methods name their task or context; one that nobody knows passes", (
   assert.equal(request({ ...SEND, method: "example.Own", params: { id: 1 } }).isKnown, false);
 });
 
+test("names of proto files are sent on as canonical ones where no message is, and never beside them", () => {
+  const { body, contextId } = request(
+    '{"jsonrpc":"2.0","id":7,"method":"ListTasks", "params": {"context_id":"c\\u0039","page_size" : 1e1,"x_y":[{"page_size":1}]}}',
+  );
+  assert.equal(contextId, "c9");
+  assert.equal(
+    body?.toString(),
+    '{"jsonrpc":"2.0","id":7,"method":"ListTasks", "params": {"contextId":"c\\u0039","pageSize":1e1,"x_y":[{"page_size":1}]}}',
+  );
+  assert.equal(request({ ...SEND, method: "ListTasks", params: { contextId: "c", own_member: 1 } }).body, undefined);
+  for (const params of [
+    { context_id: "a", contextId: "b" },
+    { contextId: "b", context_id: "a" },
+    { context_Id: "a" },
+    { CONTEXT_ID: "a" },
+    { _context_id: "a" },
+    { "context\u{ff3f}id": "a" },
+  ]) {
+    const reading = read({ ...SEND, method: "ListTasks", params });
+    const isIgnored =
+      reading.kind === "read" && reading.request.contextId === "" && Object.keys(params)[0]?.includes("\u{ff3f}");
+    assert.ok(isIgnored || (reading.kind === "refused" && reading.fault.code === -32602), JSON.stringify(params));
+  }
+});
+
 test("ids: any of JSON-RPC, or none", () => {
   assert.equal(request({ ...SEND, id: null }).id, "null");
   assert.equal(request({ ...SEND, id: undefined }).id, "null");
