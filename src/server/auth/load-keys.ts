@@ -59,18 +59,33 @@ export function keyLoader(issuer: IssuerOptions): LoadKeys {
   };
 }
 
-async function findKeys({ url, jwksUrl }: IssuerOptions, options: FetchOptions): Promise<URL> {
-  if (jwksUrl !== undefined) return httpUrl(jwksUrl, "jwks_url");
+async function findKeys(issuer: IssuerOptions, options: FetchOptions): Promise<URL> {
+  if (issuer.jwksUrl !== undefined) return httpUrl(issuer.jwksUrl, "jwks_url");
+  return endpointIn(await discovered(issuer, options), "jwks_uri");
+}
+
+export interface Discovered {
+  readonly from: URL;
+  readonly document: Readonly<Record<string, unknown>>;
+}
+
+/** The issuer's discovery document. Rejects with `FetchFailure`. */
+export async function discovered({ url }: IssuerOptions, options: FetchOptions): Promise<Discovered> {
   const from = httpUrl(`${url.replace(/\/$/, "")}/.well-known/openid-configuration`, "the issuer's url");
   const { value } = await fetchJson(from, options);
   if (!isJsonObject(value)) throw new FetchFailure(`${place(from)}: the answer is no discovery document`);
   // Else whoever can write one document of a shared host speaks for every issuer on it.
   if (member(value, "issuer") !== url) throw new FetchFailure(`${place(from)}: the document is of another issuer`);
-  const keys = member(value, "jwks_uri");
-  if (typeof keys !== "string") throw new FetchFailure(`${place(from)}: the document names no jwks_uri`);
-  const found = httpUrl(keys, `${place(from)}: its jwks_uri`);
+  return { from, document: value };
+}
+
+/** An address of the document. Throws `FetchFailure`. */
+export function endpointIn({ from, document }: Discovered, name: string): URL {
+  const named = member(document, name);
+  if (typeof named !== "string") throw new FetchFailure(`${place(from)}: the document names no ${name}`);
+  const found = httpUrl(named, `${place(from)}: its ${name}`);
   if (from.protocol === "https:" && found.protocol !== "https:") {
-    throw new FetchFailure(`${place(from)}: its jwks_uri is not https, as the issuer is`);
+    throw new FetchFailure(`${place(from)}: its ${name} is not https, as the issuer is`);
   }
   return found;
 }
@@ -82,7 +97,7 @@ function httpUrl(text: string, what: string): URL {
 }
 
 /** What certificates are trusted; made anew when the file changed, since making it takes milliseconds. */
-function trustIn({ caFile }: IssuerOptions): () => Promise<tls.SecureContext | undefined> {
+export function trustIn({ caFile }: IssuerOptions): () => Promise<tls.SecureContext | undefined> {
   let last: { readonly bundle: string; readonly secureContext: tls.SecureContext } | undefined;
   return async () => {
     if (caFile === undefined) return undefined;
@@ -102,7 +117,7 @@ function systemRoots(): readonly string[] {
   return Array.isArray(trusted) ? trusted.map(String) : tls.rootCertificates;
 }
 
-async function readBearer(tokenFile: string | undefined): Promise<string | undefined> {
+export async function readBearer(tokenFile: string | undefined): Promise<string | undefined> {
   if (tokenFile === undefined) return undefined;
   const token = (await readBounded(tokenFile, "token_file")).trim();
   if (!/^[!-~]+$/.test(token)) throw new FetchFailure("token_file holds no bearer token");

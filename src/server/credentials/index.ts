@@ -1,3 +1,18 @@
 export { type Bearing, bearing } from "./bearing.ts";
+export { type CompiledCredential, compileCredential, compileKey, type PresentedAt } from "./compile.ts";
 export type { KeyHeader } from "./key-header.ts";
+export { openPresenter, type PresenterOptions } from "./presenter.ts";
 export { CREDENTIAL_HEADERS, keyHeaders } from "./static.ts";
+export { isForbiddenAddress } from "./token-dialler.ts";
+export type {
+  ActingFor,
+  Credential,
+  CredentialKind,
+  CredentialStanding,
+  Outgoing,
+  Presented,
+  PresentedJudge,
+  PresentedVerdict,
+  Presenter,
+  Rehearsal,
+} from "./types.ts";

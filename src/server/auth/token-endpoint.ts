@@ -1,0 +1,34 @@
+/**
+ * Where an issuer's tokens are asked for, as its discovery document says. Source: OpenID Connect Discovery 1.0 section 3;
+ * RFC 8414 section 2; specification document 3 (`token_exchange`). The bearer token that the issuer's documents may need is
+ * shown to nobody but their origin.
+ */
+import type { SecureContext } from "node:tls";
+import { discovered, endpointIn, type LoadOptions, readBearer, trustIn } from "./load-keys.ts";
+import type { IssuerOptions } from "./types.ts";
+
+export interface TokenEndpoint {
+  readonly url: URL;
+  /** How clients may say who they are; what RFC 8414 says that no list means, where there is none. */
+  readonly authMethods: readonly string[];
+  /** What is trusted there; undefined: what Node.js trusts. */
+  readonly secureContext: SecureContext | undefined;
+}
+
+/** Rejects with a reason that names no secret. */
+export type FindTokenEndpoint = (options: LoadOptions) => Promise<TokenEndpoint>;
+
+const DEFAULT_METHODS: readonly string[] = ["client_secret_basic"];
+
+export function tokenEndpointFinder(issuer: IssuerOptions): FindTokenEndpoint {
+  const trust = trustIn(issuer);
+  return async ({ limitMs, signal }) => {
+    const secureContext = await trust();
+    const token = await readBearer(issuer.tokenFile);
+    const limit = AbortSignal.timeout(limitMs);
+    const found = await discovered(issuer, { secureContext, token, signal: AbortSignal.any([signal, limit]) });
+    const methods = found.document["token_endpoint_auth_methods_supported"];
+    const authMethods = Array.isArray(methods) ? methods.filter((it) => typeof it === "string") : DEFAULT_METHODS;
+    return { url: endpointIn(found, "token_endpoint"), authMethods, secureContext };
+  };
+}

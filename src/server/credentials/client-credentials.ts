@@ -1,0 +1,73 @@
+/**
+ * Tokens that the gateway has of its own, by the client credentials grant. Source: RFC 6749 section 4.4; credentials
+ * reference, 3; design decisions, section 13.
+ */
+import { GatewayError } from "../../base/index.ts";
+import type { Fetched } from "./renewed.ts";
+import type { TokenDialler } from "./token-dialler.ts";
+import { type AuthMethod, type IssuedToken, requestToken, TokenFailure } from "./token-request.ts";
+import type { ClientCredential } from "./types.ts";
+
+/** Of a token that says nothing of its end. */
+const DEFAULT_LIFE_MS = 300_000;
+
+/** What only another configuration mends is not asked for more often. */
+const PERMANENT_PAUSE_MS = 60_000;
+
+export class TokenUnavailable extends GatewayError {
+  /** For the log. */
+  readonly reason: string;
+  readonly pauseMs: number | undefined;
+  /** Only another configuration mends it. */
+  readonly isPermanent: boolean;
+  constructor(name: string, failure: TokenFailure) {
+    super("credential_unavailable", `The credential ${name} cannot be had: its token endpoint gives no token.`);
+    const { message, isPassing, retryAfterMs, traces } = failure;
+    this.reason = [message, ...Object.entries(traces).map(([key, value]) => `${key} ${value}`)].join(", ");
+    this.isPermanent = !isPassing;
+    this.pauseMs = retryAfterMs ?? (isPassing ? undefined : PERMANENT_PAUSE_MS);
+  }
+}
+
+export interface ClientCredentialsOptions {
+  readonly dialler: TokenDialler;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Rejects with `TokenUnavailable`. */
+export function clientCredentials(
+  credential: ClientCredential,
+  { dialler, now }: ClientCredentialsOptions,
+): () => Promise<Fetched<string>> {
+  const { name, tokenUrl: endpoint, scopes } = credential;
+  // Nothing says which of the two the server takes; what worked is asked first from then on.
+  let methods: readonly AuthMethod[] = ["client_secret_post", "client_secret_basic"];
+
+  const ask = (method: AuthMethod): Promise<IssuedToken> => {
+    const parameters = new URLSearchParams(scopes.length === 0 ? {} : { scope: scopes.join(" ") });
+    return requestToken({ endpoint, client: credential, method, grant: "client_credentials", parameters }, dialler);
+  };
+
+  const askEither = async (): Promise<IssuedToken> => {
+    const [first = "client_secret_post", second = "client_secret_basic"] = methods;
+    try {
+      return await ask(first);
+    } catch (error) {
+      if (!(error instanceof TokenFailure) || error.code !== "invalid_client") throw error;
+      const issued = await ask(second);
+      methods = [second, first];
+      return issued;
+    }
+  };
+
+  return async () => {
+    try {
+      const { token, lifeMs, claims } = await askEither();
+      const byClaim = typeof claims?.["exp"] === "number" ? claims["exp"] * 1_000 - now() : undefined;
+      return { value: token, lifeMs: lifeMs ?? (byClaim !== undefined && byClaim > 0 ? byClaim : DEFAULT_LIFE_MS) };
+    } catch (error) {
+      throw new TokenUnavailable(name, error instanceof TokenFailure ? error : new TokenFailure("the fetch failed"));
+    }
+  };
+}

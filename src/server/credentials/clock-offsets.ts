@@ -1,0 +1,65 @@
+/**
+ * How far the clocks of those who verify our signatures are from ours. A signature is accepted for five minutes around the
+ * verifier's time; where it is refused, the answer's date says what the time is there. Source: credentials reference, 1.4.
+ *
+ * Learnt of refusals alone: an answer that was accepted proves the offset that it was signed with.
+ */
+
+/** Less is no reason to be refused, and is the answer's own way. */
+const LEAST_CHANGE_MS = 240_000;
+/** A clock that is further off is the server's fault, and following it would not help. */
+const MOST_OFFSET_MS = 24 * 60 * 60_000;
+const MAX_HOSTS = 1_000;
+
+export interface ClockOffsets {
+  /** Milliseconds to add to our time. */
+  of(host: string): number;
+  /**
+   * A request signed with `used` was refused with this `date` header. True: another offset is used from now on. A second
+   * refusal in a row takes the change back.
+   */
+  refused(host: string, used: number, date: string | undefined): boolean;
+  /** One signed with `used` was not refused for its time. */
+  accepted(host: string): void;
+}
+
+export interface ClockOffsetsOptions {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly changed: (host: string, offsetMs: number) => void;
+}
+
+interface Learnt {
+  offsetMs: number;
+  /** What it was before a change that no answer has proved yet. */
+  before: number | undefined;
+}
+
+export function createClockOffsets({ now, changed }: ClockOffsetsOptions): ClockOffsets {
+  const hosts = new Map<string, Learnt>();
+  return {
+    of: (host) => hosts.get(host)?.offsetMs ?? 0,
+    refused(host, used, date) {
+      const learnt = hosts.get(host);
+      // Others of the same moment have learnt it.
+      if (learnt !== undefined && Math.abs(learnt.offsetMs - used) >= LEAST_CHANGE_MS) return true;
+      if (learnt?.before !== undefined) {
+        learnt.offsetMs = learnt.before;
+        learnt.before = undefined;
+        changed(host, learnt.offsetMs);
+        return false;
+      }
+      const there = date === undefined ? Number.NaN : Date.parse(date);
+      const offsetMs = there - now();
+      const isOther = Math.abs(offsetMs - used) >= LEAST_CHANGE_MS && Math.abs(offsetMs) <= MOST_OFFSET_MS;
+      if (!isOther || (learnt === undefined && hosts.size >= MAX_HOSTS)) return false;
+      hosts.set(host, { offsetMs, before: used });
+      changed(host, offsetMs);
+      return true;
+    },
+    accepted(host) {
+      const learnt = hosts.get(host);
+      if (learnt !== undefined) learnt.before = undefined;
+    },
+  };
+}

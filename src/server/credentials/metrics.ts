@@ -1,0 +1,42 @@
+/** The series of what is presented upstream. Label values come from the configuration and from our own unions. */
+import type { Instruments } from "../../base/index.ts";
+import type { CredentialKind } from "./types.ts";
+
+export interface CredentialMetrics {
+  /** `refused`: the caller's token was, and nobody else is concerned. */
+  fetched(name: string, kind: CredentialKind, outcome: "fetched" | "failed" | "refused"): void;
+  /** 1 while the last fetch failed. */
+  failing(name: string, isFailing: boolean): void;
+  /** A request was sent again with another token, key or time. */
+  repeated(name: string, reason: "token" | "keys" | "clock"): void;
+  clockOffset(host: string, offsetMs: number): void;
+}
+
+export function createCredentialMetrics(instruments: Instruments): CredentialMetrics {
+  const fetches = instruments.counter(
+    "gateway_credential_fetches_total",
+    "Tokens and keys asked for at token endpoints and of the platform, by what came of it.",
+    ["credential", "kind", "outcome"],
+  );
+  const failing = instruments.gauge(
+    "gateway_credential_failing",
+    "1 while a credential cannot be fetched; what was fetched before is presented until it ends.",
+    ["credential"],
+  );
+  const repeats = instruments.counter(
+    "gateway_credential_repeats_total",
+    "Requests sent again since the upstream refused the token, the keys or the time that they were signed with.",
+    ["credential", "reason"],
+  );
+  const offsets = instruments.gauge(
+    "gateway_signing_clock_offset_seconds",
+    "What is added to this node's time where requests are signed, since the verifier's clock is another.",
+    ["host"],
+  );
+  return {
+    fetched: (name, kind, outcome) => fetches.with(name, kind, outcome).inc(),
+    failing: (name, isFailing) => failing.with(name).set(isFailing ? 1 : 0),
+    repeated: (name, reason) => repeats.with(name, reason).inc(),
+    clockOffset: (host, offsetMs) => offsets.with(host).set(offsetMs / 1_000),
+  };
+}

@@ -1,0 +1,130 @@
+/**
+ * The keys that the platform gives this process: environment, shared files, web identity, container, instance metadata.
+ * Source: credentials reference, 1.6; design decisions, section 13.
+ *
+ * The chain is a library's, loaded when first needed; what is kept, and when it is asked, is ours. Version 1 of the metadata
+ * service is off: whoever can have the gateway send a request could ask it too.
+ */
+import { GatewayError } from "../../base/index.ts";
+import type { Fetched } from "./renewed.ts";
+import type { SigningKeys } from "./sigv4.ts";
+
+/** Of the whole chain: the container's answer alone is waited for up to seven seconds, with its repeats. */
+const CHAIN_LIMIT_MS = 12_000;
+
+const MAX_STEPS = 16;
+const MAX_STEP_LENGTH = 200;
+
+export interface PlatformKeys extends SigningKeys {
+  /** Where they came from, in words. */
+  readonly source: string;
+}
+
+/** `cause` says what each link of the chain answered, for the log; the message names no path, host, role or key. */
+export class ChainFailure extends GatewayError {
+  readonly reason: string;
+  constructor(name: string, reason: string) {
+    super("credential_unavailable", `The credential ${name} cannot be had: the platform gives no keys.`);
+    this.reason = reason;
+  }
+}
+
+export interface ChainOptions {
+  /** Of the entry of `credentials`. */
+  readonly name: string;
+  /** Of the requests that are signed: where a token service is asked, unless the environment says where. */
+  readonly region: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Rejects with `ChainFailure`. */
+export function platformChain({ name, region, env, now }: ChainOptions): () => Promise<Fetched<PlatformKeys>> {
+  let chain: Promise<(options: { readonly forceRefresh: true }) => Promise<ChainKeys>> | undefined;
+  const steps: string[] = [];
+  const step = (...said: readonly unknown[]): void => {
+    const text = said.filter((one): one is string => typeof one === "string").join(" ");
+    if (steps.length < MAX_STEPS && text !== "") steps.push(shortened(text));
+  };
+  const logger = { trace: () => undefined, debug: step, info: step, warn: step, error: step };
+
+  async function load() {
+    const { defaultProvider } = await import("@aws-sdk/credential-provider-node");
+    const clientConfig = { region: env["AWS_REGION"] ?? env["AWS_DEFAULT_REGION"] ?? region };
+    return defaultProvider({ logger, clientConfig, ec2MetadataV1Disabled: true });
+  }
+
+  return async () => {
+    steps.length = 0;
+    chain ??= load();
+    try {
+      const keys = await withinLimit((await chain)({ forceRefresh: true }));
+      const lifeMs = keys.expiration === undefined ? Number.POSITIVE_INFINITY : keys.expiration.getTime() - now();
+      if (Number.isNaN(lifeMs) || lifeMs <= 0) throw new Error("the keys that it gives have expired already");
+      return { value: keysOf(keys), lifeMs };
+    } catch (error) {
+      throw new ChainFailure(name, reasonOf(error, steps));
+    }
+  };
+}
+
+interface ChainKeys {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+  readonly expiration?: Date;
+  readonly $source?: Readonly<Record<string, unknown>>;
+}
+
+/** What goes into a header, or the dispatcher would refuse each request for it. */
+const KEY_ID = /^[\w/+=.-]{1,256}$/;
+const VISIBLE = /^[!-~]+$/;
+
+function keysOf({ accessKeyId, secretAccessKey, sessionToken, $source = {} }: ChainKeys): PlatformKeys {
+  if (!KEY_ID.test(accessKeyId)) throw new Error("what it gives as an access key id is none");
+  if (sessionToken !== undefined && !VISIBLE.test(sessionToken)) throw new Error("what it gives as a token is none");
+  return Object.freeze({ accessKeyId, secretAccessKey, sessionToken, source: sourceIn($source) });
+}
+
+const SOURCES: readonly (readonly [RegExp, string])[] = [
+  [/WEB_ID_TOKEN/, "web identity"],
+  [/SSO|LOGIN/, "a sign-in profile of the shared files"],
+  [/PROCESS/, "a process of the shared files"],
+  [/PROFILE|STS/, "the shared files"],
+  [/ENV_VARS/, "the environment"],
+  [/HTTP/, "the container endpoint"],
+];
+
+function sourceIn(source: Readonly<Record<string, unknown>>): string {
+  const names = Object.keys(source).join(" ");
+  return SOURCES.find(([pattern]) => pattern.test(names))?.[1] ?? "the metadata service";
+}
+
+async function withinLimit<Value>(promise: Promise<Value>): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no keys within ${CHAIN_LIMIT_MS / 1_000} s`)), CHAIN_LIMIT_MS);
+  });
+  try {
+    return await Promise.race([promise, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function reasonOf(error: unknown, steps: readonly string[]): string {
+  const last = shortened(error instanceof Error ? error.message : "it failed");
+  return [...steps.filter((text) => !text.includes(last)), last].join("; ");
+}
+
+/** Without queries and whatever may be a key: the library's words name addresses, and an answer may be quoted in them. */
+function shortened(text: string): string {
+  return text
+    .replace(/@aws-sdk\/credential-provider-node - /g, "")
+    .replace(/\?[^\s"')]*/g, "?…")
+    .replace(/[A-Za-z0-9+/_=-]{32,}/g, "…")
+    .replace(/\s+/g, " ")
+    .trim()
+    .slice(0, MAX_STEP_LENGTH);
+}

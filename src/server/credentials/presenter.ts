@@ -1,0 +1,311 @@
+/**
+ * The port by which requests are given what is presented for them: four kinds of credentials, and what of them is fetched,
+ * kept over reloads for as long as a configuration names it. Source: design decisions, section 13.
+ */
+import type { Clock, Instruments, Log } from "../../base/index.ts";
+import { type IssuerOptions, tokenEndpointFinder } from "../auth/index.ts";
+import { type Bearing, bearing } from "./bearing.ts";
+import { clientCredentials, TokenUnavailable } from "./client-credentials.ts";
+import { createClockOffsets } from "./clock-offsets.ts";
+import { type PresentSigned, signedPresenter } from "./cloudsig.ts";
+import { createCredentialMetrics } from "./metrics.ts";
+import { ChainFailure, type PlatformKeys, platformChain } from "./platform-keys.ts";
+import { createRenewed, type Renewed } from "./renewed.ts";
+import { openTokenDialler } from "./token-dialler.ts";
+import { createExchanger, type Exchanger } from "./token-exchange.ts";
+import { TOKEN_LIMIT_MS } from "./token-request.ts";
+import type {
+  ActingFor,
+  ClientCredential,
+  Credential,
+  CredentialKind,
+  CredentialStanding,
+  ExchangingCredential,
+  Outgoing,
+  Presented,
+  PresentedJudge,
+  Presenter,
+  Rehearsal,
+  SigningCredential,
+} from "./types.ts";
+
+export interface PresenterOptions {
+  /** An entry of the node file's `issuers`; the same object until it changes. */
+  readonly issuer: (name: string) => IssuerOptions | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly instruments: Instruments;
+  readonly log: Log;
+}
+
+const TOKEN_DROPS_EVERY_MS = 1_000;
+const KEYS_DROP_EVERY_MS = 10_000;
+
+/** One that only another configuration mends is told of once a minute. */
+const TOLD_EVERY_MS = 60_000;
+
+interface Held {
+  readonly name: string;
+  readonly kind: CredentialKind;
+  standing(): CredentialStanding["state"];
+  close(): void;
+}
+
+interface HeldTokens extends Held {
+  readonly tokens: Renewed<string>;
+  bears: { readonly token: string; readonly tells: Bearing } | undefined;
+}
+
+interface HeldExchanger extends Held {
+  readonly exchanger: Exchanger;
+  readonly issuer: IssuerOptions;
+}
+
+export function openPresenter({ issuer, env, clock, instruments, log }: PresenterOptions): Presenter {
+  const metrics = createCredentialMetrics(instruments);
+  const offsets = createClockOffsets({
+    now: clock.now,
+    changed(host, offsetMs) {
+      metrics.clockOffset(host, offsetMs);
+      log.warn("requests are signed for another time than this node's", { host, offset_ms: offsetMs });
+    },
+  });
+  const platforms = new Map<string, Held & { readonly keys: Renewed<PlatformKeys> }>();
+  const signers = new Map<string, PresentSigned>();
+  const tokens = new Map<string, HeldTokens>();
+  const exchangers = new Map<string, HeldExchanger>();
+  const ofFetches = [platforms, tokens, exchangers];
+  instruments.observedGauge("gateway_exchanged_tokens", "Exchanged tokens that are kept.", () => {
+    let size = 0;
+    for (const { exchanger } of exchangers.values()) size += exchanger.size();
+    return size;
+  });
+
+  /** Tells of each fetch, and of failures without a flood. */
+  function teller(name: string, kind: CredentialKind) {
+    let toldAt = Number.NEGATIVE_INFINITY;
+    let isFailing = false;
+    return (failures: number, reason: string) => {
+      metrics.fetched(name, kind, failures === 0 ? "fetched" : "failed");
+      metrics.failing(name, failures > 0);
+      if (failures === 0) {
+        if (isFailing) log.info("a credential can be fetched again", { credential: name, kind });
+        isFailing = false;
+        return;
+      }
+      const now = clock.monotonic();
+      if (isFailing && now < toldAt + TOLD_EVERY_MS) return;
+      isFailing = true;
+      toldAt = now;
+      log.error("a credential cannot be fetched", { credential: name, kind, reason, failures });
+    };
+  }
+
+  function platformOf({ name, scope }: SigningCredential): Renewed<PlatformKeys> {
+    const known = platforms.get(name);
+    if (known !== undefined) return known.keys;
+    const tell = teller(name, "cloudsig");
+    const keys = createRenewed({
+      fetch: platformChain({ name, region: scope.region, env, now: clock.now }),
+      pauseOf: () => undefined,
+      dropsEveryMs: KEYS_DROP_EVERY_MS,
+      clock,
+      random: Math.random,
+      ended: (failures, failure) => tell(failures, failure instanceof ChainFailure ? failure.reason : ""),
+    });
+    platforms.set(name, { name, kind: "cloudsig", keys, standing: keys.standing, close: keys.close });
+    return keys;
+  }
+
+  function signerOf(credential: SigningCredential): PresentSigned {
+    const known = signers.get(credential.digest);
+    if (known !== undefined) return known;
+    const platform = credential.keys === undefined ? platformOf(credential) : undefined;
+    const signer = signedPresenter(credential, { platform, offsets, clock, metrics });
+    signers.set(credential.digest, signer);
+    return signer;
+  }
+
+  function tokensOf(credential: ClientCredential): HeldTokens {
+    const { name, digest } = credential;
+    const known = tokens.get(digest);
+    if (known !== undefined) return known;
+    const tell = teller(name, "oauth");
+    const dialler = openTokenDialler(undefined, TOKEN_LIMIT_MS);
+    const renewed = createRenewed({
+      fetch: clientCredentials(credential, { dialler, now: clock.now }),
+      pauseOf: (failure) => (failure instanceof TokenUnavailable ? failure.pauseMs : undefined),
+      dropsEveryMs: TOKEN_DROPS_EVERY_MS,
+      clock,
+      random: Math.random,
+      ended: (failures, failure) => tell(failures, failure instanceof TokenUnavailable ? failure.reason : ""),
+    });
+    const close = (): void => {
+      renewed.close();
+      dialler.close();
+    };
+    const held: HeldTokens = {
+      name,
+      kind: "oauth",
+      tokens: renewed,
+      bears: undefined,
+      standing: renewed.standing,
+      close,
+    };
+    tokens.set(digest, held);
+    return held;
+  }
+
+  function exchangerOf(credential: ExchangingCredential): Exchanger {
+    const { name, digest } = credential;
+    const trusted = issuer(credential.issuer);
+    // Refused at load; one that the node file named then may be gone from it since.
+    if (trusted === undefined) throw new Error(`the node file names no issuer ${credential.issuer}`);
+    const known = exchangers.get(digest);
+    if (known?.issuer === trusted) return known.exchanger;
+    known?.close();
+    const tell = teller(name, "token_exchange");
+    let failures = 0;
+    const exchanger = createExchanger(credential, {
+      findEndpoint: tokenEndpointFinder(trusted),
+      clock,
+      random: Math.random,
+      ended(outcome, failure) {
+        const reason = failure?.reason ?? "";
+        if (outcome === "refused") {
+          metrics.fetched(name, "token_exchange", "refused");
+          log.info("an issuer refuses to exchange a caller's token", { credential: name, reason });
+          return;
+        }
+        failures = outcome === "failed" ? failures + 1 : 0;
+        tell(failures, reason);
+      },
+    });
+    const standing = (): CredentialStanding["state"] => (exchanger.isFailing() ? "failing" : "ready");
+    exchangers.set(digest, {
+      name,
+      kind: "token_exchange",
+      exchanger,
+      issuer: trusted,
+      standing,
+      close: exchanger.close,
+    });
+    return exchanger;
+  }
+
+  function presentToken(credential: ClientCredential, request: Outgoing): Presented | Promise<Presented> {
+    const held = tokensOf(credential);
+    const present = (token: string): Presented => {
+      if (held.bears?.token !== token) held.bears = { token, tells: bearing(token) };
+      const judge = refusedToken(() => held.tokens.drop(token), credential);
+      return { headers: withBearer(request, token), bears: held.bears.tells, judge };
+    };
+    const token = held.tokens.current();
+    return token instanceof Promise ? token.then(present) : present(token);
+  }
+
+  function presentExchanged(
+    credential: ExchangingCredential,
+    request: Outgoing,
+    actingFor: ActingFor | undefined,
+  ): Presented | Promise<Presented> {
+    const exchanger = exchangerOf(credential);
+    const exchanged = exchanger.exchange(actingFor);
+    const present = (its: Awaited<typeof exchanged>): Presented => ({
+      headers: withBearer(request, its.token),
+      bears: its.bears,
+      judge: refusedToken(() => exchanger.drop(actingFor, its), credential),
+    });
+    return exchanged instanceof Promise ? exchanged.then(present) : present(exchanged);
+  }
+
+  /** A 401 is due to the token, whatever else it says. */
+  function refusedToken(drop: () => boolean, { name }: Credential): PresentedJudge {
+    return {
+      answered: (status, _, isRepeat) => (status === 401 && !isRepeat && drop() ? "again" : "accept"),
+      said: () => "accept",
+      repeated: () => metrics.repeated(name, "token"),
+    };
+  }
+
+  async function rehearse(credential: Credential, signal: AbortSignal): Promise<Rehearsal> {
+    switch (credential.kind) {
+      case "api_key":
+        return { verdict: "ok", words: "a static key" };
+      case "cloudsig": {
+        const { region, service } = credential.scope;
+        const signs = `signs for ${service} in ${region}`;
+        if (credential.keys !== undefined) return { verdict: "ok", words: `${signs} with the keys of the document` };
+        const { source, accessKeyId } = await platformOf(credential).current();
+        return { verdict: "ok", words: `${signs} with keys of ${source}, id …${accessKeyId.slice(-4)}` };
+      }
+      case "oauth":
+        await tokensOf(credential).tokens.current();
+        return { verdict: "ok", words: "its token endpoint gives a token" };
+      case "token_exchange": {
+        const trusted = issuer(credential.issuer);
+        if (trusted === undefined) return { verdict: "fail", words: `no issuer ${credential.issuer} in the node file` };
+        await tokenEndpointFinder(trusted)({ limitMs: TOKEN_LIMIT_MS, signal });
+        const words = `the token endpoint of ${credential.issuer} is known; whether it exchanges only a caller can prove`;
+        return { verdict: "note", words };
+      }
+      default:
+        return credential satisfies never;
+    }
+  }
+
+  return {
+    async rehearse(credential, signal) {
+      try {
+        return await rehearse(credential, signal);
+      } catch (error) {
+        const { message } = error instanceof Error ? error : new Error("it cannot be had");
+        const known = error instanceof ChainFailure || error instanceof TokenUnavailable ? error.reason : message;
+        return { verdict: "fail", words: known };
+      }
+    },
+    present(credential, request, actingFor) {
+      switch (credential.kind) {
+        case "api_key":
+          return { headers: [...request.headers, ...credential.headers], bears: credential.bears, judge: undefined };
+        case "cloudsig":
+          return signerOf(credential)(request);
+        case "oauth":
+          return presentToken(credential, request);
+        case "token_exchange":
+          return presentExchanged(credential, request, actingFor);
+        default:
+          return credential satisfies never;
+      }
+    },
+    keepOnly(credentials) {
+      const all = [...credentials];
+      const digests = new Set(all.map(({ digest }) => digest));
+      const ofPlatform = new Set(all.flatMap((it) => (it.kind === "cloudsig" && it.keys === undefined ? it.name : [])));
+      for (const digest of signers.keys()) if (!digests.has(digest)) signers.delete(digest);
+      for (const [held, wanted] of [
+        [platforms, ofPlatform],
+        [tokens, digests],
+        [exchangers, digests],
+      ] as const) {
+        for (const [key, one] of held) {
+          if (wanted.has(key)) continue;
+          one.close();
+          held.delete(key);
+          metrics.failing(one.name, false);
+        }
+      }
+    },
+    standings: () =>
+      ofFetches.flatMap((held) =>
+        [...held.values()].map(({ name, kind, standing }) => ({ name, kind, state: standing() })),
+      ),
+    close() {
+      for (const held of ofFetches) for (const one of held.values()) one.close();
+    },
+  };
+}
+
+function withBearer({ headers }: Outgoing, token: string): readonly string[] {
+  return [...headers, "authorization", `Bearer ${token}`];
+}

@@ -1,0 +1,39 @@
+/**
+ * What a signature names of the cloud's surface that it is for. Source: credentials reference, 1.1; design decisions,
+ * section 13.
+ */
+
+const DEFAULT_SERVICE = "bedrock";
+
+/** Hosts that are signed for under the first label of their name. */
+const OWN_SERVICES: ReadonlySet<string> = new Set(["bedrock-mantle", "aws-external-anthropic"]);
+
+/** Public, FIPS, VPC endpoint, GovCloud and China names. */
+const REGION_IN_HOST =
+  /^(?:[a-z0-9-]+\.)*?[a-z0-9-]+\.([a-z]{2}(?:-[a-z]+)+-\d)\.(?:vpce\.)?(?:amazonaws\.com(?:\.cn)?|api\.aws)$/;
+
+/** `preset`: the service that the catalog names; empty where it names none. */
+export function signingService(configured: string | undefined, preset: string, hostname: string): string {
+  if (configured !== undefined) return configured;
+  if (preset !== "") return preset;
+  const [label = ""] = hostname.split(".");
+  return OWN_SERVICES.has(label) ? label : DEFAULT_SERVICE;
+}
+
+export type RegionFound =
+  | { readonly kind: "region"; readonly region: string }
+  | { readonly kind: "refused"; readonly message: string };
+
+/** `configured`: the provider's `region`. `hostname`: without a port. */
+export function signingRegion(configured: string | undefined, hostname: string): RegionFound {
+  const named = REGION_IN_HOST.exec(hostname.toLowerCase())?.[1];
+  const region = configured ?? named;
+  if (region === undefined) {
+    const message = "requests are signed for a region, which the address does not name: set the provider's `region`";
+    return { kind: "refused", message };
+  }
+  if (named !== undefined && named !== region) {
+    return { kind: "refused", message: `\`region\` is ${region}, and the address is of ${named}` };
+  }
+  return { kind: "region", region };
+}

@@ -1,0 +1,13 @@
+/** What presents static keys, and tells nobody of anything. */
+import { createInstruments, nullLog, systemClock } from "../../../src/base/index.ts";
+import { openPresenter, type Presenter, type PresenterOptions } from "../../../src/server/credentials/index.ts";
+
+export const quietPresenter = (options: Partial<PresenterOptions> = {}): Presenter =>
+  openPresenter({
+    issuer: () => undefined,
+    env: {},
+    clock: systemClock,
+    instruments: createInstruments(),
+    log: nullLog,
+    ...options,
+  });
