@@ -21,6 +21,11 @@ export const REFUSALS = {
   invalid: { status: 400, mayRetry: true, when: "a parameter, field or value of an admin request is not as described" },
   unauthenticated: { status: 401, mayRetry: true, when: "no credential, or one that is not recognised" },
   policy_denied: { status: 403, mayRetry: false, when: "an access rule denied the request" },
+  token_exchange_refused: {
+    status: 403,
+    mayRetry: false,
+    when: "the caller's token cannot be exchanged for one of the server or agent",
+  },
   policy_error: { status: 403, mayRetry: false, when: "an access rule could not be evaluated and fails closed" },
   model_not_allowed: { status: 403, mayRetry: false, when: "the caller's profile does not list the model" },
   guardrail_denied: { status: 403, mayRetry: false, when: "a guardrail rule denied the request" },
@@ -39,6 +44,11 @@ export const REFUSALS = {
   headers_too_large: { status: 431, mayRetry: true, when: "the request's headers are over the bound" },
   internal: { status: 500, mayRetry: true, when: "a fault of the gateway; its cause is in the log" },
   upstream_unreachable: { status: 502, mayRetry: true, when: "the last attempt could not connect or was cut off" },
+  credential_unavailable: {
+    status: 502,
+    mayRetry: true,
+    when: "a token endpoint or the platform gives nothing that could be presented to the upstream",
+  },
   unsupported_version: {
     status: 502,
     mayRetry: false,

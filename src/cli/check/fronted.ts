@@ -3,23 +3,26 @@
  * the credential that calls will carry. Source: specification document 1, "gateway check"; mcp reference, 8 and 15.
  */
 import { Pool } from "undici";
+import { asRefusal } from "../../base/index.ts";
 import { MCP_VERSION, projectCard, readOwnCard } from "../../server/core/agents/index.ts";
+import type { Presented, Presenter } from "../../server/credentials/index.ts";
 import { fetchOwnCard } from "../../server/dataplane/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
 import { type Fronted, fetchDocument } from "../../server/upstream/index.ts";
 import type { Answer, Limits, Probe } from "./answer.ts";
+import { isSealed } from "./credentials.ts";
 
-export function frontedProbes({ compiled: { snapshot } }: LoadedNode): readonly Probe[] {
+export function frontedProbes({ compiled: { snapshot } }: LoadedNode, presenter: Presenter): readonly Probe[] {
   return snapshot.fronted.all.map((fronted) => {
     const subject = `${fronted.kind === "mcp" ? "MCP server" : "agent"} ${fronted.name}`;
-    return { subject, ask: (limits) => ask(subject, fronted, limits) };
+    return { subject, ask: (limits) => ask(subject, fronted, presenter, limits) };
   });
 }
 
-async function ask(subject: string, fronted: Fronted, limits: Limits): Promise<Answer> {
-  const { channel, path, credential, cardUrl = "" } = fronted;
-  if (`${channel.origin}${path}${cardUrl}\n${credential.join("\n")}`.includes(STAND_IN)) {
+async function ask(subject: string, fronted: Fronted, presenter: Presenter, limits: Limits): Promise<Answer> {
+  const { channel, path, cardUrl = "" } = fronted;
+  if (isSealed(channel.credential) || `${channel.origin}${path}${cardUrl}`.includes(STAND_IN)) {
     return { verdict: "note", subject, words: "not asked: what it is asked with is sealed in the cluster" };
   }
   const pools = new Map<string, Pool>();
@@ -30,8 +33,8 @@ async function ask(subject: string, fronted: Fronted, limits: Limits): Promise<A
   };
   try {
     return fronted.kind === "mcp"
-      ? await askServer(subject, fronted, pool, limits)
-      : await askAgent(subject, fronted, pool, limits);
+      ? await askServer(subject, fronted, { pool, presenter }, limits)
+      : await askAgent(subject, fronted, { pool, presenter }, limits);
   } finally {
     for (const one of pools.values()) await one.destroy();
   }
@@ -50,29 +53,44 @@ const DISCOVER = JSON.stringify({
   },
 });
 
-type Pools = (origin: string) => Pool;
+interface Asking {
+  readonly pool: (origin: string) => Pool;
+  readonly presenter: Presenter;
+}
 
 async function askServer(
   subject: string,
-  { channel, path, credential, shownUrl }: Fronted,
-  pool: Pools,
+  { channel, path, shownUrl }: Fronted,
+  { pool, presenter }: Asking,
   { timeoutMs, signal }: Limits,
 ): Promise<Answer> {
+  const { credential, host } = channel;
+  // As whom it is called, only a caller can say.
+  const isCallers = credential?.kind === "token_exchange";
+  const body = Buffer.from(DISCOVER);
+  const headers = [
+    "content-type",
+    "application/json",
+    "accept",
+    "application/json, text/event-stream",
+    "mcp-protocol-version",
+    MCP_VERSION,
+    "mcp-method",
+    "server/discover",
+  ];
+  let presented: Presented | undefined;
+  try {
+    if (credential !== undefined && !isCallers) {
+      presented = await presenter.present(credential, { method: "POST", path, host, headers, body });
+    }
+  } catch (error) {
+    return { verdict: "fail", subject, words: `${shownUrl}: not asked: ${asRefusal(error).message}` };
+  }
   const startedAt = performance.now();
   const answer = await fetchDocument(pool(channel.origin), {
     method: "POST",
     path,
-    headers: [
-      "content-type",
-      "application/json",
-      "accept",
-      "application/json, text/event-stream",
-      "mcp-protocol-version",
-      MCP_VERSION,
-      "mcp-method",
-      "server/discover",
-      ...credential,
-    ],
+    headers: presented?.headers ?? headers,
     body: DISCOVER,
     limitMs: timeoutMs,
     signal,
@@ -80,10 +98,13 @@ async function askServer(
   const fail = (words: string): Answer => ({ verdict: "fail", subject, words: `${shownUrl}: ${words}` });
   if (answer.kind === "failed") return fail(answer.problem);
   const { status } = answer;
+  if ((status === 401 || status === 403) && isCallers) {
+    const words = `${shownUrl} answered ${status}: it is called as the caller, whom there is none of here`;
+    return { verdict: "note", subject, words };
+  }
   if (status === 401 || status === 403) {
-    return fail(
-      `answered ${status}: it refuses ${credential.length > 0 ? "the credential" : "calls without a credential"}`,
-    );
+    const what = credential === undefined ? "calls without a credential" : "the credential";
+    return fail(`answered ${status}: it refuses ${what}`);
   }
   const versions = versionsIn(answer.text);
   if (versions === undefined) return fail(`answered ${status}, and does not speak MCP ${MCP_VERSION}`);
@@ -109,10 +130,15 @@ function versionsIn(text: string): readonly string[] | undefined {
   }
 }
 
-async function askAgent(subject: string, agent: Fronted, pool: Pools, { timeoutMs, signal }: Limits): Promise<Answer> {
+async function askAgent(
+  subject: string,
+  agent: Fronted,
+  { pool, presenter }: Asking,
+  { timeoutMs, signal }: Limits,
+): Promise<Answer> {
   const { cardUrl = "", channel } = agent;
   const fail = (words: string): Answer => ({ verdict: "fail", subject, words: `its card cannot be shown: ${words}` });
-  const fetched = await fetchOwnCard({ pool }, agent, timeoutMs, signal);
+  const fetched = await fetchOwnCard({ origins: { pool }, presenter }, agent, timeoutMs, signal);
   if (fetched.kind === "refused") return fail(fetched.problem);
   const read = readOwnCard(fetched.text, [channel.origin, cardUrl], "https://gateway.invalid");
   if (read.kind === "refused") return fail(read.problem);

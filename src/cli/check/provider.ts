@@ -1,43 +1,54 @@
 /** What `gateway check` asks a provider: for its list of models, with the credential that requests will carry. */
 import { request as undiciRequest } from "undici";
+import { asRefusal } from "../../base/index.ts";
+import type { Presenter } from "../../server/credentials/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
 import { failureWords } from "../../server/upstream/index.ts";
 import type { Answer, Limits, Probe } from "./answer.ts";
+import { isSealed } from "./credentials.ts";
 
 type Provider = LoadedNode["compiled"]["snapshot"]["providers"][number];
 type Channel = Provider["channels"][number];
 
 /** One a channel. */
-export function providerProbes(provider: Provider): readonly Probe[] {
+export function providerProbes(provider: Provider, presenter: Presenter): readonly Probe[] {
   return provider.channels.map((channel) => {
     const subject = `provider ${provider.name}${provider.channels.length > 1 ? ` (${channel.id})` : ""}`;
-    return { subject, ask: (limits) => askProvider(subject, provider, channel, limits) };
+    return { subject, ask: (limits) => askProvider(subject, { provider, channel, presenter }, limits) };
   });
 }
 
 /** The models list: cheap, side-effect free, and present on nearly every server of either dialect. */
 async function askProvider(
   subject: string,
-  provider: Provider,
-  channel: Channel,
+  {
+    provider,
+    channel,
+    presenter,
+  }: { readonly provider: Provider; readonly channel: Channel; readonly presenter: Presenter },
   { timeoutMs, signal }: Limits,
 ): Promise<Answer> {
-  const url = channel.origin + channel.pathOf("/v1/models");
-  const headers = [...channel.credential, ...provider.addedHeaders];
-  if (`${url}\n${headers.join("\n")}`.includes(STAND_IN)) {
+  const { credential, host } = channel;
+  const path = channel.pathOf("/v1/models");
+  const url = channel.origin + path;
+  const headers = [...provider.addedHeaders];
+  if (isSealed(credential) || `${url}\n${headers.join("\n")}`.includes(STAND_IN)) {
     return { verdict: "note", subject, words: "not asked: what it is asked with is sealed in the cluster" };
   }
   if (channel.dialect === "messages") headers.push("anthropic-version", "2023-06-01");
+  const asked = { method: "GET", path, host, headers, body: null };
+  const presented = await Promise.resolve(credential && presenter.present(credential, asked)).catch(asRefusal);
+  if (presented instanceof Error) return { verdict: "fail", subject, words: `not asked: ${presented.message}` };
   const startedAt = performance.now();
   try {
     const answer = await undiciRequest(url, {
-      headers,
+      headers: [...(presented?.headers ?? headers)],
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
     await answer.body.dump({ limit: 1 << 20 });
     const words = `${url} answered ${answer.statusCode} in ${Math.round(performance.now() - startedAt)} ms`;
-    return judge(subject, words, answer.statusCode, channel.credential.length > 0);
+    return judge(subject, words, answer.statusCode, credential !== undefined);
   } catch (error) {
     return { verdict: "fail", subject, words: `${url}: ${failureWords(error, timeoutMs)}` };
   }

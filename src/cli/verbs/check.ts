@@ -3,11 +3,14 @@
  * provider, issuer, server and agent asked to answer. It starts no listener and writes nothing. One line an answer on stdout; status 1
  * when any of them is a failure. Source: specification document 1, "gateway check".
  */
+import { createInstruments, nullLog, systemClock } from "../../base/index.ts";
 import { formatProblem } from "../../server/core/config/index.ts";
-import { type LoadedNode, loadNode, readNode } from "../../server/node/index.ts";
+import { openPresenter } from "../../server/credentials/index.ts";
+import { issuersOf, type LoadedNode, loadNode, readNode } from "../../server/node/index.ts";
 import { doorAnswers, issuerProbes, libraryAnswers, policyAnswers } from "../check/admin.ts";
 import type { Answer, Limits, Probe } from "../check/answer.ts";
 import { callerAnswers } from "../check/callers.ts";
+import { credentialProbes } from "../check/credentials.ts";
 import { frontedProbes } from "../check/fronted.ts";
 import { prefilterAnswers } from "../check/guardrails.ts";
 import { absentModelAnswers } from "../check/models.ts";
@@ -58,10 +61,24 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   tell(await placeAnswers(nodeFile, path));
   tell(await libraryAnswers(nodeFile));
   tell(await prefilterAnswers(node.deployment.document));
-  const probes = [...providers.flatMap(providerProbes), ...issuerProbes(nodeFile, path), ...frontedProbes(node)];
+  const issuers = issuersOf(nodeFile, path);
+  const presenter = openPresenter({
+    issuer: (name) => issuers.find((it) => it.name === name),
+    env: io.env,
+    clock: systemClock,
+    instruments: createInstruments(),
+    // What it would tell is told as answers.
+    log: nullLog,
+  });
+  const probes = [
+    ...providers.flatMap((provider) => providerProbes(provider, presenter)),
+    ...issuerProbes(nodeFile, path),
+    ...credentialProbes(node, presenter),
+    ...frontedProbes(node, presenter),
+  ];
   const limits = { timeoutMs: Math.min(options.timeout, MAX_TIMEOUT_MS), signal: io.signal };
   tell(await absentModelAnswers(node, path, limits));
-  await askAll(probes, limits, io, (answer) => tell([answer]));
+  await askAll(probes, limits, io, (answer) => tell([answer])).finally(() => presenter.close());
   // Cut short it has checked nothing; whoever ended it knows.
   io.signal.throwIfAborted();
   return failures === 0 ? 0 : 1;

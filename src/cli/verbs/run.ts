@@ -92,7 +92,8 @@ async function runFlagMode(options: Options, io: Io, log: Log, tee: LogTee): Pro
     const exporting = { env: io.env, nodeId: randomUUID(), tee };
     const observed = await observe(options.metricsListen, owner, log, build, exporting);
     const { snapshot } = compiled;
-    const door = await serveDataPlane({ ...bounds, listen: options.listen, snapshot }, observed, owner, log);
+    const plane = { ...bounds, listen: options.listen, snapshot, env: io.env };
+    const door = await serveDataPlane(plane, observed, owner, log);
     log.info("ready", {
       mode: "flags",
       listen: door.address,

@@ -17,15 +17,13 @@ import {
   refusalHeaders,
 } from "../core/dialects/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
-import type { Downstream, UpstreamChannel } from "../upstream/index.ts";
+import type { Bearing, Downstream } from "../upstream/index.ts";
 import { isHopByHop, lowerCase, namedByConnection } from "./headers.ts";
 import { Holding } from "./memory/index.ts";
 import type { Labels } from "./metrics.ts";
 import { type OwnDocument, ownAnswer } from "./own-document.ts";
 import type { Ports } from "./ports.ts";
 import { type RequestSpan, startSpan } from "./tracing.ts";
-
-type Bearing = NonNullable<UpstreamChannel["bearsCredential"]>;
 
 /** What nginx and its kin write for a client that left; no such status is ever sent. */
 const CLIENT_GONE = 499;

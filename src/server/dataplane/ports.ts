@@ -5,7 +5,7 @@
 import type { Log } from "../../base/index.ts";
 import type { Callers } from "../auth/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
-import type { Origins } from "../upstream/index.ts";
+import type { Origins, Presenter } from "../upstream/index.ts";
 import type { Budgets } from "./budgets/index.ts";
 import type { OwnCards } from "./discovery/own-cards.ts";
 import type { Admission } from "./memory/index.ts";
@@ -18,6 +18,7 @@ export interface Ports {
   /** The compiled configuration now in force. Listeners open only after the first one exists. */
   snapshot(): Snapshot;
   readonly origins: Origins;
+  readonly presenter: Presenter;
   readonly admission: Admission;
   readonly metrics: DataplaneMetrics;
   readonly ownCards: OwnCards;

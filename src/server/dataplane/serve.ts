@@ -7,7 +7,14 @@ import { GatewayError } from "../../base/index.ts";
 import { isForeignPage, NOT_A_POST } from "../core/agents/index.ts";
 import { type Dialect, findRoute, isReadAlike, mayNameBatch } from "../core/dialects/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
-import { type Candidate, type Candidates, type Downstream, forward, forwardedTo } from "../upstream/index.ts";
+import {
+  type Candidate,
+  type Candidates,
+  type Downstream,
+  forward,
+  forwardedTo,
+  isFailure,
+} from "../upstream/index.ts";
 import { readBody } from "./body.ts";
 import { decode } from "./decode.ts";
 import { CARD_HEADERS, cardDocument } from "./discovery/card-document.ts";
@@ -232,6 +239,10 @@ async function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promis
     candidates: candidatesOf(admitted, forwarding, client),
     deadlineMs: waitOf(exchange.request) ?? Number.POSITIVE_INFINITY,
     origins: ports.origins,
+    presenter: ports.presenter,
+    presented: (bears) => {
+      exchange.bearsCredential = bears;
+    },
     downstream,
     attempting: ({ provider, model, channel }, isRetry) => {
       const { labels } = exchange;
@@ -251,7 +262,7 @@ async function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promis
     attempted: (provider, outcome) => {
       const { result, status, next } = outcome;
       ports.metrics.attempted(provider.name, result);
-      if (result !== "answered" && result !== "abandoned") {
+      if (isFailure(result)) {
         measured?.failed({
           kind: result,
           status,
@@ -361,7 +372,6 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
           ? undefined
           : (body: Buffer) => namedAs(alias, body);
       exchange.leftOut = leftOut(lost, translated !== undefined);
-      exchange.bearsCredential = admitted.channel.bearsCredential;
       for (const { capability } of lost) ports.metrics.fidelityLost(provider.name, capability);
       if (translated !== undefined) {
         const { requestId } = exchange;

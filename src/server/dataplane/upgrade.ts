@@ -168,14 +168,20 @@ export async function serveUpgrade(
     stopUnlessBusy();
     if (over.aborted) stop();
     const gate = mayAsk(admitted, target, snapshot, governed);
+    const { credential, host, origin } = channel;
+    const { path } = prepared;
+    const carried = attemptSpan?.carry(prepared.headers) ?? prepared.headers;
+    const presenting =
+      credential && ports.presenter.present(credential, { method: "GET", path, host, headers: carried, body: null });
+    const presented = presenting instanceof Promise ? await presenting : presenting; // 502
     const result = await tunnel({
       request,
       socket,
       head,
       upstream: {
-        url: channel.origin.replace(/^http/, "ws") + prepared.path,
-        headers: prepareUpgradeHeaders(attemptSpan?.carry(prepared.headers) ?? prepared.headers),
-        protocols: channel.credential.length > 0 ? withoutProtocolCredential(offered) : offered,
+        url: origin.replace(/^http/, "ws") + path,
+        headers: prepareUpgradeHeaders(presented?.headers ?? carried),
+        protocols: presented !== undefined ? withoutProtocolCredential(offered) : offered,
       },
       observe: {
         message(from, data, isBinary) {
@@ -190,7 +196,7 @@ export async function serveUpgrade(
         },
       },
       inspect: inspector,
-      hides: channel.bearsCredential,
+      hides: presented?.bears,
       account: held,
       responseHeaders: [
         ...["x-gateway-request-id", requestId, "x-gateway-provider", provider.name],

@@ -274,7 +274,15 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     const fault = ended.then((error) => Promise.reject(error));
     const snapshot = await Promise.race([firstSnapshot, standstillOf(begun), fault, aborted(signal)]);
     dataPlane = await serveDataPlane(
-      { ...options, listen: nodeFile.listen, snapshot, statistics, refusals, governing },
+      {
+        ...options,
+        listen: nodeFile.listen,
+        snapshot,
+        statistics,
+        refusals,
+        governing,
+        issuer: (name) => tokens.issuer(name),
+      },
       observed,
       owner,
       log,

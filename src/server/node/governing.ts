@@ -32,7 +32,7 @@ export function openGoverning(options: GoverningOptions, owner: Lifetime) {
   );
   const governing: Governing = {
     callers: createCallers({ keys, verifier: tokens.verifier, clock, instruments }),
-    issuerUrl: (name) => tokens.issuerUrl(name),
+    issuerUrl: (name) => tokens.issuer(name)?.url,
     suspensions,
     onWithdrawal(listener) {
       const unwatch = ["key/", "susp/"].map((table) => view.watch(table, listener));

@@ -1,6 +1,7 @@
 /** Models of configured providers, called by a verb that judges texts and serves nobody. */
 
-import { createInstruments, nullLog } from "../../base/index.ts";
+import { createInstruments, nullLog, systemClock } from "../../base/index.ts";
+import { openPresenter } from "../credentials/index.ts";
 import { createMetrics, createModelCalls } from "../dataplane/index.ts";
 import type { CallModel, Snapshot } from "../snapshot/index.ts";
 import { openOrigins } from "../upstream/index.ts";
@@ -24,8 +25,12 @@ export interface ModelCallsAlone {
 /** With credential, retry and failover as a gateway has them; nothing is suspended, and nothing is kept of what was spent. */
 export function openModelCallsAlone(snapshot: Snapshot): ModelCallsAlone {
   const origins = openOrigins();
-  const metrics = createMetrics(createInstruments(), nullLog);
-  const call = createModelCalls({ snapshot: () => snapshot, origins, metrics });
+  const instruments = createInstruments();
+  const metrics = createMetrics(instruments, nullLog);
+  // Of providers, which take no tokens of an issuer.
+  const issuer = () => undefined;
+  const presenter = openPresenter({ issuer, env: {}, clock: systemClock, instruments, log: nullLog });
+  const call = createModelCalls({ snapshot: () => snapshot, origins, presenter, metrics });
   const spent = new Map<string, SpentCalls>();
   const count = (provider: string, model: string, calls: number, promptTokens: number): void => {
     const key = JSON.stringify([provider, model]);
@@ -40,6 +45,9 @@ export function openModelCallsAlone(snapshot: Snapshot): ModelCallsAlone {
       return said;
     },
     spent: () => [...spent.values()],
-    close: () => origins.close(),
+    close: () => {
+      presenter.close();
+      return origins.close();
+    },
   };
 }

@@ -11,6 +11,8 @@ import {
   type LogTee,
   systemClock,
 } from "../../base/index.ts";
+import type { IssuerOptions } from "../auth/index.ts";
+import { openPresenter } from "../credentials/index.ts";
 import {
   createAdmission,
   createMetrics,
@@ -130,6 +132,9 @@ export interface DataPlaneOptions extends DataPlaneBounds {
   readonly refusals?: Refusals;
   /** Left out where there is no state. */
   readonly governing?: Governing;
+  /** An entry of the node file's `issuers`. Left out where there is no node file. */
+  readonly issuer?: (name: string) => IssuerOptions | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /** Rejects when the address cannot be had. */
@@ -150,11 +155,17 @@ export async function serveDataPlane(
   instruments.observedGauge("gateway_upstream_connections", "Open upstream connections.", () => origins.connections());
 
   const metrics = createMetrics(instruments, log);
-  const { statistics, refusals, governing } = options;
-  const ownCards = createOwnCards({ origins, now: systemClock.monotonic, log });
+  const { statistics, refusals, governing, env, issuer = () => undefined } = options;
+  const presenter = owner.own(
+    "credentials",
+    openPresenter({ issuer, env, clock: systemClock, instruments, log }),
+    (it) => it.close(),
+  );
+  const ownCards = createOwnCards({ origins, presenter, now: systemClock.monotonic, log });
   const ports = {
     snapshot: () => snapshot,
     origins,
+    presenter,
     admission,
     metrics,
     ownCards,
@@ -185,6 +196,7 @@ export async function serveDataPlane(
       const channels = [...next.providers.flatMap((it) => it.channels), ...all.map((it) => it.channel)];
       const cards = all.flatMap(({ cardUrl }) => (cardUrl === undefined ? [] : [new URL(cardUrl).origin]));
       origins.keepOnly(new Set([...channels.map(({ origin }) => origin), ...cards]));
+      presenter.keepOnly(channels.flatMap(({ credential }) => credential ?? []));
       ownCards.keepOnly(all);
     },
   };

@@ -3,7 +3,7 @@
  * specification document 2 (`issuers`).
  */
 import type { Clock, Instruments, Lifetime, Log } from "../../base/index.ts";
-import { createTokenMetrics, createTokenVerifier, type TokenVerifier } from "../auth/index.ts";
+import { createTokenMetrics, createTokenVerifier, type IssuerOptions, type TokenVerifier } from "../auth/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
 import { issuersOf } from "./issuers.ts";
 
@@ -13,8 +13,8 @@ const RETIRE_MS = 10_000;
 export interface Tokens {
   /** Another object once the issuers have changed: what the former one verified does not count any more. */
   verifier(): TokenVerifier;
-  /** Undefined for a name that the node file does not have. */
-  issuerUrl(name: string): string | undefined;
+  /** The same object until the issuers have changed; undefined for a name that the node file does not have. */
+  issuer(name: string): IssuerOptions | undefined;
   /** Issuers as a node file that was read again names them. */
   trust(nodeFile: NodeFile): void;
 }
@@ -40,7 +40,7 @@ export function openTokens({ nodeFile, path, clock, instruments, log }: TokensOp
   });
   return {
     verifier: () => verifier,
-    issuerUrl: (name) => issuers.find((it) => it.name === name)?.url,
+    issuer: (name) => issuers.find((it) => it.name === name),
     trust(next) {
       // A new one knows no keys: were an issuer out of reach just now, its callers would be as well.
       const named = issuersOf(next, path);

@@ -16,6 +16,7 @@ import type { Views } from "../detectors/index.ts";
 import { type ModelNeed, modelNeeds } from "../models/index.ts";
 import { compileProvider, type Provider } from "../upstream/index.ts";
 import { compileCardKeys } from "./card-keys.ts";
+import { checkIssuers, credentialsOf } from "./credentials.ts";
 import { compileFrontedSnapshot } from "./fronted.ts";
 import { compileGovernance, type GovernanceInput, readsUsage } from "./governance.ts";
 import { type GuardrailEngine, type GuardrailSnapshot, UNGUARDED } from "./guardrails.ts";
@@ -72,6 +73,7 @@ export function compileDeployment(input: CompileInput): Compiled {
   const governance = compileGovernance(read, { document, asWritten }, input, providers, problems);
   const { guardrails, prepare } = compileGuardrails(read, document, input, providers, problems);
   const report = (...problem: Parameters<typeof read.problem>) => problems.push(read.problem(...problem));
+  checkIssuers(document, input.trusted, report);
   const cardKeys = compileCardKeys(document.a2a_cards?.signing_keys ?? [], report);
   if (problems.some(({ severity }) => severity === "error")) return { kind: "refused", problems };
   const { publicUrl } = governance;
@@ -130,9 +132,12 @@ function compileOne(
     problems.push(read.problem(["providers", at, ...(isWritten ? [resolved.key] : [])], resolved.message));
     return undefined;
   }
-  const named = document.credentials?.find(({ name }) => name === config.credential);
-  const key = config.api_key ?? named?.api_key;
-  const provider = compileProvider(resolved.provider, { ...config, name }, key, {
+  const credentials = credentialsOf(resolved.provider, document, config);
+  if (credentials.kind === "refused") {
+    problems.push(read.problem(["providers", at, "credential"], credentials.message));
+    return undefined;
+  }
+  const provider = compileProvider(resolved.provider, { ...config, name }, credentials.of, {
     onFidelityLoss: document.on_fidelity_loss ?? "reject",
     readsUsage: readsUsage(document),
     writtenAddress: writtenAddress({ document, asWritten }, config, written),

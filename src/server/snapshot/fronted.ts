@@ -1,6 +1,7 @@
 /** `mcp` and `a2a` to what requests are addressed to. Source: specification document 3. */
 import { type RegistryEntry, registryEntries } from "../core/agents/index.ts";
 import type { Deployment } from "../core/config/index.ts";
+import { type Credential, compileCredential, compileKey } from "../credentials/index.ts";
 import { compileFronted, type Fronted, type FrontedKind } from "../upstream/index.ts";
 
 export interface FrontedSnapshot {
@@ -21,13 +22,30 @@ export interface FrontedInput {
   readonly storedAt: (at: number) => number;
 }
 
+interface Presenting {
+  readonly url: string;
+  readonly api_key?: string | undefined;
+  readonly credential?: string | undefined;
+}
+
 export function compileFrontedSnapshot({ document, asWritten, publicUrl, storedAt }: FrontedInput): FrontedSnapshot {
   const { mcp = [], a2a = [], credentials } = document;
-  const keyOf = (config: { readonly api_key?: string | undefined; readonly credential?: string | undefined }) =>
-    config.api_key ?? credentials.find(({ name }) => name === config.credential)?.api_key;
+  const credentialOf = ({ api_key: key, credential, url }: Presenting): Credential | undefined => {
+    if (key !== undefined) return compileKey("", key, "bearer");
+    const named = credentials.find(({ name }) => name === credential);
+    if (named === undefined) return undefined;
+    const at = { origin: new URL(url).origin, keyHeader: "bearer", region: undefined, signingService: "" } as const;
+    const compiled = compileCredential(named, at);
+    // A signature is of a provider alone, which the document was checked for.
+    return compiled.kind === "credential" ? compiled.credential : undefined;
+  };
   const all = [
-    ...mcp.map((config, at) => compileFronted("mcp", config, keyOf(config), asWritten.mcp?.[at]?.url ?? config.url)),
-    ...a2a.map((config, at) => compileFronted("a2a", config, keyOf(config), asWritten.a2a?.[at]?.url ?? config.url)),
+    ...mcp.map((config, at) =>
+      compileFronted("mcp", config, credentialOf(config), asWritten.mcp?.[at]?.url ?? config.url),
+    ),
+    ...a2a.map((config, at) =>
+      compileFronted("a2a", config, credentialOf(config), asWritten.a2a?.[at]?.url ?? config.url),
+    ),
   ];
   const byPath = new Map(all.flatMap((one) => one.paths.map((path) => [`${one.kind}/${path}`, one] as const)));
   return Object.freeze({

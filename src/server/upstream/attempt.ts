@@ -32,7 +32,10 @@ export type AttemptOutcome =
 
 /** Decides, at once since the body waits, whether an answer goes to the client. */
 export interface Judge {
-  accepts(status: number, headers: readonly Buffer[]): boolean;
+  /** `read`: `acceptsBody` is to be asked. */
+  accepts(status: number, headers: readonly Buffer[]): boolean | "read";
+  /** Of an answer that is no longer than an error is. */
+  readonly acceptsBody?: (body: string) => boolean;
   /** Undefined unless the answer is a failure, once `accepts` was asked. */
   readonly error: { add?(chunk: Buffer): void; end?(): void } | undefined;
   /**
@@ -125,12 +128,17 @@ class Attempt implements Dispatcher.DispatchHandler {
     const { judge } = this.#options;
     const isAccepted = judge.accepts(status, headers);
     this.#error = judge.error;
-    if (!isAccepted) {
+    if (isAccepted === false) {
       this.#settle(JUDGED); // nobody waits for the rest
       this.#timer = setTimeout(() => this.#abort?.(), MAX_DISCARDING_MS);
       return true;
     }
     this.#downstream.onDrain(resume);
+    if (isAccepted === "read") {
+      this.#phase = "holding";
+      this.#held = { status, statusText, headers, splitter: undefined, chunks: [], bytes: 0 };
+      return true;
+    }
     if (judge.acceptsFirstEvent !== undefined && status === 200 && isEventStream(headers)) {
       this.#phase = "holding";
       this.#held = { status, statusText, headers, splitter: new SseSplitter(), chunks: [], bytes: 0 };
@@ -151,7 +159,7 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   onComplete(): void {
     this.#error?.end?.();
-    if (this.#held !== undefined && this.#phase === "holding") this.#release(this.#held);
+    if (this.#held !== undefined && this.#phase === "holding") this.#complete(this.#held);
     if (this.#phase === "flowing") this.#downstream.end();
     clearTimeout(this.#timer);
     this.#settle(DELIVERED);
@@ -186,7 +194,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   #hold(answer: HeldAnswer, chunk: Buffer): boolean {
     answer.chunks.push(chunk);
     answer.bytes += chunk.length;
-    const first = answer.splitter.push(chunk).find((event) => event.data !== undefined);
+    const first = answer.splitter?.push(chunk).find((event) => event.data !== undefined);
     const isSmall = answer.bytes <= MAX_HELD_BYTES && answer.chunks.length < MAX_HELD_CHUNKS;
     if (first === undefined && isSmall) return true;
     if (first?.data !== undefined && this.#options.judge.acceptsFirstEvent?.(first.data) === false) {
@@ -194,6 +202,15 @@ class Attempt implements Dispatcher.DispatchHandler {
       return true;
     }
     return this.#release(answer);
+  }
+
+  #complete(answer: HeldAnswer): void {
+    const isRead = answer.splitter === undefined;
+    if (isRead && this.#options.judge.acceptsBody?.(Buffer.concat(answer.chunks).toString()) === false) {
+      this.#settle(JUDGED);
+      return;
+    }
+    this.#release(answer);
   }
 
   /** An answer that cannot be passed on is none; thrown into the dispatcher, it would set answers off by one. */
@@ -221,7 +238,8 @@ interface HeldAnswer {
   readonly status: number;
   readonly statusText: string;
   readonly headers: readonly Buffer[];
-  readonly splitter: SseSplitter;
+  /** Of an event stream; undefined: the whole body is waited for. */
+  readonly splitter: SseSplitter | undefined;
   readonly chunks: Buffer[];
   bytes: number;
 }

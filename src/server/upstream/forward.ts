@@ -7,10 +7,12 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { GatewayError } from "../../base/index.ts";
-import { type AttemptOutcome, attempt, headerValue, type Judge, type UpstreamRequest } from "./attempt.ts";
+import type { ActingFor, Bearing, Presenter } from "../credentials/index.ts";
+import { headerValue, type Judge, type UpstreamRequest } from "./attempt.ts";
 import { type Move, nextMove, retryAfterMs, timeoutTrigger } from "./moves.ts";
 import type { Origins } from "./origins.ts";
 import type { AttemptSpan, AttemptTracer, Downstream } from "./ports.ts";
+import { attemptPresenting, type PresentedOutcome } from "./present.ts";
 import type { Provider, Trigger, UpstreamChannel } from "./provider.ts";
 import { ErrorBody, type SaidError, saidIn } from "./said-error.ts";
 
@@ -20,7 +22,7 @@ export type Forwarded = Pick<Provider, "name" | "firstByteTimeoutMs" | "retry"> 
   readonly noun?: string;
 };
 
-export type ForwardedChannel = Pick<UpstreamChannel, "id" | "origin" | "shownOrigin">;
+export type ForwardedChannel = Pick<UpstreamChannel, "id" | "origin" | "host" | "shownOrigin" | "credential">;
 
 export interface Candidate<To extends Forwarded = Provider, By extends ForwardedChannel = UpstreamChannel> {
   readonly provider: To;
@@ -43,7 +45,12 @@ export interface Candidates<One = Candidate> {
 
 const ANSWER: Move = { kind: "answer" };
 
-export type AttemptResult = "answered" | Trigger | "abandoned";
+/** `refused`: there is nothing that could be presented for this caller, so that nothing was done. */
+export type AttemptResult = "answered" | Trigger | "abandoned" | "refused";
+
+/** The upstream failed, or could not be asked. */
+export const isFailure = (result: AttemptResult): result is Trigger =>
+  result !== "answered" && result !== "abandoned" && result !== "refused";
 
 export interface Attempted {
   readonly result: AttemptResult;
@@ -62,6 +69,11 @@ export interface ForwardOptions<One extends Candidate<Forwarded, ForwardedChanne
   /** Milliseconds from now that the client said it would wait; infinite where it said nothing. */
   readonly deadlineMs: number;
   readonly origins: Origins;
+  readonly presenter: Presenter;
+  /** Whom what is presented may depend on. */
+  readonly actingFor?: ActingFor | undefined;
+  /** Told before each request goes out what tells the headers of its answer that show our credential. */
+  readonly presented: (bears: Bearing | undefined) => void;
   readonly downstream: Downstream;
   /** Told of each attempt as it begins, so that the answer's headers can say how many there were and where. */
   readonly attempting: (candidate: One, isRetry: boolean) => void;
@@ -94,10 +106,15 @@ export async function forward<One extends AnyCandidate>(options: ForwardOptions<
       options.attempting(candidate, repeated > 0);
       const span = options.tracer && startSpan(options.tracer, candidate, prepared.request);
       const request = span === undefined ? prepared.request : carrying(span, prepared.request);
-      const outcome = await attempt(pool, request, prepared.downstream, {
+      const outcome = await attemptPresenting(pool, request, prepared.downstream, {
         firstByteTimeoutMs: provider.firstByteTimeoutMs,
         judge: ruling,
         waited: options.waited,
+        presenter: options.presenter,
+        credential: candidate.channel.credential,
+        host: candidate.channel.host,
+        actingFor: options.actingFor,
+        presented: options.presented,
       });
       failed = failureOf(outcome, provider, failoverWhen, ruling);
       if (outcome.kind === "abandoned") ruling.result = "abandoned";
@@ -210,11 +227,17 @@ class Ruling<One extends AnyCandidate> implements Judge, Attempted {
 
 /** The refusal for an attempt that brought no answer; has `ruling` decide what comes next. */
 function failureOf(
-  outcome: AttemptOutcome,
+  outcome: PresentedOutcome,
   provider: Forwarded,
   failoverWhen: ReadonlySet<Trigger> | undefined,
-  ruling: { failed(trigger: Trigger): void },
+  ruling: Pick<Ruling<AnyCandidate>, "failed" | "result">,
 ): GatewayError | undefined {
+  if (outcome.kind === "unpresented") {
+    // Another provider may have another credential.
+    if (outcome.error.code === "credential_unavailable") ruling.failed("connect");
+    else ruling.result = "refused";
+    return outcome.error;
+  }
   const { noun = `Provider ${provider.name}` } = provider;
   if (outcome.kind === "unreachable") {
     ruling.failed("connect");

@@ -1,6 +1,6 @@
 /** An MCP server or agent of the configuration, compiled for the request path. Source: specification document 3, `mcp[]`, `a2a[]`. */
 import type { Deployment } from "../core/config/index.ts";
-import { type Bearing, bearing, keyHeaders } from "../credentials/index.ts";
+import type { Credential } from "../credentials/index.ts";
 
 export type FrontedKind = "mcp" | "a2a";
 
@@ -18,10 +18,6 @@ export interface Fronted {
   readonly shownUrl: string;
   /** Path and query at the origin, as configured. */
   readonly path: string;
-  /** Header pairs that present our credential; empty where there is none. */
-  readonly credential: readonly string[];
-  /** Tells the headers of an answer that show our credential. */
-  readonly bearsCredential: Bearing | undefined;
   readonly costPerCall: number;
   /** Entity types that are turned back in what it is sent. */
   readonly restore: ReadonlySet<string>;
@@ -33,8 +29,12 @@ export interface FrontedChannel {
   readonly id: string;
   /** `scheme://host[:port]`. */
   readonly origin: string;
+  /** Value of the `host` header. */
+  readonly host: string;
   /** As it may be shown: the origin, or the text of the configuration with the references that it came from. */
   readonly shownOrigin: string;
+  /** What is presented; undefined: nothing is. */
+  readonly credential: Credential | undefined;
 }
 
 const NOUNS: Readonly<Record<FrontedKind, string>> = { mcp: "MCP server", a2a: "Agent" };
@@ -49,26 +49,24 @@ export const forwardedTo = ({ kind, name }: Pick<Fronted, "kind" | "name">) => (
 
 const WELL_KNOWN_CARD = "/.well-known/agent-card.json";
 
-/** `key`: the resolved credential. `writtenUrl`: as the configuration writes the address. */
+/** `writtenUrl`: as the configuration writes the address. */
 export function compileFronted(
   kind: FrontedKind,
   config: McpServer | A2aAgent,
-  key: string | undefined,
+  credential: Credential | undefined,
   writtenUrl: string,
 ): Fronted {
   const { name, url, cost_per_call: costPerCall, restore = [] } = config;
-  const { origin, pathname, search } = new URL(url);
+  const { origin, host, pathname, search } = new URL(url);
   const registry = "registry" in config ? config.registry?.name : undefined;
   const cardUrl = "card_url" in config ? config.card_url : undefined;
   return Object.freeze({
     kind,
     name,
     paths: registry === undefined ? [name] : [name, registry],
-    channel: { id: kind, origin, shownOrigin: writtenUrl === url ? origin : writtenUrl },
+    channel: { id: kind, origin, host, shownOrigin: writtenUrl === url ? origin : writtenUrl, credential },
     shownUrl: writtenUrl,
     path: pathname + search,
-    credential: key === undefined ? [] : keyHeaders("bearer", key),
-    bearsCredential: key === undefined ? undefined : bearing(key),
     costPerCall,
     restore: new Set(restore),
     cardUrl: kind === "a2a" ? (cardUrl ?? origin + WELL_KNOWN_CARD) : undefined,

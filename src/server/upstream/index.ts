@@ -1,3 +1,4 @@
+export type { ActingFor, Bearing, Credential, Presented, Presenter } from "../credentials/index.ts";
 export { headerValue, type UpstreamRequest } from "./attempt.ts";
 export { type DocumentRequest, type FetchedDocument, failureWords, fetchDocument } from "./fetch-document.ts";
 export {
@@ -8,6 +9,7 @@ export {
   type Forwarded,
   type ForwardOptions,
   forward,
+  isFailure,
   statusTrigger,
 } from "./forward.ts";
 export {

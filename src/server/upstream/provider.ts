@@ -3,7 +3,7 @@ import { HOP_BY_HOP_HEADERS, parseDuration } from "../../base/index.ts";
 import { type CatalogProvider, type Channel, compileJoin, lackedByClaude } from "../core/catalog/index.ts";
 import type { ProviderConfig } from "../core/config/index.ts";
 import { claimableIn, type Dialect, evidenceOf, type ObjectEdits, usableIn } from "../core/dialects/index.ts";
-import { type Bearing, bearing, CREDENTIAL_HEADERS, keyHeaders } from "../credentials/index.ts";
+import { CREDENTIAL_HEADERS, type Credential, keyHeaders } from "../credentials/index.ts";
 
 export type Trigger = "connect" | "5xx" | "429" | "timeout";
 
@@ -22,6 +22,8 @@ export interface UpstreamChannel {
   readonly dialect: Dialect;
   /** `scheme://host[:port]`. */
   readonly origin: string;
+  /** Value of the `host` header. */
+  readonly host: string;
   /** As it may be shown: the origin, or the text of the configuration with the references that it came from. */
   readonly shownOrigin: string;
   /** Incoming path, without its query, to the path at the origin. */
@@ -40,10 +42,8 @@ export interface UpstreamChannel {
   readonly lossEvidence: readonly Buffer[] | undefined;
   /** Undefined: serves every model. */
   readonly servesModel: ((model: string) => boolean) | undefined;
-  /** Header pairs that present our credential; empty when the client's own is forwarded. */
-  readonly credential: readonly string[];
-  /** Tells the headers of an answer that show our credential; undefined where there is none of ours. */
-  readonly bearsCredential: Bearing | undefined;
+  /** What is presented; undefined: the client's own is forwarded. */
+  readonly credential: Credential | undefined;
   /** Header pairs that present a client's own key, for a request that is not forwarded as the client wrote it. */
   readonly presenting: (key: string) => readonly string[];
 }
@@ -104,11 +104,11 @@ export interface ProviderDefaults {
   readonly writtenAddress?: string | undefined;
 }
 
-/** `key`: the resolved credential, undefined when the client's own is forwarded. */
+/** `credentialOf`: what is presented on a channel; undefined where the client's own is forwarded. */
 export function compileProvider(
   facts: CatalogProvider,
   config: ProviderConfig,
-  key: string | undefined,
+  credentialOf: ((channel: Channel) => Credential) | undefined,
   defaults: ProviderDefaults,
 ): Provider {
   const added = [...facts.setRequestHeaders];
@@ -117,7 +117,9 @@ export function compileProvider(
     facts.setRequestFields.size + facts.removeRequestFields.length + facts.renameRequestFields.size > 0;
   return {
     name: config.name ?? facts.name,
-    channels: facts.channels.map((channel) => compileChannel(channel, key, defaults.writtenAddress)),
+    channels: facts.channels.map((channel) =>
+      compileChannel(channel, credentialOf?.(channel), defaults.writtenAddress),
+    ),
     aliases: new Map(Object.entries(config.model_aliases ?? {})),
     bodyEdits: hasBodyEdits
       ? {
@@ -128,7 +130,7 @@ export function compileProvider(
       : undefined,
     droppedHeaders: new Set([
       ...NEVER_FORWARDED,
-      ...(key === undefined ? [] : [...CREDENTIAL_HEADERS, ...STEERING_HEADERS]),
+      ...(credentialOf === undefined ? [] : [...CREDENTIAL_HEADERS, ...STEERING_HEADERS]),
       ...facts.removeRequestHeaders.map((name) => name.toLowerCase()),
       ...added.map(([name]) => name.toLowerCase()),
     ]),
@@ -145,13 +147,18 @@ export function compileProvider(
   };
 }
 
-function compileChannel(channel: Channel, key: string | undefined, written: string | undefined): UpstreamChannel {
+function compileChannel(
+  channel: Channel,
+  credential: Credential | undefined,
+  written: string | undefined,
+): UpstreamChannel {
   const claimed: ReadonlySet<string> = channel.caps ?? claimableIn(channel.dialect);
-  const { origin } = new URL(channel.baseUrl);
+  const { origin, host } = new URL(channel.baseUrl);
   const compiled: UpstreamChannel = {
     id: channel.id,
     dialect: channel.dialect,
     origin,
+    host,
     shownOrigin: written ?? origin,
     pathOf: compileJoin(channel),
     isOwnSurface: channel.tier === "provider",
@@ -163,8 +170,7 @@ function compileChannel(channel: Channel, key: string | undefined, written: stri
       [...usableIn(channel.dialect)].filter((capability) => !claimed.has(capability)),
     ),
     servesModel: channel.models.length === 0 ? undefined : matcher(channel.models),
-    credential: key === undefined ? [] : keyHeaders(channel.keyHeader, key),
-    bearsCredential: key === undefined ? undefined : bearing(key),
+    credential,
     presenting: (clientKey) => keyHeaders(channel.keyHeader, clientKey),
   };
   // As many as there are ways in which models differ, whatever names clients make up.

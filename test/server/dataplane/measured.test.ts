@@ -20,6 +20,7 @@ import { compileSources } from "../../../src/server/node/sources.ts";
 import { openOrigins } from "../../../src/server/upstream/index.ts";
 import { reply, scriptedUpstream } from "../../e2e/support/upstream.ts";
 import { atEnd, eventually } from "../../e2e/support/wait.ts";
+import { quietPresenter } from "../credentials/quiet-presenter.ts";
 
 const file = { after };
 const first = await scriptedUpstream(file);
@@ -53,14 +54,16 @@ assert.ok(compiled.kind === "compiled", JSON.stringify(compiled));
 const { snapshot } = compiled;
 const statistics = createStatistics(systemClock);
 const origins = openOrigins();
+const presenter = quietPresenter();
 const instruments = createInstruments();
 const metrics = createMetrics(instruments, { warn: () => undefined });
 const door = await listen("127.0.0.1:0", {
   snapshot: () => snapshot,
   origins,
+  presenter,
   admission: createAdmission(DEFAULT_ADMISSION),
   metrics,
-  ownCards: createOwnCards({ origins, now: systemClock.monotonic, log: nullLog }),
+  ownCards: createOwnCards({ origins, presenter, now: systemClock.monotonic, log: nullLog }),
   statistics,
   log: nullLog,
 });

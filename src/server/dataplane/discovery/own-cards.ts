@@ -4,9 +4,9 @@
  * one request. Source: a2a reference, 8.
  */
 import type { Log } from "../../../base/index.ts";
-import { GatewayError } from "../../../base/index.ts";
+import { asRefusal, GatewayError } from "../../../base/index.ts";
 import { type CardReading, type CardTerms, projectCard, readOwnCard } from "../../core/agents/index.ts";
-import { type Fronted, fetchDocument, type Origins } from "../../upstream/index.ts";
+import { type Fronted, fetchDocument, type Origins, type Presented, type Presenter } from "../../upstream/index.ts";
 
 const FRESH_MS = 5 * 60_000;
 const STALE_MS = 24 * 60 * 60_000;
@@ -24,6 +24,7 @@ export interface OwnCards {
 
 export interface OwnCardsOptions {
   readonly origins: Pick<Origins, "pool">;
+  readonly presenter: Pick<Presenter, "present">;
   /** Milliseconds of the monotonic clock. */
   readonly now: () => number;
   readonly log: Pick<Log, "warn">;
@@ -39,12 +40,13 @@ interface Kept {
   shown: { readonly text: string; readonly terms: string; readonly card: Projected } | undefined;
 }
 
-export function createOwnCards({ origins, now, log }: OwnCardsOptions): OwnCards {
+export function createOwnCards({ origins, presenter, now, log }: OwnCardsOptions): OwnCards {
   const kept = new Map<string, Kept>();
 
   const fetchAnew = async (agent: Fronted, one: Kept, publicUrl: string, terms: CardTerms): Promise<void> => {
-    const fetched = await fetchOwnCard(origins, agent, FETCH_LIMIT_MS);
-    const reading = fetched.kind === "text" ? projected(fetched.text, agent, publicUrl, terms) : fetched;
+    const fetched = await fetchOwnCard({ origins, presenter }, agent, FETCH_LIMIT_MS);
+    const reading =
+      fetched.kind !== "text" ? fetched : fetched.isShown ? SHOWN : projected(fetched.text, agent, publicUrl, terms);
     if (fetched.kind === "text" && reading.kind === "card") {
       Object.assign(one, { text: fetched.text, readAt: now(), failure: undefined });
       return;
@@ -94,7 +96,8 @@ const empty = (): Kept => ({
 });
 
 /** Whoever is asked, and with what. */
-const keyOf = ({ name, cardUrl, credential }: Fronted): string => JSON.stringify([name, cardUrl, credential]);
+const keyOf = ({ name, cardUrl, channel }: Fronted): string =>
+  JSON.stringify([name, cardUrl, channel.credential?.digest]);
 
 const failureOf = ({ name }: Fronted, problem: string, isOld: boolean): GatewayError =>
   new GatewayError(
@@ -102,24 +105,28 @@ const failureOf = ({ name }: Fronted, problem: string, isOld: boolean): GatewayE
     `The card of agent ${name} cannot be shown: ${problem}.`,
   );
 
+const SHOWN: CardReading = {
+  kind: "refused",
+  problem: "it shows the credential that it was asked with",
+  isOld: false,
+};
+
 function projected(text: string, agent: Fronted, publicUrl: string, terms: CardTerms): CardReading {
-  if (agent.bearsCredential?.("", text) === true) {
-    return { kind: "refused", problem: "it shows the credential that it was asked with", isOld: false };
-  }
   const { origin } = agent.channel;
   const read = readOwnCard(text, [origin, agent.cardUrl ?? origin], publicUrl);
   return read.kind === "refused" ? { ...read, isOld: false } : projectCard(read.own, terms);
 }
 
 export type FetchedCard =
-  | { readonly kind: "text"; readonly text: string }
+  /** `isShown`: the credential that it was asked with is in it. */
+  | { readonly kind: "text"; readonly text: string; readonly isShown: boolean }
   /** `isDown`: that it is down may pass. */
   | { readonly kind: "refused"; readonly problem: string; readonly isDown: boolean };
 
-/** Our credential goes to the origin of the agent's calls alone. */
+/** Our credential goes to the origin of the agent's calls alone; one that only a caller has is not presented at all. */
 export async function fetchOwnCard(
-  origins: Pick<Origins, "pool">,
-  { cardUrl = "", channel, credential }: Fronted,
+  { origins, presenter }: Pick<OwnCardsOptions, "origins" | "presenter">,
+  { cardUrl = "", channel }: Fronted,
   limitMs: number,
   signal?: AbortSignal,
 ): Promise<FetchedCard> {
@@ -127,10 +134,20 @@ export async function fetchOwnCard(
   const no = (problem: string, isDown = false): FetchedCard => ({ kind: "refused", problem, isDown });
   if (protocol !== "http:" && protocol !== "https:") return no("its address is none of HTTP");
   const headers = ["accept", "application/json", "a2a-version", "1.0", "user-agent", "gateway"];
+  const { credential, host } = channel;
+  const path = pathname + search;
+  let presented: Presented | undefined;
+  if (credential !== undefined && credential.kind !== "token_exchange" && origin === channel.origin) {
+    try {
+      presented = await presenter.present(credential, { method: "GET", path, host, headers, body: null });
+    } catch (error) {
+      return no(asRefusal(error).message, true);
+    }
+  }
   const fetched = await fetchDocument(origins.pool(origin), {
     method: "GET",
-    path: pathname + search,
-    headers: origin === channel.origin ? [...headers, ...credential] : headers,
+    path,
+    headers: presented?.headers ?? headers,
     limitMs,
     ...(signal !== undefined && { signal }),
   });
@@ -139,7 +156,7 @@ export async function fetchOwnCard(
   if (status >= 300 && status < 400) return no("its address redirects, which is not followed");
   if (status !== 200) return no(`its address answers ${status}`, status >= 500 || status === 429);
   if (contentType !== "" && !JSON_TYPE.test(contentType)) return no("its address answers what is not JSON");
-  return { kind: "text", text };
+  return { kind: "text", text, isShown: presented?.bears("", text) === true };
 }
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;

@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { GatewayError } from "../../../base/index.ts";
 import { editObject } from "../../core/dialects/index.ts";
 import type { CallModel, ModelQuestion, Snapshot } from "../../snapshot/index.ts";
-import { type Candidate, forward, type Provider, type UpstreamChannel } from "../../upstream/index.ts";
+import { type Candidate, forward, isFailure, type Provider, type UpstreamChannel } from "../../upstream/index.ts";
 import { suspendedError } from "../governance/suspended.ts";
 import { createMeter, type Meter } from "../metering/index.ts";
 import type { Ports, Suspensions } from "../ports.ts";
@@ -20,7 +20,7 @@ const MAX_ANSWER_BYTES = 1 << 20;
 
 const MESSAGES_VERSION = "2023-06-01";
 
-type CallPorts = Pick<Ports, "snapshot" | "origins" | "metrics" | "governing" | "statistics">;
+type CallPorts = Pick<Ports, "snapshot" | "origins" | "presenter" | "metrics" | "governing" | "statistics">;
 
 /** Providers are those of the configuration in force when the question is asked. */
 export function createModelCalls(ports: CallPorts): CallModel {
@@ -80,6 +80,9 @@ async function ask(
     },
     deadlineMs: Number.POSITIVE_INFINITY,
     origins: ports.origins,
+    presenter: ports.presenter,
+    // No header of the answer goes to anybody.
+    presented: () => undefined,
     downstream,
     attempting: ({ provider, model, channel: by }, isRetry) => {
       channel = by;
@@ -98,7 +101,7 @@ async function ask(
     answered: (ms) => measured?.answered(ms),
     attempted: (provider, { result, status, next, failedAfterMs, error }) => {
       ports.metrics.attempted(provider.name, result);
-      if (result !== "answered" && result !== "abandoned") {
+      if (isFailure(result)) {
         measured?.failed({
           kind: result,
           status,
@@ -182,7 +185,7 @@ function candidateFor(
         (name, at) => at % 2 === 0 && name.toLowerCase() === "anthropic-version",
       );
       if (channel.dialect === "messages" && !isSet) headers.push("anthropic-version", MESSAGES_VERSION);
-      headers.push(...channel.credential, ...provider.addedHeaders);
+      headers.push(...provider.addedHeaders);
       return {
         request: {
           method: "POST",

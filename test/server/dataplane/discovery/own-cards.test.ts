@@ -6,6 +6,7 @@ import { createOwnCards } from "../../../../src/server/dataplane/index.ts";
 import { compileFronted, openOrigins } from "../../../../src/server/upstream/index.ts";
 import { reply, scriptedUpstream } from "../../../e2e/support/upstream.ts";
 import { atEnd } from "../../../e2e/support/wait.ts";
+import { quietPresenter } from "../../credentials/quiet-presenter.ts";
 
 const file = { after };
 const MINUTE = 60_000;
@@ -32,7 +33,7 @@ test("a card is asked for every five minutes, shown for a day while its agent is
   const warn = (): void => {
     warned += 1;
   };
-  const cards = createOwnCards({ origins, now: () => now, log: { warn } });
+  const cards = createOwnCards({ origins, presenter: quietPresenter(), now: () => now, log: { warn } });
   const version = async (): Promise<unknown> => {
     try {
       return (await cards.of(agent, PUBLIC_URL, TERMS))["version"];

@@ -3,18 +3,7 @@
  * A credential is of exactly one kind; which kind may be used where is checked in `checks/credentials.ts`.
  */
 
-import {
-  choice,
-  list,
-  mayBeSecret,
-  notYet,
-  object,
-  required,
-  secret,
-  type TypeOf,
-  text,
-  withDefault,
-} from "../schema.ts";
+import { choice, list, mayBeSecret, object, required, secret, type TypeOf, text, withDefault } from "../schema.ts";
 import { filled, label } from "./terms.ts";
 
 const cloudsig = object(
@@ -84,9 +73,9 @@ const credential = object(
   {
     name: required(label("What a provider, MCP server or agent says in its `credential` key.")),
     api_key: secret(filled("Fixed value, normally an environment reference.")),
-    cloudsig: notYet(cloudsig),
-    oauth: notYet(oauth),
-    token_exchange: notYet(tokenExchange),
+    cloudsig,
+    oauth,
+    token_exchange: tokenExchange,
   },
   { oneOf: [CREDENTIAL_KINDS] },
 );

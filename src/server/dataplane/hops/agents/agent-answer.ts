@@ -92,7 +92,7 @@ export class AgentAnswer implements Downstream {
       this.#refuseOld();
       return;
     }
-    if (status === 401 && call.fronted.credential.length > 0) {
+    if (status === 401 && call.fronted.channel.credential !== undefined) {
       this.#refuse(new GatewayError("upstream_unreachable", `${noun} does not accept the gateway's credential.`));
       return;
     }

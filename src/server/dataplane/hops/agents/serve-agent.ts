@@ -2,13 +2,22 @@
  * A call of a fronted server or agent, once its caller is known and its body is here: read, admit, reserve, inspect,
  * forward, settle, in the order of every request. It is never repeated and never moved: a call may have been done.
  */
+import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { performance } from "node:perf_hooks";
 import { GatewayError } from "../../../../base/index.ts";
+import { type Caller, credentialOf, presentedOf } from "../../../auth/index.ts";
 import type { Occasion } from "../../../core/guardrails/index.ts";
 import { mcpVariables } from "../../../core/policy/variables/index.ts";
 import type { Guard, Snapshot } from "../../../snapshot/index.ts";
-import { type Downstream, forward, forwardedTo, type UpstreamRequest } from "../../../upstream/index.ts";
+import {
+  type ActingFor,
+  type Downstream,
+  forward,
+  forwardedTo,
+  isFailure,
+  type UpstreamRequest,
+} from "../../../upstream/index.ts";
 import type { Charge } from "../../budgets/index.ts";
 import { decode } from "../../decode.ts";
 import type { Exchange } from "../../exchange.ts";
@@ -96,7 +105,8 @@ export async function serveAgent(served: ServedCall): Promise<void> {
       return error;
     };
     const { tools } = call.answer;
-    const shareable = tools?.isShareable === true ? tools.key : undefined;
+    const acting = actingFor(fronted, request, standing.caller);
+    const shareable = tools?.isShareable === true ? listKey(tools.key, acting) : undefined;
     const answerTo = (to: Downstream): AgentAnswer =>
       new AgentAnswer({
         exchange,
@@ -118,7 +128,8 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     const outgoing = { method: "POST", path: fronted.path, headers, body };
     const answered = async (to: Downstream): Promise<void> => {
       const kept = shareable === undefined ? undefined : keptList(fronted, shareable, call.id, performance.now());
-      if (kept === undefined) return await forwardCall(call, { outgoing, answer: answerTo(to), charge }, served); // 502, 504
+      if (kept === undefined)
+        return await forwardCall(call, { outgoing, answer: answerTo(to), charge, acting }, served); // 401, 403, 502, 504
       charge?.settle(undefined);
       answerWith(answerTo(to), kept);
     };
@@ -177,15 +188,31 @@ async function reserve(
   });
 }
 
+/** Whom the server or agent sees, where that is the caller: by the one credential that the caller was recognised by. */
+function actingFor(
+  { channel }: AgentCall["fronted"],
+  request: IncomingMessage,
+  { issuer, principal }: Caller,
+): ActingFor | undefined {
+  if (channel.credential?.kind !== "token_exchange") return undefined;
+  const credential = credentialOf(presentedOf(request));
+  return { issuer, principal, token: credential.kind === "text" ? credential.text : undefined };
+}
+
+/** What a server says to one caller it may not say to another. */
+const listKey = (key: string, acting: ActingFor | undefined): string =>
+  acting === undefined ? key : `${hash("sha256", acting.token ?? "", "base64url")} ${key}`;
+
 interface Outgoing {
   readonly outgoing: UpstreamRequest;
   readonly answer: AgentAnswer;
   readonly charge: Charge | undefined;
+  readonly acting: ActingFor | undefined;
 }
 
 async function forwardCall(
   { fronted }: AgentCall,
-  { outgoing, answer, charge }: Outgoing,
+  { outgoing, answer, charge, acting }: Outgoing,
   { exchange, ports }: ServedCall,
 ): Promise<void> {
   const provider = forwardedTo(fronted);
@@ -195,7 +222,6 @@ async function forwardCall(
     model: "",
     prepare: () => ({ request: outgoing, downstream: answer }),
   };
-  exchange.bearsCredential = fronted.bearsCredential;
   exchange.asked = provider.noun;
   const measured = ports.statistics?.of(provider.name);
   await forward({
@@ -206,6 +232,11 @@ async function forwardCall(
     },
     deadlineMs: Number.POSITIVE_INFINITY,
     origins: ports.origins,
+    presenter: ports.presenter,
+    actingFor: acting,
+    presented: (bears) => {
+      exchange.bearsCredential = bears;
+    },
     downstream: exchange,
     attempting: () => {
       measured?.begun(false);
@@ -215,14 +246,13 @@ async function forwardCall(
     answered: (ms) => measured?.answered(ms),
     attempted: (_, { result, status, failedAfterMs, error }) => {
       ports.metrics.attempted(provider.name, result);
-      const isFailure = result !== "answered" && result !== "abandoned";
-      if (isFailure) {
+      if (isFailure(result)) {
         const told = { kind: result, status, attempt: 1, movedTo: null, ...whose(exchange, undefined) };
         measured?.failed({ ...told, durationMs: failedAfterMs, error });
       }
       measured?.ended();
       // Whoever could not be reached has done nothing.
-      if (result === "connect") return;
+      if (result === "connect" || result === "refused") return;
       const before = charge?.spent ?? 0;
       charge?.settle(undefined);
       measured?.spent((charge?.spent ?? 0) - before);
@@ -232,9 +262,9 @@ async function forwardCall(
   });
 }
 
-/** Those of a client's headers that concern the call, and what we present. Source: mcp reference, 9; a2a reference, 10. */
+/** Those of a client's headers that concern the call. Source: mcp reference, 9; a2a reference, 10. */
 function headersFor(
-  { fronted, headers: own }: AgentCall,
+  { headers: own }: AgentCall,
   { rawHeaders }: IncomingMessage,
   rewritten: ReadonlyMap<string, string> | undefined,
 ): readonly string[] {
@@ -246,7 +276,7 @@ function headersFor(
     pairs.push(name, rewritten?.get(lower) ?? (rawHeaders[i + 1] as string));
   }
   for (const [name, value] of own) pairs.push(name, value);
-  pairs.push("accept-encoding", "identity", ...fronted.credential);
+  pairs.push("accept-encoding", "identity");
   return pairs;
 }
 

@@ -44,7 +44,7 @@ export function prepareTranslated(
   const { body } = call;
   const edited = body.length === 0 || provider.bodyEdits === undefined ? body : editObject(body, provider.bodyEdits);
   const headers = ownHeaders(client, provider);
-  headers.push(...credential(client, channel), ...dialectHeaders(channel.dialect, provider));
+  headers.push(...clientCredential(client, channel), ...dialectHeaders(channel.dialect, provider));
   if (edited.length > 0) headers.push("content-type", "application/json");
   const isStreamed = streams && channel.claims("streaming");
   headers.push("accept", isStreamed ? "text/event-stream" : "application/json", "accept-encoding", "identity");
@@ -72,8 +72,9 @@ function isForeign(name: string): boolean {
   return FOREIGN_PREFIXES.some((prefix) => name.startsWith(prefix));
 }
 
-function credential({ rawHeaders }: ClientRequest, channel: UpstreamChannel): readonly string[] {
-  if (channel.credential.length > 0) return channel.credential;
+/** Empty where one of ours is presented. */
+function clientCredential({ rawHeaders }: ClientRequest, channel: UpstreamChannel): readonly string[] {
+  if (channel.credential !== undefined) return [];
   const key = clientKey(rawHeaders);
   return key === undefined ? [] : channel.presenting(key);
 }

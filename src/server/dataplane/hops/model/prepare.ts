@@ -38,7 +38,7 @@ export interface AnswerReader {
 }
 
 export function prepare(client: ClientRequest, target: Target, admitted: Admitted, answer: AnswerReader): Prepared {
-  const { provider, channel, model } = admitted;
+  const { provider, model } = admitted;
   const isAliased = model !== target.model;
   const isThreadless = admitted.lost.includes(NO_THREAD);
   const { asksUsage, body } = readable(() => {
@@ -57,7 +57,7 @@ export function prepare(client: ClientRequest, target: Target, admitted: Admitte
   const headers = upstreamHeaders(client.rawHeaders, client.connection, provider.droppedHeaders, alsoDropped);
   if (reads) headers.push("accept-encoding", "identity");
   if (isThreadless) leaveThreadsOut(headers);
-  headers.push(...channel.credential, ...provider.addedHeaders);
+  headers.push(...provider.addedHeaders);
 
   return {
     request: {

@@ -143,6 +143,44 @@ auth: {virtual_keys: true}
     ],
   ],
   [
+    "what a client secret is sent to is encrypted or of this machine, and is no place where a machine's keys are",
+    `credentials:
+  - {name: a, oauth: {token_url: "http://login.example.com/token", client_id: c, client_secret: s}}
+  - {name: b, oauth: {token_url: "https://login.example.com/token#x", client_id: c, client_secret: s}}
+  - {name: c, oauth: {token_url: "https://0xA9FEA9FE/token", client_id: c, client_secret: s}}
+  - {name: d, oauth: {token_url: "http://127.0.0.1:8080/token", client_id: c, client_secret: s}}
+`,
+    [
+      "2:34 credentials[0].oauth.token_url: the client secret goes there: it must be `https://`, unless it is of this machine",
+      "3:34 credentials[1].oauth.token_url: a token endpoint can have no fragment (`#`)",
+      "4:34 credentials[2].oauth.token_url: this address is link-local, where machines keep the keys of their cloud account: nothing is asked there",
+    ],
+  ],
+  [
+    "a resource is a URI, and what a grant does not send is told",
+    `credentials:
+  - {name: a, token_exchange: {issuer: i, client_id: c, client_secret: s, resource: tools}}
+  - {name: b, token_exchange: {issuer: i, client_id: c, client_secret: s, resource: "https://t/#x"}}
+  - {name: c, token_exchange: {issuer: i, client_id: c, client_secret: s, grant: on_behalf_of, scopes: [a], audience: t}}
+`,
+    [
+      "2:85 credentials[0].token_exchange.resource: a resource is an absolute URI without a fragment (`#`)",
+      "3:85 credentials[1].token_exchange.resource: a resource is an absolute URI without a fragment (`#`)",
+      "4:119 credentials[2].token_exchange.audience: the grant `on_behalf_of` does not send it: `scopes` name the target",
+    ],
+  ],
+  [
+    "nothing is asked where machines keep their own keys, however the address is written",
+    `providers: [{name: a, dialect: compat, base_url: "http://169.254.169.254/v1"}]
+mcp: [{name: b, url: "http://[::ffff:169.254.170.2]/mcp"}, {name: c, url: "http://2852039166/mcp"}]
+a2a: [{name: d, url: "http://[fe80::1]/a2a", card_url: "http://[fd00:ec2::254]/card"}]
+`,
+    ["1:50 providers[0].base_url", "2:22 mcp[0].url", "2:75 mcp[1].url", "3:22 a2a[0].url", "3:56 a2a[0].card_url"].map(
+      (place) =>
+        `${place}: this address is link-local, where machines keep the keys of their cloud account: nothing is asked there`,
+    ),
+  ],
+  [
     "a picker without a certificate has none to skip",
     `providers: [{name: own, dialect: compat, pool: {service: "http://m:80", picker: {service: "http://p:9002", insecure_skip_verify: true}}}]`,
     [

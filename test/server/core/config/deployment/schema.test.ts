@@ -184,27 +184,13 @@ test("governance is described whole", () => {
   );
 });
 
-test("what a provider, a profile or a credential may hold later is refused by this version", () => {
+test("what a provider or a profile may hold later is refused by this version", () => {
   assert.deepEqual(faultsOf(provider({ pool: { service: "http://models.svc:8000" } })), [
     "x-not-yet at /providers/0/pool",
   ]);
   assert.deepEqual(faultsOf({ profiles: [{ name: "p", pool_subset: "gold", guardrails: { detectors: [] } }] }), [
     "x-not-yet at /profiles/0/pool_subset",
   ]);
-  assert.deepEqual(
-    faultsOf({
-      credentials: [
-        { name: "a", cloudsig: {} },
-        { name: "b", oauth: { token_url: "https://i.example.com/t", client_id: "c", client_secret: "s" } },
-        { name: "c", token_exchange: { issuer: "i", client_id: "c", client_secret: "s", audience: "a" } },
-      ],
-    }),
-    [
-      "x-not-yet at /credentials/0/cloudsig",
-      "x-not-yet at /credentials/1/oauth",
-      "x-not-yet at /credentials/2/token_exchange",
-    ],
-  );
 });
 
 const REFUSED: readonly (readonly [why: string, document: object, fault: string])[] = [

@@ -21,6 +21,7 @@ import { compileSources } from "../../../../../src/server/node/sources.ts";
 import { openOrigins } from "../../../../../src/server/upstream/index.ts";
 import { endChunks, reply, scriptedUpstream, startEvents, writeChunk } from "../../../../e2e/support/upstream.ts";
 import { atEnd, eventually } from "../../../../e2e/support/wait.ts";
+import { quietPresenter } from "../../../credentials/quiet-presenter.ts";
 import { lateGuard } from "./late.ts";
 
 const file = { after };
@@ -75,6 +76,7 @@ const governing = {
   },
 } as unknown as Governing;
 const origins = openOrigins();
+const presenter = quietPresenter();
 const admission = createAdmission(DEFAULT_ADMISSION);
 const door = await listen("127.0.0.1:0", {
   snapshot: () => {
@@ -82,7 +84,8 @@ const door = await listen("127.0.0.1:0", {
     return { ...snapshot, guardrails: { ...snapshot.guardrails, of: () => own } };
   },
   origins,
-  ownCards: createOwnCards({ origins, now: systemClock.monotonic, log: nullLog }),
+  presenter,
+  ownCards: createOwnCards({ origins, presenter, now: systemClock.monotonic, log: nullLog }),
   admission,
   metrics: createMetrics(createInstruments(), { warn: () => undefined }),
   governing,

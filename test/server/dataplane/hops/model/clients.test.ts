@@ -6,8 +6,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GatewayError } from "../../../../../src/base/index.ts";
 import { compiledCatalog } from "../../../../../src/server/core/catalog/index.ts";
-import type { CatalogProvider } from "../../../../../src/server/core/catalog/types.ts";
+import type { CatalogProvider, Channel } from "../../../../../src/server/core/catalog/types.ts";
 import { findRoute } from "../../../../../src/server/core/dialects/index.ts";
+import { type Credential, compileKey } from "../../../../../src/server/credentials/index.ts";
 import { address, type Target } from "../../../../../src/server/dataplane/hops/model/address.ts";
 import { chooseChannel } from "../../../../../src/server/dataplane/hops/model/choose-channel.ts";
 import { translateCall } from "../../../../../src/server/dataplane/hops/model/translated-call.ts";
@@ -24,12 +25,14 @@ const CLAUDE = ["claude-sonnet-4-5", "claude-sonnet-5", "claude-opus-4-8", "clau
 
 const ANYBODY = { requireCaps: [], budget: undefined } as unknown as Profile;
 
+const keyOn = ({ keyHeader }: Channel): Credential => compileKey("", "key", keyHeader);
+
 function compiled(facts: CatalogProvider): Provider {
   const channels = facts.channels.map((channel) => ({
     ...channel,
     baseUrl: channel.baseUrl.replaceAll(/\{\w+\}/g, "example"),
   }));
-  return compileProvider({ ...facts, channels }, { preset: facts.name } as never, "key", {
+  return compileProvider({ ...facts, channels }, { preset: facts.name } as never, keyOn, {
     onFidelityLoss: "reject",
     readsUsage: false,
   });

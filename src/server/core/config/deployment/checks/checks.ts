@@ -10,7 +10,7 @@ import { checkFailover, checkFirstByteTimeout } from "./attempts.ts";
 import { checkAuth, checkHolders, checkPublicUrl } from "./auth.ts";
 import { checkBudgets, checkOmittedDetectors, checkProfiles } from "./callers.ts";
 import type { Check } from "./check.ts";
-import { checkCredentials } from "./credentials.ts";
+import { checkCredentials, checkLinkLocal } from "./credentials.ts";
 import { checkDetectors, checkGuardrailRules, checkRecognizers } from "./guardrails.ts";
 import { checkHops, checkPools } from "./hops.ts";
 import { checkModels, checkReferences } from "./models.ts";
@@ -24,6 +24,7 @@ const CHECKS: readonly Check[] = [
   checkNames,
   checkAuth,
   checkCredentials,
+  checkLinkLocal,
   checkCatalogOverlays,
   checkIdentity,
   checkBaseUrl,

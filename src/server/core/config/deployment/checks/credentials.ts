@@ -1,27 +1,93 @@
-/** What must hold within one credential. Spec: document 3, `credentials[]`. */
+/** What must hold within one credential, and of addresses that nothing may be asked at. Spec: document 3, `credentials[]`. */
 
-import type { Problem } from "../../problem.ts";
+import type { Path, Problem, ProblemAt } from "../../problem.ts";
+import type { Credential } from "../credentials.ts";
 import type { Check } from "./check.ts";
 
 export const checkCredentials: Check = ({ credentials }, problem) =>
-  credentials.flatMap(({ cloudsig, token_exchange: exchange }, at) => {
+  credentials.flatMap(({ cloudsig, oauth, token_exchange: exchange }, at) => {
     const path = ["credentials", at];
-    const found: Problem[] = [];
-    if (cloudsig?.session_token !== undefined && cloudsig.access_key_id === undefined) {
-      found.push(
-        problem(
-          [...path, "cloudsig", "session_token"],
-          "a session token needs `access_key_id` and `secret_access_key`",
-        ),
-      );
-    }
-    if (exchange?.grant === "token_exchange" && exchange.audience === undefined && exchange.resource === undefined) {
-      found.push(
-        problem([...path, "token_exchange"], "the grant `token_exchange` needs an `audience` or a `resource`"),
-      );
-    }
-    if (exchange?.grant === "on_behalf_of" && (exchange.scopes ?? []).length === 0) {
-      found.push(problem([...path, "token_exchange"], "the grant `on_behalf_of` needs one of `scopes`, the target's"));
-    }
-    return found;
+    return [
+      ...(cloudsig === undefined ? [] : ofSigning(cloudsig, [...path, "cloudsig"], problem)),
+      ...(oauth === undefined ? [] : ofTokenUrl(oauth.token_url, [...path, "oauth", "token_url"], problem)),
+      ...(exchange === undefined ? [] : ofExchange(exchange, [...path, "token_exchange"], problem)),
+    ];
   });
+
+function ofSigning(
+  { access_key_id: id, session_token: token }: NonNullable<Credential["cloudsig"]>,
+  path: Path,
+  problem: ProblemAt,
+): readonly Problem[] {
+  return token === undefined || id !== undefined
+    ? []
+    : [problem([...path, "session_token"], "a session token needs `access_key_id` and `secret_access_key`")];
+}
+
+/** The client secret goes there. Source: RFC 6749 section 3.2. */
+function ofTokenUrl(text: string, path: Path, problem: ProblemAt): readonly Problem[] {
+  if (!URL.canParse(text)) return []; // told of by its format
+  const { protocol, hostname, hash } = new URL(text);
+  if (hash !== "" || text.includes("#")) {
+    return [problem(path, "a token endpoint can have no fragment (`#`)")];
+  }
+  if (protocol !== "https:" && !isLoopback(hostname)) {
+    return [problem(path, "the client secret goes there: it must be `https://`, unless it is of this machine")];
+  }
+  return isLinkLocal(hostname) ? [problem(path, LINK_LOCAL)] : [];
+}
+
+function ofExchange(
+  { grant, audience, resource, scopes = [] }: NonNullable<Credential["token_exchange"]>,
+  path: Path,
+  problem: ProblemAt,
+): readonly Problem[] {
+  const found: Problem[] = [];
+  if (grant === "token_exchange" && audience === undefined && resource === undefined) {
+    found.push(problem(path, "the grant `token_exchange` needs an `audience` or a `resource`"));
+  }
+  if (grant === "on_behalf_of" && scopes.length === 0) {
+    found.push(problem(path, "the grant `on_behalf_of` needs one of `scopes`, the target's"));
+  }
+  // RFC 8707 section 2.
+  if (resource !== undefined && (!URL.canParse(resource) || resource.includes("#"))) {
+    found.push(problem([...path, "resource"], "a resource is an absolute URI without a fragment (`#`)"));
+  }
+  for (const [key, value] of [
+    ["audience", audience],
+    ["resource", resource],
+  ] as const) {
+    if (grant !== "on_behalf_of" || value === undefined) continue;
+    found.push(
+      problem([...path, key], "the grant `on_behalf_of` does not send it: `scopes` name the target", "warning"),
+    );
+  }
+  return found;
+}
+
+const LINK_LOCAL =
+  "this address is link-local, where machines keep the keys of their cloud account: nothing is asked there";
+
+/** Whoever writes a document, or can be resolved to it, must not read the machine's own keys. */
+export const checkLinkLocal: Check = ({ providers, mcp, a2a }, problem) => {
+  const places: readonly (readonly [Path, string | undefined])[] = [
+    ...providers.map(({ base_url }, at) => [["providers", at, "base_url"], base_url] as const),
+    ...(mcp ?? []).map(({ url }, at) => [["mcp", at, "url"], url] as const),
+    ...(a2a ?? []).flatMap(({ url, card_url }, at) => [
+      [["a2a", at, "url"], url] as const,
+      [["a2a", at, "card_url"], card_url] as const,
+    ]),
+  ];
+  return places.flatMap(([path, text]) =>
+    text !== undefined && URL.canParse(text) && isLinkLocal(new URL(text).hostname) ? [problem(path, LINK_LOCAL)] : [],
+  );
+};
+
+/** As `URL` writes them: IPv4 in four decimal parts, IPv6 in brackets and shortened. */
+function isLinkLocal(hostname: string): boolean {
+  return /^(?:169\.254\.|\[fe[89ab][0-9a-f]:|\[::ffff:a9fe:|\[fd00:ec2:)/i.test(hostname);
+}
+
+function isLoopback(hostname: string): boolean {
+  return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i.test(hostname);
+}

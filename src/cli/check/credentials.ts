@@ -1,0 +1,37 @@
+/**
+ * What `gateway check` asks of credentials: that there is something to present. Static keys are proven by the requests that
+ * bear them. Source: specification document 1, "gateway check".
+ */
+import type { Credential, Presenter } from "../../server/credentials/index.ts";
+import type { LoadedNode } from "../../server/node/index.ts";
+import { STAND_IN } from "../../server/secrets/index.ts";
+import type { Probe } from "./answer.ts";
+
+/** One an entry of the document, a signing one for each surface that it is for. */
+export function credentialProbes({ compiled: { snapshot } }: LoadedNode, presenter: Presenter): readonly Probe[] {
+  const channels = [
+    ...snapshot.providers.flatMap((provider) => provider.channels),
+    ...snapshot.fronted.all.map((it) => it.channel),
+  ];
+  const used = new Map(
+    channels.flatMap(({ credential }): [string, Credential][] =>
+      credential === undefined || credential.kind === "api_key" ? [] : [[credential.digest, credential]],
+    ),
+  );
+  return [...used.values()].map((credential) => {
+    const subject = `credential ${credential.name}`;
+    return {
+      subject,
+      async ask({ signal, timeoutMs }) {
+        if (isSealed(credential)) return { verdict: "note", subject, words: "not asked: it is sealed in the cluster" };
+        const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+        return { subject, ...(await presenter.rehearse(credential, limit)) };
+      },
+    };
+  });
+}
+
+/** A part of it is in no file of this node. */
+export function isSealed(credential: Credential | undefined): boolean {
+  return credential !== undefined && JSON.stringify(credential).includes(STAND_IN);
+}

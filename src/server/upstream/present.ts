@@ -1,0 +1,135 @@
+/**
+ * One attempt with what is presented for it: the headers are made for the bytes that go out, and where the answer says that
+ * what was presented is good no more, the request goes out once again with something else. Source: design decisions,
+ * section 13.
+ */
+import { performance } from "node:perf_hooks";
+import type { Dispatcher } from "undici";
+import { asRefusal, type GatewayError } from "../../base/index.ts";
+import type {
+  ActingFor,
+  Bearing,
+  Credential,
+  Presented,
+  PresentedJudge,
+  PresentedVerdict,
+  Presenter,
+} from "../credentials/index.ts";
+import {
+  type AttemptOptions,
+  type AttemptOutcome,
+  attempt,
+  headerValue,
+  type Judge,
+  type UpstreamRequest,
+} from "./attempt.ts";
+import type { Downstream } from "./ports.ts";
+
+export interface PresentingOptions extends AttemptOptions {
+  readonly presenter: Presenter;
+  /** Undefined: the client's own is forwarded, or nothing is presented. */
+  readonly credential: Credential | undefined;
+  /** Value of the `host` header. */
+  readonly host: string;
+  readonly actingFor: ActingFor | undefined;
+  /** Told before the request goes out. */
+  readonly presented: (bears: Bearing | undefined) => void;
+}
+
+export type PresentedOutcome =
+  | AttemptOutcome
+  /** There is nothing to present: nothing was sent, or what was sent was refused. */
+  | { readonly kind: "unpresented"; readonly error: GatewayError };
+
+const ABANDONED: AttemptOutcome = { kind: "abandoned" };
+
+export async function attemptPresenting(
+  dispatcher: Dispatcher,
+  request: UpstreamRequest,
+  downstream: Downstream,
+  options: PresentingOptions,
+): Promise<PresentedOutcome> {
+  const { presenter, credential, host, actingFor } = options;
+  if (credential === undefined) {
+    options.presented(undefined);
+    return attempt(dispatcher, request, downstream, options);
+  }
+  const { method, path, headers, body } = request;
+  for (let isRepeat = false; ; isRepeat = true) {
+    let presented: Presented | undefined;
+    try {
+      const found = presenter.present(credential, { method, path, host, headers, body }, actingFor);
+      presented = found instanceof Promise ? await whileThere(found, downstream, options.waited) : found;
+    } catch (error) {
+      return { kind: "unpresented", error: asRefusal(error) };
+    }
+    if (presented === undefined) return ABANDONED;
+    options.presented(presented.bears);
+    const outgoing = { method, path, headers: presented.headers, body };
+    if (presented.judge === undefined) return attempt(dispatcher, outgoing, downstream, options);
+    const judge = new PresentedAnswer(options.judge, presented.judge, isRepeat);
+    const { firstByteTimeoutMs, waited } = options;
+    const outcome = await attempt(dispatcher, outgoing, downstream, { firstByteTimeoutMs, waited, judge });
+    if (!judge.isRefused) return outcome;
+    presented.judge.repeated();
+  }
+}
+
+/** Asks whether what was presented is refused, then whoever decides over answers. */
+class PresentedAnswer implements Judge {
+  isRefused = false;
+  readonly #judge: Judge;
+  readonly #presented: PresentedJudge;
+  readonly #isRepeat: boolean;
+
+  constructor(judge: Judge, presented: PresentedJudge, isRepeat: boolean) {
+    this.#judge = judge;
+    this.#presented = presented;
+    this.#isRepeat = isRepeat;
+  }
+
+  get error(): Judge["error"] {
+    return this.#judge.error;
+  }
+
+  get acceptsFirstEvent(): Judge["acceptsFirstEvent"] {
+    return this.#judge.acceptsFirstEvent;
+  }
+
+  accepts(status: number, headers: readonly Buffer[]): boolean | "read" {
+    const verdict = this.#presented.answered(status, (name) => headerValue(headers, name), this.#isRepeat);
+    if (this.#refuses(verdict)) return false;
+    const isAccepted = this.#judge.accepts(status, headers);
+    return isAccepted === true && verdict === "read" ? "read" : isAccepted;
+  }
+
+  readonly acceptsBody = (body: string): boolean => !this.#refuses(this.#presented.said(body));
+
+  started(ms: number): void {
+    this.#judge.started(ms);
+  }
+
+  #refuses(verdict: PresentedVerdict | "read"): boolean {
+    this.isRefused = verdict === "again" && !this.#isRepeat;
+    return this.isRefused;
+  }
+}
+
+/** Undefined: the client has left; what is fetched is fetched for others too. */
+async function whileThere(
+  presenting: Promise<Presented>,
+  downstream: Downstream,
+  waited: (ms: number) => void,
+): Promise<Presented | undefined> {
+  if (downstream.gone) return undefined;
+  const begunAt = performance.now();
+  try {
+    return await new Promise<Presented | undefined>((resolve, reject) => {
+      downstream.onGone(() => resolve(undefined));
+      presenting.then(resolve, reject);
+    });
+  } finally {
+    downstream.onGone(undefined);
+    waited(performance.now() - begunAt);
+  }
+}
