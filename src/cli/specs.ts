@@ -98,6 +98,12 @@ export const simulateFlags = {
     default: "127.0.0.1:8485",
     meaning: "address to serve on; port 0 takes a free one",
   },
+  "require-key": {
+    kind: "string",
+    value: "KEY",
+    meaning: "the only credential that is accepted; without, any or none is",
+  },
+  faults: { kind: "boolean", meaning: "print the names that ask for faults, of models, servers and agents, and exit" },
 } as const satisfies FlagTable;
 
 export const clusterPruneFlags = {

@@ -102,10 +102,11 @@ const ENTRIES = [
   {
     name: "simulate",
     group: "run",
-    summary: "run the simulated provider alone",
+    summary: "run the simulated provider, MCP server and agent alone",
     description:
-      "Serves both dialects with deterministic answers. Model names ask for faults: sim-429, sim-500, sim-slow-2s, " +
-      "sim-drop-mid-stream.",
+      "Serves both dialects with deterministic answers, an MCP server at /mcp and an A2A agent at /a2a. Names ask for " +
+      "faults: models sim-429, sim-slow-2s, sim-drop-mid-stream; servers /mcp/sim-stall-mid-stream, /mcp/sim-old-session; " +
+      "agents /a2a/sim-fail. -faults lists them; GET /sim/last shows what was received.",
     flags: simulateFlags,
     positionals: NONE,
   },

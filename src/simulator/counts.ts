@@ -13,6 +13,8 @@ export interface Counts {
   readonly dropped: number;
   readonly byRoute: Readonly<Record<string, number>>;
   readonly byModel: Readonly<Record<string, number>>;
+  /** What MCP servers and agents were asked: `tools/call search`, `SendMessage`. */
+  readonly byCall: Readonly<Record<string, number>>;
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly openSockets: number;
@@ -43,6 +45,7 @@ export interface Tally {
   outputTokens: number;
   readonly byRoute: Map<string, number>;
   readonly byModel: Map<string, number>;
+  readonly byCall: Map<string, number>;
   readonly tokensByModel: Map<string, CountedTokens>;
 }
 
@@ -59,6 +62,7 @@ export function createTally(): Tally {
     outputTokens: 0,
     byRoute: new Map(),
     byModel: new Map(),
+    byCall: new Map(),
     tokensByModel: new Map(),
   };
 }
@@ -71,6 +75,13 @@ export function countModel(tally: Tally, model: string): void {
   if (model === "") return;
   const name = nameIn(tally.byModel, model);
   tally.byModel.set(name, (tally.byModel.get(name) ?? 0) + 1);
+}
+
+/** `call`: empty when nothing was called. */
+export function countCall({ byCall }: Tally, call: string): void {
+  if (call === "") return;
+  const name = nameIn(byCall, call);
+  byCall.set(name, (byCall.get(name) ?? 0) + 1);
 }
 
 /** `model`: empty when there is none. */
@@ -93,8 +104,9 @@ export function resetTally(tally: Tally): void {
   const { openSockets } = tally;
   tally.byRoute.clear();
   tally.byModel.clear();
+  tally.byCall.clear();
   tally.tokensByModel.clear();
-  const { byRoute: _, byModel: __, tokensByModel: ___, ...zeroes } = createTally();
+  const { byRoute: _, byModel: __, byCall: ___, tokensByModel: ____, ...zeroes } = createTally();
   Object.assign(tally, zeroes, { openSockets });
 }
 
@@ -107,6 +119,7 @@ export function readTally(tally: Tally): Counts {
     dropped,
     byRoute: Object.fromEntries(tally.byRoute),
     byModel: Object.fromEntries(tally.byModel),
+    byCall: Object.fromEntries(tally.byCall),
     bytesIn,
     bytesOut,
     openSockets,

@@ -9,7 +9,7 @@ import { constants, createGzip, gzipSync } from "node:zlib";
 import { countTokens } from "./counts.ts";
 import { type Exchange, pause, writeError, writeHead, writeWhole } from "./exchange.ts";
 import { type Fault, MAX_WAIT_MS } from "./faults.ts";
-import type { Answer } from "./route.ts";
+import type { Answer, Frame } from "./route.ts";
 
 type Body = Extract<Answer, { kind: "body" }>;
 type Events = Extract<Answer, { kind: "events" }>;
@@ -25,19 +25,27 @@ const EVENT_STREAM = "text/event-stream; charset=utf-8";
 const PAGE = "<!doctype html>\n<html><head><title>502</title></head><body><h1>Not an answer</h1></body></html>\n";
 
 /** `produce` is called only when an answer is wanted; what it throws is the caller's to answer. */
-export async function deliver(exchange: Exchange, fault: Fault, produce: () => Answer): Promise<void> {
+export async function deliver(
+  exchange: Exchange,
+  fault: Fault,
+  produce: () => Answer | Promise<Answer>,
+): Promise<void> {
   const { request, response } = exchange;
   switch (fault.kind) {
     case "status":
       return writeError(exchange, {
         status: fault.status,
-        message: `The model name asked for a ${fault.status}.`,
+        message: `The name asked for a ${fault.status}.`,
         retryAfterSeconds: fault.retryAfterSeconds,
       });
     case "unreadable":
       return writeError(exchange, { status: 400, message: `The model name is not of the form ${fault.name}.` });
     case "drop-before-headers":
       return drop(exchange);
+    case "reset":
+      exchange.isDropped = true;
+      request.socket.resetAndDestroy();
+      return;
     case "bad-http":
       exchange.isDropped = true;
       request.socket.end("THIS IS NOT HTTP\r\n\r\n", () => request.socket.destroy());
@@ -54,7 +62,8 @@ export async function deliver(exchange: Exchange, fault: Fault, produce: () => A
       break;
     default:
   }
-  const answer = produce();
+  const made = produce();
+  const answer = made instanceof Promise ? await made : made;
   return answer.kind === "body" ? deliverBody(exchange, fault, answer) : deliverEvents(exchange, fault, answer);
 }
 
@@ -63,16 +72,22 @@ function drop(exchange: Exchange): void {
   exchange.request.socket.destroy();
 }
 
-/** Writes, and closes the connection once the bytes have left. */
-function writeAndDrop(exchange: Exchange, chunk: string | Buffer): void {
-  exchange.isDropped = true;
-  exchange.tally.bytesOut += Buffer.byteLength(chunk);
-  exchange.response.write(chunk, () => exchange.request.socket.destroy());
+/** Writes; once the bytes have left, the connection is closed, or reset, or nothing more is written to it. */
+function writeAndStop(exchange: Exchange, kind: Fault["kind"], chunk: Buffer): void {
+  const { socket } = exchange.request;
+  exchange.tally.bytesOut += chunk.length;
+  exchange.isDropped = kind !== "stall-mid-stream";
+  if (chunk.length === 0) exchange.response.flushHeaders();
+  exchange.response.write(chunk, () => {
+    if (kind === "reset-mid-stream") socket.resetAndDestroy();
+    else if (kind !== "stall-mid-stream") socket.destroy();
+    else void pause(exchange.response, MAX_WAIT_MS).then((isOver) => isOver && drop(exchange));
+  });
 }
 
 function deliverBody(exchange: Exchange, fault: Fault, answer: Body): Promise<void> | undefined {
-  const { contentType, body } = answer;
-  const head = { status: 200, contentType };
+  const { contentType, body, status = 200, headers } = answer;
+  const head = { status, contentType, headers };
   switch (fault.kind) {
     case "error-first-event":
       writeError(exchange, { status: 529, message: "The model name asked for an error." });
@@ -81,10 +96,12 @@ function deliverBody(exchange: Exchange, fault: Fault, answer: Body): Promise<vo
       writeError(exchange, { status: 500, message: "The model name asked for an error." });
       return undefined;
     case "drop-mid-stream":
-    case "drop-mid-body": {
+    case "drop-mid-body":
+    case "reset-mid-stream":
+    case "stall-mid-stream": {
       const bytes = Buffer.from(body);
       writeHead(exchange, { ...head, length: bytes.length });
-      writeAndDrop(exchange, bytes.subarray(0, Math.ceil(bytes.length / 2)));
+      writeAndStop(exchange, fault.kind, bytes.subarray(0, Math.ceil(bytes.length / 2)));
       return undefined;
     }
     case "slow-stream":
@@ -101,10 +118,11 @@ function deliverBody(exchange: Exchange, fault: Fault, answer: Body): Promise<vo
   }
 }
 
-async function writeSlowly(exchange: Exchange, ms: number, { body, contentType, tokens }: Body): Promise<void> {
+async function writeSlowly(exchange: Exchange, ms: number, answer: Body): Promise<void> {
+  const { body, contentType, tokens, status = 200, headers } = answer;
   const bytes = Buffer.from(body);
   const size = Math.max(1, Math.ceil(bytes.length / SLOW_PIECES));
-  writeHead(exchange, { status: 200, contentType, length: bytes.length });
+  writeHead(exchange, { status, contentType, length: bytes.length, headers });
   for (let at = 0; at < bytes.length; at += size) {
     if (at > 0 && !(await pause(exchange.response, ms))) return;
     const piece = bytes.subarray(at, at + size);
@@ -117,50 +135,66 @@ async function writeSlowly(exchange: Exchange, ms: number, { body, contentType, 
 
 async function deliverEvents(exchange: Exchange, fault: Fault, answer: Events): Promise<void> {
   const isGzip = fault.kind === "gzip" && acceptsGzip(exchange);
-  const head = { status: 200, contentType: EVENT_STREAM, length: undefined };
+  const head = { status: 200, contentType: EVENT_STREAM, length: undefined, headers: answer.headers };
   writeHead(exchange, isGzip ? { ...head, encoding: "gzip" } : head);
   if (isGzip) return writeGzip(exchange, answer);
   switch (fault.kind) {
     case "error-first-event":
-      return endWith(exchange, answer.failure);
+      return endWith(exchange, Buffer.from(answer.failure));
     case "error-mid-stream":
-      return endWith(exchange, startOf(answer).sent + answer.failure);
+      return endWith(exchange, Buffer.concat([(await startOf(answer)).sent, Buffer.from(answer.failure)]));
     case "drop-mid-stream":
-      return writeAndDrop(exchange, startOf(answer).sent);
+    case "reset-mid-stream":
+    case "stall-mid-stream":
+      return writeAndStop(exchange, fault.kind, (await startOf(answer)).sent);
     case "drop-mid-body": {
-      const { sent, next } = startOf(answer);
-      return writeAndDrop(exchange, sent + next.slice(0, Math.ceil(next.length / 2)));
+      const { sent, next } = await startOf(answer);
+      return writeAndStop(exchange, fault.kind, Buffer.concat([sent, next.subarray(0, Math.ceil(next.length / 2))]));
     }
     default:
       return writeEvents(exchange, answer, fault.kind === "slow-stream" ? fault.ms : 0);
   }
 }
 
-function endWith(exchange: Exchange, text: string): void {
-  exchange.tally.bytesOut += Buffer.byteLength(text);
-  exchange.response.end(text);
+function endWith(exchange: Exchange, bytes: Buffer): void {
+  exchange.tally.bytesOut += bytes.length;
+  exchange.response.end(bytes);
 }
 
 /** The events before a cut, and the one it falls into. */
-function startOf({ frames }: Events): { readonly sent: string; readonly next: string } {
-  const first: string[] = [];
-  for (const frame of frames) {
-    first.push(frame);
+async function startOf({ frames }: Events): Promise<{ readonly sent: Buffer; readonly next: Buffer }> {
+  const first: Buffer[] = [];
+  for await (const frame of frames) {
+    first.push(Buffer.from(frame));
     if (first.length > EVENTS_BEFORE_CUT) break;
   }
-  const next = first.pop() ?? "";
-  return { sent: first.join(""), next };
+  const next = first.pop() ?? Buffer.alloc(0);
+  return { sent: Buffer.concat(first), next };
 }
 
 /** Node gathers what is written in one turn, so a fast stream is few packets; a slow one is a packet an event. */
 async function writeEvents(exchange: Exchange, { frames, tokens }: Events, ms: number): Promise<void> {
   const { response, tally } = exchange;
   let isFirst = true;
-  for (const frame of frames) {
-    if (ms > 0 && !isFirst && !(await pause(response, ms))) return;
-    isFirst = false;
+  /** Undefined: at once. False: the client left. */
+  const write = (frame: Frame): Promise<boolean> | undefined => {
     tally.bytesOut += Buffer.byteLength(frame);
-    if (!response.write(frame) && !(await drained(exchange))) return;
+    return response.write(frame) ? undefined : drained(exchange);
+  };
+  if (Symbol.asyncIterator in frames) {
+    response.flushHeaders();
+    for await (const frame of frames) {
+      if (ms > 0 && !isFirst && !(await pause(response, ms))) return;
+      isFirst = false;
+      if (response.closed || (await write(frame)) === false) return;
+    }
+  } else {
+    for (const frame of frames) {
+      if (ms > 0 && !isFirst && !(await pause(response, ms))) return;
+      isFirst = false;
+      const written = write(frame);
+      if (written !== undefined && !(await written)) return;
+    }
   }
   exchange.tokens = tokens;
   response.end();
@@ -192,7 +226,7 @@ async function writeGzip(exchange: Exchange, { frames, tokens }: Events): Promis
     tally.bytesOut += chunk.length;
   });
   gzip.pipe(response);
-  for (const frame of frames) {
+  for await (const frame of frames) {
     if (response.closed) return;
     gzip.write(frame);
     await new Promise<void>((done) => {

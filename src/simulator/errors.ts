@@ -2,10 +2,16 @@
  * Refusals in the shape of each dialect.
  *
  * compat: `{"error":{message,type,param,code}}`, all four keys; messages: `{"type":"error","error":{type,message},
- * "request_id"}`. The type follows from the status, as both providers document.
+ * "request_id"}`. The type follows from the status, as both providers document. MCP servers and A2A agents: a JSON-RPC
+ * error.
  */
 
+import type { Json } from "./json.ts";
+
 export type Dialect = "compat" | "messages";
+
+/** Whose headers and errors an answer has. */
+export type Voice = Dialect | "rpc";
 
 /** Thrown by routes; answered in one place. The message is shown to the client and echoes no prompt. */
 export class Refused extends Error {
@@ -68,9 +74,16 @@ export interface ErrorFacts {
   /** Undefined: the one that goes with the status. */
   readonly code?: string | null | undefined;
   readonly requestId: string;
+  /** Of a JSON-RPC request. */
+  readonly rpcId?: Json;
 }
 
-export function errorBody(dialect: Dialect, { status, message, param, code, requestId }: ErrorFacts): string {
+export function errorBody(dialect: Voice, facts: ErrorFacts): string {
+  const { status, message, param, code, requestId, rpcId = null } = facts;
+  if (dialect === "rpc") {
+    const error = { code: status < 500 ? -32_600 : -32_603, message };
+    return JSON.stringify({ jsonrpc: "2.0", id: rpcId, error });
+  }
   const { compatType, compatCode, messagesType } = errorWords(status);
   if (dialect === "messages") {
     const details = code === undefined || code === null ? undefined : { error_code: code };

@@ -2,7 +2,8 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Tally } from "./counts.ts";
-import { type Dialect, errorBody } from "./errors.ts";
+import { errorBody, type Voice } from "./errors.ts";
+import type { Json } from "./json.ts";
 import type { Tokens } from "./route.ts";
 
 export interface Exchange {
@@ -11,8 +12,10 @@ export interface Exchange {
   readonly tally: Tally;
   readonly serial: number;
   readonly requestId: string;
-  dialect: Dialect;
-  /** For the log; empty when there is none. */
+  dialect: Voice;
+  /** Of the JSON-RPC request; null when there is none. */
+  rpcId: Json;
+  /** For the log: the model, or what an agent was asked; empty when there is none. */
   model: string;
   /** A fault closed the connection, and not the client. */
   isDropped: boolean;
@@ -27,6 +30,8 @@ export interface Head {
   readonly length: number | undefined;
   readonly encoding?: "gzip";
   readonly retryAfterSeconds?: number | undefined;
+  /** Flat name and value pairs. */
+  readonly headers?: readonly string[] | undefined;
 }
 
 /** Limits are shown as a provider shows them, but are constants: answers must not depend on the load. */
@@ -46,6 +51,7 @@ const MESSAGES_LIMITS: readonly string[] = [
 
 /** Flat name and value pairs, which `writeHead` takes as they are and which cost least. */
 function headersOf(exchange: Exchange, head: Head): string[] {
+  if (exchange.dialect === "rpc") return rpcHeadersOf(head);
   const isRefused = head.status === 429;
   const left = isRefused ? "0" : "9999";
   const tokensLeft = isRefused ? "0" : "1999000";
@@ -66,6 +72,24 @@ function headersOf(exchange: Exchange, head: Head): string[] {
     headers.push("x-ratelimit-remaining-tokens", tokensLeft, "x-ratelimit-reset-tokens", reset);
   }
   return headers;
+}
+
+/** As the official SDKs of both agent protocols write them. */
+function rpcHeadersOf({
+  status,
+  contentType,
+  length,
+  encoding,
+  retryAfterSeconds,
+  headers: more = [],
+}: Head): string[] {
+  const headers = contentType === "" ? [] : ["content-type", contentType];
+  if (length !== undefined) headers.push("content-length", String(length));
+  else headers.push("cache-control", "no-cache, no-transform", "x-accel-buffering", "no");
+  if (encoding !== undefined) headers.push("content-encoding", encoding, "vary", "accept-encoding");
+  if (retryAfterSeconds !== undefined) headers.push("retry-after", String(retryAfterSeconds));
+  if (status === 401) headers.push("www-authenticate", "Bearer");
+  return [...headers, ...more];
 }
 
 /** RFC 3339, to the second. */
@@ -98,7 +122,8 @@ export function writeError(
   exchange: Exchange,
   { status, message, param = null, code, retryAfterSeconds }: ErrorAnswer,
 ): void {
-  const body = errorBody(exchange.dialect, { status, message, param, code, requestId: exchange.requestId });
+  const { dialect, requestId, rpcId } = exchange;
+  const body = errorBody(dialect, { status, message, param, code, requestId, rpcId });
   writeWhole(exchange, { status, contentType: "application/json", retryAfterSeconds }, body);
 }
 

@@ -20,6 +20,9 @@ type PlainKind =
   | "garbage"
   | "bad-http"
   | "never"
+  | "reset"
+  | "reset-mid-stream"
+  | "stall-mid-stream"
   | "empty"
   | "no-text"
   | "gzip";
@@ -108,6 +111,9 @@ export const FAULTS: readonly FaultRow[] = [
   plain("drop-mid-body", "closes the connection half-way through the bytes: of an event, or of the declared length"),
   plain("error-first-event", "answers 200 with a stream whose first event is an error; 529 when not streaming"),
   plain("error-mid-stream", "ends the stream with an error event after its first events; 500 when not streaming"),
+  plain("reset", "resets the connection (RST) instead of answering"),
+  plain("reset-mid-stream", "resets the connection (RST) where drop-mid-stream closes it"),
+  plain("stall-mid-stream", "writes nothing more after the first events of a stream, or half of a body"),
   plain("garbage", "answers 200 with a page of HTML"),
   plain("bad-http", "answers with bytes that are not HTTP"),
   plain("never", "accepts the request and never answers"),
@@ -153,6 +159,11 @@ export function parseFault(model: string): Fault {
     if (fault === NONE && found !== undefined && "kind" in found.made) fault = found.made;
   }
   return fault;
+}
+
+/** Of one part of a name, as `partsOf` gives it; undefined for a name of no row. */
+export function matchFault(part: string): ReturnType<typeof match> {
+  return match(part);
 }
 
 function plain(kind: PlainKind, does: string): FaultRow {

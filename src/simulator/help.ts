@@ -1,8 +1,10 @@
 /** What `GET /` answers: how to call the simulated provider, and its table of faults. */
 
+import { QUIRKS } from "./agents/quirks.ts";
 import { FAULTS } from "./faults.ts";
 import { MAX_LAST } from "./last.ts";
 import { MANNERS } from "./manners.ts";
+import { TOOLS } from "./mcp/tools.ts";
 
 export function helpText(url: string): string {
   return `The simulated provider: both dialects, with answers that follow from the question alone.
@@ -10,6 +12,8 @@ export function helpText(url: string): string {
   compat    base URL ${url}/v1   (chat/completions, completions, embeddings, responses, audio, images, moderations, rerank)
   messages  base URL ${url}      (v1/messages, v1/messages/count_tokens)
   both      ${url}/v1/models, ${url}/v1/files
+  MCP       ${url}/mcp     (revision 2026-07-28: tools, resources, prompts, tasks, subscriptions)
+  A2A       ${url}/a2a     (1.0 over JSON-RPC; its card is at /.well-known/agent-card.json)
   sockets   ${url.replace("http", "ws")}/v1/realtime?model=NAME, ${url.replace("http", "ws")}/v1/responses
 
 Try it:
@@ -25,12 +29,30 @@ These ask for a manner of answering, or of refusing; a plus joins them (sim-call
 
 ${tableOf(MANNERS)}
 
+Servers and agents are asked for faults by a name in their path, /mcp/sim-503 or /a2a/sim-slow-2s; where the path asks
+for none, the name of a tool that is called does (sim-never), and the first word of a message. All but sim-close of the
+faults above work, and these; a plus joins them (/mcp/sim-stream+cr):
+
+${tableOf(SERVER_QUIRKS)}
+
+Tools: ${TOOLS.map(({ name }) => name).join(", ")}.
+
+Of those, agents know the ones down to sim-leak, and these:
+
+${tableOf(AGENT_QUIRKS)}
+
+Messages that begin with "report [STEPS] [MS]", "book" or "fail" make tasks; others are said again.
+
 A request that a real provider would refuse is refused as it would be, whatever the model.
 
 GET /sim/counts says what was received and how it ended; GET /sim/last tells the newest request and
-GET /sim/last?n=5 the last five (${MAX_LAST} at most): body, names of headers, and what was understood. POST /sim/reset forgets all of it.
+GET /sim/last?n=5 the last five (${MAX_LAST} at most): body, names of headers, and what was understood. POST /sim/reset forgets all of it;
+POST /sim/change changes the list of tools.
 `;
 }
+
+const SERVER_QUIRKS = QUIRKS.filter(({ of }) => of !== "a2a");
+const AGENT_QUIRKS = QUIRKS.filter(({ of }) => of === "a2a");
 
 function tableOf(rows: readonly { readonly name: string; readonly does: string }[]): string {
   const width = Math.max(...rows.map(({ name }) => name.length));

@@ -1,7 +1,9 @@
 /** The simulated provider: start it, and the tables of faults and manners its model names ask for. */
 
+export { QUIRKS } from "./agents/quirks.ts";
 export type { Counts } from "./counts.ts";
 export { FAULTS, type FaultRow } from "./faults.ts";
+export { helpText } from "./help.ts";
 export { MANNERS, type MannerRow } from "./manners.ts";
 export { HEALTHY_MODELS } from "./models.ts";
 export { type Simulator, type SimulatorOptions, startSimulator } from "./server.ts";

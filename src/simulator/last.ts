@@ -6,9 +6,9 @@
  * a bound are left out, so that what is kept is bounded too.
  */
 
-import type { Dialect } from "./errors.ts";
+import type { Voice } from "./errors.ts";
 import { EMPTY_OBJECT, type JsonObject, objectOf } from "./json.ts";
-import { understoodOfChat, understoodOfMessages } from "./understood.ts";
+import { understoodOfCall, understoodOfChat, understoodOfMessages } from "./understood.ts";
 
 export const MAX_LAST = 20;
 
@@ -21,7 +21,8 @@ export interface Received {
   /** With the query. */
   readonly url: string;
   readonly route: string;
-  readonly dialect: Dialect;
+  readonly dialect: Voice;
+  /** The model; of a request to an agent, the name in its path. */
   readonly model: string;
   /** Names and values in turn, as they came. */
   readonly rawHeaders: readonly string[];
@@ -43,13 +44,21 @@ export interface Last {
 
 /** Headers whose values are told. */
 const TOLD: ReadonlySet<string> = new Set([
+  "a2a-extensions",
+  "a2a-version",
   "accept",
   "anthropic-beta",
   "anthropic-version",
   "content-encoding",
   "content-length",
   "content-type",
+  "mcp-method",
+  "mcp-name",
+  "mcp-protocol-version",
 ]);
+
+/** Copies of arguments, which the body tells too. */
+const MIRROR = "mcp-param-";
 
 export function createLast(): Last {
   let kept: Received[] = [];
@@ -81,7 +90,7 @@ function summaryOf({ rawHeaders, text, body, url, ...received }: Received) {
   const headers = new Map<string, string>();
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = (rawHeaders[at] ?? "").toLowerCase();
-    const value = TOLD.has(name) ? (rawHeaders[at + 1] ?? "") : UNTOLD;
+    const value = TOLD.has(name) || name.startsWith(MIRROR) ? (rawHeaders[at + 1] ?? "") : UNTOLD;
     const before = headers.get(name);
     headers.set(name, before === undefined || value === UNTOLD ? value : `${before}, ${value}`);
   }
@@ -93,7 +102,9 @@ function summaryOf({ rawHeaders, text, body, url, ...received }: Received) {
       ? understoodOfChat
       : route === "messages" || route === "count_tokens"
         ? understoodOfMessages
-        : undefined;
+        : route === "mcp" || route === "a2a"
+          ? understoodOfCall
+          : undefined;
   return {
     ...received,
     status: received.status() ?? null,

@@ -35,18 +35,25 @@ export interface Tokens {
 export type Answer =
   | {
       readonly kind: "body";
+      /** 200 when absent. */
+      readonly status?: number;
+      /** Flat name and value pairs. */
+      readonly headers?: readonly string[];
       readonly contentType: string;
       readonly body: string | Buffer;
       readonly tokens: Tokens;
     }
   | {
       readonly kind: "events";
+      readonly headers?: readonly string[];
       /** Each a whole event of the stream; made as they are written. */
-      readonly frames: Iterable<string>;
+      readonly frames: Iterable<Frame> | AsyncIterable<Frame>;
       /** An event that says the stream failed. */
       readonly failure: string;
       readonly tokens: Tokens;
     };
+
+export type Frame = string | Buffer;
 
 export const NO_TOKENS: Tokens = { input: 0, output: 0 };
 

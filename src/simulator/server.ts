@@ -10,14 +10,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { formatAddress } from "../base/index.ts";
+import { type Agents, answerEndpoint, createAgents, type Endpoint, findEndpoint } from "./agents/serve.ts";
 import { type Counts, countModel, countRoute, createTally, readTally, resetTally, type Tally } from "./counts.ts";
 import { deliver, settle } from "./deliver.ts";
-import { Refused } from "./errors.ts";
+import { type Dialect, Refused } from "./errors.ts";
 import { type Exchange, writeError, writeWhole } from "./exchange.ts";
 import { type Fault, parseFault } from "./faults.ts";
 import { helpText } from "./help.ts";
 import { EMPTY_OBJECT, type JsonObject, objectOf, parseJson, stringOf } from "./json.ts";
 import { createLast, type Last } from "./last.ts";
+import { changeTools } from "./mcp/state.ts";
 import { createMemory, type Memory } from "./memory.ts";
 import { fieldOf, parseForm } from "./multipart.ts";
 import { idOf } from "./route.ts";
@@ -66,6 +68,7 @@ interface Simulation {
   readonly tally: Tally;
   readonly memory: Memory;
   readonly last: Last;
+  agents: Agents;
   readonly requireKey: string | undefined;
   readonly log: ((line: string) => void) | undefined;
   serial: number;
@@ -76,7 +79,16 @@ interface Simulation {
 export async function startSimulator({ host, port, requireKey, log, signal }: SimulatorOptions): Promise<Simulator> {
   signal?.throwIfAborted();
   const [memory, last] = [createMemory(), createLast()];
-  const simulation: Simulation = { tally: createTally(), memory, last, requireKey, log, serial: 0, url: "" };
+  const simulation: Simulation = {
+    tally: createTally(),
+    memory,
+    last,
+    agents: createAgents(),
+    requireKey,
+    log,
+    serial: 0,
+    url: "",
+  };
   const { tally } = simulation;
   const server = createServer(
     {
@@ -157,6 +169,7 @@ function receive(simulation: Simulation, request: IncomingMessage, response: Ser
     serial,
     requestId: requestIdOf(serial),
     dialect: request.headers["anthropic-version"] === undefined ? "compat" : "messages",
+    rpcId: null,
     model: "",
     isDropped: false,
     tokens: undefined,
@@ -193,13 +206,13 @@ async function answer(simulation: Simulation, exchange: Exchange, path: string, 
   const { request, tally } = exchange;
   const method = request.method ?? "";
   if (path === "/" || path.startsWith("/sim/")) return answerControl(simulation, exchange, `${method} ${path}`);
+  const endpoint = findEndpoint(path);
+  if (endpoint !== undefined) return answerAgent(simulation, exchange, endpoint, bytes);
   const route = findRoute(method, path);
   if (path === "/v1/messages" || path.startsWith("/v1/messages/")) exchange.dialect = "messages";
-  else exchange.dialect = route?.dialect ?? exchange.dialect;
+  else if (route?.dialect !== undefined) exchange.dialect = route.dialect;
   countRoute(tally, route?.name ?? "unknown");
-  if (simulation.requireKey !== undefined && keyOf(request) !== simulation.requireKey) {
-    throw new Refused(401, "The credential is missing or not the one expected.");
-  }
+  checkKey(simulation, request);
   if (route === undefined) throw new Refused(404, "The simulated provider has no such route.");
 
   const form = parseForm(request.headers["content-type"], bytes);
@@ -209,7 +222,8 @@ async function answer(simulation: Simulation, exchange: Exchange, path: string, 
   const model = modelOf(route, path, fieldOf(form, "model") ?? body["model"]);
   exchange.model = model;
   countModel(tally, model);
-  const { serial, dialect, response } = exchange;
+  const { serial, response } = exchange;
+  const dialect: Dialect = exchange.dialect === "messages" ? "messages" : "compat";
   simulation.last.add({
     serial,
     method,
@@ -229,7 +243,7 @@ async function answer(simulation: Simulation, exchange: Exchange, path: string, 
   const fault: Fault = isFailing ? { kind: "status", status: 503, retryAfterSeconds: undefined } : asked;
   await deliver(exchange, fault, () =>
     route.answer({
-      dialect: exchange.dialect,
+      dialect,
       model,
       fault,
       body,
@@ -242,6 +256,27 @@ async function answer(simulation: Simulation, exchange: Exchange, path: string, 
       memory: simulation.memory,
     }),
   );
+}
+
+async function answerAgent(
+  simulation: Simulation,
+  exchange: Exchange,
+  endpoint: Endpoint,
+  bytes: Buffer,
+): Promise<void> {
+  const { request, tally } = exchange;
+  exchange.dialect = "rpc";
+  countRoute(tally, endpoint.route);
+  // Cards and keys are for everybody.
+  if (endpoint.route === "mcp" || endpoint.route === "a2a") checkKey(simulation, request);
+  const text = request.method === "POST" ? textOf(request, bytes) : undefined;
+  const body = { text, byteCount: bytes.length, user: keyOf(request) ?? "" };
+  await answerEndpoint(simulation, exchange, endpoint, body);
+}
+
+function checkKey({ requireKey }: Simulation, request: IncomingMessage): void {
+  if (requireKey === undefined || keyOf(request) === requireKey) return;
+  throw new Refused(401, "The credential is missing or not the one expected.");
 }
 
 /** The one place where what was thrown becomes an answer. */
@@ -265,6 +300,10 @@ function answerControl(simulation: Simulation, exchange: Exchange, at: string): 
     resetTally(simulation.tally);
     simulation.memory.forget();
     simulation.last.forget();
+    simulation.agents = createAgents();
+    writeWhole(exchange, { status: 200, contentType: json }, "{}");
+  } else if (at === "POST /sim/change") {
+    changeTools(simulation.agents.mcp);
     writeWhole(exchange, { status: 200, contentType: json }, "{}");
   } else if (at === "GET /") {
     writeWhole(exchange, { status: 200, contentType: "text/plain; charset=utf-8" }, helpText(simulation.url));
@@ -273,7 +312,10 @@ function answerControl(simulation: Simulation, exchange: Exchange, at: string): 
     const text = simulation.last.read(asked === undefined ? undefined : Number(asked));
     writeWhole(exchange, { status: 200, contentType: json }, text);
   } else
-    writeError(exchange, { status: 404, message: "There are GET /sim/counts, GET /sim/last and POST /sim/reset." });
+    writeError(exchange, {
+      status: 404,
+      message: "There are GET /sim/counts, GET /sim/last, POST /sim/reset and POST /sim/change.",
+    });
 }
 
 function textOf(request: IncomingMessage, bytes: Buffer): string {

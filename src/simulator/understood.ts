@@ -25,6 +25,22 @@ interface Tally {
   textWords: number;
 }
 
+/** Of a JSON-RPC request to an MCP server or an agent. */
+export function understoodOfCall({ method, params }: JsonObject): JsonObject {
+  const facts = objectOf(params) ?? {};
+  const message = objectOf(facts["message"]);
+  const kinds = objectsOf(message?.["parts"]).map((part) => PART_KINDS.find((kind) => kind in part) ?? "unknown");
+  return {
+    method: method ?? null,
+    name: facts["name"] ?? facts["uri"] ?? facts["taskId"] ?? facts["id"] ?? null,
+    arguments: Object.keys(objectOf(facts["arguments"]) ?? {}),
+    role: message?.["role"] ?? null,
+    parts: kinds,
+  };
+}
+
+const PART_KINDS = ["text", "raw", "url", "data"];
+
 export function understoodOfChat(body: JsonObject): JsonObject {
   const tally = createTally();
   for (const message of objectsOf(body["messages"])) {

@@ -23,6 +23,7 @@ test("counts say what was asked and how it ended; a reset zeroes all but the ope
     dropped: 0,
     byRoute: { chat_completions: 1, messages: 1, unknown: 1 },
     byModel: { "sim-small": 2 },
+    byCall: {},
     tokens,
     tokensByModel: { "sim-small": tokens },
   });

@@ -1,36 +1,42 @@
 /**
- * `gateway simulate`: the simulated provider alone, until it is interrupted.
+ * `gateway simulate`: the simulated provider, MCP server and agent alone, until it is interrupted.
  *
  * stdout gets one line, the URL, once it listens; stderr says how to call it and, with `GATEWAY_LOG=debug`, gets a line
  * a request.
  */
 
 import { once } from "node:events";
-import { parseAddress } from "../../base/index.ts";
+import { formatAddress, parseAddress } from "../../base/index.ts";
 import { type FlagsOf, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import type { simulateFlags } from "../specs.ts";
 
 export async function run(
-  { listen }: FlagsOf<typeof simulateFlags>,
+  { listen, requireKey, faults }: FlagsOf<typeof simulateFlags>,
   _: readonly string[],
   io: Io,
 ): Promise<ExitStatus> {
   const address = parseAddress(listen);
   if (address === undefined) throw new UsageError(`-listen: '${listen}' is not an address`);
+  const { helpText, startSimulator } = await import("../../simulator/index.ts");
+  if (faults) {
+    io.stdout.write(helpText(`http://${formatAddress(address)}`));
+    return 0;
+  }
   const isVerbose = io.env["GATEWAY_LOG"] === "debug";
-  const { startSimulator } = await import("../../simulator/index.ts");
   const simulator = await startSimulator({
     host: address.host ?? "",
     port: address.port,
     signal: io.signal,
+    ...(requireKey !== undefined && { requireKey }),
     ...(isVerbose ? { log: (line: string) => io.stderr.write(`${line}\n`) } : {}),
   });
   try {
     io.stdout.write(`${simulator.url}\n`);
     io.stderr.write(
       `The simulated provider listens. Base URL of the compat dialect: ${simulator.url}/v1; of messages: ${simulator.url}\n` +
-        `Model names ask for faults: curl ${simulator.url}/ lists them. Interrupt to stop.\n`,
+        `MCP server: ${simulator.url}/mcp; A2A agent: ${simulator.url}/a2a\n` +
+        `Names ask for faults: curl ${simulator.url}/ lists them. Interrupt to stop.\n`,
     );
     if (!io.signal.aborted) await once(io.signal, "abort");
   } finally {

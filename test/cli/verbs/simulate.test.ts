@@ -5,6 +5,8 @@ import { test } from "node:test";
 import { Interrupted, type Io } from "../../../src/cli/io.ts";
 import { run } from "../../../src/cli/verbs/simulate.ts";
 
+const OPTIONS = { listen: "127.0.0.1:0", requireKey: undefined, faults: false } as const;
+
 function buffers(env: Io["env"] = {}) {
   const stop = new AbortController();
   const stdout = new PassThrough();
@@ -25,7 +27,7 @@ function buffers(env: Io["env"] = {}) {
 
 test("simulate prints its URL, serves until it is interrupted and then has status 0", async () => {
   const { io, stdout, stderr, stop } = buffers({ GATEWAY_LOG: "debug" });
-  const status = run({ listen: "127.0.0.1:0" }, [], io);
+  const status = run(OPTIONS, [], io);
   const [line] = await stdout.take(1).toArray();
   const url = String(line).trim();
   const response = await fetch(`${url}/v1/models/sim-404`);
@@ -39,5 +41,26 @@ test("simulate prints its URL, serves until it is interrupted and then has statu
 });
 
 test("an address that cannot be read is a mistake of usage", async () => {
-  await assert.rejects(run({ listen: "nowhere" }, [], buffers().io), { name: "UsageError" });
+  await assert.rejects(run({ ...OPTIONS, listen: "nowhere" }, [], buffers().io), { name: "UsageError" });
+});
+
+test("a key that is required is asked of models, servers and agents", async () => {
+  const { io, stdout, stop } = buffers();
+  const status = run({ ...OPTIONS, requireKey: "the-key" }, [], io);
+  const [line] = await stdout.take(1).toArray();
+  for (const path of ["/v1/models", "/mcp", "/a2a"]) {
+    assert.equal((await fetch(String(line).trim() + path)).status, 401, path);
+  }
+  stop();
+  assert.equal(await status, 0);
+});
+
+test("-faults prints the names of all faults and ends", async () => {
+  const { io, stdout } = buffers();
+  assert.equal(await run({ ...OPTIONS, faults: true }, [], io), 0);
+  stdout.end();
+  const printed = await text(stdout);
+  for (const name of ["sim-drop-mid-stream", "sim-odd-crlf", "sim-old-session", "sim-tampered"]) {
+    assert.match(printed, new RegExp(`^ {2}${name} `, "m"));
+  }
 });

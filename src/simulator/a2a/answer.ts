@@ -1,0 +1,216 @@
+/** What the simulated agent answers: A2A 1.0 over JSON-RPC, or 0.3 where its name asks for that. */
+
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { Asked } from "../agents/quirks.ts";
+import { RpcError, resultText, streamed } from "../agents/rpc.ts";
+import { warpText } from "../agents/warp.ts";
+import { integerOf, type JsonObject, objectOf, stringOf } from "../json.ts";
+import { type Answer, idOf, json } from "../route.ts";
+import { textUnderFault } from "../text.ts";
+import { type CardPlace, extendedCard } from "./card.ts";
+import { type A2aRequest, a2aError, invalid, readA2a, readMessage, readRpc, type UserMessage } from "./read.ts";
+import { stepShape, taskShape } from "./shapes.ts";
+import { type Doing, doingOf, stepsAfter } from "./skills.ts";
+import { type A2aState, addTask, cancel, goOn, happening, isEnd, type State, stateAt, type Task } from "./tasks.ts";
+
+export interface A2aCall {
+  readonly headers: IncomingHttpHeaders;
+  /** Undefined: it is no text. */
+  readonly text: string | undefined;
+  readonly asked: Asked;
+  readonly state: A2aState;
+  readonly place: CardPlace;
+  readonly response: ServerResponse;
+  readonly serial: number;
+}
+
+const MAX_PAGE = 100;
+const USUAL_PAGE = 50;
+
+/** Throws `RpcError`. */
+export async function answerA2a(call: A2aCall): Promise<Answer> {
+  const { asked } = call;
+  if (asked.quirks.has("old")) return answerOld(call);
+  const request = readA2a(call.headers, call.text);
+  switch (request.method) {
+    case "SendStreamingMessage":
+      return begin(request, call);
+    case "SubscribeToTask": {
+      const task = find(call.state, request.params);
+      if (isEnd(stateAt(task, Date.now()))) throw unsupported("The task has ended.");
+      return stream(request, call, task, Date.now());
+    }
+    default:
+      return whole(request, await resultOf(request, call), call);
+  }
+}
+
+async function resultOf({ method, params }: A2aRequest, call: A2aCall): Promise<JsonObject> {
+  const { state, asked, place } = call;
+  switch (method) {
+    case "SendMessage":
+      return sent(params, call);
+    case "GetTask":
+      return taskShape(find(state, params), Date.now(), lengthOf(params));
+    case "ListTasks":
+      return list(state, params);
+    case "CancelTask": {
+      const task = find(state, params);
+      if (isEnd(stateAt(task, Date.now()))) throw a2aError(-32_002, "TASK_NOT_CANCELABLE", "The task has ended.");
+      cancel(state, task, Date.now());
+      return taskShape(task, Date.now());
+    }
+    case "CreateTaskPushNotificationConfig":
+    case "GetTaskPushNotificationConfig":
+    case "ListTaskPushNotificationConfigs":
+    case "DeleteTaskPushNotificationConfig":
+      throw a2aError(-32_003, "PUSH_NOTIFICATION_NOT_SUPPORTED", "Push Notification is not supported");
+    case "GetExtendedAgentCard":
+      if (asked.quirks.has("extended")) return extendedCard(place, asked.quirks);
+      throw a2aError(-32_007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", "There is no extended card.");
+    default:
+      throw new RpcError(-32_601, "Method not found");
+  }
+}
+
+/** Waits for the end, or for what the task waits for, unless the caller does not want to. */
+async function sent(params: JsonObject, call: A2aCall): Promise<JsonObject> {
+  const doing = doingFor(params, call);
+  const { quirks } = call.asked;
+  if (doing.kind === "message")
+    return quirks.has("old-result") ? { kind: "message", ...doing.message } : { message: doing.message };
+  const { task } = doing;
+  const configuration = objectOf(params["configuration"]);
+  if (configuration?.["returnImmediately"] !== true) {
+    for await (const _ of happening(call.state, task, doing.fromMs, call.response));
+  }
+  const shape = taskShape(task, Date.now(), integerOf(configuration?.["historyLength"]));
+  return quirks.has("old-result") ? { kind: "task", ...shape } : { task: shape };
+}
+
+type Begun =
+  | { readonly kind: "message"; readonly message: JsonObject }
+  /** `fromMs`: of the first step that is new, in the task's own time. */
+  | { readonly kind: "task"; readonly task: Task; readonly fromMs: number };
+
+function doingFor(params: JsonObject, { asked, state, serial }: A2aCall): Begun {
+  const told = readMessage(params);
+  const push = objectOf(params["configuration"])?.["taskPushNotificationConfig"];
+  if (push !== undefined)
+    throw a2aError(-32_003, "PUSH_NOTIFICATION_NOT_SUPPORTED", "Push Notification is not supported");
+  const say = (text: string): string => textUnderFault(asked.fault, () => text);
+  if (told.taskId !== undefined) return continued(told, told.taskId, state, say);
+  const contextId = told.contextId ?? idOf("context-", serial);
+  const doing: Doing = doingOf(told, asked.quirks, say);
+  if (doing.kind === "message") {
+    const messageId = idOf("message-", serial);
+    return { kind: "message", message: { messageId, contextId, role: "ROLE_AGENT", parts: doing.parts } };
+  }
+  const id = idOf("task-", serial);
+  const said = [{ ...told.message, contextId, taskId: id }];
+  const task: Task = { id, contextId, createdMs: Date.now(), said, steps: [...doing.steps] };
+  addTask(state, task);
+  return { kind: "task", task, fromMs: 0 };
+}
+
+function continued(told: UserMessage, id: string, state: A2aState, say: (text: string) => string): Begun {
+  const task = find(state, { id });
+  if (told.contextId !== undefined && told.contextId !== task.contextId)
+    throw invalid("message.contextId", "is another's");
+  const now = Date.now();
+  const at: State = stateAt(task, now);
+  if (at !== "INPUT_REQUIRED") throw unsupported("The task waits for nothing.");
+  task.said.push({ ...told.message, contextId: task.contextId, taskId: id });
+  const fromMs = now - task.createdMs;
+  const [last] = task.steps.slice(-1);
+  // What was asked has happened, also where it happened in this same millisecond.
+  const later = Math.max(fromMs, (last?.atMs ?? 0) + 1);
+  goOn(state, task, stepsAfter(told, say), task.createdMs + later);
+  return { kind: "task", task, fromMs: later };
+}
+
+function begin(request: A2aRequest, call: A2aCall): Answer {
+  const begun = doingFor(request.params, call);
+  if (begun.kind === "task") return stream(request, call, begun.task, undefined, begun.fromMs);
+  return streamed([frameOf(request, { message: begun.message }, call)], failureOf(request));
+}
+
+/** `sinceMs`: the moment whose task comes first; undefined: its beginning. */
+function stream(
+  request: A2aRequest,
+  call: A2aCall,
+  task: Task,
+  sinceMs: number | undefined,
+  fromMs = (sinceMs ?? 0) - task.createdMs + 1,
+): Answer {
+  const frames = async function* (): AsyncGenerator<string> {
+    // A new task is told before anything happened to it.
+    const first = sinceMs ?? (fromMs === 0 ? task.createdMs - 1 : task.createdMs + fromMs - 1);
+    yield frameOf(request, { task: taskShape(task, first) }, call);
+    for await (const step of happening(call.state, task, fromMs, call.response)) {
+      yield frameOf(request, stepShape(task, step), call);
+    }
+  };
+  return streamed(frames(), failureOf(request));
+}
+
+function list(state: A2aState, params: JsonObject): JsonObject {
+  const pageSize = integerOf(params["pageSize"]) ?? USUAL_PAGE;
+  if (pageSize < 1 || pageSize > MAX_PAGE) throw invalid("pageSize", `must be 1 to ${MAX_PAGE}`);
+  const token = stringOf(params["pageToken"]) ?? "";
+  const from = token === "" ? 0 : /^\d{1,4}$/.test(token) ? Number(token) : Number.NaN;
+  if (Number.isNaN(from)) throw invalid("pageToken", "is not one of this list");
+  const now = Date.now();
+  const [context, wanted] = [stringOf(params["contextId"]), stringOf(params["status"])];
+  const isAny = wanted === undefined || wanted === "TASK_STATE_UNSPECIFIED";
+  const found = [...state.tasks.values()].filter(
+    (task) =>
+      (context === undefined || context === "" || task.contextId === context) &&
+      (isAny || wanted === `TASK_STATE_${stateAt(task, now)}`),
+  );
+  const page = found.slice(from, from + pageSize);
+  const shapes = page.map((task) => taskShape(task, now, lengthOf(params), params["includeArtifacts"] === true));
+  const next = from + pageSize < found.length ? String(from + pageSize) : "";
+  return { tasks: shapes, nextPageToken: next, pageSize, totalSize: found.length };
+}
+
+/** An agent of 0.3 knows none of the methods of 1.0. Source: a2a.md section 7. */
+function answerOld(call: A2aCall): Answer {
+  const { id, method, params } = readRpc(call.text);
+  if (method !== "message/send") throw new RpcError(-32_601, "Method not found");
+  const parts = [{ kind: "text", text: `${JSON.stringify(params["message"] ?? null).length} characters were said.` }];
+  return json(resultText(id, { kind: "message", messageId: idOf("message-", call.serial), role: "agent", parts }));
+}
+
+function whole(request: A2aRequest, result: JsonObject, call: A2aCall): Answer {
+  return json(textOf(request, result, call));
+}
+
+function textOf({ id }: A2aRequest, result: JsonObject, { asked: { quirks } }: A2aCall): string {
+  return warpText(resultText(quirks.has("other-id") ? "another" : id, result), quirks);
+}
+
+function frameOf(request: A2aRequest, result: JsonObject, call: A2aCall): string {
+  return `data: ${textOf(request, result, call)}\n\n`;
+}
+
+function failureOf({ id }: A2aRequest): string {
+  const error = { code: -32_603, message: "The name asked for an error." };
+  return `event: error\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, error })}\n\n`;
+}
+
+function find({ tasks }: A2aState, params: JsonObject): Task {
+  const id = stringOf(params["id"]);
+  if (id === undefined) throw invalid("id", "is needed");
+  const task = tasks.get(id);
+  if (task === undefined) throw a2aError(-32_001, "TASK_NOT_FOUND", `Task not found: ${id.slice(0, 80)}`);
+  return task;
+}
+
+const lengthOf = (params: JsonObject): number | undefined => {
+  const length = integerOf(params["historyLength"]);
+  if (length !== undefined && length < 0) throw invalid("historyLength", "must not be negative");
+  return length;
+};
+
+const unsupported = (message: string): RpcError => a2aError(-32_004, "UNSUPPORTED_OPERATION", message);

@@ -1,0 +1,121 @@
+/**
+ * Tasks of the simulated agent. A task is a plan: what happens when, from its beginning on. What it is at a moment
+ * follows from the plan and the time, so that nothing runs when nobody looks. Bounded; the oldest task leaves first.
+ */
+
+import type { ServerResponse } from "node:http";
+import { type Bell, createBell } from "../agents/bell.ts";
+import type { JsonObject } from "../json.ts";
+
+export type State =
+  | "SUBMITTED"
+  | "WORKING"
+  | "INPUT_REQUIRED"
+  | "AUTH_REQUIRED"
+  | "COMPLETED"
+  | "FAILED"
+  | "CANCELED"
+  | "REJECTED";
+
+export type Step =
+  | { readonly atMs: number; readonly kind: "status"; readonly state: State; readonly says?: string }
+  | {
+      readonly atMs: number;
+      readonly kind: "artifact";
+      readonly id: string;
+      readonly name: string;
+      readonly parts: readonly JsonObject[];
+      /** To what the artifact holds already. */
+      readonly isAppended: boolean;
+      readonly isLast: boolean;
+    };
+
+export interface Task {
+  readonly id: string;
+  readonly contextId: string;
+  /** Since 1970; the times of steps count from here. */
+  readonly createdMs: number;
+  /** What the caller said. */
+  readonly said: JsonObject[];
+  /** By time. A task that waited for input has got more of them. */
+  readonly steps: Step[];
+}
+
+export interface A2aState {
+  readonly tasks: Map<string, Task>;
+  /** Rings with the id of a task that was cancelled, or got more steps. */
+  readonly bell: Bell<string>;
+}
+
+const MAX_TASKS = 1_000;
+
+const ENDS: ReadonlySet<State> = new Set(["COMPLETED", "FAILED", "CANCELED", "REJECTED"]);
+const WAITS: ReadonlySet<State> = new Set(["INPUT_REQUIRED", "AUTH_REQUIRED"]);
+
+export const isEnd = (state: State): boolean => ENDS.has(state);
+export const isPause = (state: State): boolean => ENDS.has(state) || WAITS.has(state);
+
+export function createA2aState(): A2aState {
+  return { tasks: new Map(), bell: createBell() };
+}
+
+export function addTask({ tasks }: A2aState, task: Task): void {
+  tasks.set(task.id, task);
+  for (const oldest of tasks.keys()) {
+    if (tasks.size <= MAX_TASKS) break;
+    tasks.delete(oldest);
+  }
+}
+
+/** Of its steps up to a moment. */
+export function stateAt({ steps, createdMs }: Task, nowMs: number): State {
+  let state: State = "SUBMITTED";
+  for (const step of steps) if (step.kind === "status" && createdMs + step.atMs <= nowMs) state = step.state;
+  return state;
+}
+
+/** What had not happened yet never does. */
+export function cancel({ bell }: A2aState, task: Task, nowMs: number): void {
+  const atMs = nowMs - task.createdMs;
+  const done = task.steps.filter((step) => step.atMs <= atMs);
+  task.steps.splice(0, task.steps.length, ...done, { atMs, kind: "status", state: "CANCELED", says: "Cancelled." });
+  bell.ring(task.id);
+}
+
+/** `more`: from now on. */
+export function goOn({ bell }: A2aState, task: Task, more: readonly Step[], nowMs: number): void {
+  const passed = nowMs - task.createdMs;
+  task.steps.push(...more.map((step) => ({ ...step, atMs: passed + step.atMs })));
+  bell.ring(task.id);
+}
+
+/**
+ * Each step from `fromMs` on (of the task's own time), when it happens; ends with the first that ends the task or has it
+ * wait. Returns early when the client left.
+ */
+export async function* happening(
+  { bell }: A2aState,
+  task: Task,
+  fromMs: number,
+  response: ServerResponse,
+): AsyncGenerator<Step> {
+  const listening = bell.listen(response);
+  let at = task.steps.findIndex(({ atMs }) => atMs >= fromMs);
+  try {
+    while (at >= 0) {
+      const step = task.steps[at];
+      if (step === undefined) return;
+      const waitMs = task.createdMs + step.atMs - Date.now();
+      if (waitMs > 0) {
+        // Whatever rings may have changed what comes next.
+        if ((await listening.next(waitMs)).kind === "gone") return;
+        continue;
+      }
+      yield step;
+      if (step.kind === "status" && isPause(step.state)) return;
+      at += 1;
+    }
+  } finally {
+    listening.end();
+  }
+}

@@ -1,0 +1,63 @@
+/** Tells whoever waits on a connection that something happened; a wait ends with its connection. */
+
+import type { ServerResponse } from "node:http";
+
+export interface Bell<Event> {
+  ring(event: Event): void;
+  /** What rings from now on. */
+  listen(response: ServerResponse): Listening<Event>;
+}
+
+export interface Listening<Event> {
+  /** The next event; `late` after `ms` without one, `gone` when the client left. Waits forever where `ms` is infinite. */
+  next(ms: number): Promise<{ readonly kind: "event"; readonly event: Event } | { readonly kind: "late" | "gone" }>;
+  end(): void;
+}
+
+/** Of one listener that reads nothing. */
+const MAX_QUEUED = 1_000;
+
+export function createBell<Event>(): Bell<Event> {
+  const listeners = new Set<(event: Event) => void>();
+  return {
+    ring(event) {
+      for (const listener of [...listeners]) listener(event);
+    },
+    listen(response) {
+      const queue: Event[] = [];
+      let wake = (): void => undefined;
+      const add = (event: Event): void => {
+        if (queue.length < MAX_QUEUED) queue.push(event);
+        wake();
+      };
+      const end = (): void => {
+        listeners.delete(add);
+        response.off("close", end);
+        wake();
+      };
+      listeners.add(add);
+      response.once("close", end);
+      const taken = () => {
+        const event = queue.shift();
+        return event === undefined ? undefined : ({ kind: "event", event } as const);
+      };
+      return {
+        end,
+        async next(ms) {
+          const ready = taken();
+          if (ready !== undefined) return ready;
+          if (response.closed || response.destroyed) return { kind: "gone" };
+          await new Promise<void>((done) => {
+            const timer = Number.isFinite(ms) ? setTimeout(done, Math.max(0, ms)) : undefined;
+            wake = () => {
+              clearTimeout(timer);
+              done();
+            };
+          });
+          wake = () => undefined;
+          return taken() ?? { kind: response.closed || response.destroyed ? "gone" : "late" };
+        },
+      };
+    },
+  };
+}

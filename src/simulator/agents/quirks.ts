@@ -1,0 +1,76 @@
+/**
+ * What the name of a server or an agent asks for: the faults of delivery that model names ask for too, and quirks of the
+ * protocols, as data. A plus joins them (`/mcp/sim-stream+cr`). A name with `sim-` of no row is refused: a mistyped
+ * fault must not look like a healthy server. Any other name is that of a healthy one.
+ */
+
+import { type Fault, matchFault } from "../faults.ts";
+import { partsOf } from "../names.ts";
+
+export type Protocol = "mcp" | "a2a";
+
+export const QUIRKS = [
+  quirk("both", "malformed", "answers with JSON that breaks off"),
+  quirk("both", "other-id", "answers another id than the request has"),
+  quirk("both", "no-answer", "ends without an answer: a stream after its notifications, or a body of `{}`"),
+  quirk("both", "twice", "ends a stream with its answer twice"),
+  quirk("both", "bom", "begins a body, or a stream, with a byte order mark"),
+  quirk("both", "cr", "ends the lines of a stream with CR alone"),
+  quirk("both", "crlf", "ends the lines of a stream with CR and LF"),
+  quirk("both", "split", "writes the data of an event on two lines, in pieces of seven bytes"),
+  quirk("both", "bad-utf8", "puts a byte that is no UTF-8 before a text"),
+  quirk("both", "deep", "nests a member of the result 5000 levels deep"),
+  quirk("both", "html", "says of its answer that it is text/html"),
+  quirk("both", "leak", "answers with an error that repeats the credential it was sent"),
+  quirk("mcp", "stream", "streams every answer"),
+  quirk("mcp", "old-session", "is of an earlier revision, with sessions: knows what comes after `initialize` alone"),
+  quirk(
+    "mcp",
+    "old-result",
+    "is of an earlier revision that does not look at the version: results have no `resultType`",
+  ),
+  quirk("mcp", "tool-error", "every tool fails: `isError` in the result"),
+  quirk("mcp", "list-changes", "each list of tools differs from the one before, and who listens is told"),
+  quirk("mcp", "shared", "lists may be shared for a minute: `cacheScope` is `public`"),
+  quirk("mcp", "paged", "lists one entry a page"),
+  quirk("mcp", "poison", "the description of a tool tells its reader to do something else"),
+  quirk("a2a", "old", "is of A2A 0.3: its card, its methods, its errors"),
+  quirk("a2a", "old-result", "answers as A2A 0.3 does: `kind`, and nothing wrapped"),
+  quirk("a2a", "fail", "every task fails"),
+  quirk("a2a", "reject", "every task is rejected"),
+  quirk("a2a", "auth", "every task waits for authentication that it does not get here"),
+  quirk("a2a", "signed", "its card is signed"),
+  quirk("a2a", "tampered", "its card was changed after it was signed"),
+  quirk("a2a", "extended", "has an extended card"),
+  quirk("a2a", "elsewhere", "its card names an address that is not its own"),
+  quirk("a2a", "redirect", "the address of its card redirects"),
+  quirk("a2a", "big-card", "its card has a description of two MiB"),
+] as const;
+
+export type Quirk = (typeof QUIRKS)[number]["kind"];
+
+export interface Asked {
+  readonly fault: Fault;
+  readonly quirks: ReadonlySet<Quirk>;
+}
+
+const HEALTHY: Asked = { fault: { kind: "none" }, quirks: new Set() };
+
+/** `name` is outside input of any length. Undefined: it asks for what there is not. */
+export function askedOf(protocol: Protocol, name: string): Asked | undefined {
+  if (!name.startsWith("sim-")) return HEALTHY;
+  let { fault } = HEALTHY;
+  const quirks = new Set<Quirk>();
+  for (const part of partsOf(name)) {
+    const row = QUIRKS.find(({ of, kind }) => part === `sim-${kind}` && (of === "both" || of === protocol));
+    const found = row === undefined ? matchFault(part) : undefined;
+    if (row !== undefined) quirks.add(row.kind);
+    else if (found?.kind !== "made") return undefined;
+    else if (fault.kind === "none") fault = found.made;
+  }
+  return { fault, quirks };
+}
+
+function quirk<Kind extends string>(of: Protocol | "both", kind: Kind, does: string) {
+  return { of, kind, name: `sim-${kind}`, does } as const;
+}

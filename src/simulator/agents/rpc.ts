@@ -1,0 +1,46 @@
+/** JSON-RPC 2.0 as both agent protocols use it: what is thrown as an error, and how results and errors are written. */
+
+import type { Json, JsonObject } from "../json.ts";
+import { type Answer, type Frame, NO_TOKENS } from "../route.ts";
+
+export type RpcId = string | number | null;
+
+/** Answered in one place (`serve.ts`). The message is shown to the client. */
+export class RpcError extends Error {
+  override readonly name = "RpcError";
+  readonly code: number;
+  /** Of HTTP. */
+  readonly status: number;
+  readonly data: Json | undefined;
+  /** Flat name and value pairs. */
+  readonly headers: readonly string[];
+  /** Undefined: that of the request. */
+  readonly id: null | undefined;
+
+  constructor(code: number, message: string, more: Partial<Pick<RpcError, "status" | "data" | "headers" | "id">> = {}) {
+    super(message);
+    this.code = code;
+    this.status = more.status ?? 200;
+    this.data = more.data;
+    this.headers = more.headers ?? [];
+    this.id = more.id;
+  }
+}
+
+export function resultText(id: RpcId, result: JsonObject): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, result });
+}
+
+export function errorAnswer(id: RpcId, { code, message, data, status, headers, id: none }: RpcError): Answer {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: none === null ? null : id, error: { code, message, data } });
+  return { kind: "body", status, headers, contentType: "application/json", body, tokens: NO_TOKENS };
+}
+
+export function notificationText(method: string, params: JsonObject): string {
+  return JSON.stringify({ jsonrpc: "2.0", method, params });
+}
+
+/** `failure`: the JSON text of what a stream that fails ends with. */
+export function streamed(frames: Iterable<Frame> | AsyncIterable<Frame>, failure: string): Answer {
+  return { kind: "events", frames, failure, tokens: NO_TOKENS };
+}

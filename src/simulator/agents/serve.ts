@@ -1,0 +1,174 @@
+/**
+ * The simulated MCP servers and A2A agents, on the paths `/mcp`, `/mcp/NAME`, `/a2a` and `/a2a/NAME` of the simulated
+ * provider. The name asks for faults (`quirks.ts`); of a healthy one, so does the name of a tool that is called, or the
+ * first word of a message. Every name is a server of its own to its clients; what they remember is shared.
+ */
+
+import { type A2aCall, answerA2a } from "../a2a/answer.ts";
+import { answerCard, answerKeys, type CardPlace } from "../a2a/card.ts";
+import { type A2aState, createA2aState } from "../a2a/tasks.ts";
+import { countCall } from "../counts.ts";
+import { deliver } from "../deliver.ts";
+import { Refused } from "../errors.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Fault } from "../faults.ts";
+import { EMPTY_OBJECT, type JsonObject, objectOf, objectsOf, parseJson, stringOf } from "../json.ts";
+import type { Last } from "../last.ts";
+import { answerMcp } from "../mcp/answer.ts";
+import type { McpCall } from "../mcp/call.ts";
+import { createMcpState, type McpState } from "../mcp/state.ts";
+import type { Memory } from "../memory.ts";
+import type { Answer } from "../route.ts";
+import { type Asked, askedOf, type Protocol } from "./quirks.ts";
+import { errorAnswer, RpcError, type RpcId } from "./rpc.ts";
+import { warp } from "./warp.ts";
+
+export interface Endpoint {
+  /** For counts and `GET /sim/last`. */
+  readonly route: "mcp" | "a2a" | "a2a_card" | "a2a_keys";
+  readonly protocol: Protocol;
+  /** Of the server or agent; empty for the one without. */
+  readonly name: string;
+}
+
+export interface Agents {
+  readonly mcp: McpState;
+  readonly a2a: A2aState;
+}
+
+export interface Hall {
+  readonly agents: Agents;
+  readonly memory: Memory;
+  readonly last: Last;
+  /** `http://127.0.0.1:8485`. */
+  readonly url: string;
+}
+
+const MAX_NAME = 80;
+
+export function createAgents(): Agents {
+  return { mcp: createMcpState(), a2a: createA2aState() };
+}
+
+export function findEndpoint(path: string): Endpoint | undefined {
+  if (path === "/.well-known/agent-card.json") return { route: "a2a_card", protocol: "a2a", name: "" };
+  const [, protocol, coded = "", rest = ""] =
+    /^\/(mcp|a2a)(?:\/(?!\.well-known\/|jwks\.json$)([^/]+))?(\/.*)?$/.exec(path) ?? [];
+  if (protocol !== "mcp" && protocol !== "a2a") return undefined;
+  const name = decoded(coded);
+  if (name === undefined) return undefined;
+  if (rest === "" || rest === "/") return { route: protocol, protocol, name };
+  if (protocol === "a2a" && rest === "/.well-known/agent-card.json") return { route: "a2a_card", protocol, name };
+  return protocol === "a2a" && rest === "/jwks.json" ? { route: "a2a_keys", protocol, name } : undefined;
+}
+
+/** `text`: the body, undefined where it is none. `user`: of whoever asks; faults that pass are counted by it. */
+export async function answerEndpoint(
+  hall: Hall,
+  exchange: Exchange,
+  endpoint: Endpoint,
+  { text, byteCount, user }: { readonly text: string | undefined; readonly byteCount: number; readonly user: string },
+): Promise<void> {
+  const { request, response, serial } = exchange;
+  const { protocol, name, route } = endpoint;
+  const body = bodyOf(text);
+  const id = body["id"];
+  exchange.rpcId = typeof id === "string" || typeof id === "number" ? id : null;
+  const call = callOf(protocol, body);
+  exchange.model = call;
+  countCall(exchange.tally, call);
+  hall.last.add({
+    serial,
+    method: request.method ?? "",
+    url: request.url ?? "",
+    route,
+    dialect: exchange.dialect,
+    model: name,
+    rawHeaders: request.rawHeaders,
+    text,
+    body,
+    byteCount,
+    status: () => (response.headersSent ? response.statusCode : undefined),
+  });
+  const named = askedOf(protocol, name);
+  if (named === undefined) throw new Refused(404, `No fault is called '${name.slice(0, MAX_NAME)}'; GET / lists them.`);
+  const asked = named.fault.kind === "none" && named.quirks.size === 0 ? askedWithin(protocol, body) : named;
+  await deliver(exchange, faultOf(asked.fault, hall.memory, `${protocol}/${name}\u0000${user}`), async () =>
+    warp(await answerOf(hall, exchange, endpoint, { text, asked }), asked.quirks),
+  );
+}
+
+async function answerOf(
+  { agents, url }: Hall,
+  { request, response, serial, rpcId }: Exchange,
+  { route, name }: Endpoint,
+  { text, asked }: { readonly text: string | undefined; readonly asked: Asked },
+): Promise<Answer> {
+  const place: CardPlace = { origin: url, path: name === "" ? "/a2a" : `/a2a/${encodeURIComponent(name)}` };
+  const common = { headers: request.headers, text, asked, response, serial };
+  try {
+    if (route === "a2a_card" || route === "a2a_keys") {
+      if (request.method !== "GET") throw notAllowed("GET");
+      return route === "a2a_card" ? answerCard(place, asked.quirks) : answerKeys();
+    }
+    if (request.method !== "POST") throw notAllowed("POST");
+    if (asked.quirks.has("leak")) throw leak(request.headers.authorization, url);
+    const mcp: McpCall = { ...common, state: agents.mcp };
+    const a2a: A2aCall = { ...common, state: agents.a2a, place };
+    return await (route === "mcp" ? answerMcp(mcp) : answerA2a(a2a));
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    return errorAnswer((asked.quirks.has("other-id") ? "another" : rpcId) as RpcId, error);
+  }
+}
+
+const notAllowed = (allow: string): RpcError =>
+  new RpcError(-32_000, "Method not allowed.", { status: 405, headers: ["allow", allow], id: null });
+
+/** As a server does that puts what it was sent into its errors. */
+const leak = (credential: string | undefined, url: string): RpcError =>
+  new RpcError(-32_603, `${url} refuses ${credential ?? "a request without a credential"}.`, {
+    status: 500,
+    data: { authorization: credential ?? null },
+  });
+
+function faultOf(fault: Fault, memory: Memory, key: string): Fault {
+  if (fault.kind !== "flaky") return fault;
+  return memory.mustFail(key, fault.failures)
+    ? { kind: "status", status: 503, retryAfterSeconds: undefined }
+    : { kind: "none" };
+}
+
+/** By the name of the tool, or the first word of the message. Names of no row are no faults here. */
+function askedWithin(protocol: Protocol, { params }: JsonObject): Asked {
+  const facts = objectOf(params) ?? EMPTY_OBJECT;
+  const [part] = objectsOf(objectOf(facts["message"])?.["parts"]);
+  const said =
+    stringOf(protocol === "mcp" ? facts["name"] : part?.["text"])
+      ?.trim()
+      .split(/\s/, 1)[0] ?? "";
+  return askedOf(protocol, said) ?? { fault: { kind: "none" }, quirks: new Set() };
+}
+
+/** `tools/call search`, `SendMessage`; empty when nothing is called. */
+function callOf(protocol: Protocol, { method, params }: JsonObject): string {
+  if (typeof method !== "string") return "";
+  const name = protocol === "mcp" ? stringOf(objectOf(params)?.["name"]) : undefined;
+  return name === undefined ? method : `${method} ${name}`;
+}
+
+function bodyOf(text: string | undefined): JsonObject {
+  try {
+    return objectOf(parseJson(text ?? "")) ?? EMPTY_OBJECT;
+  } catch {
+    return EMPTY_OBJECT;
+  }
+}
+
+function decoded(name: string): string | undefined {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return undefined;
+  }
+}

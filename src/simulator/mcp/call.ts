@@ -1,0 +1,20 @@
+/** One request to the simulated MCP server while it is answered. */
+
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { Asked } from "../agents/quirks.ts";
+import type { McpState } from "./state.ts";
+
+export interface McpCall {
+  readonly headers: IncomingHttpHeaders;
+  /** Undefined: it is no text. */
+  readonly text: string | undefined;
+  readonly asked: Asked;
+  readonly state: McpState;
+  readonly response: ServerResponse;
+  readonly serial: number;
+}
+
+/** An event of a stream. `text`: JSON. */
+export function frameOf(text: string): string {
+  return `event: message\ndata: ${text}\n\n`;
+}

@@ -1,0 +1,45 @@
+/** What the simulated MCP servers remember: how often their lists changed, and tasks. Bounded; the oldest task leaves first. */
+
+import { type Bell, createBell } from "../agents/bell.ts";
+import type { JsonObject } from "../json.ts";
+
+export type Notice =
+  | { readonly kind: "tools" }
+  | { readonly kind: "resource"; readonly uri: string }
+  | { readonly kind: "task"; readonly id: string };
+
+export interface McpTask {
+  readonly id: string;
+  readonly createdMs: number;
+  readonly durationMs: number;
+  /** Of the tool, when it is done. */
+  readonly result: JsonObject;
+  cancelledMs: number | undefined;
+}
+
+export interface McpState {
+  /** Of all servers; each ring is to the listeners of all. */
+  readonly bell: Bell<Notice>;
+  readonly tasks: Map<string, McpTask>;
+  /** Rises with every change of the list of tools. */
+  changes: number;
+}
+
+const MAX_TASKS = 1_000;
+
+export function createMcpState(): McpState {
+  return { bell: createBell(), tasks: new Map(), changes: 0 };
+}
+
+export function addTask({ tasks }: McpState, task: McpTask): void {
+  tasks.set(task.id, task);
+  for (const oldest of tasks.keys()) {
+    if (tasks.size <= MAX_TASKS) break;
+    tasks.delete(oldest);
+  }
+}
+
+export function changeTools(state: McpState): void {
+  state.changes += 1;
+  state.bell.ring({ kind: "tools" });
+}

@@ -1,0 +1,60 @@
+/** The tasks extension of the simulated MCP server. How far a task is follows from the time since it began. */
+
+import { type JsonObject, stringOf } from "../json.ts";
+import { invalid } from "./read.ts";
+import type { McpState, McpTask } from "./state.ts";
+
+export const TASKS = "io.modelcontextprotocol/tasks";
+
+/** Long enough to look at it; tasks are kept until as many others came after them. */
+const LIFETIME_MS = 3_600_000;
+const POLL_MS = 100;
+
+export function taskMade(task: McpTask): JsonObject {
+  return { resultType: "task", ...factsOf(task, task.createdMs) };
+}
+
+export function getTask(state: McpState, params: JsonObject, nowMs: number): JsonObject {
+  const task = find(state, params);
+  const facts = factsOf(task, nowMs);
+  return facts["status"] === "completed" ? { ...facts, result: task.result } : facts;
+}
+
+export function cancelTask(state: McpState, params: JsonObject, nowMs: number): JsonObject {
+  const task = find(state, params);
+  if (statusOf(task, nowMs) === "working") {
+    task.cancelledMs = nowMs;
+    state.bell.ring({ kind: "task", id: task.id });
+  }
+  return {};
+}
+
+/** No task asks for anything, so that whatever is told it is taken for known. */
+export function updateTask(state: McpState, params: JsonObject): JsonObject {
+  find(state, params);
+  return {};
+}
+
+export function factsOf(task: McpTask, nowMs: number): JsonObject {
+  const { id, createdMs, durationMs, cancelledMs } = task;
+  const updatedMs = cancelledMs ?? Math.min(nowMs, createdMs + durationMs);
+  return {
+    taskId: id,
+    status: statusOf(task, nowMs),
+    createdAt: new Date(createdMs).toISOString(),
+    lastUpdatedAt: new Date(updatedMs).toISOString(),
+    ttlMs: LIFETIME_MS,
+    pollIntervalMs: POLL_MS,
+  };
+}
+
+function statusOf({ createdMs, durationMs, cancelledMs }: McpTask, nowMs: number): string {
+  if (cancelledMs !== undefined) return "cancelled";
+  return nowMs >= createdMs + durationMs ? "completed" : "working";
+}
+
+function find({ tasks }: McpState, params: JsonObject): McpTask {
+  const task = tasks.get(stringOf(params["taskId"]) ?? "");
+  if (task === undefined) throw invalid("there is no such task");
+  return task;
+}
