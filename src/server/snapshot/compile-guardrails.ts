@@ -61,6 +61,7 @@ export function openEngine(instruments: Instruments | undefined, callModel?: Cal
   const used = new WeakMap<GuardrailSnapshot, Held>();
   /** What is in force. */
   let now: GuardrailSnapshot | undefined;
+  let reaching = new AbortController();
   return {
     assemble: (guardrails, profiles, { models = NO_MODELS, providers = new Map() } = {}) =>
       assemble(guardrails, profiles, models, { ...options, callModel, providers }),
@@ -75,16 +76,20 @@ export function openEngine(instruments: Instruments | undefined, callModel?: Cal
       return compiled;
     },
     keep(guardrails) {
-      const { sessions: keys, origins, warmUps } = used.get(guardrails) ?? NOTHING_HELD;
+      const { sessions: keys, origins, warmUps, reaches } = used.get(guardrails) ?? NOTHING_HELD;
       sessions.keep(keys);
       endpoints.keep(origins);
       now = guardrails;
+      reaching.abort();
+      reaching = new AbortController();
+      for (const reach of reaches) reach(reaching.signal).catch(() => undefined);
       if (warmUps.length === 0) return;
       pool.warmUp();
       inSlices(eachOf(warmUps), () => now !== guardrails);
     },
     close() {
       now = undefined;
+      reaching.abort();
       pool.close();
       sessions.keep(NONE);
       endpoints.keep(NONE);
@@ -100,7 +105,7 @@ const NOBODY_TO_CALL: CallModel = async () => {
 const NO_MODELS: Views = new Map();
 const NONE: ReadonlySet<string> = new Set();
 
-const NOTHING_HELD: Held = { sessions: NONE, origins: NONE, warmUps: [] };
+const NOTHING_HELD: Held = { sessions: NONE, origins: NONE, warmUps: [], reaches: [] };
 
 /** The steps of each, one after the other. */
 function* eachOf(works: readonly (() => Iterator<void>)[]): Generator<void> {
@@ -174,6 +179,7 @@ interface Noted {
     readonly sessions: Set<string>;
     readonly origins: Set<string>;
     readonly warmUps: (() => Iterator<void>)[];
+    readonly reaches: ((signal: AbortSignal) => Promise<void>)[];
   };
   readonly prepares: Prepare[];
 }
@@ -186,7 +192,7 @@ function assemble(
 ): AssembledGuardrails {
   const noted: Noted = {
     gives: new Map(),
-    held: { sessions: new Set(), origins: new Set(), warmUps: [] },
+    held: { sessions: new Set(), origins: new Set(), warmUps: [], reaches: [] },
     prepares: [],
   };
   const { gives, held, prepares } = noted;
@@ -256,10 +262,12 @@ const builder =
       return built;
     }
     if (isModelType(type)) {
-      const built = createModelDetector(config, type, name, { sessions, views });
+      const built = createModelDetector(config, type, name, { sessions, endpoints, views });
       if (built.kind === "refused") return built;
       gives.set(name, built.gives);
       held.sessions.add(built.session);
+      if (built.origin !== undefined) held.origins.add(built.origin);
+      if (built.reach !== undefined) held.reaches.push(built.reach);
       const path = ["guardrails", "detectors", detectors.indexOf(config)];
       prepares.push(async (signal) =>
         (await built.prepare(signal)).map((it) => ({

@@ -157,12 +157,14 @@ export interface GuardrailEngine {
 
 /** What is held open for detectors, and is shared with those of other configurations. */
 export interface Held {
-  /** Of models in this process. */
+  /** Of models, in this process or on a server. */
   readonly sessions: ReadonlySet<string>;
   /** Of servers that are asked. */
   readonly origins: ReadonlySet<string>;
   /** Steps of what is scanned with on this thread, after which it is as fast as it ever is. */
   readonly warmUps: readonly (() => Iterator<void>)[];
+  /** Ask servers for what they have, before the first text; what comes of it the first text is told. */
+  readonly reaches: readonly ((signal: AbortSignal) => Promise<void>)[];
 }
 
 /** Detectors and rules, before they guard anybody. */

@@ -1,10 +1,11 @@
-/** Detectors of types `nlp`, `classify` and `embed` whose model runs in this process. Source: specification document 3. */
+/** Detectors of types `nlp`, `classify` and `embed`, whose model runs in this process or on a server. Source: specification document 3. */
 
 import { createHash } from "node:crypto";
 import type { DetectorConfig } from "../../core/config/index.ts";
 import { CATEGORIES, type Category, type Detector, DetectorError, type Finding } from "../../core/guardrails/index.ts";
 import { partsOf, placed } from "../parts.ts";
-import { configRead, filesOf, type ModelFiles, type Views } from "./files.ts";
+import { type Endpoints, shownHeaders } from "../wire/index.ts";
+import { configRead, filesOf, type ModelFiles, type TextFiles, type Views } from "./files.ts";
 import type { ModelConfig } from "./labels.ts";
 import type { Read } from "./reading/types.ts";
 import {
@@ -15,8 +16,11 @@ import {
   type ReadingPlan,
   type ReadingProblem,
 } from "./readings.ts";
+import { askingOf, servedGraph } from "./served.ts";
 import { locate } from "./session/packages.ts";
 import type { ReaderSpec, SessionSpec } from "./session/protocol.ts";
+import type { AskServer } from "./session/served/calls.ts";
+import type { Session } from "./session/session.ts";
 import { keyOf, type Sessions } from "./session/sessions.ts";
 
 export const MODEL_TYPES = ["nlp", "classify", "embed"] as const;
@@ -33,8 +37,15 @@ export type BuiltModelDetector =
       readonly gives: readonly string[];
       /** Of the session that it reads with. */
       readonly session: string;
-      /** Loads the model, where it is not loaded, and answers what is wrong with it. Rejects with the signal's reason. */
+      /** Of the server that runs the graph. */
+      readonly origin: string | undefined;
+      /** Loads the model, or of one on a server the tokenizer, where it is not loaded, and answers what is wrong with it. Rejects with the signal's reason. */
       readonly prepare: (signal: AbortSignal) => Promise<readonly ReadingProblem[]>;
+      /**
+       * Undefined: the graph is in this process. Asks the server for what it has, where that is not known. Rejects with a
+       * `DetectorError`, or with the signal's reason.
+       */
+      readonly reach: ((signal: AbortSignal) => Promise<void>) | undefined;
     }
   /** Paths begin at the detector. */
   | { readonly kind: "refused"; readonly problems: readonly ReadingProblem[] };
@@ -42,77 +53,118 @@ export type BuiltModelDetector =
 /** Of a `category` that is written and empty. */
 const EMPTY_CATEGORY: Readonly<Record<ModelType, Category>> = { nlp: "pii", classify: "injection", embed: "topic" };
 
+type Own = NonNullable<DetectorConfig[ModelType]>;
+
+interface Parts {
+  readonly sessions: Sessions;
+  readonly endpoints: Endpoints;
+  readonly views: Views;
+}
+
 /** Files are looked at and small ones read; the model is loaded when it is prepared or first used. */
 export function createModelDetector(
   config: DetectorConfig,
   type: ModelType,
   name: string,
-  { sessions, views }: { readonly sessions: Sessions; readonly views: Views },
+  parts: Parts,
 ): BuiltModelDetector {
   const own = config[type];
   const refused = (problems: readonly ReadingProblem[]): BuiltModelDetector => ({ kind: "refused", problems });
   const at = (key: string, message: string): ReadingProblem => ({ path: [type, key], message });
   if (own === undefined) return refused([{ path: [], message: `\`${type}\` is missing` }]);
-  if (own.remote !== undefined) {
-    return refused([at("remote", "models on a server are not supported by this version, only those of this machine")]);
-  }
-  const runtime = locate("onnxruntime-node", own.library);
   const tokenizers = locate("tokenizers", own.tokenizer_library);
-  const files = filesOf(own, views);
+  const files = filesOf(own, parts.views);
+  const source = sourceOf(own, "tokenizer" in files ? files : undefined, parts.endpoints);
   const category = CATEGORIES.find((known) => known === (own.category || EMPTY_CATEGORY[type]));
   const problems = [
     ...(category === undefined ? [at("category", `the namespaces are ${CATEGORIES.join(", ")}`)] : []),
-    ...(runtime.kind === "absent" ? [at("library", runtime.message)] : []),
+    ...(source.kind === "refused" ? source.problems.map((it) => ({ ...it, path: [type, ...it.path] })) : []),
     ...(tokenizers.kind === "absent" ? [at("tokenizer_library", tokenizers.message)] : []),
-    ...("graph" in files ? [] : files.map(({ key, message }) => at(key, message))),
+    ...("tokenizer" in files ? [] : files.map(({ key, message }) => at(key, message))),
   ];
-  if (runtime.kind === "absent" || tokenizers.kind === "absent" || !("graph" in files) || category === undefined) {
+  if (problems.length > 0) return refused(problems);
+  if (source.kind !== "source" || tokenizers.kind === "absent" || !("tokenizer" in files) || category === undefined) {
     return refused(problems);
   }
   const plan = planOf(config, type, files);
   if (!isPlan(plan)) return refused(plan);
-  const { tokenizer, graph, identity } = files;
-  const session: SessionSpec = {
-    graph,
-    threads: own.threads,
-    runtime: runtime.path,
-    tokenizers: tokenizers.path,
-    identity,
-  };
+  const { graph, server, identity, shown } = source;
+  const session: SessionSpec = { graph, tokenizers: tokenizers.path, identity };
   const reader: ReaderSpec = {
-    tokenizer,
+    tokenizer: files.tokenizer,
     maxTokens: own.max_tokens,
     stride: own.stride ?? Math.floor(own.max_tokens / 8),
     stripsMarks: own.strip_marks === "arabic",
     prefix: config.embed?.prefix ?? "",
     reading: plan.reading,
   };
-  const read = createHash("sha256")
-    .update(JSON.stringify({ session: keyOf(session), reader }))
-    .digest("hex");
-  const fingerprint = createHash("sha256").update(JSON.stringify({ read, category })).digest("hex");
+  const read = digestOf({ session: keyOf(session), reader });
+  const fingerprint = digestOf({ session: keyOf({ ...session, identity: shown }), reader, category });
+  const opened = (): Session => parts.sessions.of(session, server);
+  const readTexts: ReadTexts = (texts, signal) => opened().read(read, reader, texts, signal);
   return {
     kind: "detector",
-    detector: detectorOf({ name, type, fingerprint, category }, (texts, signal) =>
-      sessions.of(session).read(read, reader, texts, signal),
-    ),
+    detector: detectorOf({ name, type, fingerprint, category }, readTexts),
     gives: plan.gives.map((label) => `${category}/${label}`),
     session: keyOf(session),
+    origin: graph.kind === "served" ? graph.origin : undefined,
     async prepare(signal) {
+      const place = graph.kind === "served" ? graph.origin : graph.path;
       try {
-        const problem = await sessions.of(session).open(read, reader, signal);
+        const problem = await opened().open(read, reader, signal);
         if (problem === undefined) return [];
         const { key, message } = problem;
-        return [at(key, `${key === "tokenizer" ? tokenizer : graph}: ${message}`)];
+        return [at(key, `${key === "tokenizer" ? files.tokenizer : place}: ${message}`)];
       } catch (error) {
         if (!(error instanceof DetectorError)) throw error;
-        return [at("model", `${graph}: ${error.message}`)];
+        return [at(graph.kind === "served" ? "remote" : "model", `${place}: ${error.message}`)];
       }
     },
+    // Without a text the server is asked what it has, and examples are embedded.
+    reach: graph.kind === "served" ? async (signal) => void (await readTexts([], signal)) : undefined,
   };
 }
 
-function planOf(config: DetectorConfig, type: ModelType, files: ModelFiles): ReadingPlan | readonly ReadingProblem[] {
+const digestOf = (value: object): string => createHash("sha256").update(JSON.stringify(value)).digest("hex");
+
+type Source =
+  | {
+      readonly kind: "source";
+      readonly graph: SessionSpec["graph"];
+      readonly server: AskServer | undefined;
+      /** Changes when the files do, or how a server is asked; `shown`: without credentials. */
+      readonly identity: string;
+      readonly shown: string;
+    }
+  | { readonly kind: "refused"; readonly problems: readonly ReadingProblem[] };
+
+/** Where the graph is. `files`: undefined where they are not there, which is a problem of its own. */
+function sourceOf(own: Own, files: ModelFiles | TextFiles | undefined, endpoints: Endpoints): Source {
+  const identity = files?.identity ?? "";
+  if (own.remote === undefined) {
+    const runtime = locate("onnxruntime-node", own.library);
+    if (runtime.kind === "absent") {
+      return { kind: "refused", problems: [{ path: ["library"], message: runtime.message }] };
+    }
+    const path = files !== undefined && "graph" in files ? files.graph : "";
+    const graph = { kind: "file", path, threads: own.threads, runtime: runtime.path } as const;
+    return { kind: "source", graph, server: undefined, identity, shown: identity };
+  }
+  const graph = servedGraph(own.remote);
+  if (!("kind" in graph)) {
+    return { kind: "refused", problems: graph.map(({ path, message }) => ({ path: ["remote", ...path], message })) };
+  }
+  const { headers, timeout } = own.remote;
+  return {
+    kind: "source",
+    graph,
+    server: askingOf(endpoints.of(graph.origin), own.remote),
+    identity: digestOf([identity, timeout, Object.entries(headers ?? {})]),
+    shown: digestOf([identity, shownHeaders(headers)]),
+  };
+}
+
+function planOf(config: DetectorConfig, type: ModelType, files: TextFiles): ReadingPlan | readonly ReadingProblem[] {
   const { nlp, classify, embed } = config;
   if (type === "embed") return embed === undefined ? [] : planTopics(embed, config);
   const own = type === "nlp" ? nlp : classify;

@@ -7,13 +7,17 @@ import type { ModelView } from "../../models/index.ts";
 import type { ModelConfig } from "./labels.ts";
 import { readModelConfig } from "./labels.ts";
 
-export interface ModelFiles {
-  /** Absolute. */
-  readonly graph: string;
+/** What is needed of a model whose graph is on a server. Paths are absolute. */
+export interface TextFiles {
   readonly tokenizer: string;
   readonly config: string | undefined;
-  /** Changes when the graph, its data or the tokenizer do. */
+  /** Changes when one of the files does. */
   readonly identity: string;
+}
+
+export interface ModelFiles extends TextFiles {
+  /** What lies beside it under its name counts to the identity too. */
+  readonly graph: string;
 }
 
 export interface FileProblem {
@@ -22,6 +26,7 @@ export interface FileProblem {
 }
 
 interface Keys {
+  readonly remote?: object | undefined;
   readonly ref?: string | undefined;
   readonly model?: string | undefined;
   readonly tokenizer?: string | undefined;
@@ -31,8 +36,8 @@ interface Keys {
 /** The declared models that lie in the cache, by name. */
 export type Views = ReadonlyMap<string, ModelView>;
 
-/** Paths of the configuration come before those of the declared model. */
-export function filesOf(keys: Keys, views: Views): ModelFiles | readonly FileProblem[] {
+/** Paths of the configuration come before those of the declared model. With `remote` there is no graph. */
+export function filesOf(keys: Keys, views: Views): ModelFiles | TextFiles | readonly FileProblem[] {
   const view = keys.ref === undefined ? undefined : views.get(keys.ref);
   if (keys.ref !== undefined && view === undefined) {
     return [{ key: "ref", message: `the model \`${keys.ref}\` is not in the cache of this node` }];
@@ -46,17 +51,18 @@ export function filesOf(keys: Keys, views: Views): ModelFiles | readonly FilePro
     } else if (!isFile(path)) problems.push({ key, message: `there is no file ${path}` });
     return path ?? "";
   };
-  const graph = pathOf("model", view?.graph);
+  const graph = keys.remote === undefined ? pathOf("model", view?.graph) : undefined;
   const tokenizer = pathOf("tokenizer", view?.tokenizer);
-  const config = configOf(keys.labels_path, view, graph);
+  const config = configOf(keys.labels_path, view, graph ?? tokenizer);
   if (keys.labels_path !== undefined && (config === undefined || !isFile(config))) {
     problems.push({ key: "labels_path", message: `there is no file ${config}` });
   }
   if (problems.length > 0) return problems;
+  if (graph === undefined) return { tokenizer, config, identity: identityOf([tokenizer]) };
   return { graph, tokenizer, config, identity: identityOf([...graphFiles(graph), tokenizer]) };
 }
 
-/** Beside the graph, or above the folder that exporters put graphs into. */
+/** Beside the graph, or above the folder that exporters put graphs into; where the graph is on a server, of the tokenizer. */
 function configOf(given: string | undefined, view: ModelView | undefined, graph: string): string | undefined {
   if (given !== undefined) return resolve(given);
   if (view !== undefined) return view.config;
@@ -66,7 +72,7 @@ function configOf(given: string | undefined, view: ModelView | undefined, graph:
 }
 
 /** Undefined where the model has none. */
-export function configRead({ config }: ModelFiles): ModelConfig | undefined {
+export function configRead({ config }: TextFiles): ModelConfig | undefined {
   return config === undefined ? undefined : readModelConfig(config);
 }
 

@@ -1,4 +1,4 @@
-/** Detectors whose models run in this process: `nlp`, `classify` and `embed`. */
+/** Detectors with a model of their own, in this process or on a server: `nlp`, `classify` and `embed`. */
 
 export {
   type BuiltModelDetector,

@@ -187,11 +187,6 @@ const CASES: readonly (readonly [what: string, config: Made, problem: RegExp])[]
     embed({ max_tokens: 8, stride: 0, prefix: "name name name name name name name" }),
     /^embed\.max_tokens: .*leave no room/,
   ],
-  [
-    "a server, which is another type of loading",
-    nlp({ remote: { endpoint: "http://127.0.0.1:1", model: "m", timeout: "1s" } }),
-    /^nlp\.remote: models on a server are not supported/,
-  ],
 ];
 
 for (const [what, config, problem] of CASES) {

@@ -11,6 +11,7 @@ import {
   isModelType,
   type Sessions,
 } from "../../../../src/server/detectors/inference/index.ts";
+import { createEndpoints } from "../../../../src/server/detectors/wire/index.ts";
 import { peer } from "../../../peers/index.ts";
 import { LABELS, writeAssets } from "../../../reference/inference/assets.ts";
 import { scannedOf } from "../scanned.ts";
@@ -63,13 +64,15 @@ export function configOf<T extends Type>(
   return { type, [type]: object, ...common } as unknown as DetectorConfig;
 }
 
+const endpoints = createEndpoints();
+
 export const build = (
   config: DetectorConfig,
   sessions: Sessions = createSessions(),
   views: Parameters<typeof createModelDetector>[3]["views"] = new Map(),
 ): BuiltModelDetector => {
   if (!isModelType(config.type)) throw new Error(`${config.type} has no model`);
-  return createModelDetector(config, config.type, config.name ?? config.type, { sessions, views });
+  return createModelDetector(config, config.type, config.name ?? config.type, { sessions, endpoints, views });
 };
 
 /** Throws where the configuration is refused, or the model cannot be used. */

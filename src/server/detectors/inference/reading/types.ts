@@ -24,6 +24,8 @@ export interface Output {
   readonly used: number;
   /** Rows in front of the first token of the text: special tokens, and a prefix. */
   readonly before: number;
+  /** Of the model that gave it, where a server tells. */
+  readonly version?: string | undefined;
 }
 
 /** One text; its windows are taken in any order. */

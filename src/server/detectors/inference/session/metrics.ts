@@ -21,7 +21,7 @@ export const NO_SESSION_METRICS: SessionMetrics = { worked() {}, ended() {}, ref
 export function createSessionMetrics(instruments: Instruments, readings: SessionReadings): SessionMetrics {
   instruments.observedGauge(
     "gateway_model_sessions",
-    "Graphs of models in memory, each with a thread.",
+    "Models in use, in memory or on a server, each with a thread.",
     readings.sessions,
   );
   instruments.observedGauge("gateway_model_waiting", "Requests that wait for a model's thread.", readings.waiting);

@@ -7,6 +7,7 @@ import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import type { Encoder } from "../text/tokens.ts";
+import type { Tensor } from "./shapes.ts";
 
 export type PackageName = "onnxruntime-node" | "tokenizers";
 
@@ -60,24 +61,19 @@ function nameOfPackage(folder: string): string | undefined {
   }
 }
 
-export interface Metadata {
-  readonly name: string;
-  readonly isTensor: boolean;
-  readonly type?: string;
-  /** A name: any length. */
-  readonly shape?: readonly (number | string)[];
-}
-
-export interface Tensor {
+export interface RuntimeTensor {
   readonly type: string;
   readonly dims: readonly number[];
   readonly data: unknown;
 }
 
 export interface InferenceSession {
-  readonly inputMetadata: readonly Metadata[];
-  readonly outputMetadata: readonly Metadata[];
-  run(feeds: Readonly<Record<string, Tensor>>, fetches: readonly string[]): Promise<Readonly<Record<string, Tensor>>>;
+  readonly inputMetadata: readonly Tensor[];
+  readonly outputMetadata: readonly Tensor[];
+  run(
+    feeds: Readonly<Record<string, RuntimeTensor>>,
+    fetches: readonly string[],
+  ): Promise<Readonly<Record<string, RuntimeTensor>>>;
 }
 
 export interface Runtime {
@@ -85,7 +81,7 @@ export interface Runtime {
   readonly InferenceSession: {
     create(path: string, options: Readonly<Record<string, unknown>>): Promise<InferenceSession>;
   };
-  readonly Tensor: new (type: string, data: BigInt64Array | Int32Array, dims: readonly number[]) => Tensor;
+  readonly Tensor: new (type: string, data: BigInt64Array | Int32Array, dims: readonly number[]) => RuntimeTensor;
 }
 
 /** What is used of a tokenizer beyond what makes tokens. */

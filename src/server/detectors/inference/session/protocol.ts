@@ -8,16 +8,29 @@ import type { VerdictsSpec } from "../reading/verdicts.ts";
 /** Detectors that are open in one thread. Of more, both sides forget the one that was opened first. */
 export const MOST_READERS = 64;
 
-/** One graph in memory. Paths are absolute. */
+/** A graph in memory, or on a server. Where a package is, is as `require` takes it; paths of files are absolute. */
 export interface SessionSpec {
-  readonly graph: string;
+  readonly graph: FileGraph | ServedGraph;
+  readonly tokenizers: string;
+  /** Changes when the files do, or how the server is asked. */
+  readonly identity: string;
+}
+
+export interface FileGraph {
+  readonly kind: "file";
+  readonly path: string;
   /** Within one run. */
   readonly threads: number;
-  /** Where the packages are, as `require` takes it. */
   readonly runtime: string;
-  readonly tokenizers: string;
-  /** Changes when the files do. */
-  readonly identity: string;
+}
+
+/** By the v2 inference protocol. */
+export interface ServedGraph {
+  readonly kind: "served";
+  readonly origin: string;
+  /** Paths at the origin: of the server's metadata, and of the model's. */
+  readonly server: string;
+  readonly model: string;
 }
 
 /** How one detector reads texts with it. */
@@ -42,13 +55,48 @@ export type ToSession =
   | { readonly kind: "read"; readonly id: number; readonly reader: string; readonly texts: readonly string[] }
   /** The one with this id is no longer wanted. */
   | { readonly kind: "cancel"; readonly id: number }
+  /** What a call to the server came to. */
+  | { readonly kind: "answered"; readonly call: number; readonly answer: ServerAnswer }
+  | { readonly kind: "unanswered"; readonly call: number; readonly failure: Failure }
   /** Nothing is wanted any more: the thread ends by itself, as soon as the graph is not running. */
   | { readonly kind: "end" };
 
-export type Question = Exclude<ToSession, { readonly kind: "cancel" | "end" }>;
+export type Question = Extract<ToSession, { readonly kind: "open" | "read" }>;
 
-export type FromSession =
+/** Its words hold nothing of a text and nothing that a server said. */
+export interface Failure {
+  readonly kind: "failed" | "timeout" | "overloaded";
+  readonly message: string;
+}
+
+/** A call that the thread has made for it: connections are those of the process. */
+export interface ServerAsk {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  /** Names and values in turn, beside those of the configuration. */
+  readonly headers: readonly string[];
+  readonly body: Uint8Array<ArrayBuffer> | null;
+  /** Longest answer, in bytes. */
+  readonly maxBytes: number;
+}
+
+export interface ServerAnswer {
+  readonly status: number;
+  /** `Inference-Header-Content-Length`, where the answer has it once. */
+  readonly headerLength: string | undefined;
+  /** Empty of an answer that is no success. */
+  readonly body: Uint8Array<ArrayBuffer>;
+}
+
+export type FromSession = Told | Calling;
+
+export type Calling =
+  | { readonly kind: "call"; readonly call: number; readonly ask: ServerAsk }
+  /** Its answer is no longer wanted. */
+  | { readonly kind: "hang-up"; readonly call: number };
+
+export type Told =
   /** The first, of id 0: the graph is loaded, or why it is not. */
   | { readonly kind: "opened"; readonly id: number; readonly problem: SessionProblem | undefined }
   | { readonly kind: "found"; readonly id: number; readonly found: readonly (readonly Read[])[] }
-  | { readonly kind: "failed"; readonly id: number; readonly message: string };
+  | { readonly kind: "failed"; readonly id: number; readonly failure: Failure };

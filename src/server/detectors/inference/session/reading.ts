@@ -1,5 +1,6 @@
 /** Texts through one graph: tokens, windows, batches, and what a detector reads in the outputs. Runs in a session's thread. */
 
+import { inTurn } from "../../wire/in-turn.ts";
 import { createTokenLabels } from "../reading/token-labels.ts";
 import { createTopics, vectorOf } from "../reading/topics.ts";
 import type { Output, Read, Reader, Reading } from "../reading/types.ts";
@@ -7,8 +8,9 @@ import { createVerdicts } from "../reading/verdicts.ts";
 import { unchanged, withoutMarks } from "../text/marks.ts";
 import { type Frame, idsOf, learnFrame, type Tokens, tokensOf } from "../text/tokens.ts";
 import { type TokenWindow, windowsOf } from "../text/windows.ts";
-import { type Graph, GraphError, type Row, widthProblem } from "./graph.ts";
 import type { ReaderSpec, SessionProblem } from "./protocol.ts";
+import { CallFailure } from "./served/calls.ts";
+import { type Graph, GraphError, type Row, widthProblem } from "./shapes.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /**
@@ -24,8 +26,8 @@ export type OpenedReader =
   | { readonly kind: "opened"; readonly read: ReadTexts }
   | { readonly kind: "refused"; readonly problem: SessionProblem };
 
-interface Sequencing {
-  readonly graph: Graph;
+/** How texts become sequences of tokens. */
+export interface Sequencing {
   readonly tokenizer: Tokenizer;
   readonly spec: ReaderSpec;
   readonly frame: Frame;
@@ -35,61 +37,79 @@ interface Sequencing {
   readonly payload: number;
 }
 
-const refused = (key: SessionProblem["key"], message: string): OpenedReader => ({
-  kind: "refused",
-  problem: { key, message },
-});
+/** It is another model than the reader was opened with. */
+export class ModelChanged extends GraphError {}
 
-/** The graph is run once, on as long a sequence as it will be given. */
-export async function openReader(
-  graph: Graph,
-  tokenizer: Tokenizer,
-  spec: ReaderSpec,
-  signal: AbortSignal,
-): Promise<OpenedReader> {
+/** Before anything is known of the graph. */
+export async function sequencingOf(tokenizer: Tokenizer, spec: ReaderSpec): Promise<Sequencing | SessionProblem> {
   const { maxTokens, stride } = spec;
-  const { sequenceLength } = graph;
-  if (sequenceLength !== undefined && sequenceLength < maxTokens) {
-    return refused("max_tokens", `the graph takes sequences of ${sequenceLength} tokens: set \`max_tokens\` to that`);
-  }
   const frame = await learnFrame(tokenizer.encoder);
   const prefix = await idsOf(spec.prefix, tokenizer.encoder);
   const payload = maxTokens - frame.before.length - frame.after.length - prefix.length;
-  if (payload < 1) return refused("max_tokens", "special tokens and the prefix leave no room for a text");
+  if (payload < 1) {
+    return { key: "max_tokens", message: "special tokens and the prefix leave no room for a text" };
+  }
   if (stride >= payload) {
     const message = `windows would not move on: \`stride\` must be less than the ${payload} tokens of a text in a window`;
-    return refused("stride", message);
+    return { key: "stride", message };
   }
-  const sequencing: Sequencing = { graph, tokenizer, spec, frame, prefix, payload };
+  return { tokenizer, spec, frame, prefix, payload };
+}
+
+/** The graph is run once, on as long a sequence as it will be given. */
+export async function openReader(graph: Graph, sequencing: Sequencing, signal: AbortSignal): Promise<OpenedReader> {
+  const { maxTokens } = sequencing.spec;
+  const { sequenceLength } = graph;
+  if (sequenceLength !== undefined && sequenceLength < maxTokens) {
+    const message = `the graph takes sequences of ${sequenceLength} tokens: set \`max_tokens\` to that`;
+    return { kind: "refused", problem: { key: "max_tokens", message } };
+  }
+  const running: Running = { ...sequencing, graph };
   try {
-    const width = await triedWidth(sequencing);
-    const reader = await createReader(sequencing, signal);
+    const width = await triedWidth(running, signal);
+    const { reader, version } = await createReader(running, signal);
     const problem = graph.check(reader) ?? widthProblem(width, reader.width);
     if (problem !== undefined) return { kind: "refused", problem };
+    const isOfModel = (output: Output): boolean =>
+      output.width === width && (version === undefined || output.version === version);
     return {
       kind: "opened",
-      read: (texts, until) => readAll(sequencing, reader.wants, texts, until, (tokenized) => reader.open(...tokenized)),
+      read: (texts, until) =>
+        readAll(running, reader.wants, texts, until, (tokenized) => {
+          const reading = reader.open(...tokenized);
+          return {
+            take(window, output) {
+              if (!isOfModel(output)) throw new ModelChanged("model", "its server has another model by now");
+              reading.take(window, output);
+            },
+            end: () => reading.end(),
+          };
+        }),
     };
   } catch (error) {
-    if (error instanceof GraphError) return refused(error.key, error.message);
+    if (error instanceof GraphError) return { kind: "refused", problem: { key: error.key, message: error.message } };
     throw error;
   }
+}
+
+interface Running extends Sequencing {
+  readonly graph: Graph;
 }
 
 const wantsOf = ({ reading: { type } }: ReaderSpec): Reader["wants"] =>
   type === "nlp" ? "tokens" : type === "classify" ? "text" : "either";
 
 /** Values in a row of the output. */
-async function triedWidth(sequencing: Sequencing): Promise<number> {
-  const { graph, spec, tokenizer, payload } = sequencing;
+async function triedWidth(running: Running, signal: AbortSignal): Promise<number> {
+  const { graph, spec, tokenizer, payload } = running;
   const wants = wantsOf(spec);
   const [id = 0] = await idsOf("a", tokenizer.encoder);
   const run = async (length: number, key: SessionProblem["key"], what: string): Promise<number> => {
     try {
-      const [output] = await graph.run([rowOf(sequencing, new Int32Array(length).fill(id))], wants);
+      const [output] = await graph.run([rowOf(running, new Int32Array(length).fill(id))], wants, signal);
       return output?.width ?? 0;
     } catch (error) {
-      if (error instanceof GraphError) throw error;
+      if (error instanceof GraphError || error instanceof CallFailure) throw error;
       throw new GraphError(key, `${what}: ${messageOf(error)}`);
     }
   };
@@ -101,15 +121,24 @@ async function triedWidth(sequencing: Sequencing): Promise<number> {
 export const messageOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split("\n", 1)[0]?.slice(0, 300) ?? "";
 
-async function createReader(sequencing: Sequencing, signal: AbortSignal): Promise<Reader> {
-  const { reading } = sequencing.spec;
-  if (reading.type === "nlp") return createTokenLabels(reading);
-  if (reading.type === "classify") return createVerdicts(reading);
+interface Created {
+  readonly reader: Reader;
+  /** Of the model that it goes with; undefined: any. */
+  readonly version: string | undefined;
+}
+
+async function createReader(running: Running, signal: AbortSignal): Promise<Created> {
+  const { reading } = running.spec;
+  if (reading.type === "nlp") return { reader: createTokenLabels(reading), version: undefined };
+  if (reading.type === "classify") return { reader: createVerdicts(reading), version: undefined };
+  // Vectors of two models are not near or far from one another.
+  const versions = new Set<string | undefined>();
   const embed = async (texts: readonly string[]): Promise<readonly Float64Array[][]> =>
-    await readAll(sequencing, "either", texts, signal, ([, , windows]) => {
+    await readAll(running, "either", texts, signal, ([, , windows]) => {
       const vectors: Float64Array[] = [];
       return {
         take(window, output) {
+          versions.add(output.version);
           vectors[window] = vectorOf(output, reading.pooling);
         },
         end: () => (windows.length === 0 ? [] : vectors),
@@ -117,20 +146,22 @@ async function createReader(sequencing: Sequencing, signal: AbortSignal): Promis
     });
   const topics: Float64Array[][] = [];
   for (const { examples } of reading.topics) topics.push((await embed(examples)).flat());
-  return createTopics(reading, { topics, background: (await embed(reading.background)).flat() });
+  const reader = createTopics(reading, { topics, background: (await embed(reading.background)).flat() });
+  if (versions.size > 1) throw new ModelChanged("model", "its server answers with two versions of the model");
+  return { reader, version: [...versions][0] };
 }
 
 type Tokenized = readonly [text: string, tokens: Tokens, windows: readonly TokenWindow[]];
 
 /** Windows of all texts are run together, the long with the long. */
 async function readAll<Result>(
-  sequencing: Sequencing,
+  running: Running,
   wants: Reader["wants"],
   texts: readonly string[],
   signal: AbortSignal,
   open: (tokenized: Tokenized) => { take: Reading["take"]; end(): Result },
 ): Promise<Result[]> {
-  const { graph, tokenizer, spec, payload } = sequencing;
+  const { graph, tokenizer, spec, payload } = running;
   const readings: { take: Reading["take"]; end(): Result }[] = [];
   const waiting: Waiting[] = [];
   for (const text of texts) {
@@ -144,17 +175,29 @@ async function readAll<Result>(
     });
   }
   waiting.sort((a, b) => lengthOf(b) - lengthOf(a));
-  for (let from = 0; from < waiting.length; ) {
-    signal.throwIfAborted();
-    const batch = batchFrom(waiting, from, graph.canBatch);
-    const rows = batch.map(({ tokens, window }) => rowOf(sequencing, tokens.ids.subarray(window.from, window.to)));
-    const outputs = await graph.run(rows, wants);
+  await inTurn(batchesOf(waiting, graph.canBatch), graph.atOnce, signal, async (batch, until) => {
+    const rows = batch.map(({ tokens, window }) => rowOf(running, tokens.ids.subarray(window.from, window.to)));
+    const outputs = await graph.run(rows, wants, until);
     batch.forEach(({ take }, at) => {
-      take(outputs[at] as Output);
+      const output = outputs[at] as Output;
+      checkNumbers(output, wants);
+      take(output);
     });
-    from += batch.length;
-  }
+  });
   return readings.map((reading) => reading.end());
+}
+
+/**
+ * A score that is no number is below every threshold, and would pass for nothing found. What a label cannot be may have
+ * minus infinity; a vector has none.
+ */
+function checkNumbers({ data, at, width, used }: Output, wants: Reader["wants"]): void {
+  for (let place = at; place < at + used * width; place++) {
+    const value = data[place] as number;
+    if (!Number.isFinite(value) && !(value === Number.NEGATIVE_INFINITY && wants !== "either")) {
+      throw new GraphError("model", "the model gave what is not a number");
+    }
+  }
 }
 
 interface Waiting {
@@ -165,13 +208,19 @@ interface Waiting {
 
 const lengthOf = ({ window }: Waiting): number => window.to - window.from;
 
-/** Descending by length. A sequence is filled up to at most twice its length. */
-function batchFrom(waiting: readonly Waiting[], from: number, canBatch: boolean): readonly Waiting[] {
-  const longest = lengthOf(waiting[from] as Waiting);
-  let to = from + 1;
-  const most = canBatch ? Math.min(waiting.length, from + MOST_ROWS) : to;
-  while (to < most && (to + 1 - from) * longest <= MOST_TOKENS && 2 * lengthOf(waiting[to] as Waiting) >= longest) to++;
-  return waiting.slice(from, to);
+/** Of sequences that descend by length. None is filled up to more than twice its length. */
+function batchesOf(waiting: readonly Waiting[], canBatch: boolean): readonly (readonly Waiting[])[] {
+  const batches: (readonly Waiting[])[] = [];
+  for (let from = 0; from < waiting.length; ) {
+    const longest = lengthOf(waiting[from] as Waiting);
+    let to = from + 1;
+    const most = canBatch ? Math.min(waiting.length, from + MOST_ROWS) : to;
+    while (to < most && (to + 1 - from) * longest <= MOST_TOKENS && 2 * lengthOf(waiting[to] as Waiting) >= longest)
+      to++;
+    batches.push(waiting.slice(from, to));
+    from = to;
+  }
+  return batches;
 }
 
 function rowOf({ frame, prefix }: Sequencing, text: Int32Array): Row {

@@ -1,5 +1,5 @@
 /**
- * A graph in a thread of its own, for all detectors that read with it. Requests wait in turn; one that is given up leaves the
+ * A graph with a thread of its own, for all detectors that read with it. Requests wait in turn; one that is given up leaves the
  * queue, and the thread stops what it does for it between two runs of the graph. A thread that ends, or does not stop, is
  * replaced. Source: design decisions, section 12.
  */
@@ -7,11 +7,15 @@
 import { DetectorError } from "../../../core/guardrails/index.ts";
 import type { Read } from "../reading/types.ts";
 import { NO_SESSION_METRICS, type SessionMetrics } from "./metrics.ts";
-import { MOST_READERS, type ReaderSpec, type SessionProblem, type SessionSpec } from "./protocol.ts";
+import { type Failure, MOST_READERS, type ReaderSpec, type SessionProblem, type SessionSpec } from "./protocol.ts";
+import type { AskServer } from "./served/calls.ts";
 import { openThread, type SessionThread, type StartSessionThread, startSessionWorker } from "./thread.ts";
 
 /** Source: design decisions, section 12. */
 export const MOST_WAITING = 64;
+
+/** Of a graph on a server, which reads for several at once; of one in memory, one at a time. */
+const MOST_AT_SERVER = 32;
 
 /** A run of a graph, which nothing can stop, takes far less. */
 const GRACE_MS = 10_000;
@@ -44,6 +48,8 @@ export interface SessionOptions {
   readonly graceMs?: number;
   readonly metrics?: SessionMetrics;
   readonly start?: StartSessionThread;
+  /** Of a graph that is served. */
+  readonly server?: AskServer;
   /** Milliseconds, from any beginning. */
   readonly now?: () => number;
   /** Nothing is under way any more. */
@@ -64,14 +70,19 @@ type Outcome =
   | { readonly kind: "found"; readonly found: Reads }
   | { readonly kind: "failed"; readonly error: Error };
 
+const GIVEN_UP: Failure = { kind: "failed", message: "it was given up" };
+const NO_ANSWER: Failure = { kind: "failed", message: "it gave no answer" };
+
 export function createSession(spec: SessionSpec, options: SessionOptions = {}): Session {
   const { graceMs = GRACE_MS, metrics = NO_SESSION_METRICS, start = startSessionWorker } = options;
-  const { now = () => performance.now(), onIdle } = options;
+  const { now = () => performance.now(), onIdle, server } = options;
+  const isServed = spec.graph.kind === "served";
+  const atOnce = isServed ? MOST_AT_SERVER : 1;
   const queue: Job[] = [];
   let thread: SessionThread | undefined;
   /** Names of the detectors that are open in the thread, with what is wrong with them. */
-  let readers = new Map<string, SessionProblem | undefined>();
-  let current: { readonly job: Job; readonly id: number; grace: NodeJS.Timeout | undefined } | undefined;
+  let readers = new Map<string, Promise<SessionProblem | undefined>>();
+  const current = new Map<Job, { readonly id: number; grace: NodeJS.Timeout | undefined }>();
   let ids = 0;
   let lingering = 0;
   let backoffMs = 0;
@@ -79,7 +90,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
   let hasRead = false;
   let unusable: SessionProblem | undefined;
 
-  const failed = (message: string): Outcome => ({ kind: "failed", error: new DetectorError("failed", message) });
+  const failed = ({ kind, message }: Failure): Outcome => ({ kind: "failed", error: new DetectorError(kind, message) });
 
   const drop = (why: "stopped" | "crashed" | "unusable" | undefined): void => {
     if (thread === undefined) return;
@@ -107,7 +118,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
     hasRead = false;
     unusable = undefined;
     readers = new Map();
-    thread = openThread(spec, start);
+    thread = openThread(spec, start, server);
     return thread;
   };
 
@@ -132,39 +143,51 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
       drop("unusable");
       return { kind: "opened", problem };
     }
-    if (!readers.has(name)) {
-      const answer = await opening(on.ask({ kind: "open", id: ++ids, reader: name, spec: reader }));
-      if (answer.kind !== "opened") return failed(answer.kind === "failed" ? answer.message : "it gave no answer");
-      readers.set(name, answer.problem);
-      if (readers.size > MOST_READERS) readers.delete(readers.keys().next().value as string);
-    }
-    const own = readers.get(name);
+    const own = await readerOn(on, name, reader);
     if (own !== undefined || texts === undefined) return { kind: "opened", problem: own };
-    if (job.isGivenUp) return failed("it was given up");
+    if (job.isGivenUp) return failed(GIVEN_UP);
     const id = ++ids;
-    current = { job, id, grace: undefined };
+    const under = { id, grace: undefined };
+    current.set(job, under);
     try {
       const answer = await on.ask({ kind: "read", id, reader: name, texts });
-      if (answer.kind !== "found") return failed(answer.kind === "failed" ? answer.message : "it gave no answer");
+      if (answer.kind !== "found") return failed(answer.kind === "failed" ? answer.failure : NO_ANSWER);
       hasRead = true;
       return answer;
     } finally {
-      clearTimeout(current.grace);
-      current = undefined;
+      clearTimeout(current.get(job)?.grace);
+      current.delete(job);
     }
   };
 
-  /** The thread is told, and ended where it does not heed it. */
-  const giveUp = (): void => {
-    if (current === undefined || current.grace !== undefined) return;
-    thread?.cancel(current.id);
-    current.grace = setTimeout(() => drop("stopped"), graceMs).unref();
+  /** Once in a thread, for all who wait for it. Rejects with a `DetectorError`, or when the thread ends. */
+  const readerOn = (on: SessionThread, name: string, reader: ReaderSpec): Promise<SessionProblem | undefined> => {
+    const known = readers.get(name);
+    if (known !== undefined) return known;
+    const all = readers;
+    const own = opening(on.ask({ kind: "open", id: ++ids, reader: name, spec: reader })).then((answer) => {
+      if (answer.kind === "opened") return answer.problem;
+      const { kind, message } = answer.kind === "failed" ? answer.failure : NO_ANSWER;
+      throw new DetectorError(kind, message);
+    });
+    all.set(name, own);
+    own.catch(() => all.delete(name));
+    if (all.size > MOST_READERS) all.delete(all.keys().next().value as string);
+    return own;
   };
 
-  let isWorking = false;
+  /** The thread is told, and ended where it does not heed it. */
+  const giveUp = (job: Job): void => {
+    const under = current.get(job);
+    if (under === undefined || under.grace !== undefined) return;
+    thread?.cancel(under.id);
+    under.grace = setTimeout(() => drop("stopped"), graceMs).unref();
+  };
+
+  let working = 0;
   const work = async (): Promise<void> => {
-    if (isWorking) return;
-    isWorking = true;
+    if (working >= atOnce) return;
+    working += 1;
     for (let job = queue.shift(); job !== undefined; job = queue.shift()) {
       let outcome: Outcome;
       const began = now();
@@ -173,13 +196,15 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
       } catch (error) {
         // The thread's own end, of which the request is told no more than that.
         if (thread?.isEnded === true) drop("crashed");
-        outcome = failed(error instanceof Error ? `the model's thread: ${error.message}` : "the model's thread ended");
+        const why = error instanceof Error ? `the model's thread: ${error.message}` : "the model's thread ended";
+        outcome = error instanceof DetectorError ? { kind: "failed", error } : failed({ kind: "failed", message: why });
       }
-      metrics.worked((now() - began) / 1_000);
+      // What waits for a server is not at work.
+      if (!isServed) metrics.worked((now() - began) / 1_000);
       job.settle(outcome);
     }
-    isWorking = false;
-    onIdle?.();
+    working -= 1;
+    if (working === 0) onIdle?.();
   };
 
   const submit = (
@@ -198,7 +223,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
         job.isGivenUp = true;
         const at = queue.indexOf(job);
         if (at >= 0) queue.splice(at, 1);
-        else if (current?.job === job) giveUp();
+        else giveUp(job);
         reject(signal.reason as Error);
       };
       const job: Job = {
@@ -233,7 +258,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
       throw new DetectorError("failed", `the model cannot be used${why === undefined ? "" : `: ${why}`}`);
     },
     get isIdle() {
-      return !isWorking;
+      return working === 0;
     },
     get waiting() {
       return queue.length;

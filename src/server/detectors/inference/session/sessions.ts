@@ -6,25 +6,27 @@
 import { createHash } from "node:crypto";
 import type { SessionMetrics, SessionReadings } from "./metrics.ts";
 import type { SessionSpec } from "./protocol.ts";
+import type { AskServer } from "./served/calls.ts";
 import { createSession, type Session, type SessionOptions } from "./session.ts";
 
 /** A configuration that was tried may be put in force right after. */
 const IDLE_MS = 10_000;
 
 export interface Sessions {
-  readonly of: (spec: SessionSpec) => Session;
+  /** `server`: of a graph that is served; for equal specs it asks alike. */
+  readonly of: (spec: SessionSpec, server?: AskServer) => Session;
   /** From now on those of these keys are kept, and no others. */
   readonly keep: (keys: ReadonlySet<string>) => void;
 }
 
-export interface SessionsOptions extends Omit<SessionOptions, "metrics" | "onIdle"> {
+export interface SessionsOptions extends Omit<SessionOptions, "metrics" | "onIdle" | "server"> {
   readonly idleMs?: number;
   readonly metrics?: (readings: SessionReadings) => SessionMetrics;
 }
 
 export const keyOf = (spec: SessionSpec): string =>
   createHash("sha256")
-    .update(JSON.stringify([spec.graph, spec.identity, spec.threads, spec.runtime, spec.tokenizers]))
+    .update(JSON.stringify([spec.graph, spec.identity, spec.tokenizers]))
     .digest("hex");
 
 export function createSessions(options: SessionsOptions = {}): Sessions {
@@ -49,12 +51,13 @@ export function createSessions(options: SessionsOptions = {}): Sessions {
   };
 
   return {
-    of(spec) {
+    of(spec, server) {
       const key = keyOf(spec);
       const known = sessions.get(key);
       if (known !== undefined) return known.session;
       const session = createSession(spec, {
         ...rest,
+        ...(server !== undefined && { server }),
         ...(metrics !== undefined && { metrics }),
         onIdle: () => endIfUnused(key),
       });

@@ -1,11 +1,13 @@
 /**
- * A session's thread as who asks it has it: one question at a time. It is never ended from outside, but told to end: the
+ * A session's thread as who asks it has it, and the calls that it has made for it. It is never ended from outside, but told to end: the
  * runtime aborts the whole process when its thread is ended while a graph is loaded or runs.
  */
 
 import type { Worker } from "node:worker_threads";
 import { beginNativeCall, startThread } from "../../../../base/index.ts";
-import type { FromSession, Question, SessionProblem, SessionSpec, ToSession } from "./protocol.ts";
+import { callsOf } from "./calling.ts";
+import type { FromSession, Question, SessionProblem, SessionSpec, Told, ToSession } from "./protocol.ts";
+import type { AskServer } from "./served/calls.ts";
 
 /** MiB of objects; tensors and weights are not counted. A long text has tokens of some hundred bytes each. */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 };
@@ -18,7 +20,7 @@ export interface SessionThread {
   /** Resolves once it is gone; one that was told to end goes when its graph does not run. */
   readonly gone: Promise<void>;
   /** Rejects when the thread ends. */
-  readonly ask: (question: Question) => Promise<FromSession>;
+  readonly ask: (question: Question) => Promise<Told>;
   readonly cancel: (id: number) => void;
   readonly end: () => void;
 }
@@ -35,19 +37,22 @@ export const startSessionWorker = (spec: SessionSpec, limits: Partial<typeof LIM
   );
 
 interface Asked {
-  readonly resolve: (message: FromSession) => void;
+  readonly resolve: (message: Told) => void;
   readonly reject: (error: Error) => void;
   readonly endCall: () => void;
 }
 
-export function openThread(spec: SessionSpec, start: StartSessionThread): SessionThread {
+/** `server`: of a graph that is served. */
+export function openThread(spec: SessionSpec, start: StartSessionThread, server?: AskServer): SessionThread {
   const worker = start(spec);
+  const calls = callsOf(worker, server);
   /** What it has not answered, wanted or not. */
   const asked = new Map<number, Asked>();
   let isEnded = false;
   let failure: Error | undefined;
   const over = (error: Error): void => {
     isEnded = true;
+    calls.close();
     for (const { reject } of asked.values()) reject(error);
   };
   worker.on("error", (error) => {
@@ -62,6 +67,10 @@ export function openThread(spec: SessionSpec, start: StartSessionThread): Sessio
     });
   });
   worker.on("message", (message: FromSession) => {
+    if (message.kind === "call" || message.kind === "hang-up") {
+      calls.take(message);
+      return;
+    }
     const one = asked.get(message.id);
     asked.delete(message.id);
     // A process does not stay for threads that have nothing to do.
@@ -69,7 +78,7 @@ export function openThread(spec: SessionSpec, start: StartSessionThread): Sessio
     one?.endCall();
     one?.resolve(message);
   });
-  const answerTo = (id: number): Promise<FromSession> =>
+  const answerTo = (id: number): Promise<Told> =>
     new Promise((resolve, reject) => {
       if (isEnded) {
         reject(failure ?? new Error("the thread ended"));

@@ -1,29 +1,37 @@
-/** The thread of a session: one graph in memory, the tokenizers of those who read with it, one thing at a time. */
+/** The thread of a session: one graph in memory or on a server, and the tokenizers of those who read with it. */
 
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
-import { type Graph, GraphError, openGraph } from "./graph.ts";
+import { openGraph } from "./graph.ts";
 import { loadRuntime, loadTokenizers } from "./packages.ts";
 import {
+  type Failure,
   type FromSession,
   MOST_READERS,
   type Question,
+  type ReaderSpec,
   type SessionProblem,
   type SessionSpec,
   type ToSession,
 } from "./protocol.ts";
-import { messageOf, type OpenedReader, openReader } from "./reading.ts";
+import { messageOf, type OpenedReader, openReader, type Sequencing, sequencingOf } from "./reading.ts";
+import { CallFailure, createCalls } from "./served/calls.ts";
+import { openServedGraph } from "./served/graph.ts";
+import { createServedReader } from "./served/reader.ts";
+import { GraphError } from "./shapes.ts";
 import { openTokenizer, type Tokenizer } from "./tokenizer.ts";
 
-const { graph: path, threads, runtime, tokenizers: library } = workerData as SessionSpec;
+const { graph: source, tokenizers: library } = workerData as SessionSpec;
 const port = parentPort;
 if (port === null) throw new Error("this is a module of a thread");
 
-const tell = (message: FromSession): void => port.postMessage(message);
+const tell = (message: FromSession, transfer: readonly ArrayBuffer[] = []): void => port.postMessage(message, transfer);
 
 const readers = new Map<string, OpenedReader>();
 const tokenizers = new Map<string, Promise<Tokenizer>>();
-let current: { readonly id: number; readonly controller: AbortController } | undefined;
+/** What is under way, by its id. */
+const current = new Map<number, AbortController>();
+const calls = createCalls(tell);
 
 const problemOf = (key: SessionProblem["key"], error: unknown): SessionProblem =>
   error instanceof GraphError ? { key: error.key, message: error.message } : { key, message: messageOf(error) };
@@ -35,17 +43,25 @@ const problemOf = (key: SessionProblem["key"], error: unknown): SessionProblem =
 const PRIORITY = 10;
 if (process.platform === "linux") setPriority(0, PRIORITY);
 
+type Open = (sequencing: Sequencing, signal: AbortSignal) => Promise<OpenedReader>;
+
 async function begin(): Promise<void> {
   let opening: SessionProblem["key"] = "library";
   try {
-    const loaded = loadRuntime(runtime);
-    opening = "model";
-    const graph = await openGraph(loaded, path, threads);
+    let open: Open;
+    if (source.kind === "served") open = served(source);
+    else {
+      const loaded = loadRuntime(source.runtime);
+      opening = "model";
+      const graph = await openGraph(loaded, source.path, source.threads);
+      open = (sequencing, signal) => openReader(graph, sequencing, signal);
+    }
     tell({ kind: "opened", id: 0, problem: undefined });
     port?.on("message", (message: ToSession) => {
       if (message.kind === "end") end();
-      else if (message.kind !== "cancel") void answer(message, graph);
-      else if (current?.id === message.id) current.controller.abort();
+      else if (message.kind === "cancel") current.get(message.id)?.abort();
+      else if (message.kind === "answered" || message.kind === "unanswered") calls.settle(message);
+      else void answer(message, open);
     });
   } catch (error) {
     tell({ kind: "opened", id: 0, problem: problemOf(opening, error) });
@@ -55,23 +71,28 @@ async function begin(): Promise<void> {
 
 /** Nothing else keeps the thread. */
 function end(): void {
-  current?.controller.abort();
+  for (const controller of current.values()) controller.abort();
   port?.close();
 }
 
-/** Whoever asks waits for an answer before asking again. */
-async function answer(message: Question, graph: Graph): Promise<void> {
+/** The server is asked when there is something to read: a configuration stands whether its servers do or not. */
+function served(source: Extract<SessionSpec["graph"], { readonly kind: "served" }>): Open {
+  // Whoever waits for it may be gone before it is done; each call has its own limit.
+  const { signal } = new AbortController();
+  return async (sequencing) => {
+    const open = async () => openReader(await openServedGraph(calls.ask, source, signal), sequencing, signal);
+    return { kind: "opened", read: createServedReader(open, () => performance.now()) };
+  };
+}
+
+/** Of a graph in memory, whoever asks waits for an answer before asking again. */
+async function answer(message: Question, open: Open): Promise<void> {
   const { id, reader } = message;
   const controller = new AbortController();
-  current = { id, controller };
+  current.set(id, controller);
   try {
     if (message.kind === "open") {
-      const tokenizer = await tokenizerOf(message.spec.tokenizer);
-      if ("key" in tokenizer) {
-        tell({ kind: "opened", id, problem: tokenizer });
-        return;
-      }
-      const opened = await openReader(graph, tokenizer, message.spec, controller.signal);
+      const opened = await openedReader(message.spec, open, controller.signal);
       readers.set(reader, opened);
       if (readers.size > MOST_READERS) readers.delete(readers.keys().next().value as string);
       tell({ kind: "opened", id, problem: opened.kind === "refused" ? opened.problem : undefined });
@@ -80,12 +101,25 @@ async function answer(message: Question, graph: Graph): Promise<void> {
     const opened = readers.get(reader);
     if (opened?.kind !== "opened") throw new Error("the detector is not open here");
     tell({ kind: "found", id, found: await opened.read(message.texts, controller.signal) });
-  } catch {
-    // What the runtime says may hold parts of what it was fed.
-    tell({ kind: "failed", id, message: controller.signal.aborted ? "it was given up" : "the model failed on a text" });
+  } catch (error) {
+    tell({ kind: "failed", id, failure: failureOf(error, controller.signal) });
   } finally {
-    current = undefined;
+    current.delete(id);
   }
+}
+
+/** What the runtime says may hold parts of what it was fed. */
+function failureOf(error: unknown, signal: AbortSignal): Failure {
+  if (signal.aborted) return { kind: "failed", message: "it was given up" };
+  if (error instanceof CallFailure) return { kind: error.kind, message: error.message };
+  return { kind: "failed", message: error instanceof GraphError ? error.message : "the model failed on a text" };
+}
+
+async function openedReader(spec: ReaderSpec, open: Open, signal: AbortSignal): Promise<OpenedReader> {
+  const tokenizer = await tokenizerOf(spec.tokenizer);
+  if ("key" in tokenizer) return { kind: "refused", problem: tokenizer };
+  const sequencing = await sequencingOf(tokenizer, spec);
+  return "key" in sequencing ? { kind: "refused", problem: sequencing } : open(sequencing, signal);
 }
 
 /** Detectors of one model share its tokenizer, which takes memory. */

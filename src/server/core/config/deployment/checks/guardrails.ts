@@ -56,7 +56,7 @@ function modelProblems(
     const config = detector[type];
     if (config === undefined) return [];
     const at = [...path, type];
-    const { ref, remote, model, tokenizer } = config;
+    const { ref, remote, model, library, tokenizer } = config;
     const found: Problem[] = [];
     if (ref !== undefined && !models.has(ref)) {
       found.push(problem([...at, "ref"], unknownName("declared model", ref, models)));
@@ -68,6 +68,9 @@ function modelProblems(
     }
     if (remote !== undefined && model !== undefined) {
       found.push(problem([...at, "model"], "with `remote` the graph runs on the server, so `model` is left out"));
+    }
+    if (remote !== undefined && library !== undefined) {
+      found.push(problem([...at, "library"], "with `remote` no graph runs here, so `library` is left out"));
     }
     if (ref === undefined && tokenizer === undefined) found.push(problem(at, "`tokenizer` or `ref` is needed"));
     if (ref === undefined && remote === undefined && model === undefined) {

@@ -1,0 +1,74 @@
+/** A model on a server as the session that reads with it. Source: specification document 3, `remote` of `nlp`, `classify` and `embed`. */
+
+import { parseDuration } from "../../../base/index.ts";
+import type { DetectorConfig } from "../../core/config/index.ts";
+import { DetectorError } from "../../core/guardrails/index.ts";
+import { addressOf, type Endpoint, headerPairs, headerProblems } from "../wire/index.ts";
+import type { ServedGraph } from "./session/protocol.ts";
+import type { AskServer } from "./session/served/calls.ts";
+
+export type InferenceServer = NonNullable<NonNullable<DetectorConfig["nlp"]>["remote"]>;
+
+/** Timers hold no more. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+export interface ServedProblem {
+  /** Begins at `remote`. */
+  readonly path: readonly string[];
+  readonly message: string;
+}
+
+export function servedGraph(server: InferenceServer): ServedGraph | readonly ServedProblem[] {
+  const address = addressOf(server.endpoint);
+  const problems: ServedProblem[] = headerProblems(server.headers).map(({ name, message }) => ({
+    path: ["headers", name],
+    message,
+  }));
+  if (server.model === "." || server.model === "..")
+    problems.push({ path: ["model"], message: "no model has this name" });
+  if (typeof address === "string") return [...problems, { path: ["endpoint"], message: address }];
+  if (problems.length > 0) return problems;
+  const version = (server.version ?? "") === "" ? "" : `/versions/${encodeURIComponent(server.version ?? "")}`;
+  const root = `${address.root}/v2`;
+  return {
+    kind: "served",
+    origin: address.origin,
+    server: root,
+    model: `${root}/models/${encodeURIComponent(server.model)}${version}`,
+  };
+}
+
+/** With the headers of the configuration; each answer is waited for so long and no longer. */
+export function askingOf(endpoint: Endpoint, server: InferenceServer): AskServer {
+  const own = headerPairs(server.headers);
+  const limitMs = Math.min(Math.max(1, parseDuration(server.timeout) ?? LONGEST_MS), LONGEST_MS);
+  return async ({ method, path, headers, body, maxBytes }, signal) => {
+    const ending = new AbortController();
+    const onAbort = (): void => ending.abort(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    const limit = setTimeout(() => {
+      ending.abort(new DetectorError("timeout", `its server did not answer within ${server.timeout}`));
+    }, limitMs);
+    try {
+      const asked = {
+        method,
+        path,
+        headers: [...own, ...headers],
+        body: body === null ? null : Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+        maxBytes,
+      };
+      const answer = await endpoint.ask(asked, ending.signal);
+      const length = answer.headers["inference-header-content-length"];
+      return {
+        status: answer.status,
+        headerLength: length === undefined ? undefined : String(length),
+        // Of its own memory, which goes to another thread.
+        body: new Uint8Array(answer.body),
+      };
+    } finally {
+      clearTimeout(limit);
+      signal.removeEventListener("abort", onAbort);
+    }
+  };
+}

@@ -1,0 +1,49 @@
+/** Calls that the thread of a session has made for it. */
+
+import type { Worker } from "node:worker_threads";
+import { DetectorError } from "../../../core/guardrails/index.ts";
+import type { Calling, Failure, ToSession } from "./protocol.ts";
+import type { AskServer } from "./served/calls.ts";
+
+export interface CallsOf {
+  readonly take: (message: Calling) => void;
+  /** Those under way are given up. */
+  readonly close: () => void;
+}
+
+/** `server`: of a graph that is served; no other thread calls. */
+export function callsOf(worker: Worker, server: AskServer | undefined): CallsOf {
+  const under = new Map<number, AbortController>();
+  const make = async ({ call, ask }: Extract<Calling, { readonly kind: "call" }>): Promise<void> => {
+    const controller = new AbortController();
+    under.set(call, controller);
+    let message: ToSession;
+    let transfer: readonly ArrayBuffer[] = [];
+    try {
+      if (server === undefined) throw new DetectorError("failed", "it has no server");
+      const answer = await server(ask, controller.signal);
+      message = { kind: "answered", call, answer };
+      transfer = [answer.body.buffer];
+    } catch (error) {
+      message = { kind: "unanswered", call, failure: failureOf(error) };
+    }
+    under.delete(call);
+    if (!controller.signal.aborted) worker.postMessage(message, transfer);
+  };
+  return {
+    take(message) {
+      if (message.kind === "call") void make(message);
+      else under.get(message.call)?.abort();
+    },
+    close() {
+      for (const controller of under.values()) controller.abort();
+    },
+  };
+}
+
+function failureOf(error: unknown): Failure {
+  if (!(error instanceof DetectorError) || error.kind === "excess") {
+    return { kind: "failed", message: "its server cannot be asked" };
+  }
+  return { kind: error.kind, message: error.message };
+}

@@ -1,0 +1,57 @@
+/**
+ * A detector's reader over a graph on a server: opened when there is something to read, again where that failed, and once
+ * more where the model turns out to be another by now.
+ */
+
+import type { OpenedReader, ReadTexts } from "../reading.ts";
+import { ModelChanged } from "../reading.ts";
+import { GraphError } from "../shapes.ts";
+
+/** What does not fit together stands so long, so that not every text asks again. */
+const REFUSED_FOR_MS = 10_000;
+
+/** `open`: asks the server anew what it has. `now`: milliseconds, from any beginning. */
+export function createServedReader(open: () => Promise<OpenedReader>, now: () => number): ReadTexts {
+  let opened: Promise<ReadTexts> | undefined;
+  let refused: { readonly error: GraphError; readonly until: number } | undefined;
+  const opening = (): Promise<ReadTexts> => {
+    if (refused !== undefined && now() < refused.until) throw refused.error;
+    if (opened !== undefined) return opened;
+    const own = open().then((reader) => {
+      if (reader.kind === "opened") return reader.read;
+      throw new GraphError(reader.problem.key, reader.problem.message);
+    });
+    opened = own;
+    own.catch((error: unknown) => {
+      forget(own);
+      if (error instanceof GraphError) refused = { error, until: now() + REFUSED_FOR_MS };
+    });
+    return own;
+  };
+  /** Of several that found the same, the first. */
+  const forget = (own: Promise<ReadTexts>): void => {
+    if (opened === own) opened = undefined;
+  };
+  return async (texts, signal) => {
+    for (let isSecond = false; ; isSecond = true) {
+      const own = opening();
+      try {
+        return await (await raced(own, signal))(texts, signal);
+      } catch (error) {
+        if (!(error instanceof ModelChanged)) throw error;
+        forget(own);
+        if (isSecond) throw error;
+      }
+    }
+  };
+}
+
+/** Others wait for it too: it goes on. */
+function raced<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    signal.addEventListener("abort", onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
