@@ -33,6 +33,11 @@ export const REFUSALS = {
   not_found: { status: 404, mayRetry: true, when: "no such route, server or agent" },
   model_not_found: { status: 404, mayRetry: true, when: "no provider serves the model and there is no default" },
   thread_not_found: { status: 404, mayRetry: false, when: "a message thread is continued that cannot be here" },
+  response_not_found: {
+    status: 404,
+    mayRetry: false,
+    when: "a response is asked for by an id of ours: none is stored",
+  },
   method_not_allowed: { status: 405, mayRetry: true, when: "the admin path has no such method" },
   request_timeout: { status: 408, mayRetry: true, when: "the request did not arrive in time" },
   conflict: { status: 409, mayRetry: true, when: "the admin write contradicts what is stored, or its single writer" },

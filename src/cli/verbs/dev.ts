@@ -59,6 +59,7 @@ export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[
         maxInFlight: undefined,
         drainMs: undefined,
         maxBufferedBytes: undefined,
+        responsesMemory: undefined,
       },
       owner,
     );

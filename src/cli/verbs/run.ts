@@ -224,6 +224,7 @@ function boundsOf({ env }: Io): DataPlaneBounds {
   return {
     maxInFlight: countIn(env, "GATEWAY_MAX_IN_FLIGHT"),
     maxBufferedBytes: countIn(env, "GATEWAY_MAX_BUFFERED_BYTES"),
+    responsesMemory: countIn(env, "GATEWAY_RESPONSES_MEMORY", 0),
     drainMs: durationIn(env, "GATEWAY_DRAIN", MAX_DRAIN_MS),
   };
 }

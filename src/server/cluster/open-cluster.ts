@@ -135,11 +135,14 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     for (const message of messages) receive(message);
   });
 
-  let answerQuestion: (question: unknown) => Promise<Uint8Array | undefined> = () => Promise.resolve(undefined);
+  const answering: ((question: unknown) => Promise<Uint8Array | undefined>)[] = [];
   const reply = async (id: number, question: unknown): Promise<void> => {
     let body: Uint8Array | undefined;
     try {
-      body = await answerQuestion(question);
+      for (const answer of answering) {
+        body = await answer(question);
+        if (body !== undefined) break;
+      }
     } catch (error) {
       log.error("a question of another node was not answered", { error });
     }
@@ -286,7 +289,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
       }
     },
     onQuestion(answer) {
-      answerQuestion = answer;
+      answering.push(answer);
     },
     async handOver(aborted) {
       await ask({ kind: "hand-over" }, aborted);

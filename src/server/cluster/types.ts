@@ -155,7 +155,7 @@ export interface Cluster {
     question: unknown,
     options: { readonly timeoutMs: number; readonly signal: AbortSignal },
   ): Promise<Uint8Array | undefined>;
-  /** Answers other members from here on: at most 2 MiB; undefined, or a rejection: no answer. */
+  /** Answers other members from here on: at most 2 MiB; undefined, or a rejection: no answer. The first of several that has one answers. */
   onQuestion(answer: (question: unknown) => Promise<Uint8Array | undefined>): void;
   /** Hands leadership over where this node leads and another can take it. */
   handOver(signal: AbortSignal): Promise<void>;

@@ -12,5 +12,12 @@ export {
   type Refusals,
   recordBudgets,
 } from "./refusals/index.ts";
+export {
+  createResponses,
+  DEFAULT_MEMORY_BYTES,
+  type OtherNodes,
+  type Responses,
+  type SealKey,
+} from "./responses/index.ts";
 export { createStatistics, type KeptFailure, type Measured, type Statistics } from "./statistics.ts";
 export type { EndedRequest, RequestSpan, StartedRequest, Tracing } from "./tracing.ts";

@@ -11,6 +11,7 @@ import type { OwnCards } from "./discovery/own-cards.ts";
 import type { Admission } from "./memory/index.ts";
 import type { DataplaneMetrics } from "./metrics.ts";
 import type { Refusals } from "./refusals/index.ts";
+import type { Responses } from "./responses/index.ts";
 import type { Statistics } from "./statistics.ts";
 import type { Tracing } from "./tracing.ts";
 
@@ -22,6 +23,7 @@ export interface Ports {
   readonly admission: Admission;
   readonly metrics: DataplaneMetrics;
   readonly ownCards: OwnCards;
+  readonly responses: Responses;
   /** Undefined in flag mode, which has no state: nobody is recognised, suspended, metered or recorded. */
   readonly governing?: Governing | undefined;
   /** Absent where nobody can ask for them: in flag mode, which has no admin plane. */

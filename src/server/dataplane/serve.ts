@@ -2,10 +2,9 @@
  * The life of a request, top to bottom: identify, read, address, admit, reserve, inspect, forward, settle. Every route passes here;
  * there is no second way in. A stage throws a refusal; the one catch turns it into an answer.
  */
-import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../base/index.ts";
 import { isForeignPage, NOT_A_POST } from "../core/agents/index.ts";
-import { type Dialect, findRoute, isReadAlike, mayNameBatch } from "../core/dialects/index.ts";
+import { mayNameBatch } from "../core/dialects/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import {
   type Candidate,
@@ -26,7 +25,7 @@ import { type Standing, standingOf } from "./governance/standing.ts";
 import { admitCaller } from "./governance/suspended.ts";
 import { type AgentPlace, agentPlace } from "./hops/agents/place.ts";
 import { serveAgent } from "./hops/agents/serve-agent.ts";
-import { address, type Place, type Target } from "./hops/model/address.ts";
+import { address, type Target } from "./hops/model/address.ts";
 import { type Admitted, type AdmittedList, admit } from "./hops/model/admit.ts";
 import { rewriting } from "./hops/model/answer.ts";
 import { whileJudged } from "./hops/model/awaiting.ts";
@@ -34,10 +33,19 @@ import { leftOut } from "./hops/model/choose-channel.ts";
 import { inspectRequest } from "./hops/model/inspect-request.ts";
 import { type InspectedDownstream, type Inspecting, inspecting } from "./hops/model/inspecting.ts";
 import { advertise, allowedModels, namedAs, ownAnswer } from "./hops/model/models-list.ts";
+import {
+  ownResponse,
+  type ResponseCaller,
+  rememberingFor,
+  responseCaller,
+  sealingFor,
+  withReferences,
+} from "./hops/model/own-responses.ts";
 import { prepare } from "./hops/model/prepare.ts";
 import { prepareTranslated } from "./hops/model/prepare-translated.ts";
 import { spendingOf } from "./hops/model/spending.ts";
 import { translating } from "./hops/model/translating.ts";
+import { dialectOf, locate } from "./locate.ts";
 import { Holding } from "./memory/index.ts";
 import { createMeter, type Meter } from "./metering/index.ts";
 import type { Ports } from "./ports.ts";
@@ -114,23 +122,31 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
       exchange.answer({ body: models });
       return;
     }
+    const asResponse = responseCaller(place, standing, request, ports.responses);
+    const forgotten = asResponse && (await ownResponse(request.method ?? "GET", place, asResponse)); // 404
+    if (forgotten !== undefined) {
+      exchange.answer({ body: forgotten });
+      return;
+    }
     const { "content-encoding": encoding, "content-type": contentType = "" } = request.headers;
     const guard = snapshot.guardrails.of(standing.profile.name);
     const isRead =
       guard !== undefined || place.route.model !== "none" || (standing.isRestricted && mayNameBatch(place.route));
     const isPlain = encoding === undefined || encoding.toLowerCase() === "identity" || !isRead;
     const plain = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, held); // 400, 413, 503
-    const target = address(snapshot, place, { contentType, original, plain, held }); // 400, 404, 413, 503
+    const addressed = address(snapshot, place, { contentType, original, plain, held }); // 400, 404, 413, 503
+    const target = asResponse === undefined ? addressed : await withReferences(addressed, asResponse, snapshot, held);
     exchange.labels = ports.metrics.labels(place.route.name, target.provider.name, target.label);
     const admitted = admit(snapshot, target, {
       standing,
       requestId: exchange.requestId,
       suspensions: governing?.suspensions,
+      sealing: asResponse && sealingFor(asResponse),
       sinks: { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log },
     }); // 403, 503, 400 fidelity
     meter = await reserve(target, admitted.first, standing, ports); // 429, 503
     if (exchange.gone) return;
-    const forwarding = { exchange, downstream: exchange, target, snapshot, standing, meter, held, ports };
+    const forwarding = { exchange, downstream: exchange, target, snapshot, standing, meter, held, asResponse, ports };
     if (guard === undefined) {
       await forwardTo(admitted, forwarding); // 502, 504
       return;
@@ -218,6 +234,8 @@ interface Forwarding {
   readonly meter: Meter | undefined;
   /** Of the request. */
   readonly held: Holding;
+  /** Undefined: the request is none for a response. */
+  readonly asResponse: ResponseCaller | undefined;
   readonly ports: Ports;
   /** Undefined: guardrails do not apply to the answer. */
   readonly answering?: Inspecting | undefined;
@@ -283,61 +301,6 @@ async function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promis
   await inspected?.over();
 }
 
-/** As of a client whose base URL ends in the version that it puts before its paths itself. */
-const DOUBLED_VERSION = /^\/v1\/v1(?:\/|$)/;
-
-/** The route of a request; throws `invalid_request` or `not_found`. `method` is `UPGRADE` for a WebSocket handshake. */
-export function locate(method: string, request: IncomingMessage): Place {
-  const url = request.url ?? "/";
-  const mark = url.indexOf("?");
-  const path = mark < 0 ? url : url.slice(0, mark);
-  // An absolute-form target names a host, and a fragment or whatever is read in two ways may name another path: neither is
-  // the client's to choose.
-  if (!path.startsWith("/") || path.includes("#") || !isReadAlike(method, path)) {
-    throw new GatewayError("invalid_request", "The request target must be a plain absolute path.");
-  }
-  if (!namesOneHost(request)) throw new GatewayError("invalid_request", "The request must have one Host header.");
-  // All of them go to the provider, and we read the body as the first says.
-  if (countOf(request, "content-type") > 1) {
-    throw new GatewayError("invalid_request", "The request must have one Content-Type header at most.");
-  }
-  if (DOUBLED_VERSION.test(path)) {
-    const bases = "the base URL of Anthropic's clients is the gateway's root, that of OpenAI's clients ends in one /v1";
-    throw new GatewayError("not_found", `The path begins with /v1 twice: ${bases}.`);
-  }
-  const route = findRoute(method, path);
-  if (route === undefined) {
-    throw new GatewayError("not_found", `No route for ${request.method} of this path. Model routes begin with /v1/.`);
-  }
-  return {
-    route,
-    dialect: route.dialect === "either" ? dialectOf(request) : route.dialect,
-    path,
-    query: mark < 0 ? "" : url.slice(mark),
-  };
-}
-
-/** Where the path says nothing of it. */
-function dialectOf({ headers }: IncomingMessage): Dialect {
-  return headers["anthropic-version"] === undefined ? "compat" : "messages";
-}
-
-/** RFC 9112 section 3.2: none is an error from HTTP/1.1 on, and two always are. */
-function namesOneHost(request: IncomingMessage): boolean {
-  const hosts = countOf(request, "host");
-  return hosts === 1 || (hosts === 0 && request.httpVersion === "1.0");
-}
-
-/** How often a header stands there. `lowerCaseName`: as such. */
-function countOf({ rawHeaders }: IncomingMessage, lowerCaseName: string): number {
-  let count = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] as string;
-    if (name.length === lowerCaseName.length && name.toLowerCase() === lowerCaseName) count++;
-  }
-  return count;
-}
-
 function candidatesOf(admitted: AdmittedList, forwarding: Forwarding, client: Client): Candidates {
   return {
     at(position) {
@@ -350,7 +313,7 @@ function candidatesOf(admitted: AdmittedList, forwarding: Forwarding, client: Cl
 }
 
 function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client): Candidate {
-  const { exchange, target, snapshot, standing, meter, held, ports, answering } = forwarding;
+  const { exchange, target, snapshot, standing, meter, held, asResponse, ports, answering } = forwarding;
   return {
     provider: admitted.provider,
     channel: admitted.channel,
@@ -378,7 +341,19 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
         const { reading } = translated;
         const waited = (ms: number): void => exchange.waited(ms);
         const { holding } = exchange;
-        const options = { dialect, reading, extend, streams, requestId, meter, holding, now: Date.now, waited };
+        const remembering = asResponse && rememberingFor(asResponse, target);
+        const options = {
+          dialect,
+          reading,
+          extend,
+          streams,
+          requestId,
+          remembering,
+          meter,
+          holding,
+          now: Date.now,
+          waited,
+        };
         held.hold(translated.body.length);
         return {
           request: prepareTranslated(asked, admitted, translated, streams),

@@ -30,10 +30,10 @@ import {
   tunnel,
   withoutProtocolCredential,
 } from "./hops/websocket/tunnel.ts";
+import { locate } from "./locate.ts";
 import { Holding } from "./memory/index.ts";
 import { createSessionMeter } from "./metering/index.ts";
 import type { Governing, Ports } from "./ports.ts";
-import { locate } from "./serve.ts";
 import { startSpan } from "./tracing.ts";
 import { whose } from "./whose.ts";
 
@@ -98,6 +98,7 @@ export async function serveUpgrade(
       standing,
       requestId,
       suspensions: governing?.suspensions,
+      sealing: undefined,
       sinks: { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log },
     };
     const { first: admitted } = admit(snapshot, target, governed);

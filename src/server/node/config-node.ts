@@ -270,6 +270,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     void trail.ended.then(resolve);
   });
 
+  cluster.onQuestion(async (question) => dataPlane?.answer(question));
   const serve = async (): Promise<ServingNode> => {
     const fault = ended.then((error) => Promise.reject(error));
     const snapshot = await Promise.race([firstSnapshot, standstillOf(begun), fault, aborted(signal)]);
@@ -282,6 +283,11 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         refusals,
         governing,
         issuer: (name) => tokens.issuer(name),
+        member: {
+          nodeId: cluster.status().nodeId,
+          keys: keks?.keks.all,
+          others: { nodeIds: () => cluster.status().members.map(({ id }) => id), ask: cluster.askMember },
+        },
       },
       observed,
       owner,

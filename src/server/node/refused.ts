@@ -16,12 +16,14 @@ export class ConfigurationRefused extends Error {
 /** The environment, as the settings below are read from it. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A number of things or bytes by a variable of the environment; undefined where it is not set. */
-export function countIn(env: Environment, name: string): number | undefined {
+/** A number of things or bytes by a variable of the environment, `least` or more; undefined where it is not set. */
+export function countIn(env: Environment, name: string, least: 0 | 1 = 1): number | undefined {
   const text = env[name];
   if (text === undefined || text === "") return undefined;
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new ConfigurationRefused([`${name}: expected a positive integer, found ${JSON.stringify(text)}`]);
+  if (/^[1-9]\d{0,14}$/.test(text) || (text === "0" && least === 0)) return Number(text);
+  throw new ConfigurationRefused([
+    `${name}: expected ${least === 0 ? "an integer of 0 or more" : "a positive integer"}, found ${JSON.stringify(text)}`,
+  ]);
 }
 
 /** Milliseconds, from 0 to `maxMs`, by a variable of the environment; undefined where it is not set. */

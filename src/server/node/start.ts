@@ -18,10 +18,14 @@ import {
   createMetrics,
   createModelCalls,
   createOwnCards,
+  createResponses,
   DEFAULT_ADMISSION,
+  DEFAULT_MEMORY_BYTES,
   type Governing,
   listen,
+  type OtherNodes,
   type Refusals,
+  type SealKey,
   type Statistics,
 } from "../dataplane/index.ts";
 import type { CallModel, Snapshot } from "../snapshot/index.ts";
@@ -45,6 +49,8 @@ export interface DataPlaneBounds {
   readonly maxInFlight: number | undefined;
   readonly maxBufferedBytes: number | undefined;
   readonly drainMs: number | undefined;
+  /** Bytes of items of responses; 0: none are kept. */
+  readonly responsesMemory: number | undefined;
 }
 
 /** What an export to a collector needs, beside the standard environment's wish for one. */
@@ -122,6 +128,8 @@ export interface DataPlane {
   swap(snapshot: Snapshot): void;
   /** Through a provider of the configuration in force. */
   readonly callModel: CallModel;
+  /** A question of another node; undefined: it is none of the data plane's. */
+  answer(question: unknown): Uint8Array | undefined;
 }
 
 export interface DataPlaneOptions extends DataPlaneBounds {
@@ -135,6 +143,15 @@ export interface DataPlaneOptions extends DataPlaneBounds {
   /** An entry of the node file's `issuers`. Left out where there is no node file. */
   readonly issuer?: (name: string) => IssuerOptions | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What this node is among others; left out where it is none. */
+  readonly member?: Member;
+}
+
+export interface Member {
+  readonly nodeId: string;
+  /** Of the deployment, the current one first; undefined: it has no secret. */
+  readonly keys: readonly SealKey[] | undefined;
+  readonly others: OtherNodes;
 }
 
 /** Rejects when the address cannot be had. */
@@ -155,13 +172,21 @@ export async function serveDataPlane(
   instruments.observedGauge("gateway_upstream_connections", "Open upstream connections.", () => origins.connections());
 
   const metrics = createMetrics(instruments, log);
-  const { statistics, refusals, governing, env, issuer = () => undefined } = options;
+  const { statistics, refusals, governing, member, env, issuer = () => undefined } = options;
   const presenter = owner.own(
     "credentials",
     openPresenter({ issuer, env, clock: systemClock, instruments, log }),
     (it) => it.close(),
   );
   const ownCards = createOwnCards({ origins, presenter, now: systemClock.monotonic, log });
+  const responses = createResponses({
+    nodeId: member?.nodeId ?? "",
+    keys: member?.keys,
+    memoryBytes: options.responsesMemory ?? DEFAULT_MEMORY_BYTES,
+    others: member?.others,
+    now: systemClock.monotonic,
+    instruments,
+  });
   const ports = {
     snapshot: () => snapshot,
     origins,
@@ -169,6 +194,7 @@ export async function serveDataPlane(
     admission,
     metrics,
     ownCards,
+    responses,
     ...(statistics !== undefined && { statistics }),
     ...(refusals !== undefined && { refusals }),
     ...(governing !== undefined && { governing }),
@@ -190,6 +216,7 @@ export async function serveDataPlane(
     address: door.address,
     port: door.port,
     callModel: createModelCalls(ports),
+    answer: responses.answer,
     swap(next) {
       snapshot = next;
       const { all } = next.fronted;

@@ -50,6 +50,8 @@ export interface UpstreamChannel {
 
 export interface Provider {
   readonly name: string;
+  /** By the catalog's name, or by its own where it is not of the catalog: what signs and seals its thinking. */
+  readonly maker: string;
   readonly channels: readonly UpstreamChannel[];
   /** What clients ask for, to what the provider is sent. */
   readonly aliases: ReadonlyMap<string, string>;
@@ -117,6 +119,7 @@ export function compileProvider(
     facts.setRequestFields.size + facts.removeRequestFields.length + facts.renameRequestFields.size > 0;
   return {
     name: config.name ?? facts.name,
+    maker: facts.name,
     channels: facts.channels.map((channel) =>
       compileChannel(channel, credentialOf?.(channel), defaults.writtenAddress),
     ),

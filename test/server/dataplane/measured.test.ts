@@ -12,6 +12,7 @@ import {
   createAdmission,
   createMetrics,
   createOwnCards,
+  createResponses,
   createStatistics,
   DEFAULT_ADMISSION,
   listen,
@@ -64,6 +65,7 @@ const door = await listen("127.0.0.1:0", {
   admission: createAdmission(DEFAULT_ADMISSION),
   metrics,
   ownCards: createOwnCards({ origins, presenter, now: systemClock.monotonic, log: nullLog }),
+  responses: createResponses({ nodeId: "", keys: undefined, memoryBytes: 0, now: systemClock.monotonic, instruments }),
   statistics,
   log: nullLog,
 });

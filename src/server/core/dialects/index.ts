@@ -37,7 +37,7 @@ export { type LossRefusal, lossRefusal, shownModelName } from "./fidelity/refusa
 export { usesOf } from "./fidelity/uses.ts";
 export { editObject, type ObjectEdits, replaceValue } from "./json-edit.ts";
 export { type JsonScan, type Member, memberValue, scanObject } from "./json-scan.ts";
-export { type JsonSource, readJson } from "./json-source.ts";
+export { type JsonSource, readJson, Verbatim, writeJson } from "./json-source.ts";
 export { IMAGE_TOKENS } from "./media-bounds.ts";
 export { type ThreadUse, threadUse } from "./message-thread.ts";
 export { boundaryOf, type FormField, findField } from "./multipart.ts";
@@ -72,6 +72,7 @@ export { createSessionWork, type SessionWork } from "./session-work.ts";
 export { countEvents, MAX_EVENT_BYTES, replaceData, type SseEvent, SseSplitter } from "./sse.ts";
 export { translateError } from "./translate/errors.ts";
 export { translateModel, translateModels } from "./translate/models.ts";
+export { mayHoldSealed, withoutSealed } from "./translate/sealed-reasoning.ts";
 export { translateRequest, wayOf } from "./translate/translate.ts";
 export {
   AnswerProblem,

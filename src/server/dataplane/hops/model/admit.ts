@@ -6,7 +6,7 @@
 import { GatewayError } from "../../../../base/index.ts";
 import type { Loss } from "../../../core/dialects/index.ts";
 import { llmVariables } from "../../../core/policy/variables/index.ts";
-import type { Profile, Snapshot } from "../../../snapshot/index.ts";
+import type { Snapshot } from "../../../snapshot/index.ts";
 import type { Provider, Trigger, UpstreamChannel } from "../../../upstream/index.ts";
 import { type DecidedRequest, type DecisionSinks, settleVerdict } from "../../governance/decide.ts";
 import type { Standing } from "../../governance/standing.ts";
@@ -16,7 +16,7 @@ import type { Target } from "./address.ts";
 import { chooseChannel } from "./choose-channel.ts";
 import { guardRoute } from "./guard.ts";
 import { namedBeside } from "./other-readings.ts";
-import { type TranslatedCall, translateCall } from "./translated-call.ts";
+import { type Sealing, type TranslatedCall, translateCall } from "./translated-call.ts";
 
 export interface Admitted {
   readonly provider: Provider;
@@ -50,6 +50,8 @@ export interface Governed {
   readonly requestId: string;
   /** Undefined where nothing can be suspended. */
   readonly suspensions: Suspensions | undefined;
+  /** Of the caller; undefined: the request is none for a response. */
+  readonly sealing: Sealing | undefined;
   readonly sinks: DecisionSinks;
 }
 
@@ -94,7 +96,7 @@ export function admit(snapshot: Snapshot, target: Target, governed: Governed): A
     readdressed(rewritten) {
       addressed = rewritten;
       for (const [position, { provider, model }] of admitted.entries()) {
-        admitted[position] = admittedTo(provider, rewritten, model, governed.standing.profile);
+        admitted[position] = admittedTo(provider, rewritten, model, governed);
       }
       return listOf(admitted[0] ?? first);
     },
@@ -115,12 +117,8 @@ function judgeNext(provider: Provider, target: Target, beside: readonly string[]
 }
 
 /** In the order of the decisions: suspensions, access rules, model list, capabilities. */
-function judge(
-  provider: Provider,
-  target: Target,
-  beside: readonly string[],
-  { standing, requestId, suspensions, sinks }: Governed,
-): Outcome {
+function judge(provider: Provider, target: Target, beside: readonly string[], governed: Governed): Outcome {
+  const { standing, requestId, suspensions, sinks } = governed;
   const { model: asked } = target;
   const model = asked === undefined ? undefined : (provider.aliases.get(asked) ?? asked);
   if (suspensions?.any === true) {
@@ -138,14 +136,19 @@ function judge(
     if (deniedToo !== undefined) return { kind: "refused", error: deniedToo };
   }
   if (provider === target.provider) guardRoute(target, beside, standing);
-  return { kind: "admitted", admitted: admittedTo(provider, target, model, standing.profile) };
+  return { kind: "admitted", admitted: admittedTo(provider, target, model, governed) };
 }
 
 /** Throws `fidelity_loss` or `invalid_request`. */
-function admittedTo(provider: Provider, target: Target, model: string | undefined, profile: Profile): Admitted {
+function admittedTo(
+  provider: Provider,
+  target: Target,
+  model: string | undefined,
+  { standing: { profile }, sealing }: Governed,
+): Admitted {
   const { channel, counterpart, lost } = chooseChannel(provider, target, model, profile);
   if (counterpart === undefined) return { provider, channel, model, lost, translated: undefined };
-  const { call, alsoLost } = translateCall(target, { provider, channel, counterpart, model });
+  const { call, alsoLost } = translateCall(target, { provider, channel, counterpart, model }, sealing);
   return { provider, channel, model, lost: alsoLost.length === 0 ? lost : [...lost, ...alsoLost], translated: call };
 }
 
@@ -160,7 +163,7 @@ export function deniedByRules(
   provider: Provider,
   { route }: Target,
   { model, upstreamModel }: NamedModel,
-  { standing, requestId, sinks }: Omit<Governed, "suspensions">,
+  { standing, requestId, sinks }: Pick<Governed, "standing" | "requestId" | "sinks">,
 ): GatewayError | undefined {
   const { policy } = standing.profile;
   if (policy.count.llm === 0) return undefined;

@@ -11,6 +11,7 @@ import {
   type Loss,
   losses,
   lossRefusal,
+  mayHoldSealed,
   mayHoldUnsigned,
   shownModelName,
   showsEvidence,
@@ -31,14 +32,22 @@ export interface ChosenChannel {
 /** Of a history that comes from another provider; a provider of the dialect refuses it, and is sent the rest. */
 export const UNSIGNED_THINKING: Loss = { capability: "hint", isHard: false, place: "messages" };
 
+/** Of a history that another channel answered, which alone could open it. */
+export const SEALED_THINKING: Loss = { capability: "thinking_replay", isHard: false, place: "input" };
+
+const FOREIGN_SEALS: readonly Loss[] = [SEALED_THINKING];
+
 /** Of a request for a thread that the channel's provider would not hold; it is sent the rest. */
 export const NO_THREAD: Loss = { capability: "thread", isHard: false, place: "thread" };
+
+/** What bytes are sent without. */
+const PASSING: ReadonlySet<Loss> = new Set([UNSIGNED_THINKING, NO_THREAD, SEALED_THINKING]);
 
 const NOTHING_LOST: readonly Loss[] = [];
 
 /** Of what is lost, what the request is sent without: bytes go as they are, whatever the channel makes of them. */
 export function leftOut(lost: readonly Loss[], isTranslated: boolean): readonly Loss[] {
-  return isTranslated || lost.length === 0 ? lost : lost.filter((it) => it === UNSIGNED_THINKING || it === NO_THREAD);
+  return isTranslated || lost.length === 0 ? lost : lost.filter((it) => PASSING.has(it));
 }
 
 /** `model`: as the provider is sent it. Throws `fidelity_loss` or, where the body must be read for it, `invalid_request`. */
@@ -72,7 +81,7 @@ export function chooseChannel(
       continue;
     }
     const lost = withRequired(lostOn(channel, counterpart, target), requireCaps);
-    const rank = rankOf(channel, isOther, lost);
+    const rank = rankOf(channel, { isOther, isSecondChoice: isOther && target.route.form === "responses" }, lost);
     if (rank === 0) return { channel, counterpart, lost };
     if (rank >= bestRank) continue;
     bestRank = rank;
@@ -120,6 +129,9 @@ function lostOf(
   { content, plain, dialect }: Target,
 ): readonly Loss[] {
   if (content === undefined) return NOTHING_LOST;
+  // Whoever serves responses itself is sent them as they are, and keeps what they ask of it.
+  if (counterpart === undefined && content.form === "responses")
+    return mayHoldSealed(plain) ? FOREIGN_SEALS : NOTHING_LOST;
   const to = counterpart?.form ?? content.form;
   const way = wayOf(content.form, to);
   const isOther = way !== undefined;
@@ -131,10 +143,17 @@ function lostOf(
   return losses(content.usesTo(to), way, channel);
 }
 
+/** Who serves responses itself keeps what others cannot: it comes first, whatever is lost there. */
+const SECOND_CHOICE = 16;
+
 /** Lower is better; channels of one rank go by the order in which they are defined. */
-function rankOf({ isOwnSurface }: UpstreamChannel, isOther: boolean, lost: readonly Loss[]): number {
+function rankOf(
+  { isOwnSurface }: UpstreamChannel,
+  { isOther, isSecondChoice }: { readonly isOther: boolean; readonly isSecondChoice: boolean },
+  lost: readonly Loss[],
+): number {
   const loss = lost.length === 0 ? 0 : lost.some(({ isHard }) => isHard) ? 2 : 1;
-  return loss * 4 + (isOwnSurface ? 0 : 2) + (isOther ? 1 : 0);
+  return loss * 4 + (isOwnSurface ? 0 : 2) + (isOther ? 1 : 0) + (isSecondChoice ? SECOND_CHOICE : 0);
 }
 
 function noChannel({ name }: Provider, { route, dialect, model }: Target, lacking: string | undefined): GatewayError {

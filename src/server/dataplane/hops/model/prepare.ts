@@ -9,6 +9,7 @@ import {
   memberValue,
   type ObjectEdits,
   replaceValue,
+  withoutSealed,
   withoutUnsigned,
   withParameter,
 } from "../../../core/dialects/index.ts";
@@ -16,7 +17,7 @@ import type { UpstreamRequest } from "../../../upstream/index.ts";
 import { lowerCase, upstreamHeaders } from "../../headers.ts";
 import type { Target } from "./address.ts";
 import type { Admitted } from "./admit.ts";
-import { NO_THREAD, UNSIGNED_THINKING } from "./choose-channel.ts";
+import { NO_THREAD, SEALED_THINKING, UNSIGNED_THINKING } from "./choose-channel.ts";
 
 export interface Prepared {
   readonly request: UpstreamRequest;
@@ -44,7 +45,11 @@ export function prepare(client: ClientRequest, target: Target, admitted: Admitte
   const { asksUsage, body } = readable(() => {
     const asks = needsUsage(target, admitted);
     const edited = editBody(target, admitted, isAliased, asks);
-    const signed = admitted.lost.includes(UNSIGNED_THINKING) ? signedOnly(edited, target) : edited;
+    const signed = admitted.lost.includes(UNSIGNED_THINKING)
+      ? without(withoutUnsigned, edited, target)
+      : admitted.lost.includes(SEALED_THINKING)
+        ? without(withoutSealed, edited, target)
+        : edited;
     return { asksUsage: asks, body: isThreadless ? threadless(signed, target) : signed };
   });
   const reads = isAliased || asksUsage || answer.reads || answer.inspects;
@@ -96,10 +101,10 @@ function readable<Read>(read: () => Read): Read {
 }
 
 /** `edited`: as the client encoded it, where nothing was changed. */
-function signedOnly(edited: Buffer, { original, plain }: Target): Buffer {
+function without(cut: (body: Buffer) => Buffer, edited: Buffer, { original, plain }: Target): Buffer {
   const whole = edited === original ? plain : edited;
-  const signed = withoutUnsigned(whole);
-  return signed === whole ? edited : signed;
+  const kept = cut(whole);
+  return kept === whole ? edited : kept;
 }
 
 const WITHOUT_THREAD: ObjectEdits = { set: new Map(), remove: new Set(["thread"]), rename: new Map() };

@@ -5,6 +5,7 @@ import {
   type Counterpart,
   findRoute,
   type Loss,
+  type ReasoningSeal,
   RequestProblem,
   type Route,
   type Translated,
@@ -14,6 +15,7 @@ import {
   wayOf,
 } from "../../../core/dialects/index.ts";
 import type { Provider, UpstreamChannel } from "../../../upstream/index.ts";
+import type { SealBinding } from "../../responses/index.ts";
 import type { Target } from "./address.ts";
 import type { RequestContent } from "./request-content.ts";
 
@@ -45,13 +47,16 @@ export interface MadeCall {
   readonly alsoLost: readonly Loss[];
 }
 
+/** How a caller's reasoning is sealed by who answers. */
+export type Sealing = (answering: Pick<SealBinding, "form" | "maker" | "model">) => ReasoningSeal;
+
 /** Throws `invalid_request`. */
-export function translateCall(target: Target, to: Recipient): MadeCall {
+export function translateCall(target: Target, to: Recipient, sealing?: Sealing): MadeCall {
   const { route, content } = target;
   const path = to.counterpart.path ?? target.path;
   if (content === undefined)
     return { call: { route, path, body: NO_BODY, reading: readingOfModels(target) }, alsoLost: NOTHING };
-  const { body, reading, lost = NOTHING } = translated(target, content, to);
+  const { body, reading, lost = NOTHING } = translated(target, content, to, sealing);
   return { call: { route: findRoute("POST", path) ?? route, path, body: Buffer.from(body), reading }, alsoLost: lost };
 }
 
@@ -59,13 +64,17 @@ function translated(
   { model: asked = "" }: Target,
   { source, form }: RequestContent,
   { provider, channel, counterpart, model }: Recipient,
+  sealing: Sealing | undefined,
 ): Translated {
-  const way = wayOf(form, counterpart.form ?? form);
+  const to = counterpart.form ?? form;
+  const way = wayOf(form, to);
   if (way === undefined) throw new Error("a channel was chosen that nothing is translated for");
   const { acceptsStreamUsage, endUserField } = provider;
-  const terms = { claims: channel.claims, endUserField, acceptsStreamUsage };
+  const sent = model ?? asked;
+  const seal = sealing?.({ form: to, maker: provider.maker, model: sent });
+  const terms = { claims: channel.claims, endUserField, acceptsStreamUsage, seal };
   try {
-    return translateRequest(way, source, { sent: model ?? asked, asked }, terms);
+    return translateRequest(way, source, { sent, asked }, terms);
   } catch (error) {
     if (!(error instanceof RequestProblem)) throw error;
     throw new GatewayError("invalid_request", `${error.param} ${error.message}.`, { param: error.param });

@@ -53,6 +53,8 @@ export interface Translating {
   /** The client asked for a stream. */
   readonly streams: boolean;
   readonly requestId: string;
+  /** Where ids of the answer name who remembers it; undefined: they are made from the request's. */
+  readonly remembering: Remembering | undefined;
   /** Undefined: nobody counts. Sees the answer as it came. */
   readonly meter: AnswerMeter | undefined;
   /** What is held of the answer, until the client has it. */
@@ -61,6 +63,12 @@ export interface Translating {
   readonly now: () => number;
   /** Milliseconds spent waiting for the rest of an answer: none of it is ours. */
   readonly waited: (ms: number) => void;
+}
+
+export interface Remembering {
+  readonly seed: string;
+  /** Undefined: the client asked that nothing be kept. */
+  readonly remember: AnswerStamp["remember"];
 }
 
 export function translating(to: Downstream, options: Translating): Downstream {
@@ -289,7 +297,9 @@ class TranslatedAnswer implements Downstream {
   }
 
   #stamp(): AnswerStamp {
-    return new Stamp(Math.floor(this.#options.now() / 1_000), this.#options.requestId);
+    const { now, requestId, remembering } = this.#options;
+    const created = Math.floor(now() / 1_000);
+    return remembering === undefined ? new Stamp(created, requestId) : { created, ...remembering };
   }
 
   /** The provider's headers but for those of its body; its request id also under the name that the client's SDK reads. */

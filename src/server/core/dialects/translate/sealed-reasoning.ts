@@ -1,0 +1,38 @@
+/**
+ * Reasoning that the gateway sealed, in a request that goes to a provider which serves responses itself: it cannot open
+ * it and refuses the request for ever, since the client sends it again each time. Source: Responses reference, 5.3.
+ */
+import { replaceValue } from "../json-edit.ts";
+import { scanObject } from "../json-scan.ts";
+import { readJson, writeJson } from "../json-source.ts";
+import { listOf, objectOf } from "../values.ts";
+
+const PREFIX = "gwr1.";
+const MARK = Buffer.from(`"${PREFIX}`);
+
+/** False: there is none. */
+export function mayHoldSealed(body: Buffer): boolean {
+  return body.includes(MARK);
+}
+
+/** The same buffer where nothing is left out. `body`: a JSON object that `scanObject` found sound. Throws `SyntaxError`. */
+export function withoutSealed(body: Buffer): Buffer {
+  const scan = scanObject(body, ["input"]);
+  const member = scan.kind === "object" ? scan.members[0] : undefined;
+  if (member === undefined) return body;
+  const source = readJson(body.toString("utf8", member.valueStart, member.valueEnd));
+  const items = listOf(source.value);
+  const kept = items.filter((item) => !isSealed(item));
+  return kept.length === items.length
+    ? body
+    : replaceValue(
+        body,
+        member,
+        writeJson(kept.map((item) => (objectOf(item) === undefined ? item : source.exact(item)))),
+      );
+}
+
+function isSealed(item: unknown): boolean {
+  const { type, encrypted_content: content } = objectOf(item) ?? {};
+  return type === "reasoning" && typeof content === "string" && content.startsWith(PREFIX);
+}

@@ -1,0 +1,6 @@
+/** The Responses API from providers that do not have it: what the node keeps for it. */
+export { readOwnId } from "./ids.ts";
+export { DEFAULT_MEMORY_BYTES } from "./item-memory.ts";
+export { mayRefer, referredIn, withItems } from "./references.ts";
+export { createResponses, type Others as OtherNodes, type Responses } from "./responses.ts";
+export type { SealBinding, SealKey } from "./seals.ts";

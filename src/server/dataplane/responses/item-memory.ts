@@ -1,0 +1,119 @@
+/**
+ * Output items of translated answers, for the references to them that the most used client sends by itself. In memory
+ * alone, for their caller alone, for an hour. Source: design decisions, section 18; Responses reference, 5.5.
+ *
+ * One caller has a quarter of the room at most, so that none can make the gateway forget the others' items.
+ */
+
+export interface ItemMemory {
+  /** `item`: JSON text. */
+  remember(caller: string, id: string, item: string): void;
+  /** JSON text. */
+  recall(caller: string, id: string): string | undefined;
+  /** Forgets all items of one response; false: there was none. */
+  forget(caller: string, isOfResponse: (id: string) => boolean): boolean;
+  bytes(): number;
+}
+
+export interface ItemMemoryOptions {
+  /** 0: nothing is remembered. */
+  readonly maxBytes: number;
+  /** Milliseconds; never goes back. */
+  readonly now: () => number;
+}
+
+export const DEFAULT_MEMORY_BYTES = 64 << 20;
+const KEPT_MS = 3_600_000;
+const SHARE = 4;
+/** What an item costs beside its text, roughly. */
+const ITEM_COST = 256;
+
+interface Kept {
+  readonly caller: Remembering;
+  readonly id: string;
+  readonly item: string;
+  readonly until: number;
+  readonly size: number;
+}
+
+interface Remembering {
+  readonly name: string;
+  bytes: number;
+  /** In the order in which they came. */
+  readonly items: Map<string, Kept>;
+}
+
+export function createItemMemory({ maxBytes, now }: ItemMemoryOptions): ItemMemory {
+  const callers = new Map<string, Remembering>();
+  /** Oldest first. */
+  const all = new Set<Kept>();
+  let bytes = 0;
+
+  function drop(kept: Kept): void {
+    const { caller, id, size } = kept;
+    all.delete(kept);
+    caller.items.delete(id);
+    caller.bytes -= size;
+    bytes -= size;
+    if (caller.items.size === 0) callers.delete(caller.name);
+  }
+
+  function dropOldest(of: Iterable<Kept>, isEnough: () => boolean): void {
+    for (const kept of of) {
+      if (isEnough()) return;
+      drop(kept);
+    }
+  }
+
+  function callerOf(name: string): Remembering {
+    let caller = callers.get(name);
+    if (caller === undefined) {
+      caller = { name, bytes: 0, items: new Map() };
+      callers.set(name, caller);
+    }
+    return caller;
+  }
+
+  return {
+    remember(name, id, item) {
+      const size = 2 * item.length + ITEM_COST;
+      const share = maxBytes / SHARE;
+      const known = callers.get(name)?.items.get(id);
+      if (known !== undefined) drop(known);
+      if (size > share) return;
+      const time = now();
+      const [oldest] = all;
+      if (oldest !== undefined && oldest.until <= time) {
+        for (const kept of all) {
+          if (kept.until > time) break;
+          drop(kept);
+        }
+      }
+      const caller = callerOf(name);
+      dropOldest(caller.items.values(), () => caller.bytes + size <= share);
+      dropOldest(all, () => bytes + size <= maxBytes);
+      const kept: Kept = { caller, id, item, until: time + KEPT_MS, size };
+      callers.set(name, caller); // its last item may just have been dropped
+      caller.items.set(id, kept);
+      caller.bytes += size;
+      all.add(kept);
+      bytes += size;
+    },
+    recall(name, id) {
+      const kept = callers.get(name)?.items.get(id);
+      if (kept === undefined) return undefined;
+      if (kept.until > now()) return kept.item;
+      drop(kept);
+      return undefined;
+    },
+    forget(name, isOfResponse) {
+      const items = callers.get(name)?.items ?? NO_ITEMS;
+      const found = [...items.values()].filter(({ id }) => isOfResponse(id));
+      for (const kept of found) drop(kept);
+      return found.length > 0;
+    },
+    bytes: () => bytes,
+  };
+}
+
+const NO_ITEMS: ReadonlyMap<string, Kept> = new Map();

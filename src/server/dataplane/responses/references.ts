@@ -1,0 +1,56 @@
+/**
+ * References to items in a request for a response, put in the items' place: guardrails, rules, budgets and providers see
+ * them as if the client had sent them. Source: design decisions, section 18 (`item_reference`).
+ */
+import { type JsonSource, Verbatim, writeJson } from "../../core/dialects/index.ts";
+import { OWN_MARK, readOwnId } from "./ids.ts";
+
+const MARK = Buffer.from(OWN_MARK);
+
+/** More items than any client refers to in a request. */
+export const MAX_REFERENCES = 1_024;
+
+/** False: there is none of ours. */
+export function mayRefer(body: Buffer): boolean {
+  return body.includes(MARK);
+}
+
+/** Ids of ours that the request refers to, each once. `request`: as parsed. */
+export function referredIn(request: unknown): readonly string[] {
+  const ids = new Set<string>();
+  for (const item of itemsOf(request)) {
+    const id = referenceOf(item);
+    if (id !== undefined && readOwnId(id) !== undefined) ids.add(id);
+  }
+  return [...ids].slice(0, MAX_REFERENCES);
+}
+
+/** The body with `items` (JSON text by id) in place of the references to them. */
+export function withItems({ value, exact }: JsonSource, items: ReadonlyMap<string, string>): Buffer {
+  const input = itemsOf(value).map((item) => {
+    const id = referenceOf(item);
+    const found = id === undefined ? undefined : items.get(id);
+    return found === undefined ? exact(item) : new Verbatim(found);
+  });
+  const members = Object.entries(value as object).map(([name, member]) => [
+    name,
+    name === "input" ? input : exact(member),
+  ]);
+  return Buffer.from(writeJson(Object.fromEntries(members)));
+}
+
+/** The AI SDK writes the type, the published one may lack it. */
+function referenceOf(item: unknown): string | undefined {
+  if (typeof item !== "object" || item === null || Array.isArray(item)) return undefined;
+  const { type = null, id, role } = item as { readonly type?: unknown; readonly id?: unknown; readonly role?: unknown };
+  const isReference = type === "item_reference" || (type === null && role === undefined);
+  return isReference && typeof id === "string" ? id : undefined;
+}
+
+function itemsOf(request: unknown): readonly unknown[] {
+  if (typeof request !== "object" || request === null) return NO_ITEMS;
+  const { input } = request as { readonly input?: unknown };
+  return Array.isArray(input) ? input : NO_ITEMS;
+}
+
+const NO_ITEMS: readonly unknown[] = [];

@@ -1,0 +1,172 @@
+/** What serving the Responses API from providers without it takes of a node: seals, ids, and the memory of items. */
+import type { Instruments } from "../../../base/index.ts";
+import { newSeed, readOwnId, tagOf } from "./ids.ts";
+import { createItemMemory } from "./item-memory.ts";
+import { createSeals, type SealKey, type Seals, sealKeysOf } from "./seals.ts";
+
+/** What a node asks another about items of a caller. */
+export type ItemQuestion =
+  | { readonly kind: "items"; readonly caller: string; readonly ids: readonly string[] }
+  | { readonly kind: "forget"; readonly caller: string; readonly id: string };
+
+export interface Responses {
+  readonly seals: Seals;
+  /** Of one answer's ids; unique. */
+  seed(): string;
+  /** `item`: JSON text. */
+  remember(caller: string, id: string, item: string): void;
+  /** JSON text by id, of those that are remembered anywhere; each found within a quarter of a second or not at all. */
+  recall(caller: string, ids: readonly string[], signal: AbortSignal): Recalled | Promise<Recalled>;
+  /** Whether there was something of the response to forget. */
+  forget(caller: string, id: string, signal: AbortSignal): Promise<boolean>;
+  /** Of another node. Undefined: it asks nothing that is known here. */
+  answer(question: unknown): Buffer | undefined;
+}
+
+export type Recalled = ReadonlyMap<string, string>;
+
+export interface ResponsesOptions {
+  readonly nodeId: string;
+  /** Keys of the deployment, the current one first; undefined: it has none. */
+  readonly keys: readonly SealKey[] | undefined;
+  /** 0: nothing is remembered. */
+  readonly memoryBytes: number;
+  /** Undefined: there are no other nodes. */
+  readonly others?: Others | undefined;
+  /** Milliseconds; never goes back. */
+  readonly now: () => number;
+  readonly instruments: Instruments;
+}
+
+export interface Others {
+  nodeIds(): readonly string[];
+  /** Undefined: no answer in time. Rejects with the signal's reason alone. */
+  ask(
+    nodeId: string,
+    question: unknown,
+    options: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ): Promise<Uint8Array | undefined>;
+}
+
+const ASK_MS = 250;
+/** Of an answer to another node, as UTF-8; what is more has to be sent by the client itself. */
+const MAX_TOLD_BYTES = 2_000_000;
+
+export function createResponses(options: ResponsesOptions): Responses {
+  const { nodeId, keys, memoryBytes, others, now, instruments } = options;
+  const tag = tagOf(nodeId);
+  const memory = createItemMemory({ maxBytes: memoryBytes, now });
+  instruments.observedGauge(
+    "gateway_response_items_bytes",
+    "Held for items of responses, for references to them.",
+    () => memory.bytes(),
+  );
+  const references = instruments.counter(
+    "gateway_item_references_total",
+    "References to items of earlier responses, by whether the item was still remembered.",
+    ["outcome"],
+  );
+  const found = references.with("found");
+  const missed = references.with("missed");
+
+  function here(caller: string, ids: readonly string[]): Map<string, string> {
+    const items = new Map<string, string>();
+    for (const id of ids) {
+      const item = memory.recall(caller, id);
+      if (item !== undefined) items.set(id, item);
+    }
+    return items;
+  }
+
+  function counted(items: Recalled, asked: number): Recalled {
+    found.inc(items.size);
+    missed.inc(asked - items.size);
+    return items;
+  }
+
+  /** By node, of ids that were made there. */
+  function elsewhere(ids: readonly string[]): ReadonlyMap<string, readonly string[]> {
+    const byNode = new Map<string, string[]>();
+    for (const other of others?.nodeIds() ?? []) {
+      if (other === nodeId) continue;
+      const theirs = tagOf(other);
+      const made = ids.filter((id) => readOwnId(id)?.tag === theirs);
+      if (made.length > 0) byNode.set(other, made);
+    }
+    return byNode;
+  }
+
+  async function askEach(
+    questions: Iterable<readonly [node: string, question: ItemQuestion]>,
+    signal: AbortSignal,
+  ): Promise<readonly Uint8Array[]> {
+    const answers = await Promise.all(
+      Array.from(questions, ([node, question]) => others?.ask(node, question, { timeoutMs: ASK_MS, signal })),
+    );
+    return answers.filter((it) => it !== undefined);
+  }
+
+  return {
+    seals: createSeals(sealKeysOf(keys)),
+    seed: () => newSeed(tag),
+    remember: memory.remember,
+    recall(caller, ids, signal) {
+      const items = here(caller, ids);
+      const byNode = items.size === ids.length ? NOBODY : elsewhere(ids.filter((id) => !items.has(id)));
+      if (byNode.size === 0) return counted(items, ids.length);
+      const questions = Array.from(byNode, ([node, theirs]) => [node, { kind: "items", caller, ids: theirs }] as const);
+      return askEach(questions, signal).then((answers) => {
+        for (const answer of answers) for (const [id, item] of itemsIn(answer)) items.set(id, item);
+        return counted(items, ids.length);
+      });
+    },
+    async forget(caller, id, signal) {
+      if (forgetHere(caller, id)) return true;
+      const questions = Array.from(elsewhere([id]).keys(), (node) => [node, { kind: "forget", caller, id }] as const);
+      return (await askEach(questions, signal)).some((answer) => Buffer.from(answer).toString() === "true");
+    },
+    answer(asked) {
+      const question = readItemQuestion(asked);
+      if (question === undefined) return undefined;
+      if (question.kind === "forget") return Buffer.from(String(forgetHere(question.caller, question.id)));
+      const items = here(question.caller, question.ids);
+      let told = Buffer.from(JSON.stringify([...items]));
+      for (const id of question.ids) {
+        if (told.length <= MAX_TOLD_BYTES) break;
+        items.delete(id);
+        told = Buffer.from(JSON.stringify([...items]));
+      }
+      return told;
+    },
+  };
+
+  function forgetHere(caller: string, id: string): boolean {
+    const seed = readOwnId(id)?.seed;
+    return seed !== undefined && memory.forget(caller, (item) => readOwnId(item)?.seed === seed);
+  }
+}
+
+const NOBODY: ReadonlyMap<string, readonly string[]> = new Map();
+
+/** Of a member of the cluster, of perhaps another version. */
+function itemsIn(answer: Uint8Array): readonly (readonly [id: string, item: string])[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(answer).toString("utf8"));
+  } catch {
+    return [];
+  }
+  if (!Array.isArray(value)) return [];
+  return value.filter(
+    (it): it is [string, string] => Array.isArray(it) && it.every((text) => typeof text === "string"),
+  );
+}
+
+function readItemQuestion(value: unknown): ItemQuestion | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { kind, caller, ids, id } = value as Readonly<Record<string, unknown>>;
+  if (typeof caller !== "string") return undefined;
+  if (kind === "forget" && typeof id === "string") return { kind, caller, id };
+  const isList = Array.isArray(ids) && ids.every((it): it is string => typeof it === "string");
+  return kind === "items" && isList ? { kind, caller, ids } : undefined;
+}

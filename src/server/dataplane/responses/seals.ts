@@ -1,0 +1,85 @@
+/**
+ * Reasoning as a client keeps it: encrypted, and bound to who asked, to the form and the maker of who answered, and to the
+ * model as it was sent. What does not fit all of them cannot be opened, and nobody can put words into the assistant's
+ * mouth. Source: Responses reference, 5.3 (AES-256-GCM, HKDF-SHA256); design decisions, section 18.
+ */
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import type { Form, ReasoningSeal, SealedBlock } from "../../core/dialects/index.ts";
+
+export interface SealKey {
+  /** 1 to 8 of `[A-Za-z0-9]`; tells nothing of the key. */
+  readonly id: string;
+  /** 32 bytes. */
+  readonly key: Uint8Array;
+}
+
+export interface SealKeys {
+  readonly current: SealKey;
+  /** `current`, and those that it took the place of. */
+  readonly all: readonly SealKey[];
+}
+
+export interface SealBinding {
+  readonly caller: string;
+  readonly form: Form;
+  readonly maker: string;
+  /** As the provider is sent it. */
+  readonly model: string;
+}
+
+export type Seals = (binding: SealBinding) => ReasoningSeal;
+
+const PREFIX = "gwr1.";
+const CIPHER = "aes-256-gcm";
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const KEY_BYTES = 32;
+/** Of sealed text; no thought comes near, and what is longer is not ours. */
+const MAX_SEALED = 4 << 20;
+
+/** `material`: keys of the deployment; undefined: it has none, and what is sealed can be opened until this process ends. */
+export function sealKeysOf(material: readonly SealKey[] | undefined): SealKeys {
+  const given = material?.length ? material : [{ id: "process", key: randomBytes(KEY_BYTES) }];
+  const all = given.map(({ id, key }) => ({
+    id: id.replaceAll(/[^A-Za-z0-9]/g, "").slice(-8),
+    key: new Uint8Array(hkdfSync("sha256", key, "", "responses-reasoning/v1", KEY_BYTES)),
+  }));
+  return { current: all[0] as SealKey, all };
+}
+
+export function createSeals({ current, all }: SealKeys): Seals {
+  const byId = new Map(all.map((it) => [it.id, it.key]));
+  return (binding) => ({
+    seal(blocks) {
+      const head = `${PREFIX}${current.id}.`;
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv(CIPHER, current.key, nonce).setAAD(boundTo(head, binding));
+      const text = Buffer.concat([nonce, cipher.update(JSON.stringify(blocks)), cipher.final(), cipher.getAuthTag()]);
+      return head + text.toString("base64url");
+    },
+    open(sealed) {
+      if (sealed.length > MAX_SEALED || !sealed.startsWith(PREFIX)) return undefined;
+      const end = sealed.indexOf(".", PREFIX.length);
+      const key = byId.get(sealed.slice(PREFIX.length, end));
+      if (end < 0 || key === undefined) return undefined;
+      return opened(Buffer.from(sealed.slice(end + 1), "base64url"), key, boundTo(sealed.slice(0, end + 1), binding));
+    },
+  });
+}
+
+function opened(text: Buffer, key: Uint8Array, bound: Buffer): readonly SealedBlock[] | undefined {
+  if (text.length < NONCE_BYTES + TAG_BYTES) return undefined;
+  const decipher = createDecipheriv(CIPHER, key, text.subarray(0, NONCE_BYTES)).setAAD(bound);
+  decipher.setAuthTag(text.subarray(-TAG_BYTES));
+  try {
+    const plain = Buffer.concat([decipher.update(text.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
+    // Whoever could seal it wrote what the type says.
+    return JSON.parse(plain.toString("utf8")) as readonly SealedBlock[];
+  } catch {
+    return undefined; // changed on the way, or bound to another caller, maker or model
+  }
+}
+
+function boundTo(head: string, { caller, form, maker, model }: SealBinding): Buffer {
+  return Buffer.from(JSON.stringify([head, caller, form, maker, model]));
+}

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readJson } from "../../../../src/server/core/dialects/index.ts";
+import { newSeed, readOwnId, tagOf } from "../../../../src/server/dataplane/responses/ids.ts";
+import { mayRefer, referredIn, withItems } from "../../../../src/server/dataplane/responses/references.ts";
+
+const SEED = newSeed(tagOf("n1"));
+const ID = `msg_${SEED}_0`;
+const OTHER = `rs_${SEED}_1`;
+
+test("ids of ours name their node and their answer, and leave room for a call's", () => {
+  assert.deepEqual(readOwnId(ID), { seed: SEED, tag: tagOf("n1") });
+  assert.deepEqual(readOwnId(`resp_${SEED}`), { seed: SEED, tag: tagOf("n1") });
+  assert.ok(`call_${SEED}_999`.length <= 64);
+  for (const foreign of [
+    "msg_0a1b",
+    `msg_${SEED}_`,
+    `msg_${SEED}_0x`,
+    `xx_${SEED}_0`,
+    `msg_${SEED.toUpperCase()}_0`,
+    "",
+  ]) {
+    assert.equal(readOwnId(foreign), undefined, foreign);
+  }
+});
+
+test("references are items of that type, or an id alone", () => {
+  const input = [
+    { type: "item_reference", id: ID },
+    { id: OTHER },
+    { type: null, id: ID },
+    { type: "item_reference", id: "msg_of_the_provider" },
+    { type: "message", role: "assistant", id: `msg_${SEED}_7`, content: "inline" },
+    { role: "assistant", id: `msg_${SEED}_8`, content: "easy" },
+    "text",
+    null,
+    [ID],
+  ];
+  assert.deepEqual(referredIn({ input }), [ID, OTHER]);
+  for (const request of [undefined, null, [], { input: ID }, {}]) assert.deepEqual(referredIn(request), []);
+  assert.equal(mayRefer(Buffer.from(JSON.stringify({ input }))), true);
+  assert.equal(mayRefer(Buffer.from('{"input":"hello"}')), false);
+});
+
+test("items come in the place of their references, and all else stays as it was written", () => {
+  const text = `{"model":"m","seed":12345678901234567890,"input":[{"id":"${ID}","type":"item_reference"},{"role":"user","content":"é","n":1.0},{"type":"item_reference","id":"${OTHER}"}],"__proto__":{"a":1}}`;
+  const item = `{"id":"${ID}","type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}`;
+  const body = withItems(readJson(text), new Map([[ID, item]])).toString();
+  assert.deepEqual(JSON.parse(body).input, [
+    JSON.parse(item),
+    { role: "user", content: "é", n: 1 },
+    { type: "item_reference", id: OTHER },
+  ]);
+  assert.match(body, /"n":1\.0/);
+  assert.match(body, /"__proto__":\{"a":1\}/);
+});
