@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { ArgumentsScan } from "../../../../../src/server/core/dialects/translate/to-messages/arguments-scan.ts";
+import { ArgumentsScan } from "../../../../../src/server/core/dialects/translate/chat-answers/arguments-scan.ts";
 import { AnswerProblem } from "../../../../../src/server/core/dialects/translate/types.ts";
 
 type Outcome = { readonly state: "empty" | "cut" | "whole"; readonly sent: string } | "problem";

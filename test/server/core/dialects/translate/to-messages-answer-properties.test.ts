@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
+import { MAX_HELD } from "../../../../../src/server/core/dialects/translate/chat-answers/block-queue.ts";
 import { chatAsEvents, chatToMessage } from "../../../../../src/server/core/dialects/translate/to-messages/answer.ts";
-import { MAX_HELD } from "../../../../../src/server/core/dialects/translate/to-messages/open-blocks.ts";
 import { openEventStream } from "../../../../../src/server/core/dialects/translate/to-messages/stream.ts";
 import { AnswerProblem } from "../../../../../src/server/core/dialects/translate/types.ts";
 import {

@@ -1,14 +1,12 @@
 /**
- * What an answer of the messages dialect says, read for a compat client: the same for a whole answer and for a stream.
- * Source: dialects reference, 3.2, 5.2, 8.5.
- *
- * An answer that breaks its grammar where that changes what is told is an `AnswerProblem`, whose message quotes nothing.
+ * What an answer of the messages dialect says to a compat client: the same of a whole answer and of a stream. Source:
+ * dialects reference, 8.5.
  */
-import { jsonText } from "../../json-source.ts";
 import { objectOf, stringOf, type Values } from "../../values.ts";
+import { readText, readToolName } from "../messages-answers/answer-parts.ts";
 import { finishReason } from "../reasons.ts";
 import { shownModel, shownTool } from "../shown-names.ts";
-import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
+import type { AnswerStamp, AnswerTerms } from "../types.ts";
 
 /** Of a whole answer and of each chunk. */
 export interface AnswerHead {
@@ -29,8 +27,6 @@ const SERVICE_TIERS: ReadonlyMap<unknown, string> = new Map([
   ["priority", "priority"],
 ]);
 
-const UNCHANGED = (part: unknown): unknown => part;
-
 export function readHead(message: Values, terms: AnswerTerms, stamp: AnswerStamp): AnswerHead {
   return {
     id: stringOf(message["id"]) || `chatcmpl-${stamp.seed}`,
@@ -40,33 +36,10 @@ export function readHead(message: Values, terms: AnswerTerms, stamp: AnswerStamp
   };
 }
 
-/** A block of content; its type need not be known. */
-export function readBlock(value: unknown): Values {
-  const block = objectOf(value);
-  if (block === undefined || typeof block["type"] !== "string") throw new AnswerProblem("a content block has no type");
-  return block;
-}
-
-/** Text that the grammar demands. */
-export function readText(of: Values, name: string): string {
-  const text = stringOf(of[name]);
-  if (text === undefined) throw new AnswerProblem(`"${name}" is no text`);
-  return text;
-}
-
 /** `position`: of the call among the calls of the answer, from 0. */
 export function readCall(block: Values, position: number, terms: AnswerTerms, stamp: AnswerStamp): ToolCall {
-  const name = stringOf(block["name"]);
-  if (name === undefined || name === "") throw new AnswerProblem("a tool call has no name");
-  return { id: stringOf(block["id"]) || `call_${stamp.seed}_${position}`, name: shownTool(terms, name) };
-}
-
-/** The input of a `tool_use` block as the text of `arguments`; `exact`: of the `JsonSource` that the block is a part of. */
-export function readArguments(block: Values, exact: (part: unknown) => unknown = UNCHANGED): string {
-  const input = block["input"];
-  if (input === undefined || input === null) return "{}";
-  if (objectOf(input) === undefined) throw new AnswerProblem("the input of a tool call is no object");
-  return jsonText(exact(input));
+  const name = shownTool(terms, readToolName(block));
+  return { id: stringOf(block["id"]) || `call_${stamp.seed}_${position}`, name };
 }
 
 /** Calls make the reason, whatever was said, unless the answer was cut off or refused; without any there is none to answer. */
@@ -75,12 +48,6 @@ export function readFinish(stopReason: unknown, hasCalls: boolean, { callsFuncti
   if (named !== "stop" && named !== "tool_calls") return named;
   if (!hasCalls) return "stop";
   return callsFunctions ? "function_call" : "tool_calls";
-}
-
-/** Undefined: it is no refusal, or one without a word. `of`: a message, or the `delta` of a `message_delta`. */
-export function readRefusal(of: Values): string | undefined {
-  if (of["stop_reason"] !== "refusal") return undefined;
-  return stringOf(objectOf(of["stop_details"])?.["explanation"]) || undefined;
 }
 
 /**

@@ -2,31 +2,20 @@
  * A whole answer of the messages dialect for a compat client: as a chat completion, or as the chunks of one where a stream
  * was asked for. Source: dialects reference, 8.5 and 9.1.
  */
-import { exactParts, type JsonSource } from "../../json-source.ts";
 import { normaliseUsage } from "../../usage-normalise.ts";
-import { objectOf, parsedJson, stringOf, type Values } from "../../values.ts";
-import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
-import { compatUsage } from "../usage-shape.ts";
+import { stringOf, type Values } from "../../values.ts";
 import {
-  encryptedDetail,
   readArguments,
-  readBlock,
-  readCall,
-  readFinish,
-  readHead,
+  readMessage,
   readRefusal,
   readText,
-  signedDetail,
-} from "./answer-reading.ts";
+  type WholeMessage,
+} from "../messages-answers/answer-parts.ts";
+import type { AnswerStamp, AnswerTerms } from "../types.ts";
+import { compatUsage } from "../usage-shape.ts";
+import { encryptedDetail, readCall, readFinish, readHead, signedDetail } from "./answer-reading.ts";
 import { ChunkWriter } from "./chunk-writer.ts";
 import { openAnnotations } from "./citations.ts";
-
-interface Answer {
-  readonly message: Values;
-  readonly blocks: readonly Values[];
-  /** Undefined where there is no call, whose input alone must be told as it is written. */
-  readonly exact: JsonSource["exact"] | undefined;
-}
 
 interface Call {
   readonly id: string;
@@ -36,7 +25,7 @@ interface Call {
 
 /** JSON text of a chat completion. Throws `AnswerProblem`. */
 export function messageToChat(body: string, terms: AnswerTerms, stamp: AnswerStamp): string {
-  const answer = readAnswer(body);
+  const answer = readMessage(body);
   const { message } = answer;
   const { id, created, model, service_tier } = readHead(message, terms, stamp);
   const said = chatMessage(answer, terms, stamp);
@@ -54,36 +43,16 @@ export function messageToChat(body: string, terms: AnswerTerms, stamp: AnswerSta
 
 /** The same answer as the frames of a whole stream. Throws `AnswerProblem`. */
 export function messageAsChunks(body: string, terms: AnswerTerms, stamp: AnswerStamp): string {
-  const { message, blocks, exact } = readAnswer(body);
-  const writer = new ChunkWriter(readHead(message, terms, stamp), terms, stamp);
-  writer.start();
+  const { message, blocks, exact } = readMessage(body);
+  const writer = new ChunkWriter(terms, stamp);
+  writer.start(message);
   for (const block of blocks) writer.close(writer.open(block, exact));
-  const reason = readFinish(message["stop_reason"], writer.hasCalls, terms);
-  writer.finish(reason, readRefusal(message), usageOfAnswer(message));
+  const usage = normaliseUsage("messages", message["usage"]);
+  writer.finish({ stopReason: message["stop_reason"], refusal: readRefusal(message), usage });
   return writer.take();
 }
 
-function readAnswer(body: string): Answer {
-  const value = parsedJson(body);
-  if (value === undefined) throw new AnswerProblem("the answer is not JSON");
-  const message = objectOf(value);
-  const content = message?.["content"];
-  if (message === undefined || !Array.isArray(content)) throw new AnswerProblem("the answer is no message");
-  const blocks = content.map(readBlock);
-  return { message, blocks, exact: blocks.some(isCall) ? exactOf(body, value) : undefined };
-}
-
-const isCall = (block: Values): boolean => block["type"] === "tool_use";
-
-function exactOf(body: string, value: unknown): JsonSource["exact"] {
-  try {
-    return exactParts(body, value);
-  } catch {
-    throw new AnswerProblem("the answer is nested too deep");
-  }
-}
-
-function chatMessage({ message, blocks, exact }: Answer, terms: AnswerTerms, stamp: AnswerStamp) {
+function chatMessage({ message, blocks, exact }: WholeMessage, terms: AnswerTerms, stamp: AnswerStamp) {
   let content: string | undefined;
   let reasoning = "";
   const details: object[] = [];

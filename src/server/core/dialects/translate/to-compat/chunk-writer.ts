@@ -4,9 +4,13 @@
  * Tool calls are numbered from 0 in the order in which they begin, whatever the index of their blocks. A client that speaks
  * of functions knows one call in an answer: the first. Frames are text and gather until they are taken.
  */
-import { objectOf, stringOf, type Values } from "../../values.ts";
+import { stringOf, type Values } from "../../values.ts";
+import { translateErrorEvent } from "../errors.ts";
+import { readArguments, readText } from "../messages-answers/answer-parts.ts";
+import type { EventEnding, EventSink } from "../messages-answers/event-reader.ts";
 import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
-import { type AnswerHead, encryptedDetail, readArguments, readCall, readText, signedDetail } from "./answer-reading.ts";
+import { compatUsage } from "../usage-shape.ts";
+import { encryptedDetail, readCall, readFinish, readHead, signedDetail } from "./answer-reading.ts";
 
 export type OpenBlock =
   | { readonly kind: "text" }
@@ -23,10 +27,11 @@ const MAX_HELD = 8 << 20;
 const UNTOLD: OpenBlock = { kind: "untold" };
 const TEXT: OpenBlock = { kind: "text" };
 
-export class ChunkWriter {
+export class ChunkWriter implements EventSink<OpenBlock> {
   readonly #terms: AnswerTerms;
   readonly #stamp: AnswerStamp;
-  readonly #before: string;
+  /** Empty until the answer begins. */
+  #before = "";
   /** Of every chunk but the one that tells usage, which alone has it where the client asked for it. */
   readonly #usage: string;
   readonly #rest: string;
@@ -35,17 +40,11 @@ export class ChunkWriter {
   #reasonings = 0;
   #held = 0;
 
-  constructor({ id, created, model, service_tier }: AnswerHead, terms: AnswerTerms, stamp: AnswerStamp) {
+  constructor(terms: AnswerTerms, stamp: AnswerStamp) {
     this.#terms = terms;
     this.#stamp = stamp;
-    const head = JSON.stringify({ id, object: "chat.completion.chunk", created, model, service_tier });
-    this.#before = `data: ${head.slice(0, -1)},"choices":`;
     this.#usage = terms.showsUsage ? ',"usage":null' : "";
     this.#rest = `,"finish_reason":null}]${this.#usage}}\n\n`;
-  }
-
-  get hasCalls(): boolean {
-    return this.#calls > 0;
   }
 
   /** Frames written since the last time. */
@@ -55,7 +54,10 @@ export class ChunkWriter {
     return frames;
   }
 
-  start(): void {
+  start(message: Values): void {
+    const { id, created, model, service_tier } = readHead(message, this.#terms, this.#stamp);
+    const head = JSON.stringify({ id, object: "chat.completion.chunk", created, model, service_tier });
+    this.#before = `data: ${head.slice(0, -1)},"choices":`;
     this.#delta('{"role":"assistant","content":""}');
   }
 
@@ -67,8 +69,8 @@ export class ChunkWriter {
         return TEXT;
       case "thinking": {
         const opened: OpenBlock = { kind: "thinking", index: this.#reasonings++, text: "", signature: "" };
-        this.thinking(opened, stringOf(block["thinking"]) ?? "");
-        this.sign(opened, stringOf(block["signature"]) ?? "");
+        this.thinking(stringOf(block["thinking"]) ?? "", opened);
+        this.sign(stringOf(block["signature"]) ?? "", opened);
         return opened;
       }
       case "redacted_thinking":
@@ -85,20 +87,21 @@ export class ChunkWriter {
     if (text !== "") this.#delta(`{"content":${JSON.stringify(text)}}`);
   }
 
-  thinking(block: OpenBlock & { readonly kind: "thinking" }, text: string): void {
-    if (text === "") return;
+  thinking(text: string, block: OpenBlock): void {
+    if (text === "" || block.kind !== "thinking") return;
     this.#hold(text.length);
     block.text += text;
     this.#delta(`{"reasoning_content":${JSON.stringify(text)}}`);
   }
 
-  sign(block: OpenBlock & { readonly kind: "thinking" }, signature: string): void {
+  sign(signature: string, block: OpenBlock): void {
+    if (block.kind !== "thinking") return;
     this.#hold(signature.length - block.signature.length);
     block.signature = signature;
   }
 
-  fragment(block: OpenBlock & { readonly kind: "tool_use" }, json: string): void {
-    if (json === "") return;
+  fragment(json: string, block: OpenBlock): void {
+    if (json === "" || block.kind !== "tool_use") return;
     block.hasFragments = true;
     const text = JSON.stringify(json);
     this.#delta(
@@ -110,7 +113,7 @@ export class ChunkWriter {
 
   close(block: OpenBlock): void {
     if (block.kind === "tool_use") {
-      if (!block.hasFragments) this.fragment(block, block.input);
+      if (!block.hasFragments) this.fragment(block.input, block);
       this.#hold(-block.input.length);
     }
     if (block.kind === "thinking") {
@@ -119,14 +122,18 @@ export class ChunkWriter {
     }
   }
 
-  /** `usage`: in the compat shape; undefined: none is known, and none is told. */
-  finish(reason: string, refusal: string | undefined, usage: object | undefined): void {
+  finish({ stopReason, refusal, usage }: EventEnding): void {
+    const reason = readFinish(stopReason, this.#calls > 0, this.#terms);
     if (refusal !== undefined) this.#delta(JSON.stringify({ refusal }));
     this.#frames += `${this.#before}[{"index":0,"delta":{},"finish_reason":"${reason}"}]${this.#usage}}\n\n`;
     if (this.#terms.showsUsage && usage !== undefined) {
-      this.#frames += `${this.#before}[],"usage":${JSON.stringify(usage)}}\n\n`;
+      this.#frames += `${this.#before}[],"usage":${JSON.stringify(compatUsage(usage))}}\n\n`;
     }
     this.#frames += "data: [DONE]\n\n";
+  }
+
+  fail(data: unknown): void {
+    this.#frames += translateErrorEvent("compat", data, this.#stamp.seed);
   }
 
   #call(block: Values, exact: ((part: unknown) => unknown) | undefined): OpenBlock {
@@ -160,10 +167,4 @@ export class ChunkWriter {
     this.#held += length;
     if (this.#held > MAX_HELD) throw new AnswerProblem("the content blocks that are open hold too much");
   }
-}
-
-/** Whether a block begins with arguments, which must be read exactly. */
-export function hasInput(block: Values): boolean {
-  const input = block["type"] === "tool_use" ? objectOf(block["input"]) : undefined;
-  return input !== undefined && Object.keys(input).length > 0;
 }

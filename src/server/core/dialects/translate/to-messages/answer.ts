@@ -6,21 +6,22 @@
  */
 import { Verbatim, writeJson } from "../../json-source.ts";
 import { listOf, objectOf, parsedJson } from "../../values.ts";
-import { shownModel, shownTool } from "../shown-names.ts";
-import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
 import {
   type CallPart,
   callsOf,
-  createCallIds,
-  messageId,
   type Reasoning,
   reasoningOf,
   refusalOf,
   takesIn,
   textOf,
-} from "./answer-parts.ts";
-import { type Arguments, endingOf, tierShown, usageIn, usageShown } from "./ending.ts";
+  usageIn,
+} from "../chat-answers/answer-parts.ts";
+import type { Arguments } from "../chat-answers/arguments-scan.ts";
+import { shownModel, shownTool } from "../shown-names.ts";
+import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
+import { endingOf, tierShown, usageShown } from "./ending.ts";
 import * as frames from "./frames.ts";
+import { createCallIds, messageId } from "./ids-of-answer.ts";
 
 export function chatToMessage(body: string, terms: AnswerTerms, stamp: AnswerStamp): string {
   const { id, model, serviceTier, blocks, ending, usage } = wholeAnswer(body, terms, stamp);

@@ -1,13 +1,11 @@
 /** How an answer ended, and at what price, in the words of the messages dialect. Source: dialects reference, 8.5 and 9.2. */
 import { NO_USAGE, type Usage } from "../../usage.ts";
-import { normaliseUsage } from "../../usage-normalise.ts";
+import { checkFinish } from "../chat-answers/answer-parts.ts";
+import type { Arguments } from "../chat-answers/arguments-scan.ts";
 import { stopReason } from "../reasons.ts";
 import { AnswerProblem } from "../types.ts";
 import { messagesUsage } from "../usage-shape.ts";
 import type { Ending } from "./frames.ts";
-
-/** How far the arguments of a call came. */
-export type Arguments = "whole" | "empty" | "cut";
 
 export interface Ended {
   /** As the provider says it; many say nothing. */
@@ -32,16 +30,6 @@ export function endingOf({ finishReason, arguments: came, refusal }: Ended): End
   if (hasCalls || (refusal === "" && reason !== "refusal")) return { stop_reason: reason, stop_details: null };
   const explanation = refusal === "" ? null : refusal;
   return { stop_reason: "refusal", stop_details: { type: "refusal", category: null, explanation } };
-}
-
-/** Some providers end a broken answer with a reason of its own; any other unknown reason is an end. */
-export function checkFinish(finishReason: unknown): void {
-  if (finishReason === "error") throw new AnswerProblem("the provider's answer ended with an error");
-}
-
-/** Undefined: nothing is told. */
-export function usageIn(value: unknown): Usage | undefined {
-  return normaliseUsage("compat", value);
 }
 
 /** The dialect has no word for usage that is not known. */

@@ -5,8 +5,10 @@
  * names, a list of details, or both with the same text. What stands where a part of the answer is told and cannot be
  * read is an `AnswerProblem`: leaving it out would change the answer. Only reasoning that cannot be read is left out.
  */
+import type { Usage } from "../../usage.ts";
+import { normaliseUsage } from "../../usage-normalise.ts";
 import { listOf, numberOf, objectOf, stringOf, type Values } from "../../values.ts";
-import { AnswerProblem, type AnswerStamp } from "../types.ts";
+import { AnswerProblem } from "../types.ts";
 
 /** A stretch of reasoning. */
 export interface Reasoning {
@@ -132,16 +134,12 @@ export function takesIn(block: Omit<Reasoning, "text">, { index }: Reasoning): b
   return block.signature === "" && (block.index === undefined || index === undefined || block.index === index);
 }
 
-/** Ids of the calls of one answer, in order: the provider's own, but none twice, and one that it left out is made. */
-export function createCallIds(stamp: AnswerStamp): (given: string) => string {
-  const taken = new Set<string>();
-  return (given) => {
-    const id = given === "" || taken.has(given) ? `toolu_${stamp.seed}_${taken.size}` : given;
-    taken.add(id);
-    return id;
-  };
+/** Some providers end a broken answer with a reason of its own; any other unknown reason is an end. */
+export function checkFinish(finishReason: unknown): void {
+  if (finishReason === "error") throw new AnswerProblem("the provider's answer ended with an error");
 }
 
-export function messageId(stamp: AnswerStamp, id: unknown): string {
-  return stringOf(id) || `msg_${stamp.seed}`;
+/** Undefined: nothing is told. */
+export function usageIn(value: unknown): Usage | undefined {
+  return normaliseUsage("compat", value);
 }

@@ -8,7 +8,9 @@
  */
 import { MAX_DEPTH } from "../../json-scan.ts";
 import { AnswerProblem } from "../types.ts";
-import type { Arguments } from "./ending.ts";
+
+/** How far the arguments of a call came. */
+export type Arguments = "whole" | "empty" | "cut";
 
 /** What may come next. `scalar`: more of a number, `true`, `false` or `null`. */
 type Place =

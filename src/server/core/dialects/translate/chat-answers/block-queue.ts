@@ -1,0 +1,114 @@
+/**
+ * Blocks of an answer that is still coming, written one after the other though a stream of chunks may interleave them.
+ * Source: dialects reference, 5.3 and 9.2.
+ *
+ * Invariants: blocks are written in the order in which they began, and never within each other. Only the first in the queue
+ * is open. A block of text is over when another follows it; a call is over when another follows and its arguments are
+ * whole, so that calls whose fragments come interleaved wait for each other, and what is held is bounded.
+ */
+
+import { AnswerProblem } from "../types.ts";
+import type { Call } from "./arriving-calls.ts";
+
+/** Held text and blocks, in UTF-16 units: as much as the largest event that is looked into. */
+export const MAX_HELD = 8 << 20;
+
+/** What a block costs beside its text, roughly. */
+const BLOCK_COST = 256;
+
+export interface QueuedBlock {
+  /** Came while the block was not open. */
+  held: string;
+  /** Undefined: it is none. */
+  readonly call?: Call;
+}
+
+export interface BlockWriter<Block extends QueuedBlock> {
+  /** What the block holds has to be written too. */
+  begin(block: Block): void;
+  text(block: Block, text: string): void;
+  end(block: Block): void;
+}
+
+export class BlockQueue<Block extends QueuedBlock> {
+  readonly #writer: BlockWriter<Block>;
+  #queue: Block[] = [];
+  /** The first in the queue has begun. */
+  #isOpen = false;
+  #heldSize = 0;
+
+  constructor(writer: BlockWriter<Block>) {
+    this.#writer = writer;
+  }
+
+  get last(): Block | undefined {
+    return this.#queue.at(-1);
+  }
+
+  isOpen(block: Block): boolean {
+    return this.#isOpen && block === this.#queue[0];
+  }
+
+  append(block: Block): void {
+    this.#queue.push(block);
+    this.hold(BLOCK_COST + block.held.length);
+    this.advance();
+  }
+
+  add(block: Block, text: string): void {
+    if (text === "") return;
+    if (this.isOpen(block)) {
+      this.#writer.text(block, text);
+      return;
+    }
+    this.hold(text.length);
+    block.held += text;
+  }
+
+  /** Of what a block holds beside its text; for good. */
+  hold(size: number): void {
+    this.#heldSize += size;
+    if (this.#heldSize > MAX_HELD)
+      throw new AnswerProblem("the answer has too many blocks, or too much of it came out of order");
+  }
+
+  /** Ends what is over and begins what can be. To be called when a call took a fragment. */
+  advance(): void {
+    let over = 0;
+    for (const block of this.#queue) {
+      if (isNameless(block)) break;
+      this.#begin(block);
+      const isLast = over === this.#queue.length - 1;
+      if (isLast || (block.call !== undefined && block.call.scan.state !== "whole")) break;
+      this.#end(block);
+      over++;
+    }
+    if (over > 0) this.#queue.splice(0, over);
+  }
+
+  /** Begins and ends all that are left. */
+  close(): void {
+    for (const block of this.#queue) {
+      if (isNameless(block)) throw new AnswerProblem("a tool call has no name");
+      this.#begin(block);
+      this.#end(block);
+    }
+    this.#queue = [];
+  }
+
+  #begin(block: Block): void {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    this.#writer.begin(block);
+    block.held = "";
+  }
+
+  #end(block: Block): void {
+    this.#isOpen = false;
+    this.#writer.end(block);
+  }
+}
+
+function isNameless({ call }: QueuedBlock): boolean {
+  return call?.name === "";
+}

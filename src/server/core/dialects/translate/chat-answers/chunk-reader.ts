@@ -1,0 +1,126 @@
+/**
+ * Reads the chunks of a compat stream for whatever is made of them. Source: dialects reference, 3.3 (with its deviations)
+ * and 9.2.
+ *
+ * Only the first choice is answered. Why the answer ended and what it used is remembered until the provider says that it
+ * is over, since usage comes last or on any chunk; a stream that ends without either saying so ended too early.
+ */
+import { raiseUsage, type Usage } from "../../usage.ts";
+import { listOf, objectOf, parsedJson, type Values } from "../../values.ts";
+import { AnswerProblem, type StreamTranslation } from "../types.ts";
+import { checkFinish, usageIn } from "./answer-parts.ts";
+
+/** Writes an answer in the client's form. Each may throw `AnswerProblem`. */
+export interface ChunkSink {
+  /** `chunk`: the first. */
+  start(chunk: Values): void;
+  /** `choice`: of the delta. */
+  delta(delta: Values, choice: Values): void;
+  /** `finishReason`: empty where the provider gave none. */
+  finish(finishReason: string, usage: Usage | undefined): void;
+  /** `data`: of the provider's event, parsed. */
+  fail(data: unknown, usage: Usage | undefined): void;
+  /** A frame that means nothing. */
+  alive(): string;
+  /** Frames written since the last time. */
+  take(): string;
+}
+
+const DONE = "[DONE]";
+
+export function readChunks(sink: ChunkSink): StreamTranslation {
+  return new ChunkReader(sink);
+}
+
+/** A class, since there is one for each stream. */
+class ChunkReader implements StreamTranslation {
+  readonly #sink: ChunkSink;
+  #state: StreamTranslation["state"] = "open";
+  #hasStarted = false;
+  /** Empty until the provider gives a reason. */
+  #finishReason = "";
+  #usage: Usage | undefined;
+
+  constructor(sink: ChunkSink) {
+    this.#sink = sink;
+  }
+
+  get state(): StreamTranslation["state"] {
+    return this.#state;
+  }
+
+  event(name: string, data: string): string {
+    if (this.#state !== "open") return "";
+    const text = data.trim();
+    if (text === "") return "";
+    if (text === DONE) return this.#finish();
+    const value = parsedJson(text);
+    if (name === "error" || tellsError(value)) return this.#fail(value);
+    const chunk = objectOf(value);
+    if (chunk === undefined) throw new AnswerProblem("an event of the stream is not a JSON object");
+    return this.#chunk(chunk);
+  }
+
+  keepAlive(): string {
+    return this.#state === "open" ? this.#sink.alive() : "";
+  }
+
+  end(): string {
+    if (this.#state !== "open") return "";
+    if (this.#finishReason === "") throw new AnswerProblem("the stream ended before its answer did");
+    return this.#finish();
+  }
+
+  #chunk(chunk: Values): string {
+    const { choices = null, usage = null } = chunk;
+    if (choices !== null && !Array.isArray(choices)) throw new AnswerProblem("choices is not an array");
+    // An event that tells nothing, as a sign of life.
+    if (choices === null && usage === null) return this.keepAlive();
+    if (!this.#hasStarted) this.#sink.start(chunk);
+    this.#hasStarted = true;
+    this.#usage = raised(this.#usage, usageIn(usage));
+    for (const choice of choices ?? []) this.#choice(objectOf(choice));
+    return this.#sink.take();
+  }
+
+  #choice(choice: Values | undefined): void {
+    if (choice === undefined) throw new AnswerProblem("a choice is not an object");
+    const { index, delta = null, finish_reason: finishReason } = choice;
+    if (typeof (index ?? 0) !== "number") throw new AnswerProblem("the index of a choice is not a number");
+    if ((index ?? 0) !== 0) return;
+    checkFinish(finishReason);
+    if (typeof finishReason === "string" && finishReason !== "") this.#finishReason = finishReason;
+    if (delta === null) return;
+    const said = objectOf(delta);
+    if (said === undefined) throw new AnswerProblem("a delta is not an object");
+    this.#sink.delta(said, choice);
+  }
+
+  #finish(): string {
+    if (!this.#hasStarted) throw new AnswerProblem("the stream ended before its answer began");
+    this.#sink.finish(this.#finishReason, this.#usage);
+    this.#state = "ended";
+    return this.#sink.take();
+  }
+
+  #fail(data: unknown): string {
+    this.#state = "failed";
+    this.#sink.fail(data, this.#usage);
+    return this.#sink.take();
+  }
+}
+
+/** As metering reads it: no count goes down again. */
+function raised(before: Usage | undefined, now: Usage | undefined): Usage | undefined {
+  return before === undefined || now === undefined ? (now ?? before) : raiseUsage(before, now, true);
+}
+
+/**
+ * In an object, or in a list of one. Some providers carry `"error": null` on every chunk, and some send the error itself, as
+ * an object of that name, and `[DONE]` after it.
+ */
+function tellsError(value: unknown): boolean {
+  const { error, object }: Values = objectOf(value) ?? objectOf(listOf(value)[0]) ?? {};
+  if (object === "error") return true;
+  return typeof error === "object" ? error !== null : typeof error === "string" && error !== "";
+}

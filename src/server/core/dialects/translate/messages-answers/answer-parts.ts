@@ -1,0 +1,79 @@
+/**
+ * What an answer of the messages dialect says, read the same way from a whole answer and from an event. Source: dialects
+ * reference, 3.2, 5.2.
+ *
+ * An answer that breaks its grammar where that changes what is told is an `AnswerProblem`, whose message quotes nothing.
+ */
+import { exactParts, type JsonSource, jsonText } from "../../json-source.ts";
+import { objectOf, parsedJson, stringOf, type Values } from "../../values.ts";
+import { AnswerProblem } from "../types.ts";
+
+export interface WholeMessage {
+  readonly message: Values;
+  readonly blocks: readonly Values[];
+  /** Undefined where there is no call, whose input alone must be told as it is written. */
+  readonly exact: JsonSource["exact"] | undefined;
+}
+
+const UNCHANGED = (part: unknown): unknown => part;
+
+export function readMessage(body: string): WholeMessage {
+  const value = parsedJson(body);
+  if (value === undefined) throw new AnswerProblem("the answer is not JSON");
+  const message = objectOf(value);
+  const content = message?.["content"];
+  if (message === undefined || !Array.isArray(content)) throw new AnswerProblem("the answer is no message");
+  const blocks = content.map(readBlock);
+  return { message, blocks, exact: blocks.some(isCall) ? exactOf(body, value) : undefined };
+}
+
+const isCall = (block: Values): boolean => block["type"] === "tool_use";
+
+function exactOf(body: string, value: unknown): JsonSource["exact"] {
+  try {
+    return exactParts(body, value);
+  } catch {
+    throw new AnswerProblem("the answer is nested too deep");
+  }
+}
+
+/** A block of content; its type need not be known. */
+export function readBlock(value: unknown): Values {
+  const block = objectOf(value);
+  if (block === undefined || typeof block["type"] !== "string") throw new AnswerProblem("a content block has no type");
+  return block;
+}
+
+/** Text that the grammar demands. */
+export function readText(of: Values, name: string): string {
+  const text = stringOf(of[name]);
+  if (text === undefined) throw new AnswerProblem(`"${name}" is no text`);
+  return text;
+}
+
+/** As the provider knows the tool. */
+export function readToolName(block: Values): string {
+  const name = stringOf(block["name"]);
+  if (name === undefined || name === "") throw new AnswerProblem("a tool call has no name");
+  return name;
+}
+
+/** Whether a block begins with arguments, which must be read exactly. */
+export function hasInput(block: Values): boolean {
+  const input = block["type"] === "tool_use" ? objectOf(block["input"]) : undefined;
+  return input !== undefined && Object.keys(input).length > 0;
+}
+
+/** The input of a `tool_use` block as the text of `arguments`; `exact`: of the `JsonSource` that the block is a part of. */
+export function readArguments(block: Values, exact: (part: unknown) => unknown = UNCHANGED): string {
+  const input = block["input"];
+  if (input === undefined || input === null) return "{}";
+  if (objectOf(input) === undefined) throw new AnswerProblem("the input of a tool call is no object");
+  return jsonText(exact(input));
+}
+
+/** Undefined: it is no refusal, or one without a word. `of`: a message, or the `delta` of a `message_delta`. */
+export function readRefusal(of: Values): string | undefined {
+  if (of["stop_reason"] !== "refusal") return undefined;
+  return stringOf(objectOf(of["stop_details"])?.["explanation"]) || undefined;
+}

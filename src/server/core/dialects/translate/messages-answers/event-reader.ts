@@ -1,0 +1,262 @@
+/**
+ * Reads the events of a messages stream for whatever is made of them. Source: dialects reference, 5.3 and 9.1.
+ *
+ * An answer is complete at `message_stop` and not before: a stream that ends without it has no end that could be told. A
+ * second `message_start` tells only usage, as some providers send it. Blocks that interleave, or are never closed, are
+ * handed on as they come; a delta without its block, or of another kind than its block, is no answer.
+ */
+import { type JsonSource, readJson } from "../../json-source.ts";
+import { raiseUsage, type Usage } from "../../usage.ts";
+import { countsOf, mergeCounts, type UsageCounts, usageOf } from "../../usage-normalise.ts";
+import { listOf, objectOf, parsedJson, type Values } from "../../values.ts";
+import { AnswerProblem, type StreamTranslation } from "../types.ts";
+import { hasInput, readBlock, readRefusal, readText } from "./answer-parts.ts";
+
+/** A block as its writer knows it. `untold`: nothing of it is shown. */
+export interface WrittenBlock {
+  readonly kind: "text" | "thinking" | "tool_use" | "untold";
+}
+
+/** Writes an answer in the client's form. Each may throw `AnswerProblem`. */
+export interface EventSink<Block extends WrittenBlock> {
+  /** `message`: as the stream begins with it. */
+  start(message: Values): void;
+  /** `exact`: of the `JsonSource` that `block` is a part of, where its spelling may matter. */
+  open(block: Values, exact?: JsonSource["exact"]): Block;
+  /** Of a block of the kind that has it. */
+  text(text: string, block: Block): void;
+  thinking(text: string, block: Block): void;
+  sign(signature: string, block: Block): void;
+  fragment(json: string, block: Block): void;
+  close(block: Block): void;
+  finish(ending: EventEnding): void;
+  /** `data`: of the provider's event, parsed. */
+  fail(data: unknown): void;
+  /** Frames written since the last time. */
+  take(): string;
+}
+
+export interface EventEnding {
+  readonly stopReason: unknown;
+  /** What the provider says of it; undefined: it is no refusal, or one without a word. */
+  readonly refusal: string | undefined;
+  /** Undefined: none is known. */
+  readonly usage: Usage | undefined;
+}
+
+/** Of blocks that were not closed; the grammar knows one. */
+const MAX_OPEN_BLOCKS = 1024;
+
+const KEEP_ALIVE = ": ping\n\n";
+
+const NO_VALUES: Values = {};
+
+/** Events that are read; others by name mean nothing to any client. */
+const EVENTS: ReadonlySet<string> = new Set([
+  "message_start",
+  "content_block_start",
+  "content_block_delta",
+  "content_block_stop",
+  "message_delta",
+  "message_stop",
+  "error",
+]);
+
+export function readEvents<Block extends WrittenBlock>(sink: EventSink<Block>): StreamTranslation {
+  return new EventReader(sink);
+}
+
+/** A class, since there is one for each stream. */
+class EventReader<Block extends WrittenBlock> implements StreamTranslation {
+  readonly #sink: EventSink<Block>;
+  readonly #blocks = new Map<number, Block>();
+  #hasStarted = false;
+  #counts: UsageCounts | undefined;
+  #used: Usage | undefined;
+  #isUsageFinal = false;
+  #stopReason: unknown;
+  #refusal: string | undefined;
+  #state: StreamTranslation["state"] = "open";
+
+  constructor(sink: EventSink<Block>) {
+    this.#sink = sink;
+  }
+
+  get state(): StreamTranslation["state"] {
+    return this.#state;
+  }
+
+  event(name: string, data: string): string {
+    if (this.#state !== "open") return "";
+    if (name === "ping") return KEEP_ALIVE;
+    if (name === "" ? data === "" || data === "[DONE]" : !EVENTS.has(name)) return "";
+    const value = parsedJson(data);
+    if (name === "error") return this.#fail(value);
+    const event = objectOf(value);
+    if (event === undefined) throw new AnswerProblem("an event is no JSON object");
+    switch (name || (event["type"] ?? (event["error"] === undefined ? undefined : "error"))) {
+      case "message_start":
+        return this.#start(event, data);
+      case "content_block_start":
+        return this.#openBlock(event, data);
+      case "content_block_delta":
+        return this.#delta(event);
+      case "content_block_stop":
+        return this.#closeBlock(event);
+      case "message_delta":
+        return this.#messageDelta(event);
+      case "message_stop":
+        return this.#finish();
+      case "ping":
+        return KEEP_ALIVE;
+      case "error":
+        return this.#fail(event);
+      default:
+        return "";
+    }
+  }
+
+  keepAlive(): string {
+    return this.#state === "open" ? KEEP_ALIVE : "";
+  }
+
+  end(): string {
+    if (this.#state === "open") throw new AnswerProblem("the stream ended before its answer did");
+    return "";
+  }
+
+  #start(event: Values, data: string): string {
+    const message = objectOf(event["message"]);
+    if (message === undefined) throw new AnswerProblem("the stream begins without a message");
+    this.#count(message["usage"], false);
+    if (this.#hasStarted) return "";
+    this.#hasStarted = true;
+    this.#sink.start(message);
+    if (listOf(message["content"]).length > 0) {
+      const source = exactly(data);
+      const content = listOf(objectOf(objectOf(source.value)?.["message"])?.["content"]);
+      for (const block of content) this.#sink.close(this.#sink.open(readBlock(block), source.exact));
+    }
+    return this.#sink.take();
+  }
+
+  #openBlock(event: Values, data: string): string {
+    this.#begun();
+    const index = readIndex(event);
+    if (this.#blocks.has(index)) throw new AnswerProblem("a content block begins within itself");
+    if (this.#blocks.size >= MAX_OPEN_BLOCKS) throw new AnswerProblem("too many content blocks are open");
+    const block = readBlock(event["content_block"]);
+    if (hasInput(block)) {
+      const source = exactly(data);
+      const exactBlock = readBlock(objectOf(source.value)?.["content_block"]);
+      this.#blocks.set(index, this.#sink.open(exactBlock, source.exact));
+    } else {
+      this.#blocks.set(index, this.#sink.open(block));
+    }
+    return this.#sink.take();
+  }
+
+  #delta(event: Values): string {
+    this.#begun();
+    const block = this.#blocks.get(readIndex(event));
+    if (block === undefined) throw new AnswerProblem("a delta belongs to no content block");
+    const delta = objectOf(event["delta"]);
+    if (delta === undefined) throw new AnswerProblem("a delta is no object");
+    if (block.kind === "untold") return "";
+    switch (delta["type"]) {
+      case "text_delta":
+        if (block.kind !== "text") throw misplaced();
+        this.#sink.text(readText(delta, "text"), block);
+        break;
+      case "thinking_delta":
+        if (block.kind !== "thinking") throw misplaced();
+        this.#sink.thinking(readText(delta, "thinking"), block);
+        break;
+      case "signature_delta":
+        if (block.kind !== "thinking") throw misplaced();
+        this.#sink.sign(readText(delta, "signature"), block);
+        break;
+      case "input_json_delta":
+        if (block.kind !== "tool_use") throw misplaced();
+        this.#sink.fragment(readText(delta, "partial_json"), block);
+        break;
+    }
+    return this.#sink.take();
+  }
+
+  #closeBlock(event: Values): string {
+    this.#begun();
+    const index = readIndex(event);
+    const block = this.#blocks.get(index);
+    if (block === undefined) throw new AnswerProblem("a content block ends that did not begin");
+    this.#blocks.delete(index);
+    this.#sink.close(block);
+    return this.#sink.take();
+  }
+
+  #messageDelta(event: Values): string {
+    this.#begun();
+    this.#count(event["usage"], true);
+    const delta = objectOf(event["delta"]) ?? NO_VALUES;
+    if (typeof delta["stop_reason"] === "string") {
+      this.#stopReason = delta["stop_reason"];
+      this.#refusal = readRefusal(delta);
+    }
+    return "";
+  }
+
+  #finish(): string {
+    this.#begun();
+    for (const block of this.#blocks.values()) this.#sink.close(block);
+    this.#blocks.clear();
+    this.#state = "ended";
+    this.#sink.finish({ stopReason: this.#stopReason, refusal: this.#refusal, usage: this.#usage() });
+    return this.#sink.take();
+  }
+
+  #fail(data: unknown): string {
+    this.#state = "failed";
+    this.#sink.fail(data);
+    return this.#sink.take();
+  }
+
+  #begun(): void {
+    if (!this.#hasStarted) throw new AnswerProblem("the stream does not begin with its message");
+  }
+
+  #count(usage: unknown, isFinal: boolean): void {
+    const news = countsOf("messages", usage);
+    if (news === undefined) return;
+    this.#counts = mergeCounts(this.#counts, news);
+    const used = usageOf("messages", this.#counts);
+    this.#used = this.#used === undefined ? used : raiseUsage(this.#used, used, false);
+    this.#isUsageFinal = isFinal;
+  }
+
+  /** As metering reads it: no count goes down again, and counts that are all zero are knowledge only when final. */
+  #usage(): Usage | undefined {
+    const used = this.#used;
+    return used === undefined || (used.totalTokens === 0 && !this.#isUsageFinal) ? undefined : used;
+  }
+}
+
+/** The event once more, for the exact text of its parts. */
+function exactly(data: string): JsonSource {
+  try {
+    return readJson(data);
+  } catch {
+    throw new AnswerProblem("an event is nested too deep");
+  }
+}
+
+function readIndex(event: Values): number {
+  const index = event["index"];
+  if (typeof index !== "number" || !Number.isSafeInteger(index) || index < 0) {
+    throw new AnswerProblem("a content block has no index");
+  }
+  return index;
+}
+
+function misplaced(): AnswerProblem {
+  return new AnswerProblem("a delta is of another kind than its content block");
+}
