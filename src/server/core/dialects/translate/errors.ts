@@ -22,6 +22,8 @@ const CONTROLS = /[\x00-\x1f\x7f-\x9f\u2028\u2029]+/g;
 const CONTEXT_CODE = "context_length_exceeded";
 const CONTEXT_WORDS = "prompt is too long";
 
+const BROKEN_OFF = "The provider broke its answer off with an error.";
+
 /** Codes and paths of fields; prose is no code. */
 const TOKEN = /^[\w.:[\]-]{1,128}$/;
 
@@ -84,8 +86,28 @@ export function translateError(
 
 /** One frame for an error that came within a stream, and ends it. `data`: of the provider's event, parsed. */
 export function translateErrorEvent(to: Dialect, data: unknown, requestId: string): string {
-  const { error, message = "The provider broke its answer off with an error." } = errorIn(data);
+  const { error, message = BROKEN_OFF } = errorIn(data);
   return errorFrame(to, errorBody(to, { type: typeOfEvent(error), message, requestId, error }));
+}
+
+/** Codes of a response that failed, where the provider's error has none. */
+const FAILURE_CODES: ReadonlyMap<string, string> = new Map([
+  // What is not to be sent again as it is: agents retry what they do not know.
+  ["invalid_request_error", "invalid_prompt"],
+  ["request_too_large", CONTEXT_CODE],
+]);
+
+/** An error that came within a stream, as a response tells it. `data`: of the provider's event, parsed. Source: responses reference, 7.5. */
+export function failureOf(data: unknown): { readonly code: string; readonly message: string } {
+  const { error, message = BROKEN_OFF } = errorIn(data);
+  const type = typeOfEvent(error);
+  if (isTooLong(message)) return { code: CONTEXT_CODE, message };
+  const kind = COMPAT_KINDS.get(type) ?? SERVER;
+  return { code: tokenOf(error.code) ?? FAILURE_CODES.get(type) ?? kind.code ?? kind.type, message };
+}
+
+function isTooLong(message: string): boolean {
+  return message.toLowerCase().includes(CONTEXT_WORDS);
 }
 
 interface Shown {

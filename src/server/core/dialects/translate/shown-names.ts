@@ -3,7 +3,7 @@ import { stringOf } from "../values.ts";
 import type { AnswerTerms } from "./types.ts";
 
 /** `model`: what the provider says; where it says nothing, the client is shown what it asked for. */
-export function shownModel({ model: { sent, asked } }: AnswerTerms, model: unknown): string {
+export function shownModel({ model: { sent, asked } }: Pick<AnswerTerms, "model">, model: unknown): string {
   const named = stringOf(model) || sent;
   return named === sent ? asked : named;
 }

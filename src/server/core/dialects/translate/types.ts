@@ -98,6 +98,8 @@ export interface AnswerTerms {
 export interface AnswerStamp {
   /** Seconds since 1970. */
   readonly created: number;
+  /** The same when it is asked. Undefined: an answer is taken to be complete in the second in which it began. */
+  readonly now?: () => number;
   /** Of the gateway's request: ids that the provider left out are made from it. `[A-Za-z0-9_-]`, unique. May be made when it is read. */
   readonly seed: string;
   /** Responses: told of each item of the answer once it is whole, as JSON text. */
@@ -126,6 +128,11 @@ export interface StreamTranslation {
    * so that the client is told instead of being given an end that never was.
    */
   end(): string;
+  /**
+   * Responses: the last frames of a stream that the gateway ends itself, or empty where it is over. They repeat the items
+   * that are whole, so that whoever holds back what was in one uses `responsesFailure`. `code`: lower case with underscores.
+   */
+  failure?(failure: { readonly code: string; readonly message: string }): string;
   /** `ended`: the answer is complete. `failed`: the provider's own error went to the client as its last frame. */
   readonly state: "open" | "ended" | "failed";
 }

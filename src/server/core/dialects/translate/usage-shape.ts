@@ -1,4 +1,4 @@
-/** Usage in the shape of either dialect, from the one sense that both are brought to. Source: dialects reference, 8.5. */
+/** Usage in the shape of each form, from the one sense that both are brought to. Source: dialects reference, 8.5. */
 import type { Usage } from "../usage.ts";
 
 /** Input includes what came from and went to the cache; output includes reasoning. */
@@ -12,6 +12,20 @@ export function compatUsage(usage: Usage): object {
       cache_write_tokens: usage.cacheCreationInputTokens,
     },
     completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+  };
+}
+
+/** As `compatUsage`, under the names of a response; all members stand there, and the total is their sum. */
+export function responsesUsage({ inputTokens, outputTokens, ...parts }: Usage): object {
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: {
+      cached_tokens: parts.cachedInputTokens,
+      cache_write_tokens: parts.cacheCreationInputTokens,
+    },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: parts.reasoningTokens },
+    total_tokens: inputTokens + outputTokens,
   };
 }
 

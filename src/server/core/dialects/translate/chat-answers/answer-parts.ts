@@ -7,7 +7,7 @@
  */
 import type { Usage } from "../../usage.ts";
 import { normaliseUsage } from "../../usage-normalise.ts";
-import { listOf, numberOf, objectOf, stringOf, type Values } from "../../values.ts";
+import { listOf, numberOf, objectOf, parsedJson, stringOf, type Values } from "../../values.ts";
 import { AnswerProblem } from "../types.ts";
 
 /** A stretch of reasoning. */
@@ -132,6 +132,25 @@ function functionPart(value: unknown): Pick<CallPart, "name" | "arguments"> {
 /** Whether the stretch goes on with the block: a signature seals it, and what is told apart is signed apart. */
 export function takesIn(block: Omit<Reasoning, "text">, { index }: Reasoning): boolean {
   return block.signature === "" && (block.index === undefined || index === undefined || block.index === index);
+}
+
+export interface Completion {
+  readonly answer: Values;
+  /** The first. */
+  readonly choice: Values;
+  readonly message: Values;
+}
+
+/** A whole answer. */
+export function readCompletion(body: string): Completion {
+  const value = parsedJson(body);
+  if (value === undefined) throw new AnswerProblem("the answer is not JSON");
+  const answer = objectOf(value);
+  if (answer === undefined) throw new AnswerProblem("the answer is not a JSON object");
+  const choice = objectOf(listOf(answer["choices"])[0]);
+  const message = objectOf(choice?.["message"]);
+  if (choice === undefined || message === undefined) throw new AnswerProblem("the answer has no message");
+  return { answer, choice, message };
 }
 
 /** Some providers end a broken answer with a reason of its own; any other unknown reason is an end. */

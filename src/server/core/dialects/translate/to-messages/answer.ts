@@ -5,11 +5,12 @@
  * Arguments of calls stand in the answer exactly as the provider spelled them.
  */
 import { Verbatim, writeJson } from "../../json-source.ts";
-import { listOf, objectOf, parsedJson } from "../../values.ts";
+import { objectOf, parsedJson } from "../../values.ts";
 import {
   type CallPart,
   callsOf,
   type Reasoning,
+  readCompletion,
   reasoningOf,
   refusalOf,
   takesIn,
@@ -61,13 +62,7 @@ interface WholeAnswer extends frames.Beginning {
 }
 
 function wholeAnswer(body: string, terms: AnswerTerms, stamp: AnswerStamp): WholeAnswer {
-  const value = parsedJson(body);
-  if (value === undefined) throw new AnswerProblem("the answer is not JSON");
-  const answer = objectOf(value);
-  if (answer === undefined) throw new AnswerProblem("the answer is not a JSON object");
-  const choice = objectOf(listOf(answer["choices"])[0]);
-  const message = objectOf(choice?.["message"]);
-  if (choice === undefined || message === undefined) throw new AnswerProblem("the answer has no message");
+  const { answer, choice, message } = readCompletion(body);
   const finishReason = choice["finish_reason"];
   const refusal = refusalOf(message);
   const calls = callsOf(message);

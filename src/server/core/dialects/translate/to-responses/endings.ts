@@ -1,0 +1,12 @@
+/** Why an answer is not complete, from the reason for its end in the words of the compat dialect. Source: responses reference, 6.2. */
+import type { Shortage } from "./response-object.ts";
+
+const SHORTAGES: ReadonlyMap<string, Shortage> = new Map<string, Shortage>([
+  ["length", "max_output_tokens"],
+  ["content_filter", "content_filter"],
+]);
+
+/** Undefined: it is complete. Whatever else ends an answer is a plain end. */
+export function shortageOf(finishReason: string): Shortage | undefined {
+  return SHORTAGES.get(finishReason);
+}

@@ -1,0 +1,54 @@
+/**
+ * The events of a stream of responses as text, numbered from 0 without gaps. Source: responses reference, 7 and 7.2.
+ *
+ * There are thousands of deltas in a stream, so that events are put together as text: `members` are JSON members, each with
+ * a comma behind it.
+ */
+import { MAX_HELD } from "../chat-answers/block-queue.ts";
+import { AnswerProblem } from "../types.ts";
+
+/** Means nothing; an event of a name that is not known breaks the official client. */
+export const COMMENT = ": ping\n\n";
+
+export class EventLog {
+  readonly #isKept: boolean;
+  #frames = "";
+  #next = 0;
+  #heldSize = 0;
+
+  /** `isKept`: false where only the response itself is wanted. */
+  constructor(isKept: boolean) {
+    this.#isKept = isKept;
+  }
+
+  /** Of the event that comes next. */
+  get sequence(): number {
+    return this.#next;
+  }
+
+  put(type: string, members: string): void {
+    const number = this.#next++;
+    if (this.#isKept) this.#frames += eventFrame(type, members, number);
+  }
+
+  comment(): void {
+    if (this.#isKept) this.#frames += COMMENT;
+  }
+
+  /** Frames written since the last time. */
+  take(): string {
+    const frames = this.#frames;
+    this.#frames = "";
+    return frames;
+  }
+
+  /** All of an answer is held until its end, since its last event repeats it. `size`: UTF-16 units. */
+  hold(size: number): void {
+    this.#heldSize += size;
+    if (this.#heldSize > MAX_HELD) throw new AnswerProblem("the answer is too long to be repeated at its end");
+  }
+}
+
+export function eventFrame(type: string, members: string, sequence: number): string {
+  return `event: ${type}\ndata: {"type":"${type}",${members}"sequence_number":${sequence}}\n\n`;
+}

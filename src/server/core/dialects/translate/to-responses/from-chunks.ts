@@ -1,0 +1,187 @@
+/** An answer of chat completions as a response. Source: responses reference, 5.3, 6 and 7.4. */
+import type { Usage } from "../../usage.ts";
+import { listOf, stringOf, type Values } from "../../values.ts";
+import {
+  type CallPart,
+  callsOf,
+  checkFinish,
+  readCompletion,
+  reasoningOf,
+  refusalOf,
+  textOf,
+  usageIn,
+} from "../chat-answers/answer-parts.ts";
+import { ArgumentsScan } from "../chat-answers/arguments-scan.ts";
+import { ArrivingCalls, type Call } from "../chat-answers/arriving-calls.ts";
+import { BlockQueue, type BlockWriter } from "../chat-answers/block-queue.ts";
+import type { ChunkSink } from "../chat-answers/chunk-reader.ts";
+import { failureOf } from "../errors.ts";
+import { AnswerProblem } from "../types.ts";
+import { shortageOf } from "./endings.ts";
+import { COMMENT } from "./event-log.ts";
+import { logprobsOf } from "./logprobs.ts";
+import { addDetail, tellsDetail } from "./reasoning-details.ts";
+import type { ResponseWriter } from "./writer.ts";
+
+interface TextBlock {
+  readonly kind: "text" | "refusal";
+  held: string;
+}
+
+interface ReasoningBlock {
+  readonly kind: "reasoning";
+  held: string;
+  readonly details: Values[];
+}
+
+interface CallBlock {
+  readonly kind: "call";
+  held: string;
+  readonly call: Call;
+}
+
+type Block = TextBlock | ReasoningBlock | CallBlock;
+
+export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
+  readonly #writer: ResponseWriter;
+  readonly #wantsLogprobs: boolean;
+  readonly #arriving = new ArrivingCalls();
+  readonly #calls = new Map<Call, CallBlock>();
+  readonly #queue = new BlockQueue<Block>(this);
+  /** JSON texts; of text that is not written yet. */
+  #logprobs: readonly string[] = [];
+  #hasCut = false;
+  #failed = "";
+
+  constructor(writer: ResponseWriter, wantsLogprobs: boolean) {
+    this.#writer = writer;
+    this.#wantsLogprobs = wantsLogprobs;
+  }
+
+  /** `answer`: whole, or its first chunk. */
+  start(answer: Values): void {
+    this.#writer.begin(answer["model"], stringOf(answer["service_tier"]) || undefined);
+  }
+
+  delta(delta: Values, choice: Values): void {
+    this.say(delta, choice, (part) => this.#arriving.of(part));
+  }
+
+  /** `message`: whole, or a delta of it. `callOf`: which call a part of one belongs to. */
+  say(message: Values, choice: Values, callOf: (part: CallPart) => Call): void {
+    const reasoning = reasoningOf(message).reduce((text, piece) => text + piece.text, "");
+    this.#reason(reasoning, listOf(message["reasoning_details"]));
+    if (this.#wantsLogprobs) this.#keepLogprobs(logprobsOf(choice));
+    this.#say("text", textOf(message));
+    this.#say("refusal", refusalOf(message));
+    for (const part of callsOf(message)) this.#call(callOf(part), part.arguments);
+  }
+
+  finish(finishReason: string, usage: Usage | undefined): void {
+    this.#queue.close();
+    const shortage = shortageOf(finishReason);
+    if (this.#hasCut && shortage === undefined)
+      throw new AnswerProblem("the arguments of a tool call are not a JSON object");
+    this.#writer.finish(shortage, usage);
+  }
+
+  fail(data: unknown, usage: Usage | undefined): void {
+    this.#failed = this.#writer.fail(failureOf(data), usage);
+  }
+
+  alive(): string {
+    return COMMENT;
+  }
+
+  take(): string {
+    return this.#writer.take() + this.#failed;
+  }
+
+  begin(block: Block): void {
+    if (block.kind === "call") this.#writer.call(block.call.name, block.call.id);
+    this.text(block, block.held);
+    if (block.kind === "reasoning") this.#tellDetails(block, 0);
+  }
+
+  text(block: Block, text: string): void {
+    switch (block.kind) {
+      case "text":
+        this.#writer.text(text, this.#logprobs);
+        this.#logprobs = [];
+        return;
+      case "refusal":
+        this.#writer.refusal(text);
+        return;
+      case "reasoning":
+        this.#writer.reasoning(text);
+        return;
+      case "call":
+        this.#writer.fragment(text);
+    }
+  }
+
+  /** Whatever is not known to be cut off ends when the next begins, or all is over. */
+  end(block: Block): void {
+    if (block.kind !== "call" || block.call.scan.state !== "cut") return;
+    this.#hasCut = true;
+    this.#writer.cutCall();
+  }
+
+  #say(kind: TextBlock["kind"], text: string): void {
+    if (text === "") return;
+    const { last } = this.#queue;
+    if (last?.kind === kind) this.#queue.add(last, text);
+    else this.#queue.append({ kind, held: text });
+  }
+
+  #reason(text: string, told: readonly unknown[]): void {
+    const { last } = this.#queue;
+    const open = last?.kind === "reasoning" ? last : undefined;
+    const news = told.filter((detail) => tellsDetail(detail, open !== undefined));
+    if (text === "" && news.length === 0) return;
+    const block = open ?? { kind: "reasoning", held: text, details: [] };
+    const size = news.length === 0 ? 0 : JSON.stringify(news).length;
+    for (const detail of news) addDetail(block.details, detail);
+    this.#queue.hold(size);
+    if (open === undefined) {
+      this.#queue.append(block);
+      return;
+    }
+    this.#queue.add(open, text);
+    if (this.#queue.isOpen(open)) this.#tellDetails(open, size);
+  }
+
+  #tellDetails({ details }: ReasoningBlock, size: number): void {
+    if (details.length > 0) this.#writer.details(details, size);
+  }
+
+  #call(call: Call, fragment: string): void {
+    const text = call.scan.take(fragment);
+    const known = this.#calls.get(call);
+    if (known !== undefined) {
+      this.#queue.add(known, text);
+      this.#queue.advance();
+      return;
+    }
+    const block: CallBlock = { kind: "call", held: text, call };
+    this.#calls.set(call, block);
+    this.#queue.append(block);
+  }
+
+  #keepLogprobs(told: readonly string[]): void {
+    if (told.length === 0) return;
+    for (const each of told) this.#queue.hold(each.length);
+    this.#logprobs = this.#logprobs.length === 0 ? told : [...this.#logprobs, ...told];
+  }
+}
+
+/** Throws `AnswerProblem`. */
+export function writeCompletion(body: string, writer: ResponseWriter, wantsLogprobs: boolean): void {
+  const { answer, choice, message } = readCompletion(body);
+  const sink = new ChunksToResponse(writer, wantsLogprobs);
+  sink.start(answer);
+  sink.say(message, choice, ({ id, name }) => ({ id, name, scan: new ArgumentsScan() }));
+  const finishReason = choice["finish_reason"];
+  checkFinish(finishReason);
+  sink.finish(stringOf(finishReason) ?? "", usageIn(answer["usage"]));
+}

@@ -1,0 +1,129 @@
+/** An answer of the messages dialect as a response. Source: responses reference, 5.3, 6 and 7.3. */
+import type { JsonSource } from "../../json-source.ts";
+import { normaliseUsage } from "../../usage-normalise.ts";
+import { objectOf, stringOf, type Values } from "../../values.ts";
+import { failureOf } from "../errors.ts";
+import { readArguments, readMessage, readRefusal, readText, readToolName } from "../messages-answers/answer-parts.ts";
+import type { EventEnding, EventSink } from "../messages-answers/event-reader.ts";
+import { finishReason } from "../reasons.ts";
+import { AnswerProblem } from "../types.ts";
+import { shortageOf } from "./endings.ts";
+import type { ResponseWriter } from "./writer.ts";
+
+type Block =
+  | { readonly kind: "text" }
+  | { readonly kind: "thinking" }
+  /** `input`: its whole arguments, said if no fragment of them comes. Empty: none. */
+  | { readonly kind: "tool_use"; readonly input: string; hasFragments: boolean }
+  /** Of the provider's own tools, or of a type that is not known: nothing of it is told. */
+  | { readonly kind: "untold" };
+
+const UNTOLD: Block = { kind: "untold" };
+
+/** Others have no equivalent. */
+const TIERS: ReadonlyMap<unknown, string> = new Map([["priority", "priority"]]);
+
+export class EventsToResponse implements EventSink<Block> {
+  readonly #writer: ResponseWriter;
+  /** The one that deltas may belong to: items of a response do not interleave. */
+  #current: Block | undefined;
+  #failed = "";
+
+  constructor(writer: ResponseWriter) {
+    this.#writer = writer;
+  }
+
+  start(message: Values): void {
+    this.#writer.begin(message["model"], TIERS.get(objectOf(message["usage"])?.["service_tier"]));
+  }
+
+  open(block: Values, exact?: JsonSource["exact"]): Block {
+    switch (block["type"]) {
+      case "text": {
+        this.#writer.endPart();
+        const opened = this.#begin({ kind: "text" });
+        this.text(readText(block, "text"), opened);
+        return opened;
+      }
+      case "thinking": {
+        this.#writer.endReasoning();
+        const opened = this.#begin({ kind: "thinking" });
+        this.thinking(stringOf(block["thinking"]) ?? "", opened);
+        this.sign(stringOf(block["signature"]) ?? "", opened);
+        return opened;
+      }
+      case "redacted_thinking":
+        this.#begin(UNTOLD);
+        this.#writer.redacted(readText(block, "data"));
+        return UNTOLD;
+      case "tool_use": {
+        const input = readArguments(block, exact);
+        this.#writer.call(readToolName(block), stringOf(block["id"]) ?? "");
+        return this.#begin({ kind: "tool_use", input: input === "{}" ? "" : input, hasFragments: false });
+      }
+      default:
+        return UNTOLD;
+    }
+  }
+
+  text(text: string, block: Block): void {
+    this.#inOrder(block);
+    this.#writer.text(text);
+  }
+
+  thinking(text: string, block: Block): void {
+    this.#inOrder(block);
+    this.#writer.reasoning(text);
+  }
+
+  sign(signature: string, block: Block): void {
+    this.#inOrder(block);
+    this.#writer.sign(signature);
+  }
+
+  fragment(json: string, block: Block): void {
+    this.#inOrder(block);
+    if (json === "" || block.kind !== "tool_use") return;
+    block.hasFragments = true;
+    this.#writer.fragment(json);
+  }
+
+  close(block: Block): void {
+    if (block !== this.#current) return;
+    if (block.kind === "tool_use" && !block.hasFragments) this.fragment(block.input, block);
+    // Each block of thinking is signed by itself.
+    if (block.kind === "thinking") this.#writer.endReasoning();
+  }
+
+  finish({ stopReason, refusal = "", usage }: EventEnding): void {
+    this.#writer.refusal(refusal);
+    this.#writer.finish(shortageOf(finishReason(stopReason)), usage);
+  }
+
+  fail(data: unknown): void {
+    this.#failed = this.#writer.fail(failureOf(data), undefined);
+  }
+
+  take(): string {
+    return this.#writer.take() + this.#failed;
+  }
+
+  #begin(block: Block): Block {
+    this.#current = block;
+    return block;
+  }
+
+  #inOrder(block: Block): void {
+    if (block !== this.#current) throw new AnswerProblem("a delta belongs to a content block that is over");
+  }
+}
+
+/** Throws `AnswerProblem`. */
+export function writeMessage(body: string, writer: ResponseWriter): void {
+  const { message, blocks, exact } = readMessage(body);
+  const sink = new EventsToResponse(writer);
+  sink.start(message);
+  for (const block of blocks) sink.close(sink.open(block, exact));
+  const usage = normaliseUsage("messages", message["usage"]);
+  sink.finish({ stopReason: message["stop_reason"], refusal: readRefusal(message), usage });
+}

@@ -1,0 +1,231 @@
+/**
+ * The items of a response, each with the events from its beginning to its end. Source: responses reference, 6.1, 7.1, 7.2.
+ *
+ * `close` gives the item as JSON text, exactly as it stands in the response.
+ */
+import { objectOf, parsedJson, stringOf } from "../../values.ts";
+import type { ClientTool } from "../responses-terms.ts";
+import type { ReasoningSeal, SealedBlock } from "../types.ts";
+import type { EventLog } from "./event-log.ts";
+
+export type ItemStatus = "completed" | "incomplete";
+
+/** Of one item. */
+export interface Place {
+  readonly id: string;
+  readonly index: number;
+}
+
+export type Item = MessageItem | ReasoningItem | CallItem;
+
+function added(events: EventLog, index: number, item: string): void {
+  events.put("response.output_item.added", `"output_index":${index},"item":${item},`);
+}
+
+function done(events: EventLog, index: number, item: string): string {
+  events.put("response.output_item.done", `"output_index":${index},"item":${item},`);
+  return item;
+}
+
+interface Part {
+  readonly kind: "output_text" | "refusal";
+  /** Members of events that tell where it is. */
+  readonly at: string;
+  text: string;
+  /** JSON texts. */
+  readonly logprobs: string[];
+}
+
+export class MessageItem {
+  readonly kind = "message";
+  readonly id: string;
+  readonly #index: number;
+  readonly #events: EventLog;
+  /** JSON texts of those that are over. */
+  readonly #parts: string[] = [];
+  #open: Part | undefined;
+
+  constructor({ id, index }: Place, events: EventLog) {
+    this.id = id;
+    this.#index = index;
+    this.#events = events;
+    added(events, index, `{"id":"${id}","type":"message","status":"in_progress","role":"assistant","content":[]}`);
+  }
+
+  /** More text goes to a part of its own. */
+  endPart(): void {
+    const part = this.#open;
+    if (part === undefined) return;
+    this.#open = undefined;
+    const { at, kind } = part;
+    const text = JSON.stringify(part.text);
+    const whole = kind === "refusal" ? refusalPart(text) : textPart(text, part.logprobs.join());
+    if (kind === "refusal") this.#events.put("response.refusal.done", `${at}"refusal":${text},`);
+    else this.#events.put("response.output_text.done", `${at}"text":${text},"logprobs":[${part.logprobs.join()}],`);
+    this.#events.put("response.content_part.done", `${at}"part":${whole},`);
+    this.#parts.push(whole);
+  }
+
+  /** `logprobs`: JSON texts of those of its tokens. */
+  text(text: string, logprobs: readonly string[]): void {
+    const part = this.#partOf("output_text");
+    if (text === "") return;
+    part.text += text;
+    for (const each of logprobs) part.logprobs.push(each);
+    const members = `${part.at}"delta":${JSON.stringify(text)},"logprobs":[${logprobs.join()}],`;
+    this.#events.put("response.output_text.delta", members);
+  }
+
+  refusal(text: string): void {
+    const part = this.#partOf("refusal");
+    part.text += text;
+    this.#events.put("response.refusal.delta", `${part.at}"delta":${JSON.stringify(text)},`);
+  }
+
+  close(status: ItemStatus): string {
+    this.endPart();
+    const content = this.#parts.join();
+    return done(
+      this.#events,
+      this.#index,
+      `{"id":"${this.id}","type":"message","status":"${status}","role":"assistant","content":[${content}]}`,
+    );
+  }
+
+  #partOf(kind: Part["kind"]): Part {
+    if (this.#open?.kind === kind) return this.#open;
+    this.endPart();
+    const at = `"item_id":"${this.id}","output_index":${this.#index},"content_index":${this.#parts.length},`;
+    const empty = kind === "refusal" ? refusalPart('""') : textPart('""', "");
+    this.#events.put("response.content_part.added", `${at}"part":${empty},`);
+    this.#open = { kind, at, text: "", logprobs: [] };
+    return this.#open;
+  }
+}
+
+function textPart(text: string, logprobs: string): string {
+  return `{"type":"output_text","annotations":[],"logprobs":[${logprobs}],"text":${text}}`;
+}
+
+function refusalPart(text: string): string {
+  return `{"type":"refusal","refusal":${text}}`;
+}
+
+/** What its provider must be sent back stands in it sealed; what the client may read of it is its summary. */
+export class ReasoningItem {
+  readonly kind = "reasoning";
+  readonly id: string;
+  readonly #index: number;
+  readonly #events: EventLog;
+  readonly #showsSummary: boolean;
+  readonly #at: string;
+  #text = "";
+  #hasSummary = false;
+
+  constructor({ id, index }: Place, events: EventLog, showsSummary: boolean) {
+    this.id = id;
+    this.#index = index;
+    this.#events = events;
+    this.#showsSummary = showsSummary;
+    this.#at = `"item_id":"${id}","output_index":${index},"summary_index":0,`;
+    added(events, index, `{"id":"${id}","type":"reasoning","summary":[]}`);
+  }
+
+  get said(): string {
+    return this.#text;
+  }
+
+  text(text: string): void {
+    if (text === "") return;
+    this.#text += text;
+    if (!this.#showsSummary) {
+      // The client sees nothing for as long as the model thinks, and what lies between may take it for dead.
+      this.#events.comment();
+      return;
+    }
+    if (!this.#hasSummary)
+      this.#events.put("response.reasoning_summary_part.added", `${this.#at}${summaryPart('""')},`);
+    this.#hasSummary = true;
+    this.#events.put("response.reasoning_summary_text.delta", `${this.#at}"delta":${JSON.stringify(text)},`);
+  }
+
+  close(blocks: readonly SealedBlock[], seal: ReasoningSeal | undefined): string {
+    let summary = "";
+    if (this.#hasSummary) {
+      const text = JSON.stringify(this.#text);
+      summary = `{"type":"summary_text","text":${text}}`;
+      this.#events.put("response.reasoning_summary_text.done", `${this.#at}"text":${text},`);
+      this.#events.put("response.reasoning_summary_part.done", `${this.#at}${summaryPart(text)},`);
+    }
+    const sealed = seal === undefined || blocks.length === 0 ? null : seal.seal(blocks);
+    return done(
+      this.#events,
+      this.#index,
+      `{"id":"${this.id}","type":"reasoning","summary":[${summary}],"encrypted_content":${JSON.stringify(sealed)}}`,
+    );
+  }
+}
+
+function summaryPart(text: string): string {
+  return `"part":{"type":"summary_text","text":${text}}`;
+}
+
+export class CallItem {
+  readonly kind = "call";
+  readonly id: string;
+  readonly #index: number;
+  readonly #events: EventLog;
+  readonly #isCustom: boolean;
+  readonly #name: string;
+  readonly #at: string;
+  /** Members between the status and the arguments. */
+  readonly #called: string;
+  readonly #namespace: string;
+  #arguments = "";
+
+  constructor({ id, index }: Place, events: EventLog, tool: ClientTool, callId: string) {
+    this.id = id;
+    this.#index = index;
+    this.#events = events;
+    this.#isCustom = tool.isCustom;
+    this.#name = JSON.stringify(tool.name);
+    this.#at = `"item_id":"${id}","output_index":${index},`;
+    this.#called = `"call_id":"${callId}","name":${this.#name},`;
+    this.#namespace = tool.namespace === undefined ? "" : `,"namespace":${JSON.stringify(tool.namespace)}`;
+    added(events, index, this.#text("in_progress", '""'));
+  }
+
+  /** Of its arguments; those of a custom tool are told at the end, since its input lies within them. */
+  fragment(json: string): void {
+    if (json === "") return;
+    this.#arguments += json;
+    if (this.#isCustom) this.#events.comment();
+    else this.#events.put("response.function_call_arguments.delta", `${this.#at}"delta":${JSON.stringify(json)},`);
+  }
+
+  close(status: ItemStatus): string {
+    // No arguments are those of a tool that takes none, unless they were cut off before they began.
+    if (this.#arguments === "" && status === "completed" && !this.#isCustom) this.fragment("{}");
+    const item = this.#isCustom ? this.#endCustom(status) : this.#endFunction(status);
+    return done(this.#events, this.#index, item);
+  }
+
+  #endFunction(status: ItemStatus): string {
+    const text = JSON.stringify(this.#arguments);
+    this.#events.put("response.function_call_arguments.done", `${this.#at}"name":${this.#name},"arguments":${text},`);
+    return this.#text(status, text);
+  }
+
+  #endCustom(status: ItemStatus): string {
+    const said = stringOf(objectOf(parsedJson(this.#arguments))?.["input"]) ?? this.#arguments;
+    const text = JSON.stringify(said);
+    if (said !== "") this.#events.put("response.custom_tool_call_input.delta", `${this.#at}"delta":${text},`);
+    this.#events.put("response.custom_tool_call_input.done", `${this.#at}"input":${text},`);
+    return this.#text(status, text);
+  }
+
+  #text(status: ItemStatus | "in_progress", said: string): string {
+    const [type, member] = this.#isCustom ? ["custom_tool_call", "input"] : ["function_call", "arguments"];
+    return `{"id":"${this.id}","type":"${type}","status":"${status}",${this.#called}"${member}":${said}${this.#namespace}}`;
+  }
+}

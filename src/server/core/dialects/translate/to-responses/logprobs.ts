@@ -1,0 +1,20 @@
+/** Log probabilities of a chat answer's tokens, whose members are those of a response. Source: responses reference, 2. */
+import { listOf, numberOf, objectOf, stringOf, type Values } from "../../values.ts";
+
+/** JSON texts, one for each token. `choice`: of a whole answer or of a chunk. What is no log probability is left out. */
+export function logprobsOf(choice: Values): readonly string[] {
+  return listOf(objectOf(choice["logprobs"])?.["content"]).flatMap((value) => {
+    const token = tokenOf(value);
+    if (token === undefined) return [];
+    const top = listOf(objectOf(value)?.["top_logprobs"]).flatMap((each) => tokenOf(each) ?? []);
+    return [JSON.stringify({ ...token, top_logprobs: top })];
+  });
+}
+
+function tokenOf(value: unknown): object | undefined {
+  const of = objectOf(value);
+  const token = stringOf(of?.["token"]);
+  const logprob = numberOf(of?.["logprob"]);
+  if (token === undefined || logprob === undefined) return undefined;
+  return { token, logprob, bytes: listOf(of?.["bytes"]).filter((byte) => typeof byte === "number") };
+}

@@ -1,0 +1,36 @@
+/**
+ * `reasoning_details` of a chat answer, which a provider wants back as it said them. A stream tells one in pieces of the
+ * same type and index; they are put together again, so that what is sent back is the same as of a whole answer.
+ */
+import { objectOf, type Values } from "../../values.ts";
+
+/** Members whose pieces make one text. */
+const JOINED: ReadonlySet<string> = new Set(["text", "summary", "data"]);
+
+/** Whether there is anything in it to keep. `isOpen`: the reasoning that it would sign is not over. */
+export function tellsDetail(value: unknown, isOpen: boolean): value is Values {
+  const detail = objectOf(value);
+  if (detail === undefined) return false;
+  const { text, summary, data, signature } = detail;
+  return isSaid(text) || isSaid(summary) || isSaid(data) || (isOpen && isSaid(signature));
+}
+
+const isSaid = (value: unknown): boolean => typeof value === "string" && value !== "";
+
+export function addDetail(details: Values[], detail: Values): void {
+  const last = details.at(-1);
+  const isPiece = last !== undefined && detail["index"] !== undefined;
+  if (isPiece && last["type"] === detail["type"] && last["index"] === detail["index"]) {
+    details[details.length - 1] = joined(last, detail);
+  } else details.push(detail);
+}
+
+function joined(last: Values, piece: Values): Values {
+  const told = Object.entries(piece).filter(([, value]) => value !== null && value !== undefined);
+  const members = told.map(([name, value]): [string, unknown] => {
+    const before = last[name];
+    const isJoined = JOINED.has(name) && typeof before === "string" && typeof value === "string";
+    return [name, isJoined ? before + value : value];
+  });
+  return { ...last, ...Object.fromEntries(members) };
+}

@@ -1,0 +1,279 @@
+/** What the tests of answers to requests for a response share: terms, transcripts, events and the response that they make. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { SseSplitter } from "../../../../../src/server/core/dialects/sse.ts";
+import type { ClientTool, ResponsesTerms } from "../../../../../src/server/core/dialects/translate/responses-terms.ts";
+import { responsesReading } from "../../../../../src/server/core/dialects/translate/to-responses/reading.ts";
+import {
+  AnswerProblem,
+  type AnswerStamp,
+  type ReasoningSeal,
+  type SealedBlock,
+} from "../../../../../src/server/core/dialects/translate/types.ts";
+
+export type Source = "messages" | "chat";
+
+export const SOURCES: readonly Source[] = ["messages", "chat"];
+
+export const STAMP: AnswerStamp = { created: 1_790_000_000, seed: "01", now: () => 1_790_000_001 };
+
+/** An object: an event or a chunk. A text: what the provider sends, as it stands. */
+export type Sent = object | string;
+
+export interface Event {
+  readonly type: string;
+  readonly sequence_number: number;
+  readonly response?: Values;
+  readonly item?: Values;
+  readonly part?: Values;
+  readonly [member: string]: unknown;
+}
+
+export interface Values {
+  readonly [member: string]: unknown;
+}
+
+export interface Transcript {
+  readonly row: string;
+  readonly messages: readonly Sent[];
+  readonly chat: readonly Sent[];
+  readonly events: readonly Event[];
+  /** Where those from chat differ. */
+  readonly chatEvents?: readonly Event[];
+}
+
+const FILE = new URL("./golden/to-responses-answer/transcripts.json", import.meta.url);
+const GOLDEN = JSON.parse(readFileSync(FILE, "utf8")) as {
+  readonly response: Values;
+  readonly cases: readonly Transcript[];
+};
+
+/** The response as it begins. */
+export const RESPONSE: Values = GOLDEN.response;
+
+export const TRANSCRIPTS: readonly Transcript[] = GOLDEN.cases.map(({ events, chatEvents, ...rest }) => ({
+  ...rest,
+  events: events.map(whole),
+  ...(chatEvents !== undefined && { chatEvents: chatEvents.map(whole) }),
+}));
+
+/** `…R` stands for the members of `RESPONSE`. */
+function whole(event: Event): Event {
+  if (event.response === undefined) return event;
+  const { "…R": _, ...members } = event.response;
+  return { ...event, response: { ...RESPONSE, ...members } };
+}
+
+const ANSWERED = new Set(
+  "id object created_at status completed_at background error incomplete_details model output previous_response_id service_tier store usage".split(
+    " ",
+  ),
+);
+
+const ECHO: Values = Object.fromEntries(Object.entries(RESPONSE).filter(([name]) => !ANSWERED.has(name)));
+
+/** What stands in the place of every seal. */
+export const SEALED = "gwr1.k1.SEALED";
+
+export interface Sealing extends ReasoningSeal {
+  readonly sealed: (readonly SealedBlock[])[];
+}
+
+export function sealing(): Sealing {
+  const sealed: (readonly SealedBlock[])[] = [];
+  return {
+    sealed,
+    seal(blocks) {
+      sealed.push(blocks);
+      return SEALED;
+    },
+    open: () => undefined,
+  };
+}
+
+/** Tells what it seals. */
+export const OPEN_SEAL: ReasoningSeal = {
+  seal: (blocks) => JSON.stringify(blocks),
+  open: (text) => JSON.parse(text) as SealedBlock[],
+};
+
+export const TOOLS: ReadonlyMap<string, ClientTool> = new Map([
+  ["apply_patch", { name: "apply_patch", namespace: undefined, isCustom: true }],
+  ["mcp__fs__read", { name: "read", namespace: "mcp__fs", isCustom: false }],
+  ["mcp__fs__edit", { name: "edit", namespace: "mcp__fs", isCustom: true }],
+]);
+
+export function termsOf(changed: Partial<ResponsesTerms> = {}): ResponsesTerms {
+  return {
+    streams: true,
+    model: { sent: "m1", asked: "m1" },
+    tools: TOOLS,
+    showsSummary: true,
+    wantsLogprobs: false,
+    echo: ECHO,
+    takenCallIds: () => new Set(),
+    seal: sealing(),
+    ...changed,
+  };
+}
+
+export function bytesOf(given: readonly Sent[]): Buffer {
+  return Buffer.from(given.map((sent) => (typeof sent === "string" ? sent : frameOf(sent))).join(""));
+}
+
+function frameOf(sent: object): string {
+  const name = "type" in sent ? `event: ${sent.type}\n` : "";
+  return `${name}data: ${JSON.stringify(sent)}\n\n`;
+}
+
+export interface Translated {
+  readonly frames: string;
+  readonly problem: string | undefined;
+  readonly state: string;
+  /** Of a stream that broke: the last frames that the gateway adds. */
+  readonly failure: string;
+}
+
+/** The stream through the splitter and the translation, in pieces as they are given. */
+export function translate(
+  from: Source,
+  pieces: readonly Buffer[],
+  terms: ResponsesTerms,
+  stamp: AnswerStamp = STAMP,
+): Translated {
+  const splitter = new SseSplitter();
+  const translation = responsesReading(from, terms).stream(stamp) ?? assert.fail("a stream was asked for");
+  let frames = "";
+  try {
+    for (const piece of pieces) {
+      for (const { event, data } of splitter.push(piece)) {
+        frames += data === undefined ? translation.keepAlive() : translation.event(event, data);
+      }
+    }
+    frames += translation.end();
+  } catch (error) {
+    if (!(error instanceof AnswerProblem)) throw error;
+    const { state, failure = () => assert.fail() } = translation;
+    const told = failure.call(translation, { code: "upstream_incomplete", message: "It broke off." });
+    return { frames, problem: error.message, state, failure: told };
+  }
+  return { frames, problem: undefined, state: translation.state, failure: "" };
+}
+
+/** Comments are left out. */
+export function eventsOf(text: string): readonly Event[] {
+  if (text === "") return [];
+  assert.ok(text.endsWith("\n\n"));
+  return text
+    .slice(0, -2)
+    .split("\n\n")
+    .filter((frame) => !frame.startsWith(":"))
+    .map((frame) => {
+      const [, name, data] = /^event: ([^\n]*)\ndata: ([^\n]*)$/.exec(frame) ?? assert.fail(frame);
+      const event = JSON.parse(data ?? "") as Event;
+      assert.equal(event.type, name);
+      return event;
+    });
+}
+
+const ENDS = new Set(["response.completed", "response.incomplete", "response.failed"]);
+
+/**
+ * The response at the end of the stream, whose grammar and repetitions are checked on the way. Undefined: it has no end.
+ * Source: responses reference, 7.1.
+ */
+export function responseOf(text: string): Values | undefined {
+  const events = eventsOf(text);
+  if (events.length === 0) return undefined;
+  assert.deepEqual(
+    events.map((event) => event.sequence_number),
+    events.map((_, at) => at),
+    "numbers have no gaps",
+  );
+  assert.deepEqual([events[0]?.type, events[1]?.type], ["response.created", "response.in_progress"]);
+  const items: Values[] = [];
+  let open: Building | undefined;
+  for (const [at, event] of events.entries()) {
+    if (at < 2) continue;
+    const { type } = event;
+    if (type === "error") {
+      assert.equal(events[at + 1]?.type, "response.failed");
+      continue;
+    }
+    if (ENDS.has(type)) {
+      assert.equal(at, events.length - 1, "nothing follows the end");
+      const response = event.response ?? assert.fail();
+      assert.equal(`response.${response["status"]}`, type);
+      for (const name of ["id", "created_at", "model"]) {
+        assert.equal(response[name], events[0]?.response?.[name]);
+      }
+      assert.deepEqual(response["output"], items, "what was told is what is repeated");
+      if (type !== "response.failed") {
+        assert.equal(open, undefined);
+        assert.ok(items.length > 0);
+        for (const { status = "completed" } of items.slice(0, -1)) {
+          if (type === "response.completed") assert.equal(status, "completed");
+        }
+      }
+      return response;
+    }
+    assert.equal(event["output_index"], items.length);
+    if (type === "response.output_item.added") {
+      assert.equal(open, undefined, "items do not interleave");
+      open = new Building(event.item ?? assert.fail());
+    } else if (type === "response.output_item.done") {
+      items.push((open ?? assert.fail()).done(event.item ?? assert.fail()));
+      open = undefined;
+    } else (open ?? assert.fail(`${type} belongs to no item`)).take(event);
+  }
+  return undefined;
+}
+
+const BODIES = [
+  /^$/,
+  /^(?:content_part\.added (?:output_text\.delta )*output_text\.done content_part\.done |content_part\.added (?:refusal\.delta )+refusal\.done content_part\.done )+$/,
+  /^reasoning_summary_part\.added (?:reasoning_summary_text\.delta )+reasoning_summary_text\.done reasoning_summary_part\.done $/,
+  /^(?:function_call_arguments\.delta )*function_call_arguments\.done $/,
+  /^(?:custom_tool_call_input\.delta )*custom_tool_call_input\.done $/,
+];
+
+class Building {
+  readonly #item: Values;
+  readonly #parts: unknown[] = [];
+  #types = "";
+  #text = "";
+
+  constructor(item: Values) {
+    assert.ok(typeof item["id"] === "string" && item["id"] !== "");
+    this.#item = item;
+  }
+
+  take(event: Event): void {
+    const { type } = event;
+    this.#types += `${type.slice("response.".length)} `;
+    assert.equal(event["item_id"], this.#item["id"]);
+    const index = event["content_index"] ?? event["summary_index"];
+    if (index !== undefined) assert.equal(index, this.#parts.length);
+    if (type.endsWith("part.added")) this.#text = "";
+    else if (type.endsWith(".delta")) {
+      assert.ok(typeof event["delta"] === "string" && event["delta"] !== "", "no delta is empty");
+      this.#text += event["delta"];
+    } else if (type.endsWith("part.done")) this.#parts.push(event.part);
+    else {
+      const whole = event["text"] ?? event["refusal"] ?? event["arguments"] ?? event["input"];
+      assert.equal(whole, this.#text, "the deltas are the whole");
+    }
+  }
+
+  done(item: Values): Values {
+    assert.ok(
+      BODIES.some((body) => body.test(this.#types)),
+      this.#types,
+    );
+    assert.deepEqual([item["id"], item["type"]], [this.#item["id"], this.#item["type"]]);
+    if (item["type"] === "message") assert.deepEqual(item["content"], this.#parts);
+    else if (item["type"] === "reasoning") assert.deepEqual(item["summary"], this.#parts);
+    else assert.equal(item["arguments"] ?? item["input"], this.#text);
+    return item;
+  }
+}
