@@ -2,7 +2,7 @@
 
 import { createInstruments, nullLog, systemClock } from "../../base/index.ts";
 import { openPresenter } from "../credentials/index.ts";
-import { createMetrics, createModelCalls } from "../dataplane/index.ts";
+import { createAdmission, createMetrics, createModelCalls, DEFAULT_ADMISSION } from "../dataplane/index.ts";
 import type { CallModel, Snapshot } from "../snapshot/index.ts";
 import { openOrigins } from "../upstream/index.ts";
 
@@ -30,7 +30,8 @@ export function openModelCallsAlone(snapshot: Snapshot): ModelCallsAlone {
   // Of providers, which take no tokens of an issuer.
   const issuer = () => undefined;
   const presenter = openPresenter({ issuer, env: {}, clock: systemClock, instruments, log: nullLog });
-  const call = createModelCalls({ snapshot: () => snapshot, origins, presenter, metrics });
+  const admission = createAdmission(DEFAULT_ADMISSION);
+  const call = createModelCalls({ snapshot: () => snapshot, origins, admission, presenter, metrics });
   const spent = new Map<string, SpentCalls>();
   const count = (provider: string, model: string, calls: number, promptTokens: number): void => {
     const key = JSON.stringify([provider, model]);

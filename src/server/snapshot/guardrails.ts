@@ -78,9 +78,14 @@ export interface Guard {
   readonly answers: AnswerTerms;
   /**
    * In a stretch of an answer that is streamed. `bounded`: by the detectors of `answers.reaches`; `open`: by all, of whom
-   * those count that are not `bounded`.
+   * those count that are not `bounded`. `except`: names of detectors that are not asked any more.
    */
-  readonly stretch: (segment: Segment, by: "bounded" | "open", signal: AbortSignal) => Found | Promise<Found>;
+  readonly stretch: (
+    segment: Segment,
+    by: "bounded" | "open",
+    signal: AbortSignal,
+    except: ReadonlySet<string>,
+  ) => Found | Promise<Found>;
   /** Of a whole answer, or of what else is whole in it; `inspection` holds the findings before it. */
   readonly answer: (
     segments: readonly Segment[],
@@ -231,9 +236,10 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
     inspectsAnswers: kinds.has("output") || kinds.has("tool_result"),
     open: policy.open,
     answers: answerTerms(config, readers),
-    stretch(segment, by, signal) {
+    stretch(segment, by, signal, except) {
       if (by === "bounded") return ensemble.run([segment], { names: bounded, signal, isHere: true });
-      const found = ensemble.run([segment], { names, signal, isHere: true });
+      const asked = except.size === 0 ? names : new Set([...names].filter((name) => !except.has(name)));
+      const found = ensemble.run([segment], { names: asked, signal, isHere: true });
       return found instanceof Promise ? found.then((all) => without(all, bounded)) : without(found, bounded);
     },
     request(segments, occasion, signal, timeLeftMs) {

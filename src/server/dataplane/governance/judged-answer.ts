@@ -29,6 +29,11 @@ export class JudgedAnswer {
   readonly #decisions = new Map<string, RuleDecision>();
   readonly #skipped = new Map<string, RuleFault>();
   readonly #failures = new Map<string, Failure>();
+  /**
+   * Detectors that were late in a stretch, and without which the answer goes on: they are asked no more, or its end would wait
+   * for them once for every stretch that it has.
+   */
+  readonly #late = new Set<string>();
   readonly #shadow: Record<string, Record<string, number>> = {};
   #fpeDomainTooSmall = 0;
   #refusal: Exclude<Judgement, { readonly outcome: "allow" }> | undefined;
@@ -58,7 +63,8 @@ export class JudgedAnswer {
   /** In a text that is streamed. Undefined: the answer is refused. */
   scan(text: string, by: "bounded" | "open"): Later<readonly DetectorFindings[] | undefined> {
     if (this.isRefused) return undefined;
-    return after(this.guard.stretch(segmentOf(text), by, this.#signal), (found) => this.#note(found));
+    const found = this.guard.stretch(segmentOf(text), by, this.#signal, this.#late);
+    return after(found, (all) => this.#note(all));
   }
 
   judge(stretch: string, found: readonly DetectorFindings[]): Judgement {
@@ -106,6 +112,7 @@ export class JudgedAnswer {
     for (const failure of failures) {
       this.#failures.set(`${failure.detector} ${failure.kind}`, failure);
       if (failure.isFatal) this.#hasFailed = true;
+      else if (failure.kind === "timeout") this.#late.add(failure.detector);
     }
     return this.isRefused ? undefined : byDetector;
   }

@@ -1,6 +1,7 @@
 /** The side that faces a client, where there is none: an answer is gathered, up to a bound. */
 import { GatewayError } from "../../../base/index.ts";
 import type { Downstream } from "../../upstream/index.ts";
+import type { Account } from "../memory/index.ts";
 import type { AnswerMeter } from "../metering/index.ts";
 
 export interface Gathered extends Downstream {
@@ -9,7 +10,14 @@ export interface Gathered extends Downstream {
   readonly close: () => void;
 }
 
-export function gather(signal: AbortSignal, maxBytes: number, meter: AnswerMeter): Gathered {
+export interface GatherOptions {
+  readonly maxBytes: number;
+  readonly meter: AnswerMeter;
+  /** Bytes that have come are counted there; whoever gave it gives them back. */
+  readonly account: Account;
+}
+
+export function gather(signal: AbortSignal, { maxBytes, meter, account }: GatherOptions): Gathered {
   let onGone: (() => void) | undefined;
   let isOver = signal.aborted;
   let status = 0;
@@ -37,10 +45,17 @@ export function gather(signal: AbortSignal, maxBytes: number, meter: AnswerMeter
     write(chunk) {
       if (isShown) meter.bytes(chunk);
       bytes += chunk.length;
-      if (bytes > maxBytes) {
-        failure = new GatewayError("upstream_incomplete", `its provider's answer is longer than ${maxBytes} bytes`);
+      try {
+        if (bytes > maxBytes) {
+          throw new GatewayError("upstream_incomplete", `its provider's answer is longer than ${maxBytes} bytes`);
+        }
+        account.hold(chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
+        if (!(error instanceof GatewayError)) throw error;
+        failure = error;
         leave();
-      } else chunks.push(chunk);
+      }
       return true;
     },
     onDrain() {},

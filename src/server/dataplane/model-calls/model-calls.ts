@@ -9,6 +9,7 @@ import { editObject } from "../../core/dialects/index.ts";
 import type { CallModel, ModelQuestion, Snapshot } from "../../snapshot/index.ts";
 import { type Candidate, forward, isFailure, type Provider, type UpstreamChannel } from "../../upstream/index.ts";
 import { suspendedError } from "../governance/suspended.ts";
+import { Holding } from "../memory/index.ts";
 import { createMeter, type Meter } from "../metering/index.ts";
 import type { Ports, Suspensions } from "../ports.ts";
 import type { ProviderStatistics } from "../statistics.ts";
@@ -20,7 +21,10 @@ const MAX_ANSWER_BYTES = 1 << 20;
 
 const MESSAGES_VERSION = "2023-06-01";
 
-type CallPorts = Pick<Ports, "snapshot" | "origins" | "presenter" | "metrics" | "governing" | "statistics">;
+type CallPorts = Pick<
+  Ports,
+  "snapshot" | "origins" | "admission" | "presenter" | "metrics" | "governing" | "statistics"
+>;
 
 /** Providers are those of the configuration in force when the question is asked. */
 export function createModelCalls(ports: CallPorts): CallModel {
@@ -37,16 +41,23 @@ export function createModelCalls(ports: CallPorts): CallModel {
       metrics: ports.metrics.usage,
       spent: (provider, units) => ports.statistics?.of(provider)?.spent(units),
     });
-    const downstream = gather(signal, MAX_ANSWER_BYTES, meter);
+    const account = new Holding(ports.admission);
+    const downstream = gather(signal, { maxBytes: MAX_ANSWER_BYTES, meter, account });
     try {
+      account.hold(bytesOf(question));
       const { dialect } = await ask(question, addressed, { snapshot, downstream, meter, ports });
       return saidIn(dialect, downstream.answer());
     } finally {
       downstream.close();
       meter.close();
+      account.close();
     }
   };
 }
+
+/** The texts as they are sent; once, since an attempt begins when the one before it is over. */
+const bytesOf = ({ system = "", turns }: ModelQuestion): number =>
+  turns.reduce((sum, { text }) => sum + Buffer.byteLength(text), Buffer.byteLength(system));
 
 interface Asking {
   readonly snapshot: Snapshot;

@@ -166,7 +166,8 @@ function judging(own: Own, name: string, { callModel, now = () => performance.no
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof DetectorError) throw error;
-      throw new DetectorError("failed", error instanceof GatewayError ? error.message : "its provider cannot be asked");
+      if (!(error instanceof GatewayError)) throw new DetectorError("failed", "its provider cannot be asked");
+      throw new DetectorError(error.code === "overloaded" ? "overloaded" : "failed", error.message);
     } finally {
       turns.leave();
     }
