@@ -49,14 +49,18 @@ export interface Asking {
 }
 
 export async function askDetectors(
-  { ensemble }: Subject,
+  { ensemble, lowered }: Subject,
   { text, kind, system }: Turn,
   { detector, signal, isLowered = false }: Asking,
 ): Promise<Raw> {
   const own: Segment = { kind, text, ref: "", turn: 0, isReadOnly: kind === "header" || kind === "query" };
   const before: Segment = { kind: "system", text: system, ref: "", turn: 1, isReadOnly: false };
   const segments = system === "" ? [own] : [before, own];
-  const found: Found = await ensemble.run(segments, { signal, isLowered, ...askedFor(ensemble, detector) });
+  const found: Found = await ((isLowered ? lowered : undefined) ?? ensemble).run(segments, {
+    signal,
+    isLowered,
+    ...askedFor(ensemble, detector),
+  });
   const byDetector =
     detector === undefined
       ? found.byDetector

@@ -24,6 +24,8 @@ const LOAD_LIMIT_MS = 180_000;
 
 export interface Subject {
   readonly ensemble: Ensemble;
+  /** With every threshold at 0; undefined where it was not asked for. */
+  readonly lowered: Ensemble | undefined;
   /** Of a caller without a profile. */
   readonly policy: GuardrailPolicy;
   readonly rehearse: Rehearse;
@@ -57,7 +59,7 @@ export type CompiledSubject =
  * `path` is absolute: a deployment document, or a node file that names one. Models that are not in the cache are fetched.
  * Rejects with the signal's reason.
  */
-export async function compileSubject(path: string, io: Io): Promise<CompiledSubject> {
+export async function compileSubject(path: string, io: Io, { sweeps = false } = {}): Promise<CompiledSubject> {
   const read = await readGuardrailsAt(path, io.env);
   if (read.kind === "refused") return read;
   const { warnings } = read;
@@ -70,7 +72,13 @@ export async function compileSubject(path: string, io: Io): Promise<CompiledSubj
     await calls?.close();
   };
   try {
-    const { subject, problems } = await compile(read, obtained.views, { engine, calls, close, signal: io.signal });
+    const { subject, problems } = await compile(read, obtained.views, {
+      engine,
+      calls,
+      close,
+      sweeps,
+      signal: io.signal,
+    });
     if (subject === undefined) {
       await close();
       return { kind: "refused", problems: [...warnings, ...problems] };
@@ -85,6 +93,7 @@ export async function compileSubject(path: string, io: Io): Promise<CompiledSubj
 interface Compiling extends Pick<Subject, "close"> {
   readonly engine: GuardrailEngine;
   readonly calls: ModelCallsAlone | undefined;
+  readonly sweeps: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -92,16 +101,15 @@ interface Compiling extends Pick<Subject, "close"> {
 async function compile(
   { guardrails, profiles, judged, problem }: Extract<ReadGuardrails, { kind: "read" }>,
   models: Extract<Awaited<ReturnType<typeof obtainModels>>, { kind: "obtained" }>["views"],
-  { engine, calls, close, signal }: Compiling,
+  { engine, calls, close, sweeps, signal }: Compiling,
 ): Promise<{ readonly subject: Subject | undefined; readonly problems: readonly string[] }> {
   type Problems = AssembledGuardrails["problems"];
   const linesOf = (problems: Problems) =>
     problems.map(({ path, message, severity }) => formatProblem(problem(path, message, severity)));
   const isRefused = ({ severity }: Problems[number]): boolean => severity === "error";
-  const { assembled, problems: told } = engine.assemble({ ...guardrails, explain: true }, profiles, {
-    models,
-    ...(judged !== undefined && { providers: judged.byName }),
-  });
+  const own: Guardrails = { ...guardrails, explain: true };
+  const at = { models, ...(judged !== undefined && { providers: judged.byName }) };
+  const { assembled, problems: told } = engine.assemble(own, profiles, at);
   if (assembled === undefined || told.some(isRefused)) return { subject: undefined, problems: linesOf(told) };
   const limit = AbortSignal.timeout(LOAD_LIMIT_MS);
   const prepared = assembled.prepare?.(AbortSignal.any([signal, limit])).catch((error: unknown): Problems => {
@@ -116,6 +124,7 @@ async function compile(
   return {
     subject: {
       ensemble,
+      lowered: sweeps ? engine.assemble(lowered(own), profiles, at).assembled?.ensemble : undefined,
       policy: policyOf(undefined),
       rehearse,
       profiles: profiles.map(({ name }) => name),
@@ -126,6 +135,14 @@ async function compile(
     problems: linesOf(problems),
   };
 }
+
+/** They leave out by themselves what scores less than their threshold, or than one half where they have none. */
+const LEAVES_OUT: ReadonlySet<string> = new Set(["classify", "embed", "remote"]);
+
+const lowered = (guardrails: Guardrails): Guardrails => ({
+  ...guardrails,
+  detectors: guardrails.detectors.map((one) => (LEAVES_OUT.has(one.type) ? { ...one, threshold: 0 } : one)),
+});
 
 const judgesOf = ({ detectors }: Guardrails): readonly Judge[] =>
   detectors.flatMap(({ type, name = type, llm }) =>

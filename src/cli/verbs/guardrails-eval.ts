@@ -53,7 +53,7 @@ export async function run(options: Options, paths: readonly string[], io: Io): P
   checkFlags(options);
   const wanted = (options.types ?? "").split(",").flatMap((name) => name.trim() || []);
   const names = namesOf(options.rename, wanted);
-  const compiled = await compileSubject(resolvePath(io, options.config), io);
+  const compiled = await compileSubject(resolvePath(io, options.config), io, { sweeps: options.sweep });
   if (compiled.kind === "refused") return refused(compiled.problems, io);
   const { subject } = compiled;
   for (const warning of compiled.warnings) tell(io, warning);

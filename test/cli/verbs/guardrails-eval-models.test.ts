@@ -7,7 +7,7 @@ import { after, type TestContext, test } from "node:test";
 import { Interrupted, type Io } from "../../../src/cli/io.ts";
 import { execute } from "../../../src/cli/main.ts";
 import { peer } from "../../peers/index.ts";
-import { lookupClassifier } from "../../reference/inference/graphs.ts";
+import { lookupClassifier, slowClassifier } from "../../reference/inference/graphs.ts";
 import { wholeWords } from "../../reference/inference/tokenizers.ts";
 import { type Analyzer, startAnalyzer } from "../../server/detectors/remote/analyzer.ts";
 import { fail } from "../../server/models/support/hub.ts";
@@ -145,6 +145,22 @@ test("a gated model needs its token to be fetched, and once it is in the cache n
   await writeFile(join(dir, "node.yaml"), JSON.stringify(node));
   const again = await gateway(dir, EVAL);
   assert.deepEqual([again.status, again.out], [0, fetched.out], again.err);
+});
+
+test("-sweep shows what a classifier leaves out below one half", { skip: missing }, async (t) => {
+  const { dir } = await declared(t);
+  await mkdir(join(dir, "m"));
+  for (const [name, bytes] of Object.entries(FILES)) await writeFile(join(dir, "m", name.replace("onnx/", "")), bytes);
+  await writeFile(join(dir, "m", "model.onnx"), slowClassifier(3, 1));
+  const own = { model: join(dir, "m", "model.onnx"), tokenizer: join(dir, "m", "tokenizer.json"), ...libraries };
+  const classify = { ...own, labels: ["A", "B", "C"], negative: [], max_tokens: 8, stride: 0 };
+  await writeFile(join(dir, "d.yaml"), JSON.stringify({ guardrails: { detectors: [{ type: "classify", classify }] } }));
+  await writeFile(join(dir, "c.jsonl"), jsonLines([{ text: "i am", labels: ["A", "B"] }]));
+  const { status, out, err } = await gateway(dir, ["eval", "-config", "node.yaml", "-json", "-sweep", "c.jsonl"]);
+  assert.equal(status, 0, err);
+  const { labels, sweep } = JSON.parse(out);
+  assert.equal(labels.tp, 0, out);
+  assert.equal(sweep[0].labels.tp, 2, out);
 });
 
 const judge = await startAnalyzer({ after });
