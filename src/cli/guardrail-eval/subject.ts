@@ -65,7 +65,7 @@ export async function compileSubject(path: string, io: Io, { sweeps = false } = 
   const { warnings } = read;
   const obtained = await obtainModels(read, io);
   if (obtained.kind === "refused") return { kind: "refused", problems: [...warnings, ...obtained.problems] };
-  const calls = read.judged && openModelCallsAlone(read.judged);
+  const calls = read.judged && openModelCallsAlone(read.judged, io.env);
   const engine = await loadGuardrailEngine(undefined, calls?.callModel);
   const close = async (): Promise<void> => {
     engine.close();

@@ -23,13 +23,16 @@ export interface ModelCallsAlone {
 }
 
 /** With credential, retry and failover as a gateway has them; nothing is suspended, and nothing is kept of what was spent. */
-export function openModelCallsAlone(snapshot: Snapshot): ModelCallsAlone {
+export function openModelCallsAlone(
+  snapshot: Snapshot,
+  env: Readonly<Record<string, string | undefined>>,
+): ModelCallsAlone {
   const origins = openOrigins();
   const instruments = createInstruments();
   const metrics = createMetrics(instruments, nullLog);
   // Of providers, which take no tokens of an issuer.
   const issuer = () => undefined;
-  const presenter = openPresenter({ issuer, env: {}, clock: systemClock, instruments, log: nullLog });
+  const presenter = openPresenter({ issuer, env, clock: systemClock, instruments, log: nullLog });
   const admission = createAdmission(DEFAULT_ADMISSION);
   const call = createModelCalls({ snapshot: () => snapshot, origins, admission, presenter, metrics });
   const spent = new Map<string, SpentCalls>();
