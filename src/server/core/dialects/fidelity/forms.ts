@@ -62,3 +62,16 @@ export function isOpaqueId(id: string): boolean {
 function isTelephoneNumber(id: string): boolean {
   return /^\+?[\d\s().-]{7,24}$/u.test(id) && /^\+|[\s().]/u.test(id);
 }
+
+/** How the base64 of a PDF begins. */
+const PDF_HEAD = "JVBERi";
+
+/** Contents of a file as a data URI. Bare base64 is of the type that its beginning or its name tells; undefined: neither does. */
+export function fileUri(data: string, filename: unknown): string | undefined {
+  if (data.slice(0, "data:".length).toLowerCase() === "data:") return data;
+  const name = typeof filename === "string" ? filename.slice(-MAX_ENDING_LENGTH).toLowerCase() : "";
+  if (data.startsWith(PDF_HEAD) || name.endsWith(".pdf")) return `data:application/pdf;base64,${data}`;
+  return name.endsWith(".txt") ? `data:text/plain;base64,${data}` : undefined;
+}
+
+const MAX_ENDING_LENGTH = 8;

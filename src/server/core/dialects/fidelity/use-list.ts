@@ -17,7 +17,8 @@ const MAX_CACHE_MARKS = 4;
 
 interface CallArguments {
   readonly text: string;
-  /** Indexes; the call's is -1 for the one call of the older form. */
+  readonly list: string;
+  /** Indexes; the call's is -1 for the one call of the older form, and for an item that is one. */
   readonly message: number;
   readonly call: number;
 }
@@ -110,7 +111,7 @@ export class UseList implements Uses {
   addArguments(text: string): void {
     if (text === "" || text === "{}") return;
     this.#arguments ??= [];
-    this.#arguments.push({ text, message: this.#index, call: this.#part });
+    this.#arguments.push({ text, list: this.#list, message: this.#index, call: this.#part });
   }
 
   /** Of the request's own; empty: of none, or of several together. */
@@ -118,14 +119,14 @@ export class UseList implements Uses {
     this.#field = name;
   }
 
-  enter(list: "messages" | "system" | "tools" | "functions", index: number): void {
+  enter(list: "messages" | "system" | "tools" | "functions" | "input", index: number): void {
     this.#list = list;
     this.#index = index;
     this.#part = -1;
     this.#inner = -1;
   }
 
-  enterPart(parts: "content" | "tool_calls", index: number): void {
+  enterPart(parts: "content" | "tool_calls" | "output", index: number): void {
     this.#parts = parts;
     this.#part = index;
     this.#inner = -1;
@@ -165,6 +166,10 @@ export class UseList implements Uses {
     const raw = calls.find(({ text }) => objectOf(parsedJson(text)) === undefined);
     if (raw === undefined) return;
     this.#places ??= new Map();
+    if (raw.list === "input") {
+      this.#places.set("hint", `input[${raw.message}].arguments`);
+      return;
+    }
     const call = raw.call < 0 ? "function_call" : `tool_calls[${raw.call}].function`;
     this.#places.set("hint", `messages[${raw.message}].${call}.arguments`);
   }

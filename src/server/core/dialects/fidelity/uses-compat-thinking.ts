@@ -1,15 +1,17 @@
 /** What a chat completion request says of thinking: by effort, or by the extensions. Source: dialects reference, 3.1, 8.1. */
+import type { Form } from "../routes.ts";
 import { objectOf, type Values } from "../values.ts";
 import { CHAT } from "./known-fields.ts";
 import type { UseList } from "./use-list.ts";
 
 const EFFORTS: ReadonlySet<unknown> = new Set(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
-export function readEffort(value: unknown, place: string, uses: UseList): void {
+/** `to`: a chat provider is told any word as it is. */
+export function readEffort(value: unknown, place: string, uses: UseList, to: Form = "messages"): void {
   if (typeof value !== "string") return;
   uses.add("effort", place);
   if (value !== "none") uses.add("thinking", place);
-  if (!EFFORTS.has(value)) uses.lose("effort", place);
+  if (to === "messages" && !EFFORTS.has(value)) uses.lose("effort", place);
 }
 
 export function readReasoning(value: unknown, uses: UseList): void {

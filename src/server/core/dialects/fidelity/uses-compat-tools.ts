@@ -39,7 +39,7 @@ function readFunction(value: unknown, under: string, uses: UseList): void {
 }
 
 /** A messages provider has the same limits here as of an answer's schema. */
-function readStrict(parameters: unknown, under: string, uses: UseList): void {
+export function readStrict(parameters: unknown, under: string, uses: UseList): void {
   uses.add("strict_tools", `${under}strict`);
   if (objectOf(parameters) === undefined) return;
   const place = `${under}parameters`;

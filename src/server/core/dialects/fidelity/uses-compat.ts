@@ -1,29 +1,30 @@
 /** What a chat completion request uses. Source: dialects reference, 3.1 and 7; what translation drops of it: 8.1. */
+import type { Form } from "../routes.ts";
 import { listOf, objectOf, type Values } from "../values.ts";
 import type { Capability } from "./capabilities.ts";
 import { nothing, type Reading, readFields } from "./field-readings.ts";
-import { isText, isToldUserId } from "./forms.ts";
+import { isText } from "./forms.ts";
 import { CHAT, type CHAT_FIELDS } from "./known-fields.ts";
-import { isBounded, isNarrowable } from "./schemas.ts";
 import type { UseList } from "./use-list.ts";
 import { readChatHistory } from "./uses-compat-history.ts";
+import {
+  hasMembers,
+  isOtherNumber,
+  readSampling,
+  readSchema,
+  readUser,
+  SHARED_READINGS,
+} from "./uses-compat-settings.ts";
 import { readBudget, readEffort, readReasoning, readSecondEffort } from "./uses-compat-thinking.ts";
 import { readChoice, readFunctions, readTools } from "./uses-compat-tools.ts";
 import { readThinking } from "./uses-thinking.ts";
 
 const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
+  ...SHARED_READINGS,
   model: nothing,
   messages: nothing,
   max_completion_tokens: nothing,
   max_tokens: nothing,
-  temperature(value, uses) {
-    if (typeof value !== "number" || value === 1) return;
-    uses.add("sampling");
-    if (value > 1) uses.add("temperature_above_one");
-  },
-  top_p(value, uses) {
-    if (isOtherNumber(value, 1)) uses.add("sampling");
-  },
   // Below one it is switched off, in the words of the providers that have it.
   top_k(value, uses) {
     if (typeof value === "number" && value > 0) uses.add("top_k");
@@ -40,14 +41,8 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
   logprobs(value, uses) {
     if (value === true) uses.add("logprobs");
   },
-  top_logprobs(value, uses) {
-    if (typeof value === "number" && value > 0) uses.add("logprobs");
-  },
   seed(value, uses) {
     if (typeof value === "number") uses.add("seed");
-  },
-  stream(value, uses) {
-    if (value === true) uses.add("streaming");
   },
   // Padding against eavesdropping is on by default, and a stream without it is what turning it off asks for.
   stream_options(value, uses) {
@@ -74,9 +69,6 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
   },
   reasoning: readReasoning,
   thinking: readThinking,
-  verbosity(value, uses) {
-    if (typeof value === "string" && value !== "medium") uses.add("verbosity");
-  },
   modalities(value, uses) {
     for (const modality of listOf(value)) {
       if (modality === "audio") uses.add("audio_output");
@@ -93,24 +85,6 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
   service_tier(value, uses) {
     if (typeof value !== "string" || value === "auto" || value === "default") return;
     uses.addLost("service_tier", "service_tier");
-  },
-  store(value, uses) {
-    if (value === true) uses.add("store");
-  },
-  metadata(value, uses) {
-    if (hasMembers(value)) uses.add("metadata");
-  },
-  user(value, uses) {
-    if (isText(value)) uses.add("user_id");
-  },
-  safety_identifier(value, uses) {
-    if (isText(value)) uses.add("user_id");
-  },
-  prompt_cache_key(value, uses) {
-    if (isText(value)) uses.lose("hint", "prompt_cache_key");
-  },
-  prompt_cache_retention(value, uses) {
-    if (isText(value) && value !== "in_memory") uses.lose("hint", "prompt_cache_retention");
   },
   // Its modes say what becomes of marks: those of the other dialect are explicit, and its provider makes none by itself.
   prompt_cache_options(value, uses) {
@@ -129,16 +103,13 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
   usage(_, uses) {
     uses.lose("hint", "usage");
   },
-  moderation(value, uses) {
-    if (objectOf(value) !== undefined) uses.add("moderation");
-  },
 };
 
 const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS));
 
 /** `sought`: see `UseList`. */
-export function usesOfChat(request: Values, sought?: Capability): UseList {
-  const uses = readFields(request, READING_OF, sought);
+export function usesOfChat(request: Values, sought: Capability | undefined, to: Form): UseList {
+  const uses = readFields(request, READING_OF, sought, to);
   readPairs(request, uses);
   // Thinking by a budget is left out of an answer to such a turn: bug 24 of the reference's list.
   const bareTurn = readChatHistory(listOf(request.messages), uses);
@@ -169,22 +140,6 @@ function readPairs(request: Values, uses: UseList): void {
   if (capabilities.has("thinking")) readSampling(request, uses);
   if (capabilities.has("thinking_budget")) readBudget(request, bound ?? older, uses);
   if (capabilities.has("effort")) readSecondEffort(request, uses);
-}
-
-/** A messages provider that thinks takes no other temperature, no `top_k`, and no `top_p` that narrows more than this. */
-const LEAST_THINKING_TOP_P = 0.95;
-
-function readSampling({ temperature, top_p, top_k }: Values, uses: UseList): void {
-  if (isOtherNumber(temperature, 1)) uses.lose("sampling", "temperature");
-  else if (typeof top_p === "number" && top_p < LEAST_THINKING_TOP_P) uses.lose("sampling", "top_p");
-  if (typeof top_k === "number" && top_k > 0) uses.lose("top_k", "top_k");
-}
-
-/** One id is told, and never a person's address or number. */
-function readUser({ safety_identifier: identifier, user }: Values, uses: UseList): void {
-  const hasIdentifier = isText(identifier);
-  if (hasIdentifier && !isToldUserId(identifier)) uses.lose("user_id", "safety_identifier");
-  else if (isText(user) && (hasIdentifier ? user !== identifier : !isToldUserId(user))) uses.lose("user_id", "user");
 }
 
 /** Empty sequences stop nothing. Those of white space alone a messages provider refuses. */
@@ -231,30 +186,9 @@ function readFormat(value: unknown, uses: UseList): void {
       uses.add("json_object");
       return;
     case "json_schema":
-      readSchema(objectOf(format.json_schema), uses);
+      readSchema(objectOf(format.json_schema), "response_format.json_schema", CHAT.jsonSchema, uses);
       return;
     default:
       if (format.type !== undefined) uses.lose("unknown_field", "response_format.type");
   }
-}
-
-/** The name of a schema is for the provider's own use; its description speaks to the model. */
-function readSchema(named: Values | undefined, uses: UseList): void {
-  uses.add("json_schema");
-  if (named === undefined) return;
-  if (isText(named.description)) uses.lose("hint", "response_format.json_schema.description");
-  const place = "response_format.json_schema.schema";
-  if (objectOf(named.schema) === undefined || !isNarrowable(named.schema)) uses.lose("json_schema", place);
-  else if (isBounded(named.schema)) uses.lose("hint", place);
-  uses.expect(named, CHAT.jsonSchema, "response_format.json_schema");
-}
-
-function isOtherNumber(value: unknown, usual: number): boolean {
-  return typeof value === "number" && value !== usual;
-}
-
-function hasMembers(value: unknown): boolean {
-  const members = objectOf(value);
-  if (members !== undefined) for (const _ in members) return true;
-  return false;
 }

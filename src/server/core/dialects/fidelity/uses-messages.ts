@@ -1,4 +1,5 @@
 /** What a messages request uses. Source: dialects reference, 5.1 and 7; what translation drops of it: 8.2. */
+import type { Form } from "../routes.ts";
 import { listOf, objectOf, stringOf, type Values } from "../values.ts";
 import type { Capability } from "./capabilities.ts";
 import { nothing, type Reading, readFields } from "./field-readings.ts";
@@ -107,8 +108,8 @@ const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
 const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS));
 
 /** `sought`: see `UseList`. */
-export function usesOfMessages(request: Values, sought?: Capability): UseList {
-  const uses = readFields(request, READING_OF, sought);
+export function usesOfMessages(request: Values, sought: Capability | undefined, to: Form): UseList {
+  const uses = readFields(request, READING_OF, sought, to);
   readChosen(request.tool_choice, readTools(request.tools, uses), uses);
   readPairs(request, uses);
   readTurns(listOf(request.messages), uses);

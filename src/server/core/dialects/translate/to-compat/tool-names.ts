@@ -6,8 +6,7 @@
 import { createHash } from "node:crypto";
 
 const MAX_NAME_LENGTH = 64;
-const KEPT_LENGTH = 55;
-const DIGEST_LENGTH = MAX_NAME_LENGTH - KEPT_LENGTH - 1;
+const DIGEST_LENGTH = 8;
 
 export interface ToolNames {
   /** The client's own name as the provider is sent it. Different names of one request stay different. */
@@ -26,8 +25,8 @@ export function toolNamesOf(declared: readonly string[]): ToolNames {
     if (name.length <= MAX_NAME_LENGTH) return name;
     const known = shortened.get(name);
     if (known !== undefined) return known;
-    let short = shorten(name, name);
-    for (let attempt = 1; taken.has(short); attempt++) short = shorten(name, `${name} ${attempt}`);
+    let short = shortName(name, name, MAX_NAME_LENGTH);
+    for (let attempt = 1; taken.has(short); attempt++) short = shortName(name, `${name} ${attempt}`, MAX_NAME_LENGTH);
     taken.add(short);
     shortened.set(name, short);
     changed.set(short, name);
@@ -38,7 +37,8 @@ export function toolNamesOf(declared: readonly string[]): ToolNames {
   return { sent, changed };
 }
 
-function shorten(name: string, digested: string): string {
+/** A name of at most `maxLength` characters: the beginning of `name`, and digits of what tells it from others. */
+export function shortName(name: string, digested: string, maxLength: number): string {
   const digest = createHash("sha256").update(digested).digest("hex").slice(0, DIGEST_LENGTH);
-  return `${name.slice(0, KEPT_LENGTH)}_${digest}`;
+  return `${name.slice(0, maxLength - DIGEST_LENGTH - 1)}_${digest}`;
 }

@@ -25,9 +25,12 @@ export interface TextBlock extends Markable {
   readonly text: string;
 }
 
-export type ImageSource =
-  | { readonly type: "base64"; readonly media_type: string; readonly data: string }
-  | { readonly type: "url"; readonly url: string };
+interface UrlSource {
+  readonly type: "url";
+  readonly url: string;
+}
+
+export type ImageSource = { readonly type: "base64"; readonly media_type: string; readonly data: string } | UrlSource;
 
 export type DocumentSource =
   | { readonly type: "base64"; readonly media_type: "application/pdf"; readonly data: string }
@@ -40,7 +43,7 @@ export interface ImageBlock extends Markable {
 
 export interface DocumentBlock extends Markable {
   readonly type: "document";
-  readonly source: DocumentSource;
+  readonly source: DocumentSource | UrlSource;
   readonly title: string | undefined;
 }
 

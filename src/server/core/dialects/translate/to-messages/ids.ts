@@ -22,15 +22,15 @@ interface Answerable {
   answered: number;
 }
 
-/** `messages`: of the request, in which ids that stay are looked up before another one is made. */
-export function openToolIds(messages: readonly unknown[]): ToolIds {
+/** `givenIds`: all of the request, asked for before another one is made: those of the alphabet stay. */
+export function openToolIds(givenIds: () => Iterable<string>): ToolIds {
   const taken = new Set<string>();
   const nextNumbers = new Map<string, number>();
   let calls = new Map<string, Answerable>();
   let staying: ReadonlySet<string> | undefined;
 
   function unused(id: string): string {
-    staying ??= stayingIds(messages);
+    staying ??= new Set([...givenIds()].filter((given) => OF_ALPHABET.test(given)));
     const isFree = (candidate: string) => !taken.has(candidate) && !staying?.has(candidate);
     if (isFree(id)) return id;
     let number = nextNumbers.get(id) ?? 2;
@@ -65,12 +65,13 @@ function inAlphabet(id: string): string {
   return id.replace(/[^A-Za-z0-9_-]/g, "_");
 }
 
-function stayingIds(messages: readonly unknown[]): ReadonlySet<string> {
-  const ids = new Set<string>();
+/** Of the calls in chat messages. */
+export function idsIn(messages: readonly unknown[]): readonly string[] {
+  const ids: string[] = [];
   for (const message of messages) {
     for (const call of listOf(objectOf(message)?.["tool_calls"])) {
       const id = objectOf(call)?.["id"];
-      if (typeof id === "string" && OF_ALPHABET.test(id)) ids.add(id);
+      if (typeof id === "string") ids.push(id);
     }
   }
   return ids;

@@ -10,6 +10,7 @@ import { optionalFlag, optionalObject, requiredObject } from "../required.ts";
 import type { AnswerTerms, ChannelTerms, TranslatedRequest } from "../types.ts";
 import type { Scope } from "./blocks.ts";
 import { boundMarks } from "./cache-marks.ts";
+import type { Conversation } from "./draft.ts";
 import { maxTokens, metadataOf, outputFormat, samplingOf, serviceTier, stopSequences } from "./settings.ts";
 import { thinkingOf } from "./thinking.ts";
 import { isForced, toolsOf } from "./tools.ts";
@@ -23,29 +24,63 @@ export function chatToMessages(
 ): TranslatedRequest {
   const request = requiredObject(source.value, "body");
   const scope: Scope = { claims, exact: (part) => source.exact(part) };
-  const { system, turns, lacksThinking } = conversationOf(request["messages"], scope);
+  const conversation = conversationOf(request["messages"], scope);
+  const { body, callsFunctions, streams } = writeRequest(
+    request,
+    conversation,
+    { model: model.sent, display: undefined },
+    scope,
+  );
+  return { body, answer: termsOf(request, { streams, model, callsFunctions }) };
+}
+
+interface WrittenRequest {
+  readonly body: string;
+  /** The client asked for a stream. */
+  readonly streams: boolean;
+  readonly callsFunctions: boolean;
+  /** Thinking was asked for, and the conversation does not begin its latest turn with it. */
+  readonly leavesOutThinking: boolean;
+}
+
+interface Written {
+  /** As the provider is sent it. */
+  readonly model: string;
+  /** Of thinking, where the request does not say it itself. */
+  readonly display: "summarized" | undefined;
+}
+
+/** `request`: its settings and tools as compat has them. Throws `RequestProblem`. */
+export function writeRequest(
+  request: Values,
+  { system, turns, lacksThinking }: Conversation,
+  { model, display }: Written,
+  scope: Scope,
+): WrittenRequest {
   const { tools, choice, callsFunctions } = toolsOf(request, scope);
-  const { thinking, effort } = thinkingOf(request, { isForced: isForced(choice), lacksThinking }, scope);
+  const chosen = isForced(choice);
+  const { thinking, effort } = thinkingOf(request, { isForced: chosen, lacksThinking }, scope);
   const streams = optionalFlag(request["stream"], "stream");
   boundMarks(tools, system, turns);
   const format = outputFormat(request, scope);
+  const isThinking = thinking !== undefined && thinking.type !== "disabled";
   const body = writeJson({
-    model: model.sent,
+    model,
     max_tokens: maxTokens(request, thinking?.budget_tokens),
     system: system.length > 0 ? system : undefined,
     messages: turns,
     tools: tools.length > 0 ? tools : undefined,
     tool_choice: choice,
-    thinking,
+    thinking: isThinking && display !== undefined ? { ...thinking, display } : thinking,
     output_config: effort === undefined && format === undefined ? undefined : { effort, format },
-    ...samplingOf(request, thinking !== undefined && thinking.type !== "disabled", scope),
+    ...samplingOf(request, isThinking, scope),
     stop_sequences: stopSequences(request, scope),
     metadata: metadataOf(request, scope),
     service_tier: serviceTier(request, scope),
     // A channel that cannot stream answers whole, and the answer is cut into a stream afterwards.
-    stream: streams && claims("streaming") ? true : undefined,
+    stream: streams && scope.claims("streaming") ? true : undefined,
   });
-  return { body, answer: termsOf(request, { streams, model, callsFunctions }) };
+  return { body, streams, callsFunctions, leavesOutThinking: thinking === undefined && lacksThinking && !chosen };
 }
 
 function termsOf(

@@ -60,7 +60,7 @@ function customUse(call: Values, at: string, id: string): ToolUseBlock {
 }
 
 /** Arguments that are no object, as a model may have written them, are kept as the text that they are. */
-function inputOf(written: unknown, at: string, exact: JsonSource["exact"]): unknown {
+export function inputOf(written: unknown, at: string, exact: JsonSource["exact"]): unknown {
   if (isAbsent(written) || written === "") return {};
   if (typeof written === "string") {
     return objectOf(parsedJson(written)) === undefined ? { _raw: written } : new Verbatim(wellFormed(written));

@@ -1,0 +1,89 @@
+/**
+ * The member names that a request for a response is known to have, by the kind of object: see `known-fields.ts`. Source:
+ * responses reference, 2 to 4. What clients send that no schema has (`client_metadata`) is here as well.
+ */
+
+const names = (...list: readonly string[]): ReadonlySet<string> => new Set(list);
+
+/** Items say their type, and may bear an id and a state of the answer that they are from. */
+const item = (...list: readonly string[]): ReadonlySet<string> => new Set(["type", "id", "status", ...list]);
+
+export const RESPONSE_FIELDS = [
+  "model",
+  "input",
+  "instructions",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "max_output_tokens",
+  "max_tool_calls",
+  "temperature",
+  "top_p",
+  "top_logprobs",
+  "reasoning",
+  "text",
+  "stream",
+  "stream_options",
+  "store",
+  "previous_response_id",
+  "conversation",
+  "prompt",
+  "background",
+  "truncation",
+  "context_management",
+  "include",
+  "metadata",
+  "user",
+  "safety_identifier",
+  "prompt_cache_key",
+  "prompt_cache_options",
+  "prompt_cache_retention",
+  "service_tier",
+  "moderation",
+  "access_programs",
+  "image",
+  "client_metadata",
+] as const;
+
+export const RESPONSE = {
+  streamOptions: names("include_obfuscation"),
+  reasoning: names("effort", "summary", "generate_summary"),
+  text: names("format", "verbosity"),
+  format: names("type", "name", "schema", "description", "strict"),
+  promptCacheOptions: names("mode", "ttl", "prewarm"),
+  caller: names("type"),
+
+  message: item("role", "content", "phase"),
+  functionCall: item("call_id", "name", "arguments", "namespace", "caller", "async", "parsed_arguments"),
+  customCall: item("call_id", "name", "input", "namespace", "caller", "async"),
+  /** `name`, `namespace`: of an output that has no `call_id`. */
+  output: item("call_id", "output", "name", "namespace", "caller"),
+  reasoningItem: item("summary", "content", "encrypted_content"),
+  additionalTools: item("role", "tools"),
+  configuration: item("reasoning", "text"),
+
+  inputText: names("type", "text", "prompt_cache_breakpoint"),
+  /** `parsed`: the official SDK's helpers leave it in what is replayed. */
+  outputText: names("type", "text", "annotations", "logprobs", "parsed"),
+  refusal: names("type", "refusal"),
+  image: names("type", "image_url", "detail", "file_id", "prompt_cache_breakpoint"),
+  file: names("type", "filename", "file_data", "file_url", "file_id", "detail", "prompt_cache_breakpoint"),
+  audio: names("type", "input_audio", "prompt_cache_breakpoint"),
+
+  functionTool: names(
+    "type",
+    "name",
+    "description",
+    "parameters",
+    "strict",
+    "output_schema",
+    "defer_loading",
+    "allowed_callers",
+    "async",
+  ),
+  customTool: names("type", "name", "description", "format", "defer_loading", "allowed_callers", "async"),
+  grammar: names("type", "syntax", "definition"),
+  namespace: names("type", "name", "description", "tools"),
+  choice: names("type", "name", "namespace"),
+  allowedTools: names("type", "mode", "tools"),
+} as const;

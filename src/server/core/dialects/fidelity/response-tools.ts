@@ -1,0 +1,185 @@
+/**
+ * The tools that a request for a response offers, sorted by who can call them, and the choice among them: for the guard as
+ * for the translation, which have to agree. Source: responses reference, 4.
+ *
+ * Functions and custom tools are the client's own, and reach any provider. Every other tool is one that a provider runs or
+ * knows: it is left out where nothing demands it.
+ */
+import { listOf, objectOf, stringOf, type Values } from "../values.ts";
+import type { Capability } from "./capabilities.ts";
+
+export interface OwnTool {
+  readonly kind: "function" | "custom";
+  readonly tool: Values;
+  /** As `tools[3].tools[0]`, or `input[2].tools[0]`. */
+  readonly place: string;
+  readonly namespace: string | undefined;
+  /** Undefined: it has none, or none that is a text. */
+  readonly name: string | undefined;
+}
+
+/** A tool of a provider's. */
+export interface ForeignTool {
+  /** What a channel lacks that has not this tool. Undefined: nobody knows the type. */
+  readonly capability: Capability | undefined;
+  readonly place: string;
+}
+
+export interface OfferedTools {
+  readonly own: readonly OwnTool[];
+  readonly foreign: readonly ForeignTool[];
+  readonly namespaces: readonly { readonly tool: Values; readonly place: string }[];
+}
+
+/** What items of the input add to the request. */
+export interface Additions {
+  readonly tools: readonly { readonly list: unknown; readonly place: string }[];
+  /** The last ones, which stand in the place of the request's own. */
+  readonly reasoning: unknown;
+  readonly text: unknown;
+}
+
+/** By their types. */
+const FOREIGN: ReadonlyMap<string, Capability> = new Map([
+  ["file_search", "server_tools"],
+  ["code_interpreter", "server_tools"],
+  ["image_generation", "server_tools"],
+  ["mcp", "server_tools"],
+  ["local_shell", "builtin_tools"],
+  ["shell", "builtin_tools"],
+  ["apply_patch", "builtin_tools"],
+  ["tool_search", "tool_search"],
+  ["programmatic_tool_calling", "programmatic_tools"],
+]);
+
+/** Undefined: no tool of that type is known. */
+export function foreignTool(type: unknown): Capability | undefined {
+  if (typeof type !== "string") return undefined;
+  if (/^web_search(?:_|$)/u.test(type)) return "web_search";
+  return /^computer(?:_|$)/u.test(type) ? "builtin_tools" : FOREIGN.get(type);
+}
+
+export function additionsOf(input: unknown): Additions {
+  const tools: { readonly list: unknown; readonly place: string }[] = [];
+  let reasoning: unknown;
+  let text: unknown;
+  for (const [index, entry] of listOf(input).entries()) {
+    const item = objectOf(entry);
+    switch (item?.type) {
+      case "additional_tools":
+      case "tool_search_output":
+        tools.push({ list: item.tools, place: `input[${index}].tools` });
+        break;
+      case "configuration_update":
+        reasoning = objectOf(item.reasoning) ?? reasoning;
+        text = objectOf(item.text) ?? text;
+        break;
+    }
+  }
+  return { tools, reasoning, text };
+}
+
+export function offeredTools(tools: unknown, { tools: added }: Additions): OfferedTools {
+  const offered = { own: [], foreign: [], namespaces: [] };
+  sortTools(tools, "tools", undefined, offered);
+  for (const { list, place } of added) sortTools(list, place, undefined, offered);
+  return offered;
+}
+
+interface Sorted {
+  readonly own: OwnTool[];
+  readonly foreign: ForeignTool[];
+  readonly namespaces: { readonly tool: Values; readonly place: string }[];
+}
+
+function sortTools(list: unknown, at: string, namespace: string | undefined, sorted: Sorted): void {
+  for (const [index, entry] of listOf(list).entries()) {
+    const tool = objectOf(entry);
+    if (tool === undefined) continue;
+    const place = `${at}[${index}]`;
+    const { type } = tool;
+    if (type === "function" || type === "custom") {
+      sorted.own.push({ kind: type, tool, place, namespace, name: stringOf(tool.name) });
+    } else if (type === "namespace" && namespace === undefined) {
+      sorted.namespaces.push({ tool, place });
+      sortTools(tool.tools, `${place}.tools`, stringOf(tool.name) ?? "", sorted);
+    } else sorted.foreign.push({ capability: foreignTool(type), place });
+  }
+}
+
+/** What `tool_choice` comes to. */
+export interface Choice {
+  readonly mode: "auto" | "none" | "required";
+  /** The tool that must be called; `mode` is `required`. */
+  readonly named: OwnTool | undefined;
+  /** The tools that may be called. Undefined: all. */
+  readonly allowed: ReadonlySet<OwnTool> | undefined;
+  /** It demands what is left out, or names nothing that is known. */
+  readonly lacks: Capability | undefined;
+  /** Where it is not what the dialect has: what it must be. */
+  readonly problem: string | undefined;
+}
+
+const AUTO: Choice = { mode: "auto", named: undefined, allowed: undefined, lacks: undefined, problem: undefined };
+
+export function choiceOf(given: unknown, offered: OfferedTools): Choice {
+  if (typeof given === "string") return modeOf(given, offered);
+  const choice = objectOf(given);
+  if (choice === undefined) return AUTO;
+  const { type } = choice;
+  if (type === "allowed_tools") return allowedOf(choice, offered);
+  if (type !== "function" && type !== "custom") return { ...AUTO, lacks: foreignTool(type) ?? "unknown_field" };
+  const named = finderOf(offered.own)(choice);
+  if (named === undefined) return { ...AUTO, problem: "must name a tool that the request defines" };
+  return { ...AUTO, mode: "required", named };
+}
+
+function modeOf(mode: string, { own, foreign }: OfferedTools): Choice {
+  if (mode === "none") return { ...AUTO, mode };
+  if (mode !== "required") return mode === "auto" ? AUTO : { ...AUTO, lacks: "unknown_field" };
+  return own.length > 0 ? { ...AUTO, mode } : { ...AUTO, lacks: lackedOf(foreign) };
+}
+
+function allowedOf({ mode, tools }: Values, { own, foreign }: OfferedTools): Choice {
+  const find = finderOf(own);
+  const named = new Set<OwnTool | undefined>();
+  const namespaces = new Set<unknown>();
+  let lacks: Capability | undefined;
+  for (const entry of listOf(tools)) {
+    const item = objectOf(entry);
+    if (item?.type === "namespace") namespaces.add(item.name);
+    else if (item?.type === "function" || item?.type === "custom") named.add(find(item));
+    else lacks ??= foreignTool(item?.type);
+  }
+  const allowed = new Set(
+    own.filter((tool) => named.has(tool) || (tool.namespace !== undefined && namespaces.has(tool.namespace))),
+  );
+  if (allowed.size > 0) return { ...AUTO, mode: mode === "required" ? "required" : "auto", allowed };
+  return { ...AUTO, allowed, lacks: lacks ?? lackedOf(foreign) };
+}
+
+function lackedOf(foreign: readonly ForeignTool[]): Capability {
+  return foreign[0] === undefined ? "tool_choice" : (foreign[0].capability ?? "unknown_field");
+}
+
+/** A name alone may be that of a tool in a namespace, where only one has it. */
+function finderOf(own: readonly OwnTool[]): (choice: Values) => OwnTool | undefined {
+  const exact = new Map<string, OwnTool>();
+  const inOne = new Map<string, OwnTool | undefined>();
+  for (const tool of own) {
+    const { name, namespace } = tool;
+    if (name === undefined) continue;
+    exact.set(toolKey(namespace, name), tool);
+    if (namespace !== undefined) inOne.set(name, inOne.has(name) ? undefined : tool);
+  }
+  return ({ name, namespace }) => {
+    if (typeof name !== "string") return undefined;
+    if (typeof namespace === "string") return exact.get(toolKey(namespace, name));
+    return exact.get(toolKey(undefined, name)) ?? inOne.get(name);
+  };
+}
+
+/** Two tools of one key are one. */
+export function toolKey(namespace: string | undefined, name: string): string {
+  return namespace === undefined ? JSON.stringify(name) : JSON.stringify([namespace, name]);
+}

@@ -1,0 +1,171 @@
+/** The conversation of a request for a response as messages of a chat completion. Source: responses reference, 3.1 to 3.3, 4.6. */
+import { listOf, objectOf } from "../../values.ts";
+import { refuse } from "../required.ts";
+import type { ChannelTerms } from "../types.ts";
+import type { Call, Content, Output, Part, Round, Said, Spoken, Talk } from "./talk.ts";
+import { endOfDeeds, type Thoughts } from "./thoughts.ts";
+
+type Claims = ChannelTerms["claims"];
+
+type Message = Readonly<Record<string, unknown>>;
+
+interface Writing {
+  readonly claims: Claims;
+  readonly thoughts: Thoughts;
+  readonly system: Content[];
+  readonly messages: Message[];
+}
+
+/** Of the outputs of a round, for the user's next message. */
+interface Media {
+  readonly parts: Message[];
+  readonly counts: Map<unknown, number>;
+}
+
+const DOCUMENT_NAME = "document.pdf";
+
+export function messagesOf({ system, rounds }: Talk, thoughts: Thoughts, claims: Claims): readonly Message[] {
+  const writing: Writing = { claims, thoughts, system: [...system], messages: [] };
+  for (const round of rounds) addRound(round, writing);
+  const { messages } = writing;
+  // A provider that cannot go on from the start of an answer would read it as a turn that is over.
+  if (messages.at(-1)?.["role"] === "assistant" && !claims("prefill")) messages.pop();
+  const first = systemMessage(writing.system, claims);
+  if (messages.length === 0 && first === undefined) refuse("input", "holds nothing that could be answered");
+  return first === undefined ? messages : [first, ...messages];
+}
+
+/** Some providers take one, and it is the first. */
+function systemMessage(contents: readonly Content[], claims: Claims): Message | undefined {
+  const parts = contents.flatMap((content) => partsOf(content, claims)).filter(({ type }) => type === "text");
+  if (parts.length === 0) return undefined;
+  const isMarked = parts.some((part) => part["prompt_cache_breakpoint"] !== undefined);
+  return { role: "system", content: isMarked ? parts : parts.map(({ text }) => text).join("\n\n") };
+}
+
+function addRound(round: Round, writing: Writing): void {
+  const { claims, messages } = writing;
+  const assistant = assistantMessage(round, writing);
+  if (assistant !== undefined) messages.push(assistant);
+  const media: Media = { parts: [], counts: new Map() };
+  if (claims("tools")) for (const output of round.outputs) messages.push(toolMessage(output, media, claims));
+  for (const [index, said] of round.said.entries()) {
+    const isNext = index === 0 && said.role === "user";
+    if (!isNext && media.parts.length > 0) messages.push({ role: "user", content: media.parts.splice(0) });
+    addSaid(said, media.parts.splice(0), writing);
+  }
+  if (media.parts.length > 0) messages.push({ role: "user", content: media.parts });
+}
+
+function addSaid({ role, content }: Said, media: readonly Message[], { claims, system, messages }: Writing): void {
+  if (role === "system") {
+    const message = systemMessage([content], claims);
+    if (message === undefined) return;
+    if (claims("mid_system")) messages.push(message);
+    else system.push(content);
+    return;
+  }
+  const parts = [...media, ...partsOf(content, claims)];
+  const [only] = parts;
+  if (only === undefined) return;
+  const isPlain = parts.length === 1 && only["type"] === "text" && only["prompt_cache_breakpoint"] === undefined;
+  messages.push({ role, content: isPlain ? only["text"] : parts });
+}
+
+/** Undefined: there is nothing to tell of it. */
+function assistantMessage({ steps }: Round, { claims, thoughts }: Writing): Message | undefined {
+  const texts: Spoken[] = [];
+  const calls: Message[] = [];
+  const details: unknown[] = [];
+  let thought = "";
+  const end = endOfDeeds(steps);
+  for (const [index, step] of steps.entries()) {
+    if (step.kind === "spoken") {
+      if (step.text !== "") texts.push(step);
+    } else if (step.kind === "call") {
+      if (claims("tools")) calls.push(callOf(step));
+    } else if (index >= end) thoughts.drop(step);
+    else {
+      for (const block of thoughts.blocksOf(step)) {
+        if (block.k === "c") thought += block.x;
+        else if (block.k === "d")
+          for (const detail of Array.isArray(block.j) ? listOf(block.j) : [block.j]) details.push(detail);
+      }
+    }
+  }
+  if (texts.length === 0 && calls.length === 0) return undefined;
+  const isRefused = texts.length > 0 && texts.every(({ isRefusal }) => isRefusal);
+  const text = texts.map((spoken) => spoken.text).join("");
+  return {
+    role: "assistant",
+    content: isRefused || texts.length === 0 ? null : text,
+    refusal: isRefused ? text : undefined,
+    reasoning_content: thought || undefined,
+    reasoning_details: details.length > 0 ? details : undefined,
+    tool_calls: calls.length > 0 ? calls : undefined,
+  };
+}
+
+function callOf({ id, name, input, isCustom }: Call): Message {
+  const written = isCustom ? JSON.stringify({ input }) : input || "{}";
+  return { id, type: "function", function: { name, arguments: written } };
+}
+
+/** It holds text only: its media go to the next message of the user, and words tell where they went. */
+function toolMessage({ id, content }: Output, media: Media, claims: Claims): Message {
+  if (typeof content === "string") return { role: "tool", tool_call_id: id, content };
+  const lines = partsOf(content, claims).map((part) => {
+    const { type } = part;
+    if (type === "text") return part["text"];
+    const count = (media.counts.get(type) ?? 0) + 1;
+    media.parts.push(part);
+    media.counts.set(type, count);
+    return `[${KINDS.get(type) ?? "file"} ${count} below]`;
+  });
+  return { role: "tool", tool_call_id: id, content: lines.join("\n") };
+}
+
+const KINDS: ReadonlyMap<unknown, string> = new Map([
+  ["image_url", "image"],
+  ["file", "document"],
+  ["input_audio", "audio"],
+]);
+
+function partsOf(content: Content, claims: Claims): readonly Message[] {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  return content.flatMap((part): readonly Message[] => {
+    const told = partOf(part, claims);
+    return told === undefined ? [] : [told];
+  });
+}
+
+/** Undefined: the channel cannot be told; the guard has named it. */
+function partOf(part: Part, claims: Claims): Message | undefined {
+  const prompt_cache_breakpoint = claims("prompt_caching") ? objectOf(part.marked) : undefined;
+  switch (part.kind) {
+    case "text":
+      return part.text === "" ? undefined : { type: "text", text: part.text, prompt_cache_breakpoint };
+    case "image": {
+      if (!claims("vision")) return undefined;
+      const { url, detail } = part;
+      return { type: "image_url", image_url: { url, detail: detailOf(detail) }, prompt_cache_breakpoint };
+    }
+    case "file": {
+      if (part.data === undefined || !claims("documents")) return undefined;
+      return {
+        type: "file",
+        file: { filename: part.name ?? DOCUMENT_NAME, file_data: part.data },
+        prompt_cache_breakpoint,
+      };
+    }
+    case "audio":
+      return claims("audio_input")
+        ? { type: "input_audio", input_audio: part.audio, prompt_cache_breakpoint }
+        : undefined;
+  }
+}
+
+function detailOf(detail: string | undefined): string | undefined {
+  if (detail === "auto") return undefined;
+  return detail === "original" ? "high" : detail;
+}

@@ -1,0 +1,212 @@
+/**
+ * The items of a request for a response as a conversation. Source: responses reference, 3.1 and 3.2.
+ *
+ * The list may be in any order that an agent made of it: each output goes to the nearest call before it that has its id and no
+ * output yet, and what was said between the two comes after. What stands for work of the provider's own tools is left out.
+ */
+import type { Values } from "../../values.ts";
+import {
+  isAbsent,
+  optionalText,
+  refuse,
+  requiredList,
+  requiredName,
+  requiredObject,
+  requiredText,
+} from "../required.ts";
+import { contentOf, spokenIn } from "./parts.ts";
+import type { Call, Content, Output, Round, Said, Step, Talk } from "./talk.ts";
+import type { ToolNames } from "./tool-names.ts";
+
+/** Stands for an image that the provider's own tool made: the assistant's next words speak of it. */
+const IMAGE_MADE = "[image generated earlier]";
+
+interface OpenRound extends Round {
+  readonly outputs: Output[];
+}
+
+interface OpenCall {
+  readonly call: Call;
+  isAnswered: boolean;
+}
+
+/** Of one round, in their order: outputs come in the same. Lists of them have the latest round last. */
+interface OpenCalls {
+  readonly round: OpenRound;
+  readonly calls: OpenCall[];
+  answered: number;
+}
+
+interface Draft {
+  readonly names: ToolNames;
+  readonly system: Content[];
+  readonly rounds: OpenRound[];
+  /** By id, and by name for outputs without one. */
+  readonly open: Map<string, OpenCalls[]>;
+  readonly callIds: Set<string>;
+  hasBegun: boolean;
+  calls: number;
+}
+
+export function talkOf(request: Values, names: ToolNames): Talk {
+  const draft: Draft = {
+    names,
+    system: [],
+    rounds: [newRound()],
+    open: new Map(),
+    callIds: new Set(),
+    hasBegun: false,
+    calls: 0,
+  };
+  const instructions = optionalText(request["instructions"], "instructions");
+  if (instructions) draft.system.push(instructions);
+  const { input } = request;
+  if (typeof input === "string") say(draft, "user", input);
+  else if (!isAbsent(input)) {
+    if (!Array.isArray(input)) refuse("input", "must be a string or an array");
+    for (const [index, item] of requiredList(input, "input").entries()) {
+      addItem(draft, requiredObject(item, `input[${index}]`), `input[${index}]`);
+    }
+  }
+  for (const { outputs } of draft.rounds) outputs.sort((one, other) => positionOf(one) - positionOf(other));
+  return draft;
+}
+
+const newRound = (): OpenRound => ({ steps: [], outputs: [], said: [] });
+
+const positionOf = ({ call }: Output): number => call?.position ?? Number.MAX_SAFE_INTEGER;
+
+function addItem(draft: Draft, item: Values, place: string): void {
+  switch (item["type"]) {
+    case undefined:
+    case null:
+    case "message":
+      addMessage(draft, item, place);
+      break;
+    case "function_call":
+      addCall(draft, item, optionalText(item["arguments"], `${place}.arguments`) ?? "", false, place);
+      break;
+    case "custom_tool_call":
+      addCall(draft, item, requiredText(item["input"], `${place}.input`), true, place);
+      break;
+    case "function_call_output":
+    case "custom_tool_call_output":
+      addOutput(draft, item, place);
+      break;
+    case "reasoning":
+      step(draft, {
+        kind: "thought",
+        sealed: optionalText(item["encrypted_content"], `${place}.encrypted_content`) || undefined,
+        place,
+      });
+      break;
+    case "image_generation_call":
+      if (item["result"]) step(draft, { kind: "spoken", text: IMAGE_MADE, isRefusal: false });
+      break;
+    case "item_reference":
+      addReference(item, place);
+      break;
+  }
+}
+
+function addMessage(draft: Draft, item: Values, place: string): void {
+  const { role, content } = item;
+  switch (role) {
+    case "system":
+    case "developer":
+      if (draft.hasBegun) say(draft, "system", contentOf(content, `${place}.content`));
+      else draft.system.push(contentOf(content, `${place}.content`));
+      break;
+    case "user":
+      say(draft, "user", contentOf(content, `${place}.content`));
+      break;
+    case "assistant":
+      for (const spoken of spokenIn(content, `${place}.content`)) step(draft, spoken);
+      break;
+    default:
+      if (role === undefined && item["type"] !== "message" && typeof item["id"] === "string") addReference(item, place);
+      else refuse(`${place}.role`, "must be user, assistant, system or developer");
+  }
+}
+
+/** Reasoning is the one thing that a conversation can do without. */
+function addReference({ id }: Values, place: string): void {
+  if (typeof id === "string" && id.startsWith("rs_")) return;
+  refuse(place, "refers to an item that is not stored for this model: send the item itself");
+}
+
+function say(draft: Draft, role: Said["role"], content: Content): void {
+  draft.hasBegun = true;
+  lastRound(draft).said.push({ role, content });
+}
+
+function lastRound({ rounds }: Draft): OpenRound {
+  return rounds.at(-1) ?? refuse("input", "holds nothing");
+}
+
+/** What the assistant does after others had their say begins a round. */
+function step(draft: Draft, made: Step): OpenRound {
+  draft.hasBegun = true;
+  let round = lastRound(draft);
+  if (round.outputs.length > 0 || round.said.length > 0) {
+    round = newRound();
+    draft.rounds.push(round);
+  }
+  round.steps.push(made);
+  return round;
+}
+
+function addCall(draft: Draft, item: Values, input: string, isCustom: boolean, place: string): void {
+  const id = requiredName(item["call_id"], `${place}.call_id`);
+  const name = requiredName(item["name"], `${place}.name`);
+  const namespace = optionalText(item["namespace"], `${place}.namespace`) || undefined;
+  const sent = draft.names.sent({ name, namespace, isCustom });
+  const call: Call = { kind: "call", id, name: sent, input, isCustom, position: draft.calls++ };
+  const round = step(draft, call);
+  const open: OpenCall = { call, isAnswered: false };
+  draft.callIds.add(id);
+  for (const key of [idKey(id), nameKey(sent)]) awaitOutput(draft, key, round, open);
+}
+
+function awaitOutput({ open }: Draft, key: string, round: OpenRound, call: OpenCall): void {
+  const known = open.get(key) ?? [];
+  open.set(key, known);
+  const latest = known.at(-1);
+  if (latest?.round === round) latest.calls.push(call);
+  else known.push({ round, calls: [call], answered: 0 });
+}
+
+const idKey = (id: string): string => `id ${id}`;
+const nameKey = (name: string): string => `name ${name}`;
+
+function addOutput(draft: Draft, item: Values, place: string): void {
+  const given = optionalText(item["call_id"], `${place}.call_id`) || undefined;
+  const answered = answer(draft, given === undefined ? outputKey(draft, item, place) : idKey(given));
+  if (given === undefined && answered === undefined)
+    refuse(`${place}.call_id`, "must name the call that it is the output of");
+  draft.hasBegun = true;
+  const id = given ?? answered?.call.id ?? "";
+  draft.callIds.add(id);
+  const content = contentOf(item["output"], `${place}.output`);
+  (answered?.round ?? lastRound(draft)).outputs.push({ call: answered?.call, id, content });
+}
+
+function outputKey({ names }: Draft, item: Values, place: string): string {
+  const name = requiredName(item["name"], `${place}.call_id`);
+  const namespace = optionalText(item["namespace"], `${place}.namespace`) || undefined;
+  return nameKey(names.sent({ name, namespace, isCustom: false }));
+}
+
+/** Of the latest round that has one without an output: the first. */
+function answer({ open }: Draft, key: string): { readonly call: Call; readonly round: OpenRound } | undefined {
+  const rounds = open.get(key);
+  for (let latest = rounds?.at(-1); latest !== undefined; latest = rounds?.at(-1)) {
+    for (let call = latest.calls[latest.answered++]; call !== undefined; call = latest.calls[latest.answered++]) {
+      if (call.isAnswered) continue;
+      call.isAnswered = true;
+      return { call: call.call, round: latest.round };
+    }
+    rounds?.pop();
+  }
+  return undefined;
+}

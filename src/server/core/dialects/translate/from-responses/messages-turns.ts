@@ -1,0 +1,162 @@
+/** The conversation of a request for a response as turns of the messages dialect. Source: responses reference, 3.1 to 3.3. */
+
+import { isHttpsUrl } from "../../fidelity/forms.ts";
+import { refuse } from "../required.ts";
+import {
+  type Block,
+  type ContentBlock,
+  type Scope,
+  type TextBlock,
+  type ToolResultBlock,
+  type ToolUseBlock,
+  textBlock,
+} from "../to-messages/blocks.ts";
+import { markOf } from "../to-messages/cache-marks.ts";
+import {
+  add,
+  append,
+  beginCalls,
+  type Conversation,
+  type Draft,
+  finished,
+  openDraft,
+  turnOf,
+} from "../to-messages/draft.ts";
+import { openToolIds, type ToolIds } from "../to-messages/ids.ts";
+import { fileDataSource, imageUrlSource, isBlank, isDocument } from "../to-messages/media.ts";
+import { inputOf } from "../to-messages/tool-calls.ts";
+import type { SealedBlock } from "../types.ts";
+import type { Call, Content, FilePart, Output, Part, Round, Said, Talk } from "./talk.ts";
+import { endOfDeeds, type Thoughts } from "./thoughts.ts";
+
+interface Writing {
+  readonly draft: Draft;
+  readonly ids: ToolIds;
+  readonly sentIds: Map<Call, string>;
+  readonly thoughts: Thoughts;
+  readonly scope: Scope;
+}
+
+export function conversationOf({ system, rounds, callIds }: Talk, thoughts: Thoughts, scope: Scope): Conversation {
+  const draft = openDraft();
+  const writing: Writing = { draft, ids: openToolIds(() => callIds), sentIds: new Map(), thoughts, scope };
+  for (const content of system) append(draft.system, textsOf(content, scope));
+  for (const [index, round] of rounds.entries()) addRound(round, index === rounds.length - 1, writing);
+  return finished(draft, scope) ?? refuse("input", "holds nothing that could be answered");
+}
+
+function addRound(round: Round, isLast: boolean, writing: Writing): void {
+  const { draft, scope } = writing;
+  if (draft.turns.at(-1)?.role !== "assistant") {
+    writing.ids.beginTurn();
+    beginCalls(draft);
+  }
+  const answer = answerOf(round, writing);
+  add(draft, "assistant", answer);
+  for (const output of round.outputs) turnOf(draft, "user").results.push(resultOf(output, writing));
+  // What closes the conversation after an answer asks for another.
+  const isClosing =
+    isLast && answer.length > 0 && round.outputs.length === 0 && round.said.every(({ role }) => role === "system");
+  for (const said of round.said) addSaid(isClosing ? { ...said, role: "user" } : said, draft, scope);
+}
+
+function addSaid({ role, content }: Said, draft: Draft, scope: Scope): void {
+  if (role === "user") {
+    const blocks = blocksOf(content, scope);
+    add(draft, "user", blocks);
+    if (blocks.length > 0 && typeof content !== "string") turnOf(draft, "user").isInParts = true;
+    return;
+  }
+  const texts = textsOf(content, scope);
+  if (draft.turns.length > 0 && scope.claims("mid_system")) add(draft, "system", texts);
+  else append(draft.system, texts);
+}
+
+/** In the order of the steps, but calls last: their results follow at once. */
+function answerOf({ steps }: Round, writing: Writing): readonly Block[] {
+  const { draft, ids, sentIds, thoughts, scope } = writing;
+  const blocks: Block[] = [];
+  const uses: ToolUseBlock[] = [];
+  const end = endOfDeeds(steps);
+  for (const [index, step] of steps.entries()) {
+    switch (step.kind) {
+      case "thought":
+        if (index < end) append(blocks, thoughts.blocksOf(step).flatMap(thinkingOf));
+        else thoughts.drop(step);
+        break;
+      case "spoken":
+        if (!isBlank(step.text)) blocks.push(textBlock(step.text));
+        break;
+      case "call": {
+        const id = ids.call(step.id);
+        sentIds.set(step, id);
+        draft.callOrder.set(id, draft.callOrder.size);
+        uses.push({ type: "tool_use", id, name: step.name, input: inputFor(step, scope) });
+        break;
+      }
+    }
+  }
+  append(blocks, uses);
+  return blocks;
+}
+
+function inputFor({ isCustom, input }: Call, { exact }: Scope): unknown {
+  return isCustom ? { input } : inputOf(input, "", exact);
+}
+
+function thinkingOf(block: SealedBlock): readonly Block[] {
+  switch (block.k) {
+    case "t":
+      return [{ type: "thinking", thinking: block.x, signature: block.s }];
+    case "r":
+      return [{ type: "redacted_thinking", data: block.x }];
+    default:
+      return [];
+  }
+}
+
+function resultOf({ call, id, content }: Output, { ids, sentIds, scope }: Writing): ToolResultBlock {
+  const tool_use_id = (call && sentIds.get(call)) ?? ids.result(id);
+  if (typeof content === "string") return { type: "tool_result", tool_use_id, content };
+  const isShown = scope.claims("tool_result_media");
+  const blocks = blocksOf(content, scope).filter(({ type }) => isShown || type === "text");
+  return { type: "tool_result", tool_use_id, content: blocks.length > 0 ? blocks : undefined };
+}
+
+function textsOf(content: Content, scope: Scope): readonly TextBlock[] {
+  return blocksOf(content, scope).filter((block) => block.type === "text");
+}
+
+function blocksOf(content: Content, scope: Scope): readonly ContentBlock[] {
+  if (typeof content === "string") return isBlank(content) ? [] : [textBlock(content)];
+  return content.flatMap((part) => blockOf(part, scope) ?? []);
+}
+
+/** Undefined: the channel cannot be told; the guard has named it. */
+function blockOf(part: Part, scope: Scope): ContentBlock | undefined {
+  const cache_control = markOf({ prompt_cache_breakpoint: part.marked }, scope);
+  switch (part.kind) {
+    case "text":
+      return isBlank(part.text) ? undefined : textBlock(part.text, cache_control);
+    case "image": {
+      const source = imageUrlSource(part.url);
+      if (source === undefined) return undefined;
+      if (isDocument(source)) {
+        return scope.claims("documents") ? { type: "document", source, title: undefined, cache_control } : undefined;
+      }
+      return scope.claims("vision") ? { type: "image", source, cache_control } : undefined;
+    }
+    case "file": {
+      const source = sourceOf(part);
+      if (source === undefined || !scope.claims("documents")) return undefined;
+      return { type: "document", source, title: part.name, cache_control };
+    }
+    case "audio":
+      return undefined;
+  }
+}
+
+function sourceOf({ data, url }: FilePart) {
+  if (data !== undefined) return fileDataSource(data);
+  return url !== undefined && isHttpsUrl(url) ? { type: "url" as const, url } : undefined;
+}

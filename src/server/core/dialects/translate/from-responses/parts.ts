@@ -1,0 +1,89 @@
+/** Content of an item: a text, or parts of it. Source: responses reference, 3.3. What nobody can be told gives no part. */
+import { fileUri } from "../../fidelity/forms.ts";
+import { objectOf, type Values } from "../../values.ts";
+import { isAbsent, optionalText, refuse, requiredList, requiredObject, requiredText } from "../required.ts";
+import type { Content, FilePart, ImagePart, Part, Spoken } from "./talk.ts";
+
+/** `place`: of the content. */
+export function contentOf(content: unknown, place: string): Content {
+  if (isAbsent(content)) return [];
+  return typeof content === "string" ? content : partsOf(content, place, partOf);
+}
+
+/** What an assistant said. */
+export function spokenIn(content: unknown, place: string): readonly Spoken[] {
+  if (isAbsent(content)) return [];
+  if (typeof content === "string") return [{ kind: "spoken", text: content, isRefusal: false }];
+  return partsOf(content, place, spokenOf);
+}
+
+function partsOf<Of>(
+  content: unknown,
+  place: string,
+  read: (part: Values, type: string, at: string) => Of | undefined,
+): readonly Of[] {
+  if (!Array.isArray(content)) refuse(place, "must be a string or an array");
+  const parts: Of[] = [];
+  for (const [index, item] of requiredList(content, place).entries()) {
+    const at = `${place}[${index}]`;
+    const given = requiredObject(item, at);
+    const part = read(given, requiredText(given["type"], `${at}.type`), at);
+    if (part !== undefined) parts.push(part);
+  }
+  return parts;
+}
+
+function spokenOf(part: Values, type: string, at: string): Spoken | undefined {
+  const isRefusal = type === "refusal";
+  if (!isRefusal && !isTextType(type)) return undefined;
+  return {
+    kind: "spoken",
+    text: requiredText(isRefusal ? part["refusal"] : part["text"], `${at}.${isRefusal ? type : "text"}`),
+    isRefusal,
+  };
+}
+
+function isTextType(type: string): boolean {
+  return (
+    type === "input_text" ||
+    type === "output_text" ||
+    type === "text" ||
+    type === "summary_text" ||
+    type === "reasoning_text"
+  );
+}
+
+function partOf(part: Values, type: string, at: string): Part | undefined {
+  const marked = part["prompt_cache_breakpoint"];
+  switch (type) {
+    case "input_image":
+      return imageOf(part, at, marked);
+    case "input_file":
+      return fileOf(part, at, marked);
+    case "input_audio":
+      return { kind: "audio", audio: requiredObject(part["input_audio"], `${at}.input_audio`), marked };
+    case "refusal":
+      return { kind: "text", text: requiredText(part["refusal"], `${at}.refusal`), marked };
+    default:
+      return isTextType(type) ? { kind: "text", text: requiredText(part["text"], `${at}.text`), marked } : undefined;
+  }
+}
+
+/** Some clients write the object of the older form. An image that the provider is taken to hold gives none. */
+function imageOf(part: Values, at: string, marked: unknown): ImagePart | undefined {
+  const given = part["image_url"];
+  const url = optionalText(objectOf(given)?.["url"] ?? given, `${at}.image_url`);
+  if (!url) return undefined;
+  return { kind: "image", url, detail: optionalText(part["detail"], `${at}.detail`) || undefined, marked };
+}
+
+function fileOf(part: Values, at: string, marked: unknown): FilePart | undefined {
+  const name = optionalText(part["filename"], `${at}.filename`) || undefined;
+  const data = optionalText(part["file_data"], `${at}.file_data`);
+  const url = optionalText(part["file_url"], `${at}.file_url`);
+  if (data) {
+    const uri = fileUri(data, name);
+    return uri === undefined ? undefined : { kind: "file", name, data: uri, url: undefined, marked };
+  }
+  return url ? { kind: "file", name, data: undefined, url, marked } : undefined;
+}

@@ -1,0 +1,107 @@
+/**
+ * Settings of a request for a response as a chat completion has them, and what the response repeats of them. Source: responses
+ * reference, 2 and 6. Schemas stay the objects that they are, so that their text is found again.
+ */
+import { objectOf, type Values } from "../../values.ts";
+import {
+  isAbsent,
+  optionalFlag,
+  optionalList,
+  optionalNumber,
+  optionalObject,
+  optionalText,
+  refuse,
+  requiredName,
+  requiredObject,
+} from "../required.ts";
+
+/** Chat demands a name, for its provider's own use. */
+const FORMAT_NAME = "output";
+
+const LOGPROBS = "message.output_text.logprobs";
+
+/** `request`: what its items say anew is in it. Throws `RequestProblem`, which names members as the client has them. */
+export function settingsOf(request: Values): Values {
+  const reasoning = optionalObject(request["reasoning"], "reasoning");
+  const text = optionalObject(request["text"], "text");
+  const logprobs = optionalNumber(request["top_logprobs"], "top_logprobs") ?? 0;
+  return {
+    max_completion_tokens: tokensAt(request, "max_output_tokens"),
+    temperature: optionalNumber(request["temperature"], "temperature"),
+    top_p: optionalNumber(request["top_p"], "top_p"),
+    ...(wantsLogprobs(request) && { logprobs: true, top_logprobs: logprobs > 0 ? logprobs : undefined }),
+    reasoning_effort: optionalText(reasoning?.["effort"], "reasoning.effort"),
+    verbosity: optionalText(text?.["verbosity"], "text.verbosity"),
+    response_format: formatOf(text),
+    service_tier: optionalText(request["service_tier"], "service_tier"),
+    user: optionalText(request["user"], "user"),
+    safety_identifier: optionalText(request["safety_identifier"], "safety_identifier"),
+    stream: optionalFlag(request["stream"], "stream"),
+  };
+}
+
+export function wantsLogprobs(request: Values): boolean {
+  const { top_logprobs: count } = request;
+  return (typeof count === "number" && count > 0) || optionalList(request["include"], "include").includes(LOGPROBS);
+}
+
+/** Whether the client asked to be told what the model thinks. */
+export function showsSummary(request: Values): boolean {
+  const reasoning = objectOf(request["reasoning"]);
+  const summary = reasoning?.["summary"] ?? reasoning?.["generate_summary"];
+  return typeof summary === "string" && summary !== "none";
+}
+
+function tokensAt(request: Values, name: string): number | undefined {
+  const tokens = optionalNumber(request[name], name);
+  if (tokens === undefined || (Number.isSafeInteger(tokens) && tokens >= 1)) return tokens;
+  return refuse(name, "must be a whole number of at least 1");
+}
+
+function formatOf(text: Values | undefined): Values | undefined {
+  const format = optionalObject(text?.["format"], "text.format");
+  if (format?.["type"] === "json_object") return { type: "json_object" };
+  if (format?.["type"] !== "json_schema") return undefined;
+  const { strict } = format;
+  const name = isAbsent(format["name"]) ? FORMAT_NAME : requiredName(format["name"], "text.format.name");
+  return {
+    type: "json_schema",
+    json_schema: {
+      name,
+      description: optionalText(format["description"], "text.format.description") || undefined,
+      schema: requiredObject(format["schema"], "text.format.schema"),
+      strict: isAbsent(strict) ? undefined : optionalFlag(strict, "text.format.strict"),
+    },
+  };
+}
+
+/** Nothing is kept, whatever was asked. */
+export function echoOf(given: Values, { reasoning, text }: Values): Values {
+  const or = (name: string, usual: unknown) => given[name] ?? usual;
+  const thought = objectOf(reasoning);
+  const written = objectOf(text);
+  return {
+    background: false,
+    instructions: or("instructions", null),
+    max_output_tokens: or("max_output_tokens", null),
+    max_tool_calls: or("max_tool_calls", null),
+    metadata: or("metadata", {}),
+    parallel_tool_calls: or("parallel_tool_calls", true),
+    previous_response_id: null,
+    prompt_cache_key: or("prompt_cache_key", null),
+    reasoning: {
+      effort: thought?.["effort"] ?? null,
+      summary: thought?.["summary"] ?? thought?.["generate_summary"] ?? null,
+    },
+    safety_identifier: or("safety_identifier", null),
+    store: false,
+    temperature: or("temperature", 1),
+    text: { format: written?.["format"] ?? { type: "text" }, verbosity: written?.["verbosity"] ?? "medium" },
+    tool_choice: or("tool_choice", "auto"),
+    tools: or("tools", []),
+    top_logprobs: or("top_logprobs", 0),
+    top_p: or("top_p", 1),
+    truncation: or("truncation", "disabled"),
+    user: or("user", null),
+  };
+}

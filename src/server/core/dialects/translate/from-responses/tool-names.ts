@@ -1,0 +1,49 @@
+/**
+ * Names of tools as a provider takes them: of letters, digits, _ and -, and not too long. A tool in a namespace is called by
+ * both names. What has to be changed keeps its beginning and gets digits of its SHA-256, so that a conversation names it alike
+ * from turn to turn. Source: responses reference, 4.2 and 4.3; dialects reference, 8.2.
+ */
+import { toolKey } from "../../fidelity/response-tools.ts";
+import type { ClientTool } from "../responses-terms.ts";
+import { shortName } from "../to-compat/tool-names.ts";
+
+export interface ToolNames {
+  /** As the provider is sent it. Different tools of one request stay different. */
+  sent(tool: ClientTool): string;
+  /** By the name that is sent: all but functions that keep their own. Grows with what is asked of `sent`. */
+  readonly changed: ReadonlyMap<string, ClientTool>;
+}
+
+const FOREIGN = /[^A-Za-z0-9_-]/gu;
+
+/** `declared`: in the order in which a name is given, where two tools would have the same. */
+export function openToolNames(declared: readonly ClientTool[], maxLength: number): ToolNames {
+  const names = new Map<string, string>();
+  const taken = new Set<string>();
+  const changed = new Map<string, ClientTool>();
+
+  function sent(tool: ClientTool): string {
+    const key = toolKey(tool.namespace, tool.name);
+    const known = names.get(key);
+    if (known !== undefined) return known;
+    const name = free(tool);
+    names.set(key, name);
+    taken.add(name);
+    if (name !== tool.name || tool.namespace !== undefined || tool.isCustom) changed.set(name, tool);
+    return name;
+  }
+
+  function free({ namespace, name }: ClientTool): string {
+    const whole = namespace === undefined ? name : `${namespace}__${name}`;
+    const clean = whole.replaceAll(FOREIGN, "_");
+    if (clean === whole && clean.length <= maxLength && !taken.has(clean)) return clean;
+    let short = shortName(clean, whole, maxLength);
+    for (let attempt = 1; taken.has(short); attempt++) short = shortName(clean, `${whole} ${attempt}`, maxLength);
+    return short;
+  }
+
+  // Those without a namespace keep their names.
+  for (const tool of declared) if (tool.namespace === undefined) sent(tool);
+  for (const tool of declared) sent(tool);
+  return { sent, changed };
+}

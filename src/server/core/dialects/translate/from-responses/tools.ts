@@ -1,0 +1,91 @@
+/**
+ * Tools of a request for a response as a chat completion has them: functions, whatever they were, and the choice among them.
+ * Source: responses reference, 4.
+ */
+import { type Additions, choiceOf, type OwnTool, offeredTools, toolKey } from "../../fidelity/response-tools.ts";
+import { objectOf, type Values } from "../../values.ts";
+import {
+  optionalFlag,
+  optionalList,
+  optionalObject,
+  optionalText,
+  refuse,
+  requiredName,
+  requiredText,
+} from "../required.ts";
+import { openToolNames, type ToolNames } from "./tool-names.ts";
+
+/** What a custom tool is given, as the member of an object. */
+const CUSTOM_PARAMETERS = {
+  type: "object",
+  properties: { input: { type: "string" } },
+  required: ["input"],
+  additionalProperties: false,
+};
+
+export interface Tools {
+  readonly names: ToolNames;
+  /** `tools`, `tool_choice` and `parallel_tool_calls` of a chat completion; empty where no tool can be called. */
+  readonly members: Values;
+}
+
+export function toolsOf(request: Values, additions: Additions, maxNameLength: number): Tools {
+  optionalList(request["tools"], "tools");
+  const offered = offeredTools(request["tools"], additions);
+  const { mode, named, allowed, problem } = choiceOf(request["tool_choice"], offered);
+  if (problem !== undefined) refuse("tool_choice", problem);
+  const own = withoutTwins(offered.own);
+  const names = openToolNames(own.map(clientTool), maxNameLength);
+  const isSerial = !optionalFlag(request["parallel_tool_calls"] ?? true, "parallel_tool_calls");
+  const tools = (allowed === undefined ? own : own.filter((tool) => allowed.has(tool))).map((tool) => ({
+    type: "function",
+    function: definition(tool, names),
+  }));
+  if (tools.length === 0) return { names, members: {} };
+  const tool_choice =
+    named === undefined ? mode : { type: "function", function: { name: names.sent(clientTool(named)) } };
+  const isSaid = request["tool_choice"] !== undefined && request["tool_choice"] !== null;
+  return {
+    names,
+    members: {
+      tools,
+      tool_choice: isSaid ? tool_choice : undefined,
+      parallel_tool_calls: isSerial ? false : undefined,
+    },
+  };
+}
+
+/** A provider refuses two of one name: the later one is meant, which an item may have added. */
+function withoutTwins(own: readonly OwnTool[]): readonly OwnTool[] {
+  const tools = new Map<string, OwnTool>();
+  for (const tool of own) tools.set(toolKey(tool.namespace, requiredName(tool.name, `${tool.place}.name`)), tool);
+  return [...tools.values()];
+}
+
+function clientTool({ kind, namespace, name = "" }: OwnTool) {
+  return { name, namespace, isCustom: kind === "custom" };
+}
+
+function definition(own: OwnTool, names: ToolNames): Values {
+  const { kind, tool, place } = own;
+  const name = names.sent(clientTool(own));
+  const said = optionalText(tool["description"], `${place}.description`) || undefined;
+  if (kind === "custom") return { name, description: withGrammar(said, tool, place), parameters: CUSTOM_PARAMETERS };
+  const strict = tool["strict"];
+  return {
+    name,
+    description: said,
+    parameters: optionalObject(tool["parameters"], `${place}.parameters`),
+    strict: strict === null || strict === undefined ? undefined : optionalFlag(strict, `${place}.strict`),
+  };
+}
+
+/** A grammar that nobody enforces is asked for in words. */
+function withGrammar(description: string | undefined, tool: Values, place: string): string | undefined {
+  const format = objectOf(tool["format"]);
+  if (format?.["type"] !== "grammar") return description;
+  const syntax = optionalText(format["syntax"], `${place}.format.syntax`) ?? "";
+  const text = requiredText(format["definition"], `${place}.format.definition`);
+  const asked = `The input must match this ${syntax} grammar:\n${text}`;
+  return description === undefined ? asked : `${description}\n\n${asked}`;
+}

@@ -1,0 +1,23 @@
+/** Requests for a response as a messages provider and as a chat provider are sent them, row by row of the reference. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { GOLDENS, guarded, TARGETS, translate } from "./support.ts";
+
+for (const [file, cases] of GOLDENS) {
+  describe(file, () => {
+    for (const golden of cases) {
+      for (const target of TARGETS) {
+        const expected = golden[target];
+        if (expected === undefined) continue;
+        test(`${golden.row}, to ${target}`, () => {
+          const { body, lost } = translate(target, golden.given, expected.channel);
+          assert.deepEqual(body, expected.body);
+          const told = [...guarded(target, golden.given, expected.channel), ...lost];
+          if (expected.lost !== undefined) {
+            assert.deepEqual([...new Set(told.map(({ capability }) => capability))], expected.lost);
+          }
+        });
+      }
+    }
+  });
+}
