@@ -28,6 +28,11 @@ export const REFUSALS = {
   },
   policy_error: { status: 403, mayRetry: false, when: "an access rule could not be evaluated and fails closed" },
   model_not_allowed: { status: 403, mayRetry: false, when: "the caller's profile does not list the model" },
+  no_pool_subset: {
+    status: 403,
+    mayRetry: false,
+    when: "the caller's profile is confined to a subset that no pool which may serve the request has",
+  },
   guardrail_denied: { status: 403, mayRetry: false, when: "a guardrail rule denied the request" },
   forbidden: { status: 403, mayRetry: true, when: "the admin policy does not permit the operation" },
   not_found: { status: 404, mayRetry: true, when: "no such route, server or agent" },

@@ -58,6 +58,7 @@ export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[
         auditFd: audit.fd,
         maxInFlight: undefined,
         drainMs: undefined,
+        nameServers: [],
         maxBufferedBytes: undefined,
         responsesMemory: undefined,
       },

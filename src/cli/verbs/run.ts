@@ -13,6 +13,7 @@ import {
   countIn,
   type DataPlaneBounds,
   durationIn,
+  nameServersIn,
   observe,
   readNode,
   serveDataPlane,
@@ -226,6 +227,7 @@ function boundsOf({ env }: Io): DataPlaneBounds {
     maxBufferedBytes: countIn(env, "GATEWAY_MAX_BUFFERED_BYTES"),
     responsesMemory: countIn(env, "GATEWAY_RESPONSES_MEMORY", 0),
     drainMs: durationIn(env, "GATEWAY_DRAIN", MAX_DRAIN_MS),
+    nameServers: nameServersIn(env, "GATEWAY_DNS_SERVERS"),
   };
 }
 

@@ -318,6 +318,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
     provider: admitted.provider,
     channel: admitted.channel,
     model: admitted.model ?? "",
+    subset: standing.profile.poolSubset,
     prepare() {
       const { method = "GET", rawHeaders, headers } = exchange.request;
       const { listed } = snapshot;

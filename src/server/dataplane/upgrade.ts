@@ -168,6 +168,8 @@ export async function serveUpgrade(
     over.addEventListener("abort", stop, { once: true });
     stopUnlessBusy();
     if (over.aborted) stop();
+    const routed = ports.origins.route(channel, standing.profile.poolSubset);
+    const route = channel.pool === undefined ? undefined : await routed;
     const gate = mayAsk(admitted, target, snapshot, governed);
     const { credential, host, origin } = channel;
     const { path } = prepared;
@@ -182,6 +184,7 @@ export async function serveUpgrade(
       upstream: {
         url: origin.replace(/^http/, "ws") + path,
         headers: prepareUpgradeHeaders(presented?.headers ?? carried),
+        ...(route !== undefined && { route }),
         protocols: presented !== undefined ? withoutProtocolCredential(offered) : offered,
       },
       observe: {

@@ -6,7 +6,7 @@ import type { BackendFailure, BackendRecord, Backends, ModelRecord } from "../ad
 import { A2A_VERSION, MCP_VERSION } from "../core/agents/index.ts";
 import type { KeptFailure, Statistics } from "../dataplane/index.ts";
 import type { Claim, Snapshot } from "../snapshot/index.ts";
-import { type Fronted, forwardedTo, type Provider } from "../upstream/index.ts";
+import { type Fronted, forwardedTo, type PoolMember, type Provider } from "../upstream/index.ts";
 import type { Configuration } from "./configuration.ts";
 import { telling } from "./measuring.ts";
 
@@ -14,6 +14,7 @@ import { telling } from "./measuring.ts";
 export function backendsPort(
   configuration: Pick<Configuration, "running" | "onChange">,
   statistics: Statistics,
+  members: (provider: string) => readonly PoolMember[] | undefined,
 ): Backends {
   const listeners = new Set<(what: "configuration" | "measurements") => void>();
   let snapshot: Snapshot | undefined;
@@ -39,7 +40,8 @@ export function backendsPort(
   configuration.onChange(follow);
 
   return {
-    list: () => (snapshot?.providers ?? []).map((provider) => backendRecord(provider, statistics)),
+    list: () =>
+      (snapshot?.providers ?? []).map((provider) => backendRecord(provider, statistics, members(provider.name))),
     failures: (name) => statistics.failures(name)?.map(backendFailure),
     models: () => (snapshot === undefined ? [] : modelRecords(snapshot)),
     servers: () =>
@@ -68,8 +70,9 @@ export function backendsPort(
 }
 
 function backendRecord(
-  { name, channels }: Provider,
+  { name, channels, pool }: Provider,
   statistics: Statistics,
+  members: readonly PoolMember[] = [],
 ): Omit<BackendRecord, "suspended_until" | "node"> {
   const measured = statistics.read(name);
   if (measured === undefined) throw new Error("a configured provider has no statistics");
@@ -86,9 +89,8 @@ function backendRecord(
     failovers_in: measured.failoversIn,
     failovers_out: measured.failoversOut,
     units_per_minute: measured.units,
-    // Pools cannot be configured.
-    subsets: [],
-    members: 0,
+    subsets: [...(pool?.subsets.keys() ?? [])],
+    members: members.filter(({ state }) => state !== "draining").length,
   };
 }
 

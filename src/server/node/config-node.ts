@@ -240,7 +240,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
           models: () => models.standing().map(modelStatusOf),
           keyLastUsedAt: (id) => governing.callers.lastUsedAt(id),
         },
-        backends: backendsPort(configuration, statistics),
+        backends: backendsPort(configuration, statistics, (provider) => dataPlane?.members(provider)),
         governed: governedPort({
           configuration,
           view: cluster.view,
@@ -288,6 +288,8 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
           keys: keks?.keks.all,
           others: { nodeIds: () => cluster.status().members.map(({ id }) => id), ask: cluster.askMember },
         },
+        otherListeners: () =>
+          listenersOf(nodeFile, observed.metricsAddress, dataPlane, doors).map(({ address }) => address),
       },
       observed,
       owner,

@@ -1,5 +1,6 @@
 /** What a node cannot start with, found out after its documents were read. */
 
+import { isIP } from "node:net";
 import { formatDuration, parseDuration } from "../../base/index.ts";
 
 /** What the cluster stores does not compile on this node, or a setting beside the documents is no good. */
@@ -23,6 +24,22 @@ export function countIn(env: Environment, name: string, least: 0 | 1 = 1): numbe
   if (/^[1-9]\d{0,14}$/.test(text) || (text === "0" && least === 0)) return Number(text);
   throw new ConfigurationRefused([
     `${name}: expected ${least === 0 ? "an integer of 0 or more" : "a positive integer"}, found ${JSON.stringify(text)}`,
+  ]);
+}
+
+/** Servers by their addresses, with commas between; empty where the variable is not set. */
+export function nameServersIn(env: Environment, name: string): readonly string[] {
+  const servers = (env[name] ?? "")
+    .split(",")
+    .map((it) => it.trim())
+    .filter((it) => it !== "");
+  const bad = servers.find((server) => {
+    const [, address = "", port] = /^\[?([0-9a-f.:]+?)\]?(?::(\d{1,5}))?$/i.exec(server) ?? [];
+    return isIP(address) === 0 && isIP(server) === 0 ? true : port !== undefined && Number(port) > 65_535;
+  });
+  if (bad === undefined) return servers;
+  throw new ConfigurationRefused([
+    `${name}: expected addresses such as 10.0.0.10 or [fd00::a]:53 with commas between, found ${JSON.stringify(bad)}`,
   ]);
 }
 

@@ -37,7 +37,7 @@ import {
   type ProcessMetrics,
   startMetrics,
 } from "../telemetry/index.ts";
-import { openOrigins } from "../upstream/index.ts";
+import { openOrigins, ownListeners, type PoolMember } from "../upstream/index.ts";
 
 /** Running requests get this long after a signal. */
 const DRAIN_MS = 30_000;
@@ -51,6 +51,8 @@ export interface DataPlaneBounds {
   readonly drainMs: number | undefined;
   /** Bytes of items of responses; 0: none are kept. */
   readonly responsesMemory: number | undefined;
+  /** Asked for the servers of pools, `address` or `address:port`; empty: the system's. */
+  readonly nameServers: readonly string[];
 }
 
 /** What an export to a collector needs, beside the standard environment's wish for one. */
@@ -126,6 +128,8 @@ export interface DataPlane {
   readonly port: number;
   /** Requests under way keep the one they began with. */
   swap(snapshot: Snapshot): void;
+  /** Servers of a provider's pool; undefined: it has none. */
+  members(provider: string): readonly PoolMember[] | undefined;
   /** Through a provider of the configuration in force. */
   readonly callModel: CallModel;
   /** A question of another node; undefined: it is none of the data plane's. */
@@ -143,6 +147,8 @@ export interface DataPlaneOptions extends DataPlaneBounds {
   /** An entry of the node file's `issuers`. Left out where there is no node file. */
   readonly issuer?: (name: string) => IssuerOptions | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** `host:port` of every listener of this process beside the data plane's. */
+  readonly otherListeners?: () => readonly string[];
   /** What this node is among others; left out where it is none. */
   readonly member?: Member;
 }
@@ -157,12 +163,27 @@ export interface Member {
 /** Rejects when the address cannot be had. */
 export async function serveDataPlane(
   options: DataPlaneOptions,
-  { instruments, otlp, reasons }: Observed,
+  { instruments, otlp, reasons, metricsAddress }: Observed,
   owner: Lifetime,
   log: Log,
 ): Promise<DataPlane> {
   let { snapshot } = options;
-  const origins = owner.own("upstream connections", openOrigins(), (it) => it.close());
+  let address: string | undefined;
+  const listeners = (): readonly string[] => [
+    ...(address === undefined ? [] : [address]),
+    ...(metricsAddress === undefined ? [] : [metricsAddress]),
+    ...(options.otherListeners?.() ?? []),
+  ];
+  const origins = owner.own(
+    "upstream connections",
+    openOrigins({
+      nameServers: options.nameServers,
+      instruments,
+      log,
+      isOwn: (at, port) => ownListeners(listeners())(at, port),
+    }),
+    (it) => it.close(),
+  );
   const admission = createAdmission({
     maxInFlight: options.maxInFlight ?? DEFAULT_ADMISSION.maxInFlight,
     maxBufferedBytes: options.maxBufferedBytes ?? DEFAULT_ADMISSION.maxBufferedBytes,
@@ -211,20 +232,27 @@ export async function serveDataPlane(
     },
     { limitMs: drainMs + AFTER_DRAIN_MS },
   );
+  address = door.address;
+  const keep = ({ providers, fronted: { all } }: Snapshot): void => {
+    const channels = [...providers.flatMap((it) => it.channels), ...all.map((it) => it.channel)];
+    const cards = all.flatMap(({ cardUrl }) => (cardUrl === undefined ? [] : [new URL(cardUrl).origin]));
+    const pools = providers.flatMap(({ pool }) => pool ?? []);
+    origins.keepOnly(new Set([...channels.map(({ origin }) => origin), ...cards]), pools);
+    presenter.keepOnly(channels.flatMap(({ credential }) => credential ?? []));
+  };
+  // From now on the servers of its pools are known before they are asked for.
+  keep(snapshot);
   reasons.delete("starting");
   return {
     address: door.address,
     port: door.port,
     callModel: createModelCalls(ports),
     answer: responses.answer,
+    members: (provider) => origins.members(provider),
     swap(next) {
       snapshot = next;
-      const { all } = next.fronted;
-      const channels = [...next.providers.flatMap((it) => it.channels), ...all.map((it) => it.channel)];
-      const cards = all.flatMap(({ cardUrl }) => (cardUrl === undefined ? [] : [new URL(cardUrl).origin]));
-      origins.keepOnly(new Set([...channels.map(({ origin }) => origin), ...cards]));
-      presenter.keepOnly(channels.flatMap(({ credential }) => credential ?? []));
-      ownCards.keepOnly(all);
+      keep(next);
+      ownCards.keepOnly(next.fronted.all);
     },
   };
 }

@@ -14,7 +14,7 @@ import type { Deployment, Problem, ProviderConfig, Read } from "../core/config/i
 import type { GuardrailProblem } from "../core/guardrails/index.ts";
 import type { Views } from "../detectors/index.ts";
 import { type ModelNeed, modelNeeds } from "../models/index.ts";
-import { compileProvider, type Provider } from "../upstream/index.ts";
+import { compileProvider, type Provider, poolProblems } from "../upstream/index.ts";
 import { compileCardKeys } from "./card-keys.ts";
 import { checkIssuers, credentialsOf } from "./credentials.ts";
 import { compileFrontedSnapshot } from "./fronted.ts";
@@ -119,7 +119,8 @@ function compileOne(
   at: number,
 ): ClaimingProvider | undefined {
   const name = config.name ?? config.preset ?? "";
-  const { preset, dialect, base_url: baseUrl, region } = config;
+  const { preset, dialect, pool, region } = config;
+  const baseUrl = config.base_url ?? pool?.service;
   const written = asWritten.providers[at] ?? config;
   if (config.name === undefined && written.preset !== preset) {
     const message = "a `preset` that is a reference needs a `name` beside it: a name is the same on every node";
@@ -128,9 +129,15 @@ function compileOne(
   }
   const resolved = resolveProvider(catalog, { name, preset, dialect, baseUrl, region });
   if (resolved.kind === "refused") {
-    const isWritten = config[resolved.key] !== undefined;
-    problems.push(read.problem(["providers", at, ...(isWritten ? [resolved.key] : [])], resolved.message));
+    const { key, message } = resolved;
+    const isOfPool = key === "base_url" && pool !== undefined;
+    const path = isOfPool ? ["pool", "service"] : config[key] === undefined ? [] : [key];
+    const words = isOfPool ? message.replace(/^base_url /, "the `service` of a pool ") : message;
+    problems.push(read.problem(["providers", at, ...path], words));
     return undefined;
+  }
+  for (const { path, message } of pool === undefined ? [] : poolProblems(pool)) {
+    problems.push(read.problem(["providers", at, "pool", ...path], message));
   }
   const credentials = credentialsOf(resolved.provider, document, config);
   if (credentials.kind === "refused") {
@@ -153,7 +160,8 @@ function writtenAddress(
   written: ProviderConfig,
 ): string | undefined {
   if (written.base_url !== config.base_url) return written.base_url;
-  if (config.base_url !== undefined) return undefined;
+  if (written.pool?.service !== config.pool?.service) return written.pool?.service;
+  if (config.base_url !== undefined || config.pool !== undefined) return undefined;
   if (written.region !== config.region) return written.region;
   const roots = ({ catalog_overlays: overlays = [] }: Deployment) =>
     overlays

@@ -30,6 +30,8 @@ export interface Profile {
   readonly allows: ((model: string) => boolean) | undefined;
   /** Capabilities that a channel must claim. */
   readonly requireCaps: readonly string[];
+  /** Which part of any pool its traffic is confined to; undefined: none. */
+  readonly poolSubset: string | undefined;
   /** Undefined: unmetered. */
   readonly budget: BudgetRule | undefined;
   /** The deployment's rules, then its own. */

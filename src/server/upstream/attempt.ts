@@ -9,6 +9,7 @@ import { performance } from "node:perf_hooks";
 import type { Dispatcher } from "undici";
 import { SseSplitter } from "../core/dialects/index.ts";
 import type { Downstream } from "./ports.ts";
+import type { Route, Server } from "./server.ts";
 
 export interface UpstreamRequest {
   readonly method: string;
@@ -71,20 +72,24 @@ const ABANDONED: AttemptOutcome = { kind: "abandoned" };
 type Phase = "waiting" | "holding" | "flowing" | "settled";
 
 export function attempt(
-  dispatcher: Dispatcher,
+  route: Route,
   request: UpstreamRequest,
   downstream: Downstream,
   options: AttemptOptions,
 ): Promise<AttemptOutcome> {
-  return new Promise((resolve) => new Attempt(downstream, options, resolve).begin(dispatcher, request));
+  return new Promise((resolve) => new Attempt(route, request, downstream, options, resolve).begin());
 }
 
 class Attempt implements Dispatcher.DispatchHandler {
+  readonly #route: Route;
+  readonly #request: UpstreamRequest;
   readonly #downstream: Downstream;
   readonly #options: AttemptOptions;
   readonly #resolve: (outcome: AttemptOutcome) => void;
   readonly #startedAt = performance.now();
   #phase: Phase = "waiting";
+  /** The server it is made at now; undefined once it has ended there. */
+  #server: Server | undefined;
   #abort: ((cause?: Error) => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #hasHeaders = false;
@@ -93,13 +98,21 @@ class Attempt implements Dispatcher.DispatchHandler {
   /** Takes the body of an answer that is a failure, delivered or not. */
   #error: Judge["error"];
 
-  constructor(downstream: Downstream, options: AttemptOptions, resolve: (outcome: AttemptOutcome) => void) {
+  constructor(
+    route: Route,
+    request: UpstreamRequest,
+    downstream: Downstream,
+    options: AttemptOptions,
+    resolve: (outcome: AttemptOutcome) => void,
+  ) {
+    this.#route = route;
+    this.#request = request;
     this.#downstream = downstream;
     this.#options = options;
     this.#resolve = resolve;
   }
 
-  begin(dispatcher: Dispatcher, { method, path, headers, body }: UpstreamRequest): void {
+  begin(): void {
     const { firstByteTimeoutMs } = this.#options;
     if (this.#downstream.gone) {
       this.#settle(ABANDONED);
@@ -107,16 +120,33 @@ class Attempt implements Dispatcher.DispatchHandler {
     }
     this.#downstream.onGone(() => this.#giveUp(ABANDONED));
     if (firstByteTimeoutMs !== undefined) this.#timer = setTimeout(() => this.#giveUp(TIMEOUT), firstByteTimeoutMs);
+    const server = this.#route.next(undefined);
+    if (server === undefined) this.#settle({ kind: "unreachable", cause: new NoServer(this.#route.whyNone) });
+    else this.#dispatch(server);
+  }
+
+  #dispatch(server: Server): void {
+    const { method, path, headers, body } = this.#request;
+    this.#server = server;
+    server.begun();
     try {
       const options = { method: method as Dispatcher.HttpMethod, path, headers: headers as string[], body };
-      dispatcher.dispatch(options, this);
+      server.dispatcher.dispatch(options, this);
     } catch (cause) {
+      this.#leave();
       this.#settle({ kind: "unreachable", cause: cause instanceof Error ? cause : new Error(String(cause)) });
     }
   }
 
+  /** It is made at no server any more. */
+  #leave(): void {
+    this.#server?.ended();
+    this.#server = undefined;
+  }
+
   onConnect(abort: (cause?: Error) => void): void {
     this.#abort = abort;
+    this.#server?.connected();
     if (this.#phase === "settled") abort();
   }
 
@@ -158,6 +188,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onComplete(): void {
+    this.#leave();
     this.#error?.end?.();
     if (this.#held !== undefined && this.#phase === "holding") this.#complete(this.#held);
     if (this.#phase === "flowing") this.#downstream.end();
@@ -166,6 +197,8 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onError(cause: Error): void {
+    if (this.#abort === undefined && this.#moved()) return;
+    this.#leave();
     this.#error?.end?.();
     clearTimeout(this.#timer);
     if (this.#phase === "flowing") {
@@ -174,6 +207,19 @@ class Attempt implements Dispatcher.DispatchHandler {
     } else {
       this.#settle({ kind: "unreachable", cause });
     }
+  }
+
+  /** Nothing was sent where nobody could be connected to: the next server is as good. True: the request is there now. */
+  #moved(): boolean {
+    const failed = this.#server;
+    if (failed === undefined) return false;
+    failed.unreachable();
+    if (this.#phase === "settled") return false;
+    const next = this.#route.next(failed);
+    if (next === undefined) return false;
+    this.#leave();
+    this.#dispatch(next);
+    return true;
   }
 
   #settle(outcome: AttemptOutcome): void {
@@ -233,6 +279,9 @@ class Attempt implements Dispatcher.DispatchHandler {
     return hasRoom;
   }
 }
+
+/** There was nobody to connect to. Its message may be shown. */
+export class NoServer extends Error {}
 
 interface HeldAnswer {
   readonly status: number;

@@ -8,7 +8,7 @@ import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { GatewayError } from "../../base/index.ts";
 import type { ActingFor, Bearing, Presenter } from "../credentials/index.ts";
-import { headerValue, type Judge, type UpstreamRequest } from "./attempt.ts";
+import { headerValue, type Judge, NoServer, type UpstreamRequest } from "./attempt.ts";
 import { type Move, nextMove, retryAfterMs, timeoutTrigger } from "./moves.ts";
 import type { Origins } from "./origins.ts";
 import type { AttemptSpan, AttemptTracer, Downstream } from "./ports.ts";
@@ -22,13 +22,17 @@ export type Forwarded = Pick<Provider, "name" | "firstByteTimeoutMs" | "retry"> 
   readonly noun?: string;
 };
 
-export type ForwardedChannel = Pick<UpstreamChannel, "id" | "origin" | "host" | "shownOrigin" | "credential">;
+export type ForwardedChannel = Pick<UpstreamChannel, "id" | "origin" | "host" | "shownOrigin" | "credential"> & {
+  readonly pool?: UpstreamChannel["pool"];
+};
 
 export interface Candidate<To extends Forwarded = Provider, By extends ForwardedChannel = UpstreamChannel> {
   readonly provider: To;
   readonly channel: By;
   /** As this provider is sent it; empty where the request names none. */
   readonly model: string;
+  /** The part of a pool that it is confined to; undefined: none. */
+  readonly subset?: string | undefined;
   /** Made when the candidate's turn comes, since most requests never reach the second. */
   readonly prepare: () => { readonly request: UpstreamRequest; readonly downstream: Downstream };
 }
@@ -100,13 +104,14 @@ export async function forward<One extends AnyCandidate>(options: ForwardOptions<
     const { provider } = candidate;
     following = undefined;
     const prepared = candidate.prepare();
-    const pool = options.origins.pool(candidate.channel.origin);
     for (let repeated = 0; ; repeated++) {
       const ruling = new Ruling(options, { candidate, at, repeated }, startedAt);
       options.attempting(candidate, repeated > 0);
       const span = options.tracer && startSpan(options.tracer, candidate, prepared.request);
       const request = span === undefined ? prepared.request : carrying(span, prepared.request);
-      const outcome = await attemptPresenting(pool, request, prepared.downstream, {
+      const routed = options.origins.route(candidate.channel, candidate.subset);
+      const route = routed instanceof Promise ? await routed : routed;
+      const outcome = await attemptPresenting(route, request, prepared.downstream, {
         firstByteTimeoutMs: provider.firstByteTimeoutMs,
         judge: ruling,
         waited: options.waited,
@@ -241,9 +246,9 @@ function failureOf(
   const { noun = `Provider ${provider.name}` } = provider;
   if (outcome.kind === "unreachable") {
     ruling.failed("connect");
-    return new GatewayError("upstream_unreachable", `${noun} could not be reached.`, {
-      cause: outcome.cause,
-    });
+    const { cause } = outcome;
+    const why = cause instanceof NoServer && cause.message !== "" ? `: ${cause.message}` : "";
+    return new GatewayError("upstream_unreachable", `${noun} could not be reached${why}.`, { cause });
   }
   if (outcome.kind !== "timeout") return undefined;
   const trigger = timeoutTrigger(provider.retry, failoverWhen);

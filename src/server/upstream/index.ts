@@ -19,7 +19,8 @@ export {
   type FrontedKind,
   forwardedTo,
 } from "./fronted.ts";
-export { type OriginOptions, type Origins, openOrigins } from "./origins.ts";
+export { type Destination, type OriginOptions, type Origins, openOrigins } from "./origins.ts";
+export { createNames, ownListeners, type PoolMember, type PoolSpec, poolProblems } from "./pools/index.ts";
 export type { AttemptSpan, AttemptTracer, Downstream, StartedAttempt } from "./ports.ts";
 export {
   compileProvider,
@@ -30,3 +31,4 @@ export {
   type UpstreamChannel,
 } from "./provider.ts";
 export type { SaidError } from "./said-error.ts";
+export type { Route, Server } from "./server.ts";

@@ -1,5 +1,7 @@
 /** One connection pool an origin, kept over reloads, closed when no configuration names the origin any more. */
 import { Pool } from "undici";
+import { openPools, type PoolMember, type PoolSpec, type PoolsOptions } from "./pools/index.ts";
+import { loneRoute, type Route } from "./server.ts";
 
 /** A name that resolves and a port that answers do so within this, or the attempt failed to connect. */
 const CONNECT_LIMIT_MS = 10_000;
@@ -15,53 +17,79 @@ const MAX_HEADER_BYTES = 64 << 10;
 
 export interface Origins {
   pool(origin: string): Pool;
-  /** Closes, gracefully, the pools of origins that are not listed. */
-  keepOnly(origins: ReadonlySet<string>): void;
+  /**
+   * Where an attempt at the channel goes. A promise only until the name of a pool was first asked for. `subset`: the part of
+   * a pool that it is confined to.
+   */
+  route(channel: Destination, subset: string | undefined): Route | Promise<Route>;
+  /** Closes, gracefully, the connections to origins and pools that are not listed. */
+  keepOnly(origins: ReadonlySet<string>, pools?: readonly PoolSpec[]): void;
+  /** Of the provider's pool; undefined: it has none. */
+  members(provider: string): readonly PoolMember[] | undefined;
   /** Open upstream connections, all origins together. */
   connections(): number;
   /** Ends every connection; requests still under way fail. */
   close(): Promise<void>;
 }
 
-export interface OriginOptions {
+export interface Destination {
+  /** `scheme://host[:port]`. */
+  readonly origin: string;
+  readonly pool?: PoolSpec | undefined;
+}
+
+export interface OriginOptions extends Pick<PoolsOptions, "nameServers" | "instruments" | "log" | "isOwn"> {
   /** Extra trusted roots, PEM; the system's are kept. For tests and private upstreams. */
   readonly ca?: string;
 }
 
+const SETTINGS = {
+  allowH2: true,
+  pipelining: 1,
+  headersTimeout: SILENCE_LIMIT_MS,
+  bodyTimeout: SILENCE_LIMIT_MS,
+  maxHeaderSize: MAX_HEADER_BYTES,
+} as const satisfies Pool.Options;
+
+interface Lone {
+  readonly pool: Pool;
+  readonly route: Route;
+}
+
 export function openOrigins(options: OriginOptions = {}): Origins {
-  const pools = new Map<string, Pool>();
-  const connect = { timeout: CONNECT_LIMIT_MS, ...(options.ca !== undefined && { ca: options.ca }) };
+  const { ca, ...ofPools } = options;
+  const lone = new Map<string, Lone>();
+  const pools = openPools({ ...ofPools, settings: SETTINGS, ca });
+  const connect = { timeout: CONNECT_LIMIT_MS, ...(ca !== undefined && { ca }) };
+  const loneAt = (origin: string): Lone => {
+    let at = lone.get(origin);
+    if (at === undefined) {
+      const pool = new Pool(origin, { ...SETTINGS, connect });
+      at = { pool, route: loneRoute(pool) };
+      lone.set(origin, at);
+    }
+    return at;
+  };
   return {
-    pool(origin) {
-      let pool = pools.get(origin);
-      if (pool === undefined) {
-        pool = new Pool(origin, {
-          connect,
-          allowH2: true,
-          pipelining: 1,
-          headersTimeout: SILENCE_LIMIT_MS,
-          bodyTimeout: SILENCE_LIMIT_MS,
-          maxHeaderSize: MAX_HEADER_BYTES,
-        });
-        pools.set(origin, pool);
-      }
-      return pool;
-    },
-    keepOnly(origins) {
-      for (const [origin, pool] of pools) {
+    pool: (origin) => loneAt(origin).pool,
+    route: ({ origin, pool }, subset) => (pool === undefined ? loneAt(origin).route : pools.route(pool, subset)),
+    keepOnly(origins, specs = []) {
+      for (const [origin, { pool }] of lone) {
         if (origins.has(origin)) continue;
-        pools.delete(origin);
+        lone.delete(origin);
         pool.close().catch(() => undefined); // resolves once its running requests are done; a failure is theirs to tell
       }
+      pools.keepOnly(specs);
     },
+    members: (provider) => pools.members(provider),
     connections() {
-      let open = 0;
-      for (const pool of pools.values()) open += pool.stats.connected;
+      let open = pools.connections();
+      for (const { pool } of lone.values()) open += pool.stats.connected;
       return open;
     },
     async close() {
-      await Promise.all([...pools.values()].map((pool) => pool.destroy()));
-      pools.clear();
+      await Promise.all([...[...lone.values()].map(({ pool }) => pool.destroy()), pools.close()]);
+      lone.clear();
     },
   };
 }

@@ -4,7 +4,6 @@
  * section 13.
  */
 import { performance } from "node:perf_hooks";
-import type { Dispatcher } from "undici";
 import { asRefusal, type GatewayError } from "../../base/index.ts";
 import type {
   ActingFor,
@@ -24,6 +23,7 @@ import {
   type UpstreamRequest,
 } from "./attempt.ts";
 import type { Downstream } from "./ports.ts";
+import type { Route } from "./server.ts";
 
 export interface PresentingOptions extends AttemptOptions {
   readonly presenter: Presenter;
@@ -44,7 +44,7 @@ export type PresentedOutcome =
 const ABANDONED: AttemptOutcome = { kind: "abandoned" };
 
 export async function attemptPresenting(
-  dispatcher: Dispatcher,
+  route: Route,
   request: UpstreamRequest,
   downstream: Downstream,
   options: PresentingOptions,
@@ -52,7 +52,7 @@ export async function attemptPresenting(
   const { presenter, credential, host, actingFor } = options;
   if (credential === undefined) {
     options.presented(undefined);
-    return attempt(dispatcher, request, downstream, options);
+    return attempt(route, request, downstream, options);
   }
   const { method, path, headers, body } = request;
   for (let isRepeat = false; ; isRepeat = true) {
@@ -66,10 +66,10 @@ export async function attemptPresenting(
     if (presented === undefined) return ABANDONED;
     options.presented(presented.bears);
     const outgoing = { method, path, headers: presented.headers, body };
-    if (presented.judge === undefined) return attempt(dispatcher, outgoing, downstream, options);
+    if (presented.judge === undefined) return attempt(route, outgoing, downstream, options);
     const judge = new PresentedAnswer(options.judge, presented.judge, isRepeat);
     const { firstByteTimeoutMs, waited } = options;
-    const outcome = await attempt(dispatcher, outgoing, downstream, { firstByteTimeoutMs, waited, judge });
+    const outcome = await attempt(route, outgoing, downstream, { firstByteTimeoutMs, waited, judge });
     if (!judge.isRefused) return outcome;
     presented.judge.repeated();
   }

@@ -4,6 +4,7 @@ import { type CatalogProvider, type Channel, compileJoin, lackedByClaude } from 
 import type { ProviderConfig } from "../core/config/index.ts";
 import { claimableIn, type Dialect, evidenceOf, type ObjectEdits, usableIn } from "../core/dialects/index.ts";
 import { CREDENTIAL_HEADERS, type Credential, keyHeaders } from "../credentials/index.ts";
+import { compilePool, type PoolSpec } from "./pools/index.ts";
 
 export type Trigger = "connect" | "5xx" | "429" | "timeout";
 
@@ -26,6 +27,8 @@ export interface UpstreamChannel {
   readonly host: string;
   /** As it may be shown: the origin, or the text of the configuration with the references that it came from. */
   readonly shownOrigin: string;
+  /** The servers behind that name; undefined: it is one server. */
+  readonly pool: PoolSpec | undefined;
   /** Incoming path, without its query, to the path at the origin. */
   readonly pathOf: (incomingPath: string) => string;
   /** The maker's own surface, and not one kept for clients of another dialect. */
@@ -53,6 +56,8 @@ export interface Provider {
   /** By the catalog's name, or by its own where it is not of the catalog: what signs and seals its thinking. */
   readonly maker: string;
   readonly channels: readonly UpstreamChannel[];
+  /** Of its channels; undefined: they are no pool's. */
+  readonly pool: PoolSpec | undefined;
   /** What clients ask for, to what the provider is sent. */
   readonly aliases: ReadonlyMap<string, string>;
   /** Undefined when the catalog changes nothing of the body. */
@@ -114,15 +119,18 @@ export function compileProvider(
   defaults: ProviderDefaults,
 ): Provider {
   const added = [...facts.setRequestHeaders];
+  const name = config.name ?? facts.name;
+  const pool = config.pool && compilePool(name, config.pool, new URL(config.pool.service).origin);
   const acceptsStreamUsage = config.stream_usage ?? facts.acceptsStreamUsage;
   const hasBodyEdits =
     facts.setRequestFields.size + facts.removeRequestFields.length + facts.renameRequestFields.size > 0;
   return {
-    name: config.name ?? facts.name,
+    name,
     maker: facts.name,
     channels: facts.channels.map((channel) =>
-      compileChannel(channel, credentialOf?.(channel), defaults.writtenAddress),
+      compileChannel(channel, credentialOf?.(channel), defaults.writtenAddress, pool),
     ),
+    pool,
     aliases: new Map(Object.entries(config.model_aliases ?? {})),
     bodyEdits: hasBodyEdits
       ? {
@@ -154,6 +162,7 @@ function compileChannel(
   channel: Channel,
   credential: Credential | undefined,
   written: string | undefined,
+  pool: PoolSpec | undefined,
 ): UpstreamChannel {
   const claimed: ReadonlySet<string> = channel.caps ?? claimableIn(channel.dialect);
   const { origin, host } = new URL(channel.baseUrl);
@@ -163,6 +172,7 @@ function compileChannel(
     origin,
     host,
     shownOrigin: written ?? origin,
+    pool,
     pathOf: compileJoin(channel),
     isOwnSurface: channel.tier === "provider",
     caps: channel.caps,

@@ -53,7 +53,7 @@ function open() {
   };
   return {
     statistics,
-    backends: backendsPort(configuration, statistics),
+    backends: backendsPort(configuration, statistics, () => undefined),
     run,
     configure: (...providers: readonly object[]) => run(compile({ providers })),
     /** Of a configuration that is refused, or of a source that changed to the same. */

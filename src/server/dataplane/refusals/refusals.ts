@@ -59,7 +59,7 @@ export interface Refusals {
 const NOT_TOLD: ReadonlySet<RefusalCode> = new Set(["upstream_unreachable", "upstream_timeout", "upstream_incomplete"]);
 
 /** What a profile refuses says so nowhere else: it does nothing but allow. */
-const OF_PROFILES: ReadonlySet<RefusalCode> = new Set(["model_not_allowed", "policy_denied"]);
+const OF_PROFILES: ReadonlySet<RefusalCode> = new Set(["model_not_allowed", "no_pool_subset", "policy_denied"]);
 
 const byProfile = ({ caller, code }: Refusal): RefusedBy | undefined =>
   caller?.profile !== undefined && OF_PROFILES.has(code) ? { kind: "profile", name: caller.profile } : undefined;

@@ -1,6 +1,6 @@
 /** `profiles[]`: named policies of callers. Spec: document 3, `profiles[]`. A profile only narrows. */
 
-import { list, notYet, object, required, text } from "../schema.ts";
+import { list, object, required, text } from "../schema.ts";
 import { accessRules } from "./rules.ts";
 import { filled, label, modelPatterns } from "./terms.ts";
 
@@ -14,8 +14,8 @@ export const profiles = list(
       filled("Name of a capability."),
       { uniqueItems: true },
     ),
-    pool_subset: notYet(
-      text("Confines traffic to this subset of whichever pool serves it; left out or empty, the whole pool."),
+    pool_subset: text(
+      "Confines traffic to this subset of whichever pool serves it; left out or empty, the whole pool.",
     ),
     budget: text("Name of the budget that is spent from; left out or empty, nothing is metered."),
     access_rules: accessRules("Rules of this profile, evaluated after the deployment's own; they only narrow."),

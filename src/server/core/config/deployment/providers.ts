@@ -71,7 +71,7 @@ const pool = object("Servers of one's own behind one name; the name's resolved a
   service: required(
     mayBeSecret(text("Root that the servers serve, normally a name that resolves to every server.", { format: "url" })),
   ),
-  picker,
+  picker: notYet(picker),
   subsets: list(
     "Named parts of the pool.",
     object("A named part of the pool.", {
@@ -95,7 +95,7 @@ const provider = object(
         examples: ["https://models.example.com/v1"],
       }),
     ),
-    pool: notYet(pool),
+    pool,
     region: filled("Fills `{region}` in the preset's address."),
     on_fidelity_loss: fidelityPolicy(
       "What happens to a request that would lose a capability here; left out, the deployment's `on_fidelity_loss`.",

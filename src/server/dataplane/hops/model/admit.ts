@@ -57,7 +57,8 @@ export interface Governed {
 
 type Outcome =
   | { readonly kind: "admitted"; readonly admitted: Admitted }
-  | { readonly kind: "suspended" | "refused"; readonly error: GatewayError };
+  /** Another may stand in for who is passed over, and for nobody who is refused. */
+  | { readonly kind: "passed" | "refused"; readonly error: GatewayError };
 
 const NONE: readonly string[] = [];
 
@@ -103,7 +104,7 @@ export function admit(snapshot: Snapshot, target: Target, governed: Governed): A
   });
   const first = at(0);
   if (first !== undefined) return listOf(first);
-  throw primary.kind === "suspended" ? primary.error : new Error("a candidate that was admitted is not there");
+  throw primary.kind === "passed" ? primary.error : new Error("a candidate that was admitted is not there");
 }
 
 /** Of a failover candidate, in the midst of an attempt: one whose decision cannot be recorded is passed over too. */
@@ -116,7 +117,7 @@ function judgeNext(provider: Provider, target: Target, beside: readonly string[]
   }
 }
 
-/** In the order of the decisions: suspensions, access rules, model list, capabilities. */
+/** In the order of the decisions: suspensions, subset of the pool, access rules, model list, capabilities. */
 function judge(provider: Provider, target: Target, beside: readonly string[], governed: Governed): Outcome {
   const { standing, requestId, suspensions, sinks } = governed;
   const { model: asked } = target;
@@ -124,9 +125,13 @@ function judge(provider: Provider, target: Target, beside: readonly string[], go
   if (suspensions?.any === true) {
     const suspension = suspensions.of("provider", provider.name);
     if (suspension !== undefined)
-      return { kind: "suspended", error: suspendedError("provider", provider.name, suspension) };
+      return { kind: "passed", error: suspendedError("provider", provider.name, suspension) };
     const ofModel = model === undefined || model === asked ? undefined : suspensions.of("model", model);
     if (ofModel !== undefined) return { kind: "refused", error: suspendedError("model", asked ?? "", ofModel) };
+  }
+  const { poolSubset } = standing.profile;
+  if (poolSubset !== undefined && provider.pool?.subsets.has(poolSubset) === false) {
+    return { kind: "passed", error: withoutSubset(provider, poolSubset) };
   }
   const error = deniedByRules(provider, target, { model: asked, upstreamModel: model }, { standing, requestId, sinks });
   if (error !== undefined) return { kind: "refused", error };
@@ -138,6 +143,14 @@ function judge(provider: Provider, target: Target, beside: readonly string[], go
   if (provider === target.provider) guardRoute(target, beside, standing);
   return { kind: "admitted", admitted: admittedTo(provider, target, model, governed) };
 }
+
+/** Where the whole pool would serve, it may not: what is confined stays so wherever a request goes. */
+const withoutSubset = ({ name }: Provider, subset: string): GatewayError =>
+  new GatewayError(
+    "no_pool_subset",
+    `The caller's profile is confined to the pool subset ${subset}, which provider ${name} does not have: ask for a model that a pool with this subset serves.`,
+    { param: "model" },
+  );
 
 /** Throws `fidelity_loss` or `invalid_request`. */
 function admittedTo(

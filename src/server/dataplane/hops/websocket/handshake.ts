@@ -17,6 +17,7 @@ import type { Duplex } from "node:stream";
 import type { ConnectionOptions } from "node:tls";
 import { WebSocket } from "ws";
 import { GatewayError, HOP_BY_HOP_HEADERS } from "../../../../base/index.ts";
+import type { Route, Server } from "../../../upstream/index.ts";
 
 /** Clients that cannot set headers (browsers) put their credential behind this, in the list of subprotocols. */
 const CREDENTIAL_PROTOCOL = "openai-insecure-api-key.";
@@ -172,6 +173,8 @@ export interface UpstreamAddress {
     ConnectionOptions,
     "ca" | "cert" | "key" | "passphrase" | "servername" | "rejectUnauthorized" | "minVersion" | "maxVersion"
   >;
+  /** The servers behind that name, one after the other while they cannot be connected to; undefined: the name alone. */
+  readonly route?: Route;
 }
 
 export type Dialled =
@@ -196,12 +199,66 @@ export interface DialOptions {
   readonly shutdown: AbortSignal;
 }
 
+/** Tries server after server, until one is connected to. Rejects as `dialOne` does. */
+export async function dial(upstream: UpstreamAddress, options: DialOptions): Promise<DialledServer> {
+  const { route } = upstream;
+  let server = route?.next(undefined);
+  if (route !== undefined && server === undefined) {
+    const why = route.whyNone === undefined ? "" : `: ${route.whyNone}`;
+    throw new GatewayError("upstream_unreachable", `The upstream could not be reached${why}.`);
+  }
+  for (;;) {
+    server?.begun();
+    try {
+      const dialled = await dialOne(upstream, server, options);
+      server?.connected();
+      if (dialled.kind !== "open") server?.ended();
+      return { dialled, ended: () => server?.ended() };
+    } catch (error) {
+      server?.ended();
+      const next = isUnconnected(error) ? nextAfter(server, route) : undefined;
+      if (next === undefined) throw error;
+      server = next;
+    }
+  }
+}
+
+function nextAfter(failed: Server | undefined, route: Route | undefined): Server | undefined {
+  failed?.unreachable();
+  return route?.next(failed);
+}
+
+/** Nothing was sent: there was no connection. */
+function isUnconnected(error: unknown): boolean {
+  const cause = error instanceof GatewayError ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
+  return cause?.syscall === "connect" || cause instanceof NotConnected;
+}
+
+/** The server took longer to be connected to than one of several may. */
+class NotConnected extends Error {}
+
+/** As of attempts at servers of a pool: the others are near too. */
+const SERVER_CONNECT_MS = 2_000;
+
+function limitConnect(request: ClientRequest): void {
+  request.once("socket", (socket) => {
+    const limit = setTimeout(() => request.destroy(new NotConnected()), SERVER_CONNECT_MS);
+    socket.once("connect", () => clearTimeout(limit)).once("close", () => clearTimeout(limit));
+  });
+}
+
+export interface DialledServer {
+  readonly dialled: Dialled;
+  /** To be called once a session that was opened is over. */
+  readonly ended: () => void;
+}
+
 /** Rejects with `upstream_unreachable`, `upstream_timeout`, or `overloaded` when the gateway is shutting down. */
-export function dial(upstream: UpstreamAddress, options: DialOptions): Promise<Dialled> {
+function dialOne(upstream: UpstreamAddress, server: Server | undefined, options: DialOptions): Promise<Dialled> {
   return new Promise((resolve, reject) => {
     if (options.left.aborted) return resolve({ kind: "abandoned" });
     if (options.shutdown.aborted) return reject(shuttingDown());
-    const websocket = connect(upstream, options);
+    const websocket = connect(upstream, server?.lookup, options);
     let reply: IncomingMessage | undefined;
     let protocol: string | undefined;
 
@@ -257,7 +314,7 @@ export function dial(upstream: UpstreamAddress, options: DialOptions): Promise<D
   });
 }
 
-function connect(upstream: UpstreamAddress, options: DialOptions): WebSocket {
+function connect(upstream: UpstreamAddress, lookup: Server["lookup"], options: DialOptions): WebSocket {
   assertProtocols(upstream.protocols);
   const fields = new Map<string, { name: string; values: string[] }>();
   for (const [name, value] of pairs(upstream.headers)) {
@@ -267,6 +324,7 @@ function connect(upstream: UpstreamAddress, options: DialOptions): WebSocket {
   }
   const settings = {
     ...upstream.connect,
+    ...(lookup !== undefined && { lookup }),
     perMessageDeflate: false,
     autoPong: false,
     followRedirects: false,
@@ -276,6 +334,7 @@ function connect(upstream: UpstreamAddress, options: DialOptions): WebSocket {
     finishRequest(request: ClientRequest) {
       for (const { name, values } of fields.values())
         request.setHeader(name, values.length === 1 ? values[0]! : values);
+      if (lookup !== undefined) limitConnect(request);
       request.end();
     },
   };

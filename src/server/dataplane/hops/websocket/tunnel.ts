@@ -14,6 +14,7 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import {
   type Dialled,
+  type DialledServer,
   dial,
   type Hides,
   headerLines,
@@ -150,7 +151,7 @@ export async function tunnel(session: TunnelSession): Promise<TunnelResult> {
   }
   const offered = offeredProtocols(request);
   session.handshake?.begun();
-  const { dialled, head } = await dialWatched(session, limits);
+  const { dialled, head, ended } = await dialWatched(session, limits);
   switch (dialled.kind) {
     case "abandoned":
       socket.destroy();
@@ -163,20 +164,23 @@ export async function tunnel(session: TunnelSession): Promise<TunnelResult> {
     }
     case "open":
       session.handshake?.answered(101);
-      return join(session, limits, head, dialled, offered);
+      return join(session, limits, head, dialled, offered).finally(ended);
     default:
       return dialled satisfies never;
   }
 }
 
 /** `head` is what the client has sent before its 101, which is handed on to its WebSocket. */
-async function dialWatched(session: TunnelSession, limits: TunnelLimits): Promise<{ dialled: Dialled; head: Buffer }> {
+async function dialWatched(
+  session: TunnelSession,
+  limits: TunnelLimits,
+): Promise<DialledServer & { readonly head: Buffer }> {
   const left = new AbortController();
   if (hasLeft(session.socket)) left.abort();
   const watch = watchClient(session.socket, session.head, () => left.abort());
   try {
     const dialled = await dial(session.upstream, { ...limits, left: left.signal, shutdown: session.signal });
-    return { dialled, head: watch.stop() };
+    return { ...dialled, head: watch.stop() };
   } catch (error) {
     watch.stop();
     throw error;

@@ -184,13 +184,9 @@ test("governance is described whole", () => {
   );
 });
 
-test("what a provider or a profile may hold later is refused by this version", () => {
-  assert.deepEqual(faultsOf(provider({ pool: { service: "http://models.svc:8000" } })), [
-    "x-not-yet at /providers/0/pool",
-  ]);
-  assert.deepEqual(faultsOf({ profiles: [{ name: "p", pool_subset: "gold", guardrails: { detectors: [] } }] }), [
-    "x-not-yet at /profiles/0/pool_subset",
-  ]);
+test("what a pool may hold later is refused by this version", () => {
+  const pool = { service: "http://models.svc:8000", picker: { service: "http://picker.svc:9002" } };
+  assert.deepEqual(faultsOf(provider({ pool })), ["x-not-yet at /providers/0/pool/picker"]);
 });
 
 const REFUSED: readonly (readonly [why: string, document: object, fault: string])[] = [

@@ -1,0 +1,129 @@
+/** What one name of a pool resolves to: the whole pool, or a subset of it. */
+import { isIP } from "node:net";
+import type { Log } from "../../../base/index.ts";
+import { fencedAs, isLoopback } from "./fence.ts";
+import type { Member } from "./member.ts";
+import type { FencedWhy, PoolMetrics } from "./metrics.ts";
+import type { Names } from "./names.ts";
+import { Turns } from "./turns.ts";
+import { type WatchedName, watchName } from "./watched-name.ts";
+
+/** More is no answer of a name; its first so many are taken. */
+const MOST_MEMBERS = 4_096;
+
+export interface MemberSetOptions {
+  readonly provider: string;
+  /** Empty: the whole pool. */
+  readonly subset: string;
+  readonly host: string;
+  readonly port: number;
+  readonly names: Names;
+  readonly now: () => number;
+  readonly isOwn: (address: string, port: number) => boolean;
+  readonly metrics: PoolMetrics | undefined;
+  readonly log: Pick<Log, "warn" | "info"> | undefined;
+  /** The member at the address, shared with other sets of the pool; each is given back once. */
+  readonly acquire: (address: string) => Member;
+  readonly release: (member: Member) => void;
+}
+
+export interface MemberSet {
+  readonly subset: string;
+  readonly turns: Turns;
+  /** False until the name was first asked for, with whatever result. */
+  readonly isSettled: boolean;
+  readonly isClosed: boolean;
+  readonly first: Promise<void>;
+  /** Undefined: the last answer was good. */
+  readonly problem: string | undefined;
+  has(endpoint: string): Member | undefined;
+  hurry(): void;
+  close(): void;
+}
+
+export function openMemberSet(options: MemberSetOptions): MemberSet {
+  const { provider, subset, host, port, names, now, isOwn, metrics, log } = options;
+  const turns = new Turns();
+  let byEndpoint: ReadonlyMap<string, Member> = new Map();
+  let isSettled = false;
+  let isClosed = false;
+  let problem: string | undefined;
+  let told: string | undefined;
+  let isLocal: boolean | undefined;
+
+  /** Why the address is not dialled; undefined: it is. */
+  const fenced = (address: string): FencedWhy | undefined => {
+    if (fencedAs(address) !== undefined) return "fenced";
+    if (isOwn(address, port)) return "own";
+    return isLoopback(address) && isLocal === false ? "rebound" : undefined;
+  };
+
+  const take = (addresses: readonly string[], found: string | undefined): void => {
+    isSettled = true;
+    // A name that stands for other machines is not believed to stand for this one.
+    if (addresses.length > 0) isLocal = isLocal !== false && addresses.every(isLoopback);
+    const left = new Map<FencedWhy, number>();
+    const admitted = addresses.slice(0, MOST_MEMBERS).filter((address) => {
+      const why = fenced(address);
+      if (why !== undefined) left.set(why, (left.get(why) ?? 0) + 1);
+      return why === undefined;
+    });
+    for (const [why, count] of left) metrics?.left(provider, why, count);
+    const wanted = new Set(admitted);
+    const staying = turns.members.filter(({ address }) => wanted.has(address));
+    const known = new Set(staying.map(({ address }) => address));
+    const joining = admitted.filter((address) => !known.has(address)).map(options.acquire);
+    const leaving = turns.members.filter(({ address }) => !wanted.has(address));
+    // In the order in which they came, so that each has its turn whatever order an answer has.
+    turns.members = [...staying, ...joining];
+    byEndpoint = new Map(turns.members.map((member) => [member.endpoint, member]));
+    for (const member of leaving) options.release(member);
+    problem = found ?? (turns.members.length === 0 ? fencedWords(left) : undefined);
+    metrics?.members(provider, subset, turns.members.length);
+    metrics?.resolved(provider, subset, found === undefined ? "answered" : "failed");
+    tell([problem, left.size === 0 ? undefined : fencedWords(left)].find((it) => it !== undefined));
+  };
+
+  /** Once a change, not once a question. */
+  const tell = (what: string | undefined): void => {
+    if (what === told) return;
+    told = what;
+    const fields = { provider, ...(subset !== "" && { subset }), servers: turns.members.length };
+    if (what === undefined) log?.info("the servers of a pool are known again", fields);
+    else log?.warn("the servers of a pool are not as its name should say", { ...fields, problem: what });
+  };
+
+  let watched: WatchedName | undefined;
+  if (isIP(host) === 0) watched = watchName(host, { names, now, onAnswer: take });
+  else take([host], undefined);
+  return {
+    subset,
+    turns,
+    get isSettled() {
+      return isSettled;
+    },
+    get isClosed() {
+      return isClosed;
+    },
+    first: watched?.first ?? Promise.resolve(),
+    get problem() {
+      return problem;
+    },
+    has: (endpoint) => byEndpoint.get(endpoint),
+    hurry: () => watched?.hurry(),
+    close() {
+      isClosed = true;
+      watched?.close();
+      for (const member of turns.members) options.release(member);
+    },
+  };
+}
+
+const FENCED: Readonly<Record<FencedWhy, string>> = {
+  fenced: "it resolves to an address that is never dialled",
+  own: "it resolves to the gateway itself",
+  rebound: "it resolves to this machine, where it stood for others before",
+};
+
+const fencedWords = (left: ReadonlyMap<FencedWhy, number>): string =>
+  [...left.keys()].map((why) => FENCED[why]).join("; ") || "it resolves to nothing";

@@ -1,0 +1,116 @@
+/** One server of a pool: its connections, and how it fares. */
+import type { LookupFunction } from "node:net";
+import { isIPv6 } from "node:net";
+import { Pool } from "undici";
+import type { Server } from "../server.ts";
+
+/** After a failed connect others are asked first for so long, doubling; then one request tries it. */
+const FIRST_REST_MS = 1_000;
+const LONGEST_REST_MS = 30_000;
+
+/** Servers of one's own are near: who has not connected by now is down, and another is asked. */
+export const MEMBER_CONNECT_MS = 2_000;
+
+export type MemberState = "ok" | "failing" | "idle" | "draining";
+
+export interface MemberOptions {
+  /** `scheme://host[:port]` of the pool: the name in TLS and `host`. */
+  readonly origin: string;
+  readonly address: string;
+  readonly port: number;
+  readonly settings: Omit<Pool.Options, "connect">;
+  readonly ca: string | undefined;
+  /** Milliseconds; monotonic. */
+  readonly now: () => number;
+  /** It could not be connected to. */
+  readonly onUnreachable: () => void;
+}
+
+export class Member implements Server {
+  readonly address: string;
+  /** `address:port`, IPv6 in brackets: as schedulers call it. */
+  readonly endpoint: string;
+  readonly lookup: LookupFunction;
+  inFlight = 0;
+  attempts = 0;
+  /** Connects that failed. */
+  failures = 0;
+  readonly #options: MemberOptions;
+  /** Failed connects since the last that did not. */
+  #failedInTurn = 0;
+  #restsUntil = 0;
+  #pool: Pool | undefined;
+  #isDraining = false;
+
+  constructor(options: MemberOptions) {
+    const { address, port } = options;
+    const isV6 = isIPv6(address);
+    this.#options = options;
+    this.address = address;
+    this.endpoint = isV6 ? `[${address}]:${port}` : `${address}:${port}`;
+    this.lookup = (_, { all }, told) => {
+      const family = isV6 ? 6 : 4;
+      if (all === true) told(null, [{ address, family }]);
+      else told(null, address, family);
+    };
+  }
+
+  get state(): MemberState {
+    if (this.#isDraining) return "draining";
+    if (this.#failedInTurn > 0) return "failing";
+    return this.attempts === 0 ? "idle" : "ok";
+  }
+
+  /** True while others are to be asked first. */
+  rests(): boolean {
+    return this.#restsUntil !== 0 && this.#options.now() < this.#restsUntil;
+  }
+
+  get dispatcher(): Pool {
+    if (this.#pool === undefined) {
+      const { origin, settings, ca } = this.#options;
+      const connect = { timeout: MEMBER_CONNECT_MS, lookup: this.lookup, ...(ca !== undefined && { ca }) };
+      this.#pool = new Pool(origin, { ...settings, connect });
+    }
+    return this.#pool;
+  }
+
+  /** Open connections. */
+  get connections(): number {
+    return this.#pool?.stats.connected ?? 0;
+  }
+
+  begun(): void {
+    this.inFlight += 1;
+    this.attempts += 1;
+    // Whoever tries it after a rest tries it alone.
+    if (this.#restsUntil !== 0) this.#restsUntil = this.#options.now() + MEMBER_CONNECT_MS;
+  }
+
+  connected(): void {
+    this.#failedInTurn = 0;
+    this.#restsUntil = 0;
+  }
+
+  unreachable(): void {
+    this.failures += 1;
+    this.#restsUntil =
+      this.#options.now() + Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** Math.min(this.#failedInTurn, 10));
+    this.#failedInTurn += 1;
+    this.#options.onUnreachable();
+  }
+
+  ended(): void {
+    this.inFlight -= 1;
+  }
+
+  /** What is under way ends in its own time; nothing new comes. */
+  drain(): void {
+    this.#isDraining = true;
+    this.#pool?.close().catch(() => undefined); // resolves once its running requests are done; a failure is theirs to tell
+  }
+
+  async destroy(): Promise<void> {
+    await this.#pool?.destroy();
+  }
+}

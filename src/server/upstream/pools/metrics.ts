@@ -1,0 +1,42 @@
+/** What operators see of pools. Labels come from the configuration; no address of a server is one. */
+import type { Instruments } from "../../../base/index.ts";
+
+/** `own`: a listener of this gateway; `rebound`: loopback, of a name that has been elsewhere; `fenced`: never dialled. */
+export type FencedWhy = "own" | "rebound" | "fenced";
+
+export interface PoolMetrics {
+  /** `subset`: empty for the whole pool. */
+  members(provider: string, subset: string, count: number): void;
+  resolved(provider: string, subset: string, outcome: "answered" | "failed"): void;
+  left(provider: string, why: FencedWhy, count: number): void;
+  unreachable(provider: string): void;
+}
+
+export function createPoolMetrics(instruments: Instruments): PoolMetrics {
+  const members = instruments.gauge(
+    "gateway_pool_members",
+    "Servers that the name of a pool, or of a subset, resolves to.",
+    ["provider", "subset"],
+  );
+  const lookups = instruments.counter(
+    "gateway_pool_lookups_total",
+    "Questions for the servers of a pool, by what came of them.",
+    ["provider", "subset", "outcome"],
+  );
+  const fenced = instruments.counter(
+    "gateway_pool_fenced_addresses_total",
+    "Addresses that a pool's name answered with and that are not dialled, each time it did.",
+    ["provider", "why"],
+  );
+  const unreachable = instruments.counter(
+    "gateway_pool_connect_failures_total",
+    "Servers of a pool that could not be connected to; the attempt went on to the next.",
+    ["provider"],
+  );
+  return {
+    members: (provider, subset, count) => members.with(provider, subset).set(count),
+    resolved: (provider, subset, outcome) => lookups.with(provider, subset, outcome).inc(),
+    left: (provider, why, count) => fenced.with(provider, why).inc(count),
+    unreachable: (provider) => unreachable.with(provider).inc(),
+  };
+}

@@ -1,0 +1,190 @@
+/**
+ * What a host name stands for, as programs of this machine would have it, and for how long: the hosts file, then the name
+ * servers with the search list of `resolv.conf`, then whatever else the system asks. `getaddrinfo` alone tells no TTL.
+ *
+ * Source: resolv.conf(5), hosts(5); RFC 1035.
+ */
+import { lookup } from "node:dns";
+import { Resolver } from "node:dns/promises";
+import { readFile } from "node:fs/promises";
+
+export type Family = 4 | 6;
+
+export type FamilyAnswer =
+  | { readonly kind: "addresses"; readonly addresses: readonly string[]; readonly ttlMs: number }
+  /** There is no such name, or it has no address of this family. */
+  | { readonly kind: "none"; readonly ttlMs: number }
+  /** Nobody could tell. */
+  | { readonly kind: "failed"; readonly problem: string };
+
+export interface NameAnswer {
+  readonly 4: FamilyAnswer;
+  readonly 6: FamilyAnswer;
+}
+
+export interface Names {
+  /** Never rejects. Takes as long as `limitMs` at most. */
+  look(host: string): Promise<NameAnswer>;
+}
+
+export interface NamesOptions {
+  /** `address` or `address:port` each, asked in this order; empty: those of the system. */
+  readonly servers?: readonly string[];
+  readonly hostsFile?: string;
+  readonly resolverFile?: string;
+  readonly limitMs?: number;
+}
+
+/** For what tells no TTL: files, and the system's own lookup. */
+const UNTOLD_TTL_MS = 5_000;
+
+/** An unanswered question is asked again once, after this; both times at every server. */
+const QUESTION_MS = 1_500;
+const LIMIT_MS = 5_000;
+
+/** A search list is rarely longer than that of a cluster, which has three to six. */
+const MAX_SEARCHED = 8;
+
+/** A longer file is none of hosts. */
+const MAX_FILE_BYTES = 1 << 20;
+
+export function createNames({
+  servers = [],
+  hostsFile = "/etc/hosts",
+  resolverFile = "/etc/resolv.conf",
+  limitMs = LIMIT_MS,
+}: NamesOptions = {}): Names {
+  return {
+    async look(host) {
+      const listed = listedIn(await textOf(hostsFile), host);
+      if (listed !== undefined) return listed;
+      const candidates = searched(host, await textOf(resolverFile));
+      const resolver = new Resolver({ timeout: QUESTION_MS, tries: 2 });
+      if (servers.length > 0) resolver.setServers(servers);
+      const limit = setTimeout(() => resolver.cancel(), limitMs);
+      let answer: NameAnswer = NOTHING;
+      try {
+        for (const name of candidates) {
+          answer = await asked(resolver, name);
+          // What cannot be told may not be passed over: a name further on in the list may be another's.
+          if (answer[4].kind !== "none" || answer[6].kind !== "none") return answer;
+        }
+      } finally {
+        clearTimeout(limit);
+      }
+      return servers.length > 0 ? answer : await systemAnswer(host, limitMs);
+    },
+  };
+}
+
+const NONE: FamilyAnswer = { kind: "none", ttlMs: UNTOLD_TTL_MS };
+const NOTHING: NameAnswer = { 4: NONE, 6: NONE };
+
+async function asked(resolver: Resolver, name: string): Promise<NameAnswer> {
+  const [four, six] = await Promise.all([
+    answered(resolver.resolve4(name, { ttl: true })),
+    answered(resolver.resolve6(name, { ttl: true })),
+  ]);
+  return { 4: four, 6: six };
+}
+
+async function answered(records: Promise<readonly { address: string; ttl?: number }[]>): Promise<FamilyAnswer> {
+  try {
+    const found = await records;
+    if (found.length === 0) return NONE;
+    // Of an answer of more than 256 records the rest comes without; all records of a name have one TTL (RFC 2181, 5.2).
+    const ttls = found.flatMap(({ ttl }) => ttl ?? []);
+    const seconds = ttls.length === 0 ? UNTOLD_TTL_MS / 1_000 : Math.min(...ttls);
+    return { kind: "addresses", addresses: found.map(({ address }) => address), ttlMs: seconds * 1_000 };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === "ENOTFOUND" || code === "ENODATA" ? NONE : { kind: "failed", problem: wordsOf(code) };
+  }
+}
+
+const PROBLEMS: ReadonlyMap<string, string> = new Map([
+  ["ESERVFAIL", "the name server cannot tell"],
+  ["EREFUSED", "the name server refuses the question"],
+  ["ECONNREFUSED", "no name server answers"],
+  ["ETIMEOUT", "no name server answers in time"],
+  ["ECANCELLED", "no name server answers in time"],
+  ["EBADRESP", "the name server's answer cannot be read"],
+  ["EAI_AGAIN", "no name server answers"],
+]);
+
+const wordsOf = (code: string | undefined): string => PROBLEMS.get(code ?? "") ?? code ?? "the lookup failed";
+
+/** Names the system knows otherwise: of the local link, of containers, of whatever is plugged into it. */
+function systemAnswer(host: string, limitMs: number): Promise<NameAnswer> {
+  return new Promise((resolve) => {
+    const late: FamilyAnswer = { kind: "failed", problem: wordsOf("ETIMEOUT") };
+    const limit = setTimeout(() => resolve({ 4: late, 6: late }), limitMs);
+    lookup(host, { all: true, verbatim: true }, (error, found) => {
+      clearTimeout(limit);
+      if (error !== null) {
+        const isNothing = error.code === "ENOTFOUND" || error.code === "ENODATA";
+        const failed: FamilyAnswer = { kind: "failed", problem: wordsOf(error.code) };
+        resolve(isNothing ? NOTHING : { 4: failed, 6: failed });
+      } else resolve(untold(found.map(({ address }) => address)));
+    });
+  });
+}
+
+function untold(addresses: readonly string[]): NameAnswer {
+  const of = (family: Family): FamilyAnswer => {
+    const own = [...new Set(addresses.filter((address) => address.includes(":") === (family === 6)))];
+    return own.length === 0 ? NONE : { kind: "addresses", addresses: own, ttlMs: UNTOLD_TTL_MS };
+  };
+  return { 4: of(4), 6: of(6) };
+}
+
+/** Empty where there is none, or none that can be read. */
+async function textOf(path: string): Promise<string> {
+  try {
+    const text = await readFile(path, "utf8");
+    return text.length > MAX_FILE_BYTES ? "" : text;
+  } catch {
+    return "";
+  }
+}
+
+const linesOf = (text: string): readonly (readonly string[])[] =>
+  text.split("\n").map((line) =>
+    line
+      .replace(/[#;].*$/, "")
+      .trim()
+      .split(/\s+/),
+  );
+
+const withoutDot = (name: string): string => name.toLowerCase().replace(/\.$/, "");
+
+/** Undefined: the file does not have it. RFC 6761, section 6.3: `localhost` is this machine whatever servers say. */
+function listedIn(hosts: string, host: string): NameAnswer | undefined {
+  const name = withoutDot(host);
+  const addresses = linesOf(hosts)
+    .filter(([, ...names]) => names.some((own) => withoutDot(own) === name))
+    .flatMap(([address]) => address ?? []);
+  if (addresses.length > 0) return untold(addresses);
+  return name === "localhost" || name.endsWith(".localhost") ? untold(["127.0.0.1", "::1"]) : undefined;
+}
+
+/** The names that are asked for, in order; each ends in a dot, or c-ares would look further. */
+export function searched(host: string, resolverText: string): readonly string[] {
+  if (host.endsWith(".")) return [host];
+  let domains: readonly string[] = [];
+  let dots = 1;
+  for (const [keyword, ...values] of linesOf(resolverText)) {
+    if (keyword === "search" || keyword === "domain") domains = values;
+    if (keyword === "options") {
+      const given = values.find((value) => /^ndots:\d+$/.test(value));
+      if (given !== undefined) dots = Math.min(15, Number(given.slice("ndots:".length)));
+    }
+  }
+  const below = domains
+    .slice(0, MAX_SEARCHED)
+    .map((domain) => domain.replace(/^\.+|\.+$/g, ""))
+    .map((domain) => (domain === "" ? `${host}.` : `${host}.${domain}.`));
+  const alone = `${host}.`;
+  const isQualified = host.split(".").length - 1 >= dots;
+  return [...new Set(isQualified ? [alone, ...below] : [...below, alone])];
+}

@@ -1,0 +1,191 @@
+/** Every pool of the configuration in force, with its members, kept over reloads. */
+
+import type { Pool } from "undici";
+import { type Instruments, type Log, systemClock } from "../../../base/index.ts";
+import type { Route } from "../server.ts";
+import { Member, type MemberState } from "./member.ts";
+import { type MemberSet, openMemberSet } from "./member-set.ts";
+import { createPoolMetrics } from "./metrics.ts";
+import { createNames, type Names } from "./names.ts";
+import type { PoolSpec } from "./spec.ts";
+import { routeOver } from "./turns.ts";
+
+export interface PoolMember {
+  /** `address:port`. */
+  readonly endpoint: string;
+  readonly state: MemberState;
+  readonly inFlight: number;
+  readonly attempts: number;
+  /** Connects that failed. */
+  readonly failures: number;
+  /** Subsets that it is in, by name. */
+  readonly subsets: readonly string[];
+}
+
+export interface Pools {
+  /** A promise only until the pool's name was first asked for. `subset`: undefined for the whole pool. */
+  route(spec: PoolSpec, subset: string | undefined): Route | Promise<Route>;
+  /** From now on these, and no others. */
+  keepOnly(specs: readonly PoolSpec[]): void;
+  /** Those of the whole pool and of its subsets, then those that have left and still answer. Undefined: no such pool. */
+  members(provider: string): readonly PoolMember[] | undefined;
+  /** Open connections. */
+  connections(): number;
+  close(): Promise<void>;
+}
+
+export interface PoolsOptions {
+  /** `address[:port]` each; left out, those of the system. */
+  readonly nameServers?: readonly string[];
+  readonly instruments?: Instruments;
+  readonly log?: Pick<Log, "warn" | "info">;
+  /** True for an address at which this gateway itself listens. */
+  readonly isOwn?: (address: string, port: number) => boolean;
+  readonly settings: Omit<Pool.Options, "connect">;
+  readonly ca: string | undefined;
+}
+
+interface State {
+  readonly spec: PoolSpec;
+  /** By what is resolved. */
+  readonly sets: Map<string, MemberSet>;
+  readonly held: Map<string, { readonly member: Member; holders: number }>;
+  readonly leaving: Set<Member>;
+}
+
+/** Of one spec, found without making a key. */
+interface Resolved {
+  readonly whole: MemberSet;
+  readonly subsets: ReadonlyMap<string, MemberSet>;
+}
+
+const WHOLE = "";
+
+const isClosed = ({ whole, subsets }: Resolved): boolean =>
+  whole.isClosed || [...subsets.values()].some((set) => set.isClosed);
+
+export function openPools(options: PoolsOptions): Pools {
+  const now = systemClock.monotonic;
+  const names: Names = createNames({ servers: options.nameServers ?? [] });
+  const metrics = options.instruments && createPoolMetrics(options.instruments);
+  const states = new Map<string, State>();
+  const resolved = new WeakMap<PoolSpec, Resolved>();
+
+  const setOf = (state: State, subset: string, host: string): MemberSet => {
+    const key = `${subset}\0${host}`;
+    const known = state.sets.get(key);
+    if (known !== undefined) return known;
+    const { provider, origin, port } = state.spec;
+    const set = openMemberSet({
+      provider,
+      subset,
+      host,
+      port,
+      names,
+      now,
+      isOwn: options.isOwn ?? (() => false),
+      metrics,
+      log: options.log,
+      acquire(address) {
+        const held = state.held.get(address);
+        if (held !== undefined) {
+          held.holders += 1;
+          return held.member;
+        }
+        const onUnreachable = (): void => {
+          metrics?.unreachable(provider);
+          for (const one of state.sets.values()) one.hurry();
+        };
+        const { settings, ca } = options;
+        const member = new Member({ origin, address, port, settings, ca, now, onUnreachable });
+        state.held.set(address, { member, holders: 1 });
+        return member;
+      },
+      release(member) {
+        const held = state.held.get(member.address);
+        if (held === undefined || held.member !== member) return;
+        held.holders -= 1;
+        if (held.holders > 0) return;
+        state.held.delete(member.address);
+        for (const one of state.leaving) if (one.inFlight === 0) state.leaving.delete(one);
+        if (member.inFlight > 0) state.leaving.add(member);
+        member.drain();
+      },
+    });
+    state.sets.set(key, set);
+    return set;
+  };
+
+  const resolve = (spec: PoolSpec): Resolved => {
+    const known = resolved.get(spec);
+    // Who began under a configuration that is in force no more finds its pool all the same.
+    if (known !== undefined && !isClosed(known)) return known;
+    const key = `${spec.provider}\0${spec.origin}`;
+    let state = states.get(key);
+    if (state === undefined) {
+      state = { spec, sets: new Map(), held: new Map(), leaving: new Set() };
+      states.set(key, state);
+    }
+    const at = state;
+    const made: Resolved = {
+      whole: setOf(at, WHOLE, spec.host),
+      subsets: new Map([...spec.subsets].map(([name, host]) => [name, setOf(at, name, host)])),
+    };
+    resolved.set(spec, made);
+    return made;
+  };
+
+  const routeOf = (set: MemberSet): Route => routeOver(set.turns, () => set.problem ?? "it has no server", now);
+
+  return {
+    route(spec, subset) {
+      const { whole, subsets } = resolve(spec);
+      const set = subset === undefined ? whole : subsets.get(subset);
+      if (set === undefined) return { next: () => undefined, whyNone: "the pool has no such subset" };
+      return set.isSettled ? routeOf(set) : set.first.then(() => routeOf(set));
+    },
+    keepOnly(specs) {
+      const kept = new Set(specs.map(resolve).flatMap(({ whole, subsets }) => [whole, ...subsets.values()]));
+      for (const [key, state] of states) {
+        for (const [name, set] of state.sets) {
+          if (kept.has(set)) continue;
+          state.sets.delete(name);
+          set.close();
+        }
+        if (state.sets.size === 0) states.delete(key);
+      }
+    },
+    members(provider) {
+      const state = [...states.values()].find(({ spec }) => spec.provider === provider);
+      if (state === undefined) return undefined;
+      const subsetsOf = (member: Member): readonly string[] =>
+        [...state.sets.values()]
+          .filter(({ subset, has }) => subset !== WHOLE && has(member.endpoint) === member)
+          .map(({ subset }) => subset);
+      const present = [...state.held.values()].map(({ member }) => member);
+      const leaving = [...state.leaving].filter(({ inFlight }) => inFlight > 0);
+      return [...present, ...leaving].map((member) => ({
+        endpoint: member.endpoint,
+        state: member.state,
+        inFlight: member.inFlight,
+        attempts: member.attempts,
+        failures: member.failures,
+        subsets: subsetsOf(member),
+      }));
+    },
+    connections() {
+      let open = 0;
+      for (const { held } of states.values()) for (const { member } of held.values()) open += member.connections;
+      return open;
+    },
+    async close() {
+      const members = [...states.values()].flatMap(({ held, leaving }) => [
+        ...[...held.values()].map(({ member }) => member),
+        ...leaving,
+      ]);
+      for (const { sets } of states.values()) for (const set of sets.values()) set.close();
+      states.clear();
+      await Promise.all(members.map((member) => member.destroy()));
+    },
+  };
+}

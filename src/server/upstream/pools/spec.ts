@@ -1,0 +1,84 @@
+/** A pool as the deployment document writes it, read once a configuration. Source: specification document 3, `pool`. */
+import { isIP } from "node:net";
+import { parseDuration } from "../../../base/index.ts";
+import type { ProviderConfig } from "../../core/config/index.ts";
+import { fencedAs } from "./fence.ts";
+
+type PoolConfig = NonNullable<ProviderConfig["pool"]>;
+
+export interface PoolSpec {
+  /** Whose pool it is. */
+  readonly provider: string;
+  /** `scheme://host[:port]`: what members are called in TLS and in the `host` header, whatever their address. */
+  readonly origin: string;
+  /** What is resolved; an address without brackets. */
+  readonly host: string;
+  readonly port: number;
+  /** By name of the subset, what is resolved for it. */
+  readonly subsets: ReadonlyMap<string, string>;
+  readonly picker: PickerSpec | undefined;
+}
+
+export interface PickerSpec {
+  /** `host:port`. */
+  readonly address: string;
+  readonly isEncrypted: boolean;
+  /** Encrypts without authenticating. */
+  readonly skipsVerification: boolean;
+  readonly refusesOnError: boolean;
+  readonly timeoutMs: number;
+}
+
+export type PoolProblem = { readonly path: readonly (string | number)[]; readonly message: string };
+
+/** RFC 1123 labels, with the underscore that some names of services have. */
+const HOST_NAME = /^(?=.{1,254}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*\.?$/i;
+
+/** `origin`: of `service`, which is a sound root. */
+export function compilePool(provider: string, config: PoolConfig, origin: string): PoolSpec {
+  const { hostname, protocol, port } = new URL(origin);
+  return Object.freeze({
+    provider,
+    origin,
+    host: bare(hostname),
+    port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port),
+    subsets: new Map((config.subsets ?? []).map(({ name, service }) => [name, bare(service).toLowerCase()])),
+    picker: config.picker && compilePicker(config.picker),
+  });
+}
+
+function compilePicker(picker: NonNullable<PoolConfig["picker"]>): PickerSpec {
+  const isEncrypted = picker.service.startsWith("https://");
+  return Object.freeze({
+    address: picker.service.replace(/^https?:\/\//, "").replace(/\/$/, ""),
+    isEncrypted,
+    skipsVerification: picker.insecure_skip_verify === true,
+    refusesOnError: picker.on_error === "refuse",
+    timeoutMs: parseDuration(picker.timeout) ?? 100,
+  });
+}
+
+const bare = (host: string): string => (/^\[.*\]$/.test(host) ? host.slice(1, -1) : host);
+
+/** What of a pool no schema can say. Paths are below `pool`. */
+export function poolProblems(config: PoolConfig): readonly PoolProblem[] {
+  const { hostname } = new URL(config.service);
+  const hosts = [
+    { path: ["service"], host: bare(hostname) },
+    ...(config.subsets ?? []).map(({ service }, at) => ({ path: ["subsets", at, "service"], host: bare(service) })),
+  ];
+  return hosts.flatMap(({ path, host }) => {
+    if (isIP(host) === 0) {
+      return HOST_NAME.test(host)
+        ? []
+        : [
+            {
+              path,
+              message: "must be a host name or an address alone: scheme and port are those of the pool's `service`",
+            },
+          ];
+    }
+    const kind = fencedAs(host);
+    return kind === undefined ? [] : [{ path, message: `no server can be at ${kind} address` }];
+  });
+}

@@ -1,0 +1,118 @@
+/**
+ * The addresses of one name, asked for again in the background as their TTL runs out. Nobody waits for it but who comes
+ * before the first answer.
+ */
+import type { Family, FamilyAnswer, Names } from "./names.ts";
+
+/** A TTL of nothing would ask without end; one of hours would keep those who have left for as long. */
+const MIN_TTL_MS = 1_000;
+const MAX_TTL_MS = 300_000;
+
+/** After a failure it is asked again so soon, doubling. */
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 30_000;
+
+/**
+ * How long the last good answer is kept against name servers that say there is nothing: those that are just starting say
+ * so too. Against those that cannot tell it is kept for good.
+ */
+const NOTHING_BELIEVED_AFTER_MS = 30_000;
+
+export interface WatchedNameOptions {
+  readonly names: Names;
+  /** Milliseconds; monotonic. */
+  readonly now: () => number;
+  /** After each answer, with the addresses that hold from now on and what is wrong, if anything is. */
+  readonly onAnswer: (addresses: readonly string[], problem: string | undefined) => void;
+}
+
+export interface WatchedName {
+  /** Once the first question is answered, with whatever. */
+  readonly first: Promise<void>;
+  /** Asks soon: what is known seems to be old. */
+  hurry(): void;
+  close(): void;
+}
+
+interface Known {
+  addresses: readonly string[];
+  /** Since when there is said to be nothing; undefined: there is, or nobody can tell. */
+  nothingSince: number | undefined;
+  problem: string | undefined;
+  ttlMs: number;
+}
+
+const UNKNOWN: Known = { addresses: [], nothingSince: undefined, problem: undefined, ttlMs: MIN_TTL_MS };
+
+export function watchName(host: string, { names, now, onAnswer }: WatchedNameOptions): WatchedName {
+  const known: Record<Family, Known> = { 4: { ...UNKNOWN }, 6: { ...UNKNOWN } };
+  let isClosed = false;
+  let failures = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let isAsking = false;
+
+  const ask = async (): Promise<void> => {
+    clearTimeout(timer);
+    isAsking = true;
+    askedAt = now();
+    const answer = await names.look(host);
+    isAsking = false;
+    if (isClosed) return;
+    take(known[4], answer[4], answer[6].kind === "addresses", now());
+    take(known[6], answer[6], answer[4].kind === "addresses", now());
+    const addresses = [...new Set([...known[4].addresses, ...known[6].addresses])];
+    const problem =
+      known[4].problem ?? known[6].problem ?? (addresses.length === 0 ? "it resolves to nothing" : undefined);
+    failures = known[4].problem === undefined && known[6].problem === undefined ? 0 : failures + 1;
+    onAnswer(addresses, problem);
+    const ttlMs = Math.min(...[known[4], known[6]].filter((it) => it.addresses.length > 0).map((it) => it.ttlMs));
+    const waitMs =
+      failures > 0 || addresses.length === 0
+        ? Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 10))
+        : Math.min(MAX_TTL_MS, Math.max(MIN_TTL_MS, ttlMs));
+    again(waitMs);
+  };
+
+  const again = (waitMs: number): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => void ask(), waitMs);
+    timer.unref();
+  };
+
+  const first = ask();
+  return {
+    first,
+    hurry() {
+      if (isClosed || isAsking) return;
+      again(Math.max(0, askedAt + MIN_TTL_MS - now()));
+    },
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** What an answer changes of what was known. `isElsewhere`: the name has addresses of the other family. */
+function take(known: Known, answer: FamilyAnswer, isElsewhere: boolean, now: number): void {
+  known.problem = undefined;
+  switch (answer.kind) {
+    case "addresses":
+      known.addresses = answer.addresses;
+      known.nothingSince = undefined;
+      known.ttlMs = answer.ttlMs;
+      return;
+    case "none":
+      known.nothingSince ??= now;
+      if (known.addresses.length === 0) return;
+      if (isElsewhere || now - known.nothingSince >= NOTHING_BELIEVED_AFTER_MS) known.addresses = [];
+      else known.problem = "it resolves to nothing";
+      return;
+    case "failed":
+      known.problem = answer.problem;
+      return;
+    default:
+      answer satisfies never;
+  }
+}

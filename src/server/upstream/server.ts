@@ -1,0 +1,37 @@
+/** One server that attempts can be made at, and the way from one that cannot be connected to, to the next. */
+import type { LookupFunction } from "node:net";
+import type { Dispatcher } from "undici";
+
+export interface Server {
+  readonly dispatcher: Pick<Dispatcher, "dispatch">;
+  /** For connections that the dispatcher does not make; undefined: as the system resolves the origin's host. */
+  readonly lookup: LookupFunction | undefined;
+  /** An attempt is made at it. Each is followed by one `ended`. */
+  begun(): void;
+  connected(): void;
+  /** It could not be connected to: nothing was sent. */
+  unreachable(): void;
+  ended(): void;
+}
+
+/** Of one attempt, or of one origin for all of them. */
+export interface Route {
+  /** `failed`: the server, given by this route, that could not be connected to. Undefined: there is none left. */
+  next(failed: Server | undefined): Server | undefined;
+  /** Why there is none, to stand behind a colon; undefined: there is nothing to say. */
+  readonly whyNone: string | undefined;
+}
+
+/** Of an origin: it stands alone. */
+export function loneRoute(dispatcher: Server["dispatcher"]): Route {
+  const nothing = (): void => undefined;
+  const server: Server = {
+    dispatcher,
+    lookup: undefined,
+    begun: nothing,
+    connected: nothing,
+    unreachable: nothing,
+    ended: nothing,
+  };
+  return { next: (failed) => (failed === undefined ? server : undefined), whyNone: undefined };
+}

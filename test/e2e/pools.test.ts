@@ -1,0 +1,227 @@
+/**
+ * Servers behind one name, through a gateway as a process and a DNS server of the test: who is asked, what happens when
+ * members come, go and die, which answers of a name are not believed, who is confined to a part of them.
+ */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { WebSocket, WebSocketServer } from "ws";
+import { createOne, led } from "./config/support/nodes.ts";
+import { mint, say } from "./governance/support/governed.ts";
+import { dnsServer } from "./support/dns.ts";
+import { poolServers } from "./support/members.ts";
+import { readMetrics, sumOf } from "./support/metrics.ts";
+import { freePort } from "./support/ports.ts";
+import { scriptedUpstream } from "./support/upstream.ts";
+import { eventually, within } from "./support/wait.ts";
+
+const file = { after };
+const dns = await dnsServer(file);
+const { port, servers } = await poolServers(file, 6);
+const elsewhere = await scriptedUpstream(file);
+const dataPort = await freePort();
+const at = (...last: readonly number[]): readonly string[] => last.map((number) => `127.0.0.${number}`);
+
+dns.names.set("gpu.test", { addresses: at(2, 3, 4) });
+dns.names.set("lora.test", { addresses: at(3) });
+dns.names.set("churn.test", { addresses: at(2, 3, 4, 5) });
+dns.names.set("large.test", {
+  addresses: [...Array.from({ length: 999 }, (_, n) => `127.1.${n >> 8}.${n & 255}`), ...at(2)],
+});
+dns.names.set("meta.test", { addresses: ["169.254.169.254", "0.0.0.0", "::ffff:a9fe:a9fe"] });
+dns.names.set("moving.test", { addresses: ["192.0.2.7"] });
+dns.names.set("self.test", { addresses: at(1) });
+
+const pool = (model: string, name: string, more: object = {}, own = port): object => ({
+  name: model,
+  dialect: "compat",
+  pool: { service: `http://${name}:${own}/v1`, ...more },
+  models: [model],
+  api_key: "the-key-of-the-pool",
+});
+const node = await createOne(file, {
+  changes: { listen: `127.0.0.1:${dataPort}` },
+  deployment: {
+    auth: { virtual_keys: true },
+    profiles: [{ name: "tuned", pool_subset: "lora" }],
+    providers: [
+      {
+        ...pool("gpu", "gpu.test", { subsets: [{ name: "lora", service: "lora.test" }] }),
+        failover: { to: ["other"] },
+      },
+      pool("churn", "churn.test"),
+      pool("large", "large.test"),
+      pool("meta", "meta.test"),
+      pool("moving", "moving.test"),
+      pool("nothing", "nothing.test"),
+      { ...pool("poor", "gpu.test"), failover: { to: ["gpu"] } },
+      pool("self", "self.test", {}, dataPort),
+      pool("hosts", "localhost"),
+      { name: "other", dialect: "compat", base_url: `${elsewhere.url}/v1`, api_key: "k", models: ["other"] },
+    ],
+  },
+});
+const gateway = await node.start({ GATEWAY_DNS_SERVERS: dns.address });
+await led(node);
+const key = await mint(node, "all");
+const tuned = await mint(node, "tuned", { profile: "tuned" });
+
+const body = (model: string) => ({ model, messages: [{ role: "user", content: "hello" }] });
+const ask = (model: string, by = key) => say(gateway, { key: by, body: body(model) });
+const asked = (): readonly number[] => servers.map(({ requests }) => requests);
+const added = (before: readonly number[]): readonly number[] => asked().map((count, n) => count - (before[n] ?? 0));
+const members = async (name: string): Promise<number> =>
+  (await node.client.call("list_backends")).items.find((it) => it.name === name)?.members ?? -1;
+
+test("requests go round the members in turn, and the pool's name is what they are called", async () => {
+  const before = asked();
+  for (let n = 0; n < 9; n += 1) assert.equal((await ask("gpu")).status, 200);
+  assert.deepEqual(added(before), [3, 3, 3, 0, 0, 0]);
+  assert.equal(await members("gpu"), 3);
+});
+
+test("a profile's subset holds wherever its request goes", async () => {
+  const before = asked();
+  for (let n = 0; n < 4; n += 1) assert.equal((await ask("gpu", tuned)).status, 200);
+  // The pool it is addressed to has no such subset: the next that has one serves it.
+  for (let n = 0; n < 4; n += 1) {
+    const { status, headers } = await ask("poor", tuned);
+    assert.deepEqual([status, headers.get("x-gateway-provider")], [200, "gpu"]);
+  }
+  assert.deepEqual(added(before), [0, 8, 0, 0, 0, 0]);
+  const refused = await ask("churn", tuned);
+  assert.deepEqual([refused.status, refused.code], [403, "no_pool_subset"]);
+  assert.match(refused.text, /subset lora, which provider churn does not have/);
+  // Of providers that are no pools it says nothing.
+  assert.equal((await ask("other", tuned)).status, 200);
+});
+
+test("a session goes to a member of the caller's subset, past one that is down", async (t) => {
+  const sessions: string[] = [];
+  const doors = servers.slice(0, 3).map(({ server, address }) => {
+    const door = new WebSocketServer({ server });
+    door.on("connection", (socket) => {
+      sessions.push(address);
+      socket.on("message", (text) => socket.send(String(text)));
+    });
+    return door;
+  });
+  t.after(() => {
+    for (const door of doors) for (const client of door.clients) client.terminate();
+  });
+  const open = async (by: string): Promise<WebSocket> => {
+    const socket = new WebSocket(`${gateway.url.replace("http", "ws")}/v1/realtime?model=gpu`, {
+      headers: { authorization: `Bearer ${by}` },
+    });
+    t.after(() => socket.terminate());
+    await within("a session", new Promise((opened, failed) => socket.once("open", opened).once("error", failed)));
+    return socket;
+  };
+  for (let n = 0; n < 3; n += 1) await open(tuned);
+  assert.deepEqual(sessions.splice(0), at(3, 3, 3));
+  await servers[0]?.kill();
+  t.after(() => servers[0]?.revive());
+  for (let n = 0; n < 4; n += 1) await open(key);
+  assert.deepEqual([...new Set(sessions)].sort(), at(3, 4));
+  for (const door of doors) door.close();
+});
+
+test("members come and go under load, and no request fails but those on one that is killed", async () => {
+  const outcomes = new Map<number, number>();
+  let isOver = false;
+  const client = async (): Promise<void> => {
+    while (!isOver) {
+      const { status } = await ask("churn");
+      outcomes.set(status, (outcomes.get(status) ?? 0) + 1);
+    }
+  };
+  const clients = Array.from({ length: 8 }, client);
+  const to = async (...last: readonly number[]): Promise<void> => {
+    dns.names.set("churn.test", { addresses: at(...last) });
+    const before = asked();
+    await eventually(`${last.length} members`, async () => (await members("churn")) === last.length);
+    await eventually("requests at each of them", () => last.every((n) => (added(before)[n - 2] ?? 0) > 0));
+  };
+  await to(2, 3);
+  await to(2, 3, 4, 5, 6, 7);
+  await to(6, 7);
+  await to(2, 3, 4, 5);
+  assert.deepEqual([...outcomes.keys()], [200]);
+  const gone = servers[1];
+  assert.ok(gone);
+  const before = asked();
+  await gone.kill();
+  await eventually("requests at the others", () => (added(before)[0] ?? 0) > 50);
+  const broken = [...outcomes].filter(([status]) => status !== 200);
+  // One a client, at most, was under way there.
+  assert.ok(
+    broken.every(([status, count]) => status === 502 && count <= 8),
+    JSON.stringify(broken),
+  );
+  const failures = await readMetrics(gateway);
+  assert.ok(sumOf(failures, "gateway_pool_connect_failures_total", { provider: "churn" }) > 0);
+  await gone.revive();
+  const later = asked();
+  await eventually("requests at the one that is back", () => (added(later)[1] ?? 0) > 5);
+  isOver = true;
+  await Promise.all(clients);
+});
+
+test("a thousand members, in an answer that takes TCP", async () => {
+  await eventually("a thousand members", async () => (await members("large")) === 1_000);
+  assert.ok(dns.overTcp() > 0);
+  // All but one refuse: some sixteen are tried, who then rest, so that the one is found.
+  const served = await eventually("the one that serves", async () => {
+    const { status } = await ask("large");
+    assert.ok(status === 200 || status === 502);
+    return status === 200;
+  });
+  assert.ok(served);
+});
+
+test("a name that resolves to nothing, to what is never dialled, or to the gateway itself", async () => {
+  for (const [model, why] of [
+    ["nothing", "it resolves to nothing"],
+    ["meta", "it resolves to an address that is never dialled"],
+    ["self", "it resolves to the gateway itself"],
+  ] as const) {
+    const { status, code, text } = await ask(model);
+    assert.deepEqual([status, code], [502, "upstream_unreachable"], model);
+    assert.ok(text.includes(`Provider ${model} could not be reached: ${why}.`), text);
+    assert.doesNotMatch(text, /169\.254|127\.0\.0/);
+  }
+  const series = await readMetrics(gateway);
+  assert.ok(sumOf(series, "gateway_pool_fenced_addresses_total", { provider: "meta", why: "fenced" }) >= 3);
+  assert.ok(sumOf(series, "gateway_pool_fenced_addresses_total", { provider: "self", why: "own" }) >= 1);
+  const said = gateway
+    .log()
+    .filter(({ message }) => message === "the servers of a pool are not as its name should say");
+  assert.deepEqual(said.map(({ provider }) => provider).sort(), ["meta", "nothing", "self"]);
+});
+
+test("a name that stood for others is not believed to stand for this machine", async () => {
+  const before = asked();
+  dns.names.set("moving.test", { addresses: at(2) });
+  await eventually("the answer was looked at", async () => {
+    const series = await readMetrics(gateway);
+    return sumOf(series, "gateway_pool_fenced_addresses_total", { provider: "moving", why: "rebound" }) > 0;
+  });
+  const { status, text } = await ask("moving");
+  assert.equal(status, 502);
+  assert.match(text, /it resolves to this machine, where it stood for others before/);
+  assert.deepEqual(added(before), [0, 0, 0, 0, 0, 0]);
+});
+
+test("what was known is kept while name servers cannot tell, and no request waits for them", async () => {
+  const lookups = async (): Promise<number> =>
+    sumOf(await readMetrics(gateway), "gateway_pool_lookups_total", { provider: "gpu", subset: "", outcome: "failed" });
+  for (const answer of ["failure", "none"] as const) {
+    const before = await lookups();
+    dns.names.set("gpu.test", answer);
+    await eventually(`an answer of ${answer}`, async () => (await lookups()) > before);
+    const startedAt = performance.now();
+    for (let n = 0; n < 3; n += 1) assert.equal((await ask("gpu")).status, 200, answer);
+    assert.ok(performance.now() - startedAt < 1_500);
+    assert.equal(await members("gpu"), 3);
+  }
+  dns.names.set("gpu.test", { addresses: at(2, 3, 4) });
+});
