@@ -94,7 +94,7 @@ const ENTRIES = [
     group: "run",
     summary: "run a self-contained gateway to try things on",
     description:
-      "Runs one node on this machine in front of a simulated provider, with a temporary data directory that is removed " +
+      "Runs one node on this machine in front of a simulated provider, MCP server and agent, with a temporary data directory that is removed " +
       "at the end, and prints what to call it with.",
     flags: devFlags,
     positionals: NONE,

@@ -10,6 +10,8 @@ export interface DevFiles {
 
 export interface DevSettings {
   readonly listen: string;
+  /** Where clients reach `listen`. */
+  readonly publicUrl: string;
   readonly metricsListen: string;
   readonly simulatorUrl: string;
 }
@@ -46,8 +48,9 @@ admin:
   local_socket: ${JSON.stringify(join(dir, "admin.sock"))}
 `;
 
-const deployment = ({ simulatorUrl }: DevSettings): string => `\
-# What the deployment is: one provider that speaks both dialects, and who may ask it for what.
+const deployment = ({ simulatorUrl, publicUrl }: DevSettings): string => `\
+# What the deployment is: one provider that speaks both dialects, an MCP server, an agent, and who may ask them for what.
+public_url: ${publicUrl} # in cards, the registry, and what else gives out addresses
 catalog_overlays:
   - name: dev
     providers:
@@ -65,6 +68,15 @@ providers:
     models: ["sim-*"]
     model_aliases: { fast: sim-chat }
 
+# At /mcp/tools and /a2a/agent: under the same keys, rules, budgets and guardrails.
+mcp:
+  - name: tools
+    url: ${simulatorUrl}/mcp
+    registry: { name: com.example/tools, title: Tools, description: Simulated tools. }
+a2a:
+  - name: agent
+    url: ${simulatorUrl}/a2a
+
 # Every request needs a key that was minted here.
 auth: { virtual_keys: true }
 
@@ -81,6 +93,11 @@ access_rules:
     condition: model == "sim-large" && !("approved" in key.metadata)
     action: deny
     message: sim-large is for keys that were approved. Mint one with the metadata "approved".
+  - name: files-stay
+    at: [mcp]
+    condition: server == "tools" && name == "delete_file"
+    action: deny
+    message: Nobody deletes files here.
 
 # What is looked for in every text, and what becomes of it before the provider sees it.
 guardrails:
@@ -117,6 +134,15 @@ cases:
     caller: approved
     request: { model: sim-large }
     expect: allow
+  - name: any key may call the tools
+    caller: anybody
+    request: { server: tools, method: tools/call, name: search }
+    expect: allow
+  - name: but the one that deletes
+    caller: anybody
+    request: { server: tools, method: tools/call, name: delete_file }
+    expect: deny
+    by: files-stay
   - name: a card and an address do not reach the provider
     caller: anybody
     guardrail: { text: "Bill 4111 1111 1111 1111, mail ada@example.com" }

@@ -15,12 +15,23 @@ export interface DevAddresses {
   readonly launcher: string | undefined;
 }
 
+const MCP_VERSION = "2026-07-28";
+const MCP_META = {
+  "io.modelcontextprotocol/protocolVersion": MCP_VERSION,
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
 export function welcome(addresses: DevAddresses, isColoured: boolean): string {
   const { gateway, simulator, metrics, socket, directory, nodePath, suitePath, key, launcher } = addresses;
   const bold = (text: string): string => (isColoured ? `\u001b[1m${text}\u001b[22m` : text);
   const dim = (text: string): string => (isColoured ? `\u001b[2m${text}\u001b[22m` : text);
+  const mcpCurl = (method: string, params: Readonly<Record<string, unknown>> = {}): string => {
+    const name = params["name"] === undefined ? "" : ` -H 'mcp-name: ${String(params["name"])}'`;
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: MCP_META } });
+    return `curl ${gateway}/mcp/tools -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -H 'accept: application/json, text/event-stream' -H 'mcp-protocol-version: ${MCP_VERSION}' -H 'mcp-method: ${method}'${name} -d '${body}'`;
+  };
   return `
-${bold("gateway dev")}  a gateway in front of a simulated provider, for trying things
+${bold("gateway dev")}  a gateway in front of a simulated provider, MCP server and agent
 
   gateway    ${gateway}  ${dim("both dialects")}
   key        ${key}
@@ -51,10 +62,42 @@ const anthropic = new Anthropic({ baseURL: "${gateway}", apiKey: "${key}" });
 const message = await anthropic.messages.create({ model: "sim-chat", max_tokens: 100, messages: [{ role: "user", content: "Hello" }] });
 console.log(message.content[0].text);
 
+${bold("MCP server")}  ${dim("the list hides delete_file, which a rule denies; search is allowed")}
+
+${mcpCurl("tools/list")}
+${mcpCurl("tools/call", { name: "search", arguments: { query: "gateways" } })}
+${mcpCurl("tools/call", { name: "delete_file", arguments: { path: "/etc/hosts" } })}
+
+${bold("MCP SDK")}  ${dim("npm install @modelcontextprotocol/client")}
+
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+const client = new Client({ name: "me", version: "1" }, { versionNegotiation: { mode: { pin: "${MCP_VERSION}" } } });
+const requestInit = { headers: { authorization: "Bearer ${key}" } };
+await client.connect(new StreamableHTTPClientTransport(new URL("${gateway}/mcp/tools"), { requestInit }));
+const { content } = await client.callTool({ name: "search", arguments: { query: "gateways" } });
+console.log(content[0].text);
+await client.close();
+
+${bold("Agent")}  ${dim("its card; then a task, streamed")}
+
+curl ${gateway}/a2a/agent/.well-known/agent-card.json
+curl -N ${gateway}/a2a/agent -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -H 'a2a-version: 1.0' -d '{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"report 3 200"}]}}}'
+
+${bold("A2A SDK")}  ${dim("npm install @a2a-js/sdk; the address ends with a slash")}
+
+import { SendMessageRequest } from "@a2a-js/sdk";
+import { ClientFactory } from "@a2a-js/sdk/client";
+const agent = await new ClientFactory().createFromUrl("${gateway}/a2a/agent/");
+const message = { messageId: "1", role: "ROLE_USER", parts: [{ text: "Hello" }] };
+const serviceParameters = { authorization: "Bearer ${key}" };
+const answer = await agent.sendMessage(SendMessageRequest.fromJSON({ message }), { serviceParameters });
+console.log(JSON.stringify(answer));
+
 ${bold("Verbs")}  ${dim("against this gateway; gateway help lists all")}
 
 ${launcher === undefined ? "" : `alias gateway=${quoted(launcher)}\n`}export GATEWAY_ADMIN_SOCKET=${quoted(socket)}
 gateway query "select name, state, rate, ttfb_p50_ms from backends"
+gateway query "select name, state, rate, protocol from mcp_servers"
 gateway query "select budget, used, remaining, resets_at from budgets"
 gateway admin -d '{"reason":"trying","duration":"1m"}' PUT suspensions/provider:simulator
 gateway admin DELETE suspensions/provider:simulator

@@ -37,8 +37,10 @@ export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[
     const dir = owner.own("files", await mkdtemp(join(tmpdir(), "gateway-dev-")), (it) =>
       rm(it, { recursive: true, force: true }),
     );
+    const listen = await portOf(await freeAddress(options.listen, devFlags.listen.default));
     const wanted = {
-      listen: await freeAddress(options.listen, devFlags.listen.default),
+      listen,
+      publicUrl: publicUrl(listen),
       metricsListen: await freeAddress(options.metricsListen, devFlags["metrics-listen"].default),
     };
     const { nodePath, suitePath } = await writeDevFiles(dir, { ...wanted, simulatorUrl: simulator.url });
@@ -130,6 +132,28 @@ function isExecutable(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Addresses that are given out name the port, so that it must be known before anything listens. */
+async function portOf(address: string): Promise<string> {
+  const parsed = parseAddress(address);
+  if (parsed?.port !== 0) return address;
+  const { host } = parsed;
+  const free = await new Promise<number>((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen({ port: 0, host }, () => {
+      const bound = probe.address();
+      probe.close(() => resolve(typeof bound === "object" && bound !== null ? bound.port : 0));
+    });
+  });
+  return formatAddress({ ...parsed, port: free });
+}
+
+/** One cannot dial a wildcard. */
+function publicUrl(address: string): string {
+  const { host = "", port = 0 } = parseAddress(address) ?? {};
+  return `http://${formatAddress({ host: ["", "0.0.0.0", "::"].includes(host) ? "127.0.0.1" : host, port })}`;
 }
 
 /** A default address that is taken gives way to a free port; one that was asked for does not. */

@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
+import { rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -14,6 +15,7 @@ import { openTerminal, ptySkip } from "../../console/support/terminal.ts";
 import { runProgram } from "../../e2e/support/gateway.ts";
 import { listenLocally } from "../../e2e/support/ports.ts";
 import { atEnd, eventually, type Owner, within } from "../../e2e/support/wait.ts";
+import { peer } from "../../peers/index.ts";
 import { bufferIo } from "../buffers.ts";
 
 const run = promisify(execFile);
@@ -35,7 +37,7 @@ const ADDRESSES: DevAddresses = {
 };
 
 test("the words fit a terminal of 80 columns, except what is to be copied", () => {
-  const copied = /^(curl|const|gateway) /;
+  const copied = /^(curl|const|gateway|import|await) /;
   const lines = welcome(ADDRESSES, false).split("\n");
   assert.deepEqual(
     lines.filter((line) => line.length > 80 && !copied.test(line)),
@@ -116,7 +118,7 @@ test("the verbs work as printed", { skip: isMissing("bash") }, async () => {
     /^pii\/CREDIT_CARD +0\.30 +30\.\.49 .*its check digit, or another proof, says that it is none$/m,
   );
   assert.match(stdout, /^keys-stay-here +deny /m);
-  assert.match(stdout, /^6 cases: 6 pass, 0 fail\neach of the 3 rules decided a case$/m);
+  assert.match(stdout, /^8 cases: 8 pass, 0 fail\neach of the 4 rules decided a case$/m);
   assert.match(stdout, /^1 chain, \d+ records: verified$/m);
 });
 
@@ -192,6 +194,48 @@ test("a suspension of its provider is heeded, and so is its end", async () => {
     client.close();
   }
 });
+
+test("the lines for the MCP server work as printed: one tool is not listed, and its call is denied", {
+  skip: isMissing("curl"),
+}, async () => {
+  const { stdout } = await run("sh", ["-c", (await printed("MCP server")).replaceAll("\n", "; echo\n")]);
+  const [listed = "", found = "", denied = ""] = stdout.trim().split("\n");
+  assert.match(listed, /"name":"search"/);
+  assert.ok(!listed.includes("delete_file"), listed);
+  assert.match(found, /2 documents on \\"gateways\\" were found/);
+  assert.match(denied, /"message":"Nobody deletes files here\."/);
+});
+
+test("the lines for the agent work as printed: its card names the gateway alone, and a task is streamed", {
+  skip: isMissing("curl"),
+}, async () => {
+  const { gateway } = await told();
+  const { stdout } = await run("sh", ["-c", (await printed("Agent")).replace("\n", "; echo\n")]);
+  const [card = "", ...events] = stdout.trim().split("\n");
+  const { supportedInterfaces } = JSON.parse(card) as { readonly supportedInterfaces: readonly { url: string }[] };
+  assert.deepEqual(
+    supportedInterfaces.map(({ url }) => url),
+    [`${gateway}/a2a/agent`],
+  );
+  assert.match(events.join("\n"), /TASK_STATE_SUBMITTED[\s\S]*Part 3 of 3[\s\S]*TASK_STATE_COMPLETED/);
+});
+
+const PEERS = [
+  ["MCP SDK", await peer("mcp-sdk"), /^2 documents on "gateways" were found\.\n$/],
+  ["A2A SDK", await peer("a2a-sdk"), /You said: \\"Hello\\"/],
+] as const;
+for (const [sdk, { missing, path }, answer] of PEERS) {
+  test(`the snippet of the ${sdk} works as printed`, { skip: missing }, async () => {
+    // Where the packages are, modules find them.
+    const file = join(path.slice(0, path.lastIndexOf("node_modules")), `dev-${process.pid}.mjs`);
+    await writeFile(file, await printed(sdk));
+    try {
+      assert.match((await run(process.execPath, [file])).stdout, answer);
+    } finally {
+      await rm(file);
+    }
+  });
+}
 
 for (const sdk of ["OpenAI SDK", "Anthropic SDK"]) {
   test(`the snippet of the ${sdk} works as printed`, async () => {
