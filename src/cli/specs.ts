@@ -104,6 +104,11 @@ export const simulateFlags = {
     meaning: "the only credential that is accepted; without, any or none is",
   },
   faults: { kind: "boolean", meaning: "print the names that ask for faults, of models, servers and agents, and exit" },
+  "require-signature": {
+    kind: "string",
+    value: "ID:SECRET",
+    meaning: "accept only requests signed (AWS Signature Version 4) with this pair of keys",
+  },
 } as const satisfies FlagTable;
 
 export const clusterPruneFlags = {

@@ -7,3 +7,4 @@ export { helpText } from "./help.ts";
 export { MANNERS, type MannerRow } from "./manners.ts";
 export { HEALTHY_MODELS } from "./models.ts";
 export { type Simulator, type SimulatorOptions, startSimulator } from "./server.ts";
+export type { SignatureRules, SigningKey } from "./signed.ts";

@@ -24,6 +24,7 @@ import { createMemory, type Memory } from "./memory.ts";
 import { fieldOf, parseForm } from "./multipart.ts";
 import { idOf } from "./route.ts";
 import { findRoute, MODEL_PATH, type Route } from "./routes.ts";
+import { type SignatureFault, type SignatureRules, signatureFault } from "./signed.ts";
 import { createSockets } from "./websocket.ts";
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
@@ -49,6 +50,8 @@ export interface SimulatorOptions {
   readonly port: number;
   /** The only credential that is accepted; without it any, or none, is. */
   readonly requireKey?: string;
+  /** Requests must be signed, as the cloud wants it; sessions over WebSocket need not be. */
+  readonly requireSignature?: SignatureRules;
   /** One line a request; it names no credential and no text of a prompt. */
   readonly log?: (line: string) => void;
   /** Closes the simulator. */
@@ -70,13 +73,15 @@ interface Simulation {
   readonly last: Last;
   agents: Agents;
   readonly requireKey: string | undefined;
+  readonly requireSignature: SignatureRules | undefined;
   readonly log: ((line: string) => void) | undefined;
   serial: number;
   url: string;
 }
 
 /** Rejects when the address cannot be listened on, or `signal` has aborted before. */
-export async function startSimulator({ host, port, requireKey, log, signal }: SimulatorOptions): Promise<Simulator> {
+export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
+  const { host, port, requireKey, requireSignature, log, signal } = options;
   signal?.throwIfAborted();
   const [memory, last] = [createMemory(), createLast()];
   const simulation: Simulation = {
@@ -85,6 +90,7 @@ export async function startSimulator({ host, port, requireKey, log, signal }: Si
     last,
     agents: createAgents(),
     requireKey,
+    requireSignature,
     log,
     serial: 0,
     url: "",
@@ -213,6 +219,10 @@ async function answer(simulation: Simulation, exchange: Exchange, path: string, 
   else if (route?.dialect !== undefined) exchange.dialect = route.dialect;
   countRoute(tally, route?.name ?? "unknown");
   checkKey(simulation, request);
+  if (simulation.requireSignature !== undefined) {
+    const fault = signatureFault(request, bytes, simulation.requireSignature);
+    if (fault !== undefined) return refuseUnsigned(exchange, fault, simulation.requireSignature);
+  }
   if (route === undefined) throw new Refused(404, "The simulated provider has no such route.");
 
   const form = parseForm(request.headers["content-type"], bytes);
@@ -277,6 +287,17 @@ async function answerAgent(
 function checkKey({ requireKey }: Simulation, request: IncomingMessage): void {
   if (requireKey === undefined || keyOf(request) === requireKey) return;
   throw new Refused(401, "The credential is missing or not the one expected.");
+}
+
+/** In the form of the cloud, whatever the dialect. */
+function refuseUnsigned(
+  exchange: Exchange,
+  { type, message }: SignatureFault,
+  { now = Date.now }: SignatureRules,
+): void {
+  exchange.response.setHeader("x-amzn-errortype", `${type}:http://internal.amazon.com/coral/com.amazon.coral.service/`);
+  exchange.response.setHeader("date", new Date(now()).toUTCString());
+  writeWhole(exchange, { status: 403, contentType: "application/json" }, JSON.stringify({ message }));
 }
 
 /** The one place where what was thrown becomes an answer. */

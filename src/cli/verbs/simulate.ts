@@ -12,12 +12,14 @@ import type { ExitStatus, Io } from "../io.ts";
 import type { simulateFlags } from "../specs.ts";
 
 export async function run(
-  { listen, requireKey, faults }: FlagsOf<typeof simulateFlags>,
+  { listen, requireKey, requireSignature, faults }: FlagsOf<typeof simulateFlags>,
   _: readonly string[],
   io: Io,
 ): Promise<ExitStatus> {
   const address = parseAddress(listen);
   if (address === undefined) throw new UsageError(`-listen: '${listen}' is not an address`);
+  const pair = requireSignature === undefined ? undefined : /^([\w-]+):(.+)$/.exec(requireSignature);
+  if (pair === null) throw new UsageError("-require-signature: expected ID:SECRET");
   const { helpText, startSimulator } = await import("../../simulator/index.ts");
   if (faults) {
     io.stdout.write(helpText(`http://${formatAddress(address)}`));
@@ -29,6 +31,9 @@ export async function run(
     port: address.port,
     signal: io.signal,
     ...(requireKey !== undefined && { requireKey }),
+    ...(pair !== undefined && {
+      requireSignature: { keyOf: (id: string) => (id === pair[1] ? { secret: pair[2] ?? "" } : undefined) },
+    }),
     ...(isVerbose ? { log: (line: string) => io.stderr.write(`${line}\n`) } : {}),
   });
   try {
