@@ -52,7 +52,8 @@ export function platformChain({ name, region, env, now }: ChainOptions): () => P
   async function load() {
     const { defaultProvider } = await import("@aws-sdk/credential-provider-node");
     const clientConfig = { region: env["AWS_REGION"] ?? env["AWS_DEFAULT_REGION"] ?? region };
-    return defaultProvider({ logger, clientConfig, ec2MetadataV1Disabled: true });
+    // A file that was rotated is read anew.
+    return defaultProvider({ logger, clientConfig, ec2MetadataV1Disabled: true, ignoreCache: true });
   }
 
   return async () => {

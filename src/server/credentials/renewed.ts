@@ -7,9 +7,7 @@
  * is told the failure at once.
  */
 import type { Clock } from "../../base/index.ts";
-
-/** Nothing is presented that may end on its way. */
-const LEAST_LEFT_MS = 5_000;
+import { usableMs } from "./usable.ts";
 
 /** Four fifths of a life; the last tenth of it at random, so that nodes that began together do not renew together. */
 const RENEWED_AT = 0.8;
@@ -70,7 +68,7 @@ export function createRenewed<Value>(options: RenewedOptions<Value>): Renewed<Va
         failures = 0;
         failure = undefined;
         retryAt = Number.NEGATIVE_INFINITY;
-        const goodMs = lifeMs - LEAST_LEFT_MS;
+        const goodMs = usableMs(lifeMs);
         held = goodMs > 0 ? { value, goodUntil: begunAt + goodMs } : undefined;
         isUsed = false;
         options.ended(0, undefined);

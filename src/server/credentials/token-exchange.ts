@@ -22,18 +22,17 @@ import {
 } from "./token-request.ts";
 import { createTurns } from "./turns.ts";
 import type { ActingFor, ExchangingCredential } from "./types.ts";
+import { usableMs } from "./usable.ts";
 
 /** Under way at one issuer. */
 const CONCURRENT = 20;
 const WAITING = 2_000;
-const WAIT_LIMIT_MS = 10_000;
+const WAIT_LIMIT_MS = 20_000;
 
 const ENDPOINT_AGE_MS = 24 * 60 * 60_000;
 const DISCOVERY_LIMIT_MS = 5_000;
 /** Of a token that says nothing of its end. */
 const DEFAULT_LIFE_MS = 60_000;
-/** Nothing is presented that may end on its way. */
-const LEAST_LEFT_MS = 5_000;
 /** A caller that asks on is not taken to the issuer each time. */
 const REFUSED_FOR_MS = 5_000;
 
@@ -149,7 +148,7 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
         leftOf(issued.claims, clock.now()) ?? Number.POSITIVE_INFINITY,
         leftMs ?? Number.POSITIVE_INFINITY,
       );
-      const until = begunAt + lifeMs - LEAST_LEFT_MS;
+      const until = begunAt + usableMs(lifeMs);
       if (until > clock.monotonic()) kept.keep(key, { value: { kind: "token", exchanged }, until, principal });
       return exchanged;
     } catch (error) {

@@ -107,9 +107,7 @@ function basic({ clientId, clientSecret }: TokenClient): ClientAuth {
 
 function readIssued(issued: TokenEndpointResponse): IssuedToken {
   const { access_token: token, token_type: type, expires_in: seconds } = issued;
-  if (type.toLowerCase() !== "bearer") {
-    throw new TokenFailure(`the token is of the type ${printable(type)}, and no bearer token`);
-  }
+  if (type.toLowerCase() !== "bearer") throw NO_BEARER;
   if (!/^[!-~]+$/.test(token) || token.length > MAX_TOKEN_LENGTH) {
     throw new TokenFailure("the token is longer than a header takes, or not printable");
   }
@@ -131,6 +129,9 @@ export function claimsOf(token: string): Readonly<Record<string, unknown>> | und
     return undefined;
   }
 }
+
+/** DPoP and the like want a proof with each request; `N_A` is no access token at all (RFC 8693 section 2.2.1). */
+const NO_BEARER = new TokenFailure("what the endpoint gives is no bearer token");
 
 function failureOf(answer: TokenAnswer | undefined, fault: unknown): TokenFailure {
   if (answer === undefined) {
@@ -157,6 +158,8 @@ function failureOf(answer: TokenAnswer | undefined, fault: unknown): TokenFailur
       traces,
     });
   }
+  const type = said?.["token_type"];
+  if (status === 200 && typeof type === "string" && type.toLowerCase() !== "bearer") return NO_BEARER;
   const words = status === 200 ? "the endpoint's answer holds no token" : `the endpoint answers ${status}`;
   return new TokenFailure(words, {
     isPassing: true,

@@ -115,7 +115,7 @@ export interface Rehearsal {
 export interface Presenter {
   /**
    * At once where nothing has to be fetched. Throws, or rejects with, `credential_unavailable`, `token_exchange_refused` or
-   * `unauthenticated`. Ends within 15 s.
+   * `unauthenticated`. Ends within 30 s.
    */
   present(credential: Credential, request: Outgoing, actingFor?: ActingFor): Presented | Promise<Presented>;
   /** Whether there is something to present, and what, in words that hold no secret: for `gateway check`. Never rejects. */

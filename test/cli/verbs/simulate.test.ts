@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { Interrupted, type Io } from "../../../src/cli/io.ts";
 import { run } from "../../../src/cli/verbs/simulate.ts";
 
-const OPTIONS = { listen: "127.0.0.1:0", requireKey: undefined, faults: false } as const;
+const OPTIONS = { listen: "127.0.0.1:0", requireKey: undefined, requireSignature: undefined, faults: false } as const;
 
 function buffers(env: Io["env"] = {}) {
   const stop = new AbortController();
@@ -63,4 +63,17 @@ test("-faults prints the names of all faults and ends", async () => {
   for (const name of ["sim-drop-mid-stream", "sim-odd-crlf", "sim-old-session", "sim-tampered"]) {
     assert.match(printed, new RegExp(`^ {2}${name} `, "m"));
   }
+});
+
+test("a signature that is required is of a pair of keys: an id and a secret", async () => {
+  const refused = run({ ...OPTIONS, requireSignature: "AKIDEXAMPLE" }, [], buffers().io);
+  await assert.rejects(refused, { name: "UsageError", message: "-require-signature: expected ID:SECRET" });
+  const { io, stdout, stop } = buffers();
+  const status = run({ ...OPTIONS, requireSignature: "AKIDEXAMPLE:a:secret" }, [], io);
+  const [line] = await stdout.take(1).toArray();
+  const response = await fetch(`${String(line).trim()}/v1/models`);
+  assert.equal(response.status, 403);
+  assert.match(String(response.headers.get("x-amzn-errortype")), /^MissingAuthenticationTokenException:/);
+  stop();
+  assert.equal(await status, 0);
 });
