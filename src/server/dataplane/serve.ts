@@ -189,12 +189,12 @@ function agentAt(exchange: Exchange, snapshot: Snapshot, { metrics }: Ports): Ag
   else exchange.rpc = { protocol: kind, id: "null" };
   exchange.labels = metrics.labels(isCard ? "card" : kind, fronted && forwardedTo(fronted).name);
   const { host, origin } = request.headers;
-  const { publicUrl } = snapshot.governance;
+  const { publicOrigin } = snapshot.governance;
   const isForeign = isForeignPage({
     host,
     origin,
     isLoopback: isLoopback(request.socket.localAddress),
-    publicOrigin: publicUrl === undefined ? undefined : new URL(publicUrl).origin,
+    publicOrigin,
   });
   if (isForeign) throw new GatewayError("forbidden", "The Host or Origin header names another site than this gateway.");
   return place;

@@ -82,6 +82,7 @@ export function compileGovernance(
     budgets: Object.freeze(budgets),
     policies,
     publicUrl,
+    publicOrigin: publicUrl === undefined ? undefined : new URL(publicUrl).origin,
     meters: readsUsage(document),
   });
 }

@@ -52,6 +52,8 @@ export interface Governance {
   readonly policies: Policies;
   /** Without a slash at its end. */
   readonly publicUrl: string | undefined;
+  /** Of `publicUrl`. */
+  readonly publicOrigin: string | undefined;
   /** Usage is read from answers: something counts it. */
   readonly meters: boolean;
 }

@@ -297,8 +297,13 @@ test("servers and clients of old revisions are refused, and a credential that th
   upstream.script = answering({ content: [] });
   const old = await call();
   assert.deepEqual([old.status, old.body.error?.data?.code], [502, "unsupported_version"], old.text);
-  upstream.script = answering({ resultType: "complete" }, "mcp-session-id: s\r\n");
+  const session = "mcp-session-id: s\r\n";
+  upstream.script = answering({ content: [] }, session);
   assert.equal((await call()).body.error?.data?.code, "unsupported_version");
+  // Of a server that speaks both.
+  upstream.script = answering({ content: [], resultType: "complete" }, session);
+  const both = await call();
+  assert.deepEqual([both.status, both.headers.get("mcp-session-id")], [200, null], both.text);
   upstream.script = (socket) => reply(socket, { status: 401, headers: ["www-authenticate: Bearer"], body: "{}" });
   const unaccepted = await call();
   assert.equal(unaccepted.status, 502);

@@ -28,7 +28,7 @@ async function verdicts(agent: string): Promise<ReadonlyMap<string, boolean>> {
     const loop = "asyncio_default_fixture_loop_scope=function";
     const options = ["-q", "-p", "no:cacheprovider", "-o", loop, `--junitxml=${report}`];
     const args = ["-m", "pytest", "tests/compatibility/", `--sut-host=${agent}`, "--transport=jsonrpc", ...options];
-    await outputOf(python.path, args, kit, LIMIT_MS);
+    await outputOf(python.path, args, { cwd: kit, limitMs: LIMIT_MS });
     const cases = (await readFile(report, "utf8")).matchAll(/<testcase ([^>]*?)(\/>|>([\s\S]*?)<\/testcase>)/g);
     return new Map(
       [...cases].map(([, facts = "", , inner = ""]) => [

@@ -3,7 +3,7 @@
  * its bytes go on as they came. Source: JSON-RPC 2.0; mcp reference, 8; a2a reference, 5; design decisions, section 7.
  */
 import { isUtf8 } from "node:buffer";
-import { isAlike, memberOf, type Placed, placedIn, stringIn } from "../dialects/index.ts";
+import { isAlike, memberOf, type Placed, type PlacedMember, placedIn, stringIn } from "../dialects/index.ts";
 import type { RpcFault } from "./types.ts";
 
 export const PARSE_ERROR = -32700;
@@ -94,8 +94,18 @@ export function hasRepeated(root: Placed): boolean {
   if (root.kind === "array") return root.items.some(hasRepeated);
   if (root.kind !== "object") return false;
   const { members } = root;
-  if (members.length > 1 && new Set(members.map(({ name }) => name)).size < members.length) return true;
-  return members.some(({ value }) => hasRepeated(value));
+  return hasRepeatedName(members) || members.some(({ value }) => hasRepeated(value));
+}
+
+/** Of few, looking at each other one is faster than a set of them. */
+const FEW = 8;
+
+function hasRepeatedName(members: readonly PlacedMember[]): boolean {
+  if (members.length > FEW) return new Set(members.map(({ name }) => name)).size < members.length;
+  for (let at = 1; at < members.length; at++) {
+    for (let before = 0; before < at; before++) if (members[before]?.name === members[at]?.name) return true;
+  }
+  return false;
 }
 
 /** Another character set would have the server read other text than is read here. */

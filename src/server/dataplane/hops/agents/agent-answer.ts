@@ -12,7 +12,7 @@ import { decode } from "../../decode.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { JudgedAnswer } from "../../governance/judged-answer.ts";
 import { Gathering, readingBytes } from "../../memory/index.ts";
-import type { AgentCall } from "./agent-call.ts";
+import { type AgentCall, nounOf } from "./agent-call.ts";
 import { kept, ofLength, textOf } from "./answer-wire.ts";
 
 export interface AnswerTerms {
@@ -58,6 +58,8 @@ export class AgentAnswer implements Downstream {
   #head: Head | undefined;
   #encoding: string | undefined;
   #isJson = false;
+  /** A mark of old revisions, which servers that speak both set too: what they say must show that it is of this one. */
+  #hasSession = false;
   #gathered: Gathering | undefined;
   readonly #splitter = new SseSplitter();
   #splitBytes = 0;
@@ -88,10 +90,7 @@ export class AgentAnswer implements Downstream {
   start(status: number, statusText: string, headers: readonly Buffer[]): void {
     const { call } = this.#terms;
     const { noun } = nounOf(call);
-    if (call.fronted.kind === "mcp" && headerValue(headers, "mcp-session-id") !== undefined) {
-      this.#refuseOld();
-      return;
-    }
+    this.#hasSession = call.fronted.kind === "mcp" && headerValue(headers, "mcp-session-id") !== undefined;
     if (status === 401 && call.fronted.channel.credential !== undefined) {
       this.#refuse(new GatewayError("upstream_unreachable", `${noun} does not accept the gateway's credential.`));
       return;
@@ -113,7 +112,8 @@ export class AgentAnswer implements Downstream {
       return;
     }
     this.#mode = isRead ? "whole" : "pass";
-    if (this.#mode === "pass") this.#begin();
+    if (this.#mode === "pass" && this.#hasSession && status === 200) this.#refuseOld();
+    else if (this.#mode === "pass") this.#begin();
     else this.#gathered = new Gathering(this.#terms.exchange.holding, this.#maxBytes + 1, true);
   }
 
@@ -140,7 +140,7 @@ export class AgentAnswer implements Downstream {
     this.#end = "complete";
     if (this.#mode === "pass") this.#to.end();
     else if (this.#mode === "events") this.#work();
-    else void this.#whole();
+    else this.#whole();
   }
 
   breakOff(cause: Error): void {
@@ -173,6 +173,10 @@ export class AgentAnswer implements Downstream {
     }
     if (shows !== undefined && judged === undefined) {
       this.#refuse(this.#tooLarge());
+      return true;
+    }
+    if (this.#hasSession) {
+      this.#refuseOld();
       return true;
     }
     this.#mode = "pass";
@@ -258,29 +262,34 @@ export class AgentAnswer implements Downstream {
     );
   }
 
-  async #whole(): Promise<void> {
-    try {
-      const head = this.#head as Head;
+  #whole(): void {
+    const made = this.#orRefuse(() => {
       const taken = (this.#gathered as Gathering).take();
-      const { holding } = this.#terms.exchange;
-      const plain = this.#encoding === undefined ? taken : await decode(taken, this.#encoding, this.#maxBytes, holding);
-      const text = textOf(plain);
-      const shown = text === "" ? text : await this.#message(text, head.status);
+      const encoding = this.#encoding;
+      if (encoding === undefined) return this.#shownWhole(taken);
+      return decode(taken, encoding, this.#maxBytes, this.#terms.exchange.holding).then((plain) =>
+        this.#shownWhole(plain),
+      );
+    });
+    // Most are not waited for.
+    if (made instanceof Promise) made.catch((error: unknown) => this.#refuse(error));
+  }
+
+  #shownWhole(plain: Buffer): Later<void> {
+    const head = this.#head as Head;
+    const text = textOf(plain);
+    const seen = text === "" ? text : this.#message(text, head.status);
+    return after(seen, (shown) => {
       if (this.gone || this.#hasMode("over")) return;
       const refusal = this.#terms.settled();
-      if (refusal !== undefined) {
-        this.#refuse(refusal);
-        return;
-      }
+      if (refusal !== undefined) return this.#refuse(refusal);
       const body = shown === text ? plain : Buffer.from(shown ?? "");
       this.#mode = "over";
       this.#head = { ...head, headers: ofLength(head.headers, body.length) };
       this.#begin();
       if (body.length > 0) this.#to.write(body);
       this.#to.end();
-    } catch (error) {
-      this.#refuse(error);
-    }
+    });
   }
 
   /** What the client is shown of it; undefined: nothing, it is refused. */
@@ -388,7 +397,3 @@ const OVERSIZE = new GatewayError("guardrail_denied", "The answer is longer than
 /** `decode` speaks of requests. */
 const undecodable = (cause: GatewayError): GatewayError =>
   new GatewayError("upstream_unreachable", "The answer does not decode within its bounds.", { cause });
-
-export const nounOf = ({ fronted }: Pick<AgentCall, "fronted">): { readonly noun: string } => ({
-  noun: `${fronted.kind === "mcp" ? "MCP server" : "Agent"} ${fronted.name}`,
-});

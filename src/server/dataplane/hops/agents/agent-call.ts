@@ -69,6 +69,11 @@ export type CallReading =
   | { readonly kind: "dropped" }
   | { readonly kind: "refused"; readonly fault: RpcFault };
 
+/** As refusals name it. */
+export const nounOf = ({ fronted }: Pick<AgentCall, "fronted">): { readonly noun: string } => ({
+  noun: `${fronted.kind === "mcp" ? "MCP server" : "Agent"} ${fronted.name}`,
+});
+
 export function readCall(fronted: Fronted, query: string, request: IncomingMessage, body: Buffer): CallReading {
   return fronted.kind === "mcp" ? mcpCall(fronted, request, body) : a2aCall(fronted, request, query, body);
 }

@@ -1,4 +1,6 @@
 /** What an answer of a server or agent is on the wire: the headers that a client is shown, and its body as text. */
+import { headerValue } from "../../../upstream/index.ts";
+import { lowerCase } from "../../headers.ts";
 
 /** Of the server's answer; all of it would set the client against the wrong party. */
 const DROPPED: ReadonlySet<string> = new Set([
@@ -14,16 +16,18 @@ export function kept(headers: readonly Buffer[]): readonly Buffer[] {
   const pairs: Buffer[] = [];
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as Buffer;
-    if (!DROPPED.has(name.toString("latin1").toLowerCase())) pairs.push(name, headers[i + 1] as Buffer);
+    if (!DROPPED.has(lowerCase(name.toString("latin1")))) pairs.push(name, headers[i + 1] as Buffer);
   }
   return pairs;
 }
 
 /** Of a body that is whole and without encoding. */
 export function ofLength(headers: readonly Buffer[], length: number): readonly Buffer[] {
+  const isEncoded = headerValue(headers, "content-encoding") !== undefined;
+  if (!isEncoded && headerValue(headers, "content-length") === String(length)) return headers;
   const pairs: Buffer[] = [];
   for (let i = 0; i < headers.length; i += 2) {
-    const name = (headers[i] as Buffer).toString("latin1").toLowerCase();
+    const name = lowerCase((headers[i] as Buffer).toString("latin1"));
     if (name === "content-length" || name === "content-encoding" || name === "transfer-encoding") continue;
     pairs.push(headers[i] as Buffer, headers[i + 1] as Buffer);
   }

@@ -94,8 +94,9 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     // Told of where it is waited for, which may never come to be.
     inspected?.verdict?.catch(() => undefined);
     if (exchange.gone) return;
-    const leaving = new AbortController();
-    const judged = judgedAnswer(guard, inspected?.occasion, leaving.signal);
+    // Dear enough to be made only where somebody listens.
+    const leaving = guard?.inspectsAnswers === true ? new AbortController() : undefined;
+    const judged = judgedAnswer(guard, inspected?.occasion, leaving?.signal);
     let isSettled = false;
     const settled = (): GatewayError | undefined => {
       if (judged === undefined || isSettled) return undefined;
@@ -138,7 +139,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
       if (verdict === undefined) await answered(exchange);
       else await whileJudged(exchange, verdict, answered);
     } finally {
-      if (exchange.gone) leaving.abort(new GatewayError("invalid_request", "The client has left."));
+      if (exchange.gone) leaving?.abort(new GatewayError("invalid_request", "The client has left."));
     }
   } finally {
     charge?.release();
@@ -148,9 +149,9 @@ export async function serveAgent(served: ServedCall): Promise<void> {
 const judgedAnswer = (
   guard: Guard | undefined,
   occasion: Occasion | undefined,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
 ): JudgedAnswer | undefined =>
-  guard === undefined || occasion === undefined || !guard.inspectsAnswers
+  guard === undefined || occasion === undefined || signal === undefined
     ? undefined
     : new JudgedAnswer(guard, occasion, signal);
 
