@@ -3,7 +3,7 @@
  * decisions, section 6 ("Refusals of fidelity"). Of the caller's text it quotes places (`use-list.ts`) and the model's name.
  */
 import type { Form } from "../routes.ts";
-import { ruleOf } from "./capabilities.ts";
+import { type Capability, ruleOf } from "./capabilities.ts";
 import type { Loss } from "./losses.ts";
 import { placesOf } from "./uses.ts";
 
@@ -31,6 +31,13 @@ const MAX_LOSSES = 6;
 const MAX_FIELDS = 3;
 const MAX_MODEL_LENGTH = 128;
 
+/** What helps where a setting of the client asks for what nobody here has: the libraries send it without being asked. */
+const ADVICE: Readonly<Partial<Record<Capability, string>>> = {
+  stored_responses:
+    " Items are not stored for this model: send the whole conversation as input; with the AI SDK set " +
+    "`providerOptions.openai.store` to false, or use `openai.chat(model)`.",
+};
+
 const UNSHOWN = /[^\x20-\x7e]+/g;
 
 /** A name that a client sent, as it may stand in a message. */
@@ -53,7 +60,8 @@ export function lossRefusal(losses: readonly Loss[], of: LosingRequest): LossRef
   const message =
     `${joined(causes.map(({ loss, fields }) => told(loss, fields)))} ${isOne ? "is" : "are"} not taken by ` +
     `${shownModelName(of.model)}: leave ${isOne ? "it" : "them"} out, ${remedy}.`;
-  return { message, param: isOne ? (first.fields[0] ?? capability) : capability };
+  const advice = causes.map(({ loss }) => ADVICE[loss.capability] ?? "").join("");
+  return { message: message + advice, param: isOne ? (first.fields[0] ?? capability) : capability };
 }
 
 function fieldsOf({ capability, place }: Loss, { form, to, request }: LosingRequest): readonly string[] {

@@ -86,3 +86,17 @@ test("a model's name is shown on one line and cut", () => {
   assert.equal(shownModelName("a\nb\u0007é"), "a?b?");
   assert.equal(shownModelName("m".repeat(300)).length, 131);
 });
+
+test("a reference to what is not stored is told with the setting of the client that helps", () => {
+  const input = [
+    { role: "user", content: "Hi" },
+    { type: "item_reference", id: "msg_1" },
+  ];
+  const { message, param } = refused([lost("stored_responses")], { input }, { form: "responses" });
+  assert.equal(param, "input[1]");
+  assert.ok(
+    message.startsWith("`input[1]` (stored_responses) is not taken by claude-sonnet-5: leave it out, "),
+    message,
+  );
+  assert.match(message, /Items are not stored for this model: .* set `providerOptions\.openai\.store` to false/);
+});

@@ -9,6 +9,7 @@ import {
   type TextBlock,
   type ToolResultBlock,
   type ToolUseBlock,
+  type Turn,
   textBlock,
 } from "../to-messages/blocks.ts";
 import { markOf } from "../to-messages/cache-marks.ts";
@@ -42,7 +43,17 @@ export function conversationOf({ system, rounds, callIds }: Talk, thoughts: Thou
   const writing: Writing = { draft, ids: openToolIds(() => callIds), sentIds: new Map(), thoughts, scope };
   for (const content of system) append(draft.system, textsOf(content, scope));
   for (const [index, round] of rounds.entries()) addRound(round, index === rounds.length - 1, writing);
-  return finished(draft, scope) ?? refuse("input", "holds nothing that could be answered");
+  const { turns, ...rest } = finished(draft, scope) ?? refuse("input", "holds nothing that could be answered");
+  return { ...rest, turns: turns.map(withCallsLast) };
+}
+
+/** Rounds are one turn where nothing that can be told stands between them. */
+function withCallsLast(turn: Turn): Turn {
+  const { role, content } = turn;
+  if (role !== "assistant" || typeof content === "string") return turn;
+  const others = content.filter(({ type }) => type !== "tool_use");
+  if (others.length === content.length) return turn;
+  return { role, content: [...others, ...content.filter(({ type }) => type === "tool_use")] };
 }
 
 function addRound(round: Round, isLast: boolean, writing: Writing): void {
