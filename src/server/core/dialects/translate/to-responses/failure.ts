@@ -27,6 +27,22 @@ export function responsesFailure(failure: Failure, stamp?: ResponseStamp): strin
   return failureFrames(failure, failed, sequence);
 }
 
+/**
+ * The last frame of a stream whose answer a guardrail denies, as the API tells what was filtered: an agent does not ask
+ * for it again. No item is repeated. `requestId`: the gateway's own.
+ */
+export function responsesFiltered({ code, message }: Failure, requestId: string, stamp: ResponseStamp): string {
+  const filtered = JSON.stringify({
+    ...stamp.response,
+    status: "incomplete",
+    incomplete_details: { reason: "content_filter" },
+    output: [],
+    usage: null,
+    gateway: { code, message, request_id: requestId },
+  });
+  return eventFrame("response.incomplete", `"response":${filtered},`, stamp.sequence);
+}
+
 /** `response`: JSON text of the response that failed. */
 export function failureFrames({ code, message }: Failure, response: string, sequence: number): string {
   const told = { code, message, param: null };

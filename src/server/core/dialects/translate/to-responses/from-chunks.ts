@@ -69,8 +69,14 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
 
   /** `message`: whole, or a delta of it. `callOf`: which call a part of one belongs to. */
   say(message: Values, choice: Values, callOf: (part: CallPart) => Call): void {
-    const reasoning = reasoningOf(message).reduce((text, piece) => text + piece.text, "");
-    this.#reason(reasoning, listOf(message["reasoning_details"]));
+    const reasoning = reasoningOf(message);
+    const details = listOf(message["reasoning_details"]);
+    if (reasoning.length > 0 || details.length > 0) {
+      this.#reason(
+        reasoning.reduce((text, piece) => text + piece.text, ""),
+        details,
+      );
+    }
     if (this.#wantsLogprobs) this.#keepLogprobs(logprobsOf(choice));
     this.#say("text", textOf(message));
     this.#say("refusal", refusalOf(message));
