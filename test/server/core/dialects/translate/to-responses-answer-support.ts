@@ -121,8 +121,10 @@ export function bytesOf(given: readonly Sent[]): Buffer {
   return Buffer.from(given.map((sent) => (typeof sent === "string" ? sent : frameOf(sent))).join(""));
 }
 
-function frameOf(sent: object): string {
-  const name = "type" in sent ? `event: ${sent.type}\n` : "";
+/** A value of another kind than an event is sent as one without a name. */
+function frameOf(sent: unknown): string {
+  const type = typeof sent === "object" && sent !== null && "type" in sent ? sent.type : undefined;
+  const name = typeof type === "string" && /^[\w.]+$/.test(type) ? `event: ${type}\n` : "";
   return `${name}data: ${JSON.stringify(sent)}\n\n`;
 }
 
@@ -276,4 +278,17 @@ class Building {
     else assert.equal(item["arguments"] ?? item["input"], this.#text);
     return item;
   }
+}
+
+/** The items of a response in short, and how it ended. */
+export function outlineOf(response: Values): readonly string[] {
+  const items = (response["output"] as readonly Values[]).map((item) => {
+    const { type, status = "", call_id = "", name = "", namespace = "" } = item;
+    const sealed = item["encrypted_content"] ?? "";
+    const said = item["arguments"] ?? item["input"] ?? item["content"] ?? item["summary"];
+    const parts = typeof said === "string" ? said : (said as readonly Values[]).map((part) => part["text"] ?? part);
+    return [type, status, call_id, namespace, name, JSON.stringify(parts), sealed].filter((of) => of !== "").join(" ");
+  });
+  const reason = (response["incomplete_details"] as Values | null)?.["reason"] ?? "";
+  return [...items, `${response["status"]} ${reason}`.trim()];
 }
