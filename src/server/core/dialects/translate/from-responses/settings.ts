@@ -31,7 +31,7 @@ export function settingsOf(request: Values): Values {
     top_p: optionalNumber(request["top_p"], "top_p"),
     ...(wantsLogprobs(request) && { logprobs: true, top_logprobs: logprobs > 0 ? logprobs : undefined }),
     reasoning_effort: optionalText(reasoning?.["effort"], "reasoning.effort"),
-    verbosity: optionalText(text?.["verbosity"], "text.verbosity"),
+    verbosity: verbosityOf(text),
     response_format: formatOf(text),
     service_tier: optionalText(request["service_tier"], "service_tier"),
     user: optionalText(request["user"], "user"),
@@ -50,6 +50,12 @@ export function showsSummary(request: Values): boolean {
   const reasoning = objectOf(request["reasoning"]);
   const summary = reasoning?.["summary"] ?? reasoning?.["generate_summary"];
   return typeof summary === "string" && summary !== "none";
+}
+
+/** The default is not sent: most providers do not know the member. */
+function verbosityOf(text: Values | undefined): string | undefined {
+  const verbosity = optionalText(text?.["verbosity"], "text.verbosity");
+  return verbosity === "medium" ? undefined : verbosity;
 }
 
 function tokensAt(request: Values, name: string): number | undefined {
