@@ -54,12 +54,13 @@ const ofChat = (model: string) => ({ ...ASKED.openai, model: aliasOf("messages",
 
 for (const [status, { raised, compat, messages }] of STATUSES) {
   test(`a ${status} of a messages provider is raised by the compat client as its own, streamed or not`, async () => {
-    for (const call of [
+    // All are listened to from the start: one may fail while another is looked at.
+    for (const raising of [
       openai.chat.completions.create(ofChat(`sim-${status}`)),
       openai.chat.completions.create({ ...ofChat(`sim-${status}`), stream: true }),
       openai.chat.completions.stream(ofChat(`sim-${status}`)).finalChatCompletion(),
-    ]) {
-      const error = await raisedBy(call);
+    ].map(raisedBy)) {
+      const error = await raising;
       assert.deepEqual([error.raised, error.status], [raised[0], status]);
       assert.deepEqual({ type: error.type, code: error.code }, compat);
       assert.equal(typeof error.requestId, "string");
@@ -67,12 +68,13 @@ for (const [status, { raised, compat, messages }] of STATUSES) {
   });
 
   test(`a ${status} of a compat provider is raised by the messages client as its own, streamed or not`, async () => {
-    for (const call of [
+    // All are listened to from the start: one may fail while another is looked at.
+    for (const raising of [
       anthropic.messages.create(ofMessages(`sim-${status}`)),
       anthropic.messages.create({ ...ofMessages(`sim-${status}`), stream: true }),
       anthropic.messages.stream(ofMessages(`sim-${status}`)).finalMessage(),
-    ]) {
-      const error = await raisedBy(call);
+    ].map(raisedBy)) {
+      const error = await raising;
       assert.deepEqual([error.raised, error.status, error.type], [raised[1], status, messages]);
       assert.equal(typeof error.requestId, "string");
     }
