@@ -66,6 +66,8 @@ export class Exchange implements Downstream {
   attempts = 0;
   /** What the request uses and is forwarded without. */
   leftOut: readonly Loss[] = NOTHING_LEFT_OUT;
+  /** The last frames of a stream of a response; undefined: the dialect's own. */
+  failing: ((failure: Pick<GatewayError, "code" | "message">) => string) | undefined;
   /** Value of `x-gateway-guardrails`; empty: no rule acted. */
   guardrails = "";
   /** Milliseconds spent waiting for the client's body, for upstreams, and between attempts. */
@@ -238,6 +240,7 @@ export class Exchange implements Downstream {
   }
 
   #refusalEvent(error: GatewayError, stamp?: ChunkStamp): string {
+    if (this.failing !== undefined) return this.failing(error);
     return this.rpc === undefined
       ? refusalEvent(this.dialect, error, this.requestId, stamp)
       : `data: ${this.#refusalBody(error)}\n\n`;

@@ -4,7 +4,7 @@
  */
 import { GatewayError } from "../../base/index.ts";
 import { isForeignPage, NOT_A_POST } from "../core/agents/index.ts";
-import { mayNameBatch } from "../core/dialects/index.ts";
+import { mayNameBatch, responsesFailure, type StreamTranslation } from "../core/dialects/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import {
   type Candidate,
@@ -123,6 +123,7 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
       return;
     }
     const asResponse = responseCaller(place, standing, request, ports.responses);
+    if (asResponse !== undefined) exchange.failing = responsesFailure;
     const forgotten = asResponse && (await ownResponse(request.method ?? "GET", place, asResponse)); // 404
     if (forgotten !== undefined) {
       exchange.answer({ body: forgotten });
@@ -301,6 +302,13 @@ async function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promis
   await inspected?.over();
 }
 
+/** Where guardrails hold nothing back, what ends the stream goes on from what was told. */
+const endsAs =
+  (exchange: Exchange) =>
+  (stream: StreamTranslation): void => {
+    exchange.failing = (failure) => stream.failure?.(failure) ?? responsesFailure(failure);
+  };
+
 function candidatesOf(admitted: AdmittedList, forwarding: Forwarding, client: Client): Candidates {
   return {
     at(position) {
@@ -343,6 +351,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
         const waited = (ms: number): void => exchange.waited(ms);
         const { holding } = exchange;
         const remembering = asResponse && rememberingFor(asResponse, target);
+        const began = asResponse && answering === undefined ? endsAs(exchange) : undefined;
         const options = {
           dialect,
           reading,
@@ -350,6 +359,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
           streams,
           requestId,
           remembering,
+          began,
           meter,
           holding,
           now: Date.now,

@@ -71,8 +71,10 @@ export {
 export { createSessionWork, type SessionWork } from "./session-work.ts";
 export { countEvents, MAX_EVENT_BYTES, replaceData, type SseEvent, SseSplitter } from "./sse.ts";
 export { translateError } from "./translate/errors.ts";
+export { counting } from "./translate/input-tokens.ts";
 export { translateModel, translateModels } from "./translate/models.ts";
 export { mayHoldSealed, withoutSealed } from "./translate/sealed-reasoning.ts";
+export { responsesFailure } from "./translate/to-responses/failure.ts";
 export { translateRequest, wayOf } from "./translate/translate.ts";
 export {
   AnswerProblem,

@@ -130,10 +130,20 @@ const ROWS: readonly Row[] = [
   row("completions", "POST", "/v1/completions", { ...needsModel, ...always }),
   row("embeddings", "POST", "/v1/embeddings", { ...needsModel, ...always }),
   // In the background the answer comes before the work and tells no usage: what was reserved is charged.
-  row("responses", "POST", "/v1/responses", { model: "json", ...always }),
+  row("responses", "POST", "/v1/responses", {
+    model: "json",
+    ...always,
+    form: "responses",
+    counterparts: [AS_MESSAGES, AS_CHAT],
+  }),
   // Each event that asks for a response names its model, and the event that ends it tells its usage.
   row("responses_ws", "UPGRADE", "/v1/responses", { ...responses, ...maybe }),
-  row("responses_input_tokens", "POST", "/v1/responses/input_tokens", { ...responses, model: "json" }),
+  row("responses_input_tokens", "POST", "/v1/responses/input_tokens", {
+    ...responses,
+    model: "json",
+    form: "responses",
+    counterparts: [{ ...AS_MESSAGES, capability: "count_tokens", path: "/v1/messages/count_tokens" }],
+  }),
   row("responses_compact", "POST", "/v1/responses/compact", { ...responses, ...needsModel, ...always }),
   // Shows the usage of a response that was charged when it was made; polling must not charge it again.
   row("responses_item", "GET POST DELETE", "/v1/responses/*", responses),

@@ -2,17 +2,19 @@
 import type { Way } from "../fidelity/capabilities.ts";
 import type { JsonSource } from "../json-source.ts";
 import type { Form } from "../routes.ts";
+import { responsesToChat, responsesToMessages } from "./from-responses/request.ts";
 import { messageAsChunks, messageToChat } from "./to-compat/answer.ts";
 import { messagesToChat } from "./to-compat/request.ts";
 import { openChunkStream } from "./to-compat/stream.ts";
 import { chatAsEvents, chatToMessage } from "./to-messages/answer.ts";
 import { chatToMessages } from "./to-messages/request.ts";
 import { openEventStream } from "./to-messages/stream.ts";
+import { responsesReading } from "./to-responses/reading.ts";
 import type { AnswerReading, AnswerStamp, AnswerTerms, ChannelTerms, StreamTranslation, Translated } from "./types.ts";
 
 type Model = AnswerTerms["model"];
 
-const WAYS: Readonly<Partial<Record<Way, (source: JsonSource, model: Model, channel: ChannelTerms) => Translated>>> = {
+const WAYS: Readonly<Record<Way, (source: JsonSource, model: Model, channel: ChannelTerms) => Translated>> = {
   "chat>messages": (source, model, channel) => {
     const { body, answer } = chatToMessages(source, model, channel);
     return { body, reading: new ReadAnswer(answer, CHUNKS) };
@@ -20,6 +22,14 @@ const WAYS: Readonly<Partial<Record<Way, (source: JsonSource, model: Model, chan
   "messages>chat": (source, model, channel) => {
     const { body, answer } = messagesToChat(source, model, channel);
     return { body, reading: new ReadAnswer(answer, EVENTS) };
+  },
+  "responses>messages": (source, model, channel) => {
+    const { body, answer, lost } = responsesToMessages(source, model, channel);
+    return { body, reading: responsesReading("messages", answer), lost };
+  },
+  "responses>chat": (source, model, channel) => {
+    const { body, answer, lost } = responsesToChat(source, model, channel);
+    return { body, reading: responsesReading("chat", answer), lost };
   },
 };
 
@@ -35,9 +45,7 @@ function isWay(way: string): way is Way {
 
 /** Throws `RequestProblem`. */
 export function translateRequest(way: Way, source: JsonSource, model: Model, channel: ChannelTerms): Translated {
-  const translate = WAYS[way];
-  if (translate === undefined) throw new Error(`there is no way ${way}`);
-  return translate(source, model, channel);
+  return WAYS[way](source, model, channel);
 }
 
 /** What is made of answers for a client: whole, whole as the stream that was asked for, and event by event. */

@@ -3,6 +3,7 @@ import { GatewayError } from "../../../../base/index.ts";
 import {
   type AnswerReading,
   type Counterpart,
+  counting,
   findRoute,
   type Loss,
   type ReasoningSeal,
@@ -61,7 +62,7 @@ export function translateCall(target: Target, to: Recipient, sealing?: Sealing):
 }
 
 function translated(
-  { model: asked = "" }: Target,
+  { model: asked = "", route }: Target,
   { source, form }: RequestContent,
   { provider, channel, counterpart, model }: Recipient,
   sealing: Sealing | undefined,
@@ -74,7 +75,8 @@ function translated(
   const seal = sealing?.({ form: to, maker: provider.maker, model: sent });
   const terms = { claims: channel.claims, endUserField, acceptsStreamUsage, seal };
   try {
-    return translateRequest(way, source, { sent, asked }, terms);
+    const made = translateRequest(way, source, { sent, asked }, terms);
+    return route.name === "responses_input_tokens" ? counting(made) : made;
   } catch (error) {
     if (!(error instanceof RequestProblem)) throw error;
     throw new GatewayError("invalid_request", `${error.param} ${error.message}.`, { param: error.param });

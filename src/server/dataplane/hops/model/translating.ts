@@ -53,6 +53,8 @@ export interface Translating {
   /** The client asked for a stream. */
   readonly streams: boolean;
   readonly requestId: string;
+  /** Told once a stream has begun. */
+  readonly began: ((stream: StreamTranslation) => void) | undefined;
   /** Where ids of the answer name who remembers it; undefined: they are made from the request's. */
   readonly remembering: Remembering | undefined;
   /** Undefined: nobody counts. Sees the answer as it came. */
@@ -127,7 +129,10 @@ class TranslatedAnswer implements Downstream {
     if (status >= 400) this.#mode = "error";
     else if (status >= 300) this.#mode = "passing";
     else if (isOfType(headers, "text/event-stream")) this.#translation = this.#options.reading.stream(this.#stamp());
-    if (this.#translation !== undefined) this.#mode = "stream";
+    if (this.#translation !== undefined) {
+      this.#mode = "stream";
+      this.#options.began?.(this.#translation);
+    }
     if (this.#mode === "stream" || this.#mode === "passing") {
       const type = this.#mode === "stream" ? EVENT_STREAM : undefined;
       this.#to.start(status, statusText, type === undefined ? headers : this.#answerHeaders(type, undefined));

@@ -1,0 +1,32 @@
+/**
+ * The count of a request's tokens, asked for as of a response and told by a provider of the messages dialect. Source:
+ * responses reference, 11.1; dialects reference, 5.1 (`count_tokens`).
+ */
+import { objectOf, parsedJson } from "../values.ts";
+import { AnswerProblem, type AnswerReading, type Translated } from "./types.ts";
+
+/** Of a message, what is counted. */
+const COUNTED: ReadonlySet<string> = new Set([
+  "model",
+  "messages",
+  "system",
+  "tools",
+  "tool_choice",
+  "thinking",
+  "output_config",
+]);
+
+const READING: AnswerReading = {
+  stream: () => undefined,
+  whole(body) {
+    const count = objectOf(parsedJson(body))?.["input_tokens"];
+    if (typeof count !== "number") throw new AnswerProblem("the answer tells no tokens");
+    return JSON.stringify({ object: "response.input_tokens", input_tokens: count });
+  },
+};
+
+/** `message`: the request that would be answered. */
+export function counting({ body, lost }: Translated): Translated {
+  const counted = Object.entries(objectOf(parsedJson(body)) ?? {}).filter(([name]) => COUNTED.has(name));
+  return { body: JSON.stringify(Object.fromEntries(counted)), reading: READING, lost };
+}

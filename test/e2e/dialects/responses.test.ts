@@ -1,0 +1,303 @@
+/**
+ * The Responses API from providers that do not have it: of the messages dialect, and with chat completions alone, through
+ * the official client, beside the same call at a provider that has it.
+ */
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import type OpenAI from "openai";
+import { claimableIn } from "../../../src/server/core/dialects/index.ts";
+import { mint, PROVIDER_KEY, startGoverned } from "../governance/support/governed.ts";
+import { raisedBy } from "../support/outcome.ts";
+import { clientsOf } from "../support/simulated.ts";
+import { surface } from "./support/rig.ts";
+
+const CHAT_ONLY = [...claimableIn("compat")].filter((name) => name !== "responses");
+const MODELS = [
+  "sim-small",
+  "sim-calls-2",
+  "sim-calls-2+text-first",
+  "sim-drop-mid-stream",
+  "sim-error-mid-stream",
+  "sim-400",
+  "sim-429",
+  "sim-refusal",
+];
+const CHANNELS = ["messages", "chat"] as const;
+
+const { simulator, node, gateway } = await startGoverned(
+  { after },
+  {
+    deployment: ({ url }) => ({
+      catalog_overlays: [
+        surface({ name: "native", dialect: "compat", url }),
+        surface({ name: "messages", dialect: "messages", url }),
+        surface({ name: "chat", dialect: "compat", url, caps: CHAT_ONLY }),
+      ],
+      providers: ["native", "messages", "chat"].map((preset) => ({
+        preset,
+        api_key: PROVIDER_KEY,
+        model_aliases: Object.fromEntries(MODELS.map((model) => [`${preset}/${model}`, model])),
+      })),
+    }),
+  },
+);
+const [key, other] = await Promise.all([mint(node, "one"), mint(node, "other")]);
+const { openai } = clientsOf(gateway.url, key);
+const of = (channel: string, model = "sim-small"): string => `${channel}/${model}`;
+const QUESTION = "What is the weather in Paris and Rome?";
+const WEATHER = {
+  type: "function" as const,
+  name: "weather",
+  description: "Tells the weather.",
+  strict: false,
+  parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+};
+
+beforeEach(() => fetch(`${simulator.url}/sim/reset`, { method: "POST" }));
+
+interface Seen {
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+async function seen(): Promise<readonly Seen[]> {
+  return (await (await fetch(`${simulator.url}/sim/last?n=50`)).json()) as Seen[];
+}
+
+/** What a client reads of an answer, without ids, times and the model's name. */
+function told({ output, status, usage, incomplete_details }: OpenAI.Responses.Response): object {
+  return {
+    status,
+    incomplete_details,
+    tokens: usage && { input: usage.input_tokens > 0, output: usage.output_tokens },
+    output: output.map((item) => {
+      if (item.type === "message") return { type: item.type, content: item.content, status: item.status };
+      if (item.type === "function_call")
+        return { type: item.type, name: item.name, arguments: JSON.parse(item.arguments) };
+      return { type: item.type };
+    }),
+  };
+}
+
+const CASES: Readonly<Record<string, { readonly model?: string; readonly ask: object }>> = {
+  text: { ask: { input: QUESTION, instructions: "Be brief." } },
+  messages: {
+    ask: {
+      input: [
+        { role: "developer", content: "Rules." },
+        { role: "user", content: [{ type: "input_text", text: QUESTION }] },
+        { role: "assistant", content: "Which one?" },
+        { role: "user", content: "Paris." },
+      ],
+    },
+  },
+  "parallel tools": { model: "sim-calls-2", ask: { input: QUESTION, tools: [WEATHER] } },
+  "tools after text": { model: "sim-calls-2+text-first", ask: { input: QUESTION, tools: [WEATHER] } },
+  schema: {
+    ask: {
+      input: QUESTION,
+      text: {
+        format: {
+          type: "json_schema",
+          name: "out",
+          strict: true,
+          schema: {
+            type: "object",
+            properties: { city: { type: "string" } },
+            required: ["city"],
+            additionalProperties: false,
+          },
+        },
+      },
+    },
+  },
+  limit: { ask: { input: QUESTION, max_output_tokens: 16 } },
+};
+
+for (const channel of CHANNELS) {
+  for (const [title, { model, ask }] of Object.entries(CASES)) {
+    test(`${channel}: ${title} is answered as by a provider that has the route, whole and streamed`, async () => {
+      const asked = (by: string) =>
+        ({ ...ask, model: of(by, model) }) as OpenAI.Responses.ResponseCreateParamsNonStreaming;
+      const native = await openai.responses.create(asked("native"));
+      const whole = await openai.responses.create(asked(channel));
+      assert.deepEqual(told(whole), told(native));
+      const streamed = (by: string) => openai.responses.stream({ ...asked(by), stream: true }).finalResponse();
+      assert.deepEqual(told(await streamed(channel)), told(await streamed("native")));
+      const events = await openai.responses.create({ ...asked(channel), stream: true });
+      let count = 0;
+      for await (const { type, sequence_number } of events) {
+        assert.equal(sequence_number, count, type);
+        count += 1;
+      }
+      assert.equal(whole.model, of(channel, model));
+    });
+  }
+
+  test(`${channel}: a loop of tools goes on with what was answered, reasoning among it`, async () => {
+    const asked = {
+      model: of(channel, "sim-calls-2"),
+      tools: [WEATHER],
+      reasoning: { effort: "medium" as const, summary: "auto" as const },
+      include: ["reasoning.encrypted_content" as const],
+      store: false,
+    };
+    const first = await openai.responses.create({ ...asked, input: QUESTION });
+    const reasoning = first.output.find((item) => item.type === "reasoning");
+    assert.ok(reasoning?.encrypted_content?.startsWith("gwr1.") === true);
+    assert.ok(reasoning.summary.length > 0);
+    const calls = first.output.filter((item) => item.type === "function_call");
+    assert.equal(calls.length, 2);
+    const outputs = calls.map(({ call_id }) => ({ type: "function_call_output" as const, call_id, output: "21" }));
+    const second = await openai.responses.create({
+      ...asked,
+      input: [{ role: "user", content: QUESTION }, ...first.output, ...outputs] as OpenAI.Responses.ResponseInput,
+    });
+    assert.ok(second.output_text !== "");
+    const { body } = (await seen()).at(-1) as Seen;
+    const said = JSON.stringify(body["messages"]);
+    assert.match(
+      said,
+      channel === "messages" ? /"type":"thinking","thinking":".+","signature":"[^"]+"/ : /"reasoning_content":"[^"]+"/,
+    );
+    assert.doesNotMatch(JSON.stringify(body), /gwr1\./);
+  });
+
+  test(`${channel}: reasoning that was changed, or is another caller's or model's, is left out and told`, async () => {
+    const asked = { model: of(channel), input: QUESTION, reasoning: { effort: "low" } } as const;
+    const answered = await openai.responses.create(asked);
+    const [reasoning] = answered.output;
+    assert.ok(reasoning?.type === "reasoning" && reasoning.encrypted_content);
+    const sealed = reasoning.encrypted_content;
+    const changed = `${sealed.slice(0, -4)}${sealed.endsWith("AAAA") ? "BBBB" : "AAAA"}`;
+    const again = (content: string): object => ({
+      input: [
+        { role: "user", content: QUESTION },
+        { ...reasoning, encrypted_content: content },
+        { role: "assistant", content: "Sunny." },
+        { role: "user", content: "And tomorrow?" },
+      ],
+    });
+    for (const [by, model, content, isKept] of [
+      [openai, asked.model, sealed, true],
+      [openai, asked.model, changed, false],
+      [openai, asked.model, "gAAAAABo-of-another-maker", false],
+      [openai, of(channel, "sim-calls-2"), sealed, false],
+      [clientsOf(gateway.url, other).openai, asked.model, sealed, false],
+    ] as const) {
+      const { response } = await by.responses
+        .create({ ...asked, model, ...again(content) } as OpenAI.Responses.ResponseCreateParamsNonStreaming)
+        .withResponse();
+      const lost = response.headers.get("x-gateway-fidelity-losses") ?? "";
+      assert.equal(lost.includes("thinking_replay"), !isKept, `${model} ${lost}`);
+      const { body } = (await seen()).at(-1) as Seen;
+      assert.equal(/"thinking":"|reasoning_content/.test(JSON.stringify(body["messages"])), isKept);
+    }
+  });
+
+  test(`${channel}: items that are referred to are put in their place, for their caller alone`, async () => {
+    const { id, output } = await openai.responses.create({ model: of(channel), input: QUESTION });
+    const [item] = output;
+    assert.ok(item?.id);
+    const input = [
+      { role: "user", content: QUESTION },
+      { type: "item_reference", id: item.id },
+      { role: "user", content: "And tomorrow?" },
+    ] as OpenAI.Responses.ResponseInput;
+    const second = await openai.responses.create({ model: of(channel), input });
+    assert.equal(second.status, "completed");
+    const { body } = (await seen()).at(-1) as Seen;
+    assert.match(JSON.stringify(body["messages"]), /This is a simulated answer/);
+    const refused = await raisedBy(
+      clientsOf(gateway.url, other).openai.responses.create({ model: of(channel), input }),
+    );
+    assert.equal(refused.status, 400);
+    assert.match(refused.message, /input\[1\].*stored_responses.*providerOptions\.openai\.store/s);
+    assert.deepEqual(await openai.responses.delete(id), { id, object: "response", deleted: true });
+    assert.equal((await raisedBy(openai.responses.create({ model: of(channel), input }))).status, 400);
+    const absent = await raisedBy(openai.responses.retrieve(id));
+    assert.deepEqual([absent.status, absent.code], [404, "response_not_found"]);
+  });
+
+  test(`${channel}: nothing is remembered of what was asked not to be stored`, async () => {
+    const { output } = await openai.responses.create({ model: of(channel), input: QUESTION, store: false });
+    const reference = { type: "item_reference" as const, id: output[0]?.id ?? "" };
+    const again = openai.responses.create({
+      model: of(channel),
+      input: [reference, { role: "user", content: "And?" }],
+    });
+    assert.equal((await raisedBy(again)).status, 400);
+  });
+
+  test(`${channel}: what needs a store, or a tool of the provider's, is refused by its name before anybody is asked`, async () => {
+    for (const [ask, name] of [
+      [{ previous_response_id: "resp_1" }, /stored_responses/],
+      [{ conversation: "conv_1" }, /stored_responses/],
+      [{ prompt: { id: "pmpt_1" } }, /stored_prompts/],
+      [{ background: true }, /background/],
+      [{ tools: [{ type: "web_search" }], tool_choice: { type: "web_search" } }, /web_search/],
+    ] as const) {
+      const asked = {
+        model: of(channel),
+        input: QUESTION,
+        ...ask,
+      } as OpenAI.Responses.ResponseCreateParamsNonStreaming;
+      const refused = await raisedBy(openai.responses.create(asked));
+      assert.equal(refused.status, 400);
+      assert.match(refused.message, name);
+    }
+    assert.deepEqual(await seen(), []);
+  });
+
+  test(`${channel}: errors before and within the stream are raised`, async () => {
+    const limited = await raisedBy(openai.responses.create({ model: of(channel, "sim-429"), input: QUESTION }));
+    assert.deepEqual([limited.raised, limited.status], ["RateLimitError", 429]);
+    for (const fault of ["sim-drop-mid-stream", "sim-error-mid-stream"]) {
+      const model = of(channel, fault);
+      await assert.rejects(openai.responses.stream({ model, input: QUESTION }).finalResponse(), fault);
+      const response = await fetch(`${gateway.url}/v1/responses`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify({ model, input: QUESTION, stream: true }),
+      });
+      const frames = (await response.text()).trim().split(/\n\n+/);
+      assert.match(frames.at(-2) ?? "", /^event: error\n/, fault);
+      assert.match(frames.at(-1) ?? "", /^event: response\.failed\n/, fault);
+    }
+  });
+}
+
+test("a request's tokens are counted by a messages provider, and by none that has chat completions alone", async () => {
+  const count = await openai.responses.inputTokens.count({ model: of("messages"), input: QUESTION });
+  assert.equal(count.object, "response.input_tokens");
+  assert.ok(count.input_tokens > 0);
+  assert.deepEqual(
+    (await seen()).map(({ path }) => path),
+    ["/v1/messages/count_tokens"],
+  );
+  assert.equal(
+    (await raisedBy(openai.responses.inputTokens.count({ model: of("chat"), input: QUESTION }))).status,
+    400,
+  );
+});
+
+test("a provider that has the route is sent bytes, without reasoning that another channel sealed", async () => {
+  const answered = await openai.responses.create({
+    model: of("messages"),
+    input: QUESTION,
+    reasoning: { effort: "low" },
+  });
+  const { response } = await openai.responses
+    .create({
+      model: of("native"),
+      input: [
+        { role: "user", content: QUESTION },
+        ...answered.output,
+        { role: "user", content: "And?" },
+      ] as OpenAI.Responses.ResponseInput,
+    })
+    .withResponse();
+  assert.equal(response.headers.get("x-gateway-fidelity-losses"), 'thinking_replay;field="input"');
+  const { body } = (await seen()).at(-1) as Seen;
+  assert.doesNotMatch(JSON.stringify(body), /gwr1|"type":"reasoning"/);
+});
