@@ -4,7 +4,7 @@
  */
 
 import type { RequestShape } from "./child/requests.ts";
-import { CONFIG_ALIAS, CONFIG_MODEL, type GatewayMode, MESSAGES_MODEL } from "./parts/configuration.ts";
+import { CONFIG_ALIAS, CONFIG_MODEL, type GatewayMode, MESSAGES_MODEL, SIGNED_MODEL } from "./parts/configuration.ts";
 
 export interface LoadScenario {
   readonly name: string;
@@ -25,6 +25,8 @@ export interface LoadScenario {
   readonly beside?: readonly ("many keys" | "portkey" | "governed")[];
   /** Measured in the same rounds: another such gateway that is asked for this model, of the client's own dialect. */
   readonly bytesModel?: string;
+  /** Most that signing over a static key may be. */
+  readonly maxSignedRatio?: number;
   /** Most that translating over passing bytes may be. */
   readonly maxTranslatedRatio?: number;
   /** Most that gateway over Portkey's, which governs nothing, may be; undefined is reported and not judged. */
@@ -162,6 +164,16 @@ export const LOAD_SCENARIOS: readonly LoadScenario[] = [
     shape: { kind: "unary", model: CONFIG_MODEL, turns: 20 },
     maxRatio: undefined,
     beside: ["governed"],
+  },
+  {
+    ...unary,
+    name: "signed",
+    about: "1 KB chat, config mode, each request signed, beside the same with a static key",
+    mode: "config",
+    shape: { kind: "unary", model: SIGNED_MODEL },
+    maxRatio: undefined,
+    bytesModel: CONFIG_MODEL,
+    maxSignedRatio: 1.35,
   },
   ...(["compat", "messages"] as const).flatMap((dialect) => translatedFrom(dialect)),
 ];

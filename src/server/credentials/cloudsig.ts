@@ -8,7 +8,7 @@ import type { ClockOffsets } from "./clock-offsets.ts";
 import type { CredentialMetrics } from "./metrics.ts";
 import type { PlatformKeys } from "./platform-keys.ts";
 import type { Renewed } from "./renewed.ts";
-import { createSigner } from "./signing.ts";
+import { createSigner, hashOf } from "./signing.ts";
 import type { SigningKeys } from "./sigv4.ts";
 import type { Outgoing, Presented, PresentedJudge, PresentedVerdict, SigningCredential } from "./types.ts";
 
@@ -27,9 +27,9 @@ export function signedPresenter(credential: SigningCredential, ports: SigningPor
   const signer = createSigner(credential.scope);
   let bears: { readonly keys: SigningKeys; readonly tells: Bearing } | undefined;
 
-  const present = (request: Outgoing, keys: SigningKeys): Presented => {
+  const present = (request: Outgoing, keys: SigningKeys, payloadHash: string): Presented => {
     const offsetMs = offsets.of(request.host);
-    const headers = signer.sign(request, keys, clock.now() + offsetMs);
+    const headers = signer.sign(request, keys, clock.now() + offsetMs, payloadHash);
     if (bears?.keys !== keys) bears = { keys, tells: bearingOf(keys) };
     const judge = judgeOf({
       skewed: (date) => offsets.refused(request.host, offsetMs, date),
@@ -43,7 +43,9 @@ export function signedPresenter(credential: SigningCredential, ports: SigningPor
   return (request) => {
     const keys = platform === undefined ? credential.keys : platform.current();
     if (keys === undefined) throw new Error("a credential without keys is signed with the platform's");
-    return keys instanceof Promise ? keys.then((its) => present(request, its)) : present(request, keys);
+    const hash = hashOf(request.body);
+    if (!(keys instanceof Promise) && typeof hash === "string") return present(request, keys, hash);
+    return Promise.all([keys, hash]).then(([its, payloadHash]) => present(request, its, payloadHash));
   };
 }
 

@@ -1,9 +1,9 @@
 export { type Bearing, bearing } from "./bearing.ts";
 export { type CompiledCredential, compileCredential, compileKey, type PresentedAt } from "./compile.ts";
+export { guardedLookup } from "./guarded-lookup.ts";
 export type { KeyHeader } from "./key-header.ts";
 export { openPresenter, type PresenterOptions } from "./presenter.ts";
 export { CREDENTIAL_HEADERS, keyHeaders } from "./static.ts";
-export { isForbiddenAddress } from "./token-dialler.ts";
 export type {
   ActingFor,
   Credential,

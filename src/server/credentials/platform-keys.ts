@@ -12,6 +12,9 @@ import type { SigningKeys } from "./sigv4.ts";
 /** Of the whole chain: the container's answer alone is waited for up to seven seconds, with its repeats. */
 const CHAIN_LIMIT_MS = 12_000;
 
+/** Of the token service that web identities are taken to. */
+const ANSWER_LIMIT_MS = 5_000;
+
 const MAX_STEPS = 16;
 const MAX_STEP_LENGTH = 200;
 
@@ -51,7 +54,10 @@ export function platformChain({ name, region, env, now }: ChainOptions): () => P
 
   async function load() {
     const { defaultProvider } = await import("@aws-sdk/credential-provider-node");
-    const clientConfig = { region: env["AWS_REGION"] ?? env["AWS_DEFAULT_REGION"] ?? region };
+    const clientConfig = {
+      region: env["AWS_REGION"] ?? env["AWS_DEFAULT_REGION"] ?? region,
+      requestHandler: { connectionTimeout: ANSWER_LIMIT_MS, requestTimeout: ANSWER_LIMIT_MS },
+    };
     // A file that was rotated is read anew.
     return defaultProvider({ logger, clientConfig, ec2MetadataV1Disabled: true, ignoreCache: true });
   }
@@ -65,6 +71,8 @@ export function platformChain({ name, region, env, now }: ChainOptions): () => P
       if (Number.isNaN(lifeMs) || lifeMs <= 0) throw new Error("the keys that it gives have expired already");
       return { value: keysOf(keys), lifeMs };
     } catch (error) {
+      // It waits for the one call of it that hangs, if one does, and so would all who ask it again.
+      chain = undefined;
       throw new ChainFailure(name, reasonOf(error, steps));
     }
   };

@@ -4,7 +4,7 @@
  */
 import type { Clock, Instruments, Log } from "../../base/index.ts";
 import { type IssuerOptions, tokenEndpointFinder } from "../auth/index.ts";
-import { type Bearing, bearing } from "./bearing.ts";
+import { type BearerToken, bearerOf, withBearer } from "./bearer.ts";
 import { clientCredentials, TokenUnavailable } from "./client-credentials.ts";
 import { createClockOffsets } from "./clock-offsets.ts";
 import { type PresentSigned, signedPresenter } from "./cloudsig.ts";
@@ -15,7 +15,6 @@ import { openTokenDialler } from "./token-dialler.ts";
 import { createExchanger, type Exchanger } from "./token-exchange.ts";
 import { TOKEN_LIMIT_MS } from "./token-request.ts";
 import type {
-  ActingFor,
   ClientCredential,
   Credential,
   CredentialKind,
@@ -23,7 +22,6 @@ import type {
   ExchangingCredential,
   Outgoing,
   Presented,
-  PresentedJudge,
   Presenter,
   Rehearsal,
   SigningCredential,
@@ -52,8 +50,7 @@ interface Held {
 }
 
 interface HeldTokens extends Held {
-  readonly tokens: Renewed<string>;
-  bears: { readonly token: string; readonly tells: Bearing } | undefined;
+  readonly tokens: Renewed<BearerToken>;
 }
 
 interface HeldExchanger extends Held {
@@ -132,8 +129,13 @@ export function openPresenter({ issuer, env, clock, instruments, log }: Presente
     if (known !== undefined) return known;
     const tell = teller(name, "oauth");
     const dialler = openTokenDialler(undefined, TOKEN_LIMIT_MS);
-    const renewed = createRenewed({
-      fetch: clientCredentials(credential, { dialler, now: clock.now }),
+    const ask = clientCredentials(credential, { dialler, now: clock.now });
+    const repeated = (): void => metrics.repeated(name, "token");
+    const renewed: Renewed<BearerToken> = createRenewed({
+      async fetch() {
+        const { value, lifeMs } = await ask();
+        return { value: bearerOf(value, { drop: (it) => renewed.drop(it), repeated }), lifeMs };
+      },
       pauseOf: (failure) => (failure instanceof TokenUnavailable ? failure.pauseMs : undefined),
       dropsEveryMs: TOKEN_DROPS_EVERY_MS,
       clock,
@@ -148,7 +150,6 @@ export function openPresenter({ issuer, env, clock, instruments, log }: Presente
       name,
       kind: "oauth",
       tokens: renewed,
-      bears: undefined,
       standing: renewed.standing,
       close,
     };
@@ -168,6 +169,7 @@ export function openPresenter({ issuer, env, clock, instruments, log }: Presente
     let failures = 0;
     const exchanger = createExchanger(credential, {
       findEndpoint: tokenEndpointFinder(trusted),
+      repeated: () => metrics.repeated(name, "token"),
       clock,
       random: Math.random,
       ended(outcome, failure) {
@@ -193,40 +195,11 @@ export function openPresenter({ issuer, env, clock, instruments, log }: Presente
     return exchanger;
   }
 
-  function presentToken(credential: ClientCredential, request: Outgoing): Presented | Promise<Presented> {
-    const held = tokensOf(credential);
-    const present = (token: string): Presented => {
-      if (held.bears?.token !== token) held.bears = { token, tells: bearing(token) };
-      const judge = refusedToken(() => held.tokens.drop(token), credential);
-      return { headers: withBearer(request, token), bears: held.bears.tells, judge };
-    };
-    const token = held.tokens.current();
-    return token instanceof Promise ? token.then(present) : present(token);
-  }
-
-  function presentExchanged(
-    credential: ExchangingCredential,
+  const presentBearer = (
     request: Outgoing,
-    actingFor: ActingFor | undefined,
-  ): Presented | Promise<Presented> {
-    const exchanger = exchangerOf(credential);
-    const exchanged = exchanger.exchange(actingFor);
-    const present = (its: Awaited<typeof exchanged>): Presented => ({
-      headers: withBearer(request, its.token),
-      bears: its.bears,
-      judge: refusedToken(() => exchanger.drop(actingFor, its), credential),
-    });
-    return exchanged instanceof Promise ? exchanged.then(present) : present(exchanged);
-  }
-
-  /** A 401 is due to the token, whatever else it says. */
-  function refusedToken(drop: () => boolean, { name }: Credential): PresentedJudge {
-    return {
-      answered: (status, _, isRepeat) => (status === 401 && !isRepeat && drop() ? "again" : "accept"),
-      said: () => "accept",
-      repeated: () => metrics.repeated(name, "token"),
-    };
-  }
+    found: BearerToken | Promise<BearerToken>,
+  ): Presented | Promise<Presented> =>
+    found instanceof Promise ? found.then((it) => withBearer(request, it)) : withBearer(request, found);
 
   async function rehearse(credential: Credential, signal: AbortSignal): Promise<Rehearsal> {
     switch (credential.kind) {
@@ -267,13 +240,13 @@ export function openPresenter({ issuer, env, clock, instruments, log }: Presente
     present(credential, request, actingFor) {
       switch (credential.kind) {
         case "api_key":
-          return { headers: [...request.headers, ...credential.headers], bears: credential.bears, judge: undefined };
+          return { headers: request.headers.concat(credential.headers), bears: credential.bears, judge: undefined };
         case "cloudsig":
           return signerOf(credential)(request);
         case "oauth":
-          return presentToken(credential, request);
+          return presentBearer(request, tokensOf(credential).tokens.current());
         case "token_exchange":
-          return presentExchanged(credential, request, actingFor);
+          return presentBearer(request, exchangerOf(credential).exchange(actingFor));
         default:
           return credential satisfies never;
       }
@@ -304,8 +277,4 @@ export function openPresenter({ issuer, env, clock, instruments, log }: Presente
       for (const held of ofFetches) for (const one of held.values()) one.close();
     },
   };
-}
-
-function withBearer({ headers }: Outgoing, token: string): readonly string[] {
-  return [...headers, "authorization", `Bearer ${token}`];
 }

@@ -1,11 +1,7 @@
-/**
- * One request at a token endpoint: no redirect, a bounded answer, and never an address of this machine's own network
- * segment, where metadata services are. Source: credentials reference, 6; design decisions, section 13.
- */
-import { lookup } from "node:dns";
-import { BlockList, isIP, type LookupFunction } from "node:net";
+/** One request at a token endpoint: no redirect, a bounded answer. Source: credentials reference, 6; design decisions, section 13. */
 import type { SecureContext } from "node:tls";
 import { Agent, request } from "undici";
+import { guardedLookup, isForbiddenAddress, LinkLocal } from "./guarded-lookup.ts";
 
 const MAX_ANSWER_BYTES = 64 << 10;
 const MAX_HEADER_BYTES = 32 << 10;
@@ -22,36 +18,6 @@ export interface TokenDialler {
   close(): void;
 }
 
-const FORBIDDEN = new BlockList();
-FORBIDDEN.addSubnet("169.254.0.0", 16, "ipv4");
-FORBIDDEN.addSubnet("0.0.0.0", 8, "ipv4");
-FORBIDDEN.addSubnet("fe80::", 10, "ipv6");
-FORBIDDEN.addSubnet("fd00:ec2::", 32, "ipv6");
-FORBIDDEN.addAddress("::", "ipv6");
-
-/** Only the platform's own chain asks there. `address`: of version 4 or 6, without brackets. */
-export function isForbiddenAddress(address: string): boolean {
-  const version = isIP(address);
-  return version !== 0 && FORBIDDEN.check(address, version === 4 ? "ipv4" : "ipv6");
-}
-
-class Forbidden extends Error {
-  constructor() {
-    super("its address is link-local, which no token endpoint has");
-  }
-}
-
-/** What the name stands for at the moment of dialling decides, whatever it stood for before. */
-const guardedLookup: LookupFunction = (hostname, options, done) => {
-  lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error !== null) return done(error, []);
-    if (addresses.some(({ address }) => isForbiddenAddress(address))) return done(new Forbidden(), []);
-    if (options.all === true) return done(null, addresses);
-    const [first] = addresses;
-    done(null, first?.address ?? "", first?.family);
-  });
-};
-
 /** `secureContext`: what is trusted; undefined: what Node.js trusts. */
 export function openTokenDialler(secureContext: SecureContext | undefined, connectMs: number): TokenDialler {
   const agent = new Agent({
@@ -63,7 +29,7 @@ export function openTokenDialler(secureContext: SecureContext | undefined, conne
   });
   return {
     async post(url, headers, body, signal) {
-      if (isForbiddenAddress(new URL(url).hostname.replace(/^\[|\]$/g, ""))) throw new Forbidden();
+      if (isForbiddenAddress(new URL(url).hostname.replace(/^\[|\]$/g, ""))) throw new LinkLocal();
       const answer = await request(url, { dispatcher: agent, method: "POST", headers: { ...headers }, body, signal });
       const chunks: Buffer[] = [];
       let length = 0;

@@ -8,7 +8,7 @@
 import { hash } from "node:crypto";
 import { type Clock, GatewayError } from "../../base/index.ts";
 import type { FindTokenEndpoint, TokenEndpoint } from "../auth/index.ts";
-import { type Bearing, bearing } from "./bearing.ts";
+import { type BearerToken, bearerOf } from "./bearer.ts";
 import { TokenUnavailable } from "./client-credentials.ts";
 import { createExchangedTokens } from "./exchanged-tokens.ts";
 import { openTokenDialler, type TokenDialler } from "./token-dialler.ts";
@@ -56,11 +56,6 @@ const ISSUED_TYPES: ReadonlySet<string> = new Set([
   "urn:ietf:params:oauth:token-type:jwt",
 ]);
 
-export interface Exchanged {
-  readonly token: string;
-  readonly bears: Bearing;
-}
-
 export interface ExchangeOptions {
   readonly findEndpoint: FindTokenEndpoint;
   readonly clock: Clock;
@@ -68,27 +63,27 @@ export interface ExchangeOptions {
   readonly random: () => number;
   /** Told of each exchange: of those that failed, why. */
   readonly ended: (outcome: "fetched" | "failed" | "refused", failure?: { readonly reason: string }) => void;
+  /** A request was sent again with another token. */
+  readonly repeated: () => void;
 }
 
 export interface Exchanger {
   /** At once for a token that was exchanged before. Throws, or rejects with, the refusal. */
-  exchange(actingFor: ActingFor | undefined): Exchanged | Promise<Exchanged>;
-  /** The upstream refused it. False: the caller has none to exchange again. */
-  drop(actingFor: ActingFor | undefined, exchanged: Exchanged): boolean;
+  exchange(actingFor: ActingFor | undefined): BearerToken | Promise<BearerToken>;
   size(): number;
   isFailing(): boolean;
   close(): void;
 }
 
 type Outcome =
-  | { readonly kind: "token"; readonly exchanged: Exchanged }
+  | { readonly kind: "token"; readonly exchanged: BearerToken }
   | { readonly kind: "refusal"; readonly error: GatewayError };
 
 export function createExchanger(credential: ExchangingCredential, options: ExchangeOptions): Exchanger {
   const { issuer } = credential;
   const { clock } = options;
   const kept = createExchangedTokens<Outcome>();
-  const running = new Map<string, Promise<Exchanged>>();
+  const running = new Map<string, Promise<BearerToken>>();
   const turns = createTurns({ atOnce: CONCURRENT, waiting: WAITING, limitMs: WAIT_LIMIT_MS });
   const closing = new AbortController();
   let known: { readonly endpoint: TokenEndpoint; readonly dialler: TokenDialler; readonly until: number } | undefined;
@@ -133,7 +128,7 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
   }
 
   /** What the issuer answered for this token, be it a refusal. */
-  async function exchangeNow(key: string, { token = "", principal }: ActingFor): Promise<Exchanged> {
+  async function exchangeNow(key: string, { token = "", principal }: ActingFor): Promise<BearerToken> {
     const begunAt = clock.monotonic();
     const leftMs = leftOf(claimsOf(token), clock.now());
     try {
@@ -142,15 +137,19 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
       if (refusal !== undefined) throw new TokenFailure(refusal, { code: "invalid_target" });
       failures = 0;
       options.ended("fetched");
-      const exchanged = Object.freeze({ token: issued.token, bears: bearing(issued.token) });
+      const value: Outcome = { kind: "token", exchanged: bearerOf(issued.token, { drop, repeated: options.repeated }) };
+      function drop(): boolean {
+        kept.drop(key, value);
+        return true;
+      }
       const lifeMs = Math.min(
         issued.lifeMs ?? DEFAULT_LIFE_MS,
         leftOf(issued.claims, clock.now()) ?? Number.POSITIVE_INFINITY,
         leftMs ?? Number.POSITIVE_INFINITY,
       );
       const until = begunAt + usableMs(lifeMs);
-      if (until > clock.monotonic()) kept.keep(key, { value: { kind: "token", exchanged }, until, principal });
-      return exchanged;
+      if (until > clock.monotonic()) kept.keep(key, { value, until, principal });
+      return value.exchanged;
     } catch (error) {
       const told = error instanceof TokenFailure ? error : new TokenFailure("the exchange failed", { isPassing: true });
       const refusal = refusalOf(credential, told, leftMs);
@@ -188,13 +187,6 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
       const exchanging = exchangeNow(key, actingFor).finally(() => running.delete(key));
       running.set(key, exchanging);
       return exchanging;
-    },
-    drop(actingFor, exchanged) {
-      if (actingFor?.token === undefined) return false;
-      const key = digestOf(actingFor.token);
-      const found = kept.find(key, clock.monotonic());
-      if (found?.kind === "token" && found.exchanged === exchanged) kept.drop(key, found);
-      return true;
     },
     size: () => kept.size(),
     isFailing: () => failures >= FAILURES_BEFORE_PAUSE,

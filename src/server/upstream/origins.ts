@@ -1,5 +1,6 @@
 /** One connection pool an origin, kept over reloads, closed when no configuration names the origin any more. */
 import { Pool } from "undici";
+import { guardedLookup } from "../credentials/index.ts";
 import { openPools, type PoolMember, type PoolSpec, type PoolsOptions } from "./pools/index.ts";
 import { loneRoute, type Route } from "./server.ts";
 
@@ -60,7 +61,7 @@ export function openOrigins(options: OriginOptions = {}): Origins {
   const { ca, ...ofPools } = options;
   const lone = new Map<string, Lone>();
   const pools = openPools({ ...ofPools, settings: SETTINGS, ca });
-  const connect = { timeout: CONNECT_LIMIT_MS, ...(ca !== undefined && { ca }) };
+  const connect = { timeout: CONNECT_LIMIT_MS, lookup: guardedLookup, ...(ca !== undefined && { ca }) };
   const loneAt = (origin: string): Lone => {
     let at = lone.get(origin);
     if (at === undefined) {

@@ -1,6 +1,7 @@
 /** One server that attempts can be made at, and the way from one that cannot be connected to, to the next. */
 import type { LookupFunction } from "node:net";
 import type { Dispatcher } from "undici";
+import { guardedLookup } from "../credentials/index.ts";
 
 export interface Server {
   readonly dispatcher: Pick<Dispatcher, "dispatch">;
@@ -27,7 +28,7 @@ export function loneRoute(dispatcher: Server["dispatcher"]): Route {
   const nothing = (): void => undefined;
   const server: Server = {
     dispatcher,
-    lookup: undefined,
+    lookup: guardedLookup,
     begun: nothing,
     connected: nothing,
     unreachable: nothing,

@@ -22,6 +22,9 @@ export const CONFIG_ALIAS = "alias-10";
 /** Of a provider that speaks the messages dialect. */
 export const MESSAGES_MODEL = "m-chat";
 
+/** Of a provider whose requests are signed; the same upstream, and the same length of a name. */
+export const SIGNED_MODEL = "sg-chatt";
+
 const PROVIDERS = 20;
 const ALIASES = 50;
 
@@ -93,6 +96,25 @@ function routing(upstreamPort: number): object {
     api_key: "bench-key-messages",
     models: [MESSAGES_MODEL],
   };
+  const signed = {
+    preset: "bedrock",
+    name: "provider-signed",
+    base_url: `http://127.0.0.1:${upstreamPort}/v1`,
+    region: "us-east-1",
+    credential: "signer",
+    models: [SIGNED_MODEL],
+  };
+  const cloudsig = {
+    access_key_id: "AKIDBENCH",
+    secret_access_key: "bench-secret-of-the-cloud",
+    session_token: "bench",
+  };
   const mcp = [{ name: "bench", url: `http://127.0.0.1:${upstreamPort}${MCP_PATH}`, api_key: "bench-key-mcp" }];
-  return { version: 1, default_provider: "provider-1", providers: [...providers, messages], mcp };
+  return {
+    version: 1,
+    default_provider: "provider-1",
+    credentials: [{ name: "signer", cloudsig }],
+    providers: [...providers, messages, signed],
+    mcp,
+  };
 }

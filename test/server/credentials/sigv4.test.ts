@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createSigner } from "../../../src/server/credentials/signing.ts";
+import { createSigner, hashOf } from "../../../src/server/credentials/signing.ts";
 import {
   canonicalPath,
   canonicalQuery,
@@ -149,6 +149,7 @@ test("requests of the cloud's surfaces are signed over their type, host, version
       { method, host, path, headers: [...headers, ...others], body: body === "" ? null : Buffer.from(body) },
       keys,
       at,
+      payloadHash(Buffer.from(body)),
     );
     const proof = `AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20261123/${scope.region}/${scope.service}/aws4_request`;
     assert.equal(sent.at(-1), `${proof}, SignedHeaders=${names}, Signature=${signed}`, path);
@@ -164,10 +165,10 @@ test("a session token, key or day that changes has another key derived", () => {
   const keys = { accessKeyId: "A", secretAccessKey: SECRET, sessionToken: undefined };
   const midnight = Date.UTC(2026, 0, 2);
   const signed = [
-    signer.sign(request, keys, midnight - 1),
-    signer.sign(request, keys, midnight),
-    signer.sign(request, { ...keys, secretAccessKey: "other" }, midnight),
-    signer.sign(request, keys, midnight),
+    signer.sign(request, keys, midnight - 1, EMPTY_PAYLOAD_HASH),
+    signer.sign(request, keys, midnight, EMPTY_PAYLOAD_HASH),
+    signer.sign(request, { ...keys, secretAccessKey: "other" }, midnight, EMPTY_PAYLOAD_HASH),
+    signer.sign(request, keys, midnight, EMPTY_PAYLOAD_HASH),
   ].map((headers) => headers.at(-1) ?? "");
   assert.match(signed[0] ?? "", /\/20260101\//);
   assert.match(signed[1] ?? "", /\/20260102\//);
@@ -226,6 +227,18 @@ test("a canonical path holds no byte that is not reserved for it, and is the sam
     { seed },
   );
   console.log(`seed ${seed}`);
+});
+
+test("a large body is hashed piece by piece, once for all attempts, to the same", async () => {
+  const small = Buffer.alloc(1 << 20, 7);
+  assert.equal(hashOf(small), payloadHash(small));
+  for (const length of [(1 << 20) + 1, 5 << 20, (2 << 20) - 1]) {
+    const body = Buffer.alloc(length, 9);
+    const hash = hashOf(body);
+    assert.ok(hash instanceof Promise);
+    assert.equal(hashOf(body), hash);
+    assert.equal(await hash, payloadHash(body));
+  }
 });
 
 test("nothing has a hash of its own, and times are of UTC to the second", () => {

@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { clientCredentials, TokenUnavailable } from "../../../src/server/credentials/client-credentials.ts";
-import { isForbiddenAddress, openTokenDialler } from "../../../src/server/credentials/token-dialler.ts";
+import { guardedLookup, isForbiddenAddress } from "../../../src/server/credentials/guarded-lookup.ts";
+import { openTokenDialler } from "../../../src/server/credentials/token-dialler.ts";
 import type { ClientCredential } from "../../../src/server/credentials/types.ts";
 import { type Recorded, reply, scriptedUpstream } from "../../e2e/support/upstream.ts";
 import { atEnd } from "../../e2e/support/wait.ts";
@@ -154,4 +155,10 @@ test("nothing is asked where machines keep their keys, by whatever name", async 
   for (const host of ["169.254.169.254", "[fd00:ec2::254]", "[::ffff:169.254.169.254]", "2852039166"]) {
     await assert.rejects(fetching({ tokenUrl: `http://${host}/token` })(), { reason: /link-local/ });
   }
+  const looked = (host: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      guardedLookup(host, {}, (error, address) => (error === null ? resolve(String(address)) : reject(error)));
+    });
+  await assert.rejects(looked("169.254.169.254"), /link-local/);
+  assert.equal(await looked("127.0.0.1"), "127.0.0.1");
 });

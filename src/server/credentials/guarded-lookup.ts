@@ -1,0 +1,36 @@
+/**
+ * Names resolved for those who dial, but never to this machine's own network segment, where metadata services are: whoever can
+ * name an upstream must not read the keys of the machine. Source: credentials reference, 6; design decisions, section 13.
+ */
+import { lookup } from "node:dns";
+import { BlockList, isIP, type LookupFunction } from "node:net";
+
+const FORBIDDEN = new BlockList();
+FORBIDDEN.addSubnet("169.254.0.0", 16, "ipv4");
+FORBIDDEN.addSubnet("0.0.0.0", 8, "ipv4");
+FORBIDDEN.addSubnet("fe80::", 10, "ipv6");
+FORBIDDEN.addSubnet("fd00:ec2::", 32, "ipv6");
+FORBIDDEN.addAddress("::", "ipv6");
+
+/** Only the platform's own chain asks there. `address`: of version 4 or 6, without brackets. */
+export function isForbiddenAddress(address: string): boolean {
+  const version = isIP(address);
+  return version !== 0 && FORBIDDEN.check(address, version === 4 ? "ipv4" : "ipv6");
+}
+
+export class LinkLocal extends Error {
+  constructor() {
+    super("its address is link-local, where machines keep the keys of their cloud account");
+  }
+}
+
+/** What the name stands for at the moment of dialling decides, whatever it stood for before. */
+export const guardedLookup: LookupFunction = (hostname, options, done) => {
+  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error !== null) return done(error, []);
+    if (addresses.some(({ address }) => isForbiddenAddress(address))) return done(new LinkLocal(), []);
+    if (options.all === true) return done(null, addresses);
+    const [first] = addresses;
+    done(null, first?.address ?? "", first?.family);
+  });
+};
