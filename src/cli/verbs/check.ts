@@ -11,6 +11,7 @@ import { doorAnswers, issuerProbes, libraryAnswers, policyAnswers } from "../che
 import type { Answer, Limits, Probe } from "../check/answer.ts";
 import { callerAnswers } from "../check/callers.ts";
 import { credentialProbes } from "../check/credentials.ts";
+import { detectorProbes } from "../check/detectors.ts";
 import { frontedProbes } from "../check/fronted.ts";
 import { prefilterAnswers } from "../check/guardrails.ts";
 import { absentModelAnswers } from "../check/models.ts";
@@ -75,6 +76,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
     ...issuerProbes(nodeFile, path),
     ...credentialProbes(node, presenter),
     ...frontedProbes(node, presenter),
+    ...detectorProbes(node, io.env),
   ];
   const limits = { timeoutMs: Math.min(options.timeout, MAX_TIMEOUT_MS), signal: io.signal };
   tell(await absentModelAnswers(node, path, limits));
@@ -84,11 +86,11 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   return failures === 0 ? 0 : 1;
 }
 
-/** Each model of this machine is loaded and run once. */
+/** Each model of this machine is loaded and run once; of one on a server the tokenizer is loaded. */
 async function modelAnswers({ compiled: { prepare } }: LoadedNode, signal: AbortSignal): Promise<readonly Answer[]> {
   if (prepare === undefined) return [];
   const problems = await prepare(signal);
-  const words = "loaded, and each graph was run";
+  const words = "loaded, and each graph of this machine was run";
   return problems.length === 0
     ? [{ verdict: "ok", subject: "models", words }]
     : problems.map(formatProblem).map(problemAnswer);

@@ -21,5 +21,6 @@ export {
   type ScanPool,
 } from "./pii/index.ts";
 export type { CallModel, ModelQuestion, ModelSaid } from "./ports.ts";
+export type { DetectorProbe } from "./probe.ts";
 export { createRemoteDetector } from "./remote/index.ts";
 export { createEndpointMetrics, createEndpoints, type Endpoints } from "./wire/index.ts";

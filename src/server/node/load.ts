@@ -99,7 +99,7 @@ export interface LoadedNode {
   readonly nodeFile: NodeFile;
   readonly deployment: ComposedDeployment;
   /** Without its guardrails where `awaits` names models. */
-  readonly compiled: Pick<Extract<Compiled, { kind: "compiled" }>, "snapshot" | "prepare">;
+  readonly compiled: Pick<Extract<Compiled, { kind: "compiled" }>, "snapshot" | "prepare" | "probes">;
   /** Models that it needs and that are not in the cache. */
   readonly awaits: readonly ModelNeed[];
   /** Lines for a person. */

@@ -23,6 +23,7 @@ import {
   createScanPool,
   createSessionMetrics,
   createSessions,
+  type DetectorProbe,
   type Endpoints,
   type EnsembleOptions,
   isModelType,
@@ -119,7 +120,7 @@ function compile(document: Deployment, models: Views, options: Options): Compile
   if (guardrails === undefined) return { guardrails: UNGUARDED, problems: [], own: NOTHING_HELD };
   const { assembled, problems } = assemble(guardrails, profiles, models, options);
   if (assembled === undefined) return { guardrails: UNGUARDED, problems, own: NOTHING_HELD };
-  const { ensemble, policyOf, inForce, rehearse, prepare, held } = assembled;
+  const { ensemble, policyOf, inForce, rehearse, prepare, probes, held } = assembled;
   const guardOf = (profile: string | undefined): Guard | undefined => {
     const policy = policyOf(profile);
     const isExempt = policy.detectors.length === 0 && policy.rules.length === 0;
@@ -140,6 +141,7 @@ function compile(document: Deployment, models: Views, options: Options): Compile
     }),
     problems: [...problems, ...restoreProblems(document)],
     prepare,
+    probes,
     own: held,
   };
 }
@@ -182,6 +184,7 @@ interface Noted {
     readonly reaches: ((signal: AbortSignal) => Promise<void>)[];
   };
   readonly prepares: Prepare[];
+  readonly probes: DetectorProbe[];
 }
 
 function assemble(
@@ -194,8 +197,9 @@ function assemble(
     gives: new Map(),
     held: { sessions: new Set(), origins: new Set(), warmUps: [], reaches: [] },
     prepares: [],
+    probes: [],
   };
-  const { gives, held, prepares } = noted;
+  const { gives, held, prepares, probes } = noted;
   const compiled = compileEnsemble(guardrails, {
     ...options,
     build: standIns(builder(noted, models, options), options.awaited),
@@ -233,6 +237,7 @@ function assemble(
         prepares.length === 0
           ? undefined
           : async (signal) => (await Promise.all(prepares.map((prepare) => prepare(signal)))).flat(),
+      probes,
       held,
     },
     problems,
@@ -248,7 +253,7 @@ function keyedRules({ rules, pseudonym_key: key }: Guardrails): ReadonlyMap<stri
 
 const builder =
   (
-    { gives, held, prepares }: Noted,
+    { gives, held, prepares, probes }: Noted,
     views: Views,
     { pool, sessions, endpoints, callModel, providers }: Options,
   ): BuildDetector =>
@@ -268,6 +273,7 @@ const builder =
       held.sessions.add(built.session);
       if (built.origin !== undefined) held.origins.add(built.origin);
       if (built.reach !== undefined) held.reaches.push(built.reach);
+      if (built.probe !== undefined) probes.push(built.probe);
       const path = ["guardrails", "detectors", detectors.indexOf(config)];
       prepares.push(async (signal) =>
         (await built.prepare(signal)).map((it) => ({
@@ -283,6 +289,7 @@ const builder =
       if (built.kind === "refused") return built;
       if (built.gives !== undefined) gives.set(name, built.gives);
       held.origins.add(built.origin);
+      probes.push(built.probe);
       return built;
     }
     if (callModel === undefined) {
@@ -292,6 +299,8 @@ const builder =
     const channels = providers?.get(config.llm?.provider ?? "")?.channels;
     const speaksCompat = channels?.some(({ dialect }) => dialect === "compat");
     const built = createJudge(config, name, { callModel, speaksCompat });
-    if (built.kind === "detector") gives.set(name, built.gives);
+    if (built.kind === "refused") return built;
+    gives.set(name, built.gives);
+    probes.push(built.probe);
     return built;
   };

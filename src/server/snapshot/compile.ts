@@ -12,7 +12,7 @@ import {
 } from "../core/catalog/index.ts";
 import type { Deployment, Problem, ProviderConfig, Read } from "../core/config/index.ts";
 import type { GuardrailProblem } from "../core/guardrails/index.ts";
-import type { Views } from "../detectors/index.ts";
+import type { DetectorProbe, Views } from "../detectors/index.ts";
 import { type ModelNeed, modelNeeds } from "../models/index.ts";
 import { compileProvider, type Provider, poolProblems } from "../upstream/index.ts";
 import { compileCardKeys } from "./card-keys.ts";
@@ -45,6 +45,8 @@ export type Compiled =
        * Rejects with the signal's reason.
        */
       readonly prepare: ((signal: AbortSignal) => Promise<readonly Problem[]>) | undefined;
+      /** Servers and judges that detectors depend on. */
+      readonly probes?: readonly DetectorProbe[];
     }
   /** Sound as far as can be told without models that are not in the cache. */
   | {
@@ -71,7 +73,7 @@ export function compileDeployment(input: CompileInput): Compiled {
   const sound = claiming.filter((one): one is ClaimingProvider => one !== undefined);
   const providers = sound.map(({ provider }) => provider);
   const governance = compileGovernance(read, { document, asWritten }, input, providers, problems);
-  const { guardrails, prepare } = compileGuardrails(read, document, input, providers, problems);
+  const { guardrails, prepare, probes = [] } = compileGuardrails(read, document, input, providers, problems);
   const report = (...problem: Parameters<typeof read.problem>) => problems.push(read.problem(...problem));
   checkIssuers(document, input.trusted, report);
   const cardKeys = compileCardKeys(document.a2a_cards?.signing_keys ?? [], report);
@@ -85,7 +87,7 @@ export function compileDeployment(input: CompileInput): Compiled {
     return { kind: "awaits", models: awaited, rest, problems };
   }
   const snapshot = freeze(document, sound, { governance, guardrails, fronted, cardKeys });
-  return { kind: "compiled", snapshot, problems, prepare };
+  return { kind: "compiled", snapshot, problems, prepare, probes };
 }
 
 function overlaid(
@@ -184,16 +186,16 @@ function compileGuardrails(
     problems.push(read.problem(["guardrails"], message));
     return NO_GUARDRAILS;
   }
-  const { guardrails, prepare, problems: found } = engine.compile(document, models, byNameOf(providers));
+  const { guardrails, prepare, probes = [], problems: found } = engine.compile(document, models, byNameOf(providers));
   const toldOf = ({ path, message, severity }: GuardrailProblem): Problem => read.problem(path, message, severity);
   problems.push(...found.map(toldOf));
-  return { guardrails, prepare: prepare && (async (signal) => (await prepare(signal)).map(toldOf)) };
+  return { guardrails, probes, prepare: prepare && (async (signal) => (await prepare(signal)).map(toldOf)) };
 }
 
 const byNameOf = (providers: readonly Provider[]): ReadonlyMap<string, Provider> =>
   new Map(providers.map((provider) => [provider.name, provider]));
 
-interface PreparedGuardrails extends Pick<Extract<Compiled, { kind: "compiled" }>, "prepare"> {
+interface PreparedGuardrails extends Pick<Extract<Compiled, { kind: "compiled" }>, "prepare" | "probes"> {
   readonly guardrails: GuardrailSnapshot;
 }
 

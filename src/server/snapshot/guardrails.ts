@@ -24,7 +24,7 @@ import {
   type StreamTerms,
   told,
 } from "../core/guardrails/index.ts";
-import type { Ensemble, Failure, Found, Member, Views } from "../detectors/index.ts";
+import type { DetectorProbe, Ensemble, Failure, Found, Member, Views } from "../detectors/index.ts";
 import type { Provider } from "../upstream/index.ts";
 import { type GuardedProfile, type GuardrailsInForce, NOTHING_IN_FORCE } from "./in-force.ts";
 
@@ -138,6 +138,8 @@ export interface CompiledGuardrails {
   readonly problems: readonly GuardrailProblem[];
   /** Before it is put in force; undefined where there is nothing to load. */
   readonly prepare?: Prepare | undefined;
+  /** Servers and judges that detectors depend on, to be asked by who wants to know. */
+  readonly probes?: readonly DetectorProbe[];
 }
 
 /** What is found in a text is remembered over all documents that one engine compiles. */
@@ -182,6 +184,7 @@ export interface AssembledGuardrails {
         readonly inForce: GuardrailsInForce;
         readonly rehearse: Rehearse;
         readonly prepare: Prepare | undefined;
+        readonly probes: readonly DetectorProbe[];
         readonly held: Held;
       }
     | undefined;

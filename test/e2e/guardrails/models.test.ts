@@ -131,7 +131,7 @@ test("check runs each graph once, and says what is wrong with one", { skip: miss
   };
   const sound = await check(LABELS);
   assert.equal(sound.status, 0, sound.told);
-  assert.match(sound.told, /models.*loaded, and each graph was run/);
+  assert.match(sound.told, /models.*loaded, and each graph of this machine was run/);
   const { status, told } = await check(["O", "B-PER"]);
   assert.equal(status, 1, told);
   assert.match(

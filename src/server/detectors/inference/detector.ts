@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import type { DetectorConfig } from "../../core/config/index.ts";
 import { CATEGORIES, type Category, type Detector, DetectorError, type Finding } from "../../core/guardrails/index.ts";
 import { partsOf, placed } from "../parts.ts";
+import { type DetectorProbe, HARMLESS } from "../probe.ts";
 import { type Endpoints, shownHeaders } from "../wire/index.ts";
 import { configRead, filesOf, type ModelFiles, type TextFiles, type Views } from "./files.ts";
 import type { ModelConfig } from "./labels.ts";
@@ -16,7 +17,7 @@ import {
   type ReadingPlan,
   type ReadingProblem,
 } from "./readings.ts";
-import { askingOf, servedGraph } from "./served.ts";
+import { askingOf, probeOf, servedGraph } from "./served.ts";
 import { locate } from "./session/packages.ts";
 import type { ReaderSpec, SessionSpec } from "./session/protocol.ts";
 import type { AskServer } from "./session/served/calls.ts";
@@ -46,6 +47,7 @@ export type BuiltModelDetector =
        * `DetectorError`, or with the signal's reason.
        */
       readonly reach: ((signal: AbortSignal) => Promise<void>) | undefined;
+      readonly probe: DetectorProbe | undefined;
     }
   /** Paths begin at the detector. */
   | { readonly kind: "refused"; readonly problems: readonly ReadingProblem[] };
@@ -122,6 +124,10 @@ export function createModelDetector(
     },
     // Without a text the server is asked what it has, and examples are embedded.
     reach: graph.kind === "served" ? async (signal) => void (await readTexts([], signal)) : undefined,
+    probe:
+      graph.kind === "served" && server !== undefined && own.remote !== undefined
+        ? probeOf(name, own.remote, server, (signal) => readTexts([HARMLESS], signal))
+        : undefined,
   };
 }
 

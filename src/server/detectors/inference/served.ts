@@ -3,6 +3,7 @@
 import { parseDuration } from "../../../base/index.ts";
 import type { DetectorConfig } from "../../core/config/index.ts";
 import { DetectorError } from "../../core/guardrails/index.ts";
+import type { DetectorProbe } from "../probe.ts";
 import { addressOf, type Endpoint, headerPairs, headerProblems } from "../wire/index.ts";
 import type { ServedGraph } from "./session/protocol.ts";
 import type { AskServer } from "./session/served/calls.ts";
@@ -11,6 +12,8 @@ export type InferenceServer = NonNullable<NonNullable<DetectorConfig["nlp"]>["re
 
 /** Timers hold no more. */
 const LONGEST_MS = 2 ** 31 - 1;
+
+const MAX_READY_BYTES = 64 << 10;
 
 export interface ServedProblem {
   /** Begins at `remote`. */
@@ -72,3 +75,24 @@ export function askingOf(endpoint: Endpoint, server: InferenceServer): AskServer
     }
   };
 }
+
+/** Ready, and what it has is what the detector reads. `read`: a text, as for a request. */
+export const probeOf = (
+  detector: string,
+  { endpoint, headers, model }: InferenceServer,
+  server: AskServer,
+  read: (signal: AbortSignal) => Promise<unknown>,
+): DetectorProbe => ({
+  detector,
+  presents: `${endpoint}\n${headerPairs(headers).join("\n")}`,
+  async ask(_, signal) {
+    const path = `${new URL(endpoint).pathname.replace(/\/+$/, "")}/v2/health/ready`;
+    const { status } = await server(
+      { method: "GET", path, headers: [], body: null, maxBytes: MAX_READY_BYTES },
+      signal,
+    );
+    if (status !== 200) throw new DetectorError("failed", `its server is not ready: it answered ${status}`);
+    await read(signal);
+    return { words: `${new URL(endpoint).origin} serves \`${model}\`, which reads a text`, isDoubtful: false };
+  },
+});

@@ -6,6 +6,7 @@ import type { DetectorConfig } from "../../core/config/index.ts";
 import { CATEGORIES, type Detector, DetectorError, type Finding, type Segment } from "../../core/guardrails/index.ts";
 import { partsOf, placed } from "../parts.ts";
 import type { CallModel, ModelSaid } from "../ports.ts";
+import { type DetectorProbe, HARMLESS } from "../probe.ts";
 import { createTurns, inTurn, MOST_IN_FLIGHT, MOST_WAITING } from "../wire/index.ts";
 import { answerOf } from "./answer.ts";
 import { codesFormat, MOST_CODES } from "./guard-codes.ts";
@@ -24,7 +25,12 @@ interface JudgeProblem {
 }
 
 export type BuiltJudge =
-  | { readonly kind: "detector"; readonly detector: Detector; readonly gives: readonly string[] }
+  | {
+      readonly kind: "detector";
+      readonly detector: Detector;
+      readonly gives: readonly string[];
+      readonly probe: DetectorProbe;
+    }
   | { readonly kind: "refused"; readonly problems: readonly JudgeProblem[] };
 
 export interface JudgeOptions {
@@ -95,7 +101,17 @@ export function createJudge(config: DetectorConfig, name: string, options: Judge
     },
     horizon: undefined,
   } satisfies Detector);
-  return { kind: "detector", detector, gives: labels.map((label) => `${category}/${label}`) };
+  const probe: DetectorProbe = {
+    detector: name,
+    presents: "",
+    provider: own.provider,
+    async ask(callModel, signal) {
+      await judging(own, name, { ...options, callModel })({ kind: "user", text: HARMLESS, context: [] }, signal);
+      const proved = own.format === "json" ? "" : ", which labels and text reach";
+      return { words: `\`${own.model}\` of ${own.provider} judges a text${proved}`, isDoubtful: false };
+    },
+  };
+  return { kind: "detector", detector, gives: labels.map((label) => `${category}/${label}`), probe };
 }
 
 /** It becomes the name of a type, which stands in rules, headers and series. */

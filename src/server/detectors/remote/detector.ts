@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import type { DetectorConfig } from "../../core/config/index.ts";
 import { CATEGORIES, type Detector, DetectorError, type Finding } from "../../core/guardrails/index.ts";
 import { partsOf, placed } from "../parts.ts";
+import { type DetectorProbe, HARMLESS } from "../probe.ts";
 import {
   addressOf,
   type Endpoint,
@@ -14,6 +15,7 @@ import {
   shownHeaders,
 } from "../wire/index.ts";
 import { type AnswerTerms, findingsIn } from "./answer.ts";
+import { probeAnalyzer } from "./probe.ts";
 
 /** Of one text. */
 const MAX_ANSWER_BYTES = 8 << 20;
@@ -32,6 +34,7 @@ export type BuiltRemoteDetector =
       readonly gives: readonly string[] | undefined;
       /** Of its server. */
       readonly origin: string;
+      readonly probe: DetectorProbe;
     }
   | { readonly kind: "refused"; readonly problems: readonly RemoteProblem[] };
 
@@ -67,11 +70,8 @@ export function createRemoteDetector(
     entities: entities === undefined ? undefined : new Set(entities),
     seen: new Set(),
   };
-  const analyze = analyzer(
-    endpoints.of(address.origin),
-    { path: address.root + path, headers: headerPairs(own.headers), asked },
-    terms,
-  );
+  const endpoint = endpoints.of(address.origin);
+  const analyze = analyzer(endpoint, { path: address.root + path, headers: headerPairs(own.headers), asked }, terms);
   const detector: Detector = Object.freeze({
     name,
     type: "remote",
@@ -86,7 +86,14 @@ export function createRemoteDetector(
     horizon: undefined,
   } satisfies Detector);
   const gives = entities?.map((entity) => `${category}/${entity}`);
-  return { kind: "detector", detector, gives, origin: address.origin };
+  const headers = headerPairs(own.headers);
+  const asking = { root: address.root, headers, language, entities };
+  const probe: DetectorProbe = {
+    detector: name,
+    presents: `${own.endpoint}\n${headers.join("\n")}`,
+    ask: (_, signal) => probeAnalyzer(endpoint, asking, () => analyze(HARMLESS, signal), signal),
+  };
+  return { kind: "detector", detector, gives, origin: address.origin, probe };
 }
 
 interface Call {

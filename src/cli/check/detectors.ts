@@ -1,0 +1,59 @@
+/**
+ * What `gateway check` asks the servers that detectors depend on: analyzers, inference servers, and judges, of whom guards
+ * prove that labels and text reach their template. Source: judge-formats reference, 1; kserve-v2 and presidio-analyze
+ * references, "Client behaviour".
+ */
+import { type LoadedNode, openModelCallsAlone } from "../../server/node/index.ts";
+import { STAND_IN } from "../../server/secrets/index.ts";
+import type { Io } from "../io.ts";
+import type { Answer, Limits, Probe } from "./answer.ts";
+import { isSealed } from "./credentials.ts";
+
+type Snapshot = LoadedNode["compiled"]["snapshot"];
+type Asked = NonNullable<LoadedNode["compiled"]["probes"]>[number];
+
+export function detectorProbes({ compiled: { probes = [], snapshot } }: LoadedNode, env: Io["env"]): readonly Probe[] {
+  return probes.map((probe) => {
+    const subject = `detector ${probe.detector}`;
+    return { subject, ask: (limits) => ask(subject, probe, { snapshot, env }, limits) };
+  });
+}
+
+async function ask(
+  subject: string,
+  { presents, provider, ask: probe }: Asked,
+  { snapshot, env }: { readonly snapshot: Snapshot; readonly env: Io["env"] },
+  { timeoutMs, signal }: Limits,
+): Promise<Answer> {
+  if (presents.includes(STAND_IN) || asksSealed(provider, snapshot)) {
+    return { verdict: "note", subject, words: "not asked: what it is asked with is sealed in the cluster" };
+  }
+  const calls = openModelCallsAlone(snapshot, env);
+  const limit = AbortSignal.timeout(timeoutMs);
+  const startedAt = performance.now();
+  try {
+    const { words, isDoubtful } = await probe(calls.callModel, AbortSignal.any([signal, limit]));
+    const ms = Math.round(performance.now() - startedAt);
+    return { verdict: isDoubtful ? "note" : "ok", subject, words: `${words}, answered in ${ms} ms` };
+  } catch (error) {
+    const words = limit.aborted
+      ? `no answer in ${timeoutMs} ms`
+      : error instanceof Error
+        ? error.message
+        : String(error);
+    return { verdict: "fail", subject, words };
+  } finally {
+    await calls.close();
+  }
+}
+
+/** Whether one that may be asked for a judge, itself or by failover, is asked with what only the cluster holds. */
+function asksSealed(name: string | undefined, { byName }: Snapshot): boolean {
+  const provider = byName.get(name ?? "");
+  const others = (provider?.failover?.to ?? []).map((other) => byName.get(other));
+  return [provider, ...others].some((one) => {
+    if (one === undefined) return false;
+    const shown = [...one.addedHeaders, ...one.channels.map(({ origin }) => origin)].join("\n");
+    return shown.includes(STAND_IN) || one.channels.some(({ credential }) => isSealed(credential));
+  });
+}
