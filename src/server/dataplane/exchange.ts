@@ -9,12 +9,12 @@ import { asRefusal, GatewayError } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { type AgentProtocol, NOT_A_POST, type RpcFault, rpcError, rpcRefusal } from "../core/agents/index.ts";
 import {
-  type ChunkStamp,
   type Dialect,
   type Loss,
   refusalBody,
   refusalEvent,
   refusalHeaders,
+  type StreamStamp,
 } from "../core/dialects/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { Bearing, Downstream } from "../upstream/index.ts";
@@ -169,7 +169,7 @@ export class Exchange implements Downstream {
   }
 
   /** Of an answer that has begun. `stamp`: of its chunks, where it is a stream of them. */
-  #breakWith(error: GatewayError, stamp?: ChunkStamp): void {
+  #breakWith(error: GatewayError, stamp?: StreamStamp): void {
     this.#code = error.code;
     if (error.by !== undefined) this.#tell(error);
     if (this.#isEventStream) this.#response.end(`\n\n${this.#refusalEvent(error, stamp)}`);
@@ -182,14 +182,14 @@ export class Exchange implements Downstream {
   }
 
   /** Ends the answer as `error`, and the provider's work with it. False: it was on its way to its end. */
-  cutOff(error: GatewayError, stamp?: ChunkStamp): boolean {
+  cutOff(error: GatewayError, stamp?: StreamStamp): boolean {
     if (!this.endAs(error, stamp)) return false;
     this.#leave();
     return true;
   }
 
   /** Ends the answer as `error`, whose provider is done. False: it was on its way to its end. */
-  endAs(error: GatewayError, stamp?: ChunkStamp): boolean {
+  endAs(error: GatewayError, stamp?: StreamStamp): boolean {
     if (this.#gone || this.#response.writableEnded) return false;
     if (this.#response.headersSent) this.#breakWith(error, stamp);
     else this.refuse(error);
@@ -239,8 +239,8 @@ export class Exchange implements Downstream {
       : rpcRefusal(rpc.protocol, error, rpc.id, requestId);
   }
 
-  #refusalEvent(error: GatewayError, stamp?: ChunkStamp): string {
-    if (this.failing !== undefined) return this.failing(error);
+  #refusalEvent(error: GatewayError, stamp?: StreamStamp): string {
+    if (this.failing !== undefined && stamp === undefined) return this.failing(error);
     return this.rpc === undefined
       ? refusalEvent(this.dialect, error, this.requestId, stamp)
       : `data: ${this.#refusalBody(error)}\n\n`;

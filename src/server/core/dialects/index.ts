@@ -42,7 +42,7 @@ export { IMAGE_TOKENS } from "./media-bounds.ts";
 export { type ThreadUse, threadUse } from "./message-thread.ts";
 export { boundaryOf, type FormField, findField } from "./multipart.ts";
 export { isAlike, parametersNamed, withParameter } from "./readings.ts";
-export { type ChunkStamp, refusalBody, refusalEvent, refusalHeaders, refusalMessage } from "./refusal.ts";
+export { refusalBody, refusalEvent, refusalHeaders, refusalMessage, type StreamStamp } from "./refusal.ts";
 export { DEFAULT_OUTPUT_BOUND, type RequestBounds, tokenBounds } from "./request-bounds.ts";
 export {
   type EnvelopeText,

@@ -2,6 +2,7 @@
 import type { GatewayError } from "../../../base/index.ts";
 import { REFUSALS } from "../../../base/index.ts";
 import type { Dialect } from "./routes.ts";
+import { type ResponseStamp, responsesFailure, responsesFiltered } from "./translate/to-responses/failure.ts";
 
 const MESSAGES_TYPES: ReadonlyMap<number, string> = new Map([
   [401, "authentication_error"],
@@ -42,11 +43,19 @@ export interface ChunkStamp {
   readonly choices: readonly number[];
 }
 
+/** What a stream has told of itself, which its last event says again. */
+export type StreamStamp = ChunkStamp | ResponseStamp;
+
 /**
  * The same as the last event of a stream that has begun: no `[DONE]`, no invented stop reason. A guardrail's denial of the
  * chunks of `stamp` ends them as the dialect knows it: they were filtered. Source: design decisions, section 11, Deny.
  */
-export function refusalEvent(dialect: Dialect, error: GatewayError, requestId: string, stamp?: ChunkStamp): string {
+export function refusalEvent(dialect: Dialect, error: GatewayError, requestId: string, stamp?: StreamStamp): string {
+  if (stamp !== undefined && "response" in stamp) {
+    return error.code === "guardrail_denied"
+      ? responsesFiltered(error, requestId, stamp)
+      : responsesFailure(error, stamp);
+  }
   if (dialect === "compat" && error.code === "guardrail_denied" && stamp !== undefined) {
     return `data: ${filteredChunk(error, requestId, stamp)}\n\ndata: [DONE]\n\n`;
   }

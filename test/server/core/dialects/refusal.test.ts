@@ -31,7 +31,52 @@ test("a denial within messages is an error event of a lacking permission", () =>
   assert.deepEqual([error.type, error.details.error_code], ["permission_error", "guardrail_denied"]);
 });
 
-test("any other refusal, and one within responses, is an error event and no end", () => {
+test("a response that is denied ends as one that was filtered, one that breaks off as one that failed", () => {
+  const created = { id: "resp_1", object: "response", status: "in_progress", model: "m", output: [] };
+  const frames = [
+    { type: "response.created", response: created, sequence_number: 0 },
+    {
+      type: "response.output_text.delta",
+      item_id: "msg_1",
+      output_index: 0,
+      content_index: 0,
+      delta: "x",
+      sequence_number: 7,
+    },
+  ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  const stream = openStreamTexts("compat", "responses");
+  for (const event of new SseSplitter().push(Buffer.from(frames.join("")))) {
+    const texts = stream.read(event);
+    stream.reemit(
+      texts,
+      texts.pieces.map(({ text }) => text),
+    );
+  }
+  const ended = (error: GatewayError) =>
+    new SseSplitter()
+      .push(Buffer.from(refusalEvent("compat", error, "r1", stream.stamp)))
+      .map(({ event, data }) => ({ event, data: JSON.parse(data ?? "") }));
+  const [filtered, ...more] = ended(denied);
+  assert.deepEqual([filtered?.event, filtered?.data.sequence_number, more], ["response.incomplete", 8, []]);
+  assert.deepEqual(filtered?.data.response, {
+    ...created,
+    status: "incomplete",
+    incomplete_details: { reason: "content_filter" },
+    usage: null,
+    gateway: { code: "guardrail_denied", message: "A rule refused it.", request_id: "r1" },
+  });
+  const failed = ended(new GatewayError("upstream_incomplete", "It broke off."));
+  assert.deepEqual(
+    failed.map(({ event, data }) => [event, data.sequence_number]),
+    [
+      ["error", 8],
+      ["response.failed", 9],
+    ],
+  );
+  assert.deepEqual([failed[1]?.data.response.id, failed[1]?.data.response.status], ["resp_1", "failed"]);
+});
+
+test("any other refusal, and one before anything was told, is an error event and no end", () => {
   const other = new GatewayError("upstream_incomplete", "It broke off.");
   const stamp = { id: "c", object: "chat.completion.chunk", created: 1, model: "m", choices: [0] };
   for (const text of [refusalEvent("compat", other, "r1", stamp), refusalEvent("compat", denied, "r1")]) {

@@ -6,9 +6,10 @@
  * Events of responses repeat whole texts at their ends: a text that came in pieces is kept until then, so that the
  * repetition shows what the pieces showed; one that differs from its pieces is a new text.
  */
-import type { ChunkStamp } from "../refusal.ts";
+import type { ChunkStamp, StreamStamp } from "../refusal.ts";
 import type { Dialect } from "../routes.ts";
 import { MAX_EVENT_BYTES, type SseEvent } from "../sse.ts";
+import { objectOf, parsedJson } from "../values.ts";
 import { carriesMore, frameOf } from "./frames.ts";
 import { type Framing, MESSAGES, SENT_EVENTS } from "./framing.ts";
 import { isPiece, type Layout, layoutOf } from "./layouts.ts";
@@ -46,7 +47,7 @@ export interface StreamTexts {
   /** The stream is over: all channels that are open. */
   readonly end: () => readonly string[];
   /** Of the chunks that were read, for a refusal; undefined: the stream is none of chunks. */
-  readonly stamp: ChunkStamp | undefined;
+  readonly stamp: StreamStamp | undefined;
   /** Of the texts that are kept here; an estimate. */
   readonly heldBytes: number;
 }
@@ -103,6 +104,8 @@ class Stream implements StreamTexts {
   /** Frames that were put in. */
   #made = 0;
   #stamp: Omit<ChunkStamp, "choices"> | undefined;
+  /** The event that began a response. */
+  #begun: string | undefined;
   /** Under way. */
   readonly #choices = new Set<number>();
 
@@ -118,7 +121,9 @@ class Stream implements StreamTexts {
     return 2 * units;
   }
 
-  get stamp(): ChunkStamp | undefined {
+  get stamp(): StreamStamp | undefined {
+    const response = this.#begun === undefined ? undefined : objectOf(objectOf(parsedJson(this.#begun))?.["response"]);
+    if (response !== undefined) return { response, sequence: this.#sequence + 1 };
     return this.#stamp === undefined ? undefined : { ...this.#stamp, choices: [...this.#choices] };
   }
 
@@ -201,6 +206,7 @@ class Stream implements StreamTexts {
   #readTree(event: SseEvent, data: string, root: Placed): Reading {
     const layout = layoutOf(this.#dialect, data, root, this.#items);
     if (this.#dialect === "compat") this.#noteChunk(data, root);
+    if (layout.type === "response.created") this.#begun ??= data;
     const spots: Spot[] = [];
     const pieces: TextPiece[] = [];
     const uninspected: Media[] = [];

@@ -1,9 +1,9 @@
 /** An answer that is a stream of events, from its bytes to those that may be shown. */
 import {
-  type ChunkStamp,
   openStreamTexts,
   type SseEvent,
   SseSplitter,
+  type StreamStamp,
   type StreamTexts,
 } from "../../../core/dialects/index.ts";
 import { after, type Later } from "../../../core/guardrails/index.ts";
@@ -46,7 +46,7 @@ export class AnswerEvents {
   }
 
   /** Of the chunks, for what ends them. */
-  get stamp(): ChunkStamp | undefined {
+  get stamp(): StreamStamp | undefined {
     return this.#texts.stamp;
   }
 

@@ -349,18 +349,18 @@ class InspectedAnswer implements InspectedDownstream {
   #refuse(error: GatewayError): void {
     const stamp = this.#events?.stamp;
     this.#finish();
-    if (this.#isEnded) this.#exchange.endAs(error, stamp);
-    else this.#exchange.cutOff(error, stamp);
+    this.#exchange[this.#isEnded ? "endAs" : "cutOff"](error, stamp);
   }
 
   /** What came is no answer, or there is no room for it. */
   #fail(error: unknown): void {
     if (this.#isOver()) return;
     this.#record?.settle();
-    this.#finish();
-    if (!(error instanceof GatewayError)) this.#to.breakOff(error instanceof Error ? error : new Error(String(error)));
-    else if (this.#isEnded) this.#exchange.endAs(error);
-    else this.#exchange.cutOff(error);
+    if (error instanceof GatewayError) this.#refuse(error);
+    else {
+      this.#finish();
+      this.#to.breakOff(error instanceof Error ? error : new Error(String(error)));
+    }
     if (!this.#isEnded) this.#leave?.();
   }
 

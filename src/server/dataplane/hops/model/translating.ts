@@ -304,7 +304,8 @@ class TranslatedAnswer implements Downstream {
   #stamp(): AnswerStamp {
     const { now, requestId, remembering } = this.#options;
     const created = Math.floor(now() / 1_000);
-    return remembering === undefined ? new Stamp(created, requestId) : { created, ...remembering };
+    if (remembering === undefined) return new Stamp(created, requestId);
+    return { created, now: () => Math.floor(now() / 1_000), ...remembering };
   }
 
   /** The provider's headers but for those of its body; its request id also under the name that the client's SDK reads. */
