@@ -9,6 +9,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import { headerIn } from "./header-in.ts";
 import {
   authorization,
+  canonicalHeaders,
+  canonicalPath,
   canonicalRequest,
   credentialScope,
   derivedKey,
@@ -17,14 +19,19 @@ import {
   type SigningKeys,
   type SigningScope,
   signature,
-  signedHeaders,
   signingTime,
   stringToSign,
 } from "./sigv4.ts";
 import type { Outgoing } from "./types.ts";
 
-const SIGNED: ReadonlySet<string> = new Set(["content-type", "anthropic-version"]);
+/** By length, since most headers have another. */
+const SIGNED: ReadonlyMap<number, string> = new Map(
+  ["content-type", "anthropic-version"].map((name) => [name.length, name]),
+);
 const OF_THE_CLOUD = /^x[-_]amz/i;
+
+/** Paths of routes; those that hold an id of the client's are many. */
+const MAX_PATHS = 256;
 
 /** 0.6 ms. */
 const PIECE_BYTES = 1 << 20;
@@ -36,7 +43,14 @@ interface Derived {
   readonly key: Buffer;
 }
 
-/** Keeps what holds for a day. */
+interface Second {
+  /** Since 1970. */
+  readonly at: number;
+  readonly time: string;
+  readonly scope: string;
+}
+
+/** Keeps what holds for a day, or for a second. */
 export interface Signer {
   /** All headers of the request. `atMs`: since 1970, by the verifier's clock. */
   sign(request: Outgoing, keys: SigningKeys, atMs: number, payloadHash: string): readonly string[];
@@ -44,6 +58,8 @@ export interface Signer {
 
 export function createSigner(scope: SigningScope): Signer {
   let derived: Derived | undefined;
+  let second: Second | undefined;
+  const paths = new Map<string, string>();
 
   function keyFor(keys: SigningKeys, date: string): Buffer {
     if (derived?.keys !== keys || derived.date !== date) {
@@ -52,27 +68,47 @@ export function createSigner(scope: SigningScope): Signer {
     return derived.key;
   }
 
+  function timeOf(atMs: number): Second {
+    const at = Math.floor(atMs / 1_000);
+    if (second?.at !== at) {
+      const time = signingTime(atMs);
+      second = { at, time, scope: credentialScope(time, scope) };
+    }
+    return second;
+  }
+
+  function pathOf(target: string): string {
+    const mark = target.indexOf("?");
+    const path = mark < 0 ? target : target.slice(0, mark);
+    const known = paths.get(path);
+    if (known !== undefined) return known;
+    const canonical = canonicalPath(path);
+    if (paths.size < MAX_PATHS) paths.set(path, canonical);
+    return canonical;
+  }
+
   return {
     sign({ method, path, host, headers }, keys, atMs, payloadHash) {
-      const time = signingTime(atMs);
+      const { time, scope: scoped } = timeOf(atMs);
       const signed: SignedHeader[] = [];
       const sent: string[] = [];
       for (let at = 0; at < headers.length; at += 2) {
         const name = headers[at] as string;
-        if (OF_THE_CLOUD.test(name)) continue;
+        const first = name[0];
+        if ((first === "x" || first === "X") && OF_THE_CLOUD.test(name)) continue;
         const value = headers[at + 1] as string;
         sent.push(name, value);
-        const lower = name.toLowerCase();
-        if (SIGNED.has(lower)) signed.push([lower, value]);
+        const wanted = SIGNED.get(name.length);
+        if (wanted !== undefined && name.toLowerCase() === wanted) signed.push([wanted, value]);
       }
       const added = ["x-amz-date", time, "x-amz-content-sha256", payloadHash];
       if (keys.sessionToken !== undefined) added.push("x-amz-security-token", keys.sessionToken);
       for (let at = 0; at < added.length; at += 2) signed.push([added[at] as string, added[at + 1] as string]);
       signed.push(["host", headerIn(headers, "host") ?? host]);
-      const canonical = canonicalRequest({ method, target: path, headers: signed, payloadHash });
-      const made = signature(keyFor(keys, time.slice(0, 8)), stringToSign(canonical, time, scope));
-      const proof = authorization(keys, credentialScope(time, scope), signedHeaders(signed), made);
-      sent.push(...added, "authorization", proof);
+      const canonical = canonicalHeaders(signed);
+      const request = canonicalRequest({ method, target: path, headers: canonical, payloadHash }, pathOf(path));
+      const made = signature(keyFor(keys, time.slice(0, 8)), stringToSign(request, time, scope));
+      sent.push(...added, "authorization", authorization(keys, scoped, canonical.names, made));
       return sent;
     },
   };

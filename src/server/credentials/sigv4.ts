@@ -4,7 +4,7 @@
  *
  * Texts are as they stand on the wire, a character a byte.
  */
-import { createHash, createHmac, hash } from "node:crypto";
+import { createHmac, hash } from "node:crypto";
 
 export interface SigningKeys {
   readonly accessKeyId: string;
@@ -21,12 +21,19 @@ export interface SigningScope {
 /** Names in lower case; one that comes twice does so in the order of the wire. */
 export type SignedHeader = readonly [name: string, value: string];
 
+/** Of those that are signed. */
+export interface CanonicalHeaders {
+  /** In their order, with `;` between. */
+  readonly names: string;
+  /** `name:value`, each with its end of line. */
+  readonly lines: string;
+}
+
 export interface ToSign {
   readonly method: string;
   /** Path and query. */
   readonly target: string;
-  /** Those that are signed, in any order. */
-  readonly headers: readonly SignedHeader[];
+  readonly headers: CanonicalHeaders;
   /** Hex SHA-256 of the body. */
   readonly payloadHash: string;
 }
@@ -72,18 +79,31 @@ export function canonicalQuery(query: string): string {
     .join("&");
 }
 
+/** Sorts `headers`. */
+export function canonicalHeaders(headers: SignedHeader[]): CanonicalHeaders {
+  headers.sort(([a], [b]) => compare(a, b));
+  let names = "";
+  let lines = "";
+  let last = "";
+  for (const [name, value] of headers) {
+    // A second one stands behind the first, in the order of the wire.
+    if (name === last) {
+      lines = `${lines.slice(0, -1)},${trimmed(value)}\n`;
+      continue;
+    }
+    names += last === "" ? name : `;${name}`;
+    lines += `${name}:${trimmed(value)}\n`;
+    last = name;
+  }
+  return { names, lines };
+}
+
 /** `path`: the canonical one. */
 export function canonicalRequest({ method, target, headers, payloadHash }: ToSign, path?: string): string {
   const mark = target.indexOf("?");
   const uri = path ?? canonicalPath(mark < 0 ? target : target.slice(0, mark));
   const query = mark < 0 ? "" : canonicalQuery(target.slice(mark + 1));
-  let lines = "";
-  for (const [name, values] of grouped(headers)) lines += `${name}:${values.map(trimmed).join(",")}\n`;
-  return `${method}\n${uri}\n${query}\n${lines}\n${signedHeaders(headers)}\n${payloadHash}`;
-}
-
-export function signedHeaders(headers: readonly SignedHeader[]): string {
-  return [...grouped(headers).keys()].join(";");
+  return `${method}\n${uri}\n${query}\n${headers.lines}\n${headers.names}\n${payloadHash}`;
 }
 
 export function credentialScope(time: string, { region, service }: SigningScope): string {
@@ -91,7 +111,7 @@ export function credentialScope(time: string, { region, service }: SigningScope)
 }
 
 export function stringToSign(canonical: string, time: string, scope: SigningScope): string {
-  const digest = createHash("sha256").update(canonical, "latin1").digest("hex");
+  const digest = hash("sha256", Buffer.from(canonical, "latin1"), "hex");
   return `${ALGORITHM}\n${time}\n${credentialScope(time, scope)}\n${digest}`;
 }
 
@@ -124,23 +144,12 @@ function hmac(key: Buffer, text: string): Buffer {
   return createHmac("sha256", key).update(text).digest();
 }
 
-/** In the order of their names. */
-function grouped(headers: readonly SignedHeader[]): ReadonlyMap<string, readonly string[]> {
-  const values = new Map<string, string[]>();
-  for (const [name, value] of [...headers].sort(([a], [b]) => compare(a, b))) {
-    const before = values.get(name);
-    if (before === undefined) values.set(name, [value]);
-    else before.push(value);
-  }
-  return values;
-}
-
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function trimmed(value: string): string {
-  return value.trim().replace(/\s+/g, " ");
+  return value.includes(" ") || value.includes("\t") ? value.trim().replace(/\s+/g, " ") : value;
 }
 
 function percent(character: string): string {

@@ -107,7 +107,7 @@ function routing(upstreamPort: number): object {
   const cloudsig = {
     access_key_id: "AKIDBENCH",
     secret_access_key: "bench-secret-of-the-cloud",
-    session_token: "bench",
+    session_token: "b".repeat(400),
   };
   const mcp = [{ name: "bench", url: `http://127.0.0.1:${upstreamPort}${MCP_PATH}`, api_key: "bench-key-mcp" }];
   return {

@@ -181,6 +181,35 @@ test("an instance, a container and a token service that fail are told of, and co
   );
 });
 
+test("a provider whose credential cannot be had is stood in for, as one that cannot be reached", async (t) => {
+  const spare = await simulated(t, { requireKey: "spare" });
+  const [node] = await createNodes(t, {
+    deployment: {
+      credentials: [{ name: "cloud", cloudsig: {} }],
+      providers: [
+        {
+          preset: "bedrock",
+          base_url: `${cloud.url}/v1`,
+          region: "us-east-1",
+          credential: "cloud",
+          models: ["sim-*"],
+          failover: { to: ["spare"] },
+        },
+        { name: "spare", dialect: "compat", base_url: `${spare.url}/v1`, api_key: "spare" },
+      ],
+    },
+  });
+  assert.ok(node);
+  const gateway = await node.start({ ...NOTHING, AWS_EC2_METADATA_DISABLED: "true" });
+  assert.equal((await ask(gateway)).status, 200);
+  assert.equal((await ask(gateway)).status, 200);
+  assert.equal(spare.counts().requests, 2);
+  const series = await readMetrics(gateway);
+  assert.equal(sumOf(series, "gateway_failovers_total", { from: "bedrock", to: "spare" }), 2);
+  assert.equal(sumOf(series, "gateway_credential_failing", { credential: "cloud" }), 1);
+  assert.equal(sumOf(series, "gateway_credential_fetches_total", { credential: "cloud" }), 1, "no walk a request");
+});
+
 test("keys of a file that was rotated are read anew once the cloud refuses the old ones", async () => {
   const gateway = await first.start(FILES);
   assert.equal((await ask(gateway)).status, 200);

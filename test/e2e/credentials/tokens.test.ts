@@ -6,8 +6,9 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { createOne, led } from "../config/support/nodes.ts";
+import { runProgram } from "../support/gateway.ts";
 import { readMetrics, sumOf } from "../support/metrics.ts";
-import { eventually } from "../support/wait.ts";
+import { eventually, within } from "../support/wait.ts";
 import { EXCHANGE, GATEWAY, ON_BEHALF_OF, startAuthorizationServer, TOOLS } from "./support/authorization-server.ts";
 import { type Called, callAgent, callTool, startTools } from "./support/tools.ts";
 
@@ -28,6 +29,7 @@ const corp = await startAuthorizationServer(file, {
   },
 });
 const other = await startAuthorizationServer(file, { clients: {} });
+const unbound = await startAuthorizationServer(file, { clients: {} });
 const tools = await startTools(file, { keys: corp.keys, issuer: corp.issuer, audience: TOOLS });
 
 const oauth = (client_id: string, client_secret: string, more: object = {}) => ({
@@ -56,11 +58,14 @@ const document = (version: number, rotating: string) => ({
     { name: "by-resource", ...exchange({ resource: TOOLS }) },
     { name: "behalf", ...exchange({ grant: "on_behalf_of", scopes: [`${TOOLS}/.default`] }) },
     { name: "nobody", ...exchange({ audience: TOOLS, client_id: "unknown", client_secret: "wrong" }) },
+    { name: "stale", ...oauth("poster", "long-gone") },
+    { name: "uncalled", ...exchange({ issuer: "unbound", audience: TOOLS }) },
   ],
   mcp: [
     { name: "own", url: `${tools.url}/mcp`, credential: "own" },
     { name: "rotating", url: `${tools.url}/mcp`, credential: "rotating" },
     { name: "hasty", url: `${tools.url}/mcp`, credential: "hasty" },
+    { name: "stale", url: `${tools.url}/mcp`, credential: "stale" },
     { name: "exchanged", url: `${tools.url}/mcp`, credential: "exchanged" },
     { name: "nobody", url: `${tools.url}/mcp`, credential: "nobody" },
   ],
@@ -77,6 +82,7 @@ const node = await createOne(file, {
     issuers: [
       { name: "corp", url: corp.issuer },
       { name: "other", url: other.issuer },
+      { name: "unbound", url: unbound.issuer },
     ],
   },
 });
@@ -302,6 +308,23 @@ test("an upstream that refuses every token is told of as ours, once more asked a
   assert.match(called.text, /does not accept the gateway's credential/);
   assert.equal(called.headers.get("www-authenticate"), null);
   assert.equal(tools.seen.length, 2);
+});
+
+test("check says of each credential whether there is something to present, and what only a caller can prove", async () => {
+  const env = { CLIENT_SECRET: SECRET, ASCII_SECRET };
+  const program = runProgram(file, { args: ["check", "-config", node.nodePath], env });
+  await within("the end of check", program.ended, 60_000);
+  const said = program.stdout();
+  for (const line of [
+    /^ok {4}credential own: its token endpoint gives a token$/m,
+    /^fail {2}credential stale: the endpoint answers 40[01] invalid_client$/m,
+    /^note {2}credential exchanged: the token endpoint of corp is known; whether it exchanges only a caller can prove$/m,
+    /^note {2}MCP server exchanged: .* answered 401: it is called as the caller, whom there is none of here$/m,
+    /^note {2}configuration: .*credentials\[\d+\]\.token_exchange\.issuer: warning: nobody can call what this is for/m,
+  ]) {
+    assert.match(said, line);
+  }
+  for (const secret of [SECRET, ASCII_SECRET, "CANARY", "eyJ"]) assert.ok(!said.includes(secret));
 });
 
 test("no secret, no token and no word of the issuer is in what the gateway says or keeps", async () => {

@@ -37,6 +37,8 @@ export async function startTools(owner: Owner, { keys, issuer, audience }: Tools
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", async () => {
+      // No card is had here.
+      if (request.method !== "POST") return void answer.writeHead(404).end();
       const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString()) as {
         readonly id: unknown;
         readonly method: string;
