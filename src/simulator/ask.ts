@@ -17,6 +17,8 @@ export interface Ask {
   readonly question: string;
   /** What the client's tool said, when the last turn is its result. */
   readonly toolAnswer: string | undefined;
+  /** Turns of tools' results since the last user turn. */
+  readonly toolRounds: number;
   /** The tools that may be called; none when none is offered, or the choice is `none`. */
   readonly tools: readonly OfferedTool[];
   /** Whether several tools may be called at once. */

@@ -52,11 +52,17 @@ export function readChat(model: string, body: JsonObject): Ask {
   const prompt = countPrompt();
   let question = "";
   let toolAnswer: string | undefined;
+  let toolRounds = 0;
   for (const message of objectsOf(body["messages"])) {
     const text = readContent(message["content"], prompt);
     const role = message["role"];
-    if (role === "user") question = text;
-    toolAnswer = role === "tool" || role === "function" ? text : undefined;
+    if (role === "user") {
+      question = text;
+      toolRounds = 0;
+    }
+    const isResult = role === "tool" || role === "function";
+    if (isResult && toolAnswer === undefined) toolRounds += 1;
+    toolAnswer = isResult ? text : undefined;
     for (const made of objectsOf(message["tool_calls"])) {
       prompt.text(stringOf(objectOf(made["function"])?.["arguments"]) ?? "");
     }
@@ -65,6 +71,7 @@ export function readChat(model: string, body: JsonObject): Ask {
     model,
     question,
     toolAnswer,
+    toolRounds,
     tools: offeredTools(body),
     allowsParallel: body["parallel_tool_calls"] !== false && body["functions"] === undefined,
     answerSchema: answerSchema(objectOf(body["response_format"])),

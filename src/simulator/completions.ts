@@ -92,6 +92,7 @@ function askOf({ model, body, fault }: Call, question: string): Ask {
     model,
     question,
     toolAnswer: undefined,
+    toolRounds: 0,
     tools: [],
     allowsParallel: false,
     answerSchema: undefined,

@@ -12,6 +12,8 @@ import { ODDITIES, type Oddity } from "./oddities.ts";
 export interface Manner {
   /** How many calls are made at once where a tool is called; 0 makes none. */
   readonly calls: number;
+  /** How often tools are called and their results awaited before the text. */
+  readonly rounds: number;
   /** Text comes before the calls. */
   readonly isTextFirst: boolean;
   /** Into how many blocks a text is cut. */
@@ -41,6 +43,7 @@ export type MannerRow = NameRow<Partial<Manner>>;
 
 const USUAL: Manner = {
   calls: 1,
+  rounds: 1,
   isTextFirst: false,
   texts: 1,
   ending: "usual",
@@ -65,6 +68,12 @@ export const MANNERS: readonly MannerRow[] = [
     example: "sim-calls-3",
     does: "calls the offered tools in turn, <n> calls at once; one where parallel calls are forbidden, none for 0",
     make: (text) => count(text, 0, MAX_CALLS, (calls) => ({ calls })),
+  },
+  {
+    name: "sim-rounds-<n>",
+    example: "sim-rounds-3",
+    does: "calls tools <n> times over, after each of their results, before it answers",
+    make: (text) => count(text, 1, MAX_CALLS, (rounds) => ({ rounds })),
   },
   row("text-first", "says a text before it calls a tool", { isTextFirst: true }),
   {

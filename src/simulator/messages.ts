@@ -65,10 +65,13 @@ export function readMessages(model: string, body: JsonObject): Ask {
   readBlocks(body["system"], prompt);
   let question = "";
   let toolAnswer: string | undefined;
+  let toolRounds = 0;
   for (const message of objectsOf(body["messages"])) {
     const read = readBlocks(message["content"], prompt);
-    if (message["role"] === "user" && read.toolAnswer === undefined) question = read.text;
     toolAnswer = message["role"] === "user" ? read.toolAnswer : undefined;
+    if (message["role"] !== "user") continue;
+    if (toolAnswer === undefined) question = read.text;
+    toolRounds = toolAnswer === undefined ? 0 : toolRounds + 1;
   }
   if (objectOf(body["cache_control"]) !== undefined) prompt.mark();
   const thinking = objectOf(body["thinking"])?.["type"];
@@ -77,6 +80,7 @@ export function readMessages(model: string, body: JsonObject): Ask {
     model,
     question,
     toolAnswer,
+    toolRounds,
     tools: offeredTools(body),
     allowsParallel: objectOf(body["tool_choice"])?.["disable_parallel_tool_use"] !== true,
     answerSchema: format?.["type"] === "json_schema" ? (format["schema"] ?? {}) : undefined,

@@ -103,6 +103,7 @@ export function respond(session: RealtimeSession, event: JsonObject, fault: Faul
     model: session.model,
     question: inline.at(-1) ?? session.question,
     toolAnswer: undefined,
+    toolRounds: 0,
     tools: [],
     allowsParallel: false,
     answerSchema: undefined,

@@ -2,8 +2,8 @@
  * What is said to an `Ask`: thinking, text, and calls of the offered tools, with their counts. A pure function but for
  * the prefix cache, which is asked whether it has met a marked prefix before.
  *
- * A tool is called when one is offered and the last turn is the user's; after its result follows text, so that the loop
- * of any agent ends. A limit of tokens cuts thinking, text and calls where it falls, in this order.
+ * A tool is called when one is offered and the last turn is the user's; after its result, or after as many rounds as the
+ * manner asks for, follows text, so that the loop of any agent ends. A limit of tokens cuts thinking, text and calls where it falls, in this order.
  */
 
 import type { Ask } from "./ask.ts";
@@ -74,7 +74,8 @@ interface Said {
 /** `room`: tokens that may be said; infinite without a limit. */
 function sayWithin(room: number, ask: Ask, fault: Fault, manner: Manner): Said {
   if (room <= 0) return { text: "", calls: [], said: 0, finish: "length", stopSequence: null };
-  if (ask.tools.length > 0 && ask.toolAnswer === undefined && fault.kind !== "no-text" && manner.calls > 0) {
+  const isCallsTurn = ask.toolAnswer === undefined || ask.toolRounds < manner.rounds;
+  if (ask.tools.length > 0 && isCallsTurn && fault.kind !== "no-text" && manner.calls > 0) {
     return callWithin(room, ask, manner);
   }
   if (manner.ending === "refusal") return { text: "", calls: [], said: 0, finish: "refusal", stopSequence: null };

@@ -66,18 +66,23 @@ export function readResponses(model: string, body: JsonObject): Ask {
   prompt.text(stringOf(body["instructions"]) ?? "");
   let question = "";
   let toolAnswer: string | undefined;
+  let toolRounds = 0;
   const { input } = body;
   if (typeof input === "string") {
     prompt.text(input);
     question = input;
   }
   for (const item of objectsOf(input)) {
+    const isResult = item["type"] === "function_call_output";
+    if (isResult && toolAnswer === undefined) toolRounds += 1;
     toolAnswer = undefined;
-    if (item["type"] === "function_call_output") {
+    if (isResult) {
       toolAnswer = readParts(item["output"], prompt);
     } else if (item["type"] === "message" || item["role"] !== undefined) {
       const text = readParts(item["content"], prompt);
-      if (item["role"] === "user") question = text;
+      if (item["role"] !== "user") continue;
+      question = text;
+      toolRounds = 0;
     } else prompt.text(stringOf(item["arguments"]) ?? "");
   }
   const effort = stringOf(objectOf(body["reasoning"])?.["effort"]) ?? "none";
@@ -86,6 +91,7 @@ export function readResponses(model: string, body: JsonObject): Ask {
     model,
     question,
     toolAnswer,
+    toolRounds,
     tools: offeredTools(body),
     allowsParallel: body["parallel_tool_calls"] !== false,
     answerSchema: format?.["type"] === "json_schema" ? (format["schema"] ?? {}) : undefined,
