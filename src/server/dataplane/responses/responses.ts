@@ -49,6 +49,8 @@ export interface Others {
 }
 
 const ASK_MS = 250;
+/** Questions under way: other nodes answer few at a time, and operators ask them too. */
+const MAX_ASKING = 8;
 /** Of an answer to another node, as UTF-8; what is more has to be sent by the client itself. */
 const MAX_TOLD_BYTES = 2_000_000;
 
@@ -68,6 +70,7 @@ export function createResponses(options: ResponsesOptions): Responses {
   );
   const found = references.with("found");
   const missed = references.with("missed");
+  let asking = 0;
 
   function here(caller: string, ids: readonly string[]): Map<string, string> {
     const items = new Map<string, string>();
@@ -100,10 +103,18 @@ export function createResponses(options: ResponsesOptions): Responses {
     questions: Iterable<readonly [node: string, question: ItemQuestion]>,
     signal: AbortSignal,
   ): Promise<readonly Uint8Array[]> {
-    const answers = await Promise.all(
-      Array.from(questions, ([node, question]) => others?.ask(node, question, { timeoutMs: ASK_MS, signal })),
-    );
+    const answers = await Promise.all(Array.from(questions, ([node, question]) => askOne(node, question, signal)));
     return answers.filter((it) => it !== undefined);
+  }
+
+  async function askOne(node: string, question: ItemQuestion, signal: AbortSignal): Promise<Uint8Array | undefined> {
+    if (asking >= MAX_ASKING) return undefined;
+    asking += 1;
+    try {
+      return await others?.ask(node, question, { timeoutMs: ASK_MS, signal });
+    } finally {
+      asking -= 1;
+    }
   }
 
   return {

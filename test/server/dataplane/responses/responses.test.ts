@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createInstruments } from "../../../../src/base/index.ts";
+import { createResponses, type Others } from "../../../../src/server/dataplane/responses/responses.ts";
+
+const NEVER = new AbortController().signal;
+const NODES = ["n1", "n2", "n3"] as const;
+
+/** Nodes that ask each other; `asked` counts. */
+function nodes() {
+  const asked: string[] = [];
+  const silent = new Set<string>();
+  const made = new Map<string, ReturnType<typeof createResponses>>();
+  const others: Others = {
+    nodeIds: () => NODES,
+    ask(node, question) {
+      asked.push(node);
+      const answer = silent.has(node) ? undefined : made.get(node)?.answer(JSON.parse(JSON.stringify(question)));
+      return Promise.resolve(answer);
+    },
+  };
+  for (const nodeId of NODES) {
+    const instruments = createInstruments();
+    const options = { nodeId, keys: undefined, memoryBytes: 1 << 20, others, now: () => 0, instruments };
+    made.set(nodeId, createResponses(options));
+  }
+  const of = (node: (typeof NODES)[number]) => made.get(node) ?? assert.fail(node);
+  return { of, asked, silent };
+}
+
+test("an item is asked of the node that its id names, and of no other", async () => {
+  const { of, asked, silent } = nodes();
+  const seed = of("n2").seed();
+  const [message, reasoning] = [`msg_${seed}_1`, `rs_${seed}_0`];
+  of("n2").remember("a", message, '{"m":1}');
+  of("n2").remember("a", reasoning, '{"r":1}');
+  const both = await of("n1").recall("a", [reasoning, message], NEVER);
+  assert.deepEqual(
+    [...both].sort(),
+    [
+      [message, '{"m":1}'],
+      [reasoning, '{"r":1}'],
+    ].sort(),
+  );
+  assert.deepEqual(asked, ["n2"]);
+  assert.equal((await of("n3").recall("b", [message], NEVER)).size, 0);
+  // What is here is not asked for.
+  assert.equal(asked.length, 2);
+  assert.ok(!(of("n2").recall("a", [message], NEVER) instanceof Promise));
+  silent.add("n2");
+  assert.equal((await of("n1").recall("a", [message], NEVER)).size, 0);
+});
+
+test("a response is forgotten where it is remembered", async () => {
+  const { of } = nodes();
+  const seed = of("n3").seed();
+  of("n3").remember("a", `msg_${seed}_0`, "{}");
+  assert.equal(await of("n1").forget("b", `resp_${seed}`, NEVER), false);
+  assert.equal(await of("n1").forget("a", `resp_${seed}`, NEVER), true);
+  assert.equal(await of("n1").forget("a", `resp_${seed}`, NEVER), false);
+});
+
+test("few questions are under way at once, and what finds no room is not found", async () => {
+  const instruments = createInstruments();
+  const waiting: ((answer: Uint8Array | undefined) => void)[] = [];
+  const others: Others = { nodeIds: () => ["n1", "n2"], ask: () => new Promise((told) => void waiting.push(told)) };
+  const here = createResponses({ nodeId: "n1", keys: undefined, memoryBytes: 1, others, now: () => 0, instruments });
+  const there = createResponses({
+    nodeId: "n2",
+    keys: undefined,
+    memoryBytes: 1,
+    now: () => 0,
+    instruments: createInstruments(),
+  });
+  const id = `msg_${there.seed()}_0`;
+  const asking = Array.from({ length: 20 }, () => here.recall("a", [id], NEVER));
+  assert.equal(waiting.length, 8);
+  for (const told of waiting) told(Buffer.from(JSON.stringify([[id, "{}"]])));
+  const found = await Promise.all(asking);
+  assert.equal(found.filter(({ size }) => size === 1).length, 8);
+});
+
+test("an answer of another version, or none at all, finds nothing", async () => {
+  for (const answer of ["", "null", "{}", '[["a"]]', "[[1,2]]", '[["msg",{}]]', "not json"]) {
+    const others: Others = { nodeIds: () => ["n2"], ask: () => Promise.resolve(Buffer.from(answer)) };
+    const instruments = createInstruments();
+    const here = createResponses({ nodeId: "n1", keys: undefined, memoryBytes: 1, others, now: () => 0, instruments });
+    const there = createResponses({
+      nodeId: "n2",
+      keys: undefined,
+      memoryBytes: 1,
+      now: () => 0,
+      instruments: createInstruments(),
+    });
+    const items = await here.recall("a", [`msg_${there.seed()}_0`], NEVER);
+    assert.ok(
+      [...items.values()].every((item) => typeof item === "string"),
+      answer,
+    );
+    assert.equal(await here.forget("a", `resp_${there.seed()}`, NEVER), false);
+  }
+  const here = createResponses({
+    nodeId: "n1",
+    keys: undefined,
+    memoryBytes: 1,
+    now: () => 0,
+    instruments: createInstruments(),
+  });
+  for (const question of [
+    null,
+    1,
+    "items",
+    { kind: "items" },
+    { kind: "list", caller: "a" },
+    { kind: "items", caller: "a", ids: [1] },
+  ]) {
+    assert.equal(here.answer(question), undefined);
+  }
+});
