@@ -127,7 +127,8 @@ export function createResponses(options: ResponsesOptions): Responses {
       if (byNode.size === 0) return counted(items, ids.length);
       const questions = Array.from(byNode, ([node, theirs]) => [node, { kind: "items", caller, ids: theirs }] as const);
       return askEach(questions, signal).then((answers) => {
-        for (const answer of answers) for (const [id, item] of itemsIn(answer)) items.set(id, item);
+        for (const answer of answers)
+          for (const [id, item] of itemsIn(answer)) if (ids.includes(id)) items.set(id, item);
         return counted(items, ids.length);
       });
     },
@@ -168,10 +169,11 @@ function itemsIn(answer: Uint8Array): readonly (readonly [id: string, item: stri
     return [];
   }
   if (!Array.isArray(value)) return [];
-  return value.filter(
-    (it): it is [string, string] => Array.isArray(it) && it.every((text) => typeof text === "string"),
-  );
+  return value.filter(isPair);
 }
+
+const isPair = (it: unknown): it is readonly [string, string] =>
+  Array.isArray(it) && it.length === 2 && it.every((text) => typeof text === "string");
 
 function readItemQuestion(value: unknown): ItemQuestion | undefined {
   if (typeof value !== "object" || value === null) return undefined;
