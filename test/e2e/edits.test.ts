@@ -80,6 +80,7 @@ test("an alias changes the model's name in the answer and no other byte, and no 
     ['{"model":"another","choices":[{"model":"the \\"real\\" one"}]}', undefined],
     ['["the \\"real\\" one"]', undefined],
     ['{"model":"the \\"real\\" one"', undefined],
+    ['\uFEFF{"model":"the \\"real\\" one"}', '\uFEFF{"model":"fast"}'],
   ];
   for (const [body = "", expected = body] of answers) {
     upstream.script = (socket) => reply(socket, { headers: ["Content-Type: application/json"], body });
@@ -108,6 +109,37 @@ test("an alias changes the model's name in every event of a stream, wherever the
     { numRuns: RUNS, verbose: true },
   );
 });
+
+const ENDS: Readonly<Record<string, readonly [line: string, end: string]>> = {
+  LF: ["\n", "\n"],
+  "CR LF": ["\r\n", "\r\n"],
+  CR: ["\r", "\r"],
+  "LF, and no blank line at last": ["\n", ""],
+  "CR, and no blank line at last": ["\r", ""],
+  "LF, and none at last": ["\n", "none"],
+};
+for (const [what, [line, end]] of Object.entries(ENDS)) {
+  test(`the last event of a stream is changed as others are, where its lines end with ${what}`, async () => {
+    const stream = (events: readonly string[]): string => {
+      const text = events.map((event) => `data: ${event}${line}${line}`).join("");
+      return end === "none" ? text.slice(0, -2) : end === "" ? text.slice(0, -line.length) : text;
+    };
+    const answer = (events: readonly string[]): void => {
+      upstream.script = (socket) => {
+        startEvents(socket);
+        writeChunk(socket, stream(events));
+        endChunks(socket);
+      };
+    };
+    const named = (model: string): readonly string[] => ['{"choices":[]}', `{"id":1,"model":${model},"choices":[]}`];
+    answer(named('"the \\"real\\" one"'));
+    const aliased = await pass(CHAT, '{"model":"fast","stream":true}');
+    assert.equal(aliased.answer.body.toString(), stream(named('"fast"')));
+    answer(['{"choices":[{"index":0}]}', '{"choices":[],"usage":{"prompt_tokens":30,"completion_tokens":7}}']);
+    const hidden = await pass(CHAT, '{"model":"usage","stream":true}');
+    assert.equal(hidden.answer.body.toString(), `data: {"choices":[{"index":0}]}${line}${line}`);
+  });
+}
 
 test("a compressed request passes compressed, and plain where it had to be changed", async () => {
   const untouched = gzipSync('{"model":"x"}', { level: 1 });

@@ -97,7 +97,7 @@ test("what is not of A2A 1.0 is refused with its codes", async (t) => {
     [() => send({ parts: [{ text: "x", url: "https://x.example" }] }), -32_602],
     [() => a2a(at, "GetTask", { id: "nope" }), -32_001],
     [() => a2a(at, "CreateTaskPushNotificationConfig", { taskId: "x" }), -32_003],
-    [() => a2a(at, "GetExtendedAgentCard"), -32_007],
+    [() => a2a(at, "GetExtendedAgentCard"), -32_004],
   ];
   for (const [index, [ask, code]] of table.entries()) {
     assert.deepEqual(await refusal(ask()), [200, code], String(index));

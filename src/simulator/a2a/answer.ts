@@ -67,7 +67,7 @@ async function resultOf({ method, params }: A2aRequest, call: A2aCall): Promise<
       throw a2aError(-32_003, "PUSH_NOTIFICATION_NOT_SUPPORTED", "Push Notification is not supported");
     case "GetExtendedAgentCard":
       if (asked.quirks.has("extended")) return extendedCard(place, asked.quirks);
-      throw a2aError(-32_007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", "There is no extended card.");
+      throw a2aError(-32_004, "UNSUPPORTED_OPERATION", "The card declares no extended one.");
     default:
       throw new RpcError(-32_601, "Method not found");
   }

@@ -205,7 +205,8 @@ test("push notifications are refused, as methods and within a message", async ()
     const said = await call({ params: { message: MESSAGE, configuration: { [name]: config } } });
     assert.ok((said.body.error?.code ?? 0) < 0, name);
   }
-  assert.equal((await call({ method: "GetExtendedAgentCard", params: {} })).body.error?.code, -32007);
+  // The card declares none. Source: A2A specification, 3.3.4.
+  assert.equal((await call({ method: "GetExtendedAgentCard", params: {} })).body.error?.code, -32004);
   assert.equal(upstream.requests.length, before);
 });
 

@@ -220,6 +220,26 @@ test("one request serves all who ask at once, and later; what a client has alrea
   assert.equal((await get("nobody")).status, 404);
 });
 
+test("nodes sign each for itself, and say alike whether a card has changed", async (t) => {
+  const { nodes } = await startGoverned(t, {
+    ids: ["n1", "n2"],
+    deployment: deployment(1, { a2a_cards: { signing_keys: [PKCS8] } }),
+  });
+  const ask = async (at: number, headers: Readonly<Record<string, string>> = {}) => {
+    const url = nodes[at]?.gateway.url;
+    const answer = await fetch(`${url}/a2a/tickets/.well-known/agent-card.json`, { headers });
+    return { status: answer.status, etag: answer.headers.get("etag") ?? "", text: await answer.text() };
+  };
+  const [one, two] = [await ask(0), await ask(1)];
+  assert.notEqual(one.text, two.text, "a signature is another each time");
+  const card = ({ text }: typeof one): unknown => ({ ...(JSON.parse(text) as Card), signatures: undefined });
+  assert.deepEqual(card(one), card(two));
+  // Their bytes differ, so that it must be a weak one. Source: RFC 9110, 8.8.1.
+  assert.match(one.etag, /^W\/"[\w-]{43}"$/);
+  assert.equal(one.etag, two.etag);
+  assert.equal((await ask(1, { "if-none-match": one.etag })).status, 304);
+});
+
 for (const [name, [, problem, code]] of Object.entries(FAULTY)) {
   test(`a card that cannot be shown is refused, and asked for again only later: ${name}`, async () => {
     const before = upstream.requests.length;

@@ -8,10 +8,11 @@ import { once } from "node:events";
 import { after, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { WebSocket, WebSocketServer } from "ws";
+import { idle, sumOf } from "../support/metrics.ts";
 import { type Bytes, exchange, post } from "../support/raw.ts";
-import { reply, scriptedUpstream } from "../support/upstream.ts";
-import { within } from "../support/wait.ts";
-import { mint, PROVIDER_KEY, startGoverned } from "./support/governed.ts";
+import { endChunks, reply, scriptedUpstream, startEvents, writeChunk } from "../support/upstream.ts";
+import { eventually, within } from "../support/wait.ts";
+import { chat, mint, PROVIDER_KEY, startGoverned } from "./support/governed.ts";
 
 const file = { after };
 const upstream = await scriptedUpstream(file);
@@ -33,6 +34,7 @@ const { node, gateway } = await startGoverned(file, {
         dialect: "compat",
         base_url: `${upstream.url}/v1`,
         api_key: PROVIDER_KEY,
+        stream_usage: true,
         model_aliases: { fast: "hidden" },
       },
       {
@@ -299,6 +301,35 @@ test("an answer shows our credential under no name and in no form", async () => 
     ["content-type", "x-kept"],
   );
 });
+
+for (const [what, end] of Object.entries({ "CR alone": "\r\r", "one line end": "\n", nothing: "" })) {
+  test(`a usage that ends the stream is charged and counted where ${what} follows it`, async () => {
+    const line = end === "\r\r" ? end : "\n\n";
+    upstream.script = (socket) => {
+      startEvents(socket);
+      writeChunk(socket, `data: {"choices":[{"index":0,"delta":{"content":"a"}}]}${line}`);
+      writeChunk(socket, `data: {"choices":[],"usage":{"prompt_tokens":30,"completion_tokens":7}}${end}`);
+      endChunks(socket);
+    };
+    const seen = async () => {
+      const used = sumOf(await idle(gateway), "gateway_tokens_total", { provider: "sim" });
+      const { items } = await node.client.call("list_budgets");
+      return [used, Number(items.find(({ key }) => key === "metered")?.used ?? 0)] as const;
+    };
+    const [tokens, units] = await seen();
+    const request = chat({ model: "good", stream: true });
+    const answer = await exchange(
+      file,
+      gateway.port,
+      post(CHAT, JSON.stringify(request), [bearer(metered), JSON_BODY]),
+    );
+    upstream.script = (socket) => reply(socket);
+    // The report was asked for by the gateway alone.
+    assert.equal(answer.body.toString(), `data: {"choices":[{"index":0,"delta":{"content":"a"}}]}${line}`);
+    assert.equal((await seen())[0] - tokens, 37);
+    await eventually("the charge", async () => (await seen())[1] - units === 37);
+  });
+}
 
 for (const event of [
   '{"type":"response.create","response":{"Model":"banned"}}',

@@ -189,6 +189,10 @@ const NO_ANSWERS: Readonly<Record<string, Reply>> = {
       .replace("}", ', "n": NaN }'),
   },
   "JSON of great depth": { headers: JSON_TYPE, body: `${"[".repeat(600)}"${escaped(MAIL)}"${"]".repeat(600)}` },
+  "JSON behind a mark of byte order, of no type, with a NUL": {
+    headers: ["Content-Type: application/octet-stream"],
+    body: `\ufeff${completion(MAIL)}\0`,
+  },
   "an encoding that is not known": { headers: [...JSON_TYPE, "Content-Encoding: zstd"], body: "x" },
   "an encoding that it is not in": { headers: [...JSON_TYPE, "Content-Encoding: gzip"], body: "no gzip" },
   "an encoding that unpacks without end": {

@@ -5,7 +5,8 @@
  * is JSON at all. Parsing a megabyte for that would cost more than forwarding it. The scan checks the grammar (nesting,
  * commas, numbers, literals) at the speed of a byte search, since strings are skipped natively. It does not look for
  * raw control characters or bad escapes inside strings: they cannot change which member is named what, and the upstream
- * answers them. A name that stands twice among the wanted ones is reported, for two readers may keep different ones.
+ * answers them. A byte order mark before an answer is passed over, as clients do; before a request it is a problem, since
+ * servers differ (RFC 8259, 8.1). A name that stands twice among the wanted ones is reported, for two readers may keep different ones.
  *
  * Offsets are bytes into the buffer that was scanned.
  */
@@ -69,7 +70,7 @@ export function scanObject(bytes: Buffer, wanted: readonly string[], isRequest =
     if (!isUtf8(bytes)) throw new Malformed("the body is not valid UTF-8");
     const members: (Member | undefined)[] = wanted.map(() => undefined);
     const seen: Seen = { mayLose: false, values: 0 };
-    eachMember(bytes, seen, (member) => {
+    eachMember(bytes, isRequest ? 0 : afterMark(bytes), seen, (member) => {
       const at = wantedAt(bytes, member, wanted, isRequest);
       if (at < 0) return;
       if (members[at] !== undefined) throw new Malformed(`the body names "${wanted[at]}" twice`);
@@ -85,7 +86,7 @@ export function scanObject(bytes: Buffer, wanted: readonly string[], isRequest =
 /** Visits every top-level member, in order. Only for bytes that `scanObject` found sound. */
 export function membersOf(bytes: Buffer): readonly Member[] {
   const members: Member[] = [];
-  eachMember(bytes, { mayLose: false, values: 0 }, (member) => members.push(member));
+  eachMember(bytes, afterMark(bytes), { mayLose: false, values: 0 }, (member) => members.push(member));
   return members;
 }
 
@@ -105,8 +106,13 @@ interface Seen {
   values: number;
 }
 
-function eachMember(bytes: Buffer, seen: Seen, visit: (member: Member) => void): void {
-  let at = skipSpace(bytes, 0);
+/** Where the text begins: behind its byte order mark, if it has one. */
+function afterMark(bytes: Buffer): number {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+}
+
+function eachMember(bytes: Buffer, start: number, seen: Seen, visit: (member: Member) => void): void {
+  let at = skipSpace(bytes, start);
   if (bytes[at] !== OPEN_OBJECT) throw new Malformed("the body is not a JSON object");
   at = skipSpace(bytes, at + 1);
   if (bytes[at] === CLOSE_OBJECT) {

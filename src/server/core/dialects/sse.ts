@@ -104,6 +104,14 @@ export class SseSplitter {
     return end > this.#pending.length ? parseEvent(this.rest()) : undefined;
   }
 
+  /**
+   * At the end of the stream: what came behind the last event, as one. Some providers end theirs without its blank line,
+   * and clients that read line by line take it all the same. Undefined: nothing came.
+   */
+  unfinished(): SseEvent | undefined {
+    return this.isEmpty ? undefined : parseEvent(this.rest());
+  }
+
   rest(): Buffer {
     const rest = this.#pending;
     this.#pending = NOTHING;

@@ -56,6 +56,20 @@ test("agrees with JSON.parse on what is an object, but for the inside of strings
   );
 });
 
+test("a byte order mark is passed over before an answer, and is a problem before a request", () => {
+  const bytes = Buffer.from('\uFEFF {"n":1,"model":"real"}');
+  const found = scanObject(bytes, ["model"]);
+  assert.ok(found.kind === "object" && found.members[0] !== undefined);
+  assert.equal(replaceValue(bytes, found.members[0], '"a"').toString(), '\uFEFF {"n":1,"model":"a"}');
+  const edits = { set: new Map([["x", "2"]]), remove: new Set(["n"]), rename: new Map<string, string>() };
+  assert.equal(editObject(bytes, edits).toString(), '\uFEFF {"model":"real","x":2}');
+  assert.deepEqual(scanObject(bytes, ["model"], true), {
+    kind: "problem",
+    message: "the body is not a JSON object",
+  });
+  assert.equal(scan('\uFEFF\uFEFF{"model":1}', "model").kind, "problem");
+});
+
 test("says what is wrong and where, and never repeats the text", () => {
   const cases: readonly (readonly [string, string])[] = [
     ["", "the body is not a JSON object"],

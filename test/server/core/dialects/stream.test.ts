@@ -54,6 +54,19 @@ test("at the end of a stream, an event whose last CR waited for an LF is whole; 
   }
 });
 
+test("at the end of a stream, what was begun is read as an event too, and its data can be changed", () => {
+  const splitter = new SseSplitter();
+  assert.equal(splitter.unfinished(), undefined);
+  for (const end of ["", "\n", "\r", "\r\n", "\r\r"]) {
+    assert.deepEqual(splitter.push(Buffer.from(`: c\ndata: {"model":"real"}${end}`)), []);
+    const event = splitter.unfinished();
+    assert.equal(event?.data, '{"model":"real"}');
+    const edits: AnswerEdits = { model: { upstream: '"real"', shown: '"a"' }, hidesUsage: false };
+    assert.equal(String(editEvent(event, edits)), `: c\ndata: {"model":"a"}${end}`);
+    assert.ok(splitter.isEmpty);
+  }
+});
+
 const edit = (text: string, edits: Partial<AnswerEdits>): string | undefined => {
   const [event] = new SseSplitter().push(Buffer.from(text));
   assert.ok(event);

@@ -23,11 +23,12 @@ const FAULTS = {
     message: "The content type must be application/json",
     reason: "CONTENT_TYPE_NOT_SUPPORTED",
   },
+  /** Its card declares none. Source: A2A specification, 3.3.4. */
   no_extended_card: {
     status: FAULT_STATUS,
-    code: -32007,
-    message: "The agent has no extended card",
-    reason: "EXTENDED_AGENT_CARD_NOT_CONFIGURED",
+    code: -32004,
+    message: "The agent has no extended card: its card declares none",
+    reason: "UNSUPPORTED_OPERATION",
   },
 } as const;
 

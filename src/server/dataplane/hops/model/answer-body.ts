@@ -12,7 +12,8 @@ export type BodyKind = "events" | "text" | "media" | "unreadable";
 /** More of a body is not looked at before its kind is told. */
 const MAX_HEAD_BYTES = 512;
 
-const SPACE = /^[\ufeff\s]*/;
+/** A byte order mark is white space here. */
+const SPACE = /^\s*/;
 const FIELD = /^(?::|(?:data|event|id|retry)(?:[:\r\n]|$))/;
 const FIELDS = ["data", "event", "id", "retry"];
 const TEXT_TYPES =
@@ -79,7 +80,7 @@ export function wholeTexts(
 ): WholeTexts | undefined {
   const isPlain = type.name.startsWith("text/") && !type.name.endsWith("json");
   if (body.includes(0)) {
-    if (TEXT_TYPES.test(type.name) || /^\s*[[{]/.test(body.toString("latin1", 0, MAX_HEAD_BYTES))) {
+    if (TEXT_TYPES.test(type.name) || /^\s*[[{]/.test(body.toString("utf8", 0, MAX_HEAD_BYTES))) {
       throw new UnreadableAnswer("its alphabet is not supported");
     }
     return undefined;

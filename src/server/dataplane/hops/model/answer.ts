@@ -9,6 +9,7 @@ import {
   editEvent,
   editJson,
   editUnread,
+  type SseEvent,
   SseSplitter,
   tellsNoUsage,
 } from "../../../core/dialects/index.ts";
@@ -87,11 +88,9 @@ class Rewriting implements Downstream {
   }
 
   end(): void {
+    const last = this.#splitter?.unfinished();
+    if (last !== undefined) this.#event(last);
     this.#meter?.ended();
-    if (this.#mode === "events") {
-      const rest = this.#splitter?.rest();
-      if (rest !== undefined && rest.length > 0) this.#to.write(rest);
-    }
     if (this.#mode === "whole" && this.#held !== undefined) {
       const body = this.#held.take();
       const edited = this.#edits === undefined ? body : editJson(body, this.#edits);
@@ -101,6 +100,8 @@ class Rewriting implements Downstream {
   }
 
   breakOff(cause: Error): void {
+    const last = this.#splitter?.last();
+    if (last !== undefined) this.#event(last);
     this.#meter?.broken();
     this.#to.breakOff(cause);
   }
@@ -114,13 +115,16 @@ class Rewriting implements Downstream {
     const more = heldBytes - this.#eventBytes;
     if (more !== 0 && !this.#orBreakOff(() => this.#holding.change(more))) return true;
     this.#eventBytes = heldBytes;
-    for (const event of events) {
-      if (this.#shown === "events" && event.data !== undefined) this.#meter?.event(event.data);
-      if (this.#mode !== "events") continue;
-      const bytes = this.#edits === undefined ? event.bytes : editEvent(event, this.#edits);
-      if (bytes !== undefined && bytes.length > 0) hasRoom = this.#to.write(bytes);
-    }
+    for (const event of events) hasRoom = this.#event(event) ?? hasRoom;
     return this.#mode === "events" ? hasRoom : this.#to.write(chunk);
+  }
+
+  /** Whether the client has room; undefined: it was written nothing. */
+  #event(event: SseEvent): boolean | undefined {
+    if (this.#shown === "events" && event.data !== undefined) this.#meter?.event(event.data);
+    if (this.#mode !== "events") return undefined;
+    const bytes = this.#edits === undefined ? event.bytes : editEvent(event, this.#edits);
+    return bytes === undefined || bytes.length === 0 ? undefined : this.#to.write(bytes);
   }
 
   /** Most chunks of a stream need no look into their events. */

@@ -237,7 +237,7 @@ class TranslatedAnswer implements Downstream {
   #endWhole(body: Buffer): void {
     const { dialect, reading, streams, extend, requestId } = this.#options;
     if (this.#mode === "error") {
-      const error = { status: this.#status, body: this.#bodyBytes > MAX_ERROR_BYTES ? "" : String(body), requestId };
+      const error = { status: this.#status, body: this.#bodyBytes > MAX_ERROR_BYTES ? "" : textOf(body), requestId };
       const translated = translateError(dialect, error);
       this.#options.meter?.ended();
       this.#send(translated.status, JSON_TYPE, Buffer.from(translated.body));
@@ -245,7 +245,7 @@ class TranslatedAnswer implements Downstream {
     }
     let answer = NO_BYTES;
     const problem = problemOf(() => {
-      answer = Buffer.from(reading.whole(body.toString("utf8"), this.#stamp(), streams));
+      answer = Buffer.from(reading.whole(textOf(body), this.#stamp(), streams));
     });
     if (problem !== undefined) {
       this.breakOff(problem);
@@ -369,3 +369,6 @@ function framesOf(translation: StreamTranslation, { event, data, bytes }: SseEve
 function isOfType(headers: readonly Buffer[], type: string): boolean {
   return headerValue(headers, "content-type")?.toLowerCase().startsWith(type) === true;
 }
+
+/** Without the byte order mark that some servers send, as clients read it (RFC 8259, 8.1). */
+const textOf = (body: Buffer): string => body.toString("utf8").replace(/^\uFEFF/, "");
