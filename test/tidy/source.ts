@@ -9,12 +9,16 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
 const SKIPPED: ReadonlySet<string> = new Set([".git", "node_modules", "dist"]);
 
-/** Paths from the root, with forward slashes, of every file under `folder` that is neither installed nor built. */
+/** Folders of files that a program writes, in its own style; that they are fresh is a test's to tell. */
+const GENERATED: ReadonlySet<string> = new Set(["src/server/ext-proc/generated"]);
+
+/** Paths from the root, with forward slashes, of every file under `folder` that is neither installed, built nor generated. */
 export function filesUnder(folder: string): readonly string[] {
   return readdirSync(join(root, folder), { withFileTypes: true })
     .filter(({ name }) => !SKIPPED.has(name))
     .flatMap((entry) => {
       const path = posix.join(folder, entry.name);
+      if (GENERATED.has(path)) return [];
       return entry.isDirectory() ? filesUnder(path) : [path];
     });
 }

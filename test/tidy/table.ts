@@ -27,13 +27,21 @@ const CORE = {
 const PARTS = {
   "server/audit": [],
   "server/telemetry": [],
+  // The wire of ext_proc, for the client of pickers and the server of proxies.
+  "server/ext-proc": [],
   "server/models": ["server/core/config"],
   "server/tls": ["server/core/config"],
   "server/auth": ["server/core/config"],
   "server/secrets": ["server/core/config", "server/core/state"],
   "server/credentials": ["server/core/config", "server/auth"],
   "server/detectors": ["server/core/config", "server/core/guardrails", "server/core/dialects", "server/models"],
-  "server/upstream": ["server/core/config", "server/core/catalog", "server/core/dialects", "server/credentials"],
+  "server/upstream": [
+    "server/core/config",
+    "server/core/catalog",
+    "server/core/dialects",
+    "server/credentials",
+    "server/ext-proc",
+  ],
   "server/cluster": ["server/core/config", "server/core/raft", "server/core/state"],
   "server/snapshot": [
     "server/core/cel",

@@ -258,6 +258,7 @@ async function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promis
     candidates: candidatesOf(admitted, forwarding, client),
     deadlineMs: waitOf(exchange.request) ?? Number.POSITIVE_INFINITY,
     origins: ports.origins,
+    requestId: exchange.requestId,
     presenter: ports.presenter,
     presented: (bears) => {
       exchange.bearsCredential = bears;

@@ -8,6 +8,7 @@ import { asRefusal } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { createSessionWork, refusalBody, refusalHeaders } from "../core/dialects/index.ts";
 import type { Guard, Snapshot } from "../snapshot/index.ts";
+import type { Watch } from "../upstream/index.ts";
 import type { SessionCharge } from "./budgets/index.ts";
 import { requestIdOf } from "./exchange.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
@@ -66,6 +67,7 @@ export async function serveUpgrade(
   let charge: SessionCharge | undefined;
   let unwatch: (() => void) | undefined;
   let trail: SessionTrail | undefined;
+  let picked: Watch | undefined;
   let closeInspection: (() => void) | undefined;
   const ending = new AbortController();
   const inspecting = new AbortController();
@@ -168,8 +170,19 @@ export async function serveUpgrade(
     over.addEventListener("abort", stop, { once: true });
     stopUnlessBusy();
     if (over.aborted) stop();
-    const routed = ports.origins.route(channel, standing.profile.poolSubset);
-    const route = channel.pool === undefined ? undefined : await routed;
+    const routing = ports.origins.route(channel, standing.profile.poolSubset, { request: prepared, requestId });
+    const routed = channel.pool === undefined ? undefined : await routing;
+    if (routed?.kind === "answered") {
+      const { status, contentType, body } = routed.answer;
+      attempt.begun();
+      attempt.answered(status);
+      finished(status, "");
+      refuseUpgrade(socket, status, ["content-type", contentType, "x-gateway-request-id", requestId], body);
+      return;
+    }
+    const route = routed;
+    picked = route?.watch;
+    picked?.onEvicted(() => ending.abort(closeTunnel(1013, "taken back by the scheduler")));
     const gate = mayAsk(admitted, target, snapshot, governed);
     const { credential, host, origin } = channel;
     const { path } = prepared;
@@ -209,6 +222,7 @@ export async function serveUpgrade(
       handshake: attempt,
       signal: ending.signal,
     });
+    route?.watch?.ended(false);
     meter?.close();
     if (result.kind === "closed") charge?.settle();
     finished(result.kind === "refused" ? result.status : 101, "");
@@ -224,6 +238,7 @@ export async function serveUpgrade(
     draining.removeEventListener("abort", stopUnlessBusy);
     over.removeEventListener("abort", stop);
     unwatch?.();
+    picked?.ended(true);
     closeInspection?.();
     inspecting.abort();
     trail?.close();

@@ -8,17 +8,9 @@
 import { performance } from "node:perf_hooks";
 import type { Dispatcher } from "undici";
 import { SseSplitter } from "../core/dialects/index.ts";
-import type { Downstream } from "./ports.ts";
+import type { PickerAnswer } from "./picker/answers.ts";
+import type { Downstream, UpstreamRequest } from "./ports.ts";
 import type { Route, Server } from "./server.ts";
-
-export interface UpstreamRequest {
-  readonly method: string;
-  /** Path and query at the origin. */
-  readonly path: string;
-  /** Names and values in turn. */
-  readonly headers: readonly string[];
-  readonly body: Buffer | null;
-}
 
 export type AttemptOutcome =
   /** The answer was handed over whole, or broke off after it had begun. */
@@ -28,6 +20,8 @@ export type AttemptOutcome =
   /** No answer came: connection, TLS, name or protocol. */
   | { readonly kind: "unreachable"; readonly cause: Error }
   | { readonly kind: "timeout" }
+  /** Whoever chooses servers chose none, or took the request back before its answer began. */
+  | { readonly kind: "declined"; readonly answer: PickerAnswer }
   /** The client left; the upstream request is aborted. */
   | { readonly kind: "abandoned" };
 
@@ -115,14 +109,17 @@ class Attempt implements Dispatcher.DispatchHandler {
   begin(): void {
     const { firstByteTimeoutMs } = this.#options;
     if (this.#downstream.gone) {
-      this.#settle(ABANDONED);
+      this.#giveUp(ABANDONED);
       return;
     }
     this.#downstream.onGone(() => this.#giveUp(ABANDONED));
     if (firstByteTimeoutMs !== undefined) this.#timer = setTimeout(() => this.#giveUp(TIMEOUT), firstByteTimeoutMs);
+    this.#route.watch?.onEvicted((answer) => {
+      if (!this.#hasHeaders) this.#giveUp({ kind: "declined", answer });
+    });
     const server = this.#route.next(undefined);
-    if (server === undefined) this.#settle({ kind: "unreachable", cause: new NoServer(this.#route.whyNone) });
-    else this.#dispatch(server);
+    if (server !== undefined) this.#dispatch(server);
+    else this.#giveUp({ kind: "unreachable", cause: new NoServer(this.#route.whyNone) });
   }
 
   #dispatch(server: Server): void {
@@ -133,15 +130,21 @@ class Attempt implements Dispatcher.DispatchHandler {
       const options = { method: method as Dispatcher.HttpMethod, path, headers: headers as string[], body };
       server.dispatcher.dispatch(options, this);
     } catch (cause) {
-      this.#leave();
+      this.#over(true);
       this.#settle({ kind: "unreachable", cause: cause instanceof Error ? cause : new Error(String(cause)) });
     }
   }
 
-  /** It is made at no server any more. */
+  /** It is made at this server no more. */
   #leave(): void {
     this.#server?.ended();
     this.#server = undefined;
+  }
+
+  /** It is made at no server any more. */
+  #over(isCut: boolean): void {
+    this.#leave();
+    this.#route.watch?.ended(isCut);
   }
 
   onConnect(abort: (cause?: Error) => void): void {
@@ -154,6 +157,10 @@ class Attempt implements Dispatcher.DispatchHandler {
     if (status < 200 || this.#phase === "settled") return true; // informational; a final answer follows
     clearTimeout(this.#timer);
     this.#hasHeaders = true;
+    const { watch } = this.#route;
+    if (watch !== undefined && this.#server !== undefined) {
+      watch.answered(status, headerValue(headers, "content-type"), this.#server);
+    }
     this.#options.waited(performance.now() - this.#startedAt);
     const { judge } = this.#options;
     const isAccepted = judge.accepts(status, headers);
@@ -188,7 +195,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onComplete(): void {
-    this.#leave();
+    this.#over(false);
     this.#error?.end?.();
     if (this.#held !== undefined && this.#phase === "holding") this.#complete(this.#held);
     if (this.#phase === "flowing") this.#downstream.end();
@@ -198,7 +205,7 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   onError(cause: Error): void {
     if (this.#abort === undefined && this.#moved()) return;
-    this.#leave();
+    this.#over(true);
     this.#error?.end?.();
     clearTimeout(this.#timer);
     if (this.#phase === "flowing") {
@@ -234,6 +241,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   /** Ends the upstream request; before it has a connection, as soon as it gets one. */
   #giveUp(outcome: AttemptOutcome): void {
     this.#settle(outcome);
+    this.#route.watch?.ended(true);
     this.#abort?.();
   }
 

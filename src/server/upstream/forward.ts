@@ -8,12 +8,13 @@ import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { GatewayError } from "../../base/index.ts";
 import type { ActingFor, Bearing, Presenter } from "../credentials/index.ts";
-import { headerValue, type Judge, NoServer, type UpstreamRequest } from "./attempt.ts";
+import { headerValue, type Judge, NoServer } from "./attempt.ts";
 import { type Move, nextMove, retryAfterMs, timeoutTrigger } from "./moves.ts";
 import type { Origins } from "./origins.ts";
-import type { AttemptSpan, AttemptTracer, Downstream } from "./ports.ts";
-import { attemptPresenting, type PresentedOutcome } from "./present.ts";
+import type { AttemptSpan, AttemptTracer, Downstream, UpstreamRequest } from "./ports.ts";
+import type { PresentedOutcome } from "./present.ts";
 import type { Provider, Trigger, UpstreamChannel } from "./provider.ts";
+import { attemptRouted, deliver } from "./routed.ts";
 import { ErrorBody, type SaidError, saidIn } from "./said-error.ts";
 
 /** Whom attempts are made at: what of a provider, a server or an agent matters to them. */
@@ -72,7 +73,9 @@ export interface ForwardOptions<One extends Candidate<Forwarded, ForwardedChanne
   readonly candidates: Candidates<One>;
   /** Milliseconds from now that the client said it would wait; infinite where it said nothing. */
   readonly deadlineMs: number;
-  readonly origins: Origins;
+  readonly origins: Pick<Origins, "route">;
+  /** By which others may tell what they logged of the request. */
+  readonly requestId?: string | undefined;
   readonly presenter: Presenter;
   /** Whom what is presented may depend on. */
   readonly actingFor?: ActingFor | undefined;
@@ -109,9 +112,9 @@ export async function forward<One extends AnyCandidate>(options: ForwardOptions<
       options.attempting(candidate, repeated > 0);
       const span = options.tracer && startSpan(options.tracer, candidate, prepared.request);
       const request = span === undefined ? prepared.request : carrying(span, prepared.request);
-      const routed = options.origins.route(candidate.channel, candidate.subset);
-      const route = routed instanceof Promise ? await routed : routed;
-      const outcome = await attemptPresenting(route, request, prepared.downstream, {
+      const { channel, subset } = candidate;
+      const to = { origins: options.origins, channel, subset, requestId: options.requestId };
+      const outcome = await attemptRouted(to, request, prepared.downstream, {
         firstByteTimeoutMs: provider.firstByteTimeoutMs,
         judge: ruling,
         waited: options.waited,
@@ -123,9 +126,15 @@ export async function forward<One extends AnyCandidate>(options: ForwardOptions<
       });
       failed = failureOf(outcome, provider, failoverWhen, ruling);
       if (outcome.kind === "abandoned") ruling.result = "abandoned";
+      if (outcome.kind === "declined") ruling.declined(outcome.answer.status);
       span?.end(ruling.result, ruling.status);
       options.attempted(provider, ruling);
       if (outcome.kind === "delivered" || outcome.kind === "abandoned") return;
+      if (outcome.kind === "declined") {
+        options.presented(undefined);
+        deliver(outcome.answer, prepared.downstream);
+        return;
+      }
       const { move } = ruling;
       if (move.kind === "retry" && !(await waitOut(move.waitMs, downstream, options.waited))) return;
       if (move.kind === "retry") continue;
@@ -200,6 +209,13 @@ class Ruling<One extends AnyCandidate> implements Judge, Attempted {
 
   started(ms: number): void {
     if (this.result === "answered") this.#options.answered(ms);
+  }
+
+  /** The pool's picker answers in its stead: that is not repeated, and nobody stands in. */
+  declined(status: 429 | 503): void {
+    this.status = status;
+    this.result = status === 429 ? "429" : "5xx";
+    this.failedAfterMs = performance.now() - this.#begunAt;
   }
 
   failed(trigger: Trigger): void {

@@ -1,5 +1,5 @@
 export type { ActingFor, Bearing, Credential, Presented, Presenter } from "../credentials/index.ts";
-export { headerValue, type UpstreamRequest } from "./attempt.ts";
+export { headerValue } from "./attempt.ts";
 export { type DocumentRequest, type FetchedDocument, failureWords, fetchDocument } from "./fetch-document.ts";
 export {
   type Attempted,
@@ -21,7 +21,7 @@ export {
 } from "./fronted.ts";
 export { type Destination, type OriginOptions, type Origins, openOrigins } from "./origins.ts";
 export { createNames, ownListeners, type PoolMember, type PoolSpec, poolProblems } from "./pools/index.ts";
-export type { AttemptSpan, AttemptTracer, Downstream, StartedAttempt } from "./ports.ts";
+export type { AttemptSpan, AttemptTracer, Downstream, StartedAttempt, UpstreamRequest } from "./ports.ts";
 export {
   compileProvider,
   matcher,
@@ -31,4 +31,4 @@ export {
   type UpstreamChannel,
 } from "./provider.ts";
 export type { SaidError } from "./said-error.ts";
-export type { Route, Server } from "./server.ts";
+export type { Route, Routed, Server, Watch } from "./server.ts";

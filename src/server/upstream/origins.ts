@@ -1,8 +1,9 @@
 /** One connection pool an origin, kept over reloads, closed when no configuration names the origin any more. */
 import { Pool } from "undici";
 import { guardedLookup } from "../credentials/index.ts";
+import type { AskedFor } from "./picker/index.ts";
 import { openPools, type PoolMember, type PoolSpec, type PoolsOptions } from "./pools/index.ts";
-import { loneRoute, type Route } from "./server.ts";
+import { loneRoute, type Route, type Routed } from "./server.ts";
 
 /** A name that resolves and a port that answers do so within this, or the attempt failed to connect. */
 const CONNECT_LIMIT_MS = 10_000;
@@ -19,10 +20,10 @@ const MAX_HEADER_BYTES = 64 << 10;
 export interface Origins {
   pool(origin: string): Pool;
   /**
-   * Where an attempt at the channel goes. A promise only until the name of a pool was first asked for. `subset`: the part of
-   * a pool that it is confined to.
+   * Where an attempt at the channel goes. A promise only for pools. `subset`: the part of a pool that it is confined to.
+   * `asked`: what the picker of a pool is told.
    */
-  route(channel: Destination, subset: string | undefined): Route | Promise<Route>;
+  route(channel: Destination, subset: string | undefined, asked: AskedFor): Routed | Promise<Routed>;
   /** Closes, gracefully, the connections to origins and pools that are not listed. */
   keepOnly(origins: ReadonlySet<string>, pools?: readonly PoolSpec[]): void;
   /** Of the provider's pool; undefined: it has none. */
@@ -73,7 +74,8 @@ export function openOrigins(options: OriginOptions = {}): Origins {
   };
   return {
     pool: (origin) => loneAt(origin).pool,
-    route: ({ origin, pool }, subset) => (pool === undefined ? loneAt(origin).route : pools.route(pool, subset)),
+    route: ({ origin, pool }, subset, asked) =>
+      pool === undefined ? loneAt(origin).route : pools.route(pool, subset, asked),
     keepOnly(origins, specs = []) {
       for (const [origin, { pool }] of lone) {
         if (origins.has(origin)) continue;

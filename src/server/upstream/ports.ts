@@ -1,5 +1,14 @@
 /** What forwarding needs of others: the side that faces the client, and whoever traces. */
 
+export interface UpstreamRequest {
+  readonly method: string;
+  /** Path and query at the origin. */
+  readonly path: string;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly body: Buffer | null;
+}
+
 export interface Downstream {
   /** True once the client has left; nothing more can reach it. */
   readonly gone: boolean;

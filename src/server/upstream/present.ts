@@ -14,15 +14,8 @@ import type {
   PresentedVerdict,
   Presenter,
 } from "../credentials/index.ts";
-import {
-  type AttemptOptions,
-  type AttemptOutcome,
-  attempt,
-  headerValue,
-  type Judge,
-  type UpstreamRequest,
-} from "./attempt.ts";
-import type { Downstream } from "./ports.ts";
+import { type AttemptOptions, type AttemptOutcome, attempt, headerValue, type Judge } from "./attempt.ts";
+import type { Downstream, UpstreamRequest } from "./ports.ts";
 import type { Route } from "./server.ts";
 
 export interface PresentingOptions extends AttemptOptions {
@@ -116,17 +109,17 @@ class PresentedAnswer implements Judge {
 }
 
 /** Undefined: the client has left; what is fetched is fetched for others too. */
-async function whileThere(
-  presenting: Promise<Presented>,
+export async function whileThere<Value>(
+  awaited: Promise<Value>,
   downstream: Downstream,
   waited: (ms: number) => void,
-): Promise<Presented | undefined> {
+): Promise<Value | undefined> {
   if (downstream.gone) return undefined;
   const begunAt = performance.now();
   try {
-    return await new Promise<Presented | undefined>((resolve, reject) => {
+    return await new Promise<Value | undefined>((resolve, reject) => {
       downstream.onGone(() => resolve(undefined));
-      presenting.then(resolve, reject);
+      awaited.then(resolve, reject);
     });
   } finally {
     downstream.onGone(undefined);

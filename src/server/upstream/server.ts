@@ -2,6 +2,7 @@
 import type { LookupFunction } from "node:net";
 import type { Dispatcher } from "undici";
 import { guardedLookup } from "../credentials/index.ts";
+import type { PickerAnswer } from "./picker/answers.ts";
 
 export interface Server {
   readonly dispatcher: Pick<Dispatcher, "dispatch">;
@@ -17,11 +18,30 @@ export interface Server {
 
 /** Of one attempt, or of one origin for all of them. */
 export interface Route {
+  readonly kind: "route";
   /** `failed`: the server, given by this route, that could not be connected to. Undefined: there is none left. */
   next(failed: Server | undefined): Server | undefined;
   /** Why there is none, to stand behind a colon; undefined: there is nothing to say. */
   readonly whyNone: string | undefined;
+  /** The model that the pool's picker has the request ask for; undefined: the one it asks for. */
+  readonly model?: string | undefined;
+  /** Undefined: nobody wants to know. */
+  readonly watch?: Watch | undefined;
 }
+
+/** Who chose the server hears how it went. */
+export interface Watch {
+  answered(status: number, contentType: string | undefined, server: Server): void;
+  /** Once or more; the first counts. `isCut`: the answer is not wanted any more. */
+  ended(isCut: boolean): void;
+  /** The request is taken back; nothing of its answer has come. One listener. */
+  onEvicted(listener: (answer: PickerAnswer) => void): void;
+}
+
+export type Routed =
+  | Route
+  /** The pool's picker says that the pool takes no request: its answer is the request's. */
+  | { readonly kind: "answered"; readonly answer: PickerAnswer };
 
 /** Of an origin: it stands alone. */
 export function loneRoute(dispatcher: Server["dispatcher"]): Route {
@@ -34,5 +54,5 @@ export function loneRoute(dispatcher: Server["dispatcher"]): Route {
     unreachable: nothing,
     ended: nothing,
   };
-  return { next: (failed) => (failed === undefined ? server : undefined), whyNone: undefined };
+  return { kind: "route", next: (failed) => (failed === undefined ? server : undefined), whyNone: undefined };
 }

@@ -3,7 +3,7 @@
  * 127.0.0.1 there can be no such pool, and `membersAt` answers undefined.
  */
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { freePort } from "./ports.ts";
 import { atEnd, type Owner } from "./wait.ts";
@@ -24,7 +24,8 @@ export interface PoolServers {
   readonly servers: readonly PoolServer[];
 }
 
-export type Answers = (request: IncomingMessage, response: ServerResponse, server: PoolServer) => void;
+/** Called with the whole body of a request. */
+export type Answers = (body: string, response: ServerResponse, server: PoolServer) => void;
 
 const byName: Answers = (_, response, { address }) => {
   response.setHeader("content-type", "application/json");
@@ -47,10 +48,11 @@ export async function poolServers(
 async function poolServer(owner: Owner, address: string, port: number, answers: Answers): Promise<PoolServer> {
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
-    request.resume();
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.once("end", () => {
       one.requests += 1;
-      answers(request, response, one);
+      answers(Buffer.concat(chunks).toString(), response, one);
     });
   });
   server.on("connection", (socket: Socket) => {

@@ -91,6 +91,7 @@ async function ask(
     },
     deadlineMs: Number.POSITIVE_INFINITY,
     origins: ports.origins,
+    requestId: request,
     presenter: ports.presenter,
     // No header of the answer goes to anybody.
     presented: () => undefined,

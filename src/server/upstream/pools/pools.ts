@@ -2,7 +2,8 @@
 
 import type { Pool } from "undici";
 import { type Instruments, type Log, systemClock } from "../../../base/index.ts";
-import type { Route } from "../server.ts";
+import { type AskedFor, openPickers, routeByPicker } from "../picker/index.ts";
+import type { Route, Routed } from "../server.ts";
 import { Member, type MemberState } from "./member.ts";
 import { type MemberSet, openMemberSet } from "./member-set.ts";
 import { createPoolMetrics } from "./metrics.ts";
@@ -23,8 +24,11 @@ export interface PoolMember {
 }
 
 export interface Pools {
-  /** A promise only until the pool's name was first asked for. `subset`: undefined for the whole pool. */
-  route(spec: PoolSpec, subset: string | undefined): Route | Promise<Route>;
+  /**
+   * A promise until the pool's name was first asked for, and where a picker is. `subset`: undefined for the whole pool.
+   * `asked`: what the picker is told.
+   */
+  route(spec: PoolSpec, subset: string | undefined, asked: AskedFor): Routed | Promise<Routed>;
   /** From now on these, and no others. */
   keepOnly(specs: readonly PoolSpec[]): void;
   /** Those of the whole pool and of its subsets, then those that have left and still answer. Undefined: no such pool. */
@@ -68,6 +72,7 @@ export function openPools(options: PoolsOptions): Pools {
   const now = systemClock.monotonic;
   const names: Names = createNames({ servers: options.nameServers ?? [] });
   const metrics = options.instruments && createPoolMetrics(options.instruments);
+  const pickers = openPickers({ instruments: options.instruments, log: options.log, now });
   const states = new Map<string, State>();
   const resolved = new WeakMap<PoolSpec, Resolved>();
 
@@ -138,13 +143,17 @@ export function openPools(options: PoolsOptions): Pools {
   const routeOf = (set: MemberSet): Route => routeOver(set.turns, () => set.problem ?? "it has no server", now);
 
   return {
-    route(spec, subset) {
+    route(spec, subset, asked) {
       const { whole, subsets } = resolve(spec);
       const set = subset === undefined ? whole : subsets.get(subset);
-      if (set === undefined) return { next: () => undefined, whyNone: "the pool has no such subset" };
-      return set.isSettled ? routeOf(set) : set.first.then(() => routeOf(set));
+      if (set === undefined) return { kind: "route", next: () => undefined, whyNone: "the pool has no such subset" };
+      const { picker } = spec;
+      const routed = (): Routed | Promise<Routed> =>
+        picker === undefined ? routeOf(set) : routeByPicker({ pool: spec, picker, set }, asked, pickers, now);
+      return set.isSettled ? routed() : set.first.then(routed);
     },
     keepOnly(specs) {
+      pickers.keepOnly(specs.flatMap(({ picker }) => picker ?? []));
       const kept = new Set(specs.map(resolve).flatMap(({ whole, subsets }) => [whole, ...subsets.values()]));
       for (const [key, state] of states) {
         for (const [name, set] of state.sets) {
@@ -185,6 +194,7 @@ export function openPools(options: PoolsOptions): Pools {
       ]);
       for (const { sets } of states.values()) for (const set of sets.values()) set.close();
       states.clear();
+      pickers.close();
       await Promise.all(members.map((member) => member.destroy()));
     },
   };

@@ -1,5 +1,5 @@
 /** Members in turn; who could not be connected to lately comes after the others. */
-import type { Server } from "../server.ts";
+import type { Route, Server, Watch } from "../server.ts";
 import type { Member } from "./member.ts";
 
 /** Members that one attempt is made at. Those that fail rest, so that the next request hardly meets one. */
@@ -27,38 +27,43 @@ export class Turns {
   }
 }
 
-/** `preferred`: tried before the others, in this order. `alone`: and nobody else. */
-export function routeOver(
-  turns: Turns,
-  whyNone: () => string,
-  now: () => number,
-  preferred: readonly Member[] = NOBODY,
-  alone = false,
-) {
-  return new PoolRoute(turns, whyNone, now, preferred, alone);
+/** What a picker chose. */
+export interface Chosen extends Pick<Route, "model" | "watch"> {
+  /** Tried before the others, in this order. */
+  readonly preferred: readonly Member[];
+  /** Nobody else is tried. */
+  readonly alone: boolean;
 }
 
-const NOBODY: readonly Member[] = [];
+export const routeOver = (turns: Turns, whyNone: () => string, now: () => number, chosen?: Chosen): Route =>
+  new PoolRoute(turns, whyNone, now, chosen);
 
-class PoolRoute {
+class PoolRoute implements Route {
+  readonly kind = "route";
   readonly #turns: Turns;
   readonly #whyNone: () => string;
   readonly #now: () => number;
-  readonly #preferred: readonly Member[];
-  readonly #alone: boolean;
+  readonly #chosen: Chosen | undefined;
   #tried: Set<Server> | undefined;
   #since = 0;
 
-  constructor(turns: Turns, whyNone: () => string, now: () => number, preferred: readonly Member[], alone: boolean) {
+  constructor(turns: Turns, whyNone: () => string, now: () => number, chosen: Chosen | undefined) {
     this.#turns = turns;
     this.#whyNone = whyNone;
     this.#now = now;
-    this.#preferred = preferred;
-    this.#alone = alone;
+    this.#chosen = chosen;
   }
 
   get whyNone(): string | undefined {
     return this.#tried === undefined ? this.#whyNone() : undefined;
+  }
+
+  get model(): string | undefined {
+    return this.#chosen?.model;
+  }
+
+  get watch(): Watch | undefined {
+    return this.#chosen?.watch;
   }
 
   next(failed: Server | undefined): Member | undefined {
@@ -70,9 +75,9 @@ class PoolRoute {
       this.#tried.add(failed);
       if (this.#tried.size >= MOST_TRIED || this.#now() - this.#since > MOST_TRYING_MS) return undefined;
     }
-    if (this.#preferred.length > 0) {
-      const chosen = this.#preferred.find((member) => this.#tried?.has(member) !== true);
-      if (chosen !== undefined || this.#alone) return chosen;
+    if (this.#chosen !== undefined) {
+      const member = this.#chosen.preferred.find((it) => this.#tried?.has(it) !== true);
+      if (member !== undefined || this.#chosen.alone) return member;
     }
     return this.#turns.take(this.#tried);
   }

@@ -11,7 +11,6 @@ import {
   list,
   map,
   mayBeSecret,
-  notYet,
   object,
   required,
   secret,
@@ -71,7 +70,7 @@ const pool = object("Servers of one's own behind one name; the name's resolved a
   service: required(
     mayBeSecret(text("Root that the servers serve, normally a name that resolves to every server.", { format: "url" })),
   ),
-  picker: notYet(picker),
+  picker,
   subsets: list(
     "Named parts of the pool.",
     object("A named part of the pool.", {

@@ -184,9 +184,10 @@ test("governance is described whole", () => {
   );
 });
 
-test("what a pool may hold later is refused by this version", () => {
-  const pool = { service: "http://models.svc:8000", picker: { service: "http://picker.svc:9002" } };
-  assert.deepEqual(faultsOf(provider({ pool })), ["x-not-yet at /providers/0/pool/picker"]);
+test("a pool with subsets and a picker", () => {
+  const picker = { service: "http://picker.svc:9002", on_error: "refuse", timeout: "250ms" };
+  const subsets = [{ name: "gold", service: "gold.svc" }];
+  assert.deepEqual(faultsOf(provider({ pool: { service: "http://models.svc:8000", subsets, picker } })), []);
 });
 
 const REFUSED: readonly (readonly [why: string, document: object, fault: string])[] = [

@@ -1,0 +1,19 @@
+/** `google.protobuf.Struct` between the form that proto-loader gives it and plain values. */
+import type { Struct, Struct__Output } from "./generated/google/protobuf/Struct.ts";
+import type { Value } from "./generated/google/protobuf/Value.ts";
+
+export type Plain = string | readonly string[];
+
+export function structOf(members: Readonly<Record<string, Plain>>): Struct {
+  return { fields: Object.fromEntries(Object.entries(members).map(([name, value]) => [name, wireValue(value)])) };
+}
+
+const wireValue = (value: Plain): Value =>
+  typeof value === "string"
+    ? { stringValue: value }
+    : { listValue: { values: value.map((item) => ({ stringValue: item })) } };
+
+/** A text two levels down; undefined where there is none. */
+export function textIn(struct: Struct__Output | undefined, outer: string, inner: string): string | undefined {
+  return struct?.fields?.[outer]?.structValue?.fields?.[inner]?.stringValue;
+}

@@ -1,0 +1,78 @@
+/**
+ * What an endpoint picker's answers say. Of them only the destination and, of a complete echo of the body, its `model` are
+ * taken. Source: Endpoint Picker protocol 1.0.0; ext-proc reference, B.
+ */
+import { type HeaderMutation__Output, type ProcessingResponse__Output, textIn } from "../../ext-proc/index.ts";
+
+export const DESTINATION = "x-gateway-destination-endpoint";
+
+/** A list of fallbacks is a few; who names thousands says nothing. */
+const MOST_PICKED = 64;
+
+export type Destination =
+  /** In the order of preference, as `address:port`. */
+  | { readonly kind: "endpoints"; readonly endpoints: readonly string[] }
+  | { readonly kind: "none" }
+  /** Header and metadata name different ones. */
+  | { readonly kind: "contradiction" };
+
+export function destinationOf({ request_headers: answer, dynamic_metadata: metadata }: ProcessingResponse__Output) {
+  const inHeader = headerSet(answer?.response?.header_mutation, DESTINATION);
+  const inMetadata = textIn(metadata, "envoy.lb", DESTINATION);
+  return judged(inHeader, inMetadata);
+}
+
+function judged(inHeader: string | undefined, inMetadata: string | undefined): Destination {
+  if (inHeader !== undefined && inMetadata !== undefined && inHeader !== inMetadata) return { kind: "contradiction" };
+  const said = inHeader ?? inMetadata;
+  if (said === undefined) return { kind: "none" };
+  const endpoints = said
+    .split(",", MOST_PICKED)
+    .map((endpoint) => endpoint.trim().toLowerCase())
+    .filter((endpoint) => endpoint !== "");
+  return endpoints.length === 0 ? { kind: "none" } : { kind: "endpoints", endpoints: [...new Set(endpoints)] };
+}
+
+/** The value that a mutation sets a header to; `name` in lower case. */
+export function headerSet(mutation: HeaderMutation__Output | undefined, name: string): string | undefined {
+  for (const { header } of mutation?.set_headers ?? []) {
+    if (header?.key?.toLowerCase() !== name) continue;
+    const raw = header.raw_value;
+    return raw !== undefined && raw.length > 0 ? raw.toString("latin1") : header.value;
+  }
+  return undefined;
+}
+
+/** An answer of the picker's own, which reaches the caller. */
+export interface PickerAnswer {
+  readonly status: 429 | 503;
+  readonly contentType: string;
+  readonly retryAfter: string | undefined;
+  readonly body: Buffer;
+}
+
+/** Longer texts are no reason to be shown. */
+const MAX_BODY_BYTES = 64 << 10;
+
+/** Undefined: the picker refused for a reason that says nothing of its pool's load. */
+export function shownAnswer({ immediate_response: answer }: ProcessingResponse__Output): PickerAnswer | undefined {
+  const status = answer?.status?.code;
+  if (status !== 429 && status !== 503) return undefined;
+  const body = answer?.body ?? Buffer.alloc(0);
+  const isShown = body.length > 0 && body.length <= MAX_BODY_BYTES;
+  const retryAfter = headerSet(answer?.headers, "retry-after");
+  return {
+    status,
+    contentType: isShown ? printable(headerSet(answer?.headers, "content-type")) || "text/plain" : "application/json",
+    retryAfter: retryAfter === undefined || !/^[0-9A-Za-z ,:]{1,40}$/.test(retryAfter) ? undefined : retryAfter,
+    body: isShown ? body : Buffer.from(JSON.stringify({ error: { message: WORDS[status], type: TYPES[status] } })),
+  };
+}
+
+const printable = (text = ""): string => (/^[\x20-\x7e]{1,200}$/.test(text) ? text : "");
+
+const WORDS = {
+  429: "The scheduler of this pool takes no request now.",
+  503: "No server of this pool is ready.",
+} as const;
+const TYPES = { 429: "rate_limit_error", 503: "overloaded_error" } as const;

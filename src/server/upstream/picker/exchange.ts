@@ -1,0 +1,222 @@
+/**
+ * One request told to an endpoint picker: asked where it goes, then told how it went. The stream stays open until the answer
+ * is over, since the picker counts the request as running there for as long. Source: ext-proc reference, B.3.
+ */
+import type {
+  ExternalProcessorClient,
+  Grpc,
+  Metadata,
+  ProcessingRequest,
+  ProcessingResponse__Output,
+} from "../../ext-proc/index.ts";
+import { structOf } from "../../ext-proc/index.ts";
+import type { UpstreamRequest } from "../ports.ts";
+import { destinationOf, headerSet, type PickerAnswer, shownAnswer } from "./answers.ts";
+import { modelIn } from "./model.ts";
+
+/** What pickers themselves cut bodies into, since some peers take no message above 64 KiB. */
+const CHUNK_BYTES = 62_000;
+
+/** Body modes of ext_proc. */
+const NONE = 0;
+const FULL_DUPLEX_STREAMED = 4;
+
+const SUBSET_HINT = "envoy.lb.subset_hint";
+const SUBSET = "x-gateway-destination-endpoint-subset";
+const SERVED = "x-gateway-destination-endpoint-served";
+
+/** What of a request's headers a picker reads; no credential is among them, ours or the client's. */
+const TOLD: ReadonlySet<string> = new Set([
+  "content-type",
+  "x-request-id",
+  "x-gateway-inference-fairness-id",
+  "x-gateway-inference-objective",
+  "x-gateway-model-name-rewrite",
+]);
+
+export interface Question {
+  readonly request: UpstreamRequest;
+  /** `http` or `https`, and the value of `host`: of the pool. */
+  readonly scheme: string;
+  readonly authority: string;
+  readonly requestId: string | undefined;
+  /** Members of the subset that the request is confined to, as `address:port`; undefined: the whole pool. */
+  readonly subset: readonly string[] | undefined;
+  /** From the call's begin to the decision. */
+  readonly timeoutMs: number;
+}
+
+export type FailedPick = "late" | "unreachable" | "violation" | "refused";
+
+export type Pick =
+  | { readonly kind: "picked"; readonly endpoints: readonly string[]; readonly model: string | undefined }
+  | { readonly kind: "answered"; readonly answer: PickerAnswer }
+  | { readonly kind: "failed"; readonly why: FailedPick };
+
+type Call = ReturnType<ExternalProcessorClient["Process"]>;
+
+export class Exchange {
+  /** Settles once, within the question's timeout. */
+  readonly pick: Promise<Pick>;
+  /** Called once when the picker takes the request back before its answer has begun. */
+  onEvicted: ((answer: PickerAnswer) => void) | undefined;
+  readonly #call: Call;
+  readonly #hint: Metadata | undefined;
+  readonly #body: Buffer | null;
+  readonly #timer: NodeJS.Timeout;
+  #settle: ((pick: Pick) => void) | undefined;
+  #endpoints: readonly string[] | undefined;
+  #isOver = false;
+  #hasAnswer = false;
+  /** Chunks of the body were answered as they are: no echo comes. */
+  #isUnchanged = false;
+  #echo: Buffer[] = [];
+  #echoBytes = 0;
+
+  constructor(client: ExternalProcessorClient, grpc: Grpc, question: Question) {
+    const { subset, timeoutMs, request } = question;
+    this.#hint = subset && { filter_metadata: { [SUBSET_HINT]: structOf({ [SUBSET]: subset }) } };
+    this.#body = request.body;
+    this.pick = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+    this.#timer = setTimeout(() => this.#decided(this.#pickedSoFar() ?? { kind: "failed", why: "late" }), timeoutMs);
+    this.#call = client.Process(new grpc.Metadata());
+    this.#call.on("data", (answer: ProcessingResponse__Output) => this.#read(answer));
+    this.#call.on("error", () => this.#decided(this.#pickedSoFar() ?? { kind: "failed", why: "unreachable" }));
+    this.#call.on("end", () => this.#decided(this.#pickedSoFar() ?? { kind: "failed", why: "violation" }));
+    this.#send(headersOf(question));
+    this.#sendBody(0);
+  }
+
+  /** The answer begins, at the member that serves it. */
+  answered(status: number, contentType: string | undefined, served: string): void {
+    if (this.#isOver) return;
+    this.#hasAnswer = true;
+    const headers = [
+      pair(":status", String(status)),
+      ...(contentType === undefined ? [] : [pair("content-type", contentType)]),
+    ];
+    this.#call.write({
+      response_headers: { headers: { headers } },
+      metadata_context: {
+        filter_metadata: { ...this.#hint?.filter_metadata, "envoy.lb": structOf({ [SERVED]: served }) },
+      },
+    });
+  }
+
+  /** The answer is over, or nobody wants it (`isCut`). */
+  ended(isCut: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    if (isCut) this.#call.cancel();
+    else this.#call.end();
+  }
+
+  #send(message: ProcessingRequest): void {
+    this.#call.write(this.#hint === undefined ? message : { ...message, metadata_context: this.#hint });
+  }
+
+  /** As fast as the picker reads. */
+  #sendBody(from: number): void {
+    const body = this.#body;
+    for (let at = from; body !== null && at < body.length; at += CHUNK_BYTES) {
+      if (this.#isOver) return;
+      const next = at + CHUNK_BYTES;
+      const message: ProcessingRequest = {
+        request_body: { body: body.subarray(at, next), end_of_stream: next >= body.length },
+        ...(this.#hint !== undefined && { metadata_context: this.#hint }),
+      };
+      if (!this.#call.write(message) && next < body.length) {
+        this.#call.once("drain", () => this.#sendBody(next));
+        return;
+      }
+    }
+  }
+
+  #read(answer: ProcessingResponse__Output): void {
+    if (answer.immediate_response !== undefined) this.#refused(answer);
+    else if (answer.request_headers !== undefined) this.#readPick(answer);
+    else if (answer.request_body !== undefined) this.#readEcho(answer);
+  }
+
+  #refused(answer: ProcessingResponse__Output): void {
+    const shown = shownAnswer(answer);
+    if (this.#settle !== undefined) {
+      this.#decided(shown === undefined ? { kind: "failed", why: "refused" } : { kind: "answered", answer: shown });
+    } else if (shown?.status === 429 && !this.#hasAnswer && !this.#isOver) this.onEvicted?.(shown);
+  }
+
+  #readPick(answer: ProcessingResponse__Output): void {
+    if (this.#settle === undefined || this.#endpoints !== undefined) return;
+    const destination = destinationOf(answer);
+    if (destination.kind !== "endpoints") {
+      this.#decided({ kind: "failed", why: "violation" });
+      return;
+    }
+    this.#endpoints = destination.endpoints;
+    // Who sets a length means to send the body back; it follows at once.
+    const echoes = headerSet(answer.request_headers?.response?.header_mutation, "content-length") !== undefined;
+    if (!echoes || this.#isUnchanged || this.#body === null) this.#decided(this.#picked(undefined));
+  }
+
+  #readEcho(answer: ProcessingResponse__Output): void {
+    if (this.#settle === undefined) return;
+    const chunk = answer.request_body?.response?.body_mutation?.streamed_response;
+    if (chunk === undefined) {
+      this.#isUnchanged = true;
+      if (this.#endpoints !== undefined) this.#decided(this.#picked(undefined));
+      return;
+    }
+    const bytes = chunk.body ?? Buffer.alloc(0);
+    this.#echoBytes += bytes.length;
+    // A longer one is no echo; the pick stands without it.
+    if (this.#echoBytes <= 2 * (this.#body?.length ?? 0) + CHUNK_BYTES) this.#echo.push(bytes);
+    else this.#echo = [];
+    if (chunk.end_of_stream === true && this.#endpoints !== undefined) this.#decided(this.#picked(this.#modelOfEcho()));
+  }
+
+  #modelOfEcho(): string | undefined {
+    const whole = Buffer.concat(this.#echo);
+    if (whole.length !== this.#echoBytes || (this.#body !== null && whole.equals(this.#body))) return undefined;
+    return modelIn(whole);
+  }
+
+  #picked(model: string | undefined): Pick {
+    return { kind: "picked", endpoints: this.#endpoints ?? [], model };
+  }
+
+  #pickedSoFar(): Pick | undefined {
+    return this.#endpoints && this.#picked(undefined);
+  }
+
+  #decided(pick: Pick): void {
+    const settle = this.#settle;
+    if (settle === undefined) return;
+    this.#settle = undefined;
+    this.#echo = [];
+    clearTimeout(this.#timer);
+    if (pick.kind !== "picked") this.ended(true);
+    settle(pick);
+  }
+}
+
+const pair = (key: string, value: string) => ({ key, raw_value: Buffer.from(value, "latin1") });
+
+function headersOf({ request, scheme, authority, requestId }: Question): ProcessingRequest {
+  const { method, path, headers, body } = request;
+  const told = [pair(":method", method), pair(":path", path), pair(":authority", authority), pair(":scheme", scheme)];
+  let hasId = false;
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = (headers[i] as string).toLowerCase();
+    if (!TOLD.has(name)) continue;
+    hasId ||= name === "x-request-id";
+    told.push(pair(name, headers[i + 1] as string));
+  }
+  if (!hasId && requestId !== undefined) told.push(pair("x-request-id", requestId));
+  return {
+    request_headers: { headers: { headers: told }, end_of_stream: body === null },
+    protocol_config: { request_body_mode: FULL_DUPLEX_STREAMED, response_body_mode: NONE },
+  };
+}

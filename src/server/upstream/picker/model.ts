@@ -1,0 +1,42 @@
+/** The one thing of a request that a picker may change: which model is asked for. */
+import { memberValue, replaceValue, scanObject } from "../../core/dialects/index.ts";
+import type { UpstreamRequest } from "../ports.ts";
+
+/** A longer one names no model. */
+const MAX_MODEL_LENGTH = 512;
+
+/** Top-level `model` of a body that is a JSON object. */
+export function modelIn(body: Buffer): string | undefined {
+  const model = memberOf(body);
+  return model !== undefined && model.length > 0 && model.length <= MAX_MODEL_LENGTH ? model : undefined;
+}
+
+function memberOf(body: Buffer): string | undefined {
+  const scan = scanObject(body, ["model"]);
+  const member = scan.kind === "object" ? scan.members[0] : undefined;
+  if (member === undefined) return undefined;
+  try {
+    const value = memberValue(body, member);
+    return typeof value === "string" ? value : undefined;
+  } catch {
+    return undefined; // an escape that is none
+  }
+}
+
+/** They are of the body as it was. RFC 9530; RFC 3230; RFC 1864. */
+const DIGESTS: ReadonlySet<string> = new Set(["content-digest", "repr-digest", "digest", "content-md5"]);
+
+/** The same request for another model; as it is where its body names none that can be replaced. */
+export function withModel(request: UpstreamRequest, model: string): UpstreamRequest {
+  const { body, headers } = request;
+  if (body === null || memberOf(body) === model) return request;
+  const scan = scanObject(body, ["model"]);
+  const member = scan.kind === "object" ? scan.members[0] : undefined;
+  if (member === undefined) return request;
+  const kept: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
+    if (!DIGESTS.has(name.toLowerCase())) kept.push(name, headers[i + 1] as string);
+  }
+  return { ...request, headers: kept, body: replaceValue(body, member, JSON.stringify(model)) };
+}

@@ -1,0 +1,85 @@
+/** Where an attempt at a pool goes when its picker is asked. Source: specification document 3, `picker`; decisions 13. */
+import { performance } from "node:perf_hooks";
+import type { Member } from "../pools/member.ts";
+import type { MemberSet } from "../pools/member-set.ts";
+import type { PickerSpec, PoolSpec } from "../pools/spec.ts";
+import { routeOver } from "../pools/turns.ts";
+import type { UpstreamRequest } from "../ports.ts";
+import type { Route, Routed, Watch } from "../server.ts";
+import type { Exchange, FailedPick } from "./exchange.ts";
+import type { Pickers, PickOutcome } from "./pickers.ts";
+
+export interface AskedFor {
+  readonly request: UpstreamRequest;
+  readonly requestId: string | undefined;
+}
+
+export async function routeByPicker(
+  { pool, picker, set }: { readonly pool: PoolSpec; readonly picker: PickerSpec; readonly set: MemberSet },
+  { request, requestId }: AskedFor,
+  pickers: Pickers,
+  now: () => number,
+): Promise<Routed> {
+  const { members } = set.turns;
+  const whyNone = (): string => set.problem ?? "it has no server";
+  const byTurns = (): Route => routeOver(set.turns, whyNone, now);
+  if (members.length === 0) return byTurns();
+  const { origin, provider } = pool;
+  const begunAt = performance.now();
+  const exchange = await pickers.ask(picker, {
+    request,
+    scheme: origin.slice(0, origin.indexOf(":")),
+    authority: origin.slice(origin.indexOf("//") + 2),
+    requestId,
+    subset: set.subset === "" ? undefined : members.map(({ endpoint }) => endpoint),
+    timeoutMs: picker.timeoutMs,
+  });
+  const pick = await exchange.pick;
+  const told = (outcome: PickOutcome): void => pickers.told(provider, outcome, performance.now() - begunAt);
+  switch (pick.kind) {
+    case "answered":
+      told(pick.answer.status === 429 ? "429" : "503");
+      return { kind: "answered", answer: pick.answer };
+    case "failed":
+      told(pick.why);
+      return picker.refusesOnError ? { kind: "route", next: () => undefined, whyNone: REFUSED[pick.why] } : byTurns();
+    case "picked": {
+      const picked = pick.endpoints.flatMap((endpoint) => set.has(endpoint) ?? []);
+      if (picked.length === 0) {
+        // It may not name servers that are none of the pool's; the pool itself is none the worse for it.
+        told("outside");
+        exchange.ended(true);
+        return byTurns();
+      }
+      told("picked");
+      return routeOver(set.turns, whyNone, now, {
+        preferred: picked,
+        alone: picker.refusesOnError,
+        model: pick.model,
+        watch: watching(exchange, () => pickers.told(provider, "evicted")),
+      });
+    }
+    default:
+      return pick satisfies never;
+  }
+}
+
+const REFUSED: Readonly<Record<FailedPick, string>> = {
+  late: "its picker did not decide in time",
+  unreachable: "its picker cannot be reached",
+  violation: "its picker's answer cannot be used",
+  refused: "its picker refused the request",
+};
+
+function watching(exchange: Exchange, evicted: () => void): Watch {
+  return {
+    answered: (status, contentType, server) => exchange.answered(status, contentType, (server as Member).endpoint),
+    ended: (isCut) => exchange.ended(isCut),
+    onEvicted(listener) {
+      exchange.onEvicted = (answer) => {
+        evicted();
+        listener(answer);
+      };
+    },
+  };
+}

@@ -1,0 +1,135 @@
+/** The pickers of the configuration in force: one channel each, kept over reloads. */
+import type { Instruments, Log } from "../../../base/index.ts";
+import { LATENCY_BOUNDS_SECONDS } from "../../../base/index.ts";
+import { type ExternalProcessorClient, type ExtProc, loadExtProc } from "../../ext-proc/index.ts";
+import type { PickerSpec } from "../pools/spec.ts";
+import { Exchange, type Question } from "./exchange.ts";
+
+export type PickOutcome =
+  | "picked"
+  | "outside"
+  | "late"
+  | "unreachable"
+  | "violation"
+  | "refused"
+  | "429"
+  | "503"
+  | "evicted";
+
+export interface Pickers {
+  /** A promise only until gRPC is loaded. */
+  ask(spec: PickerSpec, question: Question): Exchange | Promise<Exchange>;
+  /** What came of a question, or of the request later. */
+  told(provider: string, outcome: PickOutcome, ms?: number): void;
+  /** From now on these, and no others; each is connected to ahead of the first question. */
+  keepOnly(specs: readonly PickerSpec[]): void;
+  close(): void;
+}
+
+/** An answer is headers and a chunk of the echo. */
+const MAX_MESSAGE_BYTES = 1 << 20;
+
+/** A failing picker is told of no oftener. */
+const TELL_EVERY_MS = 60_000;
+
+const FAILURES: ReadonlyMap<PickOutcome, string> = new Map([
+  ["outside", "it picked servers that the pool's name does not resolve to"],
+  ["late", "it did not decide in time"],
+  ["unreachable", "it cannot be reached, or broke off"],
+  ["violation", "its answer holds no decision, or two that differ"],
+  ["refused", "it refused the request for a reason of its own"],
+]);
+
+export function openPickers(options: {
+  readonly instruments?: Instruments | undefined;
+  readonly log?: Pick<Log, "warn"> | undefined;
+  readonly now: () => number;
+}): Pickers {
+  const { instruments, log, now } = options;
+  const decisions = instruments?.counter(
+    "gateway_picker_decisions_total",
+    "Requests that a pool's picker was asked about, by what came of it.",
+    ["provider", "outcome"],
+  );
+  const seconds = instruments?.histogram(
+    "gateway_picker_seconds",
+    "From a question to a pool's picker to its decision.",
+    LATENCY_BOUNDS_SECONDS,
+    ["provider"],
+  );
+  const clients = new Map<string, ExternalProcessorClient>();
+  const toldAt = new Map<string, number>();
+  let loaded: ExtProc | undefined;
+
+  const clientAt = (spec: PickerSpec, extProc: ExtProc): ExternalProcessorClient => {
+    const key = keyOf(spec);
+    const known = clients.get(key);
+    if (known !== undefined) return known;
+    const client = connectPicker(spec, extProc);
+    clients.set(key, client);
+    return client;
+  };
+  const load = async (): Promise<ExtProc> => {
+    loaded = await loadExtProc();
+    return loaded;
+  };
+  const askWith = (extProc: ExtProc, spec: PickerSpec, question: Question): Exchange =>
+    new Exchange(clientAt(spec, extProc), extProc.grpc, question);
+
+  return {
+    ask: (spec, question) =>
+      loaded === undefined
+        ? load().then((extProc) => askWith(extProc, spec, question))
+        : askWith(loaded, spec, question),
+    told(provider, outcome, ms) {
+      decisions?.with(provider, outcome).inc();
+      if (ms !== undefined) seconds?.with(provider).observe(ms / 1_000);
+      const problem = FAILURES.get(outcome);
+      const key = `${provider}\0${outcome}`;
+      if (problem === undefined || now() - (toldAt.get(key) ?? Number.NEGATIVE_INFINITY) < TELL_EVERY_MS) return;
+      toldAt.set(key, now());
+      log?.warn("the picker of a pool failed", { provider, outcome, problem });
+    },
+    keepOnly(specs) {
+      const kept = new Set(specs.map(keyOf));
+      for (const [key, client] of clients) {
+        if (kept.has(key)) continue;
+        clients.delete(key);
+        client.close(); // what is under way goes on
+      }
+      if (specs.length === 0) return;
+      void load().then((extProc) => {
+        for (const spec of specs) clientAt(spec, extProc).getChannel().getConnectivityState(true);
+      });
+    },
+    close() {
+      for (const client of clients.values()) client.close();
+      clients.clear();
+    },
+  };
+}
+
+const keyOf = ({ address, isEncrypted, skipsVerification }: PickerSpec): string =>
+  `${isEncrypted ? "https" : "http"}://${address} ${skipsVerification}`;
+
+/** Credentials of requests have no way into it: it presents none. */
+export function connectPicker(spec: PickerSpec, { grpc, ExternalProcessor }: ExtProc): ExternalProcessorClient {
+  const { address, isEncrypted, skipsVerification } = spec;
+  const unchecked = { rejectUnauthorized: false, checkServerIdentity: () => undefined };
+  const credentials = !isEncrypted
+    ? grpc.credentials.createInsecure()
+    : skipsVerification
+      ? grpc.credentials.createSsl(null, null, null, unchecked)
+      : grpc.credentials.createSsl();
+  return new ExternalProcessor(address, credentials, {
+    // The environment's proxy is for the world outside.
+    "grpc.enable_http_proxy": 0,
+    "grpc.enable_retries": 0,
+    "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
+    "grpc.initial_reconnect_backoff_ms": 500,
+    "grpc.max_reconnect_backoff_ms": 5_000,
+    // A picker that is gone without a word is found out, though no answer is awaited just then.
+    "grpc.keepalive_time_ms": 30_000,
+    "grpc.keepalive_timeout_ms": 5_000,
+  });
+}
