@@ -1,7 +1,7 @@
 /**
  * A generation request in the words all dialects share, and the prompt as it is counted.
  *
- * Readers of each dialect (`chat.ts`, `messages.ts`, `responses.ts`) make an `Ask`; `reply.ts` answers it.
+ * Readers of each dialect (`chat.ts`, `messages.ts`, `responses/`) make an `Ask`; `reply.ts` answers it.
  */
 
 import { createHash } from "node:crypto";

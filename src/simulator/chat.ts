@@ -45,7 +45,7 @@ export function answerChat(call: Call): Answer {
   const usual = chatFrames(call, reply, choices);
   const frames =
     oddities.size === 0 ? usual : oddFrames(usual, oddities, compatUsage(reply.usage, choices), reply.thinking);
-  return { kind: "events", frames, failure: compatFailureFrame(call.requestId), tokens };
+  return { kind: "events", frames, failure: () => compatFailureFrame(call.requestId), tokens };
 }
 
 export function readChat(model: string, body: JsonObject): Ask {

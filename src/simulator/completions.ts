@@ -43,7 +43,7 @@ export function answerCompletion(call: Call): Answer {
   };
   const tokens = { input: usage.input, output: usage.output };
   if (body["stream"] === true) {
-    const failure = compatFailureFrame(call.requestId);
+    const failure = () => compatFailureFrame(call.requestId);
     return { kind: "events", frames: completionFrames(call, replies, usage), failure, tokens };
   }
   const choices = replies.map((reply, index) => choiceOf(index, reply.text, `"${FINISH[reply.finish]}"`));

@@ -140,9 +140,11 @@ async function deliverEvents(exchange: Exchange, fault: Fault, answer: Events): 
   if (isGzip) return writeGzip(exchange, answer);
   switch (fault.kind) {
     case "error-first-event":
-      return endWith(exchange, Buffer.from(answer.failure));
-    case "error-mid-stream":
-      return endWith(exchange, Buffer.concat([(await startOf(answer)).sent, Buffer.from(answer.failure)]));
+      return endWith(exchange, Buffer.from(answer.failure(0)));
+    case "error-mid-stream": {
+      const { sent, count } = await startOf(answer);
+      return endWith(exchange, Buffer.concat([sent, Buffer.from(answer.failure(count))]));
+    }
     case "drop-mid-stream":
     case "reset-mid-stream":
     case "stall-mid-stream":
@@ -161,15 +163,22 @@ function endWith(exchange: Exchange, bytes: Buffer): void {
   exchange.response.end(bytes);
 }
 
-/** The events before a cut, and the one it falls into. */
-async function startOf({ frames }: Events): Promise<{ readonly sent: Buffer; readonly next: Buffer }> {
+interface Start {
+  /** The events before a cut, and how many they are. */
+  readonly sent: Buffer;
+  readonly count: number;
+  /** The one that it falls into. */
+  readonly next: Buffer;
+}
+
+async function startOf({ frames }: Events): Promise<Start> {
   const first: Buffer[] = [];
   for await (const frame of frames) {
     first.push(Buffer.from(frame));
     if (first.length > EVENTS_BEFORE_CUT) break;
   }
   const next = first.pop() ?? Buffer.alloc(0);
-  return { sent: Buffer.concat(first), next };
+  return { sent: Buffer.concat(first), count: first.length, next };
 }
 
 /** Node gathers what is written in one turn, so a fast stream is few packets; a slow one is a packet an event. */

@@ -51,7 +51,7 @@ export function answerTranscription(call: Call): Answer {
   };
   if (fieldOf(call.form, "stream") === "true") {
     const done = { type: "transcript.text.done", text, usage };
-    return { kind: "events", frames: transcriptFrames(text, JSON.stringify(done)), failure: failureOfMedia(), tokens };
+    return { kind: "events", frames: transcriptFrames(text, JSON.stringify(done)), failure: failureOfMedia, tokens };
   }
   const format = fieldOf(call.form, "response_format") ?? "json";
   if (format === "text") return { kind: "body", contentType: "text/plain; charset=utf-8", body: `${text}\n`, tokens };
@@ -78,7 +78,7 @@ export function answerSpeech({ body }: Call): Answer {
   const words = countWords(input);
   const tokens = { input: words, output: words };
   if (body["stream_format"] === "sse") {
-    return { kind: "events", frames: speechFrames(words), failure: failureOfMedia(), tokens };
+    return { kind: "events", frames: speechFrames(words), failure: failureOfMedia, tokens };
   }
   const audio = Buffer.concat(Array.from({ length: words }, () => SILENT_FRAME));
   return { kind: "body", contentType: "audio/mpeg", body: audio, tokens };

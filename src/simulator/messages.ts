@@ -46,7 +46,7 @@ export function answerMessages(asked: Call): Answer {
   if (body["stream"] !== true || isWhole) return json(wholeMessage(call, reply, showsThinking), tokens);
   const usual = messageFrames(call, reply, showsThinking);
   const frames = oddities.size === 0 ? usual : oddEvents(usual, oddities);
-  return { kind: "events", frames, failure: messagesFailureFrame(call.requestId), tokens };
+  return { kind: "events", frames, failure: () => messagesFailureFrame(call.requestId), tokens };
 }
 
 export function countMessageTokens(call: Call): Answer {

@@ -48,8 +48,8 @@ export type Answer =
       readonly headers?: readonly string[];
       /** Each a whole event of the stream; made as they are written. */
       readonly frames: Iterable<Frame> | AsyncIterable<Frame>;
-      /** An event that says the stream failed. */
-      readonly failure: string;
+      /** What ends a stream that fails once `sent` of its frames are out. */
+      readonly failure: (sent: number) => string;
       readonly tokens: Tokens;
     };
 

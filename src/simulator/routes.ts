@@ -7,7 +7,7 @@ import type { Dialect } from "./errors.ts";
 import { answerFileUpload, answerImages, answerModeration, answerSpeech, answerTranscription } from "./media.ts";
 import { answerMessages, countMessageTokens } from "./messages.ts";
 import { answerModel, answerModels } from "./models.ts";
-import { answerResponses, countResponseTokens } from "./responses.ts";
+import { answerResponses, countResponseTokens } from "./responses/index.ts";
 import type { Answer, Call } from "./route.ts";
 
 export interface Route {

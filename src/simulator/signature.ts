@@ -6,6 +6,10 @@
 import { createHash } from "node:crypto";
 
 const NONCE_BYTES = 16;
+const DIGEST_BYTES = 32;
+/** As such texts of the compat dialect begin. */
+const ENCRYPTED = "gAAAAAB";
+const MAX_ENCRYPTED = 256;
 
 /** Stands for a provider's signature below thinking that is shown. */
 export function signatureOf(thinking: string): string {
@@ -31,6 +35,19 @@ export function isRedacted(data: string): boolean {
   return isSealed("redacted", data);
 }
 
+/** Stands for the encrypted content of a reasoning item, which is good for the item of that id alone. */
+export function encryptedContentOf(itemId: string): string {
+  const bytes = Buffer.from(itemId);
+  return ENCRYPTED + Buffer.concat([mark("reasoning", bytes), bytes]).toString("base64url");
+}
+
+/** `itemId`: undefined where the client sends none back. */
+export function isEncryptedContent(content: string, itemId: string | undefined): boolean {
+  const sealed = Buffer.from(content.slice(ENCRYPTED.length, MAX_ENCRYPTED), "base64url").subarray(DIGEST_BYTES);
+  const made = sealed.toString();
+  return content === encryptedContentOf(made) && (itemId === undefined || itemId === made);
+}
+
 function seal(kind: string, text: string): string {
   const nonce = digest(text).subarray(0, NONCE_BYTES);
   return Buffer.concat([nonce, mark(kind, nonce)]).toString("base64");
@@ -46,8 +63,8 @@ function isSealed(kind: string, sealed: string): boolean {
   );
 }
 
-function mark(kind: string, nonce: Buffer): Buffer {
-  return digest(`${kind}:${nonce.toString("hex")}`);
+function mark(kind: string, text: Buffer): Buffer {
+  return digest(`${kind}:${text.toString("hex")}`);
 }
 
 function digest(text: string): Buffer {

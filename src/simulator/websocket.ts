@@ -15,7 +15,7 @@ import { type Fault, MAX_WAIT_MS, parseFault } from "./faults.ts";
 import { type JsonObject, objectOf, parseJson, stringOf } from "./json.ts";
 import type { Memory } from "./memory.ts";
 import { answerClientEvent, openSession, realtimeError, respond, sessionEvent } from "./realtime.ts";
-import { streamResponses } from "./responses.ts";
+import { type ResponseEvent, streamResponses } from "./responses/index.ts";
 import { type Call, NO_TOKENS, type Tokens } from "./route.ts";
 
 /** An event may carry audio or an image. */
@@ -157,7 +157,8 @@ function pauseSocket(socket: Duplex, ms: number): Promise<boolean> {
 /** What is said in answer to one event of the client. */
 interface Speech {
   readonly events: Iterable<string>;
-  readonly failure: string;
+  /** What ends it where it fails once `sent` of its events are out. */
+  readonly failure: (sent: number) => readonly string[];
   readonly fault: Fault;
   readonly model: string;
   readonly tokens: Tokens;
@@ -173,7 +174,7 @@ interface Speaker {
 function realtimeSpeaker({ memory }: SocketPorts, model: string, serial: number, fault: Fault): Speaker {
   const session = openSession(model, serial);
   const errorText = (status: number, message: string) => JSON.stringify(realtimeError(status, message, undefined));
-  const failure = errorText(500, "The simulated provider failed within the answer.");
+  const failure = () => [errorText(500, "The simulated provider failed within the answer.")];
   return {
     greeting: JSON.stringify(sessionEvent("session.created", session, {})),
     answer(event) {
@@ -201,7 +202,7 @@ function responsesSpeaker(ports: SocketPorts, serial: number): Speaker {
   };
   const refusal = (status: number, message: string): Speech => ({
     events: [errorText(status, message)],
-    failure: "",
+    failure: () => [],
     fault: { kind: "none" },
     model: "",
     tokens: NO_TOKENS,
@@ -231,7 +232,14 @@ function responsesSpeaker(ports: SocketPorts, serial: number): Speaker {
         memory: ports.memory,
       };
       const { events, failure, tokens } = streamResponses(call);
-      return { events: Array.from(events, (each) => each.json), failure: failure.json, fault, model, tokens };
+      const textOf = ({ json }: ResponseEvent): string => json;
+      return {
+        events: Array.from(events, textOf),
+        failure: (sent) => failure(sent).map(textOf),
+        fault,
+        model,
+        tokens,
+      };
     },
     errorText,
   };
@@ -286,12 +294,15 @@ function serveClient(client: WebSocket, socket: Duplex, speaker: Speaker, { tall
     if (fault.kind === "slow" && !(await pauseSocket(socket, fault.ms))) return;
     if (fault.kind === "never" || fault.kind === "empty") return;
     if (fault.kind === "garbage") return send("<html>");
-    if (fault.kind === "error-first-event") return send(failure);
+    const fail = async (sent: number): Promise<void> => {
+      for (const event of failure(sent)) await send(event);
+    };
+    if (fault.kind === "error-first-event") return fail(0);
     let sent = 0;
     for (const event of events) {
       if (client.readyState !== client.OPEN) return;
       if (fault.kind === "close" && sent === 1) return end(fault.code, "asked for by the model name");
-      if (sent === EVENTS_BEFORE_CUT && fault.kind === "error-mid-stream") return send(failure);
+      if (sent === EVENTS_BEFORE_CUT && fault.kind === "error-mid-stream") return fail(sent);
       if (sent === EVENTS_BEFORE_CUT && fault.kind.startsWith("drop-")) {
         isOurs = true;
         client.terminate();

@@ -42,5 +42,5 @@ export function notificationText(method: string, params: JsonObject): string {
 
 /** `failure`: the JSON text of what a stream that fails ends with. */
 export function streamed(frames: Iterable<Frame> | AsyncIterable<Frame>, failure: string): Answer {
-  return { kind: "events", frames, failure, tokens: NO_TOKENS };
+  return { kind: "events", frames, failure: () => failure, tokens: NO_TOKENS };
 }

@@ -1,0 +1,1 @@
+export { answerResponses, countResponseTokens, type ResponseEvent, streamResponses } from "./responses.ts";

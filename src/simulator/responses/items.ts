@@ -1,0 +1,120 @@
+/** The items of a response, whole. Each event of a stream that tells of one follows from it. */
+import { objectOf, parseJson, stringOf } from "../json.ts";
+import { REFUSAL_TEXT, type Reply, type ToolCall } from "../reply.ts";
+import { type Call, idOf } from "../route.ts";
+import { encryptedContentOf } from "../signature.ts";
+import type { CallableTool } from "./tools.ts";
+
+type Status = "completed" | "incomplete";
+
+export type Part =
+  | {
+      readonly type: "output_text";
+      readonly text: string;
+      readonly annotations: readonly never[];
+      readonly logprobs: readonly never[];
+    }
+  | { readonly type: "refusal"; readonly refusal: string };
+
+export interface MessageItem {
+  readonly id: string;
+  readonly type: "message";
+  readonly status: Status;
+  readonly role: "assistant";
+  readonly content: readonly Part[];
+}
+
+export interface ReasoningItem {
+  readonly id: string;
+  readonly type: "reasoning";
+  readonly summary: readonly { readonly type: "summary_text"; readonly text: string }[];
+  readonly encrypted_content: string;
+}
+
+interface Called {
+  readonly id: string;
+  readonly status: Status;
+  readonly call_id: string;
+  readonly name: string;
+  /** Absent: the tool is in none. */
+  readonly namespace?: string;
+}
+
+export interface FunctionItem extends Called {
+  readonly type: "function_call";
+  readonly arguments: string;
+}
+
+export interface CustomItem extends Called {
+  readonly type: "custom_tool_call";
+  readonly input: string;
+}
+
+export type Item = MessageItem | ReasoningItem | FunctionItem | CustomItem;
+
+/** Why a response is not complete. */
+export function shortageOf({ finish }: Reply): "max_output_tokens" | "content_filter" | undefined {
+  if (finish === "length" || finish === "context") return "max_output_tokens";
+  return finish === "refusal" || finish === "filtered" ? "content_filter" : undefined;
+}
+
+/** Only the last can have been cut. There is always a message or a call. */
+export function itemsOf(call: Call, reply: Reply, tools: ReadonlyMap<string, CallableTool>): readonly Item[] {
+  const { calls, text, thinking } = reply;
+  const ended: Status = shortageOf(reply) === undefined ? "completed" : "incomplete";
+  const items: Item[] = [];
+  if (thinking !== "") items.push(reasoningItem(call, reply));
+  if (calls.length === 0 || text !== "") {
+    items.push(messageItem(call.serial, reply, calls.length === 0 ? ended : "completed"));
+  }
+  calls.forEach((made, index) => {
+    const status = index === calls.length - 1 ? ended : "completed";
+    items.push(callItem(call.serial, made, index, status, tools.get(made.name)));
+  });
+  return items;
+}
+
+function reasoningItem({ serial, body }: Call, { thinking, manner }: Reply): ReasoningItem {
+  const id = idOf("rs_", serial);
+  const asked = objectOf(body["reasoning"]);
+  const isShown = !manner.isRedacted && stringOf(asked?.["summary"] ?? asked?.["generate_summary"]) !== undefined;
+  const summary = isShown ? [{ type: "summary_text", text: thinking } as const] : [];
+  return { id, type: "reasoning", summary, encrypted_content: encryptedContentOf(id) };
+}
+
+function messageItem(serial: number, { finish, text }: Reply, status: Status): MessageItem {
+  const part: Part =
+    finish === "refusal"
+      ? { type: "refusal", refusal: REFUSAL_TEXT }
+      : { type: "output_text", text, annotations: [], logprobs: [] };
+  return { id: idOf("msg_", serial), type: "message", status, role: "assistant", content: [part] };
+}
+
+function callItem(
+  serial: number,
+  { name, input }: ToolCall,
+  index: number,
+  status: Status,
+  tool: CallableTool | undefined,
+): FunctionItem | CustomItem {
+  const { ownName = name, namespace, isCustom = false } = tool ?? {};
+  const suffix = index === 0 ? "" : `_${index}`;
+  const called = {
+    status,
+    call_id: idOf("call_", serial) + suffix,
+    name: ownName,
+    ...(namespace === undefined ? {} : { namespace }),
+  };
+  return isCustom
+    ? { id: idOf("ctc_", serial) + suffix, type: "custom_tool_call", ...called, input: textWithin(input) }
+    : { id: idOf("fc_", serial) + suffix, type: "function_call", ...called, arguments: input };
+}
+
+/** The text that a custom tool is called with; of a call that was cut, what there is. */
+function textWithin(input: string): string {
+  try {
+    return stringOf(objectOf(parseJson(input))?.["input"]) ?? input;
+  } catch {
+    return input;
+  }
+}

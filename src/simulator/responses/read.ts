@@ -1,0 +1,100 @@
+/** A request for a response as an `Ask`, and the tools by the names that its reply calls them. */
+import { type Ask, countPrompt, type PromptCounter } from "../ask.ts";
+import { Refused } from "../errors.ts";
+import { integerOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
+import { isEncryptedContent } from "../signature.ts";
+import { type CallableTool, callableTools } from "./tools.ts";
+
+export interface ResponseAsk {
+  readonly ask: Ask;
+  readonly tools: ReadonlyMap<string, CallableTool>;
+}
+
+type Said = Pick<Ask, "question" | "toolAnswer" | "toolRounds">;
+
+/** Throws `Refused`. */
+export function readResponses(model: string, body: JsonObject): ResponseAsk {
+  const prompt = countPrompt();
+  prompt.text(stringOf(body["instructions"]) ?? "");
+  const said = readInput(body["input"], prompt);
+  const effort = stringOf(objectOf(body["reasoning"])?.["effort"]) ?? "none";
+  const format = objectOf(objectOf(body["text"])?.["format"]);
+  const tools = callableTools(body);
+  const ask: Ask = {
+    ...said,
+    model,
+    tools,
+    allowsParallel: body["parallel_tool_calls"] !== false,
+    answerSchema: schemaOf(format),
+    isThinking: effort !== "none",
+    prompt: prompt.done(),
+    maxTokens: integerOf(body["max_output_tokens"]),
+    stops: [],
+  };
+  return { ask, tools: new Map(tools.map((tool) => [tool.name, tool])) };
+}
+
+function schemaOf(format: JsonObject | undefined): Json | undefined {
+  if (format?.["type"] === "json_object") return { type: "object", properties: { answer: { type: "string" } } };
+  return format?.["type"] === "json_schema" ? (format["schema"] ?? {}) : undefined;
+}
+
+function readInput(input: Json | undefined, prompt: PromptCounter): Said {
+  let question = "";
+  let toolAnswer: string | undefined;
+  let toolRounds = 0;
+  if (typeof input === "string") {
+    prompt.text(input);
+    question = input;
+  }
+  objectsOf(input).forEach((item, index) => {
+    const type = stringOf(item["type"]) ?? (item["role"] === undefined ? "item_reference" : "message");
+    const isResult = type === "function_call_output" || type === "custom_tool_call_output";
+    if (isResult && toolAnswer === undefined) toolRounds += 1;
+    toolAnswer = undefined;
+    if (isResult) {
+      toolAnswer = readParts(item["output"], prompt);
+    } else if (type === "message") {
+      const text = readParts(item["content"], prompt);
+      if (item["role"] !== "user") return;
+      question = text;
+      toolRounds = 0;
+    } else if (type === "reasoning") {
+      checkReasoning(item, index);
+      readParts(item["summary"], prompt);
+    } else prompt.text(stringOf(item["arguments"]) ?? stringOf(item["input"]) ?? "");
+  });
+  return { question, toolAnswer, toolRounds };
+}
+
+/** What was encrypted elsewhere, or for another item, cannot be read. */
+function checkReasoning(item: JsonObject, index: number): void {
+  const content = item["encrypted_content"];
+  if (content === undefined || content === null) return;
+  if (typeof content === "string" && isEncryptedContent(content, stringOf(item["id"]))) return;
+  throw new Refused(
+    400,
+    `The encrypted content of input[${index}] could not be verified.`,
+    "input",
+    "invalid_encrypted_content",
+  );
+}
+
+/** Counts the parts of a content and gives its text. */
+function readParts(content: Json | undefined, prompt: PromptCounter): string {
+  if (typeof content === "string") {
+    prompt.text(content);
+    return content;
+  }
+  const texts: string[] = [];
+  for (const part of objectsOf(content)) {
+    const text = stringOf(part["text"]) ?? stringOf(part["refusal"]);
+    if (text === undefined) prompt.media();
+    else {
+      prompt.text(text);
+      texts.push(text);
+    }
+    if (part["prompt_cache_breakpoint"] !== undefined) prompt.mark();
+  }
+  return texts.join(" ");
+}

@@ -1,0 +1,63 @@
+/**
+ * `POST /v1/responses`, whole and streamed, and the same events for its WebSocket.
+ *
+ * Source: the OpenAPI document of the compat dialect; responses reference, 6 and 7. Nothing is stored: an item or a
+ * response that is referred to adds nothing to a prompt.
+ */
+import { replyTo } from "../reply.ts";
+import { type Answer, type Call, json, type Tokens } from "../route.ts";
+import { eventsOf, failureAfter, type ResponseEvent } from "./events.ts";
+import { itemsOf } from "./items.ts";
+import { readResponses } from "./read.ts";
+import { responseObject } from "./response-object.ts";
+
+export type { ResponseEvent } from "./events.ts";
+
+export interface ResponseStream {
+  readonly events: Iterable<ResponseEvent>;
+  /** What ends the stream where it fails once `sent` events are out. */
+  readonly failure: (sent: number) => readonly ResponseEvent[];
+  readonly tokens: Tokens;
+}
+
+export function answerResponses(call: Call): Answer {
+  const { reply, items, tokens } = answered(call);
+  if (call.body["stream"] !== true || reply.manner.isWhole) {
+    return json(JSON.stringify(responseObject(call, reply, items, "done")), tokens);
+  }
+  return {
+    kind: "events",
+    frames: framesOf(eventsOf(call, reply, items)),
+    failure: (sent) => failureAfter(call, reply, items, sent).map(frameOf).join(""),
+    tokens,
+  };
+}
+
+export function streamResponses(call: Call): ResponseStream {
+  const { reply, items, tokens } = answered(call);
+  return {
+    events: eventsOf(call, reply, items),
+    failure: (sent) => failureAfter(call, reply, items, sent),
+    tokens,
+  };
+}
+
+export function countResponseTokens(call: Call): Answer {
+  const { prompt } = readResponses(call.model, call.body).ask;
+  return json(`{"object":"response.input_tokens","input_tokens":${prompt.tokens}}`);
+}
+
+function answered(call: Call) {
+  const { ask, tools } = readResponses(call.model, call.body);
+  const reply = replyTo(ask, call.fault, call.memory);
+  const { input, output } = reply.usage;
+  return { reply, items: itemsOf(call, reply, tools), tokens: { input, output } };
+}
+
+function* framesOf(events: Iterable<ResponseEvent>): Generator<string> {
+  for (const event of events) yield frameOf(event);
+}
+
+function frameOf({ type, json: text }: ResponseEvent): string {
+  return `event: ${type}\ndata: ${text}\n\n`;
+}

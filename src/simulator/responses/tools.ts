@@ -1,0 +1,47 @@
+/** The tools of a request for a response: functions, custom tools, and those of namespaces, each by a name of its own. */
+import type { OfferedTool } from "../ask.ts";
+import { Refused } from "../errors.ts";
+import { type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
+
+export interface CallableTool extends OfferedTool {
+  /** As the client knows it; `name` is made of both, which no name of a client's looks like. */
+  readonly ownName: string;
+  readonly namespace: string | undefined;
+  readonly isCustom: boolean;
+}
+
+/** A custom tool is called with a text, which is made like the member of an object. */
+const TEXT_INPUT: Json = { type: "object", properties: { input: { type: "string" } }, required: ["input"] };
+
+/** Those that the choice leaves to be called. Throws `Refused` where it names one that is not offered. */
+export function callableTools(body: JsonObject): readonly CallableTool[] {
+  const offered = objectsOf(body["tools"]).flatMap((tool) =>
+    tool["type"] === "namespace" ? withinNamespace(tool) : toolOf(tool, undefined),
+  );
+  const choice = body["tool_choice"];
+  if (choice === "none") return [];
+  const named = objectOf(choice);
+  if (named === undefined) return offered;
+  const wanted = named["type"] === "allowed_tools" ? objectsOf(named["tools"]) : [named];
+  return wanted.flatMap((each) => {
+    if (each["type"] !== "function" && each["type"] !== "custom") return [];
+    const isCustom = each["type"] === "custom";
+    const found = offered.filter((tool) => tool.ownName === each["name"] && tool.isCustom === isCustom);
+    if (found.length > 0) return found;
+    throw new Refused(400, `Tool choice '${stringOf(each["type"])}' not found in 'tools' parameter.`, "tool_choice");
+  });
+}
+
+function withinNamespace(namespace: JsonObject): readonly CallableTool[] {
+  return objectsOf(namespace["tools"]).flatMap((tool) => toolOf(tool, stringOf(namespace["name"]) ?? ""));
+}
+
+/** Empty of a tool that the provider runs itself: there is none that this one could. */
+function toolOf(tool: JsonObject, namespace: string | undefined): readonly CallableTool[] {
+  const isCustom = tool["type"] === "custom";
+  if (!isCustom && tool["type"] !== "function") return [];
+  const ownName = stringOf(tool["name"]) ?? "";
+  const name = namespace === undefined ? ownName : `${namespace}/${ownName}`;
+  const parameters = isCustom ? TEXT_INPUT : (tool["parameters"] ?? undefined);
+  return [{ name, ownName, namespace, isCustom, parameters }];
+}
