@@ -251,13 +251,18 @@ function failureOf(
   outcome: PresentedOutcome,
   provider: Forwarded,
   failoverWhen: ReadonlySet<Trigger> | undefined,
-  ruling: Pick<Ruling<AnyCandidate>, "failed" | "result">,
+  ruling: Pick<Ruling<AnyCandidate>, "failed" | "result" | "error">,
 ): GatewayError | undefined {
   if (outcome.kind === "unpresented") {
+    const { error } = outcome;
+    if (error.code !== "credential_unavailable") {
+      ruling.result = "refused";
+      return error;
+    }
     // Another provider may have another credential.
-    if (outcome.error.code === "credential_unavailable") ruling.failed("connect");
-    else ruling.result = "refused";
-    return outcome.error;
+    ruling.failed("connect");
+    ruling.error = { said: { type: null, code: error.code } };
+    return error;
   }
   const { noun = `Provider ${provider.name}` } = provider;
   if (outcome.kind === "unreachable") {

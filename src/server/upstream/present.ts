@@ -4,7 +4,7 @@
  * section 13.
  */
 import { performance } from "node:perf_hooks";
-import { asRefusal, type GatewayError } from "../../base/index.ts";
+import { asRefusal, GatewayError } from "../../base/index.ts";
 import type {
   ActingFor,
   Bearing,
@@ -36,37 +36,73 @@ export type PresentedOutcome =
 
 const ABANDONED: AttemptOutcome = { kind: "abandoned" };
 
-export async function attemptPresenting(
+/** No promise of its own where what is presented is at hand and whatever is answered is the answer. */
+export function attemptPresenting(
   route: Route,
   request: UpstreamRequest,
   downstream: Downstream,
   options: PresentingOptions,
 ): Promise<PresentedOutcome> {
-  const { presenter, credential, host, actingFor } = options;
-  if (credential === undefined) {
+  if (options.credential === undefined) {
     options.presented(undefined);
     return attempt(route, request, downstream, options);
   }
-  const { method, path, headers, body } = request;
+  const found = presentFor(request, options.credential, options);
+  if (found instanceof GatewayError) return Promise.resolve({ kind: "unpresented", error: found });
+  if (found instanceof Promise || found.judge !== undefined) {
+    return attemptJudged(found, { route, request, downstream }, options.credential, options);
+  }
+  options.presented(found.bears);
+  return attempt(route, bearing(request, found), downstream, options);
+}
+
+interface Attempting {
+  readonly route: Route;
+  readonly request: UpstreamRequest;
+  readonly downstream: Downstream;
+}
+
+async function attemptJudged(
+  first: Presented | Promise<Presented>,
+  { route, request, downstream }: Attempting,
+  credential: Credential,
+  options: PresentingOptions,
+): Promise<PresentedOutcome> {
+  const { firstByteTimeoutMs, waited } = options;
+  let found: Presented | Promise<Presented> | GatewayError = first;
   for (let isRepeat = false; ; isRepeat = true) {
-    let presented: Presented | undefined;
-    try {
-      const found = presenter.present(credential, { method, path, host, headers, body }, actingFor);
-      presented = found instanceof Promise ? await whileThere(found, downstream, options.waited) : found;
-    } catch (error) {
-      return { kind: "unpresented", error: asRefusal(error) };
-    }
-    if (presented === undefined) return ABANDONED;
-    options.presented(presented.bears);
-    const outgoing = { method, path, headers: presented.headers, body };
-    if (presented.judge === undefined) return attempt(route, outgoing, downstream, options);
-    const judge = new PresentedAnswer(options.judge, presented.judge, isRepeat);
-    const { firstByteTimeoutMs, waited } = options;
+    const ready = found instanceof Promise ? await whileThere(found, downstream, waited).catch(asRefusal) : found;
+    if (ready instanceof GatewayError) return { kind: "unpresented", error: ready };
+    if (ready === undefined) return ABANDONED;
+    options.presented(ready.bears);
+    const outgoing = bearing(request, ready);
+    if (ready.judge === undefined) return attempt(route, outgoing, downstream, options);
+    const judge = new PresentedAnswer(options.judge, ready.judge, isRepeat);
     const outcome = await attempt(route, outgoing, downstream, { firstByteTimeoutMs, waited, judge });
     if (!judge.isRefused) return outcome;
-    presented.judge.repeated();
+    ready.judge.repeated();
+    found = presentFor(request, credential, options);
   }
 }
+
+function presentFor(
+  { method, path, headers, body }: UpstreamRequest,
+  credential: Credential,
+  { presenter, host, actingFor }: PresentingOptions,
+): Presented | Promise<Presented> | GatewayError {
+  try {
+    return presenter.present(credential, { method, path, host, headers, body }, actingFor);
+  } catch (error) {
+    return asRefusal(error);
+  }
+}
+
+const bearing = ({ method, path, body }: UpstreamRequest, { headers }: Presented): UpstreamRequest => ({
+  method,
+  path,
+  headers,
+  body,
+});
 
 /** Asks whether what was presented is refused, then whoever decides over answers. */
 class PresentedAnswer implements Judge {

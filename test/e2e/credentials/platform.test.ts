@@ -128,7 +128,7 @@ test("where nothing gives keys, `check` says of each link why", async () => {
   assert.match(program.stdout(), /fail {2}provider bedrock: not asked: The credential cloud cannot be had/);
 });
 
-const MODES: readonly Mode[] = ["403", "garbage", "expired", "slow"];
+const MODES: readonly Mode[] = ["403", "v1", "garbage", "expired", "slow"];
 
 /** Each way of failing, then the way back: one refresh, and no restart. */
 async function failsAndRecovers(node: TestNode, gateway: Gateway, source: Platform): Promise<void> {
@@ -137,6 +137,7 @@ async function failsAndRecovers(node: TestNode, gateway: Gateway, source: Platfo
   for (const mode of MODES) {
     // The library presents keys of an instance for some minutes more, as the cloud wants it: they may be good yet.
     if (mode === "expired" && source === instance) continue;
+    if (mode === "v1" && source !== instance) continue;
     // A quarter of a minute each.
     if (mode === "slow" && source !== instance && process.env["GATEWAY_PLATFORM_ALL"] === undefined) continue;
     source.mode = mode;
@@ -204,6 +205,14 @@ test("a provider whose credential cannot be had is stood in for, as one that can
   assert.equal((await ask(gateway)).status, 200);
   assert.equal((await ask(gateway)).status, 200);
   assert.equal(spare.counts().requests, 2);
+  const { items } = await node.client.call("list_backend_errors", { params: { name: "bedrock" } });
+  assert.deepEqual(
+    items.map(({ kind, error_code: code, moved_to: movedTo }) => [kind, code, movedTo]),
+    [
+      ["connect", "credential_unavailable", "spare"],
+      ["connect", "credential_unavailable", "spare"],
+    ],
+  );
   const series = await readMetrics(gateway);
   assert.equal(sumOf(series, "gateway_failovers_total", { from: "bedrock", to: "spare" }), 2);
   assert.equal(sumOf(series, "gateway_credential_failing", { credential: "cloud" }), 1);

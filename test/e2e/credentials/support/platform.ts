@@ -6,7 +6,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { listenLocally } from "../../support/ports.ts";
 import { atEnd, type Owner } from "../../support/wait.ts";
 
-export type Mode = "good" | "slow" | "403" | "garbage" | "expired";
+/** `v1`: the metadata service knows no tokens, and answers whoever asks. */
+export type Mode = "good" | "slow" | "403" | "garbage" | "expired" | "v1";
 
 export interface Platform {
   readonly url: string;
@@ -21,6 +22,8 @@ export const PLATFORM_SECRET = "CANARY/of/the+platform/K7MDENGbPxRfiCYEXAMPLEKEY
 export const PLATFORM_TOKEN = "CANARY-SESSION-of-the-platform-that-is-long-enough==";
 export const ENDPOINT_TOKEN = "CANARY-of-the-endpoint";
 export const ROLE = "canary-role";
+
+const NOT_FOUND = { status: 404, body: "" } as const;
 
 /** `id`: of the keys that it gives. */
 export async function startPlatform(owner: Owner, id: string): Promise<Platform> {
@@ -37,8 +40,13 @@ export async function startPlatform(owner: Owner, id: string): Promise<Platform>
     });
   const answerOf = (request: IncomingMessage): { readonly status: number; readonly body: string } => {
     const at = `${request.method} ${request.url}`;
-    if (at === "PUT /latest/api/token") return { status: 200, body: "metadata-token" };
-    if (request.url?.startsWith("/latest/") && request.headers["x-aws-ec2-metadata-token"] !== "metadata-token") {
+    const isFirstVersion = platform.mode === "v1";
+    if (at === "PUT /latest/api/token") return isFirstVersion ? NOT_FOUND : { status: 200, body: "metadata-token" };
+    if (
+      !isFirstVersion &&
+      request.url?.startsWith("/latest/") &&
+      request.headers["x-aws-ec2-metadata-token"] !== "metadata-token"
+    ) {
       return { status: 401, body: "" };
     }
     if (at === "GET /latest/meta-data/iam/security-credentials/") return { status: 200, body: ROLE };
@@ -54,7 +62,7 @@ export async function startPlatform(owner: Owner, id: string): Promise<Platform>
       const body = `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>${id}</AccessKeyId><SecretAccessKey>${PLATFORM_SECRET}</SecretAccessKey><SessionToken>${PLATFORM_TOKEN}</SessionToken><Expiration>${expiry()}</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`;
       return { status: 200, body };
     }
-    return { status: 404, body: "" };
+    return NOT_FOUND;
   };
   const server = createServer((request, answer) => {
     platform.asked.push(`${request.method} ${request.url?.split("?")[0]}`);
