@@ -1,6 +1,6 @@
 /** Cases in which detectors failed. */
 
-import type { Failure } from "../../server/detectors/index.ts";
+import type { Failure } from "../../server/core/guardrails/index.ts";
 
 /** By the detector's name; `reason`: of the first, empty where none is known. */
 export type FailedCases = ReadonlyMap<string, { readonly cases: number; readonly reason: string }>;

@@ -2,13 +2,14 @@
 
 import {
   type Annotation,
+  type Failure,
+  type Found,
   type Inspected,
   type Removed,
   type Segment,
   type SegmentKind,
   utf8Offsets,
 } from "../../server/core/guardrails/index.ts";
-import type { Failure, Found } from "../../server/detectors/index.ts";
 import { removedFrom } from "../../server/snapshot/index.ts";
 import type { Mark } from "./cases.ts";
 import type { Names } from "./names.ts";

@@ -1,6 +1,6 @@
 /** The series of the data plane. Label values come from the configuration and the route table, never from a caller. */
 import { type Instruments, LATENCY_BOUNDS_SECONDS, type Log } from "../../base/index.ts";
-import { createGuardrailMetrics, type GuardrailMetrics } from "./governance/guardrail-metrics.ts";
+import { createGuardrailMetrics, type GuardrailMetrics } from "../core/guardrails/index.ts";
 import { createDecisionMetrics, type DecisionMetrics } from "./governance/metrics.ts";
 import { createUsageMetrics, type UsageMetrics } from "./metering/index.ts";
 
@@ -84,7 +84,7 @@ export function createMetrics(instruments: Instruments, log: Pick<Log, "warn">):
 
   return {
     decisions: createDecisionMetrics(instruments),
-    guardrails: createGuardrailMetrics(instruments, log),
+    guardrails: createGuardrailMetrics(instruments, log, () => performance.now()),
     usage: createUsageMetrics(instruments, log),
     labels: (route, provider = "none", model = "none") => labels(route)(provider)(model),
     finished: (labels, status, code) => counters(labels)(status)(code).inc(),

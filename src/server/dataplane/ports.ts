@@ -4,6 +4,7 @@
  */
 import type { Log } from "../../base/index.ts";
 import type { Callers } from "../auth/index.ts";
+import type { RecordData } from "../core/guardrails/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { Origins, Presenter } from "../upstream/index.ts";
 import type { Budgets } from "./budgets/index.ts";
@@ -60,16 +61,6 @@ export interface Suspensions {
   readonly any: boolean;
   of(kind: SuspendedKind, name: string): Suspension | undefined;
 }
-
-export type RecordValue =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly RecordValue[]
-  | { readonly [name: string]: RecordValue };
-
-export type RecordData = Readonly<Record<string, RecordValue>>;
 
 /** A request that a rule decided. Nothing here is a prompt, a credential or a header's value but the request's id. */
 export interface DecisionRecord {

@@ -4,7 +4,7 @@
  */
 import { type Instruments, inSlices } from "../../base/index.ts";
 import type { Deployment, Guardrails } from "../core/config/index.ts";
-import type { DetectorFacts, GuardrailProblem, PolicyFacts } from "../core/guardrails/index.ts";
+import type { DetectorFacts, Guard, GuardrailProblem, PolicyFacts } from "../core/guardrails/index.ts";
 import { compilePolicy } from "../core/guardrails/policy/index.ts";
 import {
   type BuildDetector,
@@ -37,7 +37,6 @@ import {
   type AssembledGuardrails,
   type CompiledGuardrails,
   createGuard,
-  type Guard,
   type GuardrailEngine,
   type GuardrailSnapshot,
   type Held,

@@ -1,3 +1,4 @@
+export type { Guard, Guarded, InspectBeside } from "../core/guardrails/index.ts";
 export type { CallModel, ModelQuestion, ModelSaid } from "../detectors/index.ts";
 export type { CardKey, CardKeys } from "./card-keys.ts";
 export { type Compiled, type CompileInput, compileDeployment } from "./compile.ts";
@@ -7,11 +8,8 @@ export {
   type AssembledGuardrails,
   type CompiledGuardrails,
   createGuard,
-  type Guard,
-  type Guarded,
   type GuardrailEngine,
   type GuardrailSnapshot,
-  type InspectBeside,
   type Rehearse,
   type RestoreTexts,
 } from "./guardrails.ts";

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { GuardrailPolicy, Inspected, Occasion, Segment } from "../../../src/server/core/guardrails/index.ts";
-import type { Ensemble, Found, RunOptions } from "../../../src/server/detectors/index.ts";
+import type {
+  Found,
+  GuardrailPolicy,
+  Inspected,
+  Occasion,
+  Segment,
+} from "../../../src/server/core/guardrails/index.ts";
+import type { Ensemble, RunOptions } from "../../../src/server/detectors/index.ts";
 import { createGuard } from "../../../src/server/snapshot/index.ts";
 
 const SEGMENT: Segment = { kind: "user", text: "a", ref: "", turn: 0, isReadOnly: false };

@@ -13,6 +13,7 @@ export type {
   Guardrails,
   PolicyFacts,
 } from "./facts.ts";
+export type { AnswerTerms, Failure, Found, Guard, Guarded, InspectBeside } from "./guard.ts";
 export type {
   Annotated,
   DetectorFindings,
@@ -30,6 +31,7 @@ export type {
   RuleDecision,
   RuleFault,
 } from "./judgement.ts";
+export { changesOf, envelopeSegments, segmentOf } from "./message-segments.ts";
 export { type Beside, judgedBeside } from "./overlap.ts";
 export { utf8Length, utf8Offsets, utf16Offsets } from "./positions.ts";
 export {
@@ -45,6 +47,7 @@ export {
   told,
 } from "./rehearsal.ts";
 export { createRewriting, type Rewriting } from "./rewriting.ts";
+export * from "./settling/index.ts";
 export {
   after,
   type ChannelPorts,

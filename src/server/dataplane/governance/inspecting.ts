@@ -1,11 +1,11 @@
 /** The inspection of a request at any hop: what it says is judged, settled, and told of by a span of its own. */
 import { GatewayError } from "../../../base/index.ts";
-import type { Judgement, Occasion, Segment } from "../../core/guardrails/index.ts";
+import { changesOf, type GuardrailSinks, type Occasion, type Segment } from "../../core/guardrails/index.ts";
 import type { Guard, Guarded } from "../../snapshot/index.ts";
 import type { Exchange } from "../exchange.ts";
 import { waitOf } from "../wait-of.ts";
 import type { DecidedRequest } from "./decide.ts";
-import { type GuardrailSinks, inspectionFacts, settleInspection } from "./guardrails.ts";
+import { inspectionFacts, settleInspection } from "./guardrails.ts";
 import type { Standing } from "./standing.ts";
 
 export interface InspectedWhat {
@@ -72,12 +72,6 @@ export async function inspectSegments(
     if (error !== undefined) throw error;
     return undefined;
   }
-}
-
-/** Undefined: nothing is rewritten. */
-function changesOf(judgement: Judgement | undefined): readonly (string | undefined)[] | undefined {
-  if (judgement?.outcome !== "allow" || judgement.rewrites.every((one) => one === undefined)) return undefined;
-  return judgement.rewrites.map((one) => one?.text);
 }
 
 async function traced(

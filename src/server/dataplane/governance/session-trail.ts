@@ -3,7 +3,8 @@
  * minute, and one record sums up the rest. So a session that chats fills no trail, and every message is accounted for.
  */
 import { performance } from "node:perf_hooks";
-import type { DecisionRecord, DecisionTrail, RecordData, RecordValue } from "../ports.ts";
+import type { RecordData, RecordValue } from "../../core/guardrails/index.ts";
+import type { DecisionRecord, DecisionTrail } from "../ports.ts";
 
 export const RECORDS_A_MINUTE = 60;
 const MINUTE_MS = 60_000;

@@ -1,8 +1,8 @@
 /** `schedule: async`: nobody waits, and what is found is remembered for the next turn. Bounded; past it dropped and counted. */
-import type { Segment } from "../../core/guardrails/index.ts";
+import type { Found, Segment } from "../../core/guardrails/index.ts";
 import { run } from "./run.ts";
 import type { Scanning } from "./scan.ts";
-import type { Found, Member } from "./types.ts";
+import type { Member } from "./types.ts";
 
 export interface Background {
   /** Messages that are gone through at once. */

@@ -7,4 +7,4 @@ export {
 } from "./compile.ts";
 export { createEnsembleMetrics, type EnsembleMetrics } from "./metrics.ts";
 export { createScanCache, type ScanCache } from "./scan-cache.ts";
-export type { Ensemble, EnsembleProblem, Failure, Found, Member, RunOptions, Schedule } from "./types.ts";
+export type { Ensemble, EnsembleProblem, Member, RunOptions, Schedule } from "./types.ts";

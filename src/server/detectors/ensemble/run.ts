@@ -2,7 +2,9 @@
 import {
   DetectorError,
   type DetectorFindings,
+  type Failure,
   type Finding,
+  type Found,
   MOST_FINDINGS,
   MOST_RAW_FINDINGS,
   type Segment,
@@ -11,7 +13,7 @@ import {
 } from "../../core/guardrails/index.ts";
 import { ClientTimeout, type Limit, openLimit } from "./limit.ts";
 import { type Asked, type Placed, remembered, type Scanning, scan } from "./scan.ts";
-import type { Failure, Found, Member, RunOptions, Schedule } from "./types.ts";
+import type { Member, RunOptions, Schedule } from "./types.ts";
 import { narrowed, windowsAround } from "./windows.ts";
 
 type Outcome = { readonly member: Member; readonly findings: DetectorFindings } | Failure;

@@ -1,7 +1,7 @@
 /** The ensemble: detectors with what the document says of when and how each is asked. */
 
 import type { Path } from "../../core/config/index.ts";
-import type { Detector, DetectorError, DetectorFindings, Segment, SegmentKind } from "../../core/guardrails/index.ts";
+import type { Detector, Found, Segment, SegmentKind } from "../../core/guardrails/index.ts";
 
 export type Schedule = "sync" | "overlap" | "async";
 
@@ -23,22 +23,6 @@ export interface Member {
   /** Longest work on one request, in milliseconds; undefined: as long as its client waits. */
   readonly timeoutMs: number | undefined;
   readonly failsClosed: boolean;
-}
-
-export interface Failure {
-  /** Name of the detector. */
-  readonly detector: string;
-  readonly kind: DetectorError["kind"];
-  /** For operators; names no text. Empty where the detector itself is at fault. */
-  readonly reason: string;
-  /** The request is refused: `guardrail_error`, and `overloaded` where the kind says so. */
-  readonly isFatal: boolean;
-}
-
-export interface Found {
-  /** In the order of the document. A detector that failed is left out. */
-  readonly byDetector: readonly DetectorFindings[];
-  readonly failures: readonly Failure[];
 }
 
 export interface RunOptions {

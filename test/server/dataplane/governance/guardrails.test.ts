@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { createInstruments, GatewayError, nullLog } from "../../../../src/base/index.ts";
 import { ANONYMOUS } from "../../../../src/server/auth/index.ts";
 import type { Annotation, Judgement, RuleDecision, RuleFault } from "../../../../src/server/core/guardrails/index.ts";
-import { createGuardrailMetrics } from "../../../../src/server/dataplane/governance/guardrail-metrics.ts";
+import { createGuardrailMetrics } from "../../../../src/server/core/guardrails/index.ts";
 import { settleAnswer, settleInspection } from "../../../../src/server/dataplane/governance/guardrails.ts";
 import type { Standing } from "../../../../src/server/dataplane/governance/standing.ts";
 import type { DecisionRecord } from "../../../../src/server/dataplane/ports.ts";
@@ -42,7 +42,7 @@ function settled(judgement: Judgement | undefined, failures: Guarded["failures"]
     },
     notRecognised() {},
   };
-  const metrics = createGuardrailMetrics(createInstruments(), log);
+  const metrics = createGuardrailMetrics(createInstruments(), log, () => performance.now());
   const guarded: Guarded = { found: { ...FOUND, failures }, judgement, failures };
   const outcome = settleInspection(guarded, REQUEST, STANDING, { trail, metrics, log });
   return { ...outcome, records, warned };
@@ -121,7 +121,7 @@ test("a detector that finds too much refuses a request for its length, and an an
   const failure = { detector: "pii", kind: "excess", reason: "", isFatal: true } as const;
   const asked = settled(undefined, [failure]).error;
   assert.equal(asked?.code, "body_too_large");
-  const metrics = createGuardrailMetrics(createInstruments(), nullLog);
+  const metrics = createGuardrailMetrics(createInstruments(), nullLog, () => performance.now());
   const judged = { guarded: { judgement: undefined, failures: [failure] }, shadow: {}, isOversize: false };
   const { error } = settleAnswer(judged, REQUEST, STANDING, { trail: undefined, metrics, log: nullLog });
   assert.deepEqual([error?.code, error?.by?.name], ["guardrail_error", "detector pii"]);

@@ -1,12 +1,14 @@
 /** Guards as a gateway makes them, of a document, with detectors of the test's own beside those that it has. */
 import { createInstruments, nullLog } from "../../../../src/base/index.ts";
 import { readDeployment } from "../../../../src/server/core/config/index.ts";
-import { createRewriting, type Detector, type Occasion } from "../../../../src/server/core/guardrails/index.ts";
-import { compilePolicy } from "../../../../src/server/core/guardrails/policy/index.ts";
 import {
   createGuardrailMetrics,
+  createRewriting,
+  type Detector,
   type GuardrailMetrics,
-} from "../../../../src/server/dataplane/governance/guardrail-metrics.ts";
+  type Occasion,
+} from "../../../../src/server/core/guardrails/index.ts";
+import { compilePolicy } from "../../../../src/server/core/guardrails/policy/index.ts";
 import { compileEnsemble, createPiiDetector } from "../../../../src/server/detectors/index.ts";
 import { createGuard, type Guard } from "../../../../src/server/snapshot/index.ts";
 
@@ -63,7 +65,7 @@ export const occasion = (): Occasion => ({
 /** What is counted, by series, as an operator reads it. */
 export function countedMetrics(): { readonly metrics: GuardrailMetrics; readonly counted: Record<string, number> } {
   const counted: Record<string, number> = {};
-  const metrics = createGuardrailMetrics(createInstruments(), nullLog);
+  const metrics = createGuardrailMetrics(createInstruments(), nullLog, () => performance.now());
   const count = (name: string): void => {
     counted[name] = (counted[name] ?? 0) + 1;
   };

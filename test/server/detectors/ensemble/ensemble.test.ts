@@ -7,11 +7,12 @@ import {
   type Detector,
   DetectorError,
   type Finding,
+  type Found,
   MOST_FINDINGS,
   type Scanned,
   type Segment,
 } from "../../../../src/server/core/guardrails/index.ts";
-import { compileEnsemble, type Ensemble, type Found } from "../../../../src/server/detectors/index.ts";
+import { compileEnsemble, type Ensemble } from "../../../../src/server/detectors/index.ts";
 
 /** Finds runs of digits; of some texts it is slow, and of some it fails. Counts what it is given. */
 class Digits implements Detector {

@@ -6,11 +6,11 @@
 import { GatewayError } from "../../../../base/index.ts";
 import { filterTools } from "../../../core/agents/index.ts";
 import { MAX_EVENT_BYTES, replaceData, type SseEvent, SseSplitter } from "../../../core/dialects/index.ts";
+import type { JudgedAnswer } from "../../../core/guardrails/index.ts";
 import { after, type Later, type Segment } from "../../../core/guardrails/index.ts";
 import { type Downstream, headerValue } from "../../../upstream/index.ts";
 import { decode } from "../../decode.ts";
 import type { Exchange } from "../../exchange.ts";
-import type { JudgedAnswer } from "../../governance/judged-answer.ts";
 import { Gathering, readingBytes } from "../../memory/index.ts";
 import { type AgentCall, nounOf } from "./agent-call.ts";
 import { kept, ofLength, textOf } from "./answer-wire.ts";

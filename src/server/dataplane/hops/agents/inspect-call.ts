@@ -1,6 +1,9 @@
 /** Guardrails over a call of a server or agent, before it is forwarded. Source: design decisions, section 11. */
+
+import type { GuardrailSinks } from "../../../core/guardrails/index.ts";
 import {
   createRewriting,
+  envelopeSegments,
   type GuardrailVariables,
   type Occasion,
   type Segment,
@@ -8,11 +11,9 @@ import {
 import type { Guard } from "../../../snapshot/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { DecidedRequest } from "../../governance/decide.ts";
-import type { GuardrailSinks } from "../../governance/guardrails.ts";
 import { type BesideVerdict, inspectSegments } from "../../governance/inspecting.ts";
 import type { Standing } from "../../governance/standing.ts";
 import { type Holding, readingBytes } from "../../memory/index.ts";
-import { envelopeSegments } from "../model/envelope-segments.ts";
 import type { AgentCall, CallTexts } from "./agent-call.ts";
 
 export interface InspectingCall {
@@ -45,7 +46,7 @@ export async function inspectCall(
   const texts = guard.inspectsBody ? call.texts() : undefined;
   for (const what of texts?.uninspected ?? []) sinks.metrics.uninspected(what);
   const said: readonly Segment[] = texts?.texts ?? [];
-  const segments = [...said, ...envelopeSegments(guard, exchange.request, "")];
+  const segments = [...said, ...envelopeSegments(guard, exchange.request.rawHeaders, "")];
   const occasion = { variables: variablesOf(call, standing), rewriting: createRewriting() };
   const what = { exchange, standing, request: decided, sinks };
   const { changes, beside } = await inspectSegments(guard, segments, occasion, what);

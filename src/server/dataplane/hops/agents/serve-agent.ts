@@ -8,6 +8,7 @@ import { performance } from "node:perf_hooks";
 import { GatewayError } from "../../../../base/index.ts";
 import { type Caller, credentialOf, presentedOf } from "../../../auth/index.ts";
 import type { Occasion } from "../../../core/guardrails/index.ts";
+import { JudgedAnswer } from "../../../core/guardrails/index.ts";
 import { mcpVariables } from "../../../core/policy/variables/index.ts";
 import type { Guard, Snapshot } from "../../../snapshot/index.ts";
 import {
@@ -23,7 +24,6 @@ import { decode } from "../../decode.ts";
 import type { Exchange } from "../../exchange.ts";
 import { type DecidedRequest, settleVerdict } from "../../governance/decide.ts";
 import { recordRestored, settleAnswer } from "../../governance/guardrails.ts";
-import { JudgedAnswer } from "../../governance/judged-answer.ts";
 import type { Standing } from "../../governance/standing.ts";
 import { refuseSuspended } from "../../governance/suspended.ts";
 import { lowerCase } from "../../headers.ts";

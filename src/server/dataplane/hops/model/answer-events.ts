@@ -6,9 +6,8 @@ import {
   type StreamStamp,
   type StreamTexts,
 } from "../../../core/dialects/index.ts";
+import type { GuardrailMetrics, JudgedAnswer } from "../../../core/guardrails/index.ts";
 import { after, type Later } from "../../../core/guardrails/index.ts";
-import type { GuardrailMetrics } from "../../governance/guardrail-metrics.ts";
-import type { JudgedAnswer } from "../../governance/judged-answer.ts";
 import type { Target } from "./address.ts";
 import { inspectStream } from "./inspected-stream.ts";
 import type { InspectedStream, StreamPorts } from "./stream-ports.ts";

@@ -1,8 +1,9 @@
 /** What was decided of one answer, told once: counted, recorded, on its span, and in its headers where they are not gone. */
 import { GatewayError } from "../../../../base/index.ts";
+import type { JudgedAnswer } from "../../../core/guardrails/index.ts";
+import { actedIn, type GuardrailSinks } from "../../../core/guardrails/index.ts";
 import type { Exchange } from "../../exchange.ts";
-import { actedIn, type GuardrailSinks, settleAnswer } from "../../governance/guardrails.ts";
-import type { JudgedAnswer } from "../../governance/judged-answer.ts";
+import { settleAnswer } from "../../governance/guardrails.ts";
 import type { Standing } from "../../governance/standing.ts";
 import type { InspectionSpan } from "../../tracing.ts";
 import type { Target } from "./address.ts";

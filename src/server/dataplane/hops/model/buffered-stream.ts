@@ -3,8 +3,8 @@
  * came in. Source: guardrails reference, 5.3; specification document 3, `stream`, `response`.
  */
 import type { EventTexts, SseEvent } from "../../../core/dialects/index.ts";
+import type { RewrittenText } from "../../../core/guardrails/index.ts";
 import { after, type Later } from "../../../core/guardrails/index.ts";
-import type { RewrittenText } from "../../governance/judged-answer.ts";
 import { inspectAside, refuseUnreadable } from "./inspected-event.ts";
 import { type InspectedStream, inTurns, type StreamPorts } from "./stream-ports.ts";
 

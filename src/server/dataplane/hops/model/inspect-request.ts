@@ -4,21 +4,23 @@
  * decisions, section 11.
  */
 import { GatewayError } from "../../../../base/index.ts";
-import { type MessageText, type Route, readTexts } from "../../../core/dialects/index.ts";
+import { type Route, readTexts } from "../../../core/dialects/index.ts";
 import {
   createRewriting,
+  envelopeSegments,
+  type GuardrailSinks,
   type GuardrailVariables,
   type Occasion,
   type Segment,
+  segmentOf,
 } from "../../../core/guardrails/index.ts";
 import type { Guard, Snapshot } from "../../../snapshot/index.ts";
 import type { Exchange } from "../../exchange.ts";
-import { type GuardrailSinks, UNINSPECTED_SESSIONS } from "../../governance/guardrails.ts";
+import { UNINSPECTED_SESSIONS } from "../../governance/guardrails.ts";
 import { type BesideVerdict, inspectSegments } from "../../governance/inspecting.ts";
 import type { Standing } from "../../governance/standing.ts";
 import { type Holding, readingBytes } from "../../memory/index.ts";
 import { address, type Target } from "./address.ts";
-import { envelopeSegments } from "./envelope-segments.ts";
 
 export interface Inspecting {
   readonly snapshot: Snapshot;
@@ -40,15 +42,6 @@ export interface InspectedRequest {
 const leadsPast = ({ name, guard }: Route): boolean => guard === "grants_credential" || name === "realtime_calls";
 
 const NO_SEGMENTS: readonly Segment[] = [];
-
-/** Written out: there may be a hundred thousand, and a copy by spread takes ten times as long. */
-const segmentOf = ({ kind, text, turn, isReadOnly }: MessageText): Segment => ({
-  kind,
-  text,
-  ref: "",
-  turn,
-  isReadOnly,
-});
 
 /**
  * Throws `guardrail_denied`, `guardrail_error`, `overloaded` or `audit_unavailable`; `invalid_request` where the body
@@ -74,7 +67,7 @@ export async function inspectRequest(
   }
   for (const what of texts?.uninspected ?? []) sinks.metrics.uninspected(what);
   const said = texts?.texts.map(segmentOf) ?? NO_SEGMENTS;
-  const beside = envelopeSegments(guard, exchange.request, target.query);
+  const beside = envelopeSegments(guard, exchange.request.rawHeaders, target.query);
   // Texts of the body are first, so that changes of theirs have their places.
   const segments = beside.length === 0 ? said : [...said, ...beside];
   const occasion: Occasion = { variables: variablesOf(target, standing), rewriting: createRewriting() };

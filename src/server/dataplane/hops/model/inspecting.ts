@@ -4,11 +4,10 @@
  * its status. Source: design decisions, section 11; guardrails reference, 5.3; specification document 3, `response`.
  */
 import { GatewayError } from "../../../../base/index.ts";
-import { after, type Occasion } from "../../../core/guardrails/index.ts";
+import { after, JudgedAnswer, type Occasion } from "../../../core/guardrails/index.ts";
 import type { Guard } from "../../../snapshot/index.ts";
 import type { Downstream } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
-import { JudgedAnswer } from "../../governance/judged-answer.ts";
 import { Gathering, readingBytes } from "../../memory/index.ts";
 import { type AnswerType, type BodyKind, kindOf, mediaOf } from "./answer-body.ts";
 import { AnswerEvents } from "./answer-events.ts";

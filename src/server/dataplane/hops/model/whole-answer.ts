@@ -1,8 +1,8 @@
 /** An answer that is judged whole, and one that must be decoded first. */
 import { GatewayError } from "../../../../base/index.ts";
+import type { JudgedAnswer } from "../../../core/guardrails/index.ts";
 import { after, type Later } from "../../../core/guardrails/index.ts";
 import { decode } from "../../decode.ts";
-import type { JudgedAnswer } from "../../governance/judged-answer.ts";
 import type { Holding } from "../../memory/index.ts";
 import { type AnswerType, mediaOf, wholeTexts } from "./answer-body.ts";
 import type { Recording } from "./answer-record.ts";

@@ -4,12 +4,11 @@
  */
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../../../base/index.ts";
-import { createRewriting } from "../../../core/guardrails/index.ts";
+import { createRewriting, envelopeSegments } from "../../../core/guardrails/index.ts";
 import type { Guard } from "../../../snapshot/index.ts";
 import { inspectionFacts, settleInspection } from "../../governance/guardrails.ts";
 import type { Account } from "../../memory/index.ts";
 import type { RequestSpan } from "../../tracing.ts";
-import { envelopeSegments } from "../model/envelope-segments.ts";
 import { variablesOf } from "../model/inspect-request.ts";
 import { type InspectedSession, inspectClient, noteModel } from "./inspect-client.ts";
 import { inspectUpstream, type UpstreamInspection } from "./inspect-upstream.ts";
@@ -67,7 +66,7 @@ async function handshake(
   asked: IncomingMessage,
   span: RequestSpan | undefined,
 ): Promise<string> {
-  const segments = guard === undefined ? [] : envelopeSegments(guard, asked, target.query);
+  const segments = guard === undefined ? [] : envelopeSegments(guard, asked.rawHeaders, target.query);
   if (guard === undefined || segments.length === 0) return "";
   const inspection = span?.inspection("request");
   const guarded = await guard.message(segments, occasion, over);

@@ -5,10 +5,9 @@
  */
 import { GatewayError } from "../../../../base/index.ts";
 import { messageEvent, openSessionTexts } from "../../../core/dialects/index.ts";
-import { after, type Later } from "../../../core/guardrails/index.ts";
+import { after, JudgedAnswer, type Later } from "../../../core/guardrails/index.ts";
 import type { Guard } from "../../../snapshot/index.ts";
 import { settleAnswer } from "../../governance/guardrails.ts";
-import { JudgedAnswer } from "../../governance/judged-answer.ts";
 import { UnreadableAnswer } from "../model/inspected-event.ts";
 import { inspectStream } from "../model/inspected-stream.ts";
 import type { InspectedStream } from "../model/stream-ports.ts";

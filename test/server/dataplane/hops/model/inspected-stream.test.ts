@@ -2,8 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Dialect, openStreamTexts, SseSplitter } from "../../../../../src/server/core/dialects/index.ts";
-import { type Detector, DetectorError, type Finding } from "../../../../../src/server/core/guardrails/index.ts";
-import { JudgedAnswer } from "../../../../../src/server/dataplane/governance/judged-answer.ts";
+import {
+  type Detector,
+  DetectorError,
+  type Finding,
+  JudgedAnswer,
+} from "../../../../../src/server/core/guardrails/index.ts";
 import { UnreadableAnswer } from "../../../../../src/server/dataplane/hops/model/inspected-event.ts";
 import { inspectStream } from "../../../../../src/server/dataplane/hops/model/inspected-stream.ts";
 import type { Guard } from "../../../../../src/server/snapshot/index.ts";

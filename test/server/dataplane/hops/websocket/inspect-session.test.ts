@@ -57,7 +57,7 @@ function open(current: () => Guard | undefined = () => guard, path = "/v1/realti
     standing: { caller: ANONYMOUS, profile: { name: undefined }, variables: {} } as Standing,
     guard: current,
     request: { requestId: "r", hop: "llm", route: route.name, to: "p", model: "m" },
-    sinks: { trail: { decided: (record) => records.push(record), notRecognised() {} }, metrics, log: nullLog },
+    sinks: { trail: { decided: (record) => records.push(record) }, metrics, log: nullLog },
     held: {
       hold: (bytes) => {
         held += bytes;

@@ -1,5 +1,5 @@
 /** What guardrails did, by rule. Names come from the configuration; `what` is of our own words. */
-import type { Instruments, Log } from "../../../base/index.ts";
+import type { Instruments, Log } from "../../../../base/index.ts";
 
 export interface GuardrailMetrics {
   decided(rule: string, action: "deny" | "redact" | "annotate"): void;
@@ -34,7 +34,7 @@ const QUIET_MS = 60_000;
 export function createGuardrailMetrics(
   instruments: Instruments,
   log: Pick<Log, "warn">,
-  monotonic: () => number = () => performance.now(),
+  monotonic: () => number,
 ): GuardrailMetrics {
   const decisions = instruments.counter(
     "gateway_guardrail_decisions_total",

@@ -3,22 +3,11 @@
  * decided gathered for the one record of it. What was found earlier counts in later conditions, and placeholders have the
  * numbers that the request gave them. Source: design decisions, section 11.
  */
-import type {
-  DetectorFindings,
-  Inspection,
-  Judgement,
-  Later,
-  Occasion,
-  RuleDecision,
-  RuleFault,
-  Segment,
-} from "../../core/guardrails/index.ts";
-import { after } from "../../core/guardrails/index.ts";
-import type { Guard, Guarded } from "../../snapshot/index.ts";
-import { countShadow, type JudgedWhole } from "./guardrails.ts";
-
-type Failure = Guarded["failures"][number];
-type Found = Guarded["found"];
+import type { Failure, Found, Guard } from "../guard.ts";
+import type { DetectorFindings, Inspection, Judgement, Occasion, RuleDecision, RuleFault } from "../judgement.ts";
+import { after, type Later } from "../streams/index.ts";
+import type { Segment } from "../types.ts";
+import { countShadow, type JudgedWhole } from "./settle.ts";
 
 const NOTHING_JUDGED = { decisions: [], skipped: [], annotations: [], shadow: [], fpeDomainTooSmall: 0 };
 

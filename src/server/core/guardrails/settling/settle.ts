@@ -1,0 +1,190 @@
+/**
+ * What becomes of a message that was judged: refused, or allowed; counted, and recorded where a rule acted or a shadow
+ * detector found something. Of hops and the inspector alike, who tell whose message it was. Source: specification document 1
+ * (Errors); design decisions, sections 4 and 11.
+ */
+import type { Log } from "../../../../base/index.ts";
+import { GatewayError } from "../../../../base/index.ts";
+import type { Failure, Guarded } from "../guard.ts";
+import type { Direction, Judgement, RuleDecision } from "../judgement.ts";
+import { type Annotation, MOST_FINDINGS } from "../types.ts";
+import type { GuardrailMetrics } from "./metrics.ts";
+
+export type RecordValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly RecordValue[]
+  | { readonly [name: string]: RecordValue };
+
+export type RecordData = Readonly<Record<string, RecordValue>>;
+
+/** Nothing here is a prompt, a credential or a header's value but the request's id. */
+export interface GuardrailRecord {
+  readonly event: "guardrail.decision" | "guardrail.shadow";
+  readonly controls: readonly string[];
+  readonly data: RecordData;
+}
+
+export interface GuardrailTrail {
+  /** Throws `audit_unavailable` when it cannot be recorded: the message is refused then. */
+  decided(record: GuardrailRecord): void;
+}
+
+export interface GuardrailSinks {
+  /** Undefined where nothing is recorded. */
+  readonly trail: GuardrailTrail | undefined;
+  readonly metrics: GuardrailMetrics;
+  readonly log: Log;
+}
+
+export interface Settled {
+  /** Undefined: allowed. */
+  readonly error: GatewayError | undefined;
+  /** Value of `x-gateway-guardrails`; empty: no rule acted. */
+  readonly acted: string;
+}
+
+/** By detector and `<category>/<LABEL>`: how often it was found. */
+export type ShadowCounts = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+/** All that was judged of one answer, however many pieces it came in. */
+export interface JudgedWhole {
+  readonly guarded: Pick<Guarded, "judgement" | "failures">;
+  readonly shadow: ShadowCounts;
+  /** It is refused, since it is longer than is inspected. */
+  readonly isOversize: boolean;
+}
+
+/** Whose message it was, for records. Made where something is recorded alone, which is rare. */
+export type Facts = RecordData & { readonly direction: Direction };
+
+/** Of a message that came whole. Throws `audit_unavailable` when what a rule did cannot be recorded. */
+export function settleJudged(guarded: Guarded, told: () => Facts, sinks: GuardrailSinks): Settled {
+  return settle(guarded, shadowCounts(guarded.judgement?.shadow ?? []), told, sinks);
+}
+
+/** Once, when it is over or refused. Throws `audit_unavailable` when what a rule did cannot be recorded. */
+export function settleWhole(
+  { guarded, shadow, isOversize }: JudgedWhole,
+  told: () => Facts,
+  sinks: GuardrailSinks,
+): Settled {
+  const settled = settle(guarded, shadow, told, sinks);
+  if (!isOversize) return settled;
+  const data = { ...told(), decision: "deny", error: "oversize", rule: null };
+  sinks.trail?.decided({ event: "guardrail.decision", controls: [], data });
+  const by = { kind: "guardrail", name: "response.on_oversize" } as const;
+  const error = new GatewayError("guardrail_denied", "The answer is longer than guardrails inspect.", { by });
+  return { ...settled, error };
+}
+
+function settle(
+  { judgement, failures }: JudgedWhole["guarded"],
+  shadow: ShadowCounts,
+  told: () => Facts,
+  { trail, metrics, log }: GuardrailSinks,
+): Settled {
+  const fatal = failures.find(({ isFatal }) => isFatal);
+  for (const failure of failures) metrics.detectorFailed(failure);
+  if (judgement === undefined) {
+    const failed = fatal ?? ({ detector: "", kind: "failed", reason: "", isFatal: true } as const);
+    const data = { ...told(), decision: "error", detector: failed.detector, error: failed.kind };
+    trail?.decided({ event: "guardrail.decision", controls: [], data });
+    return { error: failureError(failed, data.direction), acted: "" };
+  }
+  const { decisions, skipped } = judgement;
+  for (const { rule, action } of decisions) metrics.decided(rule, action);
+  for (const { rule, error, detail, part } of skipped) {
+    metrics.failed(rule, error);
+    log.warn("a guardrail rule could not be evaluated and was skipped", { rule, part, detail });
+  }
+  if (judgement.outcome === "error") metrics.failed(judgement.by.rule, judgement.by.error);
+  if (judgement.fpeDomainTooSmall > 0) metrics.domainsTooSmall(judgement.fpeDomainTooSmall);
+  recordShadow(shadow, told, trail);
+  if (judgement.outcome !== "allow" || decisions.length + skipped.length > 0) {
+    trail?.decided({
+      event: "guardrail.decision",
+      controls: controlsOf(judgement),
+      data: { ...told(), ...decisionOf(judgement) },
+    });
+  }
+  return { error: errorOf(judgement), acted: actedIn(decisions) };
+}
+
+/** Value of `x-gateway-guardrails`; empty: no rule acted. */
+export const actedIn = (decisions: readonly RuleDecision[]): string => decisions.map(spelledDecision).join(", ");
+
+function errorOf(judgement: Judgement): GatewayError | undefined {
+  if (judgement.outcome === "allow") return undefined;
+  const code = judgement.outcome === "deny" ? "guardrail_denied" : "guardrail_error";
+  return new GatewayError(code, judgement.message, { by: { kind: "guardrail", name: judgement.by.rule } });
+}
+
+function failureError({ detector, kind }: Pick<Failure, "detector" | "kind">, direction: Direction): GatewayError {
+  const by = { kind: "guardrail", name: `detector ${detector}` } as const;
+  if (kind === "overloaded") {
+    return new GatewayError("overloaded", `The guardrail detector ${detector} has more to do than it can hold.`, {
+      by,
+    });
+  }
+  if (kind === "excess" && direction === "response") {
+    const message = `The guardrail detector ${detector} finds more than ${MOST_FINDINGS} places in the answer.`;
+    return new GatewayError("guardrail_error", message, { by });
+  }
+  if (kind === "excess") {
+    const message = `The guardrail detector ${detector} finds more than ${MOST_FINDINGS} places in the message: send it in parts.`;
+    return new GatewayError("body_too_large", message, { by });
+  }
+  const what = kind === "timeout" ? "took too long" : "failed";
+  return new GatewayError("guardrail_error", `The guardrail detector ${detector} ${what}.`, { by });
+}
+
+/** A name may hold any character, and a header may not. */
+export const spelledDecision = ({ rule, action }: RuleDecision): string =>
+  `${rule.toWellFormed().replace(/[^!-~]|[%,=]/gu, encodeURIComponent)}=${action}`;
+
+const controlsOf = (judgement: Judgement): readonly string[] => {
+  const all = [...judgement.decisions, ...judgement.skipped, ...(judgement.outcome === "error" ? [judgement.by] : [])];
+  return [...new Set(all.flatMap(({ controls }) => controls))];
+};
+
+/** Counts and names, never a text. */
+function decisionOf(judgement: Judgement): RecordData {
+  const { outcome, decisions, skipped } = judgement;
+  const by = outcome === "allow" ? decisions.at(-1) : judgement.by;
+  return {
+    decision: outcome,
+    error: outcome === "error" ? judgement.by.error : null,
+    matched: decisions.map(({ rule, action, types, kinds }) => ({ rule, action, types, kinds })),
+    rule: by?.rule ?? null,
+    skipped: skipped.map(({ rule }) => rule),
+  };
+}
+
+/** Adds to `counts`. */
+export function countShadow(found: readonly Annotation[], counts: Record<string, Record<string, number>>): void {
+  for (const { detector, category, label } of found) {
+    const types = counts[detector] ?? {};
+    counts[detector] = types;
+    const type = `${category}/${label}`;
+    types[type] = (types[type] ?? 0) + 1;
+  }
+}
+
+function shadowCounts(found: readonly Annotation[]): ShadowCounts {
+  const counts: Record<string, Record<string, number>> = {};
+  countShadow(found, counts);
+  return counts;
+}
+
+/** What is only watched refuses nobody: a trail that is full says so itself. */
+function recordShadow(detectors: ShadowCounts, told: () => Facts, trail: GuardrailTrail | undefined): void {
+  if (Object.keys(detectors).length === 0) return;
+  try {
+    trail?.decided({ event: "guardrail.shadow", controls: [], data: { ...told(), detectors } });
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+  }
+}
