@@ -7,12 +7,13 @@ import { after, beforeEach, test } from "node:test";
 import { createOne, led } from "./config/support/nodes.ts";
 import { mint, say } from "./governance/support/governed.ts";
 import { dnsServer } from "./support/dns.ts";
+import { runProgram } from "./support/gateway.ts";
 import { poolServers } from "./support/members.ts";
 import { readMetrics, sumOf } from "./support/metrics.ts";
 import { picks, refuses, testPicker } from "./support/picker.ts";
 import { freePort } from "./support/ports.ts";
 import { scriptedUpstream } from "./support/upstream.ts";
-import { eventually } from "./support/wait.ts";
+import { eventually, within } from "./support/wait.ts";
 
 const file = { after };
 const dns = await dnsServer(file);
@@ -250,4 +251,18 @@ test("what it takes back before the answer is 429 and ends the upstream request;
   leaving.abort();
   await assert.rejects(asked);
   await eventually("the end of its stream", () => last().isOver);
+});
+
+test("`gateway check` says what a pool is and whether its picker answers", async (t) => {
+  const program = runProgram(t, {
+    args: ["check", "-config", node.nodePath, "-timeout", "1s"],
+    env: { GATEWAY_DNS_SERVERS: dns.address },
+  });
+  await within("the end of check", program.ended, 60_000);
+  const said = program.stdout();
+  assert.match(said, /^ok {4}provider gpu: http:\/\/gpu\.test:\d+\/v1\/models answered 200/m);
+  assert.match(said, /^ok {4}pool gpu: gpu\.test is 3 servers, for 1m/m);
+  assert.match(said, /^ok {4}pool gpu \(lora\): lora\.test is 2 servers/m);
+  assert.match(said, /^ok {4}picker of pool gpu: 127\.0\.0\.1:\d+ answered in \d+ ms/m);
+  assert.match(said, /^fail {2}picker of pool unpicked: 127\.0\.0\.1:\d+: no connection within 1s/m);
 });

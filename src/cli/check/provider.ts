@@ -1,5 +1,5 @@
 /** What `gateway check` asks a provider: for its list of models, with the credential that requests will carry. */
-import { request as undiciRequest } from "undici";
+import { Agent, request as undiciRequest } from "undici";
 import { asRefusal } from "../../base/index.ts";
 import type { Presenter } from "../../server/credentials/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
@@ -7,15 +7,21 @@ import { STAND_IN } from "../../server/secrets/index.ts";
 import { failureWords } from "../../server/upstream/index.ts";
 import type { Answer, Limits, Probe } from "./answer.ts";
 import { isSealed } from "./credentials.ts";
+import { memberLookup } from "./pool.ts";
 
 type Provider = LoadedNode["compiled"]["snapshot"]["providers"][number];
 type Channel = Provider["channels"][number];
 
-/** One a channel. */
-export function providerProbes(provider: Provider, presenter: Presenter): readonly Probe[] {
+/** One a channel. `nameServers`: of pools. */
+export function providerProbes(
+  provider: Provider,
+  presenter: Presenter,
+  nameServers: readonly string[],
+): readonly Probe[] {
+  const dispatcher = provider.pool && new Agent({ connect: { lookup: memberLookup(nameServers) } });
   return provider.channels.map((channel) => {
     const subject = `provider ${provider.name}${provider.channels.length > 1 ? ` (${channel.id})` : ""}`;
-    return { subject, ask: (limits) => askProvider(subject, { provider, channel, presenter }, limits) };
+    return { subject, ask: (limits) => askProvider(subject, { provider, channel, presenter, dispatcher }, limits) };
   });
 }
 
@@ -26,7 +32,14 @@ async function askProvider(
     provider,
     channel,
     presenter,
-  }: { readonly provider: Provider; readonly channel: Channel; readonly presenter: Presenter },
+    dispatcher,
+  }: {
+    readonly provider: Provider;
+    readonly channel: Channel;
+    readonly presenter: Presenter;
+    /** Undefined: the system resolves the name. */
+    readonly dispatcher: Agent | undefined;
+  },
   { timeoutMs, signal }: Limits,
 ): Promise<Answer> {
   const { credential, host } = channel;
@@ -44,6 +57,7 @@ async function askProvider(
   try {
     const answer = await undiciRequest(url, {
       headers: [...(presented?.headers ?? headers)],
+      ...(dispatcher !== undefined && { dispatcher }),
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
     await answer.body.dump({ limit: 1 << 20 });

@@ -6,7 +6,7 @@
 import { createInstruments, nullLog, systemClock } from "../../base/index.ts";
 import { formatProblem } from "../../server/core/config/index.ts";
 import { openPresenter } from "../../server/credentials/index.ts";
-import { issuersOf, type LoadedNode, loadNode, readNode } from "../../server/node/index.ts";
+import { issuersOf, type LoadedNode, loadNode, nameServersIn, readNode } from "../../server/node/index.ts";
 import { doorAnswers, issuerProbes, libraryAnswers, policyAnswers } from "../check/admin.ts";
 import type { Answer, Limits, Probe } from "../check/answer.ts";
 import { callerAnswers } from "../check/callers.ts";
@@ -16,6 +16,7 @@ import { frontedProbes } from "../check/fronted.ts";
 import { prefilterAnswers } from "../check/guardrails.ts";
 import { absentModelAnswers } from "../check/models.ts";
 import { placeAnswers } from "../check/places.ts";
+import { poolProbes } from "../check/pool.ts";
 import { providerProbes } from "../check/provider.ts";
 import type { FlagsOf } from "../flags.ts";
 import { type ExitStatus, type Io, resolvePath } from "../io.ts";
@@ -71,8 +72,10 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
     // What it would tell is told as answers.
     log: nullLog,
   });
+  const nameServers = nameServersIn(io.env, "GATEWAY_DNS_SERVERS");
   const probes = [
-    ...providers.flatMap((provider) => providerProbes(provider, presenter)),
+    ...providers.flatMap((provider) => providerProbes(provider, presenter, nameServers)),
+    ...providers.flatMap((provider) => poolProbes(provider, nameServers)),
     ...issuerProbes(nodeFile, path),
     ...credentialProbes(node, presenter),
     ...frontedProbes(node, presenter),

@@ -48,7 +48,20 @@ function standing(row: ProviderRow, { data, now }: Context): readonly Line[] {
         `first byte p50 ${milliseconds(p50)} p95 ${milliseconds(p95)}; ${plural(retries, "retry", "retries")}; failover ${failoverWords(came, left)}`,
       ),
     ),
+    ...poolLines(row),
     ...routes(name, data),
+  ];
+}
+
+/** Of a provider that is a pool. */
+function poolLines({ record: { members, subsets } }: ProviderRow): readonly Line[] {
+  if (members === 0 && subsets.length === 0) return [];
+  return [
+    labelled(
+      "pool",
+      span(plural(members, "server", "servers"), members === 0 ? "fail" : "plain"),
+      ...(subsets.length === 0 ? [] : [shown(`; subsets ${subsets.join(", ")}`)]),
+    ),
   ];
 }
 

@@ -20,7 +20,8 @@ export {
   forwardedTo,
 } from "./fronted.ts";
 export { type Destination, type OriginOptions, type Origins, openOrigins } from "./origins.ts";
-export { createNames, ownListeners, type PoolMember, type PoolSpec, poolProblems } from "./pools/index.ts";
+export { connectPicker } from "./picker/index.ts";
+export { createNames, fencedAs, ownListeners, type PoolMember, type PoolSpec, poolProblems } from "./pools/index.ts";
 export type { AttemptSpan, AttemptTracer, Downstream, StartedAttempt, UpstreamRequest } from "./ports.ts";
 export {
   compileProvider,
