@@ -43,8 +43,9 @@ import {
 } from "./hops/model/own-responses.ts";
 import { prepare } from "./hops/model/prepare.ts";
 import { prepareTranslated } from "./hops/model/prepare-translated.ts";
+import { rememberingShown } from "./hops/model/remembering-shown.ts";
 import { spendingOf } from "./hops/model/spending.ts";
-import { translating } from "./hops/model/translating.ts";
+import { type Remembering, translating } from "./hops/model/translating.ts";
 import { dialectOf, locate } from "./locate.ts";
 import { Holding } from "./memory/index.ts";
 import { createMeter, type Meter } from "./metering/index.ts";
@@ -242,16 +243,17 @@ interface Forwarding {
   readonly answering?: Inspecting | undefined;
 }
 
-/** Who a candidate's answer goes to. */
-type Client = () => Downstream;
+/** Who a candidate's answer goes to. `remembering`: items of it, as they are shown. */
+type Client = (remembering?: Remembering) => Downstream;
 
 async function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promise<void> {
   const { exchange, downstream, target, meter, ports, answering } = forwarding;
   let measured: ProviderStatistics | undefined;
   let inspected: InspectedDownstream | undefined;
-  const client: Client = () => {
+  const client: Client = (remembering) => {
     if (answering === undefined) return downstream;
-    inspected = inspecting(downstream, exchange, answering);
+    const shown = remembering === undefined ? downstream : rememberingShown(downstream, remembering);
+    inspected = inspecting(shown, exchange, answering);
     return inspected;
   };
   await forward({
@@ -334,7 +336,8 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
       const { dialect, route, streams } = target;
       const { provider, lost, translated } = admitted;
       const asked = { method, rawHeaders, connection: headers.connection };
-      const to = client();
+      const remembering = translated && asResponse && rememberingFor(asResponse, target);
+      const to = client(remembering);
       const allows =
         route.name === "models" ? allowedModels(snapshot, standing, ports.governing?.suspensions) : undefined;
       const isList = route.name === "models" && (listed.length > 0 || allows !== undefined);
@@ -351,7 +354,6 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
         const { reading } = translated;
         const waited = (ms: number): void => exchange.waited(ms);
         const { holding } = exchange;
-        const remembering = asResponse && rememberingFor(asResponse, target);
         const began = asResponse && answering === undefined ? endsAs(exchange) : undefined;
         const options = {
           dialect,
@@ -359,7 +361,8 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
           extend,
           streams,
           requestId,
-          remembering,
+          // Where guardrails look at the answer, what they let go is what is remembered.
+          remembering: answering === undefined ? remembering : remembering && { ...remembering, remember: undefined },
           began,
           meter,
           holding,
