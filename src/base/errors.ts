@@ -77,6 +77,11 @@ export const REFUSALS = {
   suspended: { status: 503, mayRetry: true, when: "an operator suspended what the request needs" },
   budget_unavailable: { status: 503, mayRetry: true, when: "the allowance is spent and the leader out of reach" },
   audit_unavailable: { status: 503, mayRetry: true, when: "the audit queue is full" },
+  trailers_not_inspected: {
+    status: 501,
+    mayRetry: false,
+    when: "the inspector, in streamed mode, receives a body that ends in trailers",
+  },
   overloaded: { status: 503, mayRetry: true, when: "more requests or bytes are in flight than the gateway admits" },
   stopping: {
     status: 503,

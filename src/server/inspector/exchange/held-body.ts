@@ -1,0 +1,57 @@
+/** A body that is held until its end is known. What comes in one piece is kept as it is; else it is copied, since a peer may cut it into single bytes and a buffer for each would take a hundred times their size. */
+const SMALLEST = 16 << 10;
+
+export class HeldBody {
+  #only: Buffer | undefined;
+  #grown: Buffer | undefined;
+  #bytes = 0;
+  /** Messages that brought it, empty ones among them. */
+  chunks = 0;
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** What is taken of memory for `chunk` beside what is taken already. */
+  room(chunk: Buffer): number {
+    if (this.#bytes === 0) return chunk.length;
+    return Math.max(0, capacityFor(this.#bytes + chunk.length) - (this.#grown?.length ?? 0));
+  }
+
+  add(chunk: Buffer): void {
+    this.chunks += 1;
+    if (chunk.length === 0) return;
+    if (this.#bytes === 0) {
+      this.#only = chunk;
+    } else {
+      const needed = this.#bytes + chunk.length;
+      let grown = this.#grown;
+      if (grown === undefined || grown.length < needed) {
+        grown = Buffer.allocUnsafeSlow(capacityFor(needed));
+        (this.#only ?? this.#grown ?? chunk).copy(grown, 0, 0, this.#bytes);
+        this.#grown = grown;
+        this.#only = undefined;
+      }
+      chunk.copy(grown, this.#bytes);
+    }
+    this.#bytes += chunk.length;
+  }
+
+  /** All of it, which is forgotten here. */
+  take(): Buffer {
+    const all = this.#only ?? this.#grown?.subarray(0, this.#bytes) ?? NOTHING;
+    this.#only = undefined;
+    this.#grown = undefined;
+    this.#bytes = 0;
+    return all;
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** Half as much again as is needed: what is copied in all stays linear in the body. */
+function capacityFor(bytes: number): number {
+  let capacity = SMALLEST;
+  while (capacity < bytes) capacity += capacity >> 1;
+  return capacity;
+}

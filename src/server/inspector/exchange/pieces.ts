@@ -1,0 +1,13 @@
+import type { Answer, Side } from "./types.ts";
+
+/** What peers take of a duplex body in one message: some have a bound of 64 KiB. Source: ext-proc reference, A.3, 5. */
+export const PIECE_BYTES = 62_000;
+
+/** `endsHere`: no trailers follow. An empty body is one empty piece then. */
+export function* piecesOf(side: Side, body: Buffer, endsHere: boolean): Generator<Answer> {
+  if (body.length === 0 && endsHere) yield { kind: "piece", side, bytes: body, isEnd: true };
+  for (let at = 0; at < body.length; at += PIECE_BYTES) {
+    const bytes = body.subarray(at, at + PIECE_BYTES);
+    yield { kind: "piece", side, bytes, isEnd: endsHere && at + PIECE_BYTES >= body.length };
+  }
+}

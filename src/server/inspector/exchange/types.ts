@@ -1,0 +1,85 @@
+/**
+ * What a peer tells of one HTTP request and its response, and what it is answered: ext_proc without its wire, so that the
+ * order of things can be seen. Source: ext-proc reference, part A.
+ */
+import type { GatewayError } from "../../../base/index.ts";
+
+export type Side = "request" | "response";
+
+/** Names in lower case and values in turn, pseudo-headers among them; one character a byte. */
+export type HeaderList = readonly string[];
+
+/** Body modes of a filter. Source: ext-proc reference, 0.3, BodySendMode. */
+export type PeerMode = "none" | "streamed" | "buffered" | "buffered_partial" | "duplex";
+
+/** What the first message tells of the filter; undefined where it is older than Envoy 1.34. */
+export interface PeerModes {
+  readonly request: PeerMode;
+  readonly response: PeerMode;
+}
+
+export type Arrival =
+  /** `isEnd`: no body follows. `modes`: on the first message alone. */
+  | {
+      readonly kind: "headers";
+      readonly side: Side;
+      readonly headers: HeaderList;
+      readonly isEnd: boolean;
+      readonly modes: PeerModes | undefined;
+    }
+  | { readonly kind: "body"; readonly side: Side; readonly bytes: Buffer; readonly isEnd: boolean }
+  | { readonly kind: "trailers"; readonly side: Side };
+
+/** The request as it came: what is inspected. */
+export interface WholeRequest {
+  readonly headers: HeaderList;
+  readonly body: Buffer;
+}
+
+export type Verdict =
+  | { readonly kind: "allow" }
+  | { readonly kind: "rewrite"; readonly body: Buffer }
+  | { readonly kind: "refuse"; readonly error: GatewayError };
+
+export type Answer =
+  /** `asksBody`: with an override of the filter's mode. `dropsLength`: `content-length` is removed. */
+  | { readonly kind: "headers"; readonly side: Side; readonly dropsLength: boolean; readonly asksBody: boolean }
+  /** Of one chunk of a streamed body: it goes on as it came, is held back, or is replaced by these bytes. */
+  | { readonly kind: "chunk"; readonly side: Side; readonly becomes: "itself" | "nothing" | Buffer }
+  /** Of a duplex body. */
+  | { readonly kind: "piece"; readonly side: Side; readonly bytes: Buffer; readonly isEnd: boolean }
+  | { readonly kind: "trailers"; readonly side: Side };
+
+/** What refuses the stream itself, as a gRPC status: a filter that fails closed refuses the request then. */
+export type StreamFault = "mode_mismatch" | "out_of_order" | "abandoned";
+
+/** What is to be done, in order. */
+export type Step =
+  | { readonly do: "answer"; readonly answer: Answer }
+  /** Once; `decided` is to be told what comes of it. */
+  | { readonly do: "inspect"; readonly request: WholeRequest }
+  /** An immediate response, and the last that is said: the stream ends well after it. */
+  | { readonly do: "refuse"; readonly error: GatewayError }
+  /** The stream ends with an error; the detail names no text. */
+  | { readonly do: "fail"; readonly fault: StreamFault; readonly detail: string }
+  /** Bytes went past that were to be inspected. */
+  | { readonly do: "count"; readonly what: "body_not_sent" | "observed" };
+
+export interface ExchangeTerms {
+  /** `extproc.request_body_mode`. */
+  readonly mode: "streamed" | "duplex";
+  /** Longest body that is held, in bytes. */
+  readonly maxBodyBytes: number;
+  /** Room for so many bytes more is taken; false: there is none. Whoever opened the exchange gives it back. */
+  readonly hold: (bytes: number) => boolean;
+}
+
+export interface PeerExchange {
+  readonly arrived: (arrival: Arrival) => readonly Step[];
+  /** What the inspection came to. Of no effect when the exchange is over by then. */
+  readonly decided: (verdict: Verdict) => readonly Step[];
+  /** The peer says no more. */
+  readonly left: () => readonly Step[];
+  /** Nothing more is to be answered, whatever comes. */
+  readonly isOver: () => boolean;
+}

@@ -1,0 +1,83 @@
+/**
+ * A peer that says anything in any order: whatever it does, no answer comes out of its order, no byte goes on before it was
+ * inspected, and nothing is said after the last word.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { GatewayError } from "../../../../src/base/index.ts";
+import type { Arrival, ExchangeTerms, PeerMode, Verdict } from "../../../../src/server/inspector/exchange/index.ts";
+import { body, exchange, headers, response, trailers } from "./support.ts";
+
+const SEED = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+const RUNS = 20_000;
+
+function random(seed: number): (below: number) => number {
+  let state = seed >>> 0;
+  return (below) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+const MODES: readonly PeerMode[] = ["none", "streamed", "buffered", "buffered_partial", "duplex"];
+
+test(`in any order (SEED=${SEED})`, () => {
+  const below = random(SEED);
+  const one = <Item>(items: readonly Item[]): Item => items[below(items.length)] as Item;
+  const arrival = (): Arrival =>
+    one([
+      headers(below(3) === 0, one([undefined, ...MODES]), one(MODES)),
+      body("x".repeat(below(5)), below(3) === 0),
+      trailers,
+      response.headers(below(4) === 0),
+      response.body("r".repeat(below(3)), below(3) === 0),
+      response.trailers,
+    ]);
+  const verdict = (): Verdict =>
+    one<Verdict>([
+      { kind: "allow" },
+      { kind: "rewrite", body: Buffer.from("rewritten") },
+      { kind: "refuse", error: new GatewayError("guardrail_denied", "No.") },
+    ]);
+  const reached = new Set<string>();
+
+  for (let run = 0; run < RUNS; run++) {
+    const mode: ExchangeTerms["mode"] = one(["streamed", "duplex"]);
+    const peer = exchange({ mode });
+    let isDecided = false;
+    let chunksIn = 0;
+    let chunksOut = 0;
+    let isOver = false;
+    const log: string[] = [];
+    for (let step = 0; step < 12; step++) {
+      // Mostly in order, or no run would come far.
+      const what = step === 0 && below(4) > 0 ? headers(below(4) === 0) : arrival();
+      const isVerdict: boolean = peer.inspected.length > 0 && !isDecided && below(2) === 0;
+      const said: readonly string[] = isVerdict
+        ? peer.decide(verdict())
+        : below(15) === 0
+          ? peer.leave()
+          : peer.arrive(what);
+      if (isVerdict) isDecided = true;
+      else if (what.side === "request" && what.kind === "body" && said.length > 0) chunksIn += 1;
+      log.push(`${isVerdict ? "verdict" : JSON.stringify(what)} -> ${said.join("; ")}`);
+      const told = `seed ${SEED} run ${run} mode ${mode}\n${log.join("\n")}`;
+      if (isOver) assert.deepEqual(said, [], told);
+      for (const word of said) {
+        reached.add(word.replace(/".*"/, ""));
+        const goesOn = /^(chunk (itself|")|piece|trailers)/.test(word);
+        assert.ok(!goesOn || isDecided, `it goes on before it was judged: ${told}`);
+        assert.ok(!/^(chunk|headers ask)/.test(word) || mode === "streamed", `an answer of the other mode: ${told}`);
+        assert.ok(!word.startsWith("piece") || mode === "duplex", `an answer of the other mode: ${told}`);
+        if (word.startsWith("chunk")) chunksOut += 1;
+      }
+      assert.ok(chunksOut <= chunksIn, `more answers than chunks: ${told}`);
+      isOver ||= said.some((word) => /^(refuse|fail)/.test(word));
+      assert.ok(!isOver || peer.isOver(), told);
+    }
+    assert.ok(peer.inspected.length <= 1, `inspected twice: seed ${SEED} run ${run}`);
+  }
+  assert.ok(reached.size > 15, `too little was reached: ${[...reached].join(", ")}`);
+});

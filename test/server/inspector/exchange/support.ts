@@ -1,0 +1,91 @@
+/** An exchange as a peer sees it: messages in, and what comes of them in words. */
+import { openExchange, type Step, type Verdict } from "../../../../src/server/inspector/exchange/index.ts";
+import type { Arrival, ExchangeTerms, PeerMode } from "../../../../src/server/inspector/exchange/types.ts";
+
+export const MAX_BODY_BYTES = 1_000_000;
+
+export interface Told {
+  readonly arrive: (arrival: Arrival) => readonly string[];
+  readonly decide: (verdict: Verdict) => readonly string[];
+  readonly leave: () => readonly string[];
+  readonly isOver: () => boolean;
+  /** Bodies that were to be inspected. */
+  readonly inspected: readonly Buffer[];
+}
+
+export function exchange(terms: Partial<ExchangeTerms> = {}): Told {
+  const inspected: Buffer[] = [];
+  const opened = openExchange({ mode: "streamed", maxBodyBytes: MAX_BODY_BYTES, hold: () => true, ...terms });
+  const told = (steps: readonly Step[]): readonly string[] =>
+    steps.map((step) => {
+      if (step.do === "inspect") inspected.push(Buffer.from(step.request.body));
+      return inWords(step);
+    });
+  return {
+    arrive: (arrival) => told(opened.arrived(arrival)),
+    decide: (verdict) => told(opened.decided(verdict)),
+    leave: () => told(opened.left()),
+    isOver: opened.isOver,
+    inspected,
+  };
+}
+
+const HEADERS = [":method", "POST", ":path", "/v1/chat/completions"];
+
+export const headers = (isEnd = false, request?: PeerMode, response: PeerMode = "none"): Arrival => ({
+  kind: "headers",
+  side: "request",
+  headers: HEADERS,
+  isEnd,
+  modes: request && { request, response },
+});
+
+export const body = (text: string | Buffer, isEnd = false): Arrival => ({
+  kind: "body",
+  side: "request",
+  bytes: Buffer.from(text),
+  isEnd,
+});
+
+export const trailers: Arrival = { kind: "trailers", side: "request" };
+
+export const response = {
+  headers: (isEnd = false): Arrival => ({
+    kind: "headers",
+    side: "response",
+    headers: [":status", "200"],
+    isEnd,
+    modes: undefined,
+  }),
+  body: (text: string, isEnd = false): Arrival => ({ kind: "body", side: "response", bytes: Buffer.from(text), isEnd }),
+  trailers: { kind: "trailers", side: "response" } as Arrival,
+};
+
+const shown = (bytes: Buffer): string => (bytes.length > 40 ? `${bytes.length} bytes` : JSON.stringify(String(bytes)));
+
+export function inWords(step: Step): string {
+  switch (step.do) {
+    case "inspect":
+      return `inspect ${shown(step.request.body)}`;
+    case "refuse":
+      return `refuse ${step.error.status} ${step.error.code}`;
+    case "fail":
+      return `fail ${step.fault}`;
+    case "count":
+      return `count ${step.what}`;
+    default: {
+      const { answer } = step;
+      const side = answer.side === "request" ? "" : "response ";
+      switch (answer.kind) {
+        case "headers":
+          return `${side}headers${answer.asksBody ? " ask" : ""}${answer.dropsLength ? " -length" : ""}`;
+        case "chunk":
+          return `${side}chunk ${typeof answer.becomes === "string" ? answer.becomes : shown(answer.becomes)}`;
+        case "piece":
+          return `${side}piece ${shown(answer.bytes)}${answer.isEnd ? " end" : ""}`;
+        default:
+          return `${side}trailers`;
+      }
+    }
+  }
+}
