@@ -8,7 +8,6 @@ export type {
   ActingFor,
   Credential,
   CredentialKind,
-  CredentialStanding,
   Outgoing,
   Presented,
   PresentedJudge,

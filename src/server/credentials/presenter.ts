@@ -18,7 +18,6 @@ import type {
   ClientCredential,
   Credential,
   CredentialKind,
-  CredentialStanding,
   ExchangingCredential,
   Outgoing,
   Presented,
@@ -44,8 +43,6 @@ const TOLD_EVERY_MS = 60_000;
 
 interface Held {
   readonly name: string;
-  readonly kind: CredentialKind;
-  standing(): CredentialStanding["state"];
   close(): void;
 }
 
@@ -110,7 +107,7 @@ export function openPresenter({ issuer, env, clock, instruments, log }: Presente
       random: Math.random,
       ended: (failures, failure) => tell(failures, failure instanceof ChainFailure ? failure.reason : ""),
     });
-    platforms.set(name, { name, kind: "cloudsig", keys, standing: keys.standing, close: keys.close });
+    platforms.set(name, { name, keys, close: keys.close });
     return keys;
   }
 
@@ -146,13 +143,7 @@ export function openPresenter({ issuer, env, clock, instruments, log }: Presente
       renewed.close();
       dialler.close();
     };
-    const held: HeldTokens = {
-      name,
-      kind: "oauth",
-      tokens: renewed,
-      standing: renewed.standing,
-      close,
-    };
+    const held: HeldTokens = { name, tokens: renewed, close };
     tokens.set(digest, held);
     return held;
   }
@@ -183,15 +174,7 @@ export function openPresenter({ issuer, env, clock, instruments, log }: Presente
         tell(failures, reason);
       },
     });
-    const standing = (): CredentialStanding["state"] => (exchanger.isFailing() ? "failing" : "ready");
-    exchangers.set(digest, {
-      name,
-      kind: "token_exchange",
-      exchanger,
-      issuer: trusted,
-      standing,
-      close: exchanger.close,
-    });
+    exchangers.set(digest, { name, exchanger, issuer: trusted, close: exchanger.close });
     return exchanger;
   }
 
@@ -269,10 +252,6 @@ export function openPresenter({ issuer, env, clock, instruments, log }: Presente
         }
       }
     },
-    standings: () =>
-      ofFetches.flatMap((held) =>
-        [...held.values()].map(({ name, kind, standing }) => ({ name, kind, state: standing() })),
-      ),
     close() {
       for (const held of ofFetches) for (const one of held.values()) one.close();
     },

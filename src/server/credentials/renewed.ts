@@ -43,7 +43,6 @@ export interface Renewed<Value> {
   current(): Value | Promise<Value>;
   /** It was refused: another is fetched, unless that has been done since. False: it is too soon for another. */
   drop(value: Value): boolean;
-  standing(): "unused" | "ready" | "failing";
   close(): void;
 }
 
@@ -124,7 +123,6 @@ export function createRenewed<Value>(options: RenewedOptions<Value>): Renewed<Va
       clearTimeout(timer);
       return true;
     },
-    standing: () => (failures > 0 ? "failing" : held === undefined ? "unused" : "ready"),
     close() {
       isClosed = true;
       clearTimeout(timer);

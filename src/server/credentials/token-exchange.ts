@@ -71,7 +71,6 @@ export interface Exchanger {
   /** At once for a token that was exchanged before. Throws, or rejects with, the refusal. */
   exchange(actingFor: ActingFor | undefined): BearerToken | Promise<BearerToken>;
   size(): number;
-  isFailing(): boolean;
   close(): void;
 }
 
@@ -189,7 +188,6 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
       return exchanging;
     },
     size: () => kept.size(),
-    isFailing: () => failures >= FAILURES_BEFORE_PAUSE,
     close() {
       closing.abort(new Error("the credential is in use no more"));
       forget();

@@ -98,14 +98,6 @@ export interface PresentedJudge {
   repeated(): void;
 }
 
-/** The state of what is fetched, for those who run the gateway. */
-export interface CredentialStanding {
-  readonly name: string;
-  readonly kind: CredentialKind;
-  /** `unused`: nothing was needed yet. `failing`: the last fetch failed; what was fetched before may still be presented. */
-  readonly state: "unused" | "ready" | "failing";
-}
-
 /** `note`: it cannot be told. */
 export interface Rehearsal {
   readonly verdict: "ok" | "note" | "fail";
@@ -122,7 +114,5 @@ export interface Presenter {
   rehearse(credential: Credential, signal: AbortSignal): Promise<Rehearsal>;
   /** Forgets what was fetched for others. */
   keepOnly(credentials: Iterable<Credential>): void;
-  /** Of those that fetch, one an entry of `credentials`. */
-  standings(): readonly CredentialStanding[];
   close(): void;
 }

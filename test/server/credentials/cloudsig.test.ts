@@ -35,7 +35,6 @@ function signing(mayDrop = true) {
       dropped++;
       return mayDrop;
     },
-    standing: () => "ready",
     close: () => undefined,
   };
   const present = signedPresenter(CREDENTIAL, {
