@@ -13,10 +13,10 @@ import { decode } from "../../decode.ts";
 import type { Exchange } from "../../exchange.ts";
 import { Gathering, readingBytes } from "../../memory/index.ts";
 import { type AgentCall, nounOf } from "./agent-call.ts";
-import { kept, ofLength, textOf } from "./answer-wire.ts";
+import { kept, OVERSIZE, ofLength, repeats, textOf, undecodable } from "./answer-wire.ts";
 
 export interface AnswerTerms {
-  readonly exchange: Pick<Exchange, "holding" | "cutOff">;
+  readonly exchange: Pick<Exchange, "holding" | "cutOff" | "bearsCredential">;
   /** The exchange, or what stands before it. */
   readonly to: Downstream;
   readonly call: AgentCall;
@@ -100,7 +100,8 @@ export class AgentAnswer implements Downstream {
     this.#encoding = encoding === "identity" ? undefined : encoding;
     const type = headerValue(headers, "content-type")?.toLowerCase() ?? "";
     this.#isJson = type.startsWith("application/json");
-    const isRead = this.#isJson || this.#isGuarded;
+    // An error may repeat what it was sent.
+    const isRead = this.#isJson || this.#isGuarded || status >= 400;
     if (type.startsWith("text/event-stream")) {
       if (this.#encoding !== undefined) {
         this.#refuse(new GatewayError("upstream_unreachable", `${noun} sent an encoded event stream.`));
@@ -298,6 +299,11 @@ export class AgentAnswer implements Downstream {
     const { answer } = call;
     const isMessage = this.#mode === "events" || this.#isJson;
     if (isMessage && answer.isOld(message, status)) return this.#refuseOld();
+    if (repeats(this.#terms.exchange.bearsCredential, message)) {
+      const { noun } = nounOf(call);
+      const error = new GatewayError("upstream_unreachable", `${noun} repeats the gateway's credential in its answer.`);
+      return this.#refuse(error);
+    }
     if (answer.tools !== undefined) listed(message);
     if (this.#mode === "events" && message.includes(TOOLS_CHANGED)) toolsChanged();
     const seen = shows === undefined ? message : filterTools(message, shows);
@@ -389,11 +395,3 @@ export class AgentAnswer implements Downstream {
     if (head !== undefined) this.#to.start(head.status, head.statusText, head.headers);
   }
 }
-
-const OVERSIZE = new GatewayError("guardrail_denied", "The answer is longer than guardrails inspect.", {
-  by: { kind: "guardrail", name: "response.on_oversize" },
-});
-
-/** `decode` speaks of requests. */
-const undecodable = (cause: GatewayError): GatewayError =>
-  new GatewayError("upstream_unreachable", "The answer does not decode within its bounds.", { cause });

@@ -1,5 +1,6 @@
 /** What an answer of a server or agent is on the wire: the headers that a client is shown, and its body as text. */
-import { headerValue } from "../../../upstream/index.ts";
+import { GatewayError } from "../../../../base/index.ts";
+import { type Bearing, headerValue } from "../../../upstream/index.ts";
 import { lowerCase } from "../../headers.ts";
 
 /** Of the server's answer; all of it would set the client against the wrong party. */
@@ -39,3 +40,17 @@ export function textOf(body: Buffer): string {
   const text = body.toString("utf8");
   return text.startsWith("\uFEFF") ? text.slice(1) : text;
 }
+
+/** Whether a message shows the credential that its sender was sent; some write a slash in JSON as an escape. */
+export function repeats(bears: Bearing | undefined, message: string): boolean {
+  if (bears === undefined) return false;
+  return bears("", message) || (message.includes("\\/") && bears("", message.replaceAll("\\/", "/")));
+}
+
+export const OVERSIZE = new GatewayError("guardrail_denied", "The answer is longer than guardrails inspect.", {
+  by: { kind: "guardrail", name: "response.on_oversize" },
+});
+
+/** `decode` speaks of requests. */
+export const undecodable = (cause: GatewayError): GatewayError =>
+  new GatewayError("upstream_unreachable", "The answer does not decode within its bounds.", { cause });
