@@ -312,7 +312,12 @@ test("errors of the agent come back as they are", async () => {
 test("a budget is spent by call, and an unreachable agent costs nothing", async () => {
   upstream.script = saying("hello");
   const statuses: number[] = [];
-  for (let at = 0; at < 3; at++) statuses.push((await call({ key: frugal })).status);
+  for (let at = 0; at < 3; at++) {
+    const { status, headers } = await call({ key: frugal });
+    statuses.push(status);
+    // Some clients read no body at other statuses than 200: when to come again stands in the headers too.
+    assert.equal(/^\d+$/.test(headers.get("retry-after") ?? ""), status === 429);
+  }
   assert.deepEqual(statuses, [200, 200, 429]);
   const unreached = await call({ path: "/a2a/gone", key: frugal });
   assert.deepEqual([unreached.status, codeOf(unreached)], [502, "upstream_unreachable"], unreached.text);
@@ -326,7 +331,9 @@ test("another method than POST, an unknown agent and a call without a credential
     assert.deepEqual([said.status, said.headers.get("allow")], [405, "POST"], method);
     assert.doesNotMatch(await said.text(), /MCP/);
   }
-  assert.deepEqual([(await call({ path: "/a2a/nobody" })).status, (await call({ key: undefined })).status], [404, 401]);
+  const unknown = await call({ key: undefined });
+  assert.deepEqual([(await call({ path: "/a2a/nobody" })).status, unknown.status], [404, 401]);
+  assert.match(unknown.headers.get("www-authenticate") ?? "", /^Bearer\b/);
   assert.equal((await call({ headers: { origin: "https://evil.example" } })).status, 403);
   assert.equal(upstream.requests.length, before);
 });
