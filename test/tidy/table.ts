@@ -72,7 +72,13 @@ const PARTS = {
     "server/auth",
     "server/upstream",
   ],
-  "server/inspector": ["server/core/guardrails", "server/core/dialects", "server/core/agents", "server/snapshot"],
+  "server/inspector": [
+    "server/core/guardrails",
+    "server/core/dialects",
+    "server/core/agents",
+    "server/snapshot",
+    "server/ext-proc",
+  ],
   "server/reconcile": ["server/snapshot", "server/core/budgets", "server/credentials"],
   "server/admin": [
     "admin-api",

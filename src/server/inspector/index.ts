@@ -1,2 +1,4 @@
 /** Guardrails for traffic that another proxy routes: the external processing service. It has nothing to route with. */
-export { openExchange } from "./exchange/index.ts";
+
+export type { Verdict, WholeRequest } from "./exchange/index.ts";
+export { type Counted, type Inspector, type InspectorOptions, openInspector } from "./server.ts";

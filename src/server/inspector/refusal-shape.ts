@@ -1,0 +1,33 @@
+/** A refusal as the client of the proxied request reads it: in the dialect that its path speaks. */
+import { randomUUID } from "node:crypto";
+import type { GatewayError } from "../../base/index.ts";
+import { type Dialect, findRoute, refusalBody, refusalHeaders } from "../core/dialects/index.ts";
+import type { HeaderList } from "./exchange/index.ts";
+import type { Refused } from "./wire.ts";
+
+const NAMED = /^[\w.:-]{1,128}$/;
+
+export function shapedRefusal(error: GatewayError, headers: HeaderList): Refused {
+  const named = headerValue(headers, "x-request-id");
+  const requestId = NAMED.test(named) ? named : randomUUID();
+  return {
+    status: error.status,
+    headers: ["content-type", "application/json", ...refusalHeaders(error, requestId)],
+    body: refusalBody(dialectOf(headers), error, requestId),
+    details: error.code,
+  };
+}
+
+/** A proxy may have put its own segments before the path that the dialect knows. */
+function dialectOf(headers: HeaderList): Dialect {
+  const [path = ""] = headerValue(headers, ":path").split("?");
+  const route = findRoute(headerValue(headers, ":method"), path.slice(Math.max(0, path.lastIndexOf("/v1/"))));
+  if (route?.dialect === "messages") return "messages";
+  return route?.dialect === "compat" || headerValue(headers, "anthropic-version") === "" ? "compat" : "messages";
+}
+
+/** Empty: there is none. */
+function headerValue(headers: HeaderList, name: string): string {
+  for (let at = 0; at + 1 < headers.length; at += 2) if (headers[at] === name) return headers[at + 1] ?? "";
+  return "";
+}

@@ -1,0 +1,139 @@
+/** Moves of an exchange as messages of ext_proc. Source: ext-proc reference, parts 0 and A.4 to A.6. */
+import type { ProcessingRequest__Output, ProcessingResponse } from "../ext-proc/index.ts";
+import type { Answer, Arrival, HeaderList, PeerMode, Side } from "./exchange/index.ts";
+
+/** More of one message is no message: proxies allow a hundred. */
+const MAX_HEADERS = 4_096;
+
+const OVERWRITE = 2;
+const SEND = 1;
+const SKIP = 2;
+const NONE = 0;
+const STREAMED = 1;
+
+const EMPTY = Buffer.alloc(0);
+
+/** By number. */
+const MODES: readonly PeerMode[] = ["none", "streamed", "buffered", "buffered_partial", "duplex"];
+
+/** A message that cannot be read. Its text holds nothing of the message. */
+export class UnreadableMessage extends Error {}
+
+/** Undefined: a message that says nothing to be answered, as later versions send. Throws `UnreadableMessage`. */
+export function arrivalOf(message: ProcessingRequest__Output): Arrival | undefined {
+  switch (message.request) {
+    case "request_headers":
+    case "response_headers": {
+      const said = message[message.request];
+      const headers = headersOf(said?.headers?.headers ?? []);
+      return {
+        kind: "headers",
+        side: sideOf(message.request),
+        headers,
+        isEnd: said?.end_of_stream === true,
+        modes: modesOf(message),
+      };
+    }
+    case "request_body":
+    case "response_body": {
+      const said = message[message.request];
+      return {
+        kind: "body",
+        side: sideOf(message.request),
+        bytes: said?.body ?? EMPTY,
+        isEnd: said?.end_of_stream === true,
+      };
+    }
+    case "request_trailers":
+    case "response_trailers":
+      return { kind: "trailers", side: sideOf(message.request) };
+    case undefined:
+      return undefined;
+    default:
+      return message.request satisfies never;
+  }
+}
+
+const sideOf = (name: string): Side => (name.startsWith("request") ? "request" : "response");
+
+interface WireHeader {
+  readonly key?: string;
+  readonly value?: string;
+  readonly raw_value?: Buffer;
+}
+
+/** Most peers fill `raw_value`, and some `value` for what is a name of the protocol. */
+function headersOf(named: readonly WireHeader[]): HeaderList {
+  if (named.length > MAX_HEADERS) throw new UnreadableMessage(`it has more than ${MAX_HEADERS} headers`);
+  const list: string[] = [];
+  for (const { key = "", value = "", raw_value: raw = EMPTY } of named) {
+    list.push(key.toLowerCase(), (raw.length > 0 ? raw : Buffer.from(value)).toString("latin1"));
+  }
+  return list;
+}
+
+/** A mode that is not known is one that cannot be worked with. */
+function modesOf({ protocol_config: told }: ProcessingRequest__Output): Extract<Arrival, { kind: "headers" }>["modes"] {
+  if (told === undefined || told === null) return undefined;
+  const request = MODES[told.request_body_mode ?? NONE];
+  const response = MODES[told.response_body_mode ?? NONE];
+  if (request === undefined || response === undefined) throw new UnreadableMessage("its body mode is not known");
+  return { request, response };
+}
+
+/** Responses are left alone, and no trailers of theirs are asked for. All fields, or a filter takes 0 for its word. */
+const ASK_BODY = {
+  response_header_mode: SKIP,
+  request_body_mode: STREAMED,
+  response_body_mode: NONE,
+  request_trailer_mode: SEND,
+  response_trailer_mode: SKIP,
+} as const;
+
+export function messageOf(answer: Answer): ProcessingResponse {
+  const { side } = answer;
+  switch (answer.kind) {
+    case "headers": {
+      const response = answer.dropsLength ? { header_mutation: { remove_headers: ["content-length"] } } : undefined;
+      const headers = response === undefined ? {} : { response };
+      return {
+        [`${side}_headers`]: headers,
+        ...(answer.asksBody && { mode_override: ASK_BODY }),
+      };
+    }
+    case "chunk": {
+      const { becomes } = answer;
+      if (becomes === "itself") return { [`${side}_body`]: {} };
+      const mutation = becomes === "nothing" ? { clear_body: true } : { body: becomes };
+      return { [`${side}_body`]: { response: { body_mutation: mutation } } };
+    }
+    case "piece": {
+      const streamed = { body: answer.bytes, end_of_stream: answer.isEnd };
+      return { [`${side}_body`]: { response: { body_mutation: { streamed_response: streamed } } } };
+    }
+    case "trailers":
+      return { [`${side}_trailers`]: {} };
+    default:
+      return answer satisfies never;
+  }
+}
+
+export interface Refused {
+  readonly status: number;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly body: string;
+  /** Shows in the proxy's access log. */
+  readonly details: string;
+}
+
+export function refusalMessage({ status, headers, body, details }: Refused): ProcessingResponse {
+  const set = [];
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const header = { key: headers[at] ?? "", raw_value: Buffer.from(headers[at + 1] ?? "") };
+    set.push({ header, append_action: OVERWRITE } as const);
+  }
+  return {
+    immediate_response: { status: { code: status }, headers: { set_headers: set }, body: Buffer.from(body), details },
+  };
+}

@@ -1,0 +1,112 @@
+/**
+ * A real Envoy asks the service about requests: what is allowed arrives byte for byte, what is redacted as it was rewritten,
+ * what is denied not at all; and Envoy finds nothing in our answers that it did not expect. Source: ext-proc reference, C.4.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { GatewayError, nullLog } from "../../../src/base/index.ts";
+import { type Inspector, openInspector, type Verdict } from "../../../src/server/inspector/index.ts";
+import { peer } from "../../peers/index.ts";
+import { type Envoy, type FilterMode, openUpstream, startEnvoy, type Upstream } from "./envoy.ts";
+
+const envoy = await peer("envoy");
+
+const SIZES = [0, 100, 1_000, 1_500_000];
+
+const bodyOf = (bytes: number, says: string): Buffer => {
+  if (bytes === 0) return Buffer.alloc(0);
+  const shell = JSON.stringify({ model: "m", messages: [{ role: "user", content: says }] });
+  return Buffer.from(shell.replace(says, says + "x".repeat(bytes - shell.length)));
+};
+
+/** The word in the body says what is to become of it. */
+async function inspect({ body }: { readonly body: Buffer }): Promise<Verdict> {
+  if (body.includes("deny-me")) return { kind: "refuse", error: new GatewayError("guardrail_denied", "Not here.") };
+  return body.includes("redact-me")
+    ? { kind: "rewrite", body: Buffer.from(String(body).replace("redact-me", "[REDACTED]")) }
+    : { kind: "allow" };
+}
+
+for (const mode of ["override", "streamed", "duplex"] as const satisfies readonly FilterMode[]) {
+  describe(`a filter in mode ${mode}`, { skip: envoy.missing }, () => {
+    let inspector: Inspector;
+    let upstream: Upstream;
+    let proxy: Envoy;
+    const counted: string[] = [];
+
+    before(async () => {
+      inspector = await openInspector({
+        address: "127.0.0.1:0",
+        mode: mode === "duplex" ? "duplex" : "streamed",
+        maxBodyBytes: 2_000_000,
+        maxHeldBytes: 64 << 20,
+        maxStreams: 100,
+        inspect,
+        counted: (what) => void counted.push(what),
+        log: nullLog,
+      });
+      upstream = await openUpstream();
+      proxy = await startEnvoy(envoy.path, mode, {
+        inspector: inspector.port,
+        upstream: upstream.port,
+      });
+    });
+
+    after(async () => {
+      await proxy?.stop();
+      await inspector?.close(0);
+      await upstream?.close();
+    });
+
+    for (const bytes of SIZES) {
+      for (const isChunked of [false, true]) {
+        test(`${bytes} bytes${isChunked ? ", chunked" : ""}`, async () => {
+          const seen = upstream.bodies.length;
+          const allowed = bodyOf(bytes, "hello");
+          assert.equal((await proxy.post(allowed, { isChunked })).status, 200);
+          assert.ok(upstream.bodies[seen]?.equals(allowed), `${upstream.bodies[seen]?.length} bytes arrived`);
+          if (bytes === 0) return;
+
+          const redacted = bodyOf(bytes, "redact-me");
+          assert.equal((await proxy.post(redacted, { isChunked })).status, 200);
+          assert.equal(String(upstream.bodies[seen + 1]), String(redacted).replace("redact-me", "[REDACTED]"));
+
+          const denied = await proxy.post(bodyOf(bytes, "deny-me"), { isChunked });
+          assert.equal(denied.status, 403);
+          assert.equal(JSON.parse(denied.body).error.code, "guardrail_denied");
+          assert.equal(denied.headers["content-type"], "application/json");
+          assert.equal(upstream.bodies.length, seen + 2);
+        });
+      }
+    }
+
+    test("a body over the bound is refused", async () => {
+      const seen = upstream.bodies.length;
+      assert.equal((await proxy.post(bodyOf(2_000_001, "hello"))).status, 413);
+      assert.equal(upstream.bodies.length, seen);
+    });
+
+    test("a body that ends in trailers", async () => {
+      const seen = upstream.bodies.length;
+      const body = bodyOf(100_000, "hello");
+      const answered = await proxy.postWithTrailers(body);
+      if (mode === "duplex") {
+        assert.deepEqual(answered, { status: 200, body: String(body.length) });
+        assert.ok(upstream.bodies[seen]?.equals(body));
+        return;
+      }
+      assert.equal(answered.status, 501);
+      assert.equal(JSON.parse(answered.body).error.code, "trailers_not_inspected");
+      assert.equal(upstream.bodies.length, seen);
+    });
+
+    test("Envoy expected each of our answers", async () => {
+      const counters = await proxy.counters();
+      assert.ok((counters.get("streams_started") ?? 0) > 10, JSON.stringify([...counters]));
+      for (const name of ["spurious_msgs_received", "failure_mode_allowed", "message_timeouts", "streams_failed"]) {
+        assert.equal(counters.get(name) ?? 0, 0, `${name}: ${JSON.stringify([...counters])}`);
+      }
+      assert.deepEqual(counted, []);
+    });
+  });
+}

@@ -1,0 +1,246 @@
+/** A real Envoy with one listener, whose filter asks an inspector about each request. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer, type IncomingHttpHeaders, request, type Server } from "node:http";
+import { connect } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Milliseconds until it has read its configuration, on a machine under load. */
+const START_MS = 60_000;
+
+export type FilterMode = "override" | "streamed" | "duplex";
+
+const MODES: Readonly<Record<FilterMode, object>> = {
+  override: { request_header_mode: "SEND", response_header_mode: "SKIP", request_body_mode: "NONE" },
+  streamed: {
+    request_header_mode: "SEND",
+    response_header_mode: "SEND",
+    request_body_mode: "STREAMED",
+    request_trailer_mode: "SEND",
+  },
+  duplex: {
+    request_header_mode: "SEND",
+    response_header_mode: "SKIP",
+    request_body_mode: "FULL_DUPLEX_STREAMED",
+    request_trailer_mode: "SEND",
+  },
+};
+
+const cluster = (name: string, port: number, isGrpc: boolean): object => ({
+  name,
+  type: "STATIC",
+  connect_timeout: "5s",
+  load_assignment: {
+    cluster_name: name,
+    endpoints: [
+      { lb_endpoints: [{ endpoint: { address: { socket_address: { address: "127.0.0.1", port_value: port } } } }] },
+    ],
+  },
+  ...(isGrpc && {
+    typed_extension_protocol_options: {
+      "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
+        "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+        explicit_http_config: { http2_protocol_options: {} },
+      },
+    },
+  }),
+});
+
+function bootstrap(mode: FilterMode, inspector: number, upstream: number): object {
+  const filter = {
+    "@type": "type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor",
+    grpc_service: { envoy_grpc: { cluster_name: "inspector" }, timeout: "30s" },
+    failure_mode_allow: false,
+    allow_mode_override: mode === "override",
+    message_timeout: "10s",
+    processing_mode: MODES[mode],
+  };
+  const manager = {
+    "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+    stat_prefix: "in",
+    route_config: {
+      virtual_hosts: [
+        { name: "all", domains: ["*"], routes: [{ match: { prefix: "/" }, route: { cluster: "upstream" } }] },
+      ],
+    },
+    http_filters: [
+      { name: "envoy.filters.http.ext_proc", typed_config: filter },
+      {
+        name: "envoy.filters.http.router",
+        typed_config: { "@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router" },
+      },
+    ],
+  };
+  const anyPort = { socket_address: { address: "127.0.0.1", port_value: 0 } };
+  return {
+    admin: { address: anyPort },
+    static_resources: {
+      listeners: [
+        {
+          name: "in",
+          address: anyPort,
+          filter_chains: [
+            { filters: [{ name: "envoy.filters.network.http_connection_manager", typed_config: manager }] },
+          ],
+        },
+      ],
+      clusters: [cluster("inspector", inspector, true), cluster("upstream", upstream, false)],
+    },
+  };
+}
+
+export interface Upstream {
+  readonly port: number;
+  /** Bodies that reached it, whole. */
+  readonly bodies: Buffer[];
+  readonly close: () => Promise<void>;
+}
+
+/** Answers 200 with the length of what it was sent. */
+export async function openUpstream(): Promise<Upstream> {
+  const bodies: Buffer[] = [];
+  const server: Server = createServer((asked, answer) => {
+    const chunks: Buffer[] = [];
+    asked.on("data", (chunk: Buffer) => chunks.push(chunk));
+    asked.on("error", () => undefined);
+    asked.on("end", () => {
+      const body = Buffer.concat(chunks);
+      bodies.push(body);
+      answer.end(String(body.length));
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    bodies,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+export interface Envoy {
+  readonly post: (body: Buffer, options?: { readonly isChunked?: boolean }) => Promise<Answered>;
+  /** Over HTTP/2, and with trailers. Status and body. */
+  readonly postWithTrailers: (body: Buffer) => Promise<Pick<Answered, "status" | "body">>;
+  /** Counters of the filter, by the last part of their names. */
+  readonly counters: () => Promise<ReadonlyMap<string, number>>;
+  readonly stop: () => Promise<void>;
+}
+
+export async function startEnvoy(
+  binary: string,
+  mode: FilterMode,
+  { inspector, upstream }: { readonly inspector: number; readonly upstream: number },
+): Promise<Envoy> {
+  const folder = await mkdtemp(join(tmpdir(), "gateway-envoy-"));
+  const config = join(folder, "envoy.json");
+  const adminFile = join(folder, "admin");
+  await writeFile(config, JSON.stringify(bootstrap(mode, inspector, upstream)));
+  const args = ["-c", config, "--admin-address-path", adminFile, "--use-dynamic-base-id", "--concurrency", "1"];
+  const child = spawn(binary, [...args, "--log-level", "warning"], { stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    said = `${said}${chunk}`.slice(-4_000);
+  });
+  const stop = async (): Promise<void> => {
+    await ended(child);
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    const until = Date.now() + START_MS;
+    const admin = await eventually(child, until, () => readFile(adminFile, "utf8"));
+    const port = await eventually(child, until, async () => {
+      const listed = await fetch(`http://${admin.trim()}/listeners?format=json`);
+      const { listener_statuses: statuses } = (await listed.json()) as {
+        readonly listener_statuses: readonly {
+          readonly local_address: { readonly socket_address: { readonly port_value: number } };
+        }[];
+      };
+      const bound = statuses[0]?.local_address.socket_address.port_value;
+      if (bound === undefined || bound === 0) throw new Error("it does not listen yet");
+      return bound;
+    });
+    return {
+      post: (body, options) => post(port, body, options?.isChunked === true),
+      postWithTrailers: (body) => postWithTrailers(port, body),
+      async counters() {
+        const text = await (await fetch(`http://${admin.trim()}/stats?filter=ext_proc`)).text();
+        const rows = text.split("\n").map((line) => /ext_proc\.(\w+): (\d+)$/.exec(line.trim()));
+        return new Map(rows.flatMap((row) => (row === null ? [] : [[row[1] ?? "", Number(row[2])] as const])));
+      },
+      stop,
+    };
+  } catch (cause) {
+    await stop();
+    throw new Error(`Envoy did not start: ${said}`, { cause });
+  }
+}
+
+async function eventually<Value>(child: ChildProcess, until: number, ask: () => Promise<Value>): Promise<Value> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (cause) {
+      if (child.exitCode !== null || Date.now() > until) throw cause;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return;
+  const exit = once(child, "exit");
+  child.kill("SIGKILL");
+  await exit;
+}
+
+function post(port: number, body: Buffer, isChunked: boolean): Promise<Answered> {
+  const headers = {
+    "content-type": "application/json",
+    ...(isChunked ? { "transfer-encoding": "chunked" } : { "content-length": String(body.length) }),
+  };
+  const options = { host: "127.0.0.1", port, method: "POST", path: "/v1/chat/completions", headers, agent: false };
+  return new Promise((resolve, reject) => {
+    const asked = request(options, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+      answer.on("end", () =>
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: String(Buffer.concat(chunks)) }),
+      );
+      answer.on("error", reject);
+    });
+    asked.on("error", reject);
+    for (let at = 0; isChunked && at < body.length; at += 10_000) asked.write(body.subarray(at, at + 10_000));
+    asked.end(isChunked ? undefined : body);
+  });
+}
+
+async function postWithTrailers(port: number, body: Buffer): Promise<Pick<Answered, "status" | "body">> {
+  const session = connect(`http://127.0.0.1:${port}`);
+  try {
+    const headers = { ":method": "POST", ":path": "/v1/chat/completions", "content-type": "application/json" };
+    const stream = session.request(headers, { waitForTrailers: true });
+    stream.on("wantTrailers", () => stream.sendTrailers({ "x-digest": "abc" }));
+    const status = once(stream, "response");
+    stream.end(body);
+    const [answer] = (await status) as [{ readonly ":status": number }];
+    const chunks: Buffer[] = [];
+    for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk);
+    return { status: answer[":status"], body: String(Buffer.concat(chunks)) };
+  } finally {
+    session.destroy();
+  }
+}

@@ -1,0 +1,207 @@
+/** The service against peers that keep no rule: each is bounded, told a gRPC error, and harms no other stream. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type ClientDuplexStream, credentials, type ServiceError, status } from "@grpc/grpc-js";
+import { GatewayError, nullLog } from "../../../src/base/index.ts";
+import {
+  loadExtProc,
+  type ProcessingRequest,
+  type ProcessingResponse__Output,
+} from "../../../src/server/ext-proc/index.ts";
+import { type Inspector, openInspector, type Verdict } from "../../../src/server/inspector/index.ts";
+
+const { ExternalProcessor } = await loadExtProc();
+const HELD_BYTES = 100_000;
+
+let inspector: Inspector;
+const counted: string[] = [];
+/** Bodies whose inspection does not end by itself. */
+const waiting: ((verdict: Verdict) => void)[] = [];
+
+async function inspect({ body }: { readonly body: Buffer }, signal: AbortSignal): Promise<Verdict> {
+  if (body.includes("throw")) throw new GatewayError("guardrail_error", "A detector failed.");
+  if (!body.includes("wait")) return { kind: "allow" };
+  return new Promise((resolve, reject) => {
+    waiting.push(resolve);
+    signal.addEventListener("abort", () => reject(signal.reason));
+  });
+}
+
+const open = (): Promise<Inspector> =>
+  openInspector({
+    address: "127.0.0.1:0",
+    mode: "streamed",
+    maxBodyBytes: 50_000,
+    maxHeldBytes: HELD_BYTES,
+    maxStreams: 20,
+    inspect,
+    counted: (what) => void counted.push(what),
+    log: nullLog,
+  });
+
+before(async () => {
+  inspector = await open();
+});
+after(() => inspector.close(0));
+
+interface Talk {
+  readonly say: (message: ProcessingRequest) => void;
+  /** The next answer; undefined: the stream is over. */
+  readonly heard: () => Promise<ProcessingResponse__Output | undefined>;
+  /** Status with which the stream ended. */
+  readonly ended: Promise<number>;
+  readonly call: ClientDuplexStream<ProcessingRequest, ProcessingResponse__Output>;
+}
+
+function talk(port = inspector.port): Talk {
+  const client = new ExternalProcessor(`127.0.0.1:${port}`, credentials.createInsecure());
+  const call = client.Process();
+  const answers = call[Symbol.asyncIterator]();
+  const ended = new Promise<number>((resolve) => {
+    call.on("status", ({ code }) => {
+      resolve(code);
+      client.close();
+    });
+  });
+  return {
+    call,
+    ended,
+    say: (message) => void call.write(message),
+    async heard() {
+      try {
+        const { value, done } = await answers.next();
+        return done === true ? undefined : (value as ProcessingResponse__Output);
+      } catch (error) {
+        assert.notEqual((error as ServiceError).code, undefined);
+        return undefined;
+      }
+    },
+  };
+}
+
+const HEADERS: ProcessingRequest = {
+  request_headers: { headers: { headers: [{ key: ":method", raw_value: Buffer.from("POST") }] } },
+};
+const body = (text: string | Buffer, isEnd: boolean): ProcessingRequest => ({
+  request_body: { body: Buffer.from(text), end_of_stream: isEnd },
+});
+
+/** A request that keeps the rules goes through. */
+async function isWell(): Promise<void> {
+  const peer = talk();
+  peer.say(HEADERS);
+  assert.equal((await peer.heard())?.response, "request_headers");
+  peer.say(body("hello", true));
+  assert.deepEqual((await peer.heard())?.request_body, {});
+  peer.call.end();
+  assert.equal(await peer.ended, status.OK);
+}
+
+const HOSTILE: readonly (readonly [string, readonly ProcessingRequest[], number])[] = [
+  ["a body before its headers", [body("x", true)], status.INVALID_ARGUMENT],
+  ["headers twice", [HEADERS, HEADERS], status.INVALID_ARGUMENT],
+  ["a response first", [{ response_headers: {} }], status.INVALID_ARGUMENT],
+  [
+    "a hundred thousand headers",
+    [{ request_headers: { headers: { headers: Array.from({ length: 100_000 }, () => ({ key: "a" })) } } }],
+    status.INVALID_ARGUMENT,
+  ],
+  ["a message over the bound", [HEADERS, body(Buffer.alloc(2_000_000), true)], status.RESOURCE_EXHAUSTED],
+  [
+    "a mode that does not match",
+    [{ ...HEADERS, protocol_config: { request_body_mode: "FULL_DUPLEX_STREAMED" } }],
+    status.FAILED_PRECONDITION,
+  ],
+  [
+    "a mode that is not known",
+    [{ ...HEADERS, protocol_config: { request_body_mode: 9 as 0 } }],
+    status.INVALID_ARGUMENT,
+  ],
+];
+
+for (const [what, messages, code] of HOSTILE) {
+  test(`${what}: an error, and others go on`, async () => {
+    const peer = talk();
+    for (const message of messages) peer.say(message);
+    while ((await peer.heard()) !== undefined);
+    assert.equal(await peer.ended, code);
+    await isWell();
+  });
+}
+
+test("messages that say nothing are not answered; members that are missing are empty", async () => {
+  const peer = talk();
+  peer.say({});
+  peer.say({ request_headers: {} });
+  assert.equal((await peer.heard())?.response, "request_headers");
+  peer.say({ request_body: {} });
+  assert.deepEqual((await peer.heard())?.request_body?.response?.body_mutation, {
+    clear_body: true,
+    mutation: "clear_body",
+  });
+  peer.call.cancel();
+  await peer.ended;
+});
+
+test("what is held is bounded over all streams, and is given back", async () => {
+  const peers = [talk(), talk(), talk()];
+  const heard: (string | undefined)[] = [];
+  for (const peer of peers) {
+    peer.say(HEADERS);
+    await peer.heard();
+    peer.say(body(Buffer.alloc(40_000), false));
+    const answer = await peer.heard();
+    heard.push(
+      answer?.immediate_response === undefined ? answer?.response : String(answer.immediate_response.status?.code),
+    );
+  }
+  assert.deepEqual(heard, ["request_body", "request_body", "503"]);
+  for (const peer of peers) peer.call.cancel();
+  await Promise.all(peers.map(({ ended }) => ended));
+  await isWell();
+});
+
+test("an inspection that fails refuses the request", async () => {
+  const peer = talk();
+  peer.say(HEADERS);
+  await peer.heard();
+  peer.say(body("throw", true));
+  const answer = await peer.heard();
+  assert.equal(answer?.immediate_response?.status?.code, 503);
+  assert.equal(JSON.parse(String(answer?.immediate_response?.body)).error.code, "guardrail_error");
+  assert.equal(await peer.ended, status.OK);
+});
+
+test("a peer that leaves before its body ended is told an error, never that all is well", async () => {
+  const peer = talk();
+  peer.say(HEADERS);
+  await peer.heard();
+  peer.say(body("h", false));
+  await peer.heard();
+  peer.call.end();
+  assert.equal(await peer.heard(), undefined);
+  assert.equal(await peer.ended, status.INVALID_ARGUMENT);
+  assert.ok(counted.includes("abandoned"));
+});
+
+test("a service that stops lets go of nothing: what is judged is answered, or ends with an error", async () => {
+  for (const isAnswered of [true, false]) {
+    const stopping = await open();
+    const peer = talk(stopping.port);
+    peer.say(HEADERS);
+    await peer.heard();
+    const before = waiting.length;
+    peer.say(body("wait", true));
+    while (waiting.length === before) await new Promise((resolve) => setImmediate(resolve));
+    const closed = stopping.close(isAnswered ? 60_000 : 0);
+    if (isAnswered) {
+      waiting.at(-1)?.({ kind: "allow" });
+      assert.deepEqual((await peer.heard())?.request_body, {});
+      peer.call.end();
+    } else {
+      assert.equal(await peer.heard(), undefined);
+    }
+    assert.equal(await peer.ended, isAnswered ? status.OK : status.UNAVAILABLE);
+    await closed;
+  }
+});
