@@ -57,7 +57,7 @@ const COMPAT_KINDS: ReadonlyMap<unknown, CompatKind> = new Map([
   ["timeout_error", SERVER],
 ]);
 
-/** By the type of the dialect compat, where it is another word. For events of a stream, which have no status. */
+/** By the type of the dialect compat, where it is another word. */
 const MESSAGES_TYPES: ReadonlyMap<unknown, string> = new Map([
   ["insufficient_quota", "billing_error"],
   ["tokens", "rate_limit_error"],
@@ -80,7 +80,7 @@ export function translateError(
   const { status, requestId } = error;
   const found = errorIn(parsedJson(error.body));
   const message = found.message ?? `The provider answered with status ${status} and no message that can be shown.`;
-  const type = to === "messages" ? typeOfStatus(status) : (knownType(found.error) ?? typeOfStatus(status));
+  const type = to === "messages" ? typeOfStatus(status) : (namedType(found.error) ?? typeOfStatus(status));
   return { status, body: errorBody(to, { type, message, requestId, error: found.error }) };
 }
 
@@ -131,8 +131,9 @@ function errorBody(to: Dialect, { type, message, requestId, error }: Shown): str
     return JSON.stringify({ type: "error", error: shown, request_id: requestId });
   }
   const kind = COMPAT_KINDS.get(type) ?? SERVER;
-  const param = tokenOf(objectOf(error.details)?.param) ?? null;
-  return JSON.stringify({ error: { message, type: kind.type, param, code: kind.code } });
+  const param = tokenOf(error.param) ?? tokenOf(objectOf(error.details)?.param) ?? null;
+  const code = tokenOf(error.code) ?? (isTooLong(message) ? CONTEXT_CODE : kind.code);
+  return JSON.stringify({ error: { message, type: kind.type, param, code } });
 }
 
 function typeOfStatus(status: number): string {
@@ -144,12 +145,15 @@ function knownType(error: Values): string | undefined {
   return COMPAT_KINDS.has(error.type) ? stringOf(error.type) : undefined;
 }
 
+/** As `knownType`, and by what the dialect compat calls the same. */
+function namedType(error: Values): string | undefined {
+  return knownType(error) ?? MESSAGES_TYPES.get(error.type);
+}
+
 /** Some providers of the dialect compat write the status that the error would have had in its place. */
 function typeOfEvent(error: Values): string {
   const status = [error.code, error.status].find(isStatus);
-  return (
-    knownType(error) ?? MESSAGES_TYPES.get(error.type) ?? (status === undefined ? "api_error" : typeOfStatus(status))
-  );
+  return namedType(error) ?? (status === undefined ? "api_error" : typeOfStatus(status));
 }
 
 function isStatus(value: unknown): value is number {

@@ -125,6 +125,40 @@ test("a messages client is shown the code and the field of a compat error, and a
   assert.equal(toCompat.error.param, "tools[1]");
 });
 
+test("a client of responses is shown the code, the field and the kind of a chat provider's error", () => {
+  for (const [status, error, shown] of [
+    [
+      400,
+      { type: "invalid_request_error", code: "context_length_exceeded", param: "messages" },
+      ["invalid_request_error", "messages", "context_length_exceeded"],
+    ],
+    [
+      401,
+      { type: "invalid_request_error", code: "invalid_api_key", param: null },
+      ["invalid_request_error", null, "invalid_api_key"],
+    ],
+    [429, { type: "insufficient_quota", code: null }, ["insufficient_quota", null, "insufficient_quota"]],
+    [429, { type: "tokens", code: 429 }, ["rate_limit_error", null, "rate_limit_exceeded"]],
+    [400, { type: "invalid_request_error", code: "two words" }, ["invalid_request_error", null, null]],
+  ] as const) {
+    const { error: told } = JSON.parse(
+      translated("compat", status, { error: { message: "No.", ...error } }),
+    ) as CompatBody;
+    assert.deepEqual([told.type, told.param, told.code], shown);
+  }
+});
+
+test("a conversation that has grown too long is told by its code where the provider told it in words", () => {
+  const error = { type: "invalid_request_error", message: "prompt is too long: 210000 tokens > 200000 maximum" };
+  const told = JSON.parse(translated("compat", 400, { type: "error", error })) as CompatBody;
+  assert.deepEqual(told.error, {
+    message: error.message,
+    type: error.type,
+    param: null,
+    code: "context_length_exceeded",
+  });
+});
+
 const ENVELOPES: readonly (readonly [what: string, body: string, message: string])[] = [
   ["a compat envelope", '{"error":{"message":"Why.","type":"t","param":null,"code":null}}', "Why."],
   ["a messages envelope", '{"type":"error","error":{"type":"t","message":"Why."},"request_id":"r"}', "Why."],
