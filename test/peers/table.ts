@@ -62,6 +62,21 @@ export const PEERS = {
   ),
   /** The official suite of what MCP servers must do; it wants Node 22. */
   "mcp-conformance": npmFiles("@modelcontextprotocol/conformance", "0.2.0-alpha.12", "dist/index.js"),
+  /** The libraries that speak the Responses API without being asked, or at a flag. */
+  "responses-clients": npmPackages(
+    [
+      "openai@7.57.0",
+      "ai@6.0.326",
+      "@ai-sdk/openai@3.0.141",
+      "@openai/agents@0.20.0",
+      "@langchain/openai@1.5.8",
+      "@langchain/core@1.4.0",
+      "zod@4.6.7",
+    ],
+    "node_modules/zod/package.json",
+  ),
+  /** The next generation of the one that wants another of its own packages. */
+  "responses-ai-7": npmPackages(["ai@7.0.173", "@ai-sdk/openai@4.0.118", "zod@4.6.7"], "node_modules/zod/package.json"),
   /** The official A2A SDK, server and client. */
   "a2a-sdk": npmPackages(["@a2a-js/sdk@1.3.0", "express@5.3.0"], "node_modules/@a2a-js/sdk/package.json"),
   /** An unmodified Envoy. */

@@ -5,43 +5,13 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import type OpenAI from "openai";
-import { claimableIn } from "../../../src/server/core/dialects/index.ts";
-import { mint, PROVIDER_KEY, startGoverned } from "../governance/support/governed.ts";
+import { mint } from "../governance/support/governed.ts";
 import { raisedBy } from "../support/outcome.ts";
 import { clientsOf } from "../support/simulated.ts";
-import { surface } from "./support/rig.ts";
+import { startResponding, TRANSLATED } from "./support/responding.ts";
 
-const CHAT_ONLY = [...claimableIn("compat")].filter((name) => name !== "responses");
-const MODELS = [
-  "sim-small",
-  "sim-calls-2",
-  "sim-calls-2+text-first",
-  "sim-drop-mid-stream",
-  "sim-error-mid-stream",
-  "sim-400",
-  "sim-429",
-  "sim-refusal",
-];
-const CHANNELS = ["messages", "chat"] as const;
-
-const { simulator, node, gateway } = await startGoverned(
-  { after },
-  {
-    deployment: ({ url }) => ({
-      catalog_overlays: [
-        surface({ name: "native", dialect: "compat", url }),
-        surface({ name: "messages", dialect: "messages", url }),
-        surface({ name: "chat", dialect: "compat", url, caps: CHAT_ONLY }),
-      ],
-      providers: ["native", "messages", "chat"].map((preset) => ({
-        preset,
-        api_key: PROVIDER_KEY,
-        model_aliases: Object.fromEntries(MODELS.map((model) => [`${preset}/${model}`, model])),
-      })),
-    }),
-  },
-);
-const [key, other] = await Promise.all([mint(node, "one"), mint(node, "other")]);
+const { simulator, node, gateway, key } = await startResponding({ after });
+const other = await mint(node, "other");
 const { openai } = clientsOf(gateway.url, key);
 const of = (channel: string, model = "sim-small"): string => `${channel}/${model}`;
 const QUESTION = "What is the weather in Paris and Rome?";
@@ -114,7 +84,7 @@ const CASES: Readonly<Record<string, { readonly model?: string; readonly ask: ob
   limit: { ask: { input: QUESTION, max_output_tokens: 16 } },
 };
 
-for (const channel of CHANNELS) {
+for (const channel of TRANSLATED) {
   for (const [title, { model, ask }] of Object.entries(CASES)) {
     test(`${channel}: ${title} is answered as by a provider that has the route, whole and streamed`, async () => {
       const asked = (by: string) =>
