@@ -21,6 +21,8 @@ const CORE = {
   "server/core/guardrails/policy": ["server/core/cel", "server/core/config", "server/core/guardrails"],
   // How JSON and event streams are read.
   "server/core/agents": ["server/core/config", "server/core/dialects"],
+  // Packs of controls, and how one is put into a document: what the objects of a deployment are, is the schema's to say.
+  "server/core/packs": ["server/core/config"],
   "server/core/state": ["server/core/config", "server/core/budgets"],
 } as const;
 

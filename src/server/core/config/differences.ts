@@ -8,6 +8,7 @@
  */
 
 import { parseDuration } from "../../../base/index.ts";
+import { fillDefaults } from "./defaults.ts";
 import { type Deployment, deploymentSchema, NAMED_LISTS, type NamedList } from "./deployment/index.ts";
 import { formatPath, type Path } from "./problem.ts";
 import type { JsonSchema } from "./schema.ts";
@@ -24,6 +25,32 @@ export interface Difference {
 /** Undefined: there is no deployment yet, or no more. */
 export function differencesOf(before: Deployment | undefined, after: Deployment | undefined): readonly Difference[] {
   return sections([], deploymentSchema.json, before ?? {}, after ?? {});
+}
+
+/**
+ * The fields in which two entries of a named list differ, or nothing. Defaults are filled in, and the order of what is a set
+ * makes no difference. `at`: the path of the list. A field is a path such as `pool.subsets`.
+ */
+export function differingFields(at: Path, one: unknown, other: unknown): readonly string[] {
+  const item = schemaBelow(at.reduce<JsonSchema>(schemaBelow, deploymentSchema.json), 0);
+  const [a, b] = [one, other].map((entry) => {
+    const whole = structuredClone(entry);
+    fillDefaults(item, whole);
+    return withSetsSorted(item, whole);
+  });
+  return fieldsOf(item, a, b);
+}
+
+function withSetsSorted(schema: JsonSchema, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return schema["uniqueItems"] === true
+      ? value.toSorted()
+      : value.map((it, at) => withSetsSorted(schemaBelow(schema, at), it));
+  }
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, it]) => [key, withSetsSorted(schemaBelow(schema, key), it)]),
+  );
 }
 
 type Values = Readonly<Record<string, unknown>>;

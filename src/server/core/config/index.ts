@@ -2,7 +2,7 @@
 
 export { type ComposedDeployment, composeDeployment, MAX_SOURCES } from "./compose.ts";
 export * from "./deployment/index.ts";
-export { type Difference, differencesOf } from "./differences.ts";
+export { type Difference, differencesOf, differingFields } from "./differences.ts";
 export {
   deploymentJsonSchema,
   nodeFileJsonSchema,
@@ -29,5 +29,6 @@ export {
   type TypeOf,
   text,
 } from "./schema.ts";
-export { MAX_DEPTH, MAX_DOCUMENT_BYTES, type Place, type Source } from "./tree.ts";
+export { schemaBelow } from "./schema-below.ts";
+export { MAX_DEPTH, MAX_DOCUMENT_BYTES, type Place, parseTree, type Source } from "./tree.ts";
 export { type ApplyDecision, type ApplyQuestion, decideApply, type Edition } from "./versions.ts";

@@ -1,0 +1,181 @@
+/**
+ * Entries put into the lists of a YAML document by inserting text: nothing of the document is taken away or written anew,
+ * so that comments, quoting and line endings stay. Lists and maps in block style get lines of their own; of one in flow
+ * style (`[a, b]`) the line with its end grows. Whoever inserts reads the result back: a layout that is not foreseen here
+ * gives another document, never a lost line.
+ */
+
+import { type Document, isMap, isPair, isSeq, type Node, parseDocument, type YAMLMap, type YAMLSeq } from "yaml";
+import type { Path } from "../config/index.ts";
+
+export interface Entry {
+  readonly value: unknown;
+  /** As it stands in block style, at no indentation; lines end in a newline. */
+  readonly text: string;
+}
+
+/** What goes to the end of the list at `path`, which is made, as the maps around it are, where it is missing. */
+export interface Appending {
+  readonly path: Path;
+  readonly entries: readonly Entry[];
+}
+
+interface Insertion {
+  readonly at: number;
+  readonly text: string;
+}
+
+type Collection = YAMLMap<unknown, unknown> | YAMLSeq<unknown>;
+
+/** The lists must not lie within one another. Undefined: a list is something else than a list. `text` is valid YAML. */
+export function append(text: string, appendings: readonly Appending[]): string | undefined {
+  const document = parseDocument(text, { uniqueKeys: false, keepSourceTokens: true });
+  const insertions = appendings.map((it) => insertionOf(document, text, it));
+  let result = text;
+  for (const insertion of insertions.toSorted((a, b) => (b?.at ?? 0) - (a?.at ?? 0))) {
+    if (insertion === undefined) return undefined;
+    result = result.slice(0, insertion.at) + insertion.text + result.slice(insertion.at);
+  }
+  return result;
+}
+
+/** The entries of the list at `path` as they stand in the text, each at no indentation. */
+export function itemTexts(document: Document, text: string, path: Path): readonly string[] {
+  const list = document.getIn(path, true);
+  if (!isSeq(list)) return [];
+  return list.items.map((item) => {
+    if (!isNode(item)) return "";
+    const [start] = rangeOf(item);
+    const column = start - lineStart(text, start);
+    const lines = text
+      .slice(start, lineEnd(text, endOf(item)))
+      .trimEnd()
+      .split(/\r?\n/);
+    return `${lines.map((line, at) => (at === 0 ? line : line.slice(Math.min(column, blanks(line))))).join("\n")}\n`;
+  });
+}
+
+const blanks = (line: string): number => line.length - line.trimStart().length;
+
+function insertionOf(document: Document, text: string, { path, entries }: Appending): Insertion | undefined {
+  const eol = /\r?\n/.exec(text)?.[0] ?? "\n";
+  const root: unknown = document.contents;
+  if (!isCollection(root)) {
+    // Comments alone, or nothing.
+    const lines = blockLines(path, entries);
+    return { at: text.length, text: startOfLine(text, text.length, eol) + joined(lines, 0, eol) };
+  }
+  let node: Collection = root;
+  let depth = 0;
+  for (; depth < path.length; depth++) {
+    const next: unknown = node.get(path[depth], true);
+    if (next === undefined) break;
+    if (!isCollection(next)) return undefined;
+    node = next;
+  }
+  const missing = path.slice(depth);
+  if (isSeq(node) !== (missing.length === 0)) return undefined;
+  if (node.flow === true) return flowInsertion(text, node, flowText(missing, entries), eol);
+  const column = columnOf(text, node);
+  if (column === undefined) return undefined;
+  const at = lineEnd(text, endOf(node));
+  return { at, text: startOfLine(text, at, eol) + joined(blockLines(missing, entries), column, eol) };
+}
+
+/** A last line without its end gets one. */
+const startOfLine = (text: string, at: number, eol: string): string =>
+  at === text.length && text !== "" && !text.endsWith("\n") ? eol : "";
+
+/** The keys around the list, those of them that are missing, then its entries. */
+function blockLines(missing: Path, entries: readonly Entry[]): readonly string[] {
+  const [key, ...rest] = missing;
+  if (key !== undefined) return [`${key}:`, ...blockLines(rest, entries).map((line) => indented(line, 2))];
+  return entries.flatMap(({ text }) =>
+    text
+      .trimEnd()
+      .split("\n")
+      .map((line, at) => (at === 0 ? `- ${line}` : indented(line, 2))),
+  );
+}
+
+const indented = (line: string, columns: number): string => (line === "" ? "" : " ".repeat(columns) + line);
+
+const joined = (lines: readonly string[], column: number, eol: string): string =>
+  lines.map((line) => indented(line, column) + eol).join("");
+
+function flowText(missing: Path, entries: readonly Entry[]): string {
+  const items = entries.map(({ value }) => flowValue(value)).join(", ");
+  const [key, ...rest] = missing;
+  if (key === undefined) return items;
+  const inner = rest.reduceRight<string>((text, name) => `{ ${name}: ${text} }`, `[${items}]`);
+  return `${key}: ${inner}`;
+}
+
+/** Texts quoted as JSON has them, since a plain one may mean something here. */
+function flowValue(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(flowValue).join(", ")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(([key, it]) => `${key}: ${flowValue(it)}`);
+  return `{ ${members.join(", ")} }`;
+}
+
+/** Before the bracket that ends it; on a line of its own where the bracket stands on one. */
+function flowInsertion(text: string, node: Collection, body: string, eol: string): Insertion {
+  const close = rangeOf(node)[1] - 1;
+  const last = lastOf(node);
+  if (last === undefined) return { at: close, text: body };
+  const end = rangeOf(last)[1];
+  const between = text.slice(end, close);
+  const hasComma = between.replace(/#.*$/gm, "").includes(",");
+  if (between.trim() === "" && !between.includes("\n")) return { at: end, text: `, ${body}` };
+  const start = lineStart(text, close);
+  if (start <= end || text.slice(start, close).trim() !== "") {
+    return { at: close, text: `${hasComma ? " " : ", "}${body}` };
+  }
+  return { at: start, text: `${" ".repeat(close - start + 2)}${hasComma ? "" : ", "}${body}${eol}` };
+}
+
+/** Where the keys of a map, or the dashes of a list, begin. */
+function columnOf(text: string, node: Collection): number | undefined {
+  const token = node.srcToken;
+  const starts =
+    token?.type === "block-seq"
+      ? token.items[0]?.start.find(({ type }) => type === "seq-item-ind")?.offset
+      : token?.type === "block-map"
+        ? token.items[0]?.key?.offset
+        : undefined;
+  return starts === undefined ? undefined : starts - lineStart(text, starts);
+}
+
+/** Where the last thing within it ends, comments behind it left out. */
+function endOf(node: Node): number {
+  if (!isCollection(node) || node.flow === true) return rangeOf(node)[1];
+  const last = lastOf(node);
+  return last === undefined ? rangeOf(node)[1] : endOf(last);
+}
+
+function lastOf(node: Collection): Node | undefined {
+  const last: unknown = node.items.at(-1);
+  if (!isPair(last)) return isNode(last) ? last : undefined;
+  if (isNode(last.value)) return last.value;
+  return isNode(last.key) ? last.key : undefined;
+}
+
+const isCollection = (value: unknown): value is Collection => isMap(value) || isSeq(value);
+
+const isNode = (value: unknown): value is Node => typeof value === "object" && value !== null && "range" in value;
+
+/** Every node that was read has one. */
+const rangeOf = (node: Node): readonly [number, number] => {
+  const [start = 0, end = start] = node.range ?? [];
+  return [start, end];
+};
+
+const lineStart = (text: string, at: number): number => (at === 0 ? 0 : text.lastIndexOf("\n", at - 1) + 1);
+
+/** The start of the next line. What ends in a line break, as a block of text does, ends there. */
+function lineEnd(text: string, at: number): number {
+  if (at > 0 && text[at - 1] === "\n") return at;
+  const end = text.indexOf("\n", at);
+  return end < 0 ? text.length : end + 1;
+}

@@ -1,0 +1,34 @@
+/** What of the gateway can carry a control out beside the rules of a pack. Source: guardrails reference, 8.2. */
+
+export const MECHANISMS = [
+  "auth.required",
+  "auth.virtual_keys",
+  "auth.jwt",
+  "profile.allowed_models",
+  "access_rules",
+  "budgets",
+  "guardrail.pii",
+  "guardrail.secret",
+  "guardrail.injection",
+  "guardrail.output",
+  "guardrail.topic",
+  "operator.fpe",
+  "operator.pseudonym",
+  "mcp.tool_rules",
+  "a2a.signed_cards",
+  "credentials.strip",
+  "token_exchange",
+  "audit.signed_chain",
+  "audit.witnessed_heads",
+  "reconcile",
+  "models.pinned",
+  "tls.front_door",
+  "mtls.cluster",
+  "sealed_secrets",
+  "suspensions",
+  "metrics",
+  "snapshot",
+  "policy_file",
+] as const;
+
+export type Mechanism = (typeof MECHANISMS)[number];
