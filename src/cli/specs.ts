@@ -315,6 +315,16 @@ export const guardrailsEvalFlags = {
   },
 } as const satisfies FlagTable;
 
+export const packAddFlags = {
+  deployment: {
+    kind: "string",
+    value: "PATH",
+    default: "deployment.yaml",
+    meaning: "document to copy into; a missing file is an empty document",
+  },
+  write: { kind: "boolean", meaning: "rewrite the document in place" },
+} as const satisfies FlagTable;
+
 export const guardrailsInspectFlags = {
   ...doorFlags,
   config: {

@@ -26,8 +26,19 @@ export async function fileTarget(path: string): Promise<FileTarget> {
   return found.isFile() ? { kind: "regular", path: await realpath(path) } : { kind: "special", path };
 }
 
+/** What a file keeps that is replaced. */
+export interface Kept {
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
 /** Rejects with what broke it off, and then leaves nothing behind. Gives the bytes written. */
-export async function writeWhole({ kind, path }: FileTarget, parts: AsyncIterable<Uint8Array>): Promise<number> {
+export async function writeWhole(
+  { kind, path }: FileTarget,
+  parts: AsyncIterable<Uint8Array>,
+  kept?: Kept,
+): Promise<number> {
   if (kind === "special") {
     await using file = await open(path, "w");
     return await writeTo(file, parts);
@@ -35,7 +46,7 @@ export async function writeWhole({ kind, path }: FileTarget, parts: AsyncIterabl
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.part`);
   const file = await open(temporary, "wx", 0o600);
   try {
-    const written = await writeTo(file, parts).finally(() => file.close());
+    const written = await writeTo(file, parts, kept).finally(() => file.close());
     await rename(temporary, path);
     await flushFolder(dirname(path));
     return written;
@@ -45,8 +56,13 @@ export async function writeWhole({ kind, path }: FileTarget, parts: AsyncIterabl
   }
 }
 
-async function writeTo(file: FileHandle, parts: AsyncIterable<Uint8Array>): Promise<number> {
+async function writeTo(file: FileHandle, parts: AsyncIterable<Uint8Array>, kept?: Kept): Promise<number> {
   let written = 0;
+  if (kept !== undefined) {
+    const { uid, gid } = await file.stat();
+    if (uid !== kept.uid || gid !== kept.gid) await file.chown(kept.uid, kept.gid);
+    await file.chmod(kept.mode);
+  }
   for await (const part of parts) {
     await file.writeFile(part);
     written += part.length;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Interrupted } from "../../src/cli/io.ts";
 import { execute } from "../../src/cli/main.ts";
-import { DAEMON, findVerb, NOT_YET, VERBS } from "../../src/cli/verb-table.ts";
+import { DAEMON, findVerb, VERBS } from "../../src/cli/verb-table.ts";
 import { bufferIo } from "./buffers.ts";
 
 /** A command line that is refused, and the first line on stderr. */
@@ -12,7 +12,7 @@ const USAGE: readonly (readonly [args: readonly string[], message: string])[] = 
   [["console", "x"], "gateway console: takes no arguments"],
   [["audit", "verify", "-q"], "gateway audit verify: missing argument: FILE..."],
   [["cluster"], "gateway: 'cluster' is followed by prune or recover"],
-  [["pack", "list"], "gateway: 'pack' is not supported by this version"],
+  [["pack"], "gateway: 'pack' is followed by list or show or add or test"],
   [["-test-rules", "x"], "gateway: flag '-test-rules' needs '-config', whose rules it tests"],
   [
     ["-config", "x", "-test-rules", ""],
@@ -27,7 +27,6 @@ const USAGE: readonly (readonly [args: readonly string[], message: string])[] = 
   [["completion", "bash", "zsh"], "gateway completion: too many arguments, takes bash|zsh|fish"],
   [["completion", "tcsh"], "gateway completion: no completion for 'tcsh', only for bash, zsh, fish"],
   [["help", "chekc"], "gateway help: unknown verb 'chekc' (did you mean 'check'?)"],
-  [["help", "pack"], "gateway help: 'pack' is not supported by this version"],
   [["snapshot", "sav"], "gateway: 'snapshot' is followed by save or restore"],
   [["help", "check", "dev"], "gateway help: unknown verb 'check dev'"],
 ];
@@ -72,13 +71,6 @@ test("a verb's words are taken off before its flags, and flags alone are the dae
   assert.deepEqual(findVerb(["check", "-offline"]).rest, ["-offline"]);
   assert.equal(findVerb([]).verb, DAEMON);
   assert.equal(findVerb(["-config", "check"]).verb, DAEMON);
-});
-
-test("no verb is both there and not supported", () => {
-  assert.deepEqual(
-    VERBS.filter(({ name }) => NOT_YET.includes(name)),
-    [],
-  );
 });
 
 test("what a verb throws becomes a status and a line, and a stack only when debugging", async () => {

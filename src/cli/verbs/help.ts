@@ -8,7 +8,7 @@ import { formatDuration } from "../../base/index.ts";
 import { clip, type Flag, type FlagsOf, type FlagTable, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import type { noFlags } from "../specs.ts";
-import { DAEMON, findVerb, GROUPS, NOT_YET, VERBS, type Verb } from "../verb-table.ts";
+import { DAEMON, findVerb, GROUPS, VERBS, type Verb } from "../verb-table.ts";
 
 /** Columns. Help is read in a terminal, and the usual one is no wider. */
 const WIDTH = 80;
@@ -40,7 +40,6 @@ export function overview(): string {
     "Usage: gateway [FLAGS]\n       gateway VERB [FLAGS] [ARGUMENTS]\n       gateway --version",
     ...verbsByGroup(),
     `Flags of the bare command:\n${flagLines(DAEMON.flags)}`,
-    wrap(`Not supported by this version: ${NOT_YET.join(", ")}.`, WIDTH).join("\n"),
     "Run 'gateway help VERB' for the flags of a verb.",
   ]);
 }

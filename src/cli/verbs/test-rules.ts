@@ -5,26 +5,10 @@
  */
 
 import { escapeControls } from "../../base/index.ts";
-import { formatProblem } from "../../server/core/config/index.ts";
-import { type LoadedNode, loadNode } from "../../server/node/index.ts";
+import { loadNode } from "../../server/node/index.ts";
 import { UsageError } from "../flags.ts";
 import { type ExitStatus, type Io, resolvePath } from "../io.ts";
-import {
-  type Case,
-  coverageLine,
-  coverageOf,
-  findSuites,
-  type GuardrailCase,
-  type GuardrailJudgement,
-  type Judgement,
-  judge,
-  judgeGuardrail,
-  judgementLine,
-  readSuite,
-  resolveCases,
-  type Subject,
-  summaryLine,
-} from "../rule-suite/index.ts";
+import { findSuites, runSuites, subjectOf } from "../rule-suite/index.ts";
 import { joined, writeAll } from "../streams.ts";
 
 /** Both as the operator wrote them. */
@@ -39,57 +23,12 @@ export async function testRules(configPath: string, suitesPath: string, io: Io):
   }
   for (const warning of node.warnings) io.stderr.write(`${escapeControls(warning)}\n`);
 
-  const subject = subjectOf(node);
-  const read = readAll(found.sources, subject);
-  if (read.mistakes.length > 0) return refuse(read.mistakes, "the suites were refused", io);
-  const judgements: (Judgement | GuardrailJudgement)[] = [];
-  for (const it of read.cases) {
-    judgements.push(it.kind === "access" ? judge(it) : await judgeGuardrail(it, subject, io.signal));
-  }
-  const { governance, guardrails } = node.compiled.snapshot;
-  const guardrailRules = guardrails.inForce.rules.map(({ name }) => name);
-  const lines = [
-    ...judgements.map(judgementLine),
-    summaryLine(judgements),
-    coverageLine(coverageOf(judgements, governance.policies, guardrailRules)),
-  ];
-  const text = lines.map((line) => `${escapeControls(line)}\n`);
+  const subject = subjectOf(node.compiled.snapshot, node.deployment.document);
+  const suites = await runSuites(found.sources, subject, io.signal);
+  if (suites.kind === "refused") return refuse(suites.problems, "the suites were refused", io);
+  const text = suites.lines.map((line) => `${escapeControls(line)}\n`);
   await writeAll(io.stdout, joined(text), io.signal);
-  return judgements.every(({ passes }) => passes) ? 0 : 1;
-}
-
-function subjectOf({ compiled, deployment }: LoadedNode): Subject {
-  const { governance, guardrails, byName, route, modelless } = compiled.snapshot;
-  const { mcp, a2a } = deployment.document ?? {};
-  const names = (list: readonly { readonly name: string }[] | undefined) => list?.map(({ name }) => name);
-  return { governance, guardrails, byName, route, modelless, servers: names(mcp), peers: names(a2a) };
-}
-
-interface Suites {
-  readonly cases: readonly (Case | GuardrailCase)[];
-  readonly mistakes: readonly string[];
-}
-
-/** All of them, or what is wrong with any. */
-function readAll(sources: readonly { readonly name: string; readonly text: string }[], subject: Subject): Suites {
-  const cases: (Case | GuardrailCase)[] = [];
-  const mistakes: string[] = [];
-  const files = new Map<string, string>();
-  for (const source of sources) {
-    const read = readSuite(source);
-    const suite = read.document;
-    mistakes.push(...read.problems.map(formatProblem));
-    if (suite === undefined) continue;
-    const other = files.get(suite.suite);
-    files.set(suite.suite, source.name);
-    if (other !== undefined) {
-      mistakes.push(formatProblem(read.problem(["suite"], `${other} holds a suite of this name too`)));
-    }
-    const resolved = resolveCases(read, suite, subject);
-    mistakes.push(...resolved.mistakes);
-    cases.push(...resolved.cases);
-  }
-  return { cases, mistakes };
+  return suites.passes ? 0 : 1;
 }
 
 function refuse(problems: readonly string[], what: string, io: Io): ExitStatus {

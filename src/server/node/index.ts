@@ -1,5 +1,6 @@
 export { type PolicyRead, readPolicy } from "./admin-plane.ts";
 export { type ClusterSurroundings, clusterOptionsOf } from "./cluster-options.ts";
+export { compileAlone } from "./compile-alone.ts";
 export {
   type ConfigNode,
   type ConfigNodeOptions,

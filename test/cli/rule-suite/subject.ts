@@ -1,7 +1,10 @@
 /** A configuration for suites to be run against, compiled as the gateway compiles it, and suites run against it. */
 
 import assert from "node:assert/strict";
-import { type Judgement, judge, readSuite, resolveCases, type Subject } from "../../../src/cli/rule-suite/index.ts";
+import { resolveCases } from "../../../src/cli/rule-suite/cases.ts";
+import { type Judgement, judge } from "../../../src/cli/rule-suite/judge.ts";
+import { readSuite } from "../../../src/cli/rule-suite/read.ts";
+import type { Subject } from "../../../src/cli/rule-suite/subject.ts";
 import { formatProblem, readDeployment } from "../../../src/server/core/config/index.ts";
 import { compileDeployment, loadRules } from "../../../src/server/snapshot/index.ts";
 

@@ -1,0 +1,38 @@
+/** Packs put into a document, and the result compiled as the gateway compiles it. */
+
+import { formatProblem, type Source } from "../../server/core/config/index.ts";
+import { type AddedObject, addPacks, type BaseOf, type Pack } from "../../server/core/packs/index.ts";
+import { compileAlone } from "../../server/node/index.ts";
+import type { Io } from "../io.ts";
+
+type Compiled = Awaited<ReturnType<typeof compileAlone>>;
+
+export type CompiledPacks =
+  | {
+      readonly kind: "compiled";
+      readonly text: string;
+      readonly objects: readonly AddedObject[];
+      readonly compiled: Exclude<Compiled["compiled"], { readonly kind: "refused" }>;
+      readonly deployment: Compiled["deployment"];
+    }
+  /** Lines for a person. */
+  | { readonly kind: "refused"; readonly problems: readonly string[] };
+
+export async function compileWith(
+  source: Source,
+  packs: readonly Pack[],
+  baseOf: BaseOf,
+  io: Io,
+): Promise<CompiledPacks> {
+  const adding = addPacks(source, packs, baseOf);
+  if (adding.kind === "refused") return adding;
+  const { text, objects } = adding;
+  // A pack may bring control identifiers alone; a document that holds nothing is written `{}`.
+  const whole = text.trim() === "" ? "{}\n" : text;
+  const { compiled, deployment } = await compileAlone({ name: source.name, text: whole }, io.env);
+  if (compiled.kind === "refused") {
+    const errors = compiled.problems.filter(({ severity }) => severity === "error");
+    return { kind: "refused", problems: errors.map(formatProblem) };
+  }
+  return { kind: "compiled", text: whole, objects, compiled, deployment };
+}

@@ -1,0 +1,83 @@
+/** The deployment document that packs are put into: read as bytes, and written back with the mode and owner it had. */
+
+import { constants } from "node:fs";
+import { access, readFile, stat } from "node:fs/promises";
+import { MAX_DOCUMENT_BYTES, type Source } from "../../server/core/config/index.ts";
+import { whyUnreadable } from "../file-input.ts";
+import { clip, UsageError } from "../flags.ts";
+import { type Io, resolvePath } from "../io.ts";
+import { type FileTarget, fileTarget, type Kept, writeWhole } from "../whole-file.ts";
+
+export interface DeploymentFile {
+  /** Without a byte order mark; empty where there is no file. */
+  readonly source: Source;
+  /** Puts the mark back that it had. */
+  readonly whole: (text: string) => string;
+  /** Replaces the file, or makes it. Throws `UsageError` where it was changed meanwhile or cannot be written. */
+  readonly write: (text: string) => Promise<void>;
+}
+
+const MARK = "\ufeff";
+
+export async function openDeployment(path: string, writes: boolean, io: Io): Promise<DeploymentFile> {
+  const shown = clip(path);
+  const target = writes ? await fileTarget(resolvePath(io, path)) : undefined;
+  if (target?.kind === "special") throw new UsageError(`'${shown}' is no regular file, which '-write' could replace`);
+  const before = await bytesOf(resolvePath(io, path), shown);
+  const kept = target && before && (await keptOf(target, shown));
+  const text = decoded(before ?? Buffer.alloc(0), shown);
+  const mark = text.startsWith(MARK) ? MARK : "";
+  const whole = (it: string): string => mark + it;
+  return {
+    source: { name: path, text: text.slice(mark.length) },
+    whole,
+    async write(it) {
+      if (target === undefined) throw new Error("the document was opened to be read");
+      const now = await bytesOf(target.path, shown);
+      if ((now === undefined) !== (before === undefined) || (now !== undefined && before?.equals(now) === false)) {
+        throw new UsageError(`'${shown}' was changed meanwhile; nothing was written`);
+      }
+      try {
+        await writeWhole(target, once(whole(it)), kept);
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        throw new UsageError(`'${shown}' cannot be written, and is as it was: ${code ?? String(error)}`);
+      }
+    },
+  };
+}
+
+async function bytesOf(path: string, shown: string): Promise<Buffer | undefined> {
+  try {
+    const { size } = await stat(path);
+    if (size > MAX_DOCUMENT_BYTES) throw new UsageError(`'${shown}' is longer than ${MAX_DOCUMENT_BYTES} bytes`);
+    return await readFile(path);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new UsageError(`'${shown}' cannot be read: ${whyUnreadable(error)}`);
+  }
+}
+
+/** A file that may not be written is refused, though its directory would let it be replaced. */
+async function keptOf({ path }: FileTarget, shown: string): Promise<Kept> {
+  const refuse = (why: string): never => {
+    throw new UsageError(`'${shown}' cannot be written: ${why}`);
+  };
+  await access(path, constants.W_OK).catch((error: unknown) => refuse(whyUnreadable(error)));
+  const { mode, uid, gid } = await stat(path);
+  if ((mode & 0o222) === 0) refuse("it is read-only for everybody");
+  return { mode: mode & 0o7777, uid, gid };
+}
+
+function decoded(bytes: Buffer, shown: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new UsageError(`'${shown}' is not valid UTF-8`);
+  }
+}
+
+async function* once(text: string): AsyncIterable<Uint8Array> {
+  yield Buffer.from(text);
+}

@@ -1,0 +1,109 @@
+/** Packs from disk: those that come with the program, and directories of the operator's own. */
+
+import { readdir, readFile, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { nearest } from "../../base/index.ts";
+import { MAX_DOCUMENT_BYTES } from "../../server/core/config/index.ts";
+import { type BaseOf, checkPack, PACK_FILES, type Pack, readPack } from "../../server/core/packs/index.ts";
+import { whyUnreadable } from "../file-input.ts";
+import { clip, UsageError } from "../flags.ts";
+import { type Io, resolvePath } from "../io.ts";
+
+declare const GATEWAY_IS_BUILT: true | undefined;
+
+/** Beside `src` and `dist`. */
+const BUILT_IN = fileURLToPath(
+  new URL(typeof GATEWAY_IS_BUILT === "undefined" ? "../../../packs/" : "../packs/", import.meta.url),
+);
+
+export interface Packs {
+  /** In the order in which they were named. */
+  readonly named: readonly Pack[];
+  /** Of those named, and those that come with the program. */
+  readonly baseOf: BaseOf;
+}
+
+/** Ids of the packs that come with the program, sorted. */
+export async function builtInIds(): Promise<readonly string[]> {
+  const entries = await readdir(BUILT_IN, { withFileTypes: true });
+  return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
+}
+
+/** With a separator, or a dot at its start, it is a directory. */
+const isDirectory = (name: string): boolean => /^\.|[/\\]/.test(name);
+
+/** Each with all that it builds on, checked. Throws `UsageError` where one cannot be had. */
+export async function loadPacks(names: readonly string[], io: Io): Promise<Packs> {
+  const ids = await builtInIds();
+  const found = new Map<string, Pack>();
+  const named: Pack[] = [];
+  for (const name of names) {
+    if (!isDirectory(name) && !ids.includes(name)) throw new UsageError(await unknown(name, ids, io));
+    const pack = await packAt(isDirectory(name) ? resolvePath(io, name) : join(BUILT_IN, name), name);
+    if (isDirectory(name) && ids.includes(pack.id)) {
+      throw new UsageError(`'${clip(name)}' calls itself \`${pack.id}\`, as a pack of this program is called`);
+    }
+    if (named.some(({ id }) => id === pack.id)) throw new UsageError(`the pack \`${pack.id}\` is named twice`);
+    named.push(pack);
+    found.set(pack.id, pack);
+  }
+  const pending = named.flatMap(({ buildsOn }) => buildsOn);
+  for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
+    if (found.has(id) || !ids.includes(id)) continue;
+    const base = await packAt(join(BUILT_IN, id), id);
+    found.set(id, base);
+    pending.push(...base.buildsOn);
+  }
+  const baseOf: BaseOf = (id) => found.get(id);
+  const problems = [...found.values()].flatMap((pack) => checkPack(pack, baseOf));
+  if (problems.length > 0) throw new UsageError(problems.join("\n"));
+  return { named, baseOf };
+}
+
+async function unknown(name: string, ids: readonly string[], io: Io): Promise<string> {
+  const guess = nearest(name, ids);
+  const hint = guess === undefined ? "" : ` (did you mean '${guess}'?)`;
+  const isThere = await stat(resolvePath(io, name))
+    .then((it) => it.isDirectory())
+    .catch(() => false);
+  if (isThere) return `there is no built-in pack '${clip(name)}'; the directory of this name is './${clip(name)}'`;
+  return `there is no built-in pack '${clip(name)}'${hint}; 'gateway pack list' lists them, and a directory is written as a path: './${clip(name)}'`;
+}
+
+async function packAt(path: string, name: string): Promise<Pack> {
+  const read = readPack({
+    pack: await fileOf(path, name, PACK_FILES.pack),
+    fragment: await fileOf(path, name, PACK_FILES.fragment),
+    readme: (await fileOf(path, name, PACK_FILES.readme)).text,
+    tests: await fileOf(path, name, PACK_FILES.tests, true),
+  });
+  if (read.kind === "refused")
+    throw new UsageError(`the pack '${clip(name)}' is refused:\n${read.problems.join("\n")}`);
+  const { pack } = read;
+  if (!isDirectory(name) && pack.id !== basename(path))
+    throw new UsageError(`the pack '${name}' calls itself '${pack.id}'`);
+  return pack;
+}
+
+interface Text {
+  readonly name: string;
+  readonly text: string;
+}
+
+async function fileOf(path: string, name: string, file: string): Promise<Text>;
+async function fileOf(path: string, name: string, file: string, mayMiss: true): Promise<Text | undefined>;
+async function fileOf(path: string, name: string, file: string, mayMiss = false): Promise<Text | undefined> {
+  const whole = join(path, file);
+  const shown = join(name, file);
+  try {
+    const { size } = await stat(whole);
+    if (size > MAX_DOCUMENT_BYTES) throw new UsageError(`'${clip(shown)}' is longer than ${MAX_DOCUMENT_BYTES} bytes`);
+    return { name: shown, text: new TextDecoder("utf-8", { fatal: true }).decode(await readFile(whole)) };
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    if (mayMiss && (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    const why = error instanceof TypeError ? "it is not valid UTF-8" : whyUnreadable(error);
+    throw new UsageError(`'${clip(shown)}' cannot be read: ${why}`);
+  }
+}

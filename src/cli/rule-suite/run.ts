@@ -1,0 +1,77 @@
+/** Suites run against what they are about, to the lines that are shown of them. */
+
+import { type Deployment, formatProblem } from "../../server/core/config/index.ts";
+import type { Snapshot } from "../../server/snapshot/index.ts";
+import { type Case, resolveCases } from "./cases.ts";
+import { coverageOf } from "./coverage.ts";
+import { type GuardrailCase, type GuardrailJudgement, judgeGuardrail } from "./guardrail-cases.ts";
+import { type Judgement, judge } from "./judge.ts";
+import { readSuite } from "./read.ts";
+import { coverageLine, judgementLine, summaryLine } from "./report.ts";
+import type { Subject } from "./subject.ts";
+
+export type SuitesRun =
+  | { readonly kind: "ran"; readonly lines: readonly string[]; readonly passes: boolean }
+  /** Lines for a person: mistakes of the suites. */
+  | { readonly kind: "refused"; readonly problems: readonly string[] };
+
+interface SuiteText {
+  readonly name: string;
+  readonly text: string;
+}
+
+export function subjectOf(snapshot: Snapshot, document: Deployment | undefined): Subject {
+  const { governance, guardrails, byName, route, modelless } = snapshot;
+  const { mcp, a2a } = document ?? {};
+  const names = (list: readonly { readonly name: string }[] | undefined) => list?.map(({ name }) => name);
+  return { governance, guardrails, byName, route, modelless, servers: names(mcp), peers: names(a2a) };
+}
+
+/** A line a case, their sum, and the rules that no case decided. */
+export async function runSuites(
+  sources: readonly SuiteText[],
+  subject: Subject,
+  signal: AbortSignal,
+): Promise<SuitesRun> {
+  const read = readAll(sources, subject);
+  if (read.mistakes.length > 0) return { kind: "refused", problems: read.mistakes };
+  const judgements: (Judgement | GuardrailJudgement)[] = [];
+  for (const it of read.cases) {
+    judgements.push(it.kind === "access" ? judge(it) : await judgeGuardrail(it, subject, signal));
+  }
+  const { governance, guardrails } = subject;
+  const guardrailRules = guardrails.inForce.rules.map(({ name }) => name);
+  const lines = [
+    ...judgements.map(judgementLine),
+    summaryLine(judgements),
+    coverageLine(coverageOf(judgements, governance.policies, guardrailRules)),
+  ];
+  return { kind: "ran", lines, passes: judgements.every(({ passes }) => passes) };
+}
+
+interface Suites {
+  readonly cases: readonly (Case | GuardrailCase)[];
+  readonly mistakes: readonly string[];
+}
+
+/** All of them, or what is wrong with any. */
+function readAll(sources: readonly SuiteText[], subject: Subject): Suites {
+  const cases: (Case | GuardrailCase)[] = [];
+  const mistakes: string[] = [];
+  const files = new Map<string, string>();
+  for (const source of sources) {
+    const read = readSuite(source);
+    const suite = read.document;
+    mistakes.push(...read.problems.map(formatProblem));
+    if (suite === undefined) continue;
+    const other = files.get(suite.suite);
+    files.set(suite.suite, source.name);
+    if (other !== undefined) {
+      mistakes.push(formatProblem(read.problem(["suite"], `${other} holds a suite of this name too`)));
+    }
+    const resolved = resolveCases(read, suite, subject);
+    mistakes.push(...resolved.mistakes);
+    cases.push(...resolved.cases);
+  }
+  return { cases, mistakes };
+}

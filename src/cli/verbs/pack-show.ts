@@ -1,0 +1,33 @@
+/** `gateway pack show PACK`: all that a pack says and adds. Source: specification document 1, "gateway pack". */
+
+import { escapeControls } from "../../base/index.ts";
+import type { Pack } from "../../server/core/packs/index.ts";
+import type { FlagsOf } from "../flags.ts";
+import type { ExitStatus, Io } from "../io.ts";
+import { loadPacks } from "../packs/load.ts";
+import type { noFlags } from "../specs.ts";
+
+export async function run(_: FlagsOf<typeof noFlags>, names: readonly string[], io: Io): Promise<ExitStatus> {
+  const { named } = await loadPacks(names, io);
+  for (const pack of named) io.stdout.write(`${textOf(pack).split("\n").map(escapeControls).join("\n")}\n`);
+  return 0;
+}
+
+function textOf({ id, version, buildsOn, controls, attaches, mechanisms, files }: Pack): string {
+  const citations = controls.map((control) => `  ${control.id}  ${control.title}\n    ${control.citation}`);
+  const attached = attaches.map(
+    (it) => `  ${it.pack}: ${it.rule}\n${it.controls.map((one) => `    ${one}`).join("\n")}`,
+  );
+  const mapped = mechanisms.map(({ control, mechanism, note }) => `  ${control}  ${mechanism}\n    ${note}`);
+  return [
+    files.readme.trimEnd(),
+    `Pack ${id} ${version}${buildsOn.length === 0 ? "" : `, builds on ${buildsOn.join(", ")}`}`,
+    section("Controls", citations),
+    section("Controls that it attaches to rules of other packs", attached),
+    section("Controls that something else carries out", mapped),
+    `Fragment\n\n${files.fragment.text.replaceAll("\r\n", "\n").trimEnd()}`,
+  ].join("\n\n");
+}
+
+const section = (title: string, lines: readonly string[]): string =>
+  `${title}\n\n${lines.length === 0 ? "  none" : lines.join("\n")}`;
