@@ -1,4 +1,5 @@
 /** Guardrails for traffic that another proxy routes: the external processing service. It has nothing to route with. */
 
 export type { Verdict, WholeRequest } from "./exchange/index.ts";
+export { type InspectingWith, inspectRequest } from "./inspect.ts";
 export { type Counted, type Inspector, type InspectorOptions, openInspector } from "./server.ts";

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { GatewayError } from "../../base/index.ts";
 import { type Dialect, findRoute, refusalBody, refusalHeaders } from "../core/dialects/index.ts";
 import type { HeaderList } from "./exchange/index.ts";
+import { dialectPath, headerValue } from "./header-value.ts";
 import type { Refused } from "./wire.ts";
 
 const NAMED = /^[\w.:-]{1,128}$/;
@@ -18,16 +19,9 @@ export function shapedRefusal(error: GatewayError, headers: HeaderList): Refused
   };
 }
 
-/** A proxy may have put its own segments before the path that the dialect knows. */
 function dialectOf(headers: HeaderList): Dialect {
   const [path = ""] = headerValue(headers, ":path").split("?");
-  const route = findRoute(headerValue(headers, ":method"), path.slice(Math.max(0, path.lastIndexOf("/v1/"))));
+  const route = findRoute(headerValue(headers, ":method"), dialectPath(path));
   if (route?.dialect === "messages") return "messages";
   return route?.dialect === "compat" || headerValue(headers, "anthropic-version") === "" ? "compat" : "messages";
-}
-
-/** Empty: there is none. */
-function headerValue(headers: HeaderList, name: string): string {
-  for (let at = 0; at + 1 < headers.length; at += 2) if (headers[at] === name) return headers[at + 1] ?? "";
-  return "";
 }
