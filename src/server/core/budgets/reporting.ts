@@ -209,7 +209,7 @@ function finish(ledger: Ledger, report: Report, now: number): void {
 
 /**
  * The process has a new number in the cluster: it started, or the state was replaced, or its reports are refused as
- * of a stale incarnation. What it held is charged in full there and is not used any more; what is reserved out of it
+ * of a stale incarnation. What it had pledged of what it held is charged there and is not used any more; what is reserved out of it
  * is paid for by that. Who waits goes on waiting. Revisions of limits are forgotten: those of a restored state are lower.
  */
 export function restart(ledger: Ledger, incarnation: number, now: number): void {
@@ -225,6 +225,9 @@ export function restart(ledger: Ledger, incarnation: number, now: number): void 
     bucket.limitRev = 0;
     for (const share of closed) {
       share.isClosed = true;
+      // Of the grant no more is charged than was pledged; what was used above that, by requests that cost more than they
+      // had reserved, nobody pays for.
+      share.granted = Math.min(share.granted, share.returned + share.pledged);
       share.pledged = Number.POSITIVE_INFINITY;
       const paid = Math.max(share.ackedSpent, share.granted - share.returned);
       ledger.counts.unreported += Math.max(0, share.spent - paid);

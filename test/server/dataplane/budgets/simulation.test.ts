@@ -52,6 +52,20 @@ const CALM: Plan = {
   crashes: 0,
 };
 
+test("what was used above a pledge is told as unreported when the process gets a new number", async () => {
+  const plan = {
+    nodes: 1,
+    limit: 30_000,
+    load: 1,
+    lengthMs: 4_000,
+    isHard: false,
+    failovers: 0.1,
+    loss: 0,
+    doubling: 0,
+  };
+  await simulate({ ...plan, seed: -1518414683, delay: 0.9, renumbering: 0.02, crashes: 0 });
+});
+
 test("overspend is what requests used above their reservations, nothing with bounds; little is stranded", async (t) => {
   for (const isHard of [true, false]) {
     for (const limit of [4_000, 20_000]) {
