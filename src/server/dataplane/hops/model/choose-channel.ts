@@ -156,11 +156,24 @@ function rankOf(
   return loss * 4 + (isOwnSurface ? 0 : 2) + (isOther ? 1 : 0) + (isSecondChoice ? SECOND_CHOICE : 0);
 }
 
+const SEND_ALL = "send the whole conversation as `input`, or ask for another model";
+const COUNT_SELF = "count by the `usage` of answers, or ask for another model";
+
+/** Beside a route that others serve too: what they have not that these need, and what there is to do. */
+const NEEDS: ReadonlyMap<string, { readonly param: string; readonly advice: string }> = new Map([
+  ["responses_compact", { param: "compaction", advice: "ask for a summary by a request of its own, or another model" }],
+  ["conversations", { param: "stored_responses", advice: SEND_ALL }],
+  ["responses_item", { param: "stored_responses", advice: SEND_ALL }],
+  ["responses_input_tokens", { param: "count_tokens", advice: COUNT_SELF }],
+  ["responses_ws", { param: "responses", advice: "send `POST /v1/responses`, or ask for another model" }],
+]);
+
 function noChannel({ name }: Provider, { route, dialect, model }: Target, lacking: string | undefined): GatewayError {
   const asked = model === undefined ? "" : ` for ${shownModelName(model)}`;
   const none = `Provider ${name} has no channel${asked} on the ${route.name} route of the ${dialect} dialect`;
+  const { param = route.capability || route.name, advice = "ask for another model" } = NEEDS.get(route.name) ?? {};
   return lacking === undefined
-    ? new GatewayError("fidelity_loss", `${none}: ask for another model.`, { param: route.capability || route.name })
+    ? new GatewayError("fidelity_loss", `${none}: ${advice}.`, { param })
     : new GatewayError(
         "fidelity_loss",
         `${none} that has ${lacking}, which the caller's profile requires: ask for another model.`,
