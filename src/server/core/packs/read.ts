@@ -88,8 +88,11 @@ function packProblems(
   }
   const uncited = (control: string): boolean => !cited.has(control);
   if (bases.includes(id)) problems.push(problem(["builds_on", bases.indexOf(id)], "a pack cannot build on itself"));
-  for (const [at, { pack, controls: own }] of attaches.entries()) {
+  for (const [at, { pack, rule, controls: own }] of attaches.entries()) {
     if (!bases.includes(pack)) problems.push(problem(["attaches", at, "pack"], "is not in `builds_on`"));
+    if (attaches.findIndex((it) => it.pack === pack && it.rule === rule) < at) {
+      problems.push(problem(["attaches", at, "rule"], "another entry of this list is of this rule"));
+    }
     for (const [index, control] of own.entries()) {
       if (uncited(control)) problems.push(problem(["attaches", at, "controls", index], "is not cited in `controls`"));
     }

@@ -40,6 +40,12 @@ const READ: readonly (readonly [name: string, pack: string, fragment: string, pr
     /another access rule/,
   ],
   ["a reference", BASE_PACK, "access_rules: [{ name: a, condition: '$" + "{X}', action: deny }]", /reference/],
+  [
+    "two attachments to one rule",
+    `${BASE_PACK}builds_on: [x]\nattaches:\n${"  - { pack: x, rule: r, controls: ['f-1:A'] }\n".repeat(2)}`,
+    BASE_FRAGMENT,
+    /attaches\[1\]\.rule: another entry/,
+  ],
   ["an empty fragment", BASE_PACK, "", /write `\{\}`/],
 ];
 
