@@ -15,4 +15,5 @@ export * from "./nearest.ts";
 export * from "./shrink.ts";
 export * from "./start-thread.ts";
 export * from "./terminal-text.ts";
+export * from "./tracers.ts";
 export * from "./wire-reason.ts";

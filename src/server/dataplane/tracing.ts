@@ -1,9 +1,9 @@
 /**
- * The tracing port: a span for each request and session, and below it one for each inspection and attempt. Absent, it
+ * The tracing port: a span for each request and session, and below it one for each inspection, attempt, and question of a detector to a model. Absent, it
  * costs a comparison; what a span tells comes from the configuration, the route table and status codes, never from a caller.
  */
 import type { IncomingMessage } from "node:http";
-import type { AttemptTracer } from "../upstream/index.ts";
+import type { AttemptTracer, QuestionTracer } from "../../base/index.ts";
 import type { Labels } from "./metrics.ts";
 
 export interface Tracing {
@@ -17,7 +17,7 @@ export interface StartedRequest {
   readonly traceparent: string | undefined;
 }
 
-export interface RequestSpan extends AttemptTracer {
+export interface RequestSpan extends AttemptTracer, QuestionTracer {
   /** Guardrails begin to read what was said. */
   inspection(direction: "request" | "response"): InspectionSpan;
   /** Once, when the answer is delivered or given up, or the session is over. */

@@ -115,6 +115,7 @@ export async function serveUpgrade(
       request: { requestId, hop: "llm", route: place.route.name, to: provider.name, model },
       sinks: { trail, metrics: ports.metrics.guardrails, log: ports.log },
       held,
+      span,
       over: inspecting.signal,
       refused({ code, by, cause }) {
         if (code === "internal") ports.log.error("session failed", { request: requestId, error: cause });
@@ -122,7 +123,7 @@ export async function serveUpgrade(
       },
     });
     closeInspection = inspector.close;
-    const acted = await handshake(request, span); // 403, 503
+    const acted = await handshake(request); // 403, 503
     const spending = sessionSpending(target, admitted, standing);
     if (spending !== undefined && governing !== undefined) {
       // Behind the answer that broke it, which is paid for and on its way to the client.

@@ -1,4 +1,5 @@
 /** What detectors need of others. */
+import type { AttemptTracer } from "../../base/index.ts";
 
 export interface ModelTurn {
   readonly role: "user" | "assistant";
@@ -34,4 +35,9 @@ export interface ModelSaid {
  * With the provider's credential, suspensions, retry, failover and metering; without access rules, lists, budgets or
  * guardrails, which would ask again. Rejects with an error whose message names no text, or with the signal's reason.
  */
-export type CallModel = (question: ModelQuestion, signal: AbortSignal) => Promise<ModelSaid>;
+export type CallModel = (
+  question: ModelQuestion,
+  signal: AbortSignal,
+  /** Undefined: nobody traces. */
+  tracer?: AttemptTracer,
+) => Promise<ModelSaid>;

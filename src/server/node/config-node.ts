@@ -185,9 +185,9 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       models,
       instruments,
       log,
-      async callModel(question, until) {
+      async callModel(question, until, tracer) {
         if (dataPlane === undefined) throw new GatewayError("busy", "no provider is called before the first request");
-        return await dataPlane.callModel(question, until);
+        return await dataPlane.callModel(question, until, tracer);
       },
       signal: AbortSignal.any([signal, stop.signal]),
       onNodeFile: (next) => tokens.trust(next),

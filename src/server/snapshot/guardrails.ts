@@ -151,7 +151,8 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
   const bounded = new Set(readers.filter(({ detector }) => detector.horizon !== undefined).map(({ name }) => name));
   const overlapping = new Set(inForce.filter(({ schedule }) => schedule === "overlap").map(({ name }) => name));
   const pending = overlapping.size === 0 ? undefined : overlapping;
-  const afterwards: Guard["afterwards"] = (segments, { found }) => ensemble.runLater(segments, found, names);
+  const afterwards: Guard["afterwards"] = (segments, { found }, tracer) =>
+    ensemble.runLater(segments, found, names, tracer);
   return Object.freeze({
     kinds,
     inspectsRequest: [...kinds].some((kind) => kind !== "output"),
@@ -160,15 +161,15 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
     inspectsAnswers: kinds.has("output") || kinds.has("tool_result"),
     open: policy.open,
     answers: answerTerms(config, readers),
-    stretch(segment, by, signal, except) {
-      if (by === "bounded") return ensemble.run([segment], { names: bounded, signal, isHere: true });
+    stretch(segment, by, signal, except, tracer) {
+      if (by === "bounded") return ensemble.run([segment], { names: bounded, signal, tracer, isHere: true });
       const asked = except.size === 0 ? names : new Set([...names].filter((name) => !except.has(name)));
-      const found = ensemble.run([segment], { names: asked, signal, isHere: true });
+      const found = ensemble.run([segment], { names: asked, signal, tracer, isHere: true });
       return found instanceof Promise ? found.then((all) => without(all, bounded)) : without(found, bounded);
     },
     request(segments, occasion, signal, timeLeftMs) {
       const { judge } = policy.open(occasion);
-      const found = ensemble.run(segments, { names, signal, schedule: "sync", timeLeftMs });
+      const found = ensemble.run(segments, { names, signal, schedule: "sync", timeLeftMs, tracer: occasion.tracer });
       return judged(found, ({ byDetector }) =>
         judge({ segments, found: byDetector, ...(pending !== undefined && { pending }) }),
       );
@@ -177,18 +178,18 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
       pending && judgingBeside(ensemble, policy, { detectors: pending, onRedact: config.overlap?.on_redact ?? "deny" }),
     message(segments, occasion, signal) {
       const { judge } = policy.open(occasion);
-      const found = ensemble.run(segments, { names, signal, schedule: "alone" });
+      const found = ensemble.run(segments, { names, signal, schedule: "alone", tracer: occasion.tracer });
       const follow = (guarded: Guarded): Guarded => {
-        if (guarded.judgement?.outcome === "allow") afterwards(segments, guarded);
+        if (guarded.judgement?.outcome === "allow") afterwards(segments, guarded, occasion.tracer);
         return guarded;
       };
       const guarded = judged(found, ({ byDetector }) => judge({ segments, found: byDetector }));
       return guarded instanceof Promise ? guarded.then(follow) : follow(guarded);
     },
     afterwards,
-    answer(segments, { judge }, signal) {
+    answer(segments, { judge }, signal, tracer) {
       // Schedules are of requests: whoever reads answers reads them now.
-      const found = ensemble.run(segments, { names, signal });
+      const found = ensemble.run(segments, { names, signal, tracer });
       return judged(found, ({ byDetector }) => judge({ segments, found: byDetector }));
     },
   } satisfies Guard);
@@ -203,8 +204,8 @@ function judged(found: Found | Promise<Found>, judge: (found: Found) => Judgemen
 
 function judgingBeside(ensemble: Ensemble, policy: GuardrailPolicy, how: Beside): InspectBeside {
   const names = new Set(policy.detectors);
-  return (segments, { variables }, earlier, signal) => {
-    const found = ensemble.run(segments, { names, signal, schedule: "overlap", earlier: earlier.found });
+  return (segments, { variables, tracer }, earlier, signal) => {
+    const found = ensemble.run(segments, { names, signal, schedule: "overlap", earlier: earlier.found, tracer });
     // Nothing is rewritten by it, and no number of a placeholder is given away.
     const occasion: Occasion = { variables, rewriting: createRewriting() };
     const again = judged(found, ({ byDetector }) => {

@@ -6,12 +6,12 @@
  */
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
-import { GatewayError } from "../../base/index.ts";
+import { type AttemptSpan, type AttemptTracer, GatewayError } from "../../base/index.ts";
 import type { ActingFor, Bearing, Presenter } from "../credentials/index.ts";
 import { headerValue, type Judge, NoServer } from "./attempt.ts";
 import { type Move, nextMove, retryAfterMs, timeoutTrigger } from "./moves.ts";
 import type { Origins } from "./origins.ts";
-import type { AttemptSpan, AttemptTracer, Downstream, UpstreamRequest } from "./ports.ts";
+import type { Downstream, UpstreamRequest } from "./ports.ts";
 import type { PresentedOutcome } from "./present.ts";
 import type { Provider, Trigger, UpstreamChannel } from "./provider.ts";
 import { attemptRouted, deliver } from "./routed.ts";

@@ -22,7 +22,7 @@ export {
 export { type Destination, type OriginOptions, type Origins, openOrigins } from "./origins.ts";
 export { connectPicker } from "./picker/index.ts";
 export { createNames, fencedAs, ownListeners, type PoolMember, type PoolSpec, poolProblems } from "./pools/index.ts";
-export type { AttemptSpan, AttemptTracer, Downstream, StartedAttempt, UpstreamRequest } from "./ports.ts";
+export type { Downstream, UpstreamRequest } from "./ports.ts";
 export {
   compileProvider,
   matcher,

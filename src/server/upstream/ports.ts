@@ -1,4 +1,4 @@
-/** What forwarding needs of others: the side that faces the client, and whoever traces. */
+/** What forwarding needs of others: the side that faces the client. */
 
 export interface UpstreamRequest {
   readonly method: string;
@@ -22,24 +22,4 @@ export interface Downstream {
   end(): void;
   /** The upstream broke off after `start`. */
   breakOff(cause: Error): void;
-}
-
-/** Traces the attempts of one request. */
-export interface AttemptTracer {
-  attempt(started: StartedAttempt): AttemptSpan;
-}
-
-export interface StartedAttempt {
-  readonly method: string;
-  readonly provider: string;
-  readonly channel: string;
-  /** `scheme://host[:port]`. */
-  readonly origin: string;
-}
-
-export interface AttemptSpan {
-  /** Header pairs as the upstream is sent them: trace context of this attempt in place of the client's. */
-  carry(headers: readonly string[]): readonly string[];
-  /** Once. `outcome` is an `AttemptResult`; `status` is null where no answer came. */
-  end(outcome: string, status: number | null): void;
 }

@@ -2,6 +2,7 @@
  * What guards the texts of one population, as those see it who have texts judged: hops, and the inspector. Made by the
  * snapshot of detectors and policy. Source: design decisions, section 11.
  */
+import type { QuestionTracer } from "../../../base/index.ts";
 import type { DetectorFindings, GuardrailPolicy, Inspection, Judgement, Occasion } from "./judgement.ts";
 import type { ReachSet, StreamTerms } from "./streams/index.ts";
 import type { DetectorError, Segment, SegmentKind } from "./types.ts";
@@ -68,7 +69,7 @@ export interface Guard {
    */
   readonly message: Guard["request"];
   /** Detectors of `schedule: async` go through a request that was let through; nobody waits for them. Never throws. */
-  readonly afterwards: (segments: readonly Segment[], earlier: Guarded) => void;
+  readonly afterwards: (segments: readonly Segment[], earlier: Guarded, tracer?: QuestionTracer) => void;
   readonly answers: AnswerTerms;
   /**
    * In a stretch of an answer that is streamed. `bounded`: by the detectors of `answers.reaches`; `open`: by all, of whom
@@ -79,12 +80,14 @@ export interface Guard {
     by: "bounded" | "open",
     signal: AbortSignal,
     except: ReadonlySet<string>,
+    tracer?: QuestionTracer,
   ) => Found | Promise<Found>;
   /** Of a whole answer, or of what else is whole in it; `inspection` holds the findings before it. */
   readonly answer: (
     segments: readonly Segment[],
     inspection: Inspection,
     signal: AbortSignal,
+    tracer?: QuestionTracer,
   ) => Guarded | Promise<Guarded>;
   /** Begins the inspection of one answer. */
   readonly open: GuardrailPolicy["open"];

@@ -3,6 +3,7 @@
  * not load the engine that answers.
  */
 
+import type { QuestionTracer } from "../../../base/index.ts";
 import type { CallerVariables } from "../policy/variables/index.ts";
 import type { Rewriting } from "./rewriting.ts";
 import type { Annotation, Finding, Segment, SegmentKind } from "./types.ts";
@@ -51,6 +52,8 @@ export interface Occasion {
   readonly variables: GuardrailVariables;
   /** One for a request and its answer. */
   readonly rewriting: Rewriting;
+  /** Undefined: nobody traces it. */
+  readonly tracer?: QuestionTracer | undefined;
 }
 
 /** A rule that acted: what an audit record carries. Counts, never a text. */

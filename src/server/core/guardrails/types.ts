@@ -6,6 +6,7 @@
  * JSON again need. Whatever leaves the process, or is compared with the configuration (lengths, bounds, evaluation data),
  * counts UTF-8 bytes: `utf8Length` and `utf8Offsets` convert.
  */
+import type { QuestionTracer } from "../../../base/index.ts";
 
 /** Kinds that a rule may rewrite, then those that it may only read. */
 export const WRITABLE_KINDS = ["system", "user", "assistant", "tool_args", "tool_result", "output"] as const;
@@ -110,12 +111,14 @@ export interface Detector {
   readonly readsContext: readonly SegmentKind[];
   /**
    * Answers at once where it works on this thread, and with a promise where it does not. Rejects (or throws) with a
-   * `DetectorError`, or with the signal's reason. `all` are the segments of the message, for `readsContext`.
+   * `DetectorError`, or with the signal's reason. `all` are the segments of the message, for `readsContext`. `tracer`: of the
+   * request, for what it asks models.
    */
   readonly detect: (
     texts: readonly Scanned[],
     all: readonly Segment[],
     signal: AbortSignal,
+    tracer?: QuestionTracer,
   ) => Detection | Promise<Detection>;
   /**
    * The same, at once and on this thread however long the texts are: of streams, which come in short stretches. Left out: it

@@ -53,7 +53,7 @@ export async function inspectSegments(
     changes: changesOf(guarded.judgement),
     beside() {
       const verdict = judgeBeside();
-      guard.afterwards(segments, guarded);
+      guard.afterwards(segments, guarded, occasion.tracer);
       return verdict;
     },
   };

@@ -4,7 +4,7 @@
  * architecture, port `CallModel`.
  */
 import { randomUUID } from "node:crypto";
-import { GatewayError } from "../../../base/index.ts";
+import { type AttemptTracer, GatewayError } from "../../../base/index.ts";
 import { editObject } from "../../core/dialects/index.ts";
 import type { CallModel, ModelQuestion, Snapshot } from "../../snapshot/index.ts";
 import { type Candidate, forward, isFailure, type Provider, type UpstreamChannel } from "../../upstream/index.ts";
@@ -28,7 +28,7 @@ type CallPorts = Pick<
 
 /** Providers are those of the configuration in force when the question is asked. */
 export function createModelCalls(ports: CallPorts): CallModel {
-  return async (question, signal) => {
+  return async (question, signal, tracer) => {
     signal.throwIfAborted();
     const snapshot = ports.snapshot();
     const addressed = snapshot.byName.get(question.provider);
@@ -45,7 +45,7 @@ export function createModelCalls(ports: CallPorts): CallModel {
     const downstream = gather(signal, { maxBytes: MAX_ANSWER_BYTES, meter, account });
     try {
       account.hold(bytesOf(question));
-      const { dialect } = await ask(question, addressed, { snapshot, downstream, meter, ports });
+      const { dialect } = await ask(question, addressed, { snapshot, downstream, meter, tracer, ports });
       return saidIn(dialect, downstream.answer());
     } finally {
       downstream.close();
@@ -63,6 +63,7 @@ interface Asking {
   readonly snapshot: Snapshot;
   readonly downstream: Gathered;
   readonly meter: Meter;
+  readonly tracer: AttemptTracer | undefined;
   readonly ports: CallPorts;
 }
 
@@ -70,7 +71,7 @@ interface Asking {
 async function ask(
   question: ModelQuestion,
   addressed: Provider,
-  { snapshot, downstream, meter, ports }: Asking,
+  { snapshot, downstream, meter, tracer, ports }: Asking,
 ): Promise<UpstreamChannel> {
   const { candidates, refusal } = candidatesOf(question, addressed, snapshot, ports.governing?.suspensions);
   const [first] = candidates;
@@ -130,7 +131,7 @@ async function ask(
       meter.attempted(result);
     },
     waited: () => undefined,
-    tracer: undefined,
+    tracer,
   });
   return channel;
 }

@@ -1,16 +1,13 @@
 /** `schedule: async`: nobody waits, and what is found is remembered for the next turn. Bounded; past it dropped and counted. */
-import type { Found, Segment } from "../../core/guardrails/index.ts";
 import { run } from "./run.ts";
 import type { Scanning } from "./scan.ts";
-import type { Member } from "./types.ts";
+import type { Member, RunLater } from "./types.ts";
 
 export interface Background {
   /** Messages that are gone through at once. */
   readonly maxInFlight: number;
   readonly timeoutMs: number;
 }
-
-export type RunLater = (segments: readonly Segment[], found: Found, names: ReadonlySet<string> | undefined) => void;
 
 export function createBackground(members: readonly Member[], limits: Background, scanning: Scanning): RunLater {
   const late = members
@@ -19,7 +16,7 @@ export function createBackground(members: readonly Member[], limits: Background,
       (member): Member => ({ ...member, timeoutMs: Math.min(member.timeoutMs ?? limits.timeoutMs, limits.timeoutMs) }),
     );
   let inFlight = 0;
-  return (segments, found, names) => {
+  return (segments, found, names, tracer) => {
     for (const member of late) {
       if (names !== undefined && !names.has(member.name)) continue;
       if (inFlight >= limits.maxInFlight) {
@@ -30,7 +27,8 @@ export function createBackground(members: readonly Member[], limits: Background,
       // On a later turn of the loop: the request goes out first.
       setImmediate(async () => {
         try {
-          await run([member], segments, { signal: AbortSignal.timeout(limits.timeoutMs), earlier: found }, scanning);
+          const signal = AbortSignal.timeout(limits.timeoutMs);
+          await run([member], segments, { signal, earlier: found, tracer }, scanning);
         } catch {
           scanning.metrics.failed(member.name);
         } finally {

@@ -28,7 +28,7 @@ const isFailure = (outcome: Outcome): outcome is Failure => "isFatal" in outcome
 export function run(
   members: readonly Member[],
   segments: readonly Segment[],
-  { signal, timeLeftMs, names, schedule, isLowered, earlier, isHere = false }: RunOptions,
+  { signal, timeLeftMs, names, schedule, isLowered, earlier, tracer, isHere = false }: RunOptions,
   remembering: Scanning,
 ): Found | Promise<Found> {
   const leaving = typeof signal === "function" ? signal : () => signal;
@@ -43,7 +43,13 @@ export function run(
       .map((member) => {
         const texts = textsFor(member, segments, role === "confirm" ? found : undefined);
         const isRemembered = schedule !== undefined && member.schedule === "async";
-        return guarded(member, segments, texts, scanning, { signal: leaving, timeLeftMs, isHere, isRemembered });
+        return guarded(member, segments, texts, scanning, {
+          signal: leaving,
+          timeLeftMs,
+          tracer,
+          isHere,
+          isRemembered,
+        });
       });
   const before = earlier?.byDetector ?? [];
   return after(all(ask("discover", before)), (discovered) => {
@@ -116,7 +122,7 @@ function guarded(
   segments: readonly Segment[],
   texts: readonly Placed[],
   scanning: Scanning,
-  { signal, timeLeftMs, isHere, isRemembered }: Limited,
+  { signal, timeLeftMs, tracer, isHere, isRemembered }: Limited,
 ): Outcome | Promise<Outcome> {
   if (texts.length === 0) return outcomeOf(member, segments, texts, []);
   let limit: Limit | undefined;
@@ -135,7 +141,7 @@ function guarded(
   try {
     const detection = isRemembered
       ? remembered(member, texts, segments, scanning)
-      : scan(member, texts, segments, scanning, { signal: limited, isHere });
+      : scan(member, texts, segments, scanning, { signal: limited, tracer, isHere });
     if (!(detection instanceof Promise)) {
       limit?.close();
       return outcomeOf(member, segments, texts, detection);

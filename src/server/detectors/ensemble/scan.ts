@@ -2,6 +2,7 @@
  * One detector over the texts of one request: what is remembered is not read again, what another request is having read is
  * waited for, and the rest is read in one call.
  */
+import type { QuestionTracer } from "../../../base/index.ts";
 import {
   type Detection,
   type Detector,
@@ -34,6 +35,7 @@ export interface Placed {
 export interface Asked {
   /** Asked for where a detector is, which does not answer at once, or is not known to. */
   readonly signal: () => AbortSignal;
+  readonly tracer: QuestionTracer | undefined;
   /** As of `RunOptions`. */
   readonly isHere: boolean;
 }
@@ -46,7 +48,7 @@ export function scan(
   texts: readonly Placed[],
   all: readonly Segment[],
   scanning: Scanning,
-  { signal, isHere }: Asked,
+  { signal, tracer, isHere }: Asked,
 ): Detection | Promise<Detection> {
   const { cache, entries, flights, metrics, now } = scanning;
   const keys = keysOf(detector, texts, all, scanning);
@@ -63,7 +65,7 @@ export function scan(
     if (detector.detectHere !== undefined && (isHere || isShort(scanned, detector.unitsAtOnce))) {
       return detector.detectHere(scanned);
     }
-    return detector.detect(scanned, all, signal());
+    return detector.detect(scanned, all, signal(), tracer);
   };
   const take = (detection: Detection): Detection => {
     if (missing.length > 0) metrics.took(name, (now() - begun) / 1_000);

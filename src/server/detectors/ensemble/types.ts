@@ -1,5 +1,6 @@
 /** The ensemble: detectors with what the document says of when and how each is asked. */
 
+import type { QuestionTracer } from "../../../base/index.ts";
 import type { Path } from "../../core/config/index.ts";
 import type { Detector, Found, Segment, SegmentKind } from "../../core/guardrails/index.ts";
 
@@ -46,7 +47,16 @@ export interface RunOptions {
   readonly isLowered?: boolean;
   /** What the detectors of `sync` found, for those of `overlap` that confirm. */
   readonly earlier?: Found;
+  /** Of the request; undefined: nobody traces it. */
+  readonly tracer?: QuestionTracer | undefined;
 }
+
+export type RunLater = (
+  segments: readonly Segment[],
+  found: Found,
+  names: ReadonlySet<string> | undefined,
+  tracer?: QuestionTracer,
+) => void;
 
 export interface Ensemble {
   /** In the order of the document. */
@@ -57,7 +67,7 @@ export interface Ensemble {
    */
   readonly run: (segments: readonly Segment[], options: RunOptions) => Found | Promise<Found>;
   /** Detectors of `async` go through the segments, so that their findings are known at the next turn. Never throws. */
-  readonly runLater: (segments: readonly Segment[], found: Found, names: ReadonlySet<string> | undefined) => void;
+  readonly runLater: RunLater;
 }
 
 export interface EnsembleProblem {

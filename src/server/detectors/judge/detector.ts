@@ -1,7 +1,7 @@
 /** Detectors of type `llm`: a model of a configured provider judges whole segments. Source: specification document 3. */
 
 import { createHash } from "node:crypto";
-import { GatewayError, nearest } from "../../../base/index.ts";
+import { GatewayError, nearest, type QuestionTracer } from "../../../base/index.ts";
 import type { DetectorConfig } from "../../core/config/index.ts";
 import { CATEGORIES, type Detector, DetectorError, type Finding, type Segment } from "../../core/guardrails/index.ts";
 import { partsOf, placed } from "../parts.ts";
@@ -66,7 +66,7 @@ export function createJudge(config: DetectorConfig, name: string, options: Judge
       .update(JSON.stringify(["llm", own, category, labels]))
       .digest("hex"),
     readsContext: kinds,
-    async detect(texts, all, signal) {
+    async detect(texts, all, signal, tracer) {
       const parts = texts.flatMap(partsOf);
       const asked = parts.flatMap(({ at, text }, part) => {
         const segment = texts[at]?.segment as Segment;
@@ -77,7 +77,9 @@ export function createJudge(config: DetectorConfig, name: string, options: Judge
           judged: { kind: segment.kind, text: window, context } satisfies Judged,
         }));
       });
-      const verdicts = await inTurn(asked, own.concurrency, signal, ({ judged }, until) => judge(judged, until));
+      const verdicts = await inTurn(asked, own.concurrency, signal, ({ judged }, until) =>
+        judge(judged, until, tracer),
+      );
       const best = parts.map(() => new Map<string, number>());
       asked.forEach(({ part }, at) => {
         for (const { label, score } of verdicts[at] ?? []) {
@@ -169,16 +171,17 @@ function contextOf(
   });
 }
 
-type Judge = (judged: Judged, signal: AbortSignal) => Promise<readonly Verdict[]>;
+type Judge = (judged: Judged, signal: AbortSignal, tracer?: QuestionTracer) => Promise<readonly Verdict[]>;
 
 function judging(own: Own, name: string, { callModel, now = () => performance.now() }: JudgeOptions): Judge {
   const { provider, model, max_tokens: maxTokens } = own;
   const format = FORMATS[own.format](own);
   const turns = createTurns(MOST_IN_FLIGHT, MOST_WAITING);
-  const ask = async (asking: Asking, signal: AbortSignal): Promise<ModelSaid> => {
+  const ask = async (asking: Asking, signal: AbortSignal, tracer: QuestionTracer | undefined): Promise<ModelSaid> => {
     await turns.enter(signal);
     try {
-      return await callModel({ detector: name, provider, model, maxTokens, ...asking }, signal);
+      const question = { detector: name, provider, model, maxTokens, ...asking };
+      return await callModel(question, signal, tracer?.question(name));
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof DetectorError) throw error;
@@ -188,9 +191,9 @@ function judging(own: Own, name: string, { callModel, now = () => performance.no
       turns.leave();
     }
   };
-  const prove = format.probe && createProof(format.probe, ask, now);
-  return async (judged, signal) => {
-    await prove?.(signal);
-    return format.read(answerOf(await ask(format.ask(judged), signal)), judged);
+  const prove = format.probe && createProof(format.probe, now);
+  return async (judged, signal, tracer) => {
+    await prove?.((asking) => ask(asking, signal, tracer));
+    return format.read(answerOf(await ask(format.ask(judged), signal, tracer)), judged);
   };
 }

@@ -14,18 +14,17 @@ const LONG = `${SHORT} ${"The weather is fine today. ".repeat(12)}`;
 /** Proves it once; a refusal stands for a minute, and is then asked about again. Rejects with a `DetectorError`. */
 export function createProof(
   probe: NonNullable<JudgeFormat["probe"]>,
-  ask: (asking: Asking, signal: AbortSignal) => Promise<ModelSaid>,
   now: () => number,
-): (signal: AbortSignal) => Promise<void> {
+): (ask: (asking: Asking) => Promise<ModelSaid>) => Promise<void> {
   let isProved = false;
   let failed: { readonly error: DetectorError; readonly until: number } | undefined;
-  return async (signal) => {
+  return async (ask) => {
     if (isProved) return;
     if (failed !== undefined && now() < failed.until) throw failed.error;
     const [own, other, long] = await Promise.all([
-      ask(probe(SHORT, "own"), signal),
-      ask(probe(SHORT, "other"), signal),
-      ask(probe(LONG, "own"), signal),
+      ask(probe(SHORT, "own")),
+      ask(probe(SHORT, "other")),
+      ask(probe(LONG, "own")),
     ]);
     const problem = problemOf(own.promptTokens, other.promptTokens, long.promptTokens);
     if (problem === undefined) {

@@ -17,6 +17,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { core } from "@opentelemetry/sdk-node";
+import type { AttemptSpan, AttemptTracer, QuestionTracer, StartedAttempt } from "../../../base/index.ts";
 import { carryContext, traceparentOf } from "./trace-context.ts";
 
 export interface StartedRequest {
@@ -32,14 +33,6 @@ export interface EndedRequest {
   readonly code: string;
 }
 
-export interface StartedAttempt {
-  readonly method: string;
-  readonly provider: string;
-  readonly channel: string;
-  /** `scheme://host[:port]`, or as the configuration writes it where references are in it. */
-  readonly origin: string;
-}
-
 export interface Tracing {
   start(request: StartedRequest): RequestSpan;
 }
@@ -51,19 +44,13 @@ export interface EndedInspection {
   readonly failed: readonly string[];
 }
 
-export interface RequestSpan {
+export interface RequestSpan extends AttemptTracer, QuestionTracer {
   inspection(direction: "request" | "response"): InspectionSpan;
-  attempt(started: StartedAttempt): AttemptSpan;
   end(ended: EndedRequest): void;
 }
 
 export interface InspectionSpan {
   end(ended: EndedInspection): void;
-}
-
-export interface AttemptSpan {
-  carry(headers: readonly string[]): readonly string[];
-  end(outcome: string, status: number | null): void;
 }
 
 /** Routes whose operation the conventions for generative AI have a name for. */
@@ -86,6 +73,14 @@ export function createTracing(tracer: Tracer, { propagates }: { readonly propaga
       const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);
       const context = trace.setSpan(ROOT_CONTEXT, span);
       let attempts = 0;
+      const attemptOf = (started: StartedAttempt, at: number, detector: string | undefined): AttemptSpan => {
+        const attemptSpan = startAttempt(tracer, context, { ...started, detector }, at, addressOf(started.origin));
+        return {
+          carry: (headers) =>
+            propagates ? carryContext(headers, traceparentOf(attemptSpan.spanContext()), remote !== null) : headers,
+          end: (outcome, status) => endAttempt(attemptSpan, outcome, status),
+        };
+      };
       return {
         inspection(direction) {
           const attributes = { "gateway.guardrails.direction": direction };
@@ -98,11 +93,15 @@ export function createTracing(tracer: Tracer, { propagates }: { readonly propaga
         },
         attempt(started) {
           attempts++;
-          const attemptSpan = startAttempt(tracer, context, started, attempts, addressOf(started.origin));
+          return attemptOf(started, attempts, undefined);
+        },
+        question(detector) {
+          let asked = 0;
           return {
-            carry: (headers) =>
-              propagates ? carryContext(headers, traceparentOf(attemptSpan.spanContext()), remote !== null) : headers,
-            end: (outcome, status) => endAttempt(attemptSpan, outcome, status),
+            attempt(started) {
+              asked++;
+              return attemptOf(started, asked, detector);
+            },
           };
         },
         end: (ended) => endRequest(span, method, attempts, ended),
@@ -151,7 +150,7 @@ function endInspection(span: Span, { outcome, segments, rules, failed }: EndedIn
 function startAttempt(
   tracer: Tracer,
   context: Context,
-  { method, provider, channel }: StartedAttempt,
+  { method, provider, channel, detector }: StartedAttempt & { readonly detector: string | undefined },
   attempt: number,
   address: Address,
 ): Span {
@@ -162,6 +161,7 @@ function startAttempt(
     "gateway.provider": provider,
     "gateway.channel": channel,
     "gateway.attempt": attempt,
+    ...(detector !== undefined && { "gateway.detector": detector }),
   };
   if (attempt > 1) attributes["http.request.resend_count"] = attempt - 1;
   return tracer.startSpan(method, { kind: SpanKind.CLIENT, attributes }, context);

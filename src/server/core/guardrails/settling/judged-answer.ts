@@ -14,6 +14,7 @@ const NOTHING_JUDGED = { decisions: [], skipped: [], annotations: [], shadow: []
 export class JudgedAnswer {
   readonly guard: Guard;
   readonly #signal: AbortSignal;
+  readonly #tracer: Occasion["tracer"];
   readonly #inspection: Inspection;
   readonly #decisions = new Map<string, RuleDecision>();
   readonly #skipped = new Map<string, RuleFault>();
@@ -33,9 +34,10 @@ export class JudgedAnswer {
   segments = 0;
 
   /** `occasion`: the request's. `signal`: nobody waits for the answer any more. */
-  constructor(guard: Guard, { variables, rewriting }: Occasion, signal: AbortSignal) {
+  constructor(guard: Guard, { variables, rewriting, tracer }: Occasion, signal: AbortSignal) {
     this.guard = guard;
     this.#signal = signal;
+    this.#tracer = tracer;
     this.#inspection = guard.open({ variables: { ...variables, direction: "response" }, rewriting });
   }
 
@@ -52,7 +54,7 @@ export class JudgedAnswer {
   /** In a text that is streamed. Undefined: the answer is refused. */
   scan(text: string, by: "bounded" | "open"): Later<readonly DetectorFindings[] | undefined> {
     if (this.isRefused) return undefined;
-    const found = this.guard.stretch(segmentOf(text), by, this.#signal, this.#late);
+    const found = this.guard.stretch(segmentOf(text), by, this.#signal, this.#late, this.#tracer);
     return after(found, (all) => this.#note(all));
   }
 
@@ -68,7 +70,7 @@ export class JudgedAnswer {
   /** The same of texts of other kinds. */
   message(segments: readonly Segment[]): Later<readonly RewrittenText[] | undefined> {
     if (this.isRefused) return undefined;
-    const guarded = this.guard.answer(segments, this.#inspection, this.#signal);
+    const guarded = this.guard.answer(segments, this.#inspection, this.#signal, this.#tracer);
     return after(guarded, ({ found, judgement }) => {
       if (this.#note(found) === undefined || judgement === undefined) return undefined;
       const gathered = this.#gather(judgement, segments.length);

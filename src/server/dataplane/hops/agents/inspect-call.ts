@@ -47,7 +47,7 @@ export async function inspectCall(
   for (const what of texts?.uninspected ?? []) sinks.metrics.uninspected(what);
   const said: readonly Segment[] = texts?.texts ?? [];
   const segments = [...said, ...envelopeSegments(guard, exchange.request.rawHeaders, "")];
-  const occasion = { variables: variablesOf(call, standing), rewriting: createRewriting() };
+  const occasion = { variables: variablesOf(call, standing), rewriting: createRewriting(), tracer: exchange.span };
   const what = { exchange, standing, request: decided, sinks };
   const { changes, beside } = await inspectSegments(guard, segments, occasion, what);
   const verdict = beside();

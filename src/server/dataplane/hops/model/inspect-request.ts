@@ -70,7 +70,11 @@ export async function inspectRequest(
   const beside = envelopeSegments(guard, exchange.request.rawHeaders, target.query);
   // Texts of the body are first, so that changes of theirs have their places.
   const segments = beside.length === 0 ? said : [...said, ...beside];
-  const occasion: Occasion = { variables: variablesOf(target, standing), rewriting: createRewriting() };
+  const occasion: Occasion = {
+    variables: variablesOf(target, standing),
+    rewriting: createRewriting(),
+    tracer: exchange.span,
+  };
   const { requestId } = exchange;
   const { model, route, provider } = target;
   const request = { requestId, hop: "llm", route: route.name, to: provider.name, model } as const;

@@ -17,6 +17,8 @@ import type { Frame, Passing, TunnelInspector } from "./types.ts";
 export interface SessionGuarding extends Omit<InspectedSession, "occasion" | "asked"> {
   /** In force now; undefined: nothing is inspected. */
   readonly guard: () => Guard | undefined;
+  /** Of the session; undefined: nobody traces. */
+  readonly span: RequestSpan | undefined;
 }
 
 export interface SessionInspector extends TunnelInspector {
@@ -30,19 +32,19 @@ export interface SessionInspection {
    * Of the handshake's headers and query. Value of `x-gateway-guardrails`; empty: no rule acted. Rejects with
    * `guardrail_denied`, `guardrail_error`, `overloaded` or `audit_unavailable`.
    */
-  readonly handshake: (request: IncomingMessage, span: RequestSpan | undefined) => Promise<string>;
+  readonly handshake: (request: IncomingMessage) => Promise<string>;
 }
 
 export function inspectSession(guarding: SessionGuarding): SessionInspection {
-  const { target, standing, guard, held } = guarding;
+  const { target, standing, guard, held, span } = guarding;
   const session: InspectedSession = {
     ...guarding,
-    occasion: { variables: variablesOf(target, standing), rewriting: createRewriting(numbered(held)) },
+    occasion: { variables: variablesOf(target, standing), rewriting: createRewriting(numbered(held)), tracer: span },
     asked: undefined,
   };
   return {
     inspector: inspectorOf(session, guard),
-    handshake: (request, span) => handshake(session, guard(), request, span),
+    handshake: (request) => handshake(session, guard(), request, span),
   };
 }
 

@@ -3,8 +3,8 @@
  * handshake, under way until the session is over.
  */
 import { performance } from "node:perf_hooks";
-import type { RefusalCode } from "../../../../base/index.ts";
-import { type AttemptResult, type AttemptSpan, statusTrigger, type Trigger } from "../../../upstream/index.ts";
+import type { AttemptSpan, RefusalCode } from "../../../../base/index.ts";
+import { type AttemptResult, statusTrigger, type Trigger } from "../../../upstream/index.ts";
 import type { Ports } from "../../ports.ts";
 import type { AttemptFailure } from "../../statistics.ts";
 

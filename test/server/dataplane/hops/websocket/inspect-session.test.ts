@@ -45,8 +45,7 @@ interface Opened {
 }
 
 function open(current: () => Guard | undefined = () => guard, path = "/v1/realtime"): Opened {
-  const route = findRoute("UPGRADE", path);
-  assert.ok(route !== undefined);
+  const route = findRoute("UPGRADE", path) ?? assert.fail(path);
   const records: DecisionRecord[] = [];
   const { metrics, counted } = countedMetrics();
   const refusals: GatewayError[] = [];
@@ -59,13 +58,14 @@ function open(current: () => Guard | undefined = () => guard, path = "/v1/realti
     request: { requestId: "r", hop: "llm", route: route.name, to: "p", model: "m" },
     sinks: { trail: { decided: (record) => records.push(record) }, metrics, log: nullLog },
     held: {
-      hold: (bytes) => {
+      hold(bytes) {
         held += bytes;
       },
       release: (bytes) => {
         held -= bytes;
       },
     },
+    span: undefined,
     over: new AbortController().signal,
     refused: (refusal) => refusals.push(refusal),
   });

@@ -1,0 +1,26 @@
+/** What is asked of upstreams on behalf of one request, traced: a port of those who ask, of which they know no more. */
+
+/** Traces the attempts of one request, or of one question. */
+export interface AttemptTracer {
+  attempt(started: StartedAttempt): AttemptSpan;
+}
+
+export interface StartedAttempt {
+  readonly method: string;
+  readonly provider: string;
+  readonly channel: string;
+  /** `scheme://host[:port]`, or as the configuration writes it where references are in it. */
+  readonly origin: string;
+}
+
+export interface AttemptSpan {
+  /** Header pairs as the upstream is sent them: trace context of this attempt in place of the client's. */
+  carry(headers: readonly string[]): readonly string[];
+  /** Once. `outcome` is an `AttemptResult`; `status` is null where no answer came. */
+  end(outcome: string, status: number | null): void;
+}
+
+/** Traces what detectors ask models about one request, beside the request's own attempts. */
+export interface QuestionTracer {
+  question(detector: string): AttemptTracer;
+}
