@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
-import { readFile, rm, stat } from "node:fs/promises";
+import { existsSync, statSync } from "node:fs";
+import { chmod, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import { graphBytes } from "./support/graph.ts";
-import { sha256 } from "./support/hub.ts";
+import { raw, sha256 } from "./support/hub.ts";
 import {
   declarationOf,
   FILES,
+  faultOf,
   fetched,
   filesBelow,
   folder,
@@ -14,6 +17,7 @@ import {
   hubOf,
   leftovers,
   never,
+  OTHER,
   REPO,
   setting,
 } from "./support/store.ts";
@@ -84,6 +88,82 @@ test("a mirror that lists no digests is asked page by page, on its own origin al
   const pages = hub.seen.filter(({ path }) => path.includes("/tree/"));
   assert.equal(pages.length, 4);
   assert.ok(pages.every(({ host }) => host === "hub"));
+});
+
+const SHARED_MEMORY = "/dev/shm";
+const isOtherSystem =
+  existsSync(SHARED_MEMORY) && statSync(SHARED_MEMORY).dev !== statSync(tmpdir()).dev ? false : "no other file system";
+
+test("where links to another file system cannot be made, copies are laid out and looked after all the same", {
+  skip: isOtherSystem,
+}, async (t) => {
+  const { hub, directory, commit } = await setting(t);
+  const far = await mkdtemp(join(SHARED_MEMORY, "gateway-models-"));
+  t.after(() => rm(far, { recursive: true, force: true }));
+  await symlink(far, join(directory, "views"));
+  const view = await fetched(t, hub, directory, commit);
+  const graph = view.graph ?? "";
+  const [there, blob] = await Promise.all([stat(graph), stat(join(directory, "sha256", sha256(GRAPH)))]);
+  assert.notEqual(there.dev, blob.dev);
+  assert.deepEqual([there.nlink, there.mode & 0o777], [1, 0o444]);
+  assert.deepEqual(await readFile(graph), GRAPH);
+  assert.deepEqual([await leftovers(directory), await leftovers(far)], [[], []]);
+
+  hub.seen.length = 0;
+  assert.deepEqual(await fetched(t, hub, directory, commit), view);
+  await chmod(graph, 0o644);
+  await writeFile(graph, OTHER);
+  assert.deepEqual(await fetched(t, hub, directory, commit), view);
+  assert.deepEqual(await readFile(graph), GRAPH);
+  assert.deepEqual(hub.seen, []);
+});
+
+test("the token stays home through every redirect to another origin, also one that comes back", async (t) => {
+  const { hub, directory, commit } = await setting(t);
+  const content = `${hub.content}/${sha256(GRAPH)}`;
+  // From the hub away, back to it, within it, and away again to the bytes.
+  const steps = [`${hub.content}/away`, `${hub.endpoint}/back`, "/within", content];
+  hub.fault = (seen, answer) => {
+    const at = ["/away", "/back", "/within"].indexOf(seen.path.split("?")[0] ?? "") + 1;
+    const isGraph = seen.path === `/${REPO}/resolve/${commit}/onnx/model.onnx`;
+    if (at === 0 && !isGraph) return false;
+    return raw(answer, [302, 307, 301, 308][at] ?? 302, { location: steps[at] ?? "" });
+  };
+  const view = await fetched(t, hub, directory, commit, { token: hub.token });
+  assert.deepEqual(await readFile(view.graph ?? ""), GRAPH);
+  const way = hub.seen.filter(
+    ({ path }) => /^\/(away|back|within)|model\.onnx$/.test(path) || path === `/${sha256(GRAPH)}`,
+  );
+  assert.deepEqual(
+    way.map(({ host, path, authorization }) => [host, path.split("/").at(-1), authorization]),
+    [
+      ["hub", "model.onnx", `Bearer ${hub.token}`],
+      ["content", "away", undefined],
+      ["hub", "back", undefined],
+      ["hub", "within", undefined],
+      ["content", sha256(GRAPH), undefined],
+    ],
+  );
+});
+
+/** Where a redirect leads that is not followed. */
+const ASTRAY: readonly (readonly [location: string, message: RegExp])[] = [
+  ["file:///etc/passwd", /redirects to an address that is not of the web/],
+  ["http://user:word@127.0.0.1:9/", /redirects to an address with a user in it/],
+  ["http://[", /redirects to what is no address/],
+  ["", /more than 5 redirects/],
+];
+
+test("a redirect that leads astray is not followed, and its address is not told", async (t) => {
+  const { hub, directory, commit, store } = await setting(t);
+  const manifest = await store.resolve(declarationOf(hub, commit, { token: hub.token }), "text", never());
+  for (const [location, message] of ASTRAY) {
+    hub.fault = (_seen, answer) => raw(answer, 302, { location });
+    const found = await faultOf(store.ensure(manifest, { signal: never() }));
+    assert.deepEqual([found.fault, message.test(found.message)], ["refused", true], found.message);
+    assert.doesNotMatch(found.message, /passwd|word@|hf_/);
+    assert.deepEqual(await leftovers(directory), []);
+  }
 });
 
 test("without the graph, tokenizer and configuration are all that is fetched", async (t) => {

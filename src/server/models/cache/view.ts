@@ -4,7 +4,7 @@
  * where a file does not look as it did when it was taken last.
  */
 import { randomBytes } from "node:crypto";
-import { chmod, copyFile, link, mkdir, rename, rm } from "node:fs/promises";
+import { chmod, copyFile, link, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileSha256, sha256Of } from "../digest.ts";
 import { ModelError } from "../model-error.ts";
@@ -41,6 +41,16 @@ export function viewOf(layout: Layout, id: string, { files }: Pick<Manifest, "fi
 }
 
 type Record = { readonly [path: string]: Looks };
+
+/** What a loss of power took out of it would look as it did when it was whole. */
+async function syncFile(path: string): Promise<void> {
+  const file = await open(path, "r");
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
 
 const recordPath = (layout: Layout, id: string): string => join(layout.views, `${id}.json`);
 
@@ -118,6 +128,7 @@ async function place(blob: string, target: string, sha256: string): Promise<void
       if (!UNLINKABLE.has((error as NodeJS.ErrnoException).code)) throw error;
       await copyFile(blob, aside);
       await chmod(aside, 0o444);
+      await syncFile(aside);
       if ((await fileSha256(aside)) !== sha256)
         throw new ModelError("storage", `${target}: the copy is not its original`);
     }
