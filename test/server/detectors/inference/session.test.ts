@@ -8,7 +8,8 @@ import type { Worker } from "node:worker_threads";
 import { type Detector, DetectorError } from "../../../../src/server/core/guardrails/index.ts";
 import { createSessions, type SessionsOptions } from "../../../../src/server/detectors/inference/index.ts";
 import { startSessionWorker } from "../../../../src/server/detectors/inference/session/thread.ts";
-import { slowClassifier } from "../../../reference/inference/graphs.ts";
+import { lookupClassifier, slowClassifier } from "../../../reference/inference/graphs.ts";
+import { wholeWords } from "../../../reference/inference/tokenizers.ts";
 import { assetsFor, configOf, detect, missing, opened, scannedOf } from "./support.ts";
 
 const folder = missing ? "" : await assetsFor({ after });
@@ -97,6 +98,35 @@ test("a thread that ends again and again is left alone for a while", { skip: mis
     now += 1_000 * 2 ** round;
   }
   assert.equal((await ask(detector, "a")).length, 1);
+});
+
+test("what is no number fails the detector, and is nothing that was not found", { skip: missing }, async () => {
+  const labels = ["O", "B-PER"];
+  const path = join(folder, "numbers");
+  await mkdir(path, { recursive: true });
+  const [model, tokenizer] = [join(path, "nlp.onnx"), join(path, "tokenizer.json")];
+  await writeFile(tokenizer, wholeWords(["alice", "nan", "never", "ever"]).json);
+  const special = [0, 1, 2, 3].map(() => [9, 0]);
+  const scores = [
+    [0, 9],
+    [9, Number.NaN],
+    [9, Number.NEGATIVE_INFINITY],
+    [9, Number.POSITIVE_INFINITY],
+  ];
+  await writeFile(model, lookupClassifier([...special, ...scores]));
+  const { sessions, workers } = watched();
+  const detector = await opened(configOf("nlp", folder, { model, tokenizer, labels }), sessions);
+  const isTold = (error: unknown) =>
+    error instanceof DetectorError && error.kind === "failed" && /gave what is not a number/.test(error.message);
+  for (const text of ["alice nan", "nan", "alice ever"]) await assert.rejects(ask(detector, text), isTold, text);
+  // What a label cannot be may have minus infinity.
+  const [found] = await detect(detector, ["alice never"]);
+  assert.deepEqual(
+    found?.map(({ start, end, label }) => [start, end, label]),
+    [[0, 5, "PERSON"]],
+  );
+  assert.equal(workers.length, 1);
+  assert.deepEqual(seen.ended, []);
 });
 
 test("64 requests wait; one more is told so at once", { skip: missing }, async () => {

@@ -246,6 +246,7 @@ providers: [{preset: p}]
     - {type: nlp, nlp: {}}
     - {type: classify, classify: {ref: x, stride: 600}}
     - {type: nlp, name: far, nlp: {model: a, tokenizer: t, remote: {endpoint: "http://s", model: m}}}
+    - {type: embed, embed: {library: l, tokenizer: t, remote: {endpoint: "http://s", model: m}, topics: [{name: t, examples: [a]}], background: [b]}}
 `,
     [
       "3:24 guardrails.detectors[0].nlp: `tokenizer` or `ref` is needed",
@@ -253,6 +254,7 @@ providers: [{preset: p}]
       "4:40 guardrails.detectors[1].classify.ref: this names no declared model of this document, which has none",
       "4:51 guardrails.detectors[1].classify.stride: windows would not move on: `stride` must be less than `max_tokens`",
       "5:43 guardrails.detectors[2].nlp.model: with `remote` the graph runs on the server, so `model` is left out",
+      "6:38 guardrails.detectors[3].embed.library: with `remote` no graph runs here, so `library` is left out",
     ],
   ],
   [
