@@ -10,7 +10,7 @@ export { type Explanation, explain } from "./explain.ts";
 export { type OpenApiDocument, type OpenApiOptions, openApiDocument } from "./openapi.ts";
 export * from "./operation.ts";
 export { AUDIT_EVENTS, type AuditEventName, type AuditRecord, KEPT_RECORDS } from "./operations/audit.ts";
-export { type BackendFailure, KEPT_FAILURES } from "./operations/backends.ts";
+export { type BackendFailure, type BackendMember, KEPT_FAILURES, MAX_MEMBERS } from "./operations/backends.ts";
 export { ARCHIVE_TYPE } from "./operations/cluster.ts";
 export {
   type GuardrailRehearsal,

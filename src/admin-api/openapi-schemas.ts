@@ -6,7 +6,7 @@
 
 import { metadata, TABLES } from "./columns.ts";
 import { auditRecord } from "./operations/audit.ts";
-import { backendFailure } from "./operations/backends.ts";
+import { backendFailure, backendMember } from "./operations/backends.ts";
 import { mintedKey } from "./operations/keys.ts";
 import { loginIssuer, nodeStatus } from "./operations/node.ts";
 import { queryResult, queryTables } from "./operations/query.ts";
@@ -24,6 +24,7 @@ import type { JsonSchema, Schema } from "./schema.ts";
 const NAMED: Readonly<Record<string, Schema<unknown>>> = {
   AuditRecord: auditRecord,
   BackendFailure: backendFailure,
+  BackendMember: backendMember,
   Configuration: configuration,
   FileStatus: fileStatus,
   LoginIssuer: loginIssuer,

@@ -79,6 +79,52 @@ test("requests go round the members in turn, and the pool's name is what they ar
   assert.equal(await members("gpu"), 3);
 });
 
+test("the members of a pool are told one by one, and none of a provider that is no pool", async (t) => {
+  const told = async (name: string) => (await node.client.call("list_backend_members", { params: { name } })).items;
+  assert.deepEqual(await told("other"), []);
+  await assert.rejects(told("nobody"), { code: "not_found" });
+  assert.deepEqual(
+    (await told("gpu")).map(({ address, subsets, state, node: met }) => [address, subsets, state, met]),
+    [
+      [`127.0.0.2:${port}`, [], "ok", "n1"],
+      [`127.0.0.3:${port}`, ["lora"], "ok", "n1"],
+      [`127.0.0.4:${port}`, [], "ok", "n1"],
+    ],
+  );
+  const last = servers[2];
+  assert.ok(last);
+  await last.kill();
+  t.after(() => last.revive());
+  const before = Date.now();
+  for (let n = 0; n < 3; n += 1) assert.equal((await ask("gpu")).status, 200);
+  const [failing, ...others] = await told("gpu");
+  assert.ok(failing);
+  const { last_error_at: at, failing_since: since, attempts, ...facts } = failing;
+  assert.deepEqual(facts, {
+    address: `127.0.0.4:${port}`,
+    subsets: [],
+    state: "failing",
+    in_flight: 0,
+    failures: 1,
+    last_error: "ECONNREFUSED",
+    node: "n1",
+  });
+  assert.ok(attempts > 0 && since === at && Date.parse(at ?? "") >= before - 1 && Date.parse(at ?? "") <= Date.now());
+  assert.deepEqual(
+    others.map(({ state, last_error, failing_since }) => [state, last_error, failing_since]),
+    [
+      ["ok", null, null],
+      ["ok", null, null],
+    ],
+  );
+  await last.revive();
+  await eventually("it serves again", async () => {
+    await ask("gpu");
+    const [first] = (await told("gpu")).filter(({ address }) => address === failing.address);
+    return first?.state === "ok" && first.failing_since === null && first.last_error === "ECONNREFUSED";
+  });
+});
+
 test("a profile's subset holds wherever its request goes", async () => {
   const before = asked();
   for (let n = 0; n < 4; n += 1) assert.equal((await ask("gpu", tuned)).status, 200);

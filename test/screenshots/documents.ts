@@ -50,7 +50,7 @@ providers:
     failover: { to: [pool-eu] }
   - name: pool-eu
     dialect: compat
-    base_url: ${at["pool-eu"]}/v1
+    pool: { service: "${at["pool-eu"]}/v1" }
     api_key: \${secret:BETA_API_KEY}
     models: ["open-*"]
     metadata: { region: eu }

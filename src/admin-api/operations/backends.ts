@@ -1,7 +1,7 @@
 /** Providers as the node asked has met them. */
 
 import { ANSWERED_BY, answers, EVERY_NODE, listsMeasured, NO_BODY, type Operation } from "../operation.ts";
-import { integer, list, nullable, object, type TypeOf, text, time } from "../schema.ts";
+import { choice, integer, list, nullable, object, optional, type TypeOf, text, time } from "../schema.ts";
 
 /** Failures that a node remembers of a provider. */
 export const KEPT_FAILURES = 50;
@@ -21,6 +21,27 @@ export const backendFailure = object("An attempt that failed.", {
   moved_to: nullable(text("Provider that was to be asked next, the same one for a retry; null: none.")),
 });
 
+/** Members of a pool that a node tells. */
+export const MAX_MEMBERS = 1_000;
+
+export const backendMember = object("A server of a provider's pool, as a node has met it.", {
+  address: text("`address:port`, IPv6 in brackets."),
+  subsets: list("Subsets of the pool that it is in.", text("Name of a subset.")),
+  state: choice(
+    "`failing`: the last connect failed, and others are asked first for 1 to 30 s; `idle`: never asked; `draining`: its name resolves to it no more, and it ends what it has.",
+    ["ok", "failing", "idle", "draining"],
+  ),
+  in_flight: integer("Attempts under way."),
+  attempts: integer("Attempts since it joined."),
+  failures: integer("Connects that failed since it joined."),
+  last_error: nullable(
+    text("Code of the last failed connect, as `ECONNREFUSED`; `unknown`: it had none; null: none failed."),
+  ),
+  last_error_at: nullable(time("When that was.")),
+  failing_since: nullable(time("When the first connect failed after the last that did not; null: it is not failing.")),
+  node: text("Node that has met it so."),
+});
+
 export const backendOperations = {
   list_backends: listsMeasured("backends", "Lists the providers as this node has met them in the last minute."),
   list_backend_errors: {
@@ -35,6 +56,25 @@ export const backendOperations = {
     answer: answers(object("Failures.", { items: list("Newest first.", backendFailure), ...ANSWERED_BY })),
     codes: ["not_found"],
   },
+  list_backend_members: {
+    method: "GET",
+    path: "/backends/{name}/members",
+    group: "read",
+    resource: { kind: "Backend", param: "name" },
+    help: "Lists the servers of a provider's pool as this node has met them, failing ones first; none where it is no pool.",
+    params: object("Which provider.", { name: text("Name of the provider.", { maxLength: 256 }) }),
+    query: object("Of which nodes.", EVERY_NODE),
+    body: NO_BODY,
+    answer: answers(
+      object("Members.", {
+        items: list("Of each node 1,000 at most, failing ones first.", backendMember),
+        unanswered: ANSWERED_BY.unanswered,
+        cut: optional(list("Nodes that have more members than they told.", text("Node id."))),
+      }),
+    ),
+    codes: ["not_found"],
+  },
 } as const satisfies Record<string, Operation>;
 
 export type BackendFailure = TypeOf<typeof backendFailure>;
+export type BackendMember = TypeOf<typeof backendMember>;

@@ -6,6 +6,7 @@
 import type {
   AuditRecord,
   BackendFailure,
+  BackendMember,
   Configuration,
   NodeStatus,
   OperationAnswer,
@@ -24,6 +25,8 @@ export type Readable = { readonly [T in TableName as `list_${T}`]: readonly RowO
   readonly list_audit_records: readonly AuditRecord[];
   /** Of the provider `name`. */
   readonly list_backend_errors: readonly BackendFailure[];
+  /** Of the provider `name`. */
+  readonly list_backend_members: readonly BackendMember[];
   /** Of the source `name`. */
   readonly list_source_revisions: readonly SourceRevision[];
   /** Series of the metrics address given; never an operation of the admin API. */

@@ -37,6 +37,7 @@ export const VERBS = {
   view: { chord: "v", does: "view", group: "read", help: "the document, as the gateway gives it" },
   history: { chord: "h", does: "history", group: "read", help: "earlier revisions or windows" },
   errors: { chord: "e", does: "errors", group: "read", help: "errors or evidence behind the row" },
+  members: { chord: "M", does: "members", group: "read", help: "the servers of the provider's pool" },
   follow: {
     chord: "f",
     does: "follow",

@@ -15,6 +15,7 @@ import { keysView } from "./keys.ts";
 import { mcpView } from "./mcp.ts";
 import { modelsView } from "./models.ts";
 import { overviewView } from "./overview.ts";
+import { poolView } from "./pool.ts";
 import { profilesView } from "./profiles.ts";
 import { providersView } from "./providers.ts";
 import { queryView } from "./query.ts";
@@ -28,6 +29,7 @@ export const VIEWS: readonly View[] = [
   overviewView,
   providersView,
   errorsView,
+  poolView,
   refusalsView,
   suspensionsView,
   modelsView,

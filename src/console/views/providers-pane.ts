@@ -61,8 +61,17 @@ function poolLines({ record: { members, subsets } }: ProviderRow): readonly Line
       "pool",
       span(plural(members, "server", "servers"), members === 0 ? "fail" : "plain"),
       ...(subsets.length === 0 ? [] : [shown(`; subsets ${subsets.join(", ")}`)]),
+      span("; M lists them", "dim"),
     ),
   ];
+}
+
+/** Undefined: there is a pool to be looked at. */
+export function whyNoMembers(data: Data, name: string): string | undefined {
+  const row = providerNamed(data, name);
+  if (row === undefined) return "the provider is there no more";
+  const { members, subsets } = row.record;
+  return members > 0 || subsets.length > 0 ? undefined : `${name} is no pool, or its name resolves to no server`;
 }
 
 function routes(name: string, data: Data): readonly Line[] {

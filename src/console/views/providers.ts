@@ -2,7 +2,7 @@
 
 import { escapeControls } from "../../base/index.ts";
 import type { Chosen, View } from "../model/view.ts";
-import { describeProvider, providerPane, routePage } from "./providers-pane.ts";
+import { describeProvider, providerPane, routePage, whyNoMembers } from "./providers-pane.ts";
 import { providersTable } from "./providers-table.ts";
 import { suspensionOffers } from "./suspension-offers.ts";
 
@@ -40,6 +40,12 @@ export const providersView: View = {
       verb: "errors",
       needsRow: true,
       start: (chosen) => ({ kind: "go", place: { view: "errors", subject: one(chosen) } }),
+    },
+    {
+      verb: "members",
+      needsRow: true,
+      why: (chosen, { data }) => whyNoMembers(data, one(chosen)),
+      start: (chosen) => ({ kind: "go", place: { view: "pool", subject: one(chosen) } }),
     },
     {
       verb: "follow",

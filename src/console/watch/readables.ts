@@ -47,6 +47,7 @@ export const PLAIN: Readonly<Record<PlainId, PlainRule>> = {
     earlier: `limit=${KEPT_RECORDS / 4}`,
   },
   list_backend_errors: { follows: "list_backends", every: "soon", isList: true, query: "nodes=all", earlier: "" },
+  list_backend_members: { follows: "list_backends", every: "soon", isList: true, query: "nodes=all" },
   list_source_revisions: { follows: "list_sources", every: "seldom", isList: true },
 };
 

@@ -28,7 +28,7 @@ export type MeasuredTable = (typeof MEASURED)[number];
 
 export type Question =
   | { readonly kind: "list"; readonly table: MeasuredTable }
-  | { readonly kind: "failures"; readonly provider: string }
+  | { readonly kind: "failures" | "members"; readonly provider: string }
   | { readonly kind: "records"; readonly limit: number; readonly event: AuditEventName | undefined };
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -115,15 +115,18 @@ function partOf(node: string, body: Uint8Array): Part | undefined {
 
 const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The answer to another member. `fromEnd`: when not all have room, the last are kept. */
-export function answerOf(rows: Iterable<unknown>, fromEnd = false): Uint8Array {
+/** The answer to another member, of `most` rows. `fromEnd`: when not all have room, the last are kept. */
+export function answerOf(
+  rows: Iterable<unknown>,
+  { fromEnd = false, most = Number.POSITIVE_INFINITY }: { readonly fromEnd?: boolean; readonly most?: number } = {},
+): Uint8Array {
   const texts: string[] = [];
   let bytes = 0;
   let isCut = false;
   for (const row of fromEnd ? [...rows].reverse() : rows) {
     const text = JSON.stringify(row);
     bytes += Buffer.byteLength(text) + 1;
-    isCut = bytes > MAX_BYTES;
+    isCut = bytes > MAX_BYTES || texts.length >= most;
     if (isCut) break;
     texts.push(text);
   }
@@ -138,7 +141,7 @@ export function readQuestion(value: unknown): Question | undefined {
     const known = MEASURED.find((it) => it === table);
     return known && { kind, table: known };
   }
-  if (kind === "failures" && typeof provider === "string") return { kind, provider };
+  if ((kind === "failures" || kind === "members") && typeof provider === "string") return { kind, provider };
   if (kind !== "records" || typeof limit !== "number" || !(limit > 0)) return undefined;
   return { kind, limit, event: typeof event === "string" ? (event as AuditEventName) : undefined };
 }

@@ -2,6 +2,7 @@
 
 export type {
   BackendFailure,
+  BackendMember,
   BackendRecord,
   BudgetRecord,
   Configuration,

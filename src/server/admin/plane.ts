@@ -1,6 +1,6 @@
 /** The admin plane of a node: its lists, watched once each whatever the number of doors, and what all doors share. */
 
-import type { TableName } from "../../admin-api/index.ts";
+import { MAX_MEMBERS, type TableName } from "../../admin-api/index.ts";
 import type { Access } from "./access/types.ts";
 import { createBodyReader } from "./body.ts";
 import { answerOf, type Question, readQuestion } from "./everywhere.ts";
@@ -73,8 +73,10 @@ async function answerHere(
     }
     case "failures":
       return answerOf(backends.failures(question.provider) ?? []);
+    case "members":
+      return answerOf(backends.members(question.provider) ?? [], { most: MAX_MEMBERS });
     case "records":
-      return answerOf(audit.recent(question.limit, question.event), true);
+      return answerOf(audit.recent(question.limit, question.event), { fromEnd: true });
     default:
       return question satisfies never;
   }

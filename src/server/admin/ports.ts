@@ -8,6 +8,7 @@ import type {
   AuditEventName,
   AuditRecord,
   BackendFailure,
+  BackendMember,
   BackendRecord,
   BudgetRecord,
   Configuration,
@@ -127,6 +128,8 @@ export interface Backends {
   list(): readonly Omit<BackendRecord, "suspended_until" | "node">[];
   /** Newest first; undefined for a provider that is not configured. */
   failures(name: string): readonly Omit<BackendFailure, "node">[] | undefined;
+  /** Of its pool, failing ones first; none where it is no pool; undefined for a provider that is not configured. */
+  members(name: string): readonly Omit<BackendMember, "node">[] | undefined;
   /** In the order in which requests are matched. */
   models(): readonly ModelRecord[];
   /** In the order of the configuration; without what suspensions know. */

@@ -2,7 +2,7 @@
  * The port `Backends` of the admin plane: the providers of the running configuration with what the data plane measured
  * of them.
  */
-import type { BackendFailure, BackendRecord, Backends, ModelRecord } from "../admin/index.ts";
+import type { BackendFailure, BackendMember, BackendRecord, Backends, ModelRecord } from "../admin/index.ts";
 import { A2A_VERSION, MCP_VERSION } from "../core/agents/index.ts";
 import type { KeptFailure, Statistics } from "../dataplane/index.ts";
 import type { Claim, Snapshot } from "../snapshot/index.ts";
@@ -43,6 +43,11 @@ export function backendsPort(
     list: () =>
       (snapshot?.providers ?? []).map((provider) => backendRecord(provider, statistics, members(provider.name))),
     failures: (name) => statistics.failures(name)?.map(backendFailure),
+    members(name) {
+      if (snapshot?.providers.some((provider) => provider.name === name) !== true) return undefined;
+      const all = (members(name) ?? []).map(backendMember);
+      return [...all.filter(isFailing), ...all.filter((member) => !isFailing(member))];
+    },
     models: () => (snapshot === undefined ? [] : modelRecords(snapshot)),
     servers: () =>
       frontedOf(snapshot, "mcp").map((server) => ({
@@ -127,6 +132,23 @@ function backendFailure(failure: KeptFailure): Omit<BackendFailure, "node"> {
     moved_to: failure.movedTo,
   };
 }
+
+function backendMember(member: PoolMember): Omit<BackendMember, "node"> {
+  const { lastFailure } = member;
+  return {
+    address: member.endpoint,
+    subsets: [...member.subsets],
+    state: member.state,
+    in_flight: member.inFlight,
+    attempts: member.attempts,
+    failures: member.failures,
+    last_error: lastFailure?.code ?? null,
+    last_error_at: lastFailure === undefined ? null : new Date(lastFailure.at).toISOString(),
+    failing_since: member.failingSince === undefined ? null : new Date(member.failingSince).toISOString(),
+  };
+}
+
+const isFailing = ({ state }: Pick<BackendMember, "state">): boolean => state === "failing";
 
 function modelRecords({ claims, defaultProvider }: Snapshot): readonly ModelRecord[] {
   const isAllClaimed = claims.some(({ name }) => name === "*");

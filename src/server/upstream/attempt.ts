@@ -204,7 +204,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onError(cause: Error): void {
-    if (this.#abort === undefined && this.#moved()) return;
+    if (this.#abort === undefined && this.#moved(cause)) return;
     this.#over(true);
     this.#error?.end?.();
     clearTimeout(this.#timer);
@@ -217,10 +217,10 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   /** Nothing was sent where nobody could be connected to: the next server is as good. True: the request is there now. */
-  #moved(): boolean {
+  #moved(cause: Error): boolean {
     const failed = this.#server;
     if (failed === undefined) return false;
-    failed.unreachable();
+    failed.unreachable(cause);
     if (this.#phase === "settled") return false;
     const next = this.#route.next(failed);
     if (next === undefined) return false;

@@ -11,8 +11,8 @@ export interface Server {
   /** An attempt is made at it. Each is followed by one `ended`. */
   begun(): void;
   connected(): void;
-  /** It could not be connected to: nothing was sent. */
-  unreachable(): void;
+  /** It could not be connected to: nothing was sent. `cause`: what the connect failed with. */
+  unreachable(cause: unknown): void;
   ended(): void;
 }
 

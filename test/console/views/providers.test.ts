@@ -114,6 +114,18 @@ test("the pane tells who suspended it, whom it stands in for, and what it does n
   ]);
 });
 
+test("M goes to the servers of a pool, and says why not of what has none", () => {
+  const context = contextOf({ list_backends: [backend("gpu", { members: 2, subsets: ["lora"] }), backend("lone")] });
+  assert.ok(textsOf(body.pane?.("gpu", context) ?? []).includes("pool      2 servers; subsets lora; M lists them"));
+  assert.equal(whyOf(providersView, "members", context, "gpu"), undefined);
+  assert.equal(whyOf(providersView, "members", context, "lone"), "lone is no pool, or its name resolves to no server");
+  assert.equal(whyOf(providersView, "members", context, "gone"), "the provider is there no more");
+  assert.deepEqual(startOf(providersView, "members", context, "gpu"), {
+    kind: "go",
+    place: { view: "pool", subject: "gpu" },
+  });
+});
+
 test("describing tells all fields and all failures", () => {
   const failure = { ...FAILED, time: at(-2), status: 503, kind: "5xx", attempt: 1, moved_to: null };
   const context = contextOf({ ...INCIDENT, list_backend_errors: Array.from({ length: 50 }, () => failure) });

@@ -3,6 +3,7 @@
 import type {
   A2aAgentRecord,
   AuditRecord,
+  BackendMember,
   BackendRecord,
   BudgetRecord,
   ClusterMemberRecord,
@@ -136,6 +137,20 @@ export const FAILED = {
   error_code: null,
   node: "n1",
 } as const;
+
+export const poolMember = (address: string, more: Partial<BackendMember> = {}): BackendMember => ({
+  address,
+  subsets: [],
+  state: "ok",
+  in_flight: 0,
+  attempts: 12,
+  failures: 0,
+  last_error: null,
+  last_error_at: null,
+  failing_since: null,
+  node: "n1",
+  ...more,
+});
 
 export const budget = (name: string, more: Partial<BudgetRecord> = {}): BudgetRecord => ({
   budget: name,

@@ -8,7 +8,7 @@ import { VIEWS_UNDER_TEST } from "./support/views.ts";
 
 const TABLES = new Set([
   ...["providers", "errors", "suspensions", "models", "keys", "profiles", "budgets", "cluster", "config", "revisions"],
-  ...["secrets", "audit-heads", "audit-tail", "changes", "overview", "mcp", "a2a", "guardrails"],
+  ...["secrets", "audit-heads", "audit-tail", "changes", "overview", "mcp", "a2a", "guardrails", "pool"],
 ]);
 
 test("each view is spoken in lines, with its name, its rows and its keys", { skip: ptySkip }, async (t) => {

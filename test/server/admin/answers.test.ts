@@ -14,7 +14,7 @@ import {
 } from "../../../src/admin-api/index.ts";
 import { faultsOf } from "../../../src/server/admin/check.ts";
 import { commands } from "../../../src/server/core/state/index.ts";
-import { FAILED } from "./support/memory-backends.ts";
+import { backendMember, FAILED, FAILING_MEMBER } from "./support/memory-backends.ts";
 import { NOW, openDoor } from "./support/open-door.ts";
 
 /** Lists of what no configuration can set: they answer no row. */
@@ -55,6 +55,7 @@ const CALLS: { readonly [Id in OperationId]: CallInput<Id> } = {
   get_login: {},
   get_openapi: {},
   list_backends: {},
+  list_backend_members: { params: { name: "acme" } },
   list_backend_errors: { params: { name: "acme" } },
   list_models: {},
   list_audit_heads: {},
@@ -94,6 +95,7 @@ test("every operation answers what its description says", async (t) => {
     attempt: 1,
     moved_to: null,
   });
+  backends.have("acme", [backendMember("192.0.2.1:8000"), backendMember("192.0.2.2:8000", FAILING_MEMBER)]);
   const head = { node: "n1", kid: "k".repeat(43), seq: 1, hash: "h".repeat(43) };
   await memory.cluster.write(commands.auditWitness(head), { by: { iss: "local", sub: "unix:0" }, timeoutMs: 1_000 });
   const call = client.call as (id: OperationId, input: object) => Promise<OperationAnswer<OperationId>>;

@@ -9,7 +9,7 @@ import { modelList } from "../../../src/server/admin/handlers/models.ts";
 import { watchList } from "../../../src/server/admin/lists.ts";
 import { commands } from "../../../src/server/core/state/index.ts";
 import { callOf, handlerPorts, NOW } from "./support/handler-ports.ts";
-import { createMemoryBackends, FAILED } from "./support/memory-backends.ts";
+import { backendMember, createMemoryBackends, FAILED } from "./support/memory-backends.ts";
 
 const AT_ONCE = { index: undefined, waitMs: 0, signal: new AbortController().signal };
 const WRITE = { by: { iss: "local", sub: "unix:1000" }, timeoutMs: 1_000 };
@@ -110,6 +110,23 @@ test("the failures of a provider are answered, and a provider that is not config
   await assert.rejects(async () => answer(callOf("list_backend_errors", { params: { name: "x" } }), ports), {
     code: "not_found",
   });
+});
+
+test("the members of a pool are answered, 1,000 at most, and it is told that there are more", async () => {
+  const { configure, have, ports } = open();
+  configure("a", "b");
+  const { list_backend_members: answer } = backendHandlers;
+  const ask = (name: string, query = {}) => answer(callOf("list_backend_members", { params: { name }, query }), ports);
+  assert.deepEqual(await ask("a"), { value: { items: [] } });
+  const all = Array.from({ length: 1_001 }, (_, at) => backendMember(`192.0.2.${at}:8000`));
+  have("a", all.slice(1));
+  assert.deepEqual(await ask("a"), { value: { items: all.slice(1).map((it) => ({ ...it, node: "n1" })) } });
+  have("a", all);
+  for (const query of [{}, { nodes: "all" }]) {
+    const { items, cut } = (await ask("a", query)).value;
+    assert.deepEqual([items.length, cut], [1_000, ["n1"]]);
+  }
+  await assert.rejects(async () => ask("x"), { code: "not_found" });
 });
 
 test("a list of what cannot be configured is empty and never changes", async () => {

@@ -1,6 +1,6 @@
 /** Providers as this node has met them, with the suspensions that the whole cluster holds. */
 
-import type { BackendFailure, BackendRecord } from "../../../admin-api/index.ts";
+import { type BackendFailure, type BackendMember, type BackendRecord, MAX_MEMBERS } from "../../../admin-api/index.ts";
 import { readSuspension, suspensionRowKey } from "../../core/state/index.ts";
 import { byTime, gather } from "../everywhere.ts";
 import { type Handlers, mapped, rfc3339 } from "../handler.ts";
@@ -67,13 +67,31 @@ function suspended(
   };
 }
 
-export const backendHandlers: Pick<Handlers, "list_backend_errors"> = {
+export const backendHandlers: Pick<Handlers, "list_backend_errors" | "list_backend_members"> = {
   async list_backend_errors({ params: { name }, query: { nodes }, signal }, { backends, cluster }) {
     const own = backends.failures(name);
-    if (own === undefined) throw refusal("not_found", "There is no provider of that name in the configuration.");
+    if (own === undefined) throw noSuchProvider();
     const { nodeId: node } = cluster.status();
     if (nodes === undefined) return { value: { items: own.map((failure) => ({ ...failure, node })) } };
     const { items, ...others } = await gather(cluster, { kind: "failures", provider: name }, own, signal);
     return { value: { items: byTime(items as unknown as readonly BackendFailure[], "time").reverse(), ...others } };
   },
+
+  async list_backend_members({ params: { name }, query: { nodes }, signal }, { backends, cluster }) {
+    const all = backends.members(name);
+    if (all === undefined) throw noSuchProvider();
+    const { nodeId: node } = cluster.status();
+    const own = all.slice(0, MAX_MEMBERS);
+    const ownCut = own.length < all.length ? [node] : [];
+    if (nodes === undefined) {
+      const items = own.map((member) => ({ ...member, node }));
+      return { value: { items, ...(ownCut.length > 0 && { cut: ownCut }) } };
+    }
+    const { items, unanswered, cut } = await gather(cluster, { kind: "members", provider: name }, own, signal);
+    return {
+      value: { items: items as unknown as readonly BackendMember[], unanswered, cut: [...ownCut, ...cut] },
+    };
+  },
 };
+
+const noSuchProvider = () => refusal("not_found", "There is no provider of that name in the configuration.");

@@ -2,6 +2,7 @@
 import type { LookupFunction } from "node:net";
 import { isIPv6 } from "node:net";
 import { Pool } from "undici";
+import { systemClock } from "../../../base/index.ts";
 import type { Server } from "../server.ts";
 
 /** After a failed connect others are asked first for so long, doubling; then one request tries it. */
@@ -12,6 +13,14 @@ const LONGEST_REST_MS = 30_000;
 export const MEMBER_CONNECT_MS = 2_000;
 
 export type MemberState = "ok" | "failing" | "idle" | "draining";
+
+/** The last connect that failed. */
+export interface ConnectFailure {
+  /** As the system, TLS or the client names it: `ECONNREFUSED`. */
+  readonly code: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
 
 export interface MemberOptions {
   /** `scheme://host[:port]` of the pool: the name in TLS and `host`. */
@@ -35,6 +44,9 @@ export class Member implements Server {
   attempts = 0;
   /** Connects that failed. */
   failures = 0;
+  lastFailure: ConnectFailure | undefined;
+  /** Milliseconds since 1970; undefined: the last connect did not fail. */
+  failingSince: number | undefined;
   readonly #options: MemberOptions;
   /** Failed connects since the last that did not. */
   #failedInTurn = 0;
@@ -89,11 +101,15 @@ export class Member implements Server {
 
   connected(): void {
     this.#failedInTurn = 0;
+    this.failingSince = undefined;
     this.#restsUntil = 0;
   }
 
-  unreachable(): void {
+  unreachable(cause: unknown): void {
     this.failures += 1;
+    const at = systemClock.now();
+    this.lastFailure = { code: codeOf(cause), at };
+    this.failingSince ??= at;
     this.#restsUntil =
       this.#options.now() + Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** Math.min(this.#failedInTurn, 10));
     this.#failedInTurn += 1;
@@ -113,4 +129,18 @@ export class Member implements Server {
   async destroy(): Promise<void> {
     await this.#pool?.destroy();
   }
+}
+
+/** Words of an error may hold what was sent; its code is one of a few. */
+const CODE = /^[A-Z][A-Z0-9_]{1,63}$/;
+/** Causes of causes that are looked through. */
+const MOST_CAUSES = 4;
+
+function codeOf(error: unknown): string {
+  let at = error;
+  for (let depth = 0; depth < MOST_CAUSES && at instanceof Error; depth++, at = at.cause) {
+    const { code } = at as NodeJS.ErrnoException;
+    if (typeof code === "string" && CODE.test(code)) return code;
+  }
+  return "unknown";
 }

@@ -4,7 +4,7 @@ import type { Pool } from "undici";
 import { type Instruments, type Log, systemClock } from "../../../base/index.ts";
 import { type AskedFor, openPickers, routeByPicker } from "../picker/index.ts";
 import type { Route, Routed } from "../server.ts";
-import { Member, type MemberState } from "./member.ts";
+import { type ConnectFailure, Member, type MemberState } from "./member.ts";
 import { type MemberSet, openMemberSet } from "./member-set.ts";
 import { createPoolMetrics } from "./metrics.ts";
 import { createNames, type Names } from "./names.ts";
@@ -19,6 +19,9 @@ export interface PoolMember {
   readonly attempts: number;
   /** Connects that failed. */
   readonly failures: number;
+  readonly lastFailure: ConnectFailure | undefined;
+  /** Milliseconds since 1970; undefined: the last connect did not fail. */
+  readonly failingSince: number | undefined;
   /** Subsets that it is in, by name. */
   readonly subsets: readonly string[];
 }
@@ -179,6 +182,8 @@ export function openPools(options: PoolsOptions): Pools {
         inFlight: member.inFlight,
         attempts: member.attempts,
         failures: member.failures,
+        lastFailure: member.lastFailure,
+        failingSince: member.failingSince,
         subsets: subsetsOf(member),
       }));
     },

@@ -82,6 +82,7 @@ export const INPUTS: Readonly<Record<OperationId, Input>> = {
   list_reconcile: list,
   list_reconcile_verdicts: list,
   list_backends: list,
+  list_backend_members: { params: { name: "one" }, status: 200 },
   list_backend_errors: { params: { name: "one" }, status: 200 },
   list_cluster_members: list,
   // Of a cluster of one there is nobody to remove, nor to hand over to.

@@ -38,6 +38,10 @@ const READINGS: Partial<Readable> = {
   list_backend_errors: [
     { ...traffic.FAILED, time: traffic.at(-2), kind: "5xx", status: 503, attempt: 1, moved_to: "acme-alt" },
   ],
+  list_backend_members: [
+    traffic.poolMember("192.0.2.1:8000"),
+    traffic.poolMember("192.0.2.2:8000", { state: "failing", failures: 3, last_error: "ECONNREFUSED" }),
+  ],
   list_query_tables: TABLES,
   metrics: {
     requests: [1, null, 3],

@@ -6,6 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Simulator } from "../../../../src/simulator/index.ts";
 import { openTerminal, type TestTerminal } from "../../../console/support/terminal.ts";
 import type { TestNode } from "../../config/support/nodes.ts";
 import { chat, mint, say, simProvider, startGoverned } from "../../governance/support/governed.ts";
@@ -34,6 +35,13 @@ export interface SceneOptions {
   readonly failing?: { readonly apiKey?: string; answer?(sent: readonly (readonly [string, string])[]): string };
   /** Value of the sealed secret. */
   readonly sealed?: string;
+}
+
+/** Of the simulator alone, as what the name of this machine resolves to. */
+function poolOf(name: string, simulator: Simulator): Document {
+  const { base_url: _, ...others } = simProvider(name, simulator);
+  const { port } = new URL(simulator.url);
+  return { ...others, pool: { service: `http://127.0.0.1:${port}/v1` }, models: ["judge-*"] };
 }
 
 export async function startScene(
@@ -70,7 +78,7 @@ export async function startScene(
           api_key: failing.apiKey ?? "the-other-key",
           models: ["alt-*"],
         },
-        { ...simProvider(PROVIDERS.idle, simulator), models: ["judge-*"] },
+        poolOf(PROVIDERS.idle, simulator),
       ],
       default_provider: PROVIDERS.sound,
     }),

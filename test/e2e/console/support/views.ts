@@ -36,6 +36,11 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
       normal: /503/,
       empty: [/No failure of acme-alt on any node/, /`:refusals`/],
     },
+    pool: {
+      subject: PROVIDERS.idle,
+      normal: /127\.0\.0\.1:\d+ +idle/,
+      empty: [/judge-local has no servers on any node/, /`gateway check` tells which/],
+    },
     refusals: {
       normal: /nobody known +unauthenticated/,
       empty: [/Nothing was refused in the last hour\./, /e on a provider/],

@@ -35,6 +35,7 @@ export function backendsContract(name: string, open: () => BackendsUnderTest): v
     assert.deepEqual(told, [{ ...FAILED, status: 503, kind: "5xx", attempt: 1, moved_to: null }]);
     assert.deepEqual(backends.failures("b"), []);
     assert.equal(backends.failures("c"), undefined);
+    assert.deepEqual([backends.members("a"), backends.members("c")], [[], undefined]);
   });
 
   test(`${name}: a provider that is no longer configured is gone from both lists`, () => {

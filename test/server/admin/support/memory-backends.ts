@@ -1,9 +1,10 @@
 /** Providers in memory: rows that a test sets. */
 
-import type { BackendFailure, BackendRecord, ModelRecord } from "../../../../src/admin-api/index.ts";
+import type { BackendFailure, BackendMember, BackendRecord, ModelRecord } from "../../../../src/admin-api/index.ts";
 import type { Backends } from "../../../../src/server/admin/index.ts";
 
 type Row = Omit<BackendRecord, "suspended_until" | "node">;
+type Member = Omit<BackendMember, "node">;
 
 export interface MemoryBackends {
   readonly backends: Backends;
@@ -12,6 +13,8 @@ export interface MemoryBackends {
   /** As traffic at a provider. */
   measure(name: string, measured: Partial<Row>): void;
   fail(name: string, failure: Omit<BackendFailure, "node">): void;
+  /** Makes it a pool of these. */
+  have(name: string, members: readonly Member[]): void;
 }
 
 /** What every failure says of its request. */
@@ -42,6 +45,28 @@ export const backend = (name: string, over: Partial<Row> = {}): Row => ({
   ...over,
 });
 
+export const backendMember = (address: string, over: Partial<Member> = {}): Member => ({
+  address,
+  subsets: [],
+  state: "ok",
+  in_flight: 0,
+  attempts: 1,
+  failures: 0,
+  last_error: null,
+  last_error_at: null,
+  failing_since: null,
+  ...over,
+});
+
+/** What a member that fails says of it. */
+export const FAILING_MEMBER = {
+  state: "failing",
+  failures: 2,
+  last_error: "ECONNREFUSED",
+  last_error_at: "2026-11-20T14:02:06.000Z",
+  failing_since: "2026-11-20T14:02:05.000Z",
+} as const;
+
 const model = (provider: string): ModelRecord => ({
   model: `${provider}-*`,
   kind: "pattern",
@@ -69,6 +94,7 @@ export function createMemoryBackends(): MemoryBackends {
   const listeners = new Set<(what: "configuration" | "measurements") => void>();
   let rows = new Map<string, Row>();
   const failures = new Map<string, readonly Omit<BackendFailure, "node">[]>();
+  const members = new Map<string, readonly Member[]>();
   const tell = (what: "configuration" | "measurements"): void => {
     for (const listener of [...listeners]) listener(what);
   };
@@ -76,6 +102,7 @@ export function createMemoryBackends(): MemoryBackends {
     backends: {
       list: () => [...rows.values()],
       failures: (name) => (rows.has(name) ? (failures.get(name) ?? []) : undefined),
+      members: (name) => (rows.has(name) ? (members.get(name) ?? []) : undefined),
       models: () => [...rows.keys()].map(model),
       servers: () => [...rows.keys()].map((name) => ({ ...called(name), registry_name: `com.example/${name}` })),
       agents: () => [...rows.keys()].map(called),
@@ -94,6 +121,10 @@ export function createMemoryBackends(): MemoryBackends {
     },
     fail(name, failure) {
       failures.set(name, [failure, ...(failures.get(name) ?? [])]);
+      tell("measurements");
+    },
+    have(name, all) {
+      members.set(name, all);
       tell("measurements");
     },
   };

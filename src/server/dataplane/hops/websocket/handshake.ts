@@ -216,15 +216,15 @@ export async function dial(upstream: UpstreamAddress, options: DialOptions): Pro
       return { dialled, ended: () => server?.ended() };
     } catch (error) {
       server?.ended();
-      const next = isUnconnected(error) ? nextAfter(server, route) : undefined;
+      const next = isUnconnected(error) ? nextAfter(server, route, error) : undefined;
       if (next === undefined) throw error;
       server = next;
     }
   }
 }
 
-function nextAfter(failed: Server | undefined, route: Route | undefined): Server | undefined {
-  failed?.unreachable();
+function nextAfter(failed: Server | undefined, route: Route | undefined, cause: unknown): Server | undefined {
+  failed?.unreachable(cause);
   return route?.next(failed);
 }
 
@@ -235,7 +235,9 @@ function isUnconnected(error: unknown): boolean {
 }
 
 /** The server took longer to be connected to than one of several may. */
-class NotConnected extends Error {}
+class NotConnected extends Error {
+  readonly code = "ETIMEDOUT";
+}
 
 /** As of attempts at servers of a pool: the others are near too. */
 const SERVER_CONNECT_MS = 2_000;
