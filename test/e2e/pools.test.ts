@@ -94,7 +94,8 @@ test("the members of a pool are told one by one, and none of a provider that is 
   const last = servers[2];
   assert.ok(last);
   await last.kill();
-  t.after(() => last.revive());
+  let isBack = false;
+  t.after(() => (isBack ? undefined : last.revive()));
   const before = Date.now();
   for (let n = 0; n < 3; n += 1) assert.equal((await ask("gpu")).status, 200);
   const [failing, ...others] = await told("gpu");
@@ -118,6 +119,7 @@ test("the members of a pool are told one by one, and none of a provider that is 
     ],
   );
   await last.revive();
+  isBack = true;
   await eventually("it serves again", async () => {
     await ask("gpu");
     const [first] = (await told("gpu")).filter(({ address }) => address === failing.address);

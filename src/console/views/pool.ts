@@ -75,9 +75,9 @@ const COLUMNS: readonly Column<Row>[] = [
     { head: "LAST ERROR", letter: "e", width: { least: 12, flex: 1 }, priority: 2 },
     ({ member }) => member.last_error,
   ),
-  sometimes({ head: "ERROR AT", letter: "t", priority: 4 }, (member) => member.last_error_at),
+  sometimes({ head: "ERROR AT", letter: "t", priority: 6 }, (member) => member.last_error_at),
   sometimes({ head: "FAILING SINCE", letter: "c", priority: 3 }, (member) => member.failing_since),
-  textColumn({ head: "NODE", letter: "n", width: 8, priority: 4, cut: "middle" }, ({ member }) => member.node),
+  textColumn({ head: "NODE", letter: "n", width: 8, priority: 2, cut: "middle" }, ({ member }) => member.node),
 ];
 
 /** One that left and came back stands twice until its last request is over. */
