@@ -25,7 +25,7 @@ test("each view is spoken in lines, with its name, its rows and its keys", { ski
     console.type(command);
     await console.press("enter");
     await console.until((screen) => new RegExp(`^${title}( |$)`, "m").test(screen), title);
-    await console.until((screen) => /, node n1 leader/.test(screen) && !/busy/.test(screen));
+    await console.until((screen) => /, as unix:\d+, node n1 leader/.test(screen) && !/busy/.test(screen));
     await console.settled();
     const screen = console.screen();
     assert.match(screen, /^gateway unix:.+, as unix:\d+, node n1 leader/m, `${id}: where one is`);
