@@ -4,7 +4,14 @@
  */
 
 import type { RequestShape } from "./child/requests.ts";
-import { CONFIG_ALIAS, CONFIG_MODEL, type GatewayMode, MESSAGES_MODEL, SIGNED_MODEL } from "./parts/configuration.ts";
+import {
+  CHAT_MODEL,
+  CONFIG_ALIAS,
+  CONFIG_MODEL,
+  type GatewayMode,
+  MESSAGES_MODEL,
+  SIGNED_MODEL,
+} from "./parts/configuration.ts";
 
 export interface LoadScenario {
   readonly name: string;
@@ -176,26 +183,48 @@ export const LOAD_SCENARIOS: readonly LoadScenario[] = [
     maxSignedRatio: 1.35,
   },
   ...(["compat", "messages"] as const).flatMap((dialect) => translatedFrom(dialect)),
+  ...(["messages", "chat"] as const).flatMap((form) => responsesTo(form)),
 ];
 
 /** An agent's turn of 2 KB by a client of the dialect, to a provider of the other. */
 function translatedFrom(dialect: "compat" | "messages"): readonly LoadScenario[] {
   const [model, bytesModel] = dialect === "compat" ? [MESSAGES_MODEL, CONFIG_MODEL] : [CONFIG_MODEL, MESSAGES_MODEL];
+  return translated(
+    `translated-${dialect}`,
+    `2 KB with tools from a ${dialect} client to a provider of the other dialect, config mode`,
+    { model, dialect, bytesModel },
+  );
+}
+
+/** The same turn, asked for as a response, to a provider that has messages or chat completions alone. */
+function responsesTo(form: "messages" | "chat"): readonly LoadScenario[] {
+  return translated(`responses-${form}`, `2 KB with tools for a response, to a provider that has ${form} alone`, {
+    model: form === "messages" ? MESSAGES_MODEL : CHAT_MODEL,
+    dialect: "responses",
+    bytesModel: CONFIG_MODEL,
+  });
+}
+
+function translated(
+  name: string,
+  about: string,
+  { model, dialect, bytesModel }: Required<Pick<RequestShape, "model" | "dialect">> & { readonly bytesModel: string },
+): readonly LoadScenario[] {
   const turn = { model, dialect, hasTools: true } as const;
   const common = { mode: "config", maxRatio: undefined, bytesModel } as const;
   return [
     {
       ...unary,
       ...common,
-      name: `translated-${dialect}`,
-      about: `2 KB with tools from a ${dialect} client to a provider of the other dialect, config mode`,
+      name,
+      about,
       shape: { ...turn, kind: "unary" },
       maxTranslatedRatio: 1.5,
     },
     {
       ...stream,
       ...common,
-      name: `translated-${dialect}-stream`,
+      name: `${name}-stream`,
       about: "the same with 100 chunks",
       shape: { ...turn, kind: "stream" },
       maxTranslatedRatio: 2,

@@ -15,7 +15,7 @@ export interface RequestShape {
   readonly credentials?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Of the client; left out, compat. */
-  readonly dialect?: "compat" | "messages";
+  readonly dialect?: "compat" | "messages" | "responses";
   /** An agent's turn of about 2 KB: a tool, a call of it and its result, instead of a question alone. */
   readonly hasTools?: true;
   /** A conversation of so many turns of about 1 KB of prose, of which the newest is another in each request. */
@@ -111,12 +111,14 @@ function shuffle(values: readonly string[]): readonly string[] {
   return shuffled;
 }
 
+const PATHS = { compat: "/v1/chat/completions", messages: "/v1/messages", responses: "/v1/responses" } as const;
+
 export function buildRequest(shape: RequestShape, port: number, credential: string): Buffer {
   const body = buildBody(shape);
   const isMessages = shape.dialect === "messages";
   const isCall = shape.kind === "mcp-call";
   const head = [
-    `POST ${isCall ? MCP_PATH : isMessages ? "/v1/messages" : "/v1/chat/completions"} HTTP/1.1`,
+    `POST ${isCall ? MCP_PATH : PATHS[shape.dialect ?? "compat"]} HTTP/1.1`,
     ...(isMessages ? ["anthropic-version: 2023-06-01"] : []),
     ...(isCall ? [`MCP-Protocol-Version: ${MCP_VERSION}`, "Mcp-Method: tools/call", `Mcp-Name: ${MCP_TOOL}`] : []),
     `Host: 127.0.0.1:${port}`,
@@ -210,8 +212,23 @@ const SYSTEM = "You help the people of a warehouse. Use the tools; never guess t
 const QUESTION = "Which orders of customer c-4711 are open, and which of them should have left the house already? ";
 const RESULT = JSON.stringify([{ order: "o-1", status: "open", lines: 3, due: "2026-02-01" }]).repeat(6);
 
-/** The same turn in either dialect. */
+/** The same turn in each form. */
 function agentTurn({ kind, model, dialect }: RequestShape): object {
+  if (dialect === "responses") {
+    return {
+      model,
+      ...(kind === "stream" ? { stream: true } : {}),
+      temperature: 0.2,
+      max_output_tokens: 1_000,
+      instructions: SYSTEM,
+      tools: [{ type: "function", name: MCP_TOOL, description: "Finds orders.", parameters: SCHEMA, strict: false }],
+      input: [
+        { role: "user", content: QUESTION },
+        { type: "function_call", call_id: "call_1", name: MCP_TOOL, arguments: JSON.stringify(INPUT) },
+        { type: "function_call_output", call_id: "call_1", output: RESULT },
+      ],
+    };
+  }
   const about = { model, ...(kind === "stream" ? { stream: true } : {}), temperature: 0.2, max_tokens: 1_000 };
   if (dialect === "messages") {
     return {

@@ -3,7 +3,7 @@
  *
  * What is asked for is read from the first bytes of the body, which stand in its first piece: `"stream":true` answers
  * 100 events, one a turn of the event loop, so that a proxy reads them as pieces and not as one write, and one more with
- * the usage where that is asked for; `/v1/messages` answers in that dialect, the path of the MCP server the call of a tool. The model `bench-large-answer` answers 1 MiB. Everything else answers 0.6 KB of JSON.
+ * the usage where that is asked for; `/v1/messages` and `/v1/responses` answer in their own forms, the path of the MCP server the call of a tool. The model `bench-large-answer` answers 1 MiB. Everything else answers 0.6 KB of JSON.
  * GET /counts says how many were answered.
  */
 
@@ -97,6 +97,46 @@ const messageAnswer = Buffer.from(
   }),
 );
 
+const response = {
+  id: "resp_bench",
+  object: "response",
+  created_at: 1_700_000_000,
+  status: "in_progress",
+  model: "bench",
+  output: [] as object[],
+  usage: null as object | null,
+};
+const item = { id: "msg_bench", type: "message", status: "in_progress", role: "assistant", content: [] as object[] };
+const place = { item_id: item.id, output_index: 0, content_index: 0 };
+const said = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
+const itemOf = (text: string) => ({ ...item, status: "completed", content: [said(text)] });
+const responseOf = (text: string) => ({
+  ...response,
+  status: "completed",
+  output: [itemOf(text)],
+  usage: { input_tokens: 210, output_tokens: 100, total_tokens: 310 },
+});
+const streamed = Array.from({ length: CHUNKS_PER_STREAM - 2 }, (_, at) => WORDS[(at + 1) % WORDS.length]).join("");
+const responsesStream: StreamPieces = {
+  first: Buffer.concat([
+    namedEventOf({ type: "response.created", response }),
+    namedEventOf({ type: "response.in_progress", response }),
+    namedEventOf({ type: "response.output_item.added", output_index: 0, item }),
+    namedEventOf({ type: "response.content_part.added", ...place, part: said("") }),
+  ]),
+  each: WORDS.map((delta) => namedEventOf({ type: "response.output_text.delta", ...place, delta, logprobs: [] })),
+  last: Buffer.concat([
+    namedEventOf({ type: "response.output_text.done", ...place, text: streamed, logprobs: [] }),
+    namedEventOf({ type: "response.content_part.done", ...place, part: said(streamed) }),
+    namedEventOf({ type: "response.output_item.done", output_index: 0, item: itemOf(streamed) }),
+  ]),
+  usage: undefined,
+  end: namedEventOf({ type: "response.completed", response: responseOf(streamed) }),
+};
+const responseAnswer = Buffer.from(
+  JSON.stringify(responseOf("The quick brown fox jumps over the lazy dog. ".repeat(5))),
+);
+
 const callAnswer = Buffer.from(
   JSON.stringify({
     result: {
@@ -107,6 +147,13 @@ const callAnswer = Buffer.from(
     id: 1,
   }),
 );
+
+/** By path; any other is of chat completions. */
+const FORMS = new Map([
+  ["/v1/messages", { stream: messagesStream, whole: messageAnswer }],
+  ["/v1/responses", { stream: responsesStream, whole: responseAnswer }],
+]);
+const CHAT = { stream: compatStream, whole: unaryAnswer };
 
 const counts = { unary: 0, streams: 0, large: 0, aborted: 0, bodyBytes: 0 };
 
@@ -128,15 +175,15 @@ const server = createServer((request, response) => {
 listenAndReport(server);
 
 function answer(head: string, isUsageAsked: boolean, request: IncomingMessage, response: ServerResponse): void {
-  const isMessages = request.url === "/v1/messages";
+  const { stream, whole } = FORMS.get(request.url ?? "") ?? CHAT;
   if (head.includes('"stream":true')) {
-    streamChunks(isMessages ? messagesStream : compatStream, isUsageAsked, request, response);
+    streamChunks(stream, isUsageAsked, request, response);
     return;
   }
   const isLarge = head.includes("bench-large-answer");
   counts[isLarge ? "large" : "unary"] += 1;
   const isCall = request.url === MCP_PATH;
-  const body = isCall ? callAnswer : isMessages ? messageAnswer : isLarge ? largeAnswer : unaryAnswer;
+  const body = isCall ? callAnswer : isLarge ? largeAnswer : whole;
   response.writeHead(200, { "content-type": "application/json", "content-length": body.length });
   response.end(body);
 }

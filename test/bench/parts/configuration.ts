@@ -22,6 +22,9 @@ export const CONFIG_ALIAS = "alias-10";
 /** Of a provider that speaks the messages dialect. */
 export const MESSAGES_MODEL = "m-chat";
 
+/** Of a provider that has chat completions alone; the same length of a name. */
+export const CHAT_MODEL = "ch-chatt";
+
 /** Of a provider whose requests are signed; the same upstream, and the same length of a name. */
 export const SIGNED_MODEL = "sg-chatt";
 
@@ -96,6 +99,13 @@ function routing(upstreamPort: number): object {
     api_key: "bench-key-messages",
     models: [MESSAGES_MODEL],
   };
+  const chat = {
+    preset: "deepseek",
+    name: "provider-chat",
+    base_url: `http://127.0.0.1:${upstreamPort}/v1`,
+    api_key: "bench-key-chat",
+    models: [CHAT_MODEL],
+  };
   const signed = {
     preset: "bedrock",
     name: "provider-signed",
@@ -114,7 +124,7 @@ function routing(upstreamPort: number): object {
     version: 1,
     default_provider: "provider-1",
     credentials: [{ name: "signer", cloudsig }],
-    providers: [...providers, messages, signed],
+    providers: [...providers, messages, chat, signed],
     mcp,
   };
 }
