@@ -268,8 +268,7 @@ function failureOf(
   if (outcome.kind === "unreachable") {
     ruling.failed("connect");
     const { cause } = outcome;
-    const why = cause instanceof NoServer && cause.message !== "" ? `: ${cause.message}` : "";
-    return new GatewayError("upstream_unreachable", `${noun} could not be reached${why}.`, { cause });
+    return new GatewayError("upstream_unreachable", `${noun} could not be reached${whyNot(cause)}.`, { cause });
   }
   if (outcome.kind !== "timeout") return undefined;
   const trigger = timeoutTrigger(provider.retry, failoverWhen);
@@ -277,6 +276,13 @@ function failureOf(
   return trigger === "timeout"
     ? new GatewayError("upstream_timeout", `${noun} sent no answer in time.`)
     : new GatewayError("upstream_unreachable", `${noun} sent no answer in time.`);
+}
+
+/** What of it may be shown; with what ails this machine a provider has nothing to do. */
+function whyNot(cause: Error): string {
+  if (cause instanceof NoServer && cause.message !== "") return `: ${cause.message}`;
+  const code = "code" in cause ? cause.code : undefined;
+  return code === "EMFILE" || code === "ENFILE" ? ": the gateway has no file descriptors left, see `ulimit -n`" : "";
 }
 
 /** What an upstream's status is as a failure; undefined: it is none. */

@@ -27,6 +27,7 @@ const ABORT_LIMIT_MS = 1_000;
 
 const upstream = await scriptedUpstream(file);
 const { node, gateway } = await startGoverned(file, {
+  env: { GATEWAY_MAX_IN_FLIGHT: String(Math.max(4_096, STREAMS + 1_000)) },
   deployment: {
     max_body_bytes: MAX_BODY_BYTES,
     mcp: [{ name: "tools", url: `${upstream.url}/rpc` }],

@@ -31,10 +31,12 @@ export interface GovernedOptions {
   readonly provider?: Document;
   readonly changes?: Document;
   readonly simulator?: Partial<SimulatorOptions>;
+  /** Of the gateways. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export async function startGoverned(owner: Owner, options: GovernedOptions = {}): Promise<Governed> {
-  const { ids = ["n1"], deployment = {}, auth = {}, provider = {}, changes = {} } = options;
+  const { ids = ["n1"], deployment = {}, auth = {}, provider = {}, changes = {}, env = {} } = options;
   const simulator = await simulated(owner, { requireKey: PROVIDER_KEY, ...options.simulator });
   const nodes = await createNodes(owner, {
     ids,
@@ -45,7 +47,7 @@ export async function startGoverned(owner: Owner, options: GovernedOptions = {})
       ...(typeof deployment === "function" ? deployment(simulator) : deployment),
     },
   });
-  const started = await Promise.all(nodes.map(async (node) => ({ node, gateway: await node.start() })));
+  const started = await Promise.all(nodes.map(async (node) => ({ node, gateway: await node.start(env) })));
   await Promise.all(nodes.map((node) => led(node)));
   const [first] = started;
   assert.ok(first);
