@@ -130,13 +130,23 @@ export async function openConsole(
   });
   await terminal.until(awaits);
   const command = async (words: string): Promise<void> => {
-    // The editor of the workbench takes all letters.
-    if (terminal.screen().includes("Query workbench")) await terminal.press("esc");
+    await leaveEditor(terminal, "Esc leave");
     await terminal.press(":");
     terminal.type(words);
     await terminal.press("enter");
   };
   return Object.assign(terminal, { home, command });
+}
+
+/**
+ * Out of the editor of the workbench, which takes all letters; `shown`: what stands on the screen while it does. Of a
+ * statement that runs, the first `Esc` is the end.
+ */
+export async function leaveEditor(terminal: TestTerminal, shown: string): Promise<void> {
+  for (let times = 0; times < 3 && terminal.screen().includes(shown); times += 1) {
+    await terminal.press("esc");
+    await terminal.settled();
+  }
 }
 
 export const consoleArgs = (socket: string, ...more: readonly string[]): readonly string[] => [
