@@ -8,7 +8,7 @@ const read = (path: string, text: string, contentType = "application/json") => {
   const route = findRoute("POST", path);
   assert.ok(route !== undefined);
   const plain = Buffer.from(text);
-  return readTexts(route, "compat", { plain, contentType, isJson: scanObject(plain, []).kind === "object" });
+  return readTexts(route, "compat", { plain, contentType, isJson: scanObject(plain, [], true).kind === "object" });
 };
 
 /** `kind turn text`, and `!` behind what is only read. */
