@@ -2,4 +2,5 @@
 
 export type { Verdict, WholeRequest } from "./exchange/index.ts";
 export { type InspectingWith, inspectRequest } from "./inspect.ts";
-export { type Counted, type Inspector, type InspectorOptions, openInspector } from "./server.ts";
+export type { Counted, Inspector, InspectorOptions } from "./options.ts";
+export { openInspector } from "./server.ts";

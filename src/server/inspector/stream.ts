@@ -1,0 +1,112 @@
+/** A stream of a peer: its messages go to an exchange, and what the exchange wants done is done. */
+import { asRefusal } from "../../base/index.ts";
+import type { Grpc, ProcessingRequest__Output } from "../ext-proc/index.ts";
+import { type HeaderList, openExchange, type Step, type Verdict, type WholeRequest } from "./exchange/index.ts";
+import type { InspectorOptions } from "./options.ts";
+import { shapedRefusal } from "./refusal-shape.ts";
+import type { Streams } from "./streams.ts";
+import { type Call, talkOver } from "./talk.ts";
+import { arrivalOf, messageOf, refusalMessage, UnreadableMessage } from "./wire.ts";
+
+export interface Serving {
+  readonly options: Pick<InspectorOptions, "mode" | "maxBodyBytes" | "inspect" | "counted" | "log">;
+  readonly streams: Streams;
+  readonly codes: Grpc["status"];
+}
+
+export function serveStream(call: Call, { options, streams, codes }: Serving): void {
+  const { mode, maxBodyBytes, inspect, counted, log } = options;
+  const leaving = new AbortController();
+  const talk = talkOver(call, () => {
+    place?.leave();
+    leaving.abort();
+  });
+  const place = streams.enter(() => talk.fail(codes.UNAVAILABLE, "the inspector stops"));
+  if (place === undefined) {
+    counted("too_many_streams");
+    talk.fail(codes.RESOURCE_EXHAUSTED, "the inspector has as many streams as it may");
+    return;
+  }
+  const exchange = openExchange({ mode, maxBodyBytes, hold: place.hold });
+  let headers: HeaderList = [];
+  let hasLeft = false;
+  let isJudging = false;
+
+  call.on("data", (message: ProcessingRequest__Output) => {
+    if (!talk.isOver()) guarded(() => heard(message));
+  });
+  call.on("end", () => {
+    hasLeft = true;
+    if (headers !== OBSERVED) guarded(() => take(exchange.left()));
+    if (!isJudging) talk.finish();
+  });
+
+  function heard(message: ProcessingRequest__Output): void {
+    // Such a filter waits for no answer.
+    if (message.observability_mode === true) {
+      if (headers.length === 0) counted("observed");
+      headers = OBSERVED;
+      return;
+    }
+    const arrival = arrivalOf(message);
+    if (arrival === undefined) return;
+    if (arrival.kind === "headers" && arrival.side === "request" && headers.length === 0) headers = arrival.headers;
+    take(exchange.arrived(arrival));
+  }
+
+  function take(steps: readonly Step[]): void {
+    for (const step of steps) {
+      if (talk.isOver()) return;
+      switch (step.do) {
+        case "answer":
+          talk.say(messageOf(step.answer));
+          break;
+        case "inspect":
+          judge(step.request);
+          break;
+        case "count":
+          counted(step.what);
+          break;
+        case "refuse":
+          talk.say(refusalMessage(shapedRefusal(step.error, headers)));
+          talk.finish();
+          break;
+        case "fail":
+          counted(step.fault);
+          talk.fail(step.fault === "mode_mismatch" ? codes.FAILED_PRECONDITION : codes.INVALID_ARGUMENT, step.detail);
+          break;
+        default:
+          step satisfies never;
+      }
+    }
+  }
+
+  function judge(request: WholeRequest): void {
+    isJudging = true;
+    const settle = (verdict: Verdict): void => {
+      isJudging = false;
+      guarded(() => take(exchange.decided(verdict)));
+      if (hasLeft) talk.finish();
+    };
+    inspect(request, leaving.signal).then(settle, (cause: unknown) =>
+      settle({ kind: "refuse", error: asRefusal(cause) }),
+    );
+  }
+
+  function guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (error instanceof UnreadableMessage) {
+        counted("unreadable");
+        talk.fail(codes.INVALID_ARGUMENT, `the message cannot be read: ${error.message}`);
+        return;
+      }
+      log.error("the inspector failed in a stream", { error });
+      talk.fail(codes.INTERNAL, "the inspector failed");
+    }
+  }
+}
+
+/** Of a stream that only watches. */
+const OBSERVED: HeaderList = ["", ""];
