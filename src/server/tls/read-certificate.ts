@@ -1,0 +1,208 @@
+/**
+ * A certificate and its key as they came, judged before a server presents them: each fault is a sentence that says what
+ * to do. OpenSSL takes some of what is wrong without a word (an empty file, a chain in the wrong order), and says of the
+ * rest only a code.
+ */
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { createSecureContext } from "node:tls";
+import type { Certificate } from "./types.ts";
+
+export type CertificateRead =
+  | {
+      readonly kind: "certificate";
+      readonly certificate: Certificate;
+      /** It is sound, and not of today: worth serving only where there is nothing better. */
+      readonly untimely: Untimely | undefined;
+      readonly warnings: readonly string[];
+    }
+  /** `reason`: short and of a fixed set. Neither holds anything of the key. */
+  | { readonly kind: "problem"; readonly reason: CertificateFault; readonly message: string };
+
+export interface Untimely {
+  readonly reason: "expired" | "not_yet_valid";
+  readonly message: string;
+}
+
+export type CertificateFault =
+  | "empty"
+  | "unreadable_certificate"
+  | "unreadable_key"
+  | "encrypted_key"
+  | "wrong_key"
+  | "weak_key"
+  | "not_for_servers"
+  | "chain_order"
+  | "unusable";
+
+/** Of a chain; more than any authority sends. */
+const MAX_CERTIFICATES = 16;
+
+const CERTIFICATE = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[^-]*-----END (?:X509 |TRUSTED )?CERTIFICATE-----/g;
+const BEGIN_CERTIFICATE = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/;
+
+/** OpenSSL's default security level refuses shorter ones. */
+const MIN_RSA_BITS = 2048;
+
+/** Id of `serverAuth` (RFC 5280 section 4.2.1.12). */
+const SERVER_AUTH = "1.3.6.1.5.5.7.3.1";
+const ANY_USE = "2.5.29.37.0";
+
+/** `now`: milliseconds since 1970. */
+export function readCertificate(chain: string, key: string, now: number): CertificateRead {
+  const parts = partsOf(chain);
+  if (parts.kind === "problem") return parts;
+  const { certificates } = parts;
+  const leaf = certificates[0] as X509Certificate;
+  const secret = readKey(key);
+  if (secret.kind === "problem") return secret;
+  if (!leaf.checkPrivateKey(secret.key)) return wrongKey(certificates, secret.key);
+  if (secret.key.asymmetricKeyType === "rsa" && (secret.key.asymmetricKeyDetails?.modulusLength ?? 0) < MIN_RSA_BITS) {
+    return problem("weak_key", `the key is RSA of less than ${MIN_RSA_BITS} bits, which clients refuse`);
+  }
+  const order = orderOf(certificates);
+  if (order !== undefined) return problem("chain_order", order);
+  const notBefore = Date.parse(leaf.validFrom);
+  const notAfter = Date.parse(leaf.validTo);
+  const uses = leaf.keyUsage as readonly string[] | undefined;
+  if (uses !== undefined && !uses.includes(SERVER_AUTH) && !uses.includes(ANY_USE)) {
+    return problem("not_for_servers", "it may not be used by servers (no extended key usage `serverAuth`)");
+  }
+  const usable = whyUnusable(chain, key);
+  if (usable !== undefined) return problem("unusable", usable);
+  const names = namesOf(leaf);
+  return {
+    kind: "certificate",
+    certificate: { chain, key, names, issuer: issuerOf(leaf), serial: leaf.serialNumber, notBefore, notAfter },
+    untimely: untimelyAt(now, notBefore, notAfter),
+    warnings: warningsOf(certificates, names),
+  };
+}
+
+/** Times: milliseconds since 1970. */
+export function untimelyAt(now: number, notBefore: number, notAfter: number): Untimely | undefined {
+  if (now >= notAfter) return { reason: "expired", message: `it expired on ${minute(notAfter)}` };
+  if (now >= notBefore) return undefined;
+  const message = `it is valid from ${minute(notBefore)}; is the clock of this machine right?`;
+  return { reason: "not_yet_valid", message };
+}
+
+type Parts = { readonly kind: "parts"; readonly certificates: readonly X509Certificate[] } | Problem;
+type Problem = Extract<CertificateRead, { kind: "problem" }>;
+
+const problem = (reason: CertificateFault, message: string): Problem => ({ kind: "problem", reason, message });
+
+function partsOf(chain: string): Parts {
+  if (chain.trim() === "") return problem("empty", "the certificate is empty");
+  const texts = chain.match(CERTIFICATE) ?? [];
+  const begun = chain.split(BEGIN_CERTIFICATE).length - 1;
+  if (begun === 0) {
+    return problem(
+      "unreadable_certificate",
+      /-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(chain)
+        ? "the certificate is a private key; are the two files exchanged?"
+        : "the certificate is not PEM: there is no line `-----BEGIN CERTIFICATE-----`",
+    );
+  }
+  if (texts.length < begun) return problem("unreadable_certificate", "the certificate breaks off before its end");
+  if (texts.length > MAX_CERTIFICATES) {
+    return problem("unreadable_certificate", `the chain has more than ${MAX_CERTIFICATES} certificates`);
+  }
+  const certificates: X509Certificate[] = [];
+  for (const [at, text] of texts.entries()) {
+    try {
+      certificates.push(new X509Certificate(text));
+    } catch {
+      const which = texts.length === 1 ? "the certificate" : `certificate ${at + 1} of ${texts.length}`;
+      return problem("unreadable_certificate", `${which} cannot be read: what its PEM holds is not a certificate`);
+    }
+  }
+  return { kind: "parts", certificates };
+}
+
+function readKey(text: string): { readonly kind: "key"; readonly key: KeyObject } | Problem {
+  if (text.trim() === "") return problem("empty", "the key is empty");
+  if (/-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m.test(text)) {
+    return problem("encrypted_key", "the key is encrypted; write it without a passphrase (openssl pkey -in KEY)");
+  }
+  if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
+    return problem(
+      "unreadable_key",
+      BEGIN_CERTIFICATE.test(text)
+        ? "the key is a certificate; are the two files exchanged?"
+        : "the key is not PEM: there is no line `-----BEGIN PRIVATE KEY-----`",
+    );
+  }
+  if (!/-----END [A-Z ]*PRIVATE KEY-----/.test(text)) {
+    return problem("unreadable_key", "the key breaks off before its end");
+  }
+  try {
+    return { kind: "key", key: createPrivateKey(text) };
+  } catch {
+    return problem("unreadable_key", "the key cannot be read: what its PEM holds is not a private key");
+  }
+}
+
+/** Says which one it belongs to, where it belongs to one of them. */
+function wrongKey(certificates: readonly X509Certificate[], key: KeyObject): Problem {
+  const at = certificates.findIndex((it) => it.checkPrivateKey(key));
+  return at > 0
+    ? problem(
+        "chain_order",
+        `the server's own certificate must come first in the chain; the key is that of certificate ${at + 1}`,
+      )
+    : problem("wrong_key", "the key is not that of the certificate");
+}
+
+/** What is wrong with the order of a chain: each must have been issued by the next. */
+function orderOf(certificates: readonly X509Certificate[]): string | undefined {
+  for (const [at, certificate] of certificates.entries()) {
+    const next = certificates[at + 1];
+    if (next === undefined || (certificate.checkIssued(next) && certificate.verify(next.publicKey))) continue;
+    const issuer = certificates.findIndex((other) => other !== certificate && certificate.checkIssued(other));
+    const found = issuer < 0 ? "its issuer is not in the chain" : `it was issued by certificate ${issuer + 1}`;
+    return `certificate ${at + 1} of the chain must be followed by the one that issued it; ${found}`;
+  }
+  return undefined;
+}
+
+/** In OpenSSL's own words, which say nothing of the key. */
+function whyUnusable(chain: string, key: string): string | undefined {
+  try {
+    createSecureContext({ cert: chain, key });
+    return undefined;
+  } catch (error) {
+    const { code = "unknown error" } = error as NodeJS.ErrnoException;
+    return `OpenSSL cannot use it (${code})`;
+  }
+}
+
+function warningsOf(certificates: readonly X509Certificate[], names: readonly string[]): readonly string[] {
+  const [leaf] = certificates;
+  const last = certificates.at(-1);
+  return [
+    ...(names.length === 0
+      ? ["it has no subject alternative name, without which clients take it for no server at all"]
+      : []),
+    ...(certificates.length === 1 && !isRoot(leaf)
+      ? ["the chain is the server's certificate alone; clients that do not know its issuer cannot check it"]
+      : []),
+    ...(certificates.length > 1 && isRoot(last) ? ["the chain ends in a root, which no client needs"] : []),
+  ];
+}
+
+const isRoot = (it: X509Certificate | undefined): boolean => it?.checkIssued(it) === true;
+
+/** `subjectAltName` as Node writes it: `DNS:a.example, IP Address:192.0.2.1`, what could mislead in quotes. */
+function namesOf({ subjectAltName = "" }: X509Certificate): readonly string[] {
+  return [...subjectAltName.matchAll(/(?:^|, )(?:DNS|IP Address):(?:"((?:[^"\\]|\\.)*)"|([^,]*))/g)].map(
+    ([, quoted, plain]) => quoted ?? plain ?? "",
+  );
+}
+
+function issuerOf({ issuer }: X509Certificate): string {
+  return /^CN=(.*)$/m.exec(issuer)?.[1] ?? issuer.split("\n").join(", ");
+}
+
+function minute(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
