@@ -6,6 +6,8 @@ export {
   type Plan,
   planDeleteSecret,
   planDropUnused,
+  planPutAccount,
+  planPutCertificate,
   planPutSecret,
   planReseal,
   planRewrap,

@@ -5,7 +5,7 @@
 
 import { randomBytes } from "node:crypto";
 import type { Kek, Keks } from "./kek.ts";
-import { type RingRow, ringRows, type SealedView, secretRows, type Wrap } from "./rows.ts";
+import { heldRows, type RingRow, ringRows, type SealedView, type Wrap } from "./rows.ts";
 import { open, seal } from "./seal.ts";
 
 /** What a node opens and seals with. */
@@ -71,12 +71,12 @@ export const activeRing = (view: SealedView): RingRow | undefined =>
   ringRows(view).find(({ state }) => state === "active");
 
 /**
- * As `activeRing`, undefined where a new one is due. Seals are counted by the versions of the secrets under the key, so
+ * As `activeRing`, undefined where a new one is due. Seals are counted by the versions of what is under the key, so
  * that those of deleted ones are forgotten; random nonces are good for 4,096 times the bound.
  */
 export function freshRing(view: SealedView, now: number): RingRow | undefined {
   const active = activeRing(view);
   if (active === undefined || now - active.created >= MAX_AGE_MS) return undefined;
-  const seals = secretRows(view).reduce((sum, { dk, ver }) => sum + (dk === active.id ? ver : 0), 0);
+  const seals = heldRows(view).reduce((sum, { sealed, ver }) => sum + (sealed.dk === active.id ? ver : 0), 0);
   return seals >= MAX_SEALS ? undefined : active;
 }

@@ -6,10 +6,10 @@
  * what this plan read (`expect`, ids that must be new), so that a plan made beside another is refused, and made anew.
  */
 
-import { commands, type NamedCommand } from "../core/state/index.ts";
+import { commands, type NamedCommand, type Sealed } from "../core/state/index.ts";
 import { activeRing, freshRing, newDataKey, type Sealing, unwrap, wrap } from "./keyring.ts";
-import { ringRow, ringRows, type SecretRow, secretRow, secretRows } from "./rows.ts";
-import { seal } from "./seal.ts";
+import { type Held, heldRow, heldRows, ringRow, ringRows } from "./rows.ts";
+import { type SealedKind, seal } from "./seal.ts";
 import { openValue } from "./sealed.ts";
 
 export type Plan =
@@ -44,13 +44,60 @@ export function planPutSecret(name: string, value: string, sealing: Sealing, now
   }
   const key = keyForSealing(sealing, now);
   if (key.kind === "refused") return key;
-  const expect = secretRow(sealing.view, name)?.ver ?? null;
-  const sealed = sealValue({ name, ver: (expect ?? 0) + 1 }, value, key, sealing);
+  const expect = heldRow(sealing.view, "secret", name)?.ver ?? null;
+  const sealed = sealValue({ k: "secret", name, ver: (expect ?? 0) + 1 }, value, key, sealing);
   return planned([...key.commands, commands.secretPut({ name, expect, sealed })]);
 }
 
+/** What the front door holds of a certificate, in the place of version `expect`. */
+export function planPutCertificate(
+  row: {
+    readonly id: string;
+    readonly expect: number | null;
+    readonly names: readonly string[];
+    /** Milliseconds since 1970. */
+    readonly notAfter: number | null;
+    readonly value: string;
+  },
+  sealing: Sealing,
+  now: number,
+): Plan {
+  const { id, expect, names, notAfter, value } = row;
+  return planHeld({ k: "cert", name: id, expect, value }, sealing, now, (sealed) =>
+    commands.certPut({ id, expect, names, not_after: notAfter, sealed }),
+  );
+}
+
+/** An ACME account, in the place of version `expect`. */
+export function planPutAccount(
+  { id, expect, value }: { readonly id: string; readonly expect: number | null; readonly value: string },
+  sealing: Sealing,
+  now: number,
+): Plan {
+  return planHeld({ k: "acme", name: id, expect, value }, sealing, now, (sealed) =>
+    commands.acmePut({ id, expect, sealed }),
+  );
+}
+
+/** As much as a row takes once it is in base64, with its tag. */
+const MAX_HELD_BYTES = 190_000;
+
+function planHeld(
+  it: { readonly k: SealedKind; readonly name: string; readonly expect: number | null; readonly value: string },
+  sealing: Sealing,
+  now: number,
+  command: (sealed: Sealed) => NamedCommand,
+): Plan {
+  const { k, name, expect, value } = it;
+  if (Buffer.byteLength(value) > MAX_HELD_BYTES)
+    return refused("invalid", "what is to be sealed is too large for a row");
+  const key = keyForSealing(sealing, now);
+  if (key.kind === "refused") return key;
+  return planned([...key.commands, command(sealValue({ k, name, ver: (expect ?? 0) + 1 }, value, key, sealing))]);
+}
+
 export const planDeleteSecret = (name: string, { view }: Pick<Sealing, "view">): Plan =>
-  secretRow(view, name) === undefined
+  heldRow(view, "secret", name) === undefined
     ? refused("not_found", "there is no such secret")
     : planned([commands.secretDelete({ name })]);
 
@@ -79,38 +126,38 @@ export function planRewrap(sealing: Sealing, keep: readonly string[] = []): Plan
   return planned([...rewrapped, ...resealed(sealing, ({ cluster }) => cluster !== clusters[0])]);
 }
 
-/** Brings secrets under older data keys under the active one, at most `limit` of them. */
+/** Brings what is sealed under older data keys under the active one, at most `limit` of them. */
 export function planReseal(sealing: Sealing, limit: number): Plan {
   const active = activeRing(sealing.view);
-  return planned(resealed(sealing, ({ row }) => row.dk !== active?.id).slice(0, limit));
+  return planned(resealed(sealing, ({ row }) => row.sealed.dk !== active?.id).slice(0, limit));
 }
 
 /** Data keys that nothing is sealed under any more; a command for one that is still in use is refused. */
 export function planDropUnused({ view }: Pick<Sealing, "view">): Plan {
-  const used = new Set(secretRows(view).map(({ dk }) => dk));
+  const used = new Set(heldRows(view).map(({ sealed }) => sealed.dk));
   const unused = ringRows(view).filter(({ id, state }) => state === "retired" && !used.has(id));
   return planned(unused.map(({ id }) => commands.ringDrop({ id })));
 }
 
-interface Held {
-  readonly row: SecretRow;
+interface Opened {
+  readonly row: Held;
   readonly cluster: string;
 }
 
 /** Under the active data key, since no other seals; what cannot be opened here is left as it is. */
-function resealed(sealing: Sealing, isDue: (held: Held) => boolean): readonly NamedCommand[] {
+function resealed(sealing: Sealing, isDue: (opened: Opened) => boolean): readonly NamedCommand[] {
   const { view, clusters } = sealing;
   const active = activeRing(view);
   if (active === undefined) return [];
   const to = unwrap(active, sealing);
   if (to.kind !== "key") return [];
-  return secretRows(view).flatMap((row): readonly NamedCommand[] => {
-    const from = ringRow(view, row.dk);
+  return heldRows(view).flatMap((row): readonly NamedCommand[] => {
+    const from = ringRow(view, row.sealed.dk);
     const key = from && unwrap(from, sealing);
     const opened = key?.kind === "key" ? openValue(row, key.key, clusters) : undefined;
     if (opened === undefined || !isDue({ row, cluster: opened.cluster })) return [];
-    const sealed = sealValue(row, opened.value, { id: active.id, key: to.key }, sealing);
-    return [commands.secretReseal({ name: row.name, ver: row.ver, sealed })];
+    const { k, name, resealedAs: ver } = row;
+    return [row.reseal(sealValue({ k, name, ver }, opened.value, { id: active.id, key: to.key }, sealing))];
   });
 }
 
@@ -154,10 +201,10 @@ function newKey(sealing: Sealing, now: number): SealingKey {
 }
 
 function sealValue(
-  { name, ver }: Pick<SecretRow, "name" | "ver">,
+  { k, name, ver }: Pick<Held, "k" | "name" | "ver">,
   value: string,
   { id: dk, key }: { readonly id: string; readonly key: Uint8Array },
   { clusters: [cluster] }: Sealing,
-): { readonly dk: string; readonly n: string; readonly ct: string } {
-  return { dk, ...seal(key, Buffer.from(value, "utf8"), { k: "secret", cluster, name, ver, dk }) };
+): Sealed {
+  return { dk, ...seal(key, Buffer.from(value, "utf8"), { k, cluster, name, ver, dk }) };
 }

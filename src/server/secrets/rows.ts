@@ -1,8 +1,75 @@
-/** The replicated rows of sealed secrets, `secret/<name>` and `ring/<id>`. Source: cluster reference, section 8. */
+/**
+ * The replicated rows of what is sealed, `secret/<name>`, `cert/<id>` and `acme/<id>`, and of the keys, `ring/<id>`.
+ * Source: cluster reference, section 8.
+ */
 
-import { type RingRow, readRing, readSecret, ringRowKey, type SecretRow, secretRowKey } from "../core/state/index.ts";
+import {
+  acmeRowKey,
+  certificateRowKey,
+  commands,
+  type NamedCommand,
+  type RingRow,
+  readAcme,
+  readCertificate,
+  readRing,
+  readSecret,
+  ringRowKey,
+  type Sealed,
+  secretRowKey,
+} from "../core/state/index.ts";
+import type { SealedKind } from "./seal.ts";
 
-export type { RingRow, SecretRow };
+export type { RingRow };
+
+/** A sealed value, whatever its table. */
+export interface Held {
+  readonly k: SealedKind;
+  readonly name: string;
+  readonly ver: number;
+  readonly sealed: Sealed;
+  /** The version that the same value has once it is sealed anew. */
+  readonly resealedAs: number;
+  /** Puts what was sealed anew, for `resealedAs`, in the place of this. */
+  reseal(sealed: Sealed): NamedCommand;
+}
+
+const TABLES: Readonly<
+  Record<SealedKind, { readonly key: (name: string) => string; readonly read: (text: string) => Held }>
+> = {
+  secret: {
+    key: secretRowKey,
+    read(text) {
+      const { name, ver, dk, n, ct } = readSecret(text);
+      const reseal = (sealed: Sealed) => commands.secretReseal({ name, ver, sealed });
+      return { k: "secret", name, ver, sealed: { dk, n, ct }, resealedAs: ver, reseal };
+    },
+  },
+  cert: {
+    key: certificateRowKey,
+    read(text) {
+      const { id, names, not_after, ver, sealed } = readCertificate(text);
+      const reseal = (anew: Sealed) => commands.certPut({ id, names, not_after, expect: ver, sealed: anew });
+      return { k: "cert", name: id, ver, sealed, resealedAs: ver + 1, reseal };
+    },
+  },
+  acme: {
+    key: acmeRowKey,
+    read(text) {
+      const { id, ver, sealed } = readAcme(text);
+      const reseal = (anew: Sealed) => commands.acmePut({ id, expect: ver, sealed: anew });
+      return { k: "acme", name: id, ver, sealed, resealedAs: ver + 1, reseal };
+    },
+  },
+};
+
+export function heldRow(view: SealedView, kind: SealedKind, name: string): Held | undefined {
+  const text = view.get(TABLES[kind].key(name));
+  return text === undefined ? undefined : TABLES[kind].read(text);
+}
+
+/** Of every table. */
+export const heldRows = (view: SealedView): readonly Held[] =>
+  Object.values(TABLES).flatMap(({ key, read }) => Array.from(view.scan(key("")), ([, text]) => read(text)));
 
 export type Wrap = RingRow["wraps"][number];
 
@@ -11,14 +78,6 @@ export interface SealedView {
   get(key: string): string | undefined;
   scan(prefix: string): Iterable<readonly [key: string, value: string]>;
 }
-
-export function secretRow(view: SealedView, name: string): SecretRow | undefined {
-  const text = view.get(secretRowKey(name));
-  return text === undefined ? undefined : readSecret(text);
-}
-
-export const secretRows = (view: SealedView): readonly SecretRow[] =>
-  Array.from(view.scan(secretRowKey("")), ([, text]) => readSecret(text));
 
 export function ringRow(view: SealedView, id: string): RingRow | undefined {
   const text = view.get(ringRowKey(id));

@@ -16,9 +16,18 @@ export interface Sealed {
   readonly ct: string;
 }
 
-/** What a ciphertext is bound to: a value of a secret, or a data key under a key-encryption key. */
+/** What is sealed under data keys: a secret, what the front door holds of a certificate, an ACME account. */
+export type SealedKind = "secret" | "cert" | "acme";
+
+/** What a ciphertext is bound to: a version of a value, or a data key under a key-encryption key. */
 export type Binding =
-  | { readonly k: "secret"; readonly cluster: string; readonly name: string; readonly ver: number; readonly dk: string }
+  | {
+      readonly k: SealedKind;
+      readonly cluster: string;
+      readonly name: string;
+      readonly ver: number;
+      readonly dk: string;
+    }
   | { readonly k: "ring"; readonly cluster: string; readonly dk: string; readonly kek: string };
 
 export function seal(key: Uint8Array, plain: Uint8Array, binding: Binding): Sealed {

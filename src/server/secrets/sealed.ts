@@ -7,8 +7,8 @@
 
 import { ringRowKey } from "../core/state/index.ts";
 import { type DataKey, type Sealing, unwrap } from "./keyring.ts";
-import { parsedRing, ringRow, ringRows, type SecretRow, secretRow } from "./rows.ts";
-import { open } from "./seal.ts";
+import { type Held, heldRow, parsedRing, ringRow, ringRows } from "./rows.ts";
+import { open, type SealedKind } from "./seal.ts";
 
 export type Opened =
   | { readonly kind: "value"; readonly value: string }
@@ -26,6 +26,8 @@ export interface SealedStatus {
 
 export interface SealedSecrets {
   secret(name: string): Opened;
+  /** What the front door holds of a certificate (`cert/`), and ACME accounts (`acme/`). */
+  held(kind: "cert" | "acme", id: string): Opened;
   status(): SealedStatus;
   /** Id of the key whose wrap of the data key this node opens; empty where it can open none. */
   wrappedBy(dataKey: string): string;
@@ -55,26 +57,30 @@ export function createSealedSecrets(sealing: Sealing): SealedSecrets {
     return key;
   }
 
+  function opened(kind: SealedKind, name: string): Opened {
+    const noun = NOUNS[kind];
+    const row = heldRow(view, kind, name);
+    if (row === undefined) return problem(`there is no ${noun} ${JSON.stringify(name)}`, true);
+    const what = `the ${noun} ${JSON.stringify(name)} cannot be opened on this node`;
+    const { dk } = row.sealed;
+    const found = dataKey(dk);
+    if (found === undefined) return problem(`${what}: its data key ${dk} is not there`);
+    if (found.kind === "damaged") return problem(`${what}: its data key ${dk} was changed or is of another cluster`);
+    if (found.kind === "locked") {
+      return problem(
+        `${what}: its data key ${dk} is wrapped by ${found.wrappedBy.join(" and ")}, which this node does not have; see cluster.secret and cluster.kek_file`,
+      );
+    }
+    const value = openValue(row, found.key, clusters);
+    if (value === undefined) {
+      return problem(`${what}: it was changed, or sealed under another name, version or cluster`);
+    }
+    return { kind: "value", value: value.value };
+  }
+
   return {
-    secret(name) {
-      const row = secretRow(view, name);
-      if (row === undefined) return problem(`there is no sealed secret ${JSON.stringify(name)}`, true);
-      const what = `the sealed secret ${JSON.stringify(name)} cannot be opened on this node`;
-      const found = dataKey(row.dk);
-      if (found === undefined) return problem(`${what}: its data key ${row.dk} is not there`);
-      if (found.kind === "damaged")
-        return problem(`${what}: its data key ${row.dk} was changed or is of another cluster`);
-      if (found.kind === "locked") {
-        return problem(
-          `${what}: its data key ${row.dk} is wrapped by ${found.wrappedBy.join(" and ")}, which this node does not have; see cluster.secret and cluster.kek_file`,
-        );
-      }
-      const opened = openValue(row, found.key, clusters);
-      if (opened === undefined) {
-        return problem(`${what}: it was changed, or sealed under another name, version or cluster`);
-      }
-      return { kind: "value", value: opened.value };
-    },
+    secret: (name) => opened("secret", name),
+    held: opened,
     status() {
       const keys = ringRows(view).map(({ id }) => ({ id, key: dataKey(id) }));
       const missing = keys.flatMap(({ key }) => (key?.kind === "locked" ? key.wrappedBy : []));
@@ -92,14 +98,20 @@ export function createSealedSecrets(sealing: Sealing): SealedSecrets {
   };
 }
 
+const NOUNS: Readonly<Record<SealedKind, string>> = {
+  secret: "sealed secret",
+  cert: "sealed certificate",
+  acme: "sealed ACME account",
+};
+
 /** The value, and the cluster id it is bound to. */
 export function openValue(
-  { name, ver, dk, n, ct }: SecretRow,
+  { k, name, ver, sealed: { dk, n, ct } }: Held,
   key: Uint8Array,
   clusters: readonly string[],
 ): { readonly value: string; readonly cluster: string } | undefined {
   for (const cluster of clusters) {
-    const plain = open(key, { n, ct }, { k: "secret", cluster, name, ver, dk });
+    const plain = open(key, { n, ct }, { k, cluster, name, ver, dk });
     if (plain !== undefined) return { value: plain.toString("utf8"), cluster };
   }
   return undefined;

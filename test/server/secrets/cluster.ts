@@ -2,7 +2,13 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { createState, encodeCommand, encodeProposal } from "../../../src/server/core/state/index.ts";
+import {
+  CERTIFICATES_LEVEL,
+  commands,
+  createState,
+  encodeCommand,
+  encodeProposal,
+} from "../../../src/server/core/state/index.ts";
 import { deriveKeks, type Kek, type Plan, type Sealing } from "../../../src/server/secrets/index.ts";
 
 export const NOW = 1_760_000_000_000;
@@ -52,6 +58,7 @@ export function openState() {
     return { view: state, keks, clusters };
   }
 
+  run({ kind: "planned", commands: [commands.featSet({ level: CERTIFICATES_LEVEL })] });
   return { state, run, node };
 }
 

@@ -9,6 +9,8 @@ import {
   type Plan,
   planDeleteSecret,
   planDropUnused,
+  planPutAccount,
+  planPutCertificate,
   planPutSecret,
   planReseal,
   planRewrap,
@@ -248,4 +250,27 @@ test("no message and no command holds a value or a key", () => {
     forbidden.push(Buffer.from(key).toString("base64").slice(0, 16), Buffer.from(key).toString("hex").slice(0, 16));
   }
   for (const text of texts) for (const secret of forbidden) assert.ok(!text.includes(secret), text.slice(0, 200));
+});
+
+test("certificates and accounts are sealed for their version, open everywhere, and come along under other keys", () => {
+  const { run, node } = openState();
+  const put = (expect: number | null, text: string): Plan =>
+    planPutCertificate({ id: "set", expect, names: ["a.example"], notAfter: NOW, value: text }, node(), NOW);
+  const account = planPutAccount({ id: "account", expect: null, value: CANARY }, node(), NOW);
+  assert.ok(!JSON.stringify(account).includes(CANARY));
+  assert.deepEqual(run(account), ["ring.add", "ring.activate", "acme.put"]);
+  assert.deepEqual(run(put(null, "one")), ["cert.put"]);
+  assert.deepEqual(run(put(null, "late")), ["cert.put: stale"]);
+  assert.deepEqual(run(put(1, "two")), ["cert.put"]);
+  const held = (kind: "cert" | "acme", id: string) => {
+    const opened = createSealedSecrets(node()).held(kind, id);
+    return opened.kind === "value" ? opened.value : opened.message;
+  };
+  assert.deepEqual([held("cert", "set"), held("acme", "account")], ["two", CANARY]);
+  assert.equal(held("cert", "account"), 'there is no sealed certificate "account"');
+  run(planRotate(node(), NOW));
+  assert.deepEqual(run(planReseal(node(), 10)), ["cert.put", "acme.put"]);
+  assert.deepEqual(run(planReseal(node(), 10)), []);
+  assert.deepEqual([held("cert", "set"), held("acme", "account")], ["two", CANARY]);
+  assert.deepEqual(run(planDropUnused(node())), ["ring.drop"]);
 });

@@ -9,7 +9,7 @@ export {
   headsOf,
 } from "./commands/audit.ts";
 export { type BlobReference, MAX_PART_BYTES, MAX_PARTS } from "./commands/blobs.ts";
-export { FEATURE_RANGE, featureRowKey, PLEDGES_LEVEL } from "./commands/feature.ts";
+export { CERTIFICATES_LEVEL, FEATURE_RANGE, featureRowKey, PLEDGES_LEVEL } from "./commands/feature.ts";
 export { type KeyRow, keyIdRowKey, keyRowKey } from "./commands/keys.ts";
 export { memberRowKey, unknownMember } from "./commands/member-rows.ts";
 export { type LedgerRow, ledgerRowKey } from "./commands/reconcile.ts";

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   acmeRowKey,
+  CERTIFICATES_LEVEL,
   certificateRowKey,
   commands,
   readAcme,
@@ -21,6 +22,7 @@ const put = (expect: number | null, dk = "dk-1", ct = "AAAA") =>
 
 function withRing(): Bench {
   const at = bench();
+  at.ok(commands.featSet({ level: CERTIFICATES_LEVEL }));
   at.ok(ring("dk-1"));
   at.ok(ring("dk-2"));
   return at;
@@ -71,17 +73,17 @@ test("a value is sealed anew only while it is the version that was opened", () =
 test("a data key is dropped once nothing is sealed by it", () => {
   const at = withRing();
   at.ok(put(null));
-  at.ok(commands.certPut({ id: "c", names: ["a.example"], not_after: 1, sealed: sealed("dk-1") }));
-  at.ok(commands.acmePut({ id: "a", names: [], not_after: null, sealed: sealed("dk-1") }));
+  at.ok(commands.certPut({ id: "c", names: ["a.example"], not_after: 1, expect: null, sealed: sealed("dk-1") }));
+  at.ok(commands.acmePut({ id: "a", expect: null, sealed: sealed("dk-1") }));
   assert.equal(at.refusal(commands.ringDrop({ id: "dk-1" })), "in_use");
   at.ok(commands.ringActivate({ id: "dk-2" }));
   const drop = () => at.refusal(commands.ringDrop({ id: "dk-1" }));
   assert.equal(drop(), "in_use");
   at.ok(commands.secretDelete({ name: "api-key" }));
   assert.equal(drop(), "in_use");
-  at.ok(commands.certDelete({ id: "c" }));
+  at.ok(commands.certDelete({ id: "c", ver: 1 }));
   assert.equal(drop(), "in_use");
-  at.ok(commands.acmeDelete({ id: "a" }));
+  at.ok(commands.acmeDelete({ id: "a", ver: 1 }));
   at.ok(commands.ringDrop({ id: "dk-1" }));
   assert.equal(drop(), "not_found");
 });
@@ -98,15 +100,24 @@ test("a data key may be wrapped anew", () => {
 test("certificates and accounts are kept with what may be known of them", () => {
   const at = withRing();
   const certificate = { id: "www", names: ["www.example"], not_after: START + 1, sealed: sealed("dk-1") };
-  at.ok(commands.certPut(certificate));
-  assert.deepEqual(readCertificate(at.state.get(certificateRowKey("www")) ?? ""), { ...certificate, at: START });
-  const account = { id: "https://ca.example ops@a.example", names: [], not_after: null, sealed: sealed("dk-1") };
-  at.ok(commands.acmePut(account));
-  assert.deepEqual(readAcme(at.state.get(acmeRowKey(account.id)) ?? ""), { ...account, at: START });
-  assert.equal(at.refusal(commands.certPut({ ...certificate, sealed: sealed("dk-2") })), "retired_data_key");
-  assert.equal(at.refusal(commands.acmePut({ ...account, sealed: sealed("dk-3") })), "unknown_data_key");
-  assert.equal(at.refusal(commands.certDelete({ id: "x" })), "not_found");
-  assert.equal(at.refusal(commands.acmeDelete({ id: "x" })), "not_found");
+  const first = { ...certificate, not_after: null };
+  const kept = () => readCertificate(at.state.get(certificateRowKey("www")) ?? "");
+  at.ok(commands.certPut({ ...first, expect: null }));
+  assert.deepEqual(kept(), { ...first, ver: 1, at: START });
+  assert.deepEqual(at.ok(commands.certPut({ ...certificate, expect: 1 })), { version: 2 });
+  assert.deepEqual(kept(), { ...certificate, ver: 2, at: START });
+  for (const expect of [null, 1, 3]) assert.equal(at.refusal(commands.certPut({ ...certificate, expect })), "stale");
+  const account = { id: "https://ca.example ops@a.example", sealed: sealed("dk-1") };
+  at.ok(commands.acmePut({ ...account, expect: null }));
+  assert.deepEqual(readAcme(at.state.get(acmeRowKey(account.id)) ?? ""), { ...account, ver: 1, at: START });
+  assert.equal(at.refusal(commands.acmePut({ ...account, expect: null })), "stale");
+  const under = (dk: string) => ({ expect: 2, sealed: sealed(dk) });
+  assert.equal(at.refusal(commands.certPut({ ...certificate, ...under("dk-2") })), "retired_data_key");
+  assert.equal(at.refusal(commands.acmePut({ ...account, expect: 1, sealed: sealed("dk-3") })), "unknown_data_key");
+  assert.equal(at.refusal(commands.certDelete({ id: "www", ver: 1 })), "stale");
+  assert.equal(at.refusal(commands.certDelete({ id: "x", ver: 1 })), "not_found");
+  assert.equal(at.refusal(commands.acmeDelete({ id: account.id, ver: 2 })), "stale");
+  assert.equal(at.refusal(commands.acmeDelete({ id: "x", ver: 1 })), "not_found");
 });
 
 test("malformed fields are refused", () => {
@@ -124,9 +135,9 @@ test("malformed fields are refused", () => {
     ["ring.add", { id: "dk-3", alg: "A256GCM", wraps: [{ kek: "x" }], created: 1 }],
     ["ring.activate", { id: 1 }],
     ["ring.drop", { id: "" }],
-    ["cert.put", { id: "c", names: "a", not_after: 1, sealed: sealed("dk-1") }],
+    ["cert.put", { id: "c", names: "a", not_after: 1, expect: null, sealed: sealed("dk-1") }],
     ["cert.delete", null],
-    ["acme.put", { id: "", names: [], not_after: null, sealed: sealed("dk-1") }],
+    ["acme.put", { id: "", expect: null, sealed: sealed("dk-1") }],
     ["acme.delete", { id: null }],
   ] as const) {
     assert.equal(at.refusal({ t, v: 1, p }), "invalid", `${t} ${JSON.stringify(p)}`);

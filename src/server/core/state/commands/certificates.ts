@@ -1,8 +1,12 @@
-/** The front door's certificates and ACME accounts, sealed, so that every node serves the same ones. */
+/**
+ * The front door's certificates and ACME accounts, sealed, so that every node serves the same ones. A write names the
+ * version that it replaces: what one leader began, another may have gone on with.
+ */
 
-import { define } from "../command.ts";
-import { label, object } from "../fields.ts";
+import { define, type Site } from "../command.ts";
+import { integer, label, nullable, object } from "../fields.ts";
 import { ok, refused } from "../refusals.ts";
+import { CERTIFICATES_LEVEL } from "./feature.ts";
 import {
   acmeFields,
   acmeRowKey,
@@ -13,28 +17,72 @@ import {
   sealObstacle,
 } from "./sealed.ts";
 
-export const certPut = define("cert.put", object(certificateFields), (given, { draft, now }) => {
-  const obstacle = sealObstacle(draft, given.sealed.dk);
-  if (obstacle !== undefined) return refused(obstacle);
-  draft.put(certificateRowKey(given.id), certificateRows.write({ ...given, at: now }));
-  return ok();
-});
+const SINCE = { level: CERTIFICATES_LEVEL };
 
-export const certDelete = define("cert.delete", object({ id: label(256) }), ({ id }, { draft }) => {
-  if (draft.get(certificateRowKey(id)) === undefined) return refused("not_found");
-  draft.delete(certificateRowKey(id));
-  return ok();
-});
+/** The version that is replaced, null where there is none. What is sealed is sealed for the version after it. */
+const expect = nullable(integer(1));
 
-export const acmePut = define("acme.put", object(acmeFields), (given, { draft, now }) => {
-  const obstacle = sealObstacle(draft, given.sealed.dk);
-  if (obstacle !== undefined) return refused(obstacle);
-  draft.put(acmeRowKey(given.id), acmeRows.write({ ...given, at: now }));
-  return ok();
-});
+interface Table {
+  key(id: string): string;
+  versionOf(value: string): number;
+}
 
-export const acmeDelete = define("acme.delete", object({ id: label(512) }), ({ id }, { draft }) => {
-  if (draft.get(acmeRowKey(id)) === undefined) return refused("not_found");
-  draft.delete(acmeRowKey(id));
+const CERTIFICATES: Table = { key: certificateRowKey, versionOf: (value) => certificateRows.read(value).ver };
+const ACCOUNTS: Table = { key: acmeRowKey, versionOf: (value) => acmeRows.read(value).ver };
+
+function versionIn(table: Table, id: string, { draft }: Site): number | null {
+  const value = draft.get(table.key(id));
+  return value === undefined ? null : table.versionOf(value);
+}
+
+function remove(table: Table, { id, ver }: { readonly id: string; readonly ver: number }, site: Site) {
+  const before = versionIn(table, id, site);
+  if (before === null) return refused("not_found");
+  if (before !== ver) return refused("stale");
+  site.draft.delete(table.key(id));
   return ok();
-});
+}
+
+export const certPut = define(
+  "cert.put",
+  object({ ...certificateFields, expect }),
+  ({ expect, ...given }, site) => {
+    const before = versionIn(CERTIFICATES, given.id, site);
+    if (before !== expect) return refused("stale");
+    const obstacle = sealObstacle(site.draft, given.sealed.dk);
+    if (obstacle !== undefined) return refused(obstacle);
+    const ver = (before ?? 0) + 1;
+    site.draft.put(certificateRowKey(given.id), certificateRows.write({ ...given, ver, at: site.now }));
+    return ok({ version: ver });
+  },
+  SINCE,
+);
+
+export const certDelete = define(
+  "cert.delete",
+  object({ id: label(256), ver: integer(1) }),
+  (given, site) => remove(CERTIFICATES, given, site),
+  SINCE,
+);
+
+export const acmePut = define(
+  "acme.put",
+  object({ ...acmeFields, expect }),
+  ({ expect, ...given }, site) => {
+    const before = versionIn(ACCOUNTS, given.id, site);
+    if (before !== expect) return refused("stale");
+    const obstacle = sealObstacle(site.draft, given.sealed.dk);
+    if (obstacle !== undefined) return refused(obstacle);
+    const ver = (before ?? 0) + 1;
+    site.draft.put(acmeRowKey(given.id), acmeRows.write({ ...given, ver, at: site.now }));
+    return ok({ version: ver });
+  },
+  SINCE,
+);
+
+export const acmeDelete = define(
+  "acme.delete",
+  object({ id: label(512), ver: integer(1) }),
+  (given, site) => remove(ACCOUNTS, given, site),
+  SINCE,
+);

@@ -13,8 +13,11 @@ import { memberRows } from "./member-rows.ts";
 /** From here on reports of budgets say what the node may spend before its next one, and grants are leased (`usage.report`). */
 export const PLEDGES_LEVEL = 2;
 
+/** From here on certificates and accounts of the front door are written, each version after the one before (`cert.put`). */
+export const CERTIFICATES_LEVEL = 3;
+
 /** Levels that this build can work at. */
-export const FEATURE_RANGE: FeatureRange = { min: 1, max: PLEDGES_LEVEL };
+export const FEATURE_RANGE: FeatureRange = { min: 1, max: CERTIFICATES_LEVEL };
 
 const levelRow = object({ level: integer(1, 1_000_000) });
 export const levelRows = rowFormat(levelRow);

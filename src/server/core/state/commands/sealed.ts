@@ -49,18 +49,18 @@ const domainNames = listOf(label(253), 100);
 export const certificateFields = {
   id: label(256),
   names: domainNames,
-  /** Milliseconds since 1970. */
-  not_after: integer(),
+  /** Milliseconds since 1970; null while none has been issued. */
+  not_after: nullable(integer()),
   sealed,
 };
-const certificate = object({ ...certificateFields, at: integer() });
+const certificate = object({ ...certificateFields, ver: integer(1), at: integer() });
 export type CertificateRow = ReturnType<typeof certificate>;
 export const certificateRows = rowFormat(certificate);
 export const certificateRowKey = (id: string): string => `cert/${keyPart(id)}`;
 
-/** Of an account, by directory and contact, or of what a challenge in progress must be answered on every node. */
-export const acmeFields = { id: label(512), names: domainNames, not_after: nullable(integer()), sealed };
-const acme = object({ ...acmeFields, at: integer() });
+/** Of an account, by directory and contact. */
+export const acmeFields = { id: label(512), sealed };
+const acme = object({ ...acmeFields, ver: integer(1), at: integer() });
 export type AcmeRow = ReturnType<typeof acme>;
 export const acmeRows = rowFormat(acme);
 export const acmeRowKey = (id: string): string => `acme/${keyPart(id)}`;
