@@ -81,7 +81,8 @@ const PARTS = {
     "server/snapshot",
     "server/ext-proc",
   ],
-  "server/reconcile": ["server/snapshot", "server/core/budgets", "server/credentials"],
+  "server/usage": ["server/core/budgets", "server/core/state"],
+  "server/reconcile": ["server/snapshot", "server/core/budgets", "server/credentials", "server/usage"],
   "server/admin": [
     "admin-api",
     "server/core/config",

@@ -9,7 +9,7 @@ export {
   headsOf,
 } from "./commands/audit.ts";
 export { type BlobReference, MAX_PART_BYTES, MAX_PARTS } from "./commands/blobs.ts";
-export { CERTIFICATES_LEVEL, FEATURE_RANGE, featureRowKey, PLEDGES_LEVEL } from "./commands/feature.ts";
+export { CERTIFICATES_LEVEL, FEATURE_RANGE, featureRowKey, LEDGER_LEVEL, PLEDGES_LEVEL } from "./commands/feature.ts";
 export { type KeyRow, keyIdRowKey, keyRowKey } from "./commands/keys.ts";
 export { memberRowKey, unknownMember } from "./commands/member-rows.ts";
 export { type LedgerRow, ledgerRowKey } from "./commands/reconcile.ts";
@@ -44,6 +44,29 @@ export {
   usageRowKey,
   type WindowOf,
 } from "./commands/usage-rows.ts";
+export { isRollDue, MAX_REPORT_ROWS } from "./commands/used.ts";
+export { packRows } from "./commands/used-packing.ts";
+export { MAX_CALLER_ROWS, MAX_OTHER_ROWS, type PeriodOf, periodsOf, scanPeriod } from "./commands/used-period.ts";
+export {
+  COUNTS,
+  dayText,
+  FIXED_NAMES,
+  HOPS,
+  HOUR_MS,
+  HOURS_A_DAY,
+  type Hop,
+  KEPT_DAYS,
+  KEPT_HOURS,
+  MAX_NAME_LENGTH,
+  METERED_KINDS,
+  type MeteredKind,
+  type MeteredRow,
+  meteredOf,
+  NAMED_FIELDS,
+  type Span,
+  TOKEN_CLASSES,
+  type TokenClass,
+} from "./commands/used-rows.ts";
 export { createState, digestOf, type LoadOptions, loadState, type StateOptions } from "./machine.ts";
 export {
   type DecodedProposal,
@@ -64,6 +87,7 @@ export {
   readKeyName,
   readLedger,
   readMember,
+  readMetered,
   readRevision,
   readRing,
   readSecret,

@@ -9,6 +9,7 @@ import { acmeRows, certificateRows, ringRows, secretRows } from "./commands/seal
 import { revisionRows, sourceRows } from "./commands/source-rows.ts";
 import { suspensionRows } from "./commands/suspensions.ts";
 import { holdingRows, usageRows } from "./commands/usage-rows.ts";
+import { meteredRows } from "./commands/used-rows.ts";
 
 /** `key/` */
 export const readKey = keyRows.read;
@@ -38,6 +39,8 @@ export const readHeadConflict = headConflictRows.read;
 export const readUsage = usageRows.read;
 /** `alloc/` */
 export const readHolding = holdingRows.read;
+/** `met/` */
+export const readMetered = meteredRows.read;
 /** `rec/` */
 export const readLedger = ledgerRows.read;
 /** `feat/level`; the level is 1 while there is no row. */

@@ -30,6 +30,7 @@ export const COMMAND_REFUSALS = {
   retired_data_key: "the data key is not the active one; seal again",
   in_use: "it is in use",
   stale_incarnation: "the report is of an earlier start of the node",
+  sequence_gap: "a report of the node is missing before this one",
   malformed_state: "the archive's state is malformed, or not the announced one",
   state_fault: "rows of the state do not fit together; the command has changed nothing",
 } as const;

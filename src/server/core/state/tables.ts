@@ -25,6 +25,14 @@ import {
 } from "./commands/source-rows.ts";
 import { suspensionRowKey, suspensionRows } from "./commands/suspensions.ts";
 import { holdingRowKey, holdingRows, usageRowKey, usageRows } from "./commands/usage-rows.ts";
+import {
+  meteredRowKey,
+  meteredRows,
+  usedChunkRowKey,
+  usedChunkRows,
+  usedNamesRowKey,
+  usedNamesRows,
+} from "./commands/used-rows.ts";
 import { Malformed } from "./fields.ts";
 import type { RowFormat } from "./row-format.ts";
 
@@ -39,6 +47,9 @@ const table =
 const head = table(headRows, (row) => headRowKey(row.node, row.kid));
 const headConflict = table(headConflictRows, (row) => headConflictKey(row.node));
 
+const usedChunk = table(usedChunkRows, usedChunkRowKey);
+const usedNames = table(usedNamesRows, usedNamesRowKey);
+
 const CHECKS: Readonly<Record<string, Check>> = {
   acme: table(acmeRows, (row) => acmeRowKey(row.id)),
   alloc: table(holdingRows, (row) => holdingRowKey(row.node, row)),
@@ -50,16 +61,18 @@ const CHECKS: Readonly<Record<string, Check>> = {
   key: table(keyRows, (row) => keyRowKey(row.name)),
   keyid: (key, value) => /^keyid\/[0-9A-Za-z]+$/.test(key) && keyIdRows.read(value) !== "",
   member: table(memberRows, (row) => memberRowKey(row.id)),
+  met: table(meteredRows, meteredRowKey),
   rec: table(ledgerRows, ledgerRowKey),
   ring: table(ringRows, (row) => ringRowKey(row.id)),
   secret: table(secretRows, (row) => secretRowKey(row.name)),
   source: table(sourceRows, (row) => sourceRowKey(row.name)),
   susp: table(suspensionRows, (row) => suspensionRowKey(row.kind, row.name)),
   usage: table(usageRows, usageRowKey),
+  used: (key, value) => (key.endsWith("/names") ? usedNames : usedChunk)(key, value),
 };
 
 /** Belong to processes that run, and are left behind with the state they were part of. */
-const PASSING = ["blob", "idem", "sess"];
+const PASSING = ["blob", "idem", "sess", "reported"];
 
 const tableName = (key: string): string => key.slice(0, Math.max(0, key.indexOf("/")));
 

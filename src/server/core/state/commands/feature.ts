@@ -16,8 +16,11 @@ export const PLEDGES_LEVEL = 2;
 /** From here on certificates and accounts of the front door are written, each version after the one before (`cert.put`). */
 export const CERTIFICATES_LEVEL = 3;
 
+/** From here on nodes add what was used to the ledger of usage (`used.add`). */
+export const LEDGER_LEVEL = 3;
+
 /** Levels that this build can work at. */
-export const FEATURE_RANGE: FeatureRange = { min: 1, max: CERTIFICATES_LEVEL };
+export const FEATURE_RANGE: FeatureRange = { min: 1, max: LEDGER_LEVEL };
 
 const levelRow = object({ level: integer(1, 1_000_000) });
 export const levelRows = rowFormat(levelRow);

@@ -13,6 +13,7 @@ import { ringActivate, ringAdd, ringDrop, ringRewrap, secretDelete, secretPut, s
 import { sourceDelete, sourcePut, sourceRollback } from "./sources.ts";
 import { suspensionDelete, suspensionPut } from "./suspensions.ts";
 import { usageReport } from "./usage.ts";
+import { usedAdd } from "./used.ts";
 
 const RULES: readonly CommandRule[] = [
   nodeStart,
@@ -34,6 +35,7 @@ const RULES: readonly CommandRule[] = [
   ringRewrap,
   ringDrop,
   usageReport,
+  usedAdd,
   reconcilePut,
   reconcileDrop,
   certPut,
@@ -69,6 +71,7 @@ export const commands = {
   ringRewrap: ringRewrap.make,
   ringDrop: ringDrop.make,
   usageReport: usageReport.make,
+  usedAdd: usedAdd.make,
   reconcilePut: reconcilePut.make,
   reconcileDrop: reconcileDrop.make,
   certPut: certPut.make,

@@ -1,0 +1,121 @@
+/**
+ * Rows of the ledger of usage.
+ *
+ *   used/h/<hour>/<chunk>    what was used in an hour, counted from 1970: up to 100 rows, packed
+ *   used/h/<hour>/names      the names that those rows number
+ *   used/d/<day>/…           the same of a day, of hours that are over for a week
+ *   met/<day>/<provider>/<kind>   tokens metered of a provider on a UTC day, to be compared with its own report
+ *   reported/<node>             the last report of a node that was added
+ *
+ * Source: design decisions, section 14.
+ */
+
+import { choice, integer, label, listOf, object, prose, text } from "../fields.ts";
+import { digits, keyPart, rowFormat } from "../row-format.ts";
+
+export const HOUR_MS = 3_600_000;
+export const HOURS_A_DAY = 24;
+/** Hours that stay by themselves, the current one included. */
+export const KEPT_HOURS = 7 * HOURS_A_DAY;
+/** Days that stay, the current one included. */
+export const KEPT_DAYS = 400;
+
+/** UTF-16 units of a name; a longer one is shortened by whoever reports it. */
+export const MAX_NAME_LENGTH = 128;
+export const usedName = prose(MAX_NAME_LENGTH);
+
+export const HOPS = ["llm", "mcp", "a2a"] as const;
+export type Hop = (typeof HOPS)[number];
+
+/** Of a packed row: number of the hop, of four names, then the counts. */
+export const NAMED_FIELDS = 5;
+export const COUNTS = [
+  "requests",
+  "failed",
+  "input_tokens",
+  "cached_input_tokens",
+  "cache_creation_input_tokens",
+  "output_tokens",
+  "reasoning_tokens",
+  "units",
+] as const;
+export const USED_WIDTH = NAMED_FIELDS + COUNTS.length;
+
+/** Names that have their number everywhere: none, and whom the rest of a full period is summed under. */
+export const FIXED_NAMES = ["", "other"] as const;
+
+export const CHUNK_ROWS = 100;
+const MAX_CHUNKS = 100;
+const MAX_PERIOD_NAMES = 16_384;
+
+export const SPANS = ["h", "d"] as const;
+/** An hour or a day. */
+export type Span = (typeof SPANS)[number];
+
+const span = choice(SPANS);
+const packed = (max: number) => text(/^[0-9a-z,;]*$/, max);
+
+const chunkRow = object({ span, at: integer(), chunk: integer(0, MAX_CHUNKS), rows: packed(64 * 1_024) });
+const namesRow = object({ span, at: integer(), names: listOf(usedName, MAX_PERIOD_NAMES) });
+export const usedChunkRows = rowFormat(chunkRow);
+export const usedNamesRows = rowFormat(namesRow);
+
+/** Every key of a period begins like this. Hours and days have 7 digits, which is enough up to the year 3110. */
+export const periodKey = (of: Span, at: number): string => `used/${of}/${digits(at, 7)}/`;
+export const usedChunkRowKey = (row: { readonly span: Span; readonly at: number; readonly chunk: number }): string =>
+  periodKey(row.span, row.at) + digits(row.chunk, 3);
+export const usedNamesRowKey = (row: { readonly span: Span; readonly at: number }): string =>
+  `${periodKey(row.span, row.at)}names`;
+
+/** Of what tokens are metered. `media`: images, sound, video, which providers report by other counters than tokens. */
+export const METERED_KINDS = ["tokens", "media"] as const;
+export type MeteredKind = (typeof METERED_KINDS)[number];
+
+/** Classes of tokens, none of which is a part of another but `reasoning`, which is a part of `output`. */
+export const TOKEN_CLASSES = ["input", "cached_input", "cache_creation_input", "output", "reasoning"] as const;
+export type TokenClass = (typeof TOKEN_CLASSES)[number];
+
+const meteredRow = object({
+  /** UTC, `2026-11-20`. */
+  day: text(/^[0-9]{4,}-[0-9]{2}-[0-9]{2}$/, 12),
+  provider: label(),
+  kind: choice(METERED_KINDS),
+  /** Answers whose usage was told. */
+  answers: integer(),
+  input: integer(),
+  cached_input: integer(),
+  cache_creation_input: integer(),
+  output: integer(),
+  reasoning: integer(),
+  /** Streams that ended before they had told their usage, or all of it: the provider bills more than was metered. */
+  unmeasured_streams: integer(),
+});
+export type MeteredRow = ReturnType<typeof meteredRow>;
+export const meteredRows = rowFormat(meteredRow);
+export const meteredOf = (day: string): string => `met/${day}/`;
+export const meteredRowKey = (of: Pick<MeteredRow, "day" | "provider" | "kind">): string =>
+  `${meteredOf(of.day)}${keyPart(of.provider)}/${of.kind}`;
+
+/** Of a packed row of a report: hour, number of the provider's name, number of the kind, then these. */
+export const METERED_COUNTS = ["answers", ...TOKEN_CLASSES, "unmeasured_streams"] as const;
+export const METERED_WIDTH = 3 + METERED_COUNTS.length;
+
+const sequenceRow = object({ node: label(), inc: integer(1), seq: integer(1), at: integer() });
+export const sequenceRows = rowFormat(sequenceRow);
+export const sequenceRowKey = (node: string): string => `reported/${keyPart(node)}`;
+
+/** A day counted from 1970 as `2026-11-20`. Of whole numbers alone. Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms". */
+export function dayText(day: number): string {
+  const shifted = day + 719_468;
+  const era = Math.floor(shifted / 146_097);
+  const ofEra = shifted - era * 146_097;
+  const yearOfEra = Math.floor(
+    (ofEra - Math.floor(ofEra / 1_460) + Math.floor(ofEra / 36_524) - Math.floor(ofEra / 146_096)) / 365,
+  );
+  const ofYear = ofEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
+  const shiftedMonth = Math.floor((5 * ofYear + 2) / 153);
+  const date = ofYear - Math.floor((153 * shiftedMonth + 2) / 5) + 1;
+  const month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9;
+  const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
+  return `${digits(year, 4)}-${digits(month, 2)}-${digits(date, 2)}`;
+}
