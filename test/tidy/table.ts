@@ -35,6 +35,8 @@ const PARTS = {
   "server/tls": ["server/core/config"],
   "server/auth": ["server/core/config"],
   "server/secrets": ["server/core/config", "server/core/state"],
+  // Bodies of model answers before the guard: of the data plane, and of what another proxy routes.
+  "server/answers": ["server/core/guardrails", "server/core/dialects"],
   "server/credentials": ["server/core/config", "server/auth"],
   "server/detectors": ["server/core/config", "server/core/guardrails", "server/core/dialects", "server/models"],
   "server/upstream": [
@@ -70,11 +72,13 @@ const PARTS = {
     "server/core/dialects",
     "server/core/agents",
     "server/core/catalog",
+    "server/answers",
     "server/snapshot",
     "server/auth",
     "server/upstream",
   ],
   "server/inspector": [
+    "server/answers",
     "server/core/guardrails",
     "server/core/dialects",
     "server/core/agents",

@@ -28,10 +28,11 @@ import { serveAgent } from "./hops/agents/serve-agent.ts";
 import { address, type Target } from "./hops/model/address.ts";
 import { type Admitted, type AdmittedList, admit } from "./hops/model/admit.ts";
 import { rewriting } from "./hops/model/answer.ts";
+import type { Inspecting } from "./hops/model/answer-record.ts";
 import { whileJudged } from "./hops/model/awaiting.ts";
 import { leftOut } from "./hops/model/choose-channel.ts";
 import { inspectRequest } from "./hops/model/inspect-request.ts";
-import { type InspectedDownstream, type Inspecting, inspecting } from "./hops/model/inspecting.ts";
+import { type InspectedDownstream, inspecting } from "./hops/model/inspecting.ts";
 import { advertise, allowedModels, namedAs, ownAnswer } from "./hops/model/models-list.ts";
 import {
   ownResponse,

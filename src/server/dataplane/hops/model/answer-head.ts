@@ -1,9 +1,9 @@
 /** Status and headers of an answer, which wait for the first byte that may be shown. */
 import { performance } from "node:perf_hooks";
+import { type AnswerType, isBodiless, type Mending, typeOf } from "../../../answers/index.ts";
 import { type Downstream, headerValue } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
-import { type AnswerType, typeOf } from "./answer-body.ts";
-import { headersOf, isBodiless, type Mending } from "./inspected-headers.ts";
+import { headersOf } from "./inspected-headers.ts";
 
 export class AnswerHead {
   readonly #to: Downstream;

@@ -1,6 +1,6 @@
 /** What was decided of one answer, told once: counted, recorded, on its span, and in its headers where they are not gone. */
 import { GatewayError } from "../../../../base/index.ts";
-import type { JudgedAnswer } from "../../../core/guardrails/index.ts";
+import type { Guard, JudgedAnswer, Occasion } from "../../../core/guardrails/index.ts";
 import { actedIn, type GuardrailSinks } from "../../../core/guardrails/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import { settleAnswer } from "../../governance/guardrails.ts";
@@ -12,6 +12,12 @@ export interface Recording {
   readonly target: Target;
   readonly standing: Standing;
   readonly sinks: GuardrailSinks;
+}
+
+export interface Inspecting extends Recording {
+  readonly guard: Guard;
+  /** Of the request. */
+  readonly occasion: Occasion;
 }
 
 export class AnswerRecord {

@@ -4,29 +4,29 @@
  * its status. Source: design decisions, section 11; guardrails reference, 5.3; specification document 3, `response`.
  */
 import { GatewayError } from "../../../../base/index.ts";
-import { after, JudgedAnswer, type Occasion } from "../../../core/guardrails/index.ts";
-import type { Guard } from "../../../snapshot/index.ts";
+import {
+  AnswerEvents,
+  type BodyKind,
+  judgedWhole,
+  kindOf,
+  type MadeAnswer,
+  type Mending,
+  mediaOf,
+  SIGN_OF_LIFE,
+  typeOf,
+  UnreadableAnswer,
+} from "../../../answers/index.ts";
+import { after, JudgedAnswer } from "../../../core/guardrails/index.ts";
 import type { Downstream } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import { Gathering, readingBytes } from "../../memory/index.ts";
-import { type AnswerType, type BodyKind, kindOf, mediaOf } from "./answer-body.ts";
-import { AnswerEvents } from "./answer-events.ts";
 import { AnswerHead } from "./answer-head.ts";
-import { AnswerRecord, type Recording } from "./answer-record.ts";
+import { AnswerRecord, type Inspecting } from "./answer-record.ts";
+import { decodedAnswer, MAX_ENCODED_BYTES } from "./decoded-answer.ts";
 import { DrivenWork } from "./driven-work.ts";
-import { SIGN_OF_LIFE, UnreadableAnswer } from "./inspected-event.ts";
-import type { Mending } from "./inspected-headers.ts";
-import { decodedAnswer, judgedWhole, MAX_ENCODED_BYTES, type MadeAnswer } from "./whole-answer.ts";
 
-const NO_TYPE: AnswerType = { name: "", charset: "" };
 const NO_BYTES = Buffer.alloc(0);
 const OVER = new GatewayError("invalid_request", "The answer is over.");
-
-export interface Inspecting extends Recording {
-  readonly guard: Guard;
-  /** Of the request. */
-  readonly occasion: Occasion;
-}
 
 export interface InspectedDownstream extends Downstream {
   /** Once nothing of the answer is judged any more; undefined: it is so. */
@@ -269,9 +269,10 @@ class InspectedAnswer implements InspectedDownstream {
   #endWhole(body: Buffer): void {
     const reading = readingBytes(body);
     if (!this.#orRefuse(() => this.#exchange.holding.hold(reading))) return;
+    const { target, sinks } = this.#options;
     this.#work.drive(
       () =>
-        after(judgedWhole(body, this.#type(), this.#answer, this.#options), (made) => {
+        after(judgedWhole(body, this.#type(), this.#answer, target, sinks.metrics), (made) => {
           this.#made = made;
         }),
       () => this.#sendWhole(reading),
@@ -374,8 +375,8 @@ class InspectedAnswer implements InspectedDownstream {
     }
   }
 
-  #type(): AnswerType {
-    return this.#start?.type ?? NO_TYPE;
+  #type(): AnswerHead["type"] {
+    return this.#start?.type ?? typeOf("");
   }
 
   #isOver(): boolean {

@@ -4,13 +4,11 @@
  * Frames leave in the order in which their texts are proven. Source: design decisions, section 11, WebSocket.
  */
 import { GatewayError } from "../../../../base/index.ts";
+import { type InspectedStream, inspectStream, UnreadableAnswer } from "../../../answers/index.ts";
 import { messageEvent, openSessionTexts } from "../../../core/dialects/index.ts";
 import { after, JudgedAnswer, type Later } from "../../../core/guardrails/index.ts";
 import type { Guard } from "../../../snapshot/index.ts";
 import { settleAnswer } from "../../governance/guardrails.ts";
-import { UnreadableAnswer } from "../model/inspected-event.ts";
-import { inspectStream } from "../model/inspected-stream.ts";
-import type { InspectedStream } from "../model/stream-ports.ts";
 import { AnswerPlaces } from "./answer-of.ts";
 import { type InspectedSession, namingModel, refusedWith } from "./inspect-client.ts";
 import { readMessage } from "./session-message.ts";

@@ -1,14 +1,14 @@
 /** An answer that is a stream of events, from its bytes to those that may be shown. */
 import {
+  type Dialect,
   openStreamTexts,
   type SseEvent,
   SseSplitter,
   type StreamStamp,
   type StreamTexts,
-} from "../../../core/dialects/index.ts";
-import type { GuardrailMetrics, JudgedAnswer } from "../../../core/guardrails/index.ts";
-import { after, type Later } from "../../../core/guardrails/index.ts";
-import type { Target } from "./address.ts";
+} from "../core/dialects/index.ts";
+import type { GuardrailMetrics, JudgedAnswer } from "../core/guardrails/index.ts";
+import { after, type Later } from "../core/guardrails/index.ts";
 import { inspectStream } from "./inspected-stream.ts";
 import type { InspectedStream, StreamPorts } from "./stream-ports.ts";
 
@@ -22,6 +22,12 @@ export type EventPorts = Pick<StreamPorts, "woke" | "failed"> & {
   readonly silent: () => void;
 };
 
+/** What is answered, as far as its answer is read by it. */
+export interface Answered {
+  readonly route: { readonly name: string };
+  readonly dialect: Dialect;
+}
+
 export class AnswerEvents {
   readonly #splitter = new SseSplitter();
   readonly #texts: StreamTexts;
@@ -31,7 +37,7 @@ export class AnswerEvents {
 
   constructor(
     answer: JudgedAnswer,
-    { dialect, route }: Target,
+    { dialect, route }: Answered,
     metrics: GuardrailMetrics,
     { silent, ...ports }: EventPorts,
   ) {

@@ -2,9 +2,9 @@
  * A streamed answer that is held to its end (`guardrails.stream.policy: buffer`), judged whole, and shown in the frames it
  * came in. Source: guardrails reference, 5.3; specification document 3, `stream`, `response`.
  */
-import type { EventTexts, SseEvent } from "../../../core/dialects/index.ts";
-import type { RewrittenText } from "../../../core/guardrails/index.ts";
-import { after, type Later } from "../../../core/guardrails/index.ts";
+import type { EventTexts, SseEvent } from "../core/dialects/index.ts";
+import type { RewrittenText } from "../core/guardrails/index.ts";
+import { after, type Later } from "../core/guardrails/index.ts";
 import { inspectAside, refuseUnreadable } from "./inspected-event.ts";
 import { type InspectedStream, inTurns, type StreamPorts } from "./stream-ports.ts";
 

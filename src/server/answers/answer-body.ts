@@ -3,7 +3,7 @@
  * say anything and clients read on regardless.
  */
 import { isUtf8 } from "node:buffer";
-import { type AnswerTexts, type Dialect, type Media, readAnswerTexts } from "../../../core/dialects/index.ts";
+import { type AnswerTexts, type Dialect, type Media, readAnswerTexts } from "../core/dialects/index.ts";
 import { hidesText, UnreadableAnswer } from "./inspected-event.ts";
 
 /** `events`: read one by one. `text`: read whole. `media`: let pass. `unreadable`: in an alphabet that is not read. */

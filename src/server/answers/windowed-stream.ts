@@ -2,7 +2,7 @@
  * A streamed answer whose texts are channels of their own, each of which holds back what may still become a finding
  * (`guardrails.stream.policy: window`). Source: guardrails reference, 5.3 and 5.4.
  */
-import type { SseEvent, StreamTexts } from "../../../core/dialects/index.ts";
+import type { SseEvent, StreamTexts } from "../core/dialects/index.ts";
 import {
   after,
   createChannel,
@@ -10,7 +10,7 @@ import {
   type Later,
   type Slide,
   type TextChannel,
-} from "../../../core/guardrails/index.ts";
+} from "../core/guardrails/index.ts";
 import { inspectAside, refuseUnreadable, UnreadableAnswer } from "./inspected-event.ts";
 import { type InspectedStream, inTurns, type StreamPorts } from "./stream-ports.ts";
 

@@ -1,6 +1,6 @@
 /** What drives the inspection of a streamed answer, and what it is given. */
-import type { SseEvent, StreamTexts } from "../../../core/dialects/index.ts";
-import type { GuardrailMetrics, JudgedAnswer, Later } from "../../../core/guardrails/index.ts";
+import type { SseEvent, StreamTexts } from "../core/dialects/index.ts";
+import type { GuardrailMetrics, JudgedAnswer, Later } from "../core/guardrails/index.ts";
 
 export interface StreamPorts {
   readonly answer: JudgedAnswer;

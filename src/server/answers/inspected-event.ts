@@ -1,7 +1,7 @@
 /** Events of an answer that cannot be inspected as such: what no reader of events shows, and what is no event at all. */
-import { type EventTexts, MAX_EVENT_BYTES, type SseEvent } from "../../../core/dialects/index.ts";
-import type { JudgedAnswer } from "../../../core/guardrails/index.ts";
-import { after, type Later } from "../../../core/guardrails/index.ts";
+import { type EventTexts, MAX_EVENT_BYTES, type SseEvent } from "../core/dialects/index.ts";
+import type { JudgedAnswer } from "../core/guardrails/index.ts";
+import { after, type Later } from "../core/guardrails/index.ts";
 
 /** Nobody knows what the answer says: it is none. The message tells nothing of it. */
 export class UnreadableAnswer extends Error {

@@ -1,17 +1,11 @@
 /** Streams of answers before a real guard: what is shown of them, however they are cut, and what ends them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Dialect, openStreamTexts, SseSplitter } from "../../../../../src/server/core/dialects/index.ts";
-import {
-  type Detector,
-  DetectorError,
-  type Finding,
-  JudgedAnswer,
-} from "../../../../../src/server/core/guardrails/index.ts";
-import { UnreadableAnswer } from "../../../../../src/server/dataplane/hops/model/inspected-event.ts";
-import { inspectStream } from "../../../../../src/server/dataplane/hops/model/inspected-stream.ts";
-import type { Guard } from "../../../../../src/server/snapshot/index.ts";
-import { countedMetrics, guardOf, occasion } from "../../support/guards.ts";
+import { inspectStream, UnreadableAnswer } from "../../../src/server/answers/index.ts";
+import { type Dialect, openStreamTexts, SseSplitter } from "../../../src/server/core/dialects/index.ts";
+import { type Detector, DetectorError, type Finding, JudgedAnswer } from "../../../src/server/core/guardrails/index.ts";
+import type { Guard } from "../../../src/server/snapshot/index.ts";
+import { countedMetrics, guardOf, occasion } from "../dataplane/support/guards.ts";
 
 const MAIL = "ada.lovelace@example.com";
 const IBAN = "DE89 3704 0044 0532 0130 00";

@@ -1,0 +1,9 @@
+/** Bodies of model answers before the guard, whoever carries them: what they are, and what of them may be shown. */
+
+export { type AnswerType, type BodyKind, kindOf, mediaOf, typeOf } from "./answer-body.ts";
+export { AnswerEvents, type Answered } from "./answer-events.ts";
+export { SIGN_OF_LIFE, UnreadableAnswer } from "./inspected-event.ts";
+export { inspectStream } from "./inspected-stream.ts";
+export { judgedWhole, type MadeAnswer } from "./judged-whole.ts";
+export { HEADERS_OF_THE_BODY, inUtf8, isBodiless, type Mending } from "./mending.ts";
+export type { InspectedStream } from "./stream-ports.ts";

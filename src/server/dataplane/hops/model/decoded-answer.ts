@@ -1,0 +1,19 @@
+/** An answer that comes encoded although none was asked for. */
+import { GatewayError } from "../../../../base/index.ts";
+import { UnreadableAnswer } from "../../../answers/index.ts";
+import { decode } from "../../decode.ts";
+import type { Holding } from "../../memory/index.ts";
+
+/** An answer that comes encoded, and what it unpacks to. */
+export const MAX_ENCODED_BYTES = 32 << 20;
+
+/** Throws `UnreadableAnswer`, or `overloaded`. */
+export async function decodedAnswer(body: Buffer, encoding: string, holding: Holding): Promise<Buffer> {
+  if (body.length === 0) return body;
+  try {
+    return await decode(body, encoding, MAX_ENCODED_BYTES, holding);
+  } catch (cause) {
+    if (cause instanceof GatewayError && cause.code === "overloaded") throw cause;
+    throw new UnreadableAnswer("it does not decode as its content encoding says");
+  }
+}
