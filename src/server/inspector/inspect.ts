@@ -1,22 +1,22 @@
-/**
- * What guardrails make of a request that another proxy routes. Of its path and shape is told what its body says; of a body
- * whose members are not known each string is read. Source: design decisions, sections 11 and 19.
- */
+/** What guardrails make of a request that another proxy routes. Source: design decisions, sections 11 and 19. */
 import { cutText, escapeControls, GatewayError } from "../../base/index.ts";
-import { findRoute, memberValue, type Route, readTexts, scanObject } from "../core/dialects/index.ts";
+import type { ProxiedShape } from "../core/agents/index.ts";
+import type { Route } from "../core/dialects/index.ts";
 import {
   changesOf,
   createRewriting,
   envelopeSegments,
   type Facts,
+  type Guard,
   type GuardrailSinks,
   rehearsedVariables,
-  segmentOf,
+  type Segment,
   settleJudged,
 } from "../core/guardrails/index.ts";
 import type { GuardrailSnapshot } from "../snapshot/index.ts";
 import type { HeaderList, Verdict, WholeRequest } from "./exchange/index.ts";
-import { dialectPath, headerValue } from "./header-value.ts";
+import { headerValue } from "./header-value.ts";
+import { readSaid, routeOf, type Said, type SaidOnce, UnreadableRequest } from "./said.ts";
 
 export interface InspectingWith {
   /** In force now. */
@@ -33,9 +33,6 @@ const shown = (text: string): string => escapeControls(cutText(text, MAX_SHOWN))
 /** A proxy tells of no caller. */
 const NOBODY = { profile: undefined, caller: undefined, segments: [] } as const;
 
-/** Of a body that belongs to no known route. */
-const UNKNOWN = findRoute("POST", "/v1/unknown");
-
 /** The verdict, or a rejection with what refuses the request. */
 export async function inspectRequest(
   { headers, body }: WholeRequest,
@@ -44,43 +41,64 @@ export async function inspectRequest(
 ): Promise<Verdict> {
   const guard = guardrails().of(undefined);
   if (guard === undefined) return ALLOW;
-  const [path = "", ...query] = headerValue(headers, ":path").split("?");
-  const route = routeOf(headerValue(headers, ":method"), path);
-  refuseUninspected(headers, route, guard.inspectsBody && body.length > 0);
-  const contentType = headerValue(headers, "content-type");
-  const texts = guard.inspectsBody
-    ? readTexts(route, "compat", { plain: body, contentType, isJson: false })
-    : undefined;
-  if (texts?.problem !== undefined) {
-    throw new GatewayError("invalid_request", `Guardrails cannot inspect the request: ${texts.problem}.`);
+  refuseUninspected(headers, routeOf(headers), guard.inspectsBody && body.length > 0);
+  let shape: ProxiedShape | undefined;
+  try {
+    const read = readSaid(headers, body, guard.inspectsBody);
+    shape = read.shape;
+    return await judged(read.said, { headers, body }, { guard, signal, sinks });
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return { kind: "refuse", error, shape: error instanceof UnreadableRequest ? error.shape : shape };
   }
-  for (const what of texts?.uninspected ?? []) sinks.metrics.uninspected(what);
-  const beside = envelopeSegments(guard, ownHeaders(headers), query.length === 0 ? "" : `?${query.join("?")}`);
-  // Texts of the body are first, so that changes of theirs have their places.
-  const segments = [...(texts?.texts ?? []).map(segmentOf), ...beside];
-  if (segments.length === 0) return ALLOW;
-  const model = modelIn(body);
-  const variables = { ...rehearsedVariables({ ...NOBODY, model, route: route.name }), hop: "inspect" } as const;
-  const guarded = await guard.message(segments, { variables, rewriting: createRewriting() }, signal);
+}
+
+interface Judging {
+  readonly guard: Guard;
+  readonly signal: AbortSignal;
+  readonly sinks: GuardrailSinks;
+}
+
+/** Throws what refuses it. */
+async function judged(said: Said, { headers, body }: WholeRequest, judging: Judging): Promise<Verdict> {
+  for (const what of said.uninspected) judging.sinks.metrics.uninspected(what);
+  const [, query] = /^[^?]*(\?.*)$/s.exec(headerValue(headers, ":path")) ?? [];
+  const beside = envelopeSegments(judging.guard, ownHeaders(headers), query ?? "");
+  const rewriting = createRewriting();
+  const changes: (string | undefined)[] = [];
+  for (const [at, message] of said.messages.entries()) {
+    // Texts of the body are first, so that changes of theirs have their places; what stands beside them is said once.
+    const segments = at === 0 ? [...message.segments, ...beside] : message.segments;
+    const made = segments.length === 0 ? undefined : await changesIn(message, segments, headers, rewriting, judging);
+    for (const place of message.segments.keys()) changes.push(made?.[place]);
+  }
+  if (changes.every((change) => change === undefined)) return ALLOW;
+  const made = said.rewrite(changes);
+  return made.body === body && made.headers.size === 0 ? ALLOW : { kind: "rewrite", ...made };
+}
+
+/** By segment; undefined: none is rewritten. Throws what refuses the message. */
+async function changesIn(
+  { model, route, method, name }: SaidOnce,
+  segments: readonly Segment[],
+  headers: HeaderList,
+  rewriting: ReturnType<typeof createRewriting>,
+  { guard, signal, sinks }: Judging,
+): Promise<readonly (string | undefined)[] | undefined> {
+  const variables = { ...rehearsedVariables({ ...NOBODY, model, route }), hop: "inspect", method, name } as const;
+  const guarded = await guard.message(segments, { variables, rewriting }, signal);
   const told = (): Facts => ({
     direction: "request",
     hop: "inspect",
     model: model === "" ? null : shown(model),
+    name: name === "" ? null : shown(name),
     request: shown(headerValue(headers, "x-request-id")),
-    route: route.name,
+    route: shown(method === "" ? route : method),
     to: shown(headerValue(headers, ":authority")),
   });
   const { error } = settleJudged(guarded, told, sinks);
-  if (error !== undefined) return { kind: "refuse", error };
-  const changes = changesOf(guarded.judgement);
-  const made = changes === undefined ? undefined : texts?.rewrite(changes);
-  return made === undefined || made === body ? ALLOW : { kind: "rewrite", body: made };
-}
-
-function routeOf(method: string, path: string): Route {
-  const route = findRoute(method, dialectPath(path)) ?? UNKNOWN;
-  if (route === undefined) throw new Error("there is no route for what is not known");
-  return route;
+  if (error !== undefined) throw error;
+  return changesOf(guarded.judgement);
 }
 
 /** What nobody reads is not let past a guard: sessions, bodies in an encoding, and what opens a way beside it. */
@@ -109,17 +127,4 @@ function ownHeaders(headers: HeaderList): readonly string[] {
     if (!name.startsWith(":")) own.push(name, headers[at + 1] ?? "");
   }
   return own;
-}
-
-/** Empty: the body names none that is a string, or is no JSON object. */
-function modelIn(body: Buffer): string {
-  const scan = scanObject(body, ["model"], true);
-  const [member] = scan.kind === "object" ? scan.members : [];
-  if (member === undefined) return "";
-  try {
-    const value = memberValue(body, member);
-    return typeof value === "string" ? value : "";
-  } catch {
-    return "";
-  }
 }

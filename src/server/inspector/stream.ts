@@ -68,7 +68,7 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
           counted(step.what);
           break;
         case "refuse":
-          talk.say(refusalMessage(shapedRefusal(step.error, headers)));
+          talk.say(refusalMessage(shapedRefusal(step.error, headers, step.shape)));
           talk.finish();
           break;
         case "fail":

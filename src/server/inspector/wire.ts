@@ -94,8 +94,12 @@ export function messageOf(answer: Answer): ProcessingResponse {
   const { side } = answer;
   switch (answer.kind) {
     case "headers": {
-      const response = answer.dropsLength ? { header_mutation: { remove_headers: ["content-length"] } } : undefined;
-      const headers = response === undefined ? {} : { response };
+      const { dropsLength, sets } = answer;
+      const mutation = {
+        ...(dropsLength && { remove_headers: ["content-length"] }),
+        ...(sets !== undefined && { set_headers: settingOf([...sets].flat()) }),
+      };
+      const headers = Object.keys(mutation).length === 0 ? {} : { response: { header_mutation: mutation } };
       return {
         [`${side}_headers`]: headers,
         ...(answer.asksBody && { mode_override: ASK_BODY }),
@@ -125,15 +129,31 @@ export interface Refused {
   readonly body: string;
   /** Shows in the proxy's access log. */
   readonly details: string;
+  /** What a client of gRPC is told; undefined: it is none. */
+  readonly grpcStatus: number | undefined;
 }
 
-export function refusalMessage({ status, headers, body, details }: Refused): ProcessingResponse {
+export function refusalMessage({ status, headers, body, details, grpcStatus }: Refused): ProcessingResponse {
+  return {
+    immediate_response: {
+      status: { code: status },
+      headers: { set_headers: settingOf(headers) },
+      body: Buffer.from(body),
+      details,
+      ...(grpcStatus !== undefined && { grpc_status: { status: grpcStatus } }),
+    },
+  };
+}
+
+/** `headers`: names and values in turn. */
+function settingOf(headers: readonly string[]): {
+  readonly header: { readonly key: string; readonly raw_value: Buffer };
+  readonly append_action: typeof OVERWRITE;
+}[] {
   const set = [];
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const header = { key: headers[at] ?? "", raw_value: Buffer.from(headers[at + 1] ?? "") };
     set.push({ header, append_action: OVERWRITE } as const);
   }
-  return {
-    immediate_response: { status: { code: status }, headers: { set_headers: set }, body: Buffer.from(body), details },
-  };
+  return set;
 }

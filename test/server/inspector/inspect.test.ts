@@ -5,6 +5,7 @@ import { nullLog } from "../../../src/base/index.ts";
 import type { GuardrailRecord } from "../../../src/server/core/guardrails/index.ts";
 import type { Verdict } from "../../../src/server/inspector/index.ts";
 import { inspectRequest } from "../../../src/server/inspector/inspect.ts";
+import { shapedRefusal } from "../../../src/server/inspector/refusal-shape.ts";
 import { countedMetrics, guardOf } from "../dataplane/support/guards.ts";
 
 const CARD = "4111 1111 1111 1111";
@@ -27,6 +28,7 @@ const GUARD = guardOf({
       when: "'pii/EMAIL_ADDRESS' in labels && hop == 'inspect'",
       message: "No addresses.",
     },
+    { name: "no-wipe", action: "deny", when: "method == 'tools/call' && name == 'wipe'", message: "Not this tool." },
   ],
 });
 const { signal } = new AbortController();
@@ -93,10 +95,92 @@ for (const [what, path, body, headers] of [
   });
 }
 
+const rpc = (method: string, params: object, id: unknown = 1): string =>
+  JSON.stringify({ jsonrpc: "2.0", id, method, params });
+const CALL = rpc("tools/call", { name: "send", arguments: { note: CARD } });
+const A2A = rpc("SendMessage", { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: CARD }] } });
+
+for (const [what, path, body, headers, method] of [
+  ["a call of MCP", "/tools", CALL, ["mcp-method", "tools/call"], "tools/call"],
+  ["a batch of older ones", "/mcp", `[${rpc("ping", {})},${CALL}]`, [], "tools/call"],
+  ["a message of A2A", "/v1/agent", A2A, ["a2a-version", "1.0"], "SendMessage"],
+  [
+    "the same over REST",
+    "/agent/message:send",
+    JSON.stringify({ message: { role: "ROLE_USER", parts: [{ text: CARD }] } }),
+    [],
+    "SendMessage",
+  ],
+] as const) {
+  test(`redacted, every other byte as it came: ${what}`, async () => {
+    const { verdict, records } = await asked(path, body, ...headers);
+    assert.equal(verdict.kind === "rewrite" && String(verdict.body), body.replace(CARD, "<CREDIT_CARD>"));
+    assert.deepEqual([records.length, records[0]?.data["route"], records[0]?.data["rule"]], [1, method, "mask"]);
+    assert.ok(!JSON.stringify(records).includes("4111"));
+  });
+}
+
+test("a mirror of an argument goes with it", async () => {
+  const { verdict } = await asked("/mcp", CALL, "mcp-param-note", CARD, "mcp-param-n", "1");
+  assert.deepEqual(verdict.kind === "rewrite" && [...(verdict.headers ?? [])], [["mcp-param-note", "<CREDIT_CARD>"]]);
+});
+
+test("rules read the method and the tool; a denial answers each call that waits", async () => {
+  const call = (name: string, id: number): string => rpc("tools/call", { name, arguments: { note: "x" } }, id);
+  const allowed = await asked("/mcp", call("rm", 4), "mcp-name", "rm", "x-note", "nothing");
+  assert.equal(allowed.verdict.kind, "allow");
+  const denied = await asked("/mcp", `[${call("ls", 3)},${call("wipe", 4)}]`);
+  assert.deepEqual(denied.verdict.kind === "refuse" && [denied.verdict.error.code, denied.verdict.shape?.ids], [
+    "guardrail_denied",
+    ["3", "4"],
+  ]);
+  assert.deepEqual(
+    denied.records.map(({ data }) => [data["route"], data["name"], data["decision"]]),
+    [["tools/call", "wipe", "deny"]],
+  );
+  if (denied.verdict.kind !== "refuse") return;
+  const { status, body } = shapedRefusal(denied.verdict.error, [":method", "POST"], denied.verdict.shape);
+  const said = JSON.parse(body) as readonly { readonly id: number; readonly error: { readonly code: number } }[];
+  assert.deepEqual(
+    [status, said.map(({ id, error }) => [id, error.code])],
+    [
+      403,
+      [
+        [3, -31403],
+        [4, -31403],
+      ],
+    ],
+  );
+});
+
+for (const [what, type, body, expected] of [
+  ["XML", "application/soap+xml", `<a>${CARD}</a>`, "rewrite"],
+  ["text of a type that nobody knows", "application/x-own", `note ${CARD}`, "rewrite"],
+  ["plain text that says it is Latin-1, and is ASCII", "text/plain; charset=iso-8859-1", CARD, "rewrite"],
+  ["text without a type", "", CARD, "rewrite"],
+  ["a form", "application/x-www-form-urlencoded", `a=1&b=${CARD.replaceAll(" ", "+")}`, "rewrite"],
+  ["JSON that says it is XML", "application/xml", JSON.stringify({ a: CARD }), "rewrite"],
+  ["UTF-16", "text/plain; charset=utf-16le", Buffer.from(CARD, "utf16le"), "invalid_request"],
+  ["UTF-16 that does not say so", "text/plain", Buffer.from(`\uFEFF${CARD}`, "utf16le"), "invalid_request"],
+  ["JSON with a byte order mark", "application/json", `\uFEFF{"a":"${CARD}"}`, "invalid_request"],
+  ["JSON in UTF-16", "application/json", Buffer.from(`{"a":"${CARD}"}`, "utf16le"), "invalid_request"],
+  ["bytes without a type", "", Buffer.from([0, 1, 0xff]), "invalid_request"],
+  ["messages of gRPC", "application/grpc+proto", Buffer.from([0, 0, 0, 0, 1, 8]), "uninspected grpc"],
+  ["an archive", "application/zip", Buffer.from([0x50, 0x4b, 3, 4, 0xff]), "uninspected other"],
+] as const) {
+  test(`of no route that is known: ${what}`, async () => {
+    const outcome = await asked("/upload", body, "content-type", type);
+    const { verdict, counted } = outcome;
+    const [count] = Object.keys(counted);
+    assert.equal(verdict.kind === "refuse" ? verdict.error.code : (count ?? verdict.kind), expected);
+    if (verdict.kind === "rewrite") assert.ok(!String(verdict.body).includes("4111"));
+  });
+}
+
 test("what cannot be read is refused, and media are counted", async () => {
   const refused = async (path: string, body: string, ...headers: readonly string[]): Promise<unknown> =>
     asked(path, body, ...headers).then(
-      ({ verdict }) => verdict.kind,
+      ({ verdict }) => (verdict.kind === "refuse" ? verdict.error.code : verdict.kind),
       (error: { readonly code: string }) => error.code,
     );
   assert.equal(await refused("/v1/chat/completions", "{broken"), "invalid_request");

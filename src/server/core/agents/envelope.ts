@@ -12,12 +12,12 @@ export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 
 /** Each takes about 100 bytes. */
-const MAX_VALUES = 200_000;
+export const MAX_VALUES = 200_000;
 const MAX_METHOD_LENGTH = 256;
 /** JSON text of an id; longer ones serve nobody. */
 const MAX_ID_LENGTH = 1_024;
 const INTEGER = /^-?(?:0|[1-9][0-9]*)$/;
-const MEMBERS = ["jsonrpc", "id", "method", "params"] as const;
+export const MEMBERS = ["jsonrpc", "id", "method", "params"] as const;
 
 export interface Envelope {
   /** Of the whole message; places are in it. */
@@ -33,12 +33,13 @@ export type EnvelopeReading =
   | { readonly kind: "envelope"; readonly envelope: Envelope }
   | { readonly kind: "refused"; readonly fault: RpcFault };
 
+const refused = (code: number, message: string, id = "null"): EnvelopeReading => ({
+  kind: "refused",
+  fault: { status: 400, code, message, id },
+});
+
 /** `ids`: whether `null` and fractions are ids. */
 export function readEnvelope(body: Buffer, ids: "strict" | "lenient"): EnvelopeReading {
-  const refused = (code: number, message: string, id = "null"): EnvelopeReading => ({
-    kind: "refused",
-    fault: { status: 400, code, message, id },
-  });
   if (!isUtf8(body)) return refused(PARSE_ERROR, "Parse error: the body is not UTF-8.");
   const text = body.toString("utf8");
   const root = placedIn(text, MAX_VALUES);
@@ -46,6 +47,11 @@ export function readEnvelope(body: Buffer, ids: "strict" | "lenient"): EnvelopeR
     return refused(PARSE_ERROR, "Parse error: the body is not JSON, is nested too deep, or holds too many values.");
   }
   if (root.kind === "array") return refused(INVALID_REQUEST, "Invalid request: batches are not part of this protocol.");
+  return envelopeOf(text, root, ids);
+}
+
+/** Of one message, which may stand in a longer text. */
+export function envelopeOf(text: string, root: Placed, ids: "strict" | "lenient"): EnvelopeReading {
   if (root.kind !== "object") return refused(INVALID_REQUEST, "Invalid request: the body is not an object.");
   // What is named twice, or almost so, is looked at before what it says: whatever was taken here, another reader may not.
   const id = idOf(text, memberOf(root, "id"), ids);

@@ -2,6 +2,7 @@
 
 export * from "./a2a/index.ts";
 export * from "./mcp/index.ts";
+export * from "./proxied/index.ts";
 export { type AgentProtocol, rpcError, rpcRefusal } from "./refusal.ts";
 export * from "./registry/index.ts";
 export { TooManyTexts } from "./text-collector.ts";

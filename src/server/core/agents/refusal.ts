@@ -9,8 +9,8 @@ export type AgentProtocol = "mcp" | "a2a";
 
 /** Outside the range that JSON-RPC and both protocols keep for themselves. */
 const OWN_CODES = 31_000;
-const ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo";
-const OWN_DOMAIN = "gateway";
+export const ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo";
+export const OWN_DOMAIN = "gateway";
 
 /** JSON text of the answer's body. `id`: JSON text. */
 export function rpcRefusal(protocol: AgentProtocol, error: GatewayError, id: string, requestId: string): string {

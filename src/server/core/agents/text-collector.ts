@@ -48,6 +48,11 @@ export class TextCollector {
     else if (bytes.length > 0) this.#add(bytes.toString("utf8"), { node, isBase64: true }, as);
   }
 
+  /** Of texts so far. */
+  get length(): number {
+    return this.#texts.length;
+  }
+
   count(what: string | undefined): void {
     this.#uninspected.push(what === "image" || what === "audio" || what === "video" ? what : "file");
   }

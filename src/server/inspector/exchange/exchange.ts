@@ -6,6 +6,7 @@
  * that: a filter takes such an end for leave to go on without us, whatever its settings.
  */
 import { GatewayError } from "../../../base/index.ts";
+import type { ProxiedShape } from "../../core/agents/index.ts";
 import { HeldBody } from "./held-body.ts";
 import { piecesOf } from "./pieces.ts";
 import { passResponse } from "./response-passing.ts";
@@ -118,7 +119,9 @@ export function openExchange({ mode, maxBodyBytes, hold }: ExchangeTerms): PeerE
   }
 
   function settled(verdict: Verdict): readonly Step[] {
-    if (verdict.kind === "refuse") return refused(verdict.error);
+    if (verdict.kind === "refuse") return refused(verdict.error, verdict.shape);
+    const sets = verdict.kind === "rewrite" && verdict.headers?.size !== 0 ? verdict.headers : undefined;
+    if (sets !== undefined && mode === "streamed") return refused(HEADERS_HAVE_LEFT);
     phase = "passed";
     const body = verdict.kind === "rewrite" ? verdict.body : whole;
     const isChanged = verdict.kind === "rewrite";
@@ -131,7 +134,7 @@ export function openExchange({ mode, maxBodyBytes, hold }: ExchangeTerms): PeerE
       const isUntouched = !isChanged && held.chunks === 1;
       return answered({ kind: "chunk", side: "request", becomes: isUntouched ? "itself" : body });
     }
-    const steps = [...answered({ kind: "headers", side: "request", dropsLength: isChanged, asksBody: false })];
+    const steps = [...answered({ kind: "headers", side: "request", dropsLength: isChanged, asksBody: false, sets })];
     const hasTrailers = end === "trailers";
     for (const piece of piecesOf("request", body, !hasTrailers)) steps.push({ do: "answer", answer: piece });
     if (hasTrailers) steps.push({ do: "answer", answer: { kind: "trailers", side: "request" } });
@@ -155,9 +158,9 @@ export function openExchange({ mode, maxBodyBytes, hold }: ExchangeTerms): PeerE
     return answers.map((answer) => ({ do: "answer", answer }));
   }
 
-  function refused(error: GatewayError): readonly Step[] {
+  function refused(error: GatewayError, shape?: ProxiedShape): readonly Step[] {
     close();
-    return [{ do: "refuse", error }];
+    return [{ do: "refuse", error, shape }];
   }
 
   function failed(fault: StreamFault, detail: string): readonly Step[] {
@@ -176,6 +179,13 @@ export function openExchange({ mode, maxBodyBytes, hold }: ExchangeTerms): PeerE
     whole = EMPTY;
   }
 }
+
+/** A filter that streams lets headers go before the body is known. */
+const HEADERS_HAVE_LEFT = new GatewayError(
+  "guardrail_denied",
+  "A guardrail rewrites an argument that a header repeats, which it can only where the proxy streams full duplex.",
+  { by: { kind: "guardrail", name: "extproc.request_body_mode" } },
+);
 
 const answered = (answer: Answer): readonly Step[] => [{ do: "answer", answer }];
 

@@ -3,6 +3,7 @@
  * order of things can be seen. Source: ext-proc reference, part A.
  */
 import type { GatewayError } from "../../../base/index.ts";
+import type { ProxiedShape } from "../../core/agents/index.ts";
 
 export type Side = "request" | "response";
 
@@ -38,12 +39,21 @@ export interface WholeRequest {
 
 export type Verdict =
   | { readonly kind: "allow" }
-  | { readonly kind: "rewrite"; readonly body: Buffer }
-  | { readonly kind: "refuse"; readonly error: GatewayError };
+  /** `headers`: new values by lower-case name, beside the body. */
+  | { readonly kind: "rewrite"; readonly body: Buffer; readonly headers?: ReadonlyMap<string, string> }
+  /** `shape`: of the protocol that the request speaks; undefined: its head tells. */
+  | { readonly kind: "refuse"; readonly error: GatewayError; readonly shape?: ProxiedShape | undefined };
 
 export type Answer =
   /** `asksBody`: with an override of the filter's mode. `dropsLength`: `content-length` is removed. */
-  | { readonly kind: "headers"; readonly side: Side; readonly dropsLength: boolean; readonly asksBody: boolean }
+  | {
+      readonly kind: "headers";
+      readonly side: Side;
+      readonly dropsLength: boolean;
+      readonly asksBody: boolean;
+      /** New values by lower-case name. */
+      readonly sets?: ReadonlyMap<string, string> | undefined;
+    }
   /** Of one chunk of a streamed body: it goes on as it came, is held back, or is replaced by these bytes. */
   | { readonly kind: "chunk"; readonly side: Side; readonly becomes: "itself" | "nothing" | Buffer }
   /** Of a duplex body. */
@@ -59,7 +69,7 @@ export type Step =
   /** Once; `decided` is to be told what comes of it. */
   | { readonly do: "inspect"; readonly request: WholeRequest }
   /** An immediate response, and the last that is said: the stream ends well after it. */
-  | { readonly do: "refuse"; readonly error: GatewayError }
+  | { readonly do: "refuse"; readonly error: GatewayError; readonly shape?: ProxiedShape | undefined }
   /** The stream ends with an error; the detail names no text. */
   | { readonly do: "fail"; readonly fault: StreamFault; readonly detail: string }
   /** Bytes went past that were to be inspected. */

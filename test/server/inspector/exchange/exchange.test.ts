@@ -7,6 +7,7 @@ import { body, exchange, headers, MAX_BODY_BYTES, response, trailers } from "./s
 
 const ALLOW: Verdict = { kind: "allow" };
 const REWRITE: Verdict = { kind: "rewrite", body: Buffer.from("[redacted]") };
+const WITH_HEADER: Verdict = { ...REWRITE, headers: new Map([["mcp-param-a", "b"]]) };
 const DENY: Verdict = { kind: "refuse", error: new GatewayError("guardrail_denied", "Not here.") };
 
 type Move = readonly [Arrival | Verdict | "left", ...said: string[]];
@@ -46,6 +47,24 @@ const ROWS: readonly (readonly [what: string, mode: ExchangeTerms["mode"], moves
       [headers(), "headers ask -length"],
       [body("secret", true), 'inspect "secret"'],
       [REWRITE, 'chunk "[redacted]"'],
+    ],
+  ],
+  [
+    "streamed: a header that would have to be rewritten has left",
+    "streamed",
+    [
+      [headers(), "headers ask -length"],
+      [body("secret", true), 'inspect "secret"'],
+      [WITH_HEADER, "refuse 403 guardrail_denied"],
+    ],
+  ],
+  [
+    "duplex: a header is rewritten with the body",
+    "duplex",
+    [
+      [headers(false, "duplex")],
+      [body("secret", true), 'inspect "secret"'],
+      [WITH_HEADER, "headers -length mcp-param-a=b", 'piece "[redacted]" end'],
     ],
   ],
   [

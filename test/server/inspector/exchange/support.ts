@@ -61,6 +61,9 @@ export const response = {
   trailers: { kind: "trailers", side: "response" } as Arrival,
 };
 
+const setIn = (sets: ReadonlyMap<string, string> | undefined): string =>
+  [...(sets ?? [])].map(([name, value]) => ` ${name}=${value}`).join("");
+
 const shown = (bytes: Buffer): string => (bytes.length > 40 ? `${bytes.length} bytes` : JSON.stringify(String(bytes)));
 
 export function inWords(step: Step): string {
@@ -78,7 +81,7 @@ export function inWords(step: Step): string {
       const side = answer.side === "request" ? "" : "response ";
       switch (answer.kind) {
         case "headers":
-          return `${side}headers${answer.asksBody ? " ask" : ""}${answer.dropsLength ? " -length" : ""}`;
+          return `${side}headers${answer.asksBody ? " ask" : ""}${answer.dropsLength ? " -length" : ""}${setIn(answer.sets)}`;
         case "chunk":
           return `${side}chunk ${typeof answer.becomes === "string" ? answer.becomes : shown(answer.becomes)}`;
         case "piece":

@@ -7,6 +7,8 @@ export {
   type A2aPart,
   type A2aReading,
   type A2aRequest,
+  doubtInMessage,
+  isA2aMethod,
   readA2aRequest,
 } from "./read-request.ts";
-export { a2aAnswerTexts, a2aRequestTexts, isOldAnswer } from "./texts.ts";
+export { a2aAnswerTexts, a2aRequestTexts, isOldAnswer, readA2aParams } from "./texts.ts";

@@ -194,6 +194,49 @@ function withCanonicalNames(text: string, params: Placed | undefined, known: rea
 
 const protoName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
+/** Methods of 0.3, which other proxies may route. Source: a2a reference, 7. */
+const OLD_METHODS: ReadonlySet<string> = new Set([
+  "message/send",
+  "message/stream",
+  "tasks/get",
+  "tasks/cancel",
+  "tasks/resubscribe",
+  "tasks/pushNotificationConfig/set",
+  "tasks/pushNotificationConfig/get",
+  "tasks/pushNotificationConfig/list",
+  "tasks/pushNotificationConfig/delete",
+  "agent/getAuthenticatedExtendedCard",
+]);
+
+export const isA2aMethod = (method: string): boolean => METHODS.has(method) || OLD_METHODS.has(method);
+
+/**
+ * What of the parameters of a message some agents would read otherwise than it is read here; undefined: nothing. What is
+ * missing is no matter of it.
+ */
+export function doubtInMessage(text: string, params: Placed | undefined): string | undefined {
+  const message = memberOf(params, "message");
+  const read = [
+    [params, SEND.params],
+    [memberOf(params, "configuration"), CONFIGURATION],
+    [message, MESSAGE],
+  ] as const;
+  for (const [node, known] of read) {
+    const alias = aliasIn(node, known);
+    if (alias !== undefined) return `a member is spelt almost like "${alias}"`;
+  }
+  const parts = memberOf(message, "parts");
+  if (parts?.kind !== "array") return undefined;
+  for (const part of parts.items) {
+    const alias = aliasIn(part, PART);
+    if (alias !== undefined) return `a member of a part is spelt almost like "${alias}"`;
+    if (PARTS_OF.filter((name) => !isNothing(text, memberOf(part, name))).length > 1) return MANY_CONTENTS;
+  }
+  return undefined;
+}
+
+const MANY_CONTENTS = "a part has not one content, of text, raw, url and data";
+
 /** A text: what is wrong with it. */
 function partOf(text: string, part: Placed): A2aPart | string {
   if (part.kind !== "object") return "a part is not an object";
@@ -202,7 +245,7 @@ function partOf(text: string, part: Placed): A2aPart | string {
   const contents = PARTS_OF.filter((name) => !isNothing(text, memberOf(part, name)));
   // Of data, null is a value.
   const [content, second] = contents.length === 0 && memberOf(part, "data") !== undefined ? ["data"] : contents;
-  if (content === undefined || second !== undefined) return "a part has not one content, of text, raw, url and data";
+  if (content === undefined || second !== undefined) return MANY_CONTENTS;
   for (const name of ["text", "raw", "url", "filename", "mediaType"]) {
     if (!isTextOrNothing(text, memberOf(part, name))) return `\`${name}\` of a part is not a string`;
   }

@@ -9,10 +9,10 @@ const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 /** Part of the form, where they are as short as such are. */
 const FORM = words(
   "jsonrpc id method messageId contextId taskId artifactId role state status timestamp mediaType referenceTaskIds kind " +
-    "reason domain @type tenant acceptedOutputModes",
+    "reason domain @type tenant acceptedOutputModes mimeType",
 );
 const OPAQUE = words("pageToken nextPageToken");
-const URIS = words("url extensions");
+const URIS = words("url uri extensions");
 const FREE = words("data metadata");
 const TOKEN = /^[\w.:/+*@-]{1,256}$/;
 
@@ -29,9 +29,20 @@ const ANSWERED: Kinds = { text: "output", other: "output" };
 /** Throws `TooManyTexts`. */
 export function a2aRequestTexts({ envelope, params, isKnown }: A2aRequest): AgentTexts {
   const collector = new TextCollector(envelope.text);
-  if (params !== undefined && isKnown) readMember(collector, envelope.text, "", params, ASKED, undefined);
-  else if (params !== undefined) collector.addAll(params, plain("tool_args"));
+  readA2aParams(collector, envelope.text, isKnown, params);
   return collector.texts();
+}
+
+/** Adds the texts of a request's parameters. Throws `TooManyTexts`. */
+export function readA2aParams(
+  collector: TextCollector,
+  source: string,
+  isKnown: boolean,
+  params: Placed | undefined,
+): void {
+  if (params === undefined) return;
+  if (isKnown) readMember(collector, source, "", params, ASKED, undefined);
+  else collector.addAll(params, plain("tool_args"));
 }
 
 /** Of a response, whole or as one event of a stream. Undefined: it is no JSON. Throws `TooManyTexts`. */
@@ -73,8 +84,9 @@ function readMember(
     for (const member of node.members) readMember(collector, source, member.name, member.value, kinds, node);
     return;
   }
-  if (name === "raw") {
-    const mediaType = stringIn(source, memberOf(parent, "mediaType")) ?? "";
+  // As 1.0 has it, and as 0.3.
+  if (name === "raw" || name === "bytes") {
+    const mediaType = stringIn(source, memberOf(parent, name === "raw" ? "mediaType" : "mimeType")) ?? "";
     collector.addEncoded(node, mediaType, plain(kinds.other, kinds.isArgument));
     return;
   }

@@ -11,7 +11,8 @@ const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 /** Opaque, or of an enumeration, where they are as short as such are. */
 const FORM = words(
   "jsonrpc id method resultType type role mimeType status createdAt lastUpdatedAt cacheScope progressToken level mode " +
-    "action stopReason includeContext format $ref $schema $id $anchor x-mcp-header theme sizes",
+    "action stopReason includeContext format $ref $schema $id $anchor x-mcp-header theme sizes protocolVersion " +
+    "supportedVersions",
 );
 /** Written by whoever will read them again: a changed one is no one's. */
 const OPAQUE = words("requestState nextCursor cursor taskId taskIds");
@@ -29,7 +30,10 @@ const OWN_META = /^(?:io\.modelcontextprotocol\/|progressToken$|traceparent$|tra
 
 /** Parameters of a method that is not known: every string value but what the protocol itself puts there. */
 export function readFree(collector: TextCollector, source: string, params: Placed, kind: TextAs["kind"]): void {
-  if (params.kind !== "object") return;
+  if (params.kind !== "object") {
+    collector.addAll(params, plain(kind));
+    return;
+  }
   for (const { name, value } of params.members) {
     if (name === "_meta" || OPAQUE.has(name)) readMember(collector, source, name, value, kind, params);
     else collector.addAll(value, plain(kind));

@@ -133,6 +133,36 @@ export function readMcpRequest(headers: McpHeaders, body: Buffer): McpReading {
   return { kind: "read", request: { kind, id, method, name, envelope, params, isContinued } };
 }
 
+/** What stands in the way of reading a call as its server might: the name that a member of `params` is spelt almost like. */
+export const mcpAliasIn = (params: Placed | undefined): string | undefined => aliasIn(params, PARAMS);
+
+/** Tool, prompt or resource that a call names, as rules read it; empty: it names none. */
+export function mcpNameIn(text: string, method: string, params: Placed | undefined): string {
+  const named = NAMED.get(method);
+  return named?.isRuled === true ? (stringIn(text, memberOf(params, named.member)) ?? "") : "";
+}
+
+/**
+ * Which header says something else than the body that it repeats; undefined: none does. One that is missing is missing in
+ * older revisions. Source: mcp reference, 2 and 8.
+ */
+export function mcpDisagreement(
+  headers: McpHeaders,
+  text: string,
+  method: string,
+  params: Placed | undefined,
+): string | undefined {
+  const version = stringIn(text, memberOf(memberOf(params, META), META_VERSION));
+  const inHeader = headerOf(headers, "mcp-protocol-version")?.trim();
+  if (version !== undefined && inHeader !== undefined && inHeader !== version) return "MCP-Protocol-Version";
+  const methodHeader = headerOf(headers, "mcp-method")?.trim();
+  if (methodHeader !== undefined && methodHeader !== method) return "Mcp-Method";
+  const named = NAMED.get(method);
+  const nameHeader = headerOf(headers, "mcp-name");
+  if (named === undefined || nameHeader === undefined) return undefined;
+  return decodeHeaderValue(nameHeader) === stringIn(text, memberOf(params, named.member)) ? undefined : "Mcp-Name";
+}
+
 /** What rules read as `args`: the arguments of a tool call. Empty for every other method. */
 export function argumentsOf({ method, envelope, params }: McpRequest): Readonly<Record<string, JsonValue>> {
   const node = method === "tools/call" ? memberOf(params, "arguments") : undefined;

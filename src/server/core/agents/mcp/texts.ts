@@ -8,8 +8,8 @@ import type { McpHeaders, McpRequest } from "./read-request.ts";
 
 const MIRROR = "mcp-param-";
 
-/** Methods whose parameters are known. Source: mcp reference, 4. */
-const METHODS: ReadonlySet<string> = new Set([
+/** Methods whose parameters are known, those of older revisions among them. Source: mcp reference, 4 and 8. */
+export const MCP_METHODS: ReadonlySet<string> = new Set([
   "server/discover",
   "tools/list",
   "tools/call",
@@ -24,6 +24,14 @@ const METHODS: ReadonlySet<string> = new Set([
   "tasks/update",
   "tasks/cancel",
   "notifications/cancelled",
+  "initialize",
+  "ping",
+  "logging/setLevel",
+  "resources/subscribe",
+  "resources/unsubscribe",
+  "notifications/initialized",
+  "notifications/progress",
+  "notifications/roots/list_changed",
 ]);
 
 export interface RewrittenRequest {
@@ -42,10 +50,36 @@ export interface McpRequestTexts {
 export function mcpRequestTexts({ envelope, method, params }: McpRequest, headers: McpHeaders): McpRequestTexts {
   const { text: source } = envelope;
   const collector = new TextCollector(source);
-  if (params !== undefined && METHODS.has(method)) readMember(collector, source, "", params, "tool_args", undefined);
-  else if (params !== undefined) readFree(collector, source, params, "tool_args");
-  const body = collector.texts();
-  const mirrors = mirrorsOf(headers, argumentTexts(source, params), body.texts);
+  readMcpParams(collector, source, method, params);
+  return withMirrors(source, [params], collector.texts(), headers);
+}
+
+/** Adds the texts of a request's parameters. Throws `TooManyTexts`. */
+export function readMcpParams(
+  collector: TextCollector,
+  source: string,
+  method: string,
+  params: Placed | undefined,
+): void {
+  if (params === undefined) return;
+  if (MCP_METHODS.has(method)) readMember(collector, source, "", params, "tool_args", undefined);
+  else readFree(collector, source, params, "tool_args");
+}
+
+/** Adds the texts of what a client answers to a server's request, as older revisions have it: a result or an error. */
+export function readMcpReply(collector: TextCollector, source: string, said: Placed): void {
+  readMember(collector, source, "", said, "tool_args", undefined);
+}
+
+/** The texts of a body, and those of the headers that mirror arguments of its `calls`. */
+export function withMirrors(
+  source: string,
+  calls: readonly (Placed | undefined)[],
+  body: AgentTexts,
+  headers: McpHeaders,
+): McpRequestTexts {
+  const scalars = new Set(calls.flatMap((params) => [...argumentTexts(source, params)]));
+  const mirrors = mirrorsOf(headers, scalars, body.texts);
   const own = mirrors.filter(({ at }) => at === undefined);
   return {
     texts: [

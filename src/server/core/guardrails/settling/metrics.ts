@@ -48,7 +48,7 @@ export function createGuardrailMetrics(
   );
   const uninspected = instruments.counter(
     "gateway_guardrail_uninspected_total",
-    "Parts of messages that guardrails let pass unread: images, sound, files.",
+    "Parts of messages that guardrails let pass unread: images, sound, files, and bodies of types that nobody reads.",
     ["what"],
   );
   const domains = instruments.counter(

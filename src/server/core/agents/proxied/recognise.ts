@@ -1,0 +1,46 @@
+/** Which protocol a request of a proxy speaks, as far as its head and its method tell. */
+
+import { isA2aMethod } from "../a2a/index.ts";
+import { MCP_METHODS, type McpHeaders } from "../mcp/index.ts";
+import type { AgentProtocol } from "../refusal.ts";
+import type { ProxiedShape } from "./refusal.ts";
+import { restMethod } from "./rest.ts";
+
+export interface ProxiedArrival {
+  /** Of HTTP. */
+  readonly verb: string;
+  /** Without its query. */
+  readonly path: string;
+  /** Names in lower case, what stood twice joined with a comma. */
+  readonly headers: McpHeaders;
+}
+
+const OF_MCP = ["mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id"];
+
+export const saysA2a = (headers: McpHeaders): boolean =>
+  headers["a2a-version"] !== undefined || headers["a2a-extensions"] !== undefined;
+
+/** Undefined: no header of either is there, or those of both are. */
+export function protocolInHeaders(headers: McpHeaders): AgentProtocol | undefined {
+  const isMcp = OF_MCP.some((name) => headers[name] !== undefined);
+  if (isMcp === saysA2a(headers)) return undefined;
+  return isMcp ? "mcp" : "a2a";
+}
+
+/** What a method belongs to is not for a header to say, but where both protocols have it. Undefined: neither knows it. */
+export function protocolOfMethod(method: string, isOfTask: boolean): AgentProtocol | undefined {
+  const isMcp = MCP_METHODS.has(method);
+  const isA2a = isA2aMethod(method);
+  if (isMcp && isA2a) return isOfTask ? "mcp" : "a2a";
+  if (isA2a) return "a2a";
+  return isMcp ? "mcp" : undefined;
+}
+
+/** The shape of a refusal of what was not read; undefined: its head does not tell of either protocol. */
+export function shapeByHeaders({ verb, path, headers }: ProxiedArrival): ProxiedShape | undefined {
+  if (restMethod(verb, path, saysA2a(headers)) !== undefined) return { protocol: "a2a", binding: "rest", ...NO_IDS };
+  const protocol = protocolInHeaders(headers);
+  return protocol && { protocol, binding: "rpc", ...NO_IDS };
+}
+
+export const NO_IDS = { ids: [], isBatch: false } as const;

@@ -1,0 +1,37 @@
+/**
+ * Requests of A2A over HTTP and JSON, told by their path: the body is the method's parameters. A proxy puts them below
+ * whatever it likes. Source: A2A specification, 11 (HTTP+JSON binding).
+ */
+
+interface RestRow {
+  readonly verb: "GET" | "POST" | "DELETE";
+  readonly path: RegExp;
+  readonly method: string;
+  /** Others have such paths too: it is one of A2A where a header says so. */
+  readonly isCommon?: true;
+}
+
+const ROWS: readonly RestRow[] = [
+  { verb: "POST", path: /\/message:send$/, method: "SendMessage" },
+  { verb: "POST", path: /\/message:stream$/, method: "SendStreamingMessage" },
+  { verb: "POST", path: /\/tasks\/[^/]+:cancel$/, method: "CancelTask" },
+  { verb: "POST", path: /\/tasks\/[^/]+:subscribe$/, method: "SubscribeToTask" },
+  { verb: "GET", path: /\/tasks\/[^/]+:subscribe$/, method: "SubscribeToTask" },
+  { verb: "POST", path: /\/pushNotificationConfigs$/, method: "CreateTaskPushNotificationConfig", isCommon: true },
+  { verb: "GET", path: /\/pushNotificationConfigs$/, method: "ListTaskPushNotificationConfigs", isCommon: true },
+  { verb: "GET", path: /\/pushNotificationConfigs\/[^/]+$/, method: "GetTaskPushNotificationConfig", isCommon: true },
+  {
+    verb: "DELETE",
+    path: /\/pushNotificationConfigs\/[^/]+$/,
+    method: "DeleteTaskPushNotificationConfig",
+    isCommon: true,
+  },
+  { verb: "GET", path: /\/tasks$/, method: "ListTasks", isCommon: true },
+  { verb: "GET", path: /\/tasks\/[^/]+$/, method: "GetTask", isCommon: true },
+  { verb: "GET", path: /\/extendedAgentCard$/, method: "GetExtendedAgentCard", isCommon: true },
+];
+
+/** The method that a path asks for; undefined: it is none of A2A. `path`: without its query. */
+export function restMethod(verb: string, path: string, saysA2a: boolean): string | undefined {
+  return ROWS.find((row) => row.verb === verb && (saysA2a || row.isCommon !== true) && row.path.test(path))?.method;
+}

@@ -1,0 +1,175 @@
+/**
+ * What a request of a proxy says: of its path, headers and shape is told how its body is read. Both dialects by their routes,
+ * MCP and A2A by their messages wherever they are sent, any other JSON, form or text by its strings; what is none of these is
+ * counted. Source: design decisions, sections 11 and 19.
+ */
+import { isUtf8 } from "node:buffer";
+import { GatewayError } from "../../base/index.ts";
+import { type ProxiedRequest, type ProxiedShape, readProxied, TooManyTexts } from "../core/agents/index.ts";
+import { findRoute, memberValue, type Route, readTexts, scanObject } from "../core/dialects/index.ts";
+import { type Segment, segmentOf } from "../core/guardrails/index.ts";
+import type { HeaderList } from "./exchange/index.ts";
+import { arrivalOf, dialectPath, headerValue, pathOf } from "./header-value.ts";
+
+/** One message, which is judged by itself. What rules read of it is empty where it has none. */
+export interface SaidOnce {
+  readonly segments: readonly Segment[];
+  readonly model: string;
+  readonly route: string;
+  readonly method: string;
+  readonly name: string;
+}
+
+export interface Said {
+  /** At least one. */
+  readonly messages: readonly SaidOnce[];
+  readonly uninspected: readonly string[];
+  /** Undefined: it stays. `changes`: by segment of all messages, in their order. */
+  readonly rewrite: (changes: readonly (string | undefined)[]) => Rewritten;
+}
+
+export interface Rewritten {
+  readonly body: Buffer;
+  /** New values by lower-case name. */
+  readonly headers: ReadonlyMap<string, string>;
+}
+
+/** A request that is refused since it cannot be read. */
+export class UnreadableRequest extends GatewayError {
+  readonly shape: ProxiedShape | undefined;
+
+  constructor(message: string, shape?: ProxiedShape, cause?: unknown) {
+    super("invalid_request", message, { cause });
+    this.shape = shape;
+  }
+}
+
+const NO_HEADERS: ReadonlyMap<string, string> = new Map();
+
+/** `plain`: the body without its content encoding. `isRead`: somebody reads bodies. Throws `UnreadableRequest`. */
+export function readSaid(
+  headers: HeaderList,
+  plain: Buffer,
+  isRead: boolean,
+): { readonly said: Said; readonly shape: ProxiedShape | undefined } {
+  const route = routeOf(headers);
+  if (route.name !== UNKNOWN.name) return { said: ofModel(route, headers, plain, isRead), shape: undefined };
+  const reading = readProxied(arrivalOf(headers), plain);
+  if (reading.kind === "refused") throw new UnreadableRequest(reading.message, reading.shape);
+  if (reading.kind === "read") return { said: ofAgents(reading.request, plain, isRead), shape: reading.request.shape };
+  return { said: ofModel(route, headers, plain, isRead), shape: undefined };
+}
+
+/** Of a body that belongs to no known route. */
+const UNKNOWN = ((): Route => {
+  const route = findRoute("POST", "/v1/unknown");
+  if (route === undefined) throw new Error("there is no route for what is not known");
+  return route;
+})();
+
+export const routeOf = (headers: HeaderList): Route =>
+  findRoute(headerValue(headers, ":method"), dialectPath(pathOf(headers))) ?? UNKNOWN;
+
+function ofAgents({ calls, shape, texts }: ProxiedRequest, plain: Buffer, isRead: boolean): Said {
+  const nothing = { model: "", route: "", segments: [] };
+  if (!isRead) {
+    return { messages: calls.map((call) => ({ ...nothing, ...call })), uninspected: [], rewrite: () => kept(plain) };
+  }
+  const read = readable(texts, shape);
+  let from = 0;
+  const messages = calls.map((call, at) => {
+    const segments = read.texts.slice(from, read.ends[at]);
+    from = read.ends[at] ?? from;
+    return { ...nothing, ...call, segments };
+  });
+  return {
+    messages,
+    uninspected: read.uninspected,
+    rewrite(changes) {
+      const { body, headers } = read.rewrite(changes);
+      return { body: Buffer.from(body), headers };
+    },
+  };
+}
+
+function readable(read: ProxiedRequest["texts"], shape: ProxiedShape): ReturnType<ProxiedRequest["texts"]> {
+  try {
+    return read();
+  } catch (cause) {
+    if (!(cause instanceof TooManyTexts)) throw cause;
+    const message = "Guardrails cannot inspect the request: it has too many texts: send it in parts.";
+    throw new UnreadableRequest(message, shape, cause);
+  }
+}
+
+const kept = (body: Buffer): Rewritten => ({ body, headers: NO_HEADERS });
+
+function ofModel(route: Route, headers: HeaderList, plain: Buffer, isRead: boolean): Said {
+  const once = { model: modelIn(plain), route: route.name, method: "", name: "" };
+  const contentType = headerValue(headers, "content-type");
+  const isKnown = route.name !== UNKNOWN.name;
+  const what = isRead && !isKnown ? unreadKind(contentType, plain) : undefined;
+  if (!isRead || what !== undefined) {
+    const uninspected = what === undefined ? [] : [what];
+    return { messages: [{ ...once, segments: [] }], uninspected, rewrite: () => kept(plain) };
+  }
+  const type = isKnown ? contentType : readAs(contentType, plain);
+  const { texts, problem, uninspected, rewrite } = readTexts(route, "compat", {
+    plain,
+    contentType: type,
+    isJson: false,
+  });
+  if (problem !== undefined) throw new UnreadableRequest(`Guardrails cannot inspect the request: ${problem}.`);
+  return {
+    messages: [{ ...once, segments: texts.map(segmentOf) }],
+    uninspected,
+    rewrite: (changes) => kept(rewrite(changes)),
+  };
+}
+
+/** Whoever sends such a body means text by it, in whatever character set. */
+const TEXTUAL =
+  /^\s*(?:text\/|multipart\/|application\/(?:[\w.-]+\+)?(?:json|xml|yaml|x-yaml|graphql|javascript|sql|toml|sdp|x-ndjson|jsonl)\b|application\/x-www-form-urlencoded\b)/i;
+/** Of these the reader of texts tells what they are, and counts it. */
+const MEDIA = /^\s*(?:image\/|audio\/|video\/|application\/octet-stream\b)/i;
+const GRPC = /^\s*application\/grpc\b/i;
+const CONTROLS = /[\0-\x08\x0e-\x1f]/;
+/** Where bytes below 0x80 are what they are in ASCII. */
+const LIKE_ASCII = /^(?:us-ascii|ascii|iso-8859-\d{1,2}|latin-?1|windows-125\d|cp125\d)$/i;
+const UTF8 = /^utf-?8$/i;
+
+/** What a body is that nobody reads, as it is counted; undefined: it is read, or refused. */
+function unreadKind(contentType: string, plain: Buffer): string | undefined {
+  if (plain.length === 0 || contentType === "" || TEXTUAL.test(contentType) || MEDIA.test(contentType))
+    return undefined;
+  if (GRPC.test(contentType)) return "grpc";
+  return isPlainText(plain) ? undefined : "other";
+}
+
+const isPlainText = (plain: Buffer): boolean => isUtf8(plain) && !CONTROLS.test(plain.toString("latin1"));
+
+/** The type by which a body is read. Throws `UnreadableRequest`. */
+function readAs(contentType: string, plain: Buffer): string {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(contentType)?.[1] ?? "utf-8";
+  const isRead = UTF8.test(charset) || (LIKE_ASCII.test(charset) && plain.every((byte) => byte < 0x80));
+  if (!isRead && plain.length > 0) {
+    throw new UnreadableRequest(
+      "Guardrails cannot inspect the request: its body is in a character set that is not read.",
+    );
+  }
+  const isText = !/^\s*(?:multipart\/|application\/(?:x-www-form-urlencoded|sdp)\b)/i.test(contentType);
+  return isText && !MEDIA.test(contentType) && isPlainText(plain) ? "text/plain" : contentType;
+}
+
+/** Empty: the body names none that is a string, or is no JSON object. */
+function modelIn(body: Buffer): string {
+  const scan = scanObject(body, ["model"], true);
+  const [member] = scan.kind === "object" ? scan.members : [];
+  if (member === undefined) return "";
+  try {
+    const value = memberValue(body, member);
+    return typeof value === "string" ? value : "";
+  } catch {
+    return "";
+  }
+}
