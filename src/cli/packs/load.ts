@@ -77,6 +77,7 @@ async function packAt(path: string, name: string): Promise<Pack> {
     fragment: await fileOf(path, name, PACK_FILES.fragment),
     readme: (await fileOf(path, name, PACK_FILES.readme)).text,
     tests: await fileOf(path, name, PACK_FILES.tests, true),
+    trial: await fileOf(path, name, PACK_FILES.trial, true),
   });
   if (read.kind === "refused")
     throw new UsageError(`the pack '${clip(name)}' is refused:\n${read.problems.join("\n")}`);

@@ -72,7 +72,12 @@ export function resolveCases(read: Read<Suite>, suite: Suite, subject: Subject):
     const { profile } = found.caller;
     const place = read.locate(path);
     if (text.guardrail !== undefined) {
-      const { of, faults } = guardrailCase(text, text.guardrail, found.caller, subject);
+      const { of, faults } = guardrailCase(
+        text,
+        { ...text.guardrail, given: { ...suite.given, ...text.guardrail.given } },
+        found.caller,
+        subject,
+      );
       tell(faults, path);
       return faults.length > 0 ? [] : [{ suite: suite.suite, name: text.name, place, ...of }];
     }

@@ -4,10 +4,10 @@
  */
 
 import type { Place } from "../../server/core/config/index.ts";
-import type { Rehearsal, RehearsalQuestion } from "../../server/core/guardrails/index.ts";
+import { CATEGORIES, type Rehearsal, type RehearsalQuestion } from "../../server/core/guardrails/index.ts";
 import { finderWords, placeWords, REMOVED_WORDS, unaskedWords } from "../guardrail-words.ts";
 import type { Caller } from "./callers.ts";
-import type { CaseText, GuardrailText } from "./schema.ts";
+import type { CaseText, GivenText, GuardrailText } from "./schema.ts";
 import { didYouMean, type Fault, type Subject } from "./subject.ts";
 
 export interface GuardrailCase {
@@ -37,7 +37,7 @@ export interface GuardrailJudgement {
 /** Paths of faults are below the case. */
 export function guardrailCase(
   text: CaseText,
-  { kind = "user", text: own, model, route }: GuardrailText,
+  { kind = "user", text: own, model, route, given = {} }: GuardrailText,
   { variables, profile }: Caller,
   { guardrails: { inForce } }: Subject,
 ): { readonly of: Omit<GuardrailCase, "suite" | "name" | "place">; readonly faults: readonly Fault[] } {
@@ -50,15 +50,51 @@ export function guardrailCase(
     route,
     caller: variables,
     showsKeyed: true,
+    given: givenIn(given),
   };
   const names = inForce.rules.map(({ name }) => name);
+  const detectors = inForce.detectors.map(({ name }) => name);
   const faults: Fault[] = [];
   if (inForce.detectors.length + names.length === 0) {
     faults.push({ path: ["guardrail"], message: "the deployment has no `guardrails`" });
   } else if (rule !== undefined && !names.includes(rule)) {
     faults.push({ path: ["by"], message: `there is no such guardrail rule${didYouMean(rule, names)}` });
   }
+  for (const [name, findings] of Object.entries(given)) {
+    const path = ["guardrail", "given", name];
+    if (!detectors.includes(name)) {
+      faults.push({ path, message: `there is no such detector${didYouMean(name, detectors)}` });
+    }
+    for (const one of findings) {
+      const { category, type } = findingOf(one);
+      if (category !== undefined) continue;
+      faults.push({ path, message: `the category of \`${type}\` is none of ${CATEGORIES.join(", ")}` });
+    }
+  }
   return { of: { kind: "guardrail", question, expected: { expect, rule, message, rewritten, types } }, faults };
+}
+
+type GivenFindings = NonNullable<RehearsalQuestion["given"]>;
+
+/** Undefined: nothing is given. */
+function givenIn(given: GivenText): GivenFindings | undefined {
+  const byDetector = Object.entries(given).map(
+    ([name, findings]) =>
+      [
+        name,
+        findings.flatMap((one) => {
+          const { category, label, score } = findingOf(one);
+          return category === undefined ? [] : [{ category, label, score }];
+        }),
+      ] as const,
+  );
+  return byDetector.length === 0 ? undefined : new Map(byDetector);
+}
+
+function findingOf(one: GivenText[string][number]) {
+  const { type, score = 1 } = typeof one === "string" ? { type: one } : one;
+  const at = type.indexOf("/");
+  return { type, category: CATEGORIES.find((it) => it === type.slice(0, at)), label: type.slice(at + 1), score };
 }
 
 export async function judgeGuardrail(

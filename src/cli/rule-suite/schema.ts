@@ -11,6 +11,7 @@ import {
   choice,
   list,
   map,
+  number,
   object,
   required,
   type Schema,
@@ -93,6 +94,18 @@ const request = object("What is asked for.", {
   ),
 });
 
+const typeOfFinding = text("A type.", { pattern: "^[a-z0-9_.-]+/\\S+$", examples: ["pii/EMAIL_ADDRESS"] });
+
+const findings = list(
+  "What one of them finds; empty: nothing.",
+  orText(
+    object("A finding.", {
+      type: required(typeOfFinding),
+      score: number("Its score; 1 when left out.", { minimum: 0, maximum: 1 }),
+    }),
+  ),
+);
+
 const guardrail = object("A text that guardrails look at.", {
   kind: choice("What it is, which is `user` when left out; `output`: of an answer, all others of a request.", [
     "system",
@@ -107,6 +120,10 @@ const guardrail = object("A text that guardrails look at.", {
   text: required(text("The text.", { minLength: 1, maxLength: MAX_TEXT_LENGTH })),
   model: filled("Model that is asked for, as rules read it."),
   route: filled("Route, as rules read it; `chat_completions` when left out."),
+  given: map(
+    "What detectors find in the text as a whole, by their names, in place of asking them: of those that need a model or a server.",
+    findings,
+  ),
 });
 
 const by = object("The rule that decides.", {
@@ -133,16 +150,15 @@ const oneCase = object("A request and what becomes of it.", {
     { minItems: 1, uniqueItems: true },
   ),
   rewritten: text("The text of the guardrail as it goes on, exactly."),
-  types: list(
-    "Types of all that the guardrail's detectors find, in any order; empty: nothing.",
-    text("A type.", { pattern: "^[a-z0-9_.-]+/\\S+$", examples: ["pii/EMAIL_ADDRESS"] }),
-    { uniqueItems: true },
-  ),
+  types: list("Types of all that the guardrail's detectors find, in any order; empty: nothing.", typeOfFinding, {
+    uniqueItems: true,
+  }),
 });
 
 export const suiteSchema = object("Cases that a policy must keep.", {
   suite: required(name("Name of the suite.")),
   description: text("What the suite is about, for its readers."),
+  given: map("What a detector finds where the `guardrail` of a case gives nothing of it.", findings),
   callers: map("Callers, by the names that cases use.", caller),
   cases: required(list("The cases.", oneCase, { minItems: 1, maxItems: MAX_CASES })),
 });
@@ -150,5 +166,6 @@ export const suiteSchema = object("Cases that a policy must keep.", {
 export type Suite = TypeOf<typeof suiteSchema>;
 export type CallerText = TypeOf<typeof caller>;
 export type RequestText = TypeOf<typeof request>;
+export type GivenText = Readonly<Record<string, TypeOf<typeof findings>>>;
 export type GuardrailText = TypeOf<typeof guardrail>;
 export type CaseText = TypeOf<typeof oneCase>;

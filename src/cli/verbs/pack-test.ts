@@ -28,16 +28,16 @@ export async function run(_: FlagsOf<typeof noFlags>, names: readonly string[], 
 }
 
 async function runCases(pack: Pack, { baseOf }: Packs, io: Io): Promise<SuitesRun> {
-  const { tests } = pack.files;
+  const { tests, trial } = pack.files;
   if (tests === undefined) return { kind: "refused", problems: [`the pack ${pack.id} has no tests.yaml`] };
-  const source = { name: `the document of ${pack.id}`, text: "" };
+  const source = trial ?? { name: `the document of ${pack.id}`, text: "" };
   const made = await compileWith(source, inOrder(pack, baseOf), baseOf, io);
   if (made.kind === "refused") return made;
-  if (made.compiled.kind === "awaits") {
-    const models = made.compiled.models.map(({ model }) => model.name).join(", ");
-    return { kind: "refused", problems: [`the pack ${pack.id} needs models that are not here: ${models}`] };
-  }
-  return runSuites([tests], subjectOf(made.compiled.snapshot, made.deployment.document), io.signal);
+  const { compiled, deployment } = made;
+  // What a model finds is given by the cases.
+  const snapshot =
+    compiled.kind === "awaits" ? { ...compiled.rest, guardrails: compiled.guardrails } : compiled.snapshot;
+  return runSuites([tests], subjectOf(snapshot, deployment.document), io.signal);
 }
 
 /** What it builds on first. */

@@ -54,6 +54,8 @@ export type Compiled =
       readonly models: readonly ModelNeed[];
       /** To be asked about what is not guardrails, and never to be served. */
       readonly rest: Snapshot;
+      /** Its detectors that need such a model cannot be asked: for rehearsals that give what they find. */
+      readonly guardrails: GuardrailSnapshot;
       readonly problems: readonly Problem[];
     }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
@@ -84,7 +86,7 @@ export function compileDeployment(input: CompileInput): Compiled {
   const awaited = modelNeeds(document).filter(({ model }) => input.models?.has(model.name) !== true);
   if (awaited.length > 0) {
     const rest = freeze(document, sound, { governance, guardrails: UNGUARDED, fronted, cardKeys });
-    return { kind: "awaits", models: awaited, rest, problems };
+    return { kind: "awaits", models: awaited, rest, guardrails, problems };
   }
   const snapshot = freeze(document, sound, { governance, guardrails, fronted, cardKeys });
   return { kind: "compiled", snapshot, problems, prepare, probes };

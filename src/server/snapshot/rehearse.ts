@@ -36,12 +36,13 @@ export async function rehearse(
     const asked = isInForce && [...kinds].some((kind) => given.has(kind));
     return { name, type: detector.type, mode, kinds: [...kinds], in_force: isInForce, asked };
   });
-  const { byDetector, failures } = await ensemble.run(segments, { names, signal });
+  const { given: instead } = question;
+  const { byDetector, failures } = await ensemble.run(segments, { names, signal, given: instead });
   const inspected: Inspected = { segments, found: byDetector };
   const isRefused = failures.some(({ isFatal }) => isFatal);
   const occasion = { variables: rehearsedVariables(question), rewriting: createRewriting() };
   const judgement = isRefused ? undefined : policy.judge(inspected, occasion);
-  const removed = await removedFrom(ensemble, inspected, policy.annotate(inspected), { names, signal });
+  const removed = await removedFrom(ensemble, inspected, policy.annotate(inspected), { names, signal, given: instead });
   return told({
     segments,
     judgement,

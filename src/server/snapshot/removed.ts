@@ -1,11 +1,13 @@
 /** What detectors met in texts and rules never saw: why nothing was found is what people ask most. */
 import type { Annotated, Annotation, Inspected, Removed } from "../core/guardrails/index.ts";
-import type { Ensemble } from "../detectors/index.ts";
+import type { Ensemble, RunOptions } from "../detectors/index.ts";
 
 export interface RemovedOptions {
   /** Of the detectors that are asked; their findings are those of `inspected`. */
   readonly names: ReadonlySet<string>;
   readonly signal: AbortSignal;
+  /** As detectors were asked with. */
+  readonly given?: RunOptions["given"];
 }
 
 /** Ascending by segment and start. `annotated`: what policy made of `inspected`. */
@@ -13,11 +15,11 @@ export async function removedFrom(
   ensemble: Ensemble,
   { segments }: Inspected,
   { annotations, shadow, dropped }: Annotated,
-  { names, signal }: RemovedOptions,
+  { names, signal, given }: RemovedOptions,
 ): Promise<readonly Removed[]> {
   const members = ensemble.members.filter(({ name }) => names.has(name));
   const isLowered = members.some(({ threshold }) => threshold > 0);
-  const lowered = isLowered ? await ensemble.run(segments, { names, signal, isLowered }) : undefined;
+  const lowered = isLowered ? await ensemble.run(segments, { names, signal, isLowered, given }) : undefined;
   const thresholds = new Map(members.map(({ name, threshold }) => [name, threshold]));
   const below = (lowered?.byDetector ?? []).flatMap(({ detector, findings }) =>
     findings.flatMap((list, segment) =>

@@ -69,8 +69,14 @@ for (const id of IDS) {
   });
 }
 
+/** What packs need that no document has by itself. */
+const MODELS = ["prompt-injection", "sentence-embedding"].map(
+  (name) => `    - { name: ${name}, hub: { repo: owner/name, revision: "${"0".repeat(40)}" } }\n`,
+);
+
 test("into an example: all packs compile with it, no line of it changes, and twice is once", async (t) => {
-  const text = await readFile(join(ROOT, "examples/governance/deployment.yaml"), "utf8");
+  const example = await readFile(join(ROOT, "examples/governance/deployment.yaml"), "utf8");
+  const text = `${example}models:\n  models:\n${MODELS.join("")}`;
   const { dir, file } = await folder(t, text);
   const first = await run(["add", ...ORDERED], dir);
   assert.equal(first.status, 0, first.err);

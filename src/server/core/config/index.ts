@@ -23,6 +23,7 @@ export {
   type JsonSchema,
   list,
   map,
+  number,
   object,
   required,
   type Schema,

@@ -17,6 +17,11 @@ export interface RehearsalQuestion {
   readonly route?: string | undefined;
   readonly caller?: CallerVariables | undefined;
   /**
+   * By the name of a detector, what it finds in each text that it reads, in place of asking it: for detectors that need a
+   * model or a server.
+   */
+  readonly given?: ReadonlyMap<string, readonly Pick<Annotation, "category" | "label" | "score">[]> | undefined;
+  /**
    * Texts of operators that work with a key are shown as they are. Else whoever may ask could learn which value stands
    * behind one, by asking for guessed values.
    */

@@ -6,12 +6,13 @@ import { itemTexts } from "./insert.ts";
 import { controlsOf, findNamed, LISTS, type Named, namedIn } from "./objects.ts";
 import { fragmentSchema, type PackText, packSchema } from "./schema.ts";
 
-/** Names of a pack's files within its directory; `tests` may be absent. */
+/** Names of a pack's files within its directory; `tests` and `trial` may be absent. */
 export const PACK_FILES = {
   pack: "pack.yaml",
   fragment: "fragment.yaml",
   readme: "README.md",
   tests: "tests.yaml",
+  trial: "tests-deployment.yaml",
 } as const;
 
 /** Names stand in problems. */
@@ -21,6 +22,8 @@ export interface PackFiles {
   readonly readme: string;
   /** A rule suite. */
   readonly tests: Source | undefined;
+  /** A deployment document that has what the pack needs, for its cases. */
+  readonly trial: Source | undefined;
 }
 
 export interface PackObject extends Named {

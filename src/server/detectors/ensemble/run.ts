@@ -11,6 +11,7 @@ import {
   tooManyFindings,
   type Window,
 } from "../../core/guardrails/index.ts";
+import { type GivenFinding, withGiven } from "./given.ts";
 import { ClientTimeout, type Limit, openLimit } from "./limit.ts";
 import { type Asked, type Placed, remembered, type Scanning, scan } from "./scan.ts";
 import type { Member, RunOptions, Schedule } from "./types.ts";
@@ -28,13 +29,15 @@ const isFailure = (outcome: Outcome): outcome is Failure => "isFatal" in outcome
 export function run(
   members: readonly Member[],
   segments: readonly Segment[],
-  { signal, timeLeftMs, names, schedule, isLowered, earlier, tracer, isHere = false }: RunOptions,
+  { signal, timeLeftMs, names, schedule, isLowered, given, earlier, tracer, isHere = false }: RunOptions,
   remembering: Scanning,
 ): Found | Promise<Found> {
   const leaving = typeof signal === "function" ? signal : () => signal;
   if (typeof signal !== "function") signal.throwIfAborted();
-  const scanning = isHere ? { ...remembering, entries: 0 } : remembering;
-  const known = isLowered === true ? members.map((member): Member => ({ ...member, threshold: 0 })) : members;
+  // What is given is no finding of the text that it is said of.
+  const scanning = isHere || given !== undefined ? { ...remembering, entries: 0 } : remembering;
+  const asked = given === undefined ? members : members.map((member) => instead(member, given.get(member.name)));
+  const known = isLowered === true ? asked.map((member): Member => ({ ...member, threshold: 0 })) : asked;
   const inForce = known.filter(({ name }) => names === undefined || names.has(name));
   const now = inForce.filter((member) => schedule === undefined || standsAt(member.schedule, schedule));
   const ask = (role: Member["role"], found: readonly DetectorFindings[]) =>
@@ -57,6 +60,9 @@ export function run(
     return after(all(ask("confirm", found)), (confirmed) => gathered(inForce, [...discovered, ...confirmed], earlier));
   });
 }
+
+const instead = (member: Member, given: readonly GivenFinding[] | undefined): Member =>
+  given === undefined ? member : withGiven(member, given);
 
 const standsAt = (own: Schedule, schedule: NonNullable<RunOptions["schedule"]>): boolean =>
   own === "overlap" ? schedule !== "sync" : schedule !== "overlap";

@@ -3,6 +3,7 @@
 import type { QuestionTracer } from "../../../base/index.ts";
 import type { Path } from "../../core/config/index.ts";
 import type { Detector, Found, Segment, SegmentKind } from "../../core/guardrails/index.ts";
+import type { GivenFinding } from "./given.ts";
 
 export type Schedule = "sync" | "overlap" | "async";
 
@@ -43,6 +44,8 @@ export interface RunOptions {
    * that can answer at once do, however long it is.
    */
   readonly isHere?: boolean;
+  /** By the name of a detector, what it finds in each text that it reads, in place of asking it. */
+  readonly given?: ReadonlyMap<string, readonly GivenFinding[]> | undefined;
   /** Every `threshold` counts as 0: what is found at any score. */
   readonly isLowered?: boolean;
   /** What the detectors of `sync` found, for those of `overlap` that confirm. */

@@ -47,6 +47,7 @@ export function filesOf(pack: string, fragment: string): PackFiles {
     fragment: { name: "fragment.yaml", text: fragment },
     readme: "# Readme",
     tests: undefined,
+    trial: undefined,
   };
 }
 
