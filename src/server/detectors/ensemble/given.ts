@@ -1,13 +1,6 @@
 /** In the place of a detector that is not asked: it finds in each text, as a whole, what it is given. For rehearsals. */
-import type { Category, Detector, Finding, Scanned } from "../../core/guardrails/index.ts";
-import type { Member } from "./types.ts";
-
-export interface GivenFinding {
-  readonly category: Category;
-  readonly label: string;
-  /** From 0 to 1. */
-  readonly score: number;
-}
+import type { Detector, Finding, Scanned } from "../../core/guardrails/index.ts";
+import type { GivenFinding, Member } from "./types.ts";
 
 export function withGiven(member: Member, findings: readonly GivenFinding[]): Member {
   const { name, type } = member.detector;

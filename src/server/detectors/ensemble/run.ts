@@ -11,10 +11,10 @@ import {
   tooManyFindings,
   type Window,
 } from "../../core/guardrails/index.ts";
-import { type GivenFinding, withGiven } from "./given.ts";
+import { withGiven } from "./given.ts";
 import { ClientTimeout, type Limit, openLimit } from "./limit.ts";
 import { type Asked, type Placed, remembered, type Scanning, scan } from "./scan.ts";
-import type { Member, RunOptions, Schedule } from "./types.ts";
+import type { GivenFinding, Member, RunOptions, Schedule } from "./types.ts";
 import { narrowed, windowsAround } from "./windows.ts";
 
 type Outcome = { readonly member: Member; readonly findings: DetectorFindings } | Failure;

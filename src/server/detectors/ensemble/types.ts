@@ -2,8 +2,7 @@
 
 import type { QuestionTracer } from "../../../base/index.ts";
 import type { Path } from "../../core/config/index.ts";
-import type { Detector, Found, Segment, SegmentKind } from "../../core/guardrails/index.ts";
-import type { GivenFinding } from "./given.ts";
+import type { Category, Detector, Found, Segment, SegmentKind } from "../../core/guardrails/index.ts";
 
 export type Schedule = "sync" | "overlap" | "async";
 
@@ -25,6 +24,14 @@ export interface Member {
   /** Longest work on one request, in milliseconds; undefined: as long as its client waits. */
   readonly timeoutMs: number | undefined;
   readonly failsClosed: boolean;
+}
+
+/** Said of a text as a whole, for rehearsals. */
+export interface GivenFinding {
+  readonly category: Category;
+  readonly label: string;
+  /** From 0 to 1. */
+  readonly score: number;
 }
 
 export interface RunOptions {
