@@ -29,6 +29,10 @@ const CORE = {
 const PARTS = {
   "server/audit": [],
   "server/telemetry": [],
+  // Bytes that are held for requests, in account with each other.
+  "server/memory": [],
+  // Content encodings, of the data plane and of what another proxy routes.
+  "server/coding": ["server/memory"],
   // The wire of ext_proc, for the client of pickers and the server of proxies.
   "server/ext-proc": [],
   "server/models": ["server/core/config"],
@@ -65,6 +69,8 @@ const PARTS = {
     "server/upstream",
   ],
   "server/dataplane": [
+    "server/memory",
+    "server/coding",
     "server/core/policy",
     "server/core/policy/variables",
     "server/core/budgets",
@@ -78,6 +84,8 @@ const PARTS = {
     "server/upstream",
   ],
   "server/inspector": [
+    "server/memory",
+    "server/coding",
     "server/answers",
     "server/core/guardrails",
     "server/core/dialects",

@@ -1,7 +1,7 @@
 /** Reads a request's body whole: it must be known before routing, and sent again when an attempt fails. */
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../base/index.ts";
-import { Gathering, type Holding } from "./memory/index.ts";
+import { Gathering, type Holding } from "../memory/index.ts";
 
 const EMPTY = Buffer.alloc(0);
 

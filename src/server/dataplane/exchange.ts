@@ -16,10 +16,10 @@ import {
   refusalHeaders,
   type StreamStamp,
 } from "../core/dialects/index.ts";
+import { Holding } from "../memory/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { Bearing, Downstream } from "../upstream/index.ts";
 import { isHopByHop, lowerCase, namedByConnection } from "./headers.ts";
-import { Holding } from "./memory/index.ts";
 import type { Labels } from "./metrics.ts";
 import { type OwnDocument, ownAnswer } from "./own-document.ts";
 import type { Ports } from "./ports.ts";

@@ -1,7 +1,6 @@
 export { type OpenBudgets, openBudgets, type UsageReports } from "./budgets/index.ts";
 export { createOwnCards, type FetchedCard, fetchOwnCard, type OwnCards } from "./discovery/own-cards.ts";
 export { type Listener, listen } from "./listen.ts";
-export { type Admission, type AdmissionLimits, createAdmission, DEFAULT_ADMISSION } from "./memory/index.ts";
 export { createMetrics, type DataplaneMetrics } from "./metrics.ts";
 export { createModelCalls } from "./model-calls/index.ts";
 export type { DecisionRecord, Governing, Ports, SuspendedKind, Suspension, Suspensions } from "./ports.ts";

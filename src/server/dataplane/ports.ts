@@ -5,11 +5,11 @@
 import type { Log } from "../../base/index.ts";
 import type { Callers } from "../auth/index.ts";
 import type { RecordData } from "../core/guardrails/index.ts";
+import type { Admission } from "../memory/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { Origins, Presenter } from "../upstream/index.ts";
 import type { Budgets } from "./budgets/index.ts";
 import type { OwnCards } from "./discovery/own-cards.ts";
-import type { Admission } from "./memory/index.ts";
 import type { DataplaneMetrics } from "./metrics.ts";
 import type { Refusals } from "./refusals/index.ts";
 import type { Responses } from "./responses/index.ts";

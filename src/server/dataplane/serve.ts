@@ -3,8 +3,10 @@
  * there is no second way in. A stage throws a refusal; the one catch turns it into an answer.
  */
 import { GatewayError } from "../../base/index.ts";
+import { decode } from "../coding/index.ts";
 import { isForeignPage, NOT_A_POST } from "../core/agents/index.ts";
 import { mayNameBatch, responsesFailure, type StreamTranslation } from "../core/dialects/index.ts";
+import { Holding } from "../memory/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import {
   type Candidate,
@@ -15,7 +17,6 @@ import {
   isFailure,
 } from "../upstream/index.ts";
 import { readBody } from "./body.ts";
-import { decode } from "./decode.ts";
 import { CARD_HEADERS, cardDocument } from "./discovery/card-document.ts";
 import { isRegistryRequest, PREFLIGHT, registryDocument, SHARED_HEADERS } from "./discovery/registry.ts";
 import { wellKnown } from "./discovery/well-known.ts";
@@ -48,7 +49,6 @@ import { rememberingShown } from "./hops/model/remembering-shown.ts";
 import { spendingOf } from "./hops/model/spending.ts";
 import { type Remembering, translating } from "./hops/model/translating.ts";
 import { dialectOf, locate } from "./locate.ts";
-import { Holding } from "./memory/index.ts";
 import { createMeter, type Meter } from "./metering/index.ts";
 import type { Ports } from "./ports.ts";
 import type { ProviderStatistics } from "./statistics.ts";

@@ -7,6 +7,7 @@ import type { Duplex } from "node:stream";
 import { asRefusal } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { createSessionWork, refusalBody, refusalHeaders } from "../core/dialects/index.ts";
+import { Holding } from "../memory/index.ts";
 import type { Guard, Snapshot } from "../snapshot/index.ts";
 import type { Watch } from "../upstream/index.ts";
 import type { SessionCharge } from "./budgets/index.ts";
@@ -32,7 +33,6 @@ import {
   withoutProtocolCredential,
 } from "./hops/websocket/tunnel.ts";
 import { locate } from "./locate.ts";
-import { Holding } from "./memory/index.ts";
 import { createSessionMeter } from "./metering/index.ts";
 import type { Governing, Ports } from "./ports.ts";
 import { startSpan } from "./tracing.ts";

@@ -2,7 +2,8 @@
 
 import { createInstruments, nullLog, systemClock } from "../../base/index.ts";
 import { openPresenter } from "../credentials/index.ts";
-import { createAdmission, createMetrics, createModelCalls, DEFAULT_ADMISSION } from "../dataplane/index.ts";
+import { createMetrics, createModelCalls } from "../dataplane/index.ts";
+import { createAdmission, DEFAULT_ADMISSION } from "../memory/index.ts";
 import type { CallModel, Snapshot } from "../snapshot/index.ts";
 import { openOrigins } from "../upstream/index.ts";
 

@@ -14,12 +14,10 @@ import {
 import type { IssuerOptions } from "../auth/index.ts";
 import { openPresenter } from "../credentials/index.ts";
 import {
-  createAdmission,
   createMetrics,
   createModelCalls,
   createOwnCards,
   createResponses,
-  DEFAULT_ADMISSION,
   DEFAULT_MEMORY_BYTES,
   type Governing,
   listen,
@@ -28,6 +26,7 @@ import {
   type SealKey,
   type Statistics,
 } from "../dataplane/index.ts";
+import { createAdmission, DEFAULT_ADMISSION } from "../memory/index.ts";
 import type { CallModel, Snapshot } from "../snapshot/index.ts";
 import {
   type BuildInfo,

@@ -9,14 +9,13 @@ import { after, beforeEach, test } from "node:test";
 import { WebSocket } from "ws";
 import { createInstruments, nullLog, systemClock } from "../../../src/base/index.ts";
 import {
-  createAdmission,
   createMetrics,
   createOwnCards,
   createResponses,
   createStatistics,
-  DEFAULT_ADMISSION,
   listen,
 } from "../../../src/server/dataplane/index.ts";
+import { createAdmission, DEFAULT_ADMISSION } from "../../../src/server/memory/index.ts";
 import { compileSources } from "../../../src/server/node/sources.ts";
 import { openOrigins } from "../../../src/server/upstream/index.ts";
 import { reply, scriptedUpstream } from "../../e2e/support/upstream.ts";

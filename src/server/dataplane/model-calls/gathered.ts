@@ -1,7 +1,7 @@
 /** The side that faces a client, where there is none: an answer is gathered, up to a bound. */
 import { GatewayError } from "../../../base/index.ts";
+import type { Account } from "../../memory/index.ts";
 import type { Downstream } from "../../upstream/index.ts";
-import type { Account } from "../memory/index.ts";
 import type { AnswerMeter } from "../metering/index.ts";
 
 export interface Gathered extends Downstream {

@@ -6,10 +6,10 @@
 import { randomUUID } from "node:crypto";
 import { type AttemptTracer, GatewayError } from "../../../base/index.ts";
 import { editObject } from "../../core/dialects/index.ts";
+import { Holding } from "../../memory/index.ts";
 import type { CallModel, ModelQuestion, Snapshot } from "../../snapshot/index.ts";
 import { type Candidate, forward, isFailure, type Provider, type UpstreamChannel } from "../../upstream/index.ts";
 import { suspendedError } from "../governance/suspended.ts";
-import { Holding } from "../memory/index.ts";
 import { createMeter, type Meter } from "../metering/index.ts";
 import type { Ports, Suspensions } from "../ports.ts";
 import type { ProviderStatistics } from "../statistics.ts";

@@ -4,14 +4,14 @@
  * Source: mcp reference, 6, 8 and 9; a2a reference, 7 and 10; design decisions, sections 7 and 11.
  */
 import { GatewayError } from "../../../../base/index.ts";
+import { decode } from "../../../coding/index.ts";
 import { filterTools } from "../../../core/agents/index.ts";
 import { MAX_EVENT_BYTES, replaceData, type SseEvent, SseSplitter } from "../../../core/dialects/index.ts";
 import type { JudgedAnswer } from "../../../core/guardrails/index.ts";
 import { after, type Later, type Segment } from "../../../core/guardrails/index.ts";
+import { Gathering, readingBytes } from "../../../memory/index.ts";
 import { type Downstream, headerValue } from "../../../upstream/index.ts";
-import { decode } from "../../decode.ts";
 import type { Exchange } from "../../exchange.ts";
-import { Gathering, readingBytes } from "../../memory/index.ts";
 import { type AgentCall, nounOf } from "./agent-call.ts";
 import { kept, OVERSIZE, ofLength, repeats, textOf, undecodable } from "./answer-wire.ts";
 

@@ -8,12 +8,12 @@ import {
   type Occasion,
   type Segment,
 } from "../../../core/guardrails/index.ts";
+import { type Holding, readingBytes } from "../../../memory/index.ts";
 import type { Guard } from "../../../snapshot/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { DecidedRequest } from "../../governance/decide.ts";
 import { type BesideVerdict, inspectSegments } from "../../governance/inspecting.ts";
 import type { Standing } from "../../governance/standing.ts";
-import { type Holding, readingBytes } from "../../memory/index.ts";
 import type { AgentCall, CallTexts } from "./agent-call.ts";
 
 export interface InspectingCall {

@@ -7,9 +7,11 @@ import type { IncomingMessage } from "node:http";
 import { performance } from "node:perf_hooks";
 import { GatewayError } from "../../../../base/index.ts";
 import { type Caller, credentialOf, presentedOf } from "../../../auth/index.ts";
+import { decode } from "../../../coding/index.ts";
 import type { Occasion } from "../../../core/guardrails/index.ts";
 import { JudgedAnswer } from "../../../core/guardrails/index.ts";
 import { mcpVariables } from "../../../core/policy/variables/index.ts";
+import type { Holding } from "../../../memory/index.ts";
 import type { Guard, Snapshot } from "../../../snapshot/index.ts";
 import {
   type ActingFor,
@@ -20,14 +22,12 @@ import {
   type UpstreamRequest,
 } from "../../../upstream/index.ts";
 import type { Charge } from "../../budgets/index.ts";
-import { decode } from "../../decode.ts";
 import type { Exchange } from "../../exchange.ts";
 import { type DecidedRequest, settleVerdict } from "../../governance/decide.ts";
 import { recordRestored, settleAnswer } from "../../governance/guardrails.ts";
 import type { Standing } from "../../governance/standing.ts";
 import { refuseSuspended } from "../../governance/suspended.ts";
 import { lowerCase } from "../../headers.ts";
-import type { Holding } from "../../memory/index.ts";
 import type { Ports } from "../../ports.ts";
 import { whose } from "../../whose.ts";
 import { whileJudged } from "../model/awaiting.ts";

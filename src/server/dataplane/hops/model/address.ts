@@ -15,8 +15,8 @@ import {
   type ThreadUse,
   threadUse,
 } from "../../../core/dialects/index.ts";
+import type { Holding } from "../../../memory/index.ts";
 import type { Routed, Snapshot } from "../../../snapshot/index.ts";
-import type { Holding } from "../../memory/index.ts";
 import { holdValues, RequestContent } from "./request-content.ts";
 
 /** Where the model's name stands, so that an alias can be written in its place. */

@@ -13,8 +13,8 @@ import {
   SseSplitter,
   tellsNoUsage,
 } from "../../../core/dialects/index.ts";
+import { Gathering, type Holding } from "../../../memory/index.ts";
 import { type Downstream, headerValue } from "../../../upstream/index.ts";
-import { Gathering, type Holding } from "../../memory/index.ts";
 import type { AnswerMeter } from "../../metering/index.ts";
 
 /** A larger JSON answer passes as it comes; models lists and completions are far below. */

@@ -3,9 +3,9 @@
  * held, and then the upstream waits, as for a client that is slow.
  */
 import { asRefusal, GatewayError } from "../../../../base/index.ts";
+import { Gathering } from "../../../memory/index.ts";
 import type { Downstream } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
-import { Gathering } from "../../memory/index.ts";
 
 /** Held before the upstream waits; whoever hands over more at once is not cut short below `MAX_HELD_BYTES`. */
 const MAX_READY_BYTES = 64 << 10;

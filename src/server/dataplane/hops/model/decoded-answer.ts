@@ -1,8 +1,8 @@
 /** An answer that comes encoded although none was asked for. */
 import { GatewayError } from "../../../../base/index.ts";
 import { UnreadableAnswer } from "../../../answers/index.ts";
-import { decode } from "../../decode.ts";
-import type { Holding } from "../../memory/index.ts";
+import { decode } from "../../../coding/index.ts";
+import type { Holding } from "../../../memory/index.ts";
 
 /** An answer that comes encoded, and what it unpacks to. */
 export const MAX_ENCODED_BYTES = 32 << 20;

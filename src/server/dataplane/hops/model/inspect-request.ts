@@ -14,12 +14,12 @@ import {
   type Segment,
   segmentOf,
 } from "../../../core/guardrails/index.ts";
+import { type Holding, readingBytes } from "../../../memory/index.ts";
 import type { Guard, Snapshot } from "../../../snapshot/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import { UNINSPECTED_SESSIONS } from "../../governance/guardrails.ts";
 import { type BesideVerdict, inspectSegments } from "../../governance/inspecting.ts";
 import type { Standing } from "../../governance/standing.ts";
-import { type Holding, readingBytes } from "../../memory/index.ts";
 import { address, type Target } from "./address.ts";
 
 export interface Inspecting {

@@ -17,9 +17,9 @@ import {
   UnreadableAnswer,
 } from "../../../answers/index.ts";
 import { after, JudgedAnswer } from "../../../core/guardrails/index.ts";
+import { Gathering, readingBytes } from "../../../memory/index.ts";
 import type { Downstream } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
-import { Gathering, readingBytes } from "../../memory/index.ts";
 import { AnswerHead } from "./answer-head.ts";
 import { AnswerRecord, type Inspecting } from "./answer-record.ts";
 import { decodedAnswer, MAX_ENCODED_BYTES } from "./decoded-answer.ts";

@@ -1,7 +1,7 @@
 /** The body of a chat or messages request, read when somebody asks, and once. */
 import { GatewayError } from "../../../../base/index.ts";
 import { type Form, type JsonSource, readJson, type Uses, usesOf } from "../../../core/dialects/index.ts";
-import type { Holding } from "../../memory/index.ts";
+import type { Holding } from "../../../memory/index.ts";
 
 /** No request of real clients comes near; what is parsed takes many times the memory of its text. */
 const MAX_VALUES = 1_000_000;

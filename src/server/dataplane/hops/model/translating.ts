@@ -17,9 +17,9 @@ import {
   type StreamTranslation,
   translateError,
 } from "../../../core/dialects/index.ts";
+import { Gathering, type Holding } from "../../../memory/index.ts";
 import { type Downstream, headerValue } from "../../../upstream/index.ts";
 import { lowerCase } from "../../headers.ts";
-import { Gathering, type Holding } from "../../memory/index.ts";
 import type { AnswerMeter, Shown } from "../../metering/index.ts";
 
 /** A larger answer is no completion. */

@@ -5,11 +5,11 @@
 import { asRefusal, GatewayError } from "../../../../base/index.ts";
 import { memberValue, readTexts, refusalMessage, scanObject } from "../../../core/dialects/index.ts";
 import type { GuardrailSinks, Occasion, Segment } from "../../../core/guardrails/index.ts";
+import { type Account, readingBytes } from "../../../memory/index.ts";
 import type { Guard } from "../../../snapshot/index.ts";
 import type { DecidedRequest } from "../../governance/decide.ts";
 import { settleInspection } from "../../governance/guardrails.ts";
 import type { Standing } from "../../governance/standing.ts";
-import { type Account, readingBytes } from "../../memory/index.ts";
 import type { Target } from "../model/address.ts";
 import { readMessage } from "./session-message.ts";
 import { closeTunnel } from "./tunnel.ts";

@@ -9,15 +9,14 @@ import type { Socket } from "node:net";
 import { after, afterEach, test } from "node:test";
 import { createInstruments, GatewayError, nullLog, systemClock } from "../../../../../src/base/index.ts";
 import {
-  createAdmission,
   createMetrics,
   createOwnCards,
   createResponses,
-  DEFAULT_ADMISSION,
   type DecisionRecord,
   type Governing,
   listen,
 } from "../../../../../src/server/dataplane/index.ts";
+import { createAdmission, DEFAULT_ADMISSION } from "../../../../../src/server/memory/index.ts";
 import { compileSources } from "../../../../../src/server/node/sources.ts";
 import { openOrigins } from "../../../../../src/server/upstream/index.ts";
 import { endChunks, reply, scriptedUpstream, startEvents, writeChunk } from "../../../../e2e/support/upstream.ts";

@@ -12,7 +12,7 @@ import { type Credential, compileKey } from "../../../../../src/server/credentia
 import { address, type Target } from "../../../../../src/server/dataplane/hops/model/address.ts";
 import { chooseChannel } from "../../../../../src/server/dataplane/hops/model/choose-channel.ts";
 import { translateCall } from "../../../../../src/server/dataplane/hops/model/translated-call.ts";
-import { createAdmission, DEFAULT_ADMISSION, Holding } from "../../../../../src/server/dataplane/memory/index.ts";
+import { createAdmission, DEFAULT_ADMISSION, Holding } from "../../../../../src/server/memory/index.ts";
 import type { Profile, Snapshot } from "../../../../../src/server/snapshot/index.ts";
 import { compileProvider, type Provider } from "../../../../../src/server/upstream/provider.ts";
 import { type Corpus, type RecordedRequest, readCorpus } from "../../../../clients/corpus.ts";

@@ -1,5 +1,5 @@
 /** Bounds on what may be under way at once. Past either the answer is 503 `overloaded`, at once and unread. */
-import { GatewayError } from "../../../base/index.ts";
+import { GatewayError } from "../../base/index.ts";
 
 export interface AdmissionLimits {
   readonly maxInFlight: number;

@@ -1,7 +1,7 @@
-/** A request body with its content encoding taken off, so that the model can be read; the original is what is forwarded. */
-import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+/** A body with its content encoding taken off, so that it can be read; the original is what is forwarded. */
 import { GatewayError } from "../../base/index.ts";
-import { Gathering, type Holding } from "./memory/index.ts";
+import { Gathering, type Holding } from "../memory/index.ts";
+import { CODING_NAMES, codingOf } from "./codings.ts";
 
 const CHUNK_BYTES = 64 << 10;
 /** Besides what comes out of it: its window, its tables, the chunk under way. */
@@ -12,26 +12,19 @@ const MAX_RATIO = 100;
 /** What any body may unpack to, however small it is. */
 const FREE_BYTES = 1 << 20;
 
-const DECODERS = new Map([
-  ["gzip", createGunzip],
-  ["x-gzip", createGunzip],
-  ["deflate", createInflate],
-  ["br", createBrotliDecompress],
-]);
-
 /**
  * Counted as it comes out, and given up as soon as it is more than `maxBytes`, more than its size allows, or more than
  * there is room for: throws `body_too_large`, `overloaded` or `invalid_request`. What it holds is for the caller to give
  * back.
  */
 export async function decode(body: Buffer, encoding: string, maxBytes: number, holding: Holding): Promise<Buffer> {
-  const open = DECODERS.get(encoding.toLowerCase());
-  if (open === undefined) {
-    throw new GatewayError("invalid_request", "The content encoding is not one of gzip, deflate and br.");
+  const coding = codingOf(encoding.toLowerCase(), body);
+  if (coding === undefined) {
+    throw new GatewayError("invalid_request", `The content encoding is not one of ${CODING_NAMES.join(", ")}.`);
   }
   const byRatio = Math.max(FREE_BYTES, body.length * MAX_RATIO);
   holding.hold(DECODER_BYTES);
-  const decoder = open({ chunkSize: CHUNK_BYTES });
+  const decoder = coding.decoder(CHUNK_BYTES);
   const gathering = new Gathering(holding, Math.min(maxBytes, byRatio));
   try {
     decoder.end(body);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readingBytes } from "../../../../src/server/dataplane/memory/index.ts";
+import { readingBytes } from "../../../src/server/memory/index.ts";
 
 const MIB = 1 << 20;
 

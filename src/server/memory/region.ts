@@ -7,7 +7,7 @@
  */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { GatewayError } from "../../../base/index.ts";
+import { GatewayError } from "../../base/index.ts";
 
 const MAX_LEFT_BYTES = 128 << 20;
 /** Less than this is not worth a collection. */

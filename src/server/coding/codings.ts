@@ -1,0 +1,66 @@
+/** Content codings that this process can take off and put on (RFC 9110, section 8.4.1; RFC 1950 to 1952, 7932, 8878). */
+import type { Transform } from "node:stream";
+import zlib from "node:zlib";
+
+export interface Coding {
+  readonly decoder: (chunkSize: number) => Transform;
+  readonly encoder: () => Transform;
+}
+
+/** As fast as the others; the best would take a hundred times as long. */
+const BROTLI = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
+
+const GZIP: Coding = {
+  decoder: (chunkSize) => zlib.createGunzip({ chunkSize }),
+  encoder: () => zlib.createGzip(),
+};
+const DEFLATE: Coding = {
+  decoder: (chunkSize) => zlib.createInflate({ chunkSize }),
+  encoder: () => zlib.createDeflate(),
+};
+/** What some clients call `deflate`, and servers take: without the header of RFC 1950. */
+const RAW_DEFLATE: Coding = {
+  decoder: (chunkSize) => zlib.createInflateRaw({ chunkSize }),
+  encoder: () => zlib.createDeflateRaw(),
+};
+
+const CODINGS: ReadonlyMap<string, Coding> = new Map([
+  ["gzip", GZIP],
+  ["x-gzip", GZIP],
+  ["deflate", DEFLATE],
+  [
+    "br",
+    {
+      decoder: (chunkSize) => zlib.createBrotliDecompress({ chunkSize }),
+      encoder: () => zlib.createBrotliCompress(BROTLI),
+    },
+  ],
+  ...zstd(),
+]);
+
+/** Names that requests may bear, for people. */
+export const CODING_NAMES: readonly string[] = ["gzip", "deflate", "br", ...(CODINGS.has("zstd") ? ["zstd"] : [])];
+
+/** `body`: what bears it. Undefined: it is not known here. */
+export function codingOf(name: string, body: Buffer): Coding | undefined {
+  const coding = CODINGS.get(name);
+  return coding === DEFLATE && !hasZlibHeader(body) ? RAW_DEFLATE : coding;
+}
+
+/** Source: RFC 1950, section 2.2. */
+const hasZlibHeader = (body: Buffer): boolean =>
+  body.length >= 2 && ((body[0] ?? 0) & 0x0f) === 8 && body.readUInt16BE(0) % 31 === 0;
+
+/** Node has it from 22.15. */
+function zstd(): [string, Coding][] {
+  const { createZstdDecompress, createZstdCompress } = zlib as Partial<ZstdStreams>;
+  if (createZstdDecompress === undefined || createZstdCompress === undefined) return [];
+  return [
+    ["zstd", { decoder: (chunkSize) => createZstdDecompress({ chunkSize }), encoder: () => createZstdCompress() }],
+  ];
+}
+
+interface ZstdStreams {
+  readonly createZstdDecompress: (options: { readonly chunkSize: number }) => Transform;
+  readonly createZstdCompress: () => Transform;
+}

@@ -1,0 +1,4 @@
+/** Content encodings of bodies, within bounds: of the data plane, and of what another proxy routes. */
+
+export { decode } from "./decode.ts";
+export { layersIn, type Peeled, peel } from "./layers.ts";
