@@ -7,6 +7,13 @@ export function headerValue(headers: HeaderList, name: string): string {
   return "";
 }
 
+/** Of all that are so named, joined with a comma. */
+export function headerValues(headers: HeaderList, name: string): string {
+  const values: string[] = [];
+  for (let at = 0; at + 1 < headers.length; at += 2) if (headers[at] === name) values.push(headers[at + 1] ?? "");
+  return values.join(",");
+}
+
 /** A proxy may have put segments of its own before the path that a dialect knows. `path`: without its query. */
 export const dialectPath = (path: string): string => path.slice(Math.max(0, path.lastIndexOf("/v1/")));
 

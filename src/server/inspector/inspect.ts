@@ -1,5 +1,6 @@
 /** What guardrails make of a request that another proxy routes. Source: design decisions, sections 11 and 19. */
 import { cutText, escapeControls, GatewayError } from "../../base/index.ts";
+import { layersIn, type Peeled, peel } from "../coding/index.ts";
 import type { ProxiedShape } from "../core/agents/index.ts";
 import type { Route } from "../core/dialects/index.ts";
 import {
@@ -13,9 +14,10 @@ import {
   type Segment,
   settleJudged,
 } from "../core/guardrails/index.ts";
+import { type Account, Holding, readingBytes } from "../memory/index.ts";
 import type { GuardrailSnapshot } from "../snapshot/index.ts";
-import type { HeaderList, Verdict, WholeRequest } from "./exchange/index.ts";
-import { headerValue } from "./header-value.ts";
+import type { HeaderList, Room, Verdict, WholeRequest } from "./exchange/index.ts";
+import { headerValue, headerValues } from "./header-value.ts";
 import { readSaid, routeOf, type Said, type SaidOnce, UnreadableRequest } from "./said.ts";
 
 export interface InspectingWith {
@@ -35,22 +37,49 @@ const NOBODY = { profile: undefined, caller: undefined, segments: [] } as const;
 
 /** The verdict, or a rejection with what refuses the request. */
 export async function inspectRequest(
-  { headers, body }: WholeRequest,
+  { headers, body, room }: WholeRequest,
   signal: AbortSignal,
   { guardrails, sinks }: InspectingWith,
 ): Promise<Verdict> {
   const guard = guardrails().of(undefined);
   if (guard === undefined) return ALLOW;
-  refuseUninspected(headers, routeOf(headers), guard.inspectsBody && body.length > 0);
+  refuseUninspected(headers, routeOf(headers));
+  const holding = new Holding(accountOf(room));
   let shape: ProxiedShape | undefined;
   try {
-    const read = readSaid(headers, body, guard.inspectsBody);
+    const { plain, encode } = await bare(headers, body, guard.inspectsBody, room, holding);
+    if (guard.inspectsBody) holding.hold(readingBytes(plain));
+    const read = readSaid(headers, plain, guard.inspectsBody);
     shape = read.shape;
-    return await judged(read.said, { headers, body }, { guard, signal, sinks });
+    const verdict = await judged(read.said, headers, { guard, signal, sinks });
+    return verdict.kind === "rewrite" ? { ...verdict, body: await encode(verdict.body) } : verdict;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return { kind: "refuse", error, shape: error instanceof UnreadableRequest ? error.shape : shape };
+  } finally {
+    holding.close();
   }
+}
+
+const accountOf = ({ hold }: Room): Account => ({
+  hold(bytes) {
+    if (!hold(bytes)) throw new GatewayError("overloaded", "The inspector holds as many bytes as it may.");
+  },
+  release: (bytes) => void hold(-bytes),
+});
+
+/** The body as it is read. Whatever its headers say has left by now, so that one that is changed is encoded as it came. */
+async function bare(
+  headers: HeaderList,
+  body: Buffer,
+  isRead: boolean,
+  { maxBodyBytes }: Room,
+  holding: Holding,
+): Promise<Peeled> {
+  const layers = isRead && body.length > 0 ? layersIn(headerValues(headers, "content-encoding")) : [];
+  return layers.length === 0
+    ? { plain: body, encode: (changed) => Promise.resolve(changed) }
+    : await peel(body, layers, maxBodyBytes, holding);
 }
 
 interface Judging {
@@ -60,7 +89,7 @@ interface Judging {
 }
 
 /** Throws what refuses it. */
-async function judged(said: Said, { headers, body }: WholeRequest, judging: Judging): Promise<Verdict> {
+async function judged(said: Said, headers: HeaderList, judging: Judging): Promise<Verdict> {
   for (const what of said.uninspected) judging.sinks.metrics.uninspected(what);
   const [, query] = /^[^?]*(\?.*)$/s.exec(headerValue(headers, ":path")) ?? [];
   const beside = envelopeSegments(judging.guard, ownHeaders(headers), query ?? "");
@@ -73,8 +102,7 @@ async function judged(said: Said, { headers, body }: WholeRequest, judging: Judg
     for (const place of message.segments.keys()) changes.push(made?.[place]);
   }
   if (changes.every((change) => change === undefined)) return ALLOW;
-  const made = said.rewrite(changes);
-  return made.body === body && made.headers.size === 0 ? ALLOW : { kind: "rewrite", ...made };
+  return { kind: "rewrite", ...said.rewrite(changes) };
 }
 
 /** By segment; undefined: none is rewritten. Throws what refuses the message. */
@@ -101,8 +129,8 @@ async function changesIn(
   return changesOf(guarded.judgement);
 }
 
-/** What nobody reads is not let past a guard: sessions, bodies in an encoding, and what opens a way beside it. */
-function refuseUninspected(headers: HeaderList, route: Route, isBodyRead: boolean): void {
+/** What nobody reads is not let past a guard: sessions, and what opens a way beside it. */
+function refuseUninspected(headers: HeaderList, route: Route): void {
   const by = { kind: "guardrail", name: "sessions are not inspected" } as const;
   if (headerValue(headers, "upgrade") !== "" || headerValue(headers, ":method") === "CONNECT") {
     throw new GatewayError("guardrail_denied", "Guardrails apply here, and sessions are not inspected.", { by });
@@ -110,13 +138,6 @@ function refuseUninspected(headers: HeaderList, route: Route, isBodyRead: boolea
   if (route.guard === "grants_credential" || route.name === "realtime_calls") {
     const message = `Guardrails apply here, and what the ${route.name} route opens is not inspected.`;
     throw new GatewayError("guardrail_denied", message, { by });
-  }
-  const encoding = headerValue(headers, "content-encoding").trim().toLowerCase();
-  if (isBodyRead && encoding !== "" && encoding !== "identity") {
-    throw new GatewayError(
-      "invalid_request",
-      "Guardrails cannot inspect the request: its body has a content encoding.",
-    );
   }
 }
 

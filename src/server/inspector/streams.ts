@@ -7,7 +7,7 @@ export interface Streams {
 }
 
 export interface Place {
-  /** False: nothing more may be held. */
+  /** Negative gives back. False: nothing more may be held. */
   readonly hold: (bytes: number) => boolean;
   /** What was held is free again. Once. */
   readonly leave: () => void;
@@ -23,7 +23,8 @@ export function createStreams(limits: { readonly maxStreams: number; readonly ma
       let held = 0;
       return {
         hold(bytes) {
-          if (heldInAll + bytes > limits.maxHeldBytes) return false;
+          // Who left holds nothing, though an inspection of theirs may end later.
+          if (!stops.has(stop) || heldInAll + bytes > limits.maxHeldBytes) return false;
           heldInAll += bytes;
           held += bytes;
           return true;

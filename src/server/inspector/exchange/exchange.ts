@@ -115,7 +115,7 @@ export function openExchange({ mode, maxBodyBytes, hold }: ExchangeTerms): PeerE
     end = by;
     phase = "judging";
     whole = held.take();
-    return [{ do: "inspect", request: { headers, body: whole } }];
+    return [{ do: "inspect", request: { headers, body: whole, room: { maxBodyBytes, hold } } }];
   }
 
   function settled(verdict: Verdict): readonly Step[] {

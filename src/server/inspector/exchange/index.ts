@@ -10,6 +10,7 @@ export type {
   PeerExchange,
   PeerMode,
   PeerModes,
+  Room,
   Side,
   Step,
   StreamFault,

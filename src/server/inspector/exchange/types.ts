@@ -35,6 +35,15 @@ export type Arrival =
 export interface WholeRequest {
   readonly headers: HeaderList;
   readonly body: Buffer;
+  /** For what is made of it while it is inspected. */
+  readonly room: Room;
+}
+
+export interface Room {
+  /** Longest body, in bytes, with its content encoding taken off too. */
+  readonly maxBodyBytes: number;
+  /** For so many bytes more is taken, or given back where it is negative; false: there is none. */
+  readonly hold: (bytes: number) => boolean;
 }
 
 export type Verdict =
@@ -75,13 +84,10 @@ export type Step =
   /** Bytes went past that were to be inspected. */
   | { readonly do: "count"; readonly what: "body_not_sent" | "observed" };
 
-export interface ExchangeTerms {
+/** What is held is given back by whoever opened the exchange. */
+export interface ExchangeTerms extends Room {
   /** `extproc.request_body_mode`. */
   readonly mode: "streamed" | "duplex";
-  /** Longest body that is held, in bytes. */
-  readonly maxBodyBytes: number;
-  /** Room for so many bytes more is taken; false: there is none. Whoever opened the exchange gives it back. */
-  readonly hold: (bytes: number) => boolean;
 }
 
 export interface PeerExchange {
