@@ -7,6 +7,9 @@ import { choice, flag, integer, list, map, nullable, number, object, type TypeOf
 
 export const SUSPENSION_KINDS = ["provider", "key", "profile", "model", "mcp", "a2a", "issuer"] as const;
 
+/** As access rules name hops; a session over WebSocket is told apart. */
+export const REQUEST_HOPS = ["llm", "mcp", "a2a", "websocket"] as const;
+
 const METADATA = {
   /** Leaves out what a JavaScript object would take for its prototype. */
   keyPattern: "^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}$",
@@ -180,6 +183,31 @@ export const TABLES = {
     last_at: time("When the last was."),
     last_request: text("Id of the last request, as its answer carried it."),
   }),
+  requests: object("A request or session that is over, be it answered, refused or abandoned. Metadata only.", {
+    time: time("When it came."),
+    id: text("Its id, as its answer carried it."),
+    caller: nullable(text("Name of the key, the user or the agent; null: not known.")),
+    profile: nullable(text("Profile of the caller; null: none.")),
+    hop: nullable(
+      choice("What it was for; null: for the gateway itself, or it was refused before that was known.", REQUEST_HOPS),
+    ),
+    route: nullable(text("Its route; of a call of a server or agent the method. Null: none.")),
+    model: nullable(text("Model that was asked for, as the client wrote it; null: none.")),
+    provider: nullable(text("Provider, server or agent that was asked last, or would have been; null: none.")),
+    status: integer("Status of the answer; 499: the client left before its end, 101: a session."),
+    code: nullable(text("Code of the refusal, also of one within the answer; null: none.")),
+    attempts: integer("Attempts at providers."),
+    ttfb_ms: nullable(integer("Milliseconds until an upstream's answer began; null: none did.")),
+    total_ms: integer("Milliseconds until its end."),
+    input_tokens: nullable(integer("Tokens that providers told of its input; null: not counted, or none told.")),
+    output_tokens: nullable(integer("The same of its output.")),
+    decided_by: nullable(
+      text(
+        "What refused it, as `budget day`; else the guardrail rules that acted, or the access rule that let it pass.",
+      ),
+    ),
+    node: text("Node that served it."),
+  }),
   models: object("A name that a request may ask for, and where it goes. Rows are in the order in which they match.", {
     model: text("Name, or pattern with a trailing `*`; `*` alone: whatever matches nothing else."),
     kind: choice("What the name is; `default`: whatever no other row matches.", [
@@ -297,6 +325,7 @@ export type A2aAgentRecord = RowOf<"a2a_agents">;
 export type ModelRecord = RowOf<"models">;
 export type ProfileRecord = RowOf<"profiles">;
 export type RefusalRecord = RowOf<"refusals">;
+export type RequestRecord = RowOf<"requests">;
 export type BudgetRecord = RowOf<"budgets">;
 export type GuardrailRecord = RowOf<"guardrails">;
 export type AuditHeadRecord = RowOf<"audit_heads">;

@@ -154,11 +154,23 @@ export const ANSWERED_BY = {
   cut: optional(list("With `nodes=all`: nodes of which some rows were left out.", text("Node id."))),
 } as const;
 
-const MEASURED_QUERY = object("How a list is read.", { ...LIST_QUERY.keys, ...EVERY_NODE });
+const MEASURED_KEYS = { ...LIST_QUERY.keys, ...EVERY_NODE } as const;
+const MEASURED_QUERY = object("How a list is read.", MEASURED_KEYS);
 
 /** A list of what each node has measured by itself. */
 export const listsMeasured = <const T extends TableName>(table: T, help: string) =>
   ({ ...lists(table, help), query: MEASURED_QUERY }) as const satisfies Operation;
+
+/** One of which only those rows are answered whose columns of these names have the values given. */
+export const listsNarrowed = <const T extends TableName, const K extends ObjectSchema["keys"]>(
+  table: T,
+  help: string,
+  columns: K,
+) =>
+  ({
+    ...lists(table, help),
+    query: object("How a list is read, and which rows of it.", { ...MEASURED_KEYS, ...columns }),
+  }) as const satisfies Operation;
 
 export const lists = <const T extends TableName>(table: T, help: string) =>
   ({

@@ -1,6 +1,13 @@
 /** Lists without operations of their own on single rows: what the configuration says, and what was measured or witnessed. */
 
-import { lists, listsMeasured, type Operation } from "../operation.ts";
+import { REQUEST_HOPS } from "../columns.ts";
+import { lists, listsMeasured, listsNarrowed, type Operation } from "../operation.ts";
+import { choice, integer, optional, text } from "../schema.ts";
+
+/** Requests that a node remembers. */
+export const KEPT_REQUESTS = 2_000;
+
+const only = (what: string) => optional(text(`Only those with this ${what}.`, { maxLength: 256 }));
 
 export const listOperations = {
   list_profiles: lists("profiles", "Lists the profiles of the configuration."),
@@ -8,6 +15,20 @@ export const listOperations = {
   list_refusals: listsMeasured(
     "refusals",
     "Lists what this node refused in the last hour, by caller, code and what refused it: a rule, a budget, a credential.",
+  ),
+  list_requests: listsNarrowed(
+    "requests",
+    "Lists the last 2,000 requests and sessions that this node has done with, newest first: metadata only.",
+    {
+      id: only("id"),
+      caller: only("caller"),
+      profile: only("profile"),
+      hop: optional(choice("Only those of this hop.", REQUEST_HOPS)),
+      model: only("model"),
+      provider: only("provider"),
+      status: optional(integer("Only those with this status.", { minimum: 100, maximum: 599 })),
+      code: only("code"),
+    },
   ),
   list_models: lists("models", "Lists the names that requests may ask for, in the order in which they match."),
   list_mcp_servers: lists("mcp_servers", "Lists the fronted MCP servers."),

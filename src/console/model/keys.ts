@@ -38,6 +38,7 @@ export const VERBS = {
   history: { chord: "h", does: "history", group: "read", help: "earlier revisions or windows" },
   errors: { chord: "e", does: "errors", group: "read", help: "errors or evidence behind the row" },
   members: { chord: "M", does: "members", group: "read", help: "the servers of the provider's pool" },
+  requests: { chord: "l", does: "requests", group: "read", help: "the last requests of what the row names" },
   follow: {
     chord: "f",
     does: "follow",

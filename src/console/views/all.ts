@@ -21,6 +21,7 @@ import { providersView } from "./providers.ts";
 import { queryView } from "./query.ts";
 import { recoverView } from "./recover.ts";
 import { refusalsView } from "./refusals.ts";
+import { requestsView } from "./requests.ts";
 import { revisionsView } from "./revisions.ts";
 import { secretsView } from "./secrets.ts";
 import { suspensionsView } from "./suspensions.ts";
@@ -30,6 +31,7 @@ export const VIEWS: readonly View[] = [
   providersView,
   errorsView,
   poolView,
+  requestsView,
   refusalsView,
   suspensionsView,
   modelsView,

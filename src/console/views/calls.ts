@@ -13,8 +13,10 @@ import type { Data } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
+import { providerFilter } from "./keys-filters.ts";
 import { KINDS, type Met, metRows, STATES, standingLines } from "./measured.ts";
 import { ERRORS, FIRST_BYTE, IN_FLIGHT, isOff, LIFTS_IN, NAME, rateColumn, STATE, UNITS } from "./measured-columns.ts";
+import { requestsOffer } from "./requests.ts";
 import { suspensionOffers } from "./suspension-offers.ts";
 
 /** An agent stands in no registry. */
@@ -114,6 +116,6 @@ export function callsView({ table, columns = [], many, ...named }: Calls): View 
       sql: () =>
         `SELECT name, state, rate, error_ratio, ttfb_p50_ms, ttfb_p95_ms, in_flight, protocol, url FROM ${table} ORDER BY error_ratio DESC`,
     },
-    offers: suspensionOffers(kind),
+    offers: [...suspensionOffers(kind), requestsOffer(providerFilter)],
   };
 }

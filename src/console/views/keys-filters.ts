@@ -14,3 +14,12 @@ export const keyFilter = (key: string): string => `key=${key},`;
 
 /** Refusals by this rule of guardrails, or by a detector that could not do its work. */
 export const guardrailFilter = (cause: string): string => `guardrail=${cause},`;
+
+/** Requests of this caller. */
+export const callerFilter = (caller: string): string => `caller=${caller},`;
+
+/** Requests that asked for this model. */
+export const modelFilter = (model: string): string => `model=${model},`;
+
+/** Requests that went to this provider, server or agent. */
+export const providerFilter = (provider: string): string => `provider=${provider},`;

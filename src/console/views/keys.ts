@@ -8,10 +8,11 @@ import type { Context } from "../model/context.ts";
 import type { Dialog } from "../model/dialog.ts";
 import type { Chosen, Intent, Offer, View } from "../model/view.ts";
 import { bucketId, isShared } from "./budgets-bucket.ts";
-import { budgetFilter, keyFilter } from "./keys-filters.ts";
+import { budgetFilter, callerFilter, keyFilter } from "./keys-filters.ts";
 import { spendingIn } from "./keys-index.ts";
 import { keyPane } from "./keys-pane.ts";
 import { keysTable } from "./keys-table.ts";
+import { requestsOffer } from "./requests.ts";
 import { suspensionOffers } from "./suspension-offers.ts";
 
 const MINT_COMMAND = '-d \'{"name":"ci"}\' POST keys';
@@ -99,6 +100,7 @@ export const keysView: View = {
       why: ({ ids }, context) => (ids.length === 1 ? whyGone({ ids }, context) : undefined),
       start: ({ ids }) => asked(revokeDialog(ids)),
     },
+    requestsOffer(callerFilter),
     follow,
   ],
 };

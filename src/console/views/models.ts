@@ -9,7 +9,9 @@ import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span, type Tone } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
+import { modelFilter } from "./keys-filters.ts";
 import { joined, providerSpan, type Serving, servings } from "./providers-facts.ts";
+import { requestsOffer } from "./requests.ts";
 import { suspensionOffers } from "./suspension-offers.ts";
 
 interface Row extends Serving {
@@ -172,6 +174,11 @@ export const modelsView: View = {
   },
   offers: [
     ...suspensionOffers("model", whyPattern),
+    requestsOffer(modelFilter, (of, context) =>
+      whyPattern(of, context) === undefined
+        ? undefined
+        : "it is a pattern: `/` in :requests finds the names that were asked for",
+    ),
     {
       verb: "follow",
       does: "provider",

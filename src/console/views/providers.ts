@@ -2,8 +2,10 @@
 
 import { escapeControls } from "../../base/index.ts";
 import type { Chosen, View } from "../model/view.ts";
+import { providerFilter } from "./keys-filters.ts";
 import { describeProvider, providerPane, routePage, whyNoMembers } from "./providers-pane.ts";
 import { providersTable } from "./providers-table.ts";
+import { requestsOffer } from "./requests.ts";
 import { suspensionOffers } from "./suspension-offers.ts";
 
 const one = ({ ids: [id = ""] }: Chosen): string => id;
@@ -41,6 +43,7 @@ export const providersView: View = {
       needsRow: true,
       start: (chosen) => ({ kind: "go", place: { view: "errors", subject: one(chosen) } }),
     },
+    requestsOffer(providerFilter),
     {
       verb: "members",
       needsRow: true,

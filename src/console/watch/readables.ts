@@ -57,6 +57,8 @@ const IDENTITY: { readonly [T in TableName]: readonly (keyof (typeof TABLES)[T][
   profiles: ["name"],
   budgets: ["budget", "bucket"],
   backends: ["name"],
+  // The id may be the caller's own, and be used again.
+  requests: ["time", "id", "total_ms", "status"],
   refusals: ["node", "caller_kind", "caller", "code", "cause", "cause_name", "first_at"],
   guardrails: ["kind", "name", "node"],
   models: ["kind", "model", "provider"],

@@ -23,6 +23,7 @@ export const MEASURED = [
   "cluster_members",
   "guardrails",
   "refusals",
+  "requests",
 ] as const satisfies readonly TableName[];
 export type MeasuredTable = (typeof MEASURED)[number];
 

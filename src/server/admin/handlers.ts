@@ -14,6 +14,7 @@ import { modelList } from "./handlers/models.ts";
 import { nodeHandlers } from "./handlers/node.ts";
 import { openApiHandlers } from "./handlers/openapi.ts";
 import { queryHandlers } from "./handlers/query.ts";
+import { requestList } from "./handlers/requests.ts";
 import { secretHandlers, secretList } from "./handlers/secrets.ts";
 import { sourceHandlers, sourceList } from "./handlers/sources.ts";
 import { suspensionHandlers, suspensionList } from "./handlers/suspensions.ts";
@@ -45,6 +46,7 @@ export const LISTS: ListSources = {
   profiles: profileList,
   budgets: budgetList,
   refusals: refusalList,
+  requests: requestList,
   guardrails: guardrailList,
   mcp_servers: serverList,
   a2a_agents: agentList,

@@ -13,12 +13,14 @@ export type {
   NodeStatus,
   ProfileRecord,
   RefusalRecord,
+  RequestRecord,
   SecretRecord,
   SourceChange,
   SourceProblem,
   SourceRecord,
   SourceRevision,
 } from "../../admin-api/index.ts";
+export { KEPT_REQUESTS } from "../../admin-api/index.ts";
 export { loadPolicy, type PolicyOutcome } from "./access/policy.ts";
 export { createTokenPrincipals, type TokenBinding, type TokenPrincipals } from "./access/token-principal.ts";
 export { type Access, PERMIT_ALL } from "./access/types.ts";
@@ -37,6 +39,7 @@ export type {
   NodeFacts,
   Ports,
   Refusals,
+  Requests,
   Secrets,
   SourceOutcome,
   Sources,

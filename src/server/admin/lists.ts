@@ -106,6 +106,18 @@ export async function inTurns<T>(items: readonly T[], work: (item: T) => void): 
   }
 }
 
+/** Those rows alone whose columns have these values; all where none is named. */
+export function narrowed<Row>(rows: Iterable<Row>, columns: Readonly<Record<string, unknown>>): Iterable<Row> {
+  const asked = Object.entries(columns);
+  return asked.length === 0 ? rows : having(rows, asked);
+}
+
+function* having<Row>(rows: Iterable<Row>, asked: readonly (readonly [column: string, value: unknown])[]) {
+  for (const row of rows) {
+    if (asked.every(([column, value]) => (row as Readonly<Record<string, unknown>>)[column] === value)) yield row;
+  }
+}
+
 export interface ListRead<Row> {
   readonly index: number;
   readonly rows: Iterable<Row>;

@@ -20,6 +20,7 @@ import type {
   NodeStatus,
   ProfileRecord,
   RefusalRecord,
+  RequestRecord,
   SecretRecord,
   SourceChange,
   SourceProblem,
@@ -38,6 +39,7 @@ export interface Ports {
   readonly backends: Backends;
   readonly governed: Governed;
   readonly refusals: Refusals;
+  readonly requests: Requests;
   readonly guardrails: Guardrails;
   readonly audit: AuditSink;
   /** Empty where no issuer of the admin API has a `login` block. */
@@ -158,6 +160,14 @@ export interface Governed {
 export interface Refusals {
   list(): readonly Omit<RefusalRecord, "node">[];
   /** Called when the list may be another, at most once a second. Returns the way to end it. */
+  onChange(listener: () => void): () => void;
+}
+
+/** The last requests of this node. */
+export interface Requests {
+  /** Newest first, as they stand now; each is put into words as it is taken. May be gone through again and again. */
+  list(): Iterable<Omit<RequestRecord, "node">>;
+  /** Called when the list is another, at most once a second. Returns the way to end it. */
   onChange(listener: () => void): () => void;
 }
 

@@ -17,7 +17,7 @@ import { gather, type MeasuredTable } from "./everywhere.ts";
 import { type Asked, authorize, recorded, resourceOf } from "./govern.ts";
 import type { Call, HandlerPorts, ListId, Reply } from "./handler.ts";
 import { HANDLERS } from "./handlers.ts";
-import type { WatchedList } from "./lists.ts";
+import { narrowed, type WatchedList } from "./lists.ts";
 import { NOBODY } from "./principal.ts";
 import { errorAnswer, refusal } from "./refusal.ts";
 import { isProbe, type Route, route } from "./route.ts";
@@ -195,7 +195,7 @@ async function answerList(
 ): Promise<void> {
   const { ports, lists } = plane;
   const { signal, response } = exchange;
-  const { index, wait, consistent, nodes } = query as {
+  const { index, wait, consistent, nodes, ...columns } = query as {
     index?: number;
     wait?: string;
     consistent?: boolean;
@@ -213,14 +213,15 @@ async function answerList(
   const asked = wait === undefined ? DEFAULT_WAIT_MS : (parseDuration(wait) ?? 0);
   const waitMs = Math.min(asked, Math.max(0, expiresAt + TOKEN_LEEWAY_MS - ports.clock.now()));
   const read = await list.read({ index, waitMs, signal }, () => ports.clock.now());
-  if (nodes === undefined) return await sendList(response, read, {}, signal);
+  const own = narrowed(read.rows, columns);
+  if (nodes === undefined) return await sendList(response, { index: read.index, rows: own }, {}, signal);
   const { items, ...others } = await gather(
     ports.cluster,
     { kind: "list", table: table as MeasuredTable },
-    read.rows,
+    own,
     signal,
   );
-  await sendList(response, { index: read.index, rows: items, others }, {}, signal);
+  await sendList(response, { index: read.index, rows: narrowed(items, columns), others }, {}, signal);
 }
 
 async function send({ response, signal }: Exchange, operation: Operation, reply: Reply<OperationId>): Promise<void> {

@@ -19,10 +19,12 @@ import {
 import { Holding } from "../memory/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { Bearing, Downstream } from "../upstream/index.ts";
-import { isHopByHop, lowerCase, namedByConnection } from "./headers.ts";
+import { Facts, finishedOf } from "./finished.ts";
 import type { Labels } from "./metrics.ts";
 import { type OwnDocument, ownAnswer } from "./own-document.ts";
 import type { Ports } from "./ports.ts";
+import { isWritable, proxiedHeaders } from "./proxied-headers.ts";
+import { causeOf } from "./refusals/index.ts";
 import { type RequestSpan, startSpan } from "./tracing.ts";
 
 /** What nginx and its kin write for a client that left; no such status is ever sent. */
@@ -59,6 +61,7 @@ export class Exchange implements Downstream {
   /** What is held of an answer, until the client has it or has left. */
   readonly holding: Holding;
   labels: Labels;
+  readonly facts = new Facts();
   /** Undefined until who calls is recognised. */
   caller: Caller | undefined;
   /** Who is asked, as refusals name it. */
@@ -82,6 +85,11 @@ export class Exchange implements Downstream {
   /** Of a declared content length; not a number where there is none. */
   #remainingBytes = Number.NaN;
   #code = "";
+  #firstByteMs: number | undefined;
+  /** Of the answer, once the socket is done with it. */
+  #status: number | undefined;
+  #totalMs = 0;
+  #isServed = false;
   readonly #response: ServerResponse;
   readonly #ports: Ports;
 
@@ -120,6 +128,7 @@ export class Exchange implements Downstream {
   start(status: number, statusText: string, headers: readonly Buffer[]): void {
     const now = performance.now();
     const overheadMs = Math.max(0, now - this.startedAt - this.#waitedMs);
+    this.#firstByteMs = now - this.startedAt;
     const { pairs, isEventStream, contentLength } = proxiedHeaders(headers, this.bearsCredential);
     this.#isEventStream = isEventStream;
     this.#remainingBytes = contentLength;
@@ -276,6 +285,7 @@ export class Exchange implements Downstream {
 
   #tell({ code, by }: GatewayError): void {
     const { caller, requestId } = this;
+    this.facts.refusedBy = causeOf({ caller, code, by });
     this.#ports.refusals?.refused({ caller, code, by, requestId });
   }
 
@@ -285,8 +295,39 @@ export class Exchange implements Downstream {
     const status = finished || this.#code !== "" ? this.#response.statusCode : CLIENT_GONE;
     this.#ports.metrics.finished(this.labels, status, this.#code);
     this.span?.end({ labels: this.labels, status, code: this.#code });
+    this.#status = status;
+    this.#totalMs = performance.now() - this.startedAt;
     if (!finished) this.#leave();
     this.#onGone = undefined;
+    if (this.#isServed) this.#over();
+  }
+
+  /** Nothing is done for it any more, and what it used is known. */
+  served(): void {
+    this.#isServed = true;
+    if (this.#status !== undefined) this.#over();
+  }
+
+  /** Whichever came last, the end of the socket or that of the work. */
+  #over(): void {
+    const { labels } = this;
+    const sink = this.#ports.finished;
+    if (sink === undefined) return;
+    const ending = {
+      at: Date.now() - (performance.now() - this.startedAt),
+      id: this.requestId,
+      caller: this.caller,
+      route: labels.route,
+      provider: labels.provider,
+      status: this.#status ?? CLIENT_GONE,
+      code: this.#code,
+      attempts: this.attempts,
+      firstByteMs: this.#firstByteMs,
+      totalMs: this.#totalMs,
+      guardrails: this.guardrails,
+      urlLength: this.request.url?.length ?? 0,
+    };
+    sink.finished(finishedOf(this.facts, ending));
   }
 
   /** Nothing more can reach the client. */
@@ -319,45 +360,4 @@ function linger(request: IncomingMessage): void {
   const timer = setTimeout(() => request.destroy(), LINGER_MS);
   request.once("close", () => clearTimeout(timer));
   request.resume();
-}
-
-interface ProxiedHeaders {
-  readonly pairs: string[];
-  readonly isEventStream: boolean;
-  /** Not a number where none is declared. */
-  readonly contentLength: number;
-}
-
-/** An upstream's headers for the client: names, values and order, less what belongs to its connection or only we say. */
-function proxiedHeaders(headers: readonly Buffer[], bearsCredential: Bearing | undefined): ProxiedHeaders {
-  const pairs: string[] = [];
-  let isEventStream = false;
-  let isEncoded = false;
-  let contentLength = Number.NaN;
-  let connection: string | undefined;
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = (headers[i] as Buffer).toString("latin1");
-    const value = (headers[i + 1] as Buffer).toString("latin1");
-    const lower = lowerCase(name);
-    if (lower === "connection") connection = value;
-    if (isHopByHop(lower) || lower.startsWith("x-gateway-")) continue;
-    if (bearsCredential?.(lower, value) === true) continue;
-    if (lower === "content-type") isEventStream = value.toLowerCase().startsWith("text/event-stream");
-    if (lower === "content-encoding") isEncoded = true;
-    if (lower === "content-length") contentLength = Number(value);
-    pairs.push(name, value);
-  }
-  const named = connection === undefined ? [] : namedByConnection(connection);
-  // Only an event stream as it is can be added to.
-  const kept = named.length === 0 ? pairs : without(pairs, named);
-  return { pairs: kept, isEventStream: isEventStream && !isEncoded, contentLength };
-}
-
-function without(pairs: readonly string[], lowerCaseNames: readonly string[]): string[] {
-  return pairs.filter((_, i) => !lowerCaseNames.includes((pairs[i - (i % 2)] as string).toLowerCase()));
-}
-
-/** What Node agrees to write in a status line; a phrase in UTF-8 or with controls says nothing that the status does not. */
-function isWritable(statusText: string): boolean {
-  return /^[\t\x20-\x7e\x80-\xff]*$/.test(statusText);
 }

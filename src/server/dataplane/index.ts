@@ -1,5 +1,6 @@
 export { type OpenBudgets, openBudgets, type UsageReports } from "./budgets/index.ts";
 export { createOwnCards, type FetchedCard, fetchOwnCard, type OwnCards } from "./discovery/own-cards.ts";
+export type { FinishedHop, FinishedRequest, FinishedSink } from "./finished.ts";
 export { type Listener, listen } from "./listen.ts";
 export { createMetrics, type DataplaneMetrics } from "./metrics.ts";
 export { createModelCalls } from "./model-calls/index.ts";
@@ -20,3 +21,4 @@ export {
 } from "./responses/index.ts";
 export { createStatistics, type KeptFailure, type Measured, type Statistics } from "./statistics.ts";
 export type { EndedRequest, RequestSpan, StartedRequest, Tracing } from "./tracing.ts";
+export { shown as shownName } from "./whose.ts";

@@ -10,6 +10,7 @@ import type { Snapshot } from "../snapshot/index.ts";
 import type { Origins, Presenter } from "../upstream/index.ts";
 import type { Budgets } from "./budgets/index.ts";
 import type { OwnCards } from "./discovery/own-cards.ts";
+import type { FinishedSink } from "./finished.ts";
 import type { DataplaneMetrics } from "./metrics.ts";
 import type { Refusals } from "./refusals/index.ts";
 import type { Responses } from "./responses/index.ts";
@@ -30,6 +31,8 @@ export interface Ports {
   /** Absent where nobody can ask for them: in flag mode, which has no admin plane. */
   readonly statistics?: Statistics;
   readonly refusals?: Refusals;
+  /** Likewise. */
+  readonly finished?: FinishedSink;
   /** Absent when traces are not exported. */
   readonly tracing?: Tracing | undefined;
   readonly log: Log;

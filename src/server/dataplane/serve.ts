@@ -21,6 +21,7 @@ import { CARD_HEADERS, cardDocument } from "./discovery/card-document.ts";
 import { isRegistryRequest, PREFLIGHT, registryDocument, SHARED_HEADERS } from "./discovery/registry.ts";
 import { wellKnown } from "./discovery/well-known.ts";
 import type { Exchange } from "./exchange.ts";
+import type { Facts } from "./finished.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
 import { type Standing, standingOf } from "./governance/standing.ts";
 import { admitCaller } from "./governance/suspended.ts";
@@ -56,7 +57,7 @@ import { waitOf } from "./wait-of.ts";
 import { whose } from "./whose.ts";
 
 export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
-  const { request } = exchange;
+  const { request, facts } = exchange;
   const { governing } = ports;
   let isAdmitted = false;
   const held = new Holding(ports.admission);
@@ -82,6 +83,7 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
     const agent = isRegistry ? undefined : agentAt(exchange, snapshot, ports); // 403
     const place = isRegistry || agent !== undefined ? undefined : locate(request.method ?? "GET", request); // 404, before a byte of the body is read
     if (place !== undefined) {
+      facts.hop = "llm";
       exchange.dialect = place.dialect;
       exchange.labels = ports.metrics.labels(place.route.name);
     }
@@ -98,6 +100,7 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
     const caller = found instanceof Promise ? await found : found;
     exchange.caller = caller;
     const standing = standingOf(caller, snapshot.governance); // 403
+    facts.profile = standing.profile.name;
     if (governing !== undefined) admitCaller(standing.caller, governing.suspensions); // 403
     if (isRegistry) {
       exchange.answer(registryDocument(request, snapshot.fronted, standing));
@@ -137,7 +140,7 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
       guard !== undefined || place.route.model !== "none" || (standing.isRestricted && mayNameBatch(place.route));
     const isPlain = encoding === undefined || encoding.toLowerCase() === "identity" || !isRead;
     const plain = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, held); // 400, 413, 503
-    const addressed = address(snapshot, place, { contentType, original, plain, held }); // 400, 404, 413, 503
+    const addressed = address(snapshot, place, { contentType, original, plain, held, facts }); // 400, 404, 413, 503
     const target = asResponse === undefined ? addressed : await withReferences(addressed, asResponse, snapshot, held);
     exchange.labels = ports.metrics.labels(place.route.name, target.provider.name, target.label);
     const admitted = admit(snapshot, target, {
@@ -145,9 +148,9 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
       requestId: exchange.requestId,
       suspensions: governing?.suspensions,
       sealing: asResponse && sealingFor(asResponse),
-      sinks: { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log },
+      sinks: { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log, facts },
     }); // 403, 503, 400 fidelity
-    meter = await reserve(target, admitted.first, standing, ports); // 429, 503
+    meter = await reserve(target, admitted.first, standing, facts, ports); // 429, 503
     if (exchange.gone) return;
     const forwarding = { exchange, downstream: exchange, target, snapshot, standing, meter, held, asResponse, ports };
     if (guard === undefined) {
@@ -178,6 +181,7 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
     meter?.close();
     held.close();
     if (isAdmitted) ports.admission.leave();
+    exchange.served();
   }
 }
 
@@ -189,7 +193,10 @@ function agentAt(exchange: Exchange, snapshot: Snapshot, { metrics }: Ports): Ag
   const { kind, fronted, wants } = place;
   const isCard = wants === "card";
   if (isCard) exchange.shared = CARD_HEADERS;
-  else exchange.rpc = { protocol: kind, id: "null" };
+  else {
+    exchange.rpc = { protocol: kind, id: "null" };
+    exchange.facts.hop = kind;
+  }
   exchange.labels = metrics.labels(isCard ? "card" : kind, fronted && forwardedTo(fronted).name);
   const { host, origin } = request.headers;
   const { publicOrigin } = snapshot.governance;
@@ -213,6 +220,7 @@ async function reserve(
   target: Target,
   first: Admitted,
   standing: Standing,
+  facts: Facts,
   { governing, metrics, statistics }: Ports,
 ): Promise<Meter | undefined> {
   if (governing === undefined || !standing.governance.meters || target.route.usage === "none") return undefined;
@@ -224,6 +232,7 @@ async function reserve(
     label: target.label,
     metrics: metrics.usage,
     spent: (provider, units) => statistics?.of(provider)?.spent(units),
+    counted: (usage) => facts.used(usage),
   });
 }
 

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { asRefusal } from "../../base/index.ts";
+import { asRefusal, type RefusalCode, type RefusedBy } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { createSessionWork, refusalBody, refusalHeaders } from "../core/dialects/index.ts";
 import { Holding } from "../memory/index.ts";
@@ -12,6 +12,7 @@ import type { Guard, Snapshot } from "../snapshot/index.ts";
 import type { Watch } from "../upstream/index.ts";
 import type { SessionCharge } from "./budgets/index.ts";
 import { requestIdOf } from "./exchange.ts";
+import { Facts, finishedOf } from "./finished.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
 import { type SessionTrail, sessionTrail } from "./governance/session-trail.ts";
 import { standingOf } from "./governance/standing.ts";
@@ -35,6 +36,7 @@ import {
 import { locate } from "./locate.ts";
 import { createSessionMeter } from "./metering/index.ts";
 import type { Governing, Ports } from "./ports.ts";
+import { causeOf } from "./refusals/index.ts";
 import { startSpan } from "./tracing.ts";
 import { whose } from "./whose.ts";
 
@@ -64,6 +66,7 @@ export async function serveUpgrade(
   let caller: Caller | undefined;
   let closeSession: (() => void) | undefined;
   let attempt: SessionAttempt | undefined;
+  let acted = "";
   let charge: SessionCharge | undefined;
   let unwatch: (() => void) | undefined;
   let trail: SessionTrail | undefined;
@@ -77,9 +80,36 @@ export async function serveUpgrade(
   const stopUnlessBusy = (): void => {
     if (draining.aborted && !work.isUnderWay) stop();
   };
+  const facts = new Facts();
+  facts.hop = "websocket";
+  const startedAt = performance.now();
+  let sessionAt: number | undefined;
+  /** Of the refusal that ended a session which had begun. */
+  let endedBy = "";
+  const refused = (code: RefusalCode, by: RefusedBy | undefined): void => {
+    facts.refusedBy = causeOf({ caller, code, by });
+    endedBy = code;
+    ports.refusals?.refused({ caller, code, by, requestId });
+  };
   const finished = (status: number, code: string): void => {
     ports.metrics.finished(labels, status, code);
     span?.end({ labels, status, code });
+    const now = performance.now();
+    const ending = {
+      at: Date.now() - (now - startedAt),
+      id: requestId,
+      caller,
+      route: labels.route,
+      provider: labels.provider,
+      status,
+      code: code === "" ? endedBy : code,
+      attempts: attempt?.isBegun === true ? 1 : 0,
+      firstByteMs: sessionAt === undefined ? undefined : sessionAt - startedAt,
+      totalMs: now - startedAt,
+      guardrails: acted,
+      urlLength: request.url?.length ?? 0,
+    };
+    ports.finished?.finished(finishedOf(facts, ending));
   };
   try {
     socket.on("error", () => undefined); // node:http gives the socket up with the upgrade; its `close` follows
@@ -93,15 +123,16 @@ export async function serveUpgrade(
     const found = identify(request, snapshot.governance, governing, { requestId, protocolToken });
     caller = found instanceof Promise ? await found : found;
     const standing = standingOf(caller, snapshot.governance);
+    facts.profile = standing.profile.name;
     if (governing !== undefined) admitCaller(standing.caller, governing.suspensions);
     const guard = (): Guard | undefined => ports.snapshot().guardrails.of(standing.profile.name);
-    const target = address(snapshot, place, { contentType: "", original: NO_BODY, plain: NO_BODY, held });
+    const target = address(snapshot, place, { contentType: "", original: NO_BODY, plain: NO_BODY, held, facts });
     const governed: Governed = {
       standing,
       requestId,
       suspensions: governing?.suspensions,
       sealing: undefined,
-      sinks: { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log },
+      sinks: { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log, facts },
     };
     const { first: admitted } = admit(snapshot, target, governed);
     const { provider, channel } = admitted;
@@ -119,17 +150,17 @@ export async function serveUpgrade(
       over: inspecting.signal,
       refused({ code, by, cause }) {
         if (code === "internal") ports.log.error("session failed", { request: requestId, error: cause });
-        ports.refusals?.refused({ caller, code, by, requestId });
+        refused(code, by);
       },
     });
     closeInspection = inspector.close;
-    const acted = await handshake(request); // 403, 503
+    acted = await handshake(request); // 403, 503
     const spending = sessionSpending(target, admitted, standing);
     if (spending !== undefined && governing !== undefined) {
       // Behind the answer that broke it, which is paid for and on its way to the client.
       const by = { kind: "budget", name: spending.rule.name, bucket: spending.bucket } as const;
       const broken = (): void => {
-        ports.refusals?.refused({ caller, code: "budget_exhausted", by, requestId });
+        refused("budget_exhausted", by);
         queueMicrotask(() => ending.abort(closeTunnel(1008, "budget exhausted")));
       };
       const reserved = governing.budgets.reserveSession(spending, broken);
@@ -165,6 +196,7 @@ export async function serveUpgrade(
           label: target.label,
           metrics: ports.metrics.usage,
           spent: (units) => ports.statistics?.of(provider.name)?.spent(units),
+          counted: (usage) => facts.used(usage),
         })
       : undefined;
     draining.addEventListener("abort", stopUnlessBusy, { once: true });
@@ -206,7 +238,7 @@ export async function serveUpgrade(
           work.read(from, data, isBinary);
           if (from === "upstream") meter?.message(data, isBinary);
           else if (gate?.(data, isBinary) === false) {
-            ports.refusals?.refused({ caller, code: "model_not_allowed", by: undefined, requestId });
+            refused("model_not_allowed", undefined);
             ending.abort(closeTunnel(1008, "model not allowed"));
           }
           // Behind the message, which may be the last of the answer.
@@ -220,7 +252,13 @@ export async function serveUpgrade(
         ...["x-gateway-request-id", requestId, "x-gateway-provider", provider.name],
         ...(acted === "" ? [] : ["x-gateway-guardrails", acted]),
       ],
-      handshake: attempt,
+      handshake: {
+        begun: attempt.begun,
+        answered(status) {
+          sessionAt = performance.now();
+          attempt?.answered(status);
+        },
+      },
       signal: ending.signal,
     });
     route?.watch?.ended(false);
@@ -231,8 +269,8 @@ export async function serveUpgrade(
     const refusal = asRefusal(error);
     if (refusal.code === "internal") ports.log.error("session failed", { request: requestId, error: refusal.cause });
     attempt?.refused(refusal.code);
+    refused(refusal.code, refusal.by);
     finished(refusal.status, refusal.code);
-    ports.refusals?.refused({ caller, code: refusal.code, by: refusal.by, requestId });
     const headers = [...refusalHeaders(refusal, requestId), "content-type", "application/json"];
     refuseUpgrade(socket, refusal.status, headers, refusalBody("compat", refusal, requestId));
   } finally {

@@ -6,9 +6,19 @@ import type { Caller } from "../auth/index.ts";
 const MAX_LENGTH = 128;
 
 /** As people know a caller; a token may say anything. Undefined: it has no name. */
-export function nameOf({ key, user, agent }: Caller): string | undefined {
-  const name = key?.name ?? (user === undefined ? agent?.name : user.email === "" ? user.name : user.email);
+export function nameOf(caller: Caller): string | undefined {
+  const name = toldNameOf(caller);
   return name === undefined ? undefined : shown(name);
+}
+
+/** As the key or the token says it, of any length and with anything in it. */
+export const toldNameOf = ({ key, user, agent }: Caller): string | undefined =>
+  key?.name ?? (user === undefined ? agent?.name : user.email === "" ? user.name : user.email);
+
+/** A name to be kept: no longer than what will be shown of it. `isShared`: it may be a part of a long text, kept with it. */
+export function keptName(name: string | undefined, isShared = false): string | undefined {
+  if (name === undefined || (name.length <= MAX_LENGTH && !isShared)) return name;
+  return Buffer.from(cutText(name, MAX_LENGTH)).toString();
 }
 
 /** A name that a caller has chosen. */

@@ -1,23 +1,10 @@
 /** The port `Refusals` of the admin plane: what the data plane of this node refused. */
 import type { RefusalRecord, Refusals } from "../admin/index.ts";
 import type { Refusals as Counted, CountedRefusal } from "../dataplane/index.ts";
-import { telling } from "./measuring.ts";
+import { heard } from "./measuring.ts";
 
 export function refusalsPort(counted: Counted): Refusals {
-  const listeners = new Set<() => void>();
-  const { begin, end } = telling(counted, () => {
-    for (const listener of [...listeners]) listener();
-  });
-  return {
-    list: () => counted.read().map(refusalRecord),
-    onChange(listener) {
-      listeners.add(listener);
-      if (listeners.size === 1) begin();
-      return () => {
-        if (listeners.delete(listener) && listeners.size === 0) end();
-      };
-    },
-  };
+  return { list: () => counted.read().map(refusalRecord), onChange: heard(counted) };
 }
 
 const refusalRecord = (row: CountedRefusal): Omit<RefusalRecord, "node"> => ({

@@ -6,19 +6,28 @@
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { GatewayError, type Lifetime, type Log, type LogTee, systemClock } from "../../base/index.ts";
+import { KEPT_REQUESTS } from "../admin/index.ts";
 import { createFailureSampler } from "../audit/index.ts";
 import { type Cluster, openCluster } from "../cluster/index.ts";
 import { formatProblem, type NodeFile } from "../core/config/index.ts";
-import { type BudgetRecords, createRefusals, createStatistics, recordBudgets } from "../dataplane/index.ts";
+import {
+  type BudgetRecords,
+  createRefusals,
+  createStatistics,
+  type FinishedRequest,
+  recordBudgets,
+} from "../dataplane/index.ts";
 import { openModelStore, openModelSupply } from "../models/index.ts";
 import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { BuildInfo } from "../telemetry/index.ts";
+import { createRing } from "../usage/index.ts";
 import { backendsPort } from "./admin-backends.ts";
 import { governedPort } from "./admin-governance.ts";
 import { guardrailsPort } from "./admin-guardrails.ts";
 import { type AdminDoors, accessOf, openAdminDoors } from "./admin-plane.ts";
 import { refusalsPort } from "./admin-refusals.ts";
+import { requestsPort } from "./admin-requests.ts";
 import { type SealingHere, secretsPort } from "./admin-secrets.ts";
 import { sourcesPort } from "./admin-sources.ts";
 import { auditSink, openTrail, recordChanges } from "./audit-trail.ts";
@@ -153,6 +162,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const statistics = createStatistics(systemClock);
   let budgetRecords: BudgetRecords | undefined;
   const refusals = createRefusals(systemClock, (refusal) => budgetRecords?.refused(refusal));
+  const requests = createRing<FinishedRequest>(KEPT_REQUESTS);
   const store = owner.own(
     "model store",
     openModelStore({
@@ -252,6 +262,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
           },
         }),
         refusals: refused,
+        requests: requestsPort(requests),
         guardrails: guardrailsPort(configuration, instruments),
         audit: auditSink(trail, failures),
         logins: loginsOf(nodeFile),
@@ -281,6 +292,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         snapshot,
         statistics,
         refusals,
+        finished: { finished: requests.add },
         governing,
         issuer: (name) => tokens.issuer(name),
         member: {

@@ -42,3 +42,18 @@ export function telling(measured: Measured, tell: () => void): Telling {
     },
   };
 }
+
+/** Listeners of one list, told at most once a second; nothing runs while there is none. Each is added with the way to end it. */
+export function heard(measured: Measured): (listener: () => void) => () => void {
+  const listeners = new Set<() => void>();
+  const { begin, end } = telling(measured, () => {
+    for (const listener of [...listeners]) listener();
+  });
+  return (listener) => {
+    listeners.add(listener);
+    if (listeners.size === 1) begin();
+    return () => {
+      if (listeners.delete(listener) && listeners.size === 0) end();
+    };
+  };
+}

@@ -19,6 +19,7 @@ import {
   createOwnCards,
   createResponses,
   DEFAULT_MEMORY_BYTES,
+  type FinishedSink,
   type Governing,
   listen,
   type OtherNodes,
@@ -141,6 +142,7 @@ export interface DataPlaneOptions extends DataPlaneBounds {
   /** Left out where nobody can ask for them. */
   readonly statistics?: Statistics;
   readonly refusals?: Refusals;
+  readonly finished?: FinishedSink;
   /** Left out where there is no state. */
   readonly governing?: Governing;
   /** An entry of the node file's `issuers`. Left out where there is no node file. */
@@ -192,7 +194,7 @@ export async function serveDataPlane(
   instruments.observedGauge("gateway_upstream_connections", "Open upstream connections.", () => origins.connections());
 
   const metrics = createMetrics(instruments, log);
-  const { statistics, refusals, governing, member, env, issuer = () => undefined } = options;
+  const { statistics, refusals, finished, governing, member, env, issuer = () => undefined } = options;
   const presenter = owner.own(
     "credentials",
     openPresenter({ issuer, env, clock: systemClock, instruments, log }),
@@ -217,6 +219,7 @@ export async function serveDataPlane(
     responses,
     ...(statistics !== undefined && { statistics }),
     ...(refusals !== undefined && { refusals }),
+    ...(finished !== undefined && { finished }),
     ...(governing !== undefined && { governing }),
     tracing: otlp?.tracing,
     log,

@@ -63,6 +63,7 @@ const CALLS: { readonly [Id in OperationId]: CallInput<Id> } = {
   list_profiles: {},
   list_budgets: {},
   list_refusals: {},
+  list_requests: {},
   list_guardrails: {},
   inspect_guardrails: { body: { segments: [{ kind: "user", text: "a" }], profile: "p" } },
   list_mcp_servers: {},

@@ -29,6 +29,8 @@ export interface DecisionSinks {
   readonly trail: DecisionTrail | undefined;
   readonly metrics: DecisionMetrics;
   readonly log: Log;
+  /** Takes the name of the rule that let the request pass. */
+  readonly facts: { allowedBy: string | undefined };
 }
 
 /** Undefined: allowed. Throws `audit_unavailable` when the decision cannot be recorded. */
@@ -36,7 +38,7 @@ export function settleVerdict(
   verdict: Verdict,
   request: DecidedRequest,
   standing: Standing,
-  { trail, metrics, log }: DecisionSinks,
+  { trail, metrics, log, facts }: DecisionSinks,
 ): GatewayError | undefined {
   const { decisions, skipped } = verdict;
   if (verdict.kind === "allow" && decisions.length === 0 && skipped.length === 0) return undefined;
@@ -47,6 +49,8 @@ export function settleVerdict(
   }
   if (verdict.kind === "error") metrics.failed(verdict.by.rule, profileOf(verdict.by.layer), verdict.by.error);
   trail?.decided(recordOf(verdict, request, standing));
+  const last = decisions.at(-1);
+  if (verdict.kind === "allow" && last !== undefined) facts.allowedBy = ruleName(last);
   return verdict.kind === "allow"
     ? undefined
     : new GatewayError(verdict.code, verdict.message, { by: { kind: "rule", name: ruleName(verdict.by) } });

@@ -61,8 +61,10 @@ const NOT_TOLD: ReadonlySet<RefusalCode> = new Set(["upstream_unreachable", "ups
 /** What a profile refuses says so nowhere else: it does nothing but allow. */
 const OF_PROFILES: ReadonlySet<RefusalCode> = new Set(["model_not_allowed", "no_pool_subset", "policy_denied"]);
 
-const byProfile = ({ caller, code }: Refusal): RefusedBy | undefined =>
-  caller?.profile !== undefined && OF_PROFILES.has(code) ? { kind: "profile", name: caller.profile } : undefined;
+/** What refused it, where that is known. */
+export const causeOf = ({ caller, code, by }: Pick<Refusal, "caller" | "code" | "by">): RefusedBy | undefined =>
+  by ??
+  (caller?.profile !== undefined && OF_PROFILES.has(code) ? { kind: "profile", name: caller.profile } : undefined);
 
 interface Row {
   readonly tally: Tally;
@@ -129,7 +131,7 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
     refused(given) {
       const { code, requestId } = given;
       if (NOT_TOLD.has(code)) return;
-      const by = given.by ?? byProfile(given);
+      const by = causeOf(given);
       const refusal = { ...given, by };
       const second = secondNow();
       const row = rowOf(refusal, second);

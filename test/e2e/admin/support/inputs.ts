@@ -74,6 +74,7 @@ export const INPUTS: Readonly<Record<OperationId, Input>> = {
   list_profiles: list,
   list_budgets: list,
   list_refusals: list,
+  list_requests: list,
   list_guardrails: list,
   inspect_guardrails: { body: '{"segments":[{"kind":"user","text":"a"}]}', status: 200 },
   list_models: list,

@@ -45,6 +45,10 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
       normal: /nobody known +unauthenticated/,
       empty: [/Nothing was refused in the last hour\./, /e on a provider/],
     },
+    requests: {
+      normal: /chat_completions|sim-/,
+      empty: [/No request is over yet on this node/, /once it has ended/],
+    },
     suspensions: { normal: /provider .*judge-local/, empty: [/Nothing is suspended\./, /Press n to suspend/] },
     models: { normal: /sim-\*/, empty: [/No model is routed/, /name a `default_provider`/] },
     mcp: { normal: /tickets +idle/, empty: [/No MCP servers are configured\./, /written in the deployment document/] },
@@ -66,7 +70,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     "audit-verify": { normal: /Nothing verified yet/, empty: undefined },
     changes: { normal: /create_key|put_secret/, empty: [/No change through the admin API/, /`:audit` verifies/] },
     query: {
-      normal: /you may read 16 tables/,
+      normal: /you may read 17 tables/,
       empty: [/lets you read none of the tables/, /One SELECT over the lists/],
     },
   } satisfies Record<string, Facts>),

@@ -68,6 +68,26 @@ const REFUSAL = {
   last_request: "r-1",
 } as const;
 
+/** A row of what was asked. */
+const REQUEST = {
+  time: "2026-11-20T11:59:58.000Z",
+  id: "r-1",
+  caller: "ci",
+  profile: null,
+  hop: "llm",
+  route: "chat_completions",
+  model: "m-1",
+  provider: "acme",
+  status: 200,
+  code: null,
+  attempts: 1,
+  ttfb_ms: 12,
+  total_ms: 340,
+  input_tokens: 10,
+  output_tokens: null,
+  decided_by: null,
+} as const;
+
 export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promise<OpenDoor> {
   const directory = await mkdtemp(join(tmpdir(), "gateway-admin-"));
   const path = join(directory, "admin.sock");
@@ -86,6 +106,7 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
     secrets,
     backends: backends.backends,
     governed: governed.governed,
+    requests: { list: () => [REQUEST], onChange: () => () => undefined },
     refusals: { list: () => [REFUSAL], onChange: () => () => undefined },
     guardrails: createMemoryGuardrails(),
     audit: audit.audit,

@@ -69,6 +69,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
   const plain = call.body ?? arrived;
   if (plain !== arrived) held.hold(plain.length); // 503
   exchange.rpc = { protocol: fronted.kind, id: call.id };
+  exchange.facts.method = call.method;
   const suspensions = governing?.suspensions;
   if (suspensions?.any === true) refuseSuspended(fronted.kind, fronted.name, suspensions); // 503
   const decided: DecidedRequest = {
@@ -81,7 +82,8 @@ export async function serveAgent(served: ServedCall): Promise<void> {
   };
   const { policy } = standing.profile;
   if (policy.count[fronted.kind] > 0) {
-    const sinks = { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log };
+    const { facts } = exchange;
+    const sinks = { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log, facts };
     const error = settleVerdict(call.decide(policy, standing.variables), decided, standing, sinks);
     if (error !== undefined) throw error; // 403
   }

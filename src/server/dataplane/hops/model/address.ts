@@ -76,6 +76,8 @@ export interface Payload {
   readonly plain: Buffer;
   /** Holds what reading it takes. */
   readonly held: Holding;
+  /** Told the model as soon as it is read, also of a request that is refused for it. */
+  readonly facts?: { model: string | undefined };
 }
 
 type Found = Pick<
@@ -113,6 +115,7 @@ const WANTED = ["model", "stream", "stream_options", "thread", "models", "fallba
 export function address(snapshot: Snapshot, place: Place, payload: Payload): Target {
   const found = readModel(snapshot, place, payload);
   const { model } = found;
+  if (payload.facts !== undefined) payload.facts.model = model;
   if (model === undefined && place.route.modelRequired) {
     throw new GatewayError("invalid_request", "The request names no model.", { param: "model" });
   }

@@ -9,6 +9,8 @@ import type { Ports } from "../../ports.ts";
 import type { AttemptFailure } from "../../statistics.ts";
 
 export interface SessionAttempt {
+  /** Whether the upstream was dialled. */
+  readonly isBegun: boolean;
   /** The upstream is dialled. */
   begun(): void;
   /** It answered the handshake, with 101 or a refusal of its own. */
@@ -41,6 +43,9 @@ export function sessionAttempt(
     measured?.failed({ kind, status, attempt: 1, movedTo: null, ...whose, durationMs, error: undefined });
   };
   return {
+    get isBegun() {
+      return begunAt !== undefined;
+    },
     begun() {
       begunAt = performance.now();
       measured?.begun(false);

@@ -1,0 +1,179 @@
+/**
+ * The last requests of this node, newest first: the first question of whoever is on call is which of them fail. Metadata
+ * only: what was asked and answered is in no list. Source: design decisions, section 17.
+ */
+
+import type { RequestRecord } from "../../admin-api/index.ts";
+import { countColumn, momentColumn, textColumn } from "../format/columns.ts";
+import { labelled, shown } from "../format/lines.ts";
+import { count, milliseconds, plural } from "../format/numbers.ts";
+import { clock } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import { type Data, rowsOf } from "../model/data.ts";
+import { type Column, type Table, tableOf } from "../model/table.ts";
+import { type Line, span, type Tone } from "../model/text.ts";
+import type { Chosen, Offer, View } from "../model/view.ts";
+import { callerFilter, modelFilter, providerFilter } from "./keys-filters.ts";
+
+const idOf = ({ node, time, id, total_ms: total }: RequestRecord): string => JSON.stringify([time, id, total, node]);
+
+const named = (data: Data, id: string): RequestRecord | undefined =>
+  rowsOf(data, "requests").find((row) => idOf(row) === id);
+
+/** A client that left has failed at nothing; 5xx and what broke off within a stream is for whoever runs the gateway. */
+function toneOf({ status, code }: RequestRecord): Tone {
+  if (status >= 500 && status < 600) return "fail";
+  if (status === 499) return "dim";
+  return status >= 400 || code !== null ? "warn" : "plain";
+}
+
+const milliColumn = (
+  head: string,
+  letter: string,
+  priority: number,
+  of: (row: RequestRecord) => number | null,
+): Column<RequestRecord> => ({
+  ...countColumn<RequestRecord>({ head, letter, width: 8, priority }, of),
+  cell(row) {
+    const ms = of(row);
+    return ms === null ? span("-", "dim") : span(milliseconds(ms));
+  },
+});
+
+const COLUMNS: readonly Column<RequestRecord>[] = [
+  momentColumn({ head: "TIME", letter: "t", width: 17, priority: 1 }, ({ time }) => time),
+  textColumn(
+    { head: "CALLER", letter: "c", width: { least: 10, flex: 2 }, priority: 2, cut: "middle" },
+    (row) => row.caller,
+  ),
+  textColumn(
+    { head: "MODEL", letter: "m", width: { least: 12, flex: 2 }, priority: 2, cut: "middle" },
+    (row) => row.model,
+  ),
+  textColumn(
+    { head: "PROVIDER", letter: "p", width: { least: 10, flex: 2 }, priority: 2, cut: "middle" },
+    ({ provider }) => provider,
+  ),
+  {
+    ...countColumn<RequestRecord>({ head: "STATUS", letter: "s", width: 6, priority: 1 }, ({ status }) => status),
+    cell: (row) => span(String(row.status), toneOf(row)),
+  },
+  textColumn({ head: "CODE", letter: "o", width: { least: 14, flex: 1 }, priority: 1 }, ({ code }) => code),
+  milliColumn("TTFB", "f", 3, ({ ttfb_ms: ms }) => ms),
+  milliColumn("TOTAL", "l", 2, ({ total_ms: ms }) => ms),
+  countColumn({ head: "IN", letter: "i", width: 9, priority: 4 }, ({ input_tokens: tokens }) => tokens),
+  countColumn({ head: "OUT", letter: "u", width: 9, priority: 4 }, ({ output_tokens: tokens }) => tokens),
+  countColumn({ head: "TRIES", letter: "a", width: 5, priority: 4 }, ({ attempts }) => attempts),
+  textColumn({ head: "HOP", letter: "h", width: 9, priority: 5 }, ({ hop }) => hop),
+  textColumn({ head: "ROUTE", letter: "r", width: { least: 10, flex: 1 }, priority: 4 }, ({ route }) => route),
+  textColumn({ head: "BY", letter: "b", width: { least: 10, flex: 1 }, priority: 5 }, (row) => row.decided_by),
+  textColumn({ head: "PROFILE", letter: "e", width: 10, priority: 6, cut: "middle" }, ({ profile }) => profile),
+  textColumn({ head: "REQUEST", letter: "q", width: { least: 8, flex: 1 }, priority: 7 }, ({ id }) => id),
+];
+
+const table = ({ data }: Omit<Context, "now">): Table =>
+  tableOf<RequestRecord>(
+    {
+      columns: COLUMNS,
+      idOf,
+      nameOf: ({ id }) => id,
+      haystack: (row) =>
+        [
+          ...[
+            row.id,
+            row.status,
+            row.code ?? "",
+            row.route ?? "",
+            row.hop ?? "",
+            row.decided_by ?? "",
+            row.profile ?? "",
+          ],
+          ...[callerFilter(row.caller ?? ""), modelFilter(row.model ?? ""), providerFilter(row.provider ?? "")],
+        ].join(" "),
+      isBad: ({ status, code }) => status >= 400 || code !== null,
+      jsonOf: (row) => row,
+    },
+    rowsOf(data, "requests"),
+  );
+
+function pane(id: string, { data, now }: Context): readonly Line[] {
+  const row = named(data, id);
+  if (row === undefined) return [];
+  const { ttfb_ms: firstByte, input_tokens: input, output_tokens: output } = row;
+  return [
+    labelled(
+      "answer",
+      span(String(row.status), toneOf(row)),
+      shown(row.code === null ? "" : `  ${row.code}`),
+      shown(row.decided_by === null ? "" : `  by ${row.decided_by}`, "dim"),
+    ),
+    labelled(
+      "asked",
+      shown([row.hop, row.route, row.model, row.provider].filter((it) => it !== null).join("  ")),
+      span(`  ${plural(row.attempts, "attempt")}`, "dim"),
+    ),
+    labelled("caller", shown(row.caller ?? "not known"), shown(row.profile === null ? "" : `  profile ${row.profile}`)),
+    labelled(
+      "took",
+      span(`first byte ${firstByte === null ? "-" : milliseconds(firstByte)}, ${milliseconds(row.total_ms)} in all`),
+      span(input === null ? "  tokens not counted" : `  ${count(input)} tokens in, ${count(output ?? 0)} out`, "dim"),
+    ),
+    labelled("request", shown(row.id), shown(`  at ${clock(Date.parse(row.time), now)} on ${row.node}`, "dim")),
+  ];
+}
+
+const chosen = ({ ids: [id = ""] }: Chosen, { data }: Pick<Context, "data">): RequestRecord | undefined =>
+  named(data, id);
+
+/** Where a request went, by its hop. */
+const VIEW_OF: Readonly<Record<string, string>> = { llm: "providers", websocket: "providers", mcp: "mcp", a2a: "a2a" };
+
+const viewOf = ({ hop, provider }: RequestRecord): string | undefined =>
+  hop === null || provider === null ? undefined : VIEW_OF[hop];
+
+export const requestsView: View = {
+  id: "requests",
+  aliases: ["req", "accesses"],
+  title: "Requests",
+  about: "the last 2,000 requests and sessions of this node that are over: who, what, where, status, times, tokens",
+  needs: () => [{ id: "list_requests" }],
+  body: {
+    kind: "table",
+    table,
+    sort: { column: "time", isDescending: true },
+    pane,
+    empty: () => ({
+      sentence: "No request is over yet on this node, since its start.",
+      next: "One that is under way stands here once it has ended; how many there are, in `:providers`.",
+    }),
+    sql: () =>
+      "SELECT time, caller, model, provider, status, code, attempts, ttfb_ms, total_ms, input_tokens, output_tokens, decided_by, id FROM requests WHERE status >= 400 ORDER BY time DESC",
+  },
+  offers: [
+    {
+      verb: "follow",
+      does: "provider",
+      needsRow: true,
+      why(of, context) {
+        const row = chosen(of, context);
+        if (row === undefined) return "the request is remembered no more";
+        return viewOf(row) === undefined ? "it went to nobody" : undefined;
+      },
+      start(of, context) {
+        const row = chosen(of, context);
+        const view = row && viewOf(row);
+        return row === undefined || view === undefined
+          ? { kind: "flash", words: "the request is remembered no more", tone: "warn" }
+          : { kind: "go", place: { view }, row: row.provider ?? "" };
+      },
+    },
+  ],
+};
+
+/** From a row of another view to its requests; `why`: what keeps a row from having any. */
+export const requestsOffer = (filterOf: (name: string) => string, why?: Offer["why"]): Offer => ({
+  verb: "requests",
+  needsRow: true,
+  ...(why !== undefined && { why }),
+  start: ({ ids: [name = ""] }) => ({ kind: "go", place: { view: "requests" }, filter: filterOf(name) }),
+});

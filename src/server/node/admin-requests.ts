@@ -1,0 +1,46 @@
+/** The port `Requests` of the admin plane: the last requests of this node, put into words as they are read. */
+import type { RequestRecord, Requests } from "../admin/index.ts";
+import { type FinishedRequest, shownName } from "../dataplane/index.ts";
+import type { Ring } from "../usage/index.ts";
+import { heard } from "./measuring.ts";
+
+export function requestsPort(ring: Pick<Ring<FinishedRequest>, "read" | "awaitChange">): Requests {
+  const onChange = heard({ changesInMs: () => undefined, awaitChange: ring.awaitChange });
+  return {
+    list() {
+      const rows = ring.read();
+      return {
+        *[Symbol.iterator]() {
+          for (const row of rows) yield requestRecord(row);
+        },
+      };
+    },
+    onChange,
+  };
+}
+
+/** Names are what callers wrote: cut, and with nothing in them that a terminal obeys. */
+const requestRecord = (row: FinishedRequest): Omit<RequestRecord, "node"> => ({
+  time: new Date(row.at).toISOString(),
+  id: row.id,
+  caller: shownOrNull(row.caller),
+  profile: row.profile ?? null,
+  hop: row.hop ?? null,
+  route: row.route === "none" ? null : shownName(row.route),
+  model: shownOrNull(row.model),
+  provider: row.provider === "none" ? null : servedBy(row),
+  status: row.status,
+  code: row.code === "" ? null : row.code,
+  attempts: row.attempts,
+  ttfb_ms: row.firstByteMs === undefined ? null : Math.round(row.firstByteMs),
+  total_ms: Math.round(row.totalMs),
+  input_tokens: row.inputTokens ?? null,
+  output_tokens: row.outputTokens ?? null,
+  decided_by: row.decidedBy === undefined ? null : `${row.decidedBy.kind} ${row.decidedBy.name}`,
+});
+
+/** Servers and agents are known by their kind and name to counters, where names of providers stand beside them. */
+const servedBy = ({ hop, provider }: FinishedRequest): string =>
+  (hop === "mcp" || hop === "a2a") && provider.startsWith(`${hop}:`) ? provider.slice(hop.length + 1) : provider;
+
+const shownOrNull = (name: string | undefined): string | null => (name === undefined ? null : shownName(name));

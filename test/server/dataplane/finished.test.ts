@@ -1,0 +1,64 @@
+/** What is kept of a request once it is over: no more than will be shown, and nothing that keeps a long text in memory. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Ending, Facts, finishedOf } from "../../../src/server/dataplane/finished.ts";
+import { createRing } from "../../../src/server/usage/index.ts";
+
+const ENDING: Ending = {
+  at: 1_000,
+  id: "r-1",
+  caller: undefined,
+  route: "chat_completions",
+  provider: "acme",
+  status: 200,
+  code: "",
+  attempts: 1,
+  firstByteMs: 2,
+  totalMs: 3,
+  guardrails: "",
+  urlLength: 20,
+};
+
+const factsOf = (facts: Partial<Facts>): Facts => Object.assign(new Facts(), facts);
+
+test("names are cut to what is shown of them", () => {
+  const { model, route } = finishedOf(factsOf({ model: "m".repeat(1_024), method: "x".repeat(9_000) }), ENDING);
+  assert.ok(model?.startsWith("mmm") && model.length <= 129);
+  assert.ok(route.length <= 129);
+});
+
+test("usage of all attempts is one sum, and none told is not nothing used", () => {
+  const facts = new Facts();
+  assert.equal(finishedOf(facts, ENDING).inputTokens, undefined);
+  const usage = { cachedInputTokens: 0, cacheCreationInputTokens: 0, reasoningTokens: 0 };
+  facts.used({ ...usage, inputTokens: 3, outputTokens: 5, totalTokens: 8 });
+  facts.used({ ...usage, inputTokens: 4, outputTokens: 0, totalTokens: 4 });
+  const { inputTokens, outputTokens } = finishedOf(facts, ENDING);
+  assert.deepEqual([inputTokens, outputTokens], [7, 5]);
+});
+
+test("a refusal goes before rules that acted, and these before the rule that let it pass", () => {
+  const by = { kind: "budget", name: "day" } as const;
+  const acted = { ...ENDING, guardrails: "cards=redact" };
+  assert.deepEqual(finishedOf(factsOf({ refusedBy: by, allowedBy: "eu" }), acted).decidedBy, by);
+  assert.deepEqual(finishedOf(factsOf({ allowedBy: "eu" }), acted).decidedBy, {
+    kind: "guardrail",
+    name: "cards=redact",
+  });
+  assert.deepEqual(finishedOf(factsOf({ allowedBy: "eu" }), ENDING).decidedBy, { kind: "rule", name: "eu" });
+  assert.equal(finishedOf(new Facts(), ENDING).decidedBy, undefined);
+});
+
+test("a row costs the request under a microsecond", (t) => {
+  const ring = createRing<unknown>(2_000);
+  const facts = factsOf({ model: "sim-1", hop: "llm" });
+  const run = (count: number): number => {
+    const begunAt = performance.now();
+    for (let done = 0; done < count; done += 1) ring.add(finishedOf(facts, { ...ENDING, at: done }));
+    return ((performance.now() - begunAt) * 1_000) / count;
+  };
+  run(50_000);
+  const best = Math.min(...Array.from({ length: 7 }, () => run(50_000)));
+  t.diagnostic(`${(best * 1_000).toFixed(0)} ns a request`);
+  assert.ok(best < 1, `${best} us`);
+});
